@@ -9,6 +9,7 @@ import type { Timer } from '../../src/common/ports/ports.ts'
 import type { ServerState } from '../../topology/snapshot/observation.ts'
 import { silentMembers } from '../instance/silent-members.ts'
 import { leaveBeforeEnd, waitsToEnd } from './end.ts'
+import { FirstMessages } from './first-messages.ts'
 import { FrozenWatch } from './frozen.ts'
 import { hasMajority, ownMember } from '../../topology/group/majority.ts'
 import { nextAsMember } from './membership.ts'
@@ -25,6 +26,7 @@ export class Group implements Mode {
   readonly #parts: Parts
   readonly #frozen: FrozenWatch
   readonly #protocol: ProtocolWatch
+  readonly #first: FirstMessages
   readonly #done: () => void
   readonly #views: ViewWatch
   #timer: Timer | null = null
@@ -38,6 +40,7 @@ export class Group implements Mode {
     this.#parts = parts
     this.#frozen = new FrozenWatch(parts)
     this.#protocol = new ProtocolWatch(parts)
+    this.#first = new FirstMessages(parts)
     this.#views = new ViewWatch(parts)
     this.#done = done
   }
@@ -50,6 +53,7 @@ export class Group implements Mode {
     this.#timer = world.timers.every(lookMs, () => {
       this.#look()
       this.#tellWhoIsSilent()
+      void this.#first.look()
       void this.#lookWhetherFrozen()
       void this.#protocol.look()
     })

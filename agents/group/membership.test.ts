@@ -274,6 +274,7 @@ describe('To join', () => {
     const calls: string[] = []
     let answer: { resolve: () => void; reject: (error: Error) => void } | undefined
     const it: GroupPort = {
+      agree: async () => undefined,
       viewId: async () => '17:3',
       start: (settings: GroupSettings, forms) => {
         calls.push(`${forms ? 'form' : 'join'} ${settings.name} ${settings.consistency} ${settings.seeds.join()}`)
@@ -379,6 +380,7 @@ describe('A switchover that is ordered here', () => {
   async function demote(sees: GroupShape): Promise<readonly string[]> {
     const calls: string[] = []
     const group: GroupPort = {
+      agree: async () => undefined,
       viewId: async () => '17:3',
       start: async () => undefined,
       stop: async () => undefined,

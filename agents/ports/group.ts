@@ -12,6 +12,8 @@ export interface GroupSettings {
 export interface GroupPort {
   /** `VIEW_ID` of this member: another one whenever somebody came or went. '' outside of a group. */
   viewId(): Promise<string>
+  /** Has the group agree on a message of this member that says nothing. Rejects past a short deadline. */
+  agree(): Promise<void>
   /** Joins the group, or forms it. Resolves once this server is in a view. Rejects with the plugin's own words. */
   start(settings: GroupSettings, forms: boolean): Promise<void>
   /** Leaves the group. What was received is applied first. No-op outside of a group. Rejects past the deadline. */

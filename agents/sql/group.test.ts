@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { uuidOf } from '../../topology/testing.ts'
 import type { Row } from './connection.ts'
 import { GroupSql, groupFrom, receivedFromGroup } from './group.ts'
+import type { QueryOptions } from './pool.ts'
 import type { Sql } from './statements.ts'
 
 const row = (values: Row): Row => values
@@ -112,8 +113,15 @@ function scripted({ version = '9.7.4', refuses = '' }: { version?: string; refus
     read: async () => [row({ version })],
     readAll: async () => [[facts], [row({ executed: 'aaaa:1-2' })]],
   } as unknown as Sql
-  return { told, group: new GroupSql(sql, "it's secret") }
+  const agreeing = { query: (statement: string, { deadlineMs }: QueryOptions) => tell(statement, deadlineMs) }
+  return { told, group: new GroupSql(sql, agreeing, "it's secret") }
 }
+
+it('A member has its group agree by a transaction that waits for that, and not for long', async () => {
+  const { told, group } = scripted()
+  await group.agree()
+  expect(told).toEqual(['SELECT 1 FROM mysql.user LIMIT 0 within 300'])
+})
 
 const settings = { name: 'a-group', seeds: ['10.0.0.1:3306', '10.0.0.2:3306'], consistency: 'BEFORE' }
 const configured = [

@@ -4,6 +4,7 @@ import { executedStatement } from './owned-gtids.ts'
 import { dialectOf } from './dialect.ts'
 import type { GroupPort, GroupSettings } from '../ports/group.ts'
 import type { Row } from './connection.ts'
+import type { SqlPool } from './pool.ts'
 import { gtidsOf, numberOf, textOf, type Sql } from './statements.ts'
 
 /**
@@ -66,6 +67,12 @@ function stateIn(row: Row): MemberState {
 const viewStatement =
   'SELECT VIEW_ID AS viewId FROM performance_schema.replication_group_member_stats WHERE MEMBER_ID = @@server_uuid'
 
+/** Its member sends the group a message at the start of each transaction, and waits for that to be agreed on. */
+export const agreeingSession = "group_replication_consistency = 'BEFORE'"
+/** Only a table of the server's own data begins a transaction that waits. */
+const emptyStatement = 'SELECT 1 FROM mysql.user LIMIT 0'
+const agreeMs = 300
+
 /** A start returns once the member is in a view, or the plugin gave up: it waits for a view for at most a minute. */
 const startMs = 90_000
 const stopMs = 60_000
@@ -73,12 +80,21 @@ const stopMs = 60_000
 /** What this server does as a member of a replication group, in SQL. */
 export class GroupSql implements GroupPort {
   readonly #sql: Sql
+  readonly #agreeing: Pick<SqlPool, 'query'>
   readonly #password: string
 
-  /** @param password of `groupUser` */
-  constructor(sql: Sql, password: string) {
+  /**
+   * @param agreeing connections whose transactions begin once the group has agreed on that (`agreeingSession`)
+   * @param password of `groupUser`
+   */
+  constructor(sql: Sql, agreeing: Pick<SqlPool, 'query'>, password: string) {
     this.#sql = sql
+    this.#agreeing = agreeing
     this.#password = password
+  }
+
+  async agree(): Promise<void> {
+    await this.#agreeing.query(emptyStatement, { deadlineMs: agreeMs, after: 'abandon' })
   }
 
   async viewId(): Promise<string> {

@@ -4,7 +4,7 @@ import type { Clock, Timers } from '../../src/common/ports/ports.ts'
 import { agentUser, groupUser } from '../instance/accounts.ts'
 import type { AgentConfig } from '../instance/config.ts'
 import { ownedCount, ownedStatement } from './owned-gtids.ts'
-import { GroupSql } from './group.ts'
+import { agreeingSession, GroupSql } from './group.ts'
 import { PersistedSettings } from './persisted-settings.ts'
 import type { ServerPort } from '../ports/server.ts'
 import { beginBinlogAfter, purgeBinlogsBefore } from './binlog.ts'
@@ -76,11 +76,12 @@ export function createSqlServer(config: AgentConfig, { world, secret, queryDeadl
   })
   const replication = new ReplicationSql(sql, { encrypts })
 
-  const group = config.mode === 'group' ? new GroupSql(sql, passwordFor(secret, groupUser)) : undefined
+  const agreeing = new SqlPool(inside, `${ownSession}, sql_log_bin = 0, ${agreeingSession}`, world)
+  const group = config.mode === 'group' ? new GroupSql(sql, agreeing, passwordFor(secret, groupUser)) : undefined
 
   const disconnect = () => {
     state.forget()
-    for (const pool of [quiet, several, marking, accounts, client]) pool.disconnect()
+    for (const pool of [quiet, several, marking, accounts, client, agreeing]) pool.disconnect()
   }
 
   return {

@@ -42,9 +42,8 @@ interface Means {
  *
  * How long the turns take is XCom's affair. It waits for a dead member's message 2.4 d, or 4.4 d where that was the
  * oldest, before it fills the turn. d is 0.1 s and five to six times the median time to agreement, which each member
- * measures by its own messages and takes for 0.1 s before it has sent ten: 0.25 s and 0.46 s, but 1.6 s and 2.9 s where
- * all that are left joined some seconds ago. Where the oldest had died, both of them were seen to back off for 4.5 s,
- * once in thirteen times on a busy machine; nothing that can be asked for from outside shortens that.
+ * measures by its own messages: 0.25 s and 0.46 s. `FirstMessages` sees to it that a member that has just come has
+ * measured: before, it was 1.6 s and 2.9 s.
  *
  * Resolves to whether this member showed the configuration without the victim in force. The removal is asked for again
  * where a member takes long. Never rejects.

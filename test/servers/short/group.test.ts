@@ -34,6 +34,14 @@ it('A new cluster is one group: ordinal 0 leads it, and every instance sees the 
   for (const name of all) expect(await membersSeenBy(name)).toEqual(ledBy('shop-0'))
 })
 
+it('Each member that is new sends its group messages at once, by which XCom learns how long an agreement takes', async () => {
+  const cluster = shop.current
+  const messages = `select variable_value as sent from performance_schema.global_status
+    where variable_name = 'Gr_transactions_consistency_before_begin_count'`
+  const sentBy = async (name: string) => Number((await cluster.sql(name, messages))[0]?.['sent'])
+  for (const name of all) await cluster.until(`messages of ${name}`, async () => (await sentBy(name)) >= 20)
+})
+
 it('A client writes at the primary and nowhere else, and reads what it wrote everywhere', async () => {
   const cluster = shop.current
   const as = { user: 'client' } as const

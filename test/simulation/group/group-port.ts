@@ -36,6 +36,7 @@ export function simulatedGroupPort(ask: Ask, groups: Groups): GroupPort {
   }
   return {
     viewId: async () => await stopped((of) => of.viewId),
+    agree: async () => void (await plugin()),
     start: (settings, forms) => lasting((of) => of.start(settings, forms)),
     stop: (deadlineMs = stopMs) => lasting((of) => of.stop(deadlineMs)),
     electPrimary: (uuid, limits) => lasting((of) => of.electPrimary(uuid, limits)),

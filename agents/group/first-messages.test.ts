@@ -1,0 +1,54 @@
+import { expect, it } from 'vitest'
+import { inGroup } from '../../topology/testing-group.ts'
+import type { GroupPort } from '../ports/group.ts'
+import { aServerState, ScriptedProcess, ScriptedServer, testParts } from '../testing.ts'
+import { FirstMessages } from './first-messages.ts'
+
+async function aMember(agree: () => Promise<void>) {
+  const state = aServerState(inGroup('shop-0', { primary: 'shop-1' }))
+  const process = new ScriptedProcess()
+  const server = Object.assign(new ScriptedServer(state), { group: { agree } as GroupPort })
+  const parts = await testParts(server, { process })
+  await parts.observer.refresh()
+  return { parts, process, state, server, first: new FirstMessages(parts) }
+}
+
+it('A member sends twenty messages once, one after the other, and as many after another start of its server', async () => {
+  let [sent, underWay, most] = [0, 0, 0]
+  const { first, process, parts } = await aMember(async () => {
+    sent++
+    most = Math.max(most, ++underWay)
+    await parts.world.timers.sleep(1)
+    underWay--
+  })
+  await Promise.all([first.look(), first.look()])
+  await first.look()
+  expect([sent, most]).toEqual([20, 1])
+  process.pid = 4712
+  await first.look()
+  expect(sent).toBe(40)
+})
+
+it('A message that is not agreed on in time counts: it was sent', async () => {
+  let sent = 0
+  const { first } = await aMember(() => Promise.reject(new Error(`too late: ${++sent}`)))
+  await first.look()
+  await first.look()
+  expect(sent).toBe(20)
+})
+
+it('Who is in no group sends nothing, and who has joined again begins anew', async () => {
+  let sent = 0
+  const { first, parts, state, server } = await aMember(async () => void sent++)
+  await first.look()
+  server.readState = async () => ({ ...state, group: { ...state.group!, state: 'OFFLINE', members: [] } })
+  parts.observer.outdate()
+  await parts.observer.refresh()
+  await first.look()
+  expect(sent).toBe(20)
+  server.readState = async () => state
+  parts.observer.outdate()
+  await parts.observer.refresh()
+  await first.look()
+  expect(sent).toBe(40)
+})

@@ -1,0 +1,44 @@
+import { ownMember } from '../../topology/group/majority.ts'
+import type { Parts } from '../instance/parts.ts'
+
+/** XCom takes the median of its last 19. */
+const wanted = 20
+
+/**
+ * Has a member that is new in its group send twenty messages at once.
+ *
+ * XCom waits for a dead member's turn 0.1 s and five to six times as long as an agreement takes. Each member measures
+ * that by its own messages, and supposes 0.1 s before it has sent ten (`wakeup_delay` of `xcom_base.cc`). By itself a
+ * secondary sends one in a second. Where the survivors were younger than that clients waited 2.7 to 3.0 s for another
+ * primary, and 0.5 s since (the oldest of three killed; four runs each).
+ */
+export class FirstMessages {
+  readonly #parts: Parts
+  #pid: number | null = null
+  #sent = 0
+  #isSending = false
+
+  constructor(parts: Parts) {
+    this.#parts = parts
+  }
+
+  /** Sends what is left to send, one after the other. Never rejects. */
+  async look(): Promise<void> {
+    if (this.#isSending || !this.#isMember()) return
+    this.#isSending = true
+    // One that is not answered in time was sent all the same.
+    for (; this.#sent < wanted && this.#isMember(); this.#sent++)
+      await this.#parts.server.group?.agree().catch(() => undefined)
+    this.#isSending = false
+  }
+
+  /** A server that starts, or joins, begins anew. */
+  #isMember(): boolean {
+    const { process, observer } = this.#parts
+    const group = observer.server?.group
+    const isOnline = group !== undefined && ownMember(group, observer.server?.uuid ?? '')?.state === 'ONLINE'
+    if (process.pid !== this.#pid || !isOnline) this.#sent = 0
+    this.#pid = process.pid
+    return isOnline && process.state === 'running'
+  }
+}
