@@ -46,9 +46,13 @@ export class Group implements Mode {
   }
 
   start(): void {
-    const { process, world, jobs } = this.#parts
+    const { process, world, jobs, timings } = this.#parts
     jobs.mayBeStartingGroup = process.state !== 'dead' && process.state !== 'absent'
-    process.onChange(() => this.#expelTheDead())
+    process.onChange(() => {
+      this.#expelTheDead()
+      // The next look may be later.
+      if (process.state === 'stopped') world.timers.after(timings.frozenMs + 1, () => void this.#lookWhetherFrozen())
+    })
     this.#views.start()
     this.#timer = world.timers.every(lookMs, () => {
       this.#look()

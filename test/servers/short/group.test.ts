@@ -138,7 +138,8 @@ it('After the loss of every server alone the group is formed anew by itself', as
   const writer = await Writer.start(cluster)
   await Promise.all(all.map((name) => cluster.fault(name, 'kill-mysqld')))
   await cluster.waitFor('the outage is seen', ({ writable }) => !writable, 10_000)
-  expect((await cluster.whole()).epoch).toBe(epoch + 1)
+  // The group may elect once more while its servers die one after the other.
+  expect((await cluster.whole()).epoch).toBeGreaterThan(epoch)
   await writer.next()
   expect(await writer.check()).toMatchObject(nothingLost)
 })
