@@ -4,6 +4,7 @@ const heading = 'A replication group'
 const reboot = 'failover/group/reboot.ts'
 const membership = 'failover/group/membership.ts'
 const member = 'agents/group/membership.ts'
+const silent = 'failover/group/silent-member.ts'
 
 /** Mode `group`: who forms a group, who is in it, and whom it lets in. */
 export const groups: readonly Mutation[] = [
@@ -32,9 +33,7 @@ export const groups: readonly Mutation[] = [
     file: 'failover/group/forming-anew.ts',
     find: '(to !== null && acceptLoss) || holds.contains(union)',
     replace: '(to !== null && acceptLoss) || !holds.isEmpty() || union.isEmpty()',
-    family: 'groupOutages',
-    survives:
-      'Shown where the last primary lacks what another one holds: the primary is preferred, and nearly always holds everything.',
+    family: 'groupForming',
   },
   {
     id: 'group-joins-once-admitted',
@@ -52,8 +51,7 @@ export const groups: readonly Mutation[] = [
     file: membership,
     find: "joinsGroup !== true && stored.assignment?.groupDoes === 'stayOut'",
     replace: 'joinsGroup !== true && stored.promise > 0',
-    family: 'groupMembers',
-    survives: 'Covered mostly: a member that was not told yet is joining, or is in a view.',
+    family: 'groupAbsent',
   },
   {
     id: 'group-dropped-once-it-joins-no-more',
@@ -116,8 +114,7 @@ export const groups: readonly Mutation[] = [
     file: 'failover/group/decide-group.ts',
     find: '  if (promised.length === 0) return undefined\n',
     replace: '  if (promised.length >= 0) return undefined\n',
-    family: 'groupOutages',
-    survives: 'Shown where the agent of the one that has just formed the group dies before anybody else has joined.',
+    family: 'groupForming',
   },
   {
     id: 'group-seeded-say-so',
@@ -145,9 +142,7 @@ export const groups: readonly Mutation[] = [
     file: member,
     find: "const forms = task.does === 'form' && view.stored.formedEpoch < assignment.epoch",
     replace: "const forms = task.does === 'form' && view.stored.formedEpoch >= 0",
-    family: 'groupOutages',
-    survives:
-      'Shown where a server dies between the end of its start and the commit that says that the group is formed.',
+    family: 'groupForming',
   },
   {
     id: 'group-opened-once-applied',
@@ -156,7 +151,60 @@ export const groups: readonly Mutation[] = [
     file: member,
     find: '  if (!isBehind && (state.offlineMode || byHand))',
     replace: '  if (isBehind !== null && (state.offlineMode || byHand))',
-    family: 'groupOutages',
-    survives: 'Covered: the group lets no write in before that, and reads are not looked at.',
+    family: 'groupAbsent',
+  },
+  {
+    id: 'group-joins-once-removed',
+    rule: 'A server joins again only once nobody is being asked to remove the member that was there before.',
+    heading,
+    file: member,
+    find: '  if (view.jobs.expelling !== null) return',
+    replace: '  if (view.jobs.expelling === undefined) return',
+    family: 'groupFailovers',
+  },
+  {
+    id: 'group-silent-to-every-witness',
+    rule: 'A member is removed as silent only where none of the witnesses hears its server.',
+    heading,
+    file: silent,
+    find: 'return witnesses.every(',
+    replace: 'return witnesses.some(',
+    family: 'groupWitnesses',
+  },
+  {
+    id: 'group-witnesses-are-a-majority',
+    rule: 'The witnesses of a silent member are a majority of its group without that member.',
+    heading,
+    file: silent,
+    find: 'first === undefined || witnesses.length * 2 <= view.members.size',
+    replace: 'first === undefined',
+    family: 'groupWitnesses',
+  },
+  {
+    id: 'group-told-agent-hears-nothing-either',
+    rule: 'Who is told that a member is silent has its group remove that one only where it hears nothing either.',
+    heading,
+    file: 'agents/group/silent-member.ts',
+    find: 'return silentMs < enoughMs ?',
+    replace: 'return silentMs < 0 ?',
+    family: 'groupWitnesses',
+  },
+  {
+    id: 'group-no-silence-while-standing-still',
+    rule: 'A time in which an agent stood still is no silence of a member.',
+    heading,
+    file: 'agents/group/xcom/membership.ts',
+    find: 'return this.#beatMs !== null && nowMs - this.#beatMs > lateBeats * this.#timings.beatMs',
+    replace: 'return this.#beatMs !== null && nowMs < 0',
+    family: 'groupWitnesses',
+  },
+  {
+    id: 'group-removal-by-a-majority',
+    rule: 'A removal is asked for only where a majority of the members answers without the one that is to go.',
+    heading,
+    file: 'agents/group/xcom/may-remove.ts',
+    find: '  if (left >= needed) return null',
+    replace: '  if (left >= 1 || needed === 0) return null',
+    family: 'groupWitnesses',
   },
 ]

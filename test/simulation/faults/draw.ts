@@ -2,6 +2,7 @@ import { operatorCommands } from '../operations/people.ts'
 import type { SeededRandom } from '../seeded-random.ts'
 import type { SimulatedCluster } from '../simulated-cluster.ts'
 import { groupFaults } from '../group/faults.ts'
+import { groupMoments } from '../group/moments.ts'
 import { aimedFaults } from './aimed.ts'
 import { clockFaults } from './clocks.ts'
 import { diskFaults } from './disk-writes.ts'
@@ -25,6 +26,7 @@ const table: FaultTable = {
   ...hands,
   ...togetherFaults,
   ...groupFaults,
+  ...groupMoments,
 }
 
 const names = Object.entries(table).flatMap(([name, [weight]]) => Array.from({ length: weight }, () => name))

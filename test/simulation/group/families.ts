@@ -1,4 +1,5 @@
 import type { Shape } from '../families.ts'
+import { groupMoments } from './moments.ts'
 
 const falls = [
   'the primary falls, and others are struck at their steps',
@@ -27,6 +28,7 @@ export const groupFamilies = {
       ...['a failover is asked for', 'a failover with loss is asked for', 'the cluster is paused for a while'],
       ...['somebody is fenced for a while', 'the cluster is scaled', 'an instance is replaced'],
       ...['a pod is told to end', 'the primary is cut off for longer than a lease'],
+      ...Object.keys(groupMoments),
     ],
     instances: [1, 2, 3, 3, 3, 3, 3, 4, 5],
   },
@@ -61,6 +63,32 @@ export const groupFamilies = {
     mode,
     kinds: ['the volume goes back in time', 'the volume is lost', 'the agent dies', ...outages, ...falls],
     instances: [3, 3, 4],
+    lastsMs: 12_000,
+  },
+  groupForming: {
+    mode,
+    kinds: [
+      'all servers are killed while the primary lags',
+      'all servers are killed, and the one that forms the group dies',
+      'nobody hears anybody until one promises',
+    ],
+    instances: [3, 3, 4, 5],
+    lastsMs: 20_000,
+  },
+  groupAbsent: {
+    mode,
+    kinds: ['a member outside is taken away and not told', 'the elected one lags and is closed for a while'],
+    instances: [3, 3, 4, 5],
+    lastsMs: 24_000,
+  },
+  groupWitnesses: {
+    mode,
+    kinds: [
+      ...['a member is unheard by some and by every manager', 'all agents stand still', 'the machine is paused'],
+      ...['a member is cut off from the others', 'the primary is cut off for longer than a lease', 'mysqld is killed'],
+      ...['the machine crashes', 'the network is slow'],
+    ],
+    instances: [2, 3, 3, 4, 5],
     lastsMs: 12_000,
   },
 } as const satisfies Readonly<Record<string, Shape>>
