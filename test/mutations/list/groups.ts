@@ -40,8 +40,8 @@ export const groups: readonly Mutation[] = [
     rule: 'Nobody joins before the record names that instance, and before the group is formed.',
     heading,
     file: 'failover/group/assignments.ts',
-    find: "return !forming && countedMembers(record).includes(member) ? 'join' : 'stayOut'",
-    replace: "return 'join'",
+    find: "if (forming || !countedMembers(record).includes(member)) return 'stayOut'",
+    replace: "if (forming && record.epoch < 0) return 'stayOut'",
     family: 'groupMembers',
   },
   {
@@ -131,8 +131,8 @@ export const groups: readonly Mutation[] = [
     rule: 'Who holds what the group has not, or lacks what nobody can send any more, is not admitted as it is.',
     heading,
     file: membership,
-    find: 'return primary !== undefined && whyNotAsItIs(situation, view, primary) === null',
-    replace: 'return primary !== undefined',
+    find: '    whyNotAsItIs(situation, view, primary) === null &&\n',
+    replace: '',
     family: 'groupVolumes',
   },
   {
