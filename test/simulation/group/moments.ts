@@ -131,8 +131,11 @@ function closeWhoLags(cluster: SimulatedCluster, random: SeededRandom): void {
 function hideFromSome(cluster: SimulatedCluster, machine: Machine, random: SeededRandom): void {
   const others = othersThan(cluster, machine).map(({ name }) => name)
   const unheard = [...managers, ...others.slice(0, 1 + random.below(others.length))]
-  separate(cluster, machine, unheard)
-  joinAgain(cluster, machine, unheard, random.pick([2_000, 4_000, 9_000]))
+  const ms = random.pick([2_000, 4_000, 9_000])
+  strikeLater(cluster, random.pick([0, 2_000, 5_000]), () => {
+    separate(cluster, machine, unheard)
+    joinAgain(cluster, machine, unheard, ms)
+  })
 }
 
 /** Every agent stands still, and no manager reaches one of them for a little longer. */

@@ -7,7 +7,7 @@ import type { RemovalAsked } from './xcom-lines.ts'
  * Who hears nothing of a member says so after 1.2 s, and its word may be a moment old when somebody decides by it. A
  * member that was heard for so long all the time was never silent to anybody who counts.
  */
-const heardForMs = 8_000
+const heardForMs = 5_000
 /** A word of a member that says how far it is may be so old when its removal is asked for. */
 const wordMs = 2_500
 /** Members are asked again where they take long. What they were asked for first is judged. */
