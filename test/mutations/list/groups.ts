@@ -51,7 +51,8 @@ export const groups: readonly Mutation[] = [
     file: membership,
     find: "joinsGroup !== true && stored.assignment?.groupDoes === 'stayOut'",
     replace: 'joinsGroup !== true && stored.promise > 0',
-    family: 'groupAbsent',
+    family: 'groupMembers',
+    survives: 'Covered mostly: a member that was not told yet is joining, is in a view, or is taken away at once.',
   },
   {
     id: 'group-dropped-once-it-joins-no-more',
@@ -151,7 +152,7 @@ export const groups: readonly Mutation[] = [
     file: member,
     find: '  if (!isBehind && (state.offlineMode || byHand))',
     replace: '  if (isBehind !== null && (state.offlineMode || byHand))',
-    family: 'groupAbsent',
+    family: 'groupClosed',
   },
   {
     id: 'group-joins-once-removed',
@@ -160,7 +161,8 @@ export const groups: readonly Mutation[] = [
     file: member,
     find: '  if (view.jobs.expelling !== null) return',
     replace: '  if (view.jobs.expelling === undefined) return',
-    family: 'groupFailovers',
+    family: 'groupWitnesses',
+    survives: 'Shown where one member carries the removal out long after the others.',
   },
   {
     id: 'group-silent-to-every-witness',
@@ -188,6 +190,7 @@ export const groups: readonly Mutation[] = [
     find: 'return silentMs < enoughMs ?',
     replace: 'return silentMs < 0 ?',
     family: 'groupWitnesses',
+    survives: 'Covered mostly: the manager asks only an agent that said so a moment before.',
   },
   {
     id: 'group-no-silence-while-standing-still',
@@ -197,6 +200,7 @@ export const groups: readonly Mutation[] = [
     find: 'return this.#beatMs !== null && nowMs - this.#beatMs > lateBeats * this.#timings.beatMs',
     replace: 'return this.#beatMs !== null && nowMs < 0',
     family: 'groupWitnesses',
+    survives: 'Shown where an agent stops right while a question is under way, and all witnesses do.',
   },
   {
     id: 'group-removal-by-a-majority',

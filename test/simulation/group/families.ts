@@ -75,9 +75,9 @@ export const groupFamilies = {
     instances: [3, 3, 4, 5],
     lastsMs: 20_000,
   },
-  groupAbsent: {
+  groupClosed: {
     mode,
-    kinds: ['a member outside is taken away and not told', 'the elected one lags and is closed for a while'],
+    kinds: ['the elected one lags and is closed for a while', 'a member comes back and is not told'],
     instances: [3, 3, 4, 5],
     lastsMs: 24_000,
   },

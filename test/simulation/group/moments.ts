@@ -87,16 +87,22 @@ function splitUntilOnePromises(cluster: SimulatedCluster, machine: Machine, rand
   later(cluster, 14_000, mend)
 }
 
-/** Outside of the group, between two attempts to join, it is taken away, and no order reaches it for a while. */
-function scaleInUnheard(cluster: SimulatedCluster, random: SeededRandom): void {
+/**
+ * A member was away for long, or is taken away. It is heard again, and no order reaches it for a while: it joins by what
+ * it was told before.
+ */
+function comeBackUntold(cluster: SimulatedCluster, random: SeededRandom): void {
   const leaver = cluster.machines.at(-1)
   if (leaver === undefined || leaver === primaryOf(cluster)) return
   const others = othersThan(cluster, leaver).map(({ name }) => name)
+  if (others.some((other) => !cluster.network.reachesBothWays(other, leaver.name))) return
   const instances = cluster.machines.length - 1
+  const isTaken = random.chance(0.3)
   separate(cluster, leaver, others)
   strikeLater(cluster, random.between(7_000, 15_000), () => {
     for (const manager of managers) cluster.network.cut(manager, leaver.name)
-    void ask(cluster, `${instances} instances`, (operations) => operations.scale({ instances, dryRun: false }))
+    if (isTaken)
+      void ask(cluster, `${instances} instances`, (operations) => operations.scale({ instances, dryRun: false }))
     joinAgain(cluster, leaver, others, random.between(20, 1_500))
     joinAgain(cluster, leaver, managers, 6_000)
   })
@@ -160,7 +166,7 @@ export const groupMoments: FaultTable = {
     (cluster, _, random) => strikeTheFormer(cluster, random),
   ],
   'nobody hears anybody until one promises': [0, splitUntilOnePromises],
-  'a member outside is taken away and not told': [0, (cluster, _, random) => scaleInUnheard(cluster, random)],
+  'a member comes back and is not told': [0, (cluster, _, random) => comeBackUntold(cluster, random)],
   'the elected one lags and is closed for a while': [0, (cluster, _, random) => closeWhoLags(cluster, random)],
   'a member is unheard by some and by every manager': [0, hideFromSome],
   'all agents stand still': [0, freezeAllAgents],
