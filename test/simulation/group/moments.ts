@@ -88,8 +88,8 @@ function splitUntilOnePromises(cluster: SimulatedCluster, machine: Machine, rand
 }
 
 /**
- * A member was away for long, or is taken away. It is heard again, and no order reaches it for a while: it joins by what
- * it was told before.
+ * A member was away for long, or is taken away. It is heard again, and no order reaches it for a while: it joins by
+ * what it was told before.
  */
 function comeBackUntold(cluster: SimulatedCluster, random: SeededRandom): void {
   const leaver = cluster.machines.at(-1)
