@@ -1,0 +1,87 @@
+import { describe, expect, it } from 'vitest'
+import { loseVolume } from '../../support/lost-volume.ts'
+import { monotonicMs } from '../../support/monotonic.ts'
+import { withCluster } from '../../support/with-cluster.ts'
+import { Writer } from '../../support/writer.ts'
+
+const shop = withCluster({ spec: { mode: 'group' } })
+const all = ['shop-0', 'shop-1', 'shop-2']
+const wholeMs = 120_000
+const nothingLost = { lost: [], duplicated: [], differing: [], instances: 3 }
+
+/** Servers and agents of everybody, at once. */
+async function everybodyDies(): Promise<void> {
+  const cluster = shop.current
+  await Promise.all(all.map((name) => cluster.fault(name, 'kill')))
+  await cluster.waitFor('nobody takes writes', ({ writable }) => !writable)
+}
+
+describe('After the loss of every server and agent the group is formed anew once the last of them is there', () => {
+  it.each([
+    [0, 1, 2],
+    [0, 2, 1],
+    [1, 0, 2],
+    [1, 2, 0],
+    [2, 0, 1],
+    [2, 1, 0],
+  ])(
+    'started in the order %i, %i, %i',
+    async (...order) => {
+      const cluster = shop.current
+      const { epoch, primary } = await cluster.whole(3, wholeMs)
+      const writer = await Writer.start(cluster)
+      await writer.next()
+      await everybodyDies()
+      const names = order.map((at) => `shop-${at}`)
+      const last = names.at(-1)!
+      for (const name of names.slice(0, 2)) await cluster.fault(name, 'start')
+      const waiting = await cluster.waitFor(
+        `${last} alone is waited for`,
+        ({ blocked, sentence }) =>
+          blocked && sentence.includes(`${last} may hold what was acknowledged last and does not answer`),
+        60_000,
+      )
+      expect(waiting).toMatchObject({ writable: false, epoch })
+      const atMs = await cluster.fault(last, 'start')
+      const { ackedMs } = await writer.next(atMs, { deadlineMs: 60_000 })
+      console.log(`started ${names.join(', ')} (${primary} led): first write after ${Math.round(ackedMs - atMs)} ms`)
+      expect((await cluster.whole(3, wholeMs)).epoch).toBe(epoch + 1)
+      expect(await writer.check()).toMatchObject(nothingLost)
+    },
+    240_000,
+  )
+})
+
+describe('After the loss of every server, and of one volume,', () => {
+  it.each(['a secondary', 'the primary'])(
+    'that of %s, a person is asked: what only that volume may have held is given up, and its instance comes back as a copy',
+    async (whose) => {
+      const cluster = shop.current
+      const { epoch, primary } = await cluster.whole(3, wholeMs)
+      const lost = whose === 'the primary' ? primary! : (await cluster.replicas())[0]!
+      const writer = await Writer.start(cluster)
+      await writer.next()
+      // Everything is at the others, and on their disks.
+      await writer.stop()
+      await everybodyDies()
+      await loseVolume(cluster, lost)
+      for (const name of all) await cluster.fault(name, 'start')
+      const { sentence } = await cluster.waitFor(
+        'its member is missed',
+        (view) => view.blocked && view.sentence.includes(`${lost} may hold what was acknowledged last`),
+        60_000,
+      )
+      expect(sentence).toContain('regent failover --accept-loss')
+      const dry = await cluster.regent('failover', '--accept-loss', '--dry-run')
+      expect(dry.stdout).toContain(`what only ${lost} may hold would be given up`)
+      const atMs = monotonicMs()
+      expect(await cluster.regent('failover', '--accept-loss', '--yes')).toMatchObject({ code: 0 })
+      const view = await cluster.whole(3, wholeMs)
+      console.log(`volume of ${whose} lost: whole again ${Math.round(monotonicMs() - atMs)} ms after a person decided`)
+      expect(view.epoch).toBe(epoch + 1)
+      expect(view.primary).not.toBe(lost)
+      expect(await writer.check()).toMatchObject(nothingLost)
+    },
+    300_000,
+  )
+})
