@@ -53,6 +53,12 @@ describe('A new group is formed once, and by one instance, when its first manage
       try {
         const left = await killed
         expect(reached(left)).toBe(true)
+        await cluster.until('the next manager answers', () =>
+          cluster.view().then(
+            () => true,
+            () => false,
+          ),
+        )
         const writer = await Writer.start(cluster)
         expect(await cluster.whole(3, wholeMs)).toMatchObject({ primary: 'shop-0', epoch: 1 })
         expect(await groupsOf(cluster)).toEqual([expect.stringMatching(/ 3$/)])
@@ -129,12 +135,18 @@ describe('A switchover is done or not done, never half, when its manager is kill
       const { primary: from } = await cluster.whole(3, wholeMs)
       const [to = ''] = await cluster.replicas()
       const writer = await Writer.start(cluster)
+      // A transaction that is open is given its grace, and the election lasts as long.
+      const busy = await cluster.session(from!, 'client')
+      await busy.query('create table if not exists app.held (id int auto_increment primary key)')
+      await busy.query('begin')
+      await busy.query('insert into app.held values ()')
       let asked: Promise<unknown> | undefined
       await dies(step, () => {
         asked = cluster.switchover({ to }).catch((error: unknown) => error)
       })
       await asked
       const view = await cluster.whole(3, wholeMs)
+      busy.destroy()
       expect([from, to]).toContain(view.primary)
       await writer.next()
       expect((await cluster.explain()).record?.intent).toBeNull()

@@ -75,7 +75,7 @@ describe('After the loss of every server, and of one volume,', () => {
       const dry = await cluster.regent('failover', '--accept-loss', '--dry-run')
       expect(dry.stdout).toContain(`what only ${lost} may hold would be given up`)
       const atMs = monotonicMs()
-      expect(await cluster.regent('failover', '--accept-loss', '--yes')).toMatchObject({ code: 0 })
+      expect(await cluster.regent('failover', '--accept-loss')).toMatchObject({ code: 0 })
       const view = await cluster.whole(3, wholeMs)
       console.log(`volume of ${whose} lost: whole again ${Math.round(monotonicMs() - atMs)} ms after a person decided`)
       expect(view.epoch).toBe(epoch + 1)
