@@ -131,6 +131,11 @@ describe('A member', () => {
       'close to everybody; recovers from another member: 40 transactions to apply',
     ],
     [
+      'that recovers, and that the record has let go meanwhile, leaves',
+      { does: 'stayOut', sees: recovering },
+      'leave the group; outdate',
+    ],
+    [
       'that recovers and is closed does nothing',
       { sees: recovering },
       'recovers from another member: 0 transactions to apply',

@@ -1,6 +1,7 @@
 import { counted } from '../../src/common/text/words.ts'
 import type { Assignment, GroupTask } from '../../failover/protocol/order.ts'
 import { isLeadingGroup, isMemberAs } from './stage.ts'
+import { isForLackOfSpace } from '../../topology/snapshot/no-space.ts'
 import { unappliedOf } from '../../topology/snapshot/holdings.ts'
 import type { GroupState, ServerState } from '../../topology/snapshot/observation.ts'
 import { keepSettings } from '../guard/managed-settings.ts'
@@ -64,11 +65,16 @@ function outside(view: View, member: Membership): NextPass {
   return starts(view, member, forms)
 }
 
-function starts({ jobs, nowMs }: View, member: Membership, forms: boolean): NextPass {
-  const { assignment, isStarting, failure } = member
+function starts({ jobs, guards, nowMs }: View, member: Membership, forms: boolean): NextPass {
+  const { assignment, isStarting, failure, group } = member
   const what = forms ? 'forms the group' : 'joins the group'
   const before = failure === '' ? '' : `; before: ${failure}`
   if (isStarting) return waits(member, `${what}${before}`)
+  if (guards.closed.space !== null && isForLackOfSpace(group.error))
+    return {
+      ...waits(member, `its disk was full: it joins the group once there is space (${guards.closed.space})`),
+      next: 'soon',
+    }
   const pauseMs = jobs.groupPause.untilMs - nowMs
   if (pauseMs > 0) return { ...waits(member, `${what} after a pause${before}`), next: { afterMs: pauseMs } }
   return {
@@ -93,8 +99,12 @@ function inError(member: Membership): NextPass {
   }
 }
 
-/** Nobody reads what is older than what the group has acknowledged. */
+/**
+ * Nobody reads what is older than what the group has acknowledged. A start that took long may end after the record let
+ * this member go.
+ */
 function recovering(member: Membership): NextPass {
+  if (member.task.does === 'stayOut') return { steps: [leaveGroup, outdate], next: 'after a look' }
   const left = counted(member.group.applying, 'transaction')
   return { ...waits(member, `recovers from another member: ${left} to apply`), steps: closes(member) }
 }

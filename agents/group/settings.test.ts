@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import type { Assignment } from '../../failover/protocol/order.ts'
-import { groupName, inGroup, type GroupShape } from '../../topology/testing-group.ts'
+import { groupName, inGroup, outsideGroup, type GroupShape } from '../../topology/testing-group.ts'
 import type { ServerOverrides } from '../../topology/testing.ts'
 import { changeLife } from '../instance/life.ts'
 import { viewOf, type NextPass } from '../instance/pass.ts'
@@ -12,6 +12,7 @@ import { Group } from './group.ts'
 import { leadsGroup } from './stage.ts'
 
 const readable: ServerOverrides = { readOnly: true, superReadOnly: true, offlineMode: false }
+const closed: ServerOverrides = { readOnly: true, superReadOnly: true, offlineMode: true }
 const open: ServerOverrides = { readOnly: false, superReadOnly: false, offlineMode: false }
 const led1: GroupShape = { primary: 'shop-1' }
 
@@ -36,6 +37,25 @@ function next(parts: Parts): NextPass {
   const assignment: Assignment = { ...replicaOfEpoch3, group }
   return new Group(parts, () => undefined).next(viewOf(parts, (parts.server as ScriptedServer).state), assignment)
 }
+
+describe('A member that left because its disk was full', () => {
+  const full: Case = { sees: outsideGroup({ error: 'is full, Error_code: 1114' }), server: closed }
+  const lowSpace = 'low space: 0.0 MiB free'
+
+  it('joins once there is space, and not before: it would stop there again', async () => {
+    const parts = await given(full)
+    parts.guards.closed.space = lowSpace
+    expect(told(next(parts))).toBe(`its disk was full: it joins the group once there is space (${lowSpace})`)
+    parts.guards.closed.space = null
+    expect(told(next(parts))).toBe('join the group; joins the group')
+  })
+
+  it('waits for nothing where that was no matter of space', async () => {
+    const parts = await given({ ...full, sees: outsideGroup({ error: 'Duplicate entry, Error_code: 1062' }) })
+    parts.guards.closed.space = lowSpace
+    expect(told(next(parts))).toBe('join the group; joins the group')
+  })
+})
 
 describe('A member that is online', () => {
   const changedSettings = [{ name: 'group_replication_member_expel_timeout', seen: '3600', wanted: '0' }]

@@ -118,6 +118,10 @@ describe('A member by the record that is in no view', () => {
   })
 
   it.each<[string, GroupSituation]>([
+    [
+      'stopped because its disk is full: what it received is sound',
+      { ...strayed, sees: { 'shop-2': outsideGroup({ applierError: "The table 'more' is full, Error_code: 1114;" }) } },
+    ],
     ['did not reach a donor', { ...strayed, sees: { 'shop-2': outsideGroup({ error: 'the donor refused' }) } }],
     [
       'stopped at something a moment ago: it may be applied at the next attempt',

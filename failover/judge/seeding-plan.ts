@@ -1,3 +1,4 @@
+import { isForLackOfSpace } from '../../topology/snapshot/no-space.ts'
 import { parseGtidSet } from '../../topology/gtid/gtid-set.ts'
 import { counted } from '../../src/common/text/words.ts'
 import { errantOf, holdsOf } from '../../topology/snapshot/holdings.ts'
@@ -200,7 +201,12 @@ export function copiesDue(situation: Situation, primary: LiveView | undefined): 
 function brokenApplier({ nowMs, strayingSince }: Situation, { name, observation }: LiveView): string {
   const strayedMs = nowMs - (strayingSince.get(name) ?? nowMs)
   const { channel, group } = observation.server ?? {}
-  return strayedMs > brokenMs ? channel?.sqlError || group?.applierError || '' : ''
+  return strayedMs > brokenMs ? channel?.sqlError || brokenForGood(group?.applierError) : ''
+}
+
+/** A member whose disk was full joins again, and applies then what it received: a copy would need more space still. */
+function brokenForGood(applierError = ''): string {
+  return isForLackOfSpace(applierError) ? '' : applierError
 }
 
 /**

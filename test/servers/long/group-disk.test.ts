@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { logOf } from '../../support/instance-files.ts'
 import { monotonicMs } from '../../support/monotonic.ts'
 import { SmallDisk } from '../../support/small-disk.ts'
 import { withCluster } from '../../support/with-cluster.ts'
@@ -101,8 +102,12 @@ describe.skipIf(whyNot !== undefined)('The disk of a member of a group', () => {
     )
     console.log(`it shows: ${await problems()}`)
     expect(await cluster.view()).toMatchObject({ primary: 'shop-0', writable: true })
+    // It is behind, and not lost: nobody seeds it.
+    const before = (await logOf(cluster, small)).length
+    await writers[1]!.stop()
     await disk?.makeRoom()
     await cluster.whole(3, wholeMs)
+    expect((await logOf(cluster, small)).slice(before)).not.toContain('seeded from')
     for (const writer of writers) expect(await writer.check()).toMatchObject(nothingLost)
   }, 240_000)
 })
