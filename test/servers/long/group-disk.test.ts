@@ -3,7 +3,6 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { logOf } from '../../support/instance-files.ts'
 import { monotonicMs } from '../../support/monotonic.ts'
 import { SmallDisk } from '../../support/small-disk.ts'
 import { withCluster } from '../../support/with-cluster.ts'
@@ -84,30 +83,4 @@ describe.skipIf(whyNot !== undefined)('The disk of a member of a group', () => {
     await cluster.whole(3, wholeMs)
     expect(await writer.check()).toMatchObject(nothingLost)
   }, 180_000)
-
-  it('that is full at a secondary is named, keeps no writer waiting, and that member catches up once there is space', async () => {
-    const cluster = shop.current
-    await leads('shop-0')
-    const writers = [
-      await Writer.start(cluster),
-      await Writer.start(cluster, { table: 'more', everyMs: 0, bodyBytes: 4_000 }),
-    ]
-    await disk?.fillUntil(0)
-    const atMs = monotonicMs()
-    await cluster.until('that is named', async () => /low space|disk/.test(await problems()), 30_000)
-    await sleep(10_000)
-    for (const writer of writers) await writer.next()
-    console.log(
-      `a secondary's disk is full: longest pause of writes ${Math.round(writers[0]!.longestPause(atMs).pauseMs)} ms`,
-    )
-    console.log(`it shows: ${await problems()}`)
-    expect(await cluster.view()).toMatchObject({ primary: 'shop-0', writable: true })
-    // It is behind, and not lost: nobody seeds it.
-    const before = (await logOf(cluster, small)).length
-    await writers[1]!.stop()
-    await disk?.makeRoom()
-    await cluster.whole(3, wholeMs)
-    expect((await logOf(cluster, small)).slice(before)).not.toContain('seeded from')
-    for (const writer of writers) expect(await writer.check()).toMatchObject(nothingLost)
-  }, 240_000)
 })
