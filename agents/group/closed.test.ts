@@ -1,7 +1,9 @@
 import { describe, expect, it } from 'vitest'
-import { inGroup, type GroupShape } from '../../topology/testing-group.ts'
+import { allOnline, inGroup, type GroupShape } from '../../topology/testing-group.ts'
 import { viewOf, type NextPass } from '../instance/pass.ts'
 import { aServerState, primaryOfEpoch3, replicaOfEpoch3, ScriptedServer, testParts } from '../testing.ts'
+import { runPass } from '../converge/runner.ts'
+import { RegentError } from '../../src/common/errors/errors.ts'
 import { Group } from './group.ts'
 
 interface Given {
@@ -57,5 +59,35 @@ describe('A member that is short of space', () => {
     const pass = await passOf({ isPrimary: false, space: 'low space: 40 MiB free' })
     expect(stepsOf(pass)).toEqual(['stop events'])
     expect(pass.then?.converged?.done).toBe(true)
+  })
+})
+
+describe('A primary without a majority', () => {
+  const unreachable = { ...allOnline, 'shop-1': 'UNREACHABLE', 'shop-2': 'UNREACHABLE' } as const
+  const tooLate = new RegentError('REGENT_SERVER_TIMEOUT', '1 sessions were killed and are still there after 2000 ms')
+
+  /** A write waits for the group: its session stays, and holds read-only up. */
+  async function converges(error: RegentError): Promise<string> {
+    const server = aServerState({ ...inGroup('shop-0', { members: unreachable }) })
+    const scripted = new ScriptedServer(server)
+    const parts = await testParts(
+      Object.assign(scripted, {
+        killForeignSessions: () => Promise.reject(error),
+        setReadOnly: () => Promise.reject(error),
+      }),
+    )
+    const group = { name: 'g', does: 'join', consistency: 'EVENTUAL' } as const
+    await runPass(parts, new Group(parts, () => undefined).next(viewOf(parts, server), { ...primaryOfEpoch3, group }))
+    expect(scripted.calls).toEqual(['offline on'])
+    return parts.course.converged.sentence
+  }
+
+  it('says so, also while a write that waits for one holds read-only up', async () => {
+    expect(await converges(tooLate)).toBe('closed: 2 of 3 members do not answer, which is no majority')
+  })
+
+  it('is not said to be closed where its server fails otherwise', async () => {
+    const other = new RegentError('REGENT_SERVER_DOWN', 'mysqld ended')
+    await expect(converges(other)).rejects.toThrow('mysqld ended')
   })
 })

@@ -13,6 +13,7 @@ import {
   becomeMember,
   becomePrimary,
   closeToEverybody,
+  closeWithoutMajority,
   joinGroup,
   leaveGroup,
   leaveInError,
@@ -117,7 +118,7 @@ function withoutMajority(member: Membership): NextPass {
   const { members } = member.group
   const silent = members.filter(({ state }) => state === 'UNREACHABLE').length
   const sentence = `closed: ${silent} of ${members.length} members do not answer, which is no majority`
-  return { ...waits(member, sentence), steps: closes(member), next: 'soon' }
+  return { ...waits(member, sentence), steps: closes(member, closeWithoutMajority), next: 'soon' }
 }
 
 /** A member that the group counts on. What it may have forgotten it has got from the others. */
@@ -209,8 +210,8 @@ function onlineOf({ members }: GroupState): string {
   return `${members.filter(({ state }) => state === 'ONLINE').length} of ${counted(members.length, 'member')} online`
 }
 
-function closes({ state }: Membership): readonly Step[] {
-  return state.superReadOnly && state.offlineMode ? [] : [closeToEverybody]
+function closes({ state }: Membership, close = closeToEverybody): readonly Step[] {
+  return state.superReadOnly && state.offlineMode ? [] : [close]
 }
 
 function waits({ assignment: { revision } }: Membership, sentence: string): NextPass {

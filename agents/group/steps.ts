@@ -1,6 +1,6 @@
 import { groupAddress } from '../../failover/protocol/group-address.ts'
 import type { Assignment, GroupTask } from '../../failover/protocol/order.ts'
-import { describeError } from '../../src/common/errors/errors.ts'
+import { describeError, RegentError } from '../../src/common/errors/errors.ts'
 import { changeLife } from '../instance/life.ts'
 import type { Parts } from '../instance/parts.ts'
 import { step, type Step } from '../instance/pass.ts'
@@ -9,10 +9,7 @@ import { leadsGroup } from './stage.ts'
 
 /** Steps of a member. What each one is for is told where the steps are decided (`membership.ts`). */
 
-/**
- * Commits that wait for a majority would hold read-only up: they are ended with their sessions, and nobody is told that
- * they are done.
- */
+/** Sessions are ended: a commit under way would hold read-only up, and nobody is told that the commit is done. */
 export const closeToEverybody = step('close to everybody', async ({ server, observer }) => {
   try {
     await server.setOffline(true)
@@ -22,6 +19,28 @@ export const closeToEverybody = step('close to everybody', async ({ server, obse
     observer.outdate()
   }
 })
+
+/**
+ * A write that waits for a majority keeps its session, though that is killed, and holds read-only up until the majority
+ * is back (9.7). Offline mode has told its client, and lets nobody in meanwhile.
+ */
+export const closeWithoutMajority = step('close to everybody', async ({ server, observer }) => {
+  try {
+    await server.setOffline(true)
+    await unlessTooLate(server.killForeignSessions())
+    await unlessTooLate(server.setReadOnly('closed', 500))
+  } finally {
+    observer.outdate()
+  }
+})
+
+async function unlessTooLate(statement: Promise<void>): Promise<void> {
+  try {
+    await statement
+  } catch (error) {
+    if (!(error instanceof RegentError && error.code === 'REGENT_SERVER_TIMEOUT')) throw error
+  }
+}
 
 export const letReadersIn = step('end offline mode', async ({ server, clientCertificate }) => {
   await clientCertificate?.show()

@@ -77,7 +77,7 @@ export const groups: readonly Mutation[] = [
     rule: 'A member that hears no majority is closed, for reads too.',
     heading,
     file: member,
-    find: "return { ...waits(member, sentence), steps: closes(member), next: 'soon' }",
+    find: "return { ...waits(member, sentence), steps: closes(member, closeWithoutMajority), next: 'soon' }",
     replace: "return { ...waits(member, sentence), next: 'soon' }",
     family: 'groupSplits',
   },
