@@ -40,6 +40,7 @@ it('the primary’s pod is deleted with no time to end: writes go on at another 
 it('the primary’s pod is evicted: it hands over first, and no second pod may be evicted meanwhile', () =>
   gone('pod evicted', 5_000, async (cluster, primary) => {
     const [replica = ''] = await cluster.replicas()
+    await mayBeEvicted(cluster)
     await evict(cluster, primary)
     await expect(evict(cluster, replica)).rejects.toThrow(/disruption budget/)
   }))
@@ -55,6 +56,15 @@ it('the primary’s mysqld is killed while the pod of a replica ends: writes go 
     },
     { mayLeadAgain: true },
   ))
+
+/** Kubernetes counts the pods that are ready in its own time. */
+async function mayBeEvicted(cluster: KubeCluster): Promise<void> {
+  const allowed = ['get', 'pdb', cluster.name, '--output', 'jsonpath={.status.disruptionsAllowed}']
+  await cluster.until(
+    () => 'a pod that may be evicted',
+    async () => (await cluster.kubectl(...allowed)) === '1',
+  )
+}
 
 async function evict({ namespace }: KubeCluster, name: string): Promise<void> {
   const eviction = { apiVersion: 'policy/v1', kind: 'Eviction', metadata: { name, namespace } }

@@ -28,8 +28,7 @@ export class Watch {
     this.#openings = new Openings(cluster, this.#words.onDisk)
     this.#standing = new Standing(cluster)
     cluster.onHappening((happening) => {
-      // A replication group has rules of its own (`group/watch.ts`).
-      if (happening.kind !== 'formed') this.#see(happening)
+      if (!isOfGroup(happening)) this.#see(happening)
     })
   }
 
@@ -38,7 +37,7 @@ export class Watch {
     this.#found('standing', this.#standing.look())
   }
 
-  #see(happening: Exclude<Happening, { kind: 'formed' }>): void {
+  #see(happening: Exclude<Happening, OfGroup>): void {
     switch (happening.kind) {
       case 'said':
         return this.#found('word', this.#words.hear(happening.machine, happening.observation))
@@ -86,4 +85,11 @@ export class Watch {
   #found(what: string, wrong: string | undefined): void {
     if (wrong !== undefined) this.broken ??= `${what}: ${wrong}`
   }
+}
+
+type OfGroup = Extract<Happening, { kind: 'formed' | 'removing' | 'anotherRemoved' }>
+
+/** A replication group has rules of its own (`group/watch.ts`). */
+function isOfGroup(happening: Happening): happening is OfGroup {
+  return ['formed', 'removing', 'anotherRemoved'].includes(happening.kind)
 }
