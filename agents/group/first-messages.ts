@@ -1,4 +1,3 @@
-import { ownMember } from '../../topology/group/majority.ts'
 import type { Parts } from '../instance/parts.ts'
 
 /** XCom takes the median of its last 19. */
@@ -35,8 +34,7 @@ export class FirstMessages {
   /** A server that starts, or joins, begins anew. */
   #isMember(): boolean {
     const { process, observer } = this.#parts
-    const group = observer.server?.group
-    const isOnline = group !== undefined && ownMember(group, observer.server?.uuid ?? '')?.state === 'ONLINE'
+    const isOnline = observer.server?.group?.state === 'ONLINE'
     if (process.pid !== this.#pid || !isOnline) this.#sent = 0
     this.#pid = process.pid
     return isOnline && process.state === 'running'
