@@ -8,6 +8,10 @@ const graceMs = 5_000
 const timeoutMs = 20_000
 const shop = withCluster({ spec: { switchover: { graceMs, timeoutMs } } })
 
+/** A statement younger than 0.1 s is not waited for: the switchover would be over before the statement counts. */
+const sleepingForLong =
+  "select count(*) from performance_schema.events_statements_current where sql_text = 'select sleep(60)' and timer_wait > 0.2e12"
+
 /** The grace has begun. */
 function beginsGrace(from: string): Promise<unknown> {
   return shop.current.waitFor(
@@ -53,6 +57,7 @@ it('A statement that runs longer than the grace is killed after it, other writes
     () => 'it ended',
     () => monotonicMs(),
   )
+  await cluster.until('the statement counts as long', async () => (await cluster.value(from, sleepingForLong)) !== '0')
   const atMs = monotonicMs()
   const switched = cluster.switchover()
   await beginsGrace(from)
