@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { logOf } from '../../support/instance-files.ts'
 import { monotonicMs } from '../../support/monotonic.ts'
 import { SmallDisk } from '../../support/small-disk.ts'
 import { withCluster } from '../../support/with-cluster.ts'
@@ -83,4 +84,37 @@ describe.skipIf(whyNot !== undefined)('The disk of a member of a group', () => {
     await cluster.whole(3, wholeMs)
     expect(await writer.check()).toMatchObject(nothingLost)
   }, 180_000)
+
+  // Its server waits, and tries again each minute; or it cannot write a table (error 1114), and leaves the group.
+  it('that is full at a secondary costs nobody else a write, is named, and the member catches up by itself once there is space, as no copy', async () => {
+    const cluster = shop.current
+    await leads('shop-0')
+    const { epoch } = await cluster.view()
+    const before = (await logOf(cluster, small)).length
+    const writer = await Writer.start(cluster, { table: 'bulky', bodyBytes: 20_000 })
+    await disk?.fillUntil(0)
+    const fullMs = monotonicMs()
+    await cluster.until('it is named', async () => (await problems()).includes('its disk is full'))
+    await sleep(20_000)
+    const { instances, ...view } = await cluster.view()
+    console.log(
+      `with a full disk for 20 s: ${small} is ${instances.find(({ name }) => name === small)?.group?.state}, longest pause of writes ${Math.round(writer.longestPause(fullMs).pauseMs)} ms`,
+    )
+    expect(view).toMatchObject({ primary: 'shop-0', epoch, writable: true })
+    await writer.next()
+    const [mib, written] = [await disk?.freeMiB(), await cluster.value('shop-0', 'select @@global.gtid_executed')]
+    expect(mib).toBeLessThan(1)
+    await disk?.makeRoom()
+    await cluster.until(
+      'it has caught up',
+      async () =>
+        (await cluster.value(small, `select gtid_subset('${written}', @@global.gtid_executed)`).catch(() => '')) ===
+        '1',
+      wholeMs,
+    )
+    await cluster.whole(3, wholeMs)
+    expect((await logOf(cluster, small)).slice(before)).not.toContain('seeded from')
+    expect(writer.longestPause(fullMs).pauseMs).toBeLessThan(5_000)
+    expect(await writer.check()).toMatchObject(nothingLost)
+  }, 300_000)
 })
