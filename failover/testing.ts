@@ -73,6 +73,7 @@ export function aSituation(overrides: SituationOverrides = {}): Situation {
     strayingSince: new Map(),
     inFlight: new Map(),
     failedRequests: new Map(),
+    givenUp: [],
     ...rest,
   }
 }

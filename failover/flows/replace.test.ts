@@ -142,7 +142,7 @@ describe('an instance is given up only if the loss is accepted', () => {
 })
 
 it('an instance that was given up a moment ago is no proven copy, whatever its agent says, until another volume is there', () => {
-  const given = (member: MemberId) => planReplace(aSituation(), 'shop-2', false, [member])
+  const given = (member: MemberId) => planReplace(aSituation({ givenUp: [member] }), 'shop-2', false)
   expect(given(shop1)).toEqual({ refusal: expect.stringContaining('on shop-0 alone') as string })
   expect(given(memberId('shop-1', 'the volume before'))).toMatchObject({ loss: '' })
 })

@@ -32,17 +32,11 @@ export type ReplacePlan =
  * Gives up a volume for good, so a healthy copy of all that was acknowledged must be elsewhere (safety rule 8): on a
  * primary that is well, and on as many others that count and follow as a write needs. The record needs no order: what
  * comes up on an empty volume is a new member, and the old one leaves because its volume is gone (`sync-set.ts`).
- * @param givenUp whose volumes a person gave up before: their agents may not know it yet
  */
-export function planReplace(
-  situation: Situation,
-  instance: InstanceName,
-  acceptLoss: boolean,
-  givenUp: readonly MemberId[] = [],
-): ReplacePlan {
+export function planReplace(situation: Situation, instance: InstanceName, acceptLoss: boolean): ReplacePlan {
   const standing = whyNotNow(situation, instance)
   if (standing !== null) return { refusal: standing }
-  const loss = whatCouldBeLost(situation, instance, givenUp).join('; ')
+  const loss = whatCouldBeLost(situation, instance).join('; ')
   if (loss !== '' && !acceptLoss) return { refusal: `${loss}. Only --accept-loss gives ${instance} up all the same` }
   const view = viewNamed(situation.snapshot, instance)
   return { steps: stepsOf(situation, instance, view), isSilent: !isLive(view), loss }
@@ -69,14 +63,10 @@ function whyNotNow(situation: Situation, instance: InstanceName): string | null 
     : `the primary is not well, and ${instance} may hold what its successor needs: ${verdict.sentence}`
 }
 
-function whatCouldBeLost(
-  situation: Situation,
-  instance: InstanceName,
-  givenUp: readonly MemberId[],
-): readonly string[] {
+function whatCouldBeLost(situation: Situation, instance: InstanceName): readonly string[] {
   const { record } = situation
   const others = countedMembers(record).filter(
-    (member) => instanceOf(member) !== instance && !givenUp.includes(member) && isProvenCopy(situation, member),
+    (member) => instanceOf(member) !== instance && isProvenCopy(situation, member),
   )
   const needed = Math.max(1, record.acks, record.acksWanted)
   const errant = errantOn(situation, instance)

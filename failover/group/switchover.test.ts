@@ -46,6 +46,7 @@ describe('The plan', () => {
   it('takes one that stays', () => {
     expect(plan({ record: { leaving: [shop1] } })).toMatchObject({ candidate: shop2 })
     expect(plan({ views: { 'shop-1': { terminating: true } } })).toMatchObject({ candidate: shop2 })
+    expect(plan({ givenUp: [shop1] })).toMatchObject({ candidate: shop2 })
   })
 })
 

@@ -59,6 +59,8 @@ export interface DecisionInput {
    * in it for a while too, by `fetchKey`.
    */
   readonly failedRequests: ReadonlyMap<string, RequestFailure>
+  /** Whose volumes a person gave up, as far as this manager was asked: their agents may not know it yet. */
+  readonly givenUp: readonly MemberId[]
 }
 
 /** Why an order that served a request failed. */
@@ -199,10 +201,16 @@ export function wantedInstances(input: DecisionInput): number {
   return input.notes.instances ?? input.spec.instances
 }
 
-/** Who should not lead nor be counted any more: instances beyond the number wanted, and those that were told to end. */
+/**
+ * Who should not lead nor be counted any more: instances beyond the number wanted, those that were told to end, and
+ * those whose volumes were given up.
+ */
 export function departing(input: DecisionInput): readonly InstanceName[] {
-  const ending = input.snapshot.instances.filter(({ observation }) => observation?.terminating).map(({ name }) => name)
-  return [...new Set([...leavers(input), ...ending])]
+  const { snapshot, givenUp } = input
+  const ending = snapshot.instances.filter(
+    ({ observation }) => observation && (observation.terminating || givenUp.includes(observation.member)),
+  )
+  return [...new Set([...leavers(input), ...ending.map(({ name }) => name)])]
 }
 
 /** Instances beyond the number wanted. */

@@ -35,6 +35,15 @@ describe('a replacement', () => {
     expect(replaced).toEqual([['shop-2', false]])
   })
 
+  it('that the platform could not begin takes nothing from the others', async () => {
+    const failing = async () => Promise.reject(new Error('the API server does not answer'))
+    const { operations } = operationsOn({}, true, true, undefined, failing)
+    await expect(operations.replace(request)).rejects.toThrow('does not answer')
+    expect(await operations.replace({ instance: 'shop-1', acceptLoss: false, dryRun: true })).toMatchObject({
+      dryRun: true,
+    })
+  })
+
   it('changes nothing in a dry run', async () => {
     const { operations, replaced } = operationsOn(lost)
     expect(await operations.replace({ ...request, dryRun: true })).toMatchObject({

@@ -52,8 +52,6 @@ export class Operations {
   readonly #platform: Pick<Platform, 'wish' | 'replace'>
   readonly #cluster: OperatedCluster
   readonly #place: DecisionInput['place']
-  /** Who was given up last, by instance: it says so itself only when its pod is told to end. */
-  readonly #givenUp = new Map<InstanceName, MemberId>()
 
   constructor(
     loop: ClusterLoop,
@@ -324,7 +322,7 @@ export class Operations {
         'REGENT_REFUSED',
         `no replacement of ${instance}: the volumes of ${cluster} are folders of one machine, which can be made nowhere else; kill it (regent local fault ${instance} kill), take data and agent out of its folder, and start it again (docs/guide/operations.md, "Backup and restore")`,
       )
-    const plan = planReplace(situation, instance, acceptLoss, [...this.#givenUp.values()])
+    const plan = planReplace(situation, instance, acceptLoss)
     if ('refusal' in plan) throw this.#refusal(request, `no replacement of ${instance}: ${plan.refusal}`)
     const loss = plan.loss === '' ? '' : `; accepted: ${plan.loss}`
     if (dryRun)
@@ -335,8 +333,13 @@ export class Operations {
         plan: plan.steps,
       }
     const member = viewNamed(situation.snapshot, instance)?.observation?.member
-    if (member) this.#givenUp.set(instance, member)
-    await this.#platform.replace(instance, plan.isSilent)
+    const takeBack = member && this.#loop.giveUp(member)
+    try {
+      await this.#platform.replace(instance, plan.isSilent)
+    } catch (error) {
+      takeBack?.()
+      throw error
+    }
     return { done: true, dryRun: false, sentence: `${instance} is given up with its volume${loss}`, plan: plan.steps }
   }
 

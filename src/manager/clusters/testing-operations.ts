@@ -2,6 +2,7 @@ import type { ClusterNotes } from '../../../failover/protocol/notes.ts'
 import { aSituation, type SituationOverrides } from '../../../failover/testing.ts'
 import type { Request } from '../../../failover/judge/situation.ts'
 import { realWorld } from '../../common/ports/real-world.ts'
+import type { MemberId } from '../../../topology/snapshot/member.ts'
 import type { Platform } from '../../common/ports/platform.ts'
 import type { ClusterLoop } from '../loop/cluster-loop.ts'
 import type { EndedRecovery } from '../loop/recovery-book.ts'
@@ -19,12 +20,14 @@ export function operationsOn(
     matches: (recovery: EndedRecovery) => boolean,
     request: string,
   ) => Promise<EndedRecovery | undefined> = async () => undefined,
+  platformReplaces: () => Promise<void> = async () => undefined,
 ) {
   const replaced: (readonly [string, boolean])[] = []
   let notes = aSituation(given).notes
   const asked: Request[] = []
   const open: Request[] = []
-  const input = () => ({ ...aSituation(given), requests: open, ...(hasRecord ? {} : { record: undefined }) })
+  let givenUp: readonly MemberId[] = []
+  const input = () => ({ ...aSituation(given), requests: open, givenUp, ...(hasRecord ? {} : { record: undefined }) })
   const changeNotes = async (change: (before: ClusterNotes) => ClusterNotes) => void (notes = change(notes))
   const loop = {
     input,
@@ -32,11 +35,15 @@ export function operationsOn(
     record: undefined,
     changeNotes,
     addRequest: (request: Request) => void [asked, open].map((all) => all.push(request)),
+    giveUp: (member: MemberId) => {
+      givenUp = [...givenUp, member]
+      return () => void (givenUp = givenUp.filter((one) => one !== member))
+    },
     dropRequest: () => void open.splice(0),
     spec: aSituation(given).spec,
   } as Partial<ClusterLoop> as ClusterLoop
   const platform: Pick<Platform, 'replace'> = makesVolumes
-    ? { replace: async (...told) => void replaced.push(told) }
+    ? { replace: async (...told) => (replaced.push(told), platformReplaces()) }
     : {}
   const declined: string[] = []
   return {

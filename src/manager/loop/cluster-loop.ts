@@ -17,6 +17,7 @@ import { FollowedAgents } from './followed-agents.ts'
 import { LeaderWords } from './leader-words.ts'
 import { LeaseDesk } from './lease-desk.ts'
 import { NotesDesk } from './notes-desk.ts'
+import type { MemberId } from '../../../topology/snapshot/member.ts'
 import { observationIn, OrderDesk, type OrderOutcome } from './order-desk.ts'
 import { RecordKeeper, type Done } from './record-keeper.ts'
 import { RecoveryBook, type EndedRecovery } from './recovery-book.ts'
@@ -91,6 +92,7 @@ export class ClusterLoop {
   #deciding = false
   #wokenMeanwhile = false
   #scaling = false
+  #givenUp: readonly MemberId[] = []
   #revisit: Timer | null = null
 
   constructor(ports: LoopPorts, config: LoopConfig, listener: LoopListener) {
@@ -239,6 +241,7 @@ export class ClusterLoop {
       strayingSince: this.#sightings.straying,
       ...{ inFlight: this.#desk.inFlight, refused: this.#desk.refused },
       failedRequests: this.#requests.failed,
+      givenUp: this.#givenUp,
     }
   }
 
@@ -253,6 +256,16 @@ export class ClusterLoop {
 
   dropRequest(id: string): void {
     this.#requests.drop(id)
+  }
+
+  /** The volume of this member goes with its pod; the returned function takes that back. */
+  giveUp(member: MemberId): () => void {
+    this.#givenUp = [...this.#givenUp, member]
+    this.wake()
+    return () => {
+      this.#givenUp = this.#givenUp.filter((one) => one !== member)
+      this.wake()
+    }
   }
 
   /** Changes the notes durably, then decides. */

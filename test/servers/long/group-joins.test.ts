@@ -1,11 +1,14 @@
+import { rm, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
 import { afterEach, describe, expect, it } from 'vitest'
+import { stringify } from 'yaml'
 import { logOf } from '../../support/instance-files.ts'
 import { monotonicMs } from '../../support/monotonic.ts'
 import { withCluster } from '../../support/with-cluster.ts'
 import { stopWriters, Writer } from '../../support/writer.ts'
 
 /** An empty instance that lacks more than that is a copy of another one. */
-const cloneAboveTransactions = 8_000
+const cloneAboveTransactions = 20_000
 const shop = withCluster({ spec: { mode: 'group', cloneAboveTransactions } })
 const wholeMs = 180_000
 const nothingLost = { lost: [], duplicated: [], differing: [] }
@@ -34,14 +37,42 @@ async function fill(mib: number): Promise<void> {
     await cluster.sql(primary, 'insert into app.filled (body) values (repeat(uuid(), 2800))')
 }
 
+/** So many transactions more than there were. */
+async function change(transactions: number): Promise<void> {
+  const cluster = shop.current
+  const primary = await cluster.primary()
+  await cluster.sql(primary, 'create table if not exists app.counted (id int auto_increment primary key, at int)')
+  await cluster.sql(primary, 'drop procedure if exists app.count_on')
+  await cluster.sql(
+    primary,
+    'create procedure app.count_on(times int) while times > 0 do insert into app.counted (at) values (times); set times = times - 1; end while',
+  )
+  const sessions = await Promise.all(Array.from({ length: 16 }, () => cluster.session(primary)))
+  await Promise.all(sessions.map((session) => session.query(`call app.count_on(${Math.ceil(transactions / 16)})`)))
+  for (const session of sessions) session.destroy()
+}
+
+/** From now on an empty instance that lacks more than that is a copy. */
+async function copyAbove(transactions: number): Promise<void> {
+  const file = join(shop.current.home, 'changed.yaml')
+  await writeFile(file, stringify({ mode: 'group', cloneAboveTransactions: transactions }))
+  const ran = await shop.current.regent('local', 'up', 'shop', '--config', file)
+  await rm(file)
+  expect(ran.code, ran.stderr).toBe(0)
+}
+
 const isSeeded = async (name: string, since: number) =>
   (await logOf(shop.current, name)).slice(since).includes('seeded from')
 
 describe('A fourth member that joins while clients write', () => {
-  it.each([['gets from another member what it lacks', false]])(
+  it.each([
+    ['and is empty gets from another member what it lacks', false],
+    ['and lacks more than an empty one may is a copy', true],
+  ])(
     '%s; how long writes stand still is said',
     async (how, isCopy) => {
       const cluster = shop.current
+      if (isCopy) await copyAbove(100)
       await cluster.whole(3, wholeMs)
       await fill(20)
       const { measured, all } = await load()
@@ -69,5 +100,47 @@ describe('A fourth member that joins while clients write', () => {
       for (const writer of left.all) expect(await writer.check()).toMatchObject({ ...nothingLost, instances: 3 })
     },
     360_000,
+  )
+})
+
+describe('A member that was away while 20,000 transactions and 200 MiB were written', () => {
+  it.each([
+    ['gets them from the binlogs of another one, and is no copy', false],
+    ['is a copy where the others have purged their binlogs', true],
+  ])(
+    '%s',
+    async (how, purged) => {
+      const cluster = shop.current
+      await cluster.whole(3, wholeMs)
+      const [away = ''] = await cluster.replicas()
+      const before = (await logOf(cluster, away)).length
+      await cluster.fault(away, 'kill')
+      await cluster.waitFor(`${away} is away`, ({ instances }) =>
+        instances.some(({ name, reachable }) => name === away && !reachable),
+      )
+      await fill(200)
+      await change(20_000)
+      const others = ['shop-0', 'shop-1', 'shop-2'].filter((name) => name !== away)
+      if (purged)
+        for (const name of others) {
+          await cluster.sql(name, 'flush binary logs')
+          await cluster.sql(name, 'purge binary logs before now(6)')
+        }
+      const { measured, all } = await load()
+      await measured.next()
+      const atMs = await cluster.fault(away, 'start')
+      await cluster.whole(3, wholeMs)
+      console.log(
+        `a member that was away, ${how}: whole after ${Math.round(monotonicMs() - atMs)} ms, longest pause of writes ${Math.round(measured.longestPause(atMs).pauseMs)} ms`,
+      )
+      expect(await isSeeded(away, before)).toBe(purged)
+      for (const writer of all) await writer.stop()
+      for (const writer of all) expect(await writer.check(), how).toMatchObject({ ...nothingLost, instances: 3 })
+      const counts = await Promise.all(
+        ['shop-0', 'shop-1', 'shop-2'].map((name) => cluster.value(name, 'select count(*) from app.counted')),
+      )
+      expect(new Set(counts).size).toBe(1)
+    },
+    420_000,
   )
 })

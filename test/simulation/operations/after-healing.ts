@@ -16,12 +16,10 @@ export function notesOf({ cells }: SimulatedCluster): ClusterNotes | undefined {
 /**
  * The primary's volume is gone, and all others may have forgotten what they acknowledged: none of them is elected, not
  * even by force (`failover/semisync/unfit-members.test.ts`). Regent says who must come back, and the volume never does.
- * Of a group: the volumes of all that the record names are gone.
  */
 export function isBeyondPeople(cluster: SimulatedCluster): boolean {
-  const { record, machines, groups } = cluster
+  const { record, machines } = cluster
   if (record === undefined || !cluster.isElsewhere(record.primary)) return false
-  if (groups !== null) return record.syncSet.every((member) => cluster.isElsewhere(member))
   const others = machines.filter(({ name }) => name !== instanceOf(record.primary))
   return others.every((machine) => cluster.mayForget(machine) || machine.goneMember !== undefined)
 }
