@@ -10,10 +10,12 @@ interface Shown {
   readonly forMs?: number
   readonly probe?: 'ok' | 'stuck'
   readonly freeBytes?: number
+  readonly election?: 'none' | 'under way' | 'over'
 }
 
 /** Whether the mysqld of shop-0 is ended that looks like this. */
-async function isEnded({ sees = {}, state = 'running', forMs = 1_300, probe = 'stuck', freeBytes = 1e9 }: Shown) {
+async function isEnded({ election = 'none', ...shown }: Shown) {
+  const { sees = {}, state = 'running', forMs = 1_300, probe = 'stuck', freeBytes = 1e9 } = shown
   const server = aServerState(inGroup('shop-0', sees))
   const process = new ScriptedProcess()
   const parts = await testParts(new ScriptedServer(server), { process })
@@ -26,7 +28,10 @@ async function isEnded({ sees = {}, state = 'running', forMs = 1_300, probe = 's
     freeBytes,
   }
   const config = { ...parts.config, lowSpaceBytes: 1e6 }
-  await new FrozenWatch({ ...parts, config, observer: observer as unknown as typeof parts.observer }).look()
+  const watch = new FrozenWatch({ ...parts, config, observer: observer as unknown as typeof parts.observer })
+  if (election === 'over') await watch.whileElecting(async () => undefined)
+  if (election === 'under way') await watch.whileElecting(() => watch.look())
+  else await watch.look()
   expect(parts.notices.list.map(({ code }) => code)).toEqual(process.state === 'dead' ? ['HungServer'] : [])
   return process.state === 'dead'
 }
@@ -38,6 +43,7 @@ describe('The agent of a member ends a mysqld', () => {
     ['of a primary that was stopped', { state: 'stopped' }],
     ['of a secondary that was stopped', { state: 'stopped', sees: secondary }],
     ['of a primary that answers neither its agent nor a write', {}],
+    ['of a primary that was stopped while the group elected', { state: 'stopped', election: 'under way' }],
   ])('%s', async (_, shown) => {
     expect(await isEnded(shown)).toBe(true)
   })
@@ -47,6 +53,8 @@ describe('The agent of a member leaves a mysqld as it is', () => {
   it.each<[string, Shown]>([
     ['that was stopped a moment ago', { state: 'stopped', forMs: 1_000 }],
     ['that has not answered for a moment', { forMs: 1_000 }],
+    ['of a primary on whose word the group elects', { election: 'under way' }],
+    ['of a primary that has not answered since the group elected a moment ago', { election: 'over' }],
     ['of a primary where writes go through', { probe: 'ok' }],
     ['of a secondary that is only slow to answer: nobody waits for its answers', { sees: secondary }],
     ['without which the others are no majority', { sees: { members: { 'shop-0': 'ONLINE', 'shop-1': 'ONLINE' } } }],

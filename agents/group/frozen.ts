@@ -9,12 +9,15 @@ const betweenMs = 300_000
  * Ends a mysqld that can do nothing for its group while the others are a majority: a member that was stopped (SIGSTOP),
  * and a primary that answers neither its agent nor a write. The group elects without a dead member sooner than it gives
  * a silent one up, and one that woke later would answer from the past. Its server starts again, closed, and joins.
- * Where the others are no majority nobody is helped by its end: it may be needed.
+ * Where the others are no majority nobody is helped by its end: it may be needed. While the group elects, the channels of
+ * its members are locked, and a server answers no question about them: that is no silence.
  */
 export class FrozenWatch {
   readonly #parts: Parts
   #endedAtMs = -Infinity
   #ending = false
+  #electing = false
+  #electedAtMs = -Infinity
 
   constructor(parts: Parts) {
     this.#parts = parts
@@ -39,6 +42,17 @@ export class FrozenWatch {
     }
   }
 
+  /** Rejects as `elect` does. */
+  async whileElecting(elect: () => Promise<void>): Promise<void> {
+    this.#electing = true
+    try {
+      await elect()
+    } finally {
+      this.#electing = false
+      this.#electedAtMs = this.#parts.world.clock.monotonicMs()
+    }
+  }
+
   #whyFrozen(): string | null {
     const { process, timings, observer, world } = this.#parts
     const nowMs = world.clock.monotonicMs()
@@ -46,7 +60,8 @@ export class FrozenWatch {
       const stoppedMs = nowMs - process.changedAtMs
       return stoppedMs >= timings.frozenMs ? `was stopped (SIGSTOP) ${lasting(stoppedMs)} ago` : null
     }
-    const { silentMs, probe } = observer
+    const { probe } = observer
+    const silentMs = this.#electing ? 0 : Math.min(observer.silentMs, nowMs - this.#electedAtMs)
     const writes = probe.result !== 'stuck' && probe.result !== 'unknown'
     if (process.state !== 'running' || writes || silentMs < timings.frozenMs || !this.#wasPrimary()) return null
     return nowMs - this.#endedAtMs < betweenMs ? null : `has answered nothing for ${lasting(silentMs)}`

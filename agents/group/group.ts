@@ -148,7 +148,7 @@ export class Group implements Mode {
     observer.outdate()
     const refusal = whyNotElect(await observer.refresh(), electUuid)
     if (refusal !== null) throw new RegentError('REGENT_ORDER_NOT_ALLOWED', `switchover refused: ${refusal}`)
-    await server.group?.electPrimary(electUuid, { graceMs, deadlineMs })
+    await this.#frozen.whileElecting(async () => server.group?.electPrimary(electUuid, { graceMs, deadlineMs }))
     observer.outdate()
     await observer.refresh()
   }
