@@ -1,7 +1,4 @@
-import { rm, writeFile } from 'node:fs/promises'
-import { join } from 'node:path'
 import { afterEach, describe, expect, it } from 'vitest'
-import { stringify } from 'yaml'
 import { logOf } from '../../support/instance-files.ts'
 import { monotonicMs } from '../../support/monotonic.ts'
 import { withCluster } from '../../support/with-cluster.ts'
@@ -52,15 +49,6 @@ async function change(transactions: number): Promise<void> {
   for (const session of sessions) session.destroy()
 }
 
-/** From now on an empty instance that lacks more than that is a copy. */
-async function copyAbove(transactions: number): Promise<void> {
-  const file = join(shop.current.home, 'changed.yaml')
-  await writeFile(file, stringify({ mode: 'group', cloneAboveTransactions: transactions }))
-  const ran = await shop.current.regent('local', 'up', 'shop', '--config', file)
-  await rm(file)
-  expect(ran.code, ran.stderr).toBe(0)
-}
-
 const isSeeded = async (name: string, since: number) =>
   (await logOf(shop.current, name)).slice(since).includes('seeded from')
 
@@ -72,8 +60,8 @@ describe('A fourth member that joins while clients write', () => {
     '%s; how long writes stand still is said',
     async (how, isCopy) => {
       const cluster = shop.current
-      if (isCopy) await copyAbove(100)
       await cluster.whole(3, wholeMs)
+      if (isCopy) await change(cloneAboveTransactions)
       await fill(20)
       const { measured, all } = await load()
       await measured.next()
