@@ -13,6 +13,7 @@ import { FirstMessages } from './first-messages.ts'
 import { FrozenWatch } from './frozen.ts'
 import { hasMajority, ownMember } from '../../topology/group/majority.ts'
 import { nextAsMember } from './membership.ts'
+import { OldAddresses } from './old-addresses.ts'
 import { ProtocolWatch } from './protocol-watch.ts'
 import { beginToExpel } from './silent-member.ts'
 import { underPromise } from './under-promise.ts'
@@ -27,6 +28,7 @@ export class Group implements Mode {
   readonly #frozen: FrozenWatch
   readonly #protocol: ProtocolWatch
   readonly #first: FirstMessages
+  readonly #addresses: OldAddresses
   readonly #done: () => void
   readonly #views: ViewWatch
   #timer: Timer | null = null
@@ -41,6 +43,7 @@ export class Group implements Mode {
     this.#frozen = new FrozenWatch(parts)
     this.#protocol = new ProtocolWatch(parts)
     this.#first = new FirstMessages(parts)
+    this.#addresses = new OldAddresses(parts)
     this.#views = new ViewWatch(parts)
     this.#done = done
   }
@@ -58,6 +61,7 @@ export class Group implements Mode {
       this.#look()
       this.#tellWhoIsSilent()
       void this.#first.look()
+      void this.#addresses.look()
       void this.#lookWhetherFrozen()
       void this.#protocol.look()
     })

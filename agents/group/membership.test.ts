@@ -291,6 +291,7 @@ describe('To join', () => {
       setConsistency: async (consistency) => void calls.push(`consistency ${consistency}`),
       protocol: async () => '8.0.27',
       setProtocol: async () => undefined,
+      repeatConfiguration: async () => undefined,
     }
     return { it, calls, answered: () => answer }
   }
@@ -393,6 +394,7 @@ describe('A switchover that is ordered here', () => {
       setConsistency: async () => undefined,
       protocol: async () => '8.0.27',
       setProtocol: async () => undefined,
+      repeatConfiguration: async () => undefined,
       electPrimary: async (uuid, { graceMs, deadlineMs }) => void calls.push(`${uuid} ${graceMs} ${deadlineMs}`),
     }
     const parts = await given({ sees, server: open }, group)

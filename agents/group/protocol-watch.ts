@@ -1,7 +1,7 @@
 import { describeError } from '../../src/common/errors/errors.ts'
 import { compareVersions, highestProtocolOf, lowestOf } from '../../topology/group/versions.ts'
-import { ownMember } from '../../topology/group/majority.ts'
-import type { GroupState, ServerState } from '../../topology/snapshot/observation.ts'
+import { wholeGroupUnder } from '../../topology/group/majority.ts'
+import type { GroupState } from '../../topology/snapshot/observation.ts'
 import type { Parts } from '../instance/parts.ts'
 
 const lookMs = 5_000
@@ -29,7 +29,8 @@ export class ProtocolWatch {
   async look(): Promise<void> {
     const { observer, world, process } = this.#parts
     const nowMs = world.clock.monotonicMs()
-    const group = wholeUnder(observer.server)
+    // The group changes its protocol only while each of its members is online.
+    const group = wholeGroupUnder(observer.server)
     if (this.#isAsking || nowMs - this.#lookedAtMs < lookMs || process.state !== 'running') return
     if (group === undefined || this.#wasRaised(group, nowMs)) return
     this.#lookedAtMs = nowMs
@@ -68,11 +69,4 @@ export class ProtocolWatch {
       )
     }
   }
-}
-
-/** The group whose primary this server is. It changes its protocol only while each of its members is online. */
-function wholeUnder(server: ServerState | null): GroupState | undefined {
-  const { group, uuid = '' } = server ?? {}
-  if (group === undefined || ownMember(group, uuid)?.role !== 'PRIMARY') return undefined
-  return group.members.every(({ state }) => state === 'ONLINE') ? group : undefined
 }

@@ -29,6 +29,8 @@ export interface GroupPort {
   protocol(): Promise<string>
   /** Has the group speak another protocol. Rejects past the deadline, and where the group refuses. */
   setProtocol(version: string, deadlineMs: number): Promise<void>
+  /** Has the group agree once more on the configuration that it has. Rejects where this server is no member. */
+  repeatConfiguration(): Promise<void>
   /** Applies what an earlier life of this server received and did not apply. Outside of a group alone. */
   applyReceived(): Promise<void>
 }

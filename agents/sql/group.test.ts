@@ -110,7 +110,7 @@ function scripted({ version = '9.7.4', refuses = '' }: { version?: string; refus
   const sql = {
     change: tell,
     changeUnbroken: async (statement: string) => tell(statement),
-    read: async () => [row({ version })],
+    read: async () => [row({ version, concurrency: 10 })],
     readAll: async () => [[facts], [row({ executed: 'aaaa:1-2' })]],
   } as unknown as Sql
   const agreeing = { query: (statement: string, { deadlineMs }: QueryOptions) => tell(statement, deadlineMs) }
@@ -173,6 +173,12 @@ describe('A member', () => {
     const { told, group } = scripted()
     await group.setProtocol('8.0.27', 20_000)
     expect(told).toEqual(["SELECT group_replication_set_communication_protocol('8.0.27') within 20000"])
+  })
+
+  it('has the group agree once more on the configuration that it has', async () => {
+    const { told, group } = scripted()
+    await group.repeatConfiguration()
+    expect(told).toEqual(['SELECT group_replication_set_write_concurrency(10)'])
   })
 
   it('applies what an earlier life received, without a receiver', async () => {

@@ -150,6 +150,12 @@ export class GroupSql implements GroupPort {
     await this.#sql.change(`SELECT group_replication_set_communication_protocol(${literal(version)})`, deadlineMs)
   }
 
+  /** A write concurrency that is set is another configuration, whatever the number. The group agrees on it later. */
+  async repeatConfiguration(): Promise<void> {
+    const [row] = await this.#sql.read('SELECT group_replication_get_write_concurrency() AS concurrency')
+    await this.#sql.change(`SELECT group_replication_set_write_concurrency(${numberOf(row, 'concurrency')})`)
+  }
+
   async applyReceived(): Promise<void> {
     await this.#sql.changeUnbroken("START REPLICA SQL_THREAD FOR CHANNEL 'group_replication_applier'")
   }

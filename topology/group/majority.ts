@@ -1,4 +1,4 @@
-import type { GroupMember, GroupState } from '../snapshot/observation.ts'
+import type { GroupMember, GroupState, ServerState } from '../snapshot/observation.ts'
 
 /** Whether this member still hears a majority of its view: only then anything can be agreed on. */
 export function hasMajority({ members }: Pick<GroupState, 'members'>): boolean {
@@ -9,4 +9,11 @@ export function hasMajority({ members }: Pick<GroupState, 'members'>): boolean {
 /** A member as the view shows it; undefined where it is none. */
 export function ownMember({ members }: GroupState, uuid: string): GroupMember | undefined {
   return members.find((member) => member.uuid === uuid)
+}
+
+/** The group whose primary this server is, while each member of that group is online; undefined otherwise. */
+export function wholeGroupUnder(server: ServerState | null): GroupState | undefined {
+  const { group, uuid = '' } = server ?? {}
+  if (group === undefined || ownMember(group, uuid)?.role !== 'PRIMARY') return undefined
+  return group.members.every(({ state }) => state === 'ONLINE') ? group : undefined
 }

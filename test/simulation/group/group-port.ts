@@ -44,6 +44,8 @@ export function simulatedGroupPort(ask: Ask, groups: Groups): GroupPort {
     // Every server here speaks what all of them speak.
     protocol: async () => '8.0.27',
     setProtocol: async () => undefined,
+    // No address here is silent that was left.
+    repeatConfiguration: async () => undefined,
     applyReceived: () => ask((server) => server.startGroupApplier()),
   }
 }
