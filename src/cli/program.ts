@@ -8,6 +8,7 @@ import { addFailover } from './commands/failover.ts'
 import { addFence } from './commands/fence.ts'
 import type { Io } from './terminal/io.ts'
 import { addLocal } from './local/local-command.ts'
+import { addLifecycleAgent } from './commands/lifecycle-agent.ts'
 import { addManager } from './commands/manager.ts'
 import { addPause } from './commands/pause.ts'
 import { addRecoveries } from './commands/recoveries.ts'
@@ -35,6 +36,7 @@ export function buildProgram(io: Io, jsonErrors = false): Command {
     addDowntime,
     addManager,
     addAgent,
+    addLifecycleAgent,
     addCompletion,
   ])
     add(program, io)

@@ -3,6 +3,7 @@ import { anyOnKubernetes, inPlace, localPlace, type Place } from '../common/erro
 import { codeOf, describeError, RegentError } from '../common/errors/errors.ts'
 import { bareProgram } from './bare-program.ts'
 import { addAgent } from './commands/agent.ts'
+import { addLifecycleAgent } from './commands/lifecycle-agent.ts'
 import { exitCodeOf, exitCodes } from './terminal/exit-codes.ts'
 import { isKubectlPlugin, type Io } from './terminal/io.ts'
 import { paintFor } from './terminal/paint.ts'
@@ -64,11 +65,17 @@ function isUnexpected(error: unknown): error is Error {
   return error instanceof Error && !(error instanceof RegentError)
 }
 
+const alone = new Map([
+  ['agent', addAgent],
+  ['lifecycle-agent', addLifecycleAgent],
+])
+
 /** An agent runs for long, and would take 7 MB more with the definitions of all other commands. */
 async function programFor(argv: readonly string[], io: Io, json: boolean): Promise<Command> {
-  if (argv[0] === 'agent') {
+  const addAlone = alone.get(argv[0] ?? '')
+  if (addAlone !== undefined) {
     const program = bareProgram(io, json)
-    addAgent(program)
+    addAlone(program, io)
     return program
   }
   const { buildProgram, buildWholeProgram } = await import('./program.ts')

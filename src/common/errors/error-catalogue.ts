@@ -38,6 +38,15 @@ export const catalogue = {
     title: 'A file is not valid',
     remedy: 'Correct the field that the message names in that file to what the message allows.',
   },
+  REGENT_BAD_ENVIRONMENT: {
+    status: 400,
+    title: 'A variable of the environment is not valid',
+    remedy: {
+      local: 'Correct in that variable what the message names to what the message allows, then start the process anew.',
+      kubernetes:
+        'Correct in that variable what the message names, where the pod gets the variable from (a component definition, a ConfigMap, the pod’s template); then restart the pod.',
+    },
+  },
   REGENT_SECRET_LOST: {
     status: 500,
     title: 'The secret of all passwords is gone',
@@ -75,6 +84,11 @@ export const catalogue = {
     status: 429,
     title: 'Too many requests',
     remedy: 'Wait as long as the Retry-After header says.',
+  },
+  REGENT_BUSY: {
+    status: 503,
+    title: 'The agent takes no more calls now',
+    remedy: 'Ask again when a call has ended, or once the agent has started anew, as the message says.',
   },
   REGENT_NOT_LEADER: {
     status: 503,

@@ -1,0 +1,28 @@
+import { refusal, succeeded, type ActionResult } from '../wire/calls.ts'
+import type { CommandEnd } from './run-command.ts'
+
+/** What a caller is told of a command's end. */
+export function resultOfCommand(end: CommandEnd): ActionResult {
+  switch (end.is) {
+    case 'notStarted':
+      return refusal('failed', `failed to start command: ${end.why}`)
+    case 'exited':
+      return end.code === 0 ? succeeded(end.output) : refusal('failed', `exit code: ${end.code}, stderr: ${end.stderr}`)
+    case 'signalled':
+      return refusal('failed', `exit code: -1 (${end.by}), stderr: ${end.stderr}`)
+    case 'timedOut':
+      return refusal('timedOut', end.leftBehind ? leftBehind(end.stderr) : end.stderr)
+    case 'tooMuchOutput':
+      return refusal(
+        'failed',
+        `the command wrote more than ${end.limitBytes} bytes to standard output and was killed; larger output goes through the streaming port, or raise --max-output`,
+      )
+    case 'stopped':
+      return refusal('failed', 'the agent is stopping')
+  }
+}
+
+function leftBehind(stderr: string): string {
+  const why = 'the command ended, and a process that it left behind held its output open until it was killed'
+  return stderr === '' ? why : `${why}; stderr: ${stderr}`
+}

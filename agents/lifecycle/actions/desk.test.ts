@@ -1,0 +1,126 @@
+import { describe, expect, it } from 'vitest'
+import { virtualWorld } from '../../../src/common/ports/testing-world.ts'
+import { refusal, succeeded, type ActionRequest, type ActionResult } from '../wire/calls.ts'
+import type { Action } from '../wire/definitions.ts'
+import { ActionDesk } from './desk.ts'
+
+const inProgress = refusal('inProgress')
+
+/** A desk whose runs end when the test says so. */
+function aDesk(action: Action) {
+  const world = virtualWorld()
+  const ends: ((result: ActionResult) => void)[] = []
+  const asked: string[] = []
+  const desk = new ActionDesk({
+    actions: new Map([[action.name, action]]),
+    clock: world.clock,
+    run: (_action, _request, waiting) => {
+      asked.push(waiting)
+      const { promise, resolve } = Promise.withResolvers<ActionResult>()
+      ends.push(resolve)
+      return promise
+    },
+  })
+  const call = (more: Partial<ActionRequest> = {}) => desk.call({ action: action.name, ...more })
+  const end = async (at: number, result: ActionResult): Promise<void> => {
+    ends[at]?.(result)
+    await world.settle()
+  }
+  return { call, end, world, asked, desk }
+}
+
+const exec = { exec: { command: ['true'] } }
+
+describe('a call', () => {
+  it('of an action that is not there is answered with its name', async () => {
+    const { desk } = aDesk({ name: 'a', ...exec })
+    expect(await desk.call({ action: 'foo' })).toEqual(refusal('notDefined', 'foo is not defined'))
+    expect(await desk.call({ action: 'constructor' })).toMatchObject({ error: 'notDefined' })
+  })
+
+  it('that blocks runs beside any other', async () => {
+    const { call, end, asked } = aDesk({ name: 'a', ...exec })
+    const [first, second] = [call(), call()]
+    await end(1, succeeded(Buffer.from('second')))
+    await end(0, succeeded(Buffer.from('first')))
+    expect([await first, await second]).toEqual([succeeded(Buffer.from('first')), succeeded(Buffer.from('second'))])
+    expect(asked).toEqual(['blocking', 'blocking'])
+  })
+})
+
+describe('a call whose request is non-blocking', () => {
+  const old = { nonBlocking: true } as const
+
+  it('is in progress until it has ended, gives the result once, and runs again', async () => {
+    const { call, end, asked } = aDesk({ name: 'a', ...exec })
+    expect([await call(old), await call(old)]).toEqual([inProgress, inProgress])
+    await end(0, refusal('failed', 'exit code: 1, stderr: x'))
+    expect(await call(old)).toEqual(refusal('failed', 'exit code: 1, stderr: x'))
+    expect(await call(old)).toEqual(inProgress)
+    expect(asked).toEqual(['nonBlocking', 'nonBlocking'])
+  })
+
+  it('is never answered with the result of other parameters', async () => {
+    const { call, end } = aDesk({ name: 'a', ...exec })
+    const [one, two] = [
+      { ...old, parameters: { POD: '1' } },
+      { ...old, parameters: { POD: '2' } },
+    ]
+    expect([await call(one), await call(two)]).toEqual([inProgress, inProgress])
+    await end(0, succeeded(Buffer.from('1')))
+    expect(await call(two)).toEqual(inProgress)
+    await end(1, succeeded(Buffer.from('2')))
+    expect([await call(two), await call(one)]).toEqual([succeeded(Buffer.from('2')), succeeded(Buffer.from('1'))])
+  })
+
+  it('of a caller that never comes back is forgotten after ten minutes, and while many wait', async () => {
+    const { call, end, world, asked } = aDesk({ name: 'a', ...exec })
+    await call(old)
+    await end(0, succeeded(Buffer.from('old')))
+    await world.advance(10 * 60_000 + 1)
+    expect(await call(old)).toEqual(inProgress)
+    await end(1, succeeded(Buffer.from('new')))
+    for (let at = 0; at < 65; at += 1) {
+      await call({ ...old, parameters: { AT: String(at) } })
+      await world.advance(1)
+      await end(at + 2, succeeded(Buffer.from(String(at))))
+    }
+    expect(await call(old)).toEqual(inProgress)
+    expect(asked).toHaveLength(2 + 65 + 1)
+    expect(await call({ ...old, parameters: { AT: '64' } })).toEqual(succeeded(Buffer.from('64')))
+  })
+})
+
+describe('a call whose action is non-blocking', () => {
+  const action: Action = { name: 'a', ...exec, nonBlocking: true }
+
+  it('gives its result as often as somebody asks, and runs again only when told to', async () => {
+    const { call, end, asked } = aDesk(action)
+    expect([await call(), await call()]).toEqual([inProgress, inProgress])
+    await end(0, refusal('failed', 'exit code: 1, stderr: '))
+    expect([await call(), await call()]).toEqual(Array(2).fill(refusal('failed', 'exit code: 1, stderr: ')))
+    expect(await call({ rerun: true })).toEqual(inProgress)
+    await end(1, succeeded(Buffer.from('again')))
+    expect(await call()).toEqual(succeeded(Buffer.from('again')))
+    expect(asked).toHaveLength(2)
+  })
+
+  it('is busy for another call while it runs, and takes that call afterwards', async () => {
+    const { call, end } = aDesk(action)
+    const other = { parameters: { POD: '2' } }
+    await call()
+    expect([await call(other), await call({ rerun: true })]).toEqual([refusal('busy'), refusal('busy')])
+    await end(0, succeeded(Buffer.from('1')))
+    expect(await call(other)).toEqual(inProgress)
+    expect(await call()).toEqual(refusal('busy'))
+  })
+
+  it.each([{ timeoutSeconds: 30 }, { parameters: {} }, { arguments: [] }, { retryPolicy: { maxRetries: 0 } }])(
+    'is the same call with what is the default anyway: %j',
+    async (more) => {
+      const { call } = aDesk(action)
+      await call()
+      expect(await call(more)).toEqual(inProgress)
+    },
+  )
+})

@@ -1,0 +1,91 @@
+import type { Clock } from '../../../src/common/ports/ports.ts'
+import { refusal, type ActionRequest, type ActionResult } from '../wire/calls.ts'
+import type { Action } from '../wire/definitions.ts'
+import { fingerprintOf } from './fingerprint.ts'
+import type { Waiting } from './runner.ts'
+
+export interface DeskParts {
+  readonly actions: ReadonlyMap<string, Action>
+  /** Must not reject. */
+  readonly run: (action: Action, request: ActionRequest, waiting: Waiting) => Promise<ActionResult>
+  readonly clock: Clock
+}
+
+/** A run that nobody waits for. */
+interface Started {
+  readonly fingerprint: string
+  /** Undefined while it runs. */
+  result?: ActionResult
+  endedAtMs?: number
+}
+
+/** A result that nobody picks up is forgotten: the caller may be gone for good. */
+const keepMs = 10 * 60_000
+const keepResults = 64
+
+/**
+ * Answers calls. A blocking call runs at once, whatever else runs. A non-blocking call is answered `inProgress`, and
+ * later calls pick the result up, each generation of callers in its way. All of it is in memory: an agent that starts
+ * anew has forgotten what ran.
+ */
+export class ActionDesk {
+  readonly #parts: DeskParts
+  /** Runs that a request made non-blocking, by name and fingerprint: a result is given once. */
+  readonly #onRequest = new Map<string, Started>()
+  /** The last run of an action that is non-blocking by itself, by name: a result is given as often as asked for. */
+  readonly #byAction = new Map<string, Started>()
+
+  constructor(parts: DeskParts) {
+    this.#parts = parts
+  }
+
+  async call(request: ActionRequest): Promise<ActionResult> {
+    const action = this.#parts.actions.get(request.action)
+    if (action === undefined) return refusal('notDefined', `${request.action.slice(0, 253)} is not defined`)
+    if (request.nonBlocking === true) return this.#once(action, request)
+    if (action.nonBlocking === true) return this.#cached(action, request)
+    return this.#parts.run(action, request, 'blocking')
+  }
+
+  /** The older generation: a failed run is retried by asking again, so that a result must not stay. */
+  #once(action: Action, request: ActionRequest): ActionResult {
+    this.#forgetOld()
+    const key = `${action.name}\n${fingerprintOf(action, request)}`
+    const started = this.#onRequest.get(key)
+    if (started?.result === undefined) {
+      if (started === undefined) this.#onRequest.set(key, this.#start(action, request))
+      return refusal('inProgress')
+    }
+    this.#onRequest.delete(key)
+    return started.result
+  }
+
+  /** The newer generation: only `rerun`, or another fingerprint, runs an action anew. */
+  #cached(action: Action, request: ActionRequest): ActionResult {
+    const last = this.#byAction.get(action.name)
+    const isSame = last?.fingerprint === fingerprintOf(action, request) && request.rerun !== true
+    if (last !== undefined && last.result === undefined) return refusal(isSame ? 'inProgress' : 'busy')
+    if (last?.result !== undefined && isSame) return last.result
+    this.#byAction.set(action.name, this.#start(action, request))
+    return refusal('inProgress')
+  }
+
+  #start(action: Action, request: ActionRequest): Started {
+    const started: Started = { fingerprint: fingerprintOf(action, request) }
+    void this.#parts.run(action, request, 'nonBlocking').then((result) => {
+      started.result = result
+      started.endedAtMs = this.#parts.clock.monotonicMs()
+    })
+    return started
+  }
+
+  /** Of results that wait, the newest stay, and those not for ever. */
+  #forgetOld(): void {
+    const nowMs = this.#parts.clock.monotonicMs()
+    const waiting = [...this.#onRequest]
+      .filter(([, { endedAtMs }]) => endedAtMs !== undefined)
+      .sort(([, a], [, b]) => (b.endedAtMs ?? 0) - (a.endedAtMs ?? 0))
+    for (const [at, [key, { endedAtMs = 0 }]] of waiting.entries())
+      if (at >= keepResults || nowMs - endedAtMs > keepMs) this.#onRequest.delete(key)
+  }
+}

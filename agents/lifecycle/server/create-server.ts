@@ -1,0 +1,122 @@
+import { fastify, LogController, type FastifyBaseLogger, type FastifyInstance, type HTTPMethods } from 'fastify'
+import { RegentError } from '../../../src/common/errors/errors.ts'
+import { carriesToken } from '../../../src/common/http/bearer-token.ts'
+import type { Logger } from '../../../src/common/log/logger.ts'
+import { readActionRequest } from '../wire/action-request.ts'
+import { responseOf, type ActionRequest, type ActionResult } from '../wire/calls.ts'
+import { answerProblem, pathOf } from './answers.ts'
+
+export interface LifecycleServerOptions {
+  /** Answers a call; undefined where the agent has no actions, and so no routes. Must not reject. */
+  readonly call: ((request: ActionRequest) => Promise<ActionResult>) | undefined
+  /** Asked of every request; undefined where everybody may call. */
+  readonly token: string | undefined
+  /** Calls at a time; more are answered with 503. */
+  readonly maxConcurrency: number
+  /** A line for each call. */
+  readonly logsCalls: boolean
+  readonly log: Logger
+}
+
+/** KubeBlocks' agent takes bodies of 4 MiB. */
+const bodyBytes = 4 * 1024 * 1024
+/** Connections are cheap, and a caller may keep one for each of its targets. */
+const maxConnections = 1_024
+
+/** `POST /v1.0/…`; the services that take no requests are answered 500 with this name. */
+const servicesWithoutRequests = { '/v1.0/probe': 'Probe', '/v1.0/streaming': 'Streaming' } as const
+
+/**
+ * The HTTP side of a lifecycle agent, ready for `listen` or `inject`. An action’s failure is a field of the answer,
+ * whose status is 200. A caller that goes away cancels nothing.
+ */
+export async function createLifecycleServer(options: LifecycleServerOptions): Promise<FastifyInstance> {
+  const loggerInstance: FastifyBaseLogger = options.log
+  const app = fastify({
+    loggerInstance,
+    logController: new LogController({ disableRequestLogging: true }),
+    bodyLimit: bodyBytes,
+    return503OnClosing: false,
+    forceCloseConnections: 'idle',
+    frameworkErrors: answerProblem,
+  })
+  app.server.maxConnections = maxConnections
+  app.setErrorHandler(answerProblem)
+  app.setNotFoundHandler((request) => {
+    throw new RegentError('REGENT_NOT_FOUND', `there is no route ${request.method} ${pathOf(request)}`)
+  })
+  acceptAnyBody(app)
+  guard(app, options)
+  if (options.logsCalls) logCalls(app)
+  if (options.call !== undefined) addRoutes(app, options.call)
+  await app.ready()
+  return app
+}
+
+function addRoutes(app: FastifyInstance, call: NonNullable<LifecycleServerOptions['call']>): void {
+  post(app, '/v1.0/action', async (body) => {
+    const parsed = readActionRequest(body)
+    const result = 'request' in parsed ? await call(parsed.request) : parsed.refused
+    return { status: 200, text: JSON.stringify(responseOf(result)) }
+  })
+  for (const [path, name] of Object.entries(servicesWithoutRequests))
+    post(app, path, async () => ({
+      status: 500,
+      text: `service ${name} does not support request handling: notImplemented`,
+    }))
+}
+
+type Answer = (body: Uint8Array) => Promise<{ readonly status: number; readonly text: string }>
+
+/** A route that takes POST, and answers every other method with 405. */
+function post(app: FastifyInstance, path: string, answer: Answer): void {
+  app.post(path, async (request, reply) => {
+    const { status, text } = await answer((request.body as Buffer | undefined) ?? Buffer.alloc(0))
+    // Bytes: to a text Fastify would add a charset, which KubeBlocks’ agent does not name.
+    return reply.status(status).header('content-type', 'application/json').send(Buffer.from(text))
+  })
+  app.route({
+    url: path,
+    method: (app.supportedMethods as HTTPMethods[]).filter((method) => method !== 'POST'),
+    onRequest: async (request, reply) => {
+      void reply.header('allow', 'POST')
+      throw new RegentError('REGENT_METHOD_NOT_ALLOWED', `${path} takes POST, not ${request.method}`)
+    },
+    handler: async () => undefined,
+  })
+}
+
+/** Callers of KubeBlocks’ agent send any content type, or none: bodies are read as JSON whatever it says. */
+function acceptAnyBody(app: FastifyInstance): void {
+  app.removeAllContentTypeParsers()
+  app.addContentTypeParser('*', { parseAs: 'buffer' }, (_request, body, done) => done(null, body))
+}
+
+/** The token first, then the number of calls at a time. Idle connections are not counted. */
+function guard(app: FastifyInstance, { token, maxConcurrency }: LifecycleServerOptions): void {
+  let [running, stopping] = [0, false]
+  app.addHook('preClose', async () => {
+    stopping = true
+  })
+  app.addHook('onRequest', async (request, reply) => {
+    if (stopping) throw new RegentError('REGENT_BUSY', 'this agent is stopping and takes no new calls')
+    if (token !== undefined && !carriesToken(request.headers.authorization, token))
+      throw new RegentError('REGENT_UNAUTHORIZED', `${request.method} ${pathOf(request)} needs a valid bearer token`)
+    if (running >= maxConcurrency)
+      throw new RegentError(
+        'REGENT_BUSY',
+        `${maxConcurrency} calls run already (--max-concurrency); ask again when one has ended`,
+      )
+    running += 1
+    reply.raw.once('close', () => (running -= 1))
+  })
+}
+
+function logCalls(app: FastifyInstance): void {
+  app.addHook('onResponse', async (request, reply) => {
+    const { method, headers, log } = request
+    const caller = headers['user-agent']?.slice(0, 120)
+    const ms = Math.round(reply.elapsedTime)
+    log.info({ caller, method, path: pathOf(request), status: reply.statusCode, ms }, 'answered')
+  })
+}

@@ -1,0 +1,44 @@
+import { createLogger, type Logger } from '../../src/common/log/logger.ts'
+import { realWorld } from '../../src/common/ports/real-world.ts'
+import type { World } from '../../src/common/ports/ports.ts'
+import { ActionDesk } from './actions/desk.ts'
+import { HttpCaller } from './actions/http-action.ts'
+import { ProcessGroups } from './actions/process-groups.ts'
+import { ActionRunner } from './actions/runner.ts'
+import type { ActionResult } from './wire/calls.ts'
+import type { Action } from './wire/definitions.ts'
+
+export interface TestingParts {
+  readonly world?: World
+  readonly environment?: Readonly<Record<string, string>>
+  readonly outputBytes?: number
+}
+
+/** A runner and a desk over these actions, with real processes. */
+export function testingActions(actions: readonly Action[], parts: TestingParts = {}) {
+  const { world = realWorld, environment = { PATH: process.env['PATH'] ?? '' }, outputBytes = 1_000_000 } = parts
+  const kill = new AbortController()
+  const groups = new ProcessGroups()
+  const http = new HttpCaller()
+  const runner = new ActionRunner({ world, environment, groups, http, outputBytes, signal: kill.signal })
+  const desk = new ActionDesk({
+    actions: new Map(actions.map((action) => [action.name, action])),
+    clock: world.clock,
+    run: (...call) => runner.run(...call),
+  })
+  return { desk, runner, groups, http, kill: () => kill.abort(new Error('stopped')) }
+}
+
+/** An action that is a bash script. */
+export function bash(name: string, script: string, more: Partial<Action> = {}): Action {
+  return { name, exec: { command: ['bash', '-c', script] }, ...more }
+}
+
+/** Output as text, or the message of the failure. */
+export function saidBy(result: ActionResult): string {
+  return result.ok ? result.output.toString() : result.message
+}
+
+export function silentLog(): Logger {
+  return createLogger({ level: 'silent', name: 'test' })
+}

@@ -1,0 +1,59 @@
+import type { RetryPolicy } from './definitions.ts'
+
+/** The body of `POST /v1.0/action`, of both generations of callers. */
+export interface ActionRequest {
+  readonly action: string
+  readonly parameters?: Readonly<Record<string, string>>
+  /** The older generation's switch: the action has one in the newer. */
+  readonly nonBlocking?: boolean
+  /** One run of the command for each inner list. */
+  readonly arguments?: readonly (readonly string[])[]
+  /** Seconds, before those of the action. */
+  readonly timeoutSeconds?: number
+  readonly retryPolicy?: RetryPolicy
+  /** Runs a non-blocking action anew though a result is there. */
+  readonly rerun?: boolean
+}
+
+/** The names that callers know. Any other name is read as `unknown` by them. */
+export const errorNames = [
+  'notDefined',
+  'notImplemented',
+  'preconditionFailed',
+  'badRequest',
+  'inProgress',
+  'busy',
+  'timedOut',
+  'failed',
+  'internalError',
+  'unknown',
+] as const
+
+export type ErrorName = (typeof errorNames)[number]
+
+/** How an action ended: what its command wrote, or why there is nothing. */
+export type ActionResult =
+  | { readonly ok: true; readonly output: Buffer }
+  | { readonly ok: false; readonly error: ErrorName; readonly message: string }
+
+/** The answer: `{}` for a success that wrote nothing. */
+export interface ActionResponse {
+  readonly error?: string
+  readonly message?: string
+  /** Standard output in base64. */
+  readonly output?: string
+}
+
+export function succeeded(output: Buffer): ActionResult {
+  return { ok: true, output }
+}
+
+/** A failure whose message is `<detail>: <name>`, or the bare name without a detail. */
+export function refusal(error: ErrorName, detail = ''): ActionResult {
+  return { ok: false, error, message: detail === '' ? error : `${detail}: ${error}` }
+}
+
+export function responseOf(result: ActionResult): ActionResponse {
+  if (!result.ok) return { error: result.error, message: result.message }
+  return result.output.length === 0 ? {} : { output: result.output.toString('base64') }
+}
