@@ -126,6 +126,14 @@ export const rooms = {
     'src/kube/pods',
     'src/kube/spec',
   ],
+  'src/kube/pod-events': [
+    'src/common/*',
+    'src/controller-runtime/client',
+    'src/controller-runtime/objects',
+    'src/kube/names',
+    'src/kube/objects',
+    'src/kube/pods',
+  ],
   'src/kube/platform': [
     'src/common/*',
     'src/controller-runtime/changes',
@@ -390,6 +398,7 @@ export const rooms = {
     'src/kube/names',
     'src/kube/objects',
     'src/kube/platform',
+    'src/kube/pod-events',
     'src/kube/pods',
     'src/kube/primary',
     'src/kube/secrets',

@@ -52,6 +52,9 @@ const ofClusters = [
   'policy/poddisruptionbudgets: get list watch create patch',
   'networking.k8s.io/networkpolicies: get list watch create patch delete',
   'events.k8s.io/events: create patch',
+  'events: list watch patch',
+  'workloads.kubeblocks.io/instancesets: get',
+  'workloads.kubeblocks.io/instances: get',
 ]
 const ofManagers = [
   'coordination.k8s.io/leases: create',
@@ -106,7 +109,15 @@ describeCharts('what the manager may do', () => {
     [{ webhook: { enabled: false } }, [...ofInstallation.slice(0, 1), ...ofClusters]],
     [{ webhook: { certManager: { enabled: true } } }, [...ofInstallation.slice(0, 1), ...ofClusters]],
     [
-      { manager: { reconcile: { disabledCapabilities: ['networkPolicies', 'disruptionBudgets', 'events'] } } },
+      {
+        manager: {
+          reconcile: { disabledCapabilities: ['networkPolicies', 'disruptionBudgets', 'events', 'podEvents'] },
+        },
+      },
+      [...ofInstallation, ...ofClusters.slice(0, -6)],
+    ],
+    [
+      { manager: { reconcile: { disabledCapabilities: ['podEvents'] } } },
       [...ofInstallation, ...ofClusters.slice(0, -3)],
     ],
   ])('follows what it is asked to do: %j', async (values, rights) => {

@@ -63,6 +63,16 @@
   resources: [events]
   verbs: [create, patch]
 {{- end }}
+{{- if not (has "podEvents" $disabled) }}
+# list, watch: what agents of any component say of their pods; of all other Events the API server is asked for none. patch: that one is handled.
+- apiGroups: [""]
+  resources: [events]
+  verbs: [list, watch, patch]
+# get: which roles the pods of a KubeBlocks component may have. Where that kind does not exist the right is of no use to anybody.
+- apiGroups: [workloads.kubeblocks.io]
+  resources: [instancesets, instances]
+  verbs: [get]
+{{- end }}
 {{- if .Values.monitoring.podMonitors }}
 # create, patch: for a cluster that asks for one. delete: for one that no longer does.
 - apiGroups: [monitoring.coreos.com]

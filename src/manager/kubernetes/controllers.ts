@@ -3,6 +3,7 @@ import type { Logger } from '../../common/log/logger.ts'
 import type { World } from '../../common/ports/ports.ts'
 import { Controller, type ControllerOptions } from '../../controller-runtime/controller/controller.ts'
 import { watchFor, watchMapped, watchOwned } from '../../controller-runtime/controller/controller-sources.ts'
+import type { EventRecorder } from '../../controller-runtime/events/event-recorder.ts'
 import type { InformerPort } from '../../controller-runtime/informers/informer-port.ts'
 import type { InformerSet } from '../../controller-runtime/informers/informer-set.ts'
 import type { KubeClient } from '../../controller-runtime/client/kube-client.ts'
@@ -38,6 +39,7 @@ import type { ClusterEvents } from './cluster-events.ts'
 import { TemplateKeeper } from './keep-template.ts'
 import type { ClusterSet } from './cluster-set.ts'
 import { PassedOver } from './passed-over.ts'
+import { podEventPipeline } from './pod-events.ts'
 import { reconcileCluster } from './reconcile-cluster.ts'
 import { reconcileStatus } from './reconcile-status.ts'
 
@@ -55,6 +57,7 @@ export interface ControllerParts {
   readonly configMaps: InformerPort<ConfigMap>
   readonly set: ClusterSet
   readonly events: ClusterEvents
+  readonly recorder: Pick<EventRecorder, 'record'>
   readonly leads: () => boolean
   readonly options: KubernetesManagerOptions
   readonly managerNamespace: string
@@ -65,6 +68,8 @@ export interface ClusterControllers {
   readonly cluster: Controller
   /** Shows what clusters are. */
   readonly status: Controller
+  /** Those that a manager can do without: what agents of any component say in Events. */
+  readonly optional: readonly Controller[]
   /** This manager leads: what it left undone until now is done. */
   lead(): void
 }
@@ -93,12 +98,17 @@ export function createControllers(parts: ControllerParts): ClusterControllers {
     configMaps,
     set,
     events,
+    recorder,
     leads,
     options,
     managerNamespace,
   } = parts
   const disabled = new Set(options.reconcile.disabledCapabilities)
-  const passedOver = { status: new PassedOver(leads), cluster: new PassedOver(leads) }
+  const passedOver = {
+    status: new PassedOver(leads),
+    cluster: new PassedOver(leads),
+    podEvents: new PassedOver(leads),
+  }
   const owned = <Kind extends KubeObject>(resource: Resource<Kind>, ...predicates: readonly Predicate<Kind>[]) =>
     watchOwned(informers.of(resource, ours), mysqlClusters, ...predicates)
   const controller = (rest: Pick<ControllerOptions, 'name' | 'sources' | 'reconcile'>) =>
@@ -167,10 +177,17 @@ export function createControllers(parts: ControllerParts): ClusterControllers {
       }),
     ),
   })
+  const optional: Controller[] = []
+  if (!disabled.has('podEvents')) {
+    const { sources, reconcile } = podEventPipeline({ client, world, log, informers, recorder, leads })
+    optional.push(controller({ name: 'podevents', sources, reconcile: passedOver.podEvents.noting(reconcile) }))
+  }
   return {
     cluster,
     status,
+    optional,
     lead() {
+      for (const key of passedOver.podEvents.keys) for (const each of optional) each.enqueue(key)
       for (const key of passedOver.cluster.keys) cluster.enqueue(key)
       for (const key of passedOver.status.keys) status.enqueue(key)
     },

@@ -127,8 +127,9 @@ export async function runKubernetesManager(options: KubernetesManagerOptions): P
     settleMs: eventsSettleMs,
     failed: ({ reason }, error) => log.debug({ err: error }, `event ${reason} is not written`),
   })
+  const telling = options.reconcile.disabledCapabilities.includes('events') ? { record: () => undefined } : recorder
   const clusterEvents = new ClusterEvents({
-    recorder: options.reconcile.disabledCapabilities.includes('events') ? { record: () => undefined } : recorder,
+    recorder: telling,
     clusters,
     leads,
     debug: (line) => log.debug(line),
@@ -163,6 +164,7 @@ export async function runKubernetesManager(options: KubernetesManagerOptions): P
     ...cached,
     set,
     events: clusterEvents,
+    recorder: telling,
     leads,
     options,
     managerNamespace: namespace,
@@ -227,6 +229,10 @@ export async function runKubernetesManager(options: KubernetesManagerOptions): P
             { name: 'events', run: async (until) => (await aborted(until), recorder.close(2_000)) },
             { name: 'mysqlcluster controller', run: (until) => controllers.cluster.run(until) },
             { name: 'status controller', run: (until) => controllers.status.run(until) },
+            ...controllers.optional.map((each) => ({
+              name: `${each.name} controller`,
+              run: (until: AbortSignal) => each.run(until),
+            })),
             apiServer(
               () =>
                 createApi({

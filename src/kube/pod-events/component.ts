@@ -1,0 +1,110 @@
+import type { KubeObject, ObjectKey, Resource } from '../../controller-runtime/objects/objects.ts'
+import { controllerOf } from '../../controller-runtime/objects/owner-references.ts'
+import { statefulSets, type Pod } from '../pods/stateful-set.ts'
+import { instanceSetLabel, marks } from './marks.ts'
+
+/** What makes the pods of a component: a StatefulSet, or what has the same fields. */
+export interface Owner extends KubeObject {
+  readonly spec?: {
+    readonly replicas?: number
+    readonly selector?: { readonly matchLabels?: Readonly<Record<string, string>> }
+    /** Of an InstanceSet. */
+    readonly roles?: readonly Role[]
+  }
+  readonly status?: {
+    readonly observedGeneration?: number
+    readonly readyReplicas?: number
+    readonly replicas?: number
+    readonly updatedReplicas?: number
+  }
+}
+
+export interface Role {
+  readonly name: string
+  /** At most one pod has it. */
+  readonly isExclusive?: boolean
+}
+
+/** Where an owner is. */
+export interface OwnerPlace {
+  readonly resource: Resource<Owner>
+  readonly key: ObjectKey
+  /** Undefined where a label alone names it. */
+  readonly uid: string | undefined
+}
+
+const workloads = 'workloads.kubeblocks.io'
+const instanceSets: Resource<Owner> = {
+  group: workloads,
+  version: 'v1',
+  kind: 'InstanceSet',
+  plural: 'instancesets',
+  namespaced: true,
+}
+
+/** Kinds of owners, by API group and kind. */
+const kinds: Readonly<Record<string, Resource<Owner>>> = {
+  'apps/StatefulSet': statefulSets,
+  [`${workloads}/InstanceSet`]: instanceSets,
+  // One pod each: it has no peers, so nothing is exclusive.
+  [`${workloads}/Instance`]: { ...instanceSets, kind: 'Instance', plural: 'instances' },
+}
+
+/**
+ * The owner of a pod: its controller, or where it has none, what its label names. Undefined for pods of other kinds,
+ * such as a Deployment's, whose members have no names that last.
+ */
+export function ownerPlaceOf(pod: KubeObject): OwnerPlace | undefined {
+  const namespace = pod.metadata.namespace ?? ''
+  const controller = controllerOf(pod)
+  if (controller === undefined) {
+    const name = pod.metadata.labels?.[instanceSetLabel]
+    return name === undefined ? undefined : { resource: instanceSets, key: { namespace, name }, uid: undefined }
+  }
+  const [group = '', version = ''] = controller.apiVersion.split('/')
+  const resource = kinds[`${group}/${controller.kind}`]
+  if (resource === undefined) return undefined
+  return { resource: { ...resource, version }, key: { namespace, name: controller.name }, uid: controller.uid }
+}
+
+/** Whether the pod is one of the owner's: peers are told by more than labels, which anybody may copy. */
+export function isMember(pod: KubeObject, owner: Owner): boolean {
+  const controller = controllerOf(pod)
+  if (controller !== undefined) return controller.uid === owner.metadata.uid
+  return pod.metadata.labels?.[instanceSetLabel] === owner.metadata.name
+}
+
+/** By which labels its pods are listed; undefined where it selects by no label, since that would be all pods. */
+export function selectorOf({ spec }: Owner): string | undefined {
+  const wanted = Object.entries(spec?.selector?.matchLabels ?? {}).map(([label, value]) => `${label}=${value}`)
+  return wanted.length > 0 ? wanted.join(',') : undefined
+}
+
+/**
+ * The roles its pods may have: from the annotation `regent.dev/roles`, else the InstanceSet's own. Undefined where
+ * neither says any: then every role that can be a label is taken as it is said, and none is exclusive.
+ * @throws SyntaxError where the annotation is no list of roles
+ */
+export function rolesOf({ metadata, spec }: Owner): readonly Role[] | undefined {
+  const written = metadata.annotations?.[marks.roles]
+  if (written === undefined) return spec?.roles
+  const roles: unknown = JSON.parse(written)
+  if (!Array.isArray(roles) || !roles.every(isRole))
+    throw new SyntaxError('it must be a list like [{"name":"primary","isExclusive":true}]')
+  return roles
+}
+
+function isRole(value: unknown): value is Role {
+  if (typeof value !== 'object' || value === null) return false
+  const { name, isExclusive = false } = value as Partial<Record<keyof Role, unknown>>
+  return typeof name === 'string' && isLabelValue(name) && typeof isExclusive === 'boolean'
+}
+
+/** Whether the API server takes it as the value of a label. */
+export function isLabelValue(text: string): boolean {
+  return /^[A-Za-z0-9]([A-Za-z0-9_.-]{0,61}[A-Za-z0-9])?$/.test(text)
+}
+
+export function isReady({ status }: Pod): boolean {
+  return status?.conditions?.some(({ type, status: is }) => type === 'Ready' && is === 'True') ?? false
+}

@@ -1,0 +1,75 @@
+import { labels } from '../names/names.ts'
+import type { Pod } from '../pods/stateful-set.ts'
+import { rolesOf, type Owner, type Role } from './component.ts'
+import { unchanged, type PodDecision } from './decision.ts'
+import { roleMessageOf } from './messages.ts'
+import { happenedMicros, type PodEvent } from './pod-event.ts'
+import { roleLabel } from './marks.ts'
+import { RoleBoard } from './role-board.ts'
+import { roleClaimOf, type PodRole, type RoleClaim } from './role-claim.ts'
+import type { Version } from './seat.ts'
+
+export interface RoleQuestion {
+  readonly event: PodEvent
+  /** The pod of that name as it is now; undefined where there is none. */
+  readonly pod: Pod | undefined
+  /** What made the pod; undefined where nothing known did. */
+  readonly owner: Owner | undefined
+  /** The owner's other pods. */
+  readonly peers: readonly Pod[]
+}
+
+/** A mistake of a person's is looked at again after this time. */
+export const mistakenMs = 30_000
+
+/**
+ * What the role probe of a pod changes: the label of that pod, and of peers that held an exclusive role. Rules of both
+ * generations of KubeBlocks' manager; where this one differs, docs/guide/pod-events.md says why. A label comes off the
+ * old holder before the new one gets it: in between the role's Service has nobody, and never two.
+ */
+export function decideRole(question: RoleQuestion): PodDecision {
+  const { event, pod } = question
+  const name = event.involvedObject?.name ?? ''
+  const message = roleMessageOf(event)
+  if (message === undefined) return unchanged('RoleNotUnderstood', `${name}: its message is no role probe's`, 'warning')
+  if (pod === undefined) return unchanged('PodGone', `${name} is gone`)
+  if (pod.metadata.uid !== event.involvedObject?.uid)
+    return unchanged('PodGone', `${name} is another pod than the one of which its role was said`)
+  if (pod.metadata.labels?.[labels.cluster] !== undefined)
+    return unchanged('RoleGoverned', `${name} has the role that Regent's record says, whatever its probe says`)
+  if (message.code !== 0) return unchanged('RoleProbeFailed', failed(pod, message.message), 'warning')
+  return ofMember(question, pod, roleClaimOf(message.output))
+}
+
+function failed({ metadata }: Pod, why: string): string {
+  const role = metadata.labels?.[roleLabel]
+  const kept = role === undefined ? 'it has no role, and gets none' : `its label as ${role} stays`
+  return `${metadata.name}: its role probe failed, and ${kept}: ${why === '' ? 'it does not say why' : why}`
+}
+
+function ofMember({ event, owner, peers }: RoleQuestion, pod: Pod, claim: RoleClaim): PodDecision {
+  const { name } = pod.metadata
+  if (owner === undefined)
+    return unchanged('OwnerUnknown', `${name} is no pod of a StatefulSet or an InstanceSet: its role is not kept`)
+  if (claim.is === 'rejected') return unchanged('RoleNotUnderstood', `${name}: ${claim.why}`, 'warning')
+  let roles: readonly Role[] | undefined
+  try {
+    roles = rolesOf(owner)
+  } catch (error) {
+    const sentence = `${owner.kind} ${owner.metadata.name}: its roles cannot be read: ${(error as Error).message}`
+    return { ...unchanged('RolesNotUnderstood', sentence, 'warning'), againAfterMs: mistakenMs }
+  }
+  const board = new RoleBoard([pod, ...peers], roles)
+  const version = versionOf(claim, event)
+  for (const said of saidBy(claim, pod)) board.claim(said, version)
+  return board.decision()
+}
+
+function versionOf(claim: Exclude<RoleClaim, { is: 'rejected' }>, event: PodEvent): Version {
+  if (claim.is === 'versioned') return { kind: 'authoritative', number: claim.version }
+  return { kind: 'snapshot', number: claim.is === 'snapshot' ? claim.term : happenedMicros(event) }
+}
+
+function saidBy(claim: Exclude<RoleClaim, { is: 'rejected' }>, { metadata }: Pod): readonly PodRole[] {
+  return claim.is === 'snapshot' ? claim.pods : [{ pod: metadata.name, uid: metadata.uid ?? '', role: claim.role }]
+}

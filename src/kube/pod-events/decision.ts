@@ -1,0 +1,44 @@
+import type { MergePatch } from '../../controller-runtime/client/kube-client.ts'
+import type { KubeObject, ObjectKey, Resource } from '../../controller-runtime/objects/objects.ts'
+
+/** What becomes of an Event: the objects to patch, in this order, and one sentence that says why. */
+export interface PodDecision {
+  readonly changes: readonly Change[]
+  readonly weight: Weight
+  /** One word for programs: the reason of the Event that tells of it. */
+  readonly reason: string
+  readonly sentence: string
+  /** The Event is not handled yet: it is looked at again after this time. Milliseconds. */
+  readonly againAfterMs?: number
+}
+
+/** `routine`: as it was. `news`: something changed. `warning`: somebody should look. */
+export type Weight = 'routine' | 'news' | 'warning'
+
+/** A patch that fails with a conflict where the object is another by now: it was decided on what was read. */
+export interface Change {
+  readonly resource: Resource
+  readonly key: ObjectKey
+  readonly patch: MergePatch
+}
+
+/** Nothing is changed, and why. */
+export function unchanged(reason: string, sentence: string, weight: Weight = 'routine'): PodDecision {
+  return { changes: [], weight, reason, sentence }
+}
+
+/** A change of labels and annotations (null takes one away) of the very object that was read. */
+export function metadataChange(
+  resource: Resource,
+  { metadata }: KubeObject,
+  fields: {
+    readonly labels?: Readonly<Record<string, string | null>>
+    readonly annotations?: Readonly<Record<string, string | null>>
+  },
+): Change {
+  return {
+    resource,
+    key: { namespace: metadata.namespace ?? '', name: metadata.name },
+    patch: { metadata: { resourceVersion: metadata.resourceVersion, ...fields } },
+  }
+}

@@ -1,0 +1,29 @@
+/**
+ * Labels and annotations of the event pipeline. Those of `kubeblocks.io` belong to the wire format of KubeBlocks'
+ * agent: Services select by the label, and a manager of either project reads what the other one wrote.
+ */
+
+export const roleLabel = 'kubeblocks.io/role'
+/** Of a pod without an owner reference: the InstanceSet that made the pod. */
+export const instanceSetLabel = 'workloads.kubeblocks.io/instance'
+
+export const marks = {
+  /** Of an Event: the count up to which the Event is handled. */
+  handled: 'kubeblocks.io/event-handled',
+  /** Of an Event about a role, as managers before 1.1 read it: `count-<n>`. */
+  roleHandled: 'role.kubeblocks.io/event-handled',
+  /** Of a pod: when its role was last told, in microseconds since 1970, or the term of a snapshot. */
+  snapshotVersion: 'apps.kubeblocks.io/last-role-snapshot-version',
+  /** Of a pod: the version that came with its role. */
+  authoritativeVersion: 'apps.kubeblocks.io/last-role-authoritative-version',
+  /** Of a pod: the exclusive role that a peer took from it, and the peer's version of then. */
+  lostRole: 'regent.dev/lost-role',
+  /** Of an owner: how far each of its replicas is. */
+  replicasStatus: 'apps.kubeblocks.io/replicas-status',
+  /** Of an owner, by a person: the roles its pods may have, as JSON. */
+  roles: 'regent.dev/roles',
+  /** Of an owner, by a person: when the component counts as available, as JSON. */
+  availability: 'regent.dev/availability',
+  /** Of an owner: condition `Available`, as JSON. */
+  available: 'regent.dev/available',
+} as const

@@ -1,0 +1,155 @@
+import type { Logger } from '../../common/log/logger.ts'
+import type { World } from '../../common/ports/ports.ts'
+import { gistOf } from '../../common/text/gist.ts'
+import { retryOnConflict } from '../../controller-runtime/changes/conflict-retry.ts'
+import { isNotFound } from '../../controller-runtime/client/kube-api-error.ts'
+import type { KubeClient } from '../../controller-runtime/client/kube-client.ts'
+import { watchMapped, type Source } from '../../controller-runtime/controller/controller-sources.ts'
+import type { Reconcile } from '../../controller-runtime/controller/controller.ts'
+import type { Predicate } from '../../controller-runtime/controller/predicates.ts'
+import type { EventRecorder } from '../../controller-runtime/events/event-recorder.ts'
+import { LruMap } from '../../controller-runtime/events/lru-map.ts'
+import type { Informer } from '../../controller-runtime/informers/informer.ts'
+import type { InformerSet } from '../../controller-runtime/informers/informer-set.ts'
+import { keyOf, keyText, type KubeObject, type ObjectKey } from '../../controller-runtime/objects/objects.ts'
+import type { PodDecision } from '../../kube/pod-events/decision.ts'
+import { topicOf, type Topic } from '../../kube/pod-events/handlers.ts'
+import { componentOf } from '../../kube/pod-events/messages.ts'
+import {
+  handledPatch,
+  happenedMicros,
+  isHandled,
+  isOfAgent,
+  podEvents,
+  selections,
+  type PodEvent,
+} from '../../kube/pod-events/pod-event.ts'
+import { pods } from '../../kube/pods/stateful-set.ts'
+import { podEventHandlers } from './pod-event-handlers.ts'
+
+export interface PodEventParts {
+  /** Writes only while this manager leads. */
+  readonly client: KubeClient
+  readonly world: World
+  readonly log: Logger
+  readonly informers: InformerSet
+  readonly recorder: Pick<EventRecorder, 'record'>
+  readonly leads: () => boolean
+}
+
+export interface PodEventPipeline {
+  readonly sources: readonly Source[]
+  readonly reconcile: Reconcile
+}
+
+/** The last word on so many pods is remembered, so that the same is not told again. */
+const mostTold = 4_096
+const byComponent = 'component'
+
+/** A repeat, or what is new; not that an Event was marked as handled. At a start all pass. */
+const unhandled: Predicate<PodEvent> = { updated: (_before, after) => !isHandled(after), deleted: () => false }
+
+/**
+ * Handles what agents say of their pods in Events. A run is for one component, so that what is said of its pods is
+ * handled one after the other: two pods that claim one role at once are never looked at side by side.
+ */
+export function podEventPipeline({ client, world, log, informers, recorder, leads }: PodEventParts): PodEventPipeline {
+  const watched = Object.values(selections).map((selection) =>
+    informers.of(podEvents, { ...selection, indexes: { [byComponent]: (event) => [keyText(componentKey(event))] } }),
+  )
+  const handlers = podEventHandlers(client)
+  /** Handled, while the cache has not heard of the mark yet. */
+  const handled = new WeakSet<PodEvent>()
+  const told = new LruMap<string, string>(mostTold)
+
+  function waiting(key: ObjectKey): readonly PodEvent[] {
+    const all = watched.flatMap((informer: Informer<PodEvent>) => informer.byIndex(byComponent, keyText(key)))
+    const open = all.filter((event) => isOfAgent(event) && !isHandled(event) && !handled.has(event))
+    return inOrder([...new Map(open.map((event) => [event.metadata.name, event])).values()])
+  }
+
+  function tell(event: PodEvent, topic: Topic, { weight, reason, sentence }: PodDecision): void {
+    const about = `${event.involvedObject?.uid ?? ''} ${topic}`
+    const isNews = weight === 'news' || (weight === 'warning' && told.get(about) !== gistOf(sentence))
+    told.set(about, gistOf(sentence))
+    const line = `${event.metadata.namespace ?? ''}: ${sentence}`
+    if (!isNews) return log.debug(line)
+    log[weight === 'warning' ? 'warn' : 'info'](line)
+    const type = weight === 'warning' ? 'Warning' : 'Normal'
+    recorder.record({ regarding: podOf(event), type, reason, action: 'HandleEvent', note: sentence })
+  }
+
+  async function handle(event: PodEvent, topic: Topic, signal: AbortSignal): Promise<number | undefined> {
+    const decide = async () => {
+      const decision = await handlers[topic](event, signal)
+      for (const { resource, key, patch } of decision.changes)
+        await unlessGone(client.patch(resource, key, patch, { signal }))
+      return decision
+    }
+    const decision = await retryOnConflict(world, decide, { signal })
+    tell(event, topic, decision)
+    if (decision.againAfterMs !== undefined) return decision.againAfterMs
+    await unlessGone(client.patch(podEvents, keyOf(event), handledPatch(event, topic === 'role'), { signal }))
+    handled.add(event)
+    return undefined
+  }
+
+  async function reconcile(key: ObjectKey, signal: AbortSignal): Promise<{ requeueAfterMs?: number }> {
+    if (!leads()) return {}
+    const again: number[] = []
+    const failures: unknown[] = []
+    for (const event of waiting(key)) {
+      const topic = topicOf(event)
+      if (topic === undefined) continue
+      try {
+        const afterMs = await handle(event, topic, signal)
+        if (afterMs !== undefined) again.push(afterMs)
+      } catch (error) {
+        signal.throwIfAborted()
+        failures.push(error)
+      }
+    }
+    // The others are handled, and marked: a run that is tried again finds what failed alone.
+    if (failures.length > 0) throw failures[0]
+    return again.length > 0 ? { requeueAfterMs: Math.min(...again) } : {}
+  }
+
+  const sources = watched.map((informer) => watchMapped(informer, (event) => [componentKey(event)], unhandled))
+  return { sources, reconcile }
+}
+
+/** Events of older agents name no component: all of one namespace have one key. */
+function componentKey(event: PodEvent): ObjectKey {
+  return { namespace: event.metadata.namespace ?? '', name: componentOf(event) }
+}
+
+/**
+ * Of roles the newest first: what is older is then stale, and nobody sees a label that is outdated already. All else in
+ * the order of time, since the end of a task follows its progress.
+ */
+function inOrder(events: readonly PodEvent[]): readonly PodEvent[] {
+  const roles = events.filter((event) => topicOf(event) === 'role')
+  const others = events.filter((event) => topicOf(event) !== 'role')
+  return [...roles.sort(byTime).reverse(), ...others.sort(byTime)]
+}
+
+function byTime(one: PodEvent, other: PodEvent): number {
+  return Number(happenedMicros(one) - happenedMicros(other))
+}
+
+function podOf({ metadata, involvedObject }: PodEvent): KubeObject {
+  const { namespace } = metadata
+  const { name = '', uid } = involvedObject ?? {}
+  return {
+    apiVersion: 'v1',
+    kind: pods.kind,
+    metadata: { name, ...(namespace !== undefined && { namespace }), ...(uid !== undefined && { uid }) },
+  }
+}
+
+/** What is gone meanwhile needs no change. */
+async function unlessGone(change: Promise<unknown>): Promise<void> {
+  await change.catch((error: unknown) => {
+    if (!isNotFound(error)) throw error
+  })
+}
