@@ -9,8 +9,11 @@ import { ProcessGroups } from './actions/process-groups.ts'
 import { ActionRunner } from './actions/runner.ts'
 import { readConfiguration, type Environment, type LifecycleConfiguration } from './configuration/configuration.ts'
 import type { LifecycleOptions } from './options.ts'
+import { probeService, tellerOf } from './probing.ts'
 import { createLifecycleServer } from './server/create-server.ts'
 import { listenOnPort, listenOnSocket } from './server/listen.ts'
+import { startInOrder, type Service } from './services.ts'
+import { warnings } from './warnings.ts'
 
 /**
  * Runs a lifecycle agent until SIGTERM or SIGINT. Services start one after the other, and end in the opposite order:
@@ -18,20 +21,21 @@ import { listenOnPort, listenOnSocket } from './server/listen.ts'
  * `REGENT_BAD_FILE`, `REGENT_BAD_REQUEST` and `REGENT_ADDRESS_IN_USE`.
  */
 export async function runLifecycleAgent(options: LifecycleOptions, environment: Environment): Promise<void> {
-  if (options.port === options.streamingPort && options.port !== 0)
-    throw new RegentError(
-      'REGENT_BAD_REQUEST',
-      `--port and --streaming-port are both ${options.port}; each needs a port of its own`,
-    )
-  const log = createLogger({ level: options.logLevel, name: 'lifecycle agent' })
+  const { port, streamingPort, tokenFile, logLevel } = options
+  if (port === streamingPort && port !== 0)
+    throw new RegentError('REGENT_BAD_REQUEST', `--port and --streaming-port are both ${port}; each needs its own`)
+  const told = toldToStop()
+  const log = createLogger({ level: logLevel, name: 'lifecycle agent' })
   const configuration = readConfiguration(environment)
-  const token = options.tokenFile === undefined ? undefined : await readTokenFile(options.tokenFile)
+  for (const warning of warnings(configuration, process.pid)) log.warn(warning)
+  const token = tokenFile === undefined ? undefined : await readTokenFile(tokenFile)
   const kill = new AbortController()
-  const parts = { options, environment, log, token }
-  const end = await startServices(configuration, parts, kill)
-  await aborted(toldToStop())
+  const end = await startInOrder(servicesOf(configuration, { options, environment, log, token, kill: kill.signal }))
+  await aborted(told)
   log.info('the lifecycle agent stops')
+  const drained = realWorld.timers.after(options.drainMs, () => kill.abort(new Error('the agent is stopping')))
   await end()
+  drained.cancel()
 }
 
 interface Parts {
@@ -39,44 +43,54 @@ interface Parts {
   readonly environment: Environment
   readonly log: Logger
   readonly token: string | undefined
+  /** Aborted when what still runs has to end. */
+  readonly kill: AbortSignal
 }
 
-async function startServices(
-  { actions }: LifecycleConfiguration,
-  { options, environment, log, token }: Parts,
-  kill: AbortController,
-): Promise<() => Promise<void>> {
-  const groups = new ProcessGroups()
+function servicesOf(configuration: LifecycleConfiguration, parts: Parts): readonly Service[] {
+  const { actions, probes } = configuration
+  const { environment, log, options, kill } = parts
   const http = new HttpCaller()
   const runner = new ActionRunner({
     world: realWorld,
     environment,
-    groups,
+    groups: new ProcessGroups(),
     http,
     outputBytes: options.maxOutputBytes,
-    signal: kill.signal,
+    signal: kill,
   })
-  const desk = actions && new ActionDesk({ actions, clock: realWorld.clock, run: (...call) => runner.run(...call) })
-  const { maxConcurrency, apiLogging: logsCalls } = options
-  const server = await createLifecycleServer({
-    call: desk === null ? undefined : (request) => desk.call(request),
-    token,
-    maxConcurrency,
-    logsCalls,
-    log,
-  })
-  const { address: host, port, unixSocket } = options
-  const at =
-    unixSocket === undefined
-      ? `${host}:${await listenOnPort(server.server, { host, port, option: '--port' })}`
-      : await listenOnSocket(server.server, unixSocket)
-  log.info({ address: at, actions: [...(actions?.keys() ?? [])] }, 'lifecycle agent listens')
-  return async () => {
-    const drained = realWorld.timers.after(options.drainMs, () => kill.abort(new Error('the agent is stopping')))
-    await server.close()
-    await runner.ended()
-    drained.cancel()
-    kill.abort(new Error('the agent is stopping'))
-    await http.close()
+  if (actions === null) return [httpService(undefined, parts)]
+  const desk = new ActionDesk({ actions, clock: realWorld.clock, run: (...call) => runner.run(...call) })
+  const teller = tellerOf(environment, { world: realWorld, log, isNeeded: probes.length > 0 })
+  return [
+    runningService(runner, http),
+    httpService(desk, parts),
+    probeService(probes, { actions, runner, world: realWorld, log, teller }),
+  ]
+}
+
+/** What others start runs to its end, or until it is killed. */
+function runningService(runner: ActionRunner, http: HttpCaller): Service {
+  return {
+    start: async () => async () => {
+      await runner.ended()
+      await http.close()
+    },
+  }
+}
+
+function httpService(desk: ActionDesk | undefined, { options, log, token }: Parts): Service {
+  const { address: host, port, unixSocket, maxConcurrency, apiLogging: logsCalls } = options
+  return {
+    async start() {
+      const call = desk && desk.call.bind(desk)
+      const server = await createLifecycleServer({ call, token, maxConcurrency, logsCalls, log })
+      const at =
+        unixSocket === undefined
+          ? `${host}:${await listenOnPort(server.server, { host, port, option: '--port' })}`
+          : await listenOnSocket(server.server, unixSocket)
+      log.info({ address: at, open: token === undefined }, 'HTTP listens')
+      return () => server.close()
+    },
   }
 }

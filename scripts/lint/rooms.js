@@ -463,7 +463,11 @@ const houseOf = (room) => /^(?:src\/)?[^/]*/.exec(room)[0]
 const names = (word, room) => word === room || (word.endsWith('/*') && houseOf(word) === houseOf(room))
 
 /** Houses that the tests of a house look into besides: the other side of a wire, and examples. */
-const testsAlsoImport = { failover: ['topology'], 'src/manager': ['agents', 'src/certificates'] }
+const testsAlsoImport = {
+  agents: ['src/controller-runtime'],
+  failover: ['topology'],
+  'src/manager': ['agents', 'src/certificates'],
+}
 
 function mayImport(file, here, there) {
   if (!isTest.test(file)) return rooms[here]?.some((word) => names(word, there))

@@ -110,6 +110,10 @@ function guard(app: FastifyInstance, { token, maxConcurrency }: LifecycleServerO
     running += 1
     reply.raw.once('close', () => (running -= 1))
   })
+  // A connection that stays would hold up the end of the agent.
+  app.addHook('onSend', async (_request, reply) => {
+    if (stopping) void reply.header('connection', 'close')
+  })
 }
 
 function logCalls(app: FastifyInstance): void {

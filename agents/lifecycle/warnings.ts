@@ -1,0 +1,27 @@
+import { unsupportedIn } from './actions/template.ts'
+import type { LifecycleConfiguration } from './configuration/configuration.ts'
+import type { Action } from './wire/definitions.ts'
+
+/** What of a configuration will not work, or only in part, said before anybody calls. */
+export function warnings({ actions }: LifecycleConfiguration, pid: number): readonly string[] {
+  if (actions === null) return ['KB_AGENT_ACTION is not set: every call is answered with 404']
+  return [
+    ...(pid === 1
+      ? [
+          'this process is PID 1, and reaps no process that others left: set shareProcessNamespace, or start it by an init',
+        ]
+      : []),
+    ...[...actions.values()].flatMap(complaintsAbout),
+  ]
+}
+
+function complaintsAbout({ name, exec, http, grpc }: Action): readonly string[] {
+  if (exec !== undefined) return []
+  if (http === undefined)
+    return [`action ${name}: ${grpc === undefined ? 'it has no exec and no http' : 'gRPC is not implemented'}`]
+  const templates = [['http.body', http.body ?? ''], ...(http.headers ?? []).map(({ name, value }) => [name, value])]
+  return templates.flatMap(([what, template = '']) => {
+    const wrong = unsupportedIn(template)
+    return wrong === undefined ? [] : [`action ${name}: ${what}: ${wrong}`]
+  })
+}
