@@ -1,4 +1,5 @@
 import { afterAll, afterEach, beforeAll, expect } from 'vitest'
+import type { ModeName } from '../../failover/protocol/mode.ts'
 import { stopWriters, type Writer } from '../support/writer.ts'
 import { KubeCluster } from './kube-cluster.ts'
 
@@ -8,6 +9,12 @@ export interface KubeClusterOptions {
   readonly instances?: number
   readonly spec?: object
 }
+
+/** For tests that hold in every mode: the cluster that all files share, and one of mode `group`. */
+export const clusterOfEachMode: readonly (readonly [ModeName, KubeClusterOptions])[] = [
+  ['semisync', {}],
+  ['group', { name: 'agreed', spec: { mode: 'group' } }],
+]
 
 /**
  * A cluster for the tests of a file, whole before the first of them: `demo` in namespace `demo`, which all files share,
