@@ -1,3 +1,5 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { monotonicMs } from './monotonic.ts'
 import type { Acknowledged } from './writer-wire.ts'
 import type { WrittenCluster } from './written-cluster.ts'
 
@@ -14,12 +16,33 @@ export interface WritesCheck {
   readonly instances: number
 }
 
-/** Reads `app.<table>` on every instance that runs, replicas once they hold what the primary had at the beginning. */
+/** What a client gave up waiting for may be written for so long after that client has stopped. */
+const settlesMs = 5_000
+
+/**
+ * Reads `app.<table>` on every instance that runs, replicas once they hold what the primary had at the beginning. Reads
+ * again for a moment where replicas differ: what was written between the reads is then everywhere, and what is not
+ * everywhere stays so.
+ */
 export async function checkWrites(
   cluster: WrittenCluster,
   table: string,
   acknowledged: readonly Acknowledged[],
   deadlineMs = 30_000,
+): Promise<WritesCheck> {
+  const untilMs = monotonicMs() + settlesMs
+  for (;;) {
+    const check = await readWrites(cluster, table, acknowledged, deadlineMs)
+    if (check.differing.length === 0 || monotonicMs() > untilMs) return check
+    await sleep(200)
+  }
+}
+
+async function readWrites(
+  cluster: WrittenCluster,
+  table: string,
+  acknowledged: readonly Acknowledged[],
+  deadlineMs: number,
 ): Promise<WritesCheck> {
   const primary = await cluster.primary()
   const executed = await cluster.value(primary, 'select @@global.gtid_executed')
