@@ -5,6 +5,7 @@ import { realWorld } from '../../src/common/ports/real-world.ts'
 import { aborted, toldToStop } from '../../src/common/process/signals.ts'
 import { ActionDesk } from './actions/desk.ts'
 import { HttpCaller } from './actions/http-action.ts'
+import { Pipes } from './actions/pipes.ts'
 import { ProcessGroups } from './actions/process-groups.ts'
 import { ActionRunner } from './actions/runner.ts'
 import { readConfiguration, type Environment, type LifecycleConfiguration } from './configuration/configuration.ts'
@@ -13,7 +14,8 @@ import { probeService, tellerOf } from './probing.ts'
 import { createLifecycleServer } from './server/create-server.ts'
 import { listenOnPort, listenOnSocket } from './server/listen.ts'
 import { startInOrder, type Service } from './services.ts'
-import { warnings } from './warnings.ts'
+import { createStreamingServer } from './streaming/streaming-server.ts'
+import { warnings, withoutPipes } from './warnings.ts'
 
 /**
  * Runs a lifecycle agent until SIGTERM or SIGINT. Services start one after the other, and end in the opposite order:
@@ -50,11 +52,11 @@ interface Parts {
 function servicesOf(configuration: LifecycleConfiguration, parts: Parts): readonly Service[] {
   const { actions, probes } = configuration
   const { environment, log, options, kill } = parts
-  const http = new HttpCaller()
+  const [http, groups] = [new HttpCaller(), groupsOf(actions, log)]
   const runner = new ActionRunner({
     world: realWorld,
     environment,
-    groups: new ProcessGroups(),
+    groups,
     http,
     outputBytes: options.maxOutputBytes,
     signal: kill,
@@ -65,8 +67,16 @@ function servicesOf(configuration: LifecycleConfiguration, parts: Parts): readon
   return [
     runningService(runner, http),
     httpService(desk, parts),
+    ...(configuration.streaming.size > 0 ? [streamingService(configuration, groups, parts)] : []),
     probeService(probes, { actions, runner, world: realWorld, log, teller }),
   ]
+}
+
+/** Without actions nothing is ever started. */
+function groupsOf(actions: LifecycleConfiguration['actions'], log: Logger): ProcessGroups {
+  const pipes = actions === null ? undefined : Pipes.open()
+  if (pipes === undefined && actions !== null) log.warn(withoutPipes)
+  return new ProcessGroups(pipes)
 }
 
 /** What others start runs to its end, or until it is killed. */
@@ -91,6 +101,31 @@ function httpService(desk: ActionDesk | undefined, { options, log, token }: Part
           : await listenOnSocket(server.server, unixSocket)
       log.info({ address: at, open: token === undefined }, 'HTTP listens')
       return () => server.close()
+    },
+  }
+}
+
+/** Listens only where something may be streamed. */
+function streamingService(
+  { actions, streaming }: LifecycleConfiguration,
+  groups: ProcessGroups,
+  { options, environment, token, kill, log }: Parts,
+): Service {
+  const { address: host, streamingPort: port } = options
+  return {
+    async start() {
+      const streams = createStreamingServer({
+        actions: actions ?? new Map(),
+        streaming,
+        environment,
+        world: { groups, timers: realWorld.timers },
+        token,
+        signal: kill,
+        log,
+      })
+      const at = `${host}:${await listenOnPort(streams.server, { host, port, option: '--streaming-port' })}`
+      log.info({ address: at, actions: [...streaming] }, 'streaming listens')
+      return () => streams.end()
     },
   }
 }

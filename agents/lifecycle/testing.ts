@@ -3,6 +3,7 @@ import { realWorld } from '../../src/common/ports/real-world.ts'
 import type { World } from '../../src/common/ports/ports.ts'
 import { ActionDesk } from './actions/desk.ts'
 import { HttpCaller } from './actions/http-action.ts'
+import { Pipes } from './actions/pipes.ts'
 import { ProcessGroups } from './actions/process-groups.ts'
 import { ActionRunner } from './actions/runner.ts'
 import type { ActionResult } from './wire/calls.ts'
@@ -14,11 +15,14 @@ export interface TestingParts {
   readonly outputBytes?: number
 }
 
+/** For all tests of a process: pipes are used again. */
+export const testingPipes = Pipes.open()
+
 /** A runner and a desk over these actions, with real processes. */
 export function testingActions(actions: readonly Action[], parts: TestingParts = {}) {
   const { world = realWorld, environment = { PATH: process.env['PATH'] ?? '' }, outputBytes = 1_000_000 } = parts
   const kill = new AbortController()
-  const groups = new ProcessGroups()
+  const groups = new ProcessGroups(testingPipes)
   const http = new HttpCaller()
   const runner = new ActionRunner({ world, environment, groups, http, outputBytes, signal: kill.signal })
   const desk = new ActionDesk({

@@ -25,3 +25,7 @@ function complaintsAbout({ name, exec, http, grpc }: Action): readonly string[] 
     return wrong === undefined ? [] : [`action ${name}: ${what}: ${wrong}`]
   })
 }
+
+/** What is said where `Pipes` cannot be made. */
+export const withoutPipes =
+  'no pipe can be made, for want of the program mkfifo or of a folder to write to: commands get sockets, and a script that opens /dev/stdout or /dev/stderr by name fails'

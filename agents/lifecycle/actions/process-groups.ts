@@ -1,5 +1,8 @@
-import { spawn, type ChildProcess, type StdioOptions } from 'node:child_process'
+import { spawn, type ChildProcess } from 'node:child_process'
+import { closeSync } from 'node:fs'
+import type { Readable, Writable } from 'node:stream'
 import { describeError } from '../../../src/common/errors/errors.ts'
+import { Pipes, type Pipe } from './pipes.ts'
 
 export interface Command {
   /** Program and arguments; no shell reads them. */
@@ -7,37 +10,76 @@ export interface Command {
   readonly environment: Readonly<Record<string, string | undefined>>
 }
 
+/** What of a command is read, or written to; the rest is empty or thrown away. Standard error is always read. */
+export type Wish = 'output' | 'input'
+
+export interface CommandEnded {
+  readonly code: number | null
+  /** The signal that killed it. */
+  readonly by: string | null
+}
+
+/** A command that was started. */
+export interface Started {
+  /** Standard output, where that is the wish. */
+  readonly output: Readable | null
+  /** Standard input, where that is the wish. */
+  readonly input: Writable | null
+  readonly errors: Readable | null
+  /** Rejects with a sentence where the command could not be started; resolves when it has ended. */
+  readonly ended: Promise<CommandEnded>
+  /** As `ended`, when besides nobody has its outputs open any more. They must be read meanwhile. */
+  readonly closed: Promise<CommandEnded>
+  /** Gives up on whoever has its outputs open. */
+  closePipes(): void
+}
+
 /**
  * The process groups of this agent's commands. Each command leads a group of its own, so that a SIGKILL reaches what
  * the command started too. A process that made itself a session (`setsid`) is out of reach.
  */
 export class ProcessGroups {
-  /** By the pid of the leader, which is the number of the group. */
-  readonly #leaders = new Map<number, ChildProcess>()
+  /** By what was started, the pid of the leader, which is the number of the group. */
+  readonly #leaders = new Map<Started, number>()
+  readonly #pipes: Pipes | undefined
 
-  /** Starts a command. The result is the child, or why there is none. */
-  start({ argv, environment }: Command, stdio: StdioOptions): ChildProcess | string {
+  /** Without `pipes` a command has sockets, as Node gives them. */
+  constructor(pipes: Pipes | undefined) {
+    this.#pipes = pipes
+  }
+
+  /** Starts a command. The result is the command, or why there is none. */
+  start({ argv, environment }: Command, wish: Wish): Started | string {
     const [file = '', ...parameters] = argv
+    const ends = this.#endsFor(wish)
+    const pipes = [ends.input, ends.output, ends.errors].filter((end) => typeof end === 'object')
     try {
+      const stdio = [ends.input, ends.output, ends.errors].map((end) => (typeof end === 'object' ? end.commandFd : end))
       const child = spawn(file, parameters, { env: { ...environment }, stdio, detached: true })
-      const { pid } = child
-      if (pid !== undefined) {
-        this.#leaders.set(pid, child)
-        child.once('close', () => this.#forget(pid, child))
-      }
-      return child
+      return this.#keep(child, startedAs(file, child, ends))
     } catch (error) {
       // Node throws for what it never starts, such as an argument with a NUL, and emits an error for the rest.
+      for (const { stream } of pipes) stream.destroy()
       return describeError(error)
+    } finally {
+      for (const { commandFd } of pipes) closeSync(commandFd)
+    }
+  }
+
+  #endsFor(wish: Wish): Ends {
+    return {
+      input: wish === 'input' ? (this.#pipes?.toCommand() ?? 'pipe') : 'ignore',
+      output: wish === 'output' ? (this.#pipes?.fromCommand() ?? 'pipe') : 'ignore',
+      errors: this.#pipes?.fromCommand() ?? 'pipe',
     }
   }
 
   /** Kills all processes of a command's group. */
-  kill(child: ChildProcess): void {
-    // A number that another command has got since then is not that group any more.
-    if (child.pid === undefined || this.#leaders.get(child.pid) !== child) return
+  kill(started: Started): void {
+    const pid = this.#leaders.get(started)
+    if (pid === undefined) return
     try {
-      process.kill(-child.pid, 'SIGKILL')
+      process.kill(-pid, 'SIGKILL')
     } catch (error) {
       if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error
     }
@@ -48,13 +90,56 @@ export class ProcessGroups {
     return this.#leaders.size
   }
 
-  #forget(pid: number, child: ChildProcess): void {
-    if (this.#leaders.get(pid) === child) this.#leaders.delete(pid)
+  #keep(child: ChildProcess, started: Started): Started {
+    const { pid } = child
+    if (pid === undefined) return started
+    // While a group has members, nobody else is given its number: who had it before is gone.
+    for (const [other, known] of this.#leaders) if (known === pid) this.#leaders.delete(other)
+    this.#leaders.set(started, pid)
+    const forget = (): void => void this.#leaders.delete(started)
+    started.closed.then(forget, forget)
+    return started
   }
 }
 
+/** A pipe of our own, one as Node gives, or none. */
+type End = Pipe | 'pipe' | 'ignore'
+
+interface Ends {
+  readonly input: End
+  readonly output: End
+  readonly errors: End
+}
+
+function startedAs(file: string, child: ChildProcess, ends: Ends): Started {
+  const input = typeof ends.input === 'object' ? ends.input.stream : child.stdin
+  const output = typeof ends.output === 'object' ? ends.output.stream : child.stdout
+  const errors = typeof ends.errors === 'object' ? ends.errors.stream : child.stderr
+  // A command that reads no more is told by its end.
+  input?.on('error', () => undefined)
+  const ended = new Promise<CommandEnded>((resolve, reject) => {
+    child.once('exit', (code, by) => resolve({ code, by }))
+    child.once('error', (error) => reject(new Error(whyNotStarted(file, error))))
+  })
+  const closed = Promise.all([ended, ...[output, errors].map(closing)]).then(([end]) => end)
+  // Whoever waits for one of them need not wait for the other.
+  for (const promise of [ended, closed]) promise.catch(() => undefined)
+  const closePipes = (): void => {
+    for (const stream of [input, output, errors]) stream?.destroy()
+  }
+  ended.catch(closePipes)
+  return { input, output, errors, ended, closed, closePipes }
+}
+
+function closing(stream: Readable | null): Promise<void> {
+  return new Promise((resolve) => {
+    if (stream === null || stream.closed) resolve()
+    else stream.once('close', () => resolve())
+  })
+}
+
 /** Why a command could not be started, in words. */
-export function whyNotStarted(file: string, error: NodeJS.ErrnoException): string {
+function whyNotStarted(file: string, error: NodeJS.ErrnoException): string {
   if (error.code === 'ENOENT') return `${file} does not exist, or its interpreter does not`
   if (error.code === 'EACCES') return `${file} may not be executed`
   return describeError(error)

@@ -1,7 +1,7 @@
-import type { ChildProcess } from 'node:child_process'
-import type { Timers } from '../../../src/common/ports/ports.ts'
+import type { Timer, Timers } from '../../../src/common/ports/ports.ts'
+import { describeError } from '../../../src/common/errors/errors.ts'
 import { collectOutput, collectTail } from './output.ts'
-import { whyNotStarted, type Command, type ProcessGroups } from './process-groups.ts'
+import type { Command, CommandEnded, ProcessGroups, Started } from './process-groups.ts'
 
 export interface CommandLimits {
   /** Null for no limit. */
@@ -36,69 +36,64 @@ const afterKillMs = 500
  * Runs a command to its end: empty standard input, both outputs collected, the whole process group killed at the
  * deadline, past the output limit, and when the agent stops. Never rejects.
  */
-export function runCommand(command: Command, limits: CommandLimits, world: CommandWorld): Promise<CommandEnd> {
-  if (limits.signal.aborted) return Promise.resolve({ is: 'stopped' })
-  const child = world.groups.start(command, ['ignore', 'pipe', 'pipe'])
-  if (typeof child === 'string') return Promise.resolve({ is: 'notStarted', why: child })
-  return new Promise((resolve) => new Run(child, limits, world).begin(command.argv[0] ?? '', resolve))
+export async function runCommand(command: Command, limits: CommandLimits, world: CommandWorld): Promise<CommandEnd> {
+  if (limits.signal.aborted) return { is: 'stopped' }
+  const started = world.groups.start(command, 'output')
+  if (typeof started === 'string') return { is: 'notStarted', why: started }
+  const killing = new Killing(started, limits, world)
+  const output = collectOutput(started.output, limits.outputBytes, () => killing.kill('tooMuchOutput'))
+  const stderr = collectTail(started.errors, stderrBytes)
+  try {
+    const end = await started.closed
+    return killing.endFor(stderr.text()) ?? endOf(end, output.bytes(), stderr.text())
+  } catch (error) {
+    return { is: 'notStarted', why: describeError(error) }
+  } finally {
+    killing.disarm()
+  }
 }
 
-/** One command under way. */
-class Run {
-  readonly #child: ChildProcess
+function endOf({ code, by }: CommandEnded, output: Buffer, stderr: string): CommandEnd {
+  return by === null ? { is: 'exited', code: code ?? -1, output, stderr } : { is: 'signalled', by, stderr }
+}
+
+type Reason = 'timedOut' | 'tooMuchOutput' | 'stopped'
+
+/** Kills a command at its deadline, when the agent stops, and when told to; keeps why. */
+class Killing {
+  readonly #started: Started
   readonly #limits: CommandLimits
   readonly #world: CommandWorld
-  /** Why the group was killed. */
-  #killedFor: 'timedOut' | 'tooMuchOutput' | 'stopped' | undefined
-  #leaderEnded = false
-  #settled = false
-
-  constructor(child: ChildProcess, limits: CommandLimits, world: CommandWorld) {
-    this.#child = child
-    this.#limits = limits
-    this.#world = world
-  }
-
-  begin(file: string, resolve: (end: CommandEnd) => void): void {
-    const [child, { deadlineMs, outputBytes, signal }] = [this.#child, this.#limits]
-    const output = collectOutput(child.stdout, outputBytes, () => this.#kill('tooMuchOutput'))
-    const stderr = collectTail(child.stderr, stderrBytes)
-    const stop = (): void => this.#kill('stopped')
-    const deadline =
-      deadlineMs === null ? undefined : this.#world.timers.after(deadlineMs, () => this.#kill('timedOut'))
-    signal.addEventListener('abort', stop, { once: true })
-    const settle = (end: CommandEnd): void => {
-      this.#settled = true
-      deadline?.cancel()
-      signal.removeEventListener('abort', stop)
-      resolve(end)
-    }
-    child.once('error', (error) => {
-      if (child.pid === undefined) settle({ is: 'notStarted', why: whyNotStarted(file, error) })
-    })
-    child.once('exit', () => (this.#leaderEnded = true))
-    child.once('close', (code: number | null, by: string | null) => {
-      if (child.pid !== undefined) settle(this.#endOf({ code, by, output: output.bytes(), stderr: stderr.text() }))
-    })
-  }
-
-  #kill(why: 'timedOut' | 'tooMuchOutput' | 'stopped'): void {
-    if (this.#killedFor !== undefined || this.#settled) return
-    this.#killedFor = why
-    const leftBehind = this.#leaderEnded
-    this.#leftBehind = leftBehind
-    this.#world.groups.kill(this.#child)
-    this.#world.timers.after(afterKillMs, () => {
-      this.#child.stdout?.destroy()
-      this.#child.stderr?.destroy()
-    })
-  }
-
+  readonly #deadline: Timer | undefined
+  readonly #stop = (): void => this.kill('stopped')
+  #reason: Reason | undefined
+  #hasEnded = false
   #leftBehind = false
 
-  #endOf(seen: { code: number | null; by: string | null; output: Buffer; stderr: string }): CommandEnd {
-    const { code, by, output, stderr } = seen
-    switch (this.#killedFor) {
+  constructor(started: Started, limits: CommandLimits, world: CommandWorld) {
+    this.#started = started
+    this.#limits = limits
+    this.#world = world
+    const { deadlineMs, signal } = limits
+    this.#deadline = deadlineMs === null ? undefined : world.timers.after(deadlineMs, () => this.kill('timedOut'))
+    signal.addEventListener('abort', this.#stop, { once: true })
+    started.ended.then(
+      () => (this.#hasEnded = true),
+      () => undefined,
+    )
+  }
+
+  kill(reason: Reason): void {
+    if (this.#reason !== undefined) return
+    this.#reason = reason
+    this.#leftBehind = this.#hasEnded
+    this.#world.groups.kill(this.#started)
+    this.#world.timers.after(afterKillMs, () => this.#started.closePipes())
+  }
+
+  /** How a command ended that was killed; undefined where it was not. */
+  endFor(stderr: string): CommandEnd | undefined {
+    switch (this.#reason) {
       case 'timedOut':
         return { is: 'timedOut', leftBehind: this.#leftBehind, stderr }
       case 'tooMuchOutput':
@@ -106,7 +101,12 @@ class Run {
       case 'stopped':
         return { is: 'stopped' }
       case undefined:
-        return by === null ? { is: 'exited', code: code ?? -1, output, stderr } : { is: 'signalled', by, stderr }
+        return undefined
     }
+  }
+
+  disarm(): void {
+    this.#deadline?.cancel()
+    this.#limits.signal.removeEventListener('abort', this.#stop)
   }
 }

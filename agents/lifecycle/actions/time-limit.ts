@@ -22,3 +22,11 @@ export function nonBlockingLimitMs(action: Action, request: Pick<ActionRequest, 
   const seconds = secondsAsked(action, request)
   return seconds < 0 ? null : seconds * 1_000
 }
+
+/**
+ * Milliseconds that a stream may take; null for no limit, which is the default: a copy of a large server takes hours.
+ */
+export function streamLimitMs(action: Action, request: Pick<ActionRequest, 'timeoutSeconds'>): number | null {
+  const seconds = request.timeoutSeconds || action.timeoutSeconds || -1
+  return seconds < 0 ? null : seconds * 1_000
+}

@@ -1,11 +1,11 @@
 import { describeError, RegentError } from '../../../src/common/errors/errors.ts'
 import { parseBoundedJson } from '../../../src/common/input/bounded-json.ts'
 import { complaintAbout } from '../../../src/common/input/schema-complaint.ts'
-import { refusal, type ActionRequest, type ActionResult } from './calls.ts'
+import { refusal, type ActionResult, type StreamRequest } from './calls.ts'
 import { actionRequestSchema } from './schema.ts'
 import { withoutNulls } from './without-nulls.ts'
 
-type Parsed = { readonly request: ActionRequest } | { readonly refused: ActionResult }
+type Parsed = { readonly request: StreamRequest } | { readonly refused: ActionResult }
 
 /** The request in a body, or `badRequest` with what is wrong. Unknown fields are ignored. */
 export function readActionRequest(body: Uint8Array): Parsed {
@@ -14,7 +14,7 @@ export function readActionRequest(body: Uint8Array): Parsed {
     const text = new TextDecoder('utf-8', { fatal: true }).decode(body)
     const value = withoutNulls(parseBoundedJson(text, 'the body'))
     const complaint = complaintAbout(actionRequestSchema, value)
-    return complaint === undefined ? { request: value as ActionRequest } : bad(complaint)
+    return complaint === undefined ? { request: value as StreamRequest } : bad(complaint)
   } catch (error) {
     return bad(error instanceof RegentError ? error.message : `the body is not UTF-8 (${describeError(error)})`)
   }

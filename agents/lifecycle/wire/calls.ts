@@ -15,6 +15,14 @@ export interface ActionRequest {
   readonly rerun?: boolean
 }
 
+/** What a client of the streaming port sends first. KubeBlocks' agent ignores what is beside the request. */
+export interface StreamRequest extends ActionRequest {
+  /** The bearer token: raw TCP has no header. */
+  readonly token?: string
+  /** Asks for frames and a checksum, and is said back by a server that knows of them. */
+  readonly framing?: string
+}
+
 /** The names that callers know. Any other name is read as `unknown` by them. */
 export const errorNames = [
   'notDefined',

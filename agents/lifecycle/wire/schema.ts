@@ -86,6 +86,8 @@ export const actionRequestSchema = open(
     timeoutSeconds: int32,
     retryPolicy,
     rerun: yesOrNo,
+    token: textValue,
+    framing: { type: 'string', pattern: '^[0-9a-f]{32}$', allowed: '32 lower-case hexadecimal digits' },
   },
   ['action'],
 )

@@ -8,6 +8,7 @@ import { addressArgument, durationFrom, integerFrom, oneOf, pathArgument } from 
 import type { Io } from '../terminal/io.ts'
 
 interface Flags {
+  readonly server: 'true' | 'false'
   readonly address: string
   readonly port: number
   readonly streamingPort: number
@@ -28,6 +29,14 @@ export function addLifecycleAgent(program: Command, io: Io): void {
     .command('lifecycle-agent')
     .description(
       'Run a lifecycle agent, which speaks as KubeBlocks’ kbagent does: actions over HTTP, probes, Events. KB_AGENT_ACTION and its like say what the agent serves: docs/guide/lifecycle-agent.md. Ends in order on SIGTERM.',
+    )
+    .addOption(
+      new Option(
+        '--server <yes>',
+        'true serves until SIGTERM; false does the tasks of KB_AGENT_TASK and ends, as an init container',
+      )
+        .argParser(oneOf('true', 'false'))
+        .default('true'),
     )
     .addOption(
       new Option('--address <address>', 'address that both ports are on').argParser(addressArgument).default('0.0.0.0'),
@@ -84,22 +93,11 @@ export function addLifecycleAgent(program: Command, io: Io): void {
         .default('info'),
     )
     .action(async (flags: Flags) => {
-      requireTokenOrOpen(flags)
-      const { runLifecycleAgent } = await import('../../../agents/lifecycle/run.ts')
-      flushCompileCache()
+      const isServer = flags.server === 'true'
+      if (isServer) requireTokenOrOpen(flags)
       // As in an agent beside a server: memory matters more than speed.
       setFlagsFromString('--optimize-for-size')
-      await runLifecycleAgent(
-        {
-          ...flags,
-          unixSocket: flags.unixSocket && resolve(flags.unixSocket),
-          tokenFile: flags.tokenFile && resolve(flags.tokenFile),
-          maxOutputBytes: flags.maxOutput * mebibyte,
-          drainMs: flags.drain,
-          apiLogging: flags.apiLogging === 'true',
-        },
-        io.env,
-      )
+      await (isServer ? serve(flags, io) : work(flags, io))
       // What is still open must not keep an ended agent alive.
       process.exit(0)
     })
@@ -113,4 +111,24 @@ function requireTokenOrOpen({ tokenFile, open }: Flags): void {
     )
   if (tokenFile !== undefined && open === true)
     throw new RegentError('REGENT_BAD_REQUEST', '--token-file asks for a token and --open for none; give one of them')
+}
+
+async function serve(flags: Flags, { env }: Io): Promise<void> {
+  const { runLifecycleAgent } = await import('../../../agents/lifecycle/run.ts')
+  flushCompileCache()
+  const options = {
+    ...flags,
+    unixSocket: flags.unixSocket && resolve(flags.unixSocket),
+    tokenFile: flags.tokenFile && resolve(flags.tokenFile),
+    maxOutputBytes: flags.maxOutput * mebibyte,
+    drainMs: flags.drain,
+    apiLogging: flags.apiLogging === 'true',
+  }
+  await runLifecycleAgent(options, env)
+}
+
+async function work({ tokenFile, logLevel }: Flags, { env }: Io): Promise<void> {
+  const { runLifecycleWorker } = await import('../../../agents/lifecycle/run-worker.ts')
+  flushCompileCache()
+  await runLifecycleWorker({ tokenFile: tokenFile && resolve(tokenFile), logLevel }, env)
 }

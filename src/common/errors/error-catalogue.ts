@@ -85,6 +85,12 @@ export const catalogue = {
     title: 'Too many requests',
     remedy: 'Wait as long as the Retry-After header says.',
   },
+  REGENT_TASK_FAILED: {
+    status: 500,
+    title: 'A worker’s task failed',
+    remedy:
+      'Put right what the message complains of: the source of the data, the network between, or the action dataLoad. The kubelet starts the worker again, which loads from the beginning.',
+  },
   REGENT_BUSY: {
     status: 503,
     title: 'The agent takes no more calls now',

@@ -1,0 +1,284 @@
+import { createHash, randomBytes } from 'node:crypto'
+import { once } from 'node:events'
+import { readFile, mkdtemp, rm, stat } from 'node:fs/promises'
+import { connect, createServer, type AddressInfo, type Socket } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { buffer } from 'node:stream/consumers'
+import fc from 'fast-check'
+import { describe, expect, it, onTestFinished } from 'vitest'
+import { realWorld } from '../../../src/common/ports/real-world.ts'
+import { ProcessGroups } from '../actions/process-groups.ts'
+import { bash, silentLog, testingPipes } from '../testing.ts'
+import type { Action } from '../wire/definitions.ts'
+import { loadReplica, type LoadParts } from '../worker/new-replica.ts'
+import { Framer, preambleOf, Unframer } from './frames.ts'
+import { ObjectEnd } from './object-end.ts'
+import { createStreamingServer } from './streaming-server.ts'
+
+const environment = { PATH: process.env['PATH'] ?? '' }
+
+async function aServer(dump: Action, token?: string) {
+  const kill = new AbortController()
+  const world = { groups: new ProcessGroups(testingPipes), timers: realWorld.timers }
+  const streams = createStreamingServer({
+    actions: new Map([dump, bash('quiet', 'echo secret')].map((action) => [action.name, action])),
+    streaming: new Set([dump.name]),
+    environment,
+    world,
+    token,
+    signal: kill.signal,
+    log: silentLog(),
+  })
+  streams.server.listen(0, '127.0.0.1')
+  await once(streams.server, 'listening')
+  onTestFinished(async () => {
+    kill.abort()
+    await streams.end()
+    expect(world.groups.running).toBe(0)
+  })
+  return { port: (streams.server.address() as AddressInfo).port, groups: world.groups, kill }
+}
+
+/** What comes back for a text, as a client of KubeBlocks reads it. */
+async function answerTo(port: number, text: string | readonly string[]): Promise<string> {
+  const socket = connect(port, '127.0.0.1')
+  const answer = buffer(socket)
+  answer.catch(() => undefined)
+  for (const part of [text].flat()) {
+    socket.write(part)
+    await new Promise((resolve) => setTimeout(resolve, 20))
+  }
+  return (await answer).toString()
+}
+
+describe('the streaming port', () => {
+  it('sends what the action writes, with the parameters of the request, and ends', async () => {
+    const { port } = await aServer(bash('dataDump', 'echo -n "for $KB_TARGET_POD_NAME: é"; cat; echo noise >&2'))
+    const request = '{"action":"dataDump","parameters":{"KB_TARGET_POD_NAME":"shop-1 }\\" {"}}'
+    expect(await answerTo(port, request)).toBe('for shop-1 }" {: é')
+    expect(
+      await answerTo(
+        port,
+        [...request]
+          .map((_, at) => request.slice(at, at + 1))
+          .slice(0, 3)
+          .concat(request.slice(3)),
+      ),
+    ).toBe('for shop-1 }" {: é')
+  })
+
+  it('serves who ends its own side after the request', async () => {
+    const { port } = await aServer(bash('dataDump', 'sleep 0.2; echo late'))
+    const socket = connect(port, '127.0.0.1')
+    socket.end('{"action":"dataDump"}')
+    expect((await buffer(socket)).toString()).toBe('late\n')
+  })
+
+  it.each([
+    ['an action that is not there', '{"action":"missing"}'],
+    ['an action that is not to be streamed', '{"action":"quiet"}'],
+    ['what is no JSON', 'GET / HTTP/1.1\r\n\r\n'],
+    ['a list', '[{"action":"dataDump"}]'],
+    ['a request of another shape', '{"action":7}'],
+    ['a request that is too long', `{"x":"${'x'.repeat(9_000)}"}`],
+  ])('ends without a byte for %s', async (_what, text) => {
+    const { port } = await aServer(bash('dataDump', 'echo x'))
+    expect(await answerTo(port, text).catch(() => 'reset')).toMatch(/^(reset)?$/)
+  })
+
+  it('asks for the token in the request where there is one', async () => {
+    const { port } = await aServer(bash('dataDump', 'echo -n data'), 'the-token-of-the-test')
+    expect(await answerTo(port, '{"action":"dataDump"}')).toBe('')
+    expect(await answerTo(port, '{"action":"dataDump","token":"other"}')).toBe('')
+    expect(await answerTo(port, '{"action":"dataDump","token":"the-token-of-the-test"}')).toBe('data')
+  })
+
+  it('resets the connection when the action fails, so that no client takes a part for the whole', async () => {
+    const { port } = await aServer(bash('dataDump', 'echo part; exit 1'))
+    await expect(answerTo(port, '{"action":"dataDump"}')).rejects.toThrow('ECONNRESET')
+  })
+
+  it('kills the action when its client goes away', async () => {
+    const { port, groups } = await aServer(bash('dataDump', 'yes'))
+    const socket = connect(port, '127.0.0.1')
+    socket.write('{"action":"dataDump"}')
+    await once(socket, 'data')
+    expect(groups.running).toBe(1)
+    socket.destroy()
+    await expect.poll(() => groups.running).toBe(0)
+  })
+
+  it('does not read faster from the action than its client takes', async () => {
+    const { port } = await aServer(bash('dataDump', 'head -c 50000000 /dev/zero; echo -n end'))
+    const socket: Socket = connect(port, '127.0.0.1')
+    socket.write('{"action":"dataDump"}')
+    await once(socket, 'readable')
+    const before = process.memoryUsage().arrayBuffers
+    await new Promise((resolve) => setTimeout(resolve, 300))
+    expect(process.memoryUsage().arrayBuffers - before).toBeLessThan(20_000_000)
+    expect((await buffer(socket)).length).toBe(50_000_003)
+  })
+})
+
+/** A load into a file, from a server that streams `dump`. */
+async function aLoad(dump: string, load: string, more: Partial<LoadParts> = {}, server?: { readonly port: number }) {
+  const folder = await mkdtemp(join(tmpdir(), 'lifecycle-'))
+  onTestFinished(() => rm(folder, { recursive: true }))
+  const { port } = server ?? (await aServer(bash('dataDump', dump)))
+  const world = { groups: new ProcessGroups(testingPipes), timers: realWorld.timers }
+  const loaded = loadReplica(
+    'shop-mysql-1',
+    { remote: '127.0.0.1', port, parameters: { EXTRA: 'yes' } },
+    {
+      actions: new Map([['dataLoad', bash('dataLoad', load)]]),
+      environment: { ...environment, FOLDER: folder },
+      world,
+      token: undefined,
+      signal: new AbortController().signal,
+      progress: () => undefined,
+      ...more,
+    },
+  )
+  return { loaded, folder, groups: world.groups }
+}
+
+describe('the load of a new replica', () => {
+  it('gets every byte of the dump, counted and checked', async () => {
+    const { loaded, folder } = await aLoad(
+      'head -c 30000000 /dev/urandom | tee >(sha256sum | cut -d" " -f1 > /tmp/lifecycle-sum-$PPID)',
+      'cat > $FOLDER/data; echo -n "$EXTRA $KB_TARGET_POD_NAME" > $FOLDER/done',
+    )
+    expect(await loaded).toEqual({ bytes: 30_000_000, isVerified: true })
+    const data = await readFile(join(folder, 'data'))
+    const sum = (await readFile(`/tmp/lifecycle-sum-${process.pid}`, 'utf8')).trim()
+    await rm(`/tmp/lifecycle-sum-${process.pid}`)
+    expect(createHash('sha256').update(data).digest('hex')).toBe(sum)
+    expect(await readFile(join(folder, 'done'), 'utf8')).toBe('yes shop-mysql-1')
+  })
+
+  it('is killed before the end of its input when the dump fails half-way', async () => {
+    const { loaded, folder } = await aLoad(
+      'head -c 1000000 /dev/zero; exit 3',
+      'cat > $FOLDER/data; touch $FOLDER/done',
+    )
+    await expect(loaded).rejects.toThrow(
+      'dataLoad failed: its data is not whole: the source failed: it ended with exit code 3',
+    )
+    await expect(stat(join(folder, 'done'))).rejects.toThrow('ENOENT')
+  })
+
+  it('takes the plain stream of a server of KubeBlocks, unchecked', async () => {
+    const kubeblocks = createServer(
+      (socket) => void socket.once('data', () => socket.end('REGENT-STREAM/1 of another')),
+    )
+    kubeblocks.listen(0, '127.0.0.1')
+    await once(kubeblocks, 'listening')
+    onTestFinished(() => void kubeblocks.close())
+    const { loaded, folder } = await aLoad('', 'cat > $FOLDER/data', {}, kubeblocks.address() as AddressInfo)
+    expect(await loaded).toEqual({ bytes: 26, isVerified: false })
+    expect(await readFile(join(folder, 'data'), 'utf8')).toBe('REGENT-STREAM/1 of another')
+  })
+
+  it.each([
+    ['fails', 'cat > /dev/null; echo -n why >&2; exit 4', 'dataLoad failed: it ended with exit code 4, stderr: why'],
+    ['does not read to the end', 'head -c 10', 'it ended with exit code 0 before it had read all of its input'],
+    ['takes too long', 'sleep 60 & wait', 'it took longer than 1 s'],
+  ])('fails when its command %s', async (_what, script, message) => {
+    const actions = new Map([['dataLoad', bash('dataLoad', script, { timeoutSeconds: 1 })]])
+    const { loaded, groups } = await aLoad('head -c 1000000 /dev/zero', '', { actions })
+    await expect(loaded).rejects.toThrow(message)
+    expect(groups.running).toBe(0)
+  })
+
+  it('fails with the address when nobody listens, or the source refuses', async () => {
+    const { loaded } = await aLoad('', 'cat', {}, { port: 1 })
+    await expect(loaded).rejects.toThrow('127.0.0.1:1 cannot be reached: connect ECONNREFUSED 127.0.0.1:1')
+    const server = await aServer(bash('dataDump', 'echo x'), 'the-token-of-the-test')
+    const refused = await aLoad('', 'cat > $FOLDER/data', {}, server)
+    await expect(refused.loaded).rejects.toThrow('the source ended the connection without a byte')
+    const allowed = await aLoad('', 'cat > $FOLDER/data', { token: 'the-token-of-the-test' }, server)
+    expect(await allowed.loaded).toEqual({ bytes: 2, isVerified: true })
+  })
+})
+
+describe('frames', () => {
+  const framing = 'ab'.repeat(16)
+
+  /** What comes out of an unframer for these bytes, cut anywhere. */
+  async function unframed(bytes: Buffer, cuts: readonly number[]): Promise<Buffer> {
+    const unframer = new Unframer(framing)
+    const output = buffer(unframer)
+    let at = 0
+    for (const cut of [...cuts].sort((a, b) => a - b)) {
+      unframer.write(bytes.subarray(at, cut))
+      at = Math.max(at, cut)
+    }
+    unframer.end(bytes.subarray(at))
+    return output
+  }
+
+  function framed(chunks: readonly Buffer[], failure = ''): Buffer {
+    const framer = new Framer()
+    const frames = chunks.filter((chunk) => chunk.length > 0).flatMap((chunk) => framer.frame(chunk))
+    return Buffer.concat([Buffer.from(preambleOf(framing)), ...frames, framer.trailer(failure)])
+  }
+
+  const chunks = fc.array(
+    fc.uint8Array({ maxLength: 300 }).map((bytes) => Buffer.from(bytes)),
+    { maxLength: 8 },
+  )
+
+  it('give back what was put into them, wherever the stream is cut into pieces', async () => {
+    await fc.assert(
+      fc.asyncProperty(chunks, fc.array(fc.nat(2_000), { maxLength: 9 }), async (parts, cuts) => {
+        const bytes = framed(parts)
+        const inside = cuts.filter((cut) => cut < bytes.length)
+        expect(await unframed(bytes, inside)).toEqual(Buffer.concat(parts))
+      }),
+    )
+  })
+
+  it('are an error wherever they break off, and where a byte of them is another', async () => {
+    await fc.assert(
+      fc.asyncProperty(chunks, fc.nat(), fc.integer({ min: 1, max: 255 }), async (parts, at, change) => {
+        const bytes = framed(parts)
+        const start = preambleOf(framing).length
+        const place = start + (at % (bytes.length - start))
+        await expect(unframed(bytes.subarray(0, place), [])).rejects.toThrow()
+        const changed = Buffer.from(bytes)
+        changed[place] = (changed[place] ?? 0) ^ change
+        const result = await unframed(changed, []).catch(() => 'refused')
+        // White space or another word of the trailer may be another; the data never.
+        if (result !== 'refused') expect(result).toEqual(Buffer.concat(parts))
+      }),
+    )
+  })
+
+  it('hand on anything that does not begin as they do', async () => {
+    await fc.assert(
+      fc.asyncProperty(fc.uint8Array({ minLength: 1, maxLength: 200 }), fc.array(fc.nat(200)), async (bytes, cuts) => {
+        fc.pre(!Buffer.from(preambleOf(framing)).subarray(0, bytes.length).equals(bytes))
+        expect(await unframed(Buffer.from(bytes), cuts)).toEqual(Buffer.from(bytes))
+      }),
+    )
+  })
+
+  it('tell why the source failed', async () => {
+    await expect(unframed(framed([randomBytes(10)], 'disk full'), [])).rejects.toThrow('the source failed: disk full')
+  })
+})
+
+it('The end of a request is found wherever it is cut, and what is no object is refused', () => {
+  const objects = fc.dictionary(fc.string({ unit: 'binary' }), fc.jsonValue())
+  fc.assert(
+    fc.property(objects, fc.string({ maxLength: 5 }), fc.nat(50), (value, after, cut) => {
+      const text = Buffer.from(` ${JSON.stringify(value)}`)
+      const bytes = Buffer.concat([text, Buffer.from(after)])
+      const [scanner, first] = [new ObjectEnd(), bytes.subarray(0, cut)]
+      const end = scanner.find(first) ?? (scanner.find(bytes.subarray(cut)) ?? NaN) + first.length
+      expect(end).toBe(text.length)
+    }),
+  )
+  for (const text of ['[]', '"{"', '7', 'x', '}']) expect(() => new ObjectEnd().find(Buffer.from(text))).toThrow()
+})
