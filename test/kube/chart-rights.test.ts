@@ -53,8 +53,8 @@ const ofClusters = [
   'networking.k8s.io/networkpolicies: get list watch create patch delete',
   'events.k8s.io/events: create patch',
   'events: list watch patch',
-  'workloads.kubeblocks.io/instancesets: get',
-  'workloads.kubeblocks.io/instances: get',
+  'workloads.kubeblocks.io/instancesets: get patch',
+  'workloads.kubeblocks.io/instances: get patch',
 ]
 const ofManagers = [
   'coordination.k8s.io/leases: create',

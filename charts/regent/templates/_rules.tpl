@@ -68,10 +68,10 @@
 - apiGroups: [""]
   resources: [events]
   verbs: [list, watch, patch]
-# get: which roles the pods of a KubeBlocks component may have. Where that kind does not exist the right is of no use to anybody.
+# get: which roles the pods of a KubeBlocks component may have. patch: how far its replicas are, and whether it is available. Where those kinds do not exist nobody can use the right.
 - apiGroups: [workloads.kubeblocks.io]
   resources: [instancesets, instances]
-  verbs: [get]
+  verbs: [get, patch]
 {{- end }}
 {{- if .Values.monitoring.podMonitors }}
 # create, patch: for a cluster that asks for one. delete: for one that no longer does.

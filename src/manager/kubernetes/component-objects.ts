@@ -6,38 +6,47 @@ import { pods, type Pod } from '../../kube/pods/stateful-set.ts'
 export interface ComponentObjects {
   /** Undefined where the pod is gone. */
   readonly pod: Pod | undefined
-  /** Undefined where nothing known made the pod, or where that is gone. */
+  /** Undefined where nothing known made the pod. */
   readonly place: OwnerPlace | undefined
+  /** Undefined where that is gone. */
   readonly owner: Owner | undefined
   /** The owner's other pods. */
   readonly peers: readonly Pod[]
 }
+
+type Reader = Pick<KubeClient, 'get' | 'list'>
 
 /**
  * Reads the pod of that name, what made it, and that one's other pods. Never from a cache: a manager that kept all pods
  * of a cluster in memory for the few that have an agent would be dear.
  */
 export async function readComponent(
-  client: Pick<KubeClient, 'get' | 'list'>,
+  client: Reader,
   namespace: string,
   podName: string,
   signal: AbortSignal,
 ): Promise<ComponentObjects> {
   const pod = podName === '' ? undefined : await client.get(pods, { namespace, name: podName }, { signal })
   const place = pod && ownerPlaceOf(pod)
-  const found = place && (await client.get(place.resource, place.key, { signal }))
-  const owner = found && (place.uid === undefined || place.uid === found.metadata.uid) ? found : undefined
-  return { pod, place, owner, peers: owner && pod ? await peersOf(client, owner, pod, signal) : [] }
+  const owner = place && (await readOwner(client, place, signal))
+  const members = owner ? await readMembers(client, owner, signal) : []
+  return { pod, place, owner, peers: members.filter(({ metadata }) => metadata.uid !== pod?.metadata.uid) }
 }
 
-async function peersOf(
-  client: Pick<KubeClient, 'list'>,
-  owner: Owner,
-  pod: Pod,
+/** Undefined where it is gone, or another of its name is there. */
+export async function readOwner(
+  client: Reader,
+  { resource, key, uid }: OwnerPlace,
   signal: AbortSignal,
-): Promise<readonly Pod[]> {
+): Promise<Owner | undefined> {
+  const found = await client.get(resource, key, { signal })
+  return uid === undefined || uid === found?.metadata.uid ? found : undefined
+}
+
+/** Its pods; none where it selects by no label. */
+export async function readMembers(client: Reader, owner: Owner, signal: AbortSignal): Promise<readonly Pod[]> {
   const labelSelector = selectorOf(owner)
   if (labelSelector === undefined) return []
   const { items } = await client.list(pods, { namespace: owner.metadata.namespace ?? '', labelSelector, signal })
-  return items.filter((peer) => peer.metadata.uid !== pod.metadata.uid && isMember(peer, owner))
+  return items.filter((pod) => isMember(pod, owner))
 }

@@ -46,6 +46,8 @@ import { reconcileStatus } from './reconcile-status.ts'
 export interface ControllerParts {
   /** Writes only while this manager leads. */
   readonly client: KubeClient
+  /** The same, for what agents of any component say. */
+  readonly podEventClient: KubeClient
   readonly world: World
   readonly log: Logger
   readonly metrics: RuntimeMetrics
@@ -87,6 +89,7 @@ const strangers = { as: 'of strangers', labelSelector: `${serviceName},${managed
 export function createControllers(parts: ControllerParts): ClusterControllers {
   const {
     client,
+    podEventClient,
     world,
     log,
     metrics,
@@ -179,7 +182,7 @@ export function createControllers(parts: ControllerParts): ClusterControllers {
   })
   const optional: Controller[] = []
   if (!disabled.has('podEvents')) {
-    const { sources, reconcile } = podEventPipeline({ client, world, log, informers, recorder, leads })
+    const { sources, reconcile } = podEventPipeline({ client: podEventClient, world, log, informers, recorder, leads })
     optional.push(controller({ name: 'podevents', sources, reconcile: passedOver.podEvents.noting(reconcile) }))
   }
   return {

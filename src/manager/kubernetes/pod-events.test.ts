@@ -8,7 +8,7 @@ import { InformerSet } from '../../controller-runtime/informers/informer-set.ts'
 import { ScriptedClient } from '../../controller-runtime/testing-kube-client.ts'
 import { contestedMs } from '../../kube/pod-events/role-board.ts'
 import { marks, roleLabel } from '../../kube/pod-events/marks.ts'
-import { podEvents, type PodEvent } from '../../kube/pod-events/pod-event.ts'
+import { podEvents, selections, type PodEvent } from '../../kube/pod-events/pod-event.ts'
 import { aMember, anOwner, exclusivePrimary, microsOf, roleSaid } from '../../kube/pod-events/testing-component.ts'
 import { pods, statefulSets, type Pod, type StatefulSet } from '../../kube/pods/stateful-set.ts'
 import { podEventPipeline } from './pod-events.ts'
@@ -52,7 +52,9 @@ async function aManager({ leads = true, members = [aMember(0), aMember(1)] } = {
 
   const uidOf = (name: string) => made.find(({ metadata }) => metadata.name === name)?.metadata.uid ?? ''
   const hear = (event: PodEvent, type: 'ADDED' | 'MODIFIED' = 'ADDED') => {
-    for (const watch of client.watches) watch.send(type, event)
+    const isWatched = ({ options }: { readonly options: { readonly fieldSelector?: string } }) =>
+      options.fieldSelector === selections.agents.fieldSelector
+    client.watches.find(isWatched)?.send(type, event)
   }
   const podNow = async (ordinal: number) => (await client.get(pods, { namespace, name: `db-${ordinal}` })) as Pod
   return {
@@ -80,10 +82,11 @@ async function aManager({ leads = true, members = [aMember(0), aMember(1)] } = {
 const roleIn = ({ metadata }: Pod) => metadata.labels?.[roleLabel]
 
 describe('An Event of an agent', () => {
-  it('is handled once: five requests, and none when its mark is heard of', async () => {
+  it('is handled once: few requests, and none when its mark is heard of', async () => {
     const { say, hear, client, world, podNow, handledOf, told } = await aManager()
     const said = await say(roleSaid(0, 'primary'))
-    expect(client.calls).toEqual(['get', 'get', 'list', 'patch', 'patch'])
+    // The pod, its owner, their pods; the label and the mark; and for the condition the pod and its owner, once.
+    expect(client.calls).toEqual(['get', 'get', 'list', 'patch', 'patch', 'get', 'get'])
     expect([roleIn(await podNow(0)), await handledOf(said)]).toEqual(['primary', '1'])
     client.calls.splice(0)
     hear(

@@ -25,6 +25,7 @@ import {
   type PodEvent,
 } from '../../kube/pod-events/pod-event.ts'
 import { pods } from '../../kube/pods/stateful-set.ts'
+import { AvailabilityKeeper } from './availability-keeper.ts'
 import { podEventHandlers } from './pod-event-handlers.ts'
 
 export interface PodEventParts {
@@ -44,10 +45,17 @@ export interface PodEventPipeline {
 
 /** The last word on so many pods is remembered, so that the same is not told again. */
 const mostTold = 4_096
+/** A word that ends in a moment is not waited for in a loop. */
+const soonestMs = 50
 const byComponent = 'component'
 
+const isOurs = (event: PodEvent): boolean => isOfAgent(event) && topicOf(event) !== undefined
 /** A repeat, or what is new; not that an Event was marked as handled. At a start all pass. */
-const unhandled: Predicate<PodEvent> = { updated: (_before, after) => !isHandled(after), deleted: () => false }
+const unhandled: Predicate<PodEvent> = {
+  added: isOurs,
+  updated: (_before, after) => isOurs(after) && !isHandled(after),
+  deleted: () => false,
+}
 
 /**
  * Handles what agents say of their pods in Events. A run is for one component, so that what is said of its pods is
@@ -58,52 +66,77 @@ export function podEventPipeline({ client, world, log, informers, recorder, lead
     informers.of(podEvents, { ...selection, indexes: { [byComponent]: (event) => [keyText(componentKey(event))] } }),
   )
   const handlers = podEventHandlers(client)
+  const availability = new AvailabilityKeeper(client, world.clock)
   /** Handled, while the cache has not heard of the mark yet. */
   const handled = new WeakSet<PodEvent>()
   const told = new LruMap<string, string>(mostTold)
 
-  function waiting(key: ObjectKey): readonly PodEvent[] {
+  /** All that the API server still has of a component. */
+  function eventsOf(key: ObjectKey): readonly PodEvent[] {
     const all = watched.flatMap((informer: Informer<PodEvent>) => informer.byIndex(byComponent, keyText(key)))
-    const open = all.filter((event) => isOfAgent(event) && !isHandled(event) && !handled.has(event))
-    return inOrder([...new Map(open.map((event) => [event.metadata.name, event])).values()])
+    return [...new Map(all.filter(isOfAgent).map((event) => [event.metadata.name, event])).values()]
   }
 
-  function tell(event: PodEvent, topic: Topic, { weight, reason, sentence }: PodDecision): void {
-    const about = `${event.involvedObject?.uid ?? ''} ${topic}`
+  function tell(regarding: KubeObject, topic: Topic, { weight, reason, sentence }: PodDecision): void {
+    const { namespace = '', uid = '' } = regarding.metadata
+    const about = `${uid} ${topic}`
     const isNews = weight === 'news' || (weight === 'warning' && told.get(about) !== gistOf(sentence))
     told.set(about, gistOf(sentence))
-    const line = `${event.metadata.namespace ?? ''}: ${sentence}`
+    const line = `${namespace}: ${sentence}`
     if (!isNews) return log.debug(line)
     log[weight === 'warning' ? 'warn' : 'info'](line)
     const type = weight === 'warning' ? 'Warning' : 'Normal'
-    recorder.record({ regarding: podOf(event), type, reason, action: 'HandleEvent', note: sentence })
+    recorder.record({ regarding, type, reason, action: 'HandleEvent', note: sentence })
   }
 
+  /** Decides, and changes what is to change; anew where somebody else was faster. */
+  async function carryOut<Result extends { readonly decision: PodDecision } | undefined>(
+    decide: () => Promise<Result>,
+    signal: AbortSignal,
+  ): Promise<Result> {
+    return retryOnConflict(
+      world,
+      async () => {
+        const result = await decide()
+        for (const { resource, key, patch } of result?.decision.changes ?? [])
+          await unlessGone(client.patch(resource, key, patch, { signal }))
+        return result
+      },
+      { signal },
+    )
+  }
+
+  /** @returns after which time the Event is to be looked at again, in milliseconds; undefined where it is handled */
   async function handle(event: PodEvent, topic: Topic, signal: AbortSignal): Promise<number | undefined> {
-    const decide = async () => {
-      const decision = await handlers[topic](event, signal)
-      for (const { resource, key, patch } of decision.changes)
-        await unlessGone(client.patch(resource, key, patch, { signal }))
-      return decision
-    }
-    const decision = await retryOnConflict(world, decide, { signal })
-    tell(event, topic, decision)
+    const { decision } = await carryOut(async () => ({ decision: await handlers[topic](event, signal) }), signal)
+    tell(podOf(event), topic, decision)
     if (decision.againAfterMs !== undefined) return decision.againAfterMs
     await unlessGone(client.patch(podEvents, keyOf(event), handledPatch(event, topic === 'role'), { signal }))
     handled.add(event)
     return undefined
   }
 
+  async function judge(key: ObjectKey, signal: AbortSignal): Promise<number | undefined> {
+    // Older agents know of no availability, and name no component.
+    if (key.name === '') return undefined
+    const judged = await carryOut(() => availability.judge(key, eventsOf(key), signal), signal)
+    if (judged !== undefined) tell(judged.owner, 'availability', judged.decision)
+    return judged?.decision.againAfterMs
+  }
+
   async function reconcile(key: ObjectKey, signal: AbortSignal): Promise<{ requeueAfterMs?: number }> {
     if (!leads()) return {}
+    const steps = inOrder(eventsOf(key).filter((event) => !isHandled(event) && !handled.has(event))).flatMap(
+      (event) => {
+        const topic = topicOf(event)
+        return topic === undefined ? [] : [() => handle(event, topic, signal)]
+      },
+    )
     const again: number[] = []
     const failures: unknown[] = []
-    for (const event of waiting(key)) {
-      const topic = topicOf(event)
-      if (topic === undefined) continue
+    for (const step of [...steps, () => judge(key, signal)]) {
       try {
-        const afterMs = await handle(event, topic, signal)
-        if (afterMs !== undefined) again.push(afterMs)
+        again.push((await step()) ?? Infinity)
       } catch (error) {
         signal.throwIfAborted()
         failures.push(error)
@@ -111,7 +144,8 @@ export function podEventPipeline({ client, world, log, informers, recorder, lead
     }
     // The others are handled, and marked: a run that is tried again finds what failed alone.
     if (failures.length > 0) throw failures[0]
-    return again.length > 0 ? { requeueAfterMs: Math.min(...again) } : {}
+    const afterMs = Math.min(...again)
+    return afterMs === Infinity ? {} : { requeueAfterMs: Math.max(afterMs, soonestMs) }
   }
 
   const sources = watched.map((informer) => watchMapped(informer, (event) => [componentKey(event)], unhandled))

@@ -69,6 +69,8 @@ export async function runKubernetesManager(options: KubernetesManagerOptions): P
   // What a failover waits for never queues behind reconciles, and the lease behind neither: a manager that takes the
   // lead reads the records of all clusters at once.
   const urgentClient = createKubeClient({ ...parts, throttle: { qps: 0, burst } })
+  // Nor do clusters wait for what agents of other components say.
+  const podEventClient = createKubeClient({ ...parts, throttle: { qps, burst } })
   const leaseClient = createKubeClient({ ...parts, throttle: { qps: 0, burst } })
 
   const informers = new InformerSet({
@@ -156,6 +158,7 @@ export async function runKubernetesManager(options: KubernetesManagerOptions): P
 
   const controllers: ClusterControllers = createControllers({
     client: leaderClient(client, leader),
+    podEventClient: leaderClient(podEventClient, leader),
     world,
     log,
     metrics: runtimeMetrics,
@@ -252,7 +255,7 @@ export async function runKubernetesManager(options: KubernetesManagerOptions): P
     )
   } finally {
     log.info('manager stops; primaries stay writable')
-    await Promise.all([client, urgentClient, leaseClient].map((one) => one.close()))
+    await Promise.all([client, urgentClient, podEventClient, leaseClient].map((one) => one.close()))
   }
 }
 
