@@ -1,6 +1,7 @@
 import { customResourceDefinition } from '../../src/kube/definition/custom-resource-definition.ts'
 import { mysqlClusterSpecSchema } from '../../src/kube/spec/spec-schema.ts'
 import { mysqlClusterStatusSchema } from '../../src/kube/spec/status-schema.ts'
+import { marks } from '../../src/kube/pod-events/marks.ts'
 import { code, page, table } from './markdown.ts'
 import { descriptionOf, schemaTable } from './schema-table.ts'
 
@@ -22,6 +23,17 @@ export function kubernetesReferencePage(): string {
     '## status',
     'What Regent says of a cluster. Nothing is decided from it: the record is an object of its own.',
     table(['key', 'meaning'], keysIn(mysqlClusterStatusSchema, '')),
+    '## Annotations of other components',
+    'Of a StatefulSet or an InstanceSet whose pods have an agent: [pod-events.md](../guide/pod-events.md).',
+    table(
+      ['annotation', 'written by', 'meaning'],
+      [
+        [code(marks.roles), 'you', 'The roles its pods may have, as JSON, and which of them only one pod has.'],
+        [code(marks.availability), 'you', 'When the component counts as available, as JSON.'],
+        [code(marks.available), 'Regent', 'Condition `Available`, as JSON.'],
+        [code(marks.replicasStatus), 'Regent', 'How far each replica is, as JSON in KubeBlocks’ words.'],
+      ],
+    ),
   )
 }
 

@@ -7,31 +7,30 @@ import type { Happening } from '../../controller-runtime/events/event-correlator
 import { InformerSet } from '../../controller-runtime/informers/informer-set.ts'
 import { ScriptedClient } from '../../controller-runtime/testing-kube-client.ts'
 import { contestedMs } from '../../kube/pod-events/role-board.ts'
+import { configMaps } from '../../kube/objects/agent-config.ts'
+import { lookAgainMs } from '../../kube/pod-events/decide-availability.ts'
+import { taskKey } from '../../kube/pod-events/task-record.ts'
 import { marks, roleLabel } from '../../kube/pod-events/marks.ts'
 import { podEvents, selections, type PodEvent } from '../../kube/pod-events/pod-event.ts'
-import { aMember, anOwner, exclusivePrimary, microsOf, roleSaid } from '../../kube/pod-events/testing-component.ts'
+import {
+  aMember,
+  anOwner,
+  exclusivePrimary,
+  microsOf,
+  momentOf,
+  roleSaid,
+  said,
+} from '../../kube/pod-events/testing-component.ts'
 import { pods, statefulSets, type Pod, type StatefulSet } from '../../kube/pods/stateful-set.ts'
 import { podEventPipeline } from './pod-events.ts'
 
 const namespace = 'shops'
 const annotations = { [marks.roles]: exclusivePrimary }
 
-/** A manager that hears of Events through watches that a test feeds. */
-async function aManager({ leads = true, members = [aMember(0), aMember(1)] } = {}) {
+/** The pipeline of one manager. */
+async function startedOn(client: ScriptedClient, leads = true) {
   const world = virtualWorld()
-  const client = new ScriptedClient()
   const told: Happening[] = []
-  const set = await client.create(statefulSets, anOwner(annotations) as StatefulSet)
-  const owned = {
-    apiVersion: 'apps/v1',
-    kind: 'StatefulSet',
-    name: 'db',
-    uid: set.metadata.uid ?? '',
-    controller: true,
-  }
-  const made = await Promise.all(
-    members.map((pod) => client.create(pods, { ...pod, metadata: { ...pod.metadata, ownerReferences: [owned] } })),
-  )
   const logger = pino({ level: 'silent' })
   const informers = new InformerSet({ client, world, logger, resyncMs: 0 })
   const recorder = { record: (happening: Happening) => void told.push(happening) }
@@ -48,6 +47,28 @@ async function aManager({ leads = true, members = [aMember(0), aMember(1)] } = {
   }).run(stop.signal)
   onTestFinished(() => stop.abort(new Error('the test is over')))
   await world.advance(100)
+  return { world, told, failures }
+}
+
+/** A manager that hears of Events through watches that a test feeds. */
+async function aManager({ leads = true, members = [aMember(0), aMember(1)], policy = '' } = {}) {
+  const client = new ScriptedClient()
+  const set = await client.create(
+    statefulSets,
+    anOwner({ ...annotations, ...(policy !== '' && { [marks.availability]: policy }) }) as StatefulSet,
+  )
+  const owned = {
+    apiVersion: 'apps/v1',
+    kind: 'StatefulSet',
+    name: 'db',
+    uid: set.metadata.uid ?? '',
+    controller: true,
+  }
+  const made = await Promise.all(
+    members.map((pod) => client.create(pods, { ...pod, metadata: { ...pod.metadata, ownerReferences: [owned] } })),
+  )
+  const started = await startedOn(client, leads)
+  const { world } = started
   client.calls.splice(0)
 
   const uidOf = (name: string) => made.find(({ metadata }) => metadata.name === name)?.metadata.uid ?? ''
@@ -58,10 +79,8 @@ async function aManager({ leads = true, members = [aMember(0), aMember(1)] } = {
   }
   const podNow = async (ordinal: number) => (await client.get(pods, { namespace, name: `db-${ordinal}` })) as Pod
   return {
-    world,
+    ...started,
     client,
-    told,
-    failures,
     hear,
     /** The agent of a pod writes an Event, and the watches tell of it. */
     say: async (event: PodEvent): Promise<PodEvent> => {
@@ -74,6 +93,10 @@ async function aManager({ leads = true, members = [aMember(0), aMember(1)] } = {
       return stored
     },
     podNow,
+    conditionNow: async () => {
+      const owner = await client.get(statefulSets, { namespace, name: 'db' })
+      return JSON.parse(owner?.metadata.annotations?.[marks.available] ?? 'null') as Record<string, string> | null
+    },
     handledOf: async ({ metadata: { name } }: PodEvent) =>
       (await client.get(podEvents, { namespace, name }))?.metadata.annotations?.[marks.handled],
   }
@@ -185,5 +208,76 @@ describe('An Event of an agent', () => {
   it('of a pod that is gone is marked as handled', async () => {
     const { say, handledOf } = await aManager()
     expect(await handledOf(await say(roleSaid(7, 'primary')))).toBe('1')
+  })
+})
+
+describe('The condition of a component', () => {
+  const word = (ordinal: number, { code = 0, at = 0 } = {}) =>
+    said(ordinal, 'availableProbe', { instance: 'db', probe: 'availableProbe', code, message: 'no' }, { at })
+
+  it('follows what its pods say, and what they say no longer', async () => {
+    const policy = '{"withProbe":{"timeWindowSeconds":60,"condition":{"majority":{"succeed":true}}}}'
+    const { say, world, conditionNow, handledOf, told } = await aManager({ policy })
+    const first = await say(word(0))
+    expect(await conditionNow()).toMatchObject({ status: 'False', reason: 'ProbeCheckFail' })
+    await say(word(1, { at: 30 }))
+    expect(await conditionNow()).toMatchObject({ status: 'True', reason: 'Available' })
+    expect(await handledOf(first)).toBe('1')
+    // Nobody says anything any more.
+    await world.advance(61_000)
+    expect(await conditionNow()).toMatchObject({ status: 'False', reason: 'ProbeCheckFail' })
+    expect(told.map(({ reason, regarding: { kind } }) => `${kind} ${reason}`)).toEqual([
+      'StatefulSet NotAvailable',
+      'StatefulSet Available',
+      'StatefulSet NotAvailable',
+    ])
+  })
+
+  it('follows a role at once, and whatever else becomes of a pod before long', async () => {
+    const { say, client, world, conditionNow } = await aManager({ policy: '{"withRole":"primary"}' })
+    await say(roleSaid(0, 'secondary', { at: 60 }))
+    expect(await conditionNow()).toMatchObject({ status: 'False', reason: 'RoleCheckFail' })
+    await say(roleSaid(0, 'primary', { at: 61 }))
+    expect(await conditionNow()).toMatchObject({ status: 'True' })
+    await client.delete(pods, { namespace, name: 'db-0' })
+    await world.advance(lookAgainMs)
+    expect(await conditionNow()).toMatchObject({ status: 'False', reason: 'RoleCheckFail' })
+  })
+
+  it('is judged by a new leader without a new Event', async () => {
+    const { say, client, conditionNow } = await aManager({ policy: '{"withRole":"primary"}' })
+    await say(roleSaid(0, 'primary'))
+    await client.patch(
+      statefulSets,
+      { namespace, name: 'db' },
+      { metadata: { annotations: { [marks.available]: null } } },
+    )
+    const next = await startedOn(client)
+    await next.world.advance(100)
+    expect(await conditionNow()).toMatchObject({ status: 'True' })
+  })
+
+  it('is shown of no component that has neither policy nor probe', async () => {
+    const { say, conditionNow } = await aManager()
+    await say(roleSaid(0, 'primary'))
+    expect(await conditionNow()).toBeNull()
+  })
+})
+
+describe('What a worker says', () => {
+  it('changes the record of the component and the status of its replicas', async () => {
+    const { say, client } = await aManager()
+    const data = { [taskKey]: '[{"instance":"db","task":"newReplica","UID":"t1","replicas":"db-1"}]' }
+    const metadata = { name: 'db-env', namespace }
+    await client.create(configMaps, { apiVersion: 'v1', kind: 'ConfigMap', metadata, data })
+    const worker = { name: 'kbagent-worker', envFrom: [{ configMapRef: { name: 'db-env' } }] }
+    await client.patch(pods, { namespace, name: 'db-1' }, { spec: { initContainers: [worker], containers: [] } })
+    const message = { instance: 'db', task: 'newReplica', UID: 't1', replica: 'db-1', endTime: momentOf(9), code: 0 }
+    await say(said(1, 'task', message))
+    expect((await client.get(configMaps, metadata))?.data).toEqual({ [taskKey]: '[]' })
+    const status = (await client.get(statefulSets, { namespace, name: 'db' }))?.metadata.annotations
+    expect(JSON.parse(status?.[marks.replicasStatus] ?? '')).toMatchObject({
+      status: [{ name: 'db-1', provisioned: true, dataLoaded: true }],
+    })
   })
 })
