@@ -137,7 +137,7 @@ describe('Nothing changes', () => {
     const governed = aMember(0, { metadata: { labels: { [labels.cluster]: 'shop' } } })
     expect(decided(roleSaid(0, 'primary'), [governed])).toEqual({
       changes: [],
-      weight: 'routine',
+      weight: 'notice',
       reason: 'RoleGoverned',
       sentence: "db-0 has the role that Regent's record says, whatever its probe says",
     })
@@ -299,6 +299,10 @@ describe('A snapshot of several pods', () => {
     expect(decided(said, [aMember(0), aMember(1)]).sentence).toBe(
       'db-0 is another pod than the one of which its role was said; db-7 is no pod of this component; db-1 is secondary now',
     )
+  })
+
+  it('of no pod changes nothing, and says so', () => {
+    expect(decided(roleSaid(0, snapshot('9')), three)).toMatchObject({ changes: [], sentence: 'it names no pod' })
   })
 
   it('forgets a version that is no number, as a manager before 1.0 wrote it', () => {

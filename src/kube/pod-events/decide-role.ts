@@ -29,6 +29,14 @@ export const mistakenMs = 30_000
  */
 export function decideRole(question: RoleQuestion): PodDecision {
   const { event, pod } = question
+  const decided = decideRoleByPod(event, pod)
+  if (decided !== undefined) return decided
+  // Without a pod that had decided.
+  return ofMember(question, pod as Pod, roleClaimOf(roleMessageOf(event)?.output ?? ''))
+}
+
+/** The same where the pod alone decides; undefined where its owner and its peers must be known. */
+export function decideRoleByPod(event: PodEvent, pod: Pod | undefined): PodDecision | undefined {
   const name = event.involvedObject?.name ?? ''
   const message = roleMessageOf(event)
   if (message === undefined) return unchanged('RoleNotUnderstood', `${name}: its message is no role probe's`, 'warning')
@@ -36,9 +44,13 @@ export function decideRole(question: RoleQuestion): PodDecision {
   if (pod.metadata.uid !== event.involvedObject?.uid)
     return unchanged('PodGone', `${name} is another pod than the one of which its role was said`)
   if (pod.metadata.labels?.[labels.cluster] !== undefined)
-    return unchanged('RoleGoverned', `${name} has the role that Regent's record says, whatever its probe says`)
+    return unchanged(
+      'RoleGoverned',
+      `${name} has the role that Regent's record says, whatever its probe says`,
+      'notice',
+    )
   if (message.code !== 0) return unchanged('RoleProbeFailed', failed(pod, message.message), 'warning')
-  return ofMember(question, pod, roleClaimOf(message.output))
+  return undefined
 }
 
 function failed({ metadata }: Pod, why: string): string {
@@ -50,7 +62,11 @@ function failed({ metadata }: Pod, why: string): string {
 function ofMember({ event, owner, peers }: RoleQuestion, pod: Pod, claim: RoleClaim): PodDecision {
   const { name } = pod.metadata
   if (owner === undefined)
-    return unchanged('OwnerUnknown', `${name} is no pod of a StatefulSet or an InstanceSet: its role is not kept`)
+    return unchanged(
+      'OwnerUnknown',
+      `${name} is no pod of a StatefulSet or an InstanceSet: its role is not kept`,
+      'notice',
+    )
   if (claim.is === 'rejected') return unchanged('RoleNotUnderstood', `${name}: ${claim.why}`, 'warning')
   let roles: readonly Role[] | undefined
   try {

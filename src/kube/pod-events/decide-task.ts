@@ -42,7 +42,11 @@ export function decideTask({ event, pod, place, owner, environment }: TaskQuesti
   if (pod === undefined || pod.metadata.uid !== event.involvedObject?.uid)
     return unchanged('PodGone', `${name}: the pod whose ${message.task} this is about is gone`)
   if (owner === undefined || place === undefined)
-    return unchanged('OwnerUnknown', `${name} is no pod of a StatefulSet or an InstanceSet: its tasks are not kept`)
+    return unchanged(
+      'OwnerUnknown',
+      `${name} is no pod of a StatefulSet or an InstanceSet: its tasks are not kept`,
+      'notice',
+    )
   const refusal = refusalOf(message, name)
   if (refusal !== undefined) return unchanged('TaskNotUnderstood', refusal, 'warning')
   return ofNewReplica({ message, pod, place, owner, environment: takenBy(pod, environment) })

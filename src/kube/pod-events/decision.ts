@@ -12,8 +12,11 @@ export interface PodDecision {
   readonly againAfterMs?: number
 }
 
-/** `routine`: as it was. `news`: something changed. `warning`: somebody should look. */
-export type Weight = 'routine' | 'news' | 'warning'
+/**
+ * `routine`: as it was. `notice`: a rule keeps hands off, which the log says once. `news`: something changed.
+ * `warning`: somebody should look.
+ */
+export type Weight = 'routine' | 'notice' | 'news' | 'warning'
 
 /** A patch that fails with a conflict where the object is another by now: it was decided on what was read. */
 export interface Change {

@@ -45,7 +45,7 @@ export class RoleBoard {
     return {
       ...this.#gist(seats.some(({ hasMoved }) => hasMoved)),
       changes: inOrder.flatMap(({ change }) => change ?? []),
-      sentence: this.#sentences.join('; '),
+      sentence: this.#sentences.join('; ') || 'it names no pod',
       ...(this.#isContested && { againAfterMs: contestedMs }),
     }
   }

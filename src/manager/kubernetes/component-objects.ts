@@ -17,16 +17,14 @@ export interface ComponentObjects {
 type Reader = Pick<KubeClient, 'get' | 'list'>
 
 /**
- * Reads the pod of that name, what made it, and that one's other pods. Never from a cache: a manager that kept all pods
- * of a cluster in memory for the few that have an agent would be dear.
+ * Reads what made a pod, and that one's other pods. Never from a cache: a manager that kept all pods of a cluster in
+ * memory for the few that have an agent would be dear.
  */
 export async function readComponent(
   client: Reader,
-  namespace: string,
-  podName: string,
+  pod: Pod | undefined,
   signal: AbortSignal,
 ): Promise<ComponentObjects> {
-  const pod = podName === '' ? undefined : await client.get(pods, { namespace, name: podName }, { signal })
   const place = pod && ownerPlaceOf(pod)
   const owner = place && (await readOwner(client, place, signal))
   const members = owner ? await readMembers(client, owner, signal) : []

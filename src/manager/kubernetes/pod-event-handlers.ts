@@ -1,11 +1,12 @@
 import type { KubeClient } from '../../controller-runtime/client/kube-client.ts'
 import { configMaps } from '../../kube/objects/agent-config.ts'
-import { decideRole } from '../../kube/pod-events/decide-role.ts'
+import { decideRole, decideRoleByPod } from '../../kube/pod-events/decide-role.ts'
 import { decideTask } from '../../kube/pod-events/decide-task.ts'
 import type { PodDecision } from '../../kube/pod-events/decision.ts'
 import { decideWord, type Topic } from '../../kube/pod-events/handlers.ts'
 import { componentOf } from '../../kube/pod-events/messages.ts'
 import type { PodEvent } from '../../kube/pod-events/pod-event.ts'
+import { pods } from '../../kube/pods/stateful-set.ts'
 import { environmentOf } from '../../kube/pod-events/task-record.ts'
 import { readComponent } from './component-objects.ts'
 
@@ -13,16 +14,26 @@ import { readComponent } from './component-objects.ts'
 export type PodEventHandler = (event: PodEvent, signal: AbortSignal) => Promise<PodDecision>
 
 export function podEventHandlers(client: Pick<KubeClient, 'get' | 'list'>): Readonly<Record<Topic, PodEventHandler>> {
-  const read = (event: PodEvent, signal: AbortSignal) =>
-    readComponent(client, event.metadata.namespace ?? '', event.involvedObject?.name ?? '', signal)
   return {
-    role: async (event, signal) => decideRole({ event, ...(await read(event, signal)) }),
+    role: async (event, signal) => {
+      const pod = await readPod(client, event, signal)
+      return decideRoleByPod(event, pod) ?? decideRole({ event, ...(await readComponent(client, pod, signal)) })
+    },
     task: async (event, signal) => {
-      const [known, environment] = await Promise.all([read(event, signal), readEnvironment(client, event, signal)])
+      const [known, environment] = await Promise.all([
+        readPod(client, event, signal).then((pod) => readComponent(client, pod, signal)),
+        readEnvironment(client, event, signal),
+      ])
       return decideTask({ event, ...known, environment })
     },
     availability: (event) => Promise.resolve(decideWord(event)),
   }
+}
+
+/** The pod of that name as it is now: its uid may be another than the one that is meant. */
+async function readPod(client: Pick<KubeClient, 'get'>, { metadata, involvedObject }: PodEvent, signal: AbortSignal) {
+  const name = involvedObject?.name ?? ''
+  return name === '' ? undefined : client.get(pods, { namespace: metadata.namespace ?? '', name }, { signal })
 }
 
 async function readEnvironment(client: Pick<KubeClient, 'get'>, event: PodEvent, signal: AbortSignal) {

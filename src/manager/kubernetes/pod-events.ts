@@ -80,11 +80,12 @@ export function podEventPipeline({ client, world, log, informers, recorder, lead
   function tell(regarding: KubeObject, topic: Topic, { weight, reason, sentence }: PodDecision): void {
     const { namespace = '', uid = '' } = regarding.metadata
     const about = `${uid} ${topic}`
-    const isNews = weight === 'news' || (weight === 'warning' && told.get(about) !== gistOf(sentence))
+    const isNews = weight === 'news' || (weight !== 'routine' && told.get(about) !== gistOf(sentence))
     told.set(about, gistOf(sentence))
     const line = `${namespace}: ${sentence}`
     if (!isNews) return log.debug(line)
     log[weight === 'warning' ? 'warn' : 'info'](line)
+    if (weight === 'notice') return
     const type = weight === 'warning' ? 'Warning' : 'Normal'
     recorder.record({ regarding, type, reason, action: 'HandleEvent', note: sentence })
   }
