@@ -71,7 +71,10 @@ export function probeService(probes: readonly Probe[], parts: ProbingParts): Ser
           const action = actions.get(name)
           return action === undefined ? refusal('notDefined', name) : runner.run(action, { action: name }, 'blocking')
         },
-        report: (event) => teller.send(event.probe, probeMessage(event), ended.signal),
+        report: async (event) => {
+          await teller.send(event.probe, probeMessage(event), ended.signal)
+          log.debug({ probe: event.probe, code: event.code }, 'reported')
+        },
         watch: (paths, changed) => watchFiles(paths, { timers: world.timers, log: say }, changed),
       }),
   )

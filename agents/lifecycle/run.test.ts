@@ -1,4 +1,4 @@
-import { spawn, type ChildProcess } from 'node:child_process'
+import { spawn, spawnSync, type ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises'
 import { request } from 'node:http'
@@ -18,6 +18,14 @@ beforeAll(async () => {
 
 afterAll(() => rm(folder, { recursive: true }))
 
+/** Among the options: as the first process of a container. */
+const isolated = 'isolated'
+const isolation = ['unshare', '--user', '--map-root-user', '--pid', '--fork', '--kill-child', '--mount-proc']
+
+function canIsolate(): boolean {
+  return spawnSync(isolation[0] ?? '', [...isolation.slice(1), 'true']).status === 0
+}
+
 interface Agent {
   readonly process: ChildProcess
   /** Lines of its log whose message begins so; the first that comes. */
@@ -28,7 +36,14 @@ interface Agent {
 
 /** `regent lifecycle-agent` as a process, with these actions and options. */
 function start(environment: Readonly<Record<string, string>>, ...options: readonly string[]): Agent {
-  const child = spawn(process.execPath, [main, 'lifecycle-agent', '--address', '127.0.0.1', ...options], {
+  const isIsolated = options.includes(isolated)
+  const argv = [process.execPath, main, 'lifecycle-agent', '--address', '127.0.0.1']
+  const [program = '', ...given] = [
+    ...(isIsolated ? isolation : []),
+    ...argv,
+    ...options.filter((word) => word !== isolated),
+  ]
+  const child = spawn(program, given, {
     env: { PATH: process.env['PATH'] ?? '', FOLDER: folder, ...environment },
     stdio: ['ignore', 'pipe', 'pipe'],
   })
@@ -90,7 +105,8 @@ describe('regent lifecycle-agent', () => {
   })
 
   it('goes on with the action of a client that went away', async () => {
-    const agent = start(served(bash('slow', 'sleep 0.5; touch $FOLDER/finished')), ...anyPorts, '--open')
+    const slow = bash('slow', 'sleep 0.5; touch $FOLDER/finished')
+    const agent = start(served(slow), ...anyPorts, '--open', '--max-concurrency', '1')
     const { address } = (await agent.said('HTTP listens')) as { readonly address: string }
     const gone = new AbortController()
     const asked = fetch(`http://${address}/v1.0/action`, {
@@ -100,6 +116,7 @@ describe('regent lifecycle-agent', () => {
     })
     setTimeout(() => gone.abort(), 100)
     await expect(asked).rejects.toThrow()
+    expect(await post(address, { action: 'slow' })).toMatch(/^503 .*1 calls run already/)
     await expect
       .poll(() =>
         stat(join(folder, 'finished')).then(
@@ -108,6 +125,23 @@ describe('regent lifecycle-agent', () => {
         ),
       )
       .toBe(true)
+  })
+
+  it.runIf(canIsolate())('is no PID 1 that leaves zombies: a shell takes its place and reaps them', async () => {
+    const zombies = 'grep -ls "^State:.Z" /proc/[0-9]*/status | wc -l'
+    const environment = served(
+      bash('orphan', '(sleep 0.1 >/dev/null 2>&1 &) ; true'),
+      bash('count', `echo -n "$(tr '\\0' ' ' < /proc/1/cmdline | head -c 10) $(${zombies})"`),
+      bash('stop', 'kill -TERM 1'),
+    )
+    const agent = start(environment, ...anyPorts, '--open', isolated)
+    const { address } = (await agent.said('HTTP listens')) as { readonly address: string }
+    for (let at = 0; at < 5; at += 1) await post(address, { action: 'orphan' })
+    await new Promise((resolve) => setTimeout(resolve, 400))
+    const { output } = JSON.parse((await post(address, { action: 'count' })).slice(4)) as { readonly output: string }
+    expect(Buffer.from(output, 'base64').toString()).toBe('/bin/sh -c 0')
+    await post(address, { action: 'stop' })
+    expect(await agent.ended).toBe(0)
   })
 
   it('asks for the token of its file', async () => {

@@ -8,7 +8,7 @@ export function warnings({ actions }: LifecycleConfiguration, pid: number): read
   return [
     ...(pid === 1
       ? [
-          'this process is PID 1, and reaps no process that others left: set shareProcessNamespace, or start it by an init',
+          'this process is PID 1 without /bin/sh, and reaps no process that others left: set shareProcessNamespace, or start it by an init',
         ]
       : []),
     ...[...actions.values()].flatMap(complaintsAbout),

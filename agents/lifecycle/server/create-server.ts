@@ -1,10 +1,18 @@
-import { fastify, LogController, type FastifyBaseLogger, type FastifyInstance, type HTTPMethods } from 'fastify'
+import {
+  fastify,
+  LogController,
+  type FastifyBaseLogger,
+  type FastifyInstance,
+  type FastifyRequest,
+  type HTTPMethods,
+} from 'fastify'
 import { RegentError } from '../../../src/common/errors/errors.ts'
 import { carriesToken } from '../../../src/common/http/bearer-token.ts'
 import type { Logger } from '../../../src/common/log/logger.ts'
 import { readActionRequest } from '../wire/action-request.ts'
 import { responseOf, type ActionRequest, type ActionResult } from '../wire/calls.ts'
 import { answerProblem, pathOf } from './answers.ts'
+import { CallLimit } from './limit.ts'
 
 export interface LifecycleServerOptions {
   /** Answers a call; undefined where the agent has no actions, and so no routes. Must not reject. */
@@ -22,6 +30,8 @@ export interface LifecycleServerOptions {
 const bodyBytes = 4 * 1024 * 1024
 /** Connections are cheap, and a caller may keep one for each of its targets. */
 const maxConnections = 1_024
+/** For a request to come in, not for its answer. */
+const requestTimeoutMs = 60_000
 
 /** `POST /v1.0/…`; the services that take no requests are answered 500 with this name. */
 const servicesWithoutRequests = { '/v1.0/probe': 'Probe', '/v1.0/streaming': 'Streaming' } as const
@@ -36,6 +46,7 @@ export async function createLifecycleServer(options: LifecycleServerOptions): Pr
     loggerInstance,
     logController: new LogController({ disableRequestLogging: true }),
     bodyLimit: bodyBytes,
+    requestTimeout: requestTimeoutMs,
     return503OnClosing: false,
     forceCloseConnections: 'idle',
     frameworkErrors: answerProblem,
@@ -46,17 +57,33 @@ export async function createLifecycleServer(options: LifecycleServerOptions): Pr
     throw new RegentError('REGENT_NOT_FOUND', `there is no route ${request.method} ${pathOf(request)}`)
   })
   acceptAnyBody(app)
-  guard(app, options)
-  if (options.logsCalls) logCalls(app)
-  if (options.call !== undefined) addRoutes(app, options.call)
+  const limit = new CallLimit(options.maxConcurrency)
+  guard(app, options.token, limit)
+  const outcomes: Outcomes = new WeakMap()
+  if (options.logsCalls) logCalls(app, outcomes)
+  if (options.call !== undefined) addRoutes(app, options.call, { limit, outcomes })
   await app.ready()
   return app
 }
 
-function addRoutes(app: FastifyInstance, call: NonNullable<LifecycleServerOptions['call']>): void {
-  post(app, '/v1.0/action', async (body) => {
+/** What a call was about and how it ended, for the log. Never what it wrote, or was given: passwords are among that. */
+type Outcomes = WeakMap<FastifyRequest, { readonly action: string; readonly error: string | undefined }>
+
+interface Parts {
+  readonly limit: CallLimit
+  readonly outcomes: Outcomes
+}
+
+function addRoutes(
+  app: FastifyInstance,
+  call: NonNullable<LifecycleServerOptions['call']>,
+  { limit, outcomes }: Parts,
+): void {
+  post(app, '/v1.0/action', async (body, request) => {
     const parsed = readActionRequest(body)
-    const result = 'request' in parsed ? await call(parsed.request) : parsed.refused
+    const result = 'request' in parsed ? await limit.run(() => call(parsed.request)) : parsed.refused
+    const action = 'request' in parsed ? parsed.request.action.slice(0, 253) : ''
+    outcomes.set(request, { action, error: result.ok ? undefined : result.error })
     return { status: 200, text: JSON.stringify(responseOf(result)) }
   })
   for (const [path, name] of Object.entries(servicesWithoutRequests))
@@ -66,12 +93,12 @@ function addRoutes(app: FastifyInstance, call: NonNullable<LifecycleServerOption
     }))
 }
 
-type Answer = (body: Uint8Array) => Promise<{ readonly status: number; readonly text: string }>
+type Answer = (body: Uint8Array, request: FastifyRequest) => Promise<{ readonly status: number; readonly text: string }>
 
 /** A route that takes POST, and answers every other method with 405. */
 function post(app: FastifyInstance, path: string, answer: Answer): void {
   app.post(path, async (request, reply) => {
-    const { status, text } = await answer((request.body as Buffer | undefined) ?? Buffer.alloc(0))
+    const { status, text } = await answer((request.body as Buffer | undefined) ?? Buffer.alloc(0), request)
     // Bytes: to a text Fastify would add a charset, which KubeBlocks’ agent does not name.
     return reply.status(status).header('content-type', 'application/json').send(Buffer.from(text))
   })
@@ -93,22 +120,16 @@ function acceptAnyBody(app: FastifyInstance): void {
 }
 
 /** The token first, then the number of calls at a time. Idle connections are not counted. */
-function guard(app: FastifyInstance, { token, maxConcurrency }: LifecycleServerOptions): void {
-  let [running, stopping] = [0, false]
+function guard(app: FastifyInstance, token: string | undefined, limit: CallLimit): void {
+  let stopping = false
   app.addHook('preClose', async () => {
     stopping = true
   })
-  app.addHook('onRequest', async (request, reply) => {
+  app.addHook('onRequest', async (request) => {
     if (stopping) throw new RegentError('REGENT_BUSY', 'this agent is stopping and takes no new calls')
     if (token !== undefined && !carriesToken(request.headers.authorization, token))
       throw new RegentError('REGENT_UNAUTHORIZED', `${request.method} ${pathOf(request)} needs a valid bearer token`)
-    if (running >= maxConcurrency)
-      throw new RegentError(
-        'REGENT_BUSY',
-        `${maxConcurrency} calls run already (--max-concurrency); ask again when one has ended`,
-      )
-    running += 1
-    reply.raw.once('close', () => (running -= 1))
+    limit.check()
   })
   // A connection that stays would hold up the end of the agent.
   app.addHook('onSend', async (_request, reply) => {
@@ -116,11 +137,12 @@ function guard(app: FastifyInstance, { token, maxConcurrency }: LifecycleServerO
   })
 }
 
-function logCalls(app: FastifyInstance): void {
+function logCalls(app: FastifyInstance, outcomes: Outcomes): void {
   app.addHook('onResponse', async (request, reply) => {
     const { method, headers, log } = request
     const caller = headers['user-agent']?.slice(0, 120)
     const ms = Math.round(reply.elapsedTime)
-    log.info({ caller, method, path: pathOf(request), status: reply.statusCode, ms }, 'answered')
+    const outcome = outcomes.get(request)
+    log.info({ caller, method, path: pathOf(request), status: reply.statusCode, ...outcome, ms }, 'answered')
   })
 }

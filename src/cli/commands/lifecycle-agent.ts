@@ -93,6 +93,8 @@ export function addLifecycleAgent(program: Command, io: Io): void {
         .default('info'),
     )
     .action(async (flags: Flags) => {
+      const { startUnderInit } = await import('../../../agents/lifecycle/under-init.ts')
+      startUnderInit()
       const isServer = flags.server === 'true'
       if (isServer) requireTokenOrOpen(flags)
       // As in an agent beside a server: memory matters more than speed.
