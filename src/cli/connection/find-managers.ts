@@ -17,7 +17,10 @@ interface Pod extends KubeObject {
       readonly ports?: readonly { readonly name?: string; readonly containerPort: number }[]
     }[]
   }
-  readonly status?: { readonly conditions?: readonly { readonly type: string; readonly status: string }[] }
+  readonly status?: {
+    readonly phase?: string
+    readonly conditions?: readonly { readonly type: string; readonly status: string }[]
+  }
 }
 
 const pods: Resource<Pod> = { group: '', version: 'v1', kind: 'Pod', plural: 'pods', namespaced: true }
@@ -33,7 +36,7 @@ export interface FoundManagers {
   readonly token: string
   /** PEM. */
   readonly ca: string
-  /** Those that are ready, the leader first. At least one. */
+  /** Those that are ready, or that run where none is ready, the leader first. At least one. */
   readonly pods: readonly ManagerPod[]
 }
 
@@ -101,26 +104,29 @@ async function leaderIn(client: KubeClient, namespace: string): Promise<string> 
   }
 }
 
+/**
+ * A node that the API server has not heard of for a while has no ready pod, until its kubelet has said how they are: a
+ * manager that runs there answers all the same.
+ */
 function usable(all: readonly Pod[], namespace: string, leader: string): readonly ManagerPod[] {
-  const ready = all.filter(isReady)
+  const staying = all.filter(({ metadata }) => metadata.deletionTimestamp === undefined)
+  const ready = staying.filter(isReady)
+  const able = ready.length > 0 ? ready : staying.filter(({ status }) => status?.phase === 'Running')
   const names = all.map(({ metadata }) => metadata.name).join(', ')
-  if (ready.length === 0)
+  if (able.length === 0)
     throw unreachable(
       names === ''
         ? `there is no manager pod (${manager.podSelector}) in namespace "${namespace}"`
-        : `no manager in namespace "${namespace}" is ready: ${names}`,
+        : `no manager in namespace "${namespace}" is ready, or runs: ${names}`,
     )
   const leads = (pod: Pod): number => (leader.startsWith(`${pod.metadata.name}_`) ? 0 : 1)
-  return ready
+  return able
     .toSorted((one, other) => leads(one) - leads(other))
     .map((pod) => ({ name: pod.metadata.name, port: portOf(pod) }))
 }
 
-function isReady({ metadata, status }: Pod): boolean {
-  return (
-    metadata.deletionTimestamp === undefined &&
-    status?.conditions?.some(({ type, status: holds }) => type === 'Ready' && holds === 'True') === true
-  )
+function isReady({ status }: Pod): boolean {
+  return status?.conditions?.some(({ type, status: holds }) => type === 'Ready' && holds === 'True') === true
 }
 
 function portOf({ spec }: Pod): number {

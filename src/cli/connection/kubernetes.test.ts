@@ -222,8 +222,15 @@ describe('what stands in the way is said in a sentence', () => {
     await fake.manager('regent-a', () => done, { ready: false })
     expect(await fake.regent('topology shop -n shops')).toMatchObject({
       code: 3,
-      err: expect.stringContaining('no manager in namespace "regent" is ready: regent-a') as string,
+      err: expect.stringContaining('no manager in namespace "regent" is ready, or runs: regent-a') as string,
     })
+  })
+
+  test('no manager is ready, and one that runs is asked all the same', async () => {
+    const fake = await FakeKubernetes.start()
+    await fake.manager('regent-a', () => done, { ready: false })
+    await fake.manager('regent-b', () => done, { ready: false, runs: true })
+    expect(await fake.regent('switchover shop -n shops')).toMatchObject({ code: 0 })
   })
 
   const [ours, otherName] = [selfSigned('regent.regent.svc'), selfSigned('other.regent.svc')]

@@ -12,6 +12,8 @@ import { regent, type Asked, type Ran } from '../testing.ts'
 
 export interface ManagerOptions {
   readonly ready?: boolean
+  /** Its containers run; so they do where it is ready. */
+  readonly runs?: boolean
   readonly certificate?: TestCertificate
   /** Of the container; the fake pod listens there. */
   readonly port?: number
@@ -59,7 +61,7 @@ export class FakeKubernetes {
 
   /** A manager's pod; without `respond` nothing listens in it. */
   async manager(pod: string, respond?: Respond, options: ManagerOptions = {}): Promise<void> {
-    const { ready = true, certificate = this.#certificate, port = 9500 } = options
+    const { ready = true, runs = ready, certificate = this.#certificate, port = 9500 } = options
     this.#create('v1/pods', pod, {
       spec: {
         containers: [
@@ -71,7 +73,10 @@ export class FakeKubernetes {
           },
         ],
       },
-      status: { conditions: [{ type: 'Ready', status: ready ? 'True' : 'False' }] },
+      status: {
+        phase: runs ? 'Running' : 'Pending',
+        conditions: [{ type: 'Ready', status: ready ? 'True' : 'False' }],
+      },
     })
     if (respond !== undefined)
       this.api.forwards.set(`regent/${pod}:${port}`, await this.#serve(pod, respond, certificate))
