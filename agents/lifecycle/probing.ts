@@ -28,7 +28,7 @@ export function tellerOf(
   { world, log, isNeeded }: { readonly world: World; readonly log: Logger; readonly isNeeded: boolean },
 ): Teller {
   const account = findServiceAccount(environment)
-  const pod = readPodIdentity(environment)
+  const pod = isNeeded ? readPodIdentity(environment) : undefined
   if (account !== undefined && pod !== undefined) {
     const store = kubeEventStore(account)
     const sender = new EventSender(pod, store, world)

@@ -239,13 +239,7 @@ describe('regent lifecycle-agent', () => {
       KB_AGENT_TASK: JSON.stringify(tasks),
     }
     const own = start(
-      {
-        ...environment,
-        KB_AGENT_POD_NAME: 'shop-mysql-1',
-        KB_AGENT_NAMESPACE: 'shops',
-        KB_AGENT_POD_UID: 'u',
-        KB_AGENT_NODE_NAME: 'n',
-      },
+      { ...environment, KB_AGENT_POD_NAME: 'shop-mysql-1' },
       '--server=false',
       '--token-file',
       tokenFile,
@@ -254,16 +248,7 @@ describe('regent lifecycle-agent', () => {
     expect(await readFile(join(folder, 'loaded'), 'utf8')).toBe('for shop-mysql-1')
     source.process.kill('SIGTERM')
     await source.ended
-    const failed = start(
-      {
-        ...environment,
-        KB_AGENT_POD_NAME: 'shop-mysql-1',
-        KB_AGENT_NAMESPACE: 'shops',
-        KB_AGENT_POD_UID: 'u',
-        KB_AGENT_NODE_NAME: 'n',
-      },
-      '--server=false',
-    )
+    const failed = start({ ...environment, KB_AGENT_POD_NAME: 'shop-mysql-1' }, '--server=false')
     expect(await failed.ended).not.toBe(0)
     expect(await failed.errors).toMatch(/task newReplica \(u\): 127\.0\.0\.1:\d+ cannot be reached: .*ECONNREFUSED/)
   })

@@ -89,7 +89,10 @@ function runningService(runner: ActionRunner, http: HttpCaller): Service {
   }
 }
 
-function httpService(desk: ActionDesk | undefined, { options, log, token }: Parts): Service {
+/** After a kill there are answers to be sent, which takes no time; who does not read them is not waited for. */
+const lastAnswersMs = 1_000
+
+function httpService(desk: ActionDesk | undefined, { options, log, token, kill }: Parts): Service {
   const { address: host, port, unixSocket, maxConcurrency, apiLogging: logsCalls } = options
   return {
     async start() {
@@ -100,7 +103,11 @@ function httpService(desk: ActionDesk | undefined, { options, log, token }: Part
           ? `${host}:${await listenOnPort(server.server, { host, port, option: '--port' })}`
           : await listenOnSocket(server.server, unixSocket)
       log.info({ address: at, open: token === undefined }, 'HTTP listens')
-      return () => server.close()
+      return async () => {
+        const cut = (): unknown => realWorld.timers.after(lastAnswersMs, () => server.server.closeAllConnections())
+        kill.addEventListener('abort', cut, { once: true })
+        await server.close()
+      }
     },
   }
 }

@@ -35,6 +35,8 @@ export interface StreamingServer {
 const maxStreams = 32
 /** Who has the whole stream, and does not end the connection, is hung up on. */
 const afterEndMs = 30_000
+/** When the agent stops, broken streams are told so, and who does not end the connection is not waited for. */
+const lastBytesMs = 1_000
 
 /**
  * The raw TCP side of a lifecycle agent: a client writes one request, the output of its action comes back, and the
@@ -42,13 +44,15 @@ const afterEndMs = 30_000
  * trailer where the client asked for one.
  */
 export function createStreamingServer(parts: StreamingParts): StreamingServer {
-  const waiting = new Set<Socket>()
+  const [sockets, waiting] = [new Set<Socket>(), new Set<Socket>()]
   const streams = new Set<Promise<void>>()
   // A client may end its own side after the request.
   const server = createServer({ allowHalfOpen: true, keepAlive: true }, (socket) => {
     // What is wrong with a connection is told where its data is handled.
     socket.on('error', () => undefined)
+    sockets.add(socket)
     waiting.add(socket)
+    socket.once('close', () => sockets.delete(socket))
     const served = readHandshake(socket)
       .finally(() => waiting.delete(socket))
       .then((request) => stream(socket, request, parts))
@@ -63,6 +67,9 @@ export function createStreamingServer(parts: StreamingParts): StreamingServer {
       const closed = once(server, 'close')
       server.close()
       for (const socket of waiting) socket.destroy()
+      const cut = (): unknown => parts.world.timers.after(lastBytesMs, () => sockets.forEach((each) => each.destroy()))
+      if (parts.signal.aborted) cut()
+      else parts.signal.addEventListener('abort', cut, { once: true })
       await Promise.all([closed, ...streams])
     },
   }

@@ -34,10 +34,10 @@ async function aServer(dump: Action, token?: string) {
   await once(streams.server, 'listening')
   onTestFinished(async () => {
     kill.abort()
-    await streams.end()
+    if (streams.server.listening) await streams.end()
     expect(world.groups.running).toBe(0)
   })
-  return { port: (streams.server.address() as AddressInfo).port, groups: world.groups, kill }
+  return { port: (streams.server.address() as AddressInfo).port, groups: world.groups, kill, streams }
 }
 
 /** What comes back for a text, as a client of KubeBlocks reads it. */
@@ -107,6 +107,21 @@ describe('the streaming port', () => {
     expect(groups.running).toBe(1)
     socket.destroy()
     await expect.poll(() => groups.running).toBe(0)
+  })
+
+  it('ends with the agent, whatever its clients do', async () => {
+    const { port, kill, streams } = await aServer(bash('dataDump', 'sleep 60'))
+    const [silent, waiting, deaf] = [connect(port, '127.0.0.1'), connect(port, '127.0.0.1'), connect(port, '127.0.0.1')]
+    for (const socket of [silent, waiting, deaf]) socket.on('error', () => undefined)
+    waiting.write('{"action":"dataDump"}')
+    deaf.write(`{"action":"dataDump","framing":"${'ab'.repeat(16)}"}`)
+    await Promise.all([once(deaf, 'readable'), once(silent, 'connect')])
+    const before = Date.now()
+    const ended = streams.end()
+    await once(silent, 'close')
+    kill.abort()
+    await ended
+    expect(Date.now() - before).toBeLessThan(3_000)
   })
 
   it('does not read faster from the action than its client takes', async () => {

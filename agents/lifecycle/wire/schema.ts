@@ -12,10 +12,9 @@ const textValue = { type: 'string' }
 const named = { type: 'string', minLength: 1, maxLength: 253 }
 const yesOrNo = { type: 'boolean' }
 const int32 = { type: 'integer', minimum: -2_147_483_648, maximum: 2_147_483_647 }
-const count = { type: 'integer', minimum: 0, maximum: 2_147_483_647 }
 const texts = { type: 'array', items: textValue }
 const textByName = { type: 'object', patternProperties: { '^': textValue } }
-const retryPolicy = open({ maxRetries: count, retryInterval: { type: 'number', minimum: 0 } })
+const retryPolicy = open({ maxRetries: int32, retryInterval: { type: 'number' } })
 
 export const actionSchema = open(
   {
@@ -45,7 +44,7 @@ export const probeSchema = open(
   {
     instance: textValue,
     action: named,
-    initialDelaySeconds: count,
+    initialDelaySeconds: int32,
     periodSeconds: int32,
     successThreshold: int32,
     failureThreshold: int32,
