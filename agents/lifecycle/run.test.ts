@@ -1,6 +1,6 @@
 import { spawn, spawnSync, type ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises'
+import { mkdtemp, readdir, readFile, readlink, rm, stat, writeFile } from 'node:fs/promises'
 import { request } from 'node:http'
 import { connect, createServer, type AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
@@ -125,6 +125,21 @@ describe('regent lifecycle-agent', () => {
         ),
       )
       .toBe(true)
+  })
+
+  it('holds no file and no process more after hundreds of calls at once than before', async () => {
+    const agent = start(served(bash('a', 'echo -n x')), ...anyPorts, '--open', '--max-concurrency', '300')
+    const { address } = (await agent.said('HTTP listens')) as { readonly address: string }
+    const held: number[] = []
+    for (let round = 0; round < 3; round += 1) {
+      const answers = await Promise.all(Array.from({ length: 300 }, () => post(address, { action: 'a' })))
+      expect(new Set(answers)).toEqual(new Set(['200 {"output":"eA=="}']))
+      // Connections that stay are not what is looked for.
+      await post(address, { action: 'a' }, { connection: 'close' })
+      held.push((await readdir(`/proc/${agent.process.pid}/fd`)).length - (await socketsOf(agent)))
+    }
+    expect(held[2]).toBeLessThanOrEqual((held[0] ?? 0) + 2)
+    expect(await readFile(`/proc/${agent.process.pid}/task/${agent.process.pid}/children`, 'utf8')).toBe('')
   })
 
   it.runIf(canIsolate())('is no PID 1 that leaves zombies: a shell takes its place and reaps them', async () => {
@@ -253,6 +268,14 @@ describe('regent lifecycle-agent', () => {
     expect(await failed.errors).toMatch(/task newReplica \(u\): 127\.0\.0\.1:\d+ cannot be reached: .*ECONNREFUSED/)
   })
 })
+
+/** How many sockets a process holds. */
+async function socketsOf({ process: { pid } }: Agent): Promise<number> {
+  const links = await Promise.all(
+    (await readdir(`/proc/${pid}/fd`)).map((fd) => readlink(`/proc/${pid}/fd/${fd}`).catch(() => '')),
+  )
+  return links.filter((link) => link.startsWith('socket:')).length
+}
 
 async function runs(pid: string): Promise<boolean> {
   return readFile(`/proc/${pid}/stat`, 'latin1').then(

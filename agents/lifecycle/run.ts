@@ -79,7 +79,7 @@ function groupsOf(actions: LifecycleConfiguration['actions'], log: Logger): Proc
   return new ProcessGroups(pipes)
 }
 
-/** What others start runs to its end, or until it is killed. */
+/** Actions run to their end, or until they are killed. */
 function runningService(runner: ActionRunner, http: HttpCaller): Service {
   return {
     start: async () => async () => {
@@ -89,7 +89,7 @@ function runningService(runner: ActionRunner, http: HttpCaller): Service {
   }
 }
 
-/** After a kill there are answers to be sent, which takes no time; who does not read them is not waited for. */
+/** After a kill the last answers are sent. A caller that does not read them is not waited for. */
 const lastAnswersMs = 1_000
 
 function httpService(desk: ActionDesk | undefined, { options, log, token, kill }: Parts): Service {

@@ -4,7 +4,7 @@ const shell = '/bin/sh'
 
 /**
  * An init in as few words as a shell needs: starts the program, hands SIGTERM and SIGINT on, ends as the program ends.
- * While a shell waits for one child, it reaps every other, also those whose own parent is gone.
+ * While a shell waits for one child, the shell reaps every other, also children whose own parent is gone.
  */
 const init = [
   `trap 'kill -TERM "$program" 2>/dev/null' TERM`,

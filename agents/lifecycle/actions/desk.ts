@@ -14,7 +14,7 @@ export interface DeskParts {
 /** A run that nobody waits for. */
 interface Started {
   readonly fingerprint: string
-  /** Undefined while it runs. */
+  /** Undefined while the action runs. */
   result?: ActionResult
   endedAtMs?: number
 }

@@ -15,7 +15,7 @@ export type Wish = 'output' | 'input'
 
 export interface CommandEnded {
   readonly code: number | null
-  /** The signal that killed it. */
+  /** The signal that killed the command. */
   readonly by: string | null
 }
 
@@ -26,11 +26,11 @@ export interface Started {
   /** Standard input, where that is the wish. */
   readonly input: Writable | null
   readonly errors: Readable | null
-  /** Rejects with a sentence where the command could not be started; resolves when it has ended. */
+  /** Rejects with a sentence where the command could not be started; resolves when the command has ended. */
   readonly ended: Promise<CommandEnded>
   /** As `ended`, when besides nobody has its outputs open any more. They must be read meanwhile. */
   readonly closed: Promise<CommandEnded>
-  /** Gives up on whoever has its outputs open. */
+  /** Closes this side, whatever process has the outputs open. */
   closePipes(): void
 }
 
@@ -58,7 +58,7 @@ export class ProcessGroups {
       const child = spawn(file, parameters, { env: { ...environment }, stdio, detached: true })
       return this.#keep(child, startedAs(file, child, ends))
     } catch (error) {
-      // Node throws for what it never starts, such as an argument with a NUL, and emits an error for the rest.
+      // Node throws for a command that cannot be started at all, such as one with a NUL, and emits an error else.
       for (const { stream } of pipes) stream.destroy()
       return describeError(error)
     } finally {
@@ -93,7 +93,7 @@ export class ProcessGroups {
   #keep(child: ChildProcess, started: Started): Started {
     const { pid } = child
     if (pid === undefined) return started
-    // While a group has members, nobody else is given its number: who had it before is gone.
+    // While a group has members, nobody else is given its number: the command that had the number before is gone.
     for (const [other, known] of this.#leaders) if (known === pid) this.#leaders.delete(other)
     this.#leaders.set(started, pid)
     const forget = (): void => void this.#leaders.delete(started)
@@ -122,7 +122,7 @@ function startedAs(file: string, child: ChildProcess, ends: Ends): Started {
     child.once('error', (error) => reject(new Error(whyNotStarted(file, error))))
   })
   const closed = Promise.all([ended, ...[output, errors].map(closing)]).then(([end]) => end)
-  // Whoever waits for one of them need not wait for the other.
+  // A caller may wait for one of them only.
   for (const promise of [ended, closed]) promise.catch(() => undefined)
   const closePipes = (): void => {
     for (const stream of [input, output, errors]) stream?.destroy()

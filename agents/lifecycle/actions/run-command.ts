@@ -29,7 +29,7 @@ export interface CommandWorld {
 
 /** Of standard error so much goes into a message. */
 const stderrBytes = 64 * 1024
-/** A killed group closes its pipes at once; who does not is out of reach, and is not waited for. */
+/** A killed group closes its pipes at once. A process that has them open later is out of reach. */
 const afterKillMs = 500
 
 /**

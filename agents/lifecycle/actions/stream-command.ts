@@ -19,14 +19,14 @@ export interface StreamingCommand<Data> {
   readonly data: Data
   /** Resolves when the command has ended and its pipes are closed. Never rejects. */
   readonly ended: Promise<StreamEnd>
-  /** Kills the process group, and is why it ended. */
+  /** Kills the process group. `why` is told as the end of the command. */
   kill(why: string): void
 }
 
 const stderrBytes = 4_096
 const afterKillMs = 500
 
-/** Starts a command that others read from. The result is why not where it cannot be started at once. */
+/** Starts a command that others read from. The result is a text that says why where the start fails at once. */
 export function streamFrom(
   command: Command,
   limits: StreamLimits,
@@ -36,7 +36,7 @@ export function streamFrom(
   return typeof started === 'string' ? started : streaming(started, started.output, { limits, world })
 }
 
-/** Starts a command that others write to; what it writes itself is thrown away. */
+/** Starts a command that others write to; the command’s own output is thrown away. */
 export function streamInto(
   command: Command,
   limits: StreamLimits,

@@ -1,7 +1,7 @@
 import type { ProbeEvent, TaskEvent } from '../wire/events.ts'
 import { goJson } from '../wire/go-json.ts'
 
-/** An API server refuses an Event with a longer message. It counts bytes, whatever its error says of characters. */
+/** An API server refuses an Event with a longer message. The server counts bytes, though its error says characters. */
 export const longestMessage = 1_024
 
 const cutMark = '...(truncated)'

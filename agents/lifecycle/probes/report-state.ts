@@ -2,7 +2,7 @@ import type { ProbeEvent } from '../wire/events.ts'
 
 /** What is to be told, and what was told, of one probe. */
 export interface ReportState {
-  /** The next to be sent. There is one place, and the newest has it. */
+  /** The next to be sent. There is one place, for the newest. */
   readonly next: ProbeEvent | undefined
   /** The last that was sent, or is being sent. */
   readonly last: ProbeEvent | undefined
@@ -26,7 +26,7 @@ export const nothingReported: ReportState = {
  */
 export const sameFailureMs = 15_000
 
-/** An event that is to be told. The same failure again is told once in 15 s, unless it was asked for. */
+/** An event that is to be told. The same failure again is told once in 15 s, unless the run was forced. */
 export function offered(state: ReportState, event: ProbeEvent, nowMs: number, isForced: boolean): ReportState {
   const isRepetition =
     event.code !== 0 &&

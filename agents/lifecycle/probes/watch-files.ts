@@ -9,8 +9,8 @@ const againMs = 5_000
 
 /**
  * Calls `changed` after files or folders changed, once for a burst. Of a folder counts what is made, removed or renamed
- * directly in it; of a file every change. What is not there is waited for, and its coming is a change. The result ends
- * it.
+ * directly in it; of a file every change. A missing file is waited for, and its coming is a change. The result ends
+ * the watch.
  */
 export function watchFiles(
   paths: readonly string[],

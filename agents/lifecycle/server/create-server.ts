@@ -66,7 +66,7 @@ export async function createLifecycleServer(options: LifecycleServerOptions): Pr
   return app
 }
 
-/** What a call was about and how it ended, for the log. Never what it wrote, or was given: passwords are among that. */
+/** Action and outcome of a call, for the log. Parameters and output stay out of the log: passwords are among them. */
 type Outcomes = WeakMap<FastifyRequest, { readonly action: string; readonly error: string | undefined }>
 
 interface Parts {
@@ -113,7 +113,7 @@ function post(app: FastifyInstance, path: string, answer: Answer): void {
   })
 }
 
-/** Callers of KubeBlocks’ agent send any content type, or none: bodies are read as JSON whatever it says. */
+/** Callers of KubeBlocks’ agent send any content type, or none: bodies are read as JSON whatever the type says. */
 function acceptAnyBody(app: FastifyInstance): void {
   app.removeAllContentTypeParsers()
   app.addContentTypeParser('*', { parseAs: 'buffer' }, (_request, body, done) => done(null, body))

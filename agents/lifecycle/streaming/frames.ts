@@ -2,9 +2,9 @@ import { createHash, type Hash } from 'node:crypto'
 import { Transform, type TransformCallback } from 'node:stream'
 
 /**
- * Regent's own form of a stream, spoken where the client asks for it: KubeBlocks' has no end mark, so that a dump that
- * failed looks as one that ended. A line with what the client asked for, frames of a length (four bytes, the greatest
- * first) and so many bytes, a frame of length 0, and one line of JSON.
+ * Regent's own form of a stream, spoken where the client asks for frames: the stream of KubeBlocks has no end mark, so
+ * that a failed dump looks like a whole one. A line with what the client asked for, frames of a length (four bytes, the
+ * greatest first) and so many bytes, a frame of length 0, and one line of JSON.
  */
 export interface Trailer {
   /** 0, or −1 where the data is not whole. */

@@ -10,7 +10,7 @@ export class ObjectEnd {
   #inText = false
   #isEscaped = false
 
-  /** How many of these bytes belong to the object, undefined where it goes on after them. Throws for no object. */
+  /** How many of these bytes belong to the object, undefined where the object goes on. Throws for no object. */
   find(bytes: Uint8Array): number | undefined {
     for (const [at, byte] of bytes.entries()) if (this.#take(byte)) return at + 1
     return undefined

@@ -33,9 +33,9 @@ export interface StreamingServer {
 }
 
 const maxStreams = 32
-/** Who has the whole stream, and does not end the connection, is hung up on. */
+/** A client that has the whole stream gets so much time to end the connection. */
 const afterEndMs = 30_000
-/** When the agent stops, broken streams are told so, and who does not end the connection is not waited for. */
+/** When the agent stops, clients of broken streams get so much time to end their connections. */
 const lastBytesMs = 1_000
 
 /**
@@ -111,7 +111,7 @@ function start(request: StreamRequest, parts: StreamingParts): StreamingCommand<
   return started
 }
 
-/** Sends everything that the command writes, as fast as the client takes it, and gives the number of bytes. */
+/** Sends everything that the command writes, as fast as the client reads, and gives the number of bytes. */
 async function sendAll(data: Readable, socket: Socket, framer: Framer | undefined): Promise<number> {
   let bytes = 0
   try {

@@ -5,9 +5,9 @@ export interface ProbeEvent {
   readonly probe: string
   /** 0, or −1 for a failure. */
   readonly code: 0 | -1
-  /** What the action wrote; of a failure what it had written when it last succeeded. Empty is nothing. */
+  /** What the action wrote; of a failure what the last success wrote. Empty is nothing. */
   readonly output: Buffer
-  /** Why it failed; '' for a success. */
+  /** Why the action failed; '' for a success. */
   readonly message: string
 }
 
@@ -18,7 +18,7 @@ export interface TaskEvent {
   readonly UID: string
   /** The pod that the task was for. */
   readonly replica: string
-  /** Milliseconds since 1970 UTC; null where it has not begun, or not ended. */
+  /** Milliseconds since 1970 UTC; null where that moment has not come. */
   readonly startMs: number | null
   readonly endMs: number | null
   readonly code: 0 | -1
