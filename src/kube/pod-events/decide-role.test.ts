@@ -29,6 +29,17 @@ function ordersOf<Item>(items: readonly Item[]): readonly (readonly Item[])[] {
   return items.flatMap((item, at) => ordersOf(items.toSpliced(at, 1)).map((rest) => [item, ...rest]))
 }
 
+/** Numbers from 0 to 1, the same each time: `mulberry32`. */
+function randomFrom(seed: number): () => number {
+  let state = seed
+  return () => {
+    state = (state + 0x6d2b79f5) | 0
+    let mixed = Math.imul(state ^ (state >>> 15), 1 | state)
+    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 4_294_967_296
+  }
+}
+
 describe('A role that a pod says it has', () => {
   it('becomes its label, with the time at which it was said', () => {
     const { changes, ...rest } = decided(roleSaid(1, 'secondary\n', { at: 90 }), three)
@@ -214,6 +225,41 @@ describe('Events in any order', () => {
     const shuffled = burst.toSorted((one, other) => (one.metadata.name < other.metadata.name ? -1 : 1)).toReversed()
     for (const order of [burst, burst.toReversed(), shuffled])
       expect(rolesOf(after([...order, ...order], three))).toBe('- primary -')
+  })
+
+  /** Failovers from pod to pod. The old primary says so sooner than the new one, later, or never. */
+  function history(random: () => number) {
+    const events: PodEvent[] = []
+    const last = ['', '', '']
+    const say = (pod: number, role: string, at: number): void => {
+      events.push(roleSaid(pod, role, { at }))
+      last[pod] = role
+    }
+    let [primary, at] = [0, 10]
+    say(0, 'primary', at)
+    for (let failovers = 1 + Math.floor(random() * 6); failovers > 0; failovers -= 1) {
+      const [old, later] = [primary, random()]
+      primary = (primary + 1 + Math.floor(random() * 2)) % 3
+      at += 10
+      if (later < 0.8) say(old, 'secondary', at + (later < 0.4 ? -1 : 1))
+      say(primary, 'primary', at)
+    }
+    return { events, last, primary }
+  }
+
+  it('and any of them lost, late or twice, end in what was said last, once each was heard', () => {
+    const random = randomFrom(7)
+    for (let round = 0; round < 300; round += 1) {
+      const { events, last, primary } = history(random)
+      const shuffled = () => events.map((event) => ({ event, key: random() })).sort((a, b) => a.key - b.key)
+      const some = shuffled().slice(0, Math.floor(random() * events.length))
+      const order = [...some, ...shuffled(), ...shuffled()].map(({ event }) => event)
+      const end = rolesOf(after(order, three)).split(' ')
+      // Who said primary last, and is not, lost that role: it has none, or the one from before where nobody asks again.
+      const lost = last.map((role, pod) => pod !== primary && role === 'primary')
+      const wanted = last.map((role, pod) => (lost[pod] && end[pod] !== 'primary' ? end[pod] : role || '-'))
+      expect(end, order.map(({ metadata }) => metadata.name).join(' ')).toEqual(wanted)
+    }
   })
 
   it('never show two pods with one exclusive role', () => {
