@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { isLabelValue, isMember, ownerPlaceOf, selectorOf } from './component.ts'
+import { isLabelValue, isMember, isObjectName, ownerPlaceOf, selectorOf } from './component.ts'
 import { aMember, anOwner } from './testing-component.ts'
 
 const ownedBy = (apiVersion: string, kind: string) =>
@@ -58,4 +58,16 @@ it.each([
   ['a b', false],
 ])('"%s" is the value of a label: %s', (text, is) => {
   expect(isLabelValue(text)).toBe(is)
+})
+
+it.each([
+  ['shop-db-0', true],
+  ['a.b', true],
+  ['x'.repeat(254), false],
+  ['', false],
+  ['..', false],
+  ['../secrets/x', false],
+  ['Shop', false],
+])('"%s" is the name of an object: %s', (text, is) => {
+  expect(isObjectName(text)).toBe(is)
 })

@@ -1,5 +1,6 @@
 import type { KubeObject, ObjectKey, Resource } from '../../controller-runtime/objects/objects.ts'
 import { controllerOf } from '../../controller-runtime/objects/owner-references.ts'
+import { labels } from '../names/names.ts'
 import { statefulSets, type Pod } from '../pods/stateful-set.ts'
 import { instanceSetLabel, marks } from './marks.ts'
 
@@ -98,6 +99,16 @@ function isRole(value: unknown): value is Role {
   if (typeof value !== 'object' || value === null) return false
   const { name, isExclusive = false } = value as Partial<Record<keyof Role, unknown>>
   return typeof name === 'string' && isLabelValue(name) && typeof isExclusive === 'boolean'
+}
+
+/** Whether it is of a cluster that Regent governs: what its record says counts there, and no Event. */
+export function isGoverned({ metadata }: KubeObject): boolean {
+  return metadata.labels?.[labels.cluster] !== undefined
+}
+
+/** Whether an object may have that name. What somebody wrote into an Event is asked for as part of a path. */
+export function isObjectName(text: string): boolean {
+  return text.length <= 253 && /^[a-z0-9]([a-z0-9.-]*[a-z0-9])?$/.test(text)
 }
 
 /** Whether the API server takes it as the value of a label. */

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest'
+import { labels } from '../names/names.ts'
 import { statefulSets, type Pod } from '../pods/stateful-set.ts'
 import { availabilityPolicyIn, type AvailabilityPolicy } from './availability-policy.ts'
 import type { Owner } from './component.ts'
@@ -45,6 +46,12 @@ const shownOf = (decision: PodDecision) => {
 describe('A component of which nobody asks', () => {
   it('shows no condition', () => {
     expect(judged({})).toMatchObject({ changes: [], reason: 'AvailabilityNotAsked' })
+  })
+
+  it('shows none where Regent governs it: its resource tells', () => {
+    const { metadata } = anOwner()
+    const owner = { ...anOwner(), metadata: { ...metadata, labels: { [labels.cluster]: 'shop' } } }
+    expect(judged({ owner, events: [word(0)] })).toMatchObject({ changes: [], reason: 'AvailabilityNotAsked' })
   })
 
   it('loses the one that was shown before', () => {

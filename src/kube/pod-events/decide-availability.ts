@@ -1,6 +1,6 @@
 import type { Pod } from '../pods/stateful-set.ts'
 import { availabilityPolicyIn, defaultPolicy, type AvailabilityPolicy } from './availability-policy.ts'
-import type { Owner, OwnerPlace } from './component.ts'
+import { isGoverned, type Owner, type OwnerPlace } from './component.ts'
 import { holds, type ProbeResult } from './condition-tree.ts'
 import { metadataChange, unchanged, type PodDecision } from './decision.ts'
 import { marks, roleLabel } from './marks.ts'
@@ -38,12 +38,12 @@ interface Word {
 
 /**
  * Whether a component is available, by the policy of its owner. Nothing is shown of an owner that has neither a policy
- * nor pods with an availability probe: nobody asked.
+ * nor pods with an availability probe: nobody asked. Of a cluster that Regent governs its resource tells.
  */
 export function decideAvailability(question: AvailabilityQuestion): PodDecision {
   const { owner } = question
   const written = owner.metadata.annotations?.[marks.availability]
-  if (written === undefined && question.events.length === 0) return notAsked(question)
+  if (isGoverned(owner) || (written === undefined && question.events.length === 0)) return notAsked(question)
   try {
     return shown(question, written === undefined ? defaultPolicy : availabilityPolicyIn(written))
   } catch (error) {

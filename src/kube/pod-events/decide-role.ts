@@ -1,6 +1,5 @@
-import { labels } from '../names/names.ts'
 import type { Pod } from '../pods/stateful-set.ts'
-import { rolesOf, type Owner, type Role } from './component.ts'
+import { isGoverned, rolesOf, type Owner, type Role } from './component.ts'
 import { unchanged, type PodDecision } from './decision.ts'
 import { roleMessageOf } from './messages.ts'
 import { happenedMicros, type PodEvent } from './pod-event.ts'
@@ -43,7 +42,7 @@ export function decideRoleByPod(event: PodEvent, pod: Pod | undefined): PodDecis
   if (pod === undefined) return unchanged('PodGone', `${name} is gone`)
   if (pod.metadata.uid !== event.involvedObject?.uid)
     return unchanged('PodGone', `${name} is another pod than the one of which its role was said`)
-  if (pod.metadata.labels?.[labels.cluster] !== undefined)
+  if (isGoverned(pod))
     return unchanged(
       'RoleGoverned',
       `${name} has the role that Regent's record says, whatever its probe says`,

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import type { ConfigMap } from '../objects/agent-config.ts'
+import { labels } from '../names/names.ts'
 import { statefulSets, type Pod } from '../pods/stateful-set.ts'
 import { decideTask, type TaskQuestion } from './decide-task.ts'
 import { marks } from './marks.ts'
@@ -152,6 +153,12 @@ describe('Nothing changes', () => {
     ['by who speaks for another', workerSaid({ replica: 'db-2' }), {}, 'TaskNotUnderstood'],
     ['by a pod of another uid', workerSaid(finished, { uid: 'uid-old' }), {}, 'PodGone'],
     ['by a pod that is gone', workerSaid(finished), { pod: undefined }, 'PodGone'],
+    [
+      'of a pod that Regent governs',
+      workerSaid(finished),
+      { pod: { ...aMember(1, { metadata: { labels: { [labels.cluster]: 'shop' } } }) } },
+      'TaskGoverned',
+    ],
     ['without a known owner', workerSaid(finished), { owner: undefined }, 'OwnerUnknown'],
     [
       'where the record is no JSON',

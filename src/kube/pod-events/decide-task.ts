@@ -1,6 +1,6 @@
 import { configMaps, type ConfigMap } from '../objects/agent-config.ts'
 import type { Pod } from '../pods/stateful-set.ts'
-import type { Owner, OwnerPlace } from './component.ts'
+import { isGoverned, type Owner, type OwnerPlace } from './component.ts'
 import { metadataChange, unchanged, type Change, type PodDecision, type Weight } from './decision.ts'
 import { marks } from './marks.ts'
 import { taskMessageOf, type TaskMessage } from './messages.ts'
@@ -36,20 +36,20 @@ const newReplica = 'newReplica'
  * data again.
  */
 export function decideTask({ event, pod, place, owner, environment }: TaskQuestion): PodDecision {
-  const name = event.involvedObject?.name ?? ''
   const message = taskMessageOf(event)
+  const name = event.involvedObject?.name ?? ''
   if (message === undefined) return unchanged('TaskNotUnderstood', `${name}: its message is no task's`, 'warning')
   if (pod === undefined || pod.metadata.uid !== event.involvedObject?.uid)
     return unchanged('PodGone', `${name}: the pod whose ${message.task} this is about is gone`)
+  if (isGoverned(pod)) return unchanged('TaskGoverned', `${name} is seeded as Regent's record says`, 'notice')
   if (owner === undefined || place === undefined)
-    return unchanged(
-      'OwnerUnknown',
-      `${name} is no pod of a StatefulSet or an InstanceSet: its tasks are not kept`,
-      'notice',
-    )
-  const refusal = refusalOf(message, name)
-  if (refusal !== undefined) return unchanged('TaskNotUnderstood', refusal, 'warning')
-  return ofNewReplica({ message, pod, place, owner, environment: takenBy(pod, environment) })
+    return unchanged('OwnerUnknown', `${name} is no pod of a StatefulSet or an InstanceSet`, 'notice')
+  return ofMember({ message, pod, place, owner, environment: takenBy(pod, environment) })
+}
+
+function ofMember(known: Known): PodDecision {
+  const refusal = refusalOf(known.message, known.pod.metadata.name)
+  return refusal === undefined ? ofNewReplica(known) : unchanged('TaskNotUnderstood', refusal, 'warning')
 }
 
 function refusalOf({ task, replica }: TaskMessage, pod: string): string | undefined {

@@ -1,3 +1,4 @@
+import { isObjectName } from './component.ts'
 import { isLegacy, type PodEvent } from './pod-event.ts'
 
 /** What an agent says of a probe that ran: `ProbeEvent` of its wire format. */
@@ -77,9 +78,10 @@ export function roleMessageOf(event: PodEvent): ProbeMessage | undefined {
   return isLegacy(event) ? legacyMessageOf(event) : probeMessageOf(event)
 }
 
-/** The component that an Event names; '' where it names none, as older agents do not. */
+/** The component that an Event names; '' where it names none, as older agents do not, or none that can exist. */
 export function componentOf({ message }: PodEvent): string {
-  return textOf(jsonObject(message)?.['instance'])
+  const name = textOf(jsonObject(message)?.['instance'])
+  return isObjectName(name) ? name : ''
 }
 
 /** The fields of a JSON object; undefined for everything else. */

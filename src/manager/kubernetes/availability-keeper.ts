@@ -1,7 +1,7 @@
 import type { Clock } from '../../common/ports/ports.ts'
 import type { KubeClient } from '../../controller-runtime/client/kube-client.ts'
 import { keyText, type KubeObject, type ObjectKey } from '../../controller-runtime/objects/objects.ts'
-import { ownerPlaceOf, type Owner, type OwnerPlace } from '../../kube/pod-events/component.ts'
+import { isObjectName, ownerPlaceOf, type Owner, type OwnerPlace } from '../../kube/pod-events/component.ts'
 import { decideAvailability } from '../../kube/pod-events/decide-availability.ts'
 import type { PodDecision } from '../../kube/pod-events/decision.ts'
 import { topicOf } from '../../kube/pod-events/handlers.ts'
@@ -76,5 +76,6 @@ interface Found {
 /** The pods that were heard of last. */
 function podsIn(events: readonly PodEvent[]): readonly string[] {
   const newest = events.toSorted((one, other) => Number(happenedMicros(other) - happenedMicros(one)))
-  return [...new Set(newest.map(({ involvedObject }) => involvedObject?.name ?? ''))].slice(0, mostAsked)
+  const names = newest.map(({ involvedObject }) => involvedObject?.name ?? '').filter(isObjectName)
+  return [...new Set(names)].slice(0, mostAsked)
 }

@@ -1,5 +1,6 @@
 import type { KubeClient } from '../../controller-runtime/client/kube-client.ts'
 import { configMaps } from '../../kube/objects/agent-config.ts'
+import { isObjectName } from '../../kube/pod-events/component.ts'
 import { decideRole, decideRoleByPod } from '../../kube/pod-events/decide-role.ts'
 import { decideTask } from '../../kube/pod-events/decide-task.ts'
 import type { PodDecision } from '../../kube/pod-events/decision.ts'
@@ -33,7 +34,7 @@ export function podEventHandlers(client: Pick<KubeClient, 'get' | 'list'>): Read
 /** The pod of that name as it is now: its uid may be another than the one that is meant. */
 async function readPod(client: Pick<KubeClient, 'get'>, { metadata, involvedObject }: PodEvent, signal: AbortSignal) {
   const name = involvedObject?.name ?? ''
-  return name === '' ? undefined : client.get(pods, { namespace: metadata.namespace ?? '', name }, { signal })
+  return isObjectName(name) ? client.get(pods, { namespace: metadata.namespace ?? '', name }, { signal }) : undefined
 }
 
 async function readEnvironment(client: Pick<KubeClient, 'get'>, event: PodEvent, signal: AbortSignal) {

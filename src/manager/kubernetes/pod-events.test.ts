@@ -205,6 +205,17 @@ describe('An Event of an agent', () => {
     expect([roleIn(await podNow(1)), await handledOf(said)]).toEqual(['primary', '1'])
   })
 
+  it.each(['..', '../secrets/x', ''])(
+    'of what can be no pod ("%s") is marked as handled, and nobody is asked',
+    async (name) => {
+      const { say, handledOf, client } = await aManager()
+      const event = roleSaid(0, 'primary')
+      const said = await say({ ...event, involvedObject: { ...event.involvedObject, name } })
+      const calls = [...client.calls]
+      expect([calls, await handledOf(said)]).toEqual([['patch'], '1'])
+    },
+  )
+
   it('of a pod that is gone is marked as handled', async () => {
     const { say, handledOf } = await aManager()
     expect(await handledOf(await say(roleSaid(7, 'primary')))).toBe('1')
