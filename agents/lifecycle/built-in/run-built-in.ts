@@ -1,0 +1,43 @@
+import { codeOf, describeError } from '../../../src/common/errors/errors.ts'
+import type { World } from '../../../src/common/ports/ports.ts'
+import { refusal, type ActionResult } from '../wire/calls.ts'
+import type { BuiltInAction, Parameters, Patience } from './built-in-action.ts'
+
+/**
+ * Runs a built-in action within its time. Never rejects. What does not end in time, or when the agent stops, is answered
+ * for at once; what the action has sent to a server may still come to its end there, and the answer does not claim
+ * otherwise.
+ */
+export async function runBuiltIn(
+  action: BuiltInAction,
+  parameters: Parameters,
+  { deadlineMs, signal, timers }: Patience & Pick<World, 'timers'>,
+): Promise<ActionResult> {
+  const given = Promise.withResolvers<ActionResult>()
+  const stops = (): void => given.resolve(refusal('failed', 'the agent is stopping'))
+  if (signal.aborted) return refusal('failed', 'the agent is stopping')
+  signal.addEventListener('abort', stops)
+  const timer = deadlineMs === null ? undefined : timers.after(deadlineMs, () => given.resolve(refusal('timedOut')))
+  const ran = action.run(parameters, { deadlineMs, signal }).catch(failureOf)
+  try {
+    return await Promise.race([ran, given.promise])
+  } finally {
+    timer?.cancel()
+    signal.removeEventListener('abort', stops)
+  }
+}
+
+/** What an action rejected with, under the name that callers know. */
+function failureOf(error: unknown): ActionResult {
+  switch (codeOf(error)) {
+    case 'REGENT_SERVER_TIMEOUT':
+      return refusal('timedOut', describeError(error))
+    case 'REGENT_SERVER_ERROR':
+    case 'REGENT_SERVER_DOWN':
+      return refusal('failed', describeError(error))
+    case 'REGENT_BAD_REQUEST':
+      return refusal('badRequest', describeError(error))
+    default:
+      return refusal('internalError', describeError(error))
+  }
+}
