@@ -133,6 +133,7 @@ export class ScriptedServer implements ServerPort {
   writeMarker: ServerPort['writeMarker'] = async (_token, slot) => void this.calls.push(`marker ${slot}`)
   setPasswords: ServerPort['setPasswords'] = async ({ generation, old }) =>
     void this.calls.push(`passwords ${generation} ${old}`)
+  provisionAccount: ServerPort['provisionAccount'] = async (_name, statements) => void this.calls.push(...statements)
   oldestMs = 0
   blocking: readonly Blocker[] = []
   readonly oldestStatementMs = (): number => this.oldestMs

@@ -8,12 +8,14 @@ import { HttpCaller } from './actions/http-action.ts'
 import { Pipes } from './actions/pipes.ts'
 import { ProcessGroups } from './actions/process-groups.ts'
 import { ActionRunner } from './actions/runner.ts'
+import type { BuiltInAction } from './built-in/built-in-action.ts'
+import { mergeBuiltIn, registryOf } from './built-in/registry.ts'
 import { readConfiguration, type Environment, type LifecycleConfiguration } from './configuration/configuration.ts'
 import type { LifecycleOptions } from './options.ts'
 import { probeService, tellerOf } from './probing.ts'
 import { createLifecycleServer } from './server/create-server.ts'
 import { listenOnPort, listenOnSocket } from './server/listen.ts'
-import { startInOrder, type Service } from './services.ts'
+import { startInOrder, type End, type Service } from './services.ts'
 import { createStreamingServer } from './streaming/streaming-server.ts'
 import { warnings, withoutPipes } from './warnings.ts'
 
@@ -23,24 +25,48 @@ import { warnings, withoutPipes } from './warnings.ts'
  * `REGENT_BAD_FILE`, `REGENT_BAD_REQUEST` and `REGENT_ADDRESS_IN_USE`.
  */
 export async function runLifecycleAgent(options: LifecycleOptions, environment: Environment): Promise<void> {
-  const { port, streamingPort, tokenFile, logLevel } = options
+  const told = toldToStop()
+  const log = createLogger({ level: options.logLevel, name: 'lifecycle agent' })
+  const end = await startLifecycle(options, { environment, log, builtIn: [] })
+  await aborted(told)
+  log.info('the lifecycle agent stops')
+  await end()
+}
+
+/** Where a lifecycle agent runs, and what it can do by itself. */
+export interface Surroundings {
+  readonly environment: Environment
+  readonly log: Logger
+  readonly builtIn: readonly BuiltInAction[]
+}
+
+/**
+ * Starts the services of a lifecycle agent, and gives what ends them: running calls get `drainMs`, then what runs is
+ * killed. Throws as `runLifecycleAgent`.
+ */
+export async function startLifecycle(
+  options: LifecycleOptions,
+  { environment, log, builtIn }: Surroundings,
+): Promise<End> {
+  const { port, streamingPort, tokenFile } = options
   if (port === streamingPort && port !== 0)
     throw new RegentError('REGENT_BAD_REQUEST', `--port and --streaming-port are both ${port}; each needs its own`)
-  const told = toldToStop()
-  const log = createLogger({ level: logLevel, name: 'lifecycle agent' })
-  const configuration = readConfiguration(environment)
+  const registry = registryOf(builtIn)
+  const configuration = readConfiguration(environment, registry)
   for (const warning of warnings(configuration, process.pid)) log.warn(warning)
   const token = tokenFile === undefined ? undefined : await readTokenFile(tokenFile)
   const kill = new AbortController()
-  const end = await startInOrder(servicesOf(configuration, { options, environment, log, token, kill: kill.signal }))
-  await aborted(told)
-  log.info('the lifecycle agent stops')
-  const drained = realWorld.timers.after(options.drainMs, () => kill.abort(new Error('the agent is stopping')))
-  await end()
-  drained.cancel()
+  const parts = { options, environment, log, token, kill: kill.signal, registry }
+  const end = await startInOrder(servicesOf(configuration, parts))
+  return async () => {
+    const drained = realWorld.timers.after(options.drainMs, () => kill.abort(new Error('the agent is stopping')))
+    await end()
+    drained.cancel()
+  }
 }
 
 interface Parts {
+  readonly registry: ReadonlyMap<string, BuiltInAction>
   readonly options: LifecycleOptions
   readonly environment: Environment
   readonly log: Logger
@@ -50,14 +76,16 @@ interface Parts {
 }
 
 function servicesOf(configuration: LifecycleConfiguration, parts: Parts): readonly Service[] {
-  const { actions, probes } = configuration
-  const { environment, log, options, kill } = parts
-  const [http, groups] = [new HttpCaller(), groupsOf(actions, log)]
+  const { probes } = configuration
+  const { environment, log, options, kill, registry } = parts
+  const { actions, builtIn } = mergeBuiltIn(configuration.actions, registry)
+  const [http, groups] = [new HttpCaller(), groupsOf(configuration.actions, log)]
   const runner = new ActionRunner({
     world: realWorld,
     environment,
     groups,
     http,
+    builtIn,
     outputBytes: options.maxOutputBytes,
     signal: kill,
   })
@@ -72,10 +100,11 @@ function servicesOf(configuration: LifecycleConfiguration, parts: Parts): readon
   ]
 }
 
-/** Without actions nothing is ever started. */
+/** Without actions of the environment nothing is ever started. */
 function groupsOf(actions: LifecycleConfiguration['actions'], log: Logger): ProcessGroups {
-  const pipes = actions === null ? undefined : Pipes.open()
-  if (pipes === undefined && actions !== null) log.warn(withoutPipes)
+  const isNeeded = actions !== null && actions.size > 0
+  const pipes = isNeeded ? Pipes.open() : undefined
+  if (pipes === undefined && isNeeded) log.warn(withoutPipes)
   return new ProcessGroups(pipes)
 }
 

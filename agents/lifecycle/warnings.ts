@@ -6,7 +6,7 @@ import type { Action } from './wire/definitions.ts'
 export function warnings({ actions }: LifecycleConfiguration, pid: number): readonly string[] {
   if (actions === null) return ['KB_AGENT_ACTION is not set: every call is answered with 404']
   return [
-    ...(pid === 1
+    ...(pid === 1 && actions.size > 0
       ? [
           'this process is PID 1 without /bin/sh, and reaps no process that others left: set shareProcessNamespace, or start it by an init',
         ]

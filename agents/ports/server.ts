@@ -104,6 +104,11 @@ export interface ServerPort {
    * long that takes.
    */
   setPasswords(wish: PasswordsWish): Promise<void>
+  /**
+   * Runs statements about accounts that somebody else gave, binary log on, and takes `SYSTEM_USER` back from `name`. One
+   * that has no answer in time goes on in the server. Errors hold none of the statements.
+   */
+  provisionAccount(name: string, statements: readonly string[], terms: ProvisionTerms): Promise<void>
   /** Milliseconds for which the oldest of the agent's statements, or logins, has been under way; 0 for none. */
   oldestStatementMs(): number
   /** Sessions of others that the agent's statements, or logins, wait for at this moment. */
@@ -158,6 +163,13 @@ export interface ServerPort {
   /** Sets a managed setting that a running server takes; rejects when it does not within its deadline. */
   setSetting(name: string, value: string): Promise<void>
   disconnect(): void
+}
+
+export interface ProvisionTerms {
+  /** For all statements together. */
+  readonly deadlineMs: number
+  /** Asked right before each statement: whether this server is still the open primary. */
+  readonly mayGoOn: () => boolean
 }
 
 /** A session of somebody else, and the lock of it that is in the agent's way. */

@@ -17,6 +17,7 @@ import { setGates } from './gates.ts'
 import { writeMarker } from './marker.ts'
 import { setSetting } from './settings.ts'
 import { setPasswords } from './passwords.ts'
+import { provisionAccount } from './provision-account.ts'
 import { SqlPool } from './pool.ts'
 import { ReplicationSql } from './replication.ts'
 import { setSemiSyncReplica, setSemiSyncSource } from './semi-sync.ts'
@@ -66,6 +67,8 @@ export function createSqlServer(config: AgentConfig, { world, secret, queryDeadl
   )
   const marking = new SqlPool(inside, ownSession, world)
   const accounts = new SqlPool(inside, `${ownSession}, lock_wait_timeout = ${accountLockSeconds}`, world)
+  // Of somebody else: nobody's session is ended for what stands in its way.
+  const provisioning = new SqlPool(inside, `${ownSession}, lock_wait_timeout = ${accountLockSeconds}`, world)
   const client = new SqlPool([{ ...here, port: config.port }], `${ownSession}, sql_log_bin = 0`, world)
   const sql = createSql({ quiet, several }, world, queryDeadlineMs)
   const state = new StateReader(config.cluster, sql, {
@@ -81,7 +84,7 @@ export function createSqlServer(config: AgentConfig, { world, secret, queryDeadl
 
   const disconnect = () => {
     state.forget()
-    for (const pool of [quiet, several, marking, accounts, client, agreeing]) pool.disconnect()
+    for (const pool of [quiet, several, marking, accounts, provisioning, client, agreeing]) pool.disconnect()
   }
 
   return {
@@ -124,6 +127,13 @@ export function createSqlServer(config: AgentConfig, { world, secret, queryDeadl
         (statement) => accounts.query(statement, { deadlineMs: Number.POSITIVE_INFINITY, after: 'leave' }),
         secret,
         wish,
+      ),
+    provisionAccount: (name, statements, { deadlineMs, mayGoOn }) =>
+      provisionAccount(
+        (statement, ms) => provisioning.query(statement, { deadlineMs: ms, after: 'leave' }),
+        name,
+        statements,
+        { mayGoOn, leftMs: sql.countdown(deadlineMs) },
       ),
     oldestStatementMs: () => Math.max(...[quiet, several, marking, accounts].map((pool) => pool.oldestMs)),
     blockers: () => readBlockers(sql),

@@ -16,5 +16,5 @@ export async function setSetting(sql: Sql, name: string, value: string): Promise
 }
 
 function textFor(value: string): string {
-  return /^\d+$/.test(value) ? value : literal(value)
+  return /^-?\d+(\.\d+)?$/.test(value) ? value : literal(value)
 }

@@ -1,4 +1,6 @@
 import type { World } from '../../../src/common/ports/ports.ts'
+import type { BuiltInAction } from '../built-in/built-in-action.ts'
+import { runBuiltIn } from '../built-in/run-built-in.ts'
 import { refusal, succeeded, type ActionRequest, type ActionResult } from '../wire/calls.ts'
 import type { Action, ExecAction } from '../wire/definitions.ts'
 import { resultOfCommand } from './command-result.ts'
@@ -14,6 +16,8 @@ export interface RunnerParts {
   readonly environment: Readonly<Record<string, string | undefined>>
   readonly groups: ProcessGroups
   readonly http: HttpCaller
+  /** What the agent does itself, by name. */
+  readonly builtIn?: ReadonlyMap<string, BuiltInAction>
   /** Of one run, standard output or the body of an answer. */
   readonly outputBytes: number
   /** Aborted when the agent stops: what runs is killed. */
@@ -56,7 +60,7 @@ export class ActionRunner {
   }
 
   async #run(action: Action, request: ActionRequest, waiting: Waiting): Promise<ActionResult> {
-    const unfit = complaintAbout(action, request)
+    const unfit = complaintAbout(action, request, this.#builtIn(action) !== undefined)
     if (unfit !== undefined) return unfit
     if (isReconfigure(action.name)) {
       const complaint = await complaintAboutFiles(request.parameters ?? {})
@@ -93,8 +97,15 @@ export class ActionRunner {
     )
   }
 
+  #builtIn({ name }: Action): BuiltInAction | undefined {
+    return this.#parts.builtIn?.get(name)
+  }
+
   #once(action: Action, request: ActionRequest, deadlineMs: number | null): Promise<ActionResult> {
-    const { http, environment, outputBytes, signal } = this.#parts
+    const { http, environment, outputBytes, signal, world } = this.#parts
+    const builtIn = this.#builtIn(action)
+    if (builtIn !== undefined)
+      return runBuiltIn(builtIn, request.parameters ?? {}, { deadlineMs, signal, timers: world.timers })
     if (action.exec !== undefined) return this.#exec(action.exec, request, deadlineMs)
     if (action.http !== undefined)
       return http.call(action.http, { ...environment, ...request.parameters }, { deadlineMs, outputBytes, signal })
@@ -134,9 +145,9 @@ const grpcIsMissing = refusal(
 )
 
 /** What is wrong with the call before anything runs. */
-function complaintAbout(action: Action, request: ActionRequest): ActionResult | undefined {
+function complaintAbout(action: Action, request: ActionRequest, isBuiltIn: boolean): ActionResult | undefined {
   const { exec } = action
-  if (!isWhole(action)) return refusal('badRequest', `${action.name} is invalid`)
+  if (!isBuiltIn && !isWhole(action)) return refusal('badRequest', `${action.name} is invalid`)
   if (exec === undefined && request.arguments !== undefined && request.arguments.length > 0)
     return refusal('badRequest', 'runtime arguments are only supported for exec actions')
   const stray = Object.keys(request.parameters ?? {}).find((name) => !/^[^=\0]+$/.test(name))

@@ -20,15 +20,19 @@ export interface LifecycleConfiguration {
 
 /**
  * Reads what a lifecycle agent serves, by KubeBlocks' rules: without `KB_AGENT_ACTION` nothing else is read, without
- * `KB_AGENT_PROBE` (which may be `null`) no `KB_AGENT_STREAMING`. Throws `REGENT_BAD_ENVIRONMENT` with variable, item,
- * field and what is allowed.
+ * `KB_AGENT_PROBE` (which may be `null`) no `KB_AGENT_STREAMING`. An agent with built-in actions reads on without
+ * `KB_AGENT_ACTION`, and its probes may name those too. Throws `REGENT_BAD_ENVIRONMENT` with variable, item, field and
+ * what is allowed.
  */
-export function readConfiguration(environment: Environment): LifecycleConfiguration {
-  if (!environment['KB_AGENT_ACTION']) return { actions: null, probes: [], streaming: new Set() }
+export function readConfiguration(
+  environment: Environment,
+  builtIn: ReadonlyMap<string, unknown> = new Map(),
+): LifecycleConfiguration {
+  if (!environment['KB_AGENT_ACTION'] && builtIn.size === 0) return { actions: null, probes: [], streaming: new Set() }
   const actions = readActions(environment)
   if (!environment['KB_AGENT_PROBE']) return { actions, probes: [], streaming: new Set() }
   const probes = readList<Probe>(environment, 'KB_AGENT_PROBE', { schema: probeSchema, noun: 'probe', key: 'action' })
-  for (const { action } of probes) requireAction(actions, 'KB_AGENT_PROBE', action)
+  for (const { action } of probes) requireAction(new Map([...builtIn, ...actions]), 'KB_AGENT_PROBE', action)
   return { actions, probes, streaming: readStreaming(environment, actions) }
 }
 
@@ -95,7 +99,7 @@ function nameOf(item: unknown, { noun, key, at, of }: { noun: string; key: strin
   return typeof name === 'string' && name !== '' ? `${noun} "${name.slice(0, 60)}"` : `${noun} ${at + 1} of ${of}`
 }
 
-function requireAction(actions: ReadonlyMap<string, Action>, variable: string, name: string): void {
+function requireAction(actions: ReadonlyMap<string, unknown>, variable: string, name: string): void {
   if (actions.has(name)) return
   const known = [...actions.keys()].join(', ')
   throw bad(

@@ -183,6 +183,7 @@ export class SimulatedServer implements ServerPort {
   }
 
   setPasswords = (): Promise<void> => this.#ask(() => undefined)
+  provisionAccount = (): Promise<void> => this.#ask(() => undefined)
 
   oldestStatementMs = (): number => {
     const { nowMs } = this.#ports.time

@@ -1,0 +1,48 @@
+import type { ServerPort } from '../../ports/server.ts'
+import type { BuiltInAction, Parameters, Patience } from '../built-in/built-in-action.ts'
+import { refusal, succeeded, type ActionResult } from '../wire/calls.ts'
+import { accountStatements } from './account-statements.ts'
+import { roleAfterLook, roleOf, type RoleParts } from './role.ts'
+
+type ProvisionParts = RoleParts & { readonly server: Pick<ServerPort, 'provisionAccount'> }
+
+/** So long a statement waits for acknowledgements where the call says no time. */
+const patienceMs = 30_000
+
+/**
+ * Makes an account by the statements of the call, at the primary alone: elsewhere they would be errant transactions. One
+ * call after the other, so that callers who try again do not pile up behind a primary whose writes wait.
+ */
+export function accountProvision(parts: ProvisionParts): BuiltInAction {
+  let before: Promise<unknown> = Promise.resolve()
+  return {
+    name: 'accountProvision',
+    async run(parameters, patience) {
+      const mine = before.then(() => provision(parts, parameters, patience))
+      before = mine.catch(() => undefined)
+      return mine
+    },
+  }
+}
+
+async function provision(parts: ProvisionParts, parameters: Parameters, patience: Patience): Promise<ActionResult> {
+  const {
+    KB_ACCOUNT_NAME: name = '',
+    KB_ACCOUNT_PASSWORD: password = '',
+    KB_ACCOUNT_STATEMENT: statement = '',
+  } = parameters
+  const statements = accountStatements({ name, password, statement })
+  const role = await roleAfterLook(parts)
+  if (role.is !== 'primary') {
+    const why = role.is === 'secondary' ? 'it is a replica' : role.why
+    return refusal(
+      'preconditionFailed',
+      `accounts are made at the primary, and ${parts.config.instance} is not: ${why}`,
+    )
+  }
+  if (patience.signal.aborted) return refusal('failed', 'the agent is stopping')
+  const deadlineMs = patience.deadlineMs ?? patienceMs
+  const mayGoOn = (): boolean => roleOf(parts).is === 'primary' && !patience.signal.aborted
+  await parts.server.provisionAccount(name, statements, { deadlineMs, mayGoOn })
+  return succeeded(Buffer.alloc(0))
+}

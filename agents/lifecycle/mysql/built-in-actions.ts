@@ -1,0 +1,18 @@
+import type { Parts } from '../../instance/parts.ts'
+import type { BuiltInAction } from '../built-in/built-in-action.ts'
+import { accountProvision } from './account-provision.ts'
+import { actionsLeftToManagers } from './left-to-managers.ts'
+import { builtInProbes } from './probes.ts'
+import { readOnlyActions } from './read-only.ts'
+import { reconfigure } from './reconfigure.ts'
+
+/** All actions that an agent beside a mysqld has without a script, by KubeBlocks' names. */
+export function builtInActions(parts: Parts): readonly BuiltInAction[] {
+  return [
+    ...builtInProbes(parts),
+    accountProvision(parts),
+    ...readOnlyActions(parts),
+    reconfigure(parts),
+    ...actionsLeftToManagers(),
+  ]
+}

@@ -1,0 +1,82 @@
+import { canonicalName, checkServerSettings } from '../../../failover/protocol/server-settings.ts'
+import { describeError, RegentError } from '../../../src/common/errors/errors.ts'
+import type { ServerPort } from '../../ports/server.ts'
+import type { Parts } from '../../instance/parts.ts'
+import type { BuiltInAction, Parameters } from '../built-in/built-in-action.ts'
+import { refusal, succeeded, type ActionResult } from '../wire/calls.ts'
+
+type ReconfigureParts = Pick<Parts, 'process' | 'observer'> & { readonly server: Pick<ServerPort, 'setSetting'> }
+
+/** Only a running server takes these, so that the rules for `my.cnf` do not name them. */
+const onlyAtRuntime: Readonly<Record<string, string>> = {
+  gtid_purged: 'belongs to GTIDs, which are Regent’s',
+  sql_replica_skip_counter: 'a skipped transaction is a difference that nobody sees',
+}
+
+/**
+ * Sets settings of the running server, each by its name. Until the server starts again: what lasts is in the settings of
+ * the cluster. Nothing is set where one of them is refused.
+ */
+export function reconfigure(parts: ReconfigureParts): BuiltInAction {
+  return {
+    name: 'reconfigure',
+    async run(parameters) {
+      const settings = settingsIn(parameters)
+      const { process } = parts
+      if (process.state !== 'running') return refusal('preconditionFailed', `mysqld is ${process.state}`)
+      return setAll(parts, settings)
+    },
+  }
+}
+
+/**
+ * Settings among the parameters of a call, as the server shows their names. Names without a small letter are none: the
+ * caller sends variables of the component beside them, and each setting a second time in capitals. Throws
+ * `REGENT_BAD_REQUEST` for a setting that Regent manages, and where there is none.
+ */
+export function settingsIn(parameters: Parameters): ReadonlyMap<string, string> {
+  const given = Object.fromEntries(
+    Object.entries(parameters).flatMap(([name, value]) => (/[a-z]/.test(name) ? [[name, plainNumber(value)]] : [])),
+  )
+  checkServerSettings(given, 'parameters')
+  const settings = new Map(Object.entries(given).map(([name, value]) => [canonicalName(name), value]))
+  for (const [name, value] of settings) {
+    const why = onlyAtRuntime[name]
+    if (why !== undefined) throw bad(`parameters: ${name} is not for you to set: ${why}`)
+    if (value.includes('\\')) throw bad(`parameters: the value of ${name} has a backslash`)
+  }
+  if (settings.size === 0) throw bad('no parameter names a setting of the server: "max_connections": "500"')
+  return settings
+}
+
+function bad(what: string): RegentError {
+  return new RegentError('REGENT_BAD_REQUEST', what)
+}
+
+const unit = 1_024
+const sizes: Readonly<Record<string, number>> = { K: unit, M: unit ** 2, G: unit ** 3, T: unit ** 4 }
+
+/** `128M` as SQL wants it: a file may say so, a statement may not. */
+function plainNumber(value: string): string {
+  const [, number, letter = ''] = /^(\d{1,6})([KMGT])$/i.exec(value) ?? []
+  const size = sizes[letter.toUpperCase()]
+  return number === undefined || size === undefined ? value : String(Number(number) * size)
+}
+
+async function setAll(
+  { server, observer }: ReconfigureParts,
+  settings: ReadonlyMap<string, string>,
+): Promise<ActionResult> {
+  const done: string[] = []
+  for (const [name, value] of settings) {
+    try {
+      await server.setSetting(name, value)
+    } catch (error) {
+      const before = done.length === 0 ? 'nothing was set' : `set before: ${done.join(', ')}`
+      return refusal('failed', `${name} could not be set while mysqld runs; ${before}: ${describeError(error)}`)
+    }
+    done.push(name)
+  }
+  observer.outdate()
+  return succeeded(Buffer.from(`set until mysqld starts again: ${done.join(', ')}`))
+}

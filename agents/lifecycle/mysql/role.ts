@@ -1,0 +1,76 @@
+import type { Parts } from '../../instance/parts.ts'
+import { whyClosed } from '../../instance/known.ts'
+import { leads } from '../../instance/stored-state.ts'
+import type { ServerState } from '../../../topology/snapshot/observation.ts'
+
+/** What the agent of one instance knows, as far as its role depends on that. */
+export type RoleParts = Pick<Parts, 'config' | 'file' | 'process' | 'observer' | 'guards'>
+
+/**
+ * The role of an instance as its agent knows it, in the spelling of KubeBlocks' MySQL components. `none`: it is known that
+ * the instance serves in no role at this moment. `unknown`: the agent cannot tell.
+ */
+export type Role =
+  | { readonly is: 'primary' }
+  | { readonly is: 'secondary' }
+  | { readonly is: 'none'; readonly why: string }
+  | { readonly is: 'unknown'; readonly why: string }
+
+const none = (why: string): Role => ({ is: 'none', why })
+const unknown = (why: string): Role => ({ is: 'unknown', why })
+
+/**
+ * The role. Reads nothing, and waits for nothing. `primary` is said only of a server that was seen to take writes after
+ * all that its agent did to it, in the epoch that the agent promised last, with the lease in force: a label that says so
+ * sends clients' writes here. Whatever closes a primary closes its label first.
+ */
+export function roleOf(parts: RoleParts): Role {
+  const { observer } = parts
+  const out = whyOut(parts)
+  if (out !== undefined) return none(out)
+  const state = observer.server
+  const unseen = whyUnseen(parts)
+  if (unseen !== undefined || state === null) return unknown(unseen ?? 'mysqld has not answered yet')
+  return parts.file.current.assignment?.role === 'primary' ? roleOfPrimary(state) : roleOfReplica(state)
+}
+
+/** What is known without the server, and keeps the instance out of every role. */
+function whyOut({ file, process, guards }: RoleParts): string | undefined {
+  const { assignment, seeding, unproven, promise } = file.current
+  if (assignment === null) return 'no manager has told it yet what to be: its mysqld stays closed'
+  if (process.state !== 'running' && process.state !== 'stopped') return `mysqld is ${process.state}`
+  if (seeding || unproven) return 'it is made anew as a copy of another instance'
+  if (assignment.role !== 'primary') return undefined
+  if (!leads(file.current)) return `it promised epoch ${promise}, and leads epoch ${assignment.epoch} no more`
+  if (assignment.fenced) return 'it is fenced by a person'
+  return whyClosed(guards) ?? undefined
+}
+
+function whyUnseen({ process, observer }: RoleParts): string | undefined {
+  if (process.state === 'stopped') return 'mysqld is frozen'
+  if (observer.silentMs > 0) return `mysqld has answered nothing for ${Math.round(observer.silentMs)} ms`
+  return observer.isFresh ? undefined : 'mysqld was not looked at since its agent changed it'
+}
+
+function roleOfPrimary(state: ServerState): Role {
+  return isOpen(state) ? { is: 'primary' } : none('it leads and is not open: no client may write')
+}
+
+function roleOfReplica(state: ServerState): Role {
+  if (!state.superReadOnly) return none('it is a replica, and its server takes writes: its agent closes it')
+  return state.offlineMode ? none('it is offline: no client is let in') : { is: 'secondary' }
+}
+
+/** Whether the server takes writes of clients. */
+export function isOpen({ readOnly, superReadOnly, offlineMode }: ServerState): boolean {
+  return !readOnly && !superReadOnly && !offlineMode
+}
+
+/** The role, after a look at a server that was not looked at since its agent changed it. */
+export async function roleAfterLook(parts: RoleParts): Promise<Role> {
+  const role = roleOf(parts)
+  if (role.is !== 'unknown' || parts.process.state !== 'running' || parts.observer.silentMs > 0) return role
+  // A look that fails is itself what is known afterwards.
+  await parts.observer.refresh().catch(() => undefined)
+  return roleOf(parts)
+}
