@@ -45,6 +45,8 @@ import { Seeding } from './orders/reseeding.ts'
 import type { ServerPort } from './ports/server.ts'
 import { guardSpace } from './guard/space-guard.ts'
 import { Termination, type TerminationPort } from './orders/termination.ts'
+import { builtInActions } from './lifecycle/mysql/built-in-actions.ts'
+import type { BuiltInAction } from './lifecycle/built-in/built-in-action.ts'
 import { freshState, newIncarnation, StoredStateFile } from './instance/stored-state.ts'
 import type { VolumePort } from './ports/volume.ts'
 
@@ -213,6 +215,11 @@ export class Agent implements AgentHandlers {
     const nowMs = world.clock.monotonicMs()
     if (course.converged.done) this.#readyUntilMs = nowMs + readyGraceMs
     return process.state === 'running' && nowMs < this.#readyUntilMs
+  }
+
+  /** What can be asked of this agent by the names of KubeBlocks' lifecycle actions. */
+  builtInActions(): readonly BuiltInAction[] {
+    return builtInActions(this.#parts)
   }
 
   metrics(): string {

@@ -14,6 +14,7 @@ import { contradictionIn, defaultTimings, type Timings } from '../failover/proto
 import { Agent } from './agent.ts'
 import type { CertificateFolders } from './guard/client-certificate.ts'
 import type { AgentConfig } from './instance/config.ts'
+import { lifecycleDefaults } from './lifecycle/options.ts'
 import { groupUser } from './instance/accounts.ts'
 import type { ExpulsionPort } from './ports/expulsion.ts'
 import { createAgentServer, createProbeServer } from './http.ts'
@@ -68,10 +69,12 @@ export async function runAgent(config: AgentConfig): Promise<void> {
   const servers = [server, ...(config.probePort === 0 ? [] : [createProbeServer(agent)])]
   if (servers[1]) await listen(servers[1], config, 'probePort')
   log.info({ address: `${config.host}:${config.agentPort}` }, 'agent listens')
+  const endLifecycle = await serveLifecycle(config, agent, log)
   const beating = launcher?.beat()
   await agent.start()
   await aborted(toldToStop())
   log.info('agent stops; mysqld goes on')
+  await endLifecycle()
   beating?.cancel()
   agent.stop()
   transport.close()
@@ -80,6 +83,29 @@ export async function runAgent(config: AgentConfig): Promise<void> {
     one.closeAllConnections()
     one.close()
   }
+}
+
+/**
+ * Serves lifecycle actions where the configuration says so, and gives what ends that: calls under way get their time,
+ * while the agent still looks after its mysqld. Loaded then alone: other agents need not keep an HTTP framework in memory.
+ */
+async function serveLifecycle(config: AgentConfig, agent: Agent, log: Logger): Promise<() => Promise<void>> {
+  const { lifecycle, host, logLevel } = config
+  if (lifecycle === undefined) return async () => undefined
+  const { startLifecycle } = await import('./lifecycle/run.ts')
+  const { port, streamingPort } = { ...lifecycleDefaults, ...lifecycle }
+  const options = {
+    ...lifecycleDefaults,
+    address: host,
+    port,
+    streamingPort,
+    unixSocket: undefined,
+    tokenFile: lifecycle.tokenFile,
+    apiLogging: true,
+    logLevel,
+    portNames: { port: 'lifecycle.port', streamingPort: 'lifecycle.streamingPort' },
+  }
+  return startLifecycle(options, { environment: process.env, log, builtIn: agent.builtInActions() })
 }
 
 /** How the agent calls others, and by which certificates the agent is known. */

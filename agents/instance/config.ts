@@ -55,4 +55,14 @@ export interface AgentConfig {
   /** Extra `name=value` server settings; managed ones are refused. */
   readonly serverSettings: Readonly<Record<string, string>>
   readonly logLevel: string
+  /** Serves actions and probes as KubeBlocks' agent does, beside Regent's own routes. Absent for no. */
+  readonly lifecycle?: LifecycleConfig
+}
+
+/** Exactly one of `tokenFile` and `open` says who may call. */
+export interface LifecycleConfig {
+  readonly port?: number
+  readonly streamingPort?: number
+  readonly tokenFile?: string
+  readonly open?: boolean
 }

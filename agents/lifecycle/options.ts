@@ -13,4 +13,14 @@ export interface LifecycleOptions {
   readonly drainMs: number
   readonly apiLogging: boolean
   readonly logLevel: string
+  /** How the ports are named where they are given; the options of the command line unless said. */
+  readonly portNames?: { readonly port: string; readonly streamingPort: string }
 }
+
+export const lifecycleDefaults = {
+  port: 3501,
+  streamingPort: 3502,
+  maxConcurrency: 32,
+  maxOutputBytes: 4 * 1024 * 1024,
+  drainMs: 10_000,
+} as const

@@ -49,8 +49,12 @@ export async function startLifecycle(
   { environment, log, builtIn }: Surroundings,
 ): Promise<End> {
   const { port, streamingPort, tokenFile } = options
+  const names = namesOf(options)
   if (port === streamingPort && port !== 0)
-    throw new RegentError('REGENT_BAD_REQUEST', `--port and --streaming-port are both ${port}; each needs its own`)
+    throw new RegentError(
+      'REGENT_BAD_REQUEST',
+      `${names.port} and ${names.streamingPort} are both ${port}; each needs its own`,
+    )
   const registry = registryOf(builtIn)
   const configuration = readConfiguration(environment, registry)
   for (const warning of warnings(configuration, process.pid)) log.warn(warning)
@@ -63,6 +67,10 @@ export async function startLifecycle(
     await end()
     drained.cancel()
   }
+}
+
+function namesOf({ portNames }: LifecycleOptions): NonNullable<LifecycleOptions['portNames']> {
+  return portNames ?? { port: '--port', streamingPort: '--streaming-port' }
 }
 
 interface Parts {
@@ -129,7 +137,7 @@ function httpService(desk: ActionDesk | undefined, { options, log, token, kill }
       const server = await createLifecycleServer({ call, token, maxConcurrency, logsCalls, log })
       const at =
         unixSocket === undefined
-          ? `${host}:${await listenOnPort(server.server, { host, port, option: '--port' })}`
+          ? `${host}:${await listenOnPort(server.server, { host, port, option: namesOf(options).port })}`
           : await listenOnSocket(server.server, unixSocket)
       log.info({ address: at, open: token === undefined }, 'HTTP listens')
       return async () => {
@@ -159,7 +167,7 @@ function streamingService(
         signal: kill,
         log,
       })
-      const at = `${host}:${await listenOnPort(streams.server, { host, port, option: '--streaming-port' })}`
+      const at = `${host}:${await listenOnPort(streams.server, { host, port, option: namesOf(options).streamingPort })}`
       log.info({ address: at, actions: [...streaming] }, 'streaming listens')
       return () => streams.end()
     },

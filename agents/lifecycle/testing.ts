@@ -6,6 +6,7 @@ import { HttpCaller } from './actions/http-action.ts'
 import { Pipes } from './actions/pipes.ts'
 import { ProcessGroups } from './actions/process-groups.ts'
 import { ActionRunner } from './actions/runner.ts'
+import type { BuiltInAction } from './built-in/built-in-action.ts'
 import type { ActionResult } from './wire/calls.ts'
 import type { Action } from './wire/definitions.ts'
 
@@ -13,6 +14,7 @@ export interface TestingParts {
   readonly world?: World
   readonly environment?: Readonly<Record<string, string>>
   readonly outputBytes?: number
+  readonly builtIn?: ReadonlyMap<string, BuiltInAction>
 }
 
 /** For all tests of a process: pipes are used again. */
@@ -20,11 +22,16 @@ export const testingPipes = Pipes.open()
 
 /** A runner and a desk over these actions, with real processes. */
 export function testingActions(actions: readonly Action[], parts: TestingParts = {}) {
-  const { world = realWorld, environment = { PATH: process.env['PATH'] ?? '' }, outputBytes = 1_000_000 } = parts
+  const {
+    world = realWorld,
+    environment = { PATH: process.env['PATH'] ?? '' },
+    outputBytes = 1_000_000,
+    builtIn = new Map(),
+  } = parts
   const kill = new AbortController()
   const groups = new ProcessGroups(testingPipes)
   const http = new HttpCaller()
-  const runner = new ActionRunner({ world, environment, groups, http, outputBytes, signal: kill.signal })
+  const runner = new ActionRunner({ world, environment, groups, http, builtIn, outputBytes, signal: kill.signal })
   const desk = new ActionDesk({
     actions: new Map(actions.map((action) => [action.name, action])),
     clock: world.clock,

@@ -79,6 +79,14 @@ describe('the agent’s configuration file', () => {
     })
   })
 
+  test('may say that lifecycle actions are served, and to whom', async () => {
+    for (const lifecycle of [{ tokenFile: '/regent/lifecycle-token' }, { open: true, port: 3601, streamingPort: 3602 }])
+      expect(await readAgentConfig(await fileWith(JSON.stringify({ ...written, lifecycle })))).toEqual({
+        ...written,
+        lifecycle,
+      })
+  })
+
   const refusals: readonly (readonly [string, object, RegExp])[] = [
     ['an unknown key', { colour: 'red' }, /unknown key "colour"/],
     ['a relative path', { volume: 'instances/x' }, /volume is "instances\/x"; allowed is a text/],
@@ -96,6 +104,17 @@ describe('the agent’s configuration file', () => {
     ],
     ['timings that contradict each other', { timings: { leaseMs: 1500 } }, /leaseRenewMs × 3 must not exceed leaseMs/],
     ['an instance of another cluster', { instance: 'other-0' }, /allowed is shop-<ordinal>/],
+    ['a lifecycle agent that everybody may call unasked', { lifecycle: {} }, /lifecycle does not say who may call/],
+    [
+      'a lifecycle agent with a token that is open as well',
+      { lifecycle: { open: true, tokenFile: '/token' } },
+      /lifecycle does not say who may call/,
+    ],
+    [
+      'a lifecycle agent with the token of the agents',
+      { lifecycle: { tokenFile: written.tokenFile } },
+      /lifecycle.tokenFile is tokenFile; allowed is another file/,
+    ],
     ['an unknown log level', { logLevel: 'loud' }, /logLevel is "loud"/],
     ['a missing field', { host: undefined }, /lacks "host"/],
     [

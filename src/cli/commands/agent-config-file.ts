@@ -100,9 +100,32 @@ export const agentConfigSchema = exactObject(
       additionalProperties: false,
       description: 'Further settings of mysqld, by name; managed ones are refused.',
     },
+    lifecycle: exactObject(
+      {
+        port: port('Port of HTTP; 3501 where it is missing.'),
+        streamingPort: port('Port that data is streamed on, raw TCP; 3502 where it is missing.'),
+        tokenFile: path('File with the bearer token that every caller must send; not that of the agents.'),
+        open: {
+          type: 'boolean',
+          description: 'true asks no token of anybody: whoever reaches the ports may run every action.',
+        },
+      },
+      ['port', 'streamingPort', 'tokenFile', 'open'],
+      'Serves lifecycle actions and probes as KubeBlocks’ agent does (docs/guide/lifecycle-agent.md), on ports of its own at the address host. It needs either tokenFile, or open with true.',
+    ),
     logLevel: { type: 'string', pattern: `^(${logLevels.join('|')})$`, description: 'How much is logged.' },
   },
-  ['mode', 'probePort', 'tls', 'clientTls', 'launcherDir', 'keepBinlogsSeconds', 'heldBinlogsBytes', 'archiveBytes'],
+  [
+    'mode',
+    'probePort',
+    'tls',
+    'clientTls',
+    'launcherDir',
+    'keepBinlogsSeconds',
+    'heldBinlogsBytes',
+    'archiveBytes',
+    'lifecycle',
+  ],
 )
 
 /** For files that are older than these fields. */
@@ -130,9 +153,21 @@ export async function readAgentConfig(file: string, env: NodeJS.ProcessEnv = pro
     throw refuse(
       `instance is "${config.instance}"; allowed is ${config.cluster}-<ordinal>, as cluster is "${config.cluster}"`,
     )
+  const unsaid = complaintAboutLifecycle(config)
+  if (unsaid !== undefined) throw refuse(unsaid)
   const contradiction = contradictionIn({ ...defaultTimings, ...config.timings })
   if (contradiction !== undefined) throw refuse(`timings contradict each other: ${contradiction}`)
   return config
+}
+
+function complaintAboutLifecycle({ lifecycle, tokenFile }: AgentConfig): string | undefined {
+  if (lifecycle === undefined) return undefined
+  const { open = false, tokenFile: own } = lifecycle
+  if ((own !== undefined) === open)
+    return 'lifecycle does not say who may call; allowed is either tokenFile or open with true'
+  return own === tokenFile
+    ? 'lifecycle.tokenFile is tokenFile; allowed is another file: its ports have no TLS, and the token of the agents opens far more'
+    : undefined
 }
 
 /** Pods of a cluster share one file; each knows its own name and address from the environment. */
