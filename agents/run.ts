@@ -86,8 +86,9 @@ export async function runAgent(config: AgentConfig): Promise<void> {
 }
 
 /**
- * Serves lifecycle actions where the configuration says so, and gives what ends that: calls under way get their time,
- * while the agent still looks after its mysqld. Loaded then alone: other agents need not keep an HTTP framework in memory.
+ * Serves lifecycle actions where the configuration says so, and gives what ends the service: calls under way get their
+ * time, while the agent still looks after its mysqld. Loaded only then: other agents need not keep an HTTP framework in
+ * memory.
  */
 async function serveLifecycle(config: AgentConfig, agent: Agent, log: Logger): Promise<() => Promise<void>> {
   const { lifecycle, host, logLevel } = config

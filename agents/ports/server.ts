@@ -105,8 +105,8 @@ export interface ServerPort {
    */
   setPasswords(wish: PasswordsWish): Promise<void>
   /**
-   * Runs statements about accounts that somebody else gave, binary log on, and takes `SYSTEM_USER` back from `name`. One
-   * that has no answer in time goes on in the server. Errors hold none of the statements.
+   * Runs statements about accounts that somebody else gave, binary log on, and takes `SYSTEM_USER` back from `name`. A
+   * statement that has no answer in time goes on in the server. Errors hold none of the statements.
    */
   provisionAccount(name: string, statements: readonly string[], terms: ProvisionTerms): Promise<void>
   /** Milliseconds for which the oldest of the agent's statements, or logins, has been under way; 0 for none. */

@@ -18,8 +18,8 @@ export interface Merged {
 }
 
 /**
- * Built-in actions beside those of `KB_AGENT_ACTION`. An action of `KB_AGENT_ACTION` takes the place of the built-in one
- * of the same name, whatever that action is: a component's script is not to be left out in silence.
+ * Built-in actions beside those of `KB_AGENT_ACTION`. An action of `KB_AGENT_ACTION` takes the place of the built-in
+ * action of the same name, whatever stands there: a component's script is not to be left out in silence.
  */
 export function mergeBuiltIn(
   configured: ReadonlyMap<string, Action> | null,

@@ -4,9 +4,9 @@ import { refusal, type ActionResult } from '../wire/calls.ts'
 import type { BuiltInAction, Parameters, Patience } from './built-in-action.ts'
 
 /**
- * Runs a built-in action within its time. Never rejects. What does not end in time, or when the agent stops, is answered
- * for at once; what the action has sent to a server may still come to its end there, and the answer does not claim
- * otherwise.
+ * Runs a built-in action within its time. Never rejects. An action that does not end in time, or before the agent
+ * stops, is answered for at once. A statement that the action has sent to a server may still come to its end there, and
+ * the answer does not claim otherwise.
  */
 export async function runBuiltIn(
   action: BuiltInAction,

@@ -10,8 +10,9 @@ type ProvisionParts = RoleParts & { readonly server: Pick<ServerPort, 'provision
 const patienceMs = 30_000
 
 /**
- * Makes an account by the statements of the call, at the primary alone: elsewhere they would be errant transactions. One
- * call after the other, so that callers who try again do not pile up behind a primary whose writes wait.
+ * Makes an account by the statements of the call, at the primary alone: elsewhere the statements would be errant
+ * transactions. One call runs after the other, so that callers that try again do not pile up behind a primary whose
+ * writes wait.
  */
 export function accountProvision(parts: ProvisionParts): BuiltInAction {
   let before: Promise<unknown> = Promise.resolve()

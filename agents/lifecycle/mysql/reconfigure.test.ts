@@ -31,7 +31,7 @@ describe('reconfigure', () => {
     expect([...settingsIn({ innodb_buffer_pool_size: '256M' })]).toEqual([['innodb_buffer_pool_size', '268435456']])
   })
 
-  it.each([
+  it.each<readonly [Record<string, string>, RegExp]>([
     [{ sync_binlog: '0' }, /Regent manages sync_binlog/],
     [{ max_connections: '9', super_read_only: 'OFF' }, /Regent manages super_read_only/],
     [{ rpl_semi_sync_source_timeout: '1' }, /not for you to set/],
@@ -42,7 +42,7 @@ describe('reconfigure', () => {
     [{ KB_CONFIG_FILES_UPDATED: 'x:y' }, /no parameter names a setting/],
   ])('refuses %o and sets nothing', async (parameters, message) => {
     const server = new ScriptedServer(aServerState())
-    await expect(reconfigure(await testParts(server)).run(parameters as object, patience)).rejects.toThrow(message)
+    await expect(reconfigure(await testParts(server)).run(parameters, patience)).rejects.toThrow(message)
     expect(server.calls).toEqual([])
   })
 

@@ -14,8 +14,8 @@ const onlyAtRuntime: Readonly<Record<string, string>> = {
 }
 
 /**
- * Sets settings of the running server, each by its name. Until the server starts again: what lasts is in the settings of
- * the cluster. Nothing is set where one of them is refused.
+ * Sets settings of the running server, each by its name, until the server starts again: a setting that is to last
+ * belongs into the settings of the cluster. Nothing is set where one setting is refused.
  */
 export function reconfigure(parts: ReconfigureParts): BuiltInAction {
   return {

@@ -7,8 +7,8 @@ import type { ServerState } from '../../../topology/snapshot/observation.ts'
 export type RoleParts = Pick<Parts, 'config' | 'file' | 'process' | 'observer' | 'guards'>
 
 /**
- * The role of an instance as its agent knows it, in the spelling of KubeBlocks' MySQL components. `none`: it is known that
- * the instance serves in no role at this moment. `unknown`: the agent cannot tell.
+ * The role of an instance as its agent knows the role, in the spelling of KubeBlocks' MySQL components. `none`: the
+ * agent knows that the instance serves in no role at this moment. `unknown`: the agent cannot tell.
  */
 export type Role =
   | { readonly is: 'primary' }
@@ -21,8 +21,9 @@ const unknown = (why: string): Role => ({ is: 'unknown', why })
 
 /**
  * The role. Reads nothing, and waits for nothing. `primary` is said only of a server that was seen to take writes after
- * all that its agent did to it, in the epoch that the agent promised last, with the lease in force: a label that says so
- * sends clients' writes here. Whatever closes a primary closes its label first.
+ * everything that its agent did to the server, in the epoch that the agent promised last, with the lease in force: a
+ * label that says so sends clients' writes here. A promise, a fence or a lost lease ends the role before the server is
+ * closed.
  */
 export function roleOf(parts: RoleParts): Role {
   const { observer } = parts
