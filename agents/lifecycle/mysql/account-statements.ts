@@ -25,9 +25,9 @@ const own = /^(regent|regent_group|regent_r_\d+)$/i
 const tokens = /'(?:[^']|'')*'|"(?:[^"]|"")*"|`(?:[^`]|``)*`|\$\{\w+\}|\$\w+|\w+|\s+|[^]/g
 
 /**
- * The statements one by one, ready to be run. Throws `REGENT_BAD_REQUEST` for a statement that is not about accounts, or
- * is about Regent's own accounts or about whoever runs the statements. Neither password nor statement is a part of the
- * message. Backslashes are refused: their meaning depends on `sql_mode`.
+ * The statements one by one, ready to be run. Throws `REGENT_BAD_REQUEST` for a statement that is not about accounts,
+ * or is about Regent's own accounts or about whoever runs the statements. Neither password nor statement is a part of
+ * the message. Backslashes are refused: their meaning depends on `sql_mode`.
  */
 export function accountStatements(wish: AccountWish): readonly string[] {
   const { statement, name, password } = wish

@@ -1,0 +1,162 @@
+import { readFile, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { beforeAll, expect, it } from 'vitest'
+import type { ActionResponse } from '../../../agents/lifecycle/wire/calls.ts'
+import { agentConfigPath } from '../../../src/local/folder/state-layout.ts'
+import type { TestCluster } from '../../support/cluster.ts'
+import { openSession, queryWithin } from '../../support/sql-session.ts'
+import { withCluster } from '../../support/with-cluster.ts'
+
+const shop = withCluster()
+const token = 'token-of-the-lifecycle-actions-of-this-test'
+const password = "it's a pass;word"
+
+/** Agents find lifecycle actions in their configuration when they start. */
+beforeAll(async () => {
+  const cluster = shop.current
+  await cluster.whole()
+  const tokenFile = join(cluster.layout.dir, 'lifecycle-token')
+  await writeFile(tokenFile, token, { mode: 0o600 })
+  for (const { name } of (await cluster.status()).instances) {
+    const path = agentConfigPath(cluster.layout, name)
+    const config = JSON.parse(await readFile(path, 'utf8')) as object
+    await writeFile(path, JSON.stringify({ ...config, lifecycle: { tokenFile } }))
+    await cluster.fault(name, 'kill-agent')
+    await cluster.fault(name, 'start')
+    await cluster.whole()
+  }
+}, 120_000)
+
+async function call(
+  cluster: TestCluster,
+  instance: string,
+  body: { readonly action: string; readonly parameters?: Readonly<Record<string, string>> },
+): Promise<ActionResponse> {
+  const { host } = await cluster.instance(instance)
+  const answered = await fetch(`http://${host}:3501/v1.0/action`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${token}` },
+    body: JSON.stringify(body),
+    signal: AbortSignal.timeout(10_000),
+  })
+  expect(answered.status).toBe(200)
+  return (await answered.json()) as ActionResponse
+}
+
+function outputOf({ output = '' }: ActionResponse): string {
+  return Buffer.from(output, 'base64').toString()
+}
+
+async function roles(cluster: TestCluster): Promise<Readonly<Record<string, string>>> {
+  const { instances } = await cluster.status()
+  const said = instances.map(async ({ name }) => [name, outputOf(await call(cluster, name, { action: 'roleProbe' }))])
+  return Object.fromEntries((await Promise.all(said)) as [string, string][])
+}
+
+async function rolesUnder(cluster: TestCluster, primary: string): Promise<Readonly<Record<string, string>>> {
+  const { instances } = await cluster.status()
+  return Object.fromEntries(instances.map(({ name }) => [name, name === primary ? 'primary' : 'secondary']))
+}
+
+it('Agents say over HTTP who is primary, before and after a switchover', async () => {
+  const cluster = shop.current
+  const from = await cluster.primary()
+  expect(await roles(cluster)).toEqual(await rolesUnder(cluster, from))
+  const [to = ''] = await cluster.replicas()
+  await cluster.switchover({ to })
+  await cluster.whole()
+  await cluster.until(`${to} says that it is the primary`, async () => (await roles(cluster))[to] === 'primary')
+  await cluster.until('all say their roles', async () => !Object.values(await roles(cluster)).includes(''))
+  expect(await roles(cluster)).toEqual(await rolesUnder(cluster, to))
+  for (const action of ['healthyProbe', 'availableProbe'])
+    expect(outputOf(await call(cluster, from, { action }))).toBe(action.replace('Probe', ''))
+})
+
+it('Of a frozen mysqld an agent cannot tell the role, which is another answer than no role', async () => {
+  const cluster = shop.current
+  const [name = ''] = await cluster.replicas()
+  await cluster.fault(name, 'freeze-mysqld')
+  try {
+    await cluster.until(
+      `${name} cannot tell`,
+      async () => 'error' in (await call(cluster, name, { action: 'roleProbe' })),
+    )
+    expect(await call(cluster, name, { action: 'roleProbe' })).toMatchObject({ error: 'failed' })
+  } finally {
+    await cluster.fault(name, 'thaw-mysqld')
+  }
+  await cluster.whole()
+  await cluster.until(`${name} says its role again`, async () => (await roles(cluster))[name] === 'secondary')
+})
+
+it('An account is made at the primary alone, and one can log in with the account everywhere', async () => {
+  const cluster = shop.current
+  const primary = await cluster.primary()
+  const [replica = ''] = await cluster.replicas()
+  const provision = {
+    action: 'accountProvision',
+    parameters: {
+      KB_ACCOUNT_NAME: 'kbadmin',
+      KB_ACCOUNT_PASSWORD: password,
+      KB_ACCOUNT_STATEMENT:
+        "CREATE USER IF NOT EXISTS '${KB_ACCOUNT_NAME}' IDENTIFIED BY '${KB_ACCOUNT_PASSWORD}'; GRANT ALL PRIVILEGES ON *.* TO '${KB_ACCOUNT_NAME}' WITH GRANT OPTION;",
+    },
+  }
+  expect(await call(cluster, replica, provision)).toMatchObject({ error: 'preconditionFailed' })
+  expect(await call(cluster, primary, provision)).toEqual({})
+  // Again: callers repeat what they had no answer to.
+  expect(await call(cluster, primary, provision)).toEqual({})
+  await cluster.whole()
+  for (const name of [primary, replica]) {
+    const { host, port } = await cluster.instance(name)
+    const login = { host, port, user: 'kbadmin', password, ssl: { rejectUnauthorized: false } }
+    const session = await openSession(login, 5_000)
+    const [row] = await queryWithin(session, 'select current_user() as me', 5_000)
+    expect(row).toEqual({ me: 'kbadmin@%' })
+    await expect(queryWithin(session, "alter user 'regent'@'localhost' account lock", 5_000)).rejects.toThrow(
+      'SYSTEM_USER',
+    )
+    session.destroy()
+  }
+})
+
+it('A failure of an account names the error of the server, and neither answer nor log has the password', async () => {
+  const cluster = shop.current
+  const primary = await cluster.primary()
+  const parameters = {
+    KB_ACCOUNT_NAME: 'kbadmin',
+    KB_ACCOUNT_PASSWORD: 'never-shown',
+    KB_ACCOUNT_STATEMENT: 'CREATE USER "kbadmin" IDENTIFIED BY "${KB_ACCOUNT_PASSWORD}" NONSENSE',
+  }
+  const answer = await call(cluster, primary, { action: 'accountProvision', parameters })
+  expect(answer).toEqual({
+    error: 'failed',
+    message: 'statement 1 of 1: the server’s error 1064 ER_PARSE_ERROR: failed',
+  })
+  const { stdout } = await cluster.regent('local', 'logs', 'shop', primary)
+  expect(stdout).toContain('accountProvision')
+  expect(stdout).not.toContain('never-shown')
+})
+
+it('A running server is reconfigured where Regent does not manage the setting', async () => {
+  const cluster = shop.current
+  const primary = await cluster.primary()
+  const set = (parameters: Readonly<Record<string, string>>) =>
+    call(cluster, primary, { action: 'reconfigure', parameters })
+  expect(outputOf(await set({ 'max-connections': '321', long_query_time: '1.5', max_allowed_packet: '32M' }))).toBe(
+    'set until mysqld starts again: max_connections, long_query_time, max_allowed_packet',
+  )
+  expect(await cluster.value(primary, 'select @@global.max_connections')).toBe('321')
+  expect(Number(await cluster.value(primary, 'select @@global.long_query_time'))).toBe(1.5)
+  expect(await cluster.value(primary, 'select @@global.max_allowed_packet')).toBe('33554432')
+  expect(await set({ sync_binlog: '0' })).toMatchObject({ error: 'badRequest' })
+  expect(await set({ innodb_page_size: '4096' })).toMatchObject({ error: 'failed' })
+  expect(await cluster.value(primary, 'select @@global.sync_binlog')).toBe('1')
+})
+
+it('Nobody without the token is answered', async () => {
+  const cluster = shop.current
+  const { host } = await cluster.instance(await cluster.primary())
+  const answered = await fetch(`http://${host}:3501/v1.0/action`, { method: 'POST', body: '{"action":"roleProbe"}' })
+  expect(answered.status).toBe(401)
+})
