@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { describe, expect, it } from 'vitest'
+import { beforeEach, describe, expect, it } from 'vitest'
 import { configMaps } from '../../src/kube/objects/agent-config.ts'
 import { namesOf } from '../../src/kube/names/names.ts'
 import { monotonicMs } from '../support/monotonic.ts'
@@ -10,6 +10,11 @@ import { clusterOfEachMode, expectNothingLost, outageSince, withKubeCluster } fr
 
 describe.each(clusterOfEachMode)('In mode %s', (mode, options) => {
   const demo = withKubeCluster(options)
+
+  // The kubelet starts a container that dies often after a pause: no test begins with a manager that is still dead.
+  beforeEach(async () => {
+    await demo.current.kubectl('--namespace', 'regent', 'rollout', 'status', 'deployment/regent', '--timeout', '180s')
+  }, 200_000)
 
   it('the leading manager’s pod is deleted by force together with the primary’s mysqld: the other manager leads and replaces the primary', async () => {
     const cluster = demo.current
