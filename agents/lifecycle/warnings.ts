@@ -15,15 +15,23 @@ export function warnings({ actions }: LifecycleConfiguration, pid: number): read
   ]
 }
 
-function complaintsAbout({ name, exec, http, grpc }: Action): readonly string[] {
-  if (exec !== undefined) return []
-  if (http === undefined)
-    return [`action ${name}: ${grpc === undefined ? 'it has no exec and no http' : 'gRPC is not implemented'}`]
-  const templates = [['http.body', http.body ?? ''], ...(http.headers ?? []).map(({ name, value }) => [name, value])]
-  return templates.flatMap(([what, template = '']) => {
+function complaintsAbout(action: Action): readonly string[] {
+  const { name, exec, http, grpc } = action
+  if (exec === undefined && http === undefined && grpc === undefined)
+    return [`action ${name}: it has no exec, no http and no grpc`]
+  return templatesOf(action).flatMap(([what, template]) => {
     const wrong = unsupportedIn(template)
     return wrong === undefined ? [] : [`action ${name}: ${what}: ${wrong}`]
   })
+}
+
+/** Templates of an action, by what they are of. */
+function templatesOf({ http, grpc }: Action): readonly (readonly [string, string])[] {
+  return [
+    ['http.body', http?.body ?? ''],
+    ...(http?.headers ?? []).map(({ name, value }): [string, string] => [`header ${name}`, value]),
+    ...Object.entries(grpc?.request ?? {}).map(([name, text]): [string, string] => [`grpc.request.${name}`, text]),
+  ]
 }
 
 /** What is said where `Pipes` cannot be made. */

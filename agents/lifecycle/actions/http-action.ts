@@ -28,7 +28,7 @@ export class HttpCaller {
   async call(action: HttpAction, values: Values, limits: HttpLimits): Promise<ActionResult> {
     const filled = filledRequest(action, values)
     if ('ok' in filled) return filled
-    const deadline = limits.deadlineMs === null ? [] : [AbortSignal.timeout(limits.deadlineMs)]
+    const deadline = limits.deadlineMs === null ? [] : [AbortSignal.timeout(Math.ceil(limits.deadlineMs))]
     const signal = AbortSignal.any([limits.signal, ...deadline])
     try {
       return await this.#send(filled, limits.outputBytes, signal)

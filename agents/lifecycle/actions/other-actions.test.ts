@@ -97,9 +97,9 @@ describe('an HTTP action', () => {
   })
 })
 
-it('A gRPC action is answered with what to use instead', async () => {
-  const { desk } = testingActions([{ name: 'a', grpc: { port: '1' } }])
-  expect(saidBy(await desk.call({ action: 'a' }))).toMatch(/use an exec or an http action: notImplemented$/)
+it('A gRPC action of a port without a number is refused', async () => {
+  const { desk } = testingActions([{ name: 'a', grpc: { port: 'http', service: 's', method: 'm' } }])
+  expect(saidBy(await desk.call({ action: 'a' }))).toBe('grpc.port is "http"; allowed is a number: badRequest')
 })
 
 describe('a template', () => {

@@ -6,6 +6,7 @@ import type { Action, ExecAction } from '../wire/definitions.ts'
 import { resultOfCommand } from './command-result.ts'
 import type { HttpCaller } from './http-action.ts'
 import type { ProcessGroups } from './process-groups.ts'
+import { runGrpc } from './grpc.ts'
 import { complaintAboutFiles, isReconfigure } from './reconfigure-check.ts'
 import { runCommand } from './run-command.ts'
 import { blockingLimitMs, nonBlockingLimitMs } from './time-limit.ts'
@@ -107,9 +108,10 @@ export class ActionRunner {
     if (builtIn !== undefined)
       return runBuiltIn(builtIn, request.parameters ?? {}, { deadlineMs, signal, timers: world.timers })
     if (action.exec !== undefined) return this.#exec(action.exec, request, deadlineMs)
-    if (action.http !== undefined)
-      return http.call(action.http, { ...environment, ...request.parameters }, { deadlineMs, outputBytes, signal })
-    return Promise.resolve(grpcIsMissing)
+    const values = { ...environment, ...request.parameters }
+    if (action.http !== undefined) return http.call(action.http, values, { deadlineMs, outputBytes, signal })
+    if (action.grpc !== undefined) return runGrpc(action.grpc, values, { deadlineMs, signal })
+    return Promise.resolve(refusal('badRequest', `${action.name} is invalid`))
   }
 
   /** One run for each list of arguments, one after the other; the first failure ends them. */
@@ -138,11 +140,6 @@ export class ActionRunner {
 export function argvOf({ command = [], args = [] }: ExecAction, more: readonly string[] = []): readonly string[] {
   return [...command, ...args, ...more]
 }
-
-const grpcIsMissing = refusal(
-  'notImplemented',
-  'gRPC actions need the reflection service of the server, for which this agent has no client; use an exec or an http action',
-)
 
 /** What is wrong with the call before anything runs. */
 function complaintAbout(action: Action, request: ActionRequest, isBuiltIn: boolean): ActionResult | undefined {

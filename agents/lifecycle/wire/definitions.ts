@@ -7,8 +7,7 @@ export interface Action {
   readonly name: string
   readonly exec?: ExecAction
   readonly http?: HttpAction
-  /** Known, and answered with `notImplemented`. */
-  readonly grpc?: Readonly<Record<string, unknown>>
+  readonly grpc?: GrpcAction
   /** A call answers at once, and later calls pick the result up. */
   readonly nonBlocking?: boolean
   /** Seconds. Absent or 0: the default. Negative: no limit. */
@@ -30,6 +29,19 @@ export interface HttpAction {
   readonly method?: string
   readonly body?: string
   readonly headers?: readonly { readonly name: string; readonly value: string }[]
+}
+
+export interface GrpcAction {
+  /** A number, as of an HTTP action. */
+  readonly port: string
+  readonly host?: string
+  /** Full name, with its package. */
+  readonly service: string
+  readonly method: string
+  /** Texts by the name of a field. */
+  readonly request?: Readonly<Record<string, string>>
+  /** Names of fields of the answer: what is a failure where not empty, and what is the output. */
+  readonly response?: { readonly status?: string; readonly message?: string }
 }
 
 export interface RetryPolicy {

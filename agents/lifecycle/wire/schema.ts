@@ -32,7 +32,17 @@ export const actionSchema = open(
       },
       ['port'],
     ),
-    grpc: open({}),
+    grpc: open(
+      {
+        port: textValue,
+        host: textValue,
+        service: named,
+        method: named,
+        request: textByName,
+        response: open({ status: textValue, message: textValue }),
+      },
+      ['port', 'service', 'method'],
+    ),
     nonBlocking: yesOrNo,
     timeoutSeconds: int32,
     retryPolicy,

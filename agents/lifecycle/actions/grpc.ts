@@ -1,0 +1,35 @@
+import { describeError } from '../../../src/common/errors/errors.ts'
+import { callGrpc } from '../grpc/grpc-action.ts'
+import { refusal, type ActionResult } from '../wire/calls.ts'
+import type { GrpcAction } from '../wire/definitions.ts'
+import { fillTemplate } from './template.ts'
+
+export interface GrpcLimits {
+  readonly deadlineMs: number | null
+  /** Aborted when the agent stops. */
+  readonly signal: AbortSignal
+}
+
+/** Runs a gRPC action: each field of its request is a template. Never rejects. */
+export async function runGrpc(
+  action: GrpcAction,
+  values: Readonly<Record<string, string | undefined>>,
+  limits: GrpcLimits,
+): Promise<ActionResult> {
+  if (!/^\d{1,5}$/.test(action.port)) return refusal('badRequest', `grpc.port is "${action.port}"; allowed is a number`)
+  const request: Record<string, string> = {}
+  for (const [name, template] of Object.entries(action.request ?? {})) {
+    const filled = fillTemplate(template, values)
+    if ('wrong' in filled)
+      return refusal(filled.isSyntax ? 'notImplemented' : 'badRequest', `grpc.request.${name}: ${filled.wrong}`)
+    request[name] = filled.text
+  }
+  const deadline = limits.deadlineMs === null ? [] : [AbortSignal.timeout(Math.ceil(limits.deadlineMs))]
+  const signal = AbortSignal.any([limits.signal, ...deadline])
+  try {
+    return await callGrpc(action, request, signal)
+  } catch (error) {
+    if (limits.signal.aborted) return refusal('failed', 'the agent is stopping')
+    return signal.aborted ? refusal('timedOut') : refusal('failed', `grpc call failed, error: ${describeError(error)}`)
+  }
+}
