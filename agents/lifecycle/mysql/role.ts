@@ -58,7 +58,7 @@ function roleOfPrimary(state: ServerState): Role {
 }
 
 function roleOfReplica(state: ServerState): Role {
-  if (!state.superReadOnly) return none('it is a replica, and its server takes writes: its agent closes it')
+  if (!state.superReadOnly) return none('its server takes writes, and the record does not name it as the primary')
   return state.offlineMode ? none('it is offline: no client is let in') : { is: 'secondary' }
 }
 
