@@ -2,6 +2,7 @@ import { flushCompileCache } from 'node:module'
 import { resolve } from 'node:path'
 import { setFlagsFromString } from 'node:v8'
 import { Option, type Command } from 'commander'
+import { lifecycleDefaults } from '../../../agents/lifecycle/options.ts'
 import { RegentError } from '../../common/errors/errors.ts'
 import { logLevels } from '../../common/log/log-levels.ts'
 import { addressArgument, durationFrom, integerFrom, oneOf, pathArgument } from '../terminal/arguments.ts'
@@ -41,11 +42,13 @@ export function addLifecycleAgent(program: Command, io: Io): void {
     .addOption(
       new Option('--address <address>', 'address that both ports are on').argParser(addressArgument).default('0.0.0.0'),
     )
-    .addOption(new Option('--port <port>', 'port of HTTP').argParser(integerFrom(0, 65_535)).default(3501))
+    .addOption(
+      new Option('--port <port>', 'port of HTTP').argParser(integerFrom(0, 65_535)).default(lifecycleDefaults.port),
+    )
     .addOption(
       new Option('--streaming-port <port>', 'port that data is streamed on, raw TCP')
         .argParser(integerFrom(0, 65_535))
-        .default(3502),
+        .default(lifecycleDefaults.streamingPort),
     )
     .addOption(
       new Option(
@@ -67,7 +70,7 @@ export function addLifecycleAgent(program: Command, io: Io): void {
     .addOption(
       new Option('--max-concurrency <calls>', 'calls at a time; more are answered with 503')
         .argParser(integerFrom(1, 4_096))
-        .default(32),
+        .default(lifecycleDefaults.maxConcurrency),
     )
     .addOption(
       new Option(
@@ -75,12 +78,12 @@ export function addLifecycleAgent(program: Command, io: Io): void {
         'mebibytes of output that one call may give; an action that writes more is killed',
       )
         .argParser(integerFrom(1, 1_024))
-        .default(4),
+        .default(lifecycleDefaults.maxOutputBytes / mebibyte),
     )
     .addOption(
       new Option('--drain <duration>', 'how long running calls may go on after SIGTERM; what still runs is then killed')
         .argParser(durationFrom(0, 3_600_000))
-        .default(10_000, '10s'),
+        .default(lifecycleDefaults.drainMs, '10s'),
     )
     .addOption(
       new Option('--api-logging <yes>', 'whether every call is a line of the log: true or false')
