@@ -1,6 +1,7 @@
 import { customResourceDefinition } from '../../src/kube/definition/custom-resource-definition.ts'
 import { mysqlClusterSpecSchema } from '../../src/kube/spec/spec-schema.ts'
 import { mysqlClusterStatusSchema } from '../../src/kube/spec/status-schema.ts'
+import { asks } from '../../src/kube/injection/marks.ts'
 import { marks } from '../../src/kube/pod-events/marks.ts'
 import { code, page, table } from './markdown.ts'
 import { descriptionOf, schemaTable } from './schema-table.ts'
@@ -32,6 +33,26 @@ export function kubernetesReferencePage(): string {
         [code(marks.availability), 'you', 'When the component counts as available, as JSON.'],
         [code(marks.available), 'Regent', 'Condition `Available`, as JSON.'],
         [code(marks.replicasStatus), 'Regent', 'How far each replica is, as JSON in KubeBlocks’ words.'],
+      ],
+    ),
+    '## Annotations of a pod that is given the lifecycle agent',
+    'Of any pod, so of the template of a StatefulSet or a Deployment: [lifecycle-agent.md](../guide/lifecycle-agent.md#in-any-pod-by-annotation). They are read when the pod is made.',
+    table(
+      ['annotation', 'value', 'meaning'],
+      [
+        [code(asks.inject), '`true` or `false`', 'Whether the pod is given the agent.'],
+        [code(asks.open), '`true` or `false`', 'Callers send no token. This or the next must be said.'],
+        [code(asks.tokenSecret), 'name of a Secret', 'Its key `token` is the token that every caller sends.'],
+        [code(asks.actions), 'JSON list', '`KB_AGENT_ACTION`. This or the ConfigMap must be said.'],
+        [code(asks.probes), 'JSON list', '`KB_AGENT_PROBE`, beside the actions.'],
+        [code(asks.streaming), 'names, separated by commas', '`KB_AGENT_STREAMING`, beside the actions.'],
+        [
+          code(asks.configMap),
+          'name of a ConfigMap',
+          'Every key is a variable of the agent; `KB_AGENT_TASK` is obeyed.',
+        ],
+        [code(asks.image), 'image', 'What the agent, and so every script, runs in. Otherwise Regent’s own.'],
+        [code(asks.container), 'name of a container', 'The agent gets its volume mounts, and its user.'],
       ],
     ),
   )

@@ -106,6 +106,7 @@ describeCharts('what the manager may do', () => {
 
   it.each([
     [{ monitoring: { podMonitors: true } }, [...ofInstallation, ...ofClusters, podMonitors]],
+    [{ webhook: { lifecycleAgents: { enabled: false } } }, [...ofInstallation, ...ofClusters]],
     [{ webhook: { enabled: false } }, [...ofInstallation.slice(0, 1), ...ofClusters]],
     [{ webhook: { certManager: { enabled: true } } }, [...ofInstallation.slice(0, 1), ...ofClusters]],
     [

@@ -1,4 +1,5 @@
 import { beforeAll, expect, it } from 'vitest'
+import { asks } from '../../src/kube/injection/marks.ts'
 import { configurationOf, describeCharts, ofKind, only, render, type Rendered } from './helm.ts'
 import { podOf } from './rendered-pods.ts'
 
@@ -37,6 +38,23 @@ describeCharts('webhooks', () => {
       { namespaceSelector: selector },
     ])
     expect(webhooksOf(objects)[0]).not.toHaveProperty('namespaceSelector')
+  })
+
+  it('are asked about pods that want the lifecycle agent, and never block a pod', async () => {
+    const podWebhook = (rendered: readonly Rendered[]) =>
+      (only(rendered, 'MutatingWebhookConfiguration', 'regent')['webhooks'] as readonly Mapping[])[1]
+    const strict = await render('regent', { webhook: { failurePolicy: 'Fail' }, watchNamespaces: ['shops'] })
+    expect(podWebhook(strict)).toMatchObject({
+      clientConfig: { service: { name: 'regent-webhook', path: '/mutate/pods' } },
+      rules: [{ apiGroups: [''], resources: ['pods'], operations: ['CREATE'] }],
+      matchConditions: [{ expression: expect.stringContaining(asks.inject) as string }],
+      namespaceSelector: { matchExpressions: [{ values: ['shops'] }] },
+      failurePolicy: 'Ignore',
+      sideEffects: 'None',
+      reinvocationPolicy: 'IfNeeded',
+    })
+    expect(podWebhook(objects)).not.toHaveProperty('namespaceSelector')
+    expect(podWebhook(await render('regent', { webhook: { lifecycleAgents: { enabled: false } } }))).toBeUndefined()
   })
 
   it('leave nothing behind where they are switched off', async () => {

@@ -82,7 +82,7 @@ export function aManager(
   })
   const options = {
     reconcile: { concurrent: 1, applyOnce, disabledCapabilities: [...disabled] },
-    images: { regent: 'regent:1', ...(image !== null && { mysql: image }) },
+    images: { regent: 'regent:1', pullPolicy: 'IfNotPresent' as const, ...(image !== null && { mysql: image }) },
   }
   const objects = {
     client: counted,

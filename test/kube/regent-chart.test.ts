@@ -212,6 +212,7 @@ describeCharts('images', () => {
     expect(mirrored).toEqual({
       regent: `mirror.example.org:5000/team/regent@sha256:${'0a'.repeat(32)}`,
       mysql: 'mirror.example.org:5000/team/mysql:9.7.4',
+      pullPolicy: 'IfNotPresent',
     })
     const own = configurationOf(await render('regent', { image, mysql: { image: 'images.example.org/mysql:9.7.4' } }))[
       'images'
@@ -226,7 +227,7 @@ describeCharts('the configuration file', () => {
     const byItself = await loadKubernetesOptions({ flags: new Map([['--images-regent', images.regent]]), env: {} })
     expect(await optionsIn(objects)).toEqual({
       ...byItself,
-      images,
+      images: { ...images, pullPolicy: 'IfNotPresent' },
       reconcile: { ...byItself.reconcile, disabledCapabilities: ['podMonitors'] },
       leaderElection: { ...byItself.leaderElection, namespace: 'regent' },
       api: { ...byItself.api, tokenFile: '/run/regent/api/token' },
@@ -296,8 +297,9 @@ describeCharts('an upgrade', () => {
       },
     })
     expect(tokenOf(only(upgraded, 'Secret', 'regent-api'))).toBe('kept')
-    for (const kind of ['MutatingWebhookConfiguration', 'ValidatingWebhookConfiguration'])
-      expect(only(upgraded, kind)['webhooks']).toMatchObject([{ clientConfig: { caBundle: 'b2xk' } }])
+    const kept = { clientConfig: { caBundle: 'b2xk' } }
+    expect(only(upgraded, 'MutatingWebhookConfiguration')['webhooks']).toMatchObject([kept, kept])
+    expect(only(upgraded, 'ValidatingWebhookConfiguration')['webhooks']).toMatchObject([kept])
   })
 
   it('leaves a Secret alone that somebody else makes', async () => {
@@ -325,6 +327,7 @@ describeCharts('nonsense', () => {
     [{ manager: { leaderElection: { leaseSeconds: 1.5 } } }, "at '/manager/leaderElection/leaseSeconds'"],
     [{ manager: { log: { file: '/etc/passwd' } } }, "at '/manager/log/file'"],
     [{ manager: { api: { port: 1 } } }, "additional properties 'api' not allowed"],
+    [{ webhook: { lifecycleAgents: { enabled: 'yes' } } }, "at '/webhook/lifecycleAgents/enabled'"],
     [{ webhook: { failurePolicy: 'Block' } }, "at '/webhook/failurePolicy'"],
     [
       { webhook: { certManager: { enabled: true, issuerRef: { kind: 'ClusterIssuer' } } } },

@@ -21,7 +21,7 @@
   "metrics" (dict "host" $host "port" 8080)
   "health" (dict "host" $host "port" 9440)
   "webhook" (dict "enabled" .Values.webhook.enabled "host" $host "port" 9443 "certificateFolder" (include "regent.certificateFolder" .) "waitForSecretSeconds" .Values.webhook.waitForSecretSeconds)
-  "images" (dict "mysql" (include "regent.mysqlImage" .) "regent" (include "regent.image" .))
+  "images" (dict "mysql" (include "regent.mysqlImage" .) "regent" (include "regent.image" .) "pullPolicy" .Values.image.pullPolicy)
 -}}
 {{- toYaml (mergeOverwrite (deepCopy .Values.manager) $fixed) }}
 {{- end }}

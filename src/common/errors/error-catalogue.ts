@@ -225,6 +225,12 @@ export const catalogue = {
     title: 'No usable mysqld',
     remedy: 'Install a MySQL server ≥ 8.0.26 or set REGENT_MYSQLD to its path.',
   },
+  REGENT_NOT_INJECTED: {
+    status: 422,
+    title: 'The lifecycle agent cannot be put into a pod',
+    remedy:
+      'Correct in the pod’s template the annotation that the message names: docs/guide/lifecycle-agent.md says what each takes. Without annotation regent.dev/lifecycle-agent the pod is made without the agent.',
+  },
   REGENT_SETTINGS_REFUSED: {
     status: 400,
     title: 'mysqld refuses its settings',

@@ -7,10 +7,12 @@ const stored = aCluster({ image: 'mysql:8.4.3' })
 const declined: string[] = []
 const routes = admissionRoutes({
   defaults: { image: 'mysql:8.4.9' },
+  lifecycleAgent: { image: 'regent:1', pullPolicy: 'Always', address: '0.0.0.0' },
   clusterOf: ({ namespace, name }) => (namespace === 'shops' && name === 'shop' ? stored : undefined),
   declined: ({ namespace, name }, sentence) => void declined.push(`${namespace}/${name}: ${sentence}`),
 })
-const ask = (path: '/mutate/mysqlclusters' | '/validate/mysqlclusters', request: Partial<AdmissionRequest>) =>
+type Path = '/mutate/mysqlclusters' | '/mutate/pods' | '/validate/mysqlclusters'
+const ask = (path: Path, request: Partial<AdmissionRequest>) =>
   routes[path]?.({ uid: 'u-7', operation: 'CREATE', ...request })
 const patchIn = (answer: ReturnType<typeof ask>) =>
   JSON.parse(Buffer.from(answer?.patch ?? '', 'base64').toString()) as unknown
@@ -39,6 +41,49 @@ describe('the defaulting webhook', () => {
     ['nothing', { operation: 'DELETE', object: null }],
   ])('leaves %s alone', (_, request) => {
     expect(ask('/mutate/mysqlclusters', request)).toEqual({ uid: 'u-7', allowed: true })
+  })
+})
+
+describe('the webhook of pods', () => {
+  const annotations = {
+    'regent.dev/lifecycle-agent': 'true',
+    'regent.dev/lifecycle-open': 'true',
+    'regent.dev/lifecycle-config-map': 'shop-env',
+  }
+  const aPod = (asked: object) => ({ metadata: { annotations: asked }, spec: { containers: [{ name: 'db' }] } })
+
+  it('puts the lifecycle agent into a pod that asks for the agent, as a patch', () => {
+    const answer = ask('/mutate/pods', { object: aPod(annotations) })
+    expect(answer).toMatchObject({ uid: 'u-7', allowed: true, patchType: 'JSONPatch' })
+    expect(patchIn(answer)).toContainEqual({
+      op: 'add',
+      path: '/spec/containers/-',
+      value: expect.objectContaining({ name: 'kbagent', image: 'regent:1', imagePullPolicy: 'Always' }) as unknown,
+    })
+  })
+
+  it('refuses what the annotations ask for and cannot be had, with the remedy', () => {
+    expect(
+      ask('/mutate/pods', { object: aPod({ ...annotations, 'regent.dev/lifecycle-container': 'mysql' }) }),
+    ).toEqual({
+      uid: 'u-7',
+      allowed: false,
+      status: {
+        code: 422,
+        message: expect.stringMatching(
+          /^regent\.dev\/lifecycle-container: the pod has no container "mysql"; there are db \(REGENT_NOT_INJECTED: Correct in the pod’s template/,
+        ) as string,
+      },
+    })
+  })
+
+  it.each<readonly [string, Partial<AdmissionRequest>]>([
+    ['a pod that asks for nothing', { object: aPod({}) }],
+    ['a pod that is changed', { operation: 'UPDATE', object: aPod(annotations) }],
+    ['an eviction', { subResource: 'eviction', object: { metadata: { name: 'shop-0' } } }],
+    ['what is no pod', { object: { metadata: { annotations } } }],
+  ])('leaves %s alone', (_, request) => {
+    expect(ask('/mutate/pods', request)).toEqual({ uid: 'u-7', allowed: true })
   })
 })
 

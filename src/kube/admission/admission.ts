@@ -2,12 +2,16 @@ import { RegentError } from '../../common/errors/errors.ts'
 import type { JsonPatch } from '../../controller-runtime/client/kube-client.ts'
 import { keyText, type ObjectKey } from '../../controller-runtime/objects/objects.ts'
 import { validateMySQLCluster } from './cluster-validation.ts'
+import type { AgentImage } from '../injection/agent-container.ts'
+import { injectionPatch, type InjectablePod } from '../injection/inject.ts'
 import type { MySQLCluster } from '../spec/mysql-cluster.ts'
 
 /** What the webhooks know beside the request. */
 export interface AdmissionSituation {
   /** The image of clusters that name none. */
   readonly defaults: ClusterDefaults
+  /** What lifecycle agents run, in pods that ask for one. */
+  readonly lifecycleAgent: AgentImage
   /** A cluster as it is stored: a request to scale has only the number in it. */
   readonly clusterOf: (key: ObjectKey) => MySQLCluster | undefined
   /** A change of a cluster is refused: whoever looks at it may not be who asked. */
@@ -23,6 +27,7 @@ export interface AdmissionRequest {
   readonly uid: string
   readonly operation: string
   readonly namespace?: string
+  /** Empty where the API server makes the name up, as of the pods of a Deployment. */
   readonly name?: string
   readonly subResource?: string
   readonly dryRun?: boolean
@@ -51,6 +56,7 @@ export type Reviewer = (request: AdmissionRequest) => AdmissionResponse
 export function admissionRoutes(situation: AdmissionSituation): Readonly<Record<string, Reviewer>> {
   return {
     '/mutate/mysqlclusters': (request) => reviewDefaults(request, situation.defaults),
+    '/mutate/pods': (request) => reviewPod(request, situation.lifecycleAgent),
     '/validate/mysqlclusters': (request) => reviewCluster(request, situation),
   }
 }
@@ -110,7 +116,22 @@ export function defaultMySQLCluster(
 function reviewDefaults(request: AdmissionRequest, defaults: ClusterDefaults): AdmissionResponse {
   const { uid, subResource = '', object, oldObject } = request
   if (subResource !== '' || !isCluster(object)) return { uid, allowed: true }
-  const patch = defaultMySQLCluster(object, isCluster(oldObject) ? oldObject : undefined, defaults)
+  return patched(request, defaultMySQLCluster(object, isCluster(oldObject) ? oldObject : undefined, defaults))
+}
+
+/** A pod that is made gets the lifecycle agent where its annotations ask for the agent. */
+function reviewPod(request: AdmissionRequest, agent: AgentImage): AdmissionResponse {
+  const { uid, operation, subResource = '', object } = request
+  if (operation !== 'CREATE' || subResource !== '' || !isPod(object)) return { uid, allowed: true }
+  try {
+    return patched(request, injectionPatch(object, agent))
+  } catch (error) {
+    if (error instanceof RegentError) return refuse(request, [error])
+    throw error
+  }
+}
+
+function patched({ uid }: AdmissionRequest, patch: JsonPatch): AdmissionResponse {
   return patch.length === 0
     ? { uid, allowed: true }
     : { uid, allowed: true, patchType: 'JSONPatch', patch: Buffer.from(JSON.stringify(patch)).toString('base64') }
@@ -162,6 +183,15 @@ function scaled(request: AdmissionRequest, clusterOf: AdmissionSituation['cluste
 
 function isCluster(object: unknown): object is MySQLCluster {
   return isObject(object) && isObject(object['metadata']) && isObject(object['spec'])
+}
+
+function isPod(object: unknown): object is InjectablePod {
+  return (
+    isObject(object) &&
+    isObject(object['metadata']) &&
+    isObject(object['spec']) &&
+    Array.isArray(object['spec']['containers'])
+  )
 }
 
 function isObject(value: unknown): value is Readonly<Record<string, unknown>> {

@@ -1,3 +1,4 @@
+import { isIPv6 } from 'node:net'
 import { hostname } from 'node:os'
 import { Registry } from 'prom-client'
 import { readTokenFile } from '../../common/http/bearer-token.ts'
@@ -20,6 +21,7 @@ import { createRuntimeMetrics, type ApiRequest } from '../../controller-runtime/
 import { configMaps } from '../../kube/objects/agent-config.ts'
 import { refuseOlderDefinition } from '../../kube/definition/definition-check.ts'
 import { admissionRoutes } from '../../kube/admission/admission.ts'
+import type { AgentImage } from '../../kube/injection/agent-container.ts'
 import { mysqlClusters } from '../../kube/spec/mysql-cluster.ts'
 import { followCertificates } from '../../kube/certificates/manager-certificates.ts'
 import { manager as names } from '../../kube/names/manager-names.ts'
@@ -179,6 +181,7 @@ export async function runKubernetesManager(options: KubernetesManagerOptions): P
   const given = await givenCertificates(webhook, { world, log })
   const routes = admissionRoutes({
     defaults: { image: options.images.mysql },
+    lifecycleAgent: lifecycleAgentOf(options),
     clusterOf: (key) => clusters.get(key),
     declined: (key, sentence) => clusterEvents.declined(key, sentence),
   })
@@ -319,6 +322,12 @@ function ownPod(connection: { readonly namespace: string }): { readonly namespac
 
 function tokenFor({ tokenFile }: KubernetesManagerOptions['api'], client: KubeClient, namespace: string) {
   return tokenFile === undefined ? tokenFromSecret(client, namespace) : readTokenFile(tokenFile)
+}
+
+/** Lifecycle agents run as this manager does. */
+function lifecycleAgentOf({ images, webhook }: KubernetesManagerOptions): AgentImage {
+  const { regent: image, pullPolicy } = images
+  return { image, pullPolicy, address: isIPv6(webhook.host) ? '::' : '0.0.0.0' }
 }
 
 /** Certificates of the webhooks that a folder gives; undefined where this manager makes its own. */

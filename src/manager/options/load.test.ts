@@ -33,7 +33,7 @@ describe('the options of a manager on Kubernetes', () => {
       health: { port: 9440 },
       webhook: { enabled: true, port: 9443, waitForSecretSeconds: 90 },
       log: { level: 'info', maxBytes: 20_971_520, maxFiles: 5 },
-      images: { regent: 'regent:1' },
+      images: { regent: 'regent:1', pullPolicy: 'IfNotPresent' },
     })
     expect(Value.Check(kubernetesManagerOptionsSchema, options)).toBe(true)
     await expect(loadKubernetesOptions({ flags: new Map(), env: {} })).rejects.toThrow(

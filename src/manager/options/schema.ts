@@ -234,6 +234,11 @@ const images = concern(
       }),
     ),
     regent: Type.String({ ...image, description: 'The image of Regent that agents run.' }),
+    pullPolicy: oneOf(
+      ['Always', 'IfNotPresent', 'Never'],
+      'IfNotPresent',
+      'When the kubelet pulls the image of Regent for a lifecycle agent that is put into a pod.',
+    ),
   },
   'What pods run.',
 )

@@ -29,6 +29,7 @@ const material = async () => ({
 async function aWebhook(
   routes: Readonly<Record<string, Reviewer>> = admissionRoutes({
     defaults: { image: 'mysql:8.4.9' },
+    lifecycleAgent: { image: 'regent:1', pullPolicy: 'Always', address: '0.0.0.0' },
     clusterOf: () => undefined,
     declined: () => undefined,
   }),
@@ -104,6 +105,32 @@ describe('the webhook server', () => {
       status: { message: expect.stringContaining('REGENT_MYSQL_TOO_OLD') as string },
     })
     expect(logged.at(-1)).toContain('webhook refuses to create shops/shop')
+  })
+
+  it('answers about pods that ask for the lifecycle agent, and says whom a refusal is about', async () => {
+    const { port } = await aWebhook()
+    const metadata = {
+      generateName: 'web-',
+      annotations: {
+        'regent.dev/lifecycle-agent': 'true',
+        'regent.dev/lifecycle-open': 'true',
+        'regent.dev/lifecycle-config-map': 'web-env',
+      },
+    }
+    const pod = (spec: object) =>
+      review({ name: '', object: { metadata, spec: { containers: [{ name: 'web' }], ...spec } } })
+    const put = (await post(port, '/mutate/pods?timeout=5s', pod({}))).body as AdmissionReview
+    const patch = JSON.parse(Buffer.from(put.response.patch ?? '', 'base64').toString()) as readonly object[]
+    expect(patch.map((operation) => 'path' in operation && operation.path)).toEqual([
+      '/spec/volumes',
+      '/spec/initContainers',
+      '/spec/containers/-',
+    ])
+    expect(await post(port, '/mutate/pods', pod({ hostNetwork: true }))).toMatchObject({
+      status: 200,
+      body: { response: { uid: 'u-1', allowed: false, status: { code: 422 } } },
+    })
+    expect(logged.at(-1)).toContain('webhook refuses to create shops/web-')
   })
 
   it('takes a new certificate for the next connection', async () => {

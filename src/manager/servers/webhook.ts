@@ -165,17 +165,26 @@ async function bodyOf(request: IncomingMessage): Promise<unknown> {
 
 /** What cannot be judged is refused: it would be stored unseen otherwise. */
 function judged(reviewer: Reviewer, asked: AdmissionRequest, log: Logger): AdmissionResponse {
-  const { operation, namespace = '', name = '' } = asked
+  const { operation, namespace = '' } = asked
+  const name = nameIn(asked)
   try {
     const response = reviewer(asked)
     if (!response.allowed)
       log.info(
-        { operation, namespace, cluster: name, why: response.status?.message },
+        { operation, namespace, object: name, why: response.status?.message },
         `webhook refuses to ${operation.toLowerCase()} ${namespace}/${name}`,
       )
     return response
   } catch (error) {
-    log.error({ err: error, operation, namespace, cluster: name }, `webhook: ${describeError(error)}`)
+    log.error({ err: error, operation, namespace, object: name }, `webhook: ${describeError(error)}`)
     return refuse(asked, [new RegentError('REGENT_INTERNAL', `${namespace}/${name} could not be judged`)], 500)
   }
+}
+
+/** The name of what is asked about, or what a made-up name will begin with. */
+function nameIn({ name, object }: AdmissionRequest): string {
+  if (name !== undefined && name !== '') return name
+  const { generateName = '' } =
+    (object as { readonly metadata?: { readonly generateName?: string } } | null)?.metadata ?? {}
+  return generateName
 }
