@@ -1,0 +1,323 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterEach, beforeEach, expect, it, vi } from 'vitest'
+import { kubeEventStore } from '../../agents/lifecycle/events/kube-api.ts'
+import { probeMessage, taskMessage } from '../../agents/lifecycle/events/messages.ts'
+import { EventSender } from '../../agents/lifecycle/events/sender.ts'
+import { createLogger } from '../../src/common/log/logger.ts'
+import { realWorld } from '../../src/common/ports/real-world.ts'
+import { Controller } from '../../src/controller-runtime/controller/controller.ts'
+import { EventRecorder } from '../../src/controller-runtime/events/event-recorder.ts'
+import { InformerSet } from '../../src/controller-runtime/informers/informer-set.ts'
+import type { KubeObject, Resource } from '../../src/controller-runtime/objects/objects.ts'
+import { configMaps } from '../../src/kube/objects/agent-config.ts'
+import { serviceAccounts } from '../../src/kube/objects/service-account.ts'
+import type { Owner } from '../../src/kube/pod-events/component.ts'
+import { marks, roleLabel } from '../../src/kube/pod-events/marks.ts'
+import { isHandled, podEvents, selections, type PodEvent } from '../../src/kube/pod-events/pod-event.ts'
+import { taskKey } from '../../src/kube/pod-events/task-record.ts'
+import { pods, statefulSets, type Pod } from '../../src/kube/pods/stateful-set.ts'
+import { podEventPipeline } from '../../src/manager/kubernetes/pod-events.ts'
+import { clientWith, customResourceDefinitions, userOf, type Client } from './clients.ts'
+import { describeCharts, only, render } from './helm.ts'
+import { onApiServer } from './on-api-server.ts'
+
+interface TokenRequest extends KubeObject {
+  readonly spec: object
+  readonly status?: { readonly token?: string }
+}
+
+const soon = { timeout: 20_000, interval: 20 }
+const rbac = 'rbac.authorization.k8s.io'
+const roles: Resource = { group: rbac, version: 'v1', kind: 'Role', plural: 'roles', namespaced: true }
+const bindings: Resource = { ...roles, kind: 'RoleBinding', plural: 'rolebindings' }
+const instanceSets: Resource<Owner> = {
+  group: 'workloads.kubeblocks.io',
+  version: 'v1',
+  kind: 'InstanceSet',
+  plural: 'instancesets',
+  namespaced: true,
+}
+const exclusive = { [marks.roles]: '[{"name":"primary","isExclusive":true},{"name":"secondary"}]' }
+
+describeCharts('What agents say of their pods', () =>
+  onApiServer('to a manager with the rights that its chart gives', (api) => {
+    const ends: (() => Promise<unknown>)[] = []
+    const writes: string[] = []
+    let folder = ''
+
+    async function allow(subject: object, name: string, role: object): Promise<void> {
+      const metadata = { name, namespace: api.namespace }
+      await api.client.create(roles, { apiVersion: `${rbac}/v1`, kind: 'Role', ...role, metadata })
+      await api.client.create(bindings, {
+        apiVersion: `${rbac}/v1`,
+        kind: 'RoleBinding',
+        metadata,
+        subjects: [subject],
+        roleRef: { apiGroup: rbac, kind: 'Role', name },
+      } as KubeObject)
+    }
+
+    /** The part of a manager that handles Events, as somebody who has no rights but the chart's. */
+    async function aManager(): Promise<void> {
+      const name = `manager-${api.namespace}`
+      const role = only(await render('regent', { watchNamespaces: [api.namespace] }), 'Role', 'regent-clusters')
+      await allow({ kind: 'User', name, apiGroup: rbac }, name, role)
+      const plain = clientWith(userOf(api.access, name))
+      const patch: Client['patch'] = (resource, key, ...rest) => {
+        writes.push(`${resource.kind} ${key.name}`)
+        return plain.patch(resource, key, ...rest)
+      }
+      const client = { ...plain, patch }
+      const log = createLogger({ level: 'error', name: 'manager', destination: { write: () => undefined } })
+      const parts = { client, world: realWorld }
+      const informers = new InformerSet({ ...parts, logger: log, namespaces: [api.namespace] })
+      const failed = () => undefined
+      const recorder = new EventRecorder({ ...parts, controller: 'regent.dev/manager', instance: 'm1', failed })
+      const pipeline = podEventPipeline({ ...parts, log, informers, recorder, leads: () => true })
+      const until = new AbortController()
+      const runs = [
+        informers.run(until.signal),
+        new Controller({ ...pipeline, ...parts, name: 'podevents', failed }).run(until.signal),
+      ]
+      ends.push(async () => {
+        await recorder.close(1_000)
+        until.abort(new Error('the test is over'))
+        await Promise.all(runs)
+        await client.close()
+      })
+    }
+
+    /** What the kubelet mounts into an agent's pod, with the rights that agents need. */
+    async function credentials(): Promise<void> {
+      const name = 'agent'
+      const { namespace } = api
+      await api.client.create(serviceAccounts, {
+        apiVersion: 'v1',
+        kind: 'ServiceAccount',
+        metadata: { name, namespace },
+        automountServiceAccountToken: false,
+      })
+      const rules = [{ apiGroups: [''], resources: ['events'], verbs: ['get', 'create', 'update'] }]
+      await allow({ kind: 'ServiceAccount', name, namespace }, name, { rules })
+      const token = { kind: 'TokenRequest', plural: `serviceaccounts/${name}/token` }
+      const tokens: Resource<TokenRequest> = { group: '', version: 'v1', ...token, namespaced: true }
+      const { status } = await api.client.create(tokens, {
+        apiVersion: 'authentication.k8s.io/v1',
+        kind: 'TokenRequest',
+        metadata: { name, namespace },
+        spec: {},
+      })
+      folder = await mkdtemp(join(tmpdir(), 'regent-agent-'))
+      await writeFile(join(folder, 'token'), status?.token ?? '')
+      await writeFile(join(folder, 'ca.crt'), api.access.ca)
+    }
+
+    beforeEach(async () => {
+      await Promise.all([aManager(), credentials()])
+    })
+    afterEach(async () => {
+      for (const end of ends.splice(0)) await end()
+      writes.splice(0)
+      await rm(folder, { recursive: true, force: true })
+    })
+
+    const spec = {
+      serviceName: 'db',
+      replicas: 3,
+      selector: { matchLabels: { app: 'db' } },
+      template: { metadata: { labels: { app: 'db' } }, spec: { containers: [{ name: 'db', image: 'db:1' }] } },
+    }
+    const aSet = (annotations: Readonly<Record<string, string>>): Promise<KubeObject> =>
+      api.client.create(statefulSets, {
+        apiVersion: 'apps/v1',
+        kind: 'StatefulSet',
+        metadata: { name: 'db', namespace: api.namespace, annotations },
+        spec,
+      })
+
+    /** A pod of that owner, and the agent in it. */
+    async function anAgent(name: string, owner: KubeObject, podSpec: Pod['spec'] = { containers: [] }) {
+      const { apiVersion, kind, metadata } = owner
+      const ownerReferences = [{ apiVersion, kind, name: metadata.name, uid: metadata.uid ?? '', controller: true }]
+      const { namespace } = api
+      const account = { serviceAccountName: 'agent', automountServiceAccountToken: false }
+      const pod = await api.client.create(pods, {
+        apiVersion: 'v1',
+        kind: 'Pod',
+        metadata: { name, namespace, labels: { app: 'db' }, ownerReferences },
+        spec: { ...podSpec, ...account, containers: [{ name: 'db', image: 'db:1' }] },
+      })
+      const { hostname: host, port } = new URL(api.access.server)
+      const store = kubeEventStore({ host, port: Number(port), folder })
+      ends.push(() => Promise.resolve(store.close()))
+      const sender = new EventSender({ namespace, name, uid: pod.metadata.uid ?? '', node: 'n1' }, store, realWorld)
+      const send = (reason: string, text: string) => sender.send(reason, text, AbortSignal.timeout(10_000))
+      const nothing = Buffer.alloc(0)
+      const probe = (action: string, code: 0 | -1, output: Buffer, message: string) =>
+        send(action, probeMessage({ instance: 'db', probe: action, code, output, message }))
+      return {
+        pod,
+        is: (role: string) => probe('roleProbe', 0, Buffer.from(`${role}\n`), ''),
+        fails: (why: string) => probe('roleProbe', -1, nothing, why),
+        answers: () => probe('availableProbe', 0, nothing, ''),
+        hasLoaded: (uid: string) => {
+          const times = { startMs: realWorld.clock.wallMs() - 1_000, endMs: realWorld.clock.wallMs() }
+          const task = { instance: 'db', task: 'newReplica', UID: uid, replica: name, code: 0 } as const
+          return send('task', taskMessage({ ...task, ...times, output: nothing, message: '' }))
+        },
+      }
+    }
+
+    const rolesNow = async () =>
+      Object.fromEntries(
+        (await api.client.list(pods, { namespace: api.namespace })).items.map(({ metadata }) => [
+          metadata.name,
+          metadata.labels?.[roleLabel],
+        ]),
+      )
+    const eventsNow = async (fieldSelector?: string) =>
+      (
+        await api.client.list(podEvents, {
+          namespace: api.namespace,
+          ...(fieldSelector !== undefined && { fieldSelector }),
+        })
+      ).items
+    const saidAs = async (reason: string) => (await eventsNow(`reason=${reason}`)).map(({ message }) => message)
+
+    it('ends in the label of the pod, and off another that had it', async () => {
+      const set = await aSet(exclusive)
+      const [zero, one] = [await anAgent('db-0', set), await anAgent('db-1', set)]
+      await zero.is('primary')
+      await one.is('secondary')
+      await vi.waitFor(async () => expect(await rolesNow()).toEqual({ 'db-0': 'primary', 'db-1': 'secondary' }), soon)
+      await one.is('primary')
+      await vi.waitFor(async () => expect(await rolesNow()).toEqual({ 'db-0': undefined, 'db-1': 'primary' }), soon)
+      await zero.is('secondary')
+      await zero.fails('timedOut')
+      await vi.waitFor(async () => {
+        expect(await rolesNow()).toEqual({ 'db-0': 'secondary', 'db-1': 'primary' })
+        expect(await saidAs('RoleProbeFailed')).toEqual([
+          'db-0: its role probe failed, and its label as secondary stays: timedOut',
+        ])
+      }, soon)
+    })
+
+    it('is handled once, again when it is repeated, and what others say is left alone', async () => {
+      const zero = await anAgent('db-0', await aSet({}))
+      const { name, uid = '' } = zero.pod.metadata
+      const others: PodEvent & { readonly reportingInstance: string; readonly action: string; readonly type: string } =
+        {
+          ...{ apiVersion: 'v1', kind: 'Event', metadata: { name: 'of-others', namespace: api.namespace } },
+          involvedObject: { kind: 'Pod', namespace: api.namespace, name, uid } as NonNullable<
+            PodEvent['involvedObject']
+          >,
+          ...{ reason: 'roleProbe', action: 'x', type: 'Normal', count: 1, eventTime: '2026-01-01T00:00:00.000000Z' },
+          ...{ reportingComponent: 'somebody', reportingInstance: 'x' },
+          message: '{"instance":"db","probe":"roleProbe","code":0,"output":"cHJpbWFyeQ=="}',
+        }
+      await api.client.create(podEvents, others)
+      const ofAgents = () => eventsNow(selections.agents.fieldSelector)
+      for (const count of [1, 2]) {
+        await api.client.patch(
+          pods,
+          { namespace: api.namespace, name },
+          { metadata: { labels: { [roleLabel]: 'by-hand' } } },
+        )
+        await zero.is('primary')
+        await vi.waitFor(async () => {
+          expect((await ofAgents()).map((event) => [event.count, isHandled(event)])).toEqual([[count, true]])
+          expect(await rolesNow()).toEqual({ 'db-0': 'primary' })
+        }, soon)
+      }
+      const [said] = await ofAgents()
+      expect(writes.filter((write) => write === `Event ${said?.metadata.name ?? ''}`)).toHaveLength(2)
+      expect(writes).not.toContain('Event of-others')
+      expect((await eventsNow(`metadata.name=of-others`)).map(isHandled)).toEqual([false])
+    })
+
+    it('is understood of agents before 1.0, too', async () => {
+      const { pod } = await anAgent('db-0', await aSet(exclusive))
+      const { name, uid = '' } = pod.metadata
+      const fieldPath = 'spec.containers{lorry}'
+      await api.client.create(podEvents, {
+        ...{ apiVersion: 'v1', kind: 'Event', metadata: { name: 'of-lorry', namespace: api.namespace } },
+        involvedObject: { kind: 'Pod', namespace: api.namespace, name, uid, fieldPath },
+        ...{ reason: 'checkRole', type: 'Normal', count: 1, lastTimestamp: '2026-01-01T00:00:00Z' },
+        source: { component: 'lorry' },
+        message: '{"event":"Success","operation":"checkRole","originalRole":"","role":"Primary"}',
+      } as PodEvent)
+      await vi.waitFor(async () => expect(await rolesNow()).toEqual({ 'db-0': 'primary' }), soon)
+      await vi.waitFor(
+        async () => expect((await eventsNow(selections.legacy.fieldSelector)).map(isHandled)).toEqual([true]),
+        soon,
+      )
+    })
+
+    it('makes the condition of the component, by the policy on its owner', async () => {
+      const policy = '{"withProbe":{"timeWindowSeconds":60,"condition":{"majority":{"succeed":true}}}}'
+      const set = await aSet({ [marks.availability]: policy })
+      const agents = [await anAgent('db-0', set), await anAgent('db-1', set)]
+      const condition = async () => {
+        const owner = await api.client.get(statefulSets, { namespace: api.namespace, name: 'db' })
+        const { status, reason } = JSON.parse(owner?.metadata.annotations?.[marks.available] ?? '{}') as Record<
+          string,
+          string
+        >
+        return [status, reason]
+      }
+      await agents[0]?.answers()
+      await vi.waitFor(async () => expect(await condition()).toEqual(['False', 'ProbeCheckFail']), soon)
+      await agents[1]?.answers()
+      await vi.waitFor(async () => {
+        expect(await condition()).toEqual(['True', 'Available'])
+        expect(await saidAs('Available')).toEqual([
+          'db is available: 2 of 3 pods were heard in time, 2 of them with success',
+        ])
+      }, soon)
+    })
+
+    it('labels pods of an InstanceSet by its own roles, and says how far its replicas are', async () => {
+      const schema = { openAPIV3Schema: { type: 'object', 'x-kubernetes-preserve-unknown-fields': true } }
+      await api.client.create(customResourceDefinitions, {
+        apiVersion: 'apiextensions.k8s.io/v1',
+        kind: 'CustomResourceDefinition',
+        metadata: { name: 'instancesets.workloads.kubeblocks.io' },
+        spec: {
+          group: instanceSets.group,
+          scope: 'Namespaced',
+          names: { kind: instanceSets.kind, plural: instanceSets.plural },
+          versions: [{ name: 'v1', served: true, storage: true, schema }],
+        },
+      } as KubeObject)
+      await vi.waitFor(() => api.client.list(instanceSets), soon)
+      const { namespace } = api
+      const set = await api.client.create(instanceSets, {
+        apiVersion: 'workloads.kubeblocks.io/v1',
+        kind: 'InstanceSet',
+        metadata: { name: 'db', namespace },
+        spec: { replicas: 2, selector: spec.selector, roles: [{ name: 'Leader', isExclusive: true }] },
+      })
+      const tasks = [{ instance: 'db', task: 'newReplica', UID: 't1', replicas: 'db-0,db-1', notifyAtFinish: true }]
+      const data = { [taskKey]: JSON.stringify(tasks) }
+      const metadata = { name: 'db-env', namespace }
+      await api.client.create(configMaps, { apiVersion: 'v1', kind: 'ConfigMap', metadata, data })
+      const worker = { name: 'kbagent-worker', image: 'db:1', envFrom: [{ configMapRef: { name: 'db-env' } }] }
+      const agent = await anAgent('db-1', set, { initContainers: [worker], containers: [] })
+      await agent.hasLoaded('t1')
+      await agent.is('leader')
+      await vi.waitFor(async () => {
+        expect(await rolesNow()).toEqual({ 'db-1': 'Leader' })
+        expect((await api.client.get(configMaps, metadata))?.data).toEqual({
+          [taskKey]: JSON.stringify([{ ...tasks[0], replicas: 'db-0' }]),
+        })
+        const { annotations = {} } = (await api.client.get(instanceSets, { namespace, name: 'db' }))?.metadata ?? {}
+        expect(JSON.parse(annotations[marks.replicasStatus] ?? '{}')).toMatchObject({
+          replicas: 2,
+          status: [{ name: 'db-1', provisioned: true, dataLoaded: true }],
+        })
+      }, soon)
+    })
+  }),
+)
