@@ -98,7 +98,8 @@ function servicesOf(configuration: LifecycleConfiguration, parts: Parts): readon
     signal: kill,
   })
   if (actions === null) return [httpService(undefined, parts)]
-  const desk = new ActionDesk({ actions, clock: realWorld.clock, run: (...call) => runner.run(...call) })
+  const { maxConcurrency: maxRuns } = options
+  const desk = new ActionDesk({ actions, clock: realWorld.clock, maxRuns, run: (...call) => runner.run(...call) })
   const teller = tellerOf(environment, { world: realWorld, log, isNeeded: probes.length > 0 })
   return [
     runningService(runner, http),

@@ -35,6 +35,7 @@ export function testingActions(actions: readonly Action[], parts: TestingParts =
   const desk = new ActionDesk({
     actions: new Map(actions.map((action) => [action.name, action])),
     clock: world.clock,
+    maxRuns: 1_000,
     run: (...call) => runner.run(...call),
   })
   return { desk, runner, groups, http, kill: () => kill.abort(new Error('stopped')) }

@@ -14,6 +14,7 @@ function aDesk(action: Action) {
   const desk = new ActionDesk({
     actions: new Map([[action.name, action]]),
     clock: world.clock,
+    maxRuns: 70,
     run: (_action, _request, waiting) => {
       asked.push(waiting)
       const { promise, resolve } = Promise.withResolvers<ActionResult>()
@@ -89,6 +90,16 @@ describe('a call whose request is non-blocking', () => {
     expect(asked).toHaveLength(2 + 65 + 1)
     expect(await call({ ...old, parameters: { AT: '64' } })).toEqual(succeeded(Buffer.from('64')))
   })
+})
+
+it('No more than so many non-blocking calls run at a time; another is taken once one has ended', async () => {
+  const { call, end, asked } = aDesk({ name: 'a', ...exec })
+  const numbered = (at: number) => call({ nonBlocking: true, parameters: { AT: String(at) } })
+  for (let at = 0; at < 70; at += 1) expect(await numbered(at)).toEqual(inProgress)
+  const busy = refusal('busy', '70 non-blocking calls run already (--max-concurrency)')
+  expect([await numbered(70), await numbered(0)]).toEqual([busy, inProgress])
+  await end(3, succeeded(Buffer.from('3')))
+  expect([await numbered(70), asked.length]).toEqual([inProgress, 71])
 })
 
 describe('a call whose action is non-blocking', () => {

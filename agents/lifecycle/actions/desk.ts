@@ -9,6 +9,8 @@ export interface DeskParts {
   /** Must not reject. */
   readonly run: (action: Action, request: ActionRequest, waiting: Waiting) => Promise<ActionResult>
   readonly clock: Clock
+  /** Non-blocking runs at a time; more are refused as `busy`. */
+  readonly maxRuns: number
 }
 
 /** A run that nobody waits for. */
@@ -35,6 +37,8 @@ export class ActionDesk {
   /** The last run of an action that is non-blocking by itself, by name: a result is given as often as asked for. */
   readonly #byAction = new Map<string, Started>()
 
+  #running = 0
+
   constructor(parts: DeskParts) {
     this.#parts = parts
   }
@@ -52,10 +56,8 @@ export class ActionDesk {
     this.#forgetOld()
     const key = `${action.name}\n${fingerprintOf(action, request)}`
     const started = this.#onRequest.get(key)
-    if (started?.result === undefined) {
-      if (started === undefined) this.#onRequest.set(key, this.#start(action, request))
-      return refusal('inProgress')
-    }
+    if (started === undefined) return this.#begin(this.#onRequest, key, { action, request })
+    if (started.result === undefined) return refusal('inProgress')
     this.#onRequest.delete(key)
     return started.result
   }
@@ -66,13 +68,25 @@ export class ActionDesk {
     const isSame = last?.fingerprint === fingerprintOf(action, request) && request.rerun !== true
     if (last !== undefined && last.result === undefined) return refusal(isSame ? 'inProgress' : 'busy')
     if (last?.result !== undefined && isSame) return last.result
-    this.#byAction.set(action.name, this.#start(action, request))
+    return this.#begin(this.#byAction, action.name, { action, request })
+  }
+
+  #begin(
+    runs: Map<string, Started>,
+    key: string,
+    { action, request }: { readonly action: Action; readonly request: ActionRequest },
+  ): ActionResult {
+    if (this.#running >= this.#parts.maxRuns)
+      return refusal('busy', `${this.#running} non-blocking calls run already (--max-concurrency)`)
+    runs.set(key, this.#start(action, request))
     return refusal('inProgress')
   }
 
   #start(action: Action, request: ActionRequest): Started {
     const started: Started = { fingerprint: fingerprintOf(action, request) }
+    this.#running += 1
     void this.#parts.run(action, request, 'nonBlocking').then((result) => {
+      this.#running -= 1
       started.result = result
       started.endedAtMs = this.#parts.clock.monotonicMs()
     })

@@ -52,6 +52,7 @@ export async function createLifecycleServer(options: LifecycleServerOptions): Pr
     frameworkErrors: answerProblem,
   })
   app.server.maxConnections = maxConnections
+  app.server.on('drop', () => options.log.warn(`a caller was hung up on: ${maxConnections} are connected`))
   app.setErrorHandler(answerProblem)
   app.setNotFoundHandler((request) => {
     throw new RegentError('REGENT_NOT_FOUND', `there is no route ${request.method} ${pathOf(request)}`)

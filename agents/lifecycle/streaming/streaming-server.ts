@@ -61,6 +61,7 @@ export function createStreamingServer(parts: StreamingParts): StreamingServer {
     streams.add(served)
   })
   server.maxConnections = maxStreams
+  server.on('drop', () => parts.log.warn(`a client was hung up on: ${maxStreams} are connected to the streaming port`))
   return {
     server,
     async end() {

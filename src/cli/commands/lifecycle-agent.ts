@@ -68,7 +68,10 @@ export function addLifecycleAgent(program: Command, io: Io): void {
       ),
     )
     .addOption(
-      new Option('--max-concurrency <calls>', 'calls at a time; more are answered with 503')
+      new Option(
+        '--max-concurrency <calls>',
+        'calls at a time, more are answered with 503; besides so many runs of non-blocking calls',
+      )
         .argParser(integerFrom(1, 4_096))
         .default(lifecycleDefaults.maxConcurrency),
     )
