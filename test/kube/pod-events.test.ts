@@ -2,6 +2,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, it, vi } from 'vitest'
+import { newEvent } from '../../agents/lifecycle/events/event-object.ts'
 import { kubeEventStore } from '../../agents/lifecycle/events/kube-api.ts'
 import { probeMessage, taskMessage } from '../../agents/lifecycle/events/messages.ts'
 import { EventSender } from '../../agents/lifecycle/events/sender.ts'
@@ -149,6 +150,9 @@ describeCharts('What agents say of their pods', () =>
         metadata: { name, namespace, labels: { app: 'db' }, ownerReferences },
         spec: { ...podSpec, ...account, containers: [{ name: 'db', image: 'db:1' }] },
       })
+      const key = { namespace, name }
+      const status = { conditions: [{ type: 'Ready', status: 'True' }] }
+      await api.client.patch(pods, key, { status }, { subresource: 'status' })
       const { hostname: host, port } = new URL(api.access.server)
       const store = kubeEventStore({ host, port: Number(port), folder })
       ends.push(() => Promise.resolve(store.close()))
@@ -177,6 +181,7 @@ describeCharts('What agents say of their pods', () =>
           metadata.labels?.[roleLabel],
         ]),
       )
+    const ofAgents = selections.agents.fieldSelector
     const eventsNow = async (fieldSelector?: string) =>
       (
         await api.client.list(podEvents, {
@@ -218,7 +223,6 @@ describeCharts('What agents say of their pods', () =>
           message: '{"instance":"db","probe":"roleProbe","code":0,"output":"cHJpbWFyeQ=="}',
         }
       await api.client.create(podEvents, others)
-      const ofAgents = () => eventsNow(selections.agents.fieldSelector)
       for (const count of [1, 2]) {
         await api.client.patch(
           pods,
@@ -227,14 +231,52 @@ describeCharts('What agents say of their pods', () =>
         )
         await zero.is('primary')
         await vi.waitFor(async () => {
-          expect((await ofAgents()).map((event) => [event.count, isHandled(event)])).toEqual([[count, true]])
+          expect((await eventsNow(ofAgents)).map((event) => [event.count, isHandled(event)])).toEqual([[count, true]])
           expect(await rolesNow()).toEqual({ 'db-0': 'primary' })
         }, soon)
       }
-      const [said] = await ofAgents()
+      const [said] = await eventsNow(ofAgents)
       expect(writes.filter((write) => write === `Event ${said?.metadata.name ?? ''}`)).toHaveLength(2)
       expect(writes).not.toContain('Event of-others')
       expect((await eventsNow(`metadata.name=of-others`)).map(isHandled)).toEqual([false])
+    })
+
+    it('ends in what was said last, whatever comes late, twice, in a burst, or of a pod that is gone', async () => {
+      const set = await aSet(exclusive)
+      const { pod: gone } = await anAgent('db-0', set)
+      await api.client.delete(pods, { namespace: api.namespace, name: 'db-0' }, { gracePeriodSeconds: 0 })
+      const both = [(await anAgent('db-0', set)).pod, (await anAgent('db-1', set)).pod] as const
+      const startMicros = realWorld.clock.wallMs() * 1_000
+      const said = (pod: Pod, role: string, at: number) => {
+        const { name, uid = '' } = pod.metadata
+        const output = Buffer.from(role)
+        const text = probeMessage({ instance: 'db', probe: 'roleProbe', code: 0, output, message: '' })
+        const of = { namespace: api.namespace, name, uid, node: 'n1' }
+        const event = newEvent(of, { reason: 'roleProbe', text }, startMicros + at)
+        return { ...event, metadata: { ...event.metadata, name: `${name}.${at}` } } as unknown as PodEvent
+      }
+      // They take the role from each other 20 times within two milliseconds.
+      const story = Array.from({ length: 20 }, (_, round) => [
+        said(both[(round + 1) % 2 === 0 ? 0 : 1], 'secondary', round * 100),
+        said(both[round % 2 === 0 ? 0 : 1], 'primary', round * 100 + 1),
+      ])
+      const late = [said(gone, 'primary', 9_000), ...story.flat()]
+      const shuffled = late
+        .map((event) => ({ event, key: realWorld.random.hex(4) }))
+        .sort((a, b) => (a.key < b.key ? -1 : 1))
+      await Promise.all(shuffled.map(({ event }) => api.client.create(podEvents, event)))
+      const wanted = { 'db-0': 'secondary', 'db-1': 'primary' }
+      await vi.waitFor(async () => expect(await rolesNow()).toEqual(wanted), soon)
+      // Also a claim that was looked at again, because a peer had claimed the role later, is settled by then.
+      const allAreHandled = async (count: number) =>
+        expect((await eventsNow(ofAgents)).filter((event) => event.count === count && isHandled(event))).toHaveLength(
+          late.length,
+        )
+      await vi.waitFor(() => allAreHandled(1), soon)
+      for (const { metadata } of late)
+        await api.client.patch(podEvents, { namespace: api.namespace, name: metadata.name }, { count: 2 })
+      await vi.waitFor(() => allAreHandled(2), soon)
+      expect(await rolesNow()).toEqual(wanted)
     })
 
     it('is understood of agents before 1.0, too', async () => {
