@@ -2,16 +2,19 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, it, onTestFinished, vi } from 'vitest'
+import { newEvent } from '../../agents/lifecycle/events/event-object.ts'
 import { mysqlClusters, type MySQLCluster } from '../../src/kube/spec/mysql-cluster.ts'
 import { endpointSlices, serviceName } from '../../src/kube/primary/primary-endpoints.ts'
 import { services } from '../../src/kube/objects/services.ts'
 import { events } from '../../src/controller-runtime/events/event-recorder.ts'
-import { statefulSets } from '../../src/kube/pods/stateful-set.ts'
+import { withController } from '../../src/controller-runtime/objects/owner-references.ts'
+import { podEvents, type PodEvent } from '../../src/kube/pod-events/pod-event.ts'
+import { pods, statefulSets, type Pod } from '../../src/kube/pods/stateful-set.ts'
 import { ManagerProcess, prepareForManager } from './manager-process.ts'
 import { onOwnApiServer } from './on-api-server.ts'
 
 onOwnApiServer('A manager’s process', (api) => {
-  it('makes what a cluster becomes, puts right what others add to it, counts what it asks of the API server, and ends when it is told to', async () => {
+  it('makes what a cluster becomes, puts right what others add to it, labels a pod of another component by what its agent says, counts what it asks of the API server, and ends when it is told to', async () => {
     await prepareForManager(api.client)
     const folder = await mkdtemp(join(tmpdir(), 'regent-manager-'))
     onTestFinished(() => rm(folder, { recursive: true }))
@@ -62,6 +65,37 @@ onOwnApiServer('A manager’s process', (api) => {
     const told = async () =>
       (await api.client.list(events, { namespace: api.namespace })).items.filter(({ reason }) => reason === 'PutRight')
     await vi.waitFor(async () => expect((await told()).length).toBeGreaterThan(2), soon)
+    const cache = { namespace: api.namespace, name: 'cache-0' }
+    const set = await api.client.create(statefulSets, {
+      apiVersion: 'apps/v1',
+      kind: 'StatefulSet',
+      metadata: { namespace: api.namespace, name: 'cache' },
+      spec: {
+        serviceName: 'cache',
+        selector: { matchLabels: { app: 'cache' } },
+        template: {
+          metadata: { labels: { app: 'cache' } },
+          spec: { containers: [{ name: 'cache', image: 'cache:1' }] },
+        },
+      },
+    })
+    const pod = await api.client.create(pods, {
+      apiVersion: 'v1',
+      kind: 'Pod',
+      metadata: withController({ apiVersion: 'v1', kind: 'Pod', metadata: { ...cache, labels: { app: 'cache' } } }, set)
+        .metadata,
+      spec: {
+        serviceAccountName: 'shop-agents',
+        automountServiceAccountToken: false,
+        containers: [{ name: 'cache', image: 'cache:1' }],
+      } as NonNullable<Pod['spec']>,
+    })
+    const text = '{"instance":"cache","probe":"roleProbe","code":0,"output":"cHJpbWFyeQ=="}'
+    const ofPod = { ...cache, uid: pod.metadata.uid ?? '', node: 'n1' }
+    const said = newEvent(ofPod, { reason: 'roleProbe', text }, Date.now() * 1_000)
+    await api.client.create(podEvents, said as unknown as PodEvent)
+    const role = async () => (await api.client.get(pods, cache))?.metadata.labels?.['kubeblocks.io/role']
+    await vi.waitFor(async () => expect(await role()).toBe('primary'), soon)
     await manager.end()
     await expect(manager.metrics()).rejects.toThrow()
   })
