@@ -46,8 +46,11 @@ import { reconcileStatus } from './reconcile-status.ts'
 export interface ControllerParts {
   /** Writes only while this manager leads. */
   readonly client: KubeClient
-  /** The same, for what agents of any component say. */
-  readonly podEventClient: KubeClient
+  /**
+   * For what agents of any component say: a client that keeps no cluster waiting, and informers whose first list nobody
+   * else waits for. All Events of a cluster are read for it, and a right may be missing.
+   */
+  readonly podEvents: { readonly client: KubeClient; readonly informers: InformerSet }
   readonly world: World
   readonly log: Logger
   readonly metrics: RuntimeMetrics
@@ -89,7 +92,7 @@ const strangers = { as: 'of strangers', labelSelector: `${serviceName},${managed
 export function createControllers(parts: ControllerParts): ClusterControllers {
   const {
     client,
-    podEventClient,
+    podEvents,
     world,
     log,
     metrics,
@@ -114,7 +117,7 @@ export function createControllers(parts: ControllerParts): ClusterControllers {
   }
   const owned = <Kind extends KubeObject>(resource: Resource<Kind>, ...predicates: readonly Predicate<Kind>[]) =>
     watchOwned(informers.of(resource, ours), mysqlClusters, ...predicates)
-  const controller = (rest: Pick<ControllerOptions, 'name' | 'sources' | 'reconcile'>) =>
+  const controller = (rest: Pick<ControllerOptions, 'name' | 'sources' | 'reconcile' | 'syncDeadlineMs'>) =>
     new Controller({
       ...rest,
       world,
@@ -182,8 +185,10 @@ export function createControllers(parts: ControllerParts): ClusterControllers {
   })
   const optional: Controller[] = []
   if (!disabled.has('podEvents')) {
-    const { sources, reconcile } = podEventPipeline({ client: podEventClient, world, log, informers, recorder, leads })
-    optional.push(controller({ name: 'podevents', sources, reconcile: passedOver.podEvents.noting(reconcile) }))
+    const { sources, reconcile } = podEventPipeline({ ...podEvents, world, log, recorder, leads })
+    const noting = passedOver.podEvents.noting(reconcile)
+    // Without Events the rest of the manager works: it must not end for them.
+    optional.push(controller({ name: 'podevents', sources, reconcile: noting, syncDeadlineMs: Infinity }))
   }
   return {
     cluster,

@@ -75,13 +75,14 @@ export async function runKubernetesManager(options: KubernetesManagerOptions): P
   const podEventClient = createKubeClient({ ...parts, throttle: { qps, burst } })
   const leaseClient = createKubeClient({ ...parts, throttle: { qps: 0, burst } })
 
-  const informers = new InformerSet({
-    client,
+  const watching = {
     world,
     logger: log,
     resyncMs: options.watch.resyncSeconds * 1_000,
     ...(options.watch.namespaces.length > 0 && { namespaces: options.watch.namespaces }),
-  })
+  }
+  const informers = new InformerSet({ ...watching, client })
+  const podEventInformers = new InformerSet({ ...watching, client: podEventClient })
   const clusters = informers.of(mysqlClusters)
   const cached = {
     pods: informers.of(pods, ours),
@@ -160,7 +161,7 @@ export async function runKubernetesManager(options: KubernetesManagerOptions): P
 
   const controllers: ClusterControllers = createControllers({
     client: leaderClient(client, leader),
-    podEventClient: leaderClient(podEventClient, leader),
+    podEvents: { client: leaderClient(podEventClient, leader), informers: podEventInformers },
     world,
     log,
     metrics: runtimeMetrics,
@@ -235,6 +236,7 @@ export async function runKubernetesManager(options: KubernetesManagerOptions): P
             { name: 'events', run: async (until) => (await aborted(until), recorder.close(2_000)) },
             { name: 'mysqlcluster controller', run: (until) => controllers.cluster.run(until) },
             { name: 'status controller', run: (until) => controllers.status.run(until) },
+            { name: 'pod event informers', run: (until) => podEventInformers.run(until) },
             ...controllers.optional.map((each) => ({
               name: `${each.name} controller`,
               run: (until: AbortSignal) => each.run(until),
