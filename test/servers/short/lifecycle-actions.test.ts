@@ -23,6 +23,12 @@ beforeAll(async () => {
     await writeFile(path, JSON.stringify({ ...config, lifecycle: { tokenFile } }))
     await cluster.fault(name, 'kill-agent')
     await cluster.fault(name, 'start')
+    await cluster.until(`${name} serves lifecycle actions`, () =>
+      call(cluster, name, { action: 'roleProbe' }).then(
+        () => true,
+        () => false,
+      ),
+    )
     await cluster.whole()
   }
 }, 120_000)
@@ -77,11 +83,11 @@ it('Of a frozen mysqld an agent cannot tell the role, which is another answer th
   const [name = ''] = await cluster.replicas()
   await cluster.fault(name, 'freeze-mysqld')
   try {
-    await cluster.until(
-      `${name} cannot tell`,
-      async () => 'error' in (await call(cluster, name, { action: 'roleProbe' })),
-    )
-    expect(await call(cluster, name, { action: 'roleProbe' })).toMatchObject({ error: 'failed' })
+    const answer = await cluster.until(`${name} cannot tell`, async () => {
+      const said = await call(cluster, name, { action: 'roleProbe' })
+      return said.error !== undefined && said
+    })
+    expect(answer).toMatchObject({ error: 'failed' })
   } finally {
     await cluster.fault(name, 'thaw-mysqld')
   }
@@ -113,9 +119,10 @@ it('An account is made at the primary alone, and one can log in with the account
     const session = await openSession(login, 5_000)
     const [row] = await queryWithin(session, 'select current_user() as me', 5_000)
     expect(row).toEqual({ me: 'kbadmin@%' })
-    await expect(queryWithin(session, "alter user 'regent'@'localhost' account lock", 5_000)).rejects.toThrow(
-      'SYSTEM_USER',
-    )
+    if (name === primary)
+      await expect(queryWithin(session, "alter user 'regent'@'localhost' account lock", 5_000)).rejects.toThrow(
+        'SYSTEM_USER',
+      )
     session.destroy()
   }
 })
@@ -133,7 +140,7 @@ it('A failure of an account names the error of the server, and neither answer no
     error: 'failed',
     message: 'statement 1 of 1: the server’s error 1064 ER_PARSE_ERROR: failed',
   })
-  const { stdout } = await cluster.regent('local', 'logs', 'shop', primary)
+  const { stdout } = await cluster.regent('local', 'logs', 'shop', primary, '-n', '1000')
   expect(stdout).toContain('accountProvision')
   expect(stdout).not.toContain('never-shown')
 })
