@@ -1,6 +1,7 @@
-import { readFile, writeFile } from 'node:fs/promises'
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { beforeAll, expect, it } from 'vitest'
+import { afterAll, beforeAll, expect, it } from 'vitest'
 import type { ActionResponse } from '../../../agents/lifecycle/wire/calls.ts'
 import { agentConfigPath } from '../../../src/local/folder/state-layout.ts'
 import type { TestCluster } from '../../support/cluster.ts'
@@ -11,11 +12,15 @@ const shop = withCluster()
 const token = 'token-of-the-lifecycle-actions-of-this-test'
 const password = "it's a pass;word"
 
+/** Of the token. `regent local down --purge` leaves what is not its own in a cluster's folder. */
+let folder = ''
+
 /** Agents find lifecycle actions in their configuration when they start. */
 beforeAll(async () => {
   const cluster = shop.current
   await cluster.whole()
-  const tokenFile = join(cluster.layout.dir, 'lifecycle-token')
+  folder = await mkdtemp(join(tmpdir(), 'regent-lifecycle-'))
+  const tokenFile = join(folder, 'token')
   await writeFile(tokenFile, token, { mode: 0o600 })
   for (const { name } of (await cluster.status()).instances) {
     const path = agentConfigPath(cluster.layout, name)
@@ -32,6 +37,10 @@ beforeAll(async () => {
     await cluster.whole()
   }
 }, 120_000)
+
+afterAll(async () => {
+  if (folder !== '') await rm(folder, { recursive: true })
+})
 
 async function call(
   cluster: TestCluster,
