@@ -1,3 +1,5 @@
+import { rm } from 'node:fs/promises'
+import { join } from 'node:path'
 import { afterEach, describe, expect, it } from 'vitest'
 import { logOf } from '../../support/instance-files.ts'
 import { monotonicMs } from '../../support/monotonic.ts'
@@ -61,6 +63,8 @@ describe('A fourth member that joins while clients write', () => {
     async (how, isCopy) => {
       const cluster = shop.current
       await cluster.whole(3, wholeMs)
+      // The volume of one that was scaled away stays.
+      await rm(join(cluster.layout.instances, 'shop-3'), { recursive: true, force: true })
       if (isCopy) await change(cloneAboveTransactions)
       await fill(20)
       const { measured, all } = await load()
