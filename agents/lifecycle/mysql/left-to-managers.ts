@@ -9,7 +9,7 @@ const instead: Readonly<Record<string, string>> = {
   postProvision:
     'an instance is made whole before its agent is ready: accounts, schema and replication come with the first assignment of Regent’s manager',
   preTerminate:
-    'a cluster ends when its MySQLCluster is deleted, or with "regent local down"; each agent hands over and stops its mysqld in order',
+    'a cluster ends when its MySQLCluster is deleted, or when it is taken down on its machine; each agent hands over and stops its mysqld in order',
   switchover:
     'who is primary is in the record, which only Regent’s manager changes: "regent switchover", or POST /api/v1/clusters/<cluster>/switchover',
   memberJoin:

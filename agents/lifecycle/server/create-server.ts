@@ -129,7 +129,10 @@ function guard(app: FastifyInstance, token: string | undefined, limit: CallLimit
   app.addHook('onRequest', async (request) => {
     if (stopping) throw new RegentError('REGENT_BUSY', 'this agent is stopping and takes no new calls')
     if (token !== undefined && !carriesToken(request.headers.authorization, token))
-      throw new RegentError('REGENT_UNAUTHORIZED', `${request.method} ${pathOf(request)} needs a valid bearer token`)
+      throw new RegentError(
+        'REGENT_UNAUTHORIZED',
+        `${request.method} ${pathOf(request)} needs a valid bearer token: the one in this agent’s token file`,
+      )
     limit.check()
   })
   // A connection that stays would hold up the end of the agent.
