@@ -53,8 +53,8 @@ export class FakeApiServer implements AsyncDisposable {
   readonly forwards = new Map<string, number>()
   /** Watches are accepted and then told nothing. */
   deaf = false
-  /** How many connections were made to it. */
-  connections = 0
+  /** How many connections are open, and how many were at most at once. */
+  readonly connections = { open: 0, most: 0 }
   readonly #server: Server
   readonly #watches = new Set<OpenWatch>()
   readonly #upgraded = new Set<Duplex>()
@@ -64,7 +64,11 @@ export class FakeApiServer implements AsyncDisposable {
 
   private constructor() {
     this.#server = createServer((request, response) => void this.#handle(request, response))
-    this.#server.on('connection', () => (this.connections += 1))
+    this.#server.on('connection', (socket) => {
+      this.connections.open += 1
+      this.connections.most = Math.max(this.connections.most, this.connections.open)
+      socket.once('close', () => (this.connections.open -= 1))
+    })
     this.#server.on('upgrade', (request, socket) => this.#upgrade(request, socket))
     this.state.onEvent = (event) => this.#tell(event)
   }
