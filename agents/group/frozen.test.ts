@@ -10,7 +10,14 @@ interface Shown {
   readonly forMs?: number
   readonly probe?: 'ok' | 'stuck'
   readonly freeBytes?: number
-  readonly election?: 'none' | 'under way' | 'over'
+  readonly election?: keyof typeof looking
+}
+
+/** A look, and the election that goes with that look. */
+const looking = {
+  none: (watch: FrozenWatch) => watch.look(),
+  'under way': (watch: FrozenWatch) => watch.whileElecting(() => watch.look()),
+  over: (watch: FrozenWatch) => watch.whileElecting(async () => undefined).then(() => watch.look()),
 }
 
 /** Whether the mysqld of shop-0 is ended that looks like this. */
@@ -29,9 +36,7 @@ async function isEnded({ election = 'none', ...shown }: Shown) {
   }
   const config = { ...parts.config, lowSpaceBytes: 1e6 }
   const watch = new FrozenWatch({ ...parts, config, observer: observer as unknown as typeof parts.observer })
-  if (election === 'over') await watch.whileElecting(async () => undefined)
-  if (election === 'under way') await watch.whileElecting(() => watch.look())
-  else await watch.look()
+  await looking[election](watch)
   expect(parts.notices.list.map(({ code }) => code)).toEqual(process.state === 'dead' ? ['HungServer'] : [])
   return process.state === 'dead'
 }

@@ -9,8 +9,8 @@ const betweenMs = 300_000
  * Ends a mysqld that can do nothing for its group while the others are a majority: a member that was stopped (SIGSTOP),
  * and a primary that answers neither its agent nor a write. The group elects without a dead member sooner than it gives
  * a silent one up, and one that woke later would answer from the past. Its server starts again, closed, and joins.
- * Where the others are no majority nobody is helped by its end: it may be needed. While the group elects, the channels of
- * its members are locked, and a server answers no question about them: that is no silence.
+ * Where the others are no majority nobody is helped by its end: it may be needed. While the group elects, the channels
+ * of its members are locked, and a server answers no question about them: that is no silence.
  */
 export class FrozenWatch {
   readonly #parts: Parts

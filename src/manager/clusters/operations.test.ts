@@ -37,7 +37,7 @@ describe('a replacement', () => {
 
   it('that the platform could not begin takes nothing from the others', async () => {
     const failing = async () => Promise.reject(new Error('the API server does not answer'))
-    const { operations } = operationsOn({}, true, true, undefined, failing)
+    const { operations } = operationsOn({}, failing)
     await expect(operations.replace(request)).rejects.toThrow('does not answer')
     expect(await operations.replace({ instance: 'shop-1', acceptLoss: false, dryRun: true })).toMatchObject({
       dryRun: true,

@@ -14,13 +14,12 @@ import { Operations } from './operations.ts'
  */
 export function operationsOn(
   given: SituationOverrides,
-  makesVolumes = true,
+  makesVolumes: boolean | (() => Promise<void>) = true,
   hasRecord = true,
   ended: (
     matches: (recovery: EndedRecovery) => boolean,
     request: string,
   ) => Promise<EndedRecovery | undefined> = async () => undefined,
-  platformReplaces: () => Promise<void> = async () => undefined,
 ) {
   const replaced: (readonly [string, boolean])[] = []
   let notes = aSituation(given).notes
@@ -42,8 +41,9 @@ export function operationsOn(
     dropRequest: () => void open.splice(0),
     spec: aSituation(given).spec,
   } as Partial<ClusterLoop> as ClusterLoop
-  const platform: Pick<Platform, 'replace'> = makesVolumes
-    ? { replace: async (...told) => (replaced.push(told), platformReplaces()) }
+  const making = makesVolumes === true ? async () => undefined : makesVolumes
+  const platform: Pick<Platform, 'replace'> = making
+    ? { replace: async (...told) => (replaced.push(told), making()) }
     : {}
   const declined: string[] = []
   return {

@@ -92,7 +92,6 @@ export class ClusterLoop {
   #deciding = false
   #wokenMeanwhile = false
   #scaling = false
-  #givenUp: readonly MemberId[] = []
   #revisit: Timer | null = null
 
   constructor(ports: LoopPorts, config: LoopConfig, listener: LoopListener) {
@@ -240,8 +239,7 @@ export class ClusterLoop {
       published: this.#route.published,
       strayingSince: this.#sightings.straying,
       ...{ inFlight: this.#desk.inFlight, refused: this.#desk.refused },
-      failedRequests: this.#requests.failed,
-      givenUp: this.#givenUp,
+      ...{ failedRequests: this.#requests.failed, givenUp: this.#requests.givenUp },
     }
   }
 
@@ -260,12 +258,7 @@ export class ClusterLoop {
 
   /** The volume of this member goes with its pod; the returned function takes that back. */
   giveUp(member: MemberId): () => void {
-    this.#givenUp = [...this.#givenUp, member]
-    this.wake()
-    return () => {
-      this.#givenUp = this.#givenUp.filter((one) => one !== member)
-      this.wake()
-    }
+    return this.#requests.giveUp(member)
   }
 
   /** Changes the notes durably, then decides. */

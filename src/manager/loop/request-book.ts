@@ -24,6 +24,7 @@ export class RequestBook {
   readonly #ports: RequestPorts
   readonly #failed = new Map<string, RequestFailure>()
   #open: readonly Request[] = []
+  #givenUp: readonly MemberId[] = []
 
   constructor(ports: RequestPorts) {
     this.#ports = ports
@@ -38,6 +39,10 @@ export class RequestBook {
     return this.#failed
   }
 
+  get givenUp(): readonly MemberId[] {
+    return this.#givenUp
+  }
+
   get asksForFailover(): boolean {
     return this.#open.some(({ kind }) => kind === 'failover')
   }
@@ -49,6 +54,16 @@ export class RequestBook {
   drop(id: string): void {
     this.#open = this.#open.filter((request) => request.id !== id)
     this.#failed.delete(id)
+  }
+
+  /** The returned function takes that back. */
+  giveUp(member: MemberId): () => void {
+    this.#givenUp = [...this.#givenUp, member]
+    this.#ports.wake()
+    return () => {
+      this.#givenUp = this.#givenUp.filter((one) => one !== member)
+      this.#ports.wake()
+    }
   }
 
   /** A switchover ends with its intent, a failover with another primary. */
