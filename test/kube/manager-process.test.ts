@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, it, onTestFinished, vi } from 'vitest'
 import { newEvent } from '../../agents/lifecycle/events/event-object.ts'
-import { mysqlClusters, type MySQLCluster } from '../../src/kube/spec/mysql-cluster.ts'
+import { mysqlClusters } from '../../src/kube/spec/mysql-cluster.ts'
 import { endpointSlices, serviceName } from '../../src/kube/primary/primary-endpoints.ts'
 import { services } from '../../src/kube/objects/services.ts'
 import { events } from '../../src/controller-runtime/events/event-recorder.ts'
@@ -12,6 +12,7 @@ import { podEvents, type PodEvent } from '../../src/kube/pod-events/pod-event.ts
 import { pods, statefulSets, type Pod } from '../../src/kube/pods/stateful-set.ts'
 import { ManagerProcess, prepareForManager } from './manager-process.ts'
 import { onOwnApiServer } from './on-api-server.ts'
+import { manifest, smallest } from './smallest-cluster.ts'
 
 onOwnApiServer('A manager’s process', (api) => {
   it('makes what a cluster becomes, puts right what others add to it, labels a pod of another component by what its agent says, counts what it asks of the API server, and ends when it is told to', async () => {
@@ -21,12 +22,7 @@ onOwnApiServer('A manager’s process', (api) => {
     const manager = await ManagerProcess.start(folder, api.access)
     onTestFinished(() => manager.end())
     const metadata = { namespace: api.namespace, name: 'shop' }
-    await api.client.create(mysqlClusters, {
-      apiVersion: 'regent.dev/v1alpha1',
-      kind: 'MySQLCluster',
-      metadata,
-      spec: { instances: 3, storage: { size: '1Gi' }, image: 'mysql:8.4.6' },
-    } as unknown as MySQLCluster)
+    await api.client.create(mysqlClusters, manifest(api.namespace, { ...smallest, image: 'mysql:8.4.6' }))
     await vi.waitFor(async () => expect(await api.client.get(statefulSets, metadata)).toBeDefined(), {
       timeout: 60_000,
       interval: 200,

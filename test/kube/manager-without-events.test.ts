@@ -7,12 +7,13 @@ import type { KubeObject, Resource } from '../../src/controller-runtime/objects/
 import { manager as names } from '../../src/kube/names/manager-names.ts'
 import { serviceAccounts } from '../../src/kube/objects/service-account.ts'
 import { statefulSets } from '../../src/kube/pods/stateful-set.ts'
-import { mysqlClusters, type MySQLCluster } from '../../src/kube/spec/mysql-cluster.ts'
+import { mysqlClusters } from '../../src/kube/spec/mysql-cluster.ts'
 import type { ApiServerAccess } from './api-server.ts'
 import type { Client } from './clients.ts'
 import { describeCharts, ofKind, only, render } from './helm.ts'
 import { ManagerProcess, prepareForManager } from './manager-process.ts'
 import { onOwnApiServer } from './on-api-server.ts'
+import { manifest, smallest } from './smallest-cluster.ts'
 
 interface TokenRequest extends KubeObject {
   readonly spec: object
@@ -72,12 +73,7 @@ describeCharts('A manager that may read no Events', () =>
       const manager = await ManagerProcess.start(folder, { kubeconfig })
       onTestFinished(() => manager.end())
       const metadata = { namespace: api.namespace, name: 'shop' }
-      await api.client.create(mysqlClusters, {
-        apiVersion: 'regent.dev/v1alpha1',
-        kind: 'MySQLCluster',
-        metadata,
-        spec: { instances: 3, storage: { size: '1Gi' }, image: 'mysql:8.4.6' },
-      } as unknown as MySQLCluster)
+      await api.client.create(mysqlClusters, manifest(api.namespace, { ...smallest, image: 'mysql:8.4.6' }))
       await vi.waitFor(async () => expect(await api.client.get(statefulSets, metadata)).toBeDefined(), {
         timeout: 60_000,
         interval: 200,
