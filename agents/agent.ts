@@ -2,12 +2,14 @@ import type { Disk, Machine, Timer, Transport, World } from '../src/common/ports
 import { regentVersion } from '../src/common/version.ts'
 import {
   agentRoutes,
+  type AskAnswer,
   type Assignment,
   type DemoteOrder,
   type FetchOrder,
   type LeaderWord,
   type LeaseConfirmation,
   type LeaseVoteRequest,
+  type LeavingRequest,
   type OrderAnswer,
   type ExpelOrder,
   type PasswordsOrder,
@@ -31,6 +33,7 @@ import { HungServerWatch } from './guard/hung-server.ts'
 import { Lease } from './guard/lease.ts'
 import { whyCacheIsLost, type MediumPort } from './instance/medium.ts'
 import { agentMetrics } from './observe/metrics.ts'
+import { Asks } from './instance/asks.ts'
 import { Notices } from './instance/notices.ts'
 import { Observer } from './observe/observer.ts'
 import { checkWire, type WireName } from './orders/wire.ts'
@@ -91,7 +94,7 @@ export class Agent implements AgentHandlers {
   readonly #events: EventKeeper
   readonly #purged: PurgedNote
   readonly #resets: GtidResetWatch
-  readonly #termination: Termination | null
+  readonly #termination: Termination
   readonly #listeners = new Set<StreamListener>()
   #timers: Timer[] = []
   #publishing = false
@@ -110,6 +113,7 @@ export class Agent implements AgentHandlers {
         this.#observed(),
       ),
       notices,
+      asks: new Asks(world, changed),
       clientCertificate: ports.certificateFolders
         ? new ClientCertificate(ports.certificateFolders, { process, server, notices, world }, () => this.#observed())
         : null,
@@ -127,7 +131,7 @@ export class Agent implements AgentHandlers {
     this.#events = new EventKeeper(this.#parts)
     this.#purged = new PurgedNote(this.#parts)
     this.#resets = new GtidResetWatch(this.#parts)
-    this.#termination = ports.termination ? new Termination(this.#parts, this.#converger, ports.termination) : null
+    this.#termination = new Termination(this.#parts, this.#converger, ports.termination ?? null)
     const orders = new Orders(this.#parts, this.#converger, new Seeding(this.#parts, this.#converger), this.#lease)
     this.orders = this.#routes(orders)
   }
@@ -171,7 +175,7 @@ export class Agent implements AgentHandlers {
     observer.start()
     this.#lease.start()
     this.#binlogs.start()
-    this.#termination?.start()
+    this.#termination.start()
     this.#timers = [
       world.timers.every(timings.heartbeatMs, () => this.#beat()),
       world.timers.every(tendMs, () => this.#tend()),
@@ -185,7 +189,7 @@ export class Agent implements AgentHandlers {
     this.#converger.stop()
     this.#lease.stop()
     this.#binlogs.stop()
-    this.#termination?.stop()
+    this.#termination.stop()
     this.#parts.clientCertificate?.stop()
     this.#parts.observer.stop()
     for (const timer of this.#timers) timer.cancel()
@@ -219,6 +223,7 @@ export class Agent implements AgentHandlers {
 
   /** What can be asked of this agent by the names of KubeBlocks' lifecycle actions. */
   builtInActions(): readonly BuiltInAction[] {
+    this.#termination.watch()
     return builtInActions(this.#parts)
   }
 
@@ -258,6 +263,22 @@ export class Agent implements AgentHandlers {
           checkWire('word', body)
           orders.takeWord(body as LeaderWord)
           return {}
+        },
+      ],
+      [
+        agentRoutes.answer,
+        async (body) => {
+          checkWire('answer', body)
+          orders.hearAnswer(body as AskAnswer)
+          return {}
+        },
+      ],
+      [
+        agentRoutes.leaving,
+        async (body) => {
+          checkWire('leaving', body)
+          this.#termination.watch()
+          return orders.hearLeaving(body as LeavingRequest)
         },
       ],
       [

@@ -8,6 +8,7 @@ import { anObservation, hostOf, memberOf, type ServerOverrides } from '../topolo
 import type { AgentConfig } from './instance/config.ts'
 import { nothingKnown } from './instance/known.ts'
 import type { Parts } from './instance/parts.ts'
+import { Asks } from './instance/asks.ts'
 import { Notices } from './instance/notices.ts'
 import { Observer } from './observe/observer.ts'
 import type { ProcessPort } from './ports/process.ts'
@@ -223,6 +224,7 @@ export async function testParts(
     server,
     volume,
     notices: new Notices(clock, () => undefined),
+    asks: new Asks(realWorld, () => undefined),
     clientCertificate: null,
     observer: new Observer({ process, server, volume, clock, timers, timings }, () => undefined),
     changed: () => undefined,

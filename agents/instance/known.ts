@@ -134,10 +134,14 @@ export interface Jobs {
   expelling: Promise<void> | null
 }
 
-/** The end of its pod. */
+/** The end of its pod, or of its part in the cluster. */
 export interface Pod {
   /** Told to end, since when, and whether its server is being stopped: it is not started any more. */
   termination: { readonly sinceMs: number; readonly stopping: boolean } | null
+  /** A caller wants the instance to leave its cluster, until then unless that is said again (`leaving.ts`). */
+  leavesUntilMs: number
+  /** It has left its cluster, or is just leaving for good: it stays out until it is told to come back. */
+  hasLeft: boolean
 }
 
 /** Why the primary keeps itself closed; null where nothing does. */
@@ -190,6 +194,6 @@ export function nothingKnown(nowMs: number): Known {
       groupPause: { times: 0, untilMs: 0 },
       expelling: null,
     },
-    pod: { termination: null },
+    pod: { termination: null, leavesUntilMs: -Infinity, hasLeft: false },
   }
 }

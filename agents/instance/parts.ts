@@ -1,5 +1,6 @@
 import type { Timings } from '../../failover/protocol/timings.ts'
 import type { Transport, World } from '../../src/common/ports/ports.ts'
+import type { Asks } from './asks.ts'
 import type { CertificatePort } from '../ports/certificate.ts'
 import type { AgentConfig } from './config.ts'
 import type { Known } from './known.ts'
@@ -40,6 +41,8 @@ export interface Parts extends Known {
   readonly server: ServerPort
   readonly volume: VolumePort
   readonly notices: Notices
+  /** What managers are asked for. */
+  readonly asks: Asks
   /** Null where mysqld's own certificate will do. */
   readonly clientCertificate: CertificatePort | null
   readonly observer: ObserverPort

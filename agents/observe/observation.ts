@@ -93,6 +93,7 @@ export class ObservationBuilder {
       ...(process.settingsRefused ? { settingsRefused: process.settingsRefused } : {}),
       peers: [...contact.peersHeard].map(([instance, atMs]) => ({ instance, heardMsAgo: nowMs - atMs })),
       ...silentFor(this.#parts),
+      ...asksOf(this.#parts),
       notices: notices.list,
     }
   }
@@ -174,4 +175,8 @@ export function holdsText({ observer, course, file }: Parts): string | null {
 function joiningOf({ jobs, observer }: Parts): Pick<Observation, 'joinsGroup'> {
   const isUnseen = observer.server?.group !== undefined && !observer.isFresh
   return jobs.startingGroup !== null || isUnseen ? { joinsGroup: true } : {}
+}
+
+function asksOf({ asks: { shown } }: Parts): Pick<Observation, 'asks'> {
+  return shown.length === 0 ? {} : { asks: shown }
 }

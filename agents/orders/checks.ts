@@ -72,7 +72,7 @@ export function checkOrder(name: OrderName, order: AnyOrder, state: OrderState):
  * `REGENT_WRONG_MEMBER` with both names.
  */
 export function requireAddressee(
-  name: OrderName,
+  name: OrderName | 'answer',
   order: Pick<AnyOrder, 'cluster' | 'member'>,
   { cluster, member }: Pick<AnyOrder, 'cluster' | 'member'>,
 ): void {

@@ -1,4 +1,5 @@
 import type {
+  AskAnswer,
   Assignment,
   DemoteOrder,
   ExpelOrder,
@@ -7,6 +8,8 @@ import type {
   LeaseConfirmation,
   LeaseVote,
   LeaseVoteRequest,
+  LeavingAnswer,
+  LeavingRequest,
   PasswordsOrder,
   PrimaryAssignment,
   PromiseOrder,
@@ -28,6 +31,7 @@ import type { Parts } from '../instance/parts.ts'
 import { beginPasswords } from './passwords.ts'
 import { renounce } from './renouncing.ts'
 import type { Seeding } from './reseeding.ts'
+import { hearLeaving } from '../instance/leaving.ts'
 import { notedNow, type StoredState } from '../instance/stored-state.ts'
 import { RegentError } from '../../src/common/errors/errors.ts'
 import { memberId } from '../../topology/snapshot/member.ts'
@@ -141,12 +145,36 @@ export class Orders {
     this.#hearLeader('word', word)
   }
 
+  /** What a manager says of what this agent asked for. */
+  hearAnswer(answer: AskAnswer): void {
+    this.#requireForHere('answer', answer)
+    this.#parts.asks.answer(answer.id, answer)
+  }
+
+  #requireForHere(name: 'lease' | 'word' | 'answer', said: Pick<AnyOrder, 'cluster' | 'member'>): void {
+    const { config, file } = this.#parts
+    requireAddressee(name, said, {
+      cluster: config.cluster,
+      member: memberId(config.instance, file.current.volume),
+    })
+  }
+
   #hearLeader(name: 'lease' | 'word', said: LeaderWord): void {
-    const { config, file, contact, world } = this.#parts
-    const member = memberId(config.instance, file.current.volume)
-    requireAddressee(name, said, { cluster: config.cluster, member })
+    const { contact, world } = this.#parts
+    this.#requireForHere(name, said)
     contact.managerHeardAtMs = world.clock.monotonicMs()
     if (said.forgetful !== undefined) hearOfForgetful(this.#parts, said.forgetful)
+  }
+
+  /** A peer has a caller who wants this instance to leave, or to come back. */
+  hearLeaving({ cluster, instance, leaves }: LeavingRequest): LeavingAnswer {
+    const { config } = this.#parts
+    if (cluster !== config.cluster || instance !== config.instance)
+      throw new RegentError(
+        'REGENT_WRONG_MEMBER',
+        `meant for ${instance} of cluster ${cluster}; this is ${config.instance} of cluster ${config.cluster}`,
+      )
+    return hearLeaving(this.#parts, leaves)
   }
 
   /** A peer asks whether its epoch may go on. */

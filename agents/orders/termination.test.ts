@@ -87,3 +87,51 @@ describe('An instance whose pod ends', () => {
     expect(parts.notices.list.at(-1)?.sentence).toBe('the pod stays: its container began again')
   })
 })
+
+describe('An instance that leaves for a caller', () => {
+  async function beginLeaving(assignment: 'primary' | 'replica', more: { counted?: boolean } = {}) {
+    const server = new ScriptedServer(aServerState())
+    const scene = await begin(assignment, server, more)
+    scene.launcher.terminating = false
+    scene.parts.pod.leavesUntilMs = Infinity
+    return { ...scene, server }
+  }
+
+  it('stops in order once it does not count, stays down, and does not end its pod', async () => {
+    const { parts, server, process, launcher } = await beginLeaving('replica', { counted: true })
+    await vi.waitUntil(() => /let out of the sync set/.test(parts.course.converged.sentence), { timeout: 5_000 })
+    parts.pod.termination = { sinceMs: -1e9, stopping: false }
+    await parts.file.update({ assignment: replicaOfEpoch3 })
+    await vi.waitUntil(() => server.calls.includes('shutdown'), { timeout: 5_000 })
+    process.state = 'dead'
+    parts.pod.leavesUntilMs = -Infinity
+    await vi.waitUntil(() => parts.pod.hasLeft && parts.pod.termination !== null, { timeout: 5_000 })
+    expect(launcher.quits).toBe(0)
+    launcher.terminating = true
+    await vi.waitUntil(() => launcher.quits === 1, { timeout: 5_000 })
+  })
+
+  it('waits as long as it counts, and goes on where the caller is gone', async () => {
+    const { parts, server } = await beginLeaving('replica', { counted: true })
+    await vi.waitUntil(() => parts.pod.termination !== null, { timeout: 5_000 })
+    parts.pod.termination = { sinceMs: -1e9, stopping: false }
+    await vi.waitUntil(() => /let out/.test(parts.course.converged.sentence), { timeout: 5_000 })
+    parts.pod.leavesUntilMs = -Infinity
+    await vi.waitUntil(() => parts.pod.termination === null, { timeout: 5_000 })
+    expect(server.calls).toEqual([])
+  })
+
+  it('is never ended as the primary, however long it waits, and starts again where it dies', async () => {
+    const { parts, process, server } = await beginLeaving('primary')
+    await parts.file.update({ assignment: { ...primaryOfEpoch3, acks: 0, counted: [] } })
+    await vi.waitUntil(() => /another to take over/.test(parts.course.converged.sentence), { timeout: 5_000 })
+    parts.pod.termination = { sinceMs: -1e9, stopping: false }
+    parts.course.converged = { ...parts.course.converged, sentence: '' }
+    await vi.waitUntil(() => /another to take over/.test(parts.course.converged.sentence), { timeout: 5_000 })
+    expect(process.state).toBe('running')
+    process.state = 'dead'
+    await vi.waitUntil(() => parts.pod.termination === null, { timeout: 5_000 })
+    expect(parts.pod.hasLeft).toBe(false)
+    expect(server.calls).toEqual([])
+  })
+})

@@ -1,6 +1,7 @@
 import { describeError } from '../../src/common/errors/errors.ts'
 import type { Timer } from '../../src/common/ports/ports.ts'
 import type { Converger } from '../converge/converger.ts'
+import { isLeaving } from '../instance/leaving.ts'
 import type { Parts } from '../instance/parts.ts'
 
 /** What tells that this instance is to end, and is told that it has: the launcher of its pod. */
@@ -13,30 +14,47 @@ const lookMs = 200
 /** An orderly stop of mysqld, before it is killed. */
 const shutdownMs = 30_000
 
+const sentences = {
+  told: 'the pod was told to end: the instance hands over and stops',
+  leaves: 'a caller wants the instance to leave its cluster: the instance hands over and stops',
+  began: 'the pod stays: its container began again',
+  stays: 'the instance stays: its caller is gone, or wants it back',
+} as const
+
 /**
- * Ends the instance when its pod is told to end. The observation says so, and the manager moves the primary elsewhere
- * and takes a replica out of the sync set, or a member out of its group. Then mysqld stops: in order, or killed where a
- * stop in order would acknowledge what waits (docs/why/safety.md, "A stop nobody ordered"), as its mode says. Nothing
- * depends on the manager: what it has not done in time was only courtesy to clients.
+ * Ends the instance when its pod is told to end, or a caller wants the instance to leave its cluster. The observation
+ * says so, and the manager moves the primary elsewhere and takes a replica out of the sync set, or a member out of its
+ * group. Then mysqld stops: in order, or killed where a stop in order would acknowledge what waits (docs/why/safety.md,
+ * "A stop nobody ordered"), as its mode says. Where the pod ends nothing depends on the manager: what was not done in
+ * time was only courtesy to clients. An instance that leaves for a caller has time: a primary does not stop for that,
+ * nor a replica that counts.
  */
 export class Termination {
   readonly #parts: Parts
   readonly #converger: Converger
-  readonly #port: TerminationPort
+  readonly #port: TerminationPort | null
   #timer: Timer | null = null
   #busy = false
-  #hasQuit = false
+  /** Its pod was told to end. */
+  #isTold = false
+  #isOver = false
   /** When its server was told to stop in order. */
   #stoppingSinceMs = 0
 
-  constructor(parts: Parts, converger: Converger, port: TerminationPort) {
+  /** @param port null where nobody ends the pod */
+  constructor(parts: Parts, converger: Converger, port: TerminationPort | null) {
     this.#parts = parts
     this.#converger = converger
     this.#port = port
   }
 
   start(): void {
-    this.#timer = this.#parts.world.timers.every(lookMs, () => void this.#look())
+    if (this.#port !== null) this.watch()
+  }
+
+  /** Looks from now on: somebody may want this instance to leave. */
+  watch(): void {
+    this.#timer ??= this.#parts.world.timers.every(lookMs, () => void this.#look())
   }
 
   stop(): void {
@@ -48,7 +66,7 @@ export class Termination {
     this.#busy = true
     try {
       await this.#notice()
-      if (this.#parts.pod.termination !== null && !this.#hasQuit) await this.#converger.alone(() => this.#proceed())
+      if (this.#parts.pod.termination !== null && !this.#isOver) await this.#converger.alone(() => this.#proceed())
     } catch (error) {
       this.#parts.notices.add('Terminating', `ending this instance: ${describeError(error)}`)
     } finally {
@@ -58,17 +76,16 @@ export class Termination {
 
   async #notice(): Promise<void> {
     const { pod, notices, world, changed } = this.#parts
-    const isAsked = await this.#port.isTerminating()
+    const isTold = (await this.#port?.isTerminating()) ?? false
+    const wasTold = this.#isTold
+    // Told now what left before, or its container began again.
+    if (isTold !== wasTold) this.#isOver = false
+    this.#isTold = isTold
+    const isAsked = isTold || isLeaving(this.#parts)
     if (isAsked === (pod.termination !== null)) return
     pod.termination = isAsked ? { sinceMs: world.clock.monotonicMs(), stopping: false } : null
-    // Only its container was told to end, and another one has begun.
-    this.#hasQuit = false
-    notices.add(
-      'Terminating',
-      isAsked
-        ? 'the pod was told to end: the instance hands over and stops'
-        : 'the pod stays: its container began again',
-    )
+    this.#isOver = false
+    notices.add('Terminating', isAsked ? sentences[isTold ? 'told' : 'leaves'] : sentences[wasTold ? 'began' : 'stays'])
     changed()
     this.#converger.wake()
   }
@@ -77,18 +94,28 @@ export class Termination {
     const { process, course, changed, pod } = this.#parts
     const { mode } = this.#converger
     if (process.state === 'dead' || process.state === 'absent') {
-      await this.#port.quit()
-      this.#hasQuit = true
+      if (this.#isTold) await this.#port?.quit()
+      pod.hasLeft = !this.#isTold
+      this.#isOver = true
       return
     }
     const isUp = process.state === 'running' && pod.termination?.stopping === false
-    const waits = isUp ? mode.waitsToEnd(this.#waitedMs()) : null
+    const waits = isUp ? this.#whyWaits() : null
     if (waits !== null) {
       course.converged = { ...course.converged, sentence: waits }
       return changed()
     }
+    pod.hasLeft = !this.#isTold
     if (mode.isKilledAtEnd()) await process.kill()
     else await this.#stopInOrder()
+  }
+
+  #whyWaits(): string | null {
+    const { mode } = this.#converger
+    if (this.#isTold) return mode.waitsToEnd(this.#waitedMs())
+    return this.#parts.file.current.assignment?.role === 'primary'
+      ? 'the instance leaves: it waits for another to take over'
+      : mode.waitsToEnd(0)
   }
 
   #waitedMs(): number {

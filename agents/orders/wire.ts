@@ -90,6 +90,15 @@ const schemas = {
   expel: message({ silent: endpoint }),
   lease: message({ question: { type: 'integer', minimum: 0 }, forgetful }, ['forgetful']),
   word: message({ forgetful }, ['forgetful']),
+  answer: exactObject({
+    version: base.version,
+    cluster: name,
+    member: base.member,
+    id: name,
+    outcome: { enum: ['done', 'refused', 'timedOut'] },
+    sentence: text(0, 16_384),
+  }),
+  leaving: exactObject({ version: base.version, cluster: name, instance: name, leaves: anyBoolean }),
   leaseVote: exactObject({
     version: base.version,
     cluster: name,

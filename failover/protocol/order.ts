@@ -209,6 +209,28 @@ export interface LeaderWord extends OrderBase {
   readonly forgetful?: Readonly<Record<InstanceName, string>>
 }
 
+/** What became of what the agent asked for (`Ask`). */
+export interface AskAnswer extends Pick<OrderBase, 'version' | 'cluster' | 'member'> {
+  readonly id: string
+  readonly outcome: 'done' | 'refused' | 'timedOut'
+  /** Why, or what was done. */
+  readonly sentence: string
+}
+
+/** A peer has a caller who wants this instance to leave its cluster, or to come back. Said again and again. */
+export interface LeavingRequest {
+  readonly version: number
+  readonly cluster: string
+  readonly instance: InstanceName
+  readonly leaves: boolean
+}
+
+export interface LeavingAnswer {
+  readonly done: boolean
+  /** Where the instance is on its way. */
+  readonly sentence: string
+}
+
 /** A peer's question: do you know of an epoch newer than mine? */
 export interface LeaseVoteRequest {
   readonly version: number
@@ -241,6 +263,8 @@ export const agentRoutes = {
   lease: '/v1/lease',
   word: '/v1/word',
   leaseVote: '/v1/lease-vote',
+  answer: '/v1/answer',
+  leaving: '/v1/leaving',
 } as const
 
 /** Every order is answered with what the agent sees right after it, and the steps it took with their durations. */

@@ -235,6 +235,26 @@ export interface PromiseReport {
   readonly asPrimary: boolean
 }
 
+/**
+ * What a caller of this agent's lifecycle actions wants of the manager that leads. The manager answers each `id` once;
+ * whoever leads next may find the wish fulfilled.
+ */
+export type Ask = { readonly id: string; readonly remainingMs: number } & AskedFor
+
+export type AskedFor =
+  | {
+      readonly wants: 'switchover'
+      /** Who is to be the primary no more. */
+      readonly from: InstanceName
+      /** Null for the best one. */
+      readonly to: InstanceName | null
+    }
+  | {
+      /** `fence`: a primary stays the primary, closed. */
+      readonly wants: 'fence' | 'unfence'
+      readonly instance: InstanceName
+    }
+
 export interface Observation {
   readonly version: number
   readonly cluster: string
@@ -321,6 +341,8 @@ export interface Observation {
    * none, and from older agents.
    */
   readonly silentMembers?: readonly InstanceName[]
+  /** Absent for none, and from older agents. */
+  readonly asks?: readonly Ask[]
   /** Things put right or noticed since the agent started, newest last, at most 20. */
   readonly notices: readonly Notice[]
 }

@@ -2,9 +2,12 @@ import type { Parts } from '../../instance/parts.ts'
 import type { BuiltInAction } from '../built-in/built-in-action.ts'
 import { accountProvision } from './account-provision.ts'
 import { actionsLeftToManagers } from './left-to-managers.ts'
+import { membershipActions } from './membership.ts'
 import { builtInProbes } from './probes.ts'
+import { provisionActions } from './provision.ts'
 import { readOnlyActions } from './read-only.ts'
 import { reconfigure } from './reconfigure.ts'
+import { switchover } from './switchover.ts'
 
 /** All actions that an agent beside a mysqld has without a script, by KubeBlocks' names. */
 export function builtInActions(parts: Parts): readonly BuiltInAction[] {
@@ -13,6 +16,9 @@ export function builtInActions(parts: Parts): readonly BuiltInAction[] {
     accountProvision(parts),
     ...readOnlyActions(parts),
     reconfigure(parts),
+    switchover(parts),
+    ...membershipActions(parts),
+    ...provisionActions(parts),
     ...actionsLeftToManagers(),
   ]
 }

@@ -1,41 +1,41 @@
-import type { BuiltInAction } from '../built-in/built-in-action.ts'
+import type { Parts } from '../../instance/parts.ts'
+import type { BuiltInAction, Patience } from '../built-in/built-in-action.ts'
 import { refusal, succeeded, type ActionResult } from '../wire/calls.ts'
 import { isOpen, roleAfterLook, type RoleParts } from './role.ts'
+import { resultOf } from './switchover.ts'
+
+type FencedParts = RoleParts & Pick<Parts, 'asks'>
 
 /**
- * `readonly` and `readwrite` check, and change nothing: which server takes writes is in the record, and an agent that
- * opened or closed its server by another word than an assignment would have it put right a moment later.
+ * `readonly` and `readwrite`: which server takes writes is in the record, and an agent that opened or closed its server
+ * by another word would have that put right a moment later. So a primary is fenced by the manager, as the primary that
+ * stays, and let go again. A fenced server lets no client in.
  */
-export function readOnlyActions(parts: RoleParts): readonly BuiltInAction[] {
+export function readOnlyActions(parts: FencedParts): readonly BuiltInAction[] {
   return [
-    { name: 'readonly', run: async () => sayReadOnly(parts) },
-    { name: 'readwrite', run: async () => sayReadWrite(parts) },
+    { name: 'readonly', run: (_given, patience) => makeReadOnly(parts, patience) },
+    { name: 'readwrite', run: (_given, patience) => makeReadWrite(parts, patience) },
   ]
 }
 
 const done: ActionResult = succeeded(Buffer.alloc(0))
 
-async function sayReadOnly(parts: RoleParts): Promise<ActionResult> {
+async function makeReadOnly(parts: FencedParts, patience: Patience): Promise<ActionResult> {
   const role = await roleAfterLook(parts)
   if (role.is === 'unknown') return refusal('failed', role.why)
   const { server } = parts.observer
   if (server === null) return refusal('preconditionFailed', role.is === 'none' ? role.why : 'mysqld does not answer')
   if (!isOpen(server) && server.superReadOnly) return done
-  const { instance } = parts.config
-  return refusal(
-    'notImplemented',
-    `${instance} takes writes, and an agent does not close its primary for a caller: "regent fence ${instance}" does; before a disk is full the agent closes its primary by itself`,
-  )
+  return resultOf(await parts.asks.ask({ wants: 'fence', instance: parts.config.instance }, patience))
 }
 
-async function sayReadWrite(parts: RoleParts): Promise<ActionResult> {
+async function makeReadWrite(parts: FencedParts, patience: Patience): Promise<ActionResult> {
+  const { instance } = parts.config
+  const isFenced = parts.file.current.assignment?.fenced === true
+  if (isFenced) return resultOf(await parts.asks.ask({ wants: 'unfence', instance }, patience))
   const role = await roleAfterLook(parts)
   if (role.is === 'primary') return done
   if (role.is === 'unknown') return refusal('failed', role.why)
-  const { instance } = parts.config
-  if (role.is === 'none') return refusal('preconditionFailed', `${instance} takes no writes: ${role.why}`)
-  return refusal(
-    'notImplemented',
-    `${instance} is a replica, and a replica takes no writes: "regent switchover" makes it the primary`,
-  )
+  const why = role.is === 'none' ? role.why : 'it is a replica; "switchover" makes it the primary'
+  return refusal('preconditionFailed', `${instance} takes no writes: ${why}`)
 }

@@ -6,6 +6,7 @@ import { analyse } from '../../../failover/decide.ts'
 import type { DecisionInput } from '../../../failover/judge/situation.ts'
 import type { Action, Analyses, Decision } from '../../../failover/protocol/decision.ts'
 import type { Recovery } from '../../../failover/protocol/notes.ts'
+import { AskDesk } from './ask-desk.ts'
 import type { ClusterEvent } from './cluster-service.ts'
 import { ClusterLoop, type LoopConfig, type LoopPorts } from '../loop/cluster-loop.ts'
 import type { EndedRecovery } from '../loop/recovery-book.ts'
@@ -36,6 +37,7 @@ export class ManagedCluster {
   readonly name: string
   readonly loop: ClusterLoop
   readonly operations: Operations
+  readonly #asks: AskDesk
   readonly #ports: LoopPorts
   readonly #log: Logger
   readonly #repeats: Repeats
@@ -75,6 +77,11 @@ export class ManagedCluster {
       },
       config.place,
     )
+    this.#asks = new AskDesk({
+      operations: this.operations,
+      transport: ports.transport,
+      failed: (what, error) => this.#failed(what, error),
+    })
   }
 
   view(): ClusterView {
@@ -121,6 +128,7 @@ export class ManagedCluster {
     if (differs) this.#log[decision.blocked ? 'warn' : 'info']({ reasons: decision.reasons }, decision.sentence)
     this.#lastGist = gist
     this.#told?.decided(decision, () => analyse(input), differs || decision.actions.length > 0)
+    if (this.loop.leads) this.#asks.look(input)
     this.#planView()
   }
 

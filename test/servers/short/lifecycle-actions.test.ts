@@ -1,71 +1,29 @@
-import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import type { ActionResponse } from '../../../agents/lifecycle/wire/calls.ts'
-import { agentConfigPath } from '../../../src/local/folder/state-layout.ts'
 import type { TestCluster } from '../../support/cluster.ts'
+import { LifecycleService } from '../../support/lifecycle-service.ts'
 import { openSession, queryWithin } from '../../support/sql-session.ts'
 import { withCluster } from '../../support/with-cluster.ts'
 
 const shop = withCluster()
-const token = 'token-of-the-lifecycle-actions-of-this-test'
 const password = "it's a pass;word"
+let lifecycle: LifecycleService | undefined
 
-/** Of the token. `regent local down --purge` leaves what is not its own in a cluster's folder. */
-let folder = ''
-
-/** Agents find lifecycle actions in their configuration when they start. */
 beforeAll(async () => {
   const cluster = shop.current
   await cluster.whole()
-  folder = await mkdtemp(join(tmpdir(), 'regent-lifecycle-'))
-  const tokenFile = join(folder, 'token')
-  await writeFile(tokenFile, token, { mode: 0o600 })
-  for (const { name } of (await cluster.status()).instances) {
-    const path = agentConfigPath(cluster.layout, name)
-    const config = JSON.parse(await readFile(path, 'utf8')) as object
-    await writeFile(path, JSON.stringify({ ...config, lifecycle: { tokenFile } }))
-    await cluster.fault(name, 'kill-agent')
-    await cluster.fault(name, 'start')
-    await cluster.until(`${name} serves lifecycle actions`, () =>
-      call(cluster, name, { action: 'roleProbe' }).then(
-        () => true,
-        () => false,
-      ),
-    )
-    await cluster.whole()
-  }
+  lifecycle = await LifecycleService.begin(cluster)
 }, 120_000)
 
-afterAll(async () => {
-  if (folder !== '') await rm(folder, { recursive: true })
-})
+afterAll(() => lifecycle?.end())
 
-async function call(
-  cluster: TestCluster,
-  instance: string,
-  body: { readonly action: string; readonly parameters?: Readonly<Record<string, string>> },
-): Promise<ActionResponse> {
-  const { host } = await cluster.instance(instance)
-  const answered = await fetch(`http://${host}:3501/v1.0/action`, {
-    method: 'POST',
-    headers: { authorization: `Bearer ${token}` },
-    body: JSON.stringify(body),
-    signal: AbortSignal.timeout(10_000),
-  })
-  expect(answered.status).toBe(200)
-  return (await answered.json()) as ActionResponse
+function service(): LifecycleService {
+  if (lifecycle === undefined) throw new Error('no agent serves lifecycle actions')
+  return lifecycle
 }
 
 function outputOf({ output = '' }: ActionResponse): string {
   return Buffer.from(output, 'base64').toString()
-}
-
-async function roles(cluster: TestCluster): Promise<Readonly<Record<string, string>>> {
-  const { instances } = await cluster.status()
-  const said = instances.map(async ({ name }) => [name, outputOf(await call(cluster, name, { action: 'roleProbe' }))])
-  return Object.fromEntries((await Promise.all(said)) as [string, string][])
 }
 
 async function rolesUnder(cluster: TestCluster, primary: string): Promise<Readonly<Record<string, string>>> {
@@ -76,15 +34,15 @@ async function rolesUnder(cluster: TestCluster, primary: string): Promise<Readon
 it('Agents say over HTTP who is primary, before and after a switchover', async () => {
   const cluster = shop.current
   const from = await cluster.primary()
-  expect(await roles(cluster)).toEqual(await rolesUnder(cluster, from))
+  expect(await service().roles()).toEqual(await rolesUnder(cluster, from))
   const [to = ''] = await cluster.replicas()
   await cluster.switchover({ to })
   await cluster.whole()
-  await cluster.until(`${to} says that it is the primary`, async () => (await roles(cluster))[to] === 'primary')
-  await cluster.until('all say their roles', async () => !Object.values(await roles(cluster)).includes(''))
-  expect(await roles(cluster)).toEqual(await rolesUnder(cluster, to))
+  await cluster.until(`${to} says that it is the primary`, async () => (await service().roles())[to] === 'primary')
+  await cluster.until('all say their roles', async () => !Object.values(await service().roles()).includes(''))
+  expect(await service().roles()).toEqual(await rolesUnder(cluster, to))
   for (const action of ['healthyProbe', 'availableProbe'])
-    expect(outputOf(await call(cluster, from, { action }))).toBe(action.replace('Probe', ''))
+    expect(await service().output(from, { action })).toBe(action.replace('Probe', ''))
 })
 
 it('Of a frozen mysqld an agent cannot tell the role, which is another answer than no role', async () => {
@@ -93,7 +51,7 @@ it('Of a frozen mysqld an agent cannot tell the role, which is another answer th
   await cluster.fault(name, 'freeze-mysqld')
   try {
     const answer = await cluster.until(`${name} cannot tell`, async () => {
-      const said = await call(cluster, name, { action: 'roleProbe' })
+      const said = await service().call(name, { action: 'roleProbe' })
       return said.error !== undefined && said
     })
     expect(answer).toMatchObject({ error: 'failed' })
@@ -101,7 +59,7 @@ it('Of a frozen mysqld an agent cannot tell the role, which is another answer th
     await cluster.fault(name, 'thaw-mysqld')
   }
   await cluster.whole()
-  await cluster.until(`${name} says its role again`, async () => (await roles(cluster))[name] === 'secondary')
+  await cluster.until(`${name} says its role again`, async () => (await service().roles())[name] === 'secondary')
 })
 
 it('An account is made at the primary alone, and one can log in with the account everywhere', async () => {
@@ -117,10 +75,10 @@ it('An account is made at the primary alone, and one can log in with the account
         "CREATE USER IF NOT EXISTS '${KB_ACCOUNT_NAME}' IDENTIFIED BY '${KB_ACCOUNT_PASSWORD}'; GRANT ALL PRIVILEGES ON *.* TO '${KB_ACCOUNT_NAME}' WITH GRANT OPTION;",
     },
   }
-  expect(await call(cluster, replica, provision)).toMatchObject({ error: 'preconditionFailed' })
-  expect(await call(cluster, primary, provision)).toEqual({})
+  expect(await service().call(replica, provision)).toMatchObject({ error: 'preconditionFailed' })
+  expect(await service().call(primary, provision)).toEqual({})
   // Again: callers repeat what they had no answer to.
-  expect(await call(cluster, primary, provision)).toEqual({})
+  expect(await service().call(primary, provision)).toEqual({})
   await cluster.whole()
   for (const name of [primary, replica]) {
     const { host, port } = await cluster.instance(name)
@@ -144,7 +102,7 @@ it('A failure of an account names the error of the server, and neither answer no
     KB_ACCOUNT_PASSWORD: 'never-shown',
     KB_ACCOUNT_STATEMENT: 'CREATE USER "kbadmin" IDENTIFIED BY "${KB_ACCOUNT_PASSWORD}" NONSENSE',
   }
-  const answer = await call(cluster, primary, { action: 'accountProvision', parameters })
+  const answer = await service().call(primary, { action: 'accountProvision', parameters })
   expect(answer).toEqual({
     error: 'failed',
     message: 'statement 1 of 1: the server’s error 1064 ER_PARSE_ERROR: failed',
@@ -158,7 +116,7 @@ it('A running server is reconfigured where Regent does not manage the setting', 
   const cluster = shop.current
   const primary = await cluster.primary()
   const set = (parameters: Readonly<Record<string, string>>) =>
-    call(cluster, primary, { action: 'reconfigure', parameters })
+    service().call(primary, { action: 'reconfigure', parameters })
   expect(outputOf(await set({ 'max-connections': '321', long_query_time: '1.5', max_allowed_packet: '32M' }))).toBe(
     'set until mysqld starts again: max_connections, long_query_time, max_allowed_packet',
   )

@@ -1,0 +1,73 @@
+import { describeError } from '../../../src/common/errors/errors.ts'
+import { agentRoutes, orderVersion, type LeavingAnswer, type LeavingRequest } from '../../../failover/protocol/order.ts'
+import { hearLeaving, sayAgainMs } from '../../instance/leaving.ts'
+import type { Parts } from '../../instance/parts.ts'
+import type { BuiltInAction, Parameters, Patience } from '../built-in/built-in-action.ts'
+import { refusal, succeeded, type ActionResult } from '../wire/calls.ts'
+
+export type MembershipParts = Pick<
+  Parts,
+  'config' | 'file' | 'world' | 'transport' | 'timings' | 'pod' | 'process' | 'course'
+>
+
+/** A call without a limit waits so long. */
+const longestMs = 600_000
+
+/**
+ * `memberLeave` has an instance hand over, leave the sync set or the group, and stop its mysqld, which then stays down.
+ * `memberJoin` takes that back, and waits until the instance counts. Each may be called at any agent of the cluster:
+ * the agent of the instance does the work. Each may be called again, and goes on where it was.
+ */
+export function membershipActions(parts: MembershipParts): readonly BuiltInAction[] {
+  return [
+    { name: 'memberLeave', run: (given, patience) => bringAbout(parts, { given, patience, leaves: true }) },
+    { name: 'memberJoin', run: (given, patience) => bringAbout(parts, { given, patience, leaves: false }) },
+  ]
+}
+
+interface Wish {
+  readonly given: Parameters
+  readonly patience: Patience
+  readonly leaves: boolean
+}
+
+async function bringAbout(parts: MembershipParts, { given, patience, leaves }: Wish): Promise<ActionResult> {
+  const { config, world } = parts
+  const parameter = leaves ? 'KB_LEAVE_MEMBER_POD_NAME' : 'KB_JOIN_MEMBER_POD_NAME'
+  const instance = given[parameter] ?? config.instance
+  const refused = whyNot(parts, instance, leaves)
+  if (refused !== undefined) return refusal('preconditionFailed', `${parameter}: ${refused}`)
+  const untilMs = world.clock.monotonicMs() + (patience.deadlineMs ?? longestMs)
+  const hasTime = (): boolean => world.clock.monotonicMs() + sayAgainMs < untilMs && !patience.signal.aborted
+  try {
+    let answer = await say(parts, instance, leaves)
+    while (!answer.done && hasTime()) {
+      await world.timers.sleep(sayAgainMs)
+      answer = await say(parts, instance, leaves)
+    }
+    return answer.done
+      ? succeeded(Buffer.from(`${instance}: ${answer.sentence}`))
+      : refusal('timedOut', `${instance} has not ${leaves ? 'left' : 'joined'}: ${answer.sentence}`)
+  } catch (error) {
+    return refusal('failed', `the agent of ${instance} does not answer: ${describeError(error)}`)
+  }
+}
+
+function whyNot({ config, file }: MembershipParts, instance: string, leaves: boolean): string | undefined {
+  const peers = (file.current.assignment?.peers ?? []).map((peer) => peer.instance)
+  if (instance !== config.instance && !peers.includes(instance))
+    return `there is no instance ${instance}; known here are ${[...new Set([config.instance, ...peers])].sort().join(', ')}`
+  const others = peers.filter((peer) => peer !== instance)
+  return leaves && instance === config.instance && others.length === 0
+    ? `${instance} is the only instance of its cluster, and nobody could take over`
+    : undefined
+}
+
+async function say(parts: MembershipParts, instance: string, leaves: boolean): Promise<LeavingAnswer> {
+  const { config, file, transport, timings } = parts
+  if (instance === config.instance) return hearLeaving(parts, leaves)
+  const peer = file.current.assignment?.peers.find((one) => one.instance === instance)
+  if (peer === undefined) throw new Error('the record names it no more')
+  const request: LeavingRequest = { version: orderVersion, cluster: config.cluster, instance, leaves }
+  return (await transport.post(peer.agent, agentRoutes.leaving, request, timings.leaseRenewMs)) as LeavingAnswer
+}
