@@ -56,7 +56,7 @@ describe('The agent of a member ends a mysqld', () => {
 
 describe('The agent of a member leaves a mysqld as it is', () => {
   it.each<[string, Shown]>([
-    ['that was stopped a moment ago', { state: 'stopped', forMs: 1_000 }],
+    ['that was stopped a moment ago', { state: 'stopped', forMs: 700 }],
     ['that has not answered for a moment', { forMs: 1_000 }],
     ['of a primary on whose word the group elects', { election: 'under way' }],
     ['of a primary that has not answered since the group elected a moment ago', { election: 'over' }],

@@ -58,7 +58,7 @@ export class FrozenWatch {
     const nowMs = world.clock.monotonicMs()
     if (process.state === 'stopped') {
       const stoppedMs = nowMs - process.changedAtMs
-      return stoppedMs >= timings.frozenMs ? `was stopped (SIGSTOP) ${lasting(stoppedMs)} ago` : null
+      return stoppedMs >= timings.stoppedMs ? `was stopped (SIGSTOP) ${lasting(stoppedMs)} ago` : null
     }
     const { probe } = observer
     const silentMs = this.#electing ? 0 : Math.min(observer.silentMs, nowMs - this.#electedAtMs)

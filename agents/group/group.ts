@@ -54,7 +54,7 @@ export class Group implements Mode {
     process.onChange(() => {
       this.#expelTheDead()
       // The next look may be later.
-      if (process.state === 'stopped') world.timers.after(timings.frozenMs + 1, () => void this.#lookWhetherFrozen())
+      if (process.state === 'stopped') world.timers.after(timings.stoppedMs + 1, () => void this.#lookWhetherFrozen())
     })
     this.#views.start()
     this.#timer = world.timers.every(lookMs, () => {

@@ -21,6 +21,11 @@ export interface Timings {
   /** Neither admin interface nor write probe answered for this long: the server is frozen. */
   readonly frozenMs: number
   /**
+   * In mode `group`: a member whose process was stopped (SIGSTOP) for this long is ended, where the others are a
+   * majority.
+   */
+  readonly stoppedMs: number
+  /**
    * A primary's silence is not shown before its error log was looked into, but for so long at most: a disk that answers
    * nothing must not hide it.
    */
@@ -85,6 +90,7 @@ export const defaultTimings: Timings = {
   queryDeadlineMs: 800,
   writeProbeMs: 500,
   frozenMs: 1_200,
+  stoppedMs: 800,
   lookIntoLogMs: 5_000,
   lockGraceMs: 1_000,
   heartbeatMs: 300,
@@ -127,6 +133,7 @@ export function contradictionIn(timings: Timings): string | undefined {
     [timings.leaseRenewMs * 3 <= timings.leaseMs, 'leaseRenewMs × 3 must not exceed leaseMs'],
     [timings.leaseAfterPauseMs <= timings.leaseRenewMs, 'leaseAfterPauseMs must not exceed leaseRenewMs'],
     [timings.heartbeatMs * 3 <= timings.unreachableMs, 'heartbeatMs × 3 must not exceed unreachableMs'],
+    [timings.stoppedMs <= timings.frozenMs, 'stoppedMs must not exceed frozenMs'],
     [timings.queryDeadlineMs <= timings.frozenMs, 'queryDeadlineMs must not exceed frozenMs'],
     [timings.queryDeadlineMs <= timings.lockGraceMs, 'queryDeadlineMs must not exceed lockGraceMs'],
     [timings.processWatchMs <= timings.observeMs, 'processWatchMs must not exceed observeMs'],
