@@ -5,7 +5,7 @@ import { createLogger } from '../../src/common/log/logger.ts'
 import { realRandom, realWorld } from '../../src/common/ports/real-world.ts'
 import { HeldCertificates } from '../../src/common/tls/tls.ts'
 import type { KubeObject, Resource } from '../../src/controller-runtime/objects/objects.ts'
-import { admissionRoutes } from '../../src/kube/admission/admission.ts'
+import { admissionRoutes, type AdmissionRequest, type AdmissionResponse } from '../../src/kube/admission/admission.ts'
 import { injectAuthority } from '../../src/kube/certificates/webhook-authority.ts'
 import { serviceAccounts } from '../../src/kube/objects/service-account.ts'
 import { webhookServer } from '../../src/manager/servers/webhook.ts'
@@ -44,6 +44,7 @@ onApiServer('a pod on a real API server', (api) =>
   describeCharts('beside the chart’s webhook', () => {
     let authority: Issued
     let answers: number
+    let isBroken: boolean
     let name: string
     let stop: () => Promise<void>
 
@@ -52,7 +53,7 @@ onApiServer('a pod on a real API server', (api) =>
     })
 
     beforeEach(async () => {
-      answers = 0
+      ;[answers, isBroken] = [0, false]
       name = `injection-${realRandom.hex(10)}`
       const { namespace } = api
       await api.client.create(serviceAccounts, {
@@ -81,14 +82,18 @@ onApiServer('a pod on a real API server', (api) =>
         moment,
       )
       certificates.put({ ...leaf, ca: authority.cert }, 'a test')
-      const { '/mutate/pods': review } = admissionRoutes({
+      const { '/mutate/pods': shipped } = admissionRoutes({
         defaults: {},
         lifecycleAgent: { image: 'regent:1', pullPolicy: 'Never', address: '0.0.0.0' },
         clusterOf: () => undefined,
         declined: () => undefined,
       })
-      if (review === undefined) throw new Error('nothing answers about pods')
-      const routes = { '/mutate/pods': (...asked: Parameters<typeof review>) => ((answers += 1), review(...asked)) }
+      const review = (asked: AdmissionRequest): AdmissionResponse => {
+        answers += 1
+        if (isBroken) throw new TypeError('a mistake of Regent’s')
+        return shipped.review(asked)
+      }
+      const routes = { '/mutate/pods': { ...shipped, review } }
       const server = webhookServer({ address: { host, port: 0 }, certificates, routes, log })
       const ending = new AbortController()
       const running = server.run(ending.signal)
@@ -192,6 +197,12 @@ onApiServer('a pod on a real API server', (api) =>
     it('is made without the agent while no manager answers', async () => {
       await stop()
       expect(named((await made({ asked: asking })).spec)).toEqual(['db'])
+    })
+
+    it('is made without the agent where Regent fails to judge the pod', async () => {
+      isBroken = true
+      expect(named((await made({ asked: asking })).spec)).toEqual(['db'])
+      expect(answers).toBeGreaterThan(0)
     })
 
     it('is asked about with the authority that the manager keeps in every webhook of Regent’s', async () => {

@@ -94,7 +94,10 @@ describe('the HTTP side of a lifecycle agent', () => {
     const { post } = await aServer({ token: 'the-token-of-the-test' })
     const body = '{"action":"echo"}'
     const none = await post('/v1.0/action', body)
-    expect([none.status, (JSON.parse(none.text) as { code: string }).code]).toEqual([401, 'REGENT_UNAUTHORIZED'])
+    const { code, remedy } = JSON.parse(none.text) as { readonly code: string; readonly remedy: string }
+    expect([none.status, code]).toEqual([401, 'REGENT_UNAUTHORIZED'])
+    expect(remedy).toMatch(/--token-file .* lifecycle\.tokenFile/)
+    expect(remedy).not.toContain('regent-api')
     expect((await post('/v1.0/action', body, { authorization: 'Bearer other' })).status).toBe(401)
     expect((await post('/v1.0/other', body)).status).toBe(401)
     expect((await post('/v1.0/action', body, { authorization: 'Bearer the-token-of-the-test' })).status).toBe(200)

@@ -13,9 +13,9 @@ const routes = admissionRoutes({
 })
 type Path = '/mutate/mysqlclusters' | '/mutate/pods' | '/validate/mysqlclusters'
 const ask = (path: Path, request: Partial<AdmissionRequest>) =>
-  routes[path]?.({ uid: 'u-7', operation: 'CREATE', ...request })
+  routes[path].review({ uid: 'u-7', operation: 'CREATE', ...request })
 const patchIn = (answer: ReturnType<typeof ask>) =>
-  JSON.parse(Buffer.from(answer?.patch ?? '', 'base64').toString()) as unknown
+  JSON.parse(Buffer.from(answer.patch ?? '', 'base64').toString()) as unknown
 const without = ({ spec: { image: _image, ...spec }, ...rest }: MySQLCluster) => ({ ...rest, spec })
 
 describe('the defaulting webhook', () => {

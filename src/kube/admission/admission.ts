@@ -52,13 +52,24 @@ export interface AdmissionResponse {
 
 export type Reviewer = (request: AdmissionRequest) => AdmissionResponse
 
+/**
+ * What a request gets that a reviewer could not judge. A cluster would be stored unseen, and is refused. Pods are of
+ * anybody: an error of HTTP leaves them to the webhook's `failurePolicy`, which is `Ignore`.
+ */
+export type Unjudged = 'refused' | 'leftToPolicy'
+
+export interface AdmissionRoute {
+  readonly review: Reviewer
+  readonly unjudged: Unjudged
+}
+
 /** The webhooks by the path that the API server posts to. */
-export function admissionRoutes(situation: AdmissionSituation): Readonly<Record<string, Reviewer>> {
+export function admissionRoutes(situation: AdmissionSituation) {
   return {
-    '/mutate/mysqlclusters': (request) => reviewDefaults(request, situation.defaults),
-    '/mutate/pods': (request) => reviewPod(request, situation.lifecycleAgent),
-    '/validate/mysqlclusters': (request) => reviewCluster(request, situation),
-  }
+    '/mutate/mysqlclusters': { review: (request) => reviewDefaults(request, situation.defaults), unjudged: 'refused' },
+    '/mutate/pods': { review: (request) => reviewPod(request, situation.lifecycleAgent), unjudged: 'leftToPolicy' },
+    '/validate/mysqlclusters': { review: (request) => reviewCluster(request, situation), unjudged: 'refused' },
+  } satisfies Readonly<Record<string, AdmissionRoute>>
 }
 
 /**

@@ -5,7 +5,7 @@ import { issueAuthority, issueLeaf, type Issued } from '../../certificates/issue
 import { createLogger } from '../../common/log/logger.ts'
 import { realRandom } from '../../common/ports/real-world.ts'
 import { HeldCertificates } from '../../common/tls/tls.ts'
-import { admissionRoutes, type AdmissionReview, type Reviewer } from '../../kube/admission/admission.ts'
+import { admissionRoutes, type AdmissionReview, type AdmissionRoute } from '../../kube/admission/admission.ts'
 import { aCluster } from '../../kube/testing.ts'
 import { webhookServer } from './webhook.ts'
 
@@ -27,7 +27,7 @@ const material = async () => ({
 })
 
 async function aWebhook(
-  routes: Readonly<Record<string, Reviewer>> = admissionRoutes({
+  routes: Readonly<Record<string, AdmissionRoute>> = admissionRoutes({
     defaults: { image: 'mysql:8.4.9' },
     lifecycleAgent: { image: 'regent:1', pullPolicy: 'Always', address: '0.0.0.0' },
     clusterOf: () => undefined,
@@ -81,6 +81,10 @@ function post(
     outgoing.on('error', reject)
     outgoing.end(body)
   })
+}
+
+function fails(): never {
+  throw new TypeError('hunter2')
 }
 
 describe('the webhook server', () => {
@@ -143,16 +147,20 @@ describe('the webhook server', () => {
   })
 
   it('refuses what it cannot judge, and keeps what failed for the log', async () => {
-    const { port } = await aWebhook({
-      '/validate/mysqlclusters': () => {
-        throw new TypeError('hunter2')
-      },
-    })
+    const { port } = await aWebhook({ '/validate/mysqlclusters': { review: fails, unjudged: 'refused' } })
     const answer = await post(port, '/validate/mysqlclusters', review({}))
     expect(answer).toMatchObject({
       status: 200,
       body: { response: { uid: 'u-1', allowed: false, status: { code: 500 } } },
     })
+    expect([JSON.stringify(answer).includes('hunter2'), logged.at(-1)?.includes('hunter2')]).toEqual([false, true])
+  })
+
+  it('answers with an error of HTTP about a pod that it cannot judge, which is then made without the agent', async () => {
+    const { port } = await aWebhook({ '/mutate/pods': { review: fails, unjudged: 'leftToPolicy' } })
+    const answer = await post(port, '/mutate/pods', review({}))
+    expect(answer).toMatchObject({ status: 500, body: { code: 'REGENT_INTERNAL' } })
+    expect(answer.body).not.toHaveProperty('response')
     expect([JSON.stringify(answer).includes('hunter2'), logged.at(-1)?.includes('hunter2')]).toEqual([false, true])
   })
 

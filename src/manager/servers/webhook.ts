@@ -13,7 +13,7 @@ import {
   reviewWith,
   type AdmissionRequest,
   type AdmissionResponse,
-  type Reviewer,
+  type AdmissionRoute,
 } from '../../kube/admission/admission.ts'
 import type { ListenAddress } from '../options/listen-address.ts'
 
@@ -22,7 +22,7 @@ export interface WebhookServerParts {
   /** It does not listen before the first are there. */
   readonly certificates: CertificateSource
   /** By path: `admissionRoutes` of `src/kube/admission/admission.ts`. */
-  readonly routes: Readonly<Record<string, Reviewer>>
+  readonly routes: Readonly<Record<string, AdmissionRoute>>
   readonly log: Logger
 }
 
@@ -45,8 +45,8 @@ const timeouts = {
 const graceMs = 1_000
 
 /**
- * The admission webhooks over HTTPS. Every review is answered, with yes or no; what is no review gets a problem
- * document. Nothing that Regent does itself waits for it.
+ * The admission webhooks over HTTPS. A review is answered with yes or no. What is no review gets a problem document,
+ * and so does a pod that could not be judged. Nothing that Regent does itself waits for it.
  */
 export function webhookServer(parts: WebhookServerParts): WebhookServer {
   const { address, certificates } = parts
@@ -126,8 +126,8 @@ async function answer(
 ): Promise<void> {
   const [path = '/'] = (request.url ?? '/').split('?')
   try {
-    const reviewer = Object.hasOwn(routes, path) ? routes[path] : undefined
-    if (reviewer === undefined)
+    const route = Object.hasOwn(routes, path) ? routes[path] : undefined
+    if (route === undefined)
       throw new RegentError(
         'REGENT_NOT_FOUND',
         `there is no ${path.slice(0, 200)}; there are ${Object.keys(routes).join(', ')}`,
@@ -138,7 +138,7 @@ async function answer(
         `${path} takes POST, not ${String(request.method).slice(0, 20)}`,
       )
     const asked = requestIn(await bodyOf(request))
-    const review = reviewWith(judged(reviewer, asked, log))
+    const review = reviewWith(judged(route, asked, log))
     response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(review))
   } catch (error) {
     const problem = problemOf(error, path.slice(0, 200), 'kubernetes')
@@ -163,12 +163,12 @@ async function bodyOf(request: IncomingMessage): Promise<unknown> {
   }
 }
 
-/** What cannot be judged is refused: it would be stored unseen otherwise. */
-function judged(reviewer: Reviewer, asked: AdmissionRequest, log: Logger): AdmissionResponse {
+/** Throws `REGENT_INTERNAL` where what cannot be judged is left to the policy of the webhook. */
+function judged({ review, unjudged }: AdmissionRoute, asked: AdmissionRequest, log: Logger): AdmissionResponse {
   const { operation, namespace = '' } = asked
   const name = nameIn(asked)
   try {
-    const response = reviewer(asked)
+    const response = review(asked)
     if (!response.allowed)
       log.info(
         { operation, namespace, object: name, why: response.status?.message },
@@ -177,7 +177,9 @@ function judged(reviewer: Reviewer, asked: AdmissionRequest, log: Logger): Admis
     return response
   } catch (error) {
     log.error({ err: error, operation, namespace, object: name }, `webhook: ${describeError(error)}`)
-    return refuse(asked, [new RegentError('REGENT_INTERNAL', `${namespace}/${name} could not be judged`)], 500)
+    const failure = new RegentError('REGENT_INTERNAL', `${namespace}/${name} could not be judged`, { cause: error })
+    if (unjudged === 'leftToPolicy') throw failure
+    return refuse(asked, [failure], 500)
   }
 }
 
