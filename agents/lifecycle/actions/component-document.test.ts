@@ -1,7 +1,9 @@
-import { chmod, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import { chmod, mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { beforeAll, afterAll, describe, expect, it } from 'vitest'
+import { beforeAll, afterAll, beforeEach, describe, expect, it } from 'vitest'
+import { callAction, LifecycleAgent, outputOf } from '../../../test/support/lifecycle-agent.ts'
+import { mayHaveOwnPaths, withOwnPaths } from '../../../test/support/own-paths.ts'
 import { readActions } from '../configuration/configuration.ts'
 import { saidBy, testingActions } from '../testing.ts'
 
@@ -22,10 +24,10 @@ let folder: string
 let count = 0
 
 /** A program that writes its arguments down, one a line, and answers with what `answers` says of the second. */
-async function standIn(name: string, answers: string): Promise<void> {
+async function standIn(name: string, answers: string, at = folder): Promise<void> {
   const script = `#!/bin/bash\nprintf '%s\\n' ${name} "$@" >> "$CALLS"\n${answers}\n`
-  await writeFile(join(folder, name), script)
-  await chmod(join(folder, name), 0o755)
+  await writeFile(join(at, name), script)
+  await chmod(join(at, name), 0o755)
 }
 
 beforeAll(async () => {
@@ -105,5 +107,121 @@ describe('the actions of a MySQL component', () => {
     ['shop-mysql-0:3306 [0s,nonreplicating,8.0.45]', ''],
   ])('tell the role by the topology %j', async (topology, role) => {
     expect(await run('roleProbe', {}, { TOPOLOGY: topology })).toMatchObject({ ok: true, said: role })
+  })
+})
+
+const documentFile = process.env['REGENT_KB_AGENT_ACTION_FILE']
+
+/**
+ * The document of a real component, whose five actions register with orchestrator and ask orchestrator. Run by the
+ * shipped agent, from the environment, byte for byte. The scripts call programs by absolute paths that this machine
+ * does not have: the agent gets a root of its own, in which these programs are stand-ins.
+ */
+describe.runIf(documentFile !== undefined)('the actions of the document that REGENT_KB_AGENT_ACTION_FILE names', () => {
+  const [pod, service] = ['shop-mysql-1', 'shop-mysql-mysql-1']
+  let own: string
+  let agent: LifecycleAgent
+  const inOwn = (name: string): string => join(own, name)
+
+  beforeAll(async () => {
+    if (!mayHaveOwnPaths())
+      throw new Error('its scripts call absolute paths: run as root, or where users may make user namespaces')
+    own = await mkdtemp(join(tmpdir(), 'lifecycle-document-'))
+    for (const name of ['root', 'bin', 'scripts', 'kubeblocks']) await mkdir(inOwn(name))
+    await standIn('mysql', 'exit 0', inOwn('bin'))
+    await standIn('curl', 'exit 7', inOwn('bin'))
+    await standIn('mysql-orchestrator-register.sh', 'echo -n registered', inOwn('scripts'))
+    const answers = [
+      'which-cluster-master) cat "$FOLDER/primary";;',
+      'force-master-failover) echo another:3306 > "$FOLDER/primary";;',
+      'topology) cat "$FOLDER/topology";;',
+    ]
+    await standIn('orchestrator-client', `case $2 in ${answers.join(' ')} esac`, inOwn('kubeblocks'))
+    const folders = { '/scripts': inOwn('scripts'), '/kubeblocks': inOwn('kubeblocks') }
+    agent = await LifecycleAgent.start({
+      environment: {
+        PATH: `${inOwn('bin')}:${process.env['PATH']}`,
+        KB_AGENT_ACTION: await readFile(documentFile ?? '', 'utf8'),
+        KB_AGENT_PROBE: 'null',
+        KB_AGENT_POD_NAME: pod,
+        CALLS: inOwn('calls'),
+        FOLDER: own,
+        CLUSTER_NAME: 'shop',
+        CLUSTER_COMPONENT_NAME: 'SHOP_mysql',
+        ORC_ENDPOINTS: 'orc.shops:80,other:80',
+        ORC_PORTS: '3000',
+        MYSQL_ROOT_USER: 'root',
+        MYSQL_ROOT_PASSWORD: 'secret',
+      },
+      options: ['--open', '--unix-socket', own],
+      within: withOwnPaths({ root: inOwn('root'), folders }),
+    })
+    await agent.said('HTTP listens')
+  }, 150_000)
+
+  beforeEach(async () => {
+    for (const name of ['calls', 'primary', 'topology']) await writeFile(inOwn(name), '')
+  })
+
+  afterAll(async () => {
+    await agent.end()
+    await rm(own, { recursive: true })
+  }, 60_000)
+
+  async function call(action: string, parameters?: Readonly<Record<string, string>>) {
+    const answer = await callAction(
+      { action, ...(parameters && { parameters }) },
+      { at: { socketPath: inOwn('kbagent.socket') } },
+    )
+    const calls = (await readFile(inOwn('calls'), 'utf8')).trim().split('\n')
+    return { error: answer.message, said: outputOf(answer), calls }
+  }
+
+  it('register the pod', async () => {
+    expect(await call('postProvision')).toEqual({ said: 'registered', calls: ['mysql-orchestrator-register.sh'] })
+  })
+
+  it('forget the cluster, whatever the program says', async () => {
+    const calls = ['curl', 'http://orc.shops:3000/api/forget-cluster/shop']
+    expect(await call('preTerminate')).toEqual({ said: '', calls })
+  })
+
+  it.each([
+    [`${service}:3306`, true],
+    ['shop-mysql-mysql-0:3306', false],
+  ])('let a member leave under primary %s, and fail over first where the member leads: %j', async (primary, leads) => {
+    await writeFile(inOwn('primary'), primary)
+    const { error, calls } = await call('memberLeave', { KB_LEAVE_MEMBER_POD_NAME: pod })
+    expect(error).toBeUndefined()
+    expect(calls.slice(0, 5)).toEqual(['orchestrator-client', '-c', 'which-cluster-master', '-i', 'shop'])
+    expect(calls.includes('force-master-failover')).toBe(leads)
+    const last = ['reset-replica', 'forget'].flatMap((what) => ['orchestrator-client', '-c', what, '-i', service])
+    expect(calls.slice(-10)).toEqual(last)
+  })
+
+  it('provision an account: all three parameters in one argument, quotes and all', async () => {
+    const parameters = {
+      KB_ACCOUNT_NAME: 'kbadmin',
+      KB_ACCOUNT_PASSWORD: "it's; a pass $word",
+      KB_ACCOUNT_STATEMENT:
+        "CREATE USER IF NOT EXISTS '${KB_ACCOUNT_NAME}'@'%' IDENTIFIED BY '${KB_ACCOUNT_PASSWORD}'; GRANT ALL ON *.* TO '${KB_ACCOUNT_NAME}'@'%'",
+    }
+    const statement =
+      "CREATE USER IF NOT EXISTS 'kbadmin'@'%' IDENTIFIED BY 'it's; a pass $word'; GRANT ALL ON *.* TO 'kbadmin'@'%'"
+    expect(await call('accountProvision', parameters)).toEqual({
+      said: '',
+      calls: ['mysql', '-uroot', '-psecret', '-P3306', '-h127.0.0.1', '-e', statement],
+    })
+  })
+
+  it.each([
+    ['', 'secondary'],
+    [`${service}:3306 [0s,ok,8.0.45,rw]\n+ shop-mysql-mysql-0:3306 [0s,ok,8.0.45,ro]`, 'primary'],
+    ['shop-mysql-mysql-0:3306 [0s,ok,8.0.45,rw]', 'secondary'],
+    [`${service}:3306 [0s,nonreplicating,8.0.45]`, ''],
+  ])('tell the role by the topology %j', async (topology, role) => {
+    await writeFile(inOwn('topology'), topology)
+    const calls = ['orchestrator-client', '-c', 'topology', '-i', 'shop']
+    expect(await call('roleProbe')).toEqual({ said: role, calls })
   })
 })
