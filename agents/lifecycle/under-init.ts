@@ -1,4 +1,5 @@
 import { accessSync, constants } from 'node:fs'
+import { frugalNode } from '../../src/common/process/frugal-environment.ts'
 
 const shell = '/bin/sh'
 
@@ -16,12 +17,13 @@ const init = [
 /**
  * Puts a shell in the place of this process, which starts this very program again as its child, where this process is
  * PID 1: Node reaps what Node started and nothing else, so that the processes that scripts leave behind would stay as
- * zombies until no process can be started any more. Returns where there is nothing to do, or no shell.
+ * zombies until no process can be started any more. The child has the small young generation of Regent's other agents.
+ * Returns where there is nothing to do, or no shell.
  */
 export function startUnderInit(): void {
   const { pid, execPath, execArgv, argv, env } = process
   if (pid !== 1 || process.execve === undefined || !isThere(shell)) return
-  const program = [execPath, ...execArgv, ...argv.slice(1)]
+  const program = [execPath, ...frugalNode, ...execArgv, ...argv.slice(1)]
   process.execve(shell, [shell, '-c', init, shell, ...program], env)
 }
 
