@@ -102,7 +102,7 @@ function servicesOf(configuration: LifecycleConfiguration, parts: Parts): readon
   const desk = new ActionDesk({ actions, clock: realWorld.clock, maxRuns, run: (...call) => runner.run(...call) })
   const teller = tellerOf(environment, { world: realWorld, log, isNeeded: probes.length > 0 })
   return [
-    runningService(runner, http),
+    runningService(runner, http, groups),
     httpService(desk, parts),
     ...(configuration.streaming.size > 0 ? [streamingService(configuration, groups, parts)] : []),
     probeService(probes, { actions, runner, world: realWorld, log, teller }),
@@ -118,11 +118,12 @@ function groupsOf(actions: LifecycleConfiguration['actions'], log: Logger): Proc
 }
 
 /** Actions run to their end, or until they are killed. */
-function runningService(runner: ActionRunner, http: HttpCaller): Service {
+function runningService(runner: ActionRunner, http: HttpCaller, groups: ProcessGroups): Service {
   return {
     start: async () => async () => {
       await runner.ended()
       await http.close()
+      groups.close()
     },
   }
 }

@@ -12,6 +12,12 @@ export interface Pipe {
   readonly commandFd: number
 }
 
+/** A pipe to a command, of which a process beside the command holds the end that is written to. */
+export interface GuardedPipe extends Pipe {
+  /** Another end to write to, to be closed once the guard has it. */
+  readonly guardFd: number
+}
+
 const atATime = 32
 /** Of more that are free after many calls at once the rest is given up. */
 const mostFree = 64
@@ -55,16 +61,18 @@ export class Pipes {
   }
 
   /** A pipe to a command. Not used again: the command may keep its end open for ever. */
-  toCommand(): Pipe | undefined {
+  toCommand(): GuardedPipe | undefined {
     return this.#open((held) => {
       const path = `/proc/self/fd/${held}`
       // With an end open for both, neither of the others waits for its opposite.
       const both = openSync(path, constants.O_RDWR)
       const commandFd = opened(() => openSync(path, constants.O_RDONLY), [both])
-      const fd = opened(() => openSync(path, constants.O_WRONLY | constants.O_NONBLOCK), [both, commandFd])
+      const guardFd = opened(() => openSync(path, constants.O_WRONLY), [both, commandFd])
+      const ends = [both, commandFd, guardFd]
+      const fd = opened(() => openSync(path, constants.O_WRONLY | constants.O_NONBLOCK), ends)
       closeSync(both)
       closeSync(held)
-      return { stream: new Socket({ fd, readable: false, writable: true }), commandFd }
+      return { stream: new Socket({ fd, readable: false, writable: true }), commandFd, guardFd }
     })
   }
 
@@ -73,7 +81,7 @@ export class Pipes {
     for (const held of this.#free.splice(0)) closeSync(held)
   }
 
-  #open(open: (held: number) => Pipe): Pipe | undefined {
+  #open<Made extends Pipe>(open: (held: number) => Made): Made | undefined {
     if (this.#free.length === 0) this.#make()
     const held = this.#free.pop()
     if (held === undefined) return undefined

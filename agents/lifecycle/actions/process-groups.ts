@@ -2,7 +2,8 @@ import { spawn, type ChildProcess } from 'node:child_process'
 import { closeSync } from 'node:fs'
 import type { Readable, Writable } from 'node:stream'
 import { describeError } from '../../../src/common/errors/errors.ts'
-import { Pipes, type Pipe } from './pipes.ts'
+import { guarded, whole } from './guard.ts'
+import { Pipes, type GuardedPipe, type Pipe } from './pipes.ts'
 
 export interface Command {
   /** Program and arguments; no shell reads them. */
@@ -50,12 +51,14 @@ export class ProcessGroups {
 
   /** Starts a command. The result is the command, or why there is none. */
   start({ argv, environment }: Command, wish: Wish): Started | string {
-    const [file = '', ...parameters] = argv
     const ends = this.#endsFor(wish)
     const pipes = [ends.input, ends.output, ends.errors].filter((end) => typeof end === 'object')
+    const guard = typeof ends.input === 'object' ? ends.input.guardFd : undefined
+    const [file = '', ...parameters] = guard === undefined ? argv : guarded(argv)
     try {
       const stdio = [ends.input, ends.output, ends.errors].map((end) => (typeof end === 'object' ? end.commandFd : end))
-      const child = spawn(file, parameters, { env: { ...environment }, stdio, detached: true })
+      const more = guard === undefined ? [] : ['pipe' as const, guard]
+      const child = spawn(file, parameters, { env: { ...environment }, stdio: [...stdio, ...more], detached: true })
       return this.#keep(child, startedAs(file, child, ends))
     } catch (error) {
       // Node throws for a command that cannot be started at all, such as one with a NUL, and emits an error else.
@@ -63,7 +66,13 @@ export class ProcessGroups {
       return describeError(error)
     } finally {
       for (const { commandFd } of pipes) closeSync(commandFd)
+      if (guard !== undefined) closeSync(guard)
     }
+  }
+
+  /** Gives up the pipes that no command has. */
+  close(): void {
+    this.#pipes?.close()
   }
 
   #endsFor(wish: Wish): Ends {
@@ -106,7 +115,7 @@ export class ProcessGroups {
 type End = Pipe | 'pipe' | 'ignore'
 
 interface Ends {
-  readonly input: End
+  readonly input: GuardedPipe | 'pipe' | 'ignore'
   readonly output: End
   readonly errors: End
 }
@@ -124,11 +133,24 @@ function startedAs(file: string, child: ChildProcess, ends: Ends): Started {
   const closed = Promise.all([ended, ...[output, errors].map(closing)]).then(([end]) => end)
   // A caller may wait for one of them only.
   for (const promise of [ended, closed]) promise.catch(() => undefined)
+  if (typeof ends.input === 'object') releaseGuard(child, { input: ends.input.stream, ended })
   const closePipes = (): void => {
     for (const stream of [input, output, errors]) stream?.destroy()
   }
   ended.catch(closePipes)
   return { input, output, errors, ended, closed, closePipes }
+}
+
+/** The guard of a command's input is told that all of the input was written, or that the command has ended. */
+function releaseGuard(
+  child: ChildProcess,
+  { input, ended }: { readonly input: Writable; readonly ended: Promise<unknown> },
+): void {
+  const guard = child.stdio[3] as Writable | null | undefined
+  guard?.on('error', () => undefined)
+  const release = (): void => void guard?.end(whole)
+  input.once('finish', release)
+  ended.then(release, release)
 }
 
 function closing(stream: Readable | null): Promise<void> {

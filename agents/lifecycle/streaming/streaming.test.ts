@@ -1,6 +1,7 @@
+import { spawn } from 'node:child_process'
 import { createHash, randomBytes } from 'node:crypto'
 import { once } from 'node:events'
-import { readFile, mkdtemp, rm, stat } from 'node:fs/promises'
+import { readdir, readFile, mkdtemp, rm, stat } from 'node:fs/promises'
 import { connect, createServer, type AddressInfo, type Socket } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -181,6 +182,29 @@ describe('the load of a new replica', () => {
       'dataLoad failed: its data is not whole: the source failed: it ended with exit code 3',
     )
     await expect(stat(join(folder, 'done'))).rejects.toThrow('ENOENT')
+  })
+
+  it('is killed before the end of its input when the worker itself is killed', async () => {
+    const folder = await mkdtemp(join(tmpdir(), 'lifecycle-'))
+    onTestFinished(() => rm(folder, { recursive: true }))
+    const actionsRoom = join(import.meta.dirname, '..', 'actions')
+    const script = `
+      import { Pipes } from '${actionsRoom}/pipes.ts'
+      import { ProcessGroups } from '${actionsRoom}/process-groups.ts'
+      const load = 'echo $$ > $FOLDER/pid; cat > $FOLDER/data; touch $FOLDER/done'
+      const command = { argv: ['bash', '-c', load], environment: process.env }
+      new ProcessGroups(Pipes.open()).start(command, 'input').input.write('half')`
+    const worker = spawn(process.execPath, ['--input-type=module', '--eval', script], {
+      stdio: ['ignore', 'ignore', 'inherit'],
+      env: { ...process.env, FOLDER: folder },
+    })
+    const contentOf = (path: string): Promise<string> => readFile(path, 'utf8').catch(() => '')
+    await expect.poll(() => contentOf(join(folder, 'data'))).toBe('half')
+    worker.kill('SIGKILL')
+    const ofLoad = `/proc/${(await contentOf(join(folder, 'pid'))).trim()}/stat`
+    // Gone, or a zombie that nobody has reaped yet.
+    await expect.poll(async () => (await contentOf(ofLoad)).split(') ')[1]?.[0] ?? 'Z').toBe('Z')
+    expect((await readdir(folder)).sort()).toEqual(['data', 'pid'])
   })
 
   it('takes the plain stream of a server of KubeBlocks, unchecked', async () => {
