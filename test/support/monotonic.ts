@@ -9,3 +9,10 @@ export async function elapsed(work: Promise<unknown>): Promise<number> {
   await work.catch(() => undefined)
   return monotonicMs() - began
 }
+
+/** Milliseconds from the start of `work` to its end. Unlike `elapsed` it counts what `work` does before it waits. */
+export async function timed(work: () => Promise<unknown>): Promise<number> {
+  const began = monotonicMs()
+  await work()
+  return monotonicMs() - began
+}
