@@ -4,6 +4,7 @@ import { runEpisode, type Episode, type Event } from '../support/episode.ts'
 import { Writer } from '../support/writer.ts'
 import { measureCost } from './process-cost.ts'
 import type { CaseResult } from './report.ts'
+import { measureRoleProbe } from './role-probe.ts'
 import { stepsOf } from './steps.ts'
 
 export const benchCases = ['kill', 'freeze', 'switchover', 'rejoin', 'agent'] as const
@@ -15,10 +16,15 @@ const idleMs = 20_000
 /** Between one episode and the next, so that each begins from rest. */
 const restMs = 1_000
 
-/** Runs one case on a cluster that is whole. */
-export function runCase(cluster: TestCluster, name: BenchCase, runs: number, told: Told): Promise<CaseResult> {
-  if (name === 'agent') return idle(cluster)
-  return episodes(cluster, name, { runs, told, event: eventOf(name) })
+/** Runs one case on a cluster that is whole. Case `agent` goes on without a cluster, in `lifecycle.ts`. */
+export async function runCase(
+  cluster: TestCluster,
+  name: BenchCase,
+  runs: number,
+  told: Told,
+): Promise<readonly CaseResult[]> {
+  if (name === 'agent') return [await idle(cluster), await measureRoleProbe(cluster, runs)]
+  return [await episodes(cluster, name, { runs, told, event: eventOf(name) })]
 }
 
 /** What happens in a case: a primary that is to come back is killed. */

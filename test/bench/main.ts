@@ -9,8 +9,9 @@ import { diagnose } from '../support/diagnosis.ts'
 import { measureBareGroup } from './bare-group.ts'
 import { benchCases, eventOf, runCase, type BenchCase } from './cases.ts'
 import { modeNamed } from './kube-arguments.ts'
+import { measureLifecycle } from './lifecycle.ts'
 import { describeMachine } from './machine.ts'
-import { markdownTable, replaceMeasured } from './measured-page.ts'
+import { markdownTable, measuredParts, replaceMeasured, type MeasuredPart } from './measured-page.ts'
 import { asJson, headOf, lostIn, rowsOf, tableOf, type CaseResult } from './report.ts'
 
 const usage = `npm run bench -- [${benchCases.join('|')} …] [--mode semisync|group] [--runs 20] [--instances 3] [--bare 5] [--json FILE] [--into PAGE]`
@@ -57,16 +58,14 @@ function readOptions(): BenchOptions {
 
 const told = (line: string) => process.stderr.write(`  ${line}\n`)
 
-/** Each case has a cluster of its own, so that none inherits another's history. */
-async function bench({ cases, runs, instances, mode, bare, json, into }: BenchOptions): Promise<void> {
+async function bench(options: BenchOptions): Promise<void> {
+  const { cases, instances, mode, json, into } = options
   const machine = describeMachine((await findMysql()).version, 'loopback')
   console.log(`${machine}\nmode ${mode}, ${instances} instances, one client that writes a new id every 10 ms\n`)
-  const results: CaseResult[] = []
+  const results: (CaseResult & { readonly of: MeasuredPart })[] = []
   for (const name of cases) {
-    const measured = [await onItsOwnCluster(name, { runs, instances, mode })]
-    if (mode === 'group' && bare > 0 && name !== 'agent')
-      measured.push(await measureBareGroup({ name, event: eventOf(name), runs: bare, instances, told }))
-    results.push(...measured)
+    const measured = await measure(name, options)
+    results.push(...measured.map((result) => ({ ...result, of: partOf(name) })))
     for (const result of measured) console.log(tableOf(result))
   }
   if (json !== undefined)
@@ -74,17 +73,33 @@ async function bench({ cases, runs, instances, mode, bare, json, into }: BenchOp
       json,
       `${JSON.stringify({ machine, mode, instances, at: new Date().toISOString(), cases: results.map(asJson) }, null, 2)}\n`,
     )
-  if (into !== undefined)
-    await replaceMeasured(into, [
-      `${machine}.`,
-      ...results.map((result) => markdownTable(headOf(result), rowsOf(result), lostIn(result))),
-    ])
+  if (into === undefined) return
+  for (const part of measuredParts) {
+    const tables = results
+      .filter(({ of }) => of === part)
+      .map((result) => markdownTable(headOf(result), rowsOf(result), lostIn(result)))
+    if (tables.length > 0) await replaceMeasured(into, part, [`${machine}.`, ...tables])
+  }
+}
+
+/** Each case has a cluster of its own, so that none inherits another's history. */
+async function measure(name: BenchCase, options: BenchOptions): Promise<readonly CaseResult[]> {
+  const { runs, instances, mode, bare } = options
+  const measured = await onItsOwnCluster(name, options)
+  if (name === 'agent') return [...measured, ...(await measureLifecycle(runs, told))]
+  if (mode !== 'group' || bare === 0) return measured
+  return [...measured, await measureBareGroup({ name, event: eventOf(name), runs: bare, instances, told })]
+}
+
+/** What agents take has a part of its own in a page: it is measured more often, and in other hours. */
+function partOf(name: BenchCase): MeasuredPart {
+  return name === 'agent' ? 'measured agents' : 'measured'
 }
 
 async function onItsOwnCluster(
   name: BenchCase,
   { runs, instances, mode }: Pick<BenchOptions, 'runs' | 'instances' | 'mode'>,
-): Promise<CaseResult> {
+): Promise<readonly CaseResult[]> {
   const cluster = await startCluster({ name: 'bench', instances, spec: { mode } })
   try {
     await cluster.whole(instances)

@@ -85,14 +85,22 @@ describe('the measured part of a page', () => {
 
   it('is replaced as a whole, and nothing else', () => {
     const table = markdownTable(['kill', 'runs'], [['outage', '20']], '7 writes, lost 0')
-    const written = withMeasured('page.md', page, ['A machine.', table])
+    const written = withMeasured({ path: 'page.md', page }, 'measured', ['A machine.', table])
     expect(written).toBe(
       '# Page\n\n<!-- measured: by the bench -->\n\nA machine.\n\n| kill | runs |\n|---|---:|\n| outage | 20 |\n\n7 writes, lost 0.\n\n<!-- /measured -->\n\nThe end.\n',
     )
-    expect(withMeasured('page.md', written, ['A machine.', table])).toBe(written)
+    expect(withMeasured({ path: 'page.md', page: written }, 'measured', ['A machine.', table])).toBe(written)
+  })
+
+  it('is one of several, each with a word of its own', () => {
+    const other = page.replaceAll('measured', 'measured agents')
+    const written = withMeasured({ path: 'page.md', page: page + other }, 'measured agents', ['7 ms'])
+    expect(written).toBe(page + other.replace('old', '\n7 ms\n'))
   })
 
   it('is not guessed at where the marks are missing', () => {
-    expect(() => withMeasured('page.md', '# Page\n', [])).toThrow('page.md has no part between')
+    expect(() => withMeasured({ path: 'page.md', page: '# Page\n' }, 'measured', [])).toThrow(
+      'page.md has no part between',
+    )
   })
 })

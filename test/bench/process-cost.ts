@@ -10,7 +10,7 @@ export interface ProcessCost {
 }
 
 /** Linux counts a process's time in ticks of a hundredth of a second (USER_HZ), whatever the kernel's own rate. */
-const ticksPerSecond = 100
+export const ticksPerSecond = 100
 
 export async function measureCost(pids: readonly number[], overMs: number): Promise<readonly ProcessCost[]> {
   const before = await Promise.all(pids.map(ticksOf))
@@ -32,7 +32,7 @@ async function ticksOf(pid: number): Promise<number> {
   return Number(fields[11]) + Number(fields[12])
 }
 
-async function rssOf(pid: number): Promise<number> {
+export async function rssOf(pid: number): Promise<number> {
   const [, kb] = /^VmRSS:\s+(\d+) kB/m.exec(await readFile(`/proc/${pid}/status`, 'utf8')) ?? []
   return Number(kb) / 1024
 }
