@@ -1,4 +1,4 @@
-import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, it, onTestFinished } from 'vitest'
@@ -8,6 +8,7 @@ import { longestMessage, probeMessage } from '../../agents/lifecycle/events/mess
 import { EventSender } from '../../agents/lifecycle/events/sender.ts'
 import { realWorld } from '../../src/common/ports/real-world.ts'
 import type { KubeObject, Resource } from '../../src/controller-runtime/objects/objects.ts'
+import { agentAccount } from './agent-account.ts'
 import { onApiServer } from './on-api-server.ts'
 
 const coreEvents: Resource<KubeObject & KubeEvent> = {
@@ -16,10 +17,6 @@ const coreEvents: Resource<KubeObject & KubeEvent> = {
   kind: 'Event',
   plural: 'events',
   namespaced: true,
-}
-
-interface Token extends KubeObject {
-  readonly status?: { readonly token?: string }
 }
 
 onApiServer('Events of a lifecycle agent', (api) => {
@@ -37,29 +34,8 @@ onApiServer('Events of a lifecycle agent', (api) => {
   /** A pod whose account may do with Events what the documentation says, and nothing else. */
   async function aPod() {
     const { namespace } = api
-    await make('', 'serviceaccounts', {
-      apiVersion: 'v1',
-      kind: 'ServiceAccount',
-      metadata: { name: 'pod', namespace },
-    })
-    const rbac = { apiVersion: 'rbac.authorization.k8s.io/v1', metadata: { name: 'pod', namespace } }
-    const rules = [{ apiGroups: [''], resources: ['events'], verbs: ['get', 'create', 'update'] }]
-    await make('rbac.authorization.k8s.io', 'roles', { ...rbac, kind: 'Role', rules })
-    await make('rbac.authorization.k8s.io', 'rolebindings', {
-      ...rbac,
-      kind: 'RoleBinding',
-      roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'Role', name: 'pod' },
-      subjects: [{ kind: 'ServiceAccount', name: 'pod', namespace }],
-    })
-    const { status } = (await make('', 'serviceaccounts/pod/token', {
-      apiVersion: 'authentication.k8s.io/v1',
-      kind: 'TokenRequest',
-      metadata: { name: 'pod', namespace },
-      spec: {},
-    })) as Token
     const folder = await mkdtemp(join(tmpdir(), 'regent-pod-'))
-    await writeFile(join(folder, 'token'), status?.token ?? expect.fail('no token'))
-    await writeFile(join(folder, 'ca.crt'), api.access.ca)
+    await agentAccount(api.client, api.access, { namespace, folder })
     const { hostname, port } = new URL(api.access.server)
     const store = kubeEventStore({ host: hostname, port: Number(port), folder })
     onTestFinished(async () => {
@@ -67,14 +43,6 @@ onApiServer('Events of a lifecycle agent', (api) => {
       await rm(folder, { recursive: true })
     })
     return { store, sender: new EventSender(podIn(namespace), store, realWorld) }
-  }
-
-  function make(group: string, plural: string, object: KubeObject & Readonly<Record<string, unknown>>) {
-    const version = object.apiVersion?.split('/').at(-1) ?? 'v1'
-    return api.client.create(
-      { group, version: plural.endsWith('/token') ? 'v1' : version, kind: object.kind ?? '', plural, namespaced: true },
-      object,
-    )
   }
 
   const stored = async () => (await api.client.list(coreEvents, { namespace: api.namespace })).items
