@@ -74,6 +74,19 @@ describe('a call whose request is non-blocking', () => {
     expect([await call(two), await call(one)]).toEqual([succeeded(Buffer.from('2')), succeeded(Buffer.from('1'))])
   })
 
+  it('is picked up by its caller however many ran at the same time', async () => {
+    const { call, end, world, asked } = aDesk({ name: 'a', ...exec })
+    const numbered = (at: number) => call({ ...old, parameters: { AT: String(at) } })
+    const all = Array.from({ length: 70 }, (_, at) => at)
+    for (const at of all) await numbered(at)
+    for (const at of all) {
+      await world.advance(1)
+      await end(at, succeeded(Buffer.from(String(at))))
+    }
+    for (const at of all) expect(await numbered(at)).toEqual(succeeded(Buffer.from(String(at))))
+    expect(asked).toHaveLength(70)
+  })
+
   it('of a caller that never comes back is forgotten after ten minutes, and while many wait', async () => {
     const { call, end, world, asked } = aDesk({ name: 'a', ...exec })
     await call(old)
@@ -81,14 +94,14 @@ describe('a call whose request is non-blocking', () => {
     await world.advance(10 * 60_000 + 1)
     expect(await call(old)).toEqual(inProgress)
     await end(1, succeeded(Buffer.from('new')))
-    for (let at = 0; at < 65; at += 1) {
+    for (let at = 0; at < 71; at += 1) {
       await call({ ...old, parameters: { AT: String(at) } })
       await world.advance(1)
       await end(at + 2, succeeded(Buffer.from(String(at))))
     }
     expect(await call(old)).toEqual(inProgress)
-    expect(asked).toHaveLength(2 + 65 + 1)
-    expect(await call({ ...old, parameters: { AT: '64' } })).toEqual(succeeded(Buffer.from('64')))
+    expect(asked).toHaveLength(2 + 71 + 1)
+    expect(await call({ ...old, parameters: { AT: '70' } })).toEqual(succeeded(Buffer.from('70')))
   })
 })
 

@@ -23,7 +23,8 @@ interface Started {
 
 /** A result that nobody picks up is forgotten: the caller may be gone for good. */
 const keepMs = 10 * 60_000
-const keepResults = 64
+/** Or as many as may run at a time: of what ran together nothing is forgotten before its caller asked again. */
+const leastResults = 64
 
 /**
  * Answers calls. A blocking call runs at once, whatever else runs. A non-blocking call is answered `inProgress`, and
@@ -96,10 +97,11 @@ export class ActionDesk {
   /** Of results that wait, the newest stay, and those not for ever. */
   #forgetOld(): void {
     const nowMs = this.#parts.clock.monotonicMs()
+    const most = Math.max(leastResults, this.#parts.maxRuns)
     const waiting = [...this.#onRequest]
       .filter(([, { endedAtMs }]) => endedAtMs !== undefined)
       .sort(([, a], [, b]) => (b.endedAtMs ?? 0) - (a.endedAtMs ?? 0))
     for (const [at, [key, { endedAtMs = 0 }]] of waiting.entries())
-      if (at >= keepResults || nowMs - endedAtMs > keepMs) this.#onRequest.delete(key)
+      if (at >= most || nowMs - endedAtMs > keepMs) this.#onRequest.delete(key)
   }
 }

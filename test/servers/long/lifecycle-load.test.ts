@@ -18,7 +18,6 @@ const atATime = '300'
 const blocking = 450
 const late = 150
 const vanishing = 200
-/** An agent keeps 64 results that nobody picked up yet. */
 const nonBlocking = 50
 const large = 150
 /** Seen on two cores: 88 files after every round, and 113 to 129 MB. */
