@@ -49,6 +49,7 @@ import type { ServerPort } from './ports/server.ts'
 import { guardSpace } from './guard/space-guard.ts'
 import { Termination, type TerminationPort } from './orders/termination.ts'
 import { builtInActions } from './lifecycle/mysql/built-in-actions.ts'
+import { LeftoverCopy } from './lifecycle/mysql/data-dump.ts'
 import type { BuiltInAction } from './lifecycle/built-in/built-in-action.ts'
 import { freshState, newIncarnation, StoredStateFile } from './instance/stored-state.ts'
 import type { VolumePort } from './ports/volume.ts'
@@ -94,6 +95,7 @@ export class Agent implements AgentHandlers {
   readonly #events: EventKeeper
   readonly #purged: PurgedNote
   readonly #resets: GtidResetWatch
+  readonly #leftover: LeftoverCopy
   readonly #termination: Termination
   readonly #listeners = new Set<StreamListener>()
   #timers: Timer[] = []
@@ -131,6 +133,7 @@ export class Agent implements AgentHandlers {
     this.#events = new EventKeeper(this.#parts)
     this.#purged = new PurgedNote(this.#parts)
     this.#resets = new GtidResetWatch(this.#parts)
+    this.#leftover = new LeftoverCopy(this.#parts)
     this.#termination = new Termination(this.#parts, this.#converger, ports.termination ?? null)
     const orders = new Orders(this.#parts, this.#converger, new Seeding(this.#parts, this.#converger), this.#lease)
     this.orders = this.#routes(orders)
@@ -345,6 +348,7 @@ export class Agent implements AgentHandlers {
     const { process, course, file, clientCertificate } = this.#parts
     guardSpace(this.#parts)
     void this.#events.look()
+    void this.#leftover.look()
     void this.#hung
       .look()
       .catch((error: unknown) =>

@@ -146,6 +146,8 @@ export class ScriptedServer implements ServerPort {
   readonly eventChanges = (): number => this.changedEvents
   recordEvents: ServerPort['recordEvents'] = async () => void this.calls.push('record events')
   cloneInto: ServerPort['cloneInto'] = async () => void this.calls.push('clone')
+  cloneLocal: ServerPort['cloneLocal'] = async (directory) => void this.calls.push(`clone here ${directory}`)
+  endLocalClones: ServerPort['endLocalClones'] = async () => void this.calls.push('end clones')
   showCertificate: ServerPort['showCertificate'] = async ({ cert }) => void this.calls.push(`show ${cert}`)
   beginBinlogAfter: ServerPort['beginBinlogAfter'] = async () => void this.calls.push('beginBinlog')
   readonly purgeBinlogsBefore: ServerPort['purgeBinlogsBefore'] = async (file) =>
@@ -189,6 +191,10 @@ export const quietVolume: VolumePort = {
   swapBack: async () => undefined,
   dropBeside: async () => undefined,
   freshSeedFolder: async () => 'seed',
+  dataBytes: async () => 0,
+  freshStreamFolder: async () => 'stream',
+  hasStreamFolder: async () => false,
+  dropStreamFolder: async () => undefined,
   probe: async () => ({ freeBytes: 1e10, failure: null, detail: '' }),
 }
 

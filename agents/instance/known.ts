@@ -130,6 +130,8 @@ export interface Jobs {
   groupFailure: string
   /** How often in a row it was not a member for long, and until when it does not try again. */
   groupPause: { readonly times: number; readonly untilMs: number }
+  /** A copy of its server is being streamed to somebody, or what is left of one is being removed. */
+  streamsCopy: boolean
   /** The others are asked to remove the member that its dead mysqld was. */
   expelling: Promise<void> | null
 }
@@ -192,6 +194,7 @@ export function nothingKnown(nowMs: number): Known {
       mayBeStartingGroup: false,
       groupFailure: '',
       groupPause: { times: 0, untilMs: 0 },
+      streamsCopy: false,
       expelling: null,
     },
     pod: { termination: null, leavesUntilMs: -Infinity, hasLeft: false },

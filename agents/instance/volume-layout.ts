@@ -8,6 +8,8 @@ export interface VolumeLayout {
   readonly seedDir: string
   /** What a copy took the place of, until that is proven. */
   readonly besideDir: string
+  /** A copy of this instance, for as long as it is streamed to somebody. */
+  readonly streamDir: string
   readonly archiveDir: string
   readonly agentDir: string
   /** What the agent promised and acts by. */
@@ -37,6 +39,7 @@ export function volumeLayout(volume: string): VolumeLayout {
     dataDir: join(volume, 'data'),
     seedDir: join(volume, 'data.seed'),
     besideDir: join(volume, 'data.beside'),
+    streamDir: join(volume, 'data.stream'),
     archiveDir: join(volume, 'archive'),
     agentDir,
     stateFile: join(agentDir, 'state'),

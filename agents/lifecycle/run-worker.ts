@@ -12,12 +12,17 @@ import { withoutPipes } from './warnings.ts'
 import { loadReplica } from './worker/new-replica.ts'
 import { runTasks } from './worker/run-tasks.ts'
 
+export interface WorkerOptions extends Pick<LifecycleOptions, 'tokenFile' | 'logLevel'> {
+  /** The folder that the built-in `dataLoad` fills; undefined where none is named. */
+  readonly dataDir: string | undefined
+}
+
 /**
  * Does the tasks that `KB_AGENT_TASK` has for this pod, and ends. Throws `REGENT_TASK_FAILED`, `REGENT_BAD_ENVIRONMENT`
  * and `REGENT_BAD_FILE`.
  */
 export async function runLifecycleWorker(
-  { tokenFile, logLevel }: Pick<LifecycleOptions, 'tokenFile' | 'logLevel'>,
+  { tokenFile, logLevel, dataDir }: WorkerOptions,
   environment: Environment,
 ): Promise<void> {
   const signal = toldToStop()
@@ -31,6 +36,10 @@ export async function runLifecycleWorker(
       'KB_AGENT_POD_NAME is not set, so that no task can be told to be this pod’s; it takes the downward API’s metadata.name',
     )
   const actions = readActions(environment)
+  if (dataDir !== undefined && actions.has('dataLoad'))
+    log.info(
+      `the script dataLoad of KB_AGENT_ACTION loads the data; ${dataDir} is for the built-in dataLoad, and is left alone`,
+    )
   const token = tokenFile === undefined ? undefined : await readTokenFile(tokenFile)
   const isNeeded = tasks.some(
     ({ notifyAtFinish, reportPeriodSeconds = 0 }) => notifyAtFinish || reportPeriodSeconds > 0,
@@ -45,7 +54,8 @@ export async function runLifecycleWorker(
       world: realWorld,
       log,
       signal,
-      load: (task, progress) => loadReplica(pod, task, { actions, environment, world, token, signal, progress }),
+      load: (task, progress) =>
+        loadReplica(pod, task, { actions, dataDir, environment, world, token, signal, progress }),
       tell: (reason, text) => teller.send(reason, text, signal),
     })
   } finally {

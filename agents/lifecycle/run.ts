@@ -104,7 +104,9 @@ function servicesOf(configuration: LifecycleConfiguration, parts: Parts): readon
   return [
     runningService(runner, http, groups),
     httpService(desk, parts),
-    ...(configuration.streaming.size > 0 ? [streamingService(configuration, groups, parts)] : []),
+    ...(configuration.streaming.size > 0 || streams(builtIn)
+      ? [streamingService(configuration, { groups, builtIn }, parts)]
+      : []),
     probeService(probes, { actions, runner, world: realWorld, log, teller }),
   ]
 }
@@ -151,18 +153,30 @@ function httpService(desk: ActionDesk | undefined, { options, log, token, kill }
   }
 }
 
+/** Whether any built-in action is a stream. */
+function streams(builtIn: ReadonlyMap<string, BuiltInAction>): boolean {
+  return [...builtIn.values()].some(({ stream }) => stream !== undefined)
+}
+
+interface Doers {
+  readonly groups: ProcessGroups
+  readonly builtIn: ReadonlyMap<string, BuiltInAction>
+}
+
 /** Listens only where something may be streamed. */
 function streamingService(
   { actions, streaming }: LifecycleConfiguration,
-  groups: ProcessGroups,
+  { groups, builtIn }: Doers,
   { options, environment, token, kill, log }: Parts,
 ): Service {
   const { address: host, streamingPort: port } = options
   return {
     async start() {
+      const streamed = [...builtIn.values()].flatMap(({ name, stream }) => (stream === undefined ? [] : [name]))
       const streams = createStreamingServer({
         actions: actions ?? new Map(),
         streaming,
+        builtIn,
         environment,
         world: { groups, timers: realWorld.timers },
         token,
@@ -170,7 +184,7 @@ function streamingService(
         log,
       })
       const at = `${host}:${await listenOnPort(streams.server, { host, port, option: namesOf(options).streamingPort })}`
-      log.info({ address: at, actions: [...streaming] }, 'streaming listens')
+      log.info({ address: at, actions: [...streaming, ...streamed] }, 'streaming listens')
       return () => streams.end()
     },
   }

@@ -142,6 +142,14 @@ export interface ServerPort {
     progress: (stage: string, percent: number) => void,
   ): Promise<void>
   /**
+   * A physical copy of this server into `directory`, which does not exist yet, while the server goes on (CLONE LOCAL
+   * DATA DIRECTORY). Rejects with `REGENT_BUSY` while the server is copied by another instance. After a rejection
+   * nothing writes to the directory any more.
+   */
+  cloneLocal(directory: string, signal: AbortSignal, progress: (stage: string, percent: number) => void): Promise<void>
+  /** Ends copies by `cloneLocal` that an agent which died left running; resolves when they are gone. */
+  endLocalClones(): Promise<void>
+  /**
    * What clients and replicas are shown from their next connection on. Rejects where the server does not take it: then
    * what it showed before stays.
    */

@@ -77,6 +77,14 @@ export interface VolumePort {
   dropBeside(): Promise<void>
   /** A fresh, empty path on the same volume for a copy; leftovers of an earlier one are removed. */
   freshSeedFolder(): Promise<string>
+  /** Bytes of the data itself, without binlogs and relay logs: what a copy of the running server takes. */
+  dataBytes(): Promise<number>
+  /** A fresh path on the same volume for a copy of this server that is to be streamed; what is there is removed. */
+  freshStreamFolder(): Promise<string>
+  /** Whether such a copy, or a part of one, is there. */
+  hasStreamFolder(): Promise<boolean>
+  /** Removes it. */
+  dropStreamFolder(): Promise<void>
   /** The message of the first write that fails here, or null; and bytes free. */
   probe(): Promise<{
     readonly freeBytes: number

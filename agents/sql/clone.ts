@@ -1,42 +1,130 @@
+import { RegentError } from '../../src/common/errors/errors.ts'
 import type { Clock } from '../../src/common/ports/ports.ts'
-import { account, literal } from '../instance/accounts.ts'
+import { account, agentUser, literal } from '../instance/accounts.ts'
 import { numberOf, textOf, type Sql } from './statements.ts'
-import { timeoutError } from './failure.ts'
+import { errnoOf, timeoutError } from './failure.ts'
 import type { Source } from './replication.ts'
+import { kill } from './sessions.ts'
 
 /** A copy that did not move for this long is given up: the donor waits that long itself for a lock. */
 const stalledMs = 300_000
 const lookMs = 200
+
+/** Told while a copy is made. */
+type TellProgress = (stage: string, percent: number) => void
 
 export interface CloneRequest {
   readonly directory: string
   readonly donor: Source
   /** What is copied comes over TLS, or not at all. */
   readonly encrypts: boolean
-  readonly progress: (stage: string, percent: number) => void
+  readonly progress: TellProgress
 }
 
 /** The statement that runs for minutes; resolves at its end. `stop` ends it in the server. */
 export type LongStatement = (statement: string, signal: AbortSignal) => Promise<unknown>
+
+interface ClonePorts {
+  readonly sql: Sql
+  readonly long: LongStatement
+  readonly clock: Clock
+}
 
 /**
  * CLONE INSTANCE into a fresh directory: the running server's own data is not touched, and it goes on. Progress is read
  * meanwhile.
  */
 export async function cloneInto(
-  ports: { readonly sql: Sql; readonly long: LongStatement; readonly clock: Clock },
+  ports: ClonePorts,
   { directory, donor, encrypts, progress }: CloneRequest,
 ): Promise<void> {
-  const { sql, long, clock } = ports
-  await sql.change(`SET GLOBAL clone_valid_donor_list = ${literal(`${donor.host}:${donor.port}`)}`)
+  await ports.sql.change(`SET GLOBAL clone_valid_donor_list = ${literal(`${donor.host}:${donor.port}`)}`)
+  const from = `${account(donor.user, donor.host)}:${donor.port} IDENTIFIED BY ${literal(donor.password)}`
+  await copy(ports, {
+    statement: `CLONE INSTANCE FROM ${from} DATA DIRECTORY = ${literal(directory)}${encrypts ? ' REQUIRE SSL' : ''}`,
+    shown: `CLONE INSTANCE FROM ${donor.host}`,
+    progress,
+  })
+}
+
+export interface LocalCloneRequest {
+  readonly directory: string
+  readonly progress: TellProgress
+  /** Aborted: the copy is given up. */
+  readonly signal: AbortSignal
+}
+
+/** So long a copy that was killed may take to let go of its folder. */
+const endsMs = 30_000
+
+/**
+ * CLONE LOCAL into a fresh directory: a physical copy of the running server itself, which goes on. When this rejects
+ * the server writes to the directory no more. Needs no server that takes writes, and holds no lock (seen on 9.7).
+ */
+export async function cloneLocal(ports: ClonePorts, { directory, progress, signal }: LocalCloneRequest): Promise<void> {
+  signal.throwIfAborted()
+  try {
+    await copy(ports, {
+      statement: `${localClone} = ${literal(directory)}`,
+      shown: localClone,
+      progress,
+      signal,
+    })
+  } catch (error) {
+    // A server that is gone writes nothing. One that hangs is seen elsewhere.
+    await endLocalClones(ports.sql).catch(() => undefined)
+    throw errnoOf(error) === tooMany
+      ? new RegentError(
+          'REGENT_BUSY',
+          'another instance is being made as a copy of this server: mysqld gives one copy at a time',
+          { cause: error },
+        )
+      : error
+  }
+}
+
+const localClone = 'CLONE LOCAL DATA DIRECTORY'
+/** `ER_CLONE_TOO_MANY_CONCURRENT_CLONES`. */
+const tooMany = 3634
+
+/**
+ * Ends copies of this server that its agent has begun: also those of an agent that died, which the server would finish
+ * for nobody. Rejects with `REGENT_SERVER_TIMEOUT` where one stays.
+ */
+export async function endLocalClones(sql: Sql): Promise<void> {
+  const gone = await sql.until(
+    async () => {
+      const left = await sql.read(
+        `SELECT PROCESSLIST_ID AS id, PROCESSLIST_COMMAND AS command FROM performance_schema.threads WHERE PROCESSLIST_USER = '${agentUser}' AND PROCESSLIST_INFO LIKE '${localClone}%'`,
+      )
+      for (const row of left) if (textOf(row, 'command') !== 'Killed') await kill(sql, numberOf(row, 'id'))
+      return left.length === 0
+    },
+    endsMs,
+    lookMs,
+  )
+  if (!gone) throw timeoutError(localClone, endsMs, '; it was killed and has not ended yet')
+}
+
+interface Copy {
+  readonly statement: string
+  /** As a message may show the statement. */
+  readonly shown: string
+  readonly progress: TellProgress
+  readonly signal?: AbortSignal
+}
+
+async function copy({ sql, long, clock }: ClonePorts, { statement, shown, progress, signal }: Copy): Promise<void> {
   const stop = new AbortController()
+  const giveUp = (): void => stop.abort(signal?.reason)
+  signal?.addEventListener('abort', giveUp, { once: true })
   let ended = false
   let movedAtMs = clock.monotonicMs()
   let before = ''
-  const copy = long(
-    `CLONE INSTANCE FROM ${account(donor.user, donor.host)}:${donor.port} IDENTIFIED BY ${literal(donor.password)} DATA DIRECTORY = ${literal(directory)}${encrypts ? ' REQUIRE SSL' : ''}`,
-    stop.signal,
-  ).finally(() => (ended = true))
+  const copying = long(statement, stop.signal).finally(() => {
+    ended = true
+    signal?.removeEventListener('abort', giveUp)
+  })
   const watched = sql.until(
     async () => {
       if (ended) return true
@@ -45,14 +133,13 @@ export async function cloneInto(
       const now = JSON.stringify(seen)
       if (now !== before) movedAtMs = clock.monotonicMs()
       before = now
-      if (clock.monotonicMs() - movedAtMs > stalledMs)
-        stop.abort(timeoutError(`CLONE INSTANCE FROM ${donor.host}`, stalledMs, ' of progress'))
+      if (clock.monotonicMs() - movedAtMs > stalledMs) stop.abort(timeoutError(shown, stalledMs, ' of progress'))
       return false
     },
     Number.POSITIVE_INFINITY,
     lookMs,
   )
-  await copy
+  await copying
   await watched
 }
 

@@ -10,7 +10,7 @@ import type { ServerPort } from '../ports/server.ts'
 import { beginBinlogAfter, purgeBinlogsBefore } from './binlog.ts'
 import { ChannelPulse } from './channel.ts'
 import { endBlocker, readBlockers } from './blockers.ts'
-import { cloneInto } from './clone.ts'
+import { cloneInto, cloneLocal, endLocalClones } from './clone.ts'
 import { showCertificate } from './certificate.ts'
 import { recordEvents, setEvents } from './events.ts'
 import { setGates } from './gates.ts'
@@ -69,6 +69,8 @@ export function createSqlServer(config: AgentConfig, { world, secret, queryDeadl
   const accounts = new SqlPool(inside, `${ownSession}, lock_wait_timeout = ${accountLockSeconds}`, world)
   // Of somebody else: nobody's session is ended for what stands in its way.
   const provisioning = new SqlPool(inside, `${ownSession}, lock_wait_timeout = ${accountLockSeconds}`, world)
+  // For minutes: it is no statement of the agent's that somebody keeps waiting.
+  const copying = new SqlPool(inside, `${ownSession}, sql_log_bin = 0`, world)
   const client = new SqlPool([{ ...here, port: config.port }], `${ownSession}, sql_log_bin = 0`, world)
   const sql = createSql({ quiet, several }, world, queryDeadlineMs)
   const state = new StateReader(config.cluster, sql, {
@@ -84,7 +86,7 @@ export function createSqlServer(config: AgentConfig, { world, secret, queryDeadl
 
   const disconnect = () => {
     state.forget()
-    for (const pool of [quiet, several, marking, accounts, provisioning, client, agreeing]) pool.disconnect()
+    for (const pool of [quiet, several, marking, accounts, provisioning, copying, client, agreeing]) pool.disconnect()
   }
 
   return {
@@ -151,6 +153,12 @@ export function createSqlServer(config: AgentConfig, { world, secret, queryDeadl
         { sql, long: (statement, signal) => quiet.long(statement, signal), clock: world.clock },
         { directory, donor, encrypts, progress },
       ),
+    cloneLocal: (directory, signal, progress) =>
+      cloneLocal(
+        { sql, long: (statement, stop) => copying.long(statement, stop), clock: world.clock },
+        { directory, signal, progress },
+      ),
+    endLocalClones: () => endLocalClones(sql),
     showCertificate: (files) => showCertificate(sql, files),
     beginBinlogAfter: (bytes) => beginBinlogAfter(sql, bytes),
     setSetting: (name, value) => setSetting(sql, name, value),

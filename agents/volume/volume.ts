@@ -9,6 +9,7 @@ import type { AgentConfig } from '../instance/config.ts'
 import { endedHow, glanceAtEnding } from './ended-how.ts'
 import { noteFullFileSystem } from './error-log.ts'
 import { archiveErrant } from '../binlog/errant-archive.ts'
+import { dataBytes } from './data-bytes.ts'
 import { readPurgedNote, writePurgedNote } from '../binlog/purged-note.ts'
 import { syncRelayLogs } from '../binlog/relay-logs.ts'
 import { forgetServerUuid, readTrimPlan, trimTail } from '../binlog/unacknowledged-tail.ts'
@@ -64,6 +65,13 @@ export function createVolume(config: AgentConfig, wallMs: () => number): VolumeP
       await syncFolder(config.volume)
     },
     dropBeside: () => rm(besideDir, { recursive: true, force: true }),
+    dataBytes: () => dataBytes(dataDir),
+    async freshStreamFolder() {
+      await rm(layout.streamDir, { recursive: true, force: true })
+      return layout.streamDir
+    },
+    hasStreamFolder: async () => existsSync(layout.streamDir),
+    dropStreamFolder: () => rm(layout.streamDir, { recursive: true, force: true }),
     async probe() {
       const seen = await probe(config.volume)
       // From now on a missing message about a shutdown proves nothing.

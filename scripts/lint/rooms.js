@@ -52,6 +52,7 @@ export const rooms = {
   'agents/ports': ['failover/protocol', 'topology/snapshot'],
   'agents/lifecycle/wire': ['src/common/*'],
   'agents/lifecycle/built-in': ['agents/lifecycle/wire', 'src/common/*'],
+  'agents/lifecycle/copy': ['src/common/*'],
   'agents/lifecycle/configuration': ['agents/lifecycle/wire', 'src/common/*'],
   'agents/lifecycle/grpc': ['agents/lifecycle/wire', 'src/common/*'],
   'agents/lifecycle/actions': [
@@ -63,9 +64,15 @@ export const rooms = {
   'agents/lifecycle/events': ['agents/lifecycle/wire', 'src/common/*'],
   'agents/lifecycle/probes': ['agents/lifecycle/wire', 'src/common/*'],
   'agents/lifecycle/server': ['agents/lifecycle/wire', 'src/common/*'],
-  'agents/lifecycle/streaming': ['agents/lifecycle/actions', 'agents/lifecycle/wire', 'src/common/*'],
+  'agents/lifecycle/streaming': [
+    'agents/lifecycle/actions',
+    'agents/lifecycle/built-in',
+    'agents/lifecycle/wire',
+    'src/common/*',
+  ],
   'agents/lifecycle/worker': [
     'agents/lifecycle/actions',
+    'agents/lifecycle/copy',
     'agents/lifecycle/events',
     'agents/lifecycle/streaming',
     'agents/lifecycle/wire',
@@ -208,6 +215,7 @@ export const rooms = {
   'agents/lifecycle/mysql': [
     'agents/instance',
     'agents/lifecycle/built-in',
+    'agents/lifecycle/copy',
     'agents/lifecycle/wire',
     'agents/ports',
     'failover/protocol',

@@ -14,7 +14,7 @@ export async function loadIn(folder: string, { port }: { readonly port: number }
   const { PATH = '' } = process.env
   return loadReplica(
     'shop-mysql-1',
-    { remote: '127.0.0.1', port },
+    { UID: 'load-1', remote: '127.0.0.1', port },
     {
       actions: new Map([[load.name, load]]),
       environment: { PATH, FOLDER: folder },

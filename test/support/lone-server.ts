@@ -7,19 +7,28 @@ import { createConnection, type Connection, type RowDataPacket } from 'mysql2/pr
 import { findMysql, type MysqlBinaries } from '../../src/local/packages/mysql-binaries.ts'
 import { runCommand } from '../../src/common/process/run-command.ts'
 
+const rootLogin: { readonly user: string; readonly password?: string } = { user: 'root' }
+
 /** One mysqld without an agent, reached by its socket only, whose life and death a test decides. */
 export class LoneServer {
   readonly folder: string
   readonly dataDir: string
   readonly errorLog: string
   readonly #binaries: MysqlBinaries
+  readonly #login: { readonly user: string; readonly password?: string }
   #process: ChildProcess | undefined
 
-  private constructor(folder: string, binaries: MysqlBinaries) {
+  private constructor(folder: string, binaries: MysqlBinaries, dataDir = join(folder, 'data'), login = rootLogin) {
     this.folder = folder
-    this.dataDir = join(folder, 'data')
+    this.dataDir = dataDir
     this.errorLog = join(folder, 'error.log')
     this.#binaries = binaries
+    this.#login = login
+  }
+
+  /** A server over a data directory that is there, whose sessions are of this account; not started. */
+  static async over(dataDir: string, login: { readonly user: string; readonly password: string }): Promise<LoneServer> {
+    return new LoneServer(await mkdtemp(join(tmpdir(), 'regent-lone-')), await findMysql(), dataDir, login)
   }
 
   /** A new server with an empty data directory of its own; not started. */
@@ -62,7 +71,7 @@ export class LoneServer {
       try {
         const connection = await createConnection({
           socketPath: this.#socket(),
-          user: 'root',
+          ...this.#login,
           multipleStatements: true,
         })
         // A session that loses its server is what these tests are about.

@@ -19,4 +19,16 @@ export interface BuiltInAction {
    * passwords: none of them may be a part of a message or of a line of the log.
    */
   readonly run: (parameters: Parameters, patience: Patience) => Promise<ActionResult>
+  /** Where the output of the action is a stream: begins it. What refuses or fails is the end of the stream. */
+  readonly stream?: (parameters: Parameters, patience: Patience) => OutgoingStream
+}
+
+/** Data that is made while somebody takes it. */
+export interface OutgoingStream {
+  /** Breaks off where the stream fails; `ended` says why. */
+  readonly data: AsyncIterable<Uint8Array>
+  /** Resolves when nothing of it is left in this process, nor on the disk. Never rejects. */
+  readonly ended: Promise<{ readonly ok: true } | { readonly ok: false; readonly why: string }>
+  /** Ends it early. `why` is told as its end. */
+  kill(why: string): void
 }

@@ -33,6 +33,16 @@ describe('the configuration of a lifecycle agent', () => {
     expect([withNull.probes, withNull.streaming.size]).toEqual([[], 1])
   })
 
+  it('lets what the agent streams itself be named, and nothing else that is built in', () => {
+    const builtIn = new Map([
+      ['copy', { stream: () => undefined }],
+      ['readonly', {}],
+    ])
+    const environment = (names: string) => ({ KB_AGENT_PROBE: 'null', KB_AGENT_STREAMING: names })
+    expect([...readConfiguration(environment('copy'), builtIn).streaming]).toEqual(['copy'])
+    expect(() => readConfiguration(environment('readonly'), builtIn)).toThrow('"readonly" is no action')
+  })
+
   it('takes null for a field that is not there, and fields that it does not know', () => {
     const list = [{ name: 'a', exec: { command: ['true'], image: 'x' }, http: null, grpc: null, future: { deep: 1 } }]
     expect(readActions({ KB_AGENT_ACTION: JSON.stringify(list) }).get('a')).toEqual({

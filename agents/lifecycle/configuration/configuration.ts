@@ -21,19 +21,21 @@ export interface LifecycleConfiguration {
 /**
  * Reads what a lifecycle agent serves, by KubeBlocks' rules: without `KB_AGENT_ACTION` nothing else is read, without
  * `KB_AGENT_PROBE` (which may be `null`) no `KB_AGENT_STREAMING`. An agent with built-in actions reads on without
- * `KB_AGENT_ACTION`, and its probes may name those too. Throws `REGENT_BAD_ENVIRONMENT` with variable, item, field and
- * what is allowed.
+ * `KB_AGENT_ACTION`; its probes may name built-in actions too, and `KB_AGENT_STREAMING` those that are streams. Throws
+ * `REGENT_BAD_ENVIRONMENT` with variable, item, field and what is allowed.
  */
 export function readConfiguration(
   environment: Environment,
-  builtIn: ReadonlyMap<string, unknown> = new Map(),
+  builtIn: ReadonlyMap<string, { readonly stream?: unknown }> = new Map(),
 ): LifecycleConfiguration {
   if (!environment['KB_AGENT_ACTION'] && builtIn.size === 0) return { actions: null, probes: [], streaming: new Set() }
   const actions = readActions(environment)
   if (!environment['KB_AGENT_PROBE']) return { actions, probes: [], streaming: new Set() }
   const probes = readList<Probe>(environment, 'KB_AGENT_PROBE', { schema: probeSchema, noun: 'probe', key: 'action' })
-  for (const { action } of probes) requireAction(new Map([...builtIn, ...actions]), 'KB_AGENT_PROBE', action)
-  return { actions, probes, streaming: readStreaming(environment, actions) }
+  for (const { action } of probes)
+    requireAction(new Set([...builtIn.keys(), ...actions.keys()]), 'KB_AGENT_PROBE', action)
+  const streams = [...builtIn].flatMap(([name, { stream }]) => (stream === undefined ? [] : [name]))
+  return { actions, probes, streaming: readStreaming(environment, new Set([...streams, ...actions.keys()])) }
 }
 
 /**
@@ -56,7 +58,7 @@ export function readTasks(environment: Environment): readonly Task[] {
   return readList<Task>(environment, 'KB_AGENT_TASK', { schema: taskSchema, noun: 'task', key: 'task' })
 }
 
-function readStreaming(environment: Environment, actions: ReadonlyMap<string, Action>): ReadonlySet<string> {
+function readStreaming(environment: Environment, actions: ReadonlySet<string>): ReadonlySet<string> {
   const names = (environment['KB_AGENT_STREAMING'] ?? '')
     .split(',')
     .map((name) => name.trim())
@@ -99,9 +101,9 @@ function nameOf(item: unknown, { noun, key, at, of }: { noun: string; key: strin
   return typeof name === 'string' && name !== '' ? `${noun} "${name.slice(0, 60)}"` : `${noun} ${at + 1} of ${of}`
 }
 
-function requireAction(actions: ReadonlyMap<string, unknown>, variable: string, name: string): void {
+function requireAction(actions: ReadonlySet<string>, variable: string, name: string): void {
   if (actions.has(name)) return
-  const known = [...actions.keys()].join(', ')
+  const known = [...actions].join(', ')
   throw bad(
     variable,
     `"${name.slice(0, 60)}" is no action of KB_AGENT_ACTION; ${known === '' ? 'there is none' : `there are ${known}`}`,

@@ -1,7 +1,8 @@
 import type { Parts } from '../../instance/parts.ts'
 import type { BuiltInAction } from '../built-in/built-in-action.ts'
 import { accountProvision } from './account-provision.ts'
-import { actionsLeftToManagers } from './left-to-managers.ts'
+import { dataDump } from './data-dump.ts'
+import { dataLoad } from './data-load.ts'
 import { membershipActions } from './membership.ts'
 import { builtInProbes } from './probes.ts'
 import { provisionActions } from './provision.ts'
@@ -14,11 +15,12 @@ export function builtInActions(parts: Parts): readonly BuiltInAction[] {
   return [
     ...builtInProbes(parts),
     accountProvision(parts),
+    dataDump(parts),
     ...readOnlyActions(parts),
     reconfigure(parts),
     switchover(parts),
     ...membershipActions(parts),
     ...provisionActions(parts),
-    ...actionsLeftToManagers(),
+    dataLoad,
   ]
 }

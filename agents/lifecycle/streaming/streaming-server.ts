@@ -1,13 +1,13 @@
 import { once } from 'node:events'
 import { createServer, type Server, type Socket } from 'node:net'
-import type { Readable } from 'node:stream'
 import { describeError } from '../../../src/common/errors/errors.ts'
 import { carriesToken } from '../../../src/common/http/bearer-token.ts'
 import type { Logger } from '../../../src/common/log/logger.ts'
 import type { CommandWorld } from '../actions/run-command.ts'
 import { argvOf } from '../actions/runner.ts'
-import { streamFrom, type StreamingCommand } from '../actions/stream-command.ts'
+import { streamFrom } from '../actions/stream-command.ts'
 import { streamLimitMs } from '../actions/time-limit.ts'
+import type { BuiltInAction, OutgoingStream } from '../built-in/built-in-action.ts'
 import type { StreamRequest } from '../wire/calls.ts'
 import type { Action } from '../wire/definitions.ts'
 import { Framer, preambleOf } from './frames.ts'
@@ -17,6 +17,8 @@ export interface StreamingParts {
   readonly actions: ReadonlyMap<string, Action>
   /** Names of those that may be streamed. */
   readonly streaming: ReadonlySet<string>
+  /** What the agent does itself, by name; those that are streams are streamed without being named. */
+  readonly builtIn?: ReadonlyMap<string, BuiltInAction>
   readonly environment: Readonly<Record<string, string | undefined>>
   readonly world: CommandWorld
   /** Undefined where everybody may ask. */
@@ -89,7 +91,7 @@ async function stream(socket: Socket, request: StreamRequest, parts: StreamingPa
   if (socket.destroyed) gone()
   const framer = request.framing === undefined ? undefined : new Framer()
   if (request.framing !== undefined) socket.write(preambleOf(request.framing))
-  const bytes = await sendAll(command.data, socket, framer)
+  const bytes = await sendAll(command, socket, framer)
   const end = await command.ended
   socket.off('close', gone)
   finish(socket, end.ok ? '' : end.why, framer)
@@ -98,29 +100,46 @@ async function stream(socket: Socket, request: StreamRequest, parts: StreamingPa
   else parts.log.error(told, `the stream of ${request.action} failed: ${end.why}`)
 }
 
-function start(request: StreamRequest, parts: StreamingParts): StreamingCommand<Readable> {
-  const { actions, streaming, environment, world, token, signal } = parts
+function start(request: StreamRequest, parts: StreamingParts): OutgoingStream {
+  const { token, builtIn, signal } = parts
   const name = request.action.slice(0, 60)
   if (token !== undefined && !carriesToken(`Bearer ${request.token ?? ''}`, token))
     throw new Error(`the request for ${name} carries no valid token`)
+  const stream = builtIn?.get(request.action)?.stream
+  if (stream === undefined) return startCommand(name, request, parts)
+  return stream(request.parameters ?? {}, { deadlineMs: streamLimitMs({ name }, request), signal })
+}
+
+function startCommand(
+  name: string,
+  request: StreamRequest,
+  { actions, streaming, environment, world, signal }: StreamingParts,
+): OutgoingStream {
   const action = streaming.has(request.action) ? actions.get(request.action) : undefined
   if (action?.exec === undefined || argvOf(action.exec).length === 0)
-    throw new Error(`"${name}" is no exec action that KB_AGENT_STREAMING names`)
+    throw new Error(
+      `"${name}" is no exec action that KB_AGENT_STREAMING names, and none that this agent streams itself`,
+    )
   const command = { argv: argvOf(action.exec), environment: { ...environment, ...request.parameters } }
   const started = streamFrom(command, { deadlineMs: streamLimitMs(action, request), signal }, world)
   if (typeof started === 'string') throw new Error(`${name} could not be started: ${started}`)
   return started
 }
 
-/** Sends everything that the command writes, as fast as the client reads, and gives the number of bytes. */
-async function sendAll(data: Readable, socket: Socket, framer: Framer | undefined): Promise<number> {
+/**
+ * Sends everything that the action writes, as fast as the client reads, and gives the number of bytes. Returns early
+ * where the action failed: a client that reads no more must not hold the connection.
+ */
+async function sendAll({ data, ended }: OutgoingStream, socket: Socket, framer: Framer | undefined): Promise<number> {
+  const failed = new AbortController()
+  void ended.then((end) => end.ok || failed.abort())
   let bytes = 0
   try {
     for await (const chunk of data as AsyncIterable<Buffer>) {
-      if (socket.destroyed) break
+      if (socket.destroyed || failed.signal.aborted) break
       bytes += chunk.length
       for (const part of framer?.frame(chunk) ?? [chunk]) socket.write(part)
-      if (socket.writableNeedDrain) await drained(socket)
+      if (socket.writableNeedDrain) await drained(socket, failed.signal)
     }
   } catch {
     // A pipe that was broken off, since the command was killed: its end says why.
@@ -128,14 +147,16 @@ async function sendAll(data: Readable, socket: Socket, framer: Framer | undefine
   return bytes
 }
 
-function drained(socket: Socket): Promise<void> {
+function drained(socket: Socket, failed: AbortSignal): Promise<void> {
   return new Promise((resolve) => {
     const done = (): void => {
       socket.off('drain', done).off('close', done)
+      failed.removeEventListener('abort', done)
       resolve()
     }
     socket.on('drain', done).on('close', done)
-    if (socket.destroyed) done()
+    failed.addEventListener('abort', done)
+    if (socket.destroyed || failed.aborted) done()
   })
 }
 

@@ -10,7 +10,9 @@ import fc from 'fast-check'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { realWorld } from '../../../src/common/ports/real-world.ts'
 import { ProcessGroups } from '../actions/process-groups.ts'
+import type { BuiltInAction, OutgoingStream } from '../built-in/built-in-action.ts'
 import { bash, silentLog, testingPipes } from '../testing.ts'
+import { refusal } from '../wire/calls.ts'
 import type { Action } from '../wire/definitions.ts'
 import { loadReplica, type LoadParts } from '../worker/new-replica.ts'
 import { Framer, preambleOf, Unframer } from './frames.ts'
@@ -19,12 +21,13 @@ import { createStreamingServer } from './streaming-server.ts'
 
 const environment = { PATH: process.env['PATH'] ?? '' }
 
-async function aServer(dump: Action, token?: string) {
+async function aServer(dump: Action, token?: string, builtIn: readonly BuiltInAction[] = []) {
   const kill = new AbortController()
   const world = { groups: new ProcessGroups(testingPipes), timers: realWorld.timers }
   const streams = createStreamingServer({
     actions: new Map([dump, bash('quiet', 'echo secret')].map((action) => [action.name, action])),
     streaming: new Set([dump.name]),
+    builtIn: new Map(builtIn.map((action) => [action.name, action])),
     environment,
     world,
     token,
@@ -137,6 +140,85 @@ describe('the streaming port', () => {
   })
 })
 
+/** A built-in action that streams these chunks, and how it ends. */
+function built(
+  chunks: readonly string[],
+  end: Awaited<OutgoingStream['ended']> = { ok: true },
+): { readonly action: BuiltInAction; readonly killed: readonly string[] } {
+  const killed: string[] = []
+  const stream: BuiltInAction['stream'] = (parameters) => {
+    const ended = Promise.withResolvers<Awaited<OutgoingStream['ended']>>()
+    async function* data() {
+      try {
+        for (const chunk of chunks) yield Buffer.from(chunk.replace('$WHO', parameters['WHO'] ?? ''))
+      } finally {
+        ended.resolve(end)
+      }
+    }
+    return { data: data(), ended: ended.promise, kill: (why) => void killed.push(why) }
+  }
+  return { action: { name: 'copy', run: async () => refusal('badRequest'), stream }, killed }
+}
+
+describe('a stream that the agent makes itself', () => {
+  const script = bash('dataDump', 'echo x')
+
+  it('needs no name in the configuration, and is given the parameters of the request', async () => {
+    const { port } = await aServer(script, undefined, [built(['for ', '$WHO']).action])
+    expect(await answerTo(port, '{"action":"copy","parameters":{"WHO":"shop-1"}}')).toBe('for shop-1')
+  })
+
+  it('asks for the token as any other', async () => {
+    const { port } = await aServer(script, 'the-token-of-the-test', [built(['data']).action])
+    expect(await answerTo(port, '{"action":"copy"}')).toBe('')
+    expect(await answerTo(port, '{"action":"copy","token":"the-token-of-the-test"}')).toBe('data')
+  })
+
+  it('that is refused or fails resets the connection, or says why in its trailer', async () => {
+    const { port } = await aServer(script, undefined, [
+      built([], { ok: false, why: 'no role: preconditionFailed' }).action,
+    ])
+    await expect(answerTo(port, '{"action":"copy"}')).rejects.toThrow('ECONNRESET')
+    const framing = 'a'.repeat(32)
+    const answer = await answerTo(port, JSON.stringify({ action: 'copy', framing }))
+    expect(answer).toContain('"code":-1,"message":"no role: preconditionFailed"')
+  })
+
+  it('that fails while its client reads nothing lets the connection go', async () => {
+    const fail = Promise.withResolvers<{ readonly ok: false; readonly why: string }>()
+    async function* data() {
+      for (;;) yield Buffer.alloc(1_000_000)
+    }
+    const action: BuiltInAction = {
+      name: 'copy',
+      run: async () => refusal('badRequest'),
+      stream: () => ({ data: data(), ended: fail.promise, kill: () => undefined }),
+    }
+    const { port, streams } = await aServer(script, undefined, [action])
+    const socket = connect(port, '127.0.0.1')
+    onTestFinished(() => void socket.destroy())
+    socket.on('error', () => undefined)
+    socket.pause()
+    socket.write('{"action":"copy"}')
+    const open = (): Promise<number> =>
+      new Promise((resolve) => streams.server.getConnections((_, count) => resolve(count)))
+    await expect.poll(open).toBe(1)
+    fail.resolve({ ok: false, why: 'the client took nothing' })
+    await expect.poll(open).toBe(0)
+  })
+
+  it('is ended when its client goes away', async () => {
+    const endless = Array.from({ length: 10_000 }, () => 'x'.repeat(100_000))
+    const { action, killed } = built(endless)
+    const { port } = await aServer(script, undefined, [action])
+    const socket = connect(port, '127.0.0.1')
+    socket.write('{"action":"copy"}')
+    await once(socket, 'data')
+    socket.destroy()
+    await expect.poll(() => killed).toEqual(['the client went away'])
+  })
+})
+
 /** A load into a file, from a server that streams `dump`. */
 async function aLoad(dump: string, load: string, more: Partial<LoadParts> = {}, server?: { readonly port: number }) {
   const folder = await mkdtemp(join(tmpdir(), 'lifecycle-'))
@@ -145,7 +227,7 @@ async function aLoad(dump: string, load: string, more: Partial<LoadParts> = {}, 
   const world = { groups: new ProcessGroups(testingPipes), timers: realWorld.timers }
   const loaded = loadReplica(
     'shop-mysql-1',
-    { remote: '127.0.0.1', port, parameters: { EXTRA: 'yes' } },
+    { UID: 'load-1', remote: '127.0.0.1', port, parameters: { EXTRA: 'yes' } },
     {
       actions: new Map([['dataLoad', bash('dataLoad', load)]]),
       environment: { ...environment, FOLDER: folder },
@@ -165,7 +247,7 @@ describe('the load of a new replica', () => {
       'head -c 30000000 /dev/urandom | tee >(sha256sum | cut -d" " -f1 > /tmp/lifecycle-sum-$PPID)',
       'cat > $FOLDER/data; echo -n "$EXTRA $KB_TARGET_POD_NAME" > $FOLDER/done',
     )
-    expect(await loaded).toEqual({ bytes: 30_000_000, isVerified: true })
+    expect(await loaded).toEqual({ bytes: 30_000_000, checked: 'all' })
     const data = await readFile(join(folder, 'data'))
     const sum = (await readFile(`/tmp/lifecycle-sum-${process.pid}`, 'utf8')).trim()
     await rm(`/tmp/lifecycle-sum-${process.pid}`)
@@ -215,7 +297,7 @@ describe('the load of a new replica', () => {
     await once(kubeblocks, 'listening')
     onTestFinished(() => void kubeblocks.close())
     const { loaded, folder } = await aLoad('', 'cat > $FOLDER/data', {}, kubeblocks.address() as AddressInfo)
-    expect(await loaded).toEqual({ bytes: 26, isVerified: false })
+    expect(await loaded).toEqual({ bytes: 26, checked: 'nothing' })
     expect(await readFile(join(folder, 'data'), 'utf8')).toBe('REGENT-STREAM/1 of another')
   })
 
@@ -237,7 +319,7 @@ describe('the load of a new replica', () => {
     const refused = await aLoad('', 'cat > $FOLDER/data', {}, server)
     await expect(refused.loaded).rejects.toThrow('the source ended the connection without a byte')
     const allowed = await aLoad('', 'cat > $FOLDER/data', { token: 'the-token-of-the-test' }, server)
-    expect(await allowed.loaded).toEqual({ bytes: 2, isVerified: true })
+    expect(await allowed.loaded).toEqual({ bytes: 2, checked: 'all' })
   })
 })
 

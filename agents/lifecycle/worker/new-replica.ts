@@ -6,11 +6,14 @@ import { argvOf } from '../actions/runner.ts'
 import { streamInto, type StreamEnd } from '../actions/stream-command.ts'
 import { streamLimitMs } from '../actions/time-limit.ts'
 import type { Unframer } from '../streaming/frames.ts'
-import { receive } from '../streaming/receive.ts'
+import { receive, type Received } from '../streaming/receive.ts'
 import type { Action, NewReplica } from '../wire/definitions.ts'
+import { loadCopy } from './load-copy.ts'
 
 export interface LoadParts {
   readonly actions: ReadonlyMap<string, Action>
+  /** The folder that the built-in `dataLoad` fills where there is no script; undefined where none is named. */
+  readonly dataDir?: string | undefined
   readonly environment: Readonly<Record<string, string | undefined>>
   readonly world: CommandWorld
   /** Sent to the source; undefined where the source asks for none. */
@@ -22,23 +25,53 @@ export interface LoadParts {
 
 export interface Loaded {
   readonly bytes: number
-  /** Whether the source vouched for every byte; a source of KubeBlocks cannot. */
-  readonly isVerified: boolean
+  /**
+   * What is known of the data: the source vouched for every byte; the stream had its end, and nobody vouched for the
+   * bytes; nothing; or this task had loaded it before.
+   */
+  readonly checked: 'all' | 'end' | 'nothing' | 'before'
+}
+
+/** What is loaded: the replica of a task. */
+export interface LoadOrder extends NewReplica {
+  /** Of the task. */
+  readonly UID: string
 }
 
 /**
- * Streams `dataDump` of another pod into `dataLoad` of this one. Rejects with a sentence. A load whose data is not
- * whole is killed before it sees the end of its input: what is half-loaded must not look complete.
+ * Streams `dataDump` of another pod into `dataLoad` of this one: a script, or the built-in one where a data folder is
+ * named and no script is there. Rejects with a sentence.
  */
-export async function loadReplica(pod: string, task: NewReplica, parts: LoadParts): Promise<Loaded> {
-  const { actions, environment, world, token, signal } = parts
+export async function loadReplica(pod: string, task: LoadOrder, parts: LoadParts): Promise<Loaded> {
+  const { actions, token, signal, dataDir } = parts
+  const parameters = { ...task.parameters, KB_TARGET_POD_NAME: pod }
+  const source = { host: task.remote, port: task.port }
+  const ask = async (): Promise<Received> => {
+    const received = await receive(source, { action: 'dataDump', parameters, ...(token !== undefined && { token }) })
+    parts.progress(() => received.data.bytes)
+    return received
+  }
+  if (dataDir !== undefined && !actions.has('dataLoad'))
+    return loadCopy(ask, { dataDir, task: task.UID, from: `${source.host}:${source.port}`, signal }).catch(
+      (error: unknown) => {
+        throw new Error(`dataLoad failed: ${describeError(error)}`, { cause: error })
+      },
+    )
+  return loadByScript(ask, parameters, parts)
+}
+
+/** A load whose data is not whole is killed before it sees the end of its input: it must not look complete. */
+async function loadByScript(
+  ask: () => Promise<Received>,
+  parameters: Readonly<Record<string, string>>,
+  { actions, environment, world, signal }: LoadParts,
+): Promise<Loaded> {
   const load = actions.get('dataLoad')
   if (load?.exec === undefined || argvOf(load.exec).length === 0)
-    throw new Error('KB_AGENT_ACTION has no exec action dataLoad')
-  const parameters = { ...task.parameters, KB_TARGET_POD_NAME: pod }
-  const request = { action: 'dataDump', parameters, ...(token !== undefined && { token }) }
-  const { data, socket } = await receive({ host: task.remote, port: task.port }, request)
-  parts.progress(() => data.bytes)
+    throw new Error(
+      'KB_AGENT_ACTION has no exec action dataLoad; without any dataLoad there, --data-dir names a folder for the built-in one',
+    )
+  const { data, socket } = await ask()
   const command = streamInto(
     { argv: argvOf(load.exec), environment: { ...environment, ...parameters } },
     { deadlineMs: streamLimitMs(load, {}), signal },
@@ -54,7 +87,7 @@ export async function loadReplica(pod: string, task: NewReplica, parts: LoadPart
   socket.destroy()
   const failure = failureOf(end, broken)
   if (failure !== undefined) throw new Error(`dataLoad failed: ${failure}`)
-  return { bytes: data.bytes, isVerified: data.isFramed }
+  return { bytes: data.bytes, checked: data.isFramed ? 'all' : 'nothing' }
 }
 
 interface Broken {

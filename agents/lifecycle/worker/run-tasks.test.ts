@@ -38,7 +38,7 @@ function aWorker(tasks: readonly Task[], tell: () => Promise<void> = async () =>
   return { world, told, loads, done }
 }
 
-const loaded = { bytes: 77, isVerified: true }
+const loaded = { bytes: 77, checked: 'all' as const }
 const told = {
   reason: 'task',
   instance: 'shop-mysql',

@@ -2,9 +2,9 @@ import { describeError, RegentError } from '../../../src/common/errors/errors.ts
 import type { Logger } from '../../../src/common/log/logger.ts'
 import type { Timer, World } from '../../../src/common/ports/ports.ts'
 import { taskMessage } from '../events/messages.ts'
-import type { NewReplica, Task } from '../wire/definitions.ts'
+import type { Task } from '../wire/definitions.ts'
 import { taskReason, type TaskEvent } from '../wire/events.ts'
-import type { Loaded } from './new-replica.ts'
+import type { Loaded, LoadOrder } from './new-replica.ts'
 
 export interface WorkerParts {
   /** Name of the pod. */
@@ -13,7 +13,7 @@ export interface WorkerParts {
   readonly log: Logger
   readonly signal: AbortSignal
   /** Loads the data of a new replica; `progress` is given what counts the bytes. Rejects with a sentence. */
-  readonly load: (task: NewReplica, progress: (bytes: () => number) => void) => Promise<Loaded>
+  readonly load: (task: LoadOrder, progress: (bytes: () => number) => void) => Promise<Loaded>
   /** Tells the manager how a task stands. */
   readonly tell: (reason: string, text: string) => Promise<void>
 }
@@ -48,6 +48,13 @@ async function runTask(task: Task, parts: WorkerParts): Promise<void> {
   if (failure !== undefined) throw new RegentError('REGENT_TASK_FAILED', `task ${task.task} (${task.UID}): ${failure}`)
 }
 
+const inWords: Readonly<Record<Loaded['checked'], string>> = {
+  all: 'each checked against the source',
+  end: 'none of them checked, since the source vouches for nothing; the stream had its end, and the files of a data folder',
+  nothing: 'none of them checked: the source vouches for nothing',
+  before: 'by an earlier run of this worker for the same task: nothing was done again',
+}
+
 /** Undefined where all went well. */
 async function work(
   { task: name, newReplica, UID }: Task,
@@ -56,11 +63,8 @@ async function work(
 ): Promise<string | undefined> {
   if (name !== 'newReplica') return `${name.slice(0, 60)} is no task that is known; newReplica is`
   if (newReplica === undefined) return 'it has no newReplica, which says where the data comes from'
-  const { bytes, isVerified } = await load(newReplica, progress)
-  const checked = isVerified
-    ? 'each checked against the source'
-    : 'none of them checked: the source vouches for nothing'
-  log.info({ task: name, UID, bytes }, `${bytes} bytes were loaded, ${checked}`)
+  const { bytes, checked } = await load({ ...newReplica, UID }, progress)
+  log.info({ task: name, UID, bytes }, `${bytes} bytes were loaded, ${inWords[checked]}`)
   return undefined
 }
 

@@ -21,6 +21,7 @@ interface Flags {
   readonly drain: number
   readonly apiLogging: 'true' | 'false'
   readonly logLevel: string
+  readonly dataDir?: string
 }
 
 const mebibyte = 1024 * 1024
@@ -94,6 +95,12 @@ export function addLifecycleAgent(program: Command, io: Io): void {
         .default('true'),
     )
     .addOption(
+      new Option(
+        '--data-dir <folder>',
+        'with --server=false: empty folder that a copy of a MySQL server is loaded into where KB_AGENT_ACTION has no dataLoad; or variable REGENT_DATA_DIR',
+      ).argParser(pathArgument),
+    )
+    .addOption(
       new Option('--log-level <level>', `how much is logged: ${logLevels.join(', ')}`)
         .argParser(oneOf(...logLevels))
         .default('info'),
@@ -102,7 +109,7 @@ export function addLifecycleAgent(program: Command, io: Io): void {
       const { startUnderInit } = await import('../../../agents/lifecycle/under-init.ts')
       startUnderInit()
       const isServer = flags.server === 'true'
-      if (isServer) requireTokenOrOpen(flags)
+      if (isServer) requireServing(flags)
       // As in an agent beside a server: memory matters more than speed.
       setFlagsFromString('--optimize-for-size')
       await (isServer ? serve(flags, io) : work(flags, io))
@@ -111,7 +118,9 @@ export function addLifecycleAgent(program: Command, io: Io): void {
     })
 }
 
-function requireTokenOrOpen({ tokenFile, open }: Flags): void {
+function requireServing({ tokenFile, open, dataDir }: Flags): void {
+  if (dataDir !== undefined)
+    throw new RegentError('REGENT_BAD_REQUEST', '--data-dir is for a worker: give --server=false, or leave it out')
   if (tokenFile === undefined && open !== true)
     throw new RegentError(
       'REGENT_BAD_REQUEST',
@@ -135,8 +144,12 @@ async function serve(flags: Flags, { env }: Io): Promise<void> {
   await runLifecycleAgent(options, env)
 }
 
-async function work({ tokenFile, logLevel }: Flags, { env }: Io): Promise<void> {
+async function work(flags: Flags, { env }: Io): Promise<void> {
+  const { tokenFile, logLevel, dataDir = env['REGENT_DATA_DIR'] } = flags
   const { runLifecycleWorker } = await import('../../../agents/lifecycle/run-worker.ts')
   flushCompileCache()
-  await runLifecycleWorker({ tokenFile: tokenFile && resolve(tokenFile), logLevel }, env)
+  await runLifecycleWorker(
+    { tokenFile: tokenFile && resolve(tokenFile), logLevel, dataDir: dataDir ? resolve(dataDir) : undefined },
+    env,
+  )
 }

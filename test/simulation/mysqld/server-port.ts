@@ -223,6 +223,10 @@ export class SimulatedServer implements ServerPort {
     this.#machine.folders.set(directory, (await this.#donorAtRest(donor.host)).folder.clone(''))
   }
 
+  // Nobody streams a copy in a simulation.
+  cloneLocal = async (): Promise<void> => undefined
+  endLocalClones = async (): Promise<void> => undefined
+
   #donorAt(host: string): Mysqld {
     const mysqld = this.#ports.machineAt(host, this.#machine.name)?.mysqld
     if (!mysqld?.isUp || mysqld.state !== 'running')

@@ -75,6 +75,11 @@ export function simulatedVolume(machine: Machine, takes: () => Promise<void>): V
     listArchives: async () => [],
     removeArchive: async () => undefined,
     freshSeedFolder: async () => (machine.folders.delete('seed'), 'seed'),
+    // Nobody streams a copy in a simulation.
+    dataBytes: async () => 0,
+    freshStreamFolder: async () => 'stream',
+    hasStreamFolder: async () => false,
+    dropStreamFolder: async () => undefined,
     swapIn: async (from) => {
       await takes()
       const before = swap(machine.folders.get(from))

@@ -1,0 +1,163 @@
+import { mkdir, open, readdir, type FileHandle } from 'node:fs/promises'
+import { dirname, join } from 'node:path'
+import { text } from 'node:stream/consumers'
+import { extract, type Extract } from 'tar-stream'
+import { copyNoteName, longestCopyNote, parseCopyNote, type CopyNote } from './copy-note.ts'
+import { entryOf } from './entry.ts'
+import { TarEnd } from './tar-end.ts'
+
+/** What came out of a stream. */
+export interface Unpacked {
+  readonly files: number
+  readonly bytes: number
+  /** Undefined where somebody else than Regent made the stream. */
+  readonly note: CopyNote | undefined
+}
+
+const [fileMode, folderMode] = [0o640, 0o750]
+
+/**
+ * Fills an empty folder from a tar stream and syncs all of it to the disk. Rejects with a sentence for everything that
+ * `entryOf` refuses, for a stream that ends too early, and where its note counts other files or bytes. Top-level files
+ * and folders named in `leftOut` are passed over.
+ */
+export async function unpack(
+  source: AsyncIterable<Buffer>,
+  folder: string,
+  leftOut: ReadonlySet<string>,
+): Promise<Unpacked> {
+  const tape = extract()
+  let complaint: unknown
+  tape.on('error', (error: Error) => (complaint = new Error(`the stream is no whole tar: ${error.message}`)))
+  const closed = new Promise((resolve) => tape.on('close', () => resolve(undefined)))
+  const feeding = feed(source, tape)
+  const unpacking = new Unpacking(folder, leftOut)
+  try {
+    for await (const each of tape) await unpacking.take(each as TapeEntry)
+  } catch (error) {
+    tape.destroy(null)
+    await closed
+    // What the entries show of a stream that broke off is not why.
+    throw feeding.failure ?? complaint ?? error
+  }
+  const unpacked = unpacking.end()
+  await syncFolders(folder)
+  return unpacked
+}
+
+/** An entry of `extract`, as far as it is used here. */
+type TapeEntry = Parameters<Unpacking['take']>[0]
+
+/** Hands everything over, as fast as the entries are taken. What goes wrong ends the tape, and is kept. */
+function feed(source: AsyncIterable<Buffer>, tape: Extract): { failure: unknown } {
+  const feeding: { failure: unknown } = { failure: undefined }
+  void handOver(source, tape).catch((error: unknown) => {
+    feeding.failure = error
+    tape.destroy(error as Error)
+  })
+  return feeding
+}
+
+async function handOver(source: AsyncIterable<Buffer>, tape: Extract): Promise<void> {
+  const end = new TarEnd()
+  for await (const chunk of source) {
+    if (tape.destroyed) return
+    end.see(chunk)
+    if (!tape.write(chunk)) await drained(tape)
+  }
+  end.require()
+  tape.end(null)
+}
+
+function drained(tape: Extract): Promise<void> {
+  return new Promise((resolve) => {
+    const go = (): void => {
+      tape.off('drain', go).off('close', go)
+      resolve()
+    }
+    tape.on('drain', go).on('close', go)
+    if (tape.destroyed) go()
+  })
+}
+
+class Unpacking {
+  readonly #folder: string
+  readonly #leftOut: ReadonlySet<string>
+  #files = 0
+  #bytes = 0
+  #note: CopyNote | undefined
+
+  constructor(folder: string, leftOut: ReadonlySet<string>) {
+    this.#folder = folder
+    this.#leftOut = leftOut
+  }
+
+  async take(
+    entry: AsyncIterable<Buffer> & { header: Parameters<typeof entryOf>[0] & { size: number } },
+  ): Promise<void> {
+    const { header } = entry
+    const { kind, path } = entryOf(header)
+    if (this.#note !== undefined) throw new Error(`the stream goes on after ${copyNoteName}, its last file`)
+    if (path === copyNoteName) return this.#takeNote(entry, header.size)
+    const isLeftOut = this.#leftOut.has(path.split('/')[0] ?? '')
+    if (kind === 'directory') {
+      if (!isLeftOut) await mkdir(join(this.#folder, path), { recursive: true, mode: folderMode })
+      // An entry that is not read holds up the next.
+      for await (const chunk of entry) throw new Error(`${path} in the stream is a folder with ${chunk.length} bytes`)
+      return
+    }
+    this.#files += 1
+    await this.#takeFile(entry, isLeftOut ? undefined : await this.#create(path))
+  }
+
+  /** The stream has ended. */
+  end(): Unpacked {
+    const [files, bytes, note] = [this.#files, this.#bytes, this.#note]
+    if (note !== undefined && (note.files !== files || note.bytes !== bytes))
+      throw new Error(
+        `${files} files with ${bytes} bytes came, and ${note.files} files with ${note.bytes} bytes were sent`,
+      )
+    return { files, bytes, note }
+  }
+
+  /** @param to where the content goes; undefined for nowhere */
+  async #takeFile(entry: AsyncIterable<Buffer>, to: FileHandle | undefined): Promise<void> {
+    try {
+      for await (const chunk of entry) {
+        this.#bytes += chunk.length
+        await to?.writeFile(chunk)
+      }
+      await to?.sync()
+    } finally {
+      await to?.close()
+    }
+  }
+
+  async #takeNote(entry: AsyncIterable<Buffer>, size: number): Promise<void> {
+    if (size > longestCopyNote) throw new Error(`${copyNoteName} has ${size} bytes, which is longer than any note`)
+    this.#note = parseCopyNote(await text(entry))
+  }
+
+  /** Never over a file that is there: no entry comes twice. */
+  async #create(path: string): Promise<FileHandle> {
+    const file = join(this.#folder, path)
+    await mkdir(dirname(file), { recursive: true, mode: folderMode })
+    return open(file, 'wx', fileMode)
+  }
+}
+
+async function syncFolders(folder: string): Promise<void> {
+  const found = await readdir(folder, { recursive: true, withFileTypes: true })
+  const folders = found.filter((entry) => entry.isDirectory()).map((entry) => join(entry.parentPath, entry.name))
+  for (const each of [...folders.toReversed(), folder]) await syncFolder(each)
+}
+
+/** What is in a folder outlives a power cut. */
+export async function syncFolder(path: string): Promise<void> {
+  const folder = await open(path, 'r')
+  try {
+    await folder.sync()
+  } finally {
+    await folder.close()
+  }
+}

@@ -1,0 +1,208 @@
+import { Readable } from 'node:stream'
+import { describeError } from '../../../src/common/errors/errors.ts'
+import type { Parts } from '../../instance/parts.ts'
+import type { ServerPort } from '../../ports/server.ts'
+import type { VolumePort } from '../../ports/volume.ts'
+import type { BuiltInAction, OutgoingStream, Patience } from '../built-in/built-in-action.ts'
+import { refusal, type ErrorName } from '../wire/calls.ts'
+import { whyNoCopy, whyStop, type CopyParts } from './copy-rules.ts'
+import { roleAfterLook, type Role } from './role.ts'
+
+export type DumpParts = CopyParts &
+  Pick<Parts, 'notices'> & {
+    readonly server: Pick<ServerPort, 'cloneLocal' | 'endLocalClones' | 'readHolds'>
+    readonly volume: Pick<
+      VolumePort,
+      'dataBytes' | 'probe' | 'freshStreamFolder' | 'hasStreamFolder' | 'dropStreamFolder'
+    >
+  }
+
+/** How often it is looked whether a copy has to end: what it may hold up must not wait. */
+const lookMs = 50
+/** A client that takes nothing for so long keeps a copy on the volume for nothing. */
+const stalledMs = 300_000
+
+/**
+ * `dataDump`: a physical copy of the running server as a stream, made by CLONE on the instance's own volume, and gone
+ * from there when the stream ends, however that ends. One at a time.
+ */
+export function dataDump(parts: DumpParts): BuiltInAction {
+  return {
+    name: 'dataDump',
+    run: async () =>
+      refusal('badRequest', 'dataDump is a stream, which the streaming port sends; an answer of HTTP cannot hold it'),
+    stream: (_parameters, patience) => new Dump(parts, patience),
+  }
+}
+
+/**
+ * Removes what is left of the copy of an agent that died, once: also the server's own work on the copy, which would go
+ * on for nobody. Looks again when told to where that failed.
+ */
+export class LeftoverCopy {
+  readonly #parts: Pick<DumpParts, 'jobs' | 'process' | 'server' | 'volume' | 'notices'>
+  #isGone = false
+
+  constructor(parts: Pick<DumpParts, 'jobs' | 'process' | 'server' | 'volume' | 'notices'>) {
+    this.#parts = parts
+  }
+
+  /** Never rejects. A copy that is made now looks after itself. */
+  async look(): Promise<void> {
+    const { jobs, volume, notices } = this.#parts
+    if (this.#isGone || jobs.streamsCopy) return
+    jobs.streamsCopy = true
+    try {
+      if (await volume.hasStreamFolder()) {
+        await removeCopy(this.#parts)
+        notices.add('CopyRemoved', 'the copy that an earlier agent was streaming when it ended is removed')
+      }
+      this.#isGone = true
+    } catch (error) {
+      notices.add('CopyRemoved', `the copy of an earlier agent could not be removed: ${describeError(error)}`)
+    } finally {
+      jobs.streamsCopy = false
+    }
+  }
+}
+
+/** A server that runs may be at work on the copy. */
+async function removeCopy({
+  process,
+  server,
+  volume,
+}: Pick<DumpParts, 'process' | 'server' | 'volume'>): Promise<void> {
+  if (process.state === 'running') await server.endLocalClones()
+  await volume.dropStreamFolder()
+}
+
+/** Why there is no copy, under the name that callers know. */
+class Refused extends Error {
+  constructor(error: ErrorName, why: string) {
+    const result = refusal(error, why)
+    super(result.ok ? error : result.message)
+  }
+}
+
+class Dump implements OutgoingStream {
+  readonly data: Readable
+  readonly ended: OutgoingStream['ended']
+  readonly #parts: DumpParts
+  readonly #stop = new AbortController()
+  readonly #end = Promise.withResolvers<Awaited<OutgoingStream['ended']>>()
+  /** Since when the client takes nothing; null while the client is not waited for. */
+  #waitsSinceMs: number | null = null
+  #isCloning = false
+
+  constructor(parts: DumpParts, { deadlineMs, signal }: Patience) {
+    this.#parts = parts
+    const { timers } = parts.world
+    const stop = (): void => this.kill('the agent is stopping')
+    signal.addEventListener('abort', stop, { once: true })
+    const late = (): void => this.kill(`it took longer than ${(deadlineMs ?? 0) / 1_000} s`)
+    const deadline = deadlineMs === null ? undefined : timers.after(deadlineMs, late)
+    this.ended = this.#end.promise.finally(() => {
+      signal.removeEventListener('abort', stop)
+      deadline?.cancel()
+    })
+    this.data = Readable.from(this.#run(), { objectMode: true, highWaterMark: 1 })
+    // What went wrong is told as the end.
+    this.data.on('error', () => undefined)
+    // Where it was killed before it began, there is no other end.
+    this.data.once('close', () => this.#end.resolve({ ok: false, why: this.#whyBroken(undefined) }))
+    if (signal.aborted) stop()
+  }
+
+  kill(why: string): void {
+    if (this.#stop.signal.aborted) return
+    const error = new Error(why)
+    this.#stop.abort(error)
+    this.data.destroy(error)
+  }
+
+  async *#run(): AsyncGenerator<Buffer, void, void> {
+    const { jobs, notices } = this.#parts
+    let failure: unknown
+    let isWhole = false
+    const isOwner = !jobs.streamsCopy
+    try {
+      if (!isOwner)
+        throw new Refused('busy', 'a copy of this server is being streamed already; ask again when it has ended')
+      jobs.streamsCopy = true
+      yield* this.#copy()
+      isWhole = true
+    } catch (error) {
+      failure = error
+      throw error
+    } finally {
+      if (isOwner) {
+        await removeCopy(this.#parts).catch((error: unknown) =>
+          notices.add('CopyRemoved', `a copy that was streamed could not be removed: ${describeError(error)}`),
+        )
+        jobs.streamsCopy = false
+      }
+      this.#end.resolve(isWhole ? { ok: true } : { ok: false, why: this.#whyBroken(failure) })
+    }
+  }
+
+  #whyBroken(failure: unknown): string {
+    const { signal } = this.#stop
+    if (signal.aborted) return describeError(signal.reason)
+    // So ends a stream whose reader leaves.
+    const isLeft = failure === undefined || (failure instanceof Error && failure.name === 'AbortError')
+    return isLeft ? 'nobody took the rest of it' : describeError(failure)
+  }
+
+  async *#copy(): AsyncGenerator<Buffer, void, void> {
+    const { server, config, notices, observer, world } = this.#parts
+    const role = await roleAfterLook(this.#parts)
+    const refused = await whyNoCopy(this.#parts, role)
+    if (refused !== undefined)
+      throw new Refused('preconditionFailed', `no copy is made of ${config.instance}: ${refused}`)
+    const looks = world.timers.every(lookMs, this.#look(role))
+    try {
+      const folder = await this.#freshFolder()
+      notices.add('CopyStreamed', `a copy of this server is made for a client of the streaming port${atPrimary(role)}`)
+      const [{ executed: atLeast }, of] = [await server.readHolds(), observer.server]
+      this.#isCloning = true
+      const beganMs = world.clock.monotonicMs()
+      await server.cloneLocal(folder, this.#stop.signal, () => undefined).finally(() => (this.#isCloning = false))
+      const { executed: atMost } = await server.readHolds()
+      const { cluster, instance } = config
+      const tookMs = Math.round(world.clock.monotonicMs() - beganMs)
+      notices.add('CopyStreamed', `the copy was made in ${tookMs} ms, and is sent`)
+      // Loaded only now: most agents never stream a copy, and need not keep a library for it in memory.
+      const { packFolder } = await import('../copy/pack-folder.ts')
+      const note = { version: 1, mysql: of?.version ?? '', serverUuid: of?.uuid ?? '', instance, cluster } as const
+      for await (const chunk of packFolder(folder, { ...note, atLeast, atMost })) {
+        this.#waitsSinceMs = world.clock.monotonicMs()
+        yield chunk
+        this.#waitsSinceMs = null
+      }
+    } finally {
+      looks.cancel()
+    }
+  }
+
+  /** The copy of an agent that died may still be there, and the server at work on it. */
+  async #freshFolder(): Promise<string> {
+    const { volume } = this.#parts
+    if (await volume.hasStreamFolder()) await removeCopy(this.#parts)
+    return volume.freshStreamFolder()
+  }
+
+  #look(role: Role): () => void {
+    const { file, world } = this.#parts
+    const { promise } = file.current
+    return () => {
+      const why = whyStop(this.#parts, this.#isCloning ? { role, promise } : null)
+      const waitsMs = this.#waitsSinceMs === null ? 0 : world.clock.monotonicMs() - this.#waitsSinceMs
+      if (why !== undefined) this.kill(why)
+      else if (waitsMs > stalledMs) this.kill(`the client took nothing for ${stalledMs / 1_000} s`)
+    }
+  }
+}
+
+function atPrimary({ is }: Role): string {
+  return is === 'primary' ? '; this is the primary, and a replica would do the same without a cost for clients' : ''
+}

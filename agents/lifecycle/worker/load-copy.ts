@@ -1,0 +1,47 @@
+import { unpack } from '../copy/unpack.ts'
+import type { Received } from '../streaming/receive.ts'
+import { LoadFolder, staysBehind } from './load-folder.ts'
+import type { Loaded } from './new-replica.ts'
+
+/** Where a copy comes from, and where it goes. */
+export interface CopyOrder {
+  readonly dataDir: string
+  /** UID of the task. */
+  readonly task: string
+  /** Address of the source. */
+  readonly from: string
+  readonly signal: AbortSignal
+}
+
+/**
+ * The built-in `dataLoad`: fills an empty data folder from a copy stream. The source is asked once the folder is known
+ * to be empty, and not at all where the same task has filled the folder already. Rejects with a sentence; the folder is
+ * not usable then, and looks it.
+ */
+export async function loadCopy(
+  receive: () => Promise<Received>,
+  { dataDir, task, from, signal }: CopyOrder,
+): Promise<Loaded> {
+  const folder = new LoadFolder(dataDir)
+  const before = await folder.prepare(task)
+  if (before !== undefined) return { bytes: before.bytes, checked: 'before' }
+  try {
+    const { data, socket } = await receive()
+    const stop = (): unknown => data.destroy(new Error('the worker was told to stop'))
+    signal.addEventListener('abort', stop, { once: true })
+    if (signal.aborted) stop()
+    try {
+      const unpacked = await unpack(data as AsyncIterable<Buffer>, folder.stage, staysBehind)
+      await folder.check()
+      signal.throwIfAborted()
+      await folder.finish(task, from, { ...unpacked, isVerified: data.isFramed })
+      return { bytes: data.bytes, checked: data.isFramed ? 'all' : 'end' }
+    } finally {
+      signal.removeEventListener('abort', stop)
+      socket.destroy()
+    }
+  } catch (error) {
+    await folder.fail(error)
+    throw error
+  }
+}
