@@ -77,6 +77,31 @@ describe('The removal of a dead member', () => {
     expect(asked).toEqual([victim])
   })
 
+  it.each([
+    ['follows the dead one', 0],
+    ['is the first one, where the dead one was the last', 2],
+  ])(
+    'is asked for first at the member that %s, and at the others though that one does not answer',
+    async (_, place) => {
+      const [older, newer] = survivors.map(identityOf) as [MemberIdentity, MemberIdentity]
+      const members = place === 0 ? [victim, older, newer] : [older, newer, victim]
+      group = { ...group, configuration: aConfiguration(members) }
+      const order: string[] = []
+      for (const survivor of survivors) {
+        accepting(survivor)
+        const { answer } = survivor
+        survivor.answer = (question) => {
+          if (typeof question !== 'object') return survivor.usual(question)
+          order.push(survivor.address)
+          return survivor.address === older.address ? null : answer(question)
+        }
+      }
+      connections.reverse()
+      expect(await remove()).toMatchObject({ removed: 'accepted', answers: { [newer.address]: 'ok' } })
+      expect(order.slice(0, 2)).toEqual([older.address, newer.address])
+    },
+  )
+
   it('does not poke before, and asks again, three times at most, where a member does not come to it', async () => {
     for (const survivor of survivors)
       survivor.answer = (question) => (typeof question === 'object' ? answered('ok') : survivor.usual(question))

@@ -43,6 +43,8 @@ export type Answers = Readonly<Record<string, Answer>>
 export interface RemovalTimings extends WatchTimings {
   /** For a member to answer the request. */
   readonly answerMs: number
+  /** So much later than the first one the other members are asked. */
+  readonly othersMs: number
   /** For everything. The longest that a group was seen to need is 4.5 s. */
   readonly allMs: number
 }
@@ -50,6 +52,7 @@ export interface RemovalTimings extends WatchTimings {
 export const removalTimings: RemovalTimings = {
   stateMs: 1_000,
   answerMs: 1_000,
+  othersMs: 5,
   askAgainMs: 1_500,
   mostAsks: 3,
   lookMs: 4,
@@ -121,6 +124,12 @@ interface Asked {
   readonly answeredMs: number
 }
 
+/**
+ * The member that follows the dead one in the configuration is asked first, and the others a moment later: where that
+ * one does not answer, they do. A removal takes a turn of the member that was asked. In the list of turns that of the
+ * dead member is waited for once where its turn comes just before, and longer elsewhere: of three members the second
+ * was removed within 0.26 s by the third, and within 0.5 s by the first (8 runs each).
+ */
 async function askAll(
   { group, victim, through }: RemovalRequest,
   standing: Standing,
@@ -128,9 +137,11 @@ async function askAll(
 ): Promise<Removal> {
   const beganMs = means.clock.monotonicMs()
   const tookMs = () => means.clock.monotonicMs() - beganMs
+  const first = successorOf(victim, group, [...standing.states.keys()])
   const all = [...standing.states].map(async ([connection, state]): Promise<Asked | null> => {
     const before = await state
     if (before === null) return null
+    if (connection !== first) await means.timers.sleep(means.timings.othersMs)
     const ask = () => connection.remove(group.id, victim, means.timings.answerMs)
     const answer = await ask().catch(() => null)
     return answer && { connection, before, ask, answer, answeredMs: tookMs() }
@@ -147,6 +158,17 @@ async function askAll(
   })
   await Promise.all(seen)
   return told(victim, await Promise.all(all), inForceMs)
+}
+
+function successorOf(
+  victim: MemberIdentity,
+  { configuration: { members } }: KnownGroup,
+  lines: readonly XcomLine[],
+): XcomLine | undefined {
+  const addresses = members.map(({ address }) => address)
+  const turnsAfter = ({ address }: Pick<XcomLine, 'address'>): number =>
+    (addresses.indexOf(address) - addresses.indexOf(victim.address) + addresses.length) % addresses.length
+  return lines.toSorted((one, other) => turnsAfter(one) - turnsAfter(other))[0]
 }
 
 /** Resolves to true with the first that does; to false once all have resolved to false. */
