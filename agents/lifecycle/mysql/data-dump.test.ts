@@ -163,6 +163,12 @@ describe('dataDump', () => {
     expect((await taken(begin())).end).toEqual({ ok: true })
   })
 
+  it('is refused as busy while the server is copied by another instance', async () => {
+    const { begin, server } = await aReplica()
+    server.cloneLocal = async () => Promise.reject(new RegentError('REGENT_BUSY', 'another instance is being made'))
+    expect((await taken(begin())).end).toEqual({ ok: false, why: 'another instance is being made: busy' })
+  })
+
   it('says why the server made no copy', async () => {
     const { begin, server, folder } = await aReplica()
     server.cloneLocal = async (to) => {

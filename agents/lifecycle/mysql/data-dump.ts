@@ -1,5 +1,5 @@
 import { Readable } from 'node:stream'
-import { describeError } from '../../../src/common/errors/errors.ts'
+import { codeOf, describeError } from '../../../src/common/errors/errors.ts'
 import type { Parts } from '../../instance/parts.ts'
 import type { ServerPort } from '../../ports/server.ts'
 import type { VolumePort } from '../../ports/volume.ts'
@@ -148,6 +148,7 @@ class Dump implements OutgoingStream {
   #whyBroken(failure: unknown): string {
     const { signal } = this.#stop
     if (signal.aborted) return describeError(signal.reason)
+    if (codeOf(failure) === 'REGENT_BUSY') return new Refused('busy', describeError(failure)).message
     // So ends a stream whose reader leaves.
     const isLeft = failure === undefined || (failure instanceof Error && failure.name === 'AbortError')
     return isLeft ? 'nobody took the rest of it' : describeError(failure)
