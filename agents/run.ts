@@ -14,10 +14,10 @@ import { contradictionIn, defaultTimings, type Timings } from '../failover/proto
 import { Agent } from './agent.ts'
 import type { CertificateFolders } from './guard/client-certificate.ts'
 import type { AgentConfig } from './instance/config.ts'
-import { lifecycleDefaults } from './lifecycle/options.ts'
 import { groupUser } from './instance/accounts.ts'
 import type { ExpulsionPort } from './ports/expulsion.ts'
 import { createAgentServer, createProbeServer } from './http.ts'
+import { serveLifecycle } from './serve-lifecycle.ts'
 import { realMedium } from './instance/medium.ts'
 import { Launcher } from './mysqld/launcher.ts'
 import { createMysqldProcess } from './mysqld/process.ts'
@@ -69,7 +69,7 @@ export async function runAgent(config: AgentConfig): Promise<void> {
   const servers = [server, ...(config.probePort === 0 ? [] : [createProbeServer(agent)])]
   if (servers[1]) await listen(servers[1], config, 'probePort')
   log.info({ address: `${config.host}:${config.agentPort}` }, 'agent listens')
-  const endLifecycle = await serveLifecycle(config, agent, log)
+  const endLifecycle = serveLifecycle(config, { builtIn: () => agent.builtInActions(), world, log })
   const beating = launcher?.beat()
   await agent.start()
   await aborted(toldToStop())
@@ -83,30 +83,6 @@ export async function runAgent(config: AgentConfig): Promise<void> {
     one.closeAllConnections()
     one.close()
   }
-}
-
-/**
- * Serves lifecycle actions where the configuration says so, and gives what ends the service: calls under way get their
- * time, while the agent still looks after its mysqld. Loaded only then: other agents need not keep an HTTP framework in
- * memory.
- */
-async function serveLifecycle(config: AgentConfig, agent: Agent, log: Logger): Promise<() => Promise<void>> {
-  const { lifecycle, host, logLevel } = config
-  if (lifecycle === undefined) return async () => undefined
-  const { startLifecycle } = await import('./lifecycle/run.ts')
-  const { port, streamingPort } = { ...lifecycleDefaults, ...lifecycle }
-  const options = {
-    ...lifecycleDefaults,
-    address: host,
-    port,
-    streamingPort,
-    unixSocket: undefined,
-    tokenFile: lifecycle.tokenFile,
-    apiLogging: true,
-    logLevel,
-    portNames: { port: 'lifecycle.port', streamingPort: 'lifecycle.streamingPort' },
-  }
-  return startLifecycle(options, { environment: process.env, log, builtIn: agent.builtInActions() })
 }
 
 /** How the agent calls others, and by which certificates the agent is known. */

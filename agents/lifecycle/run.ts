@@ -57,8 +57,8 @@ export async function startLifecycle(
     )
   const registry = registryOf(builtIn)
   const configuration = readConfiguration(environment, registry)
-  for (const warning of warnings(configuration, process.pid)) log.warn(warning)
   const token = tokenFile === undefined ? undefined : await readTokenFile(tokenFile)
+  for (const warning of warnings(configuration, process.pid)) log.warn(warning)
   const kill = new AbortController()
   const parts = { options, environment, log, token, kill: kill.signal, registry }
   const end = await startInOrder(servicesOf(configuration, parts))

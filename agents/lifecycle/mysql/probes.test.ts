@@ -11,6 +11,7 @@ import type { ServerState } from '../../../topology/snapshot/observation.ts'
 import type { StoredState } from '../../instance/stored-state.ts'
 import type { Parts } from '../../instance/parts.ts'
 import type { ActionResult } from '../wire/calls.ts'
+import { builtInNames } from '../built-in/names.ts'
 import { builtInActions } from './built-in-actions.ts'
 import { roleOf } from './role.ts'
 
@@ -47,6 +48,11 @@ const said = (result: ActionResult): string => (result.ok ? `said "${result.outp
 const mute: Scene['change'] = (_parts, _process, server) => {
   server.readState = async () => Promise.reject(new Error('no answer'))
 }
+
+it('What is built in has the names by which others know it', async () => {
+  const names = builtInActions(await partsIn({})).map(({ name }) => name)
+  expect(names.sort()).toEqual([...builtInNames].sort())
+})
 
 describe('roleProbe', () => {
   const cases: readonly (readonly [string, Scene, string | RegExp])[] = [

@@ -87,6 +87,17 @@ describe('the agent’s configuration file', () => {
       })
   })
 
+  test('serves lifecycle actions as the environment says where the file does not', async () => {
+    const read = async (more: object, text: string) =>
+      (await readAgentConfig(await fileWith(JSON.stringify({ ...written, ...more })), { REGENT_LIFECYCLE: text }))
+        .lifecycle
+    expect(await read({}, '{"open":true,"port":3601}')).toEqual({ open: true, port: 3601 })
+    expect(await read({ lifecycle: { open: true } }, '{"tokenFile":"/token"}')).toEqual({ open: true })
+    expect(await read({}, '')).toBeUndefined()
+    await expect(read({}, '{"open":')).rejects.toThrow('REGENT_LIFECYCLE is not JSON')
+    await expect(read({}, '{"port":3601}')).rejects.toThrow('lifecycle does not say who may call')
+  })
+
   const refusals: readonly (readonly [string, object, RegExp])[] = [
     ['an unknown key', { colour: 'red' }, /unknown key "colour"/],
     ['a relative path', { volume: 'instances/x' }, /volume is "instances\/x"; allowed is a text/],

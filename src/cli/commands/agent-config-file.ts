@@ -3,6 +3,7 @@ import { defaultArchiveBytes } from '../../../failover/protocol/archive-default.
 import { defaultMode, modes } from '../../../failover/protocol/mode.ts'
 import { contradictionIn, defaultTimings } from '../../../failover/protocol/timings.ts'
 import { RegentError } from '../../common/errors/errors.ts'
+import { parseBoundedJson } from '../../common/input/bounded-json.ts'
 import { exactObject, integer, text } from '../../common/input/json-schema.ts'
 import { logLevels } from '../../common/log/log-levels.ts'
 import { complaintAbout } from '../../common/input/schema-complaint.ts'
@@ -111,7 +112,7 @@ export const agentConfigSchema = exactObject(
         },
       },
       ['port', 'streamingPort', 'tokenFile', 'open'],
-      'Serves lifecycle actions and probes as KubeBlocks’ agent does (docs/guide/lifecycle-agent.md), on ports of its own at the address host. It needs either tokenFile, or open with true.',
+      'Serves lifecycle actions and probes as KubeBlocks’ agent does (docs/guide/lifecycle-agent.md), on ports of its own at the address host. It needs either tokenFile, or open with true. Where it is missing, from REGENT_LIFECYCLE, as JSON.',
     ),
     logLevel: { type: 'string', pattern: `^(${logLevels.join('|')})$`, description: 'How much is logged.' },
   },
@@ -170,9 +171,17 @@ function complaintAboutLifecycle({ lifecycle, tokenFile }: AgentConfig): string 
     : undefined
 }
 
-/** Pods of a cluster share one file; each knows its own name and address from the environment. */
-function withEnvironment(value: unknown, { REGENT_INSTANCE: instance, REGENT_HOST: host }: NodeJS.ProcessEnv): unknown {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
-    ? { ...(instance && { instance }), ...(host && { host }), ...value }
-    : value
+/**
+ * Pods of a cluster share one file; each knows its own name and address from the environment, and whether it serves
+ * lifecycle actions.
+ */
+function withEnvironment(value: unknown, env: NodeJS.ProcessEnv): unknown {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) return value
+  const { REGENT_INSTANCE: instance, REGENT_HOST: host, REGENT_LIFECYCLE: lifecycle } = env
+  return {
+    ...(instance && { instance }),
+    ...(host && { host }),
+    ...(lifecycle && { lifecycle: parseBoundedJson(lifecycle, 'REGENT_LIFECYCLE') }),
+    ...value,
+  }
 }

@@ -12,6 +12,7 @@ import type { MySQLCluster } from '../spec/mysql-cluster.ts'
 import { isDowngrade, isPinned, namesTooOld } from './mysql-image.ts'
 import { commonLabels, group, longestClusterName, namesOf } from '../names/names.ts'
 import { agentContainer, clientCertificateVolume, mysqlContainer } from '../pods/pod-template.ts'
+import { complaintsAboutLifecycle, lifecycleWarnings } from './lifecycle-validation.ts'
 import { whyNowhere } from './impossible-places.ts'
 import { quantityOf } from '../spec/quantity.ts'
 import { mysqlClusterSpecSchema, type MySQLClusterSpec } from '../spec/spec-schema.ts'
@@ -70,6 +71,7 @@ function rulesOfAny(cluster: MySQLCluster): readonly Rule[] {
     () => judgeResources('spec.agentResources', spec.agentResources),
     () => judgeTls(cluster),
     () => judgePod(spec),
+    () => [...complaintsAboutLifecycle(cluster)].map((sentence) => refusal('REGENT_BAD_REQUEST', sentence)),
     () => judgePrimary(cluster),
     () => judgeScheduling(cluster),
   ]
@@ -261,7 +263,8 @@ function* judgeScaleIn({ metadata, spec }: MySQLCluster, before: MySQLCluster): 
   )
 }
 
-function warningsAbout({ spec }: MySQLCluster): readonly string[] {
+function warningsAbout(cluster: MySQLCluster): readonly string[] {
+  const { spec } = cluster
   const { instances, acks, image = '', volumes, agentResources, pod, switchover, durability } = spec
   const whenLost = durability === 'strict' ? 'writes wait until it is back' : 'writes go on unprotected'
   const cost = costOfSize(spec, instances)
@@ -291,7 +294,7 @@ function warningsAbout({ spec }: MySQLCluster): readonly string[] {
       'spec.pod.terminationGracePeriodSeconds is shorter than spec.switchover.timeoutMs: a primary may be killed before it has handed over',
     ],
   ]
-  return warnings.filter(([isDue]) => isDue).map(([, words]) => words)
+  return [...warnings.filter(([isDue]) => isDue).map(([, words]) => words), ...lifecycleWarnings(cluster)]
 }
 
 function limitOf(resources: MySQLClusterSpec['resources'], name: string): unknown {

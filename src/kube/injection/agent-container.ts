@@ -8,6 +8,7 @@ import type {
 } from '@kubernetes/client-node'
 import { agentContainer } from './marks.ts'
 import type { AgentPorts } from './ports.ts'
+import { literal, podVariables } from './variables.ts'
 import type { Wishes } from './wishes.ts'
 
 /** What the manager gives: the agent runs as the manager does. */
@@ -104,23 +105,11 @@ function environmentOf({ served, env }: Wishes): V1EnvVar[] {
           literal('KB_AGENT_PROBE', served.probes),
           literal('KB_AGENT_STREAMING', served.streaming),
         ]),
-    fromPod('KB_AGENT_NAMESPACE', 'metadata.namespace'),
-    fromPod('KB_AGENT_POD_NAME', 'metadata.name'),
-    fromPod('KB_AGENT_POD_UID', 'metadata.uid'),
-    fromPod('KB_AGENT_NODE_NAME', 'spec.nodeName'),
+    ...podVariables,
   ]
   const [names, given] = [new Set(own.map(({ name }) => name)), new Set(env.map(({ name }) => name))]
   const home = given.has('HOME') ? [] : [{ name: 'HOME', value: '/tmp' }]
   return [...own, ...env.filter(({ name }) => !names.has(name)), ...home]
-}
-
-/** The kubelet replaces `$(NAME)` and `$$` in a value, of which scripts are full; `$$` becomes `$`. */
-function literal(name: string, text: string): V1EnvVar {
-  return { name, value: text.replaceAll('$', '$$$$') }
-}
-
-function fromPod(name: string, fieldPath: string): V1EnvVar {
-  return { name, valueFrom: { fieldRef: { fieldPath } } }
 }
 
 /** As the "restricted" Pod Security Standard wants it. */

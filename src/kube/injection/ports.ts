@@ -31,7 +31,12 @@ export function freePorts(containers: readonly V1Container[]): AgentPorts {
 
 function firstFree(word: string, first: number, { numbers, names }: Taken): Port {
   for (let port = first; ; port += 1) {
-    const name = names.has(word) ? `${word}-${port}` : word
+    const name = portName(word, port, names)
     if (!numbers.has(port) && !names.has(name)) return { name, port }
   }
+}
+
+/** The name by which callers made for KubeBlocks find a port, or another where a container has that name. */
+export function portName(word: string, port: number, taken: ReadonlySet<string>): string {
+  return taken.has(word) ? `${word}-${port}` : word
 }

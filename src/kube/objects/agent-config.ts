@@ -36,6 +36,8 @@ const adminPort = 3307
 /** Where the kubelet and Prometheus ask, who have neither certificate nor token. */
 export const probePort = 9401
 export const probePortName = 'probes'
+/** Ports of a pod that nobody else may listen on. */
+export const portsInUse: readonly number[] = [mysqlPort, adminPort, agentPort, probePort]
 
 /** Where nothing is said of clients' TLS, neither pods nor their agents are any different. */
 export function asksForTls({ tls }: MySQLCluster['spec']): boolean {

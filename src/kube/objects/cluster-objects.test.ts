@@ -169,6 +169,12 @@ describe('what else a cluster becomes', () => {
     expect(agents?.from).toHaveLength(2)
   })
 
+  it('lets managers and instances reach lifecycle actions where agents serve them', () => {
+    const serving = aCluster({ lifecycle: { open: true, port: 3601 } })
+    const [, agents] = networkPolicyOf(serving, 'regent').spec.ingress
+    expect(agents?.ports.map(({ port }) => port)).toEqual([9400, 3601, 3502])
+  })
+
   it('lets Prometheus reach the metrics, and nothing else of an agent, where they are to be monitored', () => {
     const monitored = aCluster({ podMonitor: true })
     expect(networkPolicyOf(monitored, 'regent').spec.ingress[2]).toEqual({ ports: [{ port: 9401, protocol: 'TCP' }] })

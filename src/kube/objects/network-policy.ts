@@ -31,6 +31,8 @@ export const networkPolicies: Resource<NetworkPolicy> = {
  */
 export function networkPolicyOf(cluster: MySQLCluster, managerNamespace: string): NetworkPolicy {
   const { name } = cluster.metadata
+  const { lifecycle } = cluster.spec
+  const agentPorts = [agentPort, ...(lifecycle === undefined ? [] : [lifecycle.port, lifecycle.streamingPort])]
   const instances = { podSelector: { matchLabels: { ...selectorOf(name) } } }
   const managers = {
     namespaceSelector: { matchLabels: { 'kubernetes.io/metadata.name': managerNamespace } },
@@ -45,7 +47,7 @@ export function networkPolicyOf(cluster: MySQLCluster, managerNamespace: string)
       policyTypes: ['Ingress'],
       ingress: [
         { ports: [{ port: mysqlPort, protocol: 'TCP' }] },
-        { ports: [{ port: agentPort, protocol: 'TCP' }], from: [instances, managers] },
+        { ports: agentPorts.map((port) => ({ port, protocol: 'TCP' })), from: [instances, managers] },
         ...(cluster.spec.podMonitor ? [{ ports: [{ port: probePort, protocol: 'TCP' }] }] : []),
       ],
     },

@@ -225,6 +225,7 @@ describe('the revision of a pod', () => {
     ['a label of the pod', { pod: { labels: { team: 'payments' } } }],
     ['a container beside it', { pod: { containers: [{ name: 'exporter' }] } }],
     ['its environment', { pod: { env: [{ name: 'TZ', value: 'UTC' }] } }],
+    ['lifecycle actions', { lifecycle: { open: true } }],
   ])('changes with %s', (_what, spec) => {
     expect(revisionOf(spec)).not.toBe(revisionOf())
   })

@@ -5,6 +5,7 @@ import { asksForTls, podPaths, probePort, probePortName } from '../objects/agent
 import type { MySQLCluster } from '../spec/mysql-cluster.ts'
 import { annotations, commonLabels, namesOf, selectorOf } from '../names/names.ts'
 import { agentPort, mysqlPort } from '../objects/services.ts'
+import { lifecycleParts } from './lifecycle.ts'
 
 /** The images a cluster's pods are made of. */
 export interface PodImages {
@@ -67,7 +68,7 @@ export function podTemplateOf(cluster: MySQLCluster, images: PodImages): V1PodTe
  * restarts nothing, and its agents are replaced with the next pod that is made for another reason.
  */
 export function podRevisionOf({ spec }: MySQLCluster, mysqlImage: string): string {
-  const { settings, resources = null, pod, tls } = spec
+  const { settings, resources = null, pod, tls, lifecycle } = spec
   const { terminationGracePeriodSeconds: _later, ...template } = pod
   return createHash('sha256')
     .update(
@@ -77,6 +78,7 @@ export function podRevisionOf({ spec }: MySQLCluster, mysqlImage: string): strin
         resources,
         template,
         ...(asksForTls(spec) ? [tls.secretName ?? null, tls.required] : []),
+        ...(lifecycle === undefined ? [] : [{ lifecycle }]),
       ]),
     )
     .digest('hex')
@@ -112,6 +114,7 @@ function agent({ spec }: MySQLCluster, image: string): V1Container {
     timeoutSeconds: 2,
     failureThreshold,
   })
+  const lifecycle = lifecycleParts(spec)
   return {
     name: agentContainer,
     image,
@@ -124,10 +127,12 @@ function agent({ spec }: MySQLCluster, image: string): V1Container {
       fromPod('REGENT_POD_UID', 'metadata.uid'),
       { name: 'HOME', value: '/tmp' },
       ...frugal,
+      ...lifecycle.env,
     ],
     ports: [
       { name: 'agent', containerPort: agentPort, protocol: 'TCP' },
       { name: probePortName, containerPort: probePort, protocol: 'TCP' },
+      ...lifecycle.ports,
     ],
     // It lives as long as it answers: a server that recovers or waits is no reason to restart anything.
     livenessProbe: probe('/live', 15),
@@ -144,6 +149,7 @@ function agent({ spec }: MySQLCluster, image: string): V1Container {
         ? []
         : [{ name: clientCertificateVolume, mountPath: podPaths.clientCertificate, readOnly: true }]),
       { name: 'tmp', mountPath: '/tmp', subPath: 'agent' },
+      ...lifecycle.volumeMounts,
     ],
   }
 }
@@ -186,6 +192,7 @@ function volumesOf({ metadata, spec }: MySQLCluster): V1Volume[] {
     },
     { name: 'certificates', secret: { secretName: names.certificates, defaultMode: 0o440 } },
     ...(spec.tls.secretName === undefined ? [] : [clientCertificateOf(spec.tls.secretName)]),
+    ...lifecycleParts(spec).volumes,
   ]
 }
 

@@ -185,6 +185,69 @@ const pod = closed(
   { default: {}, description: 'What is added to each pod.' },
 )
 
+const json = (variable: string, what: string) =>
+  Type.Optional(Type.String({ minLength: 1, maxLength: 100_000, description: `${variable}: ${what}, as JSON.` }))
+const ofSecret = closed(
+  {
+    name: Type.String({ pattern: '^[a-z0-9]([a-z0-9.-]*[a-z0-9])?$', maxLength: 253, description: 'The Secret.' }),
+    key: Type.String({
+      default: 'token',
+      pattern: '^[A-Za-z0-9._-]+$',
+      maxLength: 253,
+      description: 'The key of the token in the Secret. A token has at least 16 characters.',
+    }),
+  },
+  { description: 'Every caller sends the token of this Secret. Not Regent’s own Secret.' },
+)
+const lifecyclePort = (what: string, port: number) =>
+  Type.Integer({ default: port, minimum: 1_024, maximum: 65_535, description: `Port of ${what}.` })
+
+const lifecycle = closed(
+  {
+    open: Type.Optional(
+      Type.Boolean({
+        description:
+          'true asks no token of anybody, for callers made for KubeBlocks: whoever reaches the ports may run every action, accountProvision among them.',
+      }),
+    ),
+    tokenSecret: Type.Optional(ofSecret),
+    port: lifecyclePort('actions, over HTTP', 3501),
+    streamingPort: lifecyclePort('streams, raw TCP', 3502),
+    actions: json('KB_AGENT_ACTION', 'scripts that are called beside, or in place of, the built-in actions'),
+    probes: json('KB_AGENT_PROBE', 'actions that run by themselves and report Events, built-in ones among them'),
+    streaming: Type.Optional(
+      Type.String({
+        minLength: 1,
+        maxLength: 4_096,
+        description: 'KB_AGENT_STREAMING: names among actions that may be streamed, separated by commas.',
+      }),
+    ),
+    configMap: Type.Optional(
+      Type.String({
+        pattern: '^[a-z0-9]([a-z0-9.-]*[a-z0-9])?$',
+        maxLength: 253,
+        description:
+          'A ConfigMap whose keys KB_AGENT_ACTION, KB_AGENT_PROBE and KB_AGENT_STREAMING stand for actions, probes and streaming. It is read when a pod starts.',
+      }),
+    ),
+  },
+  {
+    description:
+      'Agents serve lifecycle actions and probes as KubeBlocks’ agent does, on ports of their own without TLS. Not served unless given. A change restarts the instances one by one.',
+    rules: [
+      {
+        rule: '(has(self.open) && self.open) != has(self.tokenSecret)',
+        message: 'who may call is not said; give either tokenSecret, or open with true',
+      },
+      { rule: 'self.port != self.streamingPort', message: 'port and streamingPort are the same; each needs its own' },
+      {
+        rule: '!has(self.configMap) || !(has(self.actions) || has(self.probes) || has(self.streaming))',
+        message: 'configMap stands for actions, probes and streaming; give either configMap or these',
+      },
+    ],
+  },
+)
+
 export const mysqlClusterSpecSchema = closed(
   {
     image: Type.Optional(
@@ -304,6 +367,7 @@ export const mysqlClusterSpecSchema = closed(
       description: 'Make a NetworkPolicy: clients reach 3306 only, and only Regent and the instances reach the rest.',
     }),
     podMonitor: Type.Boolean({ default: false, description: 'Make a PodMonitor for the agents’ metrics.' }),
+    lifecycle: Type.Optional(lifecycle),
     pod,
   },
   {
