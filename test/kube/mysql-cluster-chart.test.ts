@@ -116,6 +116,23 @@ describeCharts('the chart of one cluster', () => {
     expect(imagesIn(objects)).toEqual([(await valuesOf('regent')).mysql.image])
   })
 
+  it('lets agents write Events where they may have probes, and not where they have none', async () => {
+    const kinds = async (lifecycle: object) =>
+      (await render('mysql-cluster', { spec: { lifecycle } }, shop)).map(({ kind }) => kind)
+    for (const more of [{ probes: '[]' }, { configMap: 'shop-env' }])
+      expect(await kinds({ open: true, ...more })).toEqual(expect.arrayContaining(['Role', 'RoleBinding']))
+    expect(await kinds({ open: true })).not.toContain('Role')
+    const rendered = await render('mysql-cluster', { spec: { lifecycle: { open: true, probes: '[]' } } }, shop)
+    const binding = only(rendered, 'RoleBinding')
+    expect(binding['subjects']).toEqual([
+      { kind: 'ServiceAccount', name: namesOf('shop').serviceAccount, namespace: 'shops' },
+    ])
+    expect(binding['roleRef']).toMatchObject({ kind: 'Role', name: only(rendered, 'Role').metadata.name })
+    expect(only(rendered, 'Role')['rules']).toEqual([
+      { apiGroups: [''], resources: ['events'], verbs: ['get', 'create', 'update'] },
+    ])
+  })
+
   it('says in the notes how to connect', async () => {
     const notes = await renderNotes('mysql-cluster', {}, shop)
     const names = namesOf('shop')
