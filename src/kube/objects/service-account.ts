@@ -15,7 +15,10 @@ export const serviceAccounts: Resource<ServiceAccount> = {
   namespaced: true,
 }
 
-/** Of the pods. It has no rights and no token: agents never speak to the API server, the manager does all of that. */
+/**
+ * Of the pods. It has no rights, and no token but one that an agent with probes is given to write Events with: all else
+ * that is asked of the API server the manager asks.
+ */
 export function serviceAccountOf(cluster: MySQLCluster): ServiceAccount {
   return ownedBy(cluster, {
     apiVersion: 'v1',

@@ -25,7 +25,8 @@ const launcherPatienceSeconds = 20
 
 /**
  * A pod of a cluster. The agent is a sidecar of Kubernetes' own kind: it starts before mysqld and stops after it. Both
- * see the volume and each other's processes; nothing in the pod has rights, capabilities or a token of the API server.
+ * see the volume and each other's processes; nothing in the pod has rights, capabilities or a token of the API server,
+ * but an agent that has probes to report.
  */
 export function podTemplateOf(cluster: MySQLCluster, images: PodImages): V1PodTemplateSpec {
   const { name } = cluster.metadata
