@@ -47,6 +47,11 @@ describe('a cluster whose agents serve lifecycle actions', () => {
       { tokenSecret: { name: 'shop-internal' } },
       'spec.lifecycle.tokenSecret.name is "shop-internal"; allowed is a Secret that is not Regent’s own',
     ],
+    [
+      'a name is none',
+      { tokenSecret: { name: 'Callers' } },
+      'spec.lifecycle.tokenSecret.name is "Callers"; allowed is the name of an object',
+    ],
     ['both ports are one', { open: true, port: 3502 }, 'spec.lifecycle.port and streamingPort are both 3502'],
     [
       'a port is mysqld’s',

@@ -20,6 +20,7 @@ const fieldOf: Readonly<Record<string, string>> = {
 export function* complaintsAboutLifecycle({ metadata, spec }: MySQLCluster): Generator<string> {
   const { lifecycle } = spec
   if (lifecycle === undefined) return
+  yield* aboutNames(lifecycle)
   yield* aboutCallers(lifecycle, metadata.name)
   yield* aboutPorts(lifecycle, spec)
   yield* aboutVolumes(spec)
@@ -42,6 +43,12 @@ export function lifecycleWarnings({ metadata, spec: { lifecycle } }: MySQLCluste
         ]
       : []),
   ]
+}
+
+function* aboutNames({ tokenSecret, configMap }: Lifecycle): Generator<string> {
+  for (const [field, name] of Object.entries({ 'tokenSecret.name': tokenSecret?.name, configMap }))
+    if (name !== undefined && !/^[a-z0-9]([a-z0-9.-]*[a-z0-9])?$/.test(name))
+      yield `spec.lifecycle.${field} is "${name.slice(0, 80)}"; allowed is the name of an object: lower-case letters, digits, - and .`
 }
 
 /** As the definition's own rules say, for whoever speaks to the webhook alone. */

@@ -189,12 +189,12 @@ const json = (variable: string, what: string) =>
   Type.Optional(Type.String({ minLength: 1, maxLength: 100_000, description: `${variable}: ${what}, as JSON.` }))
 const ofSecret = closed(
   {
-    name: Type.String({ pattern: '^[a-z0-9]([a-z0-9.-]*[a-z0-9])?$', maxLength: 253, description: 'The Secret.' }),
+    name: Type.String({ minLength: 1, maxLength: 253, description: 'Name of the Secret.' }),
     key: Type.String({
       default: 'token',
       pattern: '^[A-Za-z0-9._-]+$',
       maxLength: 253,
-      description: 'The key of the token in the Secret. A token has at least 16 characters.',
+      description: 'Key of the token in the Secret. A token has at least 16 characters.',
     }),
   },
   { description: 'Every caller sends the token of this Secret. Not Regent’s own Secret.' },
@@ -224,7 +224,7 @@ const lifecycle = closed(
     ),
     configMap: Type.Optional(
       Type.String({
-        pattern: '^[a-z0-9]([a-z0-9.-]*[a-z0-9])?$',
+        minLength: 1,
         maxLength: 253,
         description:
           'A ConfigMap whose keys KB_AGENT_ACTION, KB_AGENT_PROBE and KB_AGENT_STREAMING stand for actions, probes and streaming. It is read when a pod starts.',
