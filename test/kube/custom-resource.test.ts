@@ -127,6 +127,12 @@ onApiServer('The custom resource definition', (api) => {
       { primary: { lastOrdinal: true } },
       { primary: { lastOrdinal: false, preferred: { 'shop-0': 5 } } },
     ],
+    ['lifecycle actions', {}, { lifecycle: { tokenSecret: { name: 'callers' } } }],
+    [
+      'lifecycle actions that are open from now on',
+      { lifecycle: { tokenSecret: { name: 'callers' } } },
+      { lifecycle: { tokenSecret: null, open: true, port: 3601 } },
+    ],
     ['no number of acknowledgements any more', { acks: 2 }, { acks: null, instances: 2 }],
   ])('allows %s', async (_what, before, wanted) => {
     await create({ ...smallest, ...before })
@@ -155,6 +161,10 @@ onApiServer('The custom resource definition', (api) => {
     ['spec.instances in body must be of type integer', { ...smallest, instances: 2.5 }],
     ['spec.instances in body must be of type integer', { ...smallest, instances: '3' }],
     ['spec.instances', { ...smallest, instances: 1e30 }],
+    ['who may call is not said', { ...smallest, lifecycle: {} }],
+    ['who may call is not said', { ...smallest, lifecycle: { open: true, tokenSecret: { name: 'callers' } } }],
+    ['each needs its own', { ...smallest, lifecycle: { open: true, port: 3502 } }],
+    ['give either configMap or these', { ...smallest, lifecycle: { open: true, configMap: 'env', probes: '[]' } }],
     ['spec.mode: Unsupported value: "galera"', { ...smallest, mode: 'galera' }],
     ['spec.acks in body should be greater than or equal to 0', { ...smallest, acks: -1 }],
     ['spec.acks in body should be less than or equal to 15', { ...smallest, acks: 16 }],
