@@ -1,14 +1,16 @@
-import { expect, it } from 'vitest'
+import { beforeAll, expect, it } from 'vitest'
 import { labels } from '../../src/kube/names/names.ts'
 import { agentContainer } from '../../src/kube/pods/pod-template.ts'
 import { pods } from '../../src/kube/pods/stateful-set.ts'
 import { monotonicMs } from '../support/monotonic.ts'
 import { Writer } from '../support/writer.ts'
 import type { KubeCluster } from './kube-cluster.ts'
+import { expectAccount, expectActions, expectReports, lifecycle, prepareLifecycle } from './lifecycle-calls.ts'
 import { isOwnCluster, kube } from './own-cluster.ts'
 import { expectNothingLost, outageSince, withKubeCluster } from './with-kube-cluster.ts'
 
-const gathered = withKubeCluster({ name: 'gathered', spec: { mode: 'group', cloneAboveTransactions: 0 } })
+beforeAll(() => prepareLifecycle('gathered'))
+const gathered = withKubeCluster({ name: 'gathered', spec: { mode: 'group', cloneAboveTransactions: 0, lifecycle } })
 
 /** Who is ONLINE as one member sees the group, and who is primary there: `gathered-0 PRIMARY`, in order. */
 async function seenBy(cluster: KubeCluster, instance: string): Promise<readonly string[]> {
@@ -75,6 +77,14 @@ it('three instances are one group, and kubectl get mysql shows its view', async 
   expect(row).toMatch(/^gathered +True +gathered-\d .*3 of 3 ONLINE, 1 may be lost .*is primary of the group, 3 of 3/)
   const { status } = await cluster.resource()
   expect(status?.instances?.map(({ member }) => member)).toEqual(['ONLINE', 'ONLINE', 'ONLINE'])
+})
+
+it('agents of a group serve lifecycle actions, and report their roles', async () => {
+  const cluster = gathered.current
+  await expectActions(cluster)
+  await expectAccount(cluster)
+  await expectReports(cluster)
+  await cluster.whole()
 })
 
 it.each<readonly [string, object, RegExp]>([

@@ -1,156 +1,35 @@
-import { beforeAll, describe, expect, it } from 'vitest'
-import type { ActionResponse } from '../../agents/lifecycle/wire/calls.ts'
-import { labels, namesOf } from '../../src/kube/names/names.ts'
-import { mysqlPort } from '../../src/kube/objects/services.ts'
-import { roleLabel } from '../../src/kube/pod-events/marks.ts'
-import { podEvents } from '../../src/kube/pod-events/pod-event.ts'
-import { openSession, queryWithin } from '../support/sql-session.ts'
-import { KubeCluster } from './kube-cluster.ts'
-import { run } from './own-cluster.ts'
-import { withKubeCluster, type KubeClusterOptions } from './with-kube-cluster.ts'
+import { beforeAll, expect, it } from 'vitest'
+import {
+  expectAccount,
+  expectActions,
+  expectReports,
+  lifecycle,
+  prepareLifecycle,
+  sayTheirRoles,
+} from './lifecycle-calls.ts'
+import { withKubeCluster } from './with-kube-cluster.ts'
 
-const token = 'the-token-of-those-who-call-lifecycle-actions'
-const lifecycle = {
-  tokenSecret: { name: 'callers' },
-  actions: '[{"name":"whoami","exec":{"command":["sh","-c","printf %s \\"$KB_AGENT_POD_NAME of $(id -u)\\""]}}]',
-  probes: '[{"instance":"served","action":"roleProbe","periodSeconds":1}]',
-}
+const name = 'served'
+beforeAll(() => prepareLifecycle(name))
+const served = withKubeCluster({ name, instances: 2, spec: { lifecycle } })
 
-/** What a person gives beside the resource: the token, and the right to write Events. */
-async function prepare(name: string): Promise<void> {
-  const cluster = await KubeCluster.at(name, name)
-  await cluster.kubectl('create', 'namespace', name)
-  await cluster.kubectl('create', 'secret', 'generic', 'callers', `--from-literal=token=${token}`)
-  const role = ['--verb=get,create,update', '--resource=events']
-  await cluster.kubectl('create', 'role', 'agents', ...role)
-  const account = `--serviceaccount=${name}:${namesOf(name).serviceAccount}`
-  await cluster.kubectl('create', 'rolebinding', 'agents', '--role=agents', account)
-}
+it('agents beside mysqld say over HTTP who is primary, run scripts, and ask for the token of the Secret', () =>
+  expectActions(served.current))
 
-interface Call {
-  readonly action: string
-  readonly parameters?: Readonly<Record<string, string>>
-}
+it('the agent of the primary makes an account, which replicas know too, and no other agent does', () =>
+  expectAccount(served.current))
 
-interface How {
-  readonly port?: number
-  readonly headers?: Readonly<Record<string, string>>
-}
+it('agents report their roles in Events, and labels go on coming from Regent’s record', () =>
+  expectReports(served.current))
 
-const known: How = { headers: { authorization: `Bearer ${token}` } }
-
-async function post(cluster: KubeCluster, instance: string, call: Call, { port = 3501, headers = {} }: How) {
-  const host = (await cluster.pod(instance)).status?.podIP ?? ''
-  const address = `http://${host.includes(':') ? `[${host}]` : host}:${port}/v1.0/action`
-  return fetch(address, { method: 'POST', headers, body: JSON.stringify(call), signal: AbortSignal.timeout(30_000) })
-}
-
-async function ask(cluster: KubeCluster, instance: string, call: Call, how = known): Promise<ActionResponse> {
-  const answer = await post(cluster, instance, call, how)
-  expect(answer.status).toBe(200)
-  return (await answer.json()) as ActionResponse
-}
-
-async function said(cluster: KubeCluster, instance: string, action: string, how = known): Promise<string> {
-  const { output = '', error = '', message = '' } = await ask(cluster, instance, { action }, how)
-  return error === '' ? Buffer.from(output, 'base64').toString() : `${error}: ${message}`
-}
-
-/** Waits until the agent of each instance says by its role probe what Regent's record says. */
-async function sayTheirRoles(cluster: KubeCluster, how = known): Promise<void> {
-  let last: readonly string[] = []
-  await cluster.until(
-    () => `role probes that say who is primary; they said ${last.join(', ')}`,
-    async () => {
-      const { instances, primary } = await cluster.view()
-      const roles = instances.map(async ({ name }) => `${name} ${await said(cluster, name, 'roleProbe', how)}`)
-      last = await Promise.all(roles)
-      return last.join() === instances.map(({ name }) => `${name} ${name === primary ? 'primary' : 'secondary'}`).join()
-    },
-    180_000,
-  )
-}
-
-const cases: readonly (readonly [string, KubeClusterOptions & { readonly name: string }])[] = [
-  ['semisync', { name: 'served', instances: 2, spec: { lifecycle } }],
-  ['group', { name: 'served-group', spec: { mode: 'group', lifecycle } }],
-]
-
-describe.each(cases)('agents beside mysqld, mode %s', (mode, options) => {
-  const { name, instances = 3 } = options
-  beforeAll(() => prepare(name))
-  const served = withKubeCluster(options)
-
-  it('say over HTTP who is primary, run scripts, and ask for the token of the Secret', async () => {
-    const cluster = served.current
-    await sayTheirRoles(cluster)
-    const primary = await cluster.primary()
-    expect(await said(cluster, primary, 'whoami')).toBe(`${primary} of 65532`)
-    expect((await post(cluster, primary, { action: 'roleProbe' }, {})).status).toBe(401)
-  })
-
-  it('make an account at the primary, which replicas know too, and nowhere else', async () => {
-    const cluster = served.current
-    const [replica = ''] = await cluster.replicas()
-    const [user, password] = ['provisioned', 'it is a pass;word']
-    const call = {
-      action: 'accountProvision',
-      parameters: {
-        KB_ACCOUNT_NAME: user,
-        KB_ACCOUNT_PASSWORD: password,
-        KB_ACCOUNT_STATEMENT: "CREATE USER IF NOT EXISTS '${KB_ACCOUNT_NAME}' IDENTIFIED BY '${KB_ACCOUNT_PASSWORD}'",
-      },
-    }
-    expect(await ask(cluster, replica, call)).toMatchObject({ error: 'preconditionFailed' })
-    expect(await ask(cluster, await cluster.primary(), call)).toEqual({})
-    const host = (await cluster.pod(replica)).status?.podIP ?? ''
-    const ssl = { rejectUnauthorized: false }
-    await cluster.until(
-      () => `a login as ${user} at ${replica}`,
-      async () => {
-        const session = await openSession({ host, port: mysqlPort, ssl, user, password }, 5_000)
-        try {
-          return (await queryWithin(session, 'select 1', 5_000)).length === 1
-        } finally {
-          session.destroy()
-        }
-      },
-    )
-  })
-
-  it('report their roles in Events, and labels go on coming from Regent’s record', async () => {
-    const cluster = served.current
-    const [to = ''] = await cluster.replicas()
-    await cluster.handOver(to)
-    await sayTheirRoles(cluster)
-    await cluster.until(
-      () => `an Event that ${to} is primary`,
-      async () => {
-        const { items } = await cluster.client.list(podEvents, {
-          namespace: cluster.namespace,
-          fieldSelector: `reportingComponent=kbagent,involvedObject.name=${to}`,
-        })
-        const output = Buffer.from('primary').toString('base64')
-        return items.some(({ message = '' }) => (JSON.parse(message) as { readonly output?: string }).output === output)
-      },
-      120_000,
-    )
-    const { [labels.role]: own, [roleLabel]: others } = (await cluster.pod(to)).metadata.labels ?? {}
-    expect([own, others]).toEqual(['primary', undefined])
-    await cluster.whole(instances)
-  })
-
-  it.runIf(mode === 'semisync')('serve what the resource says next, once each pod was made anew', async () => {
-    const cluster = served.current
-    const refused = { spec: { lifecycle: { open: true } } }
-    await expect(
-      cluster.kubectl('patch', 'mysql', name, '--type', 'merge', '--patch', JSON.stringify(refused)),
-    ).rejects.toThrow('who may call is not said')
-    const next = { spec: { lifecycle: { tokenSecret: null, open: true, port: 3601, probes: null } } }
-    await run('kubectl', ['-n', name, 'patch', 'mysql', name, '--type', 'merge', '--patch', JSON.stringify(next)])
-    await sayTheirRoles(cluster, { port: 3601 })
-    await cluster.whole(instances, 180_000)
-    const ports = (await cluster.pod(await cluster.primary())).spec?.initContainers?.flatMap(({ ports = [] }) => ports)
-    expect(ports).toContainEqual({ name: 'http', containerPort: 3601, protocol: 'TCP' })
-  })
+it('agents serve what the resource says next, once each pod was made anew', async () => {
+  const cluster = served.current
+  await cluster.whole(2)
+  await expect(cluster.change({ lifecycle: { open: true } })).rejects.toThrow('who may call is not said')
+  await cluster.change({ lifecycle: { tokenSecret: null, open: true, port: 3601, probes: null } })
+  await sayTheirRoles(cluster, { port: 3601 })
+  await cluster.whole(2, 180_000)
+  const { initContainers = [] } = (await cluster.pod(await cluster.primary())).spec ?? {}
+  const ports = initContainers.flatMap((container) => container.ports ?? [])
+  expect(ports).toContainEqual({ name: 'http', containerPort: 3601, protocol: 'TCP' })
 })
