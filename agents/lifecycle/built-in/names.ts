@@ -15,3 +15,6 @@ export const builtInNames = [
   'dataDump',
   'dataLoad',
 ] as const
+
+/** Those of them that are streams. */
+export const builtInStreams: readonly string[] = ['dataDump']

@@ -11,7 +11,7 @@ import type { ServerState } from '../../../topology/snapshot/observation.ts'
 import type { StoredState } from '../../instance/stored-state.ts'
 import type { Parts } from '../../instance/parts.ts'
 import type { ActionResult } from '../wire/calls.ts'
-import { builtInNames } from '../built-in/names.ts'
+import { builtInNames, builtInStreams } from '../built-in/names.ts'
 import { builtInActions } from './built-in-actions.ts'
 import { roleOf } from './role.ts'
 
@@ -50,8 +50,10 @@ const mute: Scene['change'] = (_parts, _process, server) => {
 }
 
 it('What is built in has the names by which others know it', async () => {
-  const names = builtInActions(await partsIn({})).map(({ name }) => name)
-  expect(names.sort()).toEqual([...builtInNames].sort())
+  const actions = builtInActions(await partsIn({}))
+  const namesOf = (some: typeof actions) => some.map(({ name }) => name).sort()
+  expect(namesOf(actions)).toEqual([...builtInNames].sort())
+  expect(namesOf(actions.filter(({ stream }) => stream !== undefined))).toEqual(builtInStreams)
 })
 
 describe('roleProbe', () => {

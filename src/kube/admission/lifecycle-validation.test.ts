@@ -87,9 +87,9 @@ describe('a cluster whose agents serve lifecycle actions', () => {
       'spec.lifecycle.probes: "nothing" is no action of spec.lifecycle.actions',
     ],
     [
-      'a built-in action is to be streamed',
-      { open: true, streaming: 'dataDump' },
-      'spec.lifecycle.streaming: "dataDump" is no action of spec.lifecycle.actions; there is none',
+      'a built-in action that is no stream is to be streamed',
+      { open: true, streaming: 'dataDump,roleProbe' },
+      'spec.lifecycle.streaming: "roleProbe" is no action of spec.lifecycle.actions; there are dataDump',
     ],
     [
       'a ConfigMap says the same',

@@ -1,5 +1,5 @@
 import type { V1Container } from '@kubernetes/client-node'
-import { builtInNames } from '../../../agents/lifecycle/built-in/names.ts'
+import { builtInNames, builtInStreams } from '../../../agents/lifecycle/built-in/names.ts'
 import { readConfiguration } from '../../../agents/lifecycle/configuration/configuration.ts'
 import type { Action } from '../../../agents/lifecycle/wire/definitions.ts'
 import { RegentError } from '../../common/errors/errors.ts'
@@ -9,7 +9,12 @@ import { portsInUse } from '../objects/agent-config.ts'
 import type { MySQLCluster } from '../spec/mysql-cluster.ts'
 import type { MySQLClusterSpec } from '../spec/spec-schema.ts'
 
-const builtIn: ReadonlyMap<string, unknown> = new Map(builtInNames.map((name) => [name, name]))
+const builtIn = new Map(
+  builtInNames.map((name): [string, { readonly stream?: true }] => [
+    name,
+    builtInStreams.includes(name) ? { stream: true } : {},
+  ]),
+)
 const fieldOf: Readonly<Record<string, string>> = {
   KB_AGENT_ACTION: 'spec.lifecycle.actions',
   KB_AGENT_PROBE: 'spec.lifecycle.probes',
