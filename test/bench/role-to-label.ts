@@ -12,7 +12,7 @@ import { adminOf, clientWith, namespaces, type Client } from '../kube/clients.ts
 import { findControlPlane, missingPrograms } from '../kube/control-plane-programs.ts'
 import { ManagerProcess, prepareForManager } from '../kube/manager-process.ts'
 import { LifecycleAgent } from '../support/lifecycle-agent.ts'
-import { withOwnPaths } from '../support/own-paths.ts'
+import { mayHaveOwnPaths, withOwnPaths } from '../support/own-paths.ts'
 import type { CaseResult } from './report.ts'
 import { Watch } from './watch.ts'
 
@@ -20,17 +20,20 @@ const namespace = 'shops'
 const names = ['db-0', 'db-1'] as const
 type Name = (typeof names)[number]
 const withinMs = 60_000
+const withoutOwnPaths =
+  'NOT MEASURED: roles to labels. An agent looks for the credentials of its pod in /var/run/secrets, which needs a mount namespace: run as root, or where users may make user namespaces.'
 /** The first changes find connections closed and code that was never run. */
 const warmUp = 3
 
 /**
  * From the moment at which a probe reads another role to the label on the pod. API server, etcd, manager and two agents
  * are real, each a process of its own; two pods of a StatefulSet change the one exclusive role between them. All times
- * are of the machine's one clock. Undefined where Kubernetes' programs are missing, which is told.
+ * are of the machine's one clock. Undefined where Kubernetes' programs or mount namespaces are missing, which is told.
  */
 export async function measureRoleToLabel(runs: number, told: (line: string) => void): Promise<CaseResult | undefined> {
   const programs = await findControlPlane()
   if (programs === undefined) return (told(missingPrograms), undefined)
+  if (!mayHaveOwnPaths()) return (told(withoutOwnPaths), undefined)
   const folder = await mkdtemp(join(tmpdir(), 'regent-bench-'))
   const ends: (() => Promise<unknown>)[] = [() => rm(folder, { recursive: true })]
   try {
