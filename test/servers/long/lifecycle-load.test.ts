@@ -13,7 +13,7 @@ import { processesNaming } from '../../support/leftovers.ts'
  * Rounds of 1,000 calls at once. The agent takes 300 at a time and answers 503 to the rest, which ask again. What the
  * agent holds is compared between a round when all is warm and the later ones.
  */
-const rounds = 8
+const rounds = 5
 const atATime = '300'
 const blocking = 450
 const late = 150
