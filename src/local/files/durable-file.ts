@@ -6,28 +6,46 @@ import { dirname } from 'node:path'
  * also after a power cut. `mode` is the file's permission bits.
  */
 export async function replaceFile(path: string, text: string, mode = 0o600): Promise<void> {
-  const folder = dirname(path)
-  await mkdir(folder, { recursive: true, mode: 0o700 })
+  await replace(path, text, { mode, synced: true })
+  await syncFolder(dirname(path))
+}
+
+export async function replaceJson(path: string, value: unknown): Promise<void> {
+  await replaceFile(path, textOf(value))
+}
+
+/**
+ * The same without a wait for the disk: after a power cut the file may be the old one, or damaged. For what is derived
+ * from another file, and written again.
+ */
+export async function replaceDerivedJson(path: string, value: unknown): Promise<void> {
+  await replace(path, textOf(value), { mode: 0o600, synced: false })
+}
+
+const textOf = (value: unknown): string => `${JSON.stringify(value, null, 2)}\n`
+
+interface Writing {
+  readonly mode: number
+  readonly synced: boolean
+}
+
+async function replace(path: string, text: string, writing: Writing): Promise<void> {
+  await mkdir(dirname(path), { recursive: true, mode: 0o700 })
   const temporary = `${path}.${process.pid}.${Math.random().toString(36).slice(2)}.new`
   try {
-    await writeSynced(temporary, text, mode)
+    await write(temporary, text, writing)
     await rename(temporary, path)
   } catch (error) {
     await rm(temporary, { force: true })
     throw error
   }
-  await syncFolder(folder)
 }
 
-export async function replaceJson(path: string, value: unknown): Promise<void> {
-  await replaceFile(path, `${JSON.stringify(value, null, 2)}\n`)
-}
-
-async function writeSynced(path: string, text: string, mode: number): Promise<void> {
+async function write(path: string, text: string, { mode, synced }: Writing): Promise<void> {
   const file = await open(path, 'wx', mode)
   try {
     await file.writeFile(text)
-    await file.sync()
+    if (synced) await file.sync()
   } finally {
     await file.close()
   }

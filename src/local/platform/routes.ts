@@ -4,7 +4,7 @@ import { Type } from 'typebox'
 import { Value } from 'typebox/value'
 import { RegentError } from '../../common/errors/errors.ts'
 import type { PrimaryRoute } from '../../common/ports/platform.ts'
-import { replaceJson } from '../files/durable-file.ts'
+import { replaceDerivedJson } from '../files/durable-file.ts'
 import { refuseNewer } from '../files/file-version.ts'
 import { readJsonIfThere } from '../files/input-file.ts'
 
@@ -80,8 +80,8 @@ export class RoutesFile {
   }
 
   /**
-   * Moves the route to the primary in one rename (safety rule 7). False, and nothing written, when a newer epoch is
-   * published.
+   * Moves the route to the primary in one rename (safety rule 7). Clients wait for that, so nobody waits for the disk.
+   * False, and nothing written, when a newer epoch is published.
    */
   publish(route: PrimaryRoute): Promise<boolean> {
     return this.#inTurn(async () => {
@@ -90,7 +90,7 @@ export class RoutesFile {
       if (before !== undefined && before.epoch > route.epoch) return false
       const wrong = this.#whatIsWrong(found, route)
       if (before === undefined || !Value.Equal(before, route))
-        await replaceJson(this.#path, { version: routesVersion, primary: route })
+        await replaceDerivedJson(this.#path, { version: routesVersion, primary: route })
       this.#right = route
       if (wrong !== undefined) this.#meddling?.mended(`${this.#path} ${wrong}; it was written again: ${inWords(route)}`)
       return true
