@@ -34,7 +34,7 @@ export function resultOf(answered: Answered | null): ActionResult {
   if (answered === null)
     return refusal(
       'timedOut',
-      'no manager of Regent has answered in time: is one running, and does it lead? "regent topology" tells',
+      'no manager of Regent that leads has answered in time: nothing was done that is known here',
     )
   const { outcome, sentence } = answered
   if (outcome === 'done') return succeeded(Buffer.from(sentence))
