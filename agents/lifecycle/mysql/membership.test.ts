@@ -166,7 +166,9 @@ describe('switchover', () => {
 
   it('that no manager answers is timedOut', async () => {
     const given = { KB_SWITCHOVER_CURRENT_NAME: 'shop-0' }
-    expect(await call(await agent('primary'), 'switchover', given, 50)).toMatch(/no manager of Regent that leads.*: timedOut$/)
+    expect(await call(await agent('primary'), 'switchover', given, 50)).toMatch(
+      /no manager of Regent that leads.*: timedOut$/,
+    )
   })
 
   it('of an instance that is not the primary is nothing to do; of nobody it is refused', async () => {
