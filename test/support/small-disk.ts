@@ -1,5 +1,6 @@
 import { mkdir, readdir, rename, rm, statfs, truncate, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { describeError } from '../../src/common/errors/errors.ts'
 import { runCommand } from '../../src/common/process/run-command.ts'
 
@@ -81,10 +82,24 @@ export class SmallDisk {
 
   /** Checked and mounted again, as after a repair. Nothing may use it meanwhile. */
   async repair(): Promise<void> {
-    await unmount(this.#mountPoint)
-    const checked = await runCommand(['fsck.ext4', '-fy', this.#image], { deadlineMs: 30_000 })
-    if (!checked.ok && !checked.failure.includes('1')) throw new Error(checked.failure)
-    await run('mount', '-o', 'loop', this.#image, this.#mountPoint)
+    for (let tries = 0; tries < 20; tries++) {
+      await unmount(this.#mountPoint)
+      const checked = await runCommand(['fsck.ext4', '-fy', this.#image], { deadlineMs: 30_000 })
+      if (!checked.ok && !checked.failure.includes('1')) throw new Error(checked.failure)
+      await run('mount', '-o', 'loop', this.#image, this.#mountPoint)
+      if (await this.#takesWrites()) return
+      // The kernel had not let go of the file system that was aborted, and gave that one again.
+      await sleep(500)
+    }
+    throw new Error(`${this.#mountPoint} stays read-only`)
+  }
+
+  async #takesWrites(): Promise<boolean> {
+    const trial = join(this.#mountPoint, 'trial')
+    return writeFile(trial, '').then(
+      () => rm(trial).then(() => true),
+      () => false,
+    )
   }
 
   /** With all that is on it. Nothing may use it any more. */
