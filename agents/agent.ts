@@ -9,6 +9,7 @@ import {
   type LeaderWord,
   type LeaseConfirmation,
   type LeaseVoteRequest,
+  type LeavingAnswer,
   type LeavingRequest,
   type OrderAnswer,
   type ExpelOrder,
@@ -43,7 +44,7 @@ import { nothingKnown } from './instance/known.ts'
 import type { Parts } from './instance/parts.ts'
 import { PurgedNote } from './binlog/purged-note.ts'
 import type { ExpulsionPort } from './ports/expulsion.ts'
-import type { ProcessPort } from './ports/process.ts'
+import { isDown, type ProcessPort } from './ports/process.ts'
 import { Seeding } from './orders/reseeding.ts'
 import type { ServerPort } from './ports/server.ts'
 import { guardSpace } from './guard/space-guard.ts'
@@ -76,10 +77,6 @@ export interface AgentPorts extends Pick<Parts, 'config' | 'timings' | 'world' |
   readonly certificateFolders?: CertificateFolders | null
   /** Null where nobody but this agent ends the instance. */
   readonly termination?: TerminationPort | null
-}
-
-function isUp({ state }: ProcessPort): boolean {
-  return state !== 'dead' && state !== 'absent'
 }
 
 /** One agent: it observes its instance, keeps what it promised, and makes its server what it is assigned to be. */
@@ -123,7 +120,7 @@ export class Agent implements AgentHandlers {
       ...nothingKnown(world.clock.monotonicMs()),
     }
     this.#parts.course.reopening = file.current.assignment?.role === 'primary'
-    this.#parts.told.trustsAssignment = volumeStayed || isUp(process)
+    this.#parts.told.trustsAssignment = volumeStayed || !isDown(process)
     this.#converger = new Converger(this.#parts, changed)
     this.#lease = new Lease(this.#parts, () => this.#leaseChanged())
     this.#binlogs = new BinlogKeeper(this.#parts)
@@ -243,6 +240,12 @@ export class Agent implements AgentHandlers {
         this.#publish()
         return { observation: this.observation(), steps }
       }
+    const word =
+      <T>(name: WireName, hear: (body: T) => object | void) =>
+      async (body: unknown): Promise<object> => {
+        checkWire(name, body)
+        return hear(body as T) ?? {}
+      }
     return new Map<string, (body: unknown) => Promise<unknown>>([
       [agentRoutes.assign, order<Assignment>('assign', (body) => orders.assign(body))],
       [agentRoutes.promise, order<PromiseOrder>('promise', (body) => orders.promise(body))],
@@ -252,46 +255,17 @@ export class Agent implements AgentHandlers {
       [agentRoutes.renounce, order<RenounceOrder>('renounce', (body) => orders.renounce(body))],
       [agentRoutes.expel, order<ExpelOrder>('expel', (body) => orders.expel(body))],
       [agentRoutes.passwords, order<PasswordsOrder>('passwords', (body) => orders.passwords(body))],
-      [
-        agentRoutes.lease,
-        async (body) => {
-          checkWire('lease', body)
-          orders.confirmLease(body as LeaseConfirmation)
-          return {}
-        },
-      ],
-      [
-        agentRoutes.word,
-        async (body) => {
-          checkWire('word', body)
-          orders.takeWord(body as LeaderWord)
-          return {}
-        },
-      ],
-      [
-        agentRoutes.answer,
-        async (body) => {
-          checkWire('answer', body)
-          orders.hearAnswer(body as AskAnswer)
-          return {}
-        },
-      ],
-      [
-        agentRoutes.leaving,
-        async (body) => {
-          checkWire('leaving', body)
-          this.#termination.watch()
-          return orders.hearLeaving(body as LeavingRequest)
-        },
-      ],
-      [
-        agentRoutes.leaseVote,
-        async (body) => {
-          checkWire('leaseVote', body)
-          return orders.vote(body as LeaseVoteRequest)
-        },
-      ],
+      [agentRoutes.lease, word<LeaseConfirmation>('lease', (body) => orders.confirmLease(body))],
+      [agentRoutes.word, word<LeaderWord>('word', (body) => orders.takeWord(body))],
+      [agentRoutes.answer, word<AskAnswer>('answer', (body) => orders.hearAnswer(body))],
+      [agentRoutes.leaving, word<LeavingRequest>('leaving', (body) => this.#hearLeaving(orders, body))],
+      [agentRoutes.leaseVote, word<LeaseVoteRequest>('leaseVote', (body) => orders.vote(body))],
     ])
+  }
+
+  #hearLeaving(orders: Orders, request: LeavingRequest): LeavingAnswer {
+    this.#termination.watch()
+    return orders.hearLeaving(request)
   }
 
   #processChanged(): void {

@@ -3,6 +3,7 @@ import { mkdir, open, readdir, readFile, rename, rm, stat, type FileHandle } fro
 import { basename, dirname, join } from 'node:path'
 import type { ArchiveSize } from '../ports/volume.ts'
 import { readAt, withWindow } from './file.ts'
+import { syncFolder } from '../../src/common/files/sync-folder.ts'
 
 /** A part of a binlog file: from `offset` up to `end`. */
 export interface ByteRange {
@@ -174,15 +175,6 @@ async function writeDurably(path: string, write: (file: FileHandle) => Promise<v
     await file.sync()
   } finally {
     await file.close()
-  }
-}
-
-export async function syncFolder(path: string): Promise<void> {
-  const folder = await open(path, 'r')
-  try {
-    await folder.sync()
-  } finally {
-    await folder.close()
   }
 }
 

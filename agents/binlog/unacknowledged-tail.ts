@@ -3,13 +3,14 @@ import { basename, dirname, join } from 'node:path'
 import { describeError, RegentError } from '../../src/common/errors/errors.ts'
 import { GtidSet } from '../../topology/gtid/gtid-set.ts'
 import type { GtidText } from '../../topology/snapshot/observation.ts'
-import { archiveVersion, syncFolder, writeArchive } from './archive.ts'
+import { archiveVersion, writeArchive } from './archive.ts'
 import { scanBinlog, stopScan } from './file.ts'
 import { endingOfPayload, GroupFold, type TransactionGroup } from './groups.ts'
 import { lastBinlogFile, readBinlogHead, readFileSets } from './set.ts'
 import { GtidCollector, GtidMatcher, printGtid } from './gtid-collector.ts'
 import { readPurgedNote } from './purged-note.ts'
 import { isProvenVersion, provenSeries, whyNotTrimmable } from './trimmable.ts'
+import { syncFolder } from '../../src/common/files/sync-folder.ts'
 
 /**
  * A primary killed under load has transactions in its binlog that nobody acknowledged; in InnoDB they are only

@@ -2,8 +2,8 @@ import type { AskAnswer } from '../../failover/protocol/order.ts'
 import type { Timer, World } from '../../src/common/ports/ports.ts'
 import type { Ask, AskedFor } from '../../topology/snapshot/observation.ts'
 
-/** So long an ask without a limit is shown. */
-const longestMs = 600_000
+/** So long something is asked for where the caller says no limit. */
+export const longestAskMs = 600_000
 
 export type Answered = Pick<AskAnswer, 'outcome' | 'sentence'>
 
@@ -50,7 +50,7 @@ export class Asks {
     const { clock, timers, random } = this.#world
     const { promise, resolve } = Promise.withResolvers<Answered | null>()
     const id = random.hex(16)
-    const forMs = deadlineMs ?? longestMs
+    const forMs = deadlineMs ?? longestAskMs
     const end = (answer: Answered | null): void => {
       this.#open.get(id)?.timer.cancel()
       if (!this.#open.delete(id)) return

@@ -1,4 +1,5 @@
 import type { LeavingAnswer } from '../../failover/protocol/order.ts'
+import { isDown } from '../ports/process.ts'
 import type { Parts } from './parts.ts'
 
 /** A wish to leave is good for so long, and is said again more often: it ends with the caller who has it. */
@@ -27,10 +28,6 @@ export function isLeaving({ pod, process, file, world }: LeavingParts): boolean 
   if (pod.hasLeft) return true
   const isDeadPrimary = isDown(process) && file.current.assignment?.role === 'primary'
   return !isDeadPrimary && world.clock.monotonicMs() < pod.leavesUntilMs
-}
-
-function isDown({ state }: Parts['process']): boolean {
-  return state === 'dead' || state === 'absent'
 }
 
 function hasLeft({ pod, process, course }: LeavingParts): LeavingAnswer {

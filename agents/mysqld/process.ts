@@ -6,7 +6,6 @@ import { readProcessStat, type ProcessIdentity } from '../../src/common/process/
 import { realMachine } from '../../src/common/ports/real-world.ts'
 import { defaultTimings } from '../../failover/protocol/timings.ts'
 import type { ProcessState } from '../../topology/snapshot/observation.ts'
-import { syncFolder } from '../binlog/archive.ts'
 import type { AgentConfig } from '../instance/config.ts'
 import { markErrorLog } from '../volume/error-log.ts'
 import { checkProgram, defaultsArgument, lastErrorIn, runInitialise, startMysqld } from './command.ts'
@@ -18,6 +17,7 @@ import { sentenceOf } from './running-program.ts'
 import { SettingsCheck } from './settings-check.ts'
 import { ProcessWatch } from './process-watch.ts'
 import { volumeLayout, type VolumeLayout } from '../instance/volume-layout.ts'
+import { syncFolder } from '../../src/common/files/sync-folder.ts'
 
 /** How long a killed server may take until the kernel has let go of its memory and files. */
 const goneMs = 30_000

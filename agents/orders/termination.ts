@@ -2,6 +2,7 @@ import { describeError } from '../../src/common/errors/errors.ts'
 import type { Timer } from '../../src/common/ports/ports.ts'
 import type { Converger } from '../converge/converger.ts'
 import { isLeaving } from '../instance/leaving.ts'
+import { isDown } from '../ports/process.ts'
 import type { Parts } from '../instance/parts.ts'
 
 /** What tells that this instance is to end, and is told that it has: the launcher of its pod. */
@@ -93,7 +94,7 @@ export class Termination {
   async #proceed(): Promise<void> {
     const { process, course, changed, pod } = this.#parts
     const { mode } = this.#converger
-    if (process.state === 'dead' || process.state === 'absent') {
+    if (isDown(process)) {
       if (this.#isTold) await this.#port?.quit()
       pod.hasLeft = !this.#isTold
       this.#isOver = true

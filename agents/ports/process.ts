@@ -1,5 +1,9 @@
 import type { ProcessState } from '../../topology/snapshot/observation.ts'
 
+export function isDown({ state }: Pick<ProcessPort, 'state'>): boolean {
+  return state === 'dead' || state === 'absent'
+}
+
 /** The mysqld process of one instance, which outlives its agent. */
 export interface ProcessPort {
   readonly state: ProcessState

@@ -3,9 +3,9 @@ import { constants } from 'node:fs'
 import { open, stat, statfs, type FileHandle } from 'node:fs/promises'
 import { basename, dirname } from 'node:path'
 import { promisify } from 'node:util'
-import { syncFolder } from '../binlog/archive.ts'
 import { readAt } from '../binlog/file.ts'
 import { lastBinlogFile } from '../binlog/set.ts'
+import { syncFolder } from '../../src/common/files/sync-folder.ts'
 
 /** Where mysqld's error log is, and the agent's note of where its newest part begins. */
 export interface ErrorLogPlace {

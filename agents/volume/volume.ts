@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { describeError } from '../../src/common/errors/errors.ts'
 import { parseGtidSet } from '../../topology/gtid/gtid-set.ts'
 import { listBinlogs, previousGtids, readBinlogSet } from '../binlog/set.ts'
-import { listArchives, removeArchive, syncFolder } from '../binlog/archive.ts'
+import { listArchives, removeArchive } from '../binlog/archive.ts'
 import type { AgentConfig } from '../instance/config.ts'
 import { endedHow, glanceAtEnding } from './ended-how.ts'
 import { noteFullFileSystem } from './error-log.ts'
@@ -15,6 +15,7 @@ import { syncRelayLogs } from '../binlog/relay-logs.ts'
 import { forgetServerUuid, readTrimPlan, trimTail } from '../binlog/unacknowledged-tail.ts'
 import type { VolumePort } from '../ports/volume.ts'
 import { volumeLayout, type VolumeLayout } from '../instance/volume-layout.ts'
+import { syncFolder } from '../../src/common/files/sync-folder.ts'
 
 /** The instance's volume on this machine's file system. */
 export function createVolume(config: AgentConfig, wallMs: () => number): VolumePort {

@@ -8,7 +8,8 @@ import { dirname, join, relative, sep } from 'node:path'
 export const rooms = {
   'src/common': [],
   'src/common/errors': [],
-  'src/common/ports': [],
+  'src/common/files': [],
+  'src/common/ports': ['src/common/files'],
   'src/common/text': [],
   'src/common/log': ['src/common/errors', 'src/common/ports', 'src/common/text'],
   'src/common/tls': ['src/common/errors', 'src/common/log', 'src/common/ports'],

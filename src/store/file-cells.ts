@@ -4,6 +4,7 @@ import { dirname, join } from 'node:path'
 import { RegentError } from '../common/errors/errors.ts'
 import type { Cell, CellName, Cells } from './cells.ts'
 import { decodeText } from './shape.ts'
+import { syncFolder } from '../common/files/sync-folder.ts'
 
 /**
  * Cells in a folder, swapped without a lock, so that nothing can be left behind by a process that is killed or frozen.
@@ -158,11 +159,6 @@ async function writeSynced(path: string, text: string): Promise<void> {
   await using file = await open(path, 'wx', 0o600)
   await file.writeFile(text)
   await file.sync()
-}
-
-async function syncFolder(path: string): Promise<void> {
-  await using folder = await open(path, 'r')
-  await folder.sync()
 }
 
 async function unlessMissing<Result>(work: Promise<Result>): Promise<Result | undefined> {

@@ -1,4 +1,4 @@
-import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, it, vi } from 'vitest'
@@ -13,21 +13,16 @@ import { EventRecorder } from '../../src/controller-runtime/events/event-recorde
 import { InformerSet } from '../../src/controller-runtime/informers/informer-set.ts'
 import type { KubeObject, Resource } from '../../src/controller-runtime/objects/objects.ts'
 import { configMaps } from '../../src/kube/objects/agent-config.ts'
-import { serviceAccounts } from '../../src/kube/objects/service-account.ts'
 import type { Owner } from '../../src/kube/pod-events/component.ts'
 import { marks, roleLabel } from '../../src/kube/pod-events/marks.ts'
 import { isHandled, podEvents, selections, type PodEvent } from '../../src/kube/pod-events/pod-event.ts'
 import { taskKey } from '../../src/kube/pod-events/task-record.ts'
 import { pods, statefulSets, type Pod } from '../../src/kube/pods/stateful-set.ts'
 import { podEventPipeline } from '../../src/manager/kubernetes/pod-events.ts'
+import { agentAccount } from './agent-account.ts'
 import { clientWith, customResourceDefinitions, userOf, type Client } from './clients.ts'
 import { describeCharts, only, render } from './helm.ts'
 import { onApiServer } from './on-api-server.ts'
-
-interface TokenRequest extends KubeObject {
-  readonly spec: object
-  readonly status?: { readonly token?: string }
-}
 
 const soon = { timeout: 20_000, interval: 20 }
 const rbac = 'rbac.authorization.k8s.io'
@@ -90,29 +85,9 @@ describeCharts('What agents say of their pods', () =>
       })
     }
 
-    /** What the kubelet mounts into an agent's pod, with the rights that agents need. */
     async function credentials(): Promise<void> {
-      const name = 'agent'
-      const { namespace } = api
-      await api.client.create(serviceAccounts, {
-        apiVersion: 'v1',
-        kind: 'ServiceAccount',
-        metadata: { name, namespace },
-        automountServiceAccountToken: false,
-      })
-      const rules = [{ apiGroups: [''], resources: ['events'], verbs: ['get', 'create', 'update'] }]
-      await allow({ kind: 'ServiceAccount', name, namespace }, name, { rules })
-      const token = { kind: 'TokenRequest', plural: `serviceaccounts/${name}/token` }
-      const tokens: Resource<TokenRequest> = { group: '', version: 'v1', ...token, namespaced: true }
-      const { status } = await api.client.create(tokens, {
-        apiVersion: 'authentication.k8s.io/v1',
-        kind: 'TokenRequest',
-        metadata: { name, namespace },
-        spec: {},
-      })
       folder = await mkdtemp(join(tmpdir(), 'regent-agent-'))
-      await writeFile(join(folder, 'token'), status?.token ?? '')
-      await writeFile(join(folder, 'ca.crt'), api.access.ca)
+      await agentAccount(api.client, api.access, { namespace: api.namespace, folder })
     }
 
     beforeEach(async () => {

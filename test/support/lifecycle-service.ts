@@ -1,9 +1,9 @@
-import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { ActionResponse } from '../../agents/lifecycle/wire/calls.ts'
-import { agentConfigPath } from '../../src/local/folder/state-layout.ts'
 import type { TestCluster } from './cluster.ts'
+import { reconfigureAgents } from './lifecycle-agents.ts'
 
 const token = 'token-of-the-lifecycle-actions-of-this-test'
 
@@ -27,24 +27,11 @@ export class LifecycleService {
   /** Agents find lifecycle actions in their configuration when they start. */
   static async begin(cluster: TestCluster): Promise<LifecycleService> {
     const folder = await mkdtemp(join(tmpdir(), 'regent-lifecycle-'))
-    const service = new LifecycleService(cluster, folder)
     const tokenFile = join(folder, 'token')
     await writeFile(tokenFile, token, { mode: 0o600 })
-    for (const { name } of (await cluster.status()).instances) {
-      const path = agentConfigPath(cluster.layout, name)
-      const config = JSON.parse(await readFile(path, 'utf8')) as object
-      await writeFile(path, JSON.stringify({ ...config, lifecycle: { tokenFile } }))
-      await cluster.fault(name, 'kill-agent')
-      await cluster.fault(name, 'start')
-      await cluster.until(`${name} serves lifecycle actions`, () =>
-        service.call(name, { action: 'roleProbe' }).then(
-          () => true,
-          () => false,
-        ),
-      )
-      await cluster.whole()
-    }
-    return service
+    const names = (await cluster.status()).instances.map(({ name }) => name)
+    await reconfigureAgents(cluster, names, { lifecycle: { tokenFile } })
+    return new LifecycleService(cluster, folder)
   }
 
   /** Rejects where the answer is none of an action. */

@@ -118,7 +118,7 @@ export class SmallDisk {
 async function unmount(mountPoint: string): Promise<void> {
   for (let tries = 0; tries < 50; tries++) {
     if ((await runCommand(['umount', mountPoint], { deadlineMs: 10_000 })).ok) return
-    await new Promise((resolve) => setTimeout(resolve, 100))
+    await sleep(100)
   }
   await run('umount', mountPoint)
 }

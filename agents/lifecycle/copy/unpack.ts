@@ -5,6 +5,7 @@ import { extract, type Extract } from 'tar-stream'
 import { copyNoteName, longestCopyNote, parseCopyNote, type CopyNote } from './copy-note.ts'
 import { entryOf } from './entry.ts'
 import { TarEnd } from './tar-end.ts'
+import { syncFolder } from '../../../src/common/files/sync-folder.ts'
 
 /** What came out of a stream. */
 export interface Unpacked {
@@ -150,14 +151,4 @@ async function syncFolders(folder: string): Promise<void> {
   const found = await readdir(folder, { recursive: true, withFileTypes: true })
   const folders = found.filter((entry) => entry.isDirectory()).map((entry) => join(entry.parentPath, entry.name))
   for (const each of [...folders.toReversed(), folder]) await syncFolder(each)
-}
-
-/** What is in a folder outlives a power cut. */
-export async function syncFolder(path: string): Promise<void> {
-  const folder = await open(path, 'r')
-  try {
-    await folder.sync()
-  } finally {
-    await folder.close()
-  }
 }

@@ -2,6 +2,7 @@ import { describeError } from '../../../src/common/errors/errors.ts'
 import { agentRoutes, orderVersion, type LeavingAnswer, type LeavingRequest } from '../../../failover/protocol/order.ts'
 import { hearLeaving, sayAgainMs } from '../../instance/leaving.ts'
 import type { Parts } from '../../instance/parts.ts'
+import { askUntil } from './ask-until.ts'
 import type { BuiltInAction, Parameters, Patience } from '../built-in/built-in-action.ts'
 import { refusal, succeeded, type ActionResult } from '../wire/calls.ts'
 
@@ -9,9 +10,6 @@ export type MembershipParts = Pick<
   Parts,
   'config' | 'file' | 'world' | 'transport' | 'timings' | 'pod' | 'process' | 'course'
 >
-
-/** A call without a limit waits so long. */
-const longestMs = 600_000
 
 /**
  * `memberLeave` has an instance hand over, leave the sync set or the group, and stop its mysqld, which then stays down.
@@ -32,19 +30,13 @@ interface Wish {
 }
 
 async function bringAbout(parts: MembershipParts, { given, patience, leaves }: Wish): Promise<ActionResult> {
-  const { config, world } = parts
+  const { config } = parts
   const parameter = leaves ? 'KB_LEAVE_MEMBER_POD_NAME' : 'KB_JOIN_MEMBER_POD_NAME'
   const instance = given[parameter] ?? config.instance
   const refused = whyNot(parts, instance, leaves)
   if (refused !== undefined) return refusal('preconditionFailed', `${parameter}: ${refused}`)
-  const untilMs = world.clock.monotonicMs() + (patience.deadlineMs ?? longestMs)
-  const hasTime = (): boolean => world.clock.monotonicMs() + sayAgainMs < untilMs && !patience.signal.aborted
   try {
-    let answer = await say(parts, instance, leaves)
-    while (!answer.done && hasTime()) {
-      await world.timers.sleep(sayAgainMs)
-      answer = await say(parts, instance, leaves)
-    }
+    const answer = await askUntil(parts.world, patience, sayAgainMs, () => say(parts, instance, leaves))
     return answer.done
       ? succeeded(Buffer.from(`${instance}: ${answer.sentence}`))
       : refusal('timedOut', `${instance} has not ${leaves ? 'left' : 'joined'}: ${answer.sentence}`)

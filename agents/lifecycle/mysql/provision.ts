@@ -1,4 +1,5 @@
 import type { Parts } from '../../instance/parts.ts'
+import { askUntil } from './ask-until.ts'
 import type { BuiltInAction, Patience } from '../built-in/built-in-action.ts'
 import { refusal, succeeded, type ActionResult } from '../wire/calls.ts'
 import { roleAfterLook, type RoleParts } from './role.ts'
@@ -6,8 +7,6 @@ import { roleAfterLook, type RoleParts } from './role.ts'
 type ProvisionedParts = RoleParts & Pick<Parts, 'world' | 'course' | 'volume'>
 
 const lookMs = 200
-/** A call without a limit waits so long. */
-const longestMs = 600_000
 
 /**
  * `postProvision` waits until the instance is what the record wants: its accounts, its schema and its replication come
@@ -27,15 +26,12 @@ export function provisionActions(parts: ProvisionedParts): readonly BuiltInActio
   ]
 }
 
-async function waitUntilProvisioned(parts: ProvisionedParts, { deadlineMs, signal }: Patience): Promise<ActionResult> {
-  const { world } = parts
-  const untilMs = world.clock.monotonicMs() + (deadlineMs ?? longestMs)
-  for (;;) {
-    const why = await whyNotProvisioned(parts)
-    if (why === undefined) return succeeded(Buffer.alloc(0))
-    if (world.clock.monotonicMs() + lookMs >= untilMs || signal.aborted) return refusal('timedOut', why)
-    await world.timers.sleep(lookMs)
-  }
+async function waitUntilProvisioned(parts: ProvisionedParts, patience: Patience): Promise<ActionResult> {
+  const { why } = await askUntil(parts.world, patience, lookMs, async () => {
+    const reason = await whyNotProvisioned(parts)
+    return { done: reason === undefined, why: reason }
+  })
+  return why === undefined ? succeeded(Buffer.alloc(0)) : refusal('timedOut', why)
 }
 
 async function whyNotProvisioned(parts: ProvisionedParts): Promise<string | undefined> {

@@ -2,6 +2,7 @@ import { randomBytes, randomUUID } from 'node:crypto'
 import { link, open, readFile, unlink } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import type { Clock, Disk, Machine, Random, Timers, World } from './ports.ts'
+import { syncFolder } from '../files/sync-folder.ts'
 
 /**
  * The ports of `ports.ts` on this machine: its clocks, timers, randomness, file system and kernel.
@@ -132,11 +133,6 @@ async function writeZeroes(path: string, size: number): Promise<void> {
   await using file = await open(path, 'w', 0o600)
   await writeFully(file, new Uint8Array(size), 0)
   await file.sync()
-}
-
-async function syncFolder(path: string): Promise<void> {
-  await using folder = await open(path, 'r')
-  await folder.sync()
 }
 
 function ignoreMissing(error: unknown): void {

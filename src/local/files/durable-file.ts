@@ -1,5 +1,6 @@
 import { mkdir, open, rename, rm } from 'node:fs/promises'
 import { dirname } from 'node:path'
+import { syncFolder } from '../../common/files/sync-folder.ts'
 
 /**
  * Puts a whole file in place in one rename, fsynced before and after: a reader sees the old content or the new one,
@@ -48,14 +49,5 @@ async function write(path: string, text: string, { mode, synced }: Writing): Pro
     if (synced) await file.sync()
   } finally {
     await file.close()
-  }
-}
-
-async function syncFolder(path: string): Promise<void> {
-  const folder = await open(path, 'r')
-  try {
-    await folder.sync()
-  } finally {
-    await folder.close()
   }
 }

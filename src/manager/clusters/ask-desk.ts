@@ -38,13 +38,14 @@ export class AskDesk {
   /** Called with each decision of a manager that leads. */
   look(input: DecisionInput): void {
     const shown = new Set<string>()
-    for (const { observation, agent, reachable } of input.snapshot.instances)
-      for (const ask of observation?.asks ?? []) {
-        if (observation === null) continue
+    for (const { observation, agent, reachable } of input.snapshot.instances) {
+      if (observation === null) continue
+      for (const ask of observation.asks ?? []) {
         const key = `${observation.agentRun} ${ask.id}`
         shown.add(key)
         if (reachable) void this.#serve(key, { input, observation, agent, ask })
       }
+    }
     for (const key of this.#taken.keys()) if (!shown.has(key)) this.#taken.delete(key)
   }
 
