@@ -235,7 +235,7 @@ export const starts: readonly Mutation[] = [
     rule: 'A replica on a volume that may be of the past acknowledges nothing before a manager has told it what to be.',
     heading: 'A volume that went back in time',
     file: agent,
-    find: 'trustsAssignment = volumeStayed || isUp(process)',
+    find: 'trustsAssignment = volumeStayed || !isDown(process)',
     replace: 'trustsAssignment = true',
     family: 'volumes',
     survives: 'Shown where a volume of the past meets a primary that its member had promised to leave.',
