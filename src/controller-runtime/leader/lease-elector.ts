@@ -99,11 +99,17 @@ export class LeaseElector {
       } catch (error) {
         if (!signal.aborted) this.#warn(`cannot acquire lease ${keyText(lease)}: ${describeError(error)}`, error)
       }
-      await world.timers
-        .sleep(jittered(this.#durations.retryMs, retryJitter, world.random), signal)
-        .catch(() => undefined)
+      await world.timers.sleep(this.#untilNextTryMs(), signal).catch(() => undefined)
     }
     return false
+  }
+
+  /** A lease that runs out before the next try is tried for right then: nobody leads meanwhile. */
+  #untilNextTryMs(): number {
+    const { world } = this.#parts
+    const waitMs = jittered(this.#durations.retryMs, retryJitter, world.random)
+    const leftMs = this.#untilRunOutMs()
+    return leftMs < 0 ? waitMs : Math.min(waitMs, leftMs + 1)
   }
 
   async #tryToAcquire(options: RequestOptions): Promise<boolean> {
@@ -237,12 +243,15 @@ export class LeaseElector {
   }
 
   #hasRunOut(): boolean {
-    if (this.#seen === undefined) return false
+    return this.#untilRunOutMs() < 0
+  }
+
+  /** Infinite where no lease was seen yet. */
+  #untilRunOutMs(): number {
+    if (this.#seen === undefined) return Infinity
     const seconds = this.#seen.lease.spec?.leaseDurationSeconds
-    return (
-      this.#parts.world.clock.monotonicMs() - this.#seen.changedAtMs >
-      (seconds === undefined ? this.#durations.leaseMs : seconds * 1_000)
-    )
+    const lastsMs = seconds === undefined ? this.#durations.leaseMs : seconds * 1_000
+    return this.#seen.changedAtMs + lastsMs - this.#parts.world.clock.monotonicMs()
   }
 }
 

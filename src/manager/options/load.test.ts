@@ -27,7 +27,7 @@ describe('the options of a manager on Kubernetes', () => {
       kube: { qps: 50, burst: 100 },
       watch: { namespaces: [], resyncSeconds: 36_000 },
       reconcile: { concurrent: 4, applyOnce: 'off', disabledCapabilities: [] },
-      leaderElection: { leaseSeconds: 3, renewDeadlineSeconds: 2, retrySeconds: 0.5 },
+      leaderElection: { leaseSeconds: 2, renewDeadlineSeconds: 1.4, retrySeconds: 0.3 },
       api: { port: 9500 },
       metrics: { port: 8080 },
       health: { port: 9440 },
@@ -198,13 +198,13 @@ describe('the options of a manager on Kubernetes', () => {
   const contradictions: readonly (readonly [string, Given, RegExp])[] = [
     [
       'leaders could overlap',
-      { env: { REGENT_LEADER_ELECTION_LEASE_SECONDS: '2' } },
-      /leaderElection: the renew deadline of 2000 ms must be shorter than the lease's 2000 ms.*leaseSeconds \(REGENT_LEADER_ELECTION_LEASE_SECONDS\), renewDeadlineSeconds \(default\)/,
+      { env: { REGENT_LEADER_ELECTION_LEASE_SECONDS: '1' } },
+      /leaderElection: the renew deadline of 1400 ms must be shorter than the lease's 1000 ms.*leaseSeconds \(REGENT_LEADER_ELECTION_LEASE_SECONDS\), renewDeadlineSeconds \(default\)/,
     ],
     [
       'a leader has one try only',
-      { flags: { '--leader-election-retry-seconds': '1.9' } },
-      /must be longer than 1.2 times the retry period of 1900 ms/,
+      { flags: { '--leader-election-retry-seconds': '1.3' } },
+      /must be longer than 1.2 times the retry period of 1300 ms/,
     ],
     [
       'two servers take one port',

@@ -129,19 +129,19 @@ const leaderElection = concern(
       Type.String({ ...name, description: 'Namespace of the Lease; otherwise the manager’s own.' }),
     ),
     leaseSeconds: Type.Integer({
-      default: 3,
+      default: 2,
       minimum: 1,
       maximum: 300,
       description: 'Other managers wait so long after the last renewal they saw. Whole seconds.',
     }),
     renewDeadlineSeconds: Type.Number({
-      default: 2,
+      default: 1.4,
       minimum: 0.1,
       maximum: 300,
       description: 'A leader that could not renew for so long gives up.',
     }),
     retrySeconds: Type.Number({
-      default: 0.5,
+      default: 0.3,
       minimum: 0.1,
       maximum: 60,
       description: 'Between two tries to lead, or to renew.',
