@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest'
 import { RegentError } from '../../src/common/errors/errors.ts'
-import type { Row } from './connection.ts'
+import type { Row } from './connections/connection.ts'
 import { recordEvents, setEvents } from './events.ts'
-import type { Sql } from './statements.ts'
+import type { Sql } from './connections/statements.ts'
 
 interface Event {
   readonly name: string

@@ -1,7 +1,7 @@
 import { account, identifier } from '../instance/accounts.ts'
-import { textOf, type Sql } from './statements.ts'
-import type { Row } from './connection.ts'
-import { errnoOf } from './failure.ts'
+import { textOf, type Sql } from './connections/statements.ts'
+import type { Row } from './connections/connection.ts'
+import { errnoOf } from './connections/failure.ts'
 
 /** ER_NO_SUCH_TABLE. */
 const noSuchTable = 1146

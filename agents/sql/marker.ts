@@ -1,7 +1,7 @@
 import { RegentError } from '../../src/common/errors/errors.ts'
 import { literal, markerRows } from '../instance/accounts.ts'
-import type { Row } from './connection.ts'
-import { errnoOf } from './failure.ts'
+import type { Row } from './connections/connection.ts'
+import { errnoOf } from './connections/failure.ts'
 
 /** `ER_LOCK_WAIT_TIMEOUT`. */
 const lockTimeout = 1205

@@ -1,8 +1,8 @@
 import type { WriteProbe } from '../../topology/snapshot/observation.ts'
 import { codeOf, describeError } from '../../src/common/errors/errors.ts'
-import { numberOf, textOf, type Sql } from './statements.ts'
-import { tooManyConnections, type Row } from './connection.ts'
-import { errnoOf } from './failure.ts'
+import { numberOf, textOf, type Sql } from './connections/statements.ts'
+import { tooManyConnections, type Row } from './connections/connection.ts'
+import { errnoOf } from './connections/failure.ts'
 
 export interface ProbeResult {
   readonly result: WriteProbe

@@ -256,12 +256,32 @@ export const rooms = {
     'topology/gtid',
     'topology/snapshot',
   ],
-  'agents/sql': [
+  'agents/sql/connections': ['agents/instance', 'agents/ports', 'src/common/*', 'topology/snapshot'],
+  'agents/sql/replication': [
     'agents/instance',
     'agents/ports',
+    'agents/sql/connections',
     'failover/protocol',
     'src/common/*',
     'topology/gtid',
+    'topology/snapshot',
+  ],
+  'agents/sql/settings': [
+    'agents/instance',
+    'agents/ports',
+    'agents/sql/connections',
+    'failover/protocol',
+    'src/common/*',
+    'topology/snapshot',
+  ],
+  'agents/sql': [
+    'agents/instance',
+    'agents/ports',
+    'agents/sql/connections',
+    'agents/sql/replication',
+    'agents/sql/settings',
+    'failover/protocol',
+    'src/common/*',
     'topology/snapshot',
   ],
   'failover/semisync': [

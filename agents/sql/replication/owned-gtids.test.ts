@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
-import { parseGtidSet } from '../../topology/gtid/gtid-set.ts'
+import { parseGtidSet } from '../../../topology/gtid/gtid-set.ts'
 import { judgeOwned, ownedCount, ownedSet, ownedStatement } from './owned-gtids.ts'
-import type { Sql } from './statements.ts'
+import type { Sql } from '../connections/statements.ts'
 
 const a = '3e11fa47-71ca-11e1-9e33-c80aa9429562'
 const b = '4e11fa47-71ca-11e1-9e33-c80aa9429562'

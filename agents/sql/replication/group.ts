@@ -1,11 +1,11 @@
-import type { GroupMember, GroupState, MemberState } from '../../topology/snapshot/observation.ts'
-import { groupUser, literal } from '../instance/accounts.ts'
+import type { GroupMember, GroupState, MemberState } from '../../../topology/snapshot/observation.ts'
+import { groupUser, literal } from '../../instance/accounts.ts'
 import { executedStatement } from './owned-gtids.ts'
 import { dialectOf } from './dialect.ts'
-import type { GroupPort, GroupSettings } from '../ports/group.ts'
-import type { Row } from './connection.ts'
-import type { SqlPool } from './pool.ts'
-import { gtidsOf, numberOf, textOf, type Sql } from './statements.ts'
+import type { GroupPort, GroupSettings } from '../../ports/group.ts'
+import type { Row } from '../connections/connection.ts'
+import type { SqlPool } from '../connections/pool.ts'
+import { gtidsOf, numberOf, textOf, type Sql } from '../connections/statements.ts'
 
 /**
  * Members, what they have to do, and errors of the group's channels: what `groupFrom` is to be given the answers of.

@@ -1,5 +1,5 @@
-import { literal } from '../instance/accounts.ts'
-import type { Sql } from './statements.ts'
+import { literal } from '../../instance/accounts.ts'
+import type { Sql } from '../connections/statements.ts'
 
 /** None of them waits for clients, but two that begin another binary log: past this they are ended. */
 const settingMs = 1_000

@@ -1,8 +1,8 @@
-import { RegentError } from '../../src/common/errors/errors.ts'
-import type { ProvisionTerms } from '../ports/server.ts'
-import { account, literal } from '../instance/accounts.ts'
-import type { Row } from './connection.ts'
-import { textOf } from './statements.ts'
+import { RegentError } from '../../../src/common/errors/errors.ts'
+import type { ProvisionTerms } from '../../ports/server.ts'
+import { account, literal } from '../../instance/accounts.ts'
+import type { Row } from '../connections/connection.ts'
+import { textOf } from '../connections/statements.ts'
 
 type Query = (statement: string, deadlineMs: number) => Promise<readonly Row[]>
 

@@ -1,9 +1,9 @@
-import type { PasswordsWish } from '../../failover/protocol/order.ts'
-import { passwordFor } from '../../src/common/mysql/account-password.ts'
-import type { AccountPassword } from '../../topology/snapshot/observation.ts'
-import { account, adminUser, clientUser, literal } from '../instance/accounts.ts'
-import type { Row } from './connection.ts'
-import { textOf } from './statements.ts'
+import type { PasswordsWish } from '../../../failover/protocol/order.ts'
+import { passwordFor } from '../../../src/common/mysql/account-password.ts'
+import type { AccountPassword } from '../../../topology/snapshot/observation.ts'
+import { account, adminUser, clientUser, literal } from '../../instance/accounts.ts'
+import type { Row } from '../connections/connection.ts'
+import { textOf } from '../connections/statements.ts'
 
 /**
  * Under this name an account itself says of which generation its password is (an attribute, MySQL ≥ 8.0.21): changed

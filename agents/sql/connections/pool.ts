@@ -1,5 +1,5 @@
-import type { Clock, Timers } from '../../src/common/ports/ports.ts'
-import { RegentError } from '../../src/common/errors/errors.ts'
+import type { Clock, Timers } from '../../../src/common/ports/ports.ts'
+import { RegentError } from '../../../src/common/errors/errors.ts'
 import { SqlConnection, type Row, type SqlTarget } from './connection.ts'
 import { errnoOf, timeoutError } from './failure.ts'
 

@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest'
-import { uuidOf } from '../../topology/testing.ts'
-import type { Row } from './connection.ts'
+import { uuidOf } from '../../../topology/testing.ts'
+import type { Row } from '../connections/connection.ts'
 import { GroupSql, groupFrom, receivedFromGroup } from './group.ts'
-import type { QueryOptions } from './pool.ts'
-import type { Sql } from './statements.ts'
+import type { QueryOptions } from '../connections/pool.ts'
+import type { Sql } from '../connections/statements.ts'
 
 const row = (values: Row): Row => values
 const own = row({

@@ -1,5 +1,5 @@
-import { literal } from '../instance/accounts.ts'
-import { numberOf, type Sql } from './statements.ts'
+import { literal } from '../../instance/accounts.ts'
+import { numberOf, type Sql } from '../connections/statements.ts'
 
 /** Removing a file of many gigabytes takes its time on some file systems. */
 const purgeMs = 10_000

@@ -3,10 +3,10 @@ import {
   isSameOption,
   type ChannelOption,
   type StoppedThread,
-} from '../../failover/protocol/channel-options.ts'
-import type { ChangedSetting } from '../../topology/snapshot/observation.ts'
-import type { Row } from './connection.ts'
-import { textOf } from './statements.ts'
+} from '../../../failover/protocol/channel-options.ts'
+import type { ChangedSetting } from '../../../topology/snapshot/observation.ts'
+import type { Row } from '../connections/connection.ts'
+import { textOf } from '../connections/statements.ts'
 
 /** All that the server says of the channel's options; of an option that its version does not know it says nothing. */
 export const optionsStatement = `SELECT c.*, a.* FROM performance_schema.replication_connection_configuration c

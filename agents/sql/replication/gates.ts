@@ -1,4 +1,4 @@
-import type { InstanceName } from '../../topology/snapshot/member.ts'
+import type { InstanceName } from '../../../topology/snapshot/member.ts'
 import {
   account,
   literal,
@@ -6,11 +6,11 @@ import {
   replicationAccount,
   replicationPassword,
   schemaStatements,
-} from '../instance/accounts.ts'
-import { replicationUser } from '../ports/server.ts'
-import { textOf, type Sql } from './statements.ts'
-import { errnoOf } from './failure.ts'
-import { endReplicaSessions } from './sessions.ts'
+} from '../../instance/accounts.ts'
+import { replicationUser } from '../../ports/server.ts'
+import { textOf, type Sql } from '../connections/statements.ts'
+import { errnoOf } from '../connections/failure.ts'
+import { endReplicaSessions } from '../connections/sessions.ts'
 
 /** Account changes that hang stand behind somebody's global lock. */
 const gatesMs = 3_000

@@ -1,10 +1,10 @@
-import { RegentError } from '../../src/common/errors/errors.ts'
-import type { Clock } from '../../src/common/ports/ports.ts'
-import { account, agentUser, literal } from '../instance/accounts.ts'
-import { numberOf, textOf, type Sql } from './statements.ts'
-import { errnoOf, timeoutError } from './failure.ts'
+import { RegentError } from '../../../src/common/errors/errors.ts'
+import type { Clock } from '../../../src/common/ports/ports.ts'
+import { account, agentUser, literal } from '../../instance/accounts.ts'
+import { numberOf, textOf, type Sql } from '../connections/statements.ts'
+import { errnoOf, timeoutError } from '../connections/failure.ts'
 import type { Source } from './replication.ts'
-import { kill } from './sessions.ts'
+import { kill } from '../connections/sessions.ts'
 
 /** A copy that did not move for this long is given up: the donor waits that long itself for a lock. */
 const stalledMs = 300_000

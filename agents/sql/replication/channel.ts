@@ -1,7 +1,7 @@
-import type { Clock } from '../../src/common/ports/ports.ts'
-import type { ChangedSetting, Channel } from '../../topology/snapshot/observation.ts'
-import type { Row } from './connection.ts'
-import { gtidsOf, numberOf, textOf, type Sql } from './statements.ts'
+import type { Clock } from '../../../src/common/ports/ports.ts'
+import type { ChangedSetting, Channel } from '../../../topology/snapshot/observation.ts'
+import type { Row } from '../connections/connection.ts'
+import { gtidsOf, numberOf, textOf, type Sql } from '../connections/statements.ts'
 import { changedOptionsIn, optionsStatement, reported } from './channel-options.ts'
 
 /**

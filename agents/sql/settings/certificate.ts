@@ -1,7 +1,7 @@
-import { RegentError } from '../../src/common/errors/errors.ts'
-import { literal } from '../instance/accounts.ts'
-import type { CertificateFiles } from '../ports/server.ts'
-import { textOf, type Sql } from './statements.ts'
+import { RegentError } from '../../../src/common/errors/errors.ts'
+import { literal } from '../../instance/accounts.ts'
+import type { CertificateFiles } from '../../ports/server.ts'
+import { textOf, type Sql } from '../connections/statements.ts'
 
 /** Connections that are open stay as they are. The administrative interface shows the same. Since 8.0.21. */
 export async function showCertificate(sql: Sql, files: CertificateFiles): Promise<void> {
