@@ -64,6 +64,22 @@ async function aTar(...entries: readonly (Partial<Header> & { name: string; cont
   return taken
 }
 
+/** The block of an entry as no writer makes it. */
+function headerOf(type: string, size: number, name = 'x'): Buffer {
+  const block = Buffer.alloc(512)
+  const fields: readonly (readonly [number, string])[] = [
+    [0, name],
+    [124, size.toString(8).padStart(11, '0')],
+    [148, ' '.repeat(8)],
+    [156, type],
+    [257, 'ustar\0' + '00'],
+  ]
+  for (const [at, text] of fields) block.write(text, at)
+  const sum = block.reduce((total, byte) => total + byte, 0)
+  block.write(sum.toString(8).padStart(6, '0') + '\0 ', 148)
+  return block
+}
+
 async function* chunksOf(tar: Buffer, bytes = 10_000): AsyncGenerator<Buffer> {
   for (let at = 0; at < tar.length; at += bytes) yield tar.subarray(at, at + bytes)
 }
@@ -146,12 +162,35 @@ describe('a copy', () => {
     )
   })
 
-  it('whose note counts other files than came is refused', async () => {
-    const counted = { ...note, files: 2, bytes: 1 }
-    const tar = await aTar({ name: 'a', content: 'x' }, { name: copyNoteName, content: JSON.stringify(counted) })
+  it.each([
+    { files: 2, bytes: 1 },
+    { files: 0, bytes: 1 },
+    { files: 1, bytes: 0 },
+    { files: 1, bytes: 2 },
+  ])('whose note counts other files or bytes than came is refused: %j', async ({ files, bytes }) => {
+    const counted = JSON.stringify({ ...note, files, bytes })
+    const tar = await aTar({ name: 'a', content: 'x' }, { name: copyNoteName, content: counted })
     await expect(unpack(chunksOf(tar), await aFolder(), nothing)).rejects.toThrow(
-      '1 files with 1 bytes came, and 2 files with 1 bytes were sent',
+      `1 files with 1 bytes came, and ${files} files with ${bytes} bytes were sent`,
     )
+  })
+
+  it('whose note is longer than any is refused', async () => {
+    const counted = JSON.stringify({ ...note, files: 0, bytes: 0 })
+    const longest = await aTar({ name: copyNoteName, content: counted.padEnd(1_048_576) })
+    expect((await unpack(chunksOf(longest), await aFolder(), nothing)).note).toMatchObject(note)
+    const longer = await aTar({ name: copyNoteName, content: counted.padEnd(1_048_577) })
+    await expect(unpack(chunksOf(longer), await aFolder(), nothing)).rejects.toThrow('longer than any note')
+  })
+
+  it('with a header that is longer than any is refused before that came', async () => {
+    const tar = Buffer.concat([headerOf('g', 4 * 1_048_576 + 1), Buffer.alloc(1_024)])
+    await expect(unpack(chunksOf(tar), await aFolder(), nothing)).rejects.toThrow('Header exceeds max size')
+  })
+
+  it.each(['app/', copyNoteName])('with a folder that has bytes is refused: %s', async (name) => {
+    const tar = Buffer.concat([headerOf('5', 3, name), Buffer.alloc(512, 'x'), Buffer.alloc(1_024)])
+    await expect(unpack(chunksOf(tar), await aFolder(), nothing)).rejects.toThrow('is a folder with 3 bytes')
   })
 
   it.each([

@@ -98,13 +98,16 @@ class Unpacking {
   ): Promise<void> {
     const { header } = entry
     const { kind, path } = entryOf(header)
+    // `tar-stream` never ends such an entry.
+    if (kind === 'directory' && header.size > 0)
+      throw new Error(`${path} in the stream is a folder with ${header.size} bytes`)
     if (this.#note !== undefined) throw new Error(`the stream goes on after ${copyNoteName}, its last file`)
     if (path === copyNoteName) return this.#takeNote(entry, header.size)
     const isLeftOut = this.#leftOut.has(path.split('/')[0] ?? '')
     if (kind === 'directory') {
       if (!isLeftOut) await mkdir(join(this.#folder, path), { recursive: true, mode: folderMode })
       // An entry that is not read holds up the next.
-      for await (const chunk of entry) throw new Error(`${path} in the stream is a folder with ${chunk.length} bytes`)
+      for await (const chunk of entry) throw new Error(`${path} has ${chunk.length} bytes more than it says`)
       return
     }
     this.#files += 1

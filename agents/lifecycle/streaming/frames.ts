@@ -50,6 +50,7 @@ function lengthOf(length: number): Buffer {
   return bytes
 }
 
+/** With its line break. */
 const longestTrailer = 16 * 1024
 const longestFrame = 16 * 1024 * 1024
 
@@ -155,8 +156,7 @@ export class Unframer extends Transform {
   #readTrailer(): boolean {
     const end = this.#waiting.indexOf('\n')
     if (end < 0 && this.#waiting.length <= longestTrailer) return false
-    if (end < 0) throw new Error('the end of the stream is not understood')
-    const trailer = JSON.parse(this.#take(end + 1).toString()) as Trailer
+    const trailer = trailerIn(this.#take(end + 1))
     if (trailer.code !== 0) throw new Error(`the source failed: ${trailer.message}`)
     if (trailer.bytes !== this.bytes || trailer.sha256 !== this.#hash.digest('hex'))
       throw new Error(`the ${this.bytes} bytes that came are not the ${trailer.bytes} bytes that were sent`)
@@ -174,4 +174,26 @@ export class Unframer extends Transform {
     this.bytes += part.length
     this.push(part)
   }
+}
+
+/** Throws for a line that no server of Regent ends with; an empty one is none. */
+function trailerIn(line: Buffer): Trailer {
+  const trailer = line.length > longestTrailer ? undefined : parsed(line.toString())
+  if (isTrailer(trailer)) return trailer
+  throw new Error('the end of the stream is not understood')
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
+}
+
+function isTrailer(value: unknown): value is Trailer {
+  if (typeof value !== 'object' || value === null) return false
+  const { code, message, bytes, sha256 } = value as Partial<Trailer>
+  const isOutcome = (code === 0 || code === -1) && typeof message === 'string'
+  return isOutcome && Number.isSafeInteger(bytes) && typeof sha256 === 'string'
 }

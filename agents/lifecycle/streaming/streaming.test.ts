@@ -1,5 +1,5 @@
 import { spawn } from 'node:child_process'
-import { createHash, randomBytes } from 'node:crypto'
+import { createHash } from 'node:crypto'
 import { once } from 'node:events'
 import { readdir, readFile, mkdtemp, rm, stat } from 'node:fs/promises'
 import { connect, createServer, type AddressInfo, type Socket } from 'node:net'
@@ -15,7 +15,7 @@ import { bash, silentLog, testingPipes } from '../testing.ts'
 import { refusal } from '../wire/calls.ts'
 import type { Action } from '../wire/definitions.ts'
 import { loadReplica, type LoadParts } from '../worker/new-replica.ts'
-import { Framer, preambleOf, Unframer } from './frames.ts'
+import { preambleOf } from './frames.ts'
 import { ObjectEnd } from './object-end.ts'
 import { createStreamingServer } from './streaming-server.ts'
 
@@ -85,7 +85,7 @@ describe('the streaming port', () => {
     ['what is no JSON', 'GET / HTTP/1.1\r\n\r\n'],
     ['a list', '[{"action":"dataDump"}]'],
     ['a request of another shape', '{"action":7}'],
-    ['a request that is too long', `{"x":"${'x'.repeat(9_000)}"}`],
+    ['a request that is too long', `{"action":"dataDump","x":"${'x'.repeat(8_192)}"}`],
   ])('ends without a byte for %s', async (_what, text) => {
     const { port } = await aServer(bash('dataDump', 'echo x'))
     expect(await answerTo(port, text).catch(() => 'reset')).toMatch(/^(reset)?$/)
@@ -301,6 +301,31 @@ describe('the load of a new replica', () => {
     expect(await readFile(join(folder, 'data'), 'utf8')).toBe('REGENT-STREAM/1 of another')
   })
 
+  it('fails at a frame that is longer than any, and does not wait for that from a server that goes on saying nothing', async () => {
+    const hostile = createServer((socket) => {
+      socket.on('error', () => undefined)
+      onTestFinished(() => void socket.destroy())
+      socket.once('data', (request: Buffer) => {
+        const { framing } = JSON.parse(request.toString()) as { readonly framing: string }
+        socket.write(Buffer.concat([Buffer.from(preambleOf(framing)), Buffer.alloc(4, 0xff)]))
+      })
+    })
+    hostile.listen(0, '127.0.0.1')
+    await once(hostile, 'listening')
+    onTestFinished(() => void hostile.close())
+    const why = 'a frame of 4294967295 bytes is longer than any'
+    const { loaded, folder, groups } = await aLoad('', 'cat > $FOLDER/data', {}, hostile.address() as AddressInfo)
+    await expect(loaded).rejects.toThrow(`dataLoad failed: its data is not whole: ${why}`)
+    expect(groups.running).toBe(0)
+    const dataDir = join(folder, 'data-dir')
+    const builtIn = await aLoad('', '', { actions: new Map(), dataDir }, hostile.address() as AddressInfo)
+    await expect(builtIn.loaded).rejects.toThrow(`dataLoad failed: ${why}`)
+    expect(await readdir(dataDir, { recursive: true })).toEqual([
+      'regent-load.partial',
+      'regent-load.partial/unfinished.txt',
+    ])
+  })
+
   it.each([
     ['fails', 'cat > /dev/null; echo -n why >&2; exit 4', 'dataLoad failed: it ended with exit code 4, stderr: why'],
     ['does not read to the end', 'head -c 10', 'it ended with exit code 0 before it had read all of its input'],
@@ -320,73 +345,8 @@ describe('the load of a new replica', () => {
     await expect(refused.loaded).rejects.toThrow('the source ended the connection without a byte')
     const allowed = await aLoad('', 'cat > $FOLDER/data', { token: 'the-token-of-the-test' }, server)
     expect(await allowed.loaded).toEqual({ bytes: 2, checked: 'all' })
-  })
-})
-
-describe('frames', () => {
-  const framing = 'ab'.repeat(16)
-
-  /** What comes out of an unframer for these bytes, cut anywhere. */
-  async function unframed(bytes: Buffer, cuts: readonly number[]): Promise<Buffer> {
-    const unframer = new Unframer(framing)
-    const output = buffer(unframer)
-    let at = 0
-    for (const cut of [...cuts].sort((a, b) => a - b)) {
-      unframer.write(bytes.subarray(at, cut))
-      at = Math.max(at, cut)
-    }
-    unframer.end(bytes.subarray(at))
-    return output
-  }
-
-  function framed(chunks: readonly Buffer[], failure = ''): Buffer {
-    const framer = new Framer()
-    const frames = chunks.filter((chunk) => chunk.length > 0).flatMap((chunk) => framer.frame(chunk))
-    return Buffer.concat([Buffer.from(preambleOf(framing)), ...frames, framer.trailer(failure)])
-  }
-
-  const chunks = fc.array(
-    fc.uint8Array({ maxLength: 300 }).map((bytes) => Buffer.from(bytes)),
-    { maxLength: 8 },
-  )
-
-  it('give back what was put into them, wherever the stream is cut into pieces', async () => {
-    await fc.assert(
-      fc.asyncProperty(chunks, fc.array(fc.nat(2_000), { maxLength: 9 }), async (parts, cuts) => {
-        const bytes = framed(parts)
-        const inside = cuts.filter((cut) => cut < bytes.length)
-        expect(await unframed(bytes, inside)).toEqual(Buffer.concat(parts))
-      }),
-    )
-  })
-
-  it('are an error wherever they break off, and where a byte of them is another', async () => {
-    await fc.assert(
-      fc.asyncProperty(chunks, fc.nat(), fc.integer({ min: 1, max: 255 }), async (parts, at, change) => {
-        const bytes = framed(parts)
-        const start = preambleOf(framing).length
-        const place = start + (at % (bytes.length - start))
-        await expect(unframed(bytes.subarray(0, place), [])).rejects.toThrow()
-        const changed = Buffer.from(bytes)
-        changed[place] = (changed[place] ?? 0) ^ change
-        const result = await unframed(changed, []).catch(() => 'refused')
-        // White space or another word of the trailer may be another; the data never.
-        if (result !== 'refused') expect(result).toEqual(Buffer.concat(parts))
-      }),
-    )
-  })
-
-  it('hand on anything that does not begin as they do', async () => {
-    await fc.assert(
-      fc.asyncProperty(fc.uint8Array({ minLength: 1, maxLength: 200 }), fc.array(fc.nat(200)), async (bytes, cuts) => {
-        fc.pre(!Buffer.from(preambleOf(framing)).subarray(0, bytes.length).equals(bytes))
-        expect(await unframed(Buffer.from(bytes), cuts)).toEqual(Buffer.from(bytes))
-      }),
-    )
-  })
-
-  it('tell why the source failed', async () => {
-    await expect(unframed(framed([randomBytes(10)], 'disk full'), [])).rejects.toThrow('the source failed: disk full')
+    const long = await aLoad('', 'cat > $FOLDER/data', { token: 'x'.repeat(4_096) }, server)
+    await expect(long.loaded).rejects.toThrow('the request for dataDump has more than 4096 bytes')
   })
 })
 
