@@ -2,7 +2,9 @@ import { describe, expect, it } from 'vitest'
 import { decide } from '../decide.ts'
 import { planScale } from './scaling.ts'
 import { semisync } from '../semisync/decide-semisync.ts'
-import { aSituation, committed, never, shop1, shop2, type SituationOverrides } from '../testing.ts'
+import { aGroupSituation, nobodyIn } from '../group/testing-group.ts'
+import type { Situation } from '../judge/situation.ts'
+import { aSituation, committed, deadPrimary, never, shop1, shop2, type SituationOverrides } from '../testing.ts'
 
 function scaled(instances: number, given: SituationOverrides = {}) {
   return decide(aSituation({ ...given, notes: { instances, ...given.notes } }))
@@ -37,6 +39,30 @@ describe('scale-out', () => {
         }),
       ),
     ).toMatchObject({ acks: 1, acksWanted: 2 })
+  })
+})
+
+describe('Where nobody leads, an instance that the record names and that is not there', () => {
+  const without2 = (situation: Situation): Situation => {
+    const instances = situation.snapshot.instances.filter(({ name }) => name !== 'shop-2')
+    return { ...situation, snapshot: { ...situation.snapshot, instances } }
+  }
+  const k2 = { record: { acks: 2, acksWanted: 2 }, views: { 'shop-0': deadPrimary } }
+  const modes = [
+    ['semisync', (given: SituationOverrides) => without2(aSituation({ ...k2, ...given }))],
+    ['group', (given: SituationOverrides) => without2(aGroupSituation({ sees: nobodyIn, ...given }))],
+  ] as const
+
+  it.each(modes)('is made again: it may hold what was acknowledged last (%s)', (_, situation) => {
+    const decision = decide(situation({}))
+    expect(decision.actions.filter(({ kind }) => kind === 'scale')).toEqual([{ kind: 'scale', count: 3 }])
+    expect(decision.sentence).toMatch(/; shop-2 is not there and is made again$/)
+  })
+
+  it.each(modes)('is not where it is not wanted, nor where the cluster is paused (%s)', (_, situation) => {
+    const paused = { paused: { reason: 'maintenance', wallMs: 0 } }
+    for (const notes of [{ instances: 2 }, paused])
+      expect(decide(situation({ notes })).actions.filter(({ kind }) => kind === 'scale')).toEqual([])
   })
 })
 

@@ -1,9 +1,9 @@
 import { counted, allOf } from '../../src/common/text/words.ts'
-import { instanceOf, type InstanceName } from '../../topology/snapshot/member.ts'
+import { instanceOf, ordinalOf, type InstanceName } from '../../topology/snapshot/member.ts'
 import { whyTooMany } from '../protocol/spec.ts'
 import type { Switches } from './mode.ts'
 import { step, type FlowStep } from './step.ts'
-import { leavers, wantedInstances, type Situation } from '../judge/situation.ts'
+import { leavers, viewNamed, wantedInstances, type Situation } from '../judge/situation.ts'
 
 /**
  * The next step towards the number of instances asked for. Scale-in: the primary moves to one that stays, leavers leave
@@ -39,6 +39,26 @@ export function scalingStep(situation: Situation, mode: Switches): FlowStep | un
   return step(`scale-in to ${wanted}: ${allOf(going)} ${going.length === 1 ? 'goes' : 'go'}`, [
     { kind: 'scale', count: wanted },
   ])
+}
+
+/**
+ * A step that is taken while nobody leads. An instance that the record names may hold what was acknowledged last. Where
+ * that instance is wanted and not there it is made again, on the volume that was kept: a scale-in that somebody took back
+ * may have taken it away a moment later.
+ */
+export function withMissingMadeAgain(situation: Situation, flow: FlowStep): FlowStep {
+  const { record, snapshot, notes } = situation
+  const wanted = wantedInstances(situation)
+  const missing = [record.primary, ...record.syncSet]
+    .map(instanceOf)
+    .filter((name) => ordinalOf(name) < wanted && viewNamed(snapshot, name) === undefined)
+  if (missing.length === 0 || notes.paused !== null) return flow
+  const what = `${allOf(missing)} ${missing.length === 1 ? 'is not there and is' : 'are not there and are'} made again`
+  return {
+    ...flow,
+    sentence: `${flow.sentence}; ${what}`,
+    actions: [...flow.actions, { kind: 'scale', count: wanted }],
+  }
 }
 
 /** What a scale request would do, or why it is refused; for dry runs and the API. */

@@ -8,7 +8,7 @@ import { passwordsOrders } from '../flows/passwords.ts'
 import { routeActions } from '../flows/route.ts'
 import { renounceOrders } from '../flows/renouncing.ts'
 import { reseedStep } from '../flows/reseeding.ts'
-import { scalingStep } from '../flows/scaling.ts'
+import { scalingStep, withMissingMadeAgain } from '../flows/scaling.ts'
 import { besides, step, type FlowStep } from '../flows/step.ts'
 import { allOf } from '../../src/common/text/words.ts'
 import { leavers, liveView, liveViews, type DecisionInput, type Situation } from '../judge/situation.ts'
@@ -105,7 +105,7 @@ function groupFlow(situation: Situation, view: GroupView): FlowStep {
     case 'noQuorum':
     case 'outage':
     case 'uncertain':
-      return rebootStep(situation, view)
+      return withMissingMadeAgain(situation, rebootStep(situation, view))
   }
 }
 
@@ -128,7 +128,7 @@ function formingStep(situation: Situation, view: GroupView): FlowStep {
       blocked: true,
       revisitMs: 1_000,
     })
-  return rebootStep(situation, view)
+  return withMissingMadeAgain(situation, rebootStep(situation, view))
 }
 
 /** Whoever the group calls primary is primary of the next epoch. */

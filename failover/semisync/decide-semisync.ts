@@ -23,7 +23,7 @@ import { passwordsOrders } from '../flows/passwords.ts'
 import { renounceOrders } from '../flows/renouncing.ts'
 import { reseedStep } from '../flows/reseeding.ts'
 import { copiesDue } from '../judge/seeding-plan.ts'
-import { scalingStep } from '../flows/scaling.ts'
+import { scalingStep, withMissingMadeAgain } from '../flows/scaling.ts'
 import {
   isFenced,
   isServing,
@@ -92,14 +92,15 @@ function primaryFlow(situation: Situation): FlowStep {
   const { record, requests } = situation
   const verdict = judgePrimary(situation)
   const forced = requests.find((request) => request.kind === 'failover')
-  if (forced && !isWell(verdict)) return { ...forcedFlow(situation, verdict, forced), flow: 'failover' }
+  if (forced && !isWell(verdict))
+    return withMissingMadeAgain(situation, { ...forcedFlow(situation, verdict, forced), flow: 'failover' })
   if (verdict.kind === 'starting' && isToBeStarted(situation))
     return step(
       `restarting ${instanceOf(record.primary)}: ${verdict.sentence}`,
       assignmentOrders(situation, { mayRestart: true }),
       { flow: 'restart' },
     )
-  if (callsForFailover(verdict)) return crashFlow(situation, verdict)
+  if (callsForFailover(verdict)) return withMissingMadeAgain(situation, crashFlow(situation, verdict))
   return record.intent ? intentFlow(situation, record.intent) : flowOfPrimaryThatIsThere(situation, verdict)
 }
 
