@@ -88,6 +88,17 @@ describe('A member that is told that another one is silent', () => {
     expect(parts.notices.list).toMatchObject([{ code: 'GroupMemberExpelled', sentence: 'The removal was accepted.' }])
   })
 
+  it('has it removed once where it is told so again meanwhile, and again once that has ended', async () => {
+    const { parts, asked, mode, expulsion } = await aMember()
+    expulsion.silence.set('127.0.0.1:10001', silentMemberMs(parts.timings))
+    for (let time = 0; time < 2; time += 1) mode.expel(order)
+    expect(asked).toEqual(['know 17:3', 'expel 127.0.0.1:10001'])
+    await parts.world.timers.sleep(1)
+    mode.expel(order)
+    mode.stop()
+    expect(asked).toEqual(['know 17:3', 'expel 127.0.0.1:10001', 'expel 127.0.0.1:10001'])
+  })
+
   it('tells its manager as soon as it calls another one silent, and once', async () => {
     const { parts, mode, expulsion, changes } = await aMember()
     const peers = [{ ...silent, instance: 'shop-2', port: 10_002 }, silent]

@@ -12,12 +12,18 @@ import type { ExpulsionPort } from '../ports/expulsion.ts'
  * later. So the word of those who do not hear it is enough, and no proof of its death is asked for.
  */
 export function beginToExpel(parts: Parts, { silent }: ExpelOrder): void {
-  const { expulsion, notices } = parts
+  const { expulsion, notices, jobs } = parts
   const address = groupAddress(silent)
   const why = whyHeard(parts, expulsion, address)
   if (why !== null || expulsion === undefined)
     throw new RegentError('REGENT_ORDER_NOT_ALLOWED', `${silent.instance} is not removed from the group: ${why}`)
-  void expulsion.expel(address).then((sentence) => notices.add('GroupMemberExpelled', sentence))
+  // Asked for once more it could take who has come back to that address meanwhile.
+  if (jobs.expellingSilent.has(address)) return
+  jobs.expellingSilent.add(address)
+  void expulsion.expel(address).then((sentence) => {
+    jobs.expellingSilent.delete(address)
+    notices.add('GroupMemberExpelled', sentence)
+  })
 }
 
 function whyHeard({ timings }: Parts, expulsion: ExpulsionPort | undefined, address: string): string | null {

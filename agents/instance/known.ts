@@ -134,6 +134,8 @@ export interface Jobs {
   streamsCopy: boolean
   /** The others are asked to remove the member that its dead mysqld was. */
   expelling: Promise<void> | null
+  /** Addresses of members that the group is being asked to remove since nobody hears them. */
+  expellingSilent: Set<string>
 }
 
 /** The end of its pod, or of its part in the cluster. */
@@ -196,6 +198,7 @@ export function nothingKnown(nowMs: number): Known {
       groupPause: { times: 0, untilMs: 0 },
       streamsCopy: false,
       expelling: null,
+      expellingSilent: new Set(),
     },
     pod: { termination: null, leavesUntilMs: -Infinity, hasLeft: false },
   }

@@ -43,8 +43,8 @@ export function scalingStep(situation: Situation, mode: Switches): FlowStep | un
 
 /**
  * A step that is taken while nobody leads. An instance that the record names may hold what was acknowledged last. Where
- * that instance is wanted and not there it is made again, on the volume that was kept: a scale-in that somebody took back
- * may have taken it away a moment later.
+ * that instance is wanted and not there it is made again, on the volume that was kept: a scale-in that somebody took
+ * back may have taken it away a moment later.
  */
 export function withMissingMadeAgain(situation: Situation, flow: FlowStep): FlowStep {
   const { record, snapshot, notes } = situation

@@ -138,22 +138,24 @@ async function askAll(
   const beganMs = means.clock.monotonicMs()
   const tookMs = () => means.clock.monotonicMs() - beganMs
   const first = successorOf(victim, group, [...standing.states.keys()])
+  const inForceMs: Record<string, number> = {}
+  const isInForce = () => Object.keys(inForceMs).length > 0
   const all = [...standing.states].map(async ([connection, state]): Promise<Asked | null> => {
     const before = await state
-    if (before === null) return null
+    // What is accepted takes whoever is at the address by then. Once the victim is gone that may be another one.
+    if (before === null || isInForce()) return null
     if (connection !== first) await means.timers.sleep(means.timings.othersMs)
     const ask = () => connection.remove(group.id, victim, means.timings.answerMs)
     const answer = await ask().catch(() => null)
     return answer && { connection, before, ask, answer, answeredMs: tookMs() }
   })
   const isAccepted = anyOf(all.map(async (one) => (await one)?.answer === 'ok'))
-  const inForceMs: Record<string, number> = {}
   const untilMs = beganMs + means.timings.allMs
   const seen = all.map(async (one) => {
     const asked = await one
     if (asked === null || !(await isAccepted)) return
     const { address } = asked.connection
-    const watched = { ...asked, victim, untilMs, open: () => through.open(address) }
+    const watched = { ...asked, victim, untilMs, isInForce, open: () => through.open(address) }
     if (await seeThrough(watched, means)) inForceMs[address] = tookMs()
   })
   await Promise.all(seen)

@@ -11,6 +11,8 @@ export interface Watched {
   readonly victim: MemberIdentity
   readonly ask: () => Promise<Answer>
   readonly untilMs: number
+  /** Another member has shown the configuration without the victim: nobody is asked again. */
+  readonly isInForce: () => boolean
   /** Another connection to the same member. */
   readonly open: () => Promise<XcomLine>
 }
@@ -103,7 +105,8 @@ class Watch {
   /** A member that has carried it out refuses; one where it was lost takes it. */
   async #askAgain(): Promise<void> {
     const { clock, timings } = this.#means
-    if (this.#asks >= timings.mostAsks || clock.monotonicMs() - this.#askedMs < timings.askAgainMs) return
+    if (this.#watched.isInForce() || this.#asks >= timings.mostAsks) return
+    if (clock.monotonicMs() - this.#askedMs < timings.askAgainMs) return
     this.#asks += 1
     this.#askedMs = clock.monotonicMs()
     await this.#watched.ask()

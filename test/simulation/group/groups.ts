@@ -25,6 +25,12 @@ const blockSize = 1_000_000
 /** What a group takes to fill the turns of a member that sends nothing any more. */
 const fillMs = [180, 700] as const
 
+/** The turns of a member whose removal was asked for are open until then; messages from `position` on wait. */
+interface Filling {
+  readonly untilMs: number
+  readonly position: number
+}
+
 /** All replication groups that there ever were, and the plugin of each mysqld. */
 export class Groups implements GroupPorts {
   readonly time: VirtualTime
@@ -35,7 +41,7 @@ export class Groups implements GroupPorts {
   readonly #plugins = new WeakMap<Mysqld, GroupPlugin>()
   /** By group, and then by block: how many numbers were given. */
   readonly #given = new Map<string, Map<number, number>>()
-  readonly #filledMs = new WeakMap<Member, number>()
+  readonly #filled = new WeakMap<Member, Filling>()
   readonly #removals = new WeakMap<Member, Map<Machine, number>>()
   readonly #answeredMs = new WeakMap<Machine, Map<Member, number>>()
 
@@ -82,11 +88,18 @@ export class Groups implements GroupPorts {
 
   /** When the turns of this member are filled, once somebody has asked for its removal. */
   filledMs(victim: Member): number {
-    const known = this.#filledMs.get(victim)
-    if (known !== undefined) return known
-    const filledMs = this.time.nowMs + this.random.between(...fillMs)
-    this.#filledMs.set(victim, filledMs)
-    return filledMs
+    const known = this.#filled.get(victim)
+    if (known !== undefined) return known.untilMs
+    const untilMs = this.time.nowMs + this.random.between(...fillMs)
+    this.#filled.set(victim, { untilMs, position: victim.ledger.entries.length })
+    return untilMs
+  }
+
+  /** Messages up to this one are delivered, as a member says: none after the turns of a dead member that are open. */
+  deliveredTo({ position, agreed }: Member): number {
+    const open = agreed.seats.map((seat) => this.#filled.get(seat)).filter((filling) => filling !== undefined)
+    const held = open.filter(({ untilMs }) => untilMs > this.time.nowMs)
+    return Math.min(position, ...held.map((filling) => filling.position))
   }
 
   removalAsked(from: Machine, by: Member, victim: Member): void {

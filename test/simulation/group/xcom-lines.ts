@@ -3,7 +3,9 @@ import type { OpenLine, XcomLine } from '../../../agents/group/xcom/line.ts'
 import { nullSynode, type Answer, type ClientReply, type Configuration } from '../../../agents/group/xcom/messages.ts'
 import type { GroupSnapshot, MemberIdentity, Synode } from '../../../agents/group/xcom/messages.ts'
 import type { Machine } from '../machine.ts'
+import { awaited } from './awaited.ts'
 import type { Groups } from './groups.ts'
+import type { Agreed, Change } from './ledger.ts'
 import { withoutMembers, type Member } from './member.ts'
 
 const lookMs = 40
@@ -67,9 +69,9 @@ class SimulatedLine implements XcomLine {
   }
 
   #reply(answer: Answer): ClientReply {
-    const { ledger, position } = this.#member
-    const newest = this.#at(ledger.entries.length)
-    return { kind: 'reply', answer, newest, delivered: this.#at(position), eventHorizon: 0 }
+    const newest = this.#at(this.#member.ledger.entries.length)
+    const delivered = this.#at(this.#groups.deliveredTo(this.#member))
+    return { kind: 'reply', answer, newest, delivered, eventHorizon: 0 }
   }
 
   #at(entry: number): Synode {
@@ -100,16 +102,18 @@ class SimulatedLine implements XcomLine {
       if (victim === undefined || isAnother || group !== this.#groups.idOf(by.ledger)) return 'fail'
       this.#groups.removalAsked(this.#from, by, victim)
       const filledMs = this.#groups.filledMs(victim) - this.#groups.time.nowMs
+      const isAwaited = victim.name === this.#from.name ? awaited(this.#from, by, this.#groups) : () => false
       this.#groups.time.after(Math.max(0, filledMs), () => {
-        if (by.runs) by.change((agreed) => this.#carryOut(named, agreed))
+        if (by.runs) by.change((agreed) => this.#carryOut(named, agreed, isAwaited))
       })
       return 'ok'
     })
   }
 
-  #carryOut(named: MemberIdentity, agreed: Parameters<ReturnType<typeof withoutMembers>>[0]) {
+  #carryOut(named: MemberIdentity, agreed: Agreed, isAwaited: () => boolean): ReturnType<Change> {
     const there = agreed.seats.filter(({ address }) => address === named.address)
-    for (const seat of there) if (seat.incarnation !== named.incarnation) this.#groups.anotherRemoved(seat)
+    const another = there.find(({ incarnation }) => incarnation !== named.incarnation)
+    if (another !== undefined && isAwaited()) this.#groups.anotherRemoved(another)
     return withoutMembers(there)(agreed)
   }
 
