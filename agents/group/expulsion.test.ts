@@ -21,7 +21,7 @@ beforeEach(async () => {
 })
 
 afterEach(async () => {
-  expulsion.close()
+  expulsion.rest()
   for (const member of played) await member.stop()
 })
 

@@ -31,6 +31,10 @@ export function createExpulsion({ open, world }: ExpulsionOptions): ExpulsionPor
       // Asked again at the next look.
       if (members.length > 1 && seeds.length > 0) membership.refresh(seeds, facts).catch(() => (known = ''))
     },
+    rest() {
+      known = ''
+      membership.rest()
+    },
     get silence() {
       return membership.silence
     },
@@ -41,6 +45,5 @@ export function createExpulsion({ open, world }: ExpulsionOptions): ExpulsionPor
         return `who is in the group was not known: the time-outs of the group remove ${address}`
       return (await removeDeadMember({ group, victim, through: membership }, world)).sentence
     },
-    close: () => membership.close(),
   }
 }

@@ -32,18 +32,20 @@ async function aMember(group: GroupState = online) {
   const process = new MortalProcess()
   const parts = await testParts(new ScriptedServer({ ...aServerState(), group }), { process })
   const asked: string[] = []
+  const rests: number[] = []
+  const removal = { of: Promise.resolve('The removal was accepted.') }
   const expulsion = {
     know: ({ viewId }: GroupState) => void asked.push(`know ${viewId}`),
     silence: new Map<string, number>(),
-    expel: async (address: string) => (asked.push(`expel ${address}`), 'The removal was accepted.'),
-    close: () => undefined,
+    expel: (address: string) => (asked.push(`expel ${address}`), removal.of),
+    rest: () => void rests.push(1),
   }
   await parts.observer.refresh()
   const changes: number[] = []
   const mode = new Group({ ...parts, expulsion, changed: () => void changes.push(1) }, () => undefined)
   mode.start()
   await parts.world.timers.sleep(250)
-  return { parts, process, asked, mode, expulsion, changes }
+  return { parts, process, asked, rests, removal, mode, expulsion, changes }
 }
 
 describe('A member of a group whose mysqld dies', () => {
@@ -68,6 +70,24 @@ describe('A member of a group whose mysqld dies', () => {
     process.become('dead')
     mode.stop()
     expect(asked).toEqual([])
+  })
+
+  it('keeps its connections to the members until it is removed, and not longer', async () => {
+    const { parts, process, rests, removal, mode } = await aMember()
+    const { promise, resolve } = Promise.withResolvers<string>()
+    removal.of = promise
+    process.become('dead')
+    await parts.world.timers.sleep(450)
+    expect(rests).toEqual([])
+    resolve('The removal was accepted.')
+    await expect.poll(() => rests.length).toBeGreaterThan(0)
+    mode.stop()
+  })
+
+  it.each(['OFFLINE', 'ERROR'] as const)('connects to no member while its server is %s', async (state) => {
+    const { rests, mode } = await aMember({ ...online, state })
+    expect(rests.length).toBeGreaterThan(0)
+    mode.stop()
   })
 })
 

@@ -70,18 +70,28 @@ export class Group implements Mode {
   stop(): void {
     this.#timer?.cancel()
     this.#views.stop()
-    this.#parts.expulsion?.close()
+    this.#parts.expulsion?.rest()
   }
 
   /** Whoever is to be asked once this mysqld is dead is known, and connected, before. */
   #look(): void {
     const { observer, process, expulsion, jobs } = this.#parts
     const group = observer.server?.group
+    if (this.#isOutside()) expulsion?.rest()
     if (group?.state !== 'ONLINE' || process.state !== 'running') return
     this.#memberPid = process.pid
     jobs.groupPause = { times: 0, untilMs: 0 }
     jobs.mayBeStartingGroup = false
     expulsion?.know(group)
+  }
+
+  /** And no removal of this member is under way. */
+  #isOutside(): boolean {
+    const { observer, process, jobs } = this.#parts
+    if (jobs.expelling !== null) return false
+    if (process.state === 'dead' || process.state === 'absent') return true
+    const state = observer.server?.group?.state
+    return process.state === 'running' && (state === 'OFFLINE' || state === 'ERROR')
   }
 
   /** Nothing else of this instance changes when another member falls silent. */

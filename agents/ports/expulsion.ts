@@ -4,6 +4,11 @@ import type { GroupState } from '../../topology/snapshot/observation.ts'
 export interface ExpulsionPort {
   /** Who is in the group now, as this server shows it. Connections are kept to all; nothing waits for that. */
   know(group: GroupState): void
+  /**
+   * This server is no member any more: connections are closed, and who is in the group is forgotten until `know`. A
+   * server that starts its member takes one connection at a time, and begins again 5 s later where that is not its own.
+   */
+  rest(): void
   /** By `groupAddress`: for how many milliseconds each member has answered nothing. Only members that are known. */
   readonly silence: ReadonlyMap<string, number>
   /**
@@ -12,5 +17,4 @@ export interface ExpulsionPort {
    * time-outs remove whoever is not removed so.
    */
   expel(address: string): Promise<string>
-  close(): void
 }

@@ -83,7 +83,7 @@ class RealMember extends RealServer implements StagedMember {
   }
 
   override async remove(): Promise<void> {
-    this.expulsion.close()
+    this.expulsion.rest()
     await super.remove()
   }
 }

@@ -21,7 +21,7 @@ beforeEach(async () => {
 })
 
 afterEach(async () => {
-  membership.close()
+  membership.rest()
   for (const member of members) await member.stop()
 })
 
@@ -142,11 +142,19 @@ describe('The members of a group', () => {
     await expect(membership.refresh([members[1].address], facts)).rejects.toThrow(/knows of no members/)
   })
 
-  it('are left once it is closed, also one that was just being connected to', async () => {
+  it('are left while it rests, also one that was just being connected to, and known anew afterwards', async () => {
     await membership.refresh([members[0].address], facts)
-    membership.close()
-    await expect(membership.refresh([members[0].address], facts)).rejects.toThrow(/were closed/)
+    const asking = membership.refresh([members[0].address], facts)
+    membership.rest()
+    await expect(asking).rejects.toThrow(/were closed/)
     await expect.poll(() => members.map(({ open }) => open)).toEqual([0, 0, 0])
-    expect(membership.connections).toEqual([])
+    expect([membership.connections, membership.group]).toEqual([[], null])
+    const before = members.map(({ connections }) => connections)
+    await realWorld.timers.sleep(4 * timings.beatMs)
+    expect(members.map(({ connections }) => connections)).toEqual(before)
+    // A group that was formed anew counts from the beginning.
+    tellAll(configurationOf(members.slice(0, 2), 3n))
+    await membership.refresh([members[0].address], facts)
+    await expect.poll(connected).toEqual(addresses(members.slice(0, 2)))
   })
 })

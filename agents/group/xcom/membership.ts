@@ -37,7 +37,7 @@ export class GroupMembership implements Through {
   readonly #lines = new Map<string, Line>()
   #group: KnownGroup | null = null
   #beat: Timer | null = null
-  #isClosed = false
+  #rests = 0
 
   constructor(options: MembershipOptions, timings: MembershipTimings = membershipTimings) {
     this.#options = options
@@ -72,8 +72,9 @@ export class GroupMembership implements Through {
    * opens and closes connections accordingly. Rejects, and changes nothing, when none answers.
    */
   async refresh(seeds: readonly string[], facts: GroupFacts): Promise<KnownGroup> {
+    const rests = this.#rests
     const read = { ...(await this.#read(seeds)), ...facts }
-    if (this.#isClosed) throw new RegentError('REGENT_SERVER_DOWN', 'the connections to the group were closed')
+    if (rests !== this.#rests) throw new RegentError('REGENT_SERVER_DOWN', 'the connections to the group were closed')
     const known = this.#group
     const isOlder = known?.id === read.id && isLater(known.configuration.start, read.configuration.start)
     this.#group = isOlder ? { ...known, ...facts } : read
@@ -87,10 +88,15 @@ export class GroupMembership implements Through {
     return this.#options.open(address, this.#timings.openMs)
   }
 
-  /** Closes everything; for good. */
-  close(): void {
-    this.#isClosed = true
+  /**
+   * Closes everything, and forgets who is in the group: one that is formed anew counts its configurations from the
+   * beginning. Whoever was asked for is remembered. What is being read counts no more.
+   */
+  rest(): void {
+    this.#rests++
+    this.#group = null
     this.#beat?.cancel()
+    this.#beat = null
     for (const line of this.#lines.values()) line.close()
     this.#lines.clear()
   }

@@ -18,7 +18,7 @@ let writer: GroupWriter
 const memberships: GroupMembership[] = []
 
 afterEach(() => {
-  for (const membership of memberships.splice(0)) membership.close()
+  for (const membership of memberships.splice(0)) membership.rest()
 })
 
 afterAll(removeTemplate)
