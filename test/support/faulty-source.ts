@@ -16,6 +16,9 @@ export type Fault =
   /** The source says itself that it failed. */
   | { readonly in: 'code' }
   | { readonly in: 'after'; readonly more: Buffer }
+  | { readonly in: 'before'; readonly more: Buffer }
+  /** Its first line, one of its frames or its last line goes on with this, again and again. */
+  | { readonly in: 'endless'; readonly part: 'preamble' | 'frames' | 'trailer'; readonly block: Buffer }
   /** A frame says that so many bytes follow. */
   | { readonly in: 'frame'; readonly length: number }
 
@@ -25,7 +28,14 @@ export interface FaultyStream {
   readonly fault: Fault
   /** Where the stream is cut into writes. */
   readonly places: readonly number[]
+  /** Without frames, as a server of KubeBlocks sends it. */
+  readonly isBare?: boolean
+  /** What happens to the connection after all that; `holds`: nothing. */
+  readonly then?: 'ends' | 'resets' | 'holds'
 }
+
+/** What goes on without an end is broken off after so many bytes. */
+const endlessBytes = 24 * 1024 * 1024
 
 /** A streaming server that speaks in frames as an agent does, and is wrong in one thing. */
 export class FaultySource {
@@ -33,6 +43,7 @@ export class FaultySource {
   readonly #server: Server
   readonly #sockets = new Set<Socket>()
   #stream: FaultyStream | undefined
+  #sent = Promise.withResolvers<undefined>()
 
   private constructor(server: Server, port: number) {
     this.#server = server
@@ -52,7 +63,17 @@ export class FaultySource {
   /** What the next client is sent. */
   next(stream: FaultyStream): this {
     this.#stream = stream
+    this.#sent = Promise.withResolvers()
     return this
+  }
+
+  /** Resolves once that client was sent everything, or has gone. */
+  get sent(): Promise<undefined> {
+    return this.#sent.promise
+  }
+
+  get connections(): number {
+    return this.#sockets.size
   }
 
   async end(): Promise<void> {
@@ -70,14 +91,17 @@ export class FaultySource {
       const { framing } = JSON.parse(request.toString()) as { readonly framing: string }
       const stream = this.#stream
       if (stream === undefined) return void socket.destroy()
-      const isReset = stream.fault.in === 'length' && stream.fault.then === 'resets'
+      const then = stream.fault.in === 'length' ? stream.fault.then : (stream.then ?? 'ends')
+      const sent = this.#sent
+      socket.once('close', () => sent.resolve(undefined))
       const pieces = cut(bytesOf(stream, framing), stream.places)
       const send = (index: number): void => {
         const piece = pieces[index]
         if (socket.destroyed) return
-        if (piece !== undefined) socket.write(piece, () => setImmediate(send, index + 1))
-        else if (isReset) socket.resetAndDestroy()
-        else socket.end()
+        if (piece !== undefined) return void socket.write(piece, () => setImmediate(send, index + 1))
+        sent.resolve(undefined)
+        if (then === 'resets') socket.resetAndDestroy()
+        else if (then === 'ends') socket.end()
       }
       send(0)
     })
@@ -89,7 +113,10 @@ function cut(bytes: Buffer, places: readonly number[]): readonly Buffer[] {
   return [0, ...sorted].map((from, index) => bytes.subarray(from, sorted[index] ?? bytes.length))
 }
 
-function bytesOf({ parts, fault }: FaultyStream, framing: string): Buffer {
+function bytesOf({ parts, fault, isBare }: FaultyStream, framing: string): Buffer {
+  const none = Buffer.alloc(0)
+  if (isBare === true)
+    return Buffer.concat(damaged({ preamble: none, body: Buffer.concat(parts), trailer: none }, fault))
   const framer = new Framer()
   const preamble = Buffer.from(preambleOf(framing))
   const frames = parts.flatMap((part) => framer.frame(part))
@@ -104,26 +131,47 @@ interface Pieces {
   readonly trailer: Buffer
 }
 
-function damaged({ preamble, body, trailer }: Pieces, fault: Fault): readonly Buffer[] {
+function damaged(pieces: Pieces, fault: Fault): readonly Buffer[] {
+  const { preamble, body } = pieces
   switch (fault.in) {
-    case 'nothing':
-    case 'code':
-      return [preamble, body]
-    case 'length':
-      return [preamble, body.subarray(0, fault.at % body.length)]
-    case 'bit':
-      return [preamble, flipped(body, fault.at, fault.bit)]
     case 'preamble':
       return [flipped(preamble, fault.at, 0), body]
-    case 'count':
-      return [preamble, otherTrailer(body, trailer, (told) => ({ ...told, bytes: told.bytes + fault.by }))]
-    case 'checksum':
-      return [preamble, otherTrailer(body, trailer, (told) => ({ ...told, sha256: told.sha256.replace(/^./, 'x') }))]
     case 'after':
       return [preamble, body, fault.more]
+    case 'before':
+      return [fault.more, preamble, body]
+    case 'endless':
+      return [...beginning(pieces, fault.part), Buffer.alloc(endlessBytes, fault.block)]
     case 'frame':
       return [preamble, lengthOf(fault.length), body]
+    default:
+      return [preamble, otherBody(pieces, fault)]
   }
+}
+
+function otherBody({ body, trailer }: Pieces, fault: Fault): Buffer {
+  switch (fault.in) {
+    case 'length':
+      return body.subarray(0, fault.at % body.length)
+    case 'bit':
+      return flipped(body, fault.at, fault.bit)
+    case 'count':
+      return otherTrailer(body, trailer, (told) => ({ ...told, bytes: told.bytes + fault.by }))
+    case 'checksum':
+      return otherTrailer(body, trailer, (told) => ({ ...told, sha256: told.sha256.replace(/^./, 'x') }))
+    default:
+      return body
+  }
+}
+
+/** What comes before a part ends. */
+function beginning(
+  { preamble, body, trailer }: Pieces,
+  part: (Fault & { readonly in: 'endless' })['part'],
+): readonly Buffer[] {
+  if (part === 'preamble') return [preamble.subarray(0, -1)]
+  const data = body.length - trailer.length
+  return [preamble, body.subarray(0, part === 'trailer' ? body.length - 1 : Math.floor(data / 2))]
 }
 
 function flipped(bytes: Buffer, at: number, bit: number): Buffer {
