@@ -3,7 +3,7 @@ import type { ActionResponse } from '../../agents/lifecycle/wire/calls.ts'
 import { labels, namesOf } from '../../src/kube/names/names.ts'
 import { mysqlPort } from '../../src/kube/objects/services.ts'
 import { roleLabel } from '../../src/kube/pod-events/marks.ts'
-import { podEvents } from '../../src/kube/pod-events/pod-event.ts'
+import { podEvents, type PodEvent } from '../../src/kube/pod-events/pod-event.ts'
 import { openSession, queryWithin } from '../support/sql-session.ts'
 import { KubeCluster } from './kube-cluster.ts'
 
@@ -17,13 +17,24 @@ export const lifecycle = {
 
 /** What a person gives beside the resource: the token, and the right to write Events. */
 export async function prepareLifecycle(name: string): Promise<void> {
+  const cluster = await prepareReports(name)
+  await giveToken(cluster)
+}
+
+/** A namespace for the cluster of this name, whose agents may write Events there. */
+export async function prepareReports(name: string): Promise<KubeCluster> {
   const cluster = await KubeCluster.at(name, name)
   await cluster.kubectl('create', 'namespace', name)
-  await cluster.kubectl('create', 'secret', 'generic', 'callers', `--from-literal=token=${token}`)
   const role = ['--verb=get,create,update', '--resource=events']
   await cluster.kubectl('create', 'role', 'agents', ...role)
   const account = `--serviceaccount=${name}:${namesOf(name).serviceAccount}`
   await cluster.kubectl('create', 'rolebinding', 'agents', '--role=agents', account)
+  return cluster
+}
+
+/** The Secret with the token of those who call. */
+export async function giveToken(cluster: KubeCluster): Promise<void> {
+  await cluster.kubectl('create', 'secret', 'generic', lifecycle.tokenSecret.name, `--from-literal=token=${token}`)
 }
 
 interface Call {
@@ -50,7 +61,8 @@ async function ask(cluster: KubeCluster, instance: string, call: Call, how = kno
   return (await answer.json()) as ActionResponse
 }
 
-async function said(cluster: KubeCluster, instance: string, action: string, how = known): Promise<string> {
+/** What an action prints, or why it failed. */
+export async function said(cluster: KubeCluster, instance: string, action: string, how = known): Promise<string> {
   const { output = '', error = '', message = '' } = await ask(cluster, instance, { action }, how)
   return error === '' ? Buffer.from(output, 'base64').toString() : `${error}: ${message}`
 }
@@ -75,7 +87,12 @@ export async function expectActions(cluster: KubeCluster): Promise<void> {
   await sayTheirRoles(cluster)
   const primary = await cluster.primary()
   expect(await said(cluster, primary, 'whoami')).toBe(`${primary} of 65532`)
-  expect((await post(cluster, primary, { action: 'roleProbe' }, {})).status).toBe(401)
+  await expectNoStrangers(cluster, primary)
+}
+
+/** Who sends no token is refused. */
+export async function expectNoStrangers(cluster: KubeCluster, instance: string): Promise<void> {
+  expect((await post(cluster, instance, { action: 'roleProbe' }, {})).status).toBe(401)
 }
 
 /** The primary's agent makes an account that replicas know too, and no other agent makes one. */
@@ -112,20 +129,29 @@ export async function expectReports(cluster: KubeCluster): Promise<void> {
   const [to = ''] = await cluster.replicas()
   await cluster.handOver(to)
   await sayTheirRoles(cluster)
-  const fieldSelector = `reportingComponent=kbagent,involvedObject.name=${to}`
-  const output = Buffer.from('primary').toString('base64')
-  await cluster.until(
-    () => `an Event that ${to} is primary`,
-    async () => {
-      const { items } = await cluster.client.list(podEvents, { namespace: cluster.namespace, fieldSelector })
-      return items.some(({ message = '' }) => (JSON.parse(message) as { readonly output?: string }).output === output)
-    },
-    120_000,
-  )
+  await reported(cluster, to, { probe: 'roleProbe', output: 'primary' })
   // The label of a new primary comes a moment after its server.
   await cluster.until(
     () => `label ${labels.role}=primary of ${to}`,
     async () => (await cluster.pod(to)).metadata.labels?.[labels.role] === 'primary',
   )
   expect((await cluster.pod(to)).metadata.labels).not.toHaveProperty([roleLabel])
+}
+
+/** Waits until the API server has an Event of a probe of this pod that printed this, and gives the Event. */
+export async function reported(
+  cluster: KubeCluster,
+  pod: string,
+  { probe, output }: { readonly probe: string; readonly output: string },
+): Promise<PodEvent> {
+  const fieldSelector = `reportingComponent=kbagent,reason=${probe},involvedObject.name=${pod}`
+  const encoded = Buffer.from(output).toString('base64')
+  const says = ({ message = '' }: PodEvent): boolean =>
+    (JSON.parse(message) as { readonly output?: string }).output === encoded
+  return cluster.until(
+    () => `an Event that ${probe} of ${pod} says ${output}`,
+    async () =>
+      (await cluster.client.list(podEvents, { namespace: cluster.namespace, fieldSelector })).items.find(says),
+    120_000,
+  )
 }
