@@ -27,6 +27,8 @@ export class SimulatedPlatform {
   readonly #retired = new Map<InstanceName, Machine>()
   readonly #listeners = new Set<() => void>()
   route: PrimaryRoute | undefined
+  /** What it takes besides to have another number of instances. */
+  lateMs = 0
 
   constructor(instances: number, ports: PlatformPorts) {
     this.#ports = ports
@@ -63,7 +65,7 @@ export class SimulatedPlatform {
   }
 
   async #scaleTo(count: number): Promise<void> {
-    await this.#takes(20, 600)
+    await this.#takes(20 + this.lateMs, 600 + this.lateMs)
     const { cluster, say } = this.#ports
     for (const leaver of this.#machines.filter(({ name }) => ordinalOf(name) >= count)) {
       say(`${leaver.name} is taken away`)

@@ -51,7 +51,7 @@ export const groups: readonly Mutation[] = [
     file: membership,
     find: "joinsGroup !== true && stored.assignment?.groupDoes === 'stayOut'",
     replace: 'joinsGroup !== true && stored.promise > 0',
-    family: 'groupMembers',
+    family: 'groupLeavers',
     survives: 'Covered mostly: a member that was not told yet is joining, is in a view, or is taken away at once.',
   },
   {
@@ -161,7 +161,7 @@ export const groups: readonly Mutation[] = [
     file: member,
     find: '  if (view.jobs.expelling !== null) return',
     replace: '  if (view.jobs.expelling === undefined) return',
-    family: 'groupWitnesses',
+    family: 'groupRemovals',
     survives: 'Shown where one member carries the removal out long after the others.',
   },
   {
@@ -189,7 +189,7 @@ export const groups: readonly Mutation[] = [
     file: 'agents/group/silent-member.ts',
     find: 'return silentMs < enoughMs ?',
     replace: 'return silentMs < 0 ?',
-    family: 'groupWitnesses',
+    family: 'groupRemovals',
     survives: 'Covered mostly: the manager asks only an agent that said so a moment before.',
   },
   {
@@ -199,7 +199,7 @@ export const groups: readonly Mutation[] = [
     file: 'agents/group/xcom/membership.ts',
     find: 'return this.#beatMs !== null && nowMs - this.#beatMs > lateBeats * this.#timings.beatMs',
     replace: 'return this.#beatMs !== null && nowMs < 0',
-    family: 'groupWitnesses',
+    family: 'groupRemovals',
     survives: 'Shown where an agent stops right while a question is under way, and all witnesses do.',
   },
   {

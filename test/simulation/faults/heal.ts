@@ -19,6 +19,7 @@ export function heal(cluster: SimulatedCluster): void {
   cluster.network.mend()
   cluster.network.slowAt.clear()
   cluster.weather.clear()
+  cluster.platform.lateMs = 0
   // Also those that are scaled away: they may be wanted again.
   for (const machine of cluster.platform.everybody) healMachine(cluster, machine)
   for (const [index, manager] of cluster.managers.entries()) {

@@ -1,5 +1,6 @@
 import type { Shape } from '../families.ts'
 import { groupMoments } from './moments.ts'
+import { removalMoments } from './removal-moments.ts'
 
 const falls = [
   'the primary falls, and others are struck at their steps',
@@ -90,5 +91,18 @@ export const groupFamilies = {
     ],
     instances: [2, 3, 3, 4, 5],
     lastsMs: 12_000,
+  },
+  groupLeavers: {
+    mode,
+    kinds: ['a member is taken away, comes back and is not told'],
+    instances: [3, 4, 5],
+    lastsMs: 24_000,
+  },
+  /** Members that are removed, and may be there again. */
+  groupRemovals: {
+    mode,
+    kinds: [...Object.keys(removalMoments), 'mysqld is killed', 'the network is slow'],
+    instances: [3, 4, 5, 5],
+    lastsMs: 20_000,
   },
 } as const satisfies Readonly<Record<string, Shape>>

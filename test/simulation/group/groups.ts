@@ -4,7 +4,7 @@ import type { Mysqld } from '../mysqld/mysqld.ts'
 import type { Network } from '../network.ts'
 import type { SeededRandom } from '../seeded-random.ts'
 import type { VirtualTime } from '../virtual-time.ts'
-import type { Ledger } from './ledger.ts'
+import type { Ledger, Proposal } from './ledger.ts'
 import type { Member } from './member.ts'
 import { GroupPlugin } from './plugin.ts'
 import type { GroupPorts } from './ports.ts'
@@ -42,6 +42,7 @@ export class Groups implements GroupPorts {
   /** By group, and then by block: how many numbers were given. */
   readonly #given = new Map<string, Map<number, number>>()
   readonly #filled = new WeakMap<Member, Filling>()
+  readonly #proposed = new WeakMap<Member, { readonly removal: Proposal; readonly position: number }>()
   readonly #removals = new WeakMap<Member, Map<Machine, number>>()
   readonly #answeredMs = new WeakMap<Machine, Map<Member, number>>()
 
@@ -95,11 +96,22 @@ export class Groups implements GroupPorts {
     return untilMs
   }
 
-  /** Messages up to this one are delivered, as a member says: none after the turns of a dead member that are open. */
-  deliveredTo({ position, agreed }: Member): number {
+  /** A member proposes a removal that it had accepted. */
+  proposes(member: Member, removal: Proposal): void {
+    this.#proposed.set(member, { removal, position: member.position })
+  }
+
+  /**
+   * Messages up to this one are delivered, as a member says: none after the turns of a dead member that are open, nor
+   * after one of its own that is not agreed on.
+   */
+  deliveredTo(member: Member): number {
+    const { position, agreed, ledger } = member
     const open = agreed.seats.map((seat) => this.#filled.get(seat)).filter((filling) => filling !== undefined)
     const held = open.filter(({ untilMs }) => untilMs > this.time.nowMs)
-    return Math.min(position, ...held.map((filling) => filling.position))
+    const own = this.#proposed.get(member)
+    const isOwnOpen = own !== undefined && ledger.isPending(own.removal)
+    return Math.min(position, ...[...held, ...(isOwnOpen ? [own] : [])].map((turn) => turn.position))
   }
 
   removalAsked(from: Machine, by: Member, victim: Member): void {

@@ -6,6 +6,7 @@ import type { Machine } from '../machine.ts'
 import { ask } from '../operations/requests.ts'
 import type { SeededRandom } from '../seeded-random.ts'
 import type { SimulatedCluster } from '../simulated-cluster.ts'
+import { removalMoments } from './removal-moments.ts'
 
 function primaryOf({ record, machines }: SimulatedCluster): Machine | undefined {
   return record && machines.find(({ name }) => name === instanceOf(record.primary))
@@ -91,13 +92,13 @@ function splitUntilOnePromises(cluster: SimulatedCluster, machine: Machine, rand
  * A member was away for long, or is taken away. It is heard again, and no order reaches it for a while: it joins by
  * what it was told before.
  */
-function comeBackUntold(cluster: SimulatedCluster, random: SeededRandom): void {
+function comeBackUntold(cluster: SimulatedCluster, random: SeededRandom, takenAway = 0.3): void {
   const leaver = cluster.machines.at(-1)
   if (leaver === undefined || leaver === primaryOf(cluster)) return
   const others = othersThan(cluster, leaver).map(({ name }) => name)
   if (others.some((other) => !cluster.network.reachesBothWays(other, leaver.name))) return
   const instances = cluster.machines.length - 1
-  const isTaken = random.chance(0.3)
+  const isTaken = random.chance(takenAway)
   separate(cluster, leaver, others)
   strikeLater(cluster, random.between(7_000, 15_000), () => {
     for (const manager of managers) cluster.network.cut(manager, leaver.name)
@@ -106,6 +107,12 @@ function comeBackUntold(cluster: SimulatedCluster, random: SeededRandom): void {
     joinAgain(cluster, leaver, others, random.between(20, 1_500))
     joinAgain(cluster, leaver, managers, 6_000)
   })
+}
+
+/** The same of one that is taken away for sure, which takes long. */
+function leaveUntold(cluster: SimulatedCluster, random: SeededRandom): void {
+  cluster.platform.lateMs = random.between(500, 5_000)
+  comeBackUntold(cluster, random, 1)
 }
 
 /** The elected one has not applied what it received, and hears no majority for a while. */
@@ -167,7 +174,9 @@ export const groupMoments: FaultTable = {
   ],
   'nobody hears anybody until one promises': [0, splitUntilOnePromises],
   'a member comes back and is not told': [0, (cluster, _, random) => comeBackUntold(cluster, random)],
+  'a member is taken away, comes back and is not told': [0, (cluster, _, random) => leaveUntold(cluster, random)],
   'the elected one lags and is closed for a while': [0, (cluster, _, random) => closeWhoLags(cluster, random)],
   'a member is unheard by some and by every manager': [0, hideFromSome],
   'all agents stand still': [0, freezeAllAgents],
+  ...removalMoments,
 }

@@ -12,6 +12,7 @@ import { Standing } from '../watch/standing.ts'
 import { Words } from '../watch/words.ts'
 import type { Groups } from './groups.ts'
 import type { Ledger } from './ledger.ts'
+import { Dropped } from './dropped.ts'
 import { Removals } from './removals.ts'
 
 /** An agent closes a server that hears no majority, so long after the server says so. */
@@ -25,6 +26,7 @@ export class GroupWatch {
   readonly #words: Words
   readonly #standing: Standing
   readonly #removals: Removals
+  readonly #dropped: Dropped
   readonly #primaries = new Map<number, MemberId>()
   /** The group of each epoch in which one was formed. */
   readonly #formed = new Map<number, Ledger>()
@@ -39,12 +41,14 @@ export class GroupWatch {
     this.#words = new Words(cluster)
     this.#standing = new Standing(cluster)
     this.#removals = new Removals(groups)
+    this.#dropped = new Dropped(cluster, groups)
     cluster.onHappening((happening) => this.#see(happening))
   }
 
   /** The record has changed, or some time has passed. */
   look(): void {
     this.#removals.look()
+    this.#found('G3', this.#dropped.look())
     this.#found('standing', this.#standing.look() ?? this.#openWithoutMajority())
   }
 
@@ -89,7 +93,9 @@ export class GroupWatch {
 
   #committed(before: ClusterRecord | undefined, after: ClusterRecord): void {
     this.#primaries.set(after.epoch, after.primary)
-    if (before !== undefined) this.#found('commit', this.#wrongCommit(before, after))
+    if (before === undefined) return
+    this.#dropped.committed(before, after)
+    this.#found('commit', this.#wrongCommit(before, after))
   }
 
   #wrongRoute({ epoch, instance }: PrimaryRoute): string | undefined {

@@ -104,7 +104,9 @@ class SimulatedLine implements XcomLine {
       const filledMs = this.#groups.filledMs(victim) - this.#groups.time.nowMs
       const isAwaited = victim.name === this.#from.name ? awaited(this.#from, by, this.#groups) : () => false
       this.#groups.time.after(Math.max(0, filledMs), () => {
-        if (by.runs) by.change((agreed) => this.#carryOut(named, agreed, isAwaited))
+        if (!by.runs) return
+        const removal = by.change((agreed) => this.#carryOut(named, agreed, isAwaited))
+        this.#groups.proposes(by, removal)
       })
       return 'ok'
     })
