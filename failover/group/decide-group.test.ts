@@ -22,6 +22,7 @@ const without0: GroupShape = {
   primary: 'shop-1',
   viewId: viewId(6),
 }
+const formedSince: GroupShape = { viewId: '17321234567890000:1' }
 const failedOver: GroupSituation = {
   sees: { 'shop-0': outsideGroup(), 'shop-1': without0, 'shop-2': without0 },
   views: { 'shop-0': silent },
@@ -116,7 +117,7 @@ describe('The record follows the group', () => {
       primary: shop1,
       syncSet: [shop0, shop2],
       leaving: [],
-      ...groupRecord(false),
+      group: { ...groupRecord(false).group, view: viewId(6) },
     })
     expect(decision).toMatchObject({
       sentence: 'the group made shop-1 primary in place of shop-0',
@@ -138,6 +139,33 @@ describe('The record follows the group', () => {
     const decision = after({ ...failedOver, record: { intent: switchoverIntent() } })
     expect(committed(decision).intent).toBeNull()
     expect(decision.flow).toBe('switchover')
+  })
+
+  describe('not back to one that was removed, and has not heard of that', () => {
+    const record = { epoch: 2, primary: shop1, syncSet: [shop0, shop2] }
+    const byView = (number: number) => ({ ...record, group: { ...groupRecord(false).group!, view: viewId(number) } })
+    const alone = { 'shop-1': silent, 'shop-2': silent }
+    const never = { 'shop-1': { ...silent, observation: null }, 'shop-2': { ...silent, observation: null } }
+
+    it.each<[string, GroupSituation]>([
+      ['by the record', { record: byView(6), views: alone }],
+      ['by the last word of who is silent now', { record, views: alone, sees: { 'shop-2': without0 } }],
+    ])('%s', (_, given) => {
+      const decision = after(given)
+      expect(decision).toMatchObject({ blocked: true, revisitMs: 500 })
+      expect(decision.actions.filter(({ kind }) => kind !== 'route')).toEqual([])
+      expect(decision.sentence).toBe(
+        'shop-0 is primary of the group, 3 of 3 members online, by a view that is older than the newest known: it was removed meanwhile, and has not heard of that',
+      )
+    })
+
+    it.each<[string, GroupSituation]>([
+      ['but where nothing is known of a newer view', { record, views: never }],
+      ['but within the same view: a switchover changes none', { record: byView(5), views: alone }],
+      ['but in a group that was formed since', { record: byView(6), views: alone, sees: { 'shop-0': formedSince } }],
+    ])('%s', (_, given) => {
+      expect(committed(after(given))).toMatchObject({ epoch: 3, primary: shop0 })
+    })
   })
 
   it('not to one whose agent has never been heard', () => {

@@ -1,4 +1,4 @@
-import { groupView, type GroupView } from '../../topology/group/group-view.ts'
+import { groupView, isLaterView, type GroupView } from '../../topology/group/group-view.ts'
 import { shownGroup, type ShownGroup } from '../../topology/group/shown-group.ts'
 import { instanceOf } from '../../topology/snapshot/member.ts'
 import { nobodyAnswers, recordInDoubt } from '../flows/doubtful-record.ts'
@@ -132,11 +132,17 @@ function formingStep(situation: Situation, view: GroupView): FlowStep {
 }
 
 /** Whoever the group calls primary is primary of the next epoch. */
-function followStep(situation: Situation, { primary, sentence }: GroupView): FlowStep | undefined {
+function followStep(situation: Situation, { primary, sentence, viewId }: GroupView): FlowStep | undefined {
   const { record, snapshot } = situation
   if (primary === null) return step(sentence, assignmentOrders(situation), { blocked: true, revisitMs: 100 })
   const former = instanceOf(record.primary)
   if (primary === former) return undefined
+  if (isOutdated(situation, viewId))
+    return step(
+      `${sentence}, by a view that is older than the newest known: it was removed meanwhile, and has not heard of that`,
+      [],
+      { blocked: true, revisitMs: 500 },
+    )
   const member = snapshot.instances.find(({ name }) => name === primary)?.observation?.member
   if (member === undefined)
     return step(`${sentence}; its agent has said nothing yet`, [], { blocked: true, revisitMs: 500 })
@@ -149,8 +155,19 @@ function followStep(situation: Situation, { primary, sentence }: GroupView): Flo
     syncSet: [record.primary, ...record.syncSet.filter((one) => one !== member)],
     leaving: record.leaving.filter((one) => one !== member),
     intent: null,
+    ...(record.group && { group: { ...record.group, view: viewId } }),
   }
   return step(why, [{ kind: 'commit', why, next }], { flow: record.intent === null ? 'failover' : 'switchover' })
+}
+
+/**
+ * A member that was cut off and removed shows its last view for seconds after it is heard again, with everybody ONLINE.
+ * Whoever hears that one alone knows of a newer view by the record, or by the last word of those who are silent now.
+ */
+function isOutdated({ record, snapshot }: Situation, viewId: string): boolean {
+  const seen = snapshot.instances.map(({ observation }) => observation?.server?.group)
+  const views = seen.flatMap((group) => (group?.name === record.group?.name ? (group?.viewId ?? []) : []))
+  return [record.group?.view ?? '', ...views].some((view) => isLaterView(view, viewId))
 }
 
 /** The record names the group's primary. */

@@ -103,6 +103,13 @@ describe('Who is to go', () => {
     expect(commits({ ...left, views: {} })).toEqual([])
   })
 
+  it('is not dropped while an order of before may be on its way: it is told again by this revision', () => {
+    const before = { ...staysOut('shop-2').assignment!, revision: revision - 1 }
+    const views = { 'shop-2': { stored: storedAs('shop-2', { assignment: before }) } }
+    expect(commits({ ...left, views })).toEqual([])
+    expect(tasksIn(after({ ...left, views }))).toEqual(['shop-2 stayOut'])
+  })
+
   it('is not dropped while it joins by what it was told before', () => {
     const joins = { stored: staysOut('shop-2'), joinsGroup: true } as const
     expect(commits({ ...left, views: { 'shop-2': joins } })).toEqual([])

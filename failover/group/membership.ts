@@ -49,15 +49,22 @@ function finishLeaving(situation: Situation, view: GroupView): FlowStep | undefi
 }
 
 /**
- * Its agent has stored that it is to stay out, and does not join at this moment by what it was told before. One that is
- * silent may still be joining, unless it is taken away for good.
+ * Its agent has stored that it is to stay out, by this revision, and does not join at this moment by what it was told
+ * before. One that is silent may still be joining, unless it is taken away for good.
  */
 function staysOut(situation: Situation, member: MemberId): boolean {
   const view = liveView(situation.snapshot, member)
   if (view === undefined) return leavers(situation).includes(instanceOf(member))
-  const { joinsGroup, stored, server } = view.observation
-  const isOut = server?.group === undefined || server.group.state === 'OFFLINE' || server.group.state === 'ERROR'
+  const { joinsGroup, stored } = view.observation
+  // What it was told before may still be on its way: whoever has stored this revision refuses that.
+  if ((stored.assignment?.revision ?? 0) < situation.record.revision) return false
+  const isOut = isOutside(view)
   return isOut && joinsGroup !== true && stored.assignment?.groupDoes === 'stayOut'
+}
+
+function isOutside({ observation: { server } }: LiveView): boolean {
+  const state = server?.group?.state ?? 'OFFLINE'
+  return state === 'OFFLINE' || state === 'ERROR'
 }
 
 /** What the primary said lately: what it said before may be of a view in which the leaver was. */

@@ -42,6 +42,8 @@ export interface GroupRecord {
    * group is formed.
    */
   readonly forming: boolean
+  /** `VIEW_ID` by which the group was followed last to another primary. Absent before, and in older records. */
+  readonly view?: string
 }
 
 /**

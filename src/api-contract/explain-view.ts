@@ -49,6 +49,9 @@ const recordSchema = Type.Object({
       {
         name: Type.String({ description: 'group_replication_group_name.' }),
         forming: Type.Boolean({ description: 'The primary is to form the group, alone; nobody joins before it has.' }),
+        view: Type.Optional(
+          Type.String({ description: 'VIEW_ID by which the group was followed last to another primary.' }),
+        ),
       },
       { description: 'In mode group alone.' },
     ),

@@ -44,7 +44,14 @@ function failureOf(work: () => unknown): string {
   return 'no error'
 }
 
+const ofGroup = { name: '0a0a0a0a-0b0b-8c0c-8d0d-0e0e0e0e0e0e', forming: false }
+
 describe('A stored record', () => {
+  it('of a group is read with the view by which that group was followed, and without', () => {
+    for (const group of [ofGroup, { ...ofGroup, view: '17321234567890123:6' }])
+      expect(parseRecord(recordWith({ group }), 'record of shop').group).toEqual(group)
+  })
+
   it('is read back as it was written', () => {
     expect(parseRecord(printRecord(shop, 'here'), 'here')).toEqual(shop)
     const fetching = { ...shop, intent: { kind: 'fetch', by: 'x', candidate: 'shop-1@b1' } } as const
@@ -60,6 +67,7 @@ describe('A stored record', () => {
     ['a version of zero', recordWith({ version: 0 }), 'version is 0'],
     ['a version in words', recordWith({ version: 'one' }), 'version is "one"'],
     ['a missing field', recordWithout('acks'), 'lacks "acks"'],
+    ['a group with a view that is none', recordWith({ group: { ...ofGroup, view: 'newest' } }), '"newest"'],
     ['an unknown key', recordWith({ acksWated: 1 }), 'unknown key "acksWated"'],
     ['epoch zero', recordWith({ epoch: 0 }), 'epoch is 0'],
     ['revision zero', recordWith({ revision: 0 }), 'revision is 0'],

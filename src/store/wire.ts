@@ -55,7 +55,14 @@ const recordShape = Compile(
       intent: orNull(Type.Object({ kind: Type.Enum(['fetch', 'switchover']) })),
       elected: Type.Optional(Type.String()),
       group: Type.Optional(
-        Type.Object({ name: Type.String({ pattern: '^[0-9a-f-]{36}$' }), forming: Type.Boolean() }, strict),
+        Type.Object(
+          {
+            name: Type.String({ pattern: '^[0-9a-f-]{36}$' }),
+            forming: Type.Boolean(),
+            view: Type.Optional(Type.String({ pattern: '^\\d+:\\d+$' })),
+          },
+          strict,
+        ),
       ),
     },
     strict,

@@ -33,6 +33,10 @@ const ofGroups = [1, 2, 3, 5, 8, 13]
  * - 101: nobody heard that a seeding had ended, and the instance was never admitted.
  * - 169: an agent said what its server holds while that server joined a group, as the agent before had told it.
  * - 25: a member that was to leave without a majority neither closed nor promised.
+ * - 7002043: a scale-in that was taken back took a member away, and nobody made that one again: nobody led.
+ * - 8000724: a member was dropped from the record while an order to join was on its way to it.
+ * - 8000305: the record went back to a primary that had been removed, and had not heard of that.
+ * - 8000067, 8000199: an agent that had stood still removed a member that all had heard again meanwhile.
  */
 const foundInGroups: [Family, number][] = [
   ['groupOutages', 169],
@@ -40,11 +44,26 @@ const foundInGroups: [Family, number][] = [
   ['groupMembers', 103],
   ['groupVolumes', 101],
   ['groupMembers', 25],
+  ['groupMembers', 7002043],
+  ['groupMembers', 8000724],
+  ['groupSplits', 8000305],
+  ['groupRemovals', 8000067],
+  ['groupRemovals', 8000199],
 ]
-/** Where the simulated group was wrong: a write was not counted again in a smaller view. */
+/**
+ * Where the simulated group or its rules were wrong.
+ *
+ * - 131, 296: a write was not counted again in a smaller view.
+ * - 7000318: a removal was judged by members that nobody could know of yet.
+ * - 7000974: a member that was asked late removed another incarnation, which nobody waits for.
+ * - 8000194: a group that nobody used was taken for one that was.
+ */
 const ofTheGroupsWorld: [Family, number][] = [
   ['groupMembers', 131],
   ['groupMembers', 296],
+  ['groupFailovers', 7000318],
+  ['groupSplits', 7000974],
+  ['groupVolumes', 8000194],
 ]
 const fresh = Array.from({ length: 6 }, () => Math.floor(Math.random() * 1_000_000_000))
 

@@ -112,6 +112,11 @@ function compareViews(one: string, other: string): number {
   return difference === 0n ? 0 : difference > 0n ? 1 : -1
 }
 
+/** Of the same group as `viewId`, and newer. */
+export function isLaterView(other: string, viewId: string): boolean {
+  return partsOf(other).fixed === partsOf(viewId).fixed && compareViews(other, viewId) > 0
+}
+
 function partsOf(viewId: string): { readonly fixed: bigint; readonly number: bigint } {
   const [, fixed = '0', number = '0'] = /^(\d+):(\d+)$/.exec(viewId) ?? []
   return { fixed: BigInt(fixed), number: BigInt(number) }

@@ -20,6 +20,7 @@ export type RefusalReason =
   | 'notAMember'
   | 'otherIncarnation'
   | 'noMajority'
+  | 'stoodStill'
   | 'membersRefused'
 
 export interface Refusal {

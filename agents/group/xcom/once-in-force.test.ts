@@ -70,3 +70,23 @@ it('A member that takes long is not asked again once the removal is in force els
   await removeBy(late, inForce)
   expect(late.removals).toBe(1)
 })
+
+it('Nobody is asked by an agent that stood still meanwhile: who was silent may be back', async () => {
+  const lines = others.map(({ address }) => new PlayedLine(address))
+  const last = lines[2]
+  let laterMs = 0
+  for (const line of lines) {
+    const state = line.state.bind(line)
+    line.state = async () => {
+      // The others are no majority without this one.
+      if (line === last) laterMs = 2 * removalTimings.stateMs + 1
+      return state()
+    }
+  }
+  const clock = { ...realWorld.clock, monotonicMs: () => realWorld.clock.monotonicMs() + laterMs }
+  const through = { connections: lines, asked: [], open: () => Promise.reject(new Error('no more')) }
+  const group = { id: groupId, configuration: before, versions: ['9.7.4'], singleLeader: false }
+  const removal = await removeDeadMember({ group, victim, through }, { ...realWorld, clock })
+  expect(removal).toMatchObject({ removed: 'refused', reason: 'stoodStill' })
+  expect(lines.map(({ removals }) => removals)).toEqual([0, 0, 0, 0])
+})

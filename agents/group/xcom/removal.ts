@@ -79,13 +79,22 @@ export async function removeDeadMember(
   const others = through.connections.filter(({ address }) => isOther(group, victim, address))
   const expected = whyNotRemove({ group, victims: victims(), answering: others.map(({ address }) => address) })
   if (expected !== null) return expected
+  const stoodStill = stillFor(ports.clock, 2 * timings.stateMs)
   const standing = new Standing(others, group, timings.stateMs)
   const answering = await standing.majority()
+  if (stoodStill())
+    return refused('stoodStill', `This agent stood still while it asked the members: ${victim.address} may be back.`)
   // Somebody else may have been asked for meanwhile.
   const refusal = whyNotRemove({ group, victims: victims(), answering })
   if (refusal !== null) return refusal
   if (!through.asked.some((asked) => isSame(asked, victim))) through.asked.push(victim)
-  return askAll({ group, victim, through }, standing, { ...ports, timings })
+  return askAll({ group, victim, through }, standing, { ...ports, timings, stoodStill })
+}
+
+/** A program that stood still knows nothing of the time between. The members answer within less, or not at all. */
+function stillFor(clock: Clock, ms: number): () => boolean {
+  const beganMs = clock.monotonicMs()
+  return () => clock.monotonicMs() - beganMs > ms
 }
 
 /** Which of the members answer, and how far they were before anything was asked. */
@@ -133,7 +142,7 @@ interface Asked {
 async function askAll(
   { group, victim, through }: RemovalRequest,
   standing: Standing,
-  means: Ports & { readonly timings: RemovalTimings },
+  means: Ports & { readonly timings: RemovalTimings; readonly stoodStill: () => boolean },
 ): Promise<Removal> {
   const beganMs = means.clock.monotonicMs()
   const tookMs = () => means.clock.monotonicMs() - beganMs
@@ -143,7 +152,7 @@ async function askAll(
   const all = [...standing.states].map(async ([connection, state]): Promise<Asked | null> => {
     const before = await state
     // What is accepted takes whoever is at the address by then. Once the victim is gone that may be another one.
-    if (before === null || isInForce()) return null
+    if (before === null || isInForce() || means.stoodStill()) return null
     if (connection !== first) await means.timers.sleep(means.timings.othersMs)
     const ask = () => connection.remove(group.id, victim, means.timings.answerMs)
     const answer = await ask().catch(() => null)

@@ -52,7 +52,6 @@ export const groups: readonly Mutation[] = [
     find: "joinsGroup !== true && stored.assignment?.groupDoes === 'stayOut'",
     replace: 'joinsGroup !== true && stored.promise > 0',
     family: 'groupLeavers',
-    survives: 'Covered mostly: a member that was not told yet is joining, is in a view, or is taken away at once.',
   },
   {
     id: 'group-dropped-once-it-joins-no-more',
@@ -125,7 +124,8 @@ export const groups: readonly Mutation[] = [
     find: '    // Of a server that waits to be admitted nothing else is new.\n    this.#parts.changed()\n',
     replace: '',
     family: 'groupVolumes',
-    survives: 'Covered mostly: something else is new soon after a seeding.',
+    survives:
+      'Shown by agents/orders/reseeding.test.ts. In the simulated world something else is new soon after a seeding.',
   },
   {
     id: 'group-errant-stay-out',
@@ -162,7 +162,6 @@ export const groups: readonly Mutation[] = [
     find: '  if (view.jobs.expelling !== null) return',
     replace: '  if (view.jobs.expelling === undefined) return',
     family: 'groupRemovals',
-    survives: 'Shown where one member carries the removal out long after the others.',
   },
   {
     id: 'group-silent-to-every-witness',
@@ -190,7 +189,6 @@ export const groups: readonly Mutation[] = [
     find: 'return silentMs < enoughMs ?',
     replace: 'return silentMs < 0 ?',
     family: 'groupRemovals',
-    survives: 'Covered mostly: the manager asks only an agent that said so a moment before.',
   },
   {
     id: 'group-no-silence-while-standing-still',
@@ -200,7 +198,6 @@ export const groups: readonly Mutation[] = [
     find: 'return this.#beatMs !== null && nowMs - this.#beatMs > lateBeats * this.#timings.beatMs',
     replace: 'return this.#beatMs !== null && nowMs < 0',
     family: 'groupRemovals',
-    survives: 'Shown where an agent stops right while a question is under way, and all witnesses do.',
   },
   {
     id: 'group-removal-by-a-majority',
@@ -210,5 +207,41 @@ export const groups: readonly Mutation[] = [
     find: '  if (left >= needed) return null',
     replace: '  if (left >= 1 || needed === 0) return null',
     family: 'groupWitnesses',
+  },
+  {
+    id: 'group-dropped-once-told-by-this-revision',
+    rule: 'A member is dropped from the record only once no order of an earlier revision can have it join.',
+    heading,
+    file: membership,
+    find: 'if ((stored.assignment?.revision ?? 0) < situation.record.revision) return false',
+    replace: 'if ((stored.assignment?.revision ?? 0) < 0) return false',
+    family: 'groupMembers',
+  },
+  {
+    id: 'group-older-view-is-not-followed',
+    rule: 'The record follows no view that is older than the one by which it followed the group last.',
+    heading,
+    file: 'failover/group/decide-group.ts',
+    find: 'if (isOutdated(situation, viewId))',
+    replace: "if (viewId === '')",
+    family: 'groupSplits',
+  },
+  {
+    id: 'group-missing-are-made-again',
+    rule: 'An instance that the record names and that is not there is made again, also where nobody leads.',
+    heading,
+    file: 'failover/flows/scaling.ts',
+    find: 'if (missing.length === 0 || notes.paused !== null) return flow',
+    replace: 'if (missing.length >= 0) return flow',
+    family: 'groupMembers',
+  },
+  {
+    id: 'group-nobody-is-asked-after-a-pause',
+    rule: 'An agent that stood still while it asked the members has nobody removed by what it knew before.',
+    heading,
+    file: 'agents/group/xcom/removal.ts',
+    find: 'if (stoodStill())',
+    replace: 'if (victims().length > 9)',
+    family: 'groupRemovals',
   },
 ]

@@ -102,16 +102,18 @@ export class Groups implements GroupPorts {
   }
 
   /**
-   * Messages up to this one are delivered, as a member says: none after the turns of a dead member that are open, nor
-   * after one of its own that is not agreed on.
+   * How far a member is, as it says: nothing is delivered after the turns of a dead member that are open, nor after a
+   * message of its own that is not agreed on. Such a message is known, and is the newest.
    */
-  deliveredTo(member: Member): number {
+  progressOf(member: Member): { readonly delivered: number; readonly newest: number } {
     const { position, agreed, ledger } = member
     const open = agreed.seats.map((seat) => this.#filled.get(seat)).filter((filling) => filling !== undefined)
     const held = open.filter(({ untilMs }) => untilMs > this.time.nowMs)
     const own = this.#proposed.get(member)
     const isOwnOpen = own !== undefined && ledger.isPending(own.removal)
-    return Math.min(position, ...[...held, ...(isOwnOpen ? [own] : [])].map((turn) => turn.position))
+    const turns = [...held, ...(isOwnOpen ? [own] : [])]
+    const newest = ledger.entries.length + (turns.length > 0 ? 1 : 0)
+    return { delivered: Math.min(position, ...turns.map((turn) => turn.position)), newest }
   }
 
   removalAsked(from: Machine, by: Member, victim: Member): void {

@@ -134,7 +134,7 @@ export class GroupWatch {
     const member = this.#cluster.observation(machine.name)?.member
     if (!this.#cluster.excuses.isLossAccepted && !isToForm(this.#cluster.record, epoch, member))
       return `${machine.name} forms a group of epoch ${epoch}, and the record does not say so`
-    const isAgain = formedEpoch >= epoch || (earlier !== undefined && earlier.entries.length > 1)
+    const isAgain = formedEpoch >= epoch || (earlier !== undefined && wasUsed(earlier))
     return isAgain ? `${machine.name} forms the group of epoch ${epoch} again` : this.#lacks(machine)
   }
 
@@ -190,6 +190,11 @@ export class GroupWatch {
 function opensTooSoon({ name, mysqld }: Machine): string | undefined {
   const left = mysqld?.folder.backlog ?? 0
   return left === 0 ? undefined : `${name} is opened, and has ${left} transactions to apply`
+}
+
+/** Somebody wrote there, or joined. An agent that died while its server formed a group does not know of that group. */
+function wasUsed({ entries, former }: Ledger): boolean {
+  return entries.some(({ written, after }) => written !== null || after.seats.some((seat) => seat !== former))
 }
 
 function isToForm(record: ClusterRecord | undefined, epoch: number, member: MemberId | undefined): boolean {

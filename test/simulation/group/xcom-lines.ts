@@ -69,9 +69,8 @@ class SimulatedLine implements XcomLine {
   }
 
   #reply(answer: Answer): ClientReply {
-    const newest = this.#at(this.#member.ledger.entries.length)
-    const delivered = this.#at(this.#groups.deliveredTo(this.#member))
-    return { kind: 'reply', answer, newest, delivered, eventHorizon: 0 }
+    const { newest, delivered } = this.#groups.progressOf(this.#member)
+    return { kind: 'reply', answer, newest: this.#at(newest), delivered: this.#at(delivered), eventHorizon: 0 }
   }
 
   #at(entry: number): Synode {
