@@ -1,11 +1,15 @@
+import { once } from 'node:events'
 import { existsSync } from 'node:fs'
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { connect, type AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Readable } from 'node:stream'
 import { buffer } from 'node:stream/consumers'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { RegentError } from '../../../src/common/errors/errors.ts'
+import { realWorld } from '../../../src/common/ports/real-world.ts'
+import { virtualWorld } from '../../../src/common/ports/testing-world.ts'
 import type { StoredState } from '../../instance/stored-state.ts'
 import type { Parts } from '../../instance/parts.ts'
 import {
@@ -16,7 +20,11 @@ import {
   ScriptedServer,
   testParts,
 } from '../../testing.ts'
+import { ProcessGroups } from '../actions/process-groups.ts'
+import type { BuiltInAction } from '../built-in/built-in-action.ts'
 import { unpack } from '../copy/unpack.ts'
+import { createStreamingServer } from '../streaming/streaming-server.ts'
+import { silentLog, testingPipes } from '../testing.ts'
 import { dataDump, LeftoverCopy } from './data-dump.ts'
 
 const closed = { readOnly: true, superReadOnly: true, offlineMode: false }
@@ -63,6 +71,37 @@ async function aReplica(stored: Partial<StoredState> = { promise: 3, assignment:
 async function taken(dump: ReturnType<Awaited<ReturnType<typeof aReplica>>['begin']>) {
   const bytes = await buffer(Readable.from(dump.data)).catch(() => 'broken off')
   return { bytes, end: await dump.ended }
+}
+
+/** What is under way without a timer may go on. */
+async function nextTurns(): Promise<void> {
+  for (let turn = 0; turn < 100; turn++) await new Promise((resolve) => setImmediate(resolve))
+}
+
+/** A client that has asked for the stream over TCP, and reads nothing. */
+async function aDeafClientOf(action: BuiltInAction) {
+  const ending = new AbortController()
+  const streams = createStreamingServer({
+    actions: new Map(),
+    streaming: new Set(),
+    builtIn: new Map([[action.name, action]]),
+    environment: {},
+    world: { groups: new ProcessGroups(testingPipes), timers: realWorld.timers },
+    token: undefined,
+    signal: ending.signal,
+    log: silentLog(),
+  })
+  streams.server.listen(0, '127.0.0.1')
+  await once(streams.server, 'listening')
+  const socket = connect((streams.server.address() as AddressInfo).port, '127.0.0.1')
+  onTestFinished(async () => {
+    socket.destroy()
+    ending.abort()
+    await streams.end()
+  })
+  socket.on('error', () => undefined)
+  socket.write(JSON.stringify({ action: action.name }))
+  return socket
 }
 
 /** A copy that is being made until the test lets the copy go on. */
@@ -236,6 +275,43 @@ describe('dataDump', () => {
     for await (const chunk of dump.data) if (chunk.length > 0) break
     expect(await dump.ended).toEqual({ ok: false, why: 'nobody took the rest of it' })
     expect(existsSync(folder)).toBe(false)
+  })
+
+  it('ends where its client takes nothing for five minutes, and not where the client takes a little now and then', async () => {
+    const { begin, parts, folder } = await aReplica()
+    const world = virtualWorld()
+    Object.assign(parts, { world })
+    const dump = begin()
+    const reading = dump.data[Symbol.asyncIterator]()
+    for (let chunks = 0; chunks < 3; chunks++) {
+      expect((await reading.next()).done).toBe(false)
+      await nextTurns()
+      await world.advance(299_000)
+      expect(existsSync(folder)).toBe(true)
+    }
+    await world.advance(2_000)
+    expect(await dump.ended).toEqual({ ok: false, why: 'the client took nothing for 300 s' })
+    expect([existsSync(folder), parts.jobs.streamsCopy]).toEqual([false, false])
+    expect(world.pending).toBe(0)
+  })
+
+  it('resets a client that reads nothing of a connection that stays open', async () => {
+    const { parts, server, folder } = await aReplica()
+    const world = virtualWorld()
+    Object.assign(parts, { world })
+    server.cloneLocal = async (to) => {
+      await mkdir(to)
+      // More than a connection holds for a client that does not read.
+      await writeFile(join(to, 'ibdata1'), Buffer.alloc(32 * mebibyte))
+    }
+    const client = await aDeafClientOf(dataDump(parts))
+    await expect.poll(() => existsSync(folder)).toBe(true)
+    const minuteLater = async (): Promise<boolean> => {
+      await world.advance(60_000)
+      return existsSync(folder)
+    }
+    await expect.poll(minuteLater).toBe(false)
+    await expect(buffer(client)).rejects.toThrow('ECONNRESET')
   })
 
   it('ends with the agent, and at its deadline', async () => {
