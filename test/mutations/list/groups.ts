@@ -240,8 +240,8 @@ export const groups: readonly Mutation[] = [
     rule: 'An agent that stood still while it asked the members has nobody removed by what it knew before.',
     heading,
     file: 'agents/group/xcom/removal.ts',
-    find: 'if (stoodStill())',
-    replace: 'if (victims().length > 9)',
+    find: 'return () => clock.monotonicMs() - beganMs > ms',
+    replace: 'return () => clock.monotonicMs() - beganMs > ms * 1e9',
     family: 'groupRemovals',
   },
 ]

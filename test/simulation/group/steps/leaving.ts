@@ -130,6 +130,34 @@ export const leaving: readonly GroupScript[] = [
     ],
   },
   {
+    title:
+      'A primary whose server is stopped in order leaves first: another one leads at once, and has all of its writes',
+    servers: 3,
+    play: async (stage, note) => {
+      const members = await three(stage, 2)
+      const [one, , former] = members
+      await writes(former, 3)
+      await former.terminate()
+      note('the view', (await viewOf(members, one)).includes('UNREACHABLE'))
+      await stage.until(async () => (await standingOf(one)).includes('open'), 'the elected one is open')
+      note('the view', await viewOf(members, one))
+      note('the client hears', await writes(one, 1))
+      note('the elected', (await one.port.readHolds()).executed)
+      await former.start()
+      note('it comes back', await standingOf(former))
+      await join(stage, former)
+      note('it has', (await former.port.readHolds()).executed)
+    },
+    seen: [
+      'the view: false',
+      'the view: one ONLINE PRIMARY, two ONLINE SECONDARY',
+      'the client hears: OK',
+      'the elected: A:1-3:1000001',
+      'it comes back: OFFLINE read-only, super, offline',
+      'it has: A:1-3:1000001',
+    ],
+  },
+  {
     title: 'A primary that is told to makes another member primary, and refuses who is no member',
     servers: 3,
     play: async (stage, note) => {

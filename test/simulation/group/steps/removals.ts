@@ -1,13 +1,19 @@
-import type { GroupScript, StagedMember } from './stage.ts'
-import { formOfAll, groupOf, join, shows, viewOf, writes } from './moves.ts'
-import type { GroupStage } from './stage.ts'
+import { heardOf } from '../../mysqld/steps/moves.ts'
+import { becomes, formOfAll, groupOf, join, shows, viewOf, writes } from './moves.ts'
+import type { GroupScript, GroupStage, StagedMember } from './stage.ts'
 
+type Two = readonly [StagedMember, StagedMember]
 type Three = readonly [StagedMember, StagedMember, StagedMember]
 
 /** Knows the group, and has a connection to each member that answers. */
 async function knows({ until }: GroupStage, { expulsion, name }: StagedMember, by: StagedMember): Promise<void> {
-  expulsion.know(await groupOf(by))
-  await until(() => expulsion.silence.size === 3 && Math.max(...expulsion.silence.values()) === 0, `${name} knows all`)
+  const group = await groupOf(by)
+  expulsion.know(group)
+  const { length } = group.members
+  await until(
+    () => expulsion.silence.size === length && Math.max(...expulsion.silence.values()) === 0,
+    `${name} knows all`,
+  )
 }
 
 /** What members do where they are asked from outside of the group to remove one. */
@@ -68,5 +74,63 @@ export const removals: readonly GroupScript[] = [
       note('the view', await viewOf(members, one))
     },
     seen: ['it says: The removal of ', 'the view: one ONLINE PRIMARY, two ONLINE SECONDARY'],
+  },
+  {
+    title:
+      'A member that stands still is removed at once, finds that out when it goes on, and is another member once back',
+    servers: 3,
+    play: async (stage, note) => {
+      const members = (await formOfAll(stage)) as unknown as Three
+      const [one, two, still] = members
+      await writes(one, 20)
+      await knows(stage, one, one)
+      still.freeze()
+      const said = await one.expulsion.expel(still.address)
+      note('it says', said.slice(0, 'The removal of '.length))
+      for (const other of [one, two]) await shows(stage, other, still, undefined)
+      note('the view', await viewOf(members, two))
+      note('the client hears', await writes(one, 1))
+      still.thaw()
+      await becomes(stage, still, 'ERROR')
+      await still.group.stop()
+      await join(stage, still)
+      await shows(stage, one, still, 'ONLINE')
+      const again = await two.expulsion.expel(still.address)
+      note('who knows of nobody says', again.slice(0, 'who is in the group was not known'.length))
+      note('the view', await viewOf(members, one))
+    },
+    seen: [
+      'it says: The removal of ',
+      'the view: one ONLINE PRIMARY, two ONLINE SECONDARY',
+      'the client hears: OK',
+      'who knows of nobody says: who is in the group was not known',
+      'the view: one ONLINE PRIMARY, two ONLINE SECONDARY, three ONLINE SECONDARY',
+    ],
+  },
+  {
+    title: 'Of two members neither has the other removed: one is no majority, and its writes wait',
+    servers: 2,
+    play: async (stage, note) => {
+      const members = await formOfAll(stage)
+      const [one, dead] = members as unknown as Two
+      await writes(one, 20)
+      for (const member of members) await knows(stage, member, one)
+      await dead.kill()
+      for (const member of members) {
+        const said = await member.expulsion.expel(dead.address)
+        note('it says', said.replace(dead.address, 'the dead one'))
+      }
+      await shows(stage, one, dead, 'UNREACHABLE')
+      const write = await one.write()
+      await stage.sleep(8_000)
+      note('the client hears', heardOf(write))
+      note('the view', await viewOf(members, one))
+    },
+    seen: [
+      'it says: 1 of 2 members answer without the dead one, and 2 must agree.',
+      'it says: 1 of 2 members answer without the dead one, and 2 must agree.',
+      'the client hears: nothing',
+      'the view: one ONLINE PRIMARY, two UNREACHABLE SECONDARY',
+    ],
   },
 ]
