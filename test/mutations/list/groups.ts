@@ -49,8 +49,10 @@ export const groups: readonly Mutation[] = [
     rule: 'A member is dropped from the record only once its agent has stored that it is to stay out.',
     heading,
     file: membership,
-    find: "joinsGroup !== true && stored.assignment?.groupDoes === 'stayOut'",
-    replace: 'joinsGroup !== true && stored.promise > 0',
+    find: `if ((stored.assignment?.revision ?? 0) < situation.record.revision) return false
+  const isOut = isOutside(view)
+  return isOut && joinsGroup !== true && stored.assignment?.groupDoes === 'stayOut'`,
+    replace: 'return isOutside(view) && joinsGroup !== true && stored.promise > 0',
     family: 'groupLeavers',
   },
   {
