@@ -77,21 +77,13 @@ export class Group implements Mode {
   #look(): void {
     const { observer, process, expulsion, jobs } = this.#parts
     const group = observer.server?.group
-    if (this.#isOutside()) expulsion?.rest()
+    const isOutside = group?.state === 'OFFLINE' || group?.state === 'ERROR'
+    if (isOutside && jobs.expelling === null) expulsion?.rest()
     if (group?.state !== 'ONLINE' || process.state !== 'running') return
     this.#memberPid = process.pid
     jobs.groupPause = { times: 0, untilMs: 0 }
     jobs.mayBeStartingGroup = false
     expulsion?.know(group)
-  }
-
-  /** And no removal of this member is under way. */
-  #isOutside(): boolean {
-    const { observer, process, jobs } = this.#parts
-    if (jobs.expelling !== null) return false
-    if (process.state === 'dead' || process.state === 'absent') return true
-    const state = observer.server?.group?.state
-    return process.state === 'running' && (state === 'OFFLINE' || state === 'ERROR')
   }
 
   /** Nothing else of this instance changes when another member falls silent. */
@@ -119,6 +111,7 @@ export class Group implements Mode {
     this.#memberPid = null
     if (expulsion === undefined) return
     jobs.expelling = expulsion.expel(groupAddress(config)).then((sentence) => {
+      expulsion.rest()
       notices.add('GroupMemberExpelled', sentence)
       jobs.expelling = null
       this.#done()

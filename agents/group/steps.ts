@@ -78,6 +78,7 @@ export function pauseBeforeJoining({ jobs, world }: Pick<Parts, 'jobs' | 'world'
 export const leaveInError = step('leave the group after an error', async (parts) => {
   pauseBeforeJoining(parts)
   await groupOf(parts).stop()
+  parts.expulsion?.rest()
 })
 
 /**
@@ -86,7 +87,10 @@ export const leaveInError = step('leave the group after an error', async (parts)
  */
 const leaveMs = 3_000
 
-export const leaveGroup = step('leave the group', (parts) => groupOf(parts).stop(leaveMs))
+export const leaveGroup = step('leave the group', async (parts) => {
+  await groupOf(parts).stop(leaveMs)
+  parts.expulsion?.rest()
+})
 
 /** The spec says another one since this server joined. */
 export function setConsistency(consistency: string): Step {
@@ -102,7 +106,7 @@ const applyMs = 60_000
 /** A start takes until this server is in a view: it goes on in the background, and is begun once. */
 export function joinGroup(assignment: Assignment, task: GroupTask, forms: boolean): Step {
   return step(forms ? 'form the group' : 'join the group', async (parts) => {
-    const { jobs, config, notices, file } = parts
+    const { jobs, config, notices, file, expulsion } = parts
     const others = assignment.peers.filter(({ instance }) => instance !== config.instance)
     const settings = {
       name: task.name,
@@ -110,6 +114,7 @@ export function joinGroup(assignment: Assignment, task: GroupTask, forms: boolea
       seeds: others.map(groupAddress),
     }
     const start = async (): Promise<void> => {
+      expulsion?.rest()
       if (forms) await applyReceived(parts)
       await groupOf(parts).start(settings, forms)
       if (!forms) return
