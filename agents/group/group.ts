@@ -6,7 +6,7 @@ import type { Parts } from '../instance/parts.ts'
 import type { StoredState } from '../instance/stored-state.ts'
 import type { NextPass, View } from '../instance/pass.ts'
 import type { Timer } from '../../src/common/ports/ports.ts'
-import type { ServerState } from '../../topology/snapshot/observation.ts'
+import type { GroupState, ServerState } from '../../topology/snapshot/observation.ts'
 import { silentMembers } from '../instance/silent-members.ts'
 import { leaveBeforeEnd, waitsToEnd } from './end.ts'
 import { FirstMessages } from './first-messages.ts'
@@ -77,8 +77,7 @@ export class Group implements Mode {
   #look(): void {
     const { observer, process, expulsion, jobs } = this.#parts
     const group = observer.server?.group
-    const isOutside = group?.state === 'OFFLINE' || group?.state === 'ERROR'
-    if (isOutside && jobs.expelling === null) expulsion?.rest()
+    if (jobs.expelling === null && isOutside(group)) expulsion?.rest()
     if (group?.state !== 'ONLINE' || process.state !== 'running') return
     this.#memberPid = process.pid
     jobs.groupPause = { times: 0, untilMs: 0 }
@@ -142,8 +141,9 @@ export class Group implements Mode {
   }
 
   async promise(order: PromiseOrder): Promise<void> {
-    const { file, course } = this.#parts
+    const { file, course, jobs } = this.#parts
     if (file.current.promise !== order.epoch) course.promiseReport = null
+    jobs.joinsInTurn = order.epoch
     await file.update({ promise: order.epoch, revision: order.revision })
   }
 
@@ -183,6 +183,10 @@ export class Group implements Mode {
   marksOfPrimary(): Partial<StoredState> {
     return {}
   }
+}
+
+function isOutside(group: GroupState | undefined): boolean {
+  return group?.state === 'OFFLINE' || group?.state === 'ERROR'
 }
 
 function whyNotElect({ group, uuid }: ServerState, candidate: string): string | null {

@@ -1,5 +1,6 @@
 import { counted } from '../../src/common/text/words.ts'
 import type { Assignment, GroupTask } from '../../failover/protocol/order.ts'
+import { turnOf, waitForTurn } from './join-turn.ts'
 import { isLeadingGroup, isMemberAs } from './stage.ts'
 import { isForLackOfSpace } from '../../topology/snapshot/no-space.ts'
 import { unappliedOf } from '../../topology/snapshot/holdings.ts'
@@ -71,6 +72,8 @@ function starts({ jobs, guards, nowMs }: View, member: Membership, forms: boolea
   const what = forms ? 'forms the group' : 'joins the group'
   const before = failure === '' ? '' : `; before: ${failure}`
   if (isStarting) return waits(member, `${what}${before}`)
+  const turn = forms ? 0 : turnOf({ jobs }, assignment)
+  if (turn > 0) return { steps: [waitForTurn(turn)], next: 'after a look' }
   if (guards.closed.space !== null && isForLackOfSpace(group.error))
     return {
       ...waits(member, `its disk was full: it joins the group once there is space (${guards.closed.space})`),

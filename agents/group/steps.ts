@@ -1,5 +1,5 @@
 import { groupAddress } from '../../failover/protocol/group-address.ts'
-import type { Assignment, GroupTask } from '../../failover/protocol/order.ts'
+import type { Assignment, Endpoint, GroupTask } from '../../failover/protocol/order.ts'
 import { describeError, RegentError } from '../../src/common/errors/errors.ts'
 import { changeLife } from '../instance/life.ts'
 import type { Parts } from '../instance/parts.ts'
@@ -107,7 +107,7 @@ const applyMs = 60_000
 export function joinGroup(assignment: Assignment, task: GroupTask, forms: boolean): Step {
   return step(forms ? 'form the group' : 'join the group', async (parts) => {
     const { jobs, config, notices, file, expulsion } = parts
-    const others = assignment.peers.filter(({ instance }) => instance !== config.instance)
+    const others = seedsFor(assignment).filter(({ instance }) => instance !== config.instance)
     const settings = {
       name: task.name,
       consistency: task.consistency,
@@ -142,6 +142,12 @@ export function joinGroup(assignment: Assignment, task: GroupTask, forms: boolea
         void parts.observer.refresh().catch(() => undefined)
       })
   })
+}
+
+/** The primary comes first: one that joins as well is in no group yet, and cannot be dialled while it starts. */
+function seedsFor(assignment: Assignment): readonly Endpoint[] {
+  const leader = assignment.role === 'replica' ? assignment.source.instance : null
+  return assignment.peers.toSorted((a, b) => Number(b.instance === leader) - Number(a.instance === leader))
 }
 
 const looksAtMost = 10

@@ -130,6 +130,8 @@ export interface Jobs {
   groupFailure: string
   /** How often in a row it was not a member for long, and until when it does not try again. */
   groupPause: { readonly times: number; readonly untilMs: number }
+  /** The epoch for which it promised that a group may be formed anew. Null once it has waited for its turn to join. */
+  joinsInTurn: number | null
   /** A copy of its server is being streamed to somebody, or what is left of one is being removed. */
   streamsCopy: boolean
   /** The others are asked to remove the member that its dead mysqld was. */
@@ -196,6 +198,7 @@ export function nothingKnown(nowMs: number): Known {
       mayBeStartingGroup: false,
       groupFailure: '',
       groupPause: { times: 0, untilMs: 0 },
+      joinsInTurn: null,
       streamsCopy: false,
       expelling: null,
       expellingSilent: new Set(),

@@ -1,0 +1,57 @@
+import { describe, expect, it } from 'vitest'
+import { memberOf } from '../../topology/testing.ts'
+import { groupName, inGroup, outsideGroup } from '../../topology/testing-group.ts'
+import type { Assignment, GroupTask } from '../../failover/protocol/order.ts'
+import { viewOf } from '../instance/pass.ts'
+import type { GroupPort, GroupSettings } from '../ports/group.ts'
+import { aServerState, replicaOfEpoch3, ScriptedServer, testParts } from '../testing.ts'
+import { Group } from './group.ts'
+
+const peers = ['shop-0', 'shop-1', 'shop-2', 'shop-3'].map((instance, at) => ({
+  ...{ instance, host: '127.0.0.1', port: 10_000 + at, agent: `127.0.0.1:${9_400 + at}` },
+}))
+const group: GroupTask = { name: groupName, does: 'join', consistency: 'BEFORE_ON_PRIMARY_FAILOVER' }
+
+/** An instance that is told to join the group of epoch 3. */
+async function anOutsider(instance = 'shop-0', promised: number | null = null, leader = 'shop-1') {
+  const closed = { readOnly: true, superReadOnly: true, offlineMode: true }
+  const server = new ScriptedServer(aServerState({ ...inGroup('shop-0', outsideGroup(), closed) }))
+  const started: GroupSettings[] = []
+  const port = { start: async (settings: GroupSettings) => void started.push(settings) } as Partial<GroupPort>
+  const parts = await testParts(Object.assign(server, { group: port as GroupPort }))
+  parts.told.trustsAssignment = true
+  const source = { ...replicaOfEpoch3.source, instance: leader }
+  const assignment: Assignment = { ...replicaOfEpoch3, source, peers, member: memberOf(instance), group }
+  const { version, cluster, member, revision } = assignment
+  const mode = new Group(parts, () => undefined)
+  if (promised !== null)
+    await mode.promise({ version, cluster, member, epoch: promised, revision, after: '', waitMs: 0 })
+  const pass = () => mode.next(viewOf(parts, server.state), assignment)
+  return { parts, pass, started }
+}
+
+/** How long this instance waits before it joins. */
+async function waited(instance: string, promised: number | null): Promise<number> {
+  const { parts, pass } = await anOutsider(instance, promised)
+  for (const { name, run } of pass().steps ?? []) if (name === 'wait for its turn to join') await run(parts)
+  const { next, steps = [] } = pass()
+  return steps.length > 0 || typeof next !== 'object' ? 0 : Math.round(next.afterMs / 100) * 100
+}
+
+describe('A member of a group that was formed anew', () => {
+  it('joins in turn: no two start at once', async () => {
+    const joiners = ['shop-0', 'shop-2', 'shop-3']
+    expect(await Promise.all(joiners.map((name) => waited(name, 3)))).toEqual([0, 1_000, 2_000])
+  })
+
+  it('joins at once where nobody promised for this epoch: the others are there', async () => {
+    for (const promised of [null, 2]) expect(await waited('shop-3', promised)).toBe(0)
+  })
+})
+
+it('A member asks the primary first: another one may be joining, too', async () => {
+  const { parts, pass, started } = await anOutsider('shop-0', null, 'shop-2')
+  for (const { run } of pass().steps ?? []) await run(parts)
+  await expect.poll(() => started).toHaveLength(1)
+  expect(started[0]?.seeds).toEqual(['127.0.0.1:10002', '127.0.0.1:10001', '127.0.0.1:10003'])
+})

@@ -1,0 +1,27 @@
+import { instanceOf } from '../../topology/snapshot/member.ts'
+import type { Assignment } from '../../failover/protocol/order.ts'
+import { step, type Step, type View } from '../instance/pass.ts'
+
+/** A member was seen to need 0.2 to 0.7 s, on a busy machine, until the group had taken its request to join. */
+export const turnMs = 1_000
+
+/**
+ * How many others begin to join before this one. Members of a group that was formed anew join one after the other:
+ * mysqld takes one connection for its group at a time, and drops one that comes meanwhile. Two that started at the same
+ * moment kept each other out for up to 20 s. 0 in an epoch for which nobody was asked to promise: whoever joins then
+ * joins alone.
+ */
+export function turnOf({ jobs }: Pick<View, 'jobs'>, assignment: Assignment): number {
+  if (jobs.joinsInTurn !== assignment.epoch) return 0
+  const leader = assignment.role === 'replica' ? assignment.source.instance : null
+  const joiners = assignment.peers.map(({ instance }) => instance).filter((instance) => instance !== leader)
+  return Math.max(0, joiners.indexOf(instanceOf(assignment.member)))
+}
+
+export function waitForTurn(turn: number): Step {
+  return step('wait for its turn to join', async ({ jobs, world }) => {
+    const untilMs = world.clock.monotonicMs() + turn * turnMs
+    jobs.groupPause = { ...jobs.groupPause, untilMs: Math.max(jobs.groupPause.untilMs, untilMs) }
+    jobs.joinsInTurn = null
+  })
+}
