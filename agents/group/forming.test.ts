@@ -2,6 +2,7 @@ import { expect, it } from 'vitest'
 import { outsideGroup, inGroup } from '../../topology/testing-group.ts'
 import { viewOf } from '../instance/pass.ts'
 import { aServerState, primaryOfEpoch3, ScriptedServer, testParts } from '../testing.ts'
+import type { GroupPort } from '../ports/group.ts'
 import { Group } from './group.ts'
 
 /** Steps of a closed member that is told to form the group. */
@@ -21,4 +22,34 @@ it('a group is formed by whoever is told so', async () => {
 
 it('a group is not formed by what is on the disk alone, where that may have gone back in time: there may be one already', async () => {
   expect(await stepsWhere(false)).toEqual([])
+})
+
+it('a group is shown to be formed only beside a look that shows this server in the group, however many looks fail', async () => {
+  const closed = { readOnly: true, superReadOnly: true, offlineMode: true }
+  const server = new ScriptedServer(aServerState({ ...inGroup('shop-0', outsideGroup()), ...closed }))
+  const parts = await testParts(
+    Object.assign(server, { group: { start: async () => undefined } as Partial<GroupPort> as GroupPort }),
+  )
+  parts.told.trustsAssignment = true
+  await parts.observer.refresh()
+  const formed = { ...primaryOfEpoch3, group: { name: 'g', does: 'form', consistency: 'EVENTUAL' } as const }
+  const { steps = [] } = new Group(parts, () => undefined).next(viewOf(parts, server.state), formed)
+  let looks = 0
+  server.readState = async () => {
+    looks += 1
+    if (looks <= 15) throw new Error('the connection to mysqld was closed')
+    // What somebody changes while a look is under way the look does not show.
+    if (looks === 16) parts.observer.outdate()
+    return (server.state = aServerState({ ...inGroup('shop-0', {}), ...closed }))
+  }
+  let shown: string | undefined
+  const update = parts.file.update.bind(parts.file)
+  parts.file.update = (change) => {
+    if ('formedEpoch' in change) shown = parts.observer.server?.group?.state
+    return update(change)
+  }
+  for (const { run } of steps) await run(parts)
+  await expect.poll(() => parts.file.current.formedEpoch).toBe(3)
+  expect(shown).toBe('ONLINE')
+  expect(looks).toBeGreaterThan(16)
 })

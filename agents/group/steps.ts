@@ -150,20 +150,23 @@ function seedsFor(assignment: Assignment): readonly Endpoint[] {
   return assignment.peers.toSorted((a, b) => Number(b.instance === leader) - Number(a.instance === leader))
 }
 
-const looksAtMost = 10
+/** A server answers slowly while its member starts, and its connections may have been lost. */
+const lookAgainMs = 5_000
+const betweenLooksMs = 20
 
 /**
  * Whoever is shown to have formed the group is shown in that group. With an older look beside it nobody would be in the
  * group, and the group would be formed anew.
  */
-async function lookAgain({ observer, process }: Parts): Promise<void> {
+async function lookAgain({ observer, process, world }: Parts): Promise<void> {
+  const { clock, timers } = world
+  const untilMs = clock.monotonicMs() + lookAgainMs
   observer.outdate()
-  for (let looks = 0; looks < looksAtMost && process.state === 'running'; looks++) {
-    const answered = await observer.refresh().then(
-      () => true,
-      () => false,
-    )
-    if (answered) return
+  while (process.state === 'running' && clock.monotonicMs() < untilMs) {
+    await observer.refresh().catch(() => undefined)
+    // Who changed something meanwhile outdated the look.
+    if (observer.isFresh) return
+    await timers.sleep(betweenLooksMs)
   }
 }
 
