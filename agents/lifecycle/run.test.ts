@@ -190,9 +190,13 @@ describe('regent lifecycle-agent', () => {
     expect(await second.errors).toContain('kbagent.socket (--unix-socket) is taken by another process')
   })
 
-  it('reports its probes in the log where there is no Kubernetes', async () => {
+  it.each([
+    ['reports its probes in the log where there is no Kubernetes', false],
+    ['waits for the result of a probe whose action does not block', true],
+  ])('%s', async (_what, nonBlocking) => {
     const probes = JSON.stringify([{ instance: 'shop-mysql', action: 'role', periodSeconds: 1 }])
-    const environment = { ...served(bash('role', 'echo -n primary')), KB_AGENT_PROBE: probes }
+    const role = bash('role', 'echo -n primary', { nonBlocking })
+    const environment = { ...served(role), KB_AGENT_PROBE: probes }
     const agent = start(environment, ...anyPorts, '--open')
     expect(await agent.said('a probe reports')).toMatchObject({
       reason: 'role',

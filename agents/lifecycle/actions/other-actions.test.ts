@@ -15,7 +15,7 @@ async function aPage(answer: (request: IncomingMessage, body: string) => readonl
     request.on('data', (chunk: Buffer) => (body += chunk.toString()))
     request.on('end', () => {
       const answered = answer(request, body)
-      if (answered?.[0] === 307) response.setHeader('location', '/moved')
+      if (answered?.[0] === 307) response.setHeader('location', answered[1] || '/moved')
       if (answered !== undefined) response.writeHead(answered[0]).end(answered[1])
     })
   })
@@ -65,6 +65,16 @@ describe('an HTTP action', () => {
   it('follows where it is sent', async () => {
     const port = await aPage(({ url, method }, body) => (url === '/moved' ? [200, `${method} ${body}`] : [307, '']))
     expect(saidBy(await call({ port, method: 'POST', body: 'x' }))).toBe('POST x')
+  })
+
+  it('is sent on ten times at most', async () => {
+    let requests = 0
+    const port = await aPage(() => {
+      requests += 1
+      return [307, `/${requests}`]
+    })
+    expect(saidBy(await call({ port }))).toMatch(/^http request failed, status: 307/)
+    expect(requests).toBe(11)
   })
 
   it('is given up when its time is over, and fails where nobody listens', async () => {

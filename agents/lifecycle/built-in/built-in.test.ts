@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { RegentError } from '../../../src/common/errors/errors.ts'
 import type { ErrorCode } from '../../../src/common/errors/error-catalogue.ts'
 import { bash, saidBy, testingActions } from '../testing.ts'
-import { refusal, succeeded } from '../wire/calls.ts'
+import { refusal, succeeded, type ErrorName } from '../wire/calls.ts'
 import type { Action } from '../wire/definitions.ts'
 import type { BuiltInAction } from './built-in-action.ts'
 import { mergeBuiltIn, registryOf } from './registry.ts'
@@ -61,6 +61,23 @@ describe('a built-in action', () => {
     const called = desk.call({ action: 'a' })
     setImmediate(kill)
     expect(await called).toEqual(refusal('failed', 'the agent is stopping'))
+  })
+
+  it.each<readonly [ErrorName, number]>([
+    ['failed', 3],
+    ['timedOut', 3],
+    ['preconditionFailed', 1],
+    ['badRequest', 1],
+    ['notImplemented', 1],
+    ['busy', 1],
+  ])('that answers %s is run %d times with two retries', async (error, times) => {
+    let runs = 0
+    const refuse = async () => {
+      runs += 1
+      return refusal(error)
+    }
+    expect(await run(refuse, { retryPolicy: { maxRetries: 2 } })).toMatchObject({ error })
+    expect(runs).toBe(times)
   })
 
   it('is picked up later where the call does not wait', async () => {

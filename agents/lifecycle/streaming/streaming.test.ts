@@ -5,6 +5,7 @@ import { readdir, readFile, mkdtemp, rm, stat } from 'node:fs/promises'
 import { connect, createServer, type AddressInfo, type Socket } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { PassThrough } from 'node:stream'
 import { buffer } from 'node:stream/consumers'
 import fc from 'fast-check'
 import { describe, expect, it, onTestFinished } from 'vitest'
@@ -17,6 +18,7 @@ import type { Action } from '../wire/definitions.ts'
 import { loadReplica, type LoadParts } from '../worker/new-replica.ts'
 import { preambleOf } from './frames.ts'
 import { ObjectEnd } from './object-end.ts'
+import { readHandshake } from './read-handshake.ts'
 import { createStreamingServer } from './streaming-server.ts'
 
 const environment = { PATH: process.env['PATH'] ?? '' }
@@ -89,6 +91,30 @@ describe('the streaming port', () => {
   ])('ends without a byte for %s', async (_what, text) => {
     const { port } = await aServer(bash('dataDump', 'echo x'))
     expect(await answerTo(port, text).catch(() => 'reset')).toMatch(/^(reset)?$/)
+  })
+
+  it('hangs up on more than 32 clients at a time, and takes another once one has gone', async () => {
+    const { port } = await aServer(bash('dataDump', 'echo -n data'))
+    const silent = Array.from({ length: 32 }, () => connect(port, '127.0.0.1'))
+    onTestFinished(() => silent.forEach((socket) => socket.destroy()))
+    await Promise.all(silent.map((socket) => once(socket, 'connect')))
+    const request = '{"action":"dataDump"}'
+    expect(await answerTo(port, request).catch(() => 'reset')).toMatch(/^(reset)?$/)
+    silent[0]?.destroy()
+    await expect.poll(() => answerTo(port, request).catch(() => 'reset')).toBe('data')
+  })
+
+  it('waits ten seconds for the request of a client', async () => {
+    const socket = new PassThrough()
+    const waits: number[] = []
+    const setTimeout = (ms: number, late?: () => void): void => {
+      waits.push(ms)
+      if (late !== undefined) setImmediate(late)
+    }
+    await expect(readHandshake(Object.assign(socket, { setTimeout }) as unknown as Socket)).rejects.toThrow(
+      'no request came within 10 s',
+    )
+    expect(waits).toEqual([10_000, 0])
   })
 
   it('asks for the token in the request where there is one', async () => {
