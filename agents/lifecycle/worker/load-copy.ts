@@ -25,6 +25,7 @@ export async function loadCopy(
   const folder = new LoadFolder(dataDir)
   const before = await folder.prepare(task)
   if (before !== undefined) return { bytes: before.bytes, checked: 'before' }
+  let bytes = 0
   try {
     const { data, socket } = await receive()
     const stop = (): unknown => data.destroy(new Error('the worker was told to stop'))
@@ -37,11 +38,21 @@ export async function loadCopy(
       await folder.finish(task, from, { ...unpacked, isVerified: data.isFramed })
       return { bytes: data.bytes, checked: data.isFramed ? 'all' : 'end' }
     } finally {
+      bytes = data.bytes
       signal.removeEventListener('abort', stop)
       socket.destroy()
     }
-  } catch (error) {
-    await folder.fail(error)
+  } catch (thrown) {
+    const error = isOutOfSpace(thrown)
+      ? new Error(`${bytes} bytes had come when no space was left for ${dataDir}: ${thrown.message}`, { cause: thrown })
+      : thrown
+    // Where not even that can be written, the folder still says that the load has not ended.
+    await folder.fail(error).catch(() => undefined)
     throw error
   }
+}
+
+/** Of the disk, or of what this user may have of it. */
+function isOutOfSpace(error: unknown): error is Error {
+  return error instanceof Error && 'code' in error && (error.code === 'ENOSPC' || error.code === 'EDQUOT')
 }
