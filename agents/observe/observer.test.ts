@@ -3,6 +3,7 @@ import { realWorld } from '../../src/common/ports/real-world.ts'
 import { defaultTimings } from '../../failover/protocol/timings.ts'
 import type { ServerState, WriteProbe } from '../../topology/snapshot/observation.ts'
 import { gtids } from '../../topology/testing.ts'
+import { inGroup, outsideGroup } from '../../topology/testing-group.ts'
 import { Observer } from './observer.ts'
 import { aServerState, quietVolume, ScriptedProcess, ScriptedServer, testParts } from '../testing.ts'
 
@@ -52,6 +53,19 @@ describe('the observer', () => {
     await fresh
     expect(observer.server?.received).toBe(gtids('shop-1', 12))
   })
+})
+
+it('The observer tells that the server of a group was read again after a change, also where nothing else is new', async () => {
+  const server = new ScriptedServer({ ...aServerState(inGroup('shop-1', outsideGroup())) })
+  const { process, volume, timings, world } = await testParts(server)
+  let told = 0
+  const observer = new Observer({ server, process, volume, timings, ...world }, () => (told += 1))
+  await observer.refresh()
+  await observer.refresh()
+  expect(told).toBe(1)
+  observer.outdate()
+  await observer.refresh()
+  expect(told).toBe(2)
 })
 
 it('The observer tells of what it read too early to count, once that is read again', async () => {

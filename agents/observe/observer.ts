@@ -131,6 +131,8 @@ export class Observer implements ObserverPort {
       const state = await server.readState()
       if (process.pid !== pid) throw new RegentError('REGENT_SERVER_DOWN', 'mysqld was replaced while it was read')
       const counts = generation === this.#generation || this.#server === null
+      // Until then an agent says that its server may just be joining its group.
+      const isNews = counts && state.group !== undefined && !this.isFresh
       if (counts) {
         this.#server = state
         this.#serverGeneration = generation
@@ -138,7 +140,7 @@ export class Observer implements ObserverPort {
       this.#answeredAtMs = clock.monotonicMs()
       // What does not count is not seen either: else the same, read again, would be nothing new.
       const seen = counts ? gistOf(state) : this.#seen
-      const same = seen === this.#seen && !this.#unanswered
+      const same = seen === this.#seen && !this.#unanswered && !isNews
       this.#unanswered = false
       this.#seen = seen
       if (!same) this.#changed()

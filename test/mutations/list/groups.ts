@@ -246,4 +246,13 @@ export const groups: readonly Mutation[] = [
     replace: 'return () => clock.monotonicMs() - beganMs > ms * 1e9',
     family: 'groupRemovals',
   },
+  {
+    id: 'group-read-again-is-told',
+    rule: 'That the server of a group was read again after a change is told, also where nothing else is new.',
+    heading,
+    file: 'agents/observe/observer.ts',
+    find: ' && !isNews',
+    replace: '',
+    family: 'groupWitnesses',
+  },
 ]

@@ -25,8 +25,9 @@ function isBroken(rule: string | undefined): rule is string {
 }
 
 /** A person had another group formed, and accepted what this one may still do until its members hear of that. */
-function isGivenUp({ excuses, groups }: SimulatedCluster, ledger: Ledger): boolean {
-  return excuses.isLossAccepted && ledger !== groups?.ledgers.at(-1)
+function isGivenUp({ excuses, groups, record }: SimulatedCluster, ledger: Ledger): boolean {
+  // A group that is to be formed without something has another name already.
+  return excuses.isLossAccepted && (ledger !== groups?.ledgers.at(-1) || ledger.name !== record?.group?.name)
 }
 
 /** Two groups, each of which could agree on a write and has somebody who takes writes. */
