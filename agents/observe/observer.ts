@@ -130,19 +130,10 @@ export class Observer implements ObserverPort {
     try {
       const state = await server.readState()
       if (process.pid !== pid) throw new RegentError('REGENT_SERVER_DOWN', 'mysqld was replaced while it was read')
-      const counts = generation === this.#generation || this.#server === null
-      // Until then an agent says that its server may just be joining its group.
-      const isNews = counts && state.group !== undefined && !this.isFresh
-      if (counts) {
-        this.#server = state
-        this.#serverGeneration = generation
-      }
+      const isNews = this.#learn(state, generation)
       this.#answeredAtMs = clock.monotonicMs()
-      // What does not count is not seen either: else the same, read again, would be nothing new.
-      const seen = counts ? gistOf(state) : this.#seen
-      const same = seen === this.#seen && !this.#unanswered && !isNews
+      const same = !isNews && !this.#unanswered
       this.#unanswered = false
-      this.#seen = seen
       if (!same) this.#changed()
       return state
     } catch (error) {
@@ -150,6 +141,18 @@ export class Observer implements ObserverPort {
       this.#changed()
       throw error
     }
+  }
+
+  /** What does not count is not seen either: else the same, read again, would be nothing new. */
+  #learn(state: ServerState, generation: number): boolean {
+    if (generation !== this.#generation && this.#server !== null) return false
+    const wasFresh = this.isFresh
+    this.#server = state
+    this.#serverGeneration = generation
+    const before = this.#seen
+    this.#seen = gistOf(state)
+    // Until a look that counts an agent says that its server may just be joining its group.
+    return this.#seen !== before || (state.group !== undefined && !wasFresh)
   }
 
   #look(): void {

@@ -226,7 +226,7 @@ export const groups: readonly Mutation[] = [
     file: 'failover/group/decide-group.ts',
     find: 'if (isOutdated(situation, viewId))',
     replace: "if (viewId === '')",
-    family: 'groupSplits',
+    family: 'groupLeavers',
   },
   {
     id: 'group-missing-are-made-again',
@@ -251,7 +251,7 @@ export const groups: readonly Mutation[] = [
     rule: 'That the server of a group was read again after a change is told, also where nothing else is new.',
     heading,
     file: 'agents/observe/observer.ts',
-    find: ' && !isNews',
+    find: ' || (state.group !== undefined && !wasFresh)',
     replace: '',
     family: 'groupWitnesses',
   },

@@ -1,6 +1,6 @@
 import type { Shape } from '../families.ts'
 import { groupMoments } from './moments.ts'
-import { removalMoments } from './removal-moments.ts'
+import { removalMoments, unheardMoments } from './removal-moments.ts'
 
 const falls = [
   'the primary falls, and others are struck at their steps',
@@ -92,9 +92,10 @@ export const groupFamilies = {
     instances: [2, 3, 3, 4, 5],
     lastsMs: 12_000,
   },
+  /** Members that have left, and do not know so. */
   groupLeavers: {
     mode,
-    kinds: ['a member is taken away, comes back and is not told'],
+    kinds: ['a member is taken away, comes back and is not told', ...Object.keys(unheardMoments)],
     instances: [3, 4, 5],
     lastsMs: 24_000,
   },

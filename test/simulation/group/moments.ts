@@ -6,7 +6,7 @@ import type { Machine } from '../machine.ts'
 import { ask } from '../operations/requests.ts'
 import type { SeededRandom } from '../seeded-random.ts'
 import type { SimulatedCluster } from '../simulated-cluster.ts'
-import { removalMoments } from './removal-moments.ts'
+import { removalMoments, unheardMoments } from './removal-moments.ts'
 
 function primaryOf({ record, machines }: SimulatedCluster): Machine | undefined {
   return record && machines.find(({ name }) => name === instanceOf(record.primary))
@@ -179,4 +179,5 @@ export const groupMoments: FaultTable = {
   'a member is unheard by some and by every manager': [0, hideFromSome],
   'all agents stand still': [0, freezeAllAgents],
   ...removalMoments,
+  ...unheardMoments,
 }

@@ -72,6 +72,28 @@ function freezeAllWhileAsking(cluster: SimulatedCluster, machine: Machine, rando
   later(cluster, freezeMs + ms + random.between(500, 3_000), () => join(cluster, machine, managers))
 }
 
+/** A primary is cut off and removed. The managers hear that one again, and for a while none of the others. */
+function hearTheRemovedAlone(cluster: SimulatedCluster, machine: Machine, random: SeededRandom): void {
+  const others = othersThan(cluster, machine)
+  const [ms, aloneMs] = [random.between(6_500, 9_000), random.between(2_000, 5_000)]
+  separate(cluster, machine, [...managers, ...others])
+  strikeLater(cluster, ms, () => {
+    for (const name of others) separate(cluster, cluster.machine(name), managers)
+    later(cluster, aloneMs, () => {
+      for (const name of others) join(cluster, cluster.machine(name), managers)
+    })
+  })
+  later(cluster, ms + random.between(0, 1_000), () => join(cluster, machine, [...managers, ...others]))
+}
+
+/** Moments in which somebody was removed and has not heard of that. */
+export const unheardMoments: FaultTable = {
+  'a primary is removed, and the managers hear that one alone': [
+    0,
+    (cluster, machine, random) => hearTheRemovedAlone(cluster, cluster.primary ?? machine, random),
+  ],
+}
+
 /** Moments in which a removal could take somebody who is heard. */
 export const removalMoments: FaultTable = {
   'a member dies, and one that removes it is not heard for a while': [0, delayWhoRemoves],
