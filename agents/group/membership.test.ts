@@ -163,7 +163,11 @@ describe('A member', () => {
       { sees: one, server: open, stage: leadsGroup },
       'primary of the group, 2 of 3 members online',
     ],
-    ['that is admitted no more leaves', { does: 'stayOut', sees: led1, server: readable }, 'leave the group; outdate'],
+    [
+      'that is admitted no more leaves',
+      { does: 'stayOut', sees: led1, server: readable },
+      'close to everybody; leave the group; outdate',
+    ],
     [
       'that is fenced is closed, and stays a member',
       { sees: led1, server: readable, fenced: true },

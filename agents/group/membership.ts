@@ -127,7 +127,9 @@ function withoutMajority(member: Membership): NextPass {
 /** A member that the group counts on. What it may have forgotten it has got from the others. */
 function online(view: View, member: Membership): NextPass {
   const { task, assignment, group, state } = member
-  if (task.does === 'stayOut') return { steps: [leaveGroup, outdate], next: 'after a look' }
+  // To leave waits for a majority, and so does each look at the server meanwhile: nobody could close it then.
+  if (task.does === 'stayOut')
+    return { steps: [...closes(member, closeWithoutMajority), leaveGroup, outdate], next: 'after a look' }
   const store = whatItKnowsNow(view.stored, member)
   const isPrimary = ownMember(group, state.uuid)?.role === 'PRIMARY'
   // What a guard closes is writing: a secondary writes nothing for clients, and still serves reads.

@@ -37,6 +37,7 @@ const ofGroups = [1, 2, 3, 5, 8, 13]
  * - 8000724: a member was dropped from the record while an order to join was on its way to it.
  * - 8000305: the record went back to a primary that had been removed, and had not heard of that.
  * - 9100371: nobody heard that a start had failed where nothing else was new, and the member was never let out.
+ * - 9200259: a member left, lost its majority meanwhile, and let clients in: no look at its server returned.
  * - 8000067, 8000199: an agent that had stood still removed a member that all had heard again meanwhile.
  */
 const foundInGroups: [Family, number][] = [
@@ -47,6 +48,7 @@ const foundInGroups: [Family, number][] = [
   ['groupMembers', 25],
   ['groupMembers', 7002043],
   ['groupMembers', 8000724],
+  ['groupMembers', 9200259],
   ['groupSplits', 8000305],
   ['groupWitnesses', 9100371],
   ['groupRemovals', 8000067],

@@ -96,7 +96,8 @@ export const groups: readonly Mutation[] = [
     rule: 'A member that is to stay out leaves its group.',
     heading,
     file: member,
-    find: "if (task.does === 'stayOut') return { steps: [leaveGroup, outdate], next: 'after a look' }",
+    find: `if (task.does === 'stayOut')
+    return { steps: [...closes(member, closeWithoutMajority), leaveGroup, outdate], next: 'after a look' }`,
     replace: '',
     family: 'groupMembers',
   },
