@@ -95,23 +95,6 @@ describe.skipIf(whyNot !== undefined)('A disk that is full', () => {
     return { pid: (await cluster.instance(small)).pid, primary: await cluster.primary() }
   }
 
-  it('nearly, while a server copies itself, ends the copy, and not the server', async () => {
-    const before = await now()
-    const writer = await Writer.start(shop.current)
-    const worker = await beginCopy()
-    await disk.fillUntil(100)
-    const { code, output } = await worker.end
-    expect([code, output]).toEqual([
-      1,
-      expect.stringMatching(
-        /dataLoad failed: the source failed: [\d.]+ MiB are free on the volume, which its server needs/,
-      ),
-    ])
-    await expectGoingOn(before)
-    await writer.next()
-    expect(await writer.check()).toMatchObject({ lost: [], duplicated: [], differing: [], instances: 3 })
-  }, 240_000)
-
   it('where a copy is loaded fails the load, which leaves nothing that a server starts on, and succeeds with space', async () => {
     const target = await SmallDisk.create(join(folder, 'target'), 600)
     onTestFinished(() => target.remove())
@@ -119,7 +102,7 @@ describe.skipIf(whyNot !== undefined)('A disk that is full', () => {
     const proxy = await HeldProxy.start(source, 20 * mebibyte)
     onTestFinished(() => proxy.end())
     const first = startWorker({ host: '127.0.0.1', port: proxy.port }, { dataDir, tokenFile })
-    await proxy.held
+    await Promise.race([proxy.held, first.end])
     await target.fillUntil(0)
     proxy.goOn()
     const { code, output } = await first.end
@@ -146,6 +129,23 @@ describe.skipIf(whyNot !== undefined)('A disk that is full', () => {
     const session = await server.start('--skip-replica-start', '--super-read-only=ON')
     expect(await value(session, 'select count(*) from app.bulk')).toBe('20')
   })
+
+  it('nearly, while a server copies itself, ends the copy, and not the server', async () => {
+    const before = await now()
+    const writer = await Writer.start(shop.current)
+    const worker = await beginCopy()
+    await disk.fillUntil(100)
+    const { code, output } = await worker.end
+    expect([code, output]).toEqual([
+      1,
+      expect.stringMatching(
+        /dataLoad failed: the source failed: [\d.]+ MiB are free on the volume, which its server needs/,
+      ),
+    ])
+    await expectGoingOn(before)
+    await writer.next()
+    expect(await writer.check()).toMatchObject({ lost: [], duplicated: [], differing: [], instances: 3 })
+  }, 240_000)
 
   it('to the last block, with no guard, while a server copies itself, fails the copy, and not the server', async () => {
     const cluster = shop.current
