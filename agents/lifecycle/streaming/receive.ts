@@ -18,6 +18,8 @@ export interface Received {
 }
 
 const connectMs = 5_000
+/** A source says nothing while it prepares a copy. After so long its kernel is asked whether it is there. */
+const silentMs = 30_000
 /** KubeBlocks' client refuses to send more. */
 const longestRequest = 4_096
 
@@ -27,7 +29,7 @@ export async function receive(source: Source, request: StreamRequest): Promise<R
   const text = JSON.stringify({ ...request, framing })
   if (Buffer.byteLength(text) > longestRequest)
     throw new Error(`the request for ${request.action} has more than ${longestRequest} bytes`)
-  const socket = connect({ ...source, keepAlive: true })
+  const socket = connect({ ...source, keepAlive: true, keepAliveInitialDelay: silentMs })
   const data = new Unframer(framing)
   await connected(socket, source)
   socket.on('error', (error) => data.destroy(error))

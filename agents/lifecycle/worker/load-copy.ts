@@ -1,7 +1,6 @@
 import { unpack } from '../copy/unpack.ts'
 import type { Received } from '../streaming/receive.ts'
 import { LoadFolder, staysBehind } from './load-folder.ts'
-import type { Loaded } from './new-replica.ts'
 
 /** Where a copy comes from, and where it goes. */
 export interface CopyOrder {
@@ -11,6 +10,15 @@ export interface CopyOrder {
   /** Address of the source. */
   readonly from: string
   readonly signal: AbortSignal
+}
+
+export interface Loaded {
+  readonly bytes: number
+  /**
+   * What is known of the data: the source vouched for every byte; the stream had its end, and nobody vouched for the
+   * bytes; nothing; or this task had loaded it before.
+   */
+  readonly checked: 'all' | 'end' | 'nothing' | 'before'
 }
 
 /**

@@ -8,7 +8,7 @@ import { streamLimitMs } from '../actions/time-limit.ts'
 import type { Unframer } from '../streaming/frames.ts'
 import { receive, type Received } from '../streaming/receive.ts'
 import type { Action, NewReplica } from '../wire/definitions.ts'
-import { loadCopy } from './load-copy.ts'
+import { loadCopy, type Loaded } from './load-copy.ts'
 
 export interface LoadParts {
   readonly actions: ReadonlyMap<string, Action>
@@ -21,15 +21,6 @@ export interface LoadParts {
   readonly signal: AbortSignal
   /** Called with the number of bytes that came so far. */
   readonly progress: (bytes: () => number) => void
-}
-
-export interface Loaded {
-  readonly bytes: number
-  /**
-   * What is known of the data: the source vouched for every byte; the stream had its end, and nobody vouched for the
-   * bytes; nothing; or this task had loaded it before.
-   */
-  readonly checked: 'all' | 'end' | 'nothing' | 'before'
 }
 
 /** What is loaded: the replica of a task. */

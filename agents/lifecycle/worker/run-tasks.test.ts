@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { virtualWorld } from '../../../src/common/ports/testing-world.ts'
 import { silentLog } from '../testing.ts'
 import type { Task } from '../wire/definitions.ts'
-import type { Loaded } from './new-replica.ts'
+import type { Loaded } from './load-copy.ts'
 import { runTasks } from './run-tasks.ts'
 
 const newReplica = { remote: '10.0.0.1', port: 3502 }

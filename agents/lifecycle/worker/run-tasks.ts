@@ -4,7 +4,8 @@ import type { Timer, World } from '../../../src/common/ports/ports.ts'
 import { taskMessage } from '../events/messages.ts'
 import type { Task } from '../wire/definitions.ts'
 import { taskReason, type TaskEvent } from '../wire/events.ts'
-import type { Loaded, LoadOrder } from './new-replica.ts'
+import type { Loaded } from './load-copy.ts'
+import type { LoadOrder } from './new-replica.ts'
 
 export interface WorkerParts {
   /** Name of the pod. */
