@@ -15,7 +15,7 @@ import { parseGtidSet } from '../../topology/gtid/gtid-set.ts'
 import { expectBeginningOfHistory } from '../support/copied-history.ts'
 import { startWorker } from '../support/lifecycle-agents.ts'
 import { monotonicMs } from '../support/monotonic.ts'
-import { copyIntoPod, loadedInto } from './copy-pod.ts'
+import { copyIntoPod, loadedInto, streamOf } from './copy-pod.ts'
 import { found, type KubeCluster } from './kube-cluster.ts'
 import { expectNoStrangers, giveToken, prepareReports, reported, said, sayTheirRoles } from './lifecycle-calls.ts'
 import { run } from './own-cluster.ts'
@@ -137,7 +137,8 @@ it('a pod of others loads a whole copy of a replica by the token, and a server o
   onTestFailed(async () => console.error(await cluster.kubectl('logs', 'copied', '--all-containers').catch(String)))
   await copyIntoPod(cluster, { name: 'copied', from, tokenSecret })
   const note = await loadedInto(cluster, 'copied')
-  expect(note).toMatchObject({ task: 'copied', from: `${await hostOf(cluster, from)}:3502`, isVerified: true })
+  const { host, port } = streamOf(cluster, from)
+  expect(note).toMatchObject({ task: 'copied', from: `${host}:${port}`, isVerified: true })
   expect(await cluster.sql('copied', rows)).toEqual(written)
   const executed = parseGtidSet(await cluster.value('copied', 'select @@global.gtid_executed'))
   const now = parseGtidSet(await cluster.value(primary, 'select @@global.gtid_executed'))

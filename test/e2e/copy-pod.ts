@@ -1,6 +1,7 @@
 import type { V1Container, V1PodSpec } from '@kubernetes/client-node'
 import type { LoadedNote } from '../../agents/lifecycle/worker/load-folder.ts'
 import type { KubeObject, Resource } from '../../src/controller-runtime/objects/objects.ts'
+import { namesOf } from '../../src/kube/names/names.ts'
 import { agentContainer, mysqlContainer } from '../../src/kube/pods/pod-template.ts'
 import { pods } from '../../src/kube/pods/stateful-set.ts'
 import { found, type KubeCluster } from './kube-cluster.ts'
@@ -28,14 +29,14 @@ const securityContext = {
  * govern starts on the copy. The images are those of the instance.
  */
 export async function copyIntoPod(cluster: KubeCluster, { name, from, tokenSecret }: CopyOptions): Promise<void> {
-  const { spec, status } = await cluster.pod(from)
+  const { spec } = await cluster.pod(from)
   const imageOf = (container: string): string =>
     found(
       [...(spec?.initContainers ?? []), ...(spec?.containers ?? [])].find((one) => one.name === container)?.image,
       `an image of ${container}`,
     )
-  const remote = found(status?.podIP, `an address of ${from}`)
-  const task = { instance: name, task: 'newReplica', UID: name, replicas: name, newReplica: { remote, port: 3_502 } }
+  const { host: remote, port } = streamOf(cluster, from)
+  const task = { instance: name, task: 'newReplica', UID: name, replicas: name, newReplica: { remote, port } }
   const worker: V1Container = {
     name: 'worker',
     image: imageOf(agentContainer),
@@ -88,6 +89,11 @@ export async function copyIntoPod(cluster: KubeCluster, { name, from, tokenSecre
       ],
     },
   })
+}
+
+/** Where an instance streams, by the name that pods of its namespace resolve. */
+export function streamOf(cluster: KubeCluster, instance: string): { readonly host: string; readonly port: number } {
+  return { host: `${instance}.${namesOf(cluster.name).instances}`, port: 3_502 }
 }
 
 /** Waits until the server on the copy lets clients in, and gives what the worker says of its load. */
