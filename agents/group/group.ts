@@ -141,9 +141,8 @@ export class Group implements Mode {
   }
 
   async promise(order: PromiseOrder): Promise<void> {
-    const { file, course, jobs } = this.#parts
+    const { file, course } = this.#parts
     if (file.current.promise !== order.epoch) course.promiseReport = null
-    jobs.joinsInTurn = order.epoch
     await file.update({ promise: order.epoch, revision: order.revision })
   }
 

@@ -12,8 +12,8 @@ const peers = ['shop-0', 'shop-1', 'shop-2', 'shop-3'].map((instance, at) => ({
 }))
 const group: GroupTask = { name: groupName, does: 'join', consistency: 'BEFORE_ON_PRIMARY_FAILOVER' }
 
-/** An instance that is told to join the group of epoch 3. */
-async function anOutsider(instance = 'shop-0', promised: number | null = null, leader = 'shop-1') {
+/** An instance that is told to join the group of epoch 3, and was told to stay out before in this epoch. */
+async function anOutsider(instance = 'shop-0', stayedOut: number | null = null, leader = 'shop-1') {
   const closed = { readOnly: true, superReadOnly: true, offlineMode: true }
   const server = new ScriptedServer(aServerState({ ...inGroup('shop-0', outsideGroup(), closed) }))
   const started: GroupSettings[] = []
@@ -22,30 +22,33 @@ async function anOutsider(instance = 'shop-0', promised: number | null = null, l
   parts.told.trustsAssignment = true
   const source = { ...replicaOfEpoch3.source, instance: leader }
   const assignment: Assignment = { ...replicaOfEpoch3, source, peers, member: memberOf(instance), group }
-  const { version, cluster, member, revision } = assignment
   const mode = new Group(parts, () => undefined)
-  if (promised !== null)
-    await mode.promise({ version, cluster, member, epoch: promised, revision, after: '', waitMs: 0 })
-  const pass = () => mode.next(viewOf(parts, server.state), assignment)
+  const told = (order: Assignment) => mode.next(viewOf(parts, server.state), order)
+  if (stayedOut !== null) {
+    const before = { ...assignment, epoch: stayedOut, group: { ...group, does: 'stayOut' as const } }
+    for (const { run } of told(before).steps ?? []) await run(parts)
+    expect(told(before).steps).toEqual([])
+  }
+  const pass = () => told(assignment)
   return { parts, pass, started }
 }
 
 /** How long this instance waits before it joins. */
-async function waited(instance: string, promised: number | null): Promise<number> {
-  const { parts, pass } = await anOutsider(instance, promised)
+async function waited(instance: string, stayedOut: number | null): Promise<number> {
+  const { parts, pass } = await anOutsider(instance, stayedOut)
   for (const { name, run } of pass().steps ?? []) if (name === 'wait for its turn to join') await run(parts)
   const { next, steps = [] } = pass()
   return steps.length > 0 || typeof next !== 'object' ? 0 : Math.round(next.afterMs / 100) * 100
 }
 
-describe('A member of a group that was formed anew', () => {
+describe('A member that waited outside while a group was formed', () => {
   it('joins in turn: no two start at once', async () => {
     const joiners = ['shop-0', 'shop-2', 'shop-3']
     expect(await Promise.all(joiners.map((name) => waited(name, 3)))).toEqual([0, 1_000, 2_000])
   })
 
-  it('joins at once where nobody promised for this epoch: the others are there', async () => {
-    for (const promised of [null, 2]) expect(await waited('shop-3', promised)).toBe(0)
+  it('joins at once in an epoch in which it did not wait: the others are there', async () => {
+    for (const epoch of [null, 2]) expect(await waited('shop-3', epoch)).toBe(0)
   })
 })
 

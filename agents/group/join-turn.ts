@@ -6,10 +6,9 @@ import { step, type Step, type View } from '../instance/pass.ts'
 export const turnMs = 1_000
 
 /**
- * How many others begin to join before this one. Members of a group that was formed anew join one after the other:
- * mysqld takes one connection for its group at a time, and drops one that comes meanwhile. Two that started at the same
- * moment kept each other out for up to 20 s. 0 in an epoch for which nobody was asked to promise: whoever joins then
- * joins alone.
+ * How many others begin to join before this one. Who waited outside while a group was formed is let in together with
+ * the others, and joins one after the other: mysqld takes one connection for its group at a time. Two that started at
+ * the same moment kept each other out for up to 20 s. 0 for whoever was not told to stay out in this epoch.
  */
 export function turnOf({ jobs }: Pick<View, 'jobs'>, assignment: Assignment): number {
   if (jobs.joinsInTurn !== assignment.epoch) return 0
@@ -23,5 +22,12 @@ export function waitForTurn(turn: number): Step {
     const untilMs = world.clock.monotonicMs() + turn * turnMs
     jobs.groupPause = { ...jobs.groupPause, untilMs: Math.max(jobs.groupPause.untilMs, untilMs) }
     jobs.joinsInTurn = null
+  })
+}
+
+/** For an instance that is to stay out. */
+export function joinInTurn({ epoch }: Assignment): Step {
+  return step('join in turn later', async ({ jobs }) => {
+    jobs.joinsInTurn = epoch
   })
 }

@@ -76,7 +76,11 @@ describe('Outside of the group, a member', () => {
       { server: { ...closed, superReadOnly: false } },
       'close to everybody',
     ],
-    ['that is not admitted waits', { does: 'stayOut' }, 'outside of the group: it waits until it is admitted'],
+    [
+      'that is not admitted waits, and joins in turn later',
+      { does: 'stayOut' },
+      'join in turn later; outside of the group: it waits until it is admitted',
+    ],
     ['that is admitted joins', {}, 'join the group; joins the group'],
     ['that is to form the group forms it', { does: 'form' }, 'form the group; forms the group'],
     [

@@ -1,6 +1,6 @@
 import { counted } from '../../src/common/text/words.ts'
 import type { Assignment, GroupTask } from '../../failover/protocol/order.ts'
-import { turnOf, waitForTurn } from './join-turn.ts'
+import { joinInTurn, turnOf, waitForTurn } from './join-turn.ts'
 import { isLeadingGroup, isMemberAs } from './stage.ts'
 import { isForLackOfSpace } from '../../topology/snapshot/no-space.ts'
 import { unappliedOf } from '../../topology/snapshot/holdings.ts'
@@ -57,7 +57,11 @@ function outside(view: View, member: Membership): NextPass {
   const { task, assignment } = member
   const closing = closes(member)
   if (closing.length > 0) return { steps: closing, next: 'after a look' }
-  if (task.does === 'stayOut') return waits(member, 'outside of the group: it waits until it is admitted')
+  if (task.does === 'stayOut')
+    return {
+      ...waits(member, 'outside of the group: it waits until it is admitted'),
+      steps: view.jobs.joinsInTurn === assignment.epoch ? [] : [joinInTurn(assignment)],
+    }
   // A removal goes by address once it is accepted: come back too soon, the new member would be removed.
   if (view.jobs.expelling !== null) return waits(member, 'the others remove the member that was here before')
   const forms = task.does === 'form' && view.stored.formedEpoch < assignment.epoch

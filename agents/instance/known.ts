@@ -130,7 +130,7 @@ export interface Jobs {
   groupFailure: string
   /** How often in a row it was not a member for long, and until when it does not try again. */
   groupPause: { readonly times: number; readonly untilMs: number }
-  /** The epoch for which it promised that a group may be formed anew. Null once it has waited for its turn to join. */
+  /** The epoch in which it was told to stay out of its group. Null once it has waited for its turn to join. */
   joinsInTurn: number | null
   /** A copy of its server is being streamed to somebody, or what is left of one is being removed. */
   streamsCopy: boolean
