@@ -58,6 +58,15 @@ describe('A member of a group whose mysqld dies', () => {
     expect(parts.notices.list).toMatchObject([{ code: 'GroupMemberExpelled', sentence: 'The removal was accepted.' }])
   })
 
+  it('comes back once the others have forgotten how long they have not heard it: 5 s', async () => {
+    const { parts, process, mode } = await aMember()
+    process.become('dead')
+    const leftMs = parts.jobs.groupPause.untilMs - parts.world.clock.monotonicMs()
+    mode.stop()
+    expect(leftMs).toBeGreaterThan(4_000)
+    expect(leftMs).toBeLessThanOrEqual(5_000)
+  })
+
   it('has nobody removed while it is only stopped', async () => {
     const { process, asked, mode } = await aMember()
     process.become('stopped')
