@@ -53,9 +53,9 @@ describe('A new group is formed once, and by one instance, when its first manage
       try {
         const left = await killed
         expect(reached(left)).toBe(true)
-        await cluster.until('the next manager answers', () =>
+        await cluster.until('the next manager knows a primary', () =>
           cluster.view().then(
-            () => true,
+            ({ primary }) => primary !== null,
             () => false,
           ),
         )
