@@ -62,6 +62,9 @@ describe.skipIf(whyNot !== undefined)('A disk that is full', () => {
     await rm(folder, { recursive: true, force: true })
   }, 60_000)
 
+  /** A server whose disk was full looks again after a minute. */
+  const wakesMs = 110_000
+
   /** Begins a copy of the small instance, and waits until its server is at work on the copy. */
   async function beginCopy() {
     const cluster = shop.current
@@ -74,18 +77,17 @@ describe.skipIf(whyNot !== undefined)('A disk that is full', () => {
 
   async function expectGoingOn(before: { readonly pid: number | null; readonly primary: string }): Promise<void> {
     const cluster = shop.current
-    await cluster.until('nothing of the copy is left', async () => !existsSync(streamDir))
+    await cluster.until('nothing of the copy is left', async () => !existsSync(streamDir), wakesMs)
     expect(await cluster.value(small, 'select count(*) from app.bulk')).toBe('20')
     await disk.makeRoom()
     await cluster.sql(small, 'set global clone_max_data_bandwidth = 0')
     const written = await cluster.value(before.primary, 'select max(number) from app.writes')
-    // A server whose disk was full looks again after a minute.
     await cluster.until(
       `${small} has caught up`,
       async () => Number(await cluster.value(small, 'select max(number) from app.writes')) >= Number(written),
-      110_000,
+      wakesMs,
     )
-    await cluster.whole()
+    await cluster.whole(3, wakesMs)
     expect((await cluster.instance(small)).pid).toBe(before.pid)
     expect(await cluster.primary()).toBe(before.primary)
   }
