@@ -11,6 +11,7 @@ import { silentMembers } from '../instance/silent-members.ts'
 import { leaveBeforeEnd, waitsToEnd } from './end.ts'
 import { FirstMessages } from './first-messages.ts'
 import { FrozenWatch } from './frozen.ts'
+import { joinNotBefore } from './join-turn.ts'
 import { hasMajority, ownMember } from '../../topology/group/majority.ts'
 import { nextAsMember } from './membership.ts'
 import { OldAddresses } from './old-addresses.ts'
@@ -114,8 +115,7 @@ export class Group implements Mode {
     if (isDead) jobs.mayBeStartingGroup = false
     if (!isDead || this.#memberPid === null || this.#memberPid !== process.pid) return
     this.#memberPid = null
-    const untilMs = world.clock.monotonicMs() + forgottenMs
-    jobs.groupPause = { ...jobs.groupPause, untilMs: Math.max(jobs.groupPause.untilMs, untilMs) }
+    joinNotBefore(jobs, world.clock.monotonicMs() + forgottenMs)
     if (expulsion === undefined) return
     jobs.expelling = expulsion.expel(groupAddress(config)).then((sentence) => {
       expulsion.rest()

@@ -1,5 +1,6 @@
-import { instanceOf } from '../../topology/snapshot/member.ts'
+import { instanceOf, type InstanceName } from '../../topology/snapshot/member.ts'
 import type { Assignment } from '../../failover/protocol/order.ts'
+import type { Jobs } from '../instance/known.ts'
 import { step, type Step, type View } from '../instance/pass.ts'
 
 /** A member was seen to need 0.2 to 0.7 s, on a busy machine, until the group had taken its request to join. */
@@ -12,15 +13,15 @@ export const turnMs = 1_000
  */
 export function turnOf({ jobs }: Pick<View, 'jobs'>, assignment: Assignment): number {
   if (jobs.joinsInTurn !== assignment.epoch) return 0
-  const leader = assignment.role === 'replica' ? assignment.source.instance : null
-  const joiners = assignment.peers.map(({ instance }) => instance).filter((instance) => instance !== leader)
+  const joiners = assignment.peers
+    .map(({ instance }) => instance)
+    .filter((instance) => instance !== leaderIn(assignment))
   return Math.max(0, joiners.indexOf(instanceOf(assignment.member)))
 }
 
 export function waitForTurn(turn: number): Step {
   return step('wait for its turn to join', async ({ jobs, world }) => {
-    const untilMs = world.clock.monotonicMs() + turn * turnMs
-    jobs.groupPause = { ...jobs.groupPause, untilMs: Math.max(jobs.groupPause.untilMs, untilMs) }
+    joinNotBefore(jobs, world.clock.monotonicMs() + turn * turnMs)
     jobs.joinsInTurn = null
   })
 }
@@ -30,4 +31,14 @@ export function joinInTurn({ epoch }: Assignment): Step {
   return step('join in turn later', async ({ jobs }) => {
     jobs.joinsInTurn = epoch
   })
+}
+
+/** A wait that is longer already stays. */
+export function joinNotBefore(jobs: Jobs, untilMs: number): void {
+  jobs.groupPause = { ...jobs.groupPause, untilMs: Math.max(jobs.groupPause.untilMs, untilMs) }
+}
+
+/** Who leads by this assignment; null for the leader itself. */
+export function leaderIn(assignment: Assignment): InstanceName | null {
+  return assignment.role === 'replica' ? assignment.source.instance : null
 }

@@ -5,6 +5,7 @@ import { changeLife } from '../instance/life.ts'
 import type { Parts } from '../instance/parts.ts'
 import { step, type Step } from '../instance/pass.ts'
 import type { GroupPort } from '../ports/group.ts'
+import { leaderIn } from './join-turn.ts'
 import { leadsGroup } from './stage.ts'
 
 /** Steps of a member. What each one is for is told where the steps are decided (`membership.ts`). */
@@ -146,7 +147,7 @@ export function joinGroup(assignment: Assignment, task: GroupTask, forms: boolea
 
 /** The primary comes first: one that joins as well is in no group yet, and cannot be dialled while it starts. */
 function seedsFor(assignment: Assignment): readonly Endpoint[] {
-  const leader = assignment.role === 'replica' ? assignment.source.instance : null
+  const leader = leaderIn(assignment)
   return assignment.peers.toSorted((a, b) => Number(b.instance === leader) - Number(a.instance === leader))
 }
 

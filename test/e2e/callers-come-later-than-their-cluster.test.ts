@@ -1,9 +1,8 @@
-import { connect } from 'node:net'
-import { once } from 'node:events'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { beforeAll, expect, it, onTestFailed, onTestFinished } from 'vitest'
+import { isListenedOn } from '../../agents/lifecycle/server/listen.ts'
 import { manager } from '../../src/kube/names/manager-names.ts'
 import { labels, selectorOf } from '../../src/kube/names/names.ts'
 import { podPaths } from '../../src/kube/objects/agent-config.ts'
@@ -64,15 +63,7 @@ async function hostOf(cluster: KubeCluster, instance: string): Promise<string> {
 }
 
 async function isOpen(cluster: KubeCluster, instance: string, port: number): Promise<boolean> {
-  const socket = connect({ host: await hostOf(cluster, instance), port, signal: AbortSignal.timeout(5_000) })
-  try {
-    await once(socket, 'connect')
-    return true
-  } catch {
-    return false
-  } finally {
-    socket.destroy()
-  }
+  return isListenedOn({ host: await hostOf(cluster, instance), port, signal: AbortSignal.timeout(5_000) })
 }
 
 /** Which pods these are, and how often their agents were started. */

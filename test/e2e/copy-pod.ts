@@ -5,6 +5,7 @@ import { namesOf } from '../../src/kube/names/names.ts'
 import { agentContainer, mysqlContainer } from '../../src/kube/pods/pod-template.ts'
 import { pods } from '../../src/kube/pods/stateful-set.ts'
 import { found, type KubeCluster } from './kube-cluster.ts'
+import { restrictedContainer, restrictedPod } from './restricted-pod.ts'
 
 export interface CopyOptions {
   /** The pod's name, and that of the task. */
@@ -17,12 +18,6 @@ export interface CopyOptions {
 
 const anyPod = pods as Resource<KubeObject & { readonly spec?: V1PodSpec }>
 const dataDir = '/data/mysql'
-/** As the "restricted" Pod Security Standard wants it. */
-const securityContext = {
-  allowPrivilegeEscalation: false,
-  readOnlyRootFilesystem: true,
-  capabilities: { drop: ['ALL'] },
-}
 
 /**
  * Makes a pod that is none of the cluster's: its worker loads a copy of an instance, and a server that Regent does not
@@ -50,7 +45,7 @@ export async function copyIntoPod(cluster: KubeCluster, { name, from, tokenSecre
       { name: 'tmp', mountPath: '/tmp' },
       { name: 'callers', mountPath: '/callers', readOnly: true },
     ],
-    securityContext,
+    securityContext: restrictedContainer,
   }
   const server: V1Container = {
     name: mysqlContainer,
@@ -64,7 +59,7 @@ export async function copyIntoPod(cluster: KubeCluster, { name, from, tokenSecre
       { name: 'data', mountPath: '/data' },
       { name: 'tmp', mountPath: '/tmp' },
     ],
-    securityContext,
+    securityContext: restrictedContainer,
   }
   await cluster.client.create(anyPod, {
     apiVersion: 'v1',
@@ -73,13 +68,7 @@ export async function copyIntoPod(cluster: KubeCluster, { name, from, tokenSecre
     spec: {
       automountServiceAccountToken: false,
       terminationGracePeriodSeconds: 0,
-      securityContext: {
-        runAsNonRoot: true,
-        runAsUser: 65_532,
-        runAsGroup: 65_532,
-        fsGroup: 65_532,
-        seccompProfile: { type: 'RuntimeDefault' },
-      },
+      securityContext: restrictedPod,
       initContainers: [worker],
       containers: [server],
       volumes: [

@@ -6,6 +6,7 @@ import { endpointSlices } from '../../src/kube/primary/primary-endpoints.ts'
 import { statefulSets, type Pod, type StatefulSet } from '../../src/kube/pods/stateful-set.ts'
 import { found, KubeCluster } from './kube-cluster.ts'
 import { run } from './own-cluster.ts'
+import { restrictedContainer, restrictedPod } from './restricted-pod.ts'
 
 export interface ForeignComponentOptions {
   readonly name: string
@@ -155,17 +156,12 @@ function objectsOf(options: ForeignComponentOptions, image: string): readonly (K
   const { name, replicas, annotations, environment } = options
   const rbac = 'rbac.authorization.k8s.io'
   const labels = { app: name }
-  const restricted = {
-    allowPrivilegeEscalation: false,
-    capabilities: { drop: ['ALL'] },
-    readOnlyRootFilesystem: true,
-  }
   const sleeper = {
     name: engine,
     image,
     imagePullPolicy: 'IfNotPresent',
     command: ['sh', '-c', "trap 'exit 0' TERM; while :; do sleep 3600 & wait $!; done"],
-    securityContext: restricted,
+    securityContext: restrictedContainer,
     volumeMounts: [{ name: 'data', mountPath: '/data' }],
   }
   const template = {
@@ -173,13 +169,7 @@ function objectsOf(options: ForeignComponentOptions, image: string): readonly (K
     spec: {
       serviceAccountName: name,
       terminationGracePeriodSeconds: 5,
-      securityContext: {
-        runAsNonRoot: true,
-        runAsUser: 65_532,
-        runAsGroup: 65_532,
-        fsGroup: 65_532,
-        seccompProfile: { type: 'RuntimeDefault' },
-      },
+      securityContext: restrictedPod,
       containers: [sleeper],
       volumes: [{ name: 'data', emptyDir: {} }],
     },

@@ -1,6 +1,6 @@
 import { once } from 'node:events'
 import { chmod, mkdir, unlink } from 'node:fs/promises'
-import { connect, type AddressInfo, type Server } from 'node:net'
+import { connect, type AddressInfo, type NetConnectOpts, type Server } from 'node:net'
 import { join } from 'node:path'
 import { describeError, RegentError } from '../../../src/common/errors/errors.ts'
 
@@ -36,7 +36,7 @@ export async function listenOnSocket(server: Server, folder: string): Promise<st
   const path = join(folder, socketName)
   try {
     await mkdir(folder, { recursive: true })
-    if (await isListenedOn(path))
+    if (await isListenedOn({ path }))
       throw new RegentError('REGENT_ADDRESS_IN_USE', `${path} (--unix-socket) is taken by another process`)
     await unlink(path).catch(ignoreMissing)
     server.listen(path)
@@ -51,8 +51,9 @@ export async function listenOnSocket(server: Server, folder: string): Promise<st
   return path
 }
 
-async function isListenedOn(path: string): Promise<boolean> {
-  const socket = connect(path)
+/** Whether somebody takes a connection there. */
+export async function isListenedOn(place: NetConnectOpts): Promise<boolean> {
+  const socket = connect(place)
   try {
     await once(socket, 'connect')
     return true
