@@ -61,7 +61,7 @@ describe('A member of a group whose mysqld dies', () => {
   it('comes back once the others have forgotten how long they have not heard it: 5 s', async () => {
     const { parts, process, mode } = await aMember()
     process.become('dead')
-    const leftMs = parts.jobs.groupPause.untilMs - parts.world.clock.monotonicMs()
+    const leftMs = parts.jobs.joinsNotBeforeMs - parts.world.clock.monotonicMs()
     mode.stop()
     expect(leftMs).toBeGreaterThan(4_000)
     expect(leftMs).toBeLessThanOrEqual(5_000)

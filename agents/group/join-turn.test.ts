@@ -6,14 +6,20 @@ import { viewOf } from '../instance/pass.ts'
 import type { GroupPort, GroupSettings } from '../ports/group.ts'
 import { aServerState, replicaOfEpoch3, ScriptedServer, testParts } from '../testing.ts'
 import { Group } from './group.ts'
+import { joinNotBefore } from './join-turn.ts'
 
 const peers = ['shop-0', 'shop-1', 'shop-2', 'shop-3'].map((instance, at) => ({
   ...{ instance, host: '127.0.0.1', port: 10_000 + at, agent: `127.0.0.1:${9_400 + at}` },
 }))
 const group: GroupTask = { name: groupName, does: 'join', consistency: 'BEFORE_ON_PRIMARY_FAILOVER' }
 
-/** An instance that is told to join the group of epoch 3, and was told to stay out before in this epoch. */
-async function anOutsider(instance = 'shop-0', stayedOut: number | null = null, leader = 'shop-1') {
+/** An instance that is told to join, or to form, the group of epoch 3, and was told to stay out in an epoch before. */
+async function anOutsider(
+  instance = 'shop-0',
+  stayedOut: number | null = null,
+  leader = 'shop-1',
+  does: GroupTask['does'] = 'join',
+) {
   const closed = { readOnly: true, superReadOnly: true, offlineMode: true }
   const server = new ScriptedServer(aServerState({ ...inGroup('shop-0', outsideGroup(), closed) }))
   const started: GroupSettings[] = []
@@ -21,7 +27,13 @@ async function anOutsider(instance = 'shop-0', stayedOut: number | null = null, 
   const parts = await testParts(Object.assign(server, { group: port as GroupPort }))
   parts.told.trustsAssignment = true
   const source = { ...replicaOfEpoch3.source, instance: leader }
-  const assignment: Assignment = { ...replicaOfEpoch3, source, peers, member: memberOf(instance), group }
+  const assignment: Assignment = {
+    ...replicaOfEpoch3,
+    source,
+    peers,
+    member: memberOf(instance),
+    group: { ...group, does },
+  }
   const mode = new Group(parts, () => undefined)
   const told = (order: Assignment) => mode.next(viewOf(parts, server.state), order)
   if (stayedOut !== null) {
@@ -57,4 +69,16 @@ it('A member asks the primary first: another one may be joining, too', async () 
   for (const { run } of pass().steps ?? []) await run(parts)
   await expect.poll(() => started).toHaveLength(1)
   expect(started[0]?.seeds).toEqual(['127.0.0.1:10002', '127.0.0.1:10001', '127.0.0.1:10003'])
+})
+
+describe('A member whose mysqld died a moment ago', () => {
+  it.each([
+    { does: 'join', leftMs: 3_000 },
+    { does: 'form', leftMs: 0 },
+  ] as const)('waits $leftMs ms to $does a group', async ({ does, leftMs }) => {
+    const { parts, pass } = await anOutsider('shop-0', null, 'shop-1', does)
+    joinNotBefore(parts.jobs, parts.world.clock.monotonicMs() + 3_000)
+    const { next } = pass()
+    expect(typeof next === 'object' ? Math.round(next.afterMs / 100) * 100 : 0).toBe(leftMs)
+  })
 })

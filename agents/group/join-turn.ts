@@ -35,7 +35,7 @@ export function joinInTurn({ epoch }: Assignment): Step {
 
 /** A wait that is longer already stays. */
 export function joinNotBefore(jobs: Jobs, untilMs: number): void {
-  jobs.groupPause = { ...jobs.groupPause, untilMs: Math.max(jobs.groupPause.untilMs, untilMs) }
+  jobs.joinsNotBeforeMs = Math.max(jobs.joinsNotBeforeMs, untilMs)
 }
 
 /** Who leads by this assignment; null for the leader itself. */

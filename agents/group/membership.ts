@@ -83,7 +83,7 @@ function starts({ jobs, guards, nowMs }: View, member: Membership, forms: boolea
       ...waits(member, `its disk was full: it joins the group once there is space (${guards.closed.space})`),
       next: 'soon',
     }
-  const pauseMs = jobs.groupPause.untilMs - nowMs
+  const pauseMs = Math.max(jobs.groupPause.untilMs, forms ? -Infinity : jobs.joinsNotBeforeMs) - nowMs
   if (pauseMs > 0) return { ...waits(member, `${what} after a pause${before}`), next: { afterMs: pauseMs } }
   return {
     steps: [joinGroup(member.assignment, member.task, forms)],

@@ -130,6 +130,8 @@ export interface Jobs {
   groupFailure: string
   /** How often in a row it was not a member for long, and until when it does not try again. */
   groupPause: { readonly times: number; readonly untilMs: number }
+  /** The others are not ready for it before. To form a group it need not wait: there are no others. */
+  joinsNotBeforeMs: number
   /** The epoch in which it was told to stay out of its group. Null once it has waited for its turn to join. */
   joinsInTurn: number | null
   /** A copy of its server is being streamed to somebody, or what is left of one is being removed. */
@@ -198,6 +200,7 @@ export function nothingKnown(nowMs: number): Known {
       mayBeStartingGroup: false,
       groupFailure: '',
       groupPause: { times: 0, untilMs: 0 },
+      joinsNotBeforeMs: -Infinity,
       joinsInTurn: null,
       streamsCopy: false,
       expelling: null,
