@@ -1,16 +1,19 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { serverSettings, type ServerFacts } from '../../failover/protocol/server-settings.ts'
 import { until } from '../support/bare-instance.ts'
-import { BareGroup, type BareMember } from '../support/bare-group.ts'
+import { BareGroup, clientAccount, type BareMember } from '../support/bare-group.ts'
 import { GroupWriter } from '../support/group-writer.ts'
 import { removeTemplate, rows } from '../support/lone-server.ts'
 import { monotonicMs } from '../support/monotonic.ts'
+import { makeServerWritesTable, ServerWrites } from '../support/server-writes.ts'
+import { openSession } from '../support/sql-session.ts'
 import type { Event } from '../support/episode.ts'
+import { aroundMs, pauseAtTheServers } from './cases.ts'
 import type { CaseResult } from './report.ts'
 
 export interface BareCase {
   readonly name: string
-  readonly event: Event
+  readonly event: Event | 'switchover at the servers'
   readonly runs: number
   readonly instances: number
   readonly told: (line: string) => void
@@ -34,7 +37,7 @@ export async function measureBareGroup({ name, event, runs, instances, told }: B
   try {
     for (let run = 1; run <= runs; run++) {
       await sleep(restMs)
-      const values = await (event === 'switchover' ? handOver(group, writer) : lose(group, writer, event))
+      const values = await happens(event, group, writer)
       for (const [what, value] of Object.entries(values)) samples.set(what, [...(samples.get(what) ?? []), value])
       told(`${name}, bare group ${run}/${runs}: ${describeValues(values)}`)
     }
@@ -59,6 +62,35 @@ function groupSettings(): readonly string[] {
 }
 
 type Values = Readonly<Record<string, number>>
+
+function happens(event: BareCase['event'], group: BareGroup, writer: GroupWriter): Promise<Values> {
+  switch (event) {
+    case 'switchover at the servers':
+      return handOverAtTheServers(group)
+    case 'switchover':
+      return handOver(group, writer)
+    case 'kill':
+    case 'freeze':
+      return lose(group, writer, event)
+  }
+}
+
+async function handOverAtTheServers(group: BareGroup): Promise<Values> {
+  const from = await primaryOf(group)
+  const to = group.members.find((member) => member !== from) as BareMember
+  await from.root.query(makeServerWritesTable)
+  const writes = await ServerWrites.start(
+    group.members.map(
+      ({ host, port }) =>
+        () =>
+          openSession({ host, port, ...clientAccount }, 2_000),
+    ),
+  )
+  await sleep(aroundMs)
+  await to.root.query('select group_replication_set_as_primary(@@server_uuid)')
+  await sleep(aroundMs)
+  return { [pauseAtTheServers]: await writes.longestPauseMs() }
+}
 
 async function handOver(group: BareGroup, writer: GroupWriter): Promise<Values> {
   const from = await primaryOf(group)

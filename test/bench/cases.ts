@@ -1,13 +1,14 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { TestCluster } from '../support/cluster.ts'
 import { runEpisode, type Episode, type Event } from '../support/episode.ts'
+import { makeServerWritesTable, ServerWrites } from '../support/server-writes.ts'
 import { Writer } from '../support/writer.ts'
 import { measureCost } from './process-cost.ts'
 import type { CaseResult } from './report.ts'
 import { measureRoleProbe } from './role-probe.ts'
 import { stepsOf } from './steps.ts'
 
-export const benchCases = ['kill', 'freeze', 'switchover', 'rejoin', 'agent'] as const
+export const benchCases = ['kill', 'freeze', 'switchover', 'servers', 'rejoin', 'agent'] as const
 export type BenchCase = (typeof benchCases)[number]
 
 type Told = (line: string) => void
@@ -15,6 +16,8 @@ type Told = (line: string) => void
 const idleMs = 20_000
 /** Between one episode and the next, so that each begins from rest. */
 const restMs = 1_000
+/** Writes before a switchover and after it. */
+export const aroundMs = 200
 
 /** Runs one case on a cluster that is whole. Case `agent` goes on without a cluster, in `lifecycle.ts`. */
 export async function runCase(
@@ -24,17 +27,40 @@ export async function runCase(
   told: Told,
 ): Promise<readonly CaseResult[]> {
   if (name === 'agent') return [await idle(cluster), await measureRoleProbe(cluster, runs)]
+  if (name === 'servers') return [await atTheServers(cluster, runs, told)]
   return [await episodes(cluster, name, { runs, told, event: eventOf(name) })]
 }
 
 /** What happens in a case: a primary that is to come back is killed. */
-export function eventOf(name: Exclude<BenchCase, 'agent'>): Event {
+export function eventOf(name: Exclude<BenchCase, 'agent' | 'servers'>): Event {
   return name === 'rejoin' ? 'kill' : name
+}
+
+export const pauseAtTheServers = 'longest pause of writes'
+
+/** Switchovers as the servers show them, to a client that need not find the new primary. */
+async function atTheServers(cluster: TestCluster, runs: number, told: Told): Promise<CaseResult> {
+  const instances = [await cluster.primary(), ...(await cluster.replicas())]
+  await cluster.sql(instances[0] ?? '', makeServerWritesTable, { user: 'client' })
+  const pauses: number[] = []
+  for (let run = 1; run <= runs; run++) {
+    await sleep(restMs)
+    const writes = await ServerWrites.start(instances.map((name) => () => cluster.session(name, 'client')))
+    await sleep(aroundMs)
+    await cluster.switchover()
+    await sleep(aroundMs)
+    const pauseMs = await writes.longestPauseMs()
+    pauses.push(pauseMs)
+    told(`switchover at the servers ${run}/${runs}: ${Math.round(pauseMs)} ms`)
+    await cluster.whole(instances.length)
+  }
+  const samples = new Map([[pauseAtTheServers, pauses]])
+  return { name: 'switchover at the servers', unit: 'ms', samples, lost: 0, acknowledged: 0 }
 }
 
 async function episodes(
   cluster: TestCluster,
-  name: BenchCase,
+  name: Exclude<BenchCase, 'agent' | 'servers'>,
   { runs, told, event }: { readonly runs: number; readonly told: Told; readonly event: Event },
 ): Promise<CaseResult> {
   const samples = new Map<string, number[]>()

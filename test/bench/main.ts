@@ -88,7 +88,8 @@ async function measure(name: BenchCase, options: BenchOptions): Promise<readonly
   const measured = await onItsOwnCluster(name, options)
   if (name === 'agent') return [...measured, ...(await measureLifecycle(runs, told))]
   if (mode !== 'group' || bare === 0) return measured
-  return [...measured, await measureBareGroup({ name, event: eventOf(name), runs: bare, instances, told })]
+  const event = name === 'servers' ? 'switchover at the servers' : eventOf(name)
+  return [...measured, await measureBareGroup({ name: measured[0]?.name ?? name, event, runs: bare, instances, told })]
 }
 
 /** What agents take has a part of its own in a page: it is measured more often, and in other hours. */
