@@ -82,6 +82,10 @@ export class Observer implements ObserverPort {
     return this.#freeBytes
   }
 
+  async freeBytesNow(): Promise<number> {
+    return (await this.#lookAtDisk()).freeBytes
+  }
+
   get silentMs(): number {
     return this.#unanswered ? this.#ports.clock.monotonicMs() - this.#answeredAtMs : 0
   }

@@ -17,7 +17,10 @@ export interface ObserverPort {
   /** What `server` shows was said after all that the agent did to it. */
   readonly isFresh: boolean
   readonly probe: Probe
+  /** On the data volume by the last look at the disk, which may be seconds old. Null before the first one. */
   readonly freeBytes: number | null
+  /** Looks at the disk now, and resolves to what `freeBytes` is from then on. */
+  freeBytesNow(): Promise<number>
   /** Milliseconds since the server last answered everything; 0 while it answers. */
   readonly silentMs: number
   /** Reads the server now and resolves to what it says; rejects as the server port does. */

@@ -5,7 +5,7 @@ import type { Role, RoleParts } from './role.ts'
 
 export type CopyParts = RoleParts &
   Pick<Parts, 'copying' | 'jobs' | 'pod' | 'world'> & {
-    readonly volume: Pick<VolumePort, 'dataBytes' | 'probe'>
+    readonly volume: Pick<VolumePort, 'dataBytes'>
   }
 
 /**
@@ -56,8 +56,9 @@ function whyUnfit({ file, copying, pod, world }: CopyParts): string | undefined 
   return undefined
 }
 
-async function whyNoSpace({ volume, config }: CopyParts): Promise<string | undefined> {
-  const [bytes, { freeBytes }] = [await volume.dataBytes(), await volume.probe()]
+/** The rules of a copy under way go by the same look: space that was made since the one before counts. */
+async function whyNoSpace({ volume, observer, config }: CopyParts): Promise<string | undefined> {
+  const [bytes, freeBytes] = [await volume.dataBytes(), await observer.freeBytesNow()]
   const needed = Math.ceil(bytes * growth) + config.lowSpaceBytes * reserve
   if (freeBytes >= needed) return undefined
   return `its volume has ${mebibytes(freeBytes)} MiB free; a copy takes ${mebibytes(bytes)} MiB for a while, and with what a server needs ${mebibytes(needed)} MiB must be free`

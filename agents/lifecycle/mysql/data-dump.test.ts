@@ -202,6 +202,20 @@ describe('dataDump', () => {
     expect((await taken(begin())).end).toEqual({ ok: true })
   })
 
+  it('goes by the space that there is when it begins, however little there was a moment before', async () => {
+    const { begin, parts, server, space } = await aReplica()
+    Object.assign(parts.config, { lowSpaceBytes: 64 * mebibyte })
+    space.freeBytes = 20 * mebibyte
+    await parts.observer.freeBytesNow()
+    space.freeBytes = 1_000 * mebibyte
+    const clone = server.cloneLocal
+    server.cloneLocal = async (...asked) => {
+      await parts.world.timers.sleep(200)
+      await clone(...asked)
+    }
+    expect((await taken(begin())).end).toEqual({ ok: true })
+  })
+
   it('is refused as busy while the server is copied by another instance', async () => {
     const { begin, server } = await aReplica()
     server.cloneLocal = async () => Promise.reject(new RegentError('REGENT_BUSY', 'another instance is being made'))

@@ -11,10 +11,7 @@ import { roleAfterLook, type Role } from './role.ts'
 export type DumpParts = CopyParts &
   Pick<Parts, 'notices'> & {
     readonly server: Pick<ServerPort, 'cloneLocal' | 'endLocalClones' | 'readHolds'>
-    readonly volume: Pick<
-      VolumePort,
-      'dataBytes' | 'probe' | 'freshStreamFolder' | 'hasStreamFolder' | 'dropStreamFolder'
-    >
+    readonly volume: Pick<VolumePort, 'dataBytes' | 'freshStreamFolder' | 'hasStreamFolder' | 'dropStreamFolder'>
   }
 
 /** How often it is looked whether a copy has to end: what it may hold up must not wait. */

@@ -1,4 +1,4 @@
-import { RegentError } from '../../../src/common/errors/errors.ts'
+import { describeError, RegentError } from '../../../src/common/errors/errors.ts'
 import type { Clock } from '../../../src/common/ports/ports.ts'
 import { account, agentUser, literal } from '../../instance/accounts.ts'
 import { numberOf, textOf, type Sql } from '../connections/statements.ts'
@@ -73,19 +73,35 @@ export async function cloneLocal(ports: ClonePorts, { directory, progress, signa
   } catch (error) {
     // A server that is gone writes nothing. One that hangs is seen elsewhere.
     await endLocalClones(ports.sql).catch(() => undefined)
-    throw errnoOf(error) === tooMany
-      ? new RegentError(
-          'REGENT_BUSY',
-          'another instance is being made as a copy of this server: mysqld gives one copy at a time',
-          { cause: error },
-        )
-      : error
+    throw explained(error)
+  }
+}
+
+function explained(error: unknown): unknown {
+  switch (errnoOf(error)) {
+    case tooMany:
+      return new RegentError(
+        'REGENT_BUSY',
+        'another instance is being made as a copy of this server: mysqld gives one copy at a time',
+        { cause: error },
+      )
+    case interrupted:
+      return new RegentError('REGENT_SERVER_ERROR', `${describeError(error)}; ${whyInterrupted}`, { cause: error })
+    default:
+      return error
   }
 }
 
 const localClone = 'CLONE LOCAL DATA DIRECTORY'
 /** `ER_CLONE_TOO_MANY_CONCURRENT_CLONES`. */
 const tooMany = 3634
+/**
+ * `ER_QUERY_INTERRUPTED`. Where InnoDB could not write what changes during a copy (`#ib_archive`) its archiver ends
+ * for good, and each later CLONE fails at once with this error (seen on 9.7).
+ */
+const interrupted = 1317
+const whyInterrupted =
+  'it was killed by hand, or the disk was full during an earlier copy: then mysqld gives no copy any more until mysqld is started again; copy another instance, or restart this one'
 
 /**
  * Ends copies of this server that its agent has begun: also those of an agent that died, which the server would finish
