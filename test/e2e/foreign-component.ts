@@ -4,6 +4,7 @@ import { manager } from '../../src/kube/names/manager-names.ts'
 import { roleLabel } from '../../src/kube/pod-events/marks.ts'
 import { endpointSlices } from '../../src/kube/primary/primary-endpoints.ts'
 import { statefulSets, type Pod, type StatefulSet } from '../../src/kube/pods/stateful-set.ts'
+import { killInContainer } from './kill-in-container.ts'
 import { found, KubeCluster } from './kube-cluster.ts'
 import { run } from './own-cluster.ts'
 import { restrictedContainer, restrictedPod } from './restricted-pod.ts'
@@ -105,8 +106,7 @@ export class ForeignComponent {
   /** SIGKILL for the agent, or for the worker, of a pod: what the kernel does where memory is short. */
   async killAgent(ordinal: number, container = agent): Promise<void> {
     // The pattern is written so that the shell that runs this does not match it.
-    const script = `for p in /proc/[0-9]*; do case "$(tr '\\0' ' ' <$p/cmdline)" in *regent*lifecycle\\-agent*) kill -9 "\${p#/proc/}";; esac; done 2>/dev/null; true`
-    await this.exec(ordinal, script, container)
+    await killInContainer((script) => this.exec(ordinal, script, container), '*regent*lifecycle\\-agent*')
   }
 
   /** How often the kubelet has started the agent, or the worker, anew. */

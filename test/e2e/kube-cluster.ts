@@ -22,6 +22,7 @@ import { openSession, queryWithin } from '../support/sql-session.ts'
 import { whyNotWhole } from '../support/whole.ts'
 import type { WriterTarget } from '../support/writer-wire.ts'
 import type { WrittenCluster } from '../support/written-cluster.ts'
+import { killInContainer } from './kill-in-container.ts'
 import { run } from './own-cluster.ts'
 
 const pollMs = 100
@@ -225,10 +226,10 @@ export class KubeCluster implements WrittenCluster {
     )
   }
 
-  /** Without pkill, which images lack. The pattern is written so that the shell that runs this does not match it. */
+  /** The pattern is written so that the shell that runs this does not match it. */
   async #killIn(instance: string, pattern: string): Promise<void> {
-    const script = `for p in /proc/[0-9]*; do case "$(tr '\\0' ' ' <$p/cmdline)" in ${pattern}) kill -9 "\${p#/proc/}";; esac; done 2>/dev/null; true`
-    await this.kubectl('exec', instance, '--container', 'mysql', '--', 'sh', '-c', script)
+    const run = (script: string) => this.kubectl('exec', instance, '--container', 'mysql', '--', 'sh', '-c', script)
+    await killInContainer(run, pattern)
   }
 
   /** The pod of the manager that leads. */
