@@ -89,7 +89,7 @@ async function handOverAtTheServers(group: BareGroup): Promise<Values> {
   await sleep(aroundMs)
   await to.root.query('select group_replication_set_as_primary(@@server_uuid)')
   await sleep(aroundMs)
-  return { [pauseAtTheServers]: await writes.longestPauseMs() }
+  return { [pauseAtTheServers]: await writes.pauseMs() }
 }
 
 async function handOver(group: BareGroup, writer: GroupWriter): Promise<Values> {

@@ -20,7 +20,7 @@ interface Server {
  * is there (`makeServerWritesTable`).
  */
 export class ServerWrites {
-  readonly #ackedMs: number[] = []
+  readonly #acknowledged: { readonly by: Server; readonly ms: number }[] = []
   readonly #running: Promise<unknown>
   #isStopped = false
 
@@ -33,20 +33,26 @@ export class ServerWrites {
     return new ServerWrites(await Promise.all(opens.map(async (open) => ({ open, first: await open() }))))
   }
 
-  /** Ends the sessions, and gives the longest time in ms between two acknowledged writes, whoever took them. */
-  async longestPauseMs(): Promise<number> {
+  /** Ends the sessions, and gives the ms between the last write that one server took and the first of another one. */
+  async pauseMs(): Promise<number> {
     this.#isStopped = true
     await this.#running
-    const times = this.#ackedMs.toSorted((a, b) => a - b)
-    return Math.max(0, ...times.map((ms, at) => ms - (times[at - 1] ?? ms)))
+    const writes = this.#acknowledged.toSorted((a, b) => a.ms - b.ms)
+    const pauses = writes.flatMap(({ by, ms }, at) => {
+      const before = writes[at - 1]
+      return before === undefined || before.by === by ? [] : [ms - before.ms]
+    })
+    if (pauses.length === 0) throw new Error('all writes were taken by the same server')
+    return Math.max(...pauses)
   }
 
-  async #write({ open, first }: Server): Promise<void> {
-    let session = first
+  async #write(server: Server): Promise<void> {
+    const { open } = server
+    let session = server.first
     while (!this.#isStopped) {
       try {
         await queryWithin(session, 'insert into app.server_writes () values ()', attemptMs)
-        this.#ackedMs.push(monotonicMs())
+        this.#acknowledged.push({ by: server, ms: monotonicMs() })
       } catch (error) {
         await sleep(refusedMs)
         if (isRefused(error)) continue
