@@ -67,9 +67,12 @@ export class Namespaces {
     return this.#host(name).address
   }
 
-  /** The words before a command that runs it on that machine; they exec it. */
+  /**
+   * The words before a command that runs it on that machine; they exec it. `ip netns exec` would keep every disk that is
+   * mounted at that moment: the disk of another test could not be mounted anew.
+   */
   wrapper(name: string): readonly string[] {
-    return ['ip', 'netns', 'exec', this.#host(name).namespace]
+    return ['nsenter', `--net=/run/netns/${this.#host(name).namespace}`]
   }
 
   /**
