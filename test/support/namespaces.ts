@@ -68,8 +68,8 @@ export class Namespaces {
   }
 
   /**
-   * The words before a command that runs it on that machine; they exec it. `ip netns exec` would keep every disk that is
-   * mounted at that moment: the disk of another test could not be mounted anew.
+   * The words before a command that runs it on that machine; they exec it. `ip netns exec` would keep every disk that
+   * is mounted at that moment: the disk of another test could not be mounted anew.
    */
   wrapper(name: string): readonly string[] {
     return ['nsenter', `--net=/run/netns/${this.#host(name).namespace}`]
