@@ -5,10 +5,10 @@ import { BareGroup, clientAccount, type BareMember } from '../support/bare-group
 import { GroupWriter } from '../support/group-writer.ts'
 import { removeTemplate, rows } from '../support/lone-server.ts'
 import { monotonicMs } from '../support/monotonic.ts'
-import { makeServerWritesTable, ServerWrites } from '../support/server-writes.ts'
+import { makeServerWritesTable, pauseAtServers } from '../support/server-writes.ts'
 import { openSession } from '../support/sql-session.ts'
 import type { Event } from '../support/episode.ts'
-import { aroundMs, pauseAtTheServers } from './cases.ts'
+import { pauseAtTheServers } from './cases.ts'
 import type { CaseResult } from './report.ts'
 
 export interface BareCase {
@@ -76,29 +76,30 @@ function happens(event: BareCase['event'], group: BareGroup, writer: GroupWriter
 }
 
 async function handOverAtTheServers(group: BareGroup): Promise<Values> {
-  const from = await primaryOf(group)
-  const to = group.members.find((member) => member !== from) as BareMember
+  const { from, to } = await nextOf(group)
   await from.root.query(makeServerWritesTable)
-  const writes = await ServerWrites.start(
-    group.members.map(
-      ({ host, port }) =>
-        () =>
-          openSession({ host, port, ...clientAccount }, 2_000),
-    ),
-  )
-  await sleep(aroundMs)
-  await to.root.query('select group_replication_set_as_primary(@@server_uuid)')
-  await sleep(aroundMs)
-  return { [pauseAtTheServers]: await writes.pauseMs() }
+  const sessionsAt = ({ host, port }: BareMember) => {
+    return () => openSession({ host, port, ...clientAccount }, 2_000)
+  }
+  return { [pauseAtTheServers]: await pauseAtServers(group.members.map(sessionsAt), () => elect(to)) }
 }
 
 async function handOver(group: BareGroup, writer: GroupWriter): Promise<Values> {
-  const from = await primaryOf(group)
-  const to = group.members.find((member) => member !== from) as BareMember
+  const { from, to } = await nextOf(group)
   const { ackedMs } = await writer.next(monotonicMs())
-  await to.root.query('select group_replication_set_as_primary(@@server_uuid)')
+  await elect(to)
   await writer.next(monotonicMs(), from)
   return { [outage]: writer.longestPauseMs(ackedMs) }
+}
+
+/** The primary, and who is to be primary next. */
+async function nextOf(group: BareGroup): Promise<{ readonly from: BareMember; readonly to: BareMember }> {
+  const from = await primaryOf(group)
+  return { from, to: group.members.find((member) => member !== from) as BareMember }
+}
+
+function elect({ root }: BareMember): Promise<unknown> {
+  return root.query('select group_replication_set_as_primary(@@server_uuid)')
 }
 
 async function lose(group: BareGroup, writer: GroupWriter, event: 'kill' | 'freeze'): Promise<Values> {

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { TestCluster } from '../support/cluster.ts'
 import { runEpisode, type Episode, type Event } from '../support/episode.ts'
-import { makeServerWritesTable, ServerWrites } from '../support/server-writes.ts'
+import { makeServerWritesTable, pauseAtServers } from '../support/server-writes.ts'
 import { Writer } from '../support/writer.ts'
 import { measureCost } from './process-cost.ts'
 import type { CaseResult } from './report.ts'
@@ -10,14 +10,14 @@ import { stepsOf } from './steps.ts'
 
 export const benchCases = ['kill', 'freeze', 'switchover', 'servers', 'rejoin', 'agent'] as const
 export type BenchCase = (typeof benchCases)[number]
+/** Cases in which a primary is lost or handed over under a writer that has to find the next one. */
+type EpisodeCase = Exclude<BenchCase, 'agent' | 'servers'>
 
 type Told = (line: string) => void
 
 const idleMs = 20_000
 /** Between one episode and the next, so that each begins from rest. */
 const restMs = 1_000
-/** Writes before a switchover and after it. */
-export const aroundMs = 200
 
 /** Runs one case on a cluster that is whole. Case `agent` goes on without a cluster, in `lifecycle.ts`. */
 export async function runCase(
@@ -32,7 +32,7 @@ export async function runCase(
 }
 
 /** What happens in a case: a primary that is to come back is killed. */
-export function eventOf(name: Exclude<BenchCase, 'agent' | 'servers'>): Event {
+export function eventOf(name: EpisodeCase): Event {
   return name === 'rejoin' ? 'kill' : name
 }
 
@@ -42,14 +42,11 @@ export const pauseAtTheServers = 'no server takes a write'
 async function atTheServers(cluster: TestCluster, runs: number, told: Told): Promise<CaseResult> {
   const instances = [await cluster.primary(), ...(await cluster.replicas())]
   await cluster.sql(instances[0] ?? '', makeServerWritesTable, { user: 'client' })
+  const opens = instances.map((name) => () => cluster.session(name, 'client'))
   const pauses: number[] = []
   for (let run = 1; run <= runs; run++) {
     await sleep(restMs)
-    const writes = await ServerWrites.start(instances.map((name) => () => cluster.session(name, 'client')))
-    await sleep(aroundMs)
-    await cluster.switchover()
-    await sleep(aroundMs)
-    const pauseMs = await writes.pauseMs()
+    const pauseMs = await pauseAtServers(opens, () => cluster.switchover())
     pauses.push(pauseMs)
     told(`switchover at the servers ${run}/${runs}: ${Math.round(pauseMs)} ms`)
     await cluster.whole(instances.length)
@@ -60,7 +57,7 @@ async function atTheServers(cluster: TestCluster, runs: number, told: Told): Pro
 
 async function episodes(
   cluster: TestCluster,
-  name: Exclude<BenchCase, 'agent' | 'servers'>,
+  name: EpisodeCase,
   { runs, told, event }: { readonly runs: number; readonly told: Told; readonly event: Event },
 ): Promise<CaseResult> {
   const samples = new Map<string, number[]>()

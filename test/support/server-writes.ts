@@ -8,6 +8,8 @@ export const makeServerWritesTable =
 
 const attemptMs = 1_000
 const refusedMs = 1
+/** Writes before a change of primary and after it. */
+const aroundMs = 200
 
 interface Server {
   readonly open: () => Promise<Connection>
@@ -15,11 +17,32 @@ interface Server {
 }
 
 /**
+ * The ms between the last write that one server took and the first of another one, while `change` makes another one
+ * primary.
+ *
+ * @param opens one for each server: gives another session of a client with each call
+ */
+export async function pauseAtServers(
+  opens: readonly (() => Promise<Connection>)[],
+  change: () => Promise<unknown>,
+): Promise<number> {
+  const writes = await ServerWrites.start(opens)
+  try {
+    await sleep(aroundMs)
+    await change()
+    await sleep(aroundMs)
+  } finally {
+    await writes.stop()
+  }
+  return writes.pauseMs()
+}
+
+/**
  * Writes to every server at the same time, each next row as soon as that server has answered, over sessions that were
  * open before: what the servers refuse, without the time in which a client finds the new primary. `app.server_writes`
  * is there (`makeServerWritesTable`).
  */
-export class ServerWrites {
+class ServerWrites {
   readonly #acknowledged: { readonly by: Server; readonly ms: number }[] = []
   readonly #running: Promise<unknown>
   #isStopped = false
@@ -28,15 +51,17 @@ export class ServerWrites {
     this.#running = Promise.all(servers.map((server) => this.#write(server)))
   }
 
-  /** @param opens one for each server: gives another session of a client with each call */
   static async start(opens: readonly (() => Promise<Connection>)[]): Promise<ServerWrites> {
     return new ServerWrites(await Promise.all(opens.map(async (open) => ({ open, first: await open() }))))
   }
 
-  /** Ends the sessions, and gives the ms between the last write that one server took and the first of another one. */
-  async pauseMs(): Promise<number> {
+  /** Ends the sessions. */
+  async stop(): Promise<void> {
     this.#isStopped = true
     await this.#running
+  }
+
+  pauseMs(): number {
     const writes = this.#acknowledged.toSorted((a, b) => a.ms - b.ms)
     const pauses = writes.flatMap(({ by, ms }, at) => {
       const before = writes[at - 1]

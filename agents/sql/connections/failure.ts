@@ -3,6 +3,9 @@ import { describeError, RegentError } from '../../../src/common/errors/errors.ts
 /** `ER_SERVER_SHUTDOWN` and `ER_NORMAL_SHUTDOWN`: the server says good-bye. */
 const goodbyes: ReadonlySet<number> = new Set([1053, 1077])
 
+/** `ER_QUERY_INTERRUPTED`. */
+export const interrupted = 1317
+
 /** The connection failed, not the statement: the answer is none of the server's, or its last. */
 export function isTransport(error: unknown): boolean {
   const { errno, sqlState } = error as { errno?: number; sqlState?: string }

@@ -1,7 +1,7 @@
 import type { Clock, Timers } from '../../../src/common/ports/ports.ts'
 import { RegentError } from '../../../src/common/errors/errors.ts'
 import { SqlConnection, type Row, type SqlTarget } from './connection.ts'
-import { errnoOf, timeoutError } from './failure.ts'
+import { errnoOf, interrupted, timeoutError } from './failure.ts'
 
 /**
  * What becomes of a statement that passed its deadline: `abandon` answers at once and ends it in the background
@@ -28,8 +28,6 @@ interface Ports {
 const killMs = 500
 /** A login takes milliseconds, also where the statement after it may wait for ever. */
 const loginMs = 10_000
-/** `ER_QUERY_INTERRUPTED`. */
-const interrupted = 1317
 const mostIdle = 3
 
 /**

@@ -2,7 +2,7 @@ import { describeError, RegentError } from '../../../src/common/errors/errors.ts
 import type { Clock } from '../../../src/common/ports/ports.ts'
 import { account, agentUser, literal } from '../../instance/accounts.ts'
 import { numberOf, textOf, type Sql } from '../connections/statements.ts'
-import { errnoOf, timeoutError } from '../connections/failure.ts'
+import { errnoOf, interrupted, timeoutError } from '../connections/failure.ts'
 import type { Source } from './replication.ts'
 import { kill } from '../connections/sessions.ts'
 
@@ -96,10 +96,9 @@ const localClone = 'CLONE LOCAL DATA DIRECTORY'
 /** `ER_CLONE_TOO_MANY_CONCURRENT_CLONES`. */
 const tooMany = 3634
 /**
- * `ER_QUERY_INTERRUPTED`. Where InnoDB could not write what changes during a copy (`#ib_archive`) its archiver ends
- * for good, and each later CLONE fails at once with this error (seen on 9.7).
+ * Where InnoDB could not write what changes during a copy (`#ib_archive`) its archiver ends for good, and each later
+ * CLONE fails at once as interrupted (seen on 9.7).
  */
-const interrupted = 1317
 const whyInterrupted =
   'it was killed by hand, or the disk was full during an earlier copy: then mysqld gives no copy any more until mysqld is started again; copy another instance, or restart this one'
 
