@@ -54,7 +54,26 @@ describe('a new local cluster', () => {
     }
   })
 
+  test('takes the secret of an earlier cluster where its folder holds that and nothing else', async () => {
+    const order = await wanted()
+    const layout = layoutOf(order.dir)
+    await mkdir(layout.secrets, { recursive: true })
+    await writeFile(layout.accountSecret, 'kept from before\n')
+    const { claim } = await createCluster(order)
+    onTestFinished(() => claim.release())
+    expect(await readSecret(layout.clientPassword)).toBe(passwordFor('kept from before', 'client'))
+  })
+
   test.each<readonly [string, (order: NewCluster) => Promise<Partial<NewCluster>>, RegExp]>([
+    [
+      'its folder holds secrets other than that of all passwords',
+      async ({ dir }) => (
+        await mkdir(layoutOf(dir).secrets, { recursive: true }),
+        await writeFile(layoutOf(dir).apiToken, 'x'),
+        {}
+      ),
+      /is not empty and holds no cluster \(secrets/,
+    ],
     [
       'its folder holds something else',
       async ({ dir }) => (await mkdir(dir), await writeFile(join(dir, 'diary'), ''), {}),
@@ -78,10 +97,10 @@ describe('a new local cluster', () => {
   ])('is refused and nothing is written when %s', async (_what, change, message) => {
     const order = await wanted()
     const changed = { ...order, ...(await change(order)) }
+    const filesNow = () => filesBelow(changed.dir).catch(() => [])
+    const before = await filesNow()
     await expect(createCluster(changed)).rejects.toThrow(message)
-    expect(await filesBelow(changed.dir).catch(() => [])).toEqual(
-      changed.dir === order.dir && message.source.includes('diary') ? [join(order.dir, 'diary')] : [],
-    )
+    expect(await filesNow()).toEqual(before)
   })
 
   test('comes back with its secrets, its addresses and what was changed by hand in its agents’ configuration', async () => {

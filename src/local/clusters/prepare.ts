@@ -1,6 +1,6 @@
 import { constants } from 'node:fs'
 import { access, mkdir, readdir, stat, statfs } from 'node:fs/promises'
-import { dirname } from 'node:path'
+import { basename, dirname } from 'node:path'
 import type { ClusterSpec } from '../../../failover/protocol/spec.ts'
 import { RegentError } from '../../common/errors/errors.ts'
 import {
@@ -214,10 +214,11 @@ async function requireNoStrays({ dir, name }: NewCluster): Promise<void> {
   }
 }
 
+/** The secret that another cluster had may lie here already: passwords that applications know stay as they are. */
 async function requireEmptyFolder(dir: string): Promise<void> {
   try {
     const entries = await readdir(dir)
-    if (entries.length === 0) return
+    if (entries.length === 0 || (await holdsOnlyTheSecret(layoutOf(dir), entries))) return
     throw new RegentError(
       'REGENT_REFUSED',
       `the folder ${dir} is not empty and holds no cluster (${entries.slice(0, 3).join(', ')} …); choose another with --data, or empty it`,
@@ -225,4 +226,9 @@ async function requireEmptyFolder(dir: string): Promise<void> {
   } catch (error) {
     if (!isMissing(error)) throw error
   }
+}
+
+async function holdsOnlyTheSecret(layout: StateLayout, entries: readonly string[]): Promise<boolean> {
+  if (entries.length !== 1 || entries[0] !== basename(layout.secrets)) return false
+  return (await readdir(layout.secrets)).every((name) => name === basename(layout.accountSecret))
 }
