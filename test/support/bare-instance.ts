@@ -11,9 +11,10 @@ import { createSqlServer } from '../../agents/sql/server.ts'
 import { passwordFor } from '../../src/common/mysql/account-password.ts'
 import { realWorld } from '../../src/common/ports/real-world.ts'
 import { findMysql } from '../../src/local/packages/mysql-binaries.ts'
+import { bareSecret } from './prepared-folders/secrets.ts'
 import { openSession } from './sql-session.ts'
 
-export const secret = 'a secret of tests only'
+export const secret = bareSecret
 
 /** One mysqld with what an agent has to move it, and no agent: the test decides. */
 export class BareInstance {

@@ -1,5 +1,5 @@
 import { spawn } from 'node:child_process'
-import { mkdtemp, readdir, rm, writeFile } from 'node:fs/promises'
+import { access, mkdir, mkdtemp, readdir, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Connection } from 'mysql2/promise'
@@ -23,6 +23,7 @@ import type { ClusterView, TopologyView } from '../../src/api-contract/views.ts'
 import { processesNaming } from './leftovers.ts'
 import { monotonicMs } from './monotonic.ts'
 import { freePort } from './redis-server.ts'
+import { clusterSecret } from './prepared-folders/secrets.ts'
 import { openSession, queryWithin } from './sql-session.ts'
 import { ViewStream } from './view-stream.ts'
 import { isWhole } from './whole.ts'
@@ -76,6 +77,7 @@ async function bringUp(
   config: string,
 ): Promise<void> {
   const { name, home, instances = 3, spec = {}, flags = [], progress } = options
+  if (!flags.includes('--data')) await bringSecret(layoutOf(join(home, name)))
   await writeFile(config, stringify({ failover: { windowMs: 0 }, ...spec }))
   const words = [
     'local',
@@ -92,6 +94,16 @@ async function bringUp(
   const ran = await runRegent(home, words, { deadlineMs: upDeadlineMs, ...(progress && { progress }) })
   await rm(config)
   if (ran.code !== 0) throw new Error(`regent local up ended with ${ran.code}:\n${ran.stderr}`)
+}
+
+async function bringSecret({ dir, secrets, accountSecret }: StateLayout): Promise<void> {
+  const isThere = await access(dir).then(
+    () => true,
+    () => false,
+  )
+  if (isThere) return
+  await mkdir(secrets, { recursive: true, mode: 0o700 })
+  await writeFile(accountSecret, `${clusterSecret}\n`, { mode: 0o600 })
 }
 
 /** Runs the command line as a person does, with its state in `home`. */
