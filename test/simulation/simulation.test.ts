@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import type { Family } from './families.ts'
+import { freshSeeds } from '../support/draws.ts'
 import { play } from './schedule.ts'
 
 /** A few of many: `npm run simulate` plays 20,000. */
@@ -69,7 +70,7 @@ const ofTheGroupsWorld: [Family, number][] = [
   ['groupSplits', 7000974],
   ['groupVolumes', 8000194],
 ]
-const fresh = Array.from({ length: 6 }, () => Math.floor(Math.random() * 1_000_000_000))
+const fresh = freshSeeds(6)
 
 /** A fault may come before the first write, and its end may take as long as clients write. */
 function leastOf(seed: number): number {

@@ -6,9 +6,12 @@ import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { pause } from '../../../src/store/contract.ts'
 import { fileStore } from '../../../src/store/file.ts'
+import { SeededRandom } from '../../simulation/seeded-random.ts'
+import { seed } from '../../support/draws.ts'
 
 const hammer = join(import.meta.dirname, '../../support/store-hammer.ts')
 
+const random = new SeededRandom(seed)
 let folder: string
 const lines: string[] = []
 const running = new Set<ChildProcess>()
@@ -47,9 +50,9 @@ async function kill(child: ChildProcess): Promise<void> {
 
 async function disturb(child: ChildProcess | undefined): Promise<void> {
   if (child === undefined) return
-  if (Math.random() < 0.4) {
+  if (random.chance(0.4)) {
     child.kill('SIGSTOP')
-    await pause(Math.random() * 60)
+    await pause(random.between(0, 60))
     child.kill('SIGCONT')
   } else {
     await kill(child)
@@ -88,10 +91,10 @@ describe('The file store', () => {
     for (let managers = 0; managers < 3; managers++) start()
     while (printed('won').length < 80) {
       const before = printed('won').length
-      await pause(20 + Math.random() * 80)
+      await pause(random.between(20, 100))
       // However slow the machine is, somebody gets something done between two disturbances.
       while (printed('won').length === before) await pause(5)
-      await disturb([...running][Math.floor(Math.random() * running.size)])
+      await disturb(random.pick([...running]))
     }
     await Promise.all([...running].map(kill))
 
