@@ -1,0 +1,51 @@
+/** One part of `npm run test:all`: a command, and what it looks for. */
+export interface Part {
+  readonly name: string
+  readonly looksFor: string
+  readonly words: readonly string[]
+}
+
+export interface Draws {
+  /** For the simulation and the campaigns: each run draws another one, and names it. */
+  readonly seed: number
+  /** Of the campaign in each mode. */
+  readonly minutes: number
+  /** Schedules of the simulation, in each mode. */
+  readonly schedules: number
+}
+
+/** All parts, the shortest first. Times and sizes are judged in each. */
+export function partsOf({ seed, minutes, schedules }: Draws): readonly Part[] {
+  const npm = (script: string, ...words: readonly (string | number)[]): readonly string[] => [
+    'npm',
+    'run',
+    script,
+    ...(words.length > 0 ? ['--', ...words.map(String)] : []),
+  ]
+  const simulate = (mode: string) => npm('simulate', '--mode', mode, '--seeds', schedules, '--seed', seed)
+  const campaign = (mode: string) => npm('campaign', '--mode', mode, '--minutes', minutes, '--seed', seed)
+  return [
+    {
+      name: 'mutations',
+      looksFor: 'each rule of safety is missed once it is gone',
+      words: npm('mutations', '--check'),
+    },
+    { name: 'simulation', looksFor: 'random schedules, mode semisync', words: simulate('semisync') },
+    { name: 'simulation-group', looksFor: 'random schedules, mode group', words: simulate('group') },
+    { name: 'tests', looksFor: 'npm test, with times and sizes judged', words: npm('test') },
+    { name: 'long', looksFor: 'what takes long or goes wrong seldom', words: npm('test:long') },
+    { name: 'e2e', looksFor: 'every flow on a Kubernetes cluster', words: npm('test:e2e') },
+    { name: 'campaign', looksFor: 'random faults on real servers, mode semisync', words: campaign('semisync') },
+    { name: 'campaign-group', looksFor: 'random faults on real servers, mode group', words: campaign('group') },
+  ]
+}
+
+/** Throws what is wrong with the names and which there are. */
+export function chosen(parts: readonly Part[], names: string | undefined): readonly Part[] {
+  if (names === undefined) return parts
+  const wanted = names.split(',')
+  const unknown = wanted.filter((name) => !parts.some((part) => part.name === name))
+  if (unknown.length > 0)
+    throw new Error(`no part is named ${unknown.join(', ')}; there are ${parts.map(({ name }) => name).join(', ')}`)
+  return parts.filter(({ name }) => wanted.includes(name))
+}
