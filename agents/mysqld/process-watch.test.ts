@@ -5,6 +5,7 @@ import { realTimers } from '../../src/common/ports/real-world.ts'
 import { parseProcessStat, readProcessStat } from '../../src/common/process/process-stat.ts'
 import { phaseOf, type ProcessPhase } from './process-phase.ts'
 import { ProcessWatch } from './process-watch.ts'
+import { expectBelow } from '../../test/support/expect-below.ts'
 
 const line = (name: string, state: string, flags: number, threads = 38) =>
   `4700 (${name}) ${state} 1 4700 4700 0 -1 ${flags} 120000 0 3 0 45 12 0 0 20 0 ${threads} 0 345678 1900000000 137156 18446744073709551615 1 1 0 0 0 0 0 0 0 0 0 0 17 1 0 0 0 0 0\n`
@@ -57,7 +58,7 @@ describe('the process watch', () => {
       const began = performance.now()
       const seenAt = seen(phase)
       child.kill(signal)
-      expect((await seenAt) - began).toBeLessThan(1_000)
+      expectBelow(1_000, (await seenAt) - began)
     }
     expect(watch.phase).toBe('dead')
   })
@@ -106,6 +107,6 @@ describe('the process watch', () => {
     for (let look = 0; look < 2_000; look += 1) watch.look()
     const { user, system } = process.cpuUsage(before)
     watch.stop()
-    expect((user + system) / 2_000).toBeLessThan(50)
+    expectBelow(50, (user + system) / 2_000)
   })
 })

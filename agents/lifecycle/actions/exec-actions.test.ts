@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { bash, saidBy, testingActions } from '../testing.ts'
 import type { Action } from '../wire/definitions.ts'
+import { expectBelow } from '../../../test/support/expect-below.ts'
 
 const call = (action: Action, request: object = {}, parts = {}) =>
   testingActions([action], parts).desk.call({ action: action.name, ...request })
@@ -90,7 +91,7 @@ describe('an exec action', () => {
       error: 'timedOut',
       message: 'timedOut',
     })
-    expect(Date.now() - before).toBeLessThan(3_000)
+    expectBelow(3_000, Date.now() - before)
     const pids = (await readFile(file, 'utf8')).trim().split('\n').map(Number)
     expect(pids).toHaveLength(2)
     await expect.poll(() => pids.filter(runs)).toEqual([])
@@ -119,7 +120,7 @@ describe('an exec action', () => {
     const script = `setsid bash -c 'echo $$ > ${file}; exec sleep 30' & wait`
     const before = Date.now()
     expect(await call(bash('a', script, { timeoutSeconds: 1 }))).toMatchObject({ error: 'timedOut' })
-    expect(Date.now() - before).toBeLessThan(3_000)
+    expectBelow(3_000, Date.now() - before)
     process.kill(Number(await readFile(file, 'utf8')), 'SIGKILL')
   })
 

@@ -20,6 +20,7 @@ import { preambleOf } from './frames.ts'
 import { ObjectEnd } from './object-end.ts'
 import { readHandshake } from './read-handshake.ts'
 import { createStreamingServer } from './streaming-server.ts'
+import { expectBelow } from '../../../test/support/expect-below.ts'
 
 const environment = { PATH: process.env['PATH'] ?? '' }
 
@@ -151,7 +152,7 @@ describe('the streaming port', () => {
     await once(silent, 'close')
     kill.abort()
     await ended
-    expect(Date.now() - before).toBeLessThan(3_000)
+    expectBelow(3_000, Date.now() - before)
   })
 
   it('does not read faster from the action than its client takes', async () => {
@@ -161,7 +162,7 @@ describe('the streaming port', () => {
     await once(socket, 'readable')
     const before = process.memoryUsage().arrayBuffers
     await new Promise((resolve) => setTimeout(resolve, 300))
-    expect(process.memoryUsage().arrayBuffers - before).toBeLessThan(20_000_000)
+    expectBelow(20_000_000, process.memoryUsage().arrayBuffers - before)
     expect((await buffer(socket)).length).toBe(50_000_003)
   })
 })

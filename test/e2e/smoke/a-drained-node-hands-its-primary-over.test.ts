@@ -2,6 +2,7 @@ import { expect, it } from 'vitest'
 import { monotonicMs } from '../../support/monotonic.ts'
 import { Writer } from '../../support/writer.ts'
 import { expectNothingLost, outageSince, withKubeCluster } from '../with-kube-cluster.ts'
+import { expectBelow } from '../../support/expect-below.ts'
 
 const demo = withKubeCluster()
 
@@ -15,7 +16,7 @@ it('kubectl drain of the primary’s node is a switchover for clients', async ()
   try {
     await cluster.kubectl('drain', node, '--ignore-daemonsets', '--delete-emptydir-data', '--timeout', '150s')
     expect(await cluster.primary()).not.toBe(before)
-    expect(await outageSince(writer, 'drain', atMs)).toBeLessThan(5_000)
+    expectBelow(5_000, await outageSince(writer, 'drain', atMs))
     expect((await cluster.recoverySince(wallMs)).kind).toBe('switchover')
   } finally {
     await cluster.kubectl('uncordon', node)

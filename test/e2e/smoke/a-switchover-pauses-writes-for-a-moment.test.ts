@@ -2,6 +2,7 @@ import { expect, it } from 'vitest'
 import { monotonicMs } from '../../support/monotonic.ts'
 import { Writer } from '../../support/writer.ts'
 import { expectNothingLost, outageSince, withKubeCluster } from '../with-kube-cluster.ts'
+import { expectBelow } from '../../support/expect-below.ts'
 
 const demo = withKubeCluster()
 
@@ -15,7 +16,7 @@ it('kubectl regent switchover hands the primary over, there and back', async () 
     const atMs = monotonicMs()
     await cluster.regent('switchover', cluster.name, '--to', to)
     expect(await cluster.primary()).toBe(to)
-    expect(await outageSince(writer, 'switchover', atMs)).toBeLessThan(5_000)
+    expectBelow(5_000, await outageSince(writer, 'switchover', atMs))
   }
   await cluster.whole()
   const sessions = await cluster.value(

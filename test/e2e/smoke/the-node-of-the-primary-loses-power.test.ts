@@ -1,8 +1,9 @@
-import { expect, it } from 'vitest'
+import { it } from 'vitest'
 import { monotonicMs } from '../../support/monotonic.ts'
 import { Writer } from '../../support/writer.ts'
 import { isOwnCluster, kube } from '../own-cluster.ts'
 import { expectNothingLost, outageSince, withKubeCluster } from '../with-kube-cluster.ts'
+import { expectBelow } from '../../support/expect-below.ts'
 
 const demo = withKubeCluster()
 
@@ -17,7 +18,7 @@ it.skipIf(!isOwnCluster)(
     await kube('node-kill', node)
     try {
       await cluster.otherPrimary(before)
-      expect(await outageSince(writer, 'power cut', atMs)).toBeLessThan(10_000)
+      expectBelow(10_000, await outageSince(writer, 'power cut', atMs))
     } finally {
       await kube('node-start', node)
     }

@@ -4,6 +4,7 @@ import { Writer } from '../../support/writer.ts'
 import { agentContainer } from '../../../src/kube/pods/pod-template.ts'
 import { pods, volumeClaims } from '../../../src/kube/pods/stateful-set.ts'
 import { expectNothingLost, outageSince, withKubeCluster } from '../with-kube-cluster.ts'
+import { expectBelow } from '../../support/expect-below.ts'
 
 const demo = withKubeCluster()
 
@@ -22,7 +23,7 @@ it('kubectl scale goes from 3 to 5, by copies, and back to 3, with the primary a
   const atMs = monotonicMs()
   await cluster.kubectl('scale', 'mysql', cluster.name, '--replicas', '3')
   await cluster.otherPrimary(`${cluster.name}-4`)
-  expect(await outageSince(writer, 'primary scaled away', atMs)).toBeLessThan(5_000)
+  expectBelow(5_000, await outageSince(writer, 'primary scaled away', atMs))
   await cluster.whole(3)
   await cluster.until(
     () => 'three pods',

@@ -14,6 +14,7 @@ import { logOf } from '../../support/instance-files.ts'
 import { monotonicMs } from '../../support/monotonic.ts'
 import { withCluster } from '../../support/with-cluster.ts'
 import { Writer } from '../../support/writer.ts'
+import { expectBelow } from '../../support/expect-below.ts'
 
 const bin = join(import.meta.dirname, '../..', '..', 'bin', 'regent')
 const shop = withCluster()
@@ -300,7 +301,7 @@ it('A primary whose mysqld died is not ready at once, and its replicas stay read
   const within = found.filter(({ atMs }) => atMs < diedMs + 4_000)
   expect(new Set(statusesOf(within, '/ready', ...replicas))).toEqual(new Set([200]))
   const first = found.find(({ instance, path, status }) => instance === dead && path === '/ready' && status === 503)
-  expect((first?.atMs ?? Infinity) - diedMs).toBeLessThan(2_000)
+  expectBelow(2_000, (first?.atMs ?? Infinity) - diedMs)
   expect(new Set(statusesOf(found, '/live', dead, ...replicas))).toEqual(new Set([200]))
   await allReady()
   expect(await writer.check()).toMatchObject({ ...nothingLost, instances: 3 })

@@ -9,6 +9,7 @@ import { monotonicMs } from '../../support/monotonic.ts'
 import { SmallDisk } from '../../support/small-disk.ts'
 import { withCluster } from '../../support/with-cluster.ts'
 import { Writer } from '../../support/writer.ts'
+import { expectBelow } from '../../support/expect-below.ts'
 
 const scratch = await mkdtemp(join(tmpdir(), 'regent-disk-'))
 const whyNot = await SmallDisk.whyNot(scratch)
@@ -98,7 +99,7 @@ describe.skipIf(whyNot !== undefined)('The disk of the primary', () => {
     const writer = await Writer.start(cluster)
     const atMs = monotonicMs()
     await disk?.turnReadOnly()
-    expect(await writer.outageSince(atMs)).toBeLessThan(20_000)
+    expectBelow(20_000, await writer.outageSince(atMs))
     expect(await cluster.primary()).not.toBe(small)
     await kill(cluster)
     await disk?.repair()
@@ -138,7 +139,7 @@ describe.skipIf(whyNot !== undefined)('The disk of the primary', () => {
     isFull = false
     await writes
     // The rest of the minute would prove nothing more.
-    expect(await writer.outageSince(await kill(cluster))).toBeLessThan(20_000)
+    expectBelow(20_000, await writer.outageSince(await kill(cluster)))
     await startAgain(cluster)
     expect(await writer.check()).toMatchObject({ lost: [], duplicated: [], differing: [], instances: 3 })
   })

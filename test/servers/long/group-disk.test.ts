@@ -8,6 +8,7 @@ import { monotonicMs } from '../../support/monotonic.ts'
 import { SmallDisk } from '../../support/small-disk.ts'
 import { withCluster } from '../../support/with-cluster.ts'
 import { Writer } from '../../support/writer.ts'
+import { expectBelow } from '../../support/expect-below.ts'
 
 const scratch = await mkdtemp(join(tmpdir(), 'regent-group-disk-'))
 const whyNot = await SmallDisk.whyNot(scratch)
@@ -103,7 +104,7 @@ describe.skipIf(whyNot !== undefined)('The disk of a member of a group', () => {
     expect(view).toMatchObject({ primary: 'shop-0', epoch, writable: true })
     await writer.next()
     const [mib, written] = [await disk?.freeMiB(), await cluster.value('shop-0', 'select @@global.gtid_executed')]
-    expect(mib).toBeLessThan(1)
+    expectBelow(1, mib)
     await disk?.makeRoom()
     await cluster.until(
       'it has caught up',
@@ -114,7 +115,7 @@ describe.skipIf(whyNot !== undefined)('The disk of a member of a group', () => {
     )
     await cluster.whole(3, wholeMs)
     expect((await logOf(cluster, small)).slice(before)).not.toContain('seeded from')
-    expect(writer.longestPause(fullMs).pauseMs).toBeLessThan(5_000)
+    expectBelow(5_000, writer.longestPause(fullMs).pauseMs)
     expect(await writer.check()).toMatchObject(nothingLost)
   }, 300_000)
 })

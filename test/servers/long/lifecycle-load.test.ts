@@ -8,6 +8,7 @@ import { firstExecutable } from '../../../src/local/packages/executables.ts'
 import type { ActionResponse } from '../../../agents/lifecycle/wire/calls.ts'
 import { LifecycleAgent, outputOf, postAction } from '../../support/lifecycle-agent.ts'
 import { processesNaming } from '../../support/leftovers.ts'
+import { expectBelow } from '../../support/expect-below.ts'
 
 /**
  * Rounds of 1,000 calls at once. The agent takes 300 at a time and answers 503 to the rest, which ask again. What the
@@ -157,7 +158,7 @@ it('An agent holds no file, no process and no memory more after thousands of cal
   const [, warm, ...later] = held
   for (const { fds, rssMb } of later) {
     expect(fds).toBeLessThanOrEqual((warm?.fds ?? 0) + mayGrowFds)
-    expect(rssMb).toBeLessThan(Math.min(boundMb, (warm?.rssMb ?? 0) + mayGrowMb))
+    expectBelow(Math.min(boundMb, (warm?.rssMb ?? 0) + mayGrowMb), rssMb)
   }
   expect(Object.fromEntries(outcomes)).toMatchObject({
     echo: rounds * blocking,

@@ -6,6 +6,7 @@ import { monotonicMs } from '../../support/monotonic.ts'
 import { RedisServer } from '../../support/redis-server.ts'
 import { withCluster } from '../../support/with-cluster.ts'
 import { Writer } from '../../support/writer.ts'
+import { expectBelow } from '../../support/expect-below.ts'
 
 const outageMs = 5_000
 const trouble = /nothing can be committed until the store is back/
@@ -34,7 +35,7 @@ async function failOverWithoutStore(cluster: TestCluster, store: Break, missing:
   expect(await cluster.view()).toMatchObject({ primary: from, epoch: before.epoch })
   const backMs = monotonicMs()
   await store.end()
-  expect(await writer.outageSince(backMs)).toBeLessThan(10_000)
+  expectBelow(10_000, await writer.outageSince(backMs))
   const after = await cluster.whole()
   expect(after).toMatchObject({ epoch: before.epoch + 1, sentence: expect.not.stringMatching(trouble) as string })
   expect(after.primary).not.toBe(from)
@@ -92,7 +93,7 @@ describe('With records in a Redis', () => {
       5_000,
     )
     await sleep(7_000)
-    expect(writer.longestPause().pauseMs).toBeLessThan(5_000)
+    expectBelow(5_000, writer.longestPause().pauseMs)
     expect(await cluster.view()).toMatchObject({ primary: before.primary, epoch: before.epoch, writable: true })
     await redis?.begin()
     await cluster.waitFor(

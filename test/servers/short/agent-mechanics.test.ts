@@ -8,6 +8,7 @@ import { until, type BareInstance } from '../../support/bare-instance.ts'
 import { elapsed } from '../../support/monotonic.ts'
 import { SourceAndReplica } from '../../support/source-and-replica.ts'
 import { firstValue, queryWithin } from '../../support/sql-session.ts'
+import { expectBelow } from '../../support/expect-below.ts'
 
 let servers: SourceAndReplica
 let source: BareInstance
@@ -59,7 +60,7 @@ describe('a source and its replica', () => {
     await until(async () => ((await replica.server.readState()).channel?.silentMs ?? 0) > 1_000, 'the silence is seen')
     await until(async () => ((await replica.server.readState()).channel?.silentMs ?? 0) > 2_500, 'the silence lasts')
     expect((await replica.server.readState()).channel?.ioRunning).toBe('yes')
-    expect(await elapsed(replica.server.stopReceiver())).toBeLessThan(2_000)
+    expectBelow(2_000, await elapsed(replica.server.stopReceiver()))
     process.kill(source.process.pid ?? 0, 'SIGCONT')
     await servers.follow()
     await until(
@@ -70,7 +71,7 @@ describe('a source and its replica', () => {
 
   it('wait no longer than asked for what does not come', async () => {
     const missing = `${(await source.server.readState()).uuid}:1-1000`
-    expect(await elapsed(replica.server.waitExecuted(missing, 100))).toBeLessThan(3_000)
+    expectBelow(3_000, await elapsed(replica.server.waitExecuted(missing, 100)))
     expect(await replica.server.waitExecuted(missing, 100)).toBe(false)
     expect(await replica.server.waitReceived(missing, 100)).toBe(false)
   })
@@ -198,7 +199,7 @@ describe('a source whose acknowledgements have stopped', () => {
       await firstValue(admin, "SELECT COUNT(*) FROM performance_schema.processlist WHERE INFO LIKE 'SET GLOBAL%'"),
     ).toBe('0')
     expect(await firstValue(admin, 'SELECT @@global.super_read_only')).toBe('0')
-    expect(await elapsed(source.server.setGates([replica.name, 'bare-2']))).toBeLessThan(2_000)
+    expectBelow(2_000, await elapsed(source.server.setGates([replica.name, 'bare-2'])))
 
     const former = source.anotherServerPort()
     const given = expect(former.writeMarker('aaaa', 1)).rejects.toMatchObject({ code: 'REGENT_SERVER_DOWN' })

@@ -3,6 +3,7 @@ import { expect, it } from 'vitest'
 import { monotonicMs } from '../../support/monotonic.ts'
 import { withCluster } from '../../support/with-cluster.ts'
 import { Writer } from '../../support/writer.ts'
+import { expectBelow } from '../../support/expect-below.ts'
 
 const shop = withCluster()
 
@@ -14,7 +15,7 @@ it('A frozen primary is replaced, and acknowledges nothing to anybody after it w
   const patient = await Writer.start(cluster, { table: 'patient', pinnedTo: from, attemptMs: 20_000 })
   const stubborn = await Writer.start(cluster, { table: 'stubborn', pinnedTo: from, attemptMs: 100, everyMs: 2 })
   const frozenMs = await cluster.fault(from, 'freeze-mysqld')
-  expect(await writer.outageSince(frozenMs)).toBeLessThan(10_000)
+  expectBelow(10_000, await writer.outageSince(frozenMs))
   const promotedMs = monotonicMs()
   // Its own agent may have killed it by now, which is a way of acknowledging nothing.
   await cluster.fault(from, 'thaw-mysqld').catch((error: unknown) => expect(String(error)).toContain('does not run'))
@@ -46,7 +47,7 @@ it('A primary whose agent and mysqld are both frozen is replaced, and acknowledg
   const stubborn = await Writer.start(cluster, { table: 'stubborn', pinnedTo: from, attemptMs: 100, everyMs: 2 })
   await cluster.fault(from, 'freeze-agent')
   const frozenMs = await cluster.fault(from, 'freeze-mysqld')
-  expect(await writer.outageSince(frozenMs)).toBeLessThan(15_000)
+  expectBelow(15_000, await writer.outageSince(frozenMs))
   const promotedMs = monotonicMs()
   await cluster.fault(from, 'thaw-mysqld')
   await sleep(1_000)

@@ -5,6 +5,7 @@ import { until, type BareInstance } from '../../support/bare-instance.ts'
 import { elapsed } from '../../support/monotonic.ts'
 import { SourceAndReplica } from '../../support/source-and-replica.ts'
 import { firstValue } from '../../support/sql-session.ts'
+import { expectBelow } from '../../support/expect-below.ts'
 
 let servers: SourceAndReplica
 let source: BareInstance
@@ -58,7 +59,7 @@ describe('A transaction that a replica received in part', () => {
   })
 
   it('keeps nobody waiting: the applier stops, starts, and the transaction comes whole once the source sends again', async () => {
-    expect(await elapsed(replica.server.stopApplier())).toBeLessThan(5_000)
+    expectBelow(5_000, await elapsed(replica.server.stopApplier()))
     expect((await replica.server.readState()).channel?.sqlRunning).toBe(false)
     await replica.server.startApplier()
     await replica.server.startReceiver()
@@ -72,7 +73,7 @@ describe('A transaction that a replica received in part', () => {
   it('is forgotten with its source', async () => {
     await receiveInPart()
     await replica.server.stopApplier()
-    expect(await elapsed(replica.server.forgetSource())).toBeLessThan(5_000)
+    expectBelow(5_000, await elapsed(replica.server.forgetSource()))
     const { received, owned } = await replica.server.readHolds()
     expect([received, owned]).toEqual(['', ''])
   })
