@@ -1,5 +1,6 @@
 import { freshLife, type Life } from './life.ts'
 import type { StoppedThread } from '../../failover/protocol/channel-options.ts'
+import type { Comparing } from '../../failover/protocol/order.ts'
 import type { InstanceName } from '../../topology/snapshot/member.ts'
 import type { GtidText, PromiseReport } from '../../topology/snapshot/observation.ts'
 
@@ -20,7 +21,7 @@ export interface Known {
 
 /** What managers told this run, and orders on disk do not say. Written by orders. */
 export interface Told {
-  /** What the primary held at the newest assignment: needed to judge a tail and errant transactions. */
+  /** What the primary held at the newest assignment: needed to judge a tail. */
   sourceHolds: GtidText | null
   /**
    * The same, said by the primary after it had heard of what this replica forgot last: what it has to catch up to. What
@@ -31,12 +32,21 @@ export interface Told {
   elected: GtidText | null
   /** As a primary: the replicas that a manager said are forgetful, by `forgetfulAs`. */
   heardForgetful: Readonly<Record<InstanceName, string>>
+  /** As a primary: the newest question of a manager, and the newest before that whose answer is known. */
+  compares: { readonly asked: Question | null; readonly answered: Question | null }
+  /** As a replica: what its source never had; '' for nothing. */
+  errant: GtidText
   /** The manager allowed the primary's server to start again although it ended by itself. */
   mayRestart: boolean
   /**
    * A manager told it what to be since it started, or its volume stayed where it was: nobody put an older one there.
    */
   trustsAssignment: boolean
+}
+
+/** A look with a higher number than `afterLook` began after the question had arrived. */
+export interface Question extends Comparing {
+  readonly afterLook: number
 }
 
 /** When others were heard last. */
@@ -165,6 +175,8 @@ export function nothingKnown(nowMs: number): Known {
       catchUpTo: null,
       elected: null,
       heardForgetful: {},
+      compares: { asked: null, answered: null },
+      errant: '',
       mayRestart: false,
       trustsAssignment: false,
     },

@@ -8,6 +8,7 @@ import {
   type StoredSummary,
 } from '../../topology/snapshot/observation.ts'
 import { isEndingUnseen, shownSilenceMs } from '../doubts/ending.ts'
+import { comparedNow } from '../doubts/compared.ts'
 import { forgetfulAs } from '../doubts/forgetful.ts'
 import type { Lease } from '../guard/lease.ts'
 import type { Parts } from '../instance/parts.ts'
@@ -85,6 +86,8 @@ export class ObservationBuilder {
       ...openingFor(this.#parts, nowMs),
       ...(file.current.forgetful && told.catchUpTo === null ? { forgetfulAs: forgetfulAs(this.#parts) } : {}),
       heardForgetful: observer.isFresh ? told.heardForgetful : {},
+      compared: comparedNow(this.#parts),
+      errantTold: told.errant,
       ...joiningOf(this.#parts),
       ...(pod.termination === null ? {} : { terminating: true }),
       ...(clientCertificate === null || clientCertificate.trouble === ''

@@ -37,6 +37,9 @@ export class Observer implements ObserverPort {
   #reading: Promise<ServerState> | null = null
   /** Grows when the agent changes the server: what was read before counts no more. */
   #generation = 0
+  #looksBegun = 0
+  /** Of what `#server` shows. */
+  #look = 0
   /** Of what `#server` shows. */
   #serverGeneration = 0
   #probe: Probe = { result: 'unknown', detail: '' }
@@ -56,10 +59,10 @@ export class Observer implements ObserverPort {
   start(): void {
     const { timers, timings } = this.#ports
     this.#timers = [
-      timers.every(timings.observeMs, () => this.#look()),
+      timers.every(timings.observeMs, () => this.#lookNow()),
       timers.every(timings.writeProbeMs, () => void this.#tryWrite()),
     ]
-    this.#look()
+    this.#lookNow()
   }
 
   stop(): void {
@@ -68,6 +71,14 @@ export class Observer implements ObserverPort {
 
   get server(): ServerState | null {
     return this.#server
+  }
+
+  get looksBegun(): number {
+    return this.#looksBegun
+  }
+
+  get look(): number {
+    return this.#look
   }
 
   get isFresh(): boolean {
@@ -120,6 +131,7 @@ export class Observer implements ObserverPort {
 
   forget(): void {
     this.#server = null
+    this.#look = 0
     this.#seen = ''
     this.#unanswered = false
     this.#probe = { result: 'unknown', detail: '' }
@@ -131,10 +143,11 @@ export class Observer implements ObserverPort {
     const { server, clock, process } = this.#ports
     const { pid } = process
     const generation = this.#generation
+    const look = (this.#looksBegun += 1)
     try {
       const state = await server.readState()
       if (process.pid !== pid) throw new RegentError('REGENT_SERVER_DOWN', 'mysqld was replaced while it was read')
-      const isNews = this.#learn(state, generation)
+      const isNews = this.#learn(state, { generation, look })
       this.#answeredAtMs = clock.monotonicMs()
       const same = !isNews && !this.#unanswered
       this.#unanswered = false
@@ -148,18 +161,19 @@ export class Observer implements ObserverPort {
   }
 
   /** What does not count is not seen either: else the same, read again, would be nothing new. */
-  #learn(state: ServerState, generation: number): boolean {
+  #learn(state: ServerState, { generation, look }: { generation: number; look: number }): boolean {
     if (generation !== this.#generation && this.#server !== null) return false
     const wasFresh = this.isFresh
     this.#server = state
     this.#serverGeneration = generation
+    this.#look = look
     const before = this.#seen
     this.#seen = gistOf(state)
     // Until a look that counts an agent says that its server may just be joining its group.
     return this.#seen !== before || (state.group !== undefined && !wasFresh)
   }
 
-  #look(): void {
+  #lookNow(): void {
     if (this.#isAlive()) this.refresh().catch(() => undefined)
   }
 

@@ -26,6 +26,7 @@ import { fetchMissing } from './fetching.ts'
 import { keptOfElected, rememberElected } from '../doubts/elected-set.ts'
 import type { Lease } from '../guard/lease.ts'
 import { checkOrder, requireAddressee, type AnyOrder } from './checks.ts'
+import { hearQuestion } from '../doubts/compared.ts'
 import { forgetfulAs, hearOfForgetful } from '../doubts/forgetful.ts'
 import type { Parts } from '../instance/parts.ts'
 import { beginPasswords } from './passwords.ts'
@@ -84,6 +85,7 @@ export class Orders {
   #leads(order: PrimaryAssignment, now: Assignment | null): void {
     const { told, doubts, file } = this.#parts
     // A server that its own agent killed to start it again needs nobody's word.
+    told.errant = ''
     told.mayRestart = order.mayRestart || lifeOf(this.#parts).isRestarted
     // Who is promoted says what is what from now on; of a primary that goes on nobody can tell.
     doubts.gtidsReset = now?.role === 'primary' && (doubts.gtidsReset || file.current.gtidsReset)
@@ -143,6 +145,7 @@ export class Orders {
   /** A manager that leads is there. */
   takeWord(word: LeaderWord): void {
     this.#hearLeader('word', word)
+    if (word.compare !== undefined) hearQuestion(this.#parts, word.compare)
   }
 
   /** What a manager says of what this agent asked for. */
@@ -245,8 +248,13 @@ export class Orders {
  * Unknown ('') is not "nothing": a tail compared with nothing would be cut as a whole. Within an epoch what was known
  * before still holds.
  */
-function hearOfSource(parts: Parts, { sourceHolds, catchUpFor }: ReplicaAssignment, newEpoch: boolean): void {
+function hearOfSource(
+  parts: Parts,
+  { sourceHolds, catchUpFor, errant = '' }: ReplicaAssignment,
+  newEpoch: boolean,
+): void {
   const { told, doubts } = parts
+  told.errant = errant
   // What another primary acknowledged the new one has, and more of it may be nowhere any more.
   if (newEpoch) {
     told.catchUpTo = null
@@ -262,7 +270,10 @@ function hearOfSource(parts: Parts, { sourceHolds, catchUpFor }: ReplicaAssignme
  * agent is another.
  */
 function withoutVolatile({ run: _, ...order }: Assignment): Assignment {
-  if (order.role === 'replica') return { ...order, sourceHolds: '', sourcePurged: '' }
+  if (order.role === 'replica') {
+    const { errant: __, ...kept } = order
+    return { ...kept, sourceHolds: '', sourcePurged: '' }
+  }
   return {
     ...order,
     mayRestart: false,

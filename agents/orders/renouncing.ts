@@ -16,6 +16,7 @@ export async function renounce(parts: Parts, order: RenounceOrder): Promise<void
   else if (process.state === 'running') await server.stopReceiver()
   course.promiseReport = null
   told.sourceHolds = null
+  told.errant = ''
   told.catchUpTo = null
   leaveStage(parts, 'leading')
   course.converged = {

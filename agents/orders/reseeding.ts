@@ -8,6 +8,11 @@ import type { Parts } from '../instance/parts.ts'
 import { replicationUser } from '../ports/server.ts'
 import { swapUnproven } from '../doubts/unproven-copy.ts'
 
+/** An older manager does not name it: it takes for errant what came from the source after that was looked at, too. */
+function errantIn({ errant, destroys, sourceHolds }: ReseedOrder): GtidSet {
+  return errant === undefined ? parseGtidSet(destroys).subtract(parseGtidSet(sourceHolds)) : parseGtidSet(errant)
+}
+
 /** What kept the instance that is seeded from running its own mysqld: no donor's fault. */
 class OwnServerFault extends Error {}
 
@@ -176,8 +181,7 @@ export class Seeding {
   async #verify(order: ReseedOrder, own: GtidSet | null): Promise<void> {
     const executed = parseGtidSet((await this.#parts.server.readHolds()).executed)
     // When a seeding begins again nobody knows what was: it may have followed since the source was looked at.
-    const errant = own === null ? GtidSet.empty : parseGtidSet(order.destroys).subtract(parseGtidSet(order.sourceHolds))
-    const left = executed.intersect(errant)
+    const left = own === null ? GtidSet.empty : executed.intersect(errantIn(order))
     if (!left.isEmpty())
       throw new Error(
         `the copy from ${order.donor.instance} holds errant transactions itself: ${left.toString().slice(0, 120)}`,

@@ -52,6 +52,7 @@ const replica: Required<ReplicaAssignment> = {
   sourcePurged: '',
   sourceReady: true,
   catchUpFor: 'run-2.0',
+  errant: held,
   run: 'run-2',
   group,
 }
@@ -64,13 +65,18 @@ const reseed: Required<ReseedOrder> = {
   source: peer,
   destroys: held,
   sourceHolds: held,
+  errant: held,
   peers: [peer],
   beside: true,
 }
 const renounce: Required<RenounceOrder> = { ...base, incarnation: 'run-2' }
 const passwords: Required<PasswordsOrder> = { ...base, generation: 'a2', old: 'kept' }
 const lease: Required<LeaseConfirmation> = { ...base, question: 1, forgetful: { 'shop-1': 'run-1.0' } }
-const word: Required<LeaderWord> = { ...base, forgetful: { 'shop-1': 'run-1.0' } }
+const word: Required<LeaderWord> = {
+  ...base,
+  forgetful: { 'shop-1': 'run-1.0' },
+  compare: { question: 1, held: { 'shop-1': { as: `shop-1@volume-1 ${uuidOf('shop-1')}`, gtids: held } } },
+}
 const leaseVote: Required<LeaseVoteRequest> = { version: orderVersion, cluster: 'shop', asking: 'shop-1', epoch: 4 }
 
 interface Kind {
@@ -90,16 +96,16 @@ const kinds: Readonly<Record<string, Kind>> = {
   'an assignment to follow': {
     wire: 'assign',
     whole: replica,
-    optional: ['sourceReady', 'catchUpFor', 'run', 'group'],
+    optional: ['sourceReady', 'catchUpFor', 'errant', 'run', 'group'],
   },
   'a promise': { wire: 'promise', whole: promise, optional: ['keepReceiverFrom', 'prepare'] },
   'a demotion': { wire: 'demote', whole: demote, optional: ['electUuid'] },
   'a fetch': { wire: 'fetch', whole: fetch, optional: [] },
-  'a re-seed': { wire: 'reseed', whole: reseed, optional: ['beside'] },
+  'a re-seed': { wire: 'reseed', whole: reseed, optional: ['beside', 'errant'] },
   'a renunciation': { wire: 'renounce', whole: renounce, optional: [] },
   'other passwords': { wire: 'passwords', whole: passwords, optional: [] },
   'a lease': { wire: 'lease', whole: lease, optional: ['forgetful'] },
-  'the word of a manager that leads': { wire: 'word', whole: word, optional: ['forgetful'] },
+  'the word of a manager that leads': { wire: 'word', whole: word, optional: ['forgetful', 'compare'] },
   'a peer’s question': { wire: 'leaseVote', whole: leaseVote, optional: [] },
 }
 

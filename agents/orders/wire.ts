@@ -15,6 +15,14 @@ const peers = { type: 'array', items: endpoint, maxItems: 64 }
 const uuid = text(0, 36)
 const instances = { type: 'array', items: name, maxItems: 64 }
 const forgetful = { type: 'object', patternProperties: { '^.{1,64}$': name }, additionalProperties: false }
+const compare = exactObject({
+  question: integer(0, Number.MAX_SAFE_INTEGER),
+  held: {
+    type: 'object',
+    patternProperties: { '^.{1,64}$': exactObject({ as: text(0, 256), gtids }) },
+    additionalProperties: false,
+  },
+})
 
 const base = {
   version: { type: 'integer', minimum: 1 },
@@ -65,10 +73,11 @@ const replica = message(
     sourcePurged: gtids,
     sourceReady: anyBoolean,
     catchUpFor: name,
+    errant: gtids,
     run: name,
     group,
   },
-  ['sourceReady', 'catchUpFor', 'run', 'group'],
+  ['sourceReady', 'catchUpFor', 'errant', 'run', 'group'],
 )
 
 const schemas = {
@@ -79,8 +88,16 @@ const schemas = {
   demote: message({ graceMs: duration, deadlineMs: duration, electUuid: uuid }, ['electUuid']),
   fetch: message({ from: endpoint, until: gtids, deadlineMs: duration }),
   reseed: message(
-    { donor: endpoint, source: endpoint, destroys: gtids, sourceHolds: gtids, peers, beside: { const: true } },
-    ['beside'],
+    {
+      donor: endpoint,
+      source: endpoint,
+      destroys: gtids,
+      sourceHolds: gtids,
+      errant: gtids,
+      peers,
+      beside: { const: true },
+    },
+    ['beside', 'errant'],
   ),
   renounce: message({ incarnation: name }),
   passwords: message({
@@ -89,7 +106,7 @@ const schemas = {
   }),
   expel: message({ silent: endpoint }),
   lease: message({ question: { type: 'integer', minimum: 0 }, forgetful }, ['forgetful']),
-  word: message({ forgetful }, ['forgetful']),
+  word: message({ forgetful, compare }, ['forgetful', 'compare']),
   answer: exactObject({
     version: base.version,
     cluster: name,

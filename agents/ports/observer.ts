@@ -14,6 +14,9 @@ export interface ObserverPort {
   start(): void
   stop(): void
   readonly server: ServerState | null
+  /** How many looks have begun, and which of them `server` shows: 0 for none. */
+  readonly looksBegun: number
+  readonly look: number
   /** What `server` shows was said after all that the agent did to it. */
   readonly isFresh: boolean
   readonly probe: Probe

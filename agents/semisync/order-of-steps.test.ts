@@ -192,16 +192,17 @@ describe('A replica that follows', () => {
   )
 
   it.each([
-    ['what its source holds is not known', null, true],
-    ['its source holds it', gtids('shop-0', 100), true],
-    ['its source lacks it', gtids('shop-0', 99), false],
-  ])('has errant transactions only where that is known: %s', async (_, sourceHolds, follows) => {
+    ['it was told of nothing, although what it was told its source holds is less', '', false, true],
+    ['it was told of what it does not hold any more', gtids('shop-9', 1), false, true],
+    ['it was told that its source never had what it holds', gtids('shop-0', 100), false, false],
+    ['it was told so, but counts: writes may wait for it', gtids('shop-0', 100), true, true],
+  ])('stands by for errant transactions only where that is proven: %s', async (_, errant, counted, follows) => {
     const on = await scene(
       { promise: 3, revision: 10, assignment: replicaOfEpoch3 },
-      { ...followsShop1, channel: { sourceHost: hostOf('shop-1'), semiSync: false } },
+      { ...followsShop1, channel: { sourceHost: hostOf('shop-1'), semiSync: counted } },
     )
-    on.parts.told.sourceHolds = sourceHolds
-    await passAsReplica(on.parts, { ...replicaOfEpoch3, sourceUuid: uuidOf('shop-1') }, on.server.state)
+    Object.assign(on.parts.told, { sourceHolds: gtids('shop-0', 99), errant, trustsAssignment: true })
+    await passAsReplica(on.parts, { ...replicaOfEpoch3, counted, sourceUuid: uuidOf('shop-1') }, on.server.state)
     expect(on.parts.course.converged.sentence.includes('errant')).toBe(!follows)
   })
 })

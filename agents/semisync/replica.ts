@@ -1,5 +1,5 @@
 import type { ReplicaAssignment } from '../../failover/protocol/order.ts'
-import { GtidSet, parseGtidSet } from '../../topology/gtid/gtid-set.ts'
+import { parseGtidSet } from '../../topology/gtid/gtid-set.ts'
 import type { ServerState } from '../../topology/snapshot/observation.ts'
 import { unionOf } from '../../topology/snapshot/holdings.ts'
 import { noticesLoss } from '../doubts/thrown-away.ts'
@@ -61,8 +61,8 @@ function putSettingsRight(state: ServerState): Step {
 }
 
 /** Why it follows nobody; null where it is to follow. */
-function standsBy(view: View, { revision, sourceUuid }: ReplicaAssignment, state: ServerState): NextPass | null {
-  const why = whyItStandsBy(view, sourceUuid, state)
+function standsBy(view: View, { revision, counted }: ReplicaAssignment, state: ServerState): NextPass | null {
+  const why = whyItStandsBy(view, counted, state)
   if (why === null) return null
   const isReceiving = state.channel !== null && state.channel.ioRunning !== 'no'
   return {
@@ -72,19 +72,18 @@ function standsBy(view: View, { revision, sourceUuid }: ReplicaAssignment, state
   }
 }
 
-function whyItStandsBy({ told, doubts, stored }: View, sourceUuid: string, state: ServerState): string | null {
-  const errant = errantAgainst(told.sourceHolds, state, sourceUuid)
-  if (!errant.isEmpty()) return `has ${errant.count()} errant transactions and waits to be archived and seeded again`
+/**
+ * What its source never had is for the manager to say, who has asked the source about it: what the source held when
+ * this agent was told is older than what came from there since. As long as it counts it goes on: what it acknowledges
+ * it holds, and writes may wait for it.
+ */
+function whyItStandsBy({ told, doubts, stored }: View, counted: boolean, state: ServerState): string | null {
+  const errant = parseGtidSet(told.errant).intersect(unionOf([state.executed, state.received]))
+  if (!counted && !errant.isEmpty())
+    return `has ${errant.count()} errant transactions and waits to be archived and seeded again`
   return doubts.gtidsReset || stored.gtidsReset
     ? 'has had its GTIDs reset by another hand and waits to be seeded again'
     : null
-}
-
-/** What it has that its source never had. The source's own newer transactions are none. */
-function errantAgainst(sourceHolds: string | null, state: ServerState, sourceUuid: string): GtidSet {
-  if (sourceHolds === null || sourceHolds === '' || sourceUuid === '') return GtidSet.empty
-  const own = unionOf([state.executed, state.received])
-  return own.subtract(parseGtidSet(sourceHolds)).withoutSource(sourceUuid)
 }
 
 /** What must not be followed with: a filter that somebody set, or relay logs that a crash may have spoilt. */

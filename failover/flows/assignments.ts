@@ -1,4 +1,5 @@
-import { errantOf, holdsOf } from '../../topology/snapshot/holdings.ts'
+import { errantOf } from '../../topology/snapshot/comparison.ts'
+import { holdsOf } from '../../topology/snapshot/holdings.ts'
 import { instanceOf, type InstanceName, type MemberId } from '../../topology/snapshot/member.ts'
 import { countedUuids, knowsOtherUuids } from '../judge/counted-uuids.ts'
 import type { Action } from '../protocol/decision.ts'
@@ -10,6 +11,7 @@ import type { InstanceView } from '../../topology/snapshot/snapshot.ts'
 import { primaryDonates, waitsForItsCopy } from '../judge/seeding-plan.ts'
 import {
   endpointOf,
+  errantToTell,
   hasStrayedLong,
   isErrant,
   isFenced,
@@ -191,11 +193,7 @@ function replicaNeedsOrder(situation: Situation, view: LiveView, primary: LiveVi
 }
 
 function isToldOnceMore(situation: Situation, view: LiveView, primary: LiveView): boolean {
-  return (
-    standsByForNothing(situation, view, primary) ||
-    followsErrant(situation, view) ||
-    catchUpFor(situation, view, primary) !== undefined
-  )
+  return knowsOtherErrant(situation, view, primary) || catchUpFor(situation, view, primary) !== undefined
 }
 
 function isToldNow(situation: Situation, view: LiveView, primary: LiveView | undefined): boolean {
@@ -227,6 +225,14 @@ function isToldBy(record: ClusterRecord, member: MemberId, told: NonNullable<Obs
     told.counted === countedMembers(record).includes(member) &&
     told.source === instanceOf(sourceOf(record, member))
   )
+}
+
+/** Told by name what its source never had. An older agent judges that itself, by what it was told the source holds. */
+function knowsOtherErrant(situation: Situation, view: LiveView, primary: LiveView): boolean {
+  const { errantTold } = view.observation
+  return errantTold === undefined
+    ? standsByForNothing(situation, view, primary) || followsErrant(situation, view)
+    : errantTold !== errantToTell(situation, view).toString()
 }
 
 /**
@@ -323,10 +329,16 @@ function replicaAssignment(
     sourceUuid: server?.uuid ?? '',
     sourceHolds: heldBySource(situation, primary),
     sourcePurged: server?.purged ?? '',
+    ...errantIn(situation, view),
     ...boundTo(view),
     ...(forgot === undefined ? {} : { catchUpFor: forgot }),
     ...(mayConnect(situation, view, primary) ? {} : { sourceReady: false }),
   }
+}
+
+/** For a replica's order, where its agent knows the word. */
+export function errantIn(situation: Situation, view: LiveView): Pick<ReplicaAssignment, 'errant'> {
+  return view.observation.errantTold === undefined ? {} : { errant: errantToTell(situation, view).toString() }
 }
 
 /** '' for unknown. */

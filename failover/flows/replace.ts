@@ -1,5 +1,5 @@
 import { counted } from '../../src/common/text/words.ts'
-import { errantOf } from '../../topology/snapshot/holdings.ts'
+import { errantOf } from '../../topology/snapshot/comparison.ts'
 import { instanceOf, type InstanceName, type MemberId } from '../../topology/snapshot/member.ts'
 import type { InstanceView } from '../../topology/snapshot/snapshot.ts'
 import { countedMembers } from '../protocol/record.ts'

@@ -1,5 +1,6 @@
+import { counted } from '../../src/common/text/words.ts'
 import { holdsOf } from '../../topology/snapshot/holdings.ts'
-import { orderFor, peersOf } from './assignments.ts'
+import { errantIn, orderFor, peersOf } from './assignments.ts'
 import { step, type FlowStep } from './step.ts'
 import { failedBefore, whyNoDonor, type Donor } from '../judge/donor.ts'
 import type { ReseedOrder } from '../protocol/order.ts'
@@ -11,7 +12,16 @@ import {
   unsparedMembers,
   type DueSeeding,
 } from '../judge/seeding-plan.ts'
-import { endpointOf, wantedInstances, type LiveView, type Situation } from '../judge/situation.ts'
+import {
+  endpointOf,
+  isErrant,
+  isFollowing,
+  liveView,
+  provenErrant,
+  wantedInstances,
+  type LiveView,
+  type Situation,
+} from '../judge/situation.ts'
 
 /** What an instance holds may change while it is told to give it up: so often that is no reason to say so. */
 const patience = 5
@@ -33,7 +43,7 @@ export function reseedStep(situation: Situation, primary: LiveView): FlowStep | 
   if (told !== undefined) return step(`${told} is being told to take a copy of another instance`)
   const free = all.filter(({ view }) => !situation.inFlight.has(view.name))
   const due = free.find(({ donor }) => donor?.waitMs === 0) ?? free[0]
-  return due ? seedStep(situation, primary, due) : unsparedStep(situation, primary)
+  return due ? seedStep(situation, primary, due) : (unsparedStep(situation, primary) ?? servesOnStep(situation))
 }
 
 function copyingStep({ view, donor }: DueSeeding, due: string): FlowStep {
@@ -48,16 +58,35 @@ function unsparedStep(situation: Situation, primary: LiveView): FlowStep | undef
   const [unspared] = unsparedMembers(situation, primary)
   if (unspared === undefined) return undefined
   const { view, why } = unspared
-  const more = wantedInstances(situation) + 1
   const left = view.observation.server?.channel?.ioRunning === 'yes' ? '' : ', and writes wait'
-  const advice = `add one: regent local scale ${situation.cluster} ${more}; once it counts, ${view.name} is archived and seeded again by itself, and you can scale back`
   return step(
-    `${view.name} ${why}, but it is in the sync set and too few others there can acknowledge: it is not seeded again, since only it may hold what was acknowledged${left}. What helps is another replica: ${advice}`,
+    `${view.name} ${why}, but it is in the sync set and too few others there can acknowledge: it is not seeded again, since only it may hold what was acknowledged${left}. ${adviceFor(situation, view)}`,
     [],
-    {
-      blocked: true,
-      revisitMs: 1_000,
-    },
+    waitsASecond,
+  )
+}
+
+function adviceFor(situation: Situation, { name }: LiveView): string {
+  return `What helps is another replica: add one: regent local scale ${situation.cluster} ${wantedInstances(situation) + 1}; once it counts, ${name} is archived and seeded again by itself, and you can scale back`
+}
+
+/**
+ * Members that hold errant transactions, and that writes cannot do without. They follow, and hold what they
+ * acknowledge: nothing is closed or ended for them.
+ */
+function servesOnStep(situation: Situation): FlowStep | undefined {
+  const { record, snapshot, timings } = situation
+  const follows = record.syncSet.flatMap((member) => {
+    const view = liveView(snapshot, member)
+    return isFollowing(view, record, timings) ? [view] : []
+  })
+  const view = follows.find((one) => follows.length <= record.acksWanted && isErrant(situation, one))
+  if (view === undefined) return undefined
+  const errant = provenErrant(situation, view)
+  return step(
+    `${view.name} has ${counted(errant.count(), 'errant transaction')} (${errant.toString().slice(0, 120)}) and goes on acknowledging: too few others can. ${adviceFor(situation, view)}`,
+    [],
+    waitsASecond,
   )
 }
 
@@ -114,13 +143,15 @@ function refusedStep(situation: Situation, view: LiveView, because: string): Flo
   return step(`${because}; it is not seeded: ${why}`, [], { blocked: true, revisitMs: restMs })
 }
 
-function reseedOrder(situation: Situation, primary: LiveView, { observation }: LiveView, donor: Donor): ReseedOrder {
+function reseedOrder(situation: Situation, primary: LiveView, view: LiveView, donor: Donor): ReseedOrder {
+  const { observation } = view
   return {
     ...orderFor(situation, observation.member, situation.record.epoch),
     donor: endpointOf(donor.view),
     source: endpointOf(primary),
     destroys: holdsOf(observation).toString(),
     sourceHolds: holdsOf(primary.observation).toString(),
+    ...errantIn(situation, view),
     peers: peersOf(situation),
   }
 }

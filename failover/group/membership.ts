@@ -1,4 +1,5 @@
 import { groupSeenBy, type GroupView } from '../../topology/group/group-view.ts'
+import { isFreeOfErrant } from '../../topology/snapshot/comparison.ts'
 import { unappliedOf } from '../../topology/snapshot/holdings.ts'
 import { instanceOf, type MemberId } from '../../topology/snapshot/member.ts'
 import { step, type FlowStep } from '../flows/step.ts'
@@ -141,6 +142,7 @@ function isFit(situation: Situation, view: LiveView): boolean {
   return (
     primary !== undefined &&
     whyNotAsItIs(situation, view, primary) === null &&
+    isFreeOfErrant(view.observation, primary.observation) &&
     lowestIfBlocked(view, primary, situation.timings.frozenMs) === null
   )
 }

@@ -1,4 +1,4 @@
-import { errantOf } from '../../topology/snapshot/holdings.ts'
+import { errantOf } from '../../topology/snapshot/comparison.ts'
 import type { SeedingFailure } from '../../topology/snapshot/observation.ts'
 import { isFollowing, isLive, liveView, viewNamed, type LiveView, type Situation } from './situation.ts'
 

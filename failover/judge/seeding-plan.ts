@@ -1,7 +1,8 @@
 import { isForLackOfSpace } from '../../topology/snapshot/no-space.ts'
 import { parseGtidSet } from '../../topology/gtid/gtid-set.ts'
 import { counted } from '../../src/common/text/words.ts'
-import { errantOf, holdsOf } from '../../topology/snapshot/holdings.ts'
+import { errantOf } from '../../topology/snapshot/comparison.ts'
+import { holdsOf } from '../../topology/snapshot/holdings.ts'
 import { donorFor, primaryAsDonor, type Donor } from './donor.ts'
 import { isMeasure } from './elected-set.ts'
 import { countedMembers } from '../protocol/record.ts'
@@ -79,14 +80,26 @@ export function unsparedMembers(situation: Situation, primary: LiveView): readon
     const others = countedMembers(record).filter(
       (other) => other !== member && isFollowing(viewOf(snapshot, other), record, timings),
     )
-    const why = others.length < record.acksWanted ? whyReseed(situation, view, primary) : null
+    const why = others.length < record.acksWanted ? whyOnlyCopied(situation, view, primary) : null
     return why === null ? [] : [{ view, why, donor: primaryAsDonor(view, primary), beside: true }]
   })
 }
 
 /** It cannot follow as it is. Where the sync set cannot spare it, it is copied beside what it has. */
 export function needsCopy(situation: Situation, view: LiveView, primary: LiveView): boolean {
-  return !view.observation.stored.seeding && whyReseed(situation, view, primary) !== null
+  return !view.observation.stored.seeding && whyOnlyCopied(situation, view, primary) !== null
+}
+
+/**
+ * Why only a copy gives the sync set back what this member stands for. Errant transactions alone are no reason: with
+ * them it follows, holds what it acknowledges, and is seeded again once it need not count. The agent of an older one
+ * stands by for them.
+ */
+function whyOnlyCopied(situation: Situation, view: LiveView, primary: LiveView): string | null {
+  const why = whyReseedAtOnce(situation, view)
+  if (why !== null || !isMeasure(situation.record, primary)) return why
+  const errant = view.observation.errantTold === undefined ? whyErrant(view, primary) : null
+  return errant ?? whyReseedBesides(situation, view, primary)
 }
 
 /**
@@ -111,7 +124,7 @@ function isTold(
 function whyReseed(situation: Situation, view: LiveView, primary: LiveView): string | null {
   const why = whyReseedAtOnce(situation, view)
   if (why !== null || !isMeasure(situation.record, primary)) return why
-  return whyReseedFor(situation, view, primary)
+  return whyErrant(view, primary) ?? whyReseedBesides(situation, view, primary)
 }
 
 /**
@@ -136,12 +149,19 @@ function whyReseedAtOnce(situation: Situation, { name, observation }: LiveView):
     : null
 }
 
-/** Because of what the primary holds. */
-function whyReseedFor(situation: Situation, view: LiveView, primary: LiveView): string | null {
-  const { observation } = view
+function whyErrant({ observation }: LiveView, primary: LiveView): string | null {
   const errant = errantOf(observation, primary.observation)
-  if (!errant.isEmpty())
-    return `has ${counted(errant.count(), 'errant transaction')} (${errant.toString().slice(0, 120)})`
+  return errant.isEmpty()
+    ? null
+    : `has ${counted(errant.count(), 'errant transaction')} (${errant.toString().slice(0, 120)})`
+}
+
+/**
+ * Because of what the primary holds. Where it is the older look, the replica may have received since what the primary
+ * has purged since: only by a person's hand, as binlogs are kept for it, and a copy too many loses nothing.
+ */
+function whyReseedBesides(situation: Situation, view: LiveView, primary: LiveView): string | null {
+  const { observation } = view
   const holds = holdsOf(observation)
   if (!holds.contains(parseGtidSet(primary.observation.server?.purged ?? '')))
     return 'lacks transactions that the primary no longer has in its binlogs'

@@ -1,4 +1,5 @@
-import { errantOf } from '../../topology/snapshot/holdings.ts'
+import { extraOf } from '../../topology/snapshot/comparison.ts'
+import { GtidSet, parseGtidSet } from '../../topology/gtid/gtid-set.ts'
 import { instanceOf, ordinalOf, type InstanceName, type MemberId } from '../../topology/snapshot/member.ts'
 import type { Observation } from '../../topology/snapshot/observation.ts'
 import type { InstanceView, Snapshot } from '../../topology/snapshot/snapshot.ts'
@@ -106,12 +107,28 @@ export function liveView(snapshot: Snapshot, member: MemberId): LiveView | undef
   return isLive(view) ? view : undefined
 }
 
-/** It holds what the primary, as far as that was seen, never had. */
-export function isErrant({ snapshot, record }: Situation, view: LiveView): boolean {
+/** It holds what the primary is proven never to have had. */
+export function isErrant(situation: Situation, view: LiveView): boolean {
+  return !provenErrant(situation, view).isEmpty()
+}
+
+/**
+ * Nothing is proven while the primary is no measure: it does not answer, or lacks a part of what it was elected for.
+ */
+export function provenErrant({ snapshot, record }: Situation, { observation }: LiveView): GtidSet {
+  const primary = liveView(snapshot, record.primary)?.observation
+  if (primary === undefined || primary.server === null || (primary.lacksElected ?? '') !== '') return GtidSet.empty
+  return extraOf(observation, primary).errant
+}
+
+/** What it is to be told of that. What it was told before stays so while nothing can be proven. */
+export function errantToTell(situation: Situation, view: LiveView): GtidSet {
+  const { snapshot, record } = situation
+  const { errantTold = '' } = view.observation
   const primary = liveView(snapshot, record.primary)
-  if (primary === undefined || primary.observation.server === null || (primary.observation.lacksElected ?? '') !== '')
-    return false
-  return !errantOf(view.observation, primary.observation).isEmpty()
+  return primary === undefined || primary.observation.server === null
+    ? parseGtidSet(errantTold)
+    : provenErrant(situation, view)
 }
 
 export function liveViews(snapshot: Snapshot): readonly LiveView[] {

@@ -94,7 +94,10 @@ export interface ReplicaAssignment extends AssignmentBase {
   readonly counted: boolean
   /** `server_uuid` of the source: its own newer transactions are no errant ones. '' while unknown. */
   readonly sourceUuid: string
-  /** What the primary held when this was sent: own transactions outside of it are errant, or a tail to be trimmed. */
+  /**
+   * What the primary held before this was sent. A tail outside of it is trimmed: that of a server that is down, which
+   * has sent nothing since the primary was elected, so that any look at the primary since then is new enough.
+   */
   readonly sourceHolds: GtidText
   /**
    * The primary held `sourceHolds` after it had heard of what this replica forgot, by `forgetfulAs`: with all of that
@@ -103,6 +106,11 @@ export interface ReplicaAssignment extends AssignmentBase {
   readonly catchUpFor?: string
   /** What the primary no longer has in its binlogs. */
   readonly sourcePurged: GtidText
+  /**
+   * What it holds and the primary is proven never to have had; '' for nothing. Only said to an agent that shows
+   * `errantTold`: an older agent refuses the order, and judges by `sourceHolds`.
+   */
+  readonly errant?: GtidText
   /**
    * False: everything is prepared, and the receiver starts when the source has set its gates, or when this one, empty
    * as it is, has its copy. Absent means true.
@@ -156,6 +164,8 @@ export interface ReseedOrder extends OrderBase {
   readonly donor: Endpoint
   readonly source: Endpoint
   readonly destroys: GtidText
+  /** As in `ReplicaAssignment`: the copy must have none of these. */
+  readonly errant?: GtidText
   readonly sourceHolds: GtidText
   readonly peers: readonly Endpoint[]
 }
@@ -207,6 +217,17 @@ export interface LeaseConfirmation extends OrderBase {
 export interface LeaderWord extends OrderBase {
   /** Replicas that are to be told what to catch up with, with their `forgetfulAs`. Absent for none. */
   readonly forgetful?: Readonly<Record<InstanceName, string>>
+  /**
+   * Which of these does its server lack, by a look that begins after this has arrived? By replica, of whom it is asked
+   * (`askedAs`) and which transactions. Only said to an agent that shows `compared`. Absent for no question.
+   */
+  readonly compare?: Comparing
+}
+
+export interface Comparing {
+  /** Shown with the answer (`Observation.compared`). */
+  readonly question: number
+  readonly held: Readonly<Record<InstanceName, { readonly as: string; readonly gtids: GtidText }>>
 }
 
 /** What became of what the agent asked for (`Ask`). */

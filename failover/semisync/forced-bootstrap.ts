@@ -1,5 +1,5 @@
 import { counted } from '../../src/common/text/words.ts'
-import { holdsOf } from '../../topology/snapshot/holdings.ts'
+import { lackedOf } from '../../topology/snapshot/comparison.ts'
 import { describeProcess } from '../../topology/analysis/instance-state.ts'
 import { ordinalOf, type InstanceName } from '../../topology/snapshot/member.ts'
 import type { Observation } from '../../topology/snapshot/observation.ts'
@@ -69,7 +69,8 @@ function lossOf(view: InstanceView, leader: LiveView): readonly string[] {
   if (view.past !== undefined) return [`whatever ${view.name} alone holds: its volume went back in time`]
   const seen = view.observation
   if (!isKnown(seen)) return [`whatever ${view.name} alone holds, which is not known: ${describeProcess(seen)}`]
-  const lacking = holdsOf(seen).subtract(holdsOf(leader.observation))
+  // Nobody leads, so nothing is written: neither look is too old, whichever came first.
+  const lacking = lackedOf(leader.observation, seen)
   if (lacking.isEmpty()) return []
   const text = lacking.toString()
   const many = lacking.count() === 1 ? 'one transaction' : `${lacking.count()} transactions`

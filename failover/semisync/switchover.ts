@@ -1,5 +1,5 @@
 import { counted } from '../../src/common/text/words.ts'
-import { errantOf } from '../../topology/snapshot/holdings.ts'
+import { errantOf } from '../../topology/snapshot/comparison.ts'
 import { parseGtidSet } from '../../topology/gtid/gtid-set.ts'
 import { maxBacklog } from '../../topology/snapshot/lag.ts'
 import { compareSeries, seriesOf } from '../../topology/snapshot/series.ts'

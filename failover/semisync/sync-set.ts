@@ -1,4 +1,4 @@
-import { errantOf, holdsOf } from '../../topology/snapshot/holdings.ts'
+import { isFreeOfErrant, lackedOf } from '../../topology/snapshot/comparison.ts'
 import { eachOf } from '../../src/common/text/words.ts'
 import { instanceOf, type MemberId } from '../../topology/snapshot/member.ts'
 import type { InstanceView } from '../../topology/snapshot/snapshot.ts'
@@ -132,8 +132,8 @@ function mayJoin(situation: Situation, member: MemberId, primary: LiveView): boo
   if (view !== undefined && situation.inFlight.get(view.name)?.order === 'reseed') return false
   if (!isFollowingAsTold(view, record, timings) || mustLeave(situation, member)) return false
   if (view.observation.stored.assignment?.revision !== record.revision) return false
-  const lacking = holdsOf(primary.observation).subtract(holdsOf(view.observation)).count()
-  return lacking <= maxLacking && errantOf(view.observation, primary.observation).isEmpty()
+  const lacking = lackedOf(view.observation, primary.observation).count()
+  return lacking <= maxLacking && isFreeOfErrant(view.observation, primary.observation)
 }
 
 /**
@@ -158,16 +158,22 @@ function isDoubtful(situation: Situation, view: InstanceView): boolean {
   )
 }
 
+/**
+ * The primary may have been looked at before the others: with |S| < k, as everywhere where this is asked, it
+ * acknowledges nothing, so that it needs nobody for what it has written since.
+ */
 function enoughHoldEverything(
   situation: Situation,
   members: readonly MemberId[],
   wanted: number,
   primary: LiveView,
 ): boolean {
-  const everything = holdsOf(primary.observation)
   const holding = members.filter((member) => {
     const view = liveView(situation.snapshot, member)
-    return isFollowing(view, situation.record, situation.timings) && holdsOf(view.observation).contains(everything)
+    return (
+      isFollowing(view, situation.record, situation.timings) &&
+      lackedOf(view.observation, primary.observation).isEmpty()
+    )
   })
   return holding.length >= wanted
 }

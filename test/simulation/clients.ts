@@ -3,6 +3,8 @@ import type { Machine } from './machine.ts'
 import type { SeededRandom } from './seeded-random.ts'
 import type { SimulatedCluster } from './simulated-cluster.ts'
 
+/** A server that is none of the cluster. */
+export const uuidAbroad = '0f0e19f0-0000-4000-8000-00000000b0b0'
 /** A client gives a silent server up after so long. What the server still does is done all the same. */
 const patienceMs = 2_000
 
@@ -16,11 +18,15 @@ export class Clients {
   count = 0
   #paceMs: number
   #ended = false
+  /** They give what they write GTIDs of another server, as a replay does; the number of the last. */
+  readonly #writesAbroad: boolean
+  #lastAbroad = 0
 
   /** @param paceMs what a client waits at most before the next write */
-  constructor(cluster: SimulatedCluster, paceMs: number) {
+  constructor(cluster: SimulatedCluster, paceMs: number, writesAbroad = false) {
     this.#cluster = cluster
     this.#paceMs = paceMs
+    this.#writesAbroad = writesAbroad
     this.#random = cluster.random.fork()
   }
 
@@ -68,21 +74,32 @@ export class Clients {
     const { mysqld } = at
     if (mysqld?.state === 'frozen') return void time.after(patienceMs, () => goOn(false))
     if (!mysqld?.mayWrite) return goOn(false)
-    mysqld.commitNew(false, (answer, { gtid }) => {
-      time.after(network.delayMs(), () => {
-        if (!network.reaches(at.name, 'clients')) return
-        if (at.mysqld?.isOpenByHand || this.#cluster.isDeposedUnheard(at)) return goOn(false)
-        if (answer === 'unproven') this.unproven = this.unproven.union(gtid)
-        if (answer === 'ok') {
-          this.count += 1
-          this.#heard = this.#heard.union(gtid)
-          this.#cluster.say(
-            `a client hears OK from ${at.name}: ${gtid.toString().slice(0, 8)}:${gtid.toString().slice(37)}`,
-          )
-        }
-        goOn(answer === 'ok')
-      })
-    })
+    mysqld.commitNew(
+      false,
+      (answer, { gtid }) => {
+        time.after(network.delayMs(), () => {
+          if (!network.reaches(at.name, 'clients')) return
+          if (at.mysqld?.isOpenByHand || this.#cluster.isDeposedUnheard(at)) return goOn(false)
+          if (answer === 'unproven') this.unproven = this.unproven.union(gtid)
+          if (answer === 'ok') this.#hearOk(at, gtid)
+          goOn(answer === 'ok')
+        })
+      },
+      this.#nameAbroad(),
+    )
     time.after(patienceMs, () => goOn(false))
+  }
+
+  #hearOk(at: Machine, gtid: GtidSet): void {
+    this.count += 1
+    this.#heard = this.#heard.union(gtid)
+    this.#cluster.say(`a client hears OK from ${at.name}: ${gtid.toString().slice(0, 8)}:${gtid.toString().slice(37)}`)
+  }
+
+  /** Each name once: no client tries again what may have been done. */
+  #nameAbroad(): GtidSet | undefined {
+    if (!this.#writesAbroad) return undefined
+    this.#lastAbroad += 1
+    return GtidSet.single(uuidAbroad, this.#lastAbroad)
   }
 }

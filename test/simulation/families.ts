@@ -12,6 +12,8 @@ export interface Shape {
   readonly lastsMs?: number
   /** How often a request arrives a second time. */
   readonly repeats?: number
+  /** Clients give what they write GTIDs of another server. */
+  readonly writesAbroad?: boolean
 }
 
 const falls = [
@@ -98,6 +100,13 @@ export const families = {
     kinds: ['somebody writes on a replica', 'somebody writes on a replica', 'the agent dies', askedFor, ...falls],
     instances: [3, 4],
     lastsMs: 8_000,
+  },
+  /** Who holds what is told by GTIDs that are nobody's. */
+  abroad: {
+    kinds: ['somebody writes on a replica', 'the network is slow', 'the agent dies', askedFor, ...falls],
+    instances: [2, 3, 3, 4],
+    lastsMs: 6_000,
+    writesAbroad: true,
   },
   volumes: {
     kinds: [

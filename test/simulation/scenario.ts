@@ -118,29 +118,33 @@ export class Scenario {
     if (!holds()) throw new Error(`not within ${withinMs} ms: ${what}; the manager says: ${this.sentence}`)
   }
 
-  /** A client writes at a server, whether that one leads or not. */
-  write(at: Machine = this.primary): Write {
+  /**
+   * A client writes at a server, whether that one leads or not.
+   * @param named by the client, with `SET gtid_next`
+   */
+  write(at: Machine = this.primary, named?: GtidSet): Write {
     const { mysqld } = at
     if (!mysqld?.mayWrite) throw new Error(`${at.name} takes no writes`)
     const write: { gtid: GtidSet; answer: Write['answer'] } = { gtid: GtidSet.empty, answer: 'waits' }
-    const written = mysqld.commitNew(false, (answer, { gtid }) => {
+    const answered = (answer: CommitAnswer, { gtid }: { readonly gtid: GtidSet }): void => {
       write.answer = answer
       // A group names what is written once the group has agreed.
       write.gtid = gtid
       if (answer === 'ok') this.acknowledged = this.acknowledged.union(gtid)
       if (answer === 'unproven') this.unproven = this.unproven.union(gtid)
-    })
+    }
+    const written = mysqld.commitNew(false, answered, named)
     write.gtid = written?.gtid ?? GtidSet.empty
     this.say(`a client writes ${write.gtid.toString()} at ${at.name}`)
     return write
   }
 
   /** Clients write at a server as often as this, while the server takes writes. */
-  writeOften(at: Machine, everyMs: number): readonly Write[] {
+  writeOften(at: Machine, everyMs: number, name?: () => GtidSet): readonly Write[] {
     const writes: Write[] = []
     const go = (): void => {
       if (at.mysqld?.mayWrite !== true) return
-      writes.push(this.write(at))
+      writes.push(this.write(at, name?.()))
       this.cluster.time.after(everyMs, go)
     }
     go()

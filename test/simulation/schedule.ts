@@ -56,7 +56,7 @@ export async function play(seed: number, options: PlayOptions = {}): Promise<Out
   const { time, spec } = cluster
   cluster.network.repeats = shape.repeats ?? cluster.network.repeats
   cluster.say(`a cluster of ${spec.instances}, ${spec.durability}, acks ${acksFor(spec, spec.instances)}`)
-  const clients = new Clients(cluster, random.pick(paces))
+  const clients = new Clients(cluster, random.pick(paces), shape.writesAbroad)
   const violation = watchRules(cluster, clients)
   const isWhole = (): boolean => violation() !== undefined || whatIsMissing(cluster) === undefined
 

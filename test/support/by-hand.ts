@@ -9,3 +9,17 @@ export async function byHand(cluster: TestCluster, instance: string, ...statemen
     session.destroy()
   }
 }
+
+/** The agent puts right what somebody opened or stopped, within milliseconds: a hand that it overtakes tries again. */
+export async function byQuickHand(
+  cluster: TestCluster,
+  instance: string,
+  ...statements: readonly string[]
+): Promise<void> {
+  const tried = () =>
+    byHand(cluster, instance, ...statements).then(
+      () => true,
+      () => false,
+    )
+  await cluster.until(`a hand changes ${instance}`, tried, 10_000)
+}

@@ -1,7 +1,7 @@
 import type { Analysis } from './analysis.ts'
 import { critical, warning, type AnalysisInput } from './analysis-input.ts'
 import { counted } from '../../src/common/text/words.ts'
-import { holdsOf } from '../snapshot/holdings.ts'
+import { lackedOf } from '../snapshot/comparison.ts'
 import { isHeard, isServing, isWritable, type ServingView } from './instance-state.ts'
 import type { DumpThread, Observation, ServerState } from '../snapshot/observation.ts'
 import { readsFromPrimary, servingReplicas, type PrimaryCondition } from './primary-condition.ts'
@@ -97,9 +97,9 @@ function analyseUnacknowledged({ name, observation }: ServingView, input: Analys
   const { unacknowledged } = observation.server.semiSyncSource
   const { acks, syncSet } = input.expected
   if (unacknowledged === 0 || acks === 0) return []
-  const everything = holdsOf(observation)
+  // For people. The primary may have been looked at first: what it wrote since waits for acknowledgements as ever.
   const holders = servingReplicas(input).filter(
-    (view) => syncSet.includes(view.name) && holdsOf(view.observation).contains(everything),
+    (view) => syncSet.includes(view.name) && lackedOf(view.observation, observation).isEmpty(),
   )
   if (holders.length >= acks) return []
   const sentence = `primary ${name} confirmed ${counted(unacknowledged, 'commit')} to clients without the ${counted(acks, 'acknowledgement')} a commit needs; ${holders.length} of ${counted(syncSet.length, 'sync replica')} ${holders.length === 1 ? 'holds' : 'hold'} all of its binlog`

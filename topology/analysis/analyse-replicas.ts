@@ -1,7 +1,7 @@
 import type { Analysis } from './analysis.ts'
 import { critical, warning, type AnalysisInput } from './analysis-input.ts'
 import { abbreviated, counted } from '../../src/common/text/words.ts'
-import { errantOf } from '../snapshot/holdings.ts'
+import { errantOf } from '../snapshot/comparison.ts'
 import { describeProcess, isGone, isHeard, isServing, type HeardView, type ServingView } from './instance-state.ts'
 import { describeLag, isBehind, maxBacklog } from '../snapshot/lag.ts'
 import type { InstanceName } from '../snapshot/member.ts'

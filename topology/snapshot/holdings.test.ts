@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest'
-import { errantOf, holdsOf } from './holdings.ts'
+import { errantOf } from './comparison.ts'
+import { holdsOf } from './holdings.ts'
 import { anObservation, gtids, uuidOf } from '../testing.ts'
 
 test('an instance holds what it executed, received and waits to commit', () => {

@@ -16,16 +16,3 @@ export function unappliedOf({ received, executed }: Pick<ServerState, 'received'
 export function unionOf(texts: readonly (GtidText | null | undefined)[]): GtidSet {
   return texts.reduce<GtidSet>((all, text) => (text ? all.union(parseGtidSet(text)) : all), GtidSet.empty)
 }
-
-/**
- * What a replica holds that its source never had. Observations are of different moments, so the source's own
- * transactions (its `server_uuid`, or the name of its replication group) do not count: they came into being after the
- * source was looked at.
- */
-export function errantOf(replica: Observation, source: Observation): GtidSet {
-  const extra = holdsOf(replica).subtract(holdsOf(source))
-  if (source.server === null) return extra
-  const { uuid, group } = source.server
-  const foreign = extra.withoutSource(uuid)
-  return group === undefined || group.name === '' ? foreign : foreign.withoutSource(group.name)
-}

@@ -328,6 +328,21 @@ export interface Observation {
    */
   readonly heardForgetful?: Readonly<Record<InstanceName, string>>
   /**
+   * As a primary: which of the transactions that a manager asked about its server lacks, by replica, by a look that
+   * began after the question (`topology/snapshot/comparison.ts`). `as` is of whom that was asked. Absent from older
+   * agents, which are not asked.
+   */
+  readonly compared?: {
+    /** The number of the newest question that is answered; 0 for none. */
+    readonly question: number
+    readonly lacks: Readonly<Record<InstanceName, { readonly as: string; readonly gtids: GtidText }>>
+  }
+  /**
+   * As a replica: what it was told that its source never had; '' for nothing. Absent from older agents, which judge
+   * that themselves.
+   */
+  readonly errantTold?: GtidText
+  /**
    * Why clients are shown another certificate than the newest they are to be shown. Absent where they are not, or none
    * was given.
    */

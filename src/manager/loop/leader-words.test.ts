@@ -4,10 +4,10 @@ import type { LeaderWord } from '../../../failover/protocol/order.ts'
 import type { ClusterRecord } from '../../../failover/protocol/record.ts'
 import { defaultTimings } from '../../../failover/protocol/timings.ts'
 import type { Observation } from '../../../topology/snapshot/observation.ts'
-import { anObservation } from '../../../topology/testing.ts'
+import { anObservation, gtids, uuidOf } from '../../../topology/testing.ts'
 import { LeaderWords } from './leader-words.ts'
 
-const { restartAloneMs, leaseRenewMs } = defaultTimings
+const { restartAloneMs, leaseRenewMs, observeMs } = defaultTimings
 const assignment = { epoch: 1, revision: 1, role: 'primary', counted: false, fenced: false, source: null } as const
 
 /** Of the primary's agent. */
@@ -22,7 +22,11 @@ const seen = (more: Partial<Observation> = {}): Observation => ({
 function aLeader() {
   const said: LeaderWord[] = []
   const failures: string[] = []
-  const sightings = { addressOf: () => '127.24.1.1:9400', forgetful: {} as Readonly<Record<string, string>> }
+  const sightings = {
+    addressOf: () => '127.24.1.1:9400',
+    forgetful: {} as Readonly<Record<string, string>>,
+    observations: [] as readonly Observation[],
+  }
   const network = { isCut: false }
   let nowMs = 0
   const words = new LeaderWords(
@@ -112,4 +116,30 @@ it('A word that does not arrive is said so, and followed by the next one', async
   await expect.poll(() => failures).toEqual(['saying to shop-0 who leads: no route'])
   network.isCut = false
   expect(await hears(restartAloneMs / 3)).toHaveLength(1)
+})
+
+it('A primary is asked which of the transactions it lacks that a replica holds and it was not seen to hold, one question after the other', async () => {
+  const { hears, sightings } = aLeader()
+  const asked = (question: number, last: number) => ({
+    question,
+    held: { 'shop-1': { as: `shop-1@volume-1 ${uuidOf('shop-1')}`, gtids: gtids('shop-9', last) } },
+  })
+  const holds = (last: number) => anObservation({ server: { received: gtids('shop-9', last) } })
+  const answering = (question: number) => seen({ compared: { question, lacks: {} } })
+  sightings.observations = [holds(3), seen()]
+  expect(await hears(0, answering(0))).toMatchObject([{ compare: asked(1, 3) }])
+  sightings.observations = [holds(5), seen()]
+  // Its server is looked at meanwhile; an answer that does not come may be lost.
+  expect(await hears(observeMs, answering(0))).toEqual([])
+  expect(await hears(1, answering(1))).toMatchObject([{ compare: asked(2, 5) }])
+  expect(await hears(leaseRenewMs - 1, answering(1))).toEqual([])
+  expect(await hears(1, answering(1))).toMatchObject([{ compare: asked(3, 5) }])
+  sightings.observations = [anObservation(), seen()]
+  expect(await hears(leaseRenewMs, answering(3))).toEqual([])
+})
+
+it('A primary whose agent is older is asked nothing', async () => {
+  const { hears, sightings } = aLeader()
+  sightings.observations = [anObservation({ server: { received: gtids('shop-9', 3) } })]
+  expect((await hears(0))[0]).not.toHaveProperty('compare')
 })

@@ -1,8 +1,9 @@
 import { describeError } from '../../common/errors/errors.ts'
 import type { Transport, World } from '../../common/ports/ports.ts'
-import { agentRoutes, orderVersion, type LeaderWord } from '../../../failover/protocol/order.ts'
+import { agentRoutes, orderVersion, type Comparing, type LeaderWord } from '../../../failover/protocol/order.ts'
 import type { ClusterRecord } from '../../../failover/protocol/record.ts'
 import { leaderWordMs, type Timings } from '../../../failover/protocol/timings.ts'
+import { questionsFor } from '../../../topology/snapshot/comparison.ts'
 import type { Observation } from '../../../topology/snapshot/observation.ts'
 import type { Sightings } from './sightings.ts'
 
@@ -14,17 +15,20 @@ export interface LeaderWordsPorts {
 }
 
 type Forgetful = NonNullable<LeaderWord['forgetful']>
+type Known = Pick<Sightings, 'addressOf' | 'forgetful' | 'observations'>
 
 /**
- * What a manager that leads says to the agent of the primary unasked: that it is there, now and then, and who is
- * forgetful, at once. No record is read for it, since no promise rests on it (docs/why/safety.md, "The leader's word").
+ * What a manager that leads says to the agent of the primary unasked: that it is there, now and then, and at once who
+ * is forgetful, and which transactions of replicas its server is asked about. No record is read for it, since no
+ * promise rests on it (docs/why/safety.md, "The leader's word").
  */
 export class LeaderWords {
   readonly #ports: LeaderWordsPorts
-  readonly #sightings: Pick<Sightings, 'addressOf' | 'forgetful'>
+  readonly #sightings: Known
   #last = { to: '', news: '', atMs: 0 }
+  #asked = { question: 0, atMs: -Infinity }
 
-  constructor(ports: LeaderWordsPorts, sightings: Pick<Sightings, 'addressOf' | 'forgetful'>) {
+  constructor(ports: LeaderWordsPorts, sightings: Known) {
     this.#ports = ports
     this.#sightings = sightings
   }
@@ -36,12 +40,13 @@ export class LeaderWords {
     if (takesWord !== true || record === undefined || address === undefined || !leadsIn(record, observation)) return
     const forgetful = this.#untold(observation)
     const word = { to: `${member} ${agentRun}`, news: forgetful === undefined ? '' : JSON.stringify(forgetful) }
-    if (!this.#isDue(word)) return
+    const compare = this.#question(observation)
+    if (compare === undefined && !this.#isDue(word)) return
     const { world, transport, timings, failed } = this.#ports
     this.#last = { ...word, atMs: world.clock.monotonicMs() }
     const { epoch, revision } = record
     const base = { version: orderVersion, cluster, member, epoch, revision }
-    const said: LeaderWord = forgetful === undefined ? base : { ...base, forgetful }
+    const said: LeaderWord = { ...base, ...(forgetful && { forgetful }), ...(compare && { compare }) }
     transport
       .post(address, agentRoutes.word, said, timings.leaseRenewMs)
       .catch((error: unknown) => failed(`saying to ${instance} who leads: ${describeError(error)}`, error))
@@ -51,6 +56,23 @@ export class LeaderWords {
   #untold({ heardForgetful = {} }: Observation): Forgetful | undefined {
     const { forgetful } = this.#sightings
     return Object.entries(forgetful).some(([name, as]) => heardForgetful[name] !== as) ? forgetful : undefined
+  }
+
+  /**
+   * What replicas hold and this primary was not seen to hold. One question after the other: the next one once this one
+   * is answered, or may be lost. While clients write with GTIDs of another server there is always a next one.
+   */
+  #question(observation: Observation): Comparing | undefined {
+    const { world, timings } = this.#ports
+    const { question, atMs } = this.#asked
+    const nowMs = world.clock.monotonicMs()
+    const pauseMs = observation.compared?.question === question ? timings.observeMs : timings.leaseRenewMs
+    if (observation.compared === undefined || nowMs - atMs < pauseMs) return undefined
+    const replicas = this.#sightings.observations.filter(({ instance }) => instance !== observation.instance)
+    const held = questionsFor(replicas, observation)
+    if (held === undefined) return undefined
+    this.#asked = { question: question + 1, atMs: nowMs }
+    return { question: question + 1, held }
   }
 
   /** News that was told shows only once the server was looked at: it is repeated after a while, as it may be lost. */

@@ -63,6 +63,11 @@ export class Sightings {
     )
   }
 
+  /** The newest of everybody. */
+  get observations(): readonly Observation[] {
+    return [...this.#byName.values()].flatMap(({ observation }) => observation ?? [])
+  }
+
   /** Takes an observation; false for one older than what is known, or of an instance that is none of ours. */
   hear(observation: Observation, nowMs: number): boolean {
     const known = this.#byName.get(observation.instance)

@@ -202,7 +202,7 @@ export const decisions: readonly Mutation[] = [
     rule: 'Nobody with errant transactions joins the sync set.',
     heading: syncSet,
     file: changes,
-    find: 'return lacking <= maxLacking && errantOf(view.observation, primary.observation).isEmpty()',
+    find: 'return lacking <= maxLacking && isFreeOfErrant(view.observation, primary.observation)',
     replace: 'return lacking <= maxLacking',
     family: 'seedings',
     survives: 'Covered mostly: an errant replica stands by and follows nobody.',

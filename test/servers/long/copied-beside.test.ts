@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs'
 import { setImmediate as immediate } from 'node:timers/promises'
 import { expect, it } from 'vitest'
 import { volumeLayout } from '../../../agents/instance/volume-layout.ts'
-import { byHand } from '../../support/by-hand.ts'
+import { byQuickHand } from '../../support/by-hand.ts'
 import type { TestCluster } from '../../support/cluster.ts'
 import { archivesOf, logOf } from '../../support/instance-files.ts'
 import { killAndSlowDown, untilCopying } from '../../support/slow-copies.ts'
@@ -12,15 +12,30 @@ import { Writer } from '../../support/writer.ts'
 /** Of two instances the sync set can never spare the replica. */
 const pair = withCluster({ name: 'pair', instances: 2 })
 
-function writeByHand(cluster: TestCluster, replica: string, table: string): Promise<void> {
-  return byHand(cluster, replica, 'set global super_read_only = off', `create table app.${table} (id int primary key)`)
+/** Behind the back of the binlog: what was errant alone would be no reason to copy a replica that writes need. */
+function unlogged(cluster: TestCluster, replica: string, statement: string): Promise<void> {
+  return byQuickHand(cluster, replica, 'set global super_read_only = off', 'set session sql_log_bin = off', statement)
+}
+
+/** Its applier cannot go on: somebody took a table away that the primary writes to. */
+async function breakApplier(cluster: TestCluster, replica: string, table: string): Promise<void> {
+  const primary = await cluster.primary()
+  await cluster.sql(primary, `create table app.${table} (id int primary key)`, { user: 'client' })
+  await cluster.until(
+    `${replica} has the table`,
+    async () =>
+      (await cluster.value(replica, `select count(*) from information_schema.tables where table_name = '${table}'`)) ===
+      '1',
+  )
+  await unlogged(cluster, replica, `rename table app.${table} to app.${table}_away`)
+  await cluster.sql(primary, `insert into app.${table} values (1)`, { user: 'client' })
 }
 
 async function besideDirOf(cluster: TestCluster, name: string): Promise<string> {
   return volumeLayout((await cluster.instance(name)).volume).besideDir
 }
 
-it('The only replica, on which somebody wrote, is archived and copied beside what it has; then writes go on by themselves', async () => {
+it('The only replica, whose applier cannot go on, is copied beside what it has; then writes go on by themselves', async () => {
   const cluster = pair.current
   await cluster.whole(2)
   const [replica = ''] = await cluster.replicas()
@@ -28,7 +43,7 @@ it('The only replica, on which somebody wrote, is archived and copied beside wha
   const uuid = await cluster.value(replica, 'select @@server_uuid')
   let counted = true
   const unsubscribe = cluster.views.subscribe(({ syncSet }) => (counted &&= syncSet.includes(replica)))
-  await writeByHand(cluster, replica, 'errant')
+  await breakApplier(cluster, replica, 'broken')
   await cluster.waitFor(
     'it is said how',
     ({ sentence }) =>
@@ -45,11 +60,40 @@ it('The only replica, on which somebody wrote, is archived and copied beside wha
   await writer.next()
   unsubscribe()
   expect(counted).toBe(true)
-  expect((await archivesOf(cluster, replica)).map(({ description }) => description.kind)).toEqual(['errant'])
-  await expect(cluster.sql(replica, 'select * from app.errant')).rejects.toMatchObject({ errno: 1146 })
+  expect(await cluster.value(replica, 'select count(*) from app.broken')).toBe('1')
+  await expect(cluster.sql(replica, 'select * from app.broken_away')).rejects.toMatchObject({ errno: 1146 })
   await cluster.until('what it had is gone', async () => !existsSync(await besideDirOf(cluster, replica)))
   expect(await writer.check()).toMatchObject({ lost: [], duplicated: [], differing: [], instances: 2 })
 })
+
+it('The only replica, on which somebody wrote, goes on acknowledging, nothing is closed for it, and it is seeded again once another one counts', async () => {
+  const cluster = pair.current
+  await cluster.whole(2)
+  const [replica = ''] = await cluster.replicas()
+  const primary = await cluster.primary()
+  const writer = await Writer.start(cluster)
+  await byQuickHand(
+    cluster,
+    replica,
+    'set global super_read_only = off',
+    'create table app.errant (id int primary key)',
+  )
+  await cluster.waitFor('it is said', ({ sentence }) =>
+    /^pair-1 has 1 errant transaction \(.*\) and goes on acknowledging: too few others can/.test(sentence),
+  )
+  await writer.next()
+  expect(await cluster.view()).toMatchObject({ primary, syncSet: [replica], writable: true })
+  await cluster.scale(3)
+  await cluster.until(
+    `${replica} is a copy`,
+    async () => (await archivesOf(cluster, replica)).some(({ description }) => description.kind === 'errant'),
+    120_000,
+  )
+  await cluster.whole(3, 120_000)
+  await expect(cluster.sql(replica, 'select * from app.errant')).rejects.toMatchObject({ errno: 1146 })
+  expect(await writer.check()).toMatchObject({ lost: [], duplicated: [], differing: [], instances: 3 })
+  await cluster.scale(2)
+}, 300_000)
 
 it('When its agent dies before the copy is proven, what it had is in its place again, and it is copied once more', async () => {
   const cluster = pair.current
@@ -58,7 +102,7 @@ it('When its agent dies before the copy is proven, what it had is in its place a
   const writer = await Writer.start(cluster)
   const { agentPid } = await cluster.instance(replica)
   const beside = await besideDirOf(cluster, replica)
-  await writeByHand(cluster, replica, 'errant_again')
+  await breakApplier(cluster, replica, 'broken_again')
   for (const until = Date.now() + 60_000; !existsSync(beside); await immediate())
     if (Date.now() > until) throw new Error('nothing was swapped')
   process.kill(agentPid ?? 0, 'SIGKILL')
@@ -69,7 +113,7 @@ it('When its agent dies before the copy is proven, what it had is in its place a
   )
   await cluster.whole(2, 120_000)
   await writer.next()
-  await expect(cluster.sql(replica, 'select * from app.errant_again')).rejects.toMatchObject({ errno: 1146 })
+  expect(await cluster.value(replica, 'select count(*) from app.broken_again')).toBe('1')
   expect(await writer.check()).toMatchObject({ lost: [], duplicated: [], differing: [], instances: 2 })
 }, 240_000)
 
@@ -84,14 +128,19 @@ it('When the primary dies while its only replica is copied, that leads with all 
   await cluster.otherMysqld(replica, pid)
   await cluster.whole(2)
   const writer = await Writer.start(cluster)
-  await writeByHand(cluster, replica, 'kept')
+  await breakApplier(cluster, replica, 'kept')
   await untilCopying(cluster, replica)
   await cluster.fault(primary, 'kill')
   await cluster.waitFor(`${replica} leads`, (view) => view.primary === replica, 60_000)
+  await cluster.until('its table is back', () =>
+    unlogged(cluster, replica, 'rename table app.kept_away to app.kept').then(
+      () => true,
+      () => false,
+    ),
+  )
   await cluster.fault(primary, 'start')
   await cluster.whole(2, 150_000)
   await writer.next()
-  // Nobody can know that this was by hand: it leads with all it has.
-  expect(await cluster.value(replica, 'select count(*) from app.kept')).toBe('0')
+  expect(await cluster.value(replica, 'select count(*) from app.kept')).toBe('1')
   expect(await writer.check()).toMatchObject({ lost: [], duplicated: [], differing: [], instances: 2 })
 }, 400_000)

@@ -1,21 +1,11 @@
 import { expect, it } from 'vitest'
-import { byHand } from '../../support/by-hand.ts'
+import { byHand, byQuickHand } from '../../support/by-hand.ts'
 import type { TestCluster } from '../../support/cluster.ts'
 import { logOf } from '../../support/instance-files.ts'
 import { withCluster } from '../../support/with-cluster.ts'
 import { Writer } from '../../support/writer.ts'
 
 const shop = withCluster()
-
-/** Changes a replica that is stopped for it. The agent starts what is stopped: a hand that it overtakes tries again. */
-async function byQuickHand(cluster: TestCluster, instance: string, ...statements: readonly string[]): Promise<void> {
-  const tried = () =>
-    byHand(cluster, instance, ...statements).then(
-      () => true,
-      () => false,
-    )
-  await cluster.until(`a hand changes ${instance}`, tried, 10_000)
-}
 
 async function putRight(cluster: TestCluster, instance: string, query: string, wanted: string): Promise<void> {
   await cluster.until(

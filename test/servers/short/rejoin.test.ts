@@ -1,6 +1,6 @@
 import { basename } from 'node:path'
 import { expect, it } from 'vitest'
-import { byHand } from '../../support/by-hand.ts'
+import { byQuickHand } from '../../support/by-hand.ts'
 import { deafenReplicas, untilWaiting } from '../../support/deaf-replicas.ts'
 import { archivesOf, logOf, printArchive } from '../../support/instance-files.ts'
 import { withCluster } from '../../support/with-cluster.ts'
@@ -40,7 +40,7 @@ it('A replica with errant transactions is archived, readable with mysqlbinlog, a
   const cluster = shop.current
   const [errant = ''] = await cluster.replicas()
   const writer = await Writer.start(cluster)
-  await byHand(cluster, errant, 'set global super_read_only = off', 'create table app.errant (id int primary key)')
+  await byQuickHand(cluster, errant, 'set global super_read_only = off', 'create table app.errant (id int primary key)')
   const uuid = await cluster.value(errant, 'select @@server_uuid')
   await cluster.until(`${errant} is archived`, async () =>
     (await archivesOf(cluster, errant)).some(({ description }) => description.kind === 'errant'),
@@ -64,8 +64,8 @@ it('A replica whose copy of a donor fails is copied from another one, it is said
   const writer = await Writer.start(cluster)
   const { pid } = await cluster.instance(donor)
   const [older] = await archivesOf(cluster, errant)
-  await byHand(cluster, donor, 'set global super_read_only = off', 'uninstall plugin clone')
-  await byHand(cluster, errant, 'set global super_read_only = off', 'create table app.errant (id int primary key)')
+  await byQuickHand(cluster, donor, 'set global super_read_only = off', 'uninstall plugin clone')
+  await byQuickHand(cluster, errant, 'set global super_read_only = off', 'create table app.errant (id int primary key)')
   const view = await cluster.waitFor('another donor is tried', ({ sentence }) =>
     sentence.startsWith(`${errant} is seeded from ${primary}`),
   )

@@ -55,10 +55,13 @@ export class DataFolder {
     this.gates = gates
   }
 
-  /** A new transaction of this server, in its binlog and prepared in InnoDB. */
-  write(): Transaction {
-    this.#lastNumber += 1
-    const transaction = { uuid: this.uuid, gtid: GtidSet.single(this.uuid, this.#lastNumber) }
+  /**
+   * A new transaction of this server, in its binlog and prepared in InnoDB.
+   * @param named by its session, with `SET gtid_next`; else the server names the transaction
+   */
+  write(named?: GtidSet): Transaction {
+    if (named === undefined) this.#lastNumber += 1
+    const transaction = { uuid: this.uuid, gtid: named ?? GtidSet.single(this.uuid, this.#lastNumber) }
     this.binlog.push(transaction)
     return transaction
   }

@@ -197,8 +197,8 @@ export class Mysqld {
    * A write of a client, or the agent's marker. Rejects nothing: the caller has looked whether it may write.
    * @returns what is in the binlog; undefined while a lock is in the way
    */
-  commitNew(isOwn: boolean, answer: Commit['answer']): Transaction | undefined {
-    return this.commitTogether([{ isOwn, answer }])[0]
+  commitNew(isOwn: boolean, answer: Commit['answer'], named?: GtidSet): Transaction | undefined {
+    return this.commitTogether([{ isOwn, answer, named }])[0]
   }
 
   /** As one group. */
@@ -211,13 +211,13 @@ export class Mysqld {
       this.group.commit(commits)
       return []
     }
-    const written = commits.map(({ isOwn }) => this.#write(isOwn))
+    const written = commits.map((commit) => this.#write(commit))
     this.#commit(written, commits)
     return written
   }
 
-  #write(isOwn: boolean): Transaction {
-    const transaction = this.folder.write()
+  #write({ isOwn, named }: Commit): Transaction {
+    const transaction = this.folder.write(named)
     if (!isOwn && (!this.mayWrite || this.isOpenByHand)) this.folder.byHand.add(transaction)
     return transaction
   }

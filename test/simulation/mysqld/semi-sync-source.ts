@@ -1,3 +1,4 @@
+import type { GtidSet } from '../../../topology/gtid/gtid-set.ts'
 import type { InstanceName } from '../../../topology/snapshot/member.ts'
 import type { Transaction } from './data-folder.ts'
 
@@ -12,6 +13,8 @@ export interface Commit {
   /** The agent's own session, or the applier's, which nobody else ends. */
   readonly isOwn: boolean
   readonly answer: (answer: CommitAnswer, transaction: Transaction) => void
+  /** What the session called its transaction; absent where the server is to name it. */
+  readonly named?: GtidSet | undefined
 }
 
 interface Waiting {
