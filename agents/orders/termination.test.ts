@@ -24,9 +24,10 @@ afterEach(() => termination?.stop())
 async function begin(
   assignment: 'primary' | 'replica',
   server = new ScriptedServer(aServerState()),
-  more: { counted?: boolean } = {},
+  more: { counted?: boolean; state?: 'starting' | 'stopped' } = {},
 ): Promise<{ parts: Parts; launcher: ScriptedLauncher; process: ScriptedProcess }> {
   const process = new ScriptedProcess()
+  process.state = more.state ?? 'running'
   const parts = await testParts(server, { process })
   await parts.file.update({
     promise: 3,
@@ -72,6 +73,18 @@ describe('An instance whose pod ends', () => {
     expect(server.calls).toEqual([])
   })
 
+  it.each(['starting', 'stopped'] as const)(
+    'waits for another to take over where it is a primary whose mysqld is %s, and is ended once that took too long',
+    async (state) => {
+      const { parts, process } = await begin('primary', new ScriptedServer(aServerState()), { state })
+      await vi.waitUntil(() => /another to take over/.test(parts.course.converged.sentence), { timeout: 5_000 })
+      expect(process.state).toBe(state)
+      parts.pod.termination = { sinceMs: -1e9, stopping: false }
+      await vi.waitUntil(() => process.state === 'dead', { timeout: 5_000 })
+      expect(parts.pod.hasLeft).toBe(false)
+    },
+  )
+
   it('ends at once where nobody could take over because writes need nobody', async () => {
     const { parts, process } = await begin('primary')
     await parts.file.update({ assignment: { ...primaryOfEpoch3, acks: 0, counted: [] } })
@@ -89,7 +102,10 @@ describe('An instance whose pod ends', () => {
 })
 
 describe('An instance that leaves for a caller', () => {
-  async function beginLeaving(assignment: 'primary' | 'replica', more: { counted?: boolean } = {}) {
+  async function beginLeaving(
+    assignment: 'primary' | 'replica',
+    more: { counted?: boolean; state?: 'starting' | 'stopped' } = {},
+  ) {
     const server = new ScriptedServer(aServerState())
     const scene = await begin(assignment, server, more)
     scene.launcher.terminating = false
@@ -133,5 +149,32 @@ describe('An instance that leaves for a caller', () => {
     await vi.waitUntil(() => parts.pod.termination === null, { timeout: 5_000 })
     expect(parts.pod.hasLeft).toBe(false)
     expect(server.calls).toEqual([])
+  })
+
+  it.each([
+    ['primary', 'starting'],
+    ['primary', 'stopped'],
+    ['replica', 'starting'],
+    ['replica', 'stopped'],
+  ] as const)('is not ended as the %s whose mysqld is %s, while others may need it', async (role, state) => {
+    const { parts, process } = await beginLeaving(role, { state, counted: true })
+    await vi.waitUntil(() => /another to take over|let out/.test(parts.course.converged.sentence), { timeout: 5_000 })
+    expect(process.state).toBe(state)
+    expect(parts.pod.hasLeft).toBe(false)
+  })
+
+  it('has not left where it is a primary whose mysqld dies just as it is looked at: that one may have to start again', async () => {
+    const { parts, process } = await begin('primary', new ScriptedServer(aServerState()), { state: 'starting' })
+    termination?.stop()
+    // Said between the look at who is wanted and the step that follows.
+    const dies = { ...parts, changed: () => (process.state = 'dead') }
+    const converger = new Converger(dies, () => undefined)
+    converger.stop()
+    termination = new Termination(dies, converger, null)
+    parts.pod.termination = null
+    parts.pod.leavesUntilMs = Infinity
+    termination.watch()
+    await vi.waitUntil(() => process.state === 'dead' && parts.pod.termination === null, { timeout: 5_000 })
+    expect(parts.pod.hasLeft).toBe(false)
   })
 })

@@ -94,14 +94,9 @@ export class Termination {
   async #proceed(): Promise<void> {
     const { process, course, changed, pod } = this.#parts
     const { mode } = this.#converger
-    if (isDown(process)) {
-      if (this.#isTold) await this.#port?.quit()
-      pod.hasLeft = !this.#isTold
-      this.#isOver = true
-      return
-    }
-    const isUp = process.state === 'running' && pod.termination?.stopping === false
-    const waits = isUp ? this.#whyWaits() : null
+    if (isDown(process)) return this.#ends()
+    // Also where mysqld starts or stands still: it may be the only one who can lead.
+    const waits = pod.termination?.stopping === true ? null : this.#whyWaits()
     if (waits !== null) {
       course.converged = { ...course.converged, sentence: waits }
       return changed()
@@ -109,6 +104,14 @@ export class Termination {
     pod.hasLeft = !this.#isTold
     if (mode.isKilledAtEnd()) await process.kill()
     else await this.#stopInOrder()
+  }
+
+  /** mysqld is down. A primary that died meanwhile does not leave: another one takes over, or it starts again. */
+  async #ends(): Promise<void> {
+    if (this.#isTold) await this.#port?.quit()
+    else if (!isLeaving(this.#parts)) return
+    this.#parts.pod.hasLeft = !this.#isTold
+    this.#isOver = true
   }
 
   #whyWaits(): string | null {
