@@ -8,6 +8,8 @@ export interface GroupShape extends Partial<Omit<GroupState, 'members'>> {
   readonly members?: Readonly<Record<InstanceName, MemberState>>
   /** Whom this view calls primary; null for nobody. By default shop-0. */
   readonly primary?: InstanceName | null
+  /** Whom it calls primary in multi-primary mode, in place of `primary`. */
+  readonly writers?: readonly InstanceName[]
   readonly versions?: Readonly<Record<InstanceName, string>>
 }
 
@@ -24,7 +26,8 @@ export function viewId(number: number): string {
 
 /** What `instance` says of the group. */
 export function aGroupState(instance: InstanceName, shape: GroupShape = {}): GroupState {
-  const { members = allOnline, primary = 'shop-0', versions = {}, ...rest } = shape
+  const { members = allOnline, primary = 'shop-0', versions = {}, ...more } = shape
+  const { writers = primary === null ? [] : [primary], ...rest } = more
   return {
     name: groupName,
     state: members[instance] ?? 'OFFLINE',
@@ -34,7 +37,7 @@ export function aGroupState(instance: InstanceName, shape: GroupShape = {}): Gro
       host: hostOf(name),
       port: 3306,
       state,
-      role: state !== 'ONLINE' && state !== 'UNREACHABLE' ? '' : name === primary ? 'PRIMARY' : 'SECONDARY',
+      role: state !== 'ONLINE' && state !== 'UNREACHABLE' ? '' : writers.includes(name) ? 'PRIMARY' : 'SECONDARY',
       version: versions[name] ?? '9.7.4',
     })),
     certifying: 0,

@@ -8,6 +8,8 @@ import type { NextPass, View } from '../instance/pass.ts'
 import type { Timer } from '../../src/common/ports/ports.ts'
 import type { GroupState, ServerState } from '../../topology/snapshot/observation.ts'
 import { silentMembers } from '../instance/silent-members.ts'
+import { lockLookMs, LockWatch } from '../guard/lock-watch.ts'
+import { GroupLockNeeds } from './lock-needs.ts'
 import { leaveBeforeEnd, waitsToEnd } from './end.ts'
 import { FirstMessages } from './first-messages.ts'
 import { FrozenWatch } from './frozen.ts'
@@ -17,6 +19,7 @@ import { nextAsMember } from './membership.ts'
 import { OldAddresses } from './old-addresses.ts'
 import { ProtocolWatch } from './protocol-watch.ts'
 import { beginToExpel } from './silent-member.ts'
+import { SinglePrimaryWatch } from './single-primary.ts'
 import { underPromise } from './under-promise.ts'
 import { ViewWatch } from './view-watch.ts'
 
@@ -34,11 +37,13 @@ export class Group implements Mode {
   readonly #parts: Parts
   readonly #frozen: FrozenWatch
   readonly #protocol: ProtocolWatch
+  readonly #single: SinglePrimaryWatch
   readonly #first: FirstMessages
   readonly #addresses: OldAddresses
   readonly #done: () => void
   readonly #views: ViewWatch
-  #timer: Timer | null = null
+  readonly #locks: LockWatch
+  #timers: readonly Timer[] = []
   /** Whom this agent has called silent last. */
   #silent = ''
   /** The mysqld that was seen to be a member last. */
@@ -49,9 +54,11 @@ export class Group implements Mode {
     this.#parts = parts
     this.#frozen = new FrozenWatch(parts)
     this.#protocol = new ProtocolWatch(parts)
+    this.#single = new SinglePrimaryWatch(parts)
     this.#first = new FirstMessages(parts)
     this.#addresses = new OldAddresses(parts)
     this.#views = new ViewWatch(parts)
+    this.#locks = new LockWatch(parts, new GroupLockNeeds(parts))
     this.#done = done
   }
 
@@ -64,18 +71,20 @@ export class Group implements Mode {
       if (process.state === 'stopped') world.timers.after(timings.stoppedMs + 1, () => void this.#lookWhetherFrozen())
     })
     this.#views.start()
-    this.#timer = world.timers.every(lookMs, () => {
+    const look = () => {
       this.#look()
       this.#tellWhoIsSilent()
       void this.#first.look()
       void this.#addresses.look()
       void this.#lookWhetherFrozen()
       void this.#protocol.look()
-    })
+      void this.#single.look()
+    }
+    this.#timers = [world.timers.every(lookMs, look), world.timers.every(lockLookMs, () => void this.#locks.look())]
   }
 
   stop(): void {
-    this.#timer?.cancel()
+    for (const timer of this.#timers) timer.cancel()
     this.#views.stop()
     this.#parts.expulsion?.rest()
   }

@@ -295,6 +295,9 @@ describe('To join', () => {
       },
       stop: async () => void calls.push('stop'),
       electPrimary: async (uuid) => void calls.push(`elect ${uuid}`),
+      leadAlone: async () => undefined,
+      forgetMode: async () => undefined,
+      setAccount: async () => undefined,
       applyReceived: async () => void calls.push('apply received'),
       setConsistency: async (consistency) => void calls.push(`consistency ${consistency}`),
       protocol: async () => '8.0.27',
@@ -403,6 +406,9 @@ describe('A switchover that is ordered here', () => {
       protocol: async () => '8.0.27',
       setProtocol: async () => undefined,
       repeatConfiguration: async () => undefined,
+      leadAlone: async () => undefined,
+      forgetMode: async () => undefined,
+      setAccount: async () => undefined,
       electPrimary: async (uuid, { graceMs, deadlineMs }) => void calls.push(`${uuid} ${graceMs} ${deadlineMs}`),
     }
     const parts = await given({ sees, server: open }, group)

@@ -1,6 +1,8 @@
 import { counted } from '../../src/common/text/words.ts'
 import type { Assignment, GroupTask } from '../../failover/protocol/order.ts'
 import { joinInTurn, turnOf, waitForTurn } from './join-turn.ts'
+import { agreedOn } from '../../failover/protocol/runtime-settings.ts'
+import { writesHere } from './single-primary.ts'
 import { isLeadingGroup, isMemberAs } from './stage.ts'
 import { isForLackOfSpace } from '../../topology/snapshot/no-space.ts'
 import { unappliedOf } from '../../topology/snapshot/holdings.ts'
@@ -15,12 +17,15 @@ import {
   becomePrimary,
   closeToEverybody,
   closeWithoutMajority,
+  forgetMode,
   joinGroup,
   leaveGroup,
   leaveInError,
   letReadersIn,
   openAgain,
+  setAccountOfAll,
   setConsistency,
+  setOwnAccount,
 } from './steps.ts'
 
 /** A member of a replication group, what it is told, and what its server says. */
@@ -60,7 +65,7 @@ function outside(view: View, member: Membership): NextPass {
   if (task.does === 'stayOut')
     return {
       ...waits(member, 'outside of the group: it waits until it is admitted'),
-      steps: view.jobs.joinsInTurn === assignment.epoch ? [] : [joinInTurn(assignment)],
+      steps: [...putsRight(member), ...(view.jobs.joinsInTurn === assignment.epoch ? [] : [joinInTurn(assignment)])],
     }
   // A removal goes by address once it is accepted: come back too soon, the new member would be removed.
   if (view.jobs.expelling !== null) return waits(member, 'the others remove the member that was here before')
@@ -86,7 +91,7 @@ function starts({ jobs, guards, nowMs }: View, member: Membership, forms: boolea
   const pauseMs = Math.max(jobs.groupPause.untilMs, forms ? -Infinity : jobs.joinsNotBeforeMs) - nowMs
   if (pauseMs > 0) return { ...waits(member, `${what} after a pause${before}`), next: { afterMs: pauseMs } }
   return {
-    steps: [joinGroup(member.assignment, member.task, forms)],
+    steps: [...putsRight(member), joinGroup(member.assignment, member.task, forms)],
     then: { converged: { revision: assignment.revision, done: false, sentence: what } },
     next: 'when something changes',
   }
@@ -135,7 +140,7 @@ function online(view: View, member: Membership): NextPass {
   if (task.does === 'stayOut')
     return { steps: [...closes(member, closeWithoutMajority), leaveGroup, outdate], next: 'after a look' }
   const store = whatItKnowsNow(view.stored, member)
-  const isPrimary = ownMember(group, state.uuid)?.role === 'PRIMARY'
+  const isPrimary = writesHere(state, group, assignment)
   // What a guard closes is writing: a secondary writes nothing for clients, and still serves reads.
   const closed = assignment.fenced ? 'fenced by a person' : isPrimary ? whyClosed(view.guards) : null
   const pass =
@@ -149,11 +154,31 @@ function online(view: View, member: Membership): NextPass {
 }
 
 /** What somebody changed while the server runs, and what the spec says otherwise since this server joined. */
-function settingsOf({ state, group, task }: Membership): readonly Step[] {
+function settingsOf(member: Membership): readonly Step[] {
+  const { group, task } = member
   const { consistency = task.consistency } = group
   return [
-    ...(state.changedSettings?.length ? [step('put settings right', (parts) => keepSettings(parts, state))] : []),
+    ...putsRight(member),
     ...(consistency === task.consistency ? [] : [setConsistency(task.consistency), outdate]),
+  ]
+}
+
+/**
+ * What somebody changed. The account of the group is written by the primary, for all members, and by each server that
+ * is outside of the group for itself: with another password there nobody could join.
+ */
+function putsRight({ state, group, assignment }: Membership): readonly Step[] {
+  const { accountTrouble: trouble, state: isIn } = group
+  const isOpen = !state.superReadOnly && !state.readOnly
+  const writes = trouble !== undefined && (isIn === 'OFFLINE' || (isOpen && writesHere(state, group, assignment)))
+  const changed = state.changedSettings ?? []
+  const hasOld = [...agreedOn].some(
+    (name) => state.persisted.includes(name) && !changed.some((one) => one.name === name),
+  )
+  return [
+    ...(changed.length > 0 ? [step('put settings right', (parts) => keepSettings(parts, state))] : []),
+    ...(hasOld ? [forgetMode, outdate] : []),
+    ...(writes ? [isIn === 'OFFLINE' ? setOwnAccount(trouble) : setAccountOfAll(trouble), outdate] : []),
   ]
 }
 
@@ -195,11 +220,17 @@ function opensAsPrimary(view: View, member: Membership): NextPass {
       ],
       next: 'after a look',
     }
-  return { ...waits(member, 'elected by the group: it applies what it received before'), next: 'soon' }
+  const { lockedBy } = view.guards
+  const behind = lockedBy === null ? '' : `: ${lockedBy}`
+  return { ...waits(member, `elected by the group: it applies what it received before${behind}`), next: 'soon' }
 }
 
 function asSecondary(view: View, member: Membership): NextPass {
   const { state, group, assignment } = member
+  const writes = ownMember(group, state.uuid)?.role === 'PRIMARY'
+  const sentence = writes
+    ? 'closed for writes: the group is in multi-primary mode by another hand, and another member goes on alone'
+    : `secondary of the group, ${onlineOf(group)}`
   return {
     steps: [
       ...(isMemberAs(view.life) ? [] : [becomeMember]),
@@ -207,7 +238,7 @@ function asSecondary(view: View, member: Membership): NextPass {
       ...(state.offlineMode ? [letReadersIn, outdate] : []),
     ],
     then: {
-      converged: { revision: assignment.revision, done: true, sentence: `secondary of the group, ${onlineOf(group)}` },
+      converged: { revision: assignment.revision, done: !writes, sentence },
     },
     next: state.offlineMode ? 'after a look' : 'when something changes',
   }

@@ -1,6 +1,7 @@
 import { groupAddress } from '../../failover/protocol/group-address.ts'
 import type { Assignment, Endpoint, GroupTask } from '../../failover/protocol/order.ts'
 import { describeError, RegentError } from '../../src/common/errors/errors.ts'
+import { groupUser } from '../instance/accounts.ts'
 import { changeLife } from '../instance/life.ts'
 import type { Parts } from '../instance/parts.ts'
 import { step, type Step } from '../instance/pass.ts'
@@ -98,6 +99,40 @@ export function setConsistency(consistency: string): Step {
   return step('set the consistency', async (parts) => {
     await groupOf(parts).setConsistency(consistency)
     parts.notices.add('ConsistencySet', `group_replication_consistency is ${consistency} for sessions that begin now`)
+  })
+}
+
+/** Persisted by the function with which a person had the group change its mode. */
+export const forgetMode = step('forget the mode of before', (parts) => groupOf(parts).forgetMode())
+
+/** At the primary: the change is one of the group's transactions. */
+export function setAccountOfAll(trouble: string): Step {
+  return step('set the account of the group', async (parts) => {
+    await groupOf(parts).setAccount(true)
+    parts.notices.add(
+      'GroupAccountSet',
+      `account ${groupUser} was changed by another hand (it ${trouble}), and is right again for all members`,
+    )
+  })
+}
+
+/**
+ * At a server that is outside of the group, closed and offline: accounts are not changed under `super_read_only`. The
+ * change of another hand may come here once more, from the binlog of a member, and so does the primary's.
+ */
+export function setOwnAccount(trouble: string): Step {
+  return step('set its own account of the group', async (parts) => {
+    const { server, notices } = parts
+    await server.setReadOnly('accounts')
+    try {
+      await groupOf(parts).setAccount(false)
+    } finally {
+      await server.setReadOnly('closed')
+    }
+    notices.add(
+      'GroupAccountSet',
+      `its own account ${groupUser} was changed by another hand (it ${trouble}), and is right again`,
+    )
   })
 }
 

@@ -1,10 +1,13 @@
-import { expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import {
   isSameValue,
   restsDurabilityOn,
   runtimeSettings,
   wantedAtRuntime,
 } from '../../failover/protocol/runtime-settings.ts'
+import { inGroup, outsideGroup, type GroupShape } from '../../topology/testing-group.ts'
+import type { ServerState } from '../../topology/snapshot/observation.ts'
+import { keepSettings } from './managed-settings.ts'
 import { managedSettings } from '../../failover/protocol/server-settings.ts'
 import { aServerState, anAgentConfig, primaryOfEpoch3, ScriptedServer, testParts } from '../testing.ts'
 import { volumeLayout } from '../instance/volume-layout.ts'
@@ -63,6 +66,37 @@ it('What begins another binary log is left while something waits for an acknowle
   expect(server.calls).not.toContain('set binlog_checksum CRC32')
 })
 
+describe('A setting of a group', () => {
+  const changed = (name: string, seen: string, wanted: string) => [{ name: `group_replication_${name}`, seen, wanted }]
+
+  async function callsWith(sees: GroupShape, changedSettings: ServerState['changedSettings'], starts = false) {
+    const state = aServerState(inGroup('shop-0', sees, { changedSettings: changedSettings ?? [] }))
+    const server = new ScriptedServer(state)
+    const parts = await testParts(server)
+    if (starts) parts.jobs.startingGroup = new Promise(() => undefined)
+    await keepSettings(parts, state)
+    return server.calls
+  }
+
+  it('that all agree on is put right outside of the group alone: the server refuses it to a member', async () => {
+    const mode = changed('single_primary_mode', '0', 'ON')
+    expect(await callsWith({}, mode)).toEqual([])
+    expect(await callsWith(outsideGroup(), mode, true)).toEqual([])
+    expect(await callsWith(outsideGroup(), mode)).toEqual(['set group_replication_single_primary_mode ON'])
+  })
+
+  it('by which a group is formed is the agent’s own while the agent forms one', async () => {
+    const forms = changed('bootstrap_group', '1', 'OFF')
+    expect(await callsWith(outsideGroup(), forms, true)).toEqual([])
+    expect(await callsWith({}, forms)).toEqual(['set group_replication_bootstrap_group OFF'])
+  })
+
+  it('is put right in a member as well', async () => {
+    const stack = changed('communication_stack', 'XCOM', 'MYSQL')
+    expect(await callsWith({}, stack)).toEqual(['set group_replication_communication_stack MYSQL'])
+  })
+})
+
 it('Every setting that is watched is managed, and its value is the one of the configuration file', () => {
   const config = anAgentConfig()
   const wanted = wantedAtRuntime({ ...config, ...volumeLayout(config.volume) })
@@ -92,6 +126,15 @@ it('All settings that safety rests on and that a running server takes are watche
     'replica_preserve_commit_order',
     'replica_net_timeout',
     'require_secure_transport',
+    'group_replication_bootstrap_group',
+    'group_replication_communication_stack',
+    'group_replication_enforce_update_everywhere_checks',
+    'group_replication_local_address',
+    'group_replication_paxos_single_leader',
+    'group_replication_recovery_get_public_key',
+    'group_replication_recovery_use_ssl',
+    'group_replication_single_primary_mode',
+    'group_replication_ssl_mode',
     'group_replication_start_on_boot',
     'group_replication_exit_state_action',
     'group_replication_unreachable_majority_timeout',

@@ -1,4 +1,4 @@
-import { beginsBinlog } from '../../failover/protocol/runtime-settings.ts'
+import { beginsBinlog, isAgreedOn } from '../../failover/protocol/runtime-settings.ts'
 import { describeError } from '../../src/common/errors/errors.ts'
 import type { ChangedSetting, ServerState } from '../../topology/snapshot/observation.ts'
 import type { Parts } from '../instance/parts.ts'
@@ -8,15 +8,25 @@ import type { Parts } from '../instance/parts.ts'
  * meanwhile says so before that (`agents/semisync/put-right.ts`).
  */
 export async function keepSettings(parts: Parts, state: ServerState): Promise<void> {
-  const { changedSettings: changed = [] } = state
-  for (const setting of changed) await putRight(parts, state, setting)
+  const due = (state.changedSettings ?? []).filter((setting) => isDueNow(parts, state, setting))
+  if (due.length === 0) return
+  for (const setting of due) await putRight(parts, state, setting)
   parts.observer.outdate()
 }
 
-/** What begins another binary log would hang, and others behind it, while a commit waits for an acknowledgement. */
+/**
+ * What begins another binary log would hang, and others behind it, while a commit waits for an acknowledgement. What a
+ * group agrees on is changed here only outside of the group, and forming one is the agent's own doing.
+ */
+function isDueNow({ jobs }: Pick<Parts, 'jobs'>, state: ServerState, { name }: ChangedSetting): boolean {
+  if (beginsBinlog(name)) return state.semiSyncSource.waiting === 0
+  const isOutside = state.group?.state === 'OFFLINE' && jobs.startingGroup === null
+  if (isAgreedOn(name)) return isOutside
+  return name !== 'group_replication_bootstrap_group' || jobs.startingGroup === null
+}
+
 async function putRight({ server, notices }: Parts, state: ServerState, changed: ChangedSetting): Promise<void> {
   const { name, seen, wanted } = changed
-  if (beginsBinlog(name) && state.semiSyncSource.waiting > 0) return
   // The server refuses this one while the applier runs.
   const stops = name === 'replica_preserve_commit_order' && state.channel?.sqlRunning === true
   try {

@@ -67,7 +67,7 @@ export function initialStatements(cluster: string, secret: string, mode: ModeNam
     ...instancesOf(cluster)
       .map((instance) => replicationAccount(instance, secret))
       .flat(),
-    ...(mode === 'group' ? groupAccount(secret) : []),
+    ...(mode === 'group' ? [...createAccount(groupUser, '%', secret), ...groupAccountGrants()] : []),
     ...schemaStatements(),
     String.raw`INSERT INTO regent.account (user, fingerprint) SELECT user, SHA2(authentication_string, 256) FROM mysql.user WHERE user LIKE 'regent\_r\_%'`,
     `DROP USER ${account('root', 'localhost')}`,
@@ -113,9 +113,8 @@ export function replicationAccount(instance: InstanceName, secret: string): read
  * threshold, where no binlog has what it lacks, and would have nothing if the copy died half-way. The agent makes
  * copies.
  */
-function groupAccount(secret: string): readonly string[] {
+export function groupAccountGrants(): readonly string[] {
   return [
-    ...createAccount(groupUser, '%', secret),
     `GRANT REPLICATION SLAVE ON *.* TO ${account(groupUser)}`,
     `GRANT CONNECTION_ADMIN, GROUP_REPLICATION_STREAM ON *.* TO ${account(groupUser)}`,
   ]

@@ -23,6 +23,13 @@ export interface GroupPort {
    * Rejects past the deadline, and where the group refuses: then the primary stays.
    */
   electPrimary(uuid: string, limits: { readonly graceMs: number; readonly deadlineMs: number }): Promise<void>
+  /**
+   * Has the group go on with this server as its only primary. Rejects past the deadline, and where the group refuses:
+   * each member must be online.
+   */
+  leadAlone(uuid: string, deadlineMs: number): Promise<void>
+  /** That a person had the group change its mode is no more what a next start of this server would begin with. */
+  forgetMode(): Promise<void>
   /** Takes effect in sessions that begin from now on. */
   setConsistency(consistency: string): Promise<void>
   /** The first version that speaks what this group speaks. Rejects where this server is no member with a majority. */
@@ -31,6 +38,11 @@ export interface GroupPort {
   setProtocol(version: string, deadlineMs: number): Promise<void>
   /** Has the group agree once more on the configuration that it has. Rejects where this server is no member. */
   repeatConfiguration(): Promise<void>
+  /**
+   * Makes the account by which members log in here what it is to be. In the binary log at the primary of a group alone,
+   * which gives it to all members; else only this server has it.
+   */
+  setAccount(inBinlog: boolean): Promise<void>
   /** Applies what an earlier life of this server received and did not apply. Outside of a group alone. */
   applyReceived(): Promise<void>
 }

@@ -7,7 +7,8 @@ import type { Parts } from '../instance/parts.ts'
 import type { StoredState } from '../instance/stored-state.ts'
 import { demote } from './demotion.ts'
 import { waitsToEnd } from './end.ts'
-import { lockLookMs, LockWatch } from './lock-watch.ts'
+import { lockLookMs, LockWatch } from '../guard/lock-watch.ts'
+import { SemisyncLockNeeds } from './lock-needs.ts'
 import { Markers } from './marker.ts'
 import { isPreparedFor, prepareToLead } from './preparation.ts'
 import { nextAsPrimary } from './primary.ts'
@@ -28,7 +29,7 @@ export class Semisync implements Mode {
   constructor(parts: Parts, done: () => void) {
     this.#parts = parts
     this.#markers = new Markers(parts, done)
-    this.#locks = new LockWatch(parts)
+    this.#locks = new LockWatch(parts, new SemisyncLockNeeds(parts))
   }
 
   start(): void {

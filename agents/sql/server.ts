@@ -17,6 +17,7 @@ import { setGates } from './replication/gates.ts'
 import { writeMarker } from './marker.ts'
 import { setSetting } from './settings/settings.ts'
 import { setPasswords } from './settings/passwords.ts'
+import { GroupAccount } from './replication/group-account.ts'
 import { provisionAccount } from './settings/provision-account.ts'
 import { SqlPool } from './connections/pool.ts'
 import { ReplicationSql } from './replication/replication.ts'
@@ -42,8 +43,10 @@ const readOnlyMs = 2_000
  * `passwords.ts` has patience.
  */
 const accountLockSeconds = 2
+/** A login over the socket takes milliseconds. */
+const loginMs = 500
 /** Whatever people set for everybody must not change what the agent's statements do. */
-const ownSession =
+const settingsOfSession =
   "SET SESSION autocommit = 1, max_execution_time = 0, sql_mode = '', sql_safe_updates = 0, innodb_lock_wait_timeout = 1"
 
 /**
@@ -52,6 +55,7 @@ const ownSession =
  * comes by the interface that clients use.
  */
 export function createSqlServer(config: AgentConfig, { world, secret, queryDeadlineMs }: SqlServerPorts): ServerPort {
+  const ownSession = sessionOf(config)
   const layout = volumeLayout(config.volume)
   const login = { user: agentUser, password: passwordFor(secret, agentUser) }
   const overTls = config.clientTls?.required ?? false
@@ -71,18 +75,21 @@ export function createSqlServer(config: AgentConfig, { world, secret, queryDeadl
   const provisioning = new SqlPool(inside, `${ownSession}, lock_wait_timeout = ${accountLockSeconds}`, world)
   // For minutes: it is no statement of the agent's that somebody keeps waiting.
   const copying = new SqlPool(inside, `${ownSession}, sql_log_bin = 0`, world)
-  const client = new SqlPool([{ ...here, port: config.port }], `${ownSession}, sql_log_bin = 0`, world)
+  const client = new SqlPool([{ ...here, port: config.port }], `${settingsOfSession}, sql_log_bin = 0`, world)
   const sql = createSql({ quiet, several }, world, queryDeadlineMs)
+  const password = passwordFor(secret, groupUser)
+  const asMember = new SqlPool([{ socketPath: layout.socket, user: groupUser, password }], 'DO 0', world)
+  const account = config.mode === 'group' ? new GroupAccount(() => tryLogin(asMember)) : null
   const state = new StateReader(config.cluster, sql, {
     persisted: new PersistedSettings(layout.dataDir),
     pulse: new ChannelPulse(world.clock, { encrypts }),
     wanted: wantedAtRuntime({ ...config, ...layout }),
-    hasGroup: config.mode === 'group',
+    account,
   })
   const replication = new ReplicationSql(sql, { encrypts })
 
   const agreeing = new SqlPool(inside, `${ownSession}, sql_log_bin = 0, ${agreeingSession}`, world)
-  const group = config.mode === 'group' ? new GroupSql(sql, agreeing, passwordFor(secret, groupUser)) : undefined
+  const group = account === null ? undefined : new GroupSql(sql, { agreeing, logging: accounts }, { account, password })
 
   const disconnect = () => {
     state.forget()
@@ -172,6 +179,20 @@ export function createSqlServer(config: AgentConfig, { world, secret, queryDeadl
     },
     disconnect,
   }
+}
+
+/** Rejects where the server does not let them in whose connections these are. */
+async function tryLogin(pool: SqlPool): Promise<void> {
+  try {
+    await pool.query('DO 0', { deadlineMs: loginMs, after: 'abandon' })
+  } finally {
+    pool.disconnect()
+  }
+}
+
+/** A look at a new primary does not wait until that has applied everything: the agent is to see why that takes long. */
+function sessionOf({ mode }: AgentConfig): string {
+  return mode === 'group' ? `${settingsOfSession}, group_replication_consistency = 'EVENTUAL'` : settingsOfSession
 }
 
 /**

@@ -5,9 +5,10 @@ import type { ChangedSetting, ServerState } from '../../topology/snapshot/observ
 import { replicationUserPrefix } from '../ports/server.ts'
 import { channelFrom, channelStatements, type ChannelPulse } from './replication/channel.ts'
 import { dialectOf } from './replication/dialect.ts'
-import { groupFrom, groupStatements, receivedFromGroup } from './replication/group.ts'
+import { accountIn, groupFrom, groupStatements, receivedFromGroup } from './replication/group.ts'
 import { judgeOwned, ownedStatement } from './replication/owned-gtids.ts'
 import { isRotated, passwordColumns, passwordIn } from './settings/passwords.ts'
+import type { GroupAccount } from './replication/group-account.ts'
 import type { PersistedSettings } from './settings/persisted-settings.ts'
 import { flagOf, gtidsOf, numberOf, textOf, type Sql } from './connections/statements.ts'
 import type { Row } from './connections/connection.ts'
@@ -46,7 +47,7 @@ export class StateReader {
   readonly #pulse: ChannelPulse
   readonly #wanted: Wanted
   readonly #variables: string
-  readonly #hasGroup: boolean
+  readonly #account: GroupAccount | null
   #foreignTables: ForeignTables | null = null
   #showBinlog: string | null = null
   /** How often events were changed since this server started, as it was seen last. */
@@ -59,8 +60,8 @@ export class StateReader {
       persisted,
       pulse,
       wanted,
-      hasGroup,
-    }: { persisted: PersistedSettings; pulse: ChannelPulse; wanted: Wanted; hasGroup: boolean },
+      account,
+    }: { persisted: PersistedSettings; pulse: ChannelPulse; wanted: Wanted; account: GroupAccount | null },
   ) {
     this.#cluster = cluster
     this.#sql = sql
@@ -68,7 +69,7 @@ export class StateReader {
     this.#pulse = pulse
     this.#wanted = wanted
     this.#variables = variables(wanted.keys())
-    this.#hasGroup = hasGroup
+    this.#account = account
   }
 
   /** The server may be another one from now on. */
@@ -96,7 +97,7 @@ export class StateReader {
       dumpThreadsStatement,
       accounts,
       this.#showBinlog,
-      ...(this.#hasGroup ? groupStatements : []),
+      ...(this.#account === null ? [] : groupStatements),
     ] as const
     const [replica, pulse, [ownedRow], [row], counts, dumps, found, [binlog], ...group] = await this.#sql.readAll(
       asked,
@@ -114,7 +115,7 @@ export class StateReader {
       ...factsFrom(row),
       owned: whole,
       received: channel?.received ?? '',
-      ...this.#asMember(group),
+      ...(await this.#asMember(group)),
       channel:
         channel &&
         channelFrom(channel, {
@@ -142,8 +143,10 @@ export class StateReader {
   }
 
   /** What a member of a replication group received it received from the group. */
-  #asMember(rows: readonly (readonly Row[])[]): Partial<ServerState> {
-    return this.#hasGroup ? { received: receivedFromGroup(rows), group: groupFrom(rows) } : {}
+  async #asMember(rows: readonly (readonly Row[])[]): Promise<Partial<ServerState>> {
+    if (this.#account === null) return {}
+    const trouble = await this.#account.trouble(accountIn(rows))
+    return { received: receivedFromGroup(rows), group: groupFrom(rows, trouble) }
   }
 
   /**

@@ -53,6 +53,12 @@ const cases: Readonly<Record<string, { readonly given: GroupSituation; readonly 
     given: { sees: all(without1), record: { leaving: ['shop-1@volume-1'] } },
     findings: [],
   },
+  'the account of the group is wrong at a member': {
+    given: { sees: { 'shop-1': { accountTrouble: 'is locked' } } },
+    findings: [
+      'GroupAccountWrong warning shop-1: account regent_group of shop-1 is locked: by that account members log in to each other, and nobody joins through shop-1 until it is put right',
+    ],
+  },
   'a member recovers': {
     given: { sees: with1('RECOVERING'), views: { 'shop-1': { server: { executed: gtids('shop-0', 60) } } } },
     findings: [
@@ -268,6 +274,7 @@ test('every code of a group appears', () => {
     GroupMemberRecovering: true,
     GroupMemberUnreachable: true,
     GroupMemberError: true,
+    GroupAccountWrong: true,
     GroupNoQuorum: true,
     GroupOutage: true,
     GroupUncertain: true,

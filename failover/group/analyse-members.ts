@@ -32,7 +32,18 @@ export function analyseMembers(group: GroupView, record: ClusterRecord, within: 
   const leaving = record.leaving.map(instanceOf)
   return within.snapshot.instances
     .filter(({ name }) => !leaving.includes(name))
-    .flatMap((view) => (group.viewId === '' ? withoutMajority(view, known) : withMajority(view, known)))
+    .flatMap((view) => [
+      ...(group.viewId === '' ? withoutMajority(view, known) : withMajority(view, known)),
+      ...wrongAccount(view, known),
+    ])
+}
+
+/** The primary writes it anew for all members, and a server that is outside of the group for itself. */
+function wrongAccount(view: InstanceView, { limits }: Known): readonly Analysis[] {
+  const trouble = groupSeenBy(view, limits.frozenMs)?.accountTrouble
+  if (trouble === undefined) return []
+  const sentence = `account regent_group of ${view.name} ${trouble}: by that account members log in to each other, and nobody joins through ${view.name} until it is put right`
+  return [warning('GroupAccountWrong', view.name, sentence)]
 }
 
 /** That the group has no majority says it all. Who is down, and who was expelled before, is told beside. */

@@ -21,8 +21,17 @@ const atRuntime = [
   'replica_preserve_commit_order',
   'replica_net_timeout',
   'require_secure_transport',
-  // In mode `group` alone. `bootstrap_group` is the agent's, for the moment in which the agent forms the group.
+  // In mode `group` alone. The checks go first: with these on the server takes no single primary.
+  'group_replication_enforce_update_everywhere_checks',
+  'group_replication_single_primary_mode',
   'group_replication_start_on_boot',
+  'group_replication_bootstrap_group',
+  'group_replication_communication_stack',
+  'group_replication_local_address',
+  'group_replication_ssl_mode',
+  'group_replication_recovery_use_ssl',
+  'group_replication_recovery_get_public_key',
+  'group_replication_paxos_single_leader',
   'group_replication_exit_state_action',
   'group_replication_unreachable_majority_timeout',
   'group_replication_member_expel_timeout',
@@ -51,6 +60,16 @@ export function restsDurabilityOn(name: string): boolean {
 
 /** These begin another binary log, which waits for every commit under way, and others wait for that. */
 const rotating: ReadonlySet<string> = new Set<RuntimeSetting>(['gtid_mode', 'binlog_checksum'])
+
+/** The group as a whole changes these while its members run: by a function, and the server refuses `SET`. */
+export const agreedOn: ReadonlySet<string> = new Set<RuntimeSetting>([
+  'group_replication_enforce_update_everywhere_checks',
+  'group_replication_single_primary_mode',
+])
+
+export function isAgreedOn(name: string): boolean {
+  return agreedOn.has(name)
+}
 
 export function beginsBinlog(name: string): boolean {
   return rotating.has(name)

@@ -19,6 +19,7 @@ export type GroupCode =
   | 'GroupMemberRecovering'
   | 'GroupMemberUnreachable'
   | 'GroupMemberError'
+  | 'GroupAccountWrong'
   | 'GroupNoQuorum'
   | 'GroupOutage'
   | 'GroupUncertain'

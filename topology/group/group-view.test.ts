@@ -187,6 +187,12 @@ describe('Primary is', () => {
     expect(seen({ 'shop-0': { ...three, viewId: old }, 'shop-1': later, 'shop-2': later }).primary).toBe(primary)
   })
 
+  it('of several that another hand made write, the one that the record names first, or else as the group elects', () => {
+    const several = same({ writers: ['shop-2', 'shop-1'] })
+    expect(seen(several, {}, ['shop-2', 'shop-0', 'shop-1']).primary).toBe('shop-2')
+    expect(seen(several, {}, ['shop-0', 'shop-1', 'shop-2']).primary).toBe('shop-1')
+  })
+
   it('nobody where two members of the same view name two', () => {
     expect(seen({ 'shop-1': { primary: 'shop-1' } })).toMatchObject({
       primary: null,

@@ -1,6 +1,7 @@
 import { allOf } from '../../src/common/text/words.ts'
 import type { GroupMember, GroupState, MemberState, Observation } from '../snapshot/observation.ts'
 import { hasMajority } from './majority.ts'
+import { soleWriter, writersOf } from './writers.ts'
 import type { InstanceName } from '../snapshot/member.ts'
 import type { InstanceView, Snapshot } from '../snapshot/snapshot.ts'
 
@@ -31,7 +32,7 @@ interface Witness {
 
 /**
  * @param name `group_replication_group_name`
- * @param expected who is to be a member
+ * @param expected who is to be a member; first whoever is primary by the record
  * @param frozenMs what a server said longer ago counts for nothing
  */
 export function groupView(
@@ -72,7 +73,7 @@ function withMajority(
   members: ReadonlyMap<InstanceName, MemberState>,
   { instances, expected }: { instances: readonly InstanceView[]; expected: readonly InstanceName[] },
 ): GroupView {
-  const primary = primaryBy(witnesses, instances)
+  const primary = primaryBy(witnesses, instances, expected[0])
   const viewId = witnesses[0]?.group.viewId ?? ''
   const missing = expected.filter((one) => members.get(one) !== 'ONLINE')
   const size = `${expected.length - missing.length} of ${expected.length} members online`
@@ -82,10 +83,17 @@ function withMajority(
   return { condition: 'partial', primary, members, viewId, sentence: `${leads}, ${size}: ${allOf(states)}` }
 }
 
-/** Of the newest view alone: a member that has not heard of it yet still names whom the view before made primary. */
-function primaryBy(witnesses: readonly Witness[], instances: readonly InstanceView[]): InstanceName | null {
+/**
+ * Of the newest view alone: a member that has not heard of it yet still names whom the view before made primary. Of
+ * several writers the members make one go on alone, the same one as here.
+ */
+function primaryBy(
+  witnesses: readonly Witness[],
+  instances: readonly InstanceView[],
+  recorded: InstanceName | undefined,
+): InstanceName | null {
   const named = witnesses.flatMap(({ group }) => {
-    const primary = group.members.find(({ role, state }) => role === 'PRIMARY' && state === 'ONLINE')
+    const primary = soleWriter(writersOf(group), (member) => nameOf(member, instances) === recorded)
     return (primary && nameOf(primary, instances)) ?? []
   })
   const [first, ...others] = new Set(named)

@@ -124,6 +124,8 @@ export interface GroupState {
   readonly error: string
   /** That of it at which applying stopped: the data here is not what the group's is. Absent for none. */
   readonly applierError?: string
+  /** Why the account by which members log in here may keep them out: `is locked`. Absent for none. */
+  readonly accountTrouble?: string
 }
 
 export interface GroupMember {

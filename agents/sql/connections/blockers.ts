@@ -16,18 +16,21 @@ const inTheWay: Readonly<Record<string, readonly string[]>> = {
   SHARED_WRITE: ['SHARED_READ_ONLY', 'SHARED_NO_WRITE', 'SHARED_NO_READ_WRITE', 'EXCLUSIVE'],
 }
 
+/** Whoever started it: a member of a group applies in the name of the session that had it join. */
+const applier = `(me.NAME LIKE 'thread/sql/replica%' OR me.NAME LIKE 'thread/sql/slave%')`
+
 const columns = `t.PROCESSLIST_ID AS id, t.PROCESSLIST_USER AS user, t.PROCESSLIST_HOST AS host,
   t.PROCESSLIST_TIME AS seconds,
-  SUBSTRING_INDEX(me.PROCESSLIST_INFO, ' ', 2) AS behind,
+  IF(${applier}, 'the applier', SUBSTRING_INDEX(me.PROCESSLIST_INFO, ' ', 2)) AS behind,
   EXISTS (SELECT 1 FROM performance_schema.metadata_locks c
     WHERE c.OWNER_THREAD_ID = t.THREAD_ID AND c.OBJECT_TYPE = 'COMMIT' AND c.LOCK_TYPE = 'INTENTION_EXCLUSIVE') AS commits`
 
 /**
- * The agent's own sessions, and every login: one of a replica has neither name nor address before it is let in (seen on
- * 9.7). The write probe is to wait as any client does.
+ * The agent's own sessions, the applier, and every login: one of a replica has neither name nor address before it is
+ * let in (seen on 9.7). The write probe is to wait as any client does.
  */
-const own = `me.PROCESSLIST_USER = '${agentUser}'
-  AND COALESCE(me.PROCESSLIST_INFO, '') NOT LIKE 'UPDATE regent.probe %'`
+const own = `(${applier} OR (me.PROCESSLIST_USER = '${agentUser}'
+  AND COALESCE(me.PROCESSLIST_INFO, '') NOT LIKE 'UPDATE regent.probe %'))`
 
 /** performance_schema takes none of these locks itself. */
 const statements = [
@@ -48,7 +51,7 @@ const statements = [
     WHERE ${own} AND ${foreign}`,
 ] as const
 
-/** Sessions of others that the agent's statements, or logins, wait for at this moment; each once. */
+/** Sessions of others that the agent's statements, the applier, or logins wait for at this moment; each once. */
 export async function readBlockers(sql: Sql): Promise<readonly Blocker[]> {
   const [locks, rows] = await sql.readAll(statements)
   const found = [...locks, ...rows].filter((row) => textOf(row, 'type') === 'ROW' || stands(row)).map(blockerFrom)

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { uuidOf } from '../../../topology/testing.ts'
 import type { Row } from '../connections/connection.ts'
+import { GroupAccount } from './group-account.ts'
 import { GroupSql, groupFrom, receivedFromGroup } from './group.ts'
 import type { QueryOptions } from '../connections/pool.ts'
 import type { Sql } from '../connections/statements.ts'
@@ -114,7 +115,9 @@ function scripted({ version = '9.7.4', refuses = '' }: { version?: string; refus
     readAll: async () => [[facts], [row({ executed: 'aaaa:1-2' })]],
   } as unknown as Sql
   const agreeing = { query: (statement: string, { deadlineMs }: QueryOptions) => tell(statement, deadlineMs) }
-  return { told, group: new GroupSql(sql, agreeing, "it's secret") }
+  const logging = { query: (statement: string) => tell(`in the binlog: ${statement}`) }
+  const account = new GroupAccount(async () => undefined)
+  return { told, group: new GroupSql(sql, { agreeing, logging }, { account, password: "it's secret" }) }
 }
 
 it('A member has its group agree by a transaction that waits for that, and not for long', async () => {
@@ -179,6 +182,28 @@ describe('A member', () => {
     const { told, group } = scripted()
     await group.repeatConfiguration()
     expect(told).toEqual(['SELECT group_replication_set_write_concurrency(10)'])
+  })
+
+  it('has the group go on with it alone, with a deadline, and persists nothing of that', async () => {
+    const { told, group } = scripted()
+    await group.leadAlone('a-uuid', 20_000)
+    await group.forgetMode()
+    expect(told).toEqual([
+      "SELECT group_replication_switch_to_single_primary_mode('a-uuid') within 20000",
+      'RESET PERSIST IF EXISTS group_replication_enforce_update_everywhere_checks',
+      'RESET PERSIST IF EXISTS group_replication_single_primary_mode',
+    ])
+  })
+
+  it('sets the account of the group for all, or for itself alone', async () => {
+    const { told, group } = scripted()
+    await group.setAccount(true)
+    expect(told.length).toBeGreaterThan(1)
+    expect(told.every((statement) => statement.startsWith('in the binlog: '))).toBe(true)
+    const [all, own] = [told.splice(0).map((statement) => statement.slice('in the binlog: '.length)), told]
+    await group.setAccount(false)
+    expect(own).toEqual(all.map((statement) => `${statement} within 3000`))
+    expect(all[1]).toContain("IDENTIFIED WITH caching_sha2_password BY 'it''s secret' REQUIRE NONE")
   })
 
   it('applies what an earlier life received, without a receiver', async () => {

@@ -1,5 +1,7 @@
 import type { GroupMember, GroupState, MemberState } from '../../../topology/snapshot/observation.ts'
+import { agreedOn } from '../../../failover/protocol/runtime-settings.ts'
 import { groupUser, literal } from '../../instance/accounts.ts'
+import { groupAccountStatement, groupAccountStatements, type GroupAccount } from './group-account.ts'
 import { executedStatement } from './owned-gtids.ts'
 import { dialectOf } from './dialect.ts'
 import type { GroupPort, GroupSettings } from '../../ports/group.ts'
@@ -20,10 +22,19 @@ export const groupStatements = [
     (SELECT RECEIVED_TRANSACTION_SET FROM performance_schema.replication_connection_status WHERE CHANNEL_NAME = 'group_replication_applier') AS received,
     (SELECT LAST_ERROR_MESSAGE FROM performance_schema.replication_applier_status_by_worker WHERE CHANNEL_NAME LIKE 'group\\_replication\\_%' AND LAST_ERROR_NUMBER <> 0 LIMIT 1) AS applierError,
     (SELECT LAST_ERROR_MESSAGE FROM performance_schema.replication_connection_status WHERE CHANNEL_NAME LIKE 'group\\_replication\\_%' AND LAST_ERROR_NUMBER <> 0 LIMIT 1) AS connectionError`,
+  groupAccountStatement,
 ] as const
 
-/** @param rows what the server answered to `groupStatements`, in that order */
-export function groupFrom(rows: readonly (readonly Row[])[]): GroupState {
+/** What the server answered of its account of the group. */
+export function accountIn(rows: readonly (readonly Row[])[]): Row | undefined {
+  return rows[3]?.[0]
+}
+
+/**
+ * @param rows what the server answered to `groupStatements`, in that order
+ * @param accountTrouble as `GroupAccount` tells it
+ */
+export function groupFrom(rows: readonly (readonly Row[])[], accountTrouble = ''): GroupState {
   const [members = [], [stats] = [undefined], [facts] = [undefined]] = rows
   const own = members.find((row) => numberOf(row, 'isOwn') === 1)
   const applierError = textOf(facts, 'applierError')
@@ -37,6 +48,7 @@ export function groupFrom(rows: readonly (readonly Row[])[]): GroupState {
     applying: numberOf(stats, 'applying'),
     error: applierError || textOf(facts, 'connectionError'),
     ...(applierError === '' ? {} : { applierError }),
+    ...(accountTrouble === '' ? {} : { accountTrouble }),
   }
 }
 
@@ -76,20 +88,31 @@ const agreeMs = 300
 /** A start returns once the member is in a view, or the plugin gave up: it waits for a view for at most a minute. */
 const startMs = 90_000
 const stopMs = 60_000
+/** A change of an account that hangs stands behind somebody's global lock. */
+const accountMs = 3_000
 
 /** What this server does as a member of a replication group, in SQL. */
 export class GroupSql implements GroupPort {
   readonly #sql: Sql
   readonly #agreeing: Pick<SqlPool, 'query'>
+  readonly #logging: Pick<SqlPool, 'query'>
+  readonly #account: GroupAccount
   readonly #password: string
 
   /**
    * @param agreeing connections whose transactions begin once the group has agreed on that (`agreeingSession`)
+   * @param logging connections whose changes enter the binary log
    * @param password of `groupUser`
    */
-  constructor(sql: Sql, agreeing: Pick<SqlPool, 'query'>, password: string) {
+  constructor(
+    sql: Sql,
+    { agreeing, logging }: Readonly<Record<'agreeing' | 'logging', Pick<SqlPool, 'query'>>>,
+    { account, password }: { readonly account: GroupAccount; readonly password: string },
+  ) {
     this.#sql = sql
     this.#agreeing = agreeing
+    this.#logging = logging
+    this.#account = account
     this.#password = password
   }
 
@@ -137,6 +160,16 @@ export class GroupSql implements GroupPort {
     await this.#sql.change(statement, deadlineMs)
   }
 
+  /** See the manual, "Changing the Group Mode". */
+  async leadAlone(uuid: string, deadlineMs: number): Promise<void> {
+    await this.#sql.change(`SELECT group_replication_switch_to_single_primary_mode(${literal(uuid)})`, deadlineMs)
+  }
+
+  /** The function that changes the mode persists it. */
+  async forgetMode(): Promise<void> {
+    for (const name of agreedOn) await this.#sql.change(`RESET PERSIST IF EXISTS ${name}`)
+  }
+
   async setConsistency(consistency: string): Promise<void> {
     await this.#sql.change(`SET GLOBAL group_replication_consistency = ${literal(consistency)}`)
   }
@@ -154,6 +187,14 @@ export class GroupSql implements GroupPort {
   async repeatConfiguration(): Promise<void> {
     const [row] = await this.#sql.read('SELECT group_replication_get_write_concurrency() AS concurrency')
     await this.#sql.change(`SELECT group_replication_set_write_concurrency(${numberOf(row, 'concurrency')})`)
+  }
+
+  async setAccount(inBinlog: boolean): Promise<void> {
+    for (const statement of groupAccountStatements(this.#password))
+      if (inBinlog) await this.#logging.query(statement, { deadlineMs: accountMs, after: 'end' })
+      else await this.#sql.change(statement, accountMs)
+    const [row] = await this.#sql.read(groupAccountStatement)
+    this.#account.isRight(row)
   }
 
   async applyReceived(): Promise<void> {

@@ -40,12 +40,17 @@ export function simulatedGroupPort(ask: Ask, groups: Groups): GroupPort {
     start: (settings, forms) => lasting((of) => of.start(settings, forms)),
     stop: (deadlineMs = stopMs) => lasting((of) => of.stop(deadlineMs)),
     electPrimary: (uuid, limits) => lasting((of) => of.electPrimary(uuid, limits)),
+    // Nobody here changes the mode of a group.
+    leadAlone: async () => undefined,
+    forgetMode: async () => undefined,
     setConsistency: async () => undefined,
     // Every server here speaks what all of them speak.
     protocol: async () => '8.0.27',
     setProtocol: async () => undefined,
     // No address here is silent that was left.
     repeatConfiguration: async () => undefined,
+    // Nobody here changes an account.
+    setAccount: async () => undefined,
     applyReceived: () => ask((server) => server.startGroupApplier()),
   }
 }

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import type { ServerOverrides } from '../../topology/testing.ts'
-import { LockWatch } from './lock-watch.ts'
+import { LockWatch } from '../guard/lock-watch.ts'
+import { SemisyncLockNeeds } from './lock-needs.ts'
 import type { Blocker } from '../ports/server.ts'
 import {
   aServerState,
@@ -40,7 +41,7 @@ async function blocked(blocking: readonly Blocker[], overrides: ServerOverrides)
   changeLife(parts, { stage: opened, markedRevision: 10 })
   server.blocking = blocking
   server.oldestMs = 1_000
-  const watch = new LockWatch(parts)
+  const watch = new LockWatch(parts, new SemisyncLockNeeds(parts))
   const lookAfter = async (ms: number) => {
     time.nowMs += ms
     await watch.look()

@@ -1,0 +1,84 @@
+import { describeError } from '../../src/common/errors/errors.ts'
+import type { Assignment } from '../../failover/protocol/order.ts'
+import { hasMajority } from '../../topology/group/majority.ts'
+import { soleWriter, writersOf } from '../../topology/group/writers.ts'
+import type { GroupMember, GroupState, ServerState } from '../../topology/snapshot/observation.ts'
+import type { Parts } from '../instance/parts.ts'
+
+/** The group agrees on it once each member is online, and ends transactions of those that write no more. */
+const switchMs = 20_000
+const againMs = 1_000
+
+/** Whether this member is the one that writes, or is to go on alone where another hand made several write. */
+export function writesHere({ uuid }: Pick<ServerState, 'uuid'>, group: GroupState, assignment: Assignment): boolean {
+  return soleWriter(writersOf(group), isLeader(assignment, uuid))?.uuid === uuid
+}
+
+function isLeader(assignment: Assignment, ownUuid: string): (member: GroupMember) => boolean {
+  if (assignment.role === 'primary') return ({ uuid }) => uuid === ownUuid
+  const { source, sourceUuid } = assignment
+  return ({ uuid, host, port }) =>
+    sourceUuid === '' ? host === source.host && port === source.port : uuid === sourceUuid
+}
+
+/**
+ * A person has the group be in multi-primary mode by a function. Several write then, and nobody joins who expects one
+ * primary. The member that is to go on alone has the group switch back; the others close themselves at once.
+ */
+export class SinglePrimaryWatch {
+  readonly #parts: Parts
+  #isAsking = false
+  #notBeforeMs = -Infinity
+
+  constructor(parts: Parts) {
+    this.#parts = parts
+  }
+
+  /** Called again and again. Never rejects. */
+  async look(): Promise<void> {
+    const { world } = this.#parts
+    if (this.#isAsking || world.clock.monotonicMs() < this.#notBeforeMs || !this.#isDue()) return
+    this.#isAsking = true
+    try {
+      await this.#switchBack()
+    } finally {
+      this.#isAsking = false
+      this.#notBeforeMs = world.clock.monotonicMs() + againMs
+    }
+  }
+
+  #isDue(): boolean {
+    const { observer, process, file } = this.#parts
+    const { server } = observer
+    const { assignment } = file.current
+    if (!server?.group || assignment === null || process.state !== 'running' || !observer.isFresh) return false
+    const { group } = server
+    if (group.state !== 'ONLINE' || !hasMajority(group)) return false
+    return (writersOf(group).length > 1 || isMultiPrimary(server)) && writesHere(server, group, assignment)
+  }
+
+  async #switchBack(): Promise<void> {
+    const { server, observer, notices, config } = this.#parts
+    const uuid = observer.server?.uuid ?? ''
+    try {
+      await server.group?.leadAlone(uuid, switchMs)
+      notices.add(
+        'SinglePrimaryAgain',
+        `the group was in multi-primary mode by another hand, and has one primary again: ${config.instance}`,
+      )
+    } catch (error) {
+      notices.add(
+        'MultiPrimaryStays',
+        `the group is in multi-primary mode by another hand, and could not be switched back: ${describeError(error)}`,
+      )
+    } finally {
+      observer.outdate()
+      await observer.refresh().catch(() => undefined)
+    }
+  }
+}
+
+/** Also where only one is left of those that were made to write. */
+function isMultiPrimary({ changedSettings = [] }: ServerState): boolean {
+  return changedSettings.some(({ name }) => name === 'group_replication_single_primary_mode')
+}

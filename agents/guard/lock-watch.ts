@@ -1,0 +1,114 @@
+import { describeError } from '../../src/common/errors/errors.ts'
+import type { Parts } from '../instance/parts.ts'
+import type { Blocker } from '../ports/server.ts'
+
+/** How often it is looked whether something does not get on. */
+export const lockLookMs = 250
+/** A statement that has been under way for less waits for nobody. */
+const patienceMs = 200
+/** Statements have deadlines and are tried again: who was not in the way for so long is not there any more. */
+const forgottenMs = 2_000
+/** So many are named. */
+const mostTold = 3
+
+/** What a way of replicating needs of others who hold locks. */
+export interface LockNeeds {
+  /** Only then is it looked for who is in the way. */
+  mayBeBlocked(): boolean
+  /**
+   * Why what waits must not wait any longer; null where nothing must. While the same sessions wait it stays the same,
+   * and not where others follow them.
+   */
+  needNow(): string | null
+  /** What the lock is needed for, in words. */
+  readonly purpose: string
+  /** Before somebody is ended who might begin to commit. */
+  doubt(): Promise<void>
+  /** Who is committing is never ended. */
+  endCommitting(overdue: readonly Blocker[]): Promise<void>
+}
+
+/**
+ * What Regent must do to end a wait never waits behind a client. Whoever is in the way is named at once, and ended
+ * after a grace. Only where a primary cannot be written to otherwise, or its writes are not known to be safe, or it
+ * cannot be seen: never for a backup that runs while all is well.
+ */
+export class LockWatch {
+  readonly #parts: Parts
+  readonly #needs: LockNeeds
+  readonly #seen = new Map<number, { readonly sinceMs: number; lastMs: number }>()
+  #need: string | null = null
+  #neededSinceMs = 0
+  #looking = false
+
+  constructor(parts: Parts, needs: LockNeeds) {
+    this.#parts = parts
+    this.#needs = needs
+  }
+
+  /** Never rejects; one at a time. */
+  async look(): Promise<void> {
+    if (this.#looking) return
+    this.#looking = true
+    await this.#look().catch((error: unknown) => {
+      const why = describeError(error)
+      this.#parts.notices.add('GlobalLock', `who stands in the way of a statement could not be found or ended: ${why}`)
+    })
+    this.#looking = false
+  }
+
+  async #look(): Promise<void> {
+    const { server, world, timings, guards, changed } = this.#parts
+    const blockers = this.#needs.mayBeBlocked() ? await server.blockers() : []
+    const nowMs = world.clock.monotonicMs()
+    this.#remember(blockers, nowMs)
+    const first = blockers.slice(0, mostTold).map((blocker) => sentenceAbout(blocker))
+    const told = first.length === 0 ? this.#lastTold() : first.join(', and ')
+    if (told !== guards.lockedBy) {
+      guards.lockedBy = told
+      changed()
+    }
+    const need = this.#needs.needNow()
+    if (need !== this.#need) this.#neededSinceMs = nowMs
+    this.#need = need
+    if (need === null || nowMs - this.#neededSinceMs < timings.lockGraceMs) return
+    const sinceOf = ({ session }: Blocker) => this.#seen.get(session)?.sinceMs ?? nowMs
+    await this.#end(blockers.filter((blocker) => nowMs - sinceOf(blocker) >= timings.lockGraceMs))
+  }
+
+  #remember(blockers: readonly Blocker[], nowMs: number): void {
+    for (const { session } of blockers) {
+      const seen = this.#seen.get(session)
+      if (seen) seen.lastMs = nowMs
+      else this.#seen.set(session, { sinceMs: nowMs, lastMs: nowMs })
+    }
+    for (const [session, { lastMs }] of this.#seen) if (nowMs - lastMs > forgottenMs) this.#seen.delete(session)
+  }
+
+  /** Between two tries of a statement nothing waits. */
+  #lastTold(): string | null {
+    return this.#seen.size === 0 ? null : this.#parts.guards.lockedBy
+  }
+
+  async #end(overdue: readonly Blocker[]): Promise<void> {
+    const { server, notices } = this.#parts
+    for (const blocker of overdue.filter(({ commits }) => !commits)) {
+      if (blocker.mayCommit) await this.#needs.doubt()
+      const ended = `${blocker.waits ? 'its statement' : 'its session'} is ended`
+      notices.add('GlobalLock', `${sentenceAbout(blocker)}; ${this.#needs.purpose}: ${ended}`)
+      await server.endBlocker(blocker)
+      this.#seen.delete(blocker.session)
+    }
+    await this.#needs.endCommitting(overdue.filter(({ commits }) => commits))
+  }
+}
+
+/** A statement of the agent's has not got on for a while. */
+export function hasStatementThatWaits({ server, observer }: Pick<Parts, 'server' | 'observer'>): boolean {
+  return server.oldestStatementMs() > patienceMs || observer.silentMs > 0
+}
+
+export function sentenceAbout({ session, user, host, lock, waits, seconds, behind }: Blocker): string {
+  const does = waits ? 'waits for' : 'holds'
+  return `session ${session} of ${user}@${host} ${does} ${lock} for ${seconds} s; ${behind} waits behind it`
+}
