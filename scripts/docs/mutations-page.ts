@@ -1,31 +1,72 @@
 import { mutations } from '../../test/mutations/list/all.ts'
-import { readResults, type Result } from '../../test/mutations/results.ts'
+import type { Mutation } from '../../test/mutations/mutation.ts'
+import { isByScript, readResults, type FoundBySchedule } from '../../test/mutations/results.ts'
+import { scenarios } from '../../test/mutations/scripts.ts'
 import { code, page, table } from './markdown.ts'
 
 /** docs/reference/mutations.md */
 export async function mutationsPage(): Promise<string> {
   const results = await readResults()
-  const rows = mutations.flatMap(({ id, rule, file }) => {
-    const result = results[id]
-    return result === undefined ? [] : [[rule, code(file), ...cells(result), code(id)]]
+  const found = mutations.flatMap((mutation) => {
+    const result = results[mutation.id]
+    return result === undefined ? [] : [{ mutation, result }]
   })
+  const byScript = found.flatMap(({ mutation, result }) => (isByScript(result) ? [{ mutation, result }] : []))
+  const bySchedule = found.flatMap(({ mutation, result }) => (isByScript(result) ? [] : [{ mutation, result }]))
   const survivors = mutations.filter(({ id }) => results[id] === undefined)
   return page(
     'Mutations',
     '`test/mutations/list/` and `test/mutations/results.json`',
-    `Each row is one rule of [safety](../why/safety.md), taken away by one change of the code. The simulated world (\`test/simulation/\`) then plays schedules of random faults until a rule breaks. A rule that could go without anybody noticing would be a missing check. With the whole code the same seed breaks nothing. \`npm run mutations -- --check\` looks whether each is still found, \`npm run mutations -- --only ID\` looks for one again. ${rows.length} rules were taken away and found.`,
-    table(['rule', 'file', 'seed', 'schedules', 'seconds', 'what broke', 'mutation'], rows),
+    `Each row is one rule of [safety](../why/safety.md), taken away by one change of the code. A rule that could go without anybody noticing would be a missing check. \`npm run mutations -- --check\` looks whether each is still found, \`npm run mutations -- --only ID\` looks for one again. ${found.length} of ${mutations.length} rules were taken away and found.`,
+    '## Found by a script',
+    `A script on the simulated cluster (\`${scenarios}/\`), or a test beside the code where the simulated cluster has a stand-in for the file. Nothing is random: the same steps show the same difference. With the whole code the script passes.`,
+    table(
+      ['rule', 'file', 'script', 'what broke', 'mutation'],
+      byScript.map(({ mutation: { id, rule, file }, result }) => [
+        rule,
+        code(file),
+        `\`${result.script.replace(`${scenarios}/`, '')}\`: ${result.title}`,
+        gistOf(result.broke),
+        code(id),
+      ]),
+    ),
+    ...(bySchedule.length === 0 ? [] : bySchedules(bySchedule)),
+    ...(survivors.length === 0 ? [] : notFound(survivors)),
+  )
+}
+
+interface Scheduled {
+  readonly mutation: Mutation
+  readonly result: FoundBySchedule
+}
+
+function bySchedules(found: readonly Scheduled[]): readonly string[] {
+  return [
+    '## Found by a schedule',
+    'The simulated world (`test/simulation/`) plays schedules of random faults until a rule breaks. With the whole code the same seed breaks nothing.',
+    table(
+      ['rule', 'file', 'seed', 'schedules', 'what broke', 'mutation'],
+      found.map(({ mutation: { id, rule, file }, result: { seed, schedules, broke } }) => [
+        rule,
+        code(file),
+        String(seed),
+        String(schedules),
+        gistOf(broke),
+        code(id),
+      ]),
+    ),
+  ]
+}
+
+function notFound(survivors: readonly Mutation[]): readonly string[] {
+  return [
     '## Not found',
-    'No schedule showed these: another rule covers what is missing, or the simulated world comes across the moment too seldom. The third column says what is supposed, and is not proven.',
+    'Nothing showed these: another rule covers what is missing, or the simulated world comes across the moment too seldom. The third column says what is supposed, and is not proven.',
     table(
       ['rule', 'file', 'why, or what would show it', 'mutation'],
       survivors.map(({ id, rule, file, survives = '' }) => [rule, code(file), survives, code(id)]),
     ),
-  )
-}
-
-function cells({ seed, schedules, seconds, broke }: Result): readonly string[] {
-  return [String(seed), String(schedules), String(seconds), gistOf(broke)]
+  ]
 }
 
 /** Without the sets and the random names that another schedule would have otherwise. */

@@ -11,8 +11,13 @@ export interface Mutation {
   /** Stands in the file exactly once. */
   readonly find: string
   readonly replace: string
-  /** Schedules of these faults show the difference soonest; all kinds unless given. */
+  /** Where no scenario shows the difference, schedules of these faults do soonest; all kinds unless given. */
   readonly family?: Family
-  /** Why schedules do not show the difference, or what would. A mutation that is found needs no such word. */
+  /**
+   * The scripts or tests that show the difference; all scenarios unless given. A test beside the code where the simulated
+   * world has a stand-in for that code.
+   */
+  readonly shownBy?: string
+  /** Why nothing shows the difference, or what would. A mutation that is found needs no such word. */
   readonly survives?: string
 }

@@ -5,10 +5,11 @@ import { join } from 'node:path'
 import { promisify } from 'node:util'
 import type { Found, Hunt } from './hunt.ts'
 import type { Mutation } from './mutation.ts'
+import { playScripts, type Broken, type Script } from './scripts.ts'
 
 export const root = join(import.meta.dirname, '../..')
 
-const needed = ['agents', 'failover', 'src', 'topology', 'test/simulation', 'test/mutations', 'package.json']
+const needed = ['agents', 'failover', 'src', 'topology', 'test', 'package.json', 'tsconfig.json', 'vitest.config.ts']
 const run = promisify(execFile)
 const msPerSchedule = 20_000
 
@@ -39,21 +40,30 @@ export class Tree {
 
   static async copy(): Promise<Tree> {
     const folder = await mkdtemp(join(tmpdir(), 'regent-mutations-'))
-    for (const name of needed)
-      await cp(join(root, name), join(folder, name), {
-        recursive: true,
-        filter: (path) => !path.endsWith('.test.ts'),
-      })
+    for (const name of needed) await cp(join(root, name), join(folder, name), { recursive: true })
     await symlink(join(root, 'node_modules'), join(folder, 'node_modules'))
     return new Tree(folder)
   }
 
-  async playWithout(mutation: Mutation, hunt: Hunt): Promise<Found> {
+  playWithout(mutation: Mutation, hunt: Hunt): Promise<Found> {
+    return this.#without(mutation, () => playIn(this.#folder, hunt))
+  }
+
+  scriptWithout(mutation: Mutation, script: Script): Promise<Broken | undefined> {
+    return this.#without(mutation, () => playScripts(this.#folder, script))
+  }
+
+  /** The whole code, as the copy has it. */
+  script(script: Script): Promise<Broken | undefined> {
+    return playScripts(this.#folder, script)
+  }
+
+  async #without<T>(mutation: Mutation, play: () => Promise<T>): Promise<T> {
     const path = join(this.#folder, mutation.file)
     const text = await readFile(path, 'utf8')
     await writeFile(path, without(mutation, text))
     try {
-      return await playIn(this.#folder, hunt)
+      return await play()
     } finally {
       await writeFile(path, text)
     }

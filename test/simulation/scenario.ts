@@ -6,8 +6,10 @@ import type { Machine } from './machine.ts'
 import type { CommitAnswer } from './mysqld/semi-sync-source.ts'
 import { whatBreaks } from './rules.ts'
 import { whatIsMissing } from './outcome.ts'
+import { GroupWatch } from './group/watch.ts'
 import { SimulatedCluster, type ClusterOptions } from './simulated-cluster.ts'
 import type { SimulatedManager } from './simulated-manager.ts'
+import { Watch } from './watch/watch.ts'
 
 /** How often the rules are looked at, besides at each change of what is stored. */
 const lookMs = 5
@@ -21,7 +23,7 @@ export interface Write {
 
 /**
  * A cluster to which a script happens, step by step, where a random schedule would seldom come across these steps in
- * this order. Every step throws the first rule of `rules.ts` that does not hold.
+ * this order. Every step throws the first rule that does not hold, of `rules.ts` or of those who watch each step.
  */
 export class Scenario {
   readonly cluster: SimulatedCluster
@@ -30,9 +32,12 @@ export class Scenario {
   /** Acknowledged by a server that a stranger stopped. */
   unproven = GtidSet.empty
   #broken: string | undefined
+  readonly #watch: Watch | GroupWatch
 
   private constructor(options: Omit<ClusterOptions, 'seed'>) {
-    this.cluster = new SimulatedCluster({ seed: 1, ...options })
+    const cluster = new SimulatedCluster({ seed: 1, ...options })
+    this.cluster = cluster
+    this.#watch = cluster.groups === null ? new Watch(cluster, this) : new GroupWatch(cluster, cluster.groups, this)
     this.cluster.cells.changed = () => this.#look()
     this.#lookAgain()
   }
@@ -94,8 +99,12 @@ export class Scenario {
 
   #look(): void {
     const { cells, machines } = this.cluster
+    this.#watch.look()
     this.#broken ??=
-      cells.violation ?? machines.find(({ broken }) => broken !== undefined)?.broken ?? whatBreaks(this.cluster, this)
+      this.#watch.broken ??
+      cells.violation ??
+      machines.find(({ broken }) => broken !== undefined)?.broken ??
+      whatBreaks(this.cluster, this)
   }
 
   #lookAgain(): void {
