@@ -1,7 +1,7 @@
 import { execFile } from 'node:child_process'
-import { readFile, rm } from 'node:fs/promises'
-import { join, relative } from 'node:path'
+import { join } from 'node:path'
 import { promisify } from 'node:util'
+import type { Played } from './play-script.ts'
 
 /** Scripts on the simulated cluster: a rule that is taken away shows here first. */
 export const scenarios = 'test/simulation/scenarios'
@@ -12,75 +12,28 @@ export interface Script {
   readonly title?: string
 }
 
-/** A test that failed, and the first line of why. */
+/** A test that failed, and why. */
 export interface Broken {
   readonly script: string
   readonly title: string
   readonly broke: string
 }
 
-/** What vitest writes, as far as that is read here. */
-interface Report {
-  readonly testResults: readonly {
-    readonly name: string
-    readonly message: string
-    readonly status: string
-    readonly assertionResults: readonly Assertion[]
-  }[]
-}
-
-interface Assertion {
-  readonly fullName: string
-  readonly status: 'passed' | 'failed' | 'pending' | 'skipped'
-  readonly failureMessages: readonly string[] | null
-}
-
 const run = promisify(execFile)
-const mostMs = 600_000
+const mostMs = 900_000
 
 /**
  * Plays tests with the code that is under `folder`, until one fails. Undefined where none fails. Throws where none was
  * played, or the code does not even load.
  */
 export async function playScripts(folder: string, { script, title }: Script): Promise<Broken | undefined> {
-  const output = join(folder, 'script-report.json')
-  await rm(output, { force: true })
-  const only = title === undefined ? [] : ['-t', patternOf(title)]
-  const options = ['--project', 'unit', '--bail', '1', '--maxWorkers', '1', '--reporter', 'json', '--outputFile', output]
-  const vitest = join(folder, 'node_modules/vitest/vitest.mjs')
-  // Its exit code says that a test failed: what failed is in the report.
-  await run(process.execPath, [vitest, 'run', '--root', folder, ...options, ...only, script], {
-    cwd: folder,
+  const asked = JSON.stringify({ script, title })
+  const { stdout } = await run(process.execPath, [join(folder, 'test/mutations/play-script.ts'), asked], {
     timeout: mostMs,
     killSignal: 'SIGKILL',
     maxBuffer: 64 * 1_048_576,
-  }).catch(() => undefined)
-  const report = JSON.parse(await readFile(output, 'utf8')) as Report
-  await rm(output, { force: true })
-  return brokenIn(folder, report)
-}
-
-/** The names of what a test stands in come with a mark between them, or without. */
-function patternOf(title: string): string {
-  const words = title.split(' ').map((word) => word.replace(/[.*+?^${}()|[\]\\]/g, '\\$&'))
-  return `^${words.join('( > | )')}$`
-}
-
-function brokenIn(folder: string, { testResults }: Report): Broken | undefined {
-  let played = 0
-  for (const { name, message, status, assertionResults } of testResults) {
-    if (status === 'failed' && assertionResults.length === 0)
-      throw new Error(`${name} does not load: ${firstLine(message)}`)
-    for (const { fullName, status: is, failureMessages } of assertionResults) {
-      if (is === 'failed')
-        return { script: relative(folder, name), title: fullName, broke: firstLine(failureMessages?.[0] ?? '') }
-      if (is === 'passed') played += 1
-    }
-  }
-  if (played === 0) throw new Error('no such test was played')
-  return undefined
-}
-
-function firstLine(message: string): string {
-  return (message.split('\n')[0] ?? '').replace(/^(\w*Error): /, '').slice(0, 400)
+  })
+  const { played, broken } = JSON.parse(stdout) as Played
+  if (played === 0) throw new Error(`${script} has no test ${title === undefined ? '' : `"${title}"`}`)
+  return broken
 }

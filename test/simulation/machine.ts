@@ -1,3 +1,4 @@
+import type { Ending } from '../../agents/ports/volume.ts'
 import type { InstanceName, MemberId } from '../../topology/snapshot/member.ts'
 import type { MachineClock, ProcessLife } from './process-life.ts'
 import { GtidSet } from '../../topology/gtid/gtid-set.ts'
@@ -42,6 +43,10 @@ export class Machine {
   thrownAway = GtidSet.empty
   /** Resolves once the disk has given the end of the error log. */
   errorLogIsRead = (): Promise<void> => Promise.resolve()
+  /** The disk fails for a while. */
+  isBinlogUnreadable = false
+  /** What its files tell of how mysqld ended: at a glance, or read as a whole. */
+  endingTold = (how: 'crashed' | 'stopped', _atAGlance: boolean): Ending['how'] => how
   /** What must never happen and did. */
   broken: string | undefined
   /** mysqld starts, and its recovery commits what is prepared. */
@@ -70,7 +75,7 @@ export class Machine {
   }
 
   /** Throws where there is nothing to start on. */
-  startMysqld(): void {
+  startMysqld(loadsPersisted = false): void {
     const { folder } = this
     if (folder === undefined) throw new Error(`${this.name} has no data folder`)
     if (this.mysqld !== null && this.mysqld.state !== 'dead') return
@@ -82,6 +87,7 @@ export class Machine {
       slowestApplyMs: () => this.slowestApplyMs,
       receiver: (own) => new Receiver(own, { ...this.#ports, instance: this.name, host: this.host }),
     })
+    mysqld.loadsPersisted = loadsPersisted
     this.mysqld = mysqld
     this.started()
     mysqld.onChange(() => {

@@ -16,8 +16,11 @@ export function violationIn({ cells, machines, excuses }: SimulatedCluster): str
 }
 
 /** Writes that clients heard OK for, and this server has not. */
-export function lacksAcknowledged({ name, folder }: Machine, { acknowledged }: Clients): string | undefined {
-  const lost = folder === undefined ? acknowledged : acknowledged.subtract(folder.executed)
+export function lacksAcknowledged(
+  { name, folder }: Machine,
+  { acknowledged }: Pick<Clients, 'acknowledged'>,
+): string | undefined {
+  const lost = folder === undefined ? acknowledged : acknowledged.subtract(folder.executed.subtract(folder.hollow))
   return lost.isEmpty() ? undefined : `lost: ${name} lacks ${lost.toString()}, which was acknowledged`
 }
 

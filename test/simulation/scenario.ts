@@ -1,14 +1,17 @@
 import type { ClusterRecord } from '../../failover/protocol/record.ts'
+import { orderVersion } from '../../failover/protocol/order.ts'
 import type { Request } from '../../failover/judge/situation.ts'
+import { codeOf } from '../../src/common/errors/errors.ts'
 import { GtidSet } from '../../topology/gtid/gtid-set.ts'
 import { instanceOf } from '../../topology/snapshot/member.ts'
 import type { Machine } from './machine.ts'
 import type { CommitAnswer } from './mysqld/semi-sync-source.ts'
 import { whatBreaks } from './rules.ts'
-import { whatIsMissing } from './outcome.ts'
+import { lacksAcknowledged, whatIsMissing } from './outcome.ts'
 import { GroupWatch } from './group/watch.ts'
 import { SimulatedCluster, type ClusterOptions } from './simulated-cluster.ts'
 import type { SimulatedManager } from './simulated-manager.ts'
+import { simulatedTransport } from './transport.ts'
 import { Watch } from './watch/watch.ts'
 
 /** How often the rules are looked at, besides at each change of what is stored. */
@@ -178,6 +181,28 @@ export class Scenario {
     await this.until('another manager leads', () => this.manager.loop.leads)
   }
 
+  /**
+   * What some manager sent long ago arrives now. Gives the code of what refuses the order; '' where the agent obeys.
+   */
+  async late(to: Machine, path: string, order: object): Promise<string> {
+    const { cluster } = this
+    let answer: string | undefined
+    this.say(`an old order arrives at ${to.name}: ${path}`)
+    const { post } = simulatedTransport('an earlier manager', cluster.transportPorts())
+    post(`${to.host}:9400`, path, order, 5_000).then(
+      () => (answer = ''),
+      (error: unknown) => (answer = codeOf(error)),
+    )
+    await this.until('the order is answered', () => answer !== undefined)
+    return answer ?? ''
+  }
+
+  /** What each order to this one begins with, by the record. */
+  orderFor({ name }: Machine) {
+    const { cluster, epoch, revision } = this.record
+    return { version: orderVersion, cluster, member: this.cluster.observation(name)?.member, epoch, revision }
+  }
+
   /** A person asks. */
   ask(request: Request): void {
     const { life, loop } = this.manager
@@ -263,7 +288,7 @@ export class Scenario {
     }
     await this.until('the cluster is whole', () => whatIsMissing(cluster) === undefined)
     await this.until('everybody has applied what was acknowledged', () =>
-      cluster.machines.every(({ folder }) => folder?.executed.contains(this.acknowledged)),
+      cluster.machines.every((machine) => lacksAcknowledged(machine, this) === undefined),
     )
   }
 }

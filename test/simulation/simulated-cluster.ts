@@ -241,7 +241,7 @@ export class SimulatedCluster {
     return this.machines.find(({ name }) => name === this.route?.instance)
   }
 
-  #transportPorts(): TransportPorts {
+  transportPorts(): TransportPorts {
     const { time, network, held } = this
     return {
       time,
@@ -296,7 +296,7 @@ export class SimulatedCluster {
       config: anAgentConfig({ instance: machine.name, host: machine.host, mode: this.spec.mode }),
       timings: this.timings,
       world: life.world,
-      transport: life.port(simulatedTransport(machine.name, this.#transportPorts())),
+      transport: life.port(simulatedTransport(machine.name, this.transportPorts())),
       disk: life.port(machine.disk),
       machine: { bootId: () => life.hear(Promise.resolve(`boot-${bootNumber}`)) },
       medium: {
@@ -364,7 +364,7 @@ export class SimulatedCluster {
     if (this.managers[index]?.life.isDead === false) return
     const life = new ProcessLife(this.time, this.random.fork(), this.#managerClock(index))
     const manager = new SimulatedManager(`manager-${index}`, life, {
-      ...this.#transportPorts(),
+      ...this.transportPorts(),
       cluster,
       spec: this.spec,
       timings: this.timings,

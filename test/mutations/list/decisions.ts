@@ -19,6 +19,7 @@ export const decisions: readonly Mutation[] = [
     find: 'syncSet.length - acks + 1 : null',
     replace: 'syncSet.length - acks : null',
     family: 'failovers',
+    shownBy: 'test/simulation/scenarios/revocation.test.ts',
   },
   {
     id: 'small-sync-set-revokes-nothing',
@@ -29,6 +30,7 @@ export const decisions: readonly Mutation[] = [
     replace: 'return acks > 0 ? Math.max(1, syncSet.length - acks + 1) : null',
     family: 'members',
     survives: 'Shown where fewer than k members are left and the primary dies.',
+    shownBy: 'test/simulation/scenarios/revocation.test.ts',
   },
   {
     id: 'forgetful-revoke-nothing',
@@ -57,6 +59,7 @@ export const decisions: readonly Mutation[] = [
     replace: ' && notes !== null',
     family: 'stops',
     survives: 'Shown where the agent of a stopped primary and the manager that heard it are lost at once.',
+    shownBy: 'test/simulation/scenarios/stopped-by-a-stranger.test.ts',
   },
   {
     id: 'unsettled-is-told-by-its-agent',
@@ -67,6 +70,7 @@ export const decisions: readonly Mutation[] = [
     replace: 'return view === null || isNotedUnsettled',
     family: 'stops',
     survives: 'Covered mostly: what an agent says is noted at once.',
+    shownBy: 'test/simulation/scenarios/stopped-by-a-stranger.test.ts',
   },
   {
     id: 'binlog-belongs-to-the-union',
@@ -87,6 +91,7 @@ export const decisions: readonly Mutation[] = [
     replace: '',
     family: 'managers',
     survives: 'Shown by a fetch that comes late by two managers.',
+    shownBy: 'test/simulation/scenarios/late-fetch.test.ts',
   },
   {
     id: 'promise-of-this-epoch',
@@ -118,6 +123,7 @@ export const decisions: readonly Mutation[] = [
     find: 'ranked.filter(({ holds }) => holds.contains(union))',
     replace: 'ranked',
     family: 'failovers',
+    shownBy: 'test/simulation/scenarios/revocation.test.ts',
   },
   {
     id: 'new-members-have-nothing-more',
@@ -137,6 +143,7 @@ export const decisions: readonly Mutation[] = [
     find: 'whole.length >= record.acks ? pool.map(({ member }) => member) : []',
     replace: 'whole.length >= 0 ? pool.map(({ member }) => member) : []',
     family: 'failovers',
+    shownBy: 'test/simulation/scenarios/revocation.test.ts',
   },
   {
     id: 'no-dead-primary-in-the-new-set',
@@ -186,6 +193,7 @@ export const decisions: readonly Mutation[] = [
     replace: 'if (size + 1 === -record.acks)',
     family: 'members',
     survives: 'Shown where the sync set is smaller than k and grows before its members have caught up.',
+    shownBy: 'test/simulation/scenarios/sync-set.test.ts',
   },
   {
     id: 'joins-as-told',
@@ -225,6 +233,7 @@ export const decisions: readonly Mutation[] = [
     find: 'if (leaver === undefined || !(isSmallerThanK(record) || isMarked(situation, primary))) return undefined',
     replace: 'if (leaver === undefined) return undefined',
     family: 'members',
+    shownBy: 'test/simulation/scenarios/sync-set.test.ts',
   },
   {
     id: 'marker-of-this-revision',
@@ -234,6 +243,7 @@ export const decisions: readonly Mutation[] = [
     find: 'return primary.observation.markedRevision >= situation.record.revision',
     replace: 'return primary.observation.markedRevision > 0',
     family: 'members',
+    shownBy: 'test/simulation/scenarios/sync-set.test.ts',
   },
   {
     id: 'raised-after-a-marker',
@@ -243,6 +253,7 @@ export const decisions: readonly Mutation[] = [
     find: 'if (record.acksWanted === record.acks || !isMarked(situation, primary)) return undefined',
     replace: 'if (record.acksWanted === record.acks) return undefined',
     family: 'members',
+    shownBy: 'test/simulation/scenarios/sync-set.test.ts',
   },
   {
     id: 'lowered-with-proof',
@@ -253,6 +264,7 @@ export const decisions: readonly Mutation[] = [
     replace: 'if (record.syncSet.length < -record.acks)',
     family: 'members',
     survives: 'Shown where k is lowered while the sync set is smaller than k.',
+    shownBy: 'test/simulation/scenarios/sync-set.test.ts',
   },
   {
     id: 'leaves-before-it-is-dropped',

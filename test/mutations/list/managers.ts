@@ -53,5 +53,6 @@ export const managers: readonly Mutation[] = [
     replace: 'const pressing = fresh',
     family: 'stops',
     survives: 'Shown where the agent of a stopped primary and the manager that heard it are lost at once.',
+    shownBy: 'test/simulation/scenarios/stopped-by-a-stranger.test.ts',
   },
 ]

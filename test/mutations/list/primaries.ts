@@ -202,6 +202,7 @@ export const primaries: readonly Mutation[] = [
     replace: '',
     family: 'failovers',
     survives: 'Shown where sessions wait at an old primary that hears of its successor before its lease ends.',
+    shownBy: 'test/simulation/scenarios/old-primary.test.ts',
   },
   {
     id: 'only-the-demoted-go-on',
@@ -212,5 +213,6 @@ export const primaries: readonly Mutation[] = [
     replace: '',
     family: 'failovers',
     survives: 'Shown where sessions wait at an old primary that hears of its successor before its lease ends.',
+    shownBy: 'test/simulation/scenarios/old-primary.test.ts',
   },
 ]

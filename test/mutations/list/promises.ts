@@ -71,6 +71,7 @@ export const promises: readonly Mutation[] = [
     find: '[...(course.receiverKept ? [] : stopReceiving), reportHeld(stored.promise)]',
     replace: '[reportHeld(stored.promise), ...(course.receiverKept ? [] : stopReceiving)]',
     family: 'failovers',
+    shownBy: 'test/simulation/scenarios/promise.test.ts',
   },
   {
     id: 'fsync-before-report',
@@ -120,6 +121,7 @@ export const promises: readonly Mutation[] = [
     replace: 'if (file.current.promise !== order.epoch) course.promiseReport = null',
     family: 'gatherings',
     survives: 'Shown where a switchover fails between the promise of who was gathered and the commit.',
+    shownBy: 'test/simulation/scenarios/switchover.test.ts',
   },
   {
     id: 'kept-receiver-hears-the-candidate',
@@ -149,6 +151,7 @@ export const promises: readonly Mutation[] = [
     replace: '',
     family: 'gatherings',
     survives: 'Shown where the power of who was gathered goes between the promise and the commit.',
+    shownBy: 'test/simulation/scenarios/switchover.test.ts',
   },
   {
     id: 'promise-before-assignment',
@@ -158,6 +161,7 @@ export const promises: readonly Mutation[] = [
     find: "if (process !== 'running' || isPromised(stored)) return rest",
     replace: "if (process !== 'running') return rest",
     family: 'failovers',
+    shownBy: 'test/simulation/scenarios/promise.test.ts',
   },
   {
     id: 'assignment-is-a-promise',
@@ -176,6 +180,7 @@ export const promises: readonly Mutation[] = [
     find: 'if (order.epoch < stored.promise)',
     replace: 'if (order.epoch < 0)',
     family: 'messages',
+    shownBy: 'test/simulation/scenarios/promise.test.ts',
   },
   {
     id: 'order-for-this-start',
@@ -185,6 +190,7 @@ export const promises: readonly Mutation[] = [
     find: "if ('run' in order && order.run !== undefined && order.run !== state.run)",
     replace: "if ('run' in order && order.run === null)",
     family: 'messages',
+    shownBy: 'test/simulation/scenarios/forgotten.test.ts',
   },
   {
     id: 'orders-one-at-a-time',

@@ -55,6 +55,15 @@ export const replicas: readonly Mutation[] = [
     survives: 'Covered: a manager lets nobody with errant transactions into the sync set.',
   },
   {
+    id: 'filter-is-remembered',
+    rule: 'A replica that was seen with a replication filter counts no more, also once the filter is gone.',
+    heading: 'Channel options',
+    file: replica,
+    find: '      store: { filterSeen: true },\n',
+    replace: '',
+    shownBy: 'test/simulation/scenarios/filter.test.ts',
+  },
+  {
     id: 'archived-before-seeding',
     rule: 'Errant transactions are archived before anything is destroyed.',
     heading: guess,

@@ -16,6 +16,7 @@ export const starts: readonly Mutation[] = [
     find: 'forgetful: before.forgetful || forgets,',
     replace: 'forgetful: before.forgetful,',
     family: 'crashes',
+    shownBy: 'test/simulation/scenarios/forgotten.test.ts',
   },
   {
     id: 'forgetful-until-caught-up',
@@ -44,6 +45,43 @@ export const starts: readonly Mutation[] = [
     replace: "return leads(stored) ? startsAgain(view) : promise < 0 ? staysDown('') : null",
     family: 'failovers',
     survives: 'Covered: the agent of a dead primary is asked only where nobody else can lead.',
+    shownBy: 'test/simulation/scenarios/old-primary.test.ts',
+  },
+  {
+    id: 'replica-waits-before-start',
+    rule: 'A mysqld that was primary is not started where its agent, told to follow, has promised more since.',
+    heading: tail,
+    file: 'agents/converge/start-gate.ts',
+    find: "if (assignment?.role === 'replica' && promise === assignment.epoch) return",
+    replace: "if (assignment?.role === 'replica') return",
+    shownBy: 'test/simulation/scenarios/old-primary.test.ts',
+  },
+  {
+    id: 'unknown-ending-is-a-stop',
+    rule: 'An ending that its files do not tell counts as a stop by another hand.',
+    heading: stop,
+    file: 'agents/converge/start-gate.ts',
+    find: "if (ending.how === 'crashed' || (",
+    replace: "if (ending.how !== 'stopped' || (",
+    shownBy: 'test/simulation/scenarios/stopped-by-a-stranger.test.ts',
+  },
+  {
+    id: 'unknown-ending-is-shown-as-a-stop',
+    rule: 'An ending that a glance at its files does not tell is shown as a stop by another hand.',
+    heading: 'A server that is being shut down',
+    file: 'agents/doubts/ending.ts',
+    find: "if (ending.how === 'crashed' || !(await keepUnsettled(parts))) return",
+    replace: "if (ending.how !== 'stopped' || !(await keepUnsettled(parts))) return",
+    shownBy: 'test/simulation/scenarios/stopped-by-a-stranger.test.ts',
+  },
+  {
+    id: 'persisted-settings-are-not-loaded',
+    rule: 'A server starts closed, although a hand has persisted that it is open.',
+    heading: 'A mysqld always starts closed',
+    file: 'failover/protocol/server-settings.ts',
+    find: "  managed('persisted_globals_load', 'OFF', 'SET PERSIST super_read_only=OFF would let a returning primary open itself'),\n",
+    replace: '',
+    shownBy: 'test/simulation/scenarios/old-primary.test.ts',
   },
   {
     id: 'unknown-is-not-nothing',
@@ -84,6 +122,7 @@ export const starts: readonly Mutation[] = [
     replace: 'return',
     family: 'stops',
     survives: 'Covered mostly: the silence before the death is looked into first.',
+    shownBy: 'test/simulation/scenarios/stopped-by-a-stranger.test.ts',
   },
   {
     id: 'death-is-shown-once-judged',
@@ -94,6 +133,7 @@ export const starts: readonly Mutation[] = [
     replace: 'return false',
     family: 'stops',
     survives: 'Shown within the 6 ms that the write of the doubt takes.',
+    shownBy: 'test/simulation/scenarios/stopped-by-a-stranger.test.ts',
   },
   {
     id: 'silence-is-shown-once-judged',
@@ -122,6 +162,7 @@ export const starts: readonly Mutation[] = [
     replace: '',
     family: 'stops',
     survives: 'Shown where a marker waits in the server that a stranger stops.',
+    shownBy: 'test/simulation/scenarios/stopped-by-a-stranger.test.ts',
   },
   {
     id: 'doubt-wins',
@@ -171,6 +212,7 @@ export const starts: readonly Mutation[] = [
     replace: "if (catchUpFor !== '') told.catchUpTo",
     family: 'crashes',
     survives: 'Shown where a replica alone acknowledged, forgot, and hears an older word of its primary.',
+    shownBy: 'test/simulation/scenarios/forgotten.test.ts',
   },
   {
     id: 'primary-heard-of-the-loss',
@@ -181,6 +223,7 @@ export const starts: readonly Mutation[] = [
     replace: 'return forgetfulAs',
     family: 'crashes',
     survives: 'Shown where a replica alone acknowledged, forgot, and hears an older word of its primary.',
+    shownBy: 'test/simulation/scenarios/forgotten.test.ts',
   },
   {
     id: 'hearing-outdates-the-last-look',
@@ -191,6 +234,7 @@ export const starts: readonly Mutation[] = [
     replace: 'told.heardForgetful',
     family: 'crashes',
     survives: 'Shown where a replica alone acknowledged, forgot, and hears an older word of its primary.',
+    shownBy: 'test/simulation/scenarios/forgotten.test.ts',
   },
   {
     id: 'following-is-no-orderly-stop',
@@ -210,6 +254,7 @@ export const starts: readonly Mutation[] = [
     replace: '',
     family: 'restarts',
     survives: 'Shown where sessions of one group commit wait at a primary whose agent starts again.',
+    shownBy: 'test/simulation/scenarios/opening.test.ts',
   },
   {
     id: 'volume-of-the-past',
@@ -220,6 +265,7 @@ export const starts: readonly Mutation[] = [
     replace: "return leadsBack || noted.length > 0 ? 'new' : 'past'",
     family: 'volumes',
     survives: 'Shown where a volume that forgot a promise is asked for the next one.',
+    shownBy: 'test/simulation/scenarios/volume-from-the-past.test.ts',
   },
   {
     id: 'each-start-is-somebody-new',
@@ -239,6 +285,7 @@ export const starts: readonly Mutation[] = [
     replace: 'trustsAssignment = true',
     family: 'volumes',
     survives: 'Shown where a volume of the past meets a primary that its member had promised to leave.',
+    shownBy: 'test/simulation/scenarios/volume-from-the-past.test.ts',
   },
   {
     id: 'renounced-is-somebody-else',
@@ -278,6 +325,7 @@ export const starts: readonly Mutation[] = [
     replace: '  if (missing.count() >= 0) return null\n',
     family: 'hands',
     survives: 'What a hand threw away is excused in the simulated world.',
+    shownBy: 'test/simulation/scenarios/forgotten.test.ts',
   },
   {
     id: 'elected-set-before-opening',
@@ -288,6 +336,7 @@ export const starts: readonly Mutation[] = [
     replace: 'if (lacks !== null && executed === null) return {',
     family: 'hands',
     survives: 'What a hand threw away is excused in the simulated world.',
+    shownBy: 'test/simulation/scenarios/opening.test.ts',
   },
   {
     id: 'reset-replica-is-seeded',

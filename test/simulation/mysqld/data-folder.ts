@@ -38,6 +38,10 @@ export class DataFolder {
   /** Executed and in no binlog: copied by CLONE. */
   copied = GtidSet.empty
   notedPurged = ''
+  /** `SET PERSIST super_read_only = OFF`, and its like, by a hand: in `mysqld-auto.cnf`, for a start that loads that. */
+  persistsOpen = false
+  /** Applied under a replication filter: its rows are not there. */
+  hollow = GtidSet.empty
   /** Accounts of replicas that are not locked. */
   gates: ReadonlySet<InstanceName>
   source: Source | null = null
@@ -154,6 +158,7 @@ export class DataFolder {
     copy.executed = this.executed
     for (const transaction of this.#executed) copy.#executed.add(transaction)
     copy.copied = this.executed
+    copy.hollow = this.hollow
     copy.source = this.source
     return copy
   }
@@ -171,6 +176,8 @@ export class DataFolder {
     copy.#applied = this.#applied
     copy.copied = this.copied
     copy.notedPurged = this.notedPurged
+    copy.hollow = this.hollow
+    copy.persistsOpen = this.persistsOpen
     copy.source = this.source
     copy.relayLog = [...this.relayLog]
     copy.received = this.received

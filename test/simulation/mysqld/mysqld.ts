@@ -65,6 +65,10 @@ export class Mysqld {
   applierRuns = false
   /** Something holds the applier up: a lock, or a large transaction. */
   appliesNothing = false
+  /** A hand has set a replication filter: what is applied meanwhile leaves no rows. */
+  isFiltered = false
+  /** `persisted_globals_load`. */
+  loadsPersisted = false
   /** Somebody let clients in who is not the agent. */
   isOpenByHand = false
   /** Somebody switched acknowledgements off who is not the agent. */
@@ -111,6 +115,7 @@ export class Mysqld {
   begin(): void {
     if (this.state !== 'starting') return
     this.folder.recover()
+    if (this.loadsPersisted && this.folder.persistsOpen) this.readOnly = this.superReadOnly = this.offline = false
     this.#is('running')
   }
 
@@ -349,6 +354,7 @@ export class Mysqld {
       const next = this.folder.nextToApply
       if (!this.#mayApply() || next === undefined) return
       this.folder.binlog.push(next)
+      if (this.isFiltered) this.folder.hollow = this.folder.hollow.union(next.gtid)
       this.#applies = true
       const answer = (): void => {
         this.#applies = false

@@ -1,3 +1,5 @@
+import { renderServerConfig } from '../../../agents/mysqld/my-cnf.ts'
+import { anAgentConfig } from '../../../agents/testing.ts'
 import type { ProcessPort } from '../../../agents/ports/process.ts'
 import type { ProcessState } from '../../../topology/snapshot/observation.ts'
 import { DataFolder } from './data-folder.ts'
@@ -6,6 +8,9 @@ import type { Machine } from '../machine.ts'
 import type { ProcessLife } from '../process-life.ts'
 import type { SeededRandom } from '../seeded-random.ts'
 import type { VirtualTime } from '../virtual-time.ts'
+
+/** As the agent writes it at each start. */
+const config = renderServerConfig(anAgentConfig())
 
 interface Ports {
   readonly time: VirtualTime
@@ -78,7 +83,7 @@ export class SimulatedProcess implements ProcessPort {
 
   async start(): Promise<void> {
     await this.#takes(1, 20)
-    this.#machine.startMysqld()
+    this.#machine.startMysqld(!config.includes('\npersisted_globals_load=OFF\n'))
     this.#look()
   }
 

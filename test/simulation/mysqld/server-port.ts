@@ -125,7 +125,7 @@ export class SimulatedServer implements ServerPort {
       server.folder.forgetSource()
     })
 
-  clearFilters = (): Promise<void> => this.#ask(() => undefined)
+  clearFilters = (): Promise<void> => this.#ask((server) => void (server.isFiltered = false))
 
   waitExecuted: ServerPort['waitExecuted'] = async (set, waitMs) => {
     await this.#ask(() => undefined)
@@ -349,7 +349,7 @@ export class SimulatedServer implements ServerPort {
         backlogTransactions: folder.backlog,
         lagSeconds: null,
         semiSync: receiver.status === 'yes' && receiver.semiSync,
-        filtered: false,
+        filtered: server.isFiltered,
         silentMs: receiver.silentMs,
       },
       dumpThreads: dumps.map((dump) => ({

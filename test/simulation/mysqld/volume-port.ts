@@ -4,12 +4,19 @@ import { parseGtidSet, type GtidSet } from '../../../topology/gtid/gtid-set.ts'
 import type { Machine } from '../machine.ts'
 import type { DataFolder } from './data-folder.ts'
 
+const sentences = {
+  stopped: 'its error log says "Received SHUTDOWN"',
+  crashed: 'it was killed',
+  unknown: 'its error log is missing',
+} as const
+
 /** A machine's volume, as far as safety rests on what it says. */
 export function simulatedVolume(machine: Machine, takes: () => Promise<void>): VolumePort {
   const tailOf = (held: GtidSet) => machine.folder?.binlog.filter(({ gtid }) => !held.contains(gtid)) ?? []
-  const ending = (): Ending => {
+  const ending = (atAGlance: boolean): Ending => {
     const how = machine.mysqld?.isStopping || machine.ending === 'stopped' ? 'stopped' : 'crashed'
-    return { how, sentence: how === 'stopped' ? 'its error log says "Received SHUTDOWN"' : 'it was killed' }
+    const told = machine.endingTold(how, atAGlance)
+    return { how: told, sentence: sentences[told] }
   }
   /** Puts `next` in place, under another server uuid, and gives back what was there. */
   const swap = (next: DataFolder | undefined): DataFolder | undefined => {
@@ -38,10 +45,11 @@ export function simulatedVolume(machine: Machine, takes: () => Promise<void>): V
     readPurged: async () => machine.folder?.notedPurged ?? '',
     listBinlogs: async () => [],
     previousGtids: async () => '',
-    endedHow: async () => (await takes(), ending()),
-    glanceAtEnding: async () => (await machine.errorLogIsRead(), ending()),
+    endedHow: async () => (await takes(), ending(false)),
+    glanceAtEnding: async () => (await machine.errorLogIsRead(), ending(true)),
     judgeTail: async (sourceHolds) => {
       await takes()
+      if (machine.isBinlogUnreadable) throw new Error('the binlog cannot be read')
       const held = parseGtidSet(sourceHolds)
       const { folder } = machine
       const tail = tailOf(held)

@@ -39,6 +39,25 @@ describe('A write that was acknowledged by a stop which nobody ordered', () => {
     for (const { folder } of scenario.cluster.machines) expect(folder?.executed.contains(write.gtid)).toBe(true)
   })
 
+  it('is kept where nothing tells how its server ended', async () => {
+    const { scenario, primary, write } = await withStoppedPrimary()
+    scenario.say('its error log is gone')
+    primary.endingTold = () => 'unknown'
+    await scenario.goOn(15_000)
+    expect(scenario.record.epoch).toBe(1)
+    primary.endingTold = (how) => how
+    await scenario.heal()
+    for (const { folder } of scenario.cluster.machines) expect(folder?.executed.contains(write.gtid)).toBe(true)
+  })
+
+  it('is kept where only its whole binlog tells that the server was stopped, and not a glance', async () => {
+    const { scenario, primary, write } = await withStoppedPrimary()
+    primary.endingTold = (how, atAGlance) => (atAGlance ? 'crashed' : how === 'stopped' ? 'unknown' : how)
+    await scenario.goOn(15_000)
+    await scenario.heal()
+    for (const { folder } of scenario.cluster.machines) expect(folder?.executed.contains(write.gtid)).toBe(true)
+  })
+
   it('is kept where its server goes down slowly and the disk with its error log is slow', async () => {
     const { scenario, primary, write } = await withStoppedPrimary({ takesMs: 10_000 })
     const { time } = scenario.cluster

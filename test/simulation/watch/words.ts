@@ -105,6 +105,8 @@ export class Words {
     const { record } = this.#cluster
     if (record === undefined || said.member !== record.primary || record.acks === 0) return undefined
     if (!tellsOfAnEnd(said) || this.#cluster.isElsewhere(said.member)) return undefined
+    // Where a glance cannot tell, its agent finds out once it has read the whole binlog.
+    if (machine.endingTold('stopped', true) === 'crashed') return undefined
     const unproven = untold(machine.mysqld)
     if (unproven.length === 0 || this.#isNoted(record)) return undefined
     const others = record.syncSet.map((one) => this.#cluster.machine(instanceOf(one)))
