@@ -4,6 +4,7 @@ import type { Request } from '../../failover/judge/situation.ts'
 import { codeOf } from '../../src/common/errors/errors.ts'
 import { GtidSet } from '../../topology/gtid/gtid-set.ts'
 import { instanceOf } from '../../topology/snapshot/member.ts'
+import { HeldLetters } from './held-letters.ts'
 import type { Machine } from './machine.ts'
 import type { CommitAnswer } from './mysqld/semi-sync-source.ts'
 import { whatBreaks } from './rules.ts'
@@ -188,7 +189,8 @@ export class Scenario {
     const { cluster } = this
     let answer: string | undefined
     this.say(`an old order arrives at ${to.name}: ${path}`)
-    const { post } = simulatedTransport('an earlier manager', cluster.transportPorts())
+    const ports = { ...cluster.transportPorts(), held: new HeldLetters() }
+    const { post } = simulatedTransport('an earlier manager', ports)
     post(`${to.host}:9400`, path, order, 5_000).then(
       () => (answer = ''),
       (error: unknown) => (answer = codeOf(error)),

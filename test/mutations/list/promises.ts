@@ -92,6 +92,7 @@ export const promises: readonly Mutation[] = [
     family: 'stops',
     survives:
       'The agent of a primary whose server runs is seldom asked to promise: shown where a server is frozen and unsettled.',
+    shownBy: 'test/simulation/scenarios/late-orders.test.ts',
   },
   {
     id: 'dead-report-their-binlog',
@@ -111,6 +112,7 @@ export const promises: readonly Mutation[] = [
     replace: '',
     family: 'seedings',
     survives: 'Shown where a member is lost while another one is seeded.',
+    shownBy: 'test/simulation/scenarios/late-orders.test.ts',
   },
   {
     id: 'kept-receiver-promises-anew',
@@ -141,6 +143,7 @@ export const promises: readonly Mutation[] = [
     replace: '    converged !== null\n',
     family: 'gatherings',
     survives: 'Shown where a pass fails between the order to gather and the promise.',
+    shownBy: 'test/simulation/scenarios/switchover.test.ts',
   },
   {
     id: 'kept-receiver-is-no-orderly-stop',
@@ -210,6 +213,25 @@ export const promises: readonly Mutation[] = [
     replace: '',
     family: 'seedings',
     survives: 'Covered: a manager assigns nobody who says that a seeding has not ended.',
+    shownBy: 'test/simulation/scenarios/late-orders.test.ts',
+  },
+  {
+    id: 'expel-of-this-epoch',
+    rule: 'A member is removed by no order of another epoch than the one that its witness acts on.',
+    heading: 'A replication group',
+    file: 'agents/orders/checks.ts',
+    find: '    [stored.assignment?.epoch !== order.epoch, `it acts on epoch ${stored.assignment?.epoch ?? 0}`],\n',
+    replace: '',
+    shownBy: 'test/simulation/scenarios/late-orders.test.ts',
+  },
+  {
+    id: 'lease-of-this-epoch',
+    rule: 'A lease is renewed by no confirmation of another epoch.',
+    heading: 'A manager outage alone stops nothing',
+    file: 'agents/guard/lease.ts',
+    find: '    if (confirmation.epoch !== file.current.assignment?.epoch) return\n',
+    replace: '    if (file.current.assignment === null) return\n',
+    shownBy: 'test/simulation/scenarios/late-orders.test.ts',
   },
   {
     id: 'vote-for-no-older-epoch',

@@ -315,6 +315,7 @@ export const starts: readonly Mutation[] = [
     replace: 'if (order.cluster === cluster && member !== undefined) return',
     family: 'volumes',
     survives: 'Shown where an order is late by a whole renouncement.',
+    shownBy: 'test/simulation/scenarios/late-orders.test.ts',
   },
   {
     id: 'loss-by-hand-is-noticed',

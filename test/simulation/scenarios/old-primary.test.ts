@@ -32,7 +32,7 @@ describe('An old primary where a client waits for an acknowledgement', () => {
     const { scenario, cluster, primary } = await withDeposedPrimary()
     scenario.kill(primary)
     const before = scenario.orderFor(primary)
-    cluster.held.wanted = ({ from, to }) => from.startsWith('manager') && to === primary.name
+    cluster.held.wanted = ({ to }) => to === primary.name
     cluster.startAgent(primary)
     scenario.joinManagers(primary)
     await scenario.until('it is told to follow', () => cluster.held.all.length > 0)
@@ -51,7 +51,7 @@ describe('An old primary where a client waits for an acknowledgement', () => {
     scenario.joinManagers(primary)
     const isTold = (): boolean => cluster.observation(primary.name)?.stored.assignment?.epoch === 2
     await scenario.until('it is told to follow', isTold)
-    cluster.held.wanted = ({ from, to }) => from.startsWith('manager') && to === primary.name
+    cluster.held.wanted = ({ to }) => to === primary.name
     const order = { ...scenario.orderFor(primary), epoch: 3, after: '', waitMs: 0 }
     expect(await scenario.late(primary, agentRoutes.promise, order)).toBe('')
     primary.isBinlogUnreadable = false

@@ -57,6 +57,31 @@ describe('A replica that a switchover’s candidate gathered', () => {
     await scenario.heal()
   })
 
+  it('stops receiving where it promises the same epoch anew to somebody else', async () => {
+    const scenario = await withOneGathered()
+    const gathered = scenario.machine(2)
+    const order = { ...scenario.orderFor(gathered), after: '', waitMs: 0 }
+    expect(await scenario.late(gathered, agentRoutes.promise, order)).toBe('')
+    expect(gathered.mysqld?.receiver.status).toBe('no')
+    scenario.cluster.held.lose()
+    await scenario.heal()
+  })
+
+  it('stops receiving where it was told to follow that one and has not connected yet', async () => {
+    const scenario = await Scenario.begin({ instances: 4 })
+    const { cluster } = scenario
+    const [candidate, gathered] = [scenario.machine(1), scenario.machine(3)]
+    cluster.network.separate(candidate.name, gathered.name)
+    scenario.askForSwitchover(candidate)
+    const follows = (): string | undefined => gathered.folder?.source?.host
+    await scenario.until('it is told to follow', () => follows() === candidate.host)
+    scenario.manager.life.freeze()
+    const order = { ...scenario.orderFor(gathered), epoch: 2, after: '', waitMs: 0, keepReceiverFrom: candidate.name }
+    expect(await scenario.late(gathered, agentRoutes.promise, order)).toBe('')
+    expect(gathered.mysqld?.receiver.status).toBe('no')
+    await scenario.heal()
+  })
+
   it('has forgotten what it received where its machine lost power', async () => {
     const scenario = await withOneGathered()
     const { cluster, primary } = scenario
