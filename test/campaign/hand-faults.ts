@@ -8,7 +8,7 @@ import type { Fault, Scene } from './scene.ts'
 const longestWaitMs = 5_000
 
 /** Statements of a person with all rights, one after the other. */
-async function hand({ cluster }: Scene, target: string, ...statements: readonly string[]): Promise<void> {
+export async function hand({ cluster }: Scene, target: string, ...statements: readonly string[]): Promise<void> {
   const late = new AbortController()
   const tooLong = new Promise<never>((_, reject) => {
     const timer = setTimeout(
@@ -49,7 +49,7 @@ function lock(name: string, statement: string): Fault {
   }
 }
 
-function setting(name: string, values: readonly string[], rules: Pick<Fault, 'weight' | 'alone'>): Fault {
+export function setting(name: string, values: readonly string[], rules: Pick<Fault, 'weight' | 'alone' | 'mode'>): Fault {
   return {
     name,
     ...rules,
@@ -76,6 +76,7 @@ export const handFaults: readonly Fault[] = [
   },
   {
     name: 'a replica is delayed',
+    mode: 'semisync',
     weight: 2,
     async strike(scene) {
       const target = scene.dice.pick(scene.replicas)
@@ -86,6 +87,7 @@ export const handFaults: readonly Fault[] = [
   {
     // The server throws away what it received and has not applied, when it is pointed anew with both threads stopped.
     name: 'delays are lifted in the middle of a failover',
+    mode: 'semisync',
     weight: 2,
     alone: true,
     async strike(scene) {
@@ -102,6 +104,7 @@ export const handFaults: readonly Fault[] = [
   },
   {
     name: 'a replica is stopped',
+    mode: 'semisync',
     weight: 2,
     async strike(scene) {
       const [target, what] = [
@@ -114,6 +117,7 @@ export const handFaults: readonly Fault[] = [
   },
   {
     name: 'a replica forgets its GTIDs',
+    mode: 'semisync',
     weight: 1,
     alone: true,
     async strike(scene) {
@@ -134,12 +138,12 @@ export const handFaults: readonly Fault[] = [
     [
       'sync_binlog = 0',
       'innodb_flush_log_at_trx_commit = 2',
-      'super_read_only = off',
       'super_read_only = on',
       'offline_mode = on',
     ],
     { weight: 3 },
   ),
+  setting('somebody is made writable', ['super_read_only = off'], { weight: 1, mode: 'semisync' }),
   // Until these are put right, a client may hear OK that no replica stands for: docs/why/safety.md, "What is not
   // covered".
   setting(
@@ -149,7 +153,7 @@ export const handFaults: readonly Fault[] = [
       'rpl_semi_sync_source_wait_for_replica_count = 1',
       'binlog_order_commits = off',
     ],
-    { weight: 2, alone: true },
+    { weight: 2, alone: true, mode: 'semisync' },
   ),
   {
     name: 'binlogs are purged',

@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import { stringify } from 'yaml'
 import { integerFrom } from '../../src/cli/terminal/arguments.ts'
+import { modes, type ModeName } from '../../failover/protocol/mode.ts'
 import { describeError } from '../../src/common/errors/errors.ts'
 import { startCluster, type TestCluster } from '../support/cluster.ts'
 import { diagnose } from '../support/diagnosis.ts'
@@ -11,17 +12,21 @@ import { monotonicMs } from '../support/monotonic.ts'
 import { Namespaces } from '../support/namespaces.ts'
 import { diceOf, type Dice } from './dice.ts'
 import { playRound, type Round } from './round.ts'
+import type { Scene } from './scene.ts'
 
 /**
- * `npm run campaign [-- --seed S] [--minutes M] [--instances N] [--keep]`: real clusters under clients' writes, random
- * faults alone and several at once, and after each round a look for every acknowledged write. Exits with 2 when
- * anything was lost or split, with 1 when something was stuck.
+ * `npm run campaign [-- --seed S] [--minutes M] [--mode semisync|group] [--instances N] [--keep]`: real clusters under
+ * clients' writes, of both modes in turn unless one is given; random faults, hands among them, alone and several at
+ * once, and after each round a look for every acknowledged write. Exits with 2 when anything was lost or split, with 1
+ * when something was stuck.
  */
 const roundsPerCluster = 8
 
 interface Options {
   readonly seed: number
   readonly minutes: number
+  /** Undefined: both, one cluster after the other. */
+  readonly mode: ModeName | undefined
   /** Undefined: drawn for each cluster. */
   readonly instances: number | undefined
   /** The first cluster on which something is wrong goes on running, for a look at it. */
@@ -39,6 +44,7 @@ function readOptions(): Options {
     options: {
       seed: { type: 'string' },
       minutes: { type: 'string', default: '5' },
+      mode: { type: 'string' },
       instances: { type: 'string' },
       keep: { type: 'boolean', default: false },
     },
@@ -47,30 +53,47 @@ function readOptions(): Options {
     seed:
       values.seed === undefined ? Math.floor(Math.random() * 1_000_000_000) : integerFrom(0, 999_999_999)(values.seed),
     minutes: integerFrom(1, 1_440)(values.minutes),
+    mode: values.mode === undefined ? undefined : modeFrom(values.mode),
     instances: values.instances === undefined ? undefined : integerFrom(2, 7)(values.instances),
     keep: values.keep,
   }
 }
 
+function modeFrom(word: string): ModeName {
+  const mode = modes.find((name) => name === word)
+  if (mode === undefined) throw new Error(`--mode is ${modes.join(' or ')}, not ${word}`)
+  return mode
+}
+
 async function campaign(options: Options): Promise<number> {
   const { seed, minutes, keep } = options
   console.log(
-    `campaign of ${minutes} min, seed ${seed}: repeat its draws with npm run campaign -- --seed ${seed} --minutes ${minutes}${options.instances === undefined ? '' : ` --instances ${options.instances}`}`,
+    `campaign of ${minutes} min, seed ${seed}: repeat its draws with npm run campaign -- ${repeating(options)}`,
   )
   const dice = diceOf(seed)
   const tally: Tally = { rounds: 0, acknowledged: 0, wrong: [] }
   const endMs = monotonicMs() + minutes * 60_000
   const whyNoNetwork = await Namespaces.whyNot()
   if (whyNoNetwork !== undefined) console.log(`no network is cut: ${whyNoNetwork}`)
-  while (monotonicMs() < endMs && !(keep && tally.wrong.length > 0)) {
+  for (let turn = 0; monotonicMs() < endMs && !(keep && tally.wrong.length > 0); turn += 1) {
+    const mode = options.mode ?? modes[turn % modes.length] ?? 'semisync'
     const instances = options.instances ?? dice.pick([2, 3, 3, 3, 5])
     const names = Array.from({ length: instances }, (_, ordinal) => `shop-${ordinal}`)
     const cut = dice.share() < 0.5 && whyNoNetwork === undefined
     await withNetwork(cut ? names : undefined, (network, flags) =>
-      onOneCluster({ network, flags, names, dice, endMs, keep }, tally),
+      onOneCluster({ network, flags, names, mode, dice, endMs, keep }, tally),
     )
   }
   return report(tally)
+}
+
+function repeating({ seed, minutes, mode, instances }: Options): string {
+  const words = [
+    `--seed ${seed} --minutes ${minutes}`,
+    ...(mode === undefined ? [] : [`--mode ${mode}`]),
+    ...(instances === undefined ? [] : [`--instances ${instances}`]),
+  ]
+  return words.join(' ')
 }
 
 /** @returns the exit status: 2 where a promise was broken, 1 where something stood still or nothing was tried */
@@ -107,20 +130,21 @@ interface Setting {
   readonly network: Namespaces | undefined
   readonly flags: readonly string[]
   readonly names: readonly string[]
+  readonly mode: ModeName
   readonly dice: Dice
   readonly endMs: number
   readonly keep: boolean
 }
 
 /** So many rounds on one cluster, fewer where one finds something wrong: what comes after could be its consequence. */
-async function onOneCluster({ network, flags, names, dice, endMs, keep }: Setting, tally: Tally): Promise<void> {
-  const cluster = await startCluster({ instances: names.length, flags })
-  console.log(`── a cluster of ${names.length}${network === undefined ? '' : ', each on a machine of its own'}`)
+async function onOneCluster({ network, flags, names, mode, dice, endMs, keep }: Setting, tally: Tally): Promise<void> {
+  const cluster = await startCluster({ instances: names.length, flags, spec: { mode } })
+  console.log(`── a cluster of ${names.length}, mode ${mode}${network === undefined ? '' : ', each on a machine of its own'}`)
   let fine = true
   try {
     await cluster.whole(names.length)
     for (let turn = 0; fine && turn < roundsPerCluster && monotonicMs() < endMs; turn += 1)
-      fine = await oneRound(cluster, { network, dice, instances: names }, tally)
+      fine = await oneRound(cluster, { network, mode, dice, instances: names }, tally)
   } finally {
     if (fine || !keep) await cluster.down()
     else
@@ -132,7 +156,7 @@ async function onOneCluster({ network, flags, names, dice, endMs, keep }: Settin
 
 async function oneRound(
   cluster: TestCluster,
-  world: { readonly network: Namespaces | undefined; readonly dice: Dice; readonly instances: readonly string[] },
+  world: Pick<Scene, 'network' | 'mode' | 'dice' | 'instances'>,
   tally: Tally,
 ): Promise<boolean> {
   const began = monotonicMs()

@@ -1,3 +1,4 @@
+import type { ModeName } from '../../failover/protocol/mode.ts'
 import type { TestCluster } from '../support/cluster.ts'
 import type { Namespaces } from '../support/namespaces.ts'
 import type { Dice } from './dice.ts'
@@ -5,6 +6,8 @@ import type { Dice } from './dice.ts'
 /** What a fault finds when it strikes. */
 export interface Scene {
   readonly cluster: TestCluster
+  /** How the cluster replicates. */
+  readonly mode: ModeName
   /** Each instance on a machine of its own; undefined where all share this one. */
   readonly network: Namespaces | undefined
   readonly dice: Dice
@@ -24,6 +27,8 @@ export interface Fault {
   /** Strikes with no other fault of its round: together they are more than durability covers. */
   readonly alone?: true
   readonly needsNetwork?: true
+  /** What this is done to is there in one mode alone. */
+  readonly mode?: ModeName
   /** Fewer instances do not cover it. */
   readonly leastInstances?: number
   /**

@@ -2,13 +2,7 @@ import { readdir } from 'node:fs/promises'
 import { registerHooks } from 'node:module'
 import { join, relative } from 'node:path'
 import { pathToFileURL } from 'node:url'
-import type { Broken, Script } from './scripts.ts'
-
-/** The only line that the process prints. */
-export interface Played {
-  readonly played: number
-  readonly broken?: Broken
-}
+import type { Played, Script } from './scripts.ts'
 
 const root = join(import.meta.dirname, '../..')
 const plain = pathToFileURL(join(import.meta.dirname, 'plain-vitest.ts')).href
@@ -25,7 +19,7 @@ async function filesOf(script: string): Promise<readonly string[]> {
   return names.filter((name) => name.endsWith('.test.ts')).map((name) => join(path, name))
 }
 
-/** Plays until one fails. */
+/** Plays until one fails: what the process prints, as its only line. */
 async function play({ script, title }: Script): Promise<Played> {
   const { tests } = await import('./plain-vitest.ts')
   let played = 0

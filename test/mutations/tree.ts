@@ -53,11 +53,6 @@ export class Tree {
     return this.#without(mutation, () => playScripts(this.#folder, script))
   }
 
-  /** The whole code, as the copy has it. */
-  script(script: Script): Promise<Broken | undefined> {
-    return playScripts(this.#folder, script)
-  }
-
   async #without<T>(mutation: Mutation, play: () => Promise<T>): Promise<T> {
     const path = join(this.#folder, mutation.file)
     const text = await readFile(path, 'utf8')
