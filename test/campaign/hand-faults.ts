@@ -49,7 +49,11 @@ function lock(name: string, statement: string): Fault {
   }
 }
 
-export function setting(name: string, values: readonly string[], rules: Pick<Fault, 'weight' | 'alone' | 'mode'>): Fault {
+export function setting(
+  name: string,
+  values: readonly string[],
+  rules: Pick<Fault, 'weight' | 'alone' | 'mode'>,
+): Fault {
   return {
     name,
     ...rules,
@@ -135,12 +139,7 @@ export const handFaults: readonly Fault[] = [
   },
   setting(
     'a setting is changed',
-    [
-      'sync_binlog = 0',
-      'innodb_flush_log_at_trx_commit = 2',
-      'super_read_only = on',
-      'offline_mode = on',
-    ],
+    ['sync_binlog = 0', 'innodb_flush_log_at_trx_commit = 2', 'super_read_only = on', 'offline_mode = on'],
     { weight: 3 },
   ),
   setting('somebody is made writable', ['super_read_only = off'], { weight: 1, mode: 'semisync' }),

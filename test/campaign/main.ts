@@ -139,7 +139,9 @@ interface Setting {
 /** So many rounds on one cluster, fewer where one finds something wrong: what comes after could be its consequence. */
 async function onOneCluster({ network, flags, names, mode, dice, endMs, keep }: Setting, tally: Tally): Promise<void> {
   const cluster = await startCluster({ instances: names.length, flags, spec: { mode } })
-  console.log(`── a cluster of ${names.length}, mode ${mode}${network === undefined ? '' : ', each on a machine of its own'}`)
+  console.log(
+    `── a cluster of ${names.length}, mode ${mode}${network === undefined ? '' : ', each on a machine of its own'}`,
+  )
   let fine = true
   try {
     await cluster.whole(names.length)

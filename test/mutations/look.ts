@@ -78,7 +78,7 @@ function by(result: Result): string {
   return isByScript(result) ? `${result.script} "${result.title}"` : `seed ${result.seed}, schedule ${result.schedules}`
 }
 
-/** As stored; else by another script, or one of a few seeds: what the code does between changes what follows from a seed. */
+/** As stored; else by another script or seed: what the code does between changes what follows from a seed. */
 export async function check(tree: Tree, mutation: Mutation, asked: Asked): Promise<boolean> {
   const { id } = mutation
   const stored = (await readResults())[id]

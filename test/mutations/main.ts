@@ -2,7 +2,7 @@ import { parseArgs } from 'node:util'
 import { mutations } from './list/all.ts'
 import type { Mutation } from './mutation.ts'
 import { check, lookFor } from './look.ts'
-import { isByScript, readResults } from './results.ts'
+import { isByScript, readResults, type Result } from './results.ts'
 import { Tree } from './tree.ts'
 
 const help = `Takes one rule of safety after the other away from a copy of the code, and plays scripts, then simulated schedules, until one breaks.
@@ -39,15 +39,7 @@ async function main(): Promise<number> {
     return 0
   }
   const known = await readResults()
-  const only = values.only?.split(',')
-  const isAsked = (id: string): boolean => {
-    if (only !== undefined) return only.includes(id)
-    const found = known[id]
-    if (values.check) return found !== undefined
-    if (values['by-seed']) return found !== undefined && !isByScript(found)
-    return !(values.missing && found !== undefined)
-  }
-  const listed = mutations.filter(({ id }) => isAsked(id))
+  const listed = mutations.filter(({ id }) => isAsked(values, id, known[id]))
   const drawnBy = Number(values.seed ?? Math.floor(Math.random() * 1_000_000_000))
   const wanted = values.part === undefined ? listed : drawn(listed, Number(values.part), drawnBy)
   const asked = { seeds: Number(values.seeds ?? 200), seed: Number(values.seed ?? 1) }
@@ -57,6 +49,20 @@ async function main(): Promise<number> {
   if (survivors.length > 0) console.log(`not found: ${survivors.join(', ')}`)
   const unexplained = mutations.filter(({ id, survives }) => survivors.includes(id) && survives === undefined)
   return unexplained.length > 0 ? 1 : 0
+}
+
+interface Which {
+  readonly only?: string | undefined
+  readonly check: boolean
+  readonly missing: boolean
+  readonly 'by-seed': boolean
+}
+
+function isAsked({ only, ...which }: Which, id: string, found: Result | undefined): boolean {
+  if (only !== undefined) return only.split(',').includes(id)
+  if (which.check) return found !== undefined
+  if (which['by-seed']) return found !== undefined && !isByScript(found)
+  return !(which.missing && found !== undefined)
 }
 
 /** Which ones follows from the seed alone. */

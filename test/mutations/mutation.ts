@@ -14,8 +14,8 @@ export interface Mutation {
   /** Where no scenario shows the difference, schedules of these faults do soonest; all kinds unless given. */
   readonly family?: Family
   /**
-   * The scripts or tests that show the difference; all scenarios unless given. A test beside the code where the simulated
-   * world has a stand-in for that code.
+   * The scripts or tests that show the difference; all scenarios unless given. Tests beside the code where the
+   * simulated world has a stand-in for that code.
    */
   readonly shownBy?: string
   /** Why nothing shows the difference, or what would. A mutation that is found needs no such word. */

@@ -65,15 +65,18 @@ function shown(what: unknown): string {
   return inspect(what, { depth: 1, breakLength: Infinity }).slice(0, 200)
 }
 
+type Entry = readonly [string, (wanted: unknown) => void]
+
 export function expect(actual: unknown): Readonly<Record<string, unknown>> {
-  const held = Object.entries(checks).map(([name, check]) => [
+  const held: readonly Entry[] = Object.entries(checks).map(([name, check]) => [
     name,
     (wanted: unknown) => (check as Check)(actual, wanted as never),
   ])
-  const refused = Object.entries(checks).map(([name, check]) => [
+  const refused: readonly Entry[] = Object.entries(checks).map(([name, check]) => [
     name,
     (wanted: unknown) =>
       assert.throws(() => (check as Check)(actual, wanted as never), Error, `${shown(actual)}: not ${name}`),
   ])
-  return { ...Object.fromEntries(held), not: Object.fromEntries(refused) }
+  const not: Readonly<Record<string, unknown>> = Object.fromEntries(refused)
+  return { ...Object.fromEntries(held), not }
 }

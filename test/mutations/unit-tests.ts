@@ -26,7 +26,18 @@ const mostMs = 300_000
 export async function playUnitTests(folder: string, { script, title }: Script): Promise<Played> {
   const output = join(folder, 'unit-tests-report.json')
   const only = title === undefined ? [] : ['-t', patternOf(title)]
-  const options = ['--project', 'unit', '--bail', '1', '--maxWorkers', '1', '--reporter', 'json', '--outputFile', output]
+  const options = [
+    '--project',
+    'unit',
+    '--bail',
+    '1',
+    '--maxWorkers',
+    '1',
+    '--reporter',
+    'json',
+    '--outputFile',
+    output,
+  ]
   const vitest = join(folder, 'node_modules/vitest/vitest.mjs')
   try {
     // Its exit code says that a test failed: what failed is in the report.

@@ -9,6 +9,8 @@ import { SimulatedDisk } from './simulated-disk.ts'
 
 export const usualApplyMs = 4
 
+export type EndingTold = (how: 'crashed' | 'stopped', atAGlance: boolean) => Ending['how']
+
 /** What was on a volume at some moment. */
 export interface VolumeSnapshot {
   readonly files: ReadonlyMap<string, Uint8Array>
@@ -46,7 +48,7 @@ export class Machine {
   /** The disk fails for a while. */
   isBinlogUnreadable = false
   /** What its files tell of how mysqld ended: at a glance, or read as a whole. */
-  endingTold = (how: 'crashed' | 'stopped', _atAGlance: boolean): Ending['how'] => how
+  endingTold: EndingTold = (how) => how
   /** What must never happen and did. */
   broken: string | undefined
   /** mysqld starts, and its recovery commits what is prepared. */

@@ -190,8 +190,8 @@ export class Scenario {
     let answer: string | undefined
     this.say(`an old order arrives at ${to.name}: ${path}`)
     const ports = { ...cluster.transportPorts(), held: new HeldLetters() }
-    const { post } = simulatedTransport('an earlier manager', ports)
-    post(`${to.host}:9400`, path, order, 5_000).then(
+    const transport = simulatedTransport('an earlier manager', ports)
+    transport.post(`${to.host}:9400`, path, order, 5_000).then(
       () => (answer = ''),
       (error: unknown) => (answer = codeOf(error)),
     )

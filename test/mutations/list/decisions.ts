@@ -29,7 +29,6 @@ export const decisions: readonly Mutation[] = [
     find: 'return syncSet.length >= acks && acks > 0 ? syncSet.length - acks + 1 : null',
     replace: 'return acks > 0 ? Math.max(1, syncSet.length - acks + 1) : null',
     family: 'members',
-    survives: 'Shown where fewer than k members are left and the primary dies.',
     shownBy: 'test/simulation/scenarios/revocation.test.ts',
   },
   {

@@ -201,7 +201,6 @@ export const primaries: readonly Mutation[] = [
     find: "if (newEpoch && now?.role === 'primary' && order.role === 'replica') await this.#converger.mode.stepDown()",
     replace: '',
     family: 'failovers',
-    survives: 'Shown where sessions wait at an old primary that hears of its successor before its lease ends.',
     shownBy: 'test/simulation/scenarios/old-primary.test.ts',
   },
   {
@@ -212,7 +211,6 @@ export const primaries: readonly Mutation[] = [
     find: 'if (!demoted) return process.kill()',
     replace: '',
     family: 'failovers',
-    survives: 'Shown where sessions wait at an old primary that hears of its successor before its lease ends.',
     shownBy: 'test/simulation/scenarios/old-primary.test.ts',
   },
 ]

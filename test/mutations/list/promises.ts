@@ -90,8 +90,6 @@ export const promises: readonly Mutation[] = [
     find: 'kill, ',
     replace: '',
     family: 'stops',
-    survives:
-      'The agent of a primary whose server runs is seldom asked to promise: shown where a server is frozen and unsettled.',
     shownBy: 'test/simulation/scenarios/late-orders.test.ts',
   },
   {
@@ -111,7 +109,6 @@ export const promises: readonly Mutation[] = [
     find: "  if (stored.seeding) return [reported({ epoch: stored.promise, holds: '', executed: '', asPrimary: false })]\n",
     replace: '',
     family: 'seedings',
-    survives: 'Shown where a member is lost while another one is seeded.',
     shownBy: 'test/simulation/scenarios/late-orders.test.ts',
   },
   {
@@ -122,7 +119,6 @@ export const promises: readonly Mutation[] = [
     find: 'if (file.current.promise !== order.epoch || course.receiverKept) course.promiseReport = null',
     replace: 'if (file.current.promise !== order.epoch) course.promiseReport = null',
     family: 'gatherings',
-    survives: 'Shown where a switchover fails between the promise of who was gathered and the commit.',
     shownBy: 'test/simulation/scenarios/switchover.test.ts',
   },
   {
@@ -142,7 +138,6 @@ export const promises: readonly Mutation[] = [
     find: '    converged.done &&\n    converged.revision === assignment.revision\n',
     replace: '    converged !== null\n',
     family: 'gatherings',
-    survives: 'Shown where a pass fails between the order to gather and the promise.',
     shownBy: 'test/simulation/scenarios/switchover.test.ts',
   },
   {
@@ -153,7 +148,6 @@ export const promises: readonly Mutation[] = [
     find: ' && !course.receiverKept',
     replace: '',
     family: 'gatherings',
-    survives: 'Shown where the power of who was gathered goes between the promise and the commit.',
     shownBy: 'test/simulation/scenarios/switchover.test.ts',
   },
   {
@@ -212,7 +206,6 @@ export const promises: readonly Mutation[] = [
     find: "[stored.seeding, 'a seeding has not ended'],",
     replace: '',
     family: 'seedings',
-    survives: 'Covered: a manager assigns nobody who says that a seeding has not ended.',
     shownBy: 'test/simulation/scenarios/late-orders.test.ts',
   },
   {

@@ -44,7 +44,6 @@ export const starts: readonly Mutation[] = [
     find: 'return leads(stored) ? startsAgain(view) : staysDown(`it was primary and promised epoch ${promise}`)',
     replace: "return leads(stored) ? startsAgain(view) : promise < 0 ? staysDown('') : null",
     family: 'failovers',
-    survives: 'Covered: the agent of a dead primary is asked only where nobody else can lead.',
     shownBy: 'test/simulation/scenarios/old-primary.test.ts',
   },
   {
@@ -211,7 +210,6 @@ export const starts: readonly Mutation[] = [
     find: 'if (catchUpFor === forgetfulAs(parts)) told.catchUpTo',
     replace: "if (catchUpFor !== '') told.catchUpTo",
     family: 'crashes',
-    survives: 'Shown where a replica alone acknowledged, forgot, and hears an older word of its primary.',
     shownBy: 'test/simulation/scenarios/forgotten.test.ts',
   },
   {
@@ -222,7 +220,6 @@ export const starts: readonly Mutation[] = [
     find: 'return heardForgetful === undefined || heardForgetful[name] === forgetfulAs ? forgetfulAs : undefined',
     replace: 'return forgetfulAs',
     family: 'crashes',
-    survives: 'Shown where a replica alone acknowledged, forgot, and hears an older word of its primary.',
     shownBy: 'test/simulation/scenarios/forgotten.test.ts',
   },
   {
@@ -264,7 +261,6 @@ export const starts: readonly Mutation[] = [
     find: "return leadsBack ? 'new' : 'past'",
     replace: "return leadsBack || noted.length > 0 ? 'new' : 'past'",
     family: 'volumes',
-    survives: 'Shown where a volume that forgot a promise is asked for the next one.',
     shownBy: 'test/simulation/scenarios/volume-from-the-past.test.ts',
   },
   {
@@ -284,7 +280,6 @@ export const starts: readonly Mutation[] = [
     find: 'trustsAssignment = volumeStayed || !isDown(process)',
     replace: 'trustsAssignment = true',
     family: 'volumes',
-    survives: 'Shown where a volume of the past meets a primary that its member had promised to leave.',
     shownBy: 'test/simulation/scenarios/volume-from-the-past.test.ts',
   },
   {
@@ -325,7 +320,6 @@ export const starts: readonly Mutation[] = [
     find: '  if (missing.isEmpty()) return null\n',
     replace: '  if (missing.count() >= 0) return null\n',
     family: 'hands',
-    survives: 'What a hand threw away is excused in the simulated world.',
     shownBy: 'test/simulation/scenarios/forgotten.test.ts',
   },
   {
@@ -336,7 +330,6 @@ export const starts: readonly Mutation[] = [
     find: 'if (lacks !== null) return {',
     replace: 'if (lacks !== null && executed === null) return {',
     family: 'hands',
-    survives: 'What a hand threw away is excused in the simulated world.',
     shownBy: 'test/simulation/scenarios/opening.test.ts',
   },
   {

@@ -38,7 +38,7 @@ export class DataFolder {
   /** Executed and in no binlog: copied by CLONE. */
   copied = GtidSet.empty
   notedPurged = ''
-  /** `SET PERSIST super_read_only = OFF`, and its like, by a hand: in `mysqld-auto.cnf`, for a start that loads that. */
+  /** `SET PERSIST super_read_only = OFF`, and its like, by a hand: for a start that loads `mysqld-auto.cnf`. */
   persistsOpen = false
   /** Applied under a replication filter: its rows are not there. */
   hollow = GtidSet.empty

@@ -18,6 +18,10 @@ export function simulatedVolume(machine: Machine, takes: () => Promise<void>): V
     const told = machine.endingTold(how, atAGlance)
     return { how: told, sentence: sentences[told] }
   }
+  const reads = async (): Promise<void> => {
+    await takes()
+    if (machine.isBinlogUnreadable) throw new Error('the binlog cannot be read')
+  }
   /** Puts `next` in place, under another server uuid, and gives back what was there. */
   const swap = (next: DataFolder | undefined): DataFolder | undefined => {
     const before = machine.folder
@@ -48,8 +52,7 @@ export function simulatedVolume(machine: Machine, takes: () => Promise<void>): V
     endedHow: async () => (await takes(), ending(false)),
     glanceAtEnding: async () => (await machine.errorLogIsRead(), ending(true)),
     judgeTail: async (sourceHolds) => {
-      await takes()
-      if (machine.isBinlogUnreadable) throw new Error('the binlog cannot be read')
+      await reads()
       const held = parseGtidSet(sourceHolds)
       const { folder } = machine
       const tail = tailOf(held)
