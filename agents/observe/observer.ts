@@ -102,7 +102,13 @@ export class Observer implements ObserverPort {
   }
 
   async refresh(): Promise<ServerState> {
-    if (this.#reading !== null) return this.#reading
+    const generation = this.#generation
+    const state = await (this.#reading ?? this.#beginToRead())
+    // What follows from a look that ceased to count would be shown beside what was so before.
+    return generation === this.#generation ? state : this.recent(Infinity)
+  }
+
+  #beginToRead(): Promise<ServerState> {
     const reading = this.#read().finally(() => {
       if (this.#reading === reading) this.#reading = null
     })

@@ -26,7 +26,10 @@ export interface ObserverPort {
   freeBytesNow(): Promise<number>
   /** Milliseconds since the server last answered everything; 0 while it answers. */
   readonly silentMs: number
-  /** Reads the server now and resolves to what it says; rejects as the server port does. */
+  /**
+   * Reads the server now and resolves to what it says, after all that the agent changed until then; rejects as the
+   * server port does.
+   */
   refresh(): Promise<ServerState>
   /** What the server said at most `maxAgeMs` ago and after all that the agent changed, else what it says now. */
   recent(maxAgeMs: number): Promise<ServerState>

@@ -15,16 +15,13 @@ import { wantedInstances, type DecisionInput } from '../judge/situation.ts'
 import type { ClusterRecord } from '../protocol/record.ts'
 import { costOfSize } from '../protocol/spec.ts'
 import { analyseMembers } from './analyse-members.ts'
+import { knownBy } from './view.ts'
 
 /** What is wrong with a cluster that is one replication group, the worst first. */
 export function analyseGroup(input: DecisionInput): readonly Analysis[] {
   const { snapshot, record, timings, spec } = input
   const members = record === undefined ? [] : [record.primary, ...record.syncSet].map(instanceOf)
-  const view = groupView(snapshot, {
-    name: record?.group?.name ?? '',
-    expected: members,
-    frozenMs: timings.frozenMs,
-  })
+  const view = groupView(snapshot, knownBy(record, timings))
   const expected = expectedBy(input, view)
   const within: AnalysisInput = {
     snapshot,

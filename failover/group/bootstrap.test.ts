@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { gtids, memberOf, type ViewOverrides } from '../../topology/testing.ts'
+import { viewId, type GroupShape } from '../../topology/testing-group.ts'
 import { decide, modeOf } from '../decide.ts'
 import { committed, shop0, shop1, shop2 } from '../testing.ts'
 import { groupNameFor } from './assignments.ts'
@@ -132,6 +133,29 @@ describe('While the group is formed', () => {
     const decision = decide(aGroupSituation({ ...forming, views: { 'shop-0': told(1) } }))
     expect(committed(decision)).toMatchObject({ epoch: 1, revision: 6, primary: shop0, group: { forming: false } })
     expect(decision).toMatchObject({ sentence: 'shop-0 has formed the group; the others may join', flow: 'bootstrap' })
+  })
+
+  it('and the record knows from then on by which view it was formed', () => {
+    const alone = { members: { 'shop-0': 'ONLINE' }, viewId: viewId(1) } as const
+    const decision = decide(
+      aGroupSituation({ ...forming, sees: { ...nobodyIn, 'shop-0': alone }, views: { 'shop-0': told(1) } }),
+    )
+    expect(committed(decision).group).toEqual({ ...groupRecord(false).group, view: viewId(1) })
+  })
+
+  it.each<[string, GroupShape, ViewOverrides]>([
+    ['is not looked at yet', nobodyIn['shop-0'], { joinsGroup: true }],
+    ['does not answer', nobodyIn['shop-0'], { joinsGroup: true, silentMs: 3_000 }],
+    ['recovers', { members: { 'shop-0': 'RECOVERING' } }, {}],
+  ])('nobody is asked to promise anything while the server that formed it %s', (_, seen, more) => {
+    const decision = decide(
+      aGroupSituation({ ...forming, sees: { ...nobodyIn, 'shop-0': seen }, views: { 'shop-0': { ...told(1), ...more } } }),
+    )
+    expect(decision).toMatchObject({
+      actions: [],
+      blocked: true,
+      sentence: 'shop-0 has formed the group, and is looked at once more: forms the group',
+    })
   })
 
   it('what an earlier epoch formed counts for nothing', () => {

@@ -70,6 +70,16 @@ describe('A group that is well', () => {
     expect(decision.sentence).toBe('the group goes on with shop-0 in epoch 2, which shop-2 promised')
   })
 
+  it('waits for the primary where that is just asked to promise: a primary that does leaves its group', () => {
+    const views = { 'shop-2': { stored: { promise: 2 } } }
+    const inFlight = new Map([['shop-0', { order: 'promise', sinceMs: 0 }]])
+    expect(after({ views, inFlight })).toMatchObject({
+      sentence: 'shop-2 promised epoch 2, and so may shop-0 at this moment: its answer is waited for',
+      actions: [],
+      blocked: true,
+    })
+  })
+
   it('that misses a member says so, and looks again', () => {
     const views = { 'shop-2': silent }
     const two: GroupShape = { members: { 'shop-0': 'ONLINE', 'shop-1': 'ONLINE' } }

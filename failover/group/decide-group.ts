@@ -1,4 +1,4 @@
-import { groupView, isLaterView, type GroupView } from '../../topology/group/group-view.ts'
+import { groupSeenBy, isLaterView, type GroupView } from '../../topology/group/group-view.ts'
 import { shownGroup, type ShownGroup } from '../../topology/group/shown-group.ts'
 import { instanceOf } from '../../topology/snapshot/member.ts'
 import { nobodyAnswers, recordInDoubt } from '../flows/doubtful-record.ts'
@@ -11,7 +11,7 @@ import { reseedStep } from '../flows/reseeding.ts'
 import { scalingStep, withMissingMadeAgain } from '../flows/scaling.ts'
 import { besides, step, type FlowStep } from '../flows/step.ts'
 import { allOf } from '../../src/common/text/words.ts'
-import { leavers, liveView, liveViews, type DecisionInput, type Situation } from '../judge/situation.ts'
+import { leavers, liveView, liveViews, type DecisionInput, type LiveView, type Situation } from '../judge/situation.ts'
 import { judgePrimary, type Verdict } from '../judge/verdict.ts'
 import type { Action } from '../protocol/decision.ts'
 import type { ClusterRecord, SwitchoverIntent } from '../protocol/record.ts'
@@ -19,9 +19,10 @@ import { analyseGroup } from './analyse-group.ts'
 import { assignmentOrders } from './assignments.ts'
 import { bootstrapStep, planForcedBootstrap } from './bootstrap.ts'
 import { membershipStep } from './membership.ts'
-import { lossOfReboot, rebootStep, stepsOfReboot, whyNeverForms, whyNoReboot } from './reboot.ts'
+import { lossOfReboot, rebootStep, stalledMs, stepsOfReboot, whyNeverForms, whyNoReboot } from './reboot.ts'
 import { expulsionOfSilent } from './silent-member.ts'
 import { beginSwitchover, planSwitchover, switchoverStep } from './switchover.ts'
+import { knownBy, viewOf } from './view.ts'
 
 /** What Regent decides and plans for a cluster that is one MySQL replication group. */
 export const group: Mode = {
@@ -74,23 +75,10 @@ function decideGroup(input: DecisionInput): FlowStep {
   }
 }
 
-export function viewOf(situation: Situation): GroupView {
-  return groupView(situation.snapshot, known(situation))
-}
-
-/** What the record says that the group is. */
-function known({ record, timings }: Situation) {
-  return {
-    name: record.group?.name ?? '',
-    expected: [record.primary, ...record.syncSet].map(instanceOf),
-    frozenMs: timings.frozenMs,
-  }
-}
-
 function groupShown(input: DecisionInput): ShownGroup | undefined {
   if (input.record === undefined) return undefined
   const situation: Situation = { ...input, record: input.record }
-  return shownGroup(viewOf(situation), input.snapshot, known(situation))
+  return shownGroup(viewOf(situation), input.snapshot, knownBy(input.record, input.timings))
 }
 
 /** By the condition of the group: one row each. */
@@ -109,26 +97,35 @@ function groupFlow(situation: Situation, view: GroupView): FlowStep {
   }
 }
 
-/** Nobody joins before the one that forms the group has stored that it did. */
+/**
+ * Nobody joins before the one that forms the group has stored that it did, and shows that by a look that counts: by an
+ * older one nobody would be in the group, and the group would be formed again.
+ */
 function formingStep(situation: Situation, view: GroupView): FlowStep {
-  const { record } = situation
+  const { record, timings } = situation
   const name = instanceOf(record.primary)
   const primary = liveView(situation.snapshot, record.primary)
-  const isFormed = (primary?.observation.stored.formedEpoch ?? 0) >= record.epoch
   // A group that is formed anew is the end of the failover that decided so.
   const flow = record.epoch === 1 ? 'bootstrap' : 'failover'
-  if (record.group !== undefined && isFormed) {
-    const why = `${name} has formed the group; the others may join`
-    const next = { ...record, revision: record.revision + 1, group: { ...record.group, forming: false } }
-    return step(why, [{ kind: 'commit', why, next }], { flow })
-  }
-  if (primary !== undefined)
-    return step(`${name} forms the group: ${primary.observation.converged.sentence}`, assignmentOrders(situation), {
-      flow,
-      blocked: true,
-      revisitMs: 1_000,
-    })
-  return withMissingMadeAgain(situation, rebootStep(situation, view))
+  if (primary === undefined) return withMissingMadeAgain(situation, rebootStep(situation, view))
+  const { stored, converged } = primary.observation
+  const isFormed = stored.formedEpoch >= record.epoch
+  const waits = { flow, blocked: true, revisitMs: 1_000 } as const
+  if (!isFormed || record.group === undefined)
+    return step(`${name} forms the group: ${converged.sentence}`, assignmentOrders(situation), waits)
+  if (isBeingLookedAt(primary, timings))
+    return step(`${name} has formed the group, and is looked at once more: ${converged.sentence}`, [], waits)
+  const why = `${name} has formed the group; the others may join`
+  const viewId = groupSeenBy(primary, timings.frozenMs)?.viewId ?? ''
+  const group = { ...record.group, forming: false, ...(viewId === '' ? {} : { view: viewId }) }
+  return step(why, [{ kind: 'commit', why, next: { ...record, revision: record.revision + 1, group } }], { flow })
+}
+
+/** Its server is no member that is online by a look that is older than what its agent did, or is one only soon. */
+function isBeingLookedAt(former: LiveView, { frozenMs }: Situation['timings']): boolean {
+  const { joinsGroup, silentMs } = former.observation
+  const state = groupSeenBy(former, frozenMs)?.state
+  return state !== 'ONLINE' && (state === 'RECOVERING' || (joinsGroup === true && silentMs < stalledMs))
 }
 
 /** Whoever the group calls primary is primary of the next epoch. */
@@ -190,13 +187,21 @@ function standingStep(situation: Situation, view: GroupView): FlowStep {
  * Somebody promised a later epoch, for a group that was to be formed anew, and the group is there all the same: whoever
  * promised obeys nobody of this epoch. The same primary goes on in the epoch that was promised.
  */
-function takeBackPromises({ record, snapshot }: Situation): FlowStep | undefined {
+function takeBackPromises({ record, snapshot, inFlight }: Situation): FlowStep | undefined {
   const promised = liveViews(snapshot).filter(
     ({ past, observation }) => past === undefined && observation.stored.promise > record.epoch,
   )
   if (promised.length === 0) return undefined
   const epoch = Math.max(...promised.map(({ observation }) => observation.stored.promise))
-  const why = `the group goes on with ${instanceOf(record.primary)} in epoch ${epoch}, which ${allOf(promised.map(({ name }) => name))} promised`
+  const primary = instanceOf(record.primary)
+  // A primary that promises as well ends its server: the epoch that is committed meanwhile would be over at once.
+  if (inFlight.get(primary)?.order === 'promise')
+    return step(
+      `${allOf(promised.map(({ name }) => name))} promised epoch ${epoch}, and so may ${primary} at this moment: its answer is waited for`,
+      [],
+      { blocked: true, revisitMs: 100 },
+    )
+  const why = `the group goes on with ${primary} in epoch ${epoch}, which ${allOf(promised.map(({ name }) => name))} promised`
   return step(why, [{ kind: 'commit', why, next: { ...record, epoch, revision: record.revision + 1 } }])
 }
 

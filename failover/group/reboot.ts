@@ -58,7 +58,7 @@ function silentMembers(situation: Situation): readonly MemberId[] {
  * A server that stands still for less is waited for: where a whole machine stands still the group goes on a moment
  * later, and to form it anew would end every server.
  */
-const stalledMs = 10_000
+export const stalledMs = 10_000
 
 /** Members by their last word, whose servers do not answer at this moment. */
 function stalledMembers(situation: Situation): readonly LiveView[] {

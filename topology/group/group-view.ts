@@ -25,20 +25,22 @@ export interface GroupView {
   readonly sentence: string
 }
 
+/** What is to be known of a group beforehand. */
+export interface KnownGroup {
+  /** `group_replication_group_name` */
+  readonly name: string
+  /** Who is to be a member; first whoever is primary by the record. */
+  readonly expected: readonly InstanceName[]
+  /** What a server said longer ago counts for nothing. */
+  readonly frozenMs: number
+}
+
 interface Witness {
   readonly name: InstanceName
   readonly group: GroupState
 }
 
-/**
- * @param name `group_replication_group_name`
- * @param expected who is to be a member; first whoever is primary by the record
- * @param frozenMs what a server said longer ago counts for nothing
- */
-export function groupView(
-  { instances }: Snapshot,
-  { name, expected, frozenMs }: { name: string; expected: readonly InstanceName[]; frozenMs: number },
-): GroupView {
+export function groupView({ instances }: Snapshot, { name, expected, frozenMs }: KnownGroup): GroupView {
   const witnesses = instances.flatMap((view): readonly Witness[] => {
     const group = groupSeenBy(view, frozenMs)
     return group?.name === name && isMember(group.state) ? [{ name: view.name, group }] : []

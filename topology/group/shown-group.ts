@@ -2,7 +2,7 @@ import { holdsOf } from '../snapshot/holdings.ts'
 import type { InstanceName } from '../snapshot/member.ts'
 import type { GroupState, MemberState } from '../snapshot/observation.ts'
 import type { InstanceView, Snapshot } from '../snapshot/snapshot.ts'
-import { groupSeenBy, type GroupCondition, type GroupView } from './group-view.ts'
+import { groupSeenBy, type GroupCondition, type GroupView, type KnownGroup } from './group-view.ts'
 
 /** A replication group as people are shown it. */
 export interface ShownGroup {
@@ -33,7 +33,7 @@ export interface ShownMember {
 export function shownGroup(
   view: GroupView,
   snapshot: Snapshot,
-  { name, expected, frozenMs }: { name: string; expected: readonly InstanceName[]; frozenMs: number },
+  { name, expected, frozenMs }: KnownGroup,
 ): ShownGroup {
   const online = expected.filter((one) => view.members.get(one) === 'ONLINE').length
   const names = [...new Set([...expected, ...snapshot.instances.map((instance) => instance.name)])]

@@ -1,0 +1,18 @@
+import { groupView, type GroupView, type KnownGroup } from '../../topology/group/group-view.ts'
+import { instanceOf } from '../../topology/snapshot/member.ts'
+import type { DecisionInput, Situation } from '../judge/situation.ts'
+import type { ClusterRecord } from '../protocol/record.ts'
+
+/** The group as its members show it, by what the record says that the group is. */
+export function viewOf({ snapshot, record, timings }: Situation): GroupView {
+  return groupView(snapshot, knownBy(record, timings))
+}
+
+/** What the record says that the group is. */
+export function knownBy(record: ClusterRecord | undefined, { frozenMs }: DecisionInput['timings']): KnownGroup {
+  return {
+    name: record?.group?.name ?? '',
+    expected: record === undefined ? [] : [record.primary, ...record.syncSet].map(instanceOf),
+    frozenMs,
+  }
+}
