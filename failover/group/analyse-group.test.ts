@@ -201,7 +201,19 @@ const cases: Readonly<Record<string, { readonly given: GroupSituation; readonly 
       },
     },
     findings: [
-      'GroupSplitBrain critical -: two groups: shop-1 and shop-2, and shop-0. Nothing is done; a person decides whose writes count',
+      'GroupSplitBrain critical -: two groups: shop-1 and shop-2, and shop-0. Nothing is done; a person decides whose writes count: regent failover --accept-loss --to <instance>',
+    ],
+  },
+  'another hand formed a group of one member': {
+    given: {
+      sees: {
+        'shop-0': { members: { 'shop-0': 'ONLINE', 'shop-2': 'ONLINE' } },
+        'shop-1': { viewId: '17329999999999999:1', members: { 'shop-1': 'ONLINE' }, primary: 'shop-1' },
+        'shop-2': { members: { 'shop-0': 'ONLINE', 'shop-2': 'ONLINE' } },
+      },
+    },
+    findings: [
+      'GroupFork critical shop-1: shop-1 is in a group that another hand formed (group_replication_bootstrap_group): it leaves that, and joins the others again',
     ],
   },
   'the group is not formed yet': {
@@ -279,6 +291,7 @@ test('every code of a group appears', () => {
     GroupOutage: true,
     GroupUncertain: true,
     GroupSplitBrain: true,
+    GroupFork: true,
     GroupEvenSize: true,
   }
   const found = Object.values(cases).flatMap(({ findings }) => findings.map((line) => line.split(' ')[0]))

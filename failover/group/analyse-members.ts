@@ -32,10 +32,16 @@ export function analyseMembers(group: GroupView, record: ClusterRecord, within: 
   const leaving = record.leaving.map(instanceOf)
   return within.snapshot.instances
     .filter(({ name }) => !leaving.includes(name))
-    .flatMap((view) => [
-      ...(group.viewId === '' ? withoutMajority(view, known) : withMajority(view, known)),
-      ...wrongAccount(view, known),
-    ])
+    .flatMap((view) => {
+      if (group.forks.includes(view.name)) return [inFork(view)]
+      const found = group.viewId === '' ? withoutMajority(view, known) : withMajority(view, known)
+      return [...found, ...wrongAccount(view, known)]
+    })
+}
+
+function inFork({ name }: InstanceView): Analysis {
+  const sentence = `${name} is in a group that another hand formed (group_replication_bootstrap_group): it leaves that, and joins the others again`
+  return critical('GroupFork', name, sentence)
 }
 
 /** The primary writes it anew for all members, and a server that is outside of the group for itself. */

@@ -16,6 +16,7 @@ import type { Action } from '../protocol/decision.ts'
 import type { Assignment, GroupTask } from '../protocol/order.ts'
 import { countedMembers, type ClusterRecord } from '../protocol/record.ts'
 import { lowestIfBlocked } from './blocked-by-version.ts'
+import { viewOf } from './view.ts'
 
 /**
  * The name of a group: a UUID that is made of the cluster's name and of who forms the group, and when where that is not
@@ -36,22 +37,26 @@ export function groupNameFor(cluster: string, formed: string): string {
 
 /** What everybody should be, given the record, and the orders for those who are not told yet. */
 export function assignmentOrders(situation: Situation): readonly Action[] {
+  const { forks } = viewOf(situation)
   return liveViews(situation.snapshot).flatMap((view): readonly Action[] => {
     const { past, observation } = view
     if (past !== undefined || observation.stored.promise > situation.record.epoch || observation.stored.seeding)
       return []
-    const order = assignmentFor(situation, view)
+    const order = assignmentFor(situation, view, forks.includes(view.name))
     return order === undefined || isTold(situation, view, order) ? [] : [{ kind: 'assign', to: view.name, order }]
   })
 }
 
-function assignmentFor(situation: Situation, view: LiveView): Assignment | undefined {
+/** @param isForked it is in a group that another hand formed, and leaves that before anything else */
+function assignmentFor(situation: Situation, view: LiveView, isForked: boolean): Assignment | undefined {
+  const task = taskOf(situation, view)
+  const base = baseFor(situation, view, isForked ? { ...task, does: 'stayOut' } : task)
   return view.observation.member === situation.record.primary
-    ? { ...baseFor(situation, view), ...asPrimary(situation.record) }
-    : asReplica(situation, view)
+    ? { ...base, ...asPrimary(situation.record) }
+    : asReplica(situation, view, base)
 }
 
-function baseFor(situation: Situation, view: LiveView) {
+function baseFor(situation: Situation, view: LiveView, group: GroupTask) {
   const { name, observation } = view
   const { member, bindsToRun, agentRun } = observation
   return {
@@ -59,7 +64,7 @@ function baseFor(situation: Situation, view: LiveView) {
     peers: peersOf(situation),
     fenced: isFenced(situation.notes, name),
     ...(bindsToRun === true ? { run: agentRun } : {}),
-    group: taskOf(situation, view),
+    group,
   }
 }
 
@@ -69,12 +74,12 @@ function asPrimary(record: ClusterRecord) {
   return { role: 'primary', counted, catchingUp: [], acks: 0, mayRestart: true } as const
 }
 
-function asReplica(situation: Situation, view: LiveView): Assignment | undefined {
+function asReplica(situation: Situation, view: LiveView, base: ReturnType<typeof baseFor>): Assignment | undefined {
   const { record, snapshot } = situation
   const source = viewNamed(snapshot, instanceOf(record.primary))
   if (source === undefined || source.host === '') return undefined
   return {
-    ...baseFor(situation, view),
+    ...base,
     role: 'replica',
     source: endpointOf(source),
     counted: countedMembers(record).includes(view.observation.member),

@@ -149,7 +149,11 @@ describe('While the group is formed', () => {
     ['recovers', { members: { 'shop-0': 'RECOVERING' } }, {}],
   ])('nobody is asked to promise anything while the server that formed it %s', (_, seen, more) => {
     const decision = decide(
-      aGroupSituation({ ...forming, sees: { ...nobodyIn, 'shop-0': seen }, views: { 'shop-0': { ...told(1), ...more } } }),
+      aGroupSituation({
+        ...forming,
+        sees: { ...nobodyIn, 'shop-0': seen },
+        views: { 'shop-0': { ...told(1), ...more } },
+      }),
     )
     expect(decision).toMatchObject({
       actions: [],

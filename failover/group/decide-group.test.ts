@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { outsideGroup, viewId, type GroupShape } from '../../topology/testing-group.ts'
+import { groupName, outsideGroup, viewId, type GroupShape } from '../../topology/testing-group.ts'
 import type { ViewOverrides } from '../../topology/testing.ts'
 import { analyse, decide, modeOf } from '../decide.ts'
 import { committed, ordersOf, shop0, shop1, shop2, switchoverIntent } from '../testing.ts'
@@ -116,6 +116,98 @@ describe('A consistency that the spec says otherwise by now', () => {
   it('is nothing to tell an agent that does not say which one it was told', () => {
     expect(consistencies({ spec: { group: { consistency: 'AFTER' } } })).toEqual([])
   })
+})
+
+describe('A group that another hand formed', () => {
+  const hand: GroupShape = { viewId: '17329999999999999:1', members: { 'shop-1': 'ONLINE' }, primary: 'shop-1' }
+  const without1: GroupShape = { members: { 'shop-0': 'ONLINE', 'shop-2': 'ONLINE' } }
+  const half: GroupShape = { members: { 'shop-0': 'UNREACHABLE', 'shop-2': 'ONLINE' } }
+  const forked = { 'shop-0': without1, 'shop-1': hand, 'shop-2': without1 }
+
+  it('is left by its member, while the others go on', () => {
+    const decision = after({ sees: forked })
+    expect(tasksIn(decision)).toEqual(['shop-1 stayOut'])
+    expect(decision.sentence).toBe(
+      'no action: shop-0 is primary of the group, 2 of 3 members online: shop-1 is missing; shop-1 is in a group that another hand formed, and leaves that',
+    )
+  })
+
+  it('is not followed where the primary dies beside it: whoever may hold more is waited for', () => {
+    const decision = after({ sees: { 'shop-1': hand, 'shop-2': half }, views: { 'shop-0': silent } })
+    expect(decision.sentence).toContain('shop-0 may hold what was acknowledged last and does not answer')
+    expect(tasksIn(decision)).toEqual(['shop-1 stayOut'])
+  })
+
+  it('and once the primary answers, whoever holds all that was acknowledged leads, the primary where it holds most', () => {
+    const decision = after({
+      sees: { 'shop-0': outsideGroup(), 'shop-1': hand, 'shop-2': half },
+      views: { 'shop-0': { process: 'dead' } },
+    })
+    expect(ordersOf(decision)).toEqual(['promise shop-0 2@5', 'promise shop-1 2@5', 'promise shop-2 2@5'])
+  })
+
+  it('and has the primary and most others is ended by a person alone, who names whose writes count', () => {
+    const large: GroupShape = { ...hand, members: { 'shop-0': 'ONLINE', 'shop-1': 'ONLINE' } }
+    const sees = { 'shop-0': large, 'shop-1': large, 'shop-2': outsideGroup() }
+    expect(after({ sees })).toMatchObject({ blocked: true, actions: [] })
+    const asked = (acceptLoss: boolean, to: string | null) =>
+      ordersOf(after({ sees, requests: [{ kind: 'failover', id: 'asked', to, acceptLoss }] }))
+    expect(asked(false, 'shop-0')).toEqual([])
+    expect(asked(true, null)).toEqual([])
+    expect(asked(true, 'shop-0')).toEqual(['promise shop-0 2@5', 'promise shop-1 2@5', 'promise shop-2 2@5'])
+  })
+
+  it('is the group from then on, once every member is online in it', () => {
+    const whole: GroupShape = { viewId: hand.viewId! }
+    const decision = after({ sees: { 'shop-0': whole, 'shop-1': whole, 'shop-2': whole } })
+    expect(committed(decision)).toMatchObject({ epoch: 1, group: { view: hand.viewId } })
+    expect(decision.sentence).toBe(`the record goes by the group as it is since view ${hand.viewId}`)
+  })
+})
+
+describe('When the group was formed', () => {
+  const record = { group: { name: groupName, forming: false } }
+
+  it('a record of before that was noted learns while most members are online', () => {
+    const two: GroupShape = { members: { 'shop-0': 'ONLINE', 'shop-1': 'ONLINE' } }
+    const sees = { 'shop-0': two, 'shop-1': two, 'shop-2': outsideGroup() }
+    expect(committed(after({ record })).group).toEqual({ ...record.group, view: viewId(5) })
+    expect(committed(after({ record, sees })).group).toEqual({ ...record.group, view: viewId(5) })
+  })
+
+  it('and not from fewer: they may be in a group that another hand formed', () => {
+    const one: GroupShape = { members: { 'shop-0': 'ONLINE' } }
+    const decision = after({ record, sees: { ...nobodyIn, 'shop-0': one } })
+    expect(decision.actions.filter(({ kind }) => kind === 'commit')).toEqual([])
+  })
+})
+
+describe('A group of which no member is online', () => {
+  const recovers: GroupShape = { members: { 'shop-2': 'RECOVERING' }, primary: null }
+
+  it('is formed anew: one that recovers alone is no majority, whatever its view says', () => {
+    const decision = after({ sees: { ...nobodyIn, 'shop-2': recovers } })
+    expect(ordersOf(decision)).toEqual(['promise shop-0 2@5', 'promise shop-1 2@5', 'promise shop-2 2@5'])
+    expect(decision.sentence).toContain('no majority: shop-2 recovers, and nobody is online whom to recover from')
+  })
+
+  it('by a person, where somebody does not answer', () => {
+    const given: GroupSituation = { sees: { ...nobodyIn, 'shop-2': recovers }, views: { 'shop-0': silent } }
+    expect(after(given).sentence).toContain('shop-0 may hold what was acknowledged last and does not answer')
+    const requests = [{ kind: 'failover', id: 'asked', to: 'shop-1', acceptLoss: true }] as const
+    expect(ordersOf(after({ ...given, requests }))).toEqual(['promise shop-1 2@5', 'promise shop-2 2@5'])
+  })
+})
+
+it('A person may have a group formed anew that has a majority and no primary', () => {
+  const sees = { 'shop-0': { primary: null }, 'shop-1': { primary: null }, 'shop-2': { primary: null } }
+  const requests = [{ kind: 'failover', id: 'asked', to: null, acceptLoss: false }] as const
+  expect(ordersOf(after({ sees }))).toEqual([])
+  expect(ordersOf(after({ sees, requests }))).toEqual([
+    'promise shop-0 2@5',
+    'promise shop-1 2@5',
+    'promise shop-2 2@5',
+  ])
 })
 
 describe('The record follows the group', () => {

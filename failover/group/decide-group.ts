@@ -1,5 +1,6 @@
-import { groupSeenBy, isLaterView, type GroupView } from '../../topology/group/group-view.ts'
+import { groupSeenBy, type GroupView } from '../../topology/group/group-view.ts'
 import { shownGroup, type ShownGroup } from '../../topology/group/shown-group.ts'
+import { isLaterView, isOfAnotherGroup } from '../../topology/group/view-id.ts'
 import { instanceOf } from '../../topology/snapshot/member.ts'
 import { nobodyAnswers, recordInDoubt } from '../flows/doubtful-record.ts'
 import { handOverStep, handOverWaits } from '../flows/hand-over.ts'
@@ -86,15 +87,24 @@ function groupFlow(situation: Situation, view: GroupView): FlowStep {
   if (situation.record.group?.forming === true) return formingStep(situation, view)
   switch (view.condition) {
     case 'splitBrain':
-      return step(view.sentence, [], { blocked: true, revisitMs: 1_000 })
+      return isDecided(situation)
+        ? rebootStep(situation, view)
+        : step(view.sentence, [], { blocked: true, revisitMs: 1_000 })
     case 'online':
     case 'partial':
+      if (view.primary === null && situation.requests.some(({ kind }) => kind === 'failover'))
+        return rebootStep(situation, view)
       return followStep(situation, view) ?? standingStep(situation, view)
     case 'noQuorum':
     case 'outage':
     case 'uncertain':
       return withMissingMadeAgain(situation, rebootStep(situation, view))
   }
+}
+
+/** A person has said whose writes count. */
+function isDecided({ requests }: Situation): boolean {
+  return requests.some((request) => request.kind === 'failover' && request.acceptLoss && request.to !== null)
 }
 
 /**
@@ -109,7 +119,7 @@ function formingStep(situation: Situation, view: GroupView): FlowStep {
   const flow = record.epoch === 1 ? 'bootstrap' : 'failover'
   if (primary === undefined) return withMissingMadeAgain(situation, rebootStep(situation, view))
   const { stored, converged } = primary.observation
-  const isFormed = stored.formedEpoch >= record.epoch
+  const isFormed = (stored.formedEpoch ?? 0) >= record.epoch
   const waits = { flow, blocked: true, revisitMs: 1_000 } as const
   if (!isFormed || record.group === undefined)
     return step(`${name} forms the group: ${converged.sentence}`, assignmentOrders(situation), waits)
@@ -175,8 +185,8 @@ function standingStep(situation: Situation, view: GroupView): FlowStep {
   const asked = askedSwitchover(situation)
   if (asked !== undefined) return asked
   if (notes.paused !== null) return steady(situation, view, `paused: ${notes.paused.reason}; `)
-  const taken = takeBackPromises(situation)
-  if (taken !== undefined) return taken
+  const known = takeBackPromises(situation) ?? learnView(situation, view)
+  if (known !== undefined) return known
   const wish = isToldOf(situation) ? wishes(situation, view) : undefined
   if (wish === undefined) return steady(situation, view)
   const commits = wish.actions.some(({ kind }) => kind === 'commit')
@@ -203,6 +213,22 @@ function takeBackPromises({ record, snapshot, inFlight }: Situation): FlowStep |
     )
   const why = `the group goes on with ${primary} in epoch ${epoch}, which ${allOf(promised.map(({ name }) => name))} promised`
   return step(why, [{ kind: 'commit', why, next: { ...record, epoch, revision: record.revision + 1 } }])
+}
+
+/**
+ * The record is of before it noted when its group was formed, or everybody is in a group that another hand formed.
+ * Few members alone may be in such a group.
+ */
+function learnView({ record, timings }: Situation, { members, viewId }: GroupView): FlowStep | undefined {
+  const { group } = record
+  if (group === undefined || viewId === '') return undefined
+  if (group.view !== undefined && !isOfAnotherGroup(group.view, viewId)) return undefined
+  const { expected } = knownBy(record, timings)
+  const online = expected.filter((one) => members.get(one) === 'ONLINE').length
+  if (online * 2 <= expected.length) return undefined
+  const why = `the record goes by the group as it is since view ${viewId}`
+  const next = { ...record, revision: record.revision + 1, group: { ...group, view: viewId } }
+  return step(why, [{ kind: 'commit', why, next }])
 }
 
 /** The primary acts on this revision: what is asked of others goes on from what it knows. */

@@ -1,7 +1,7 @@
 import type { InstanceName } from '../../topology/snapshot/member.ts'
 import type { StoredSummary } from '../../topology/snapshot/observation.ts'
 import { hostOf, type ViewOverrides } from '../../topology/testing.ts'
-import { groupName, groupViews, outsideGroup, type GroupShape } from '../../topology/testing-group.ts'
+import { groupName, groupViews, outsideGroup, viewId, type GroupShape } from '../../topology/testing-group.ts'
 import type { Decision } from '../protocol/decision.ts'
 import type { ClusterRecord } from '../protocol/record.ts'
 import type { Situation } from '../judge/situation.ts'
@@ -29,7 +29,7 @@ export function aGroupSituation({ record, views = {}, sees, spec, ...more }: Gro
   return aSituation({
     ...more,
     spec: { mode: 'group', ...spec },
-    record: { revision, acks: 0, acksWanted: 0, group: { name: groupName, forming: false }, ...record },
+    record: { revision, acks: 0, acksWanted: 0, ...groupRecord(false), ...record },
     views: groupViews(sees, told),
   })
 }
@@ -69,5 +69,5 @@ export function tasksIn({ actions }: Pick<Decision, 'actions'>): readonly string
 }
 
 export function groupRecord(forming: boolean): Pick<ClusterRecord, 'group'> {
-  return { group: { name: groupName, forming } }
+  return { group: { name: groupName, forming, ...(forming ? {} : { view: viewId(1) }) } }
 }

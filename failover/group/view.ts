@@ -14,5 +14,6 @@ export function knownBy(record: ClusterRecord | undefined, { frozenMs }: Decisio
     name: record?.group?.name ?? '',
     expected: record === undefined ? [] : [record.primary, ...record.syncSet].map(instanceOf),
     frozenMs,
+    formed: record?.group?.view ?? '',
   }
 }

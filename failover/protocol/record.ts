@@ -42,7 +42,10 @@ export interface GroupRecord {
    * group is formed.
    */
   readonly forming: boolean
-  /** `VIEW_ID` by which the group was followed last to another primary. Absent before, and in older records. */
+  /**
+   * `VIEW_ID` by which the group was formed, or followed last to another primary. A group of this name that was formed
+   * at another time is another hand's. Absent before the group is formed, and in older records.
+   */
   readonly view?: string
 }
 

@@ -24,6 +24,7 @@ export type GroupCode =
   | 'GroupOutage'
   | 'GroupUncertain'
   | 'GroupSplitBrain'
+  | 'GroupFork'
   | 'GroupEvenSize'
 
 /** What can be wrong with a cluster of a primary and replicas; orchestrator's vocabulary in source/replica terms. */

@@ -56,6 +56,7 @@ describe('A group of three is', () => {
       condition: 'partial',
       primary: 'shop-1',
       viewId: viewId(5),
+      forks: [],
       sentence: 'shop-1 is primary of the group, 2 of 3 members online: shop-0 is missing',
     })
     expect([...members]).toEqual([
@@ -133,7 +134,9 @@ describe('A group of three is', () => {
         ['shop-1', 'ONLINE'],
         ['shop-2', 'ONLINE'],
       ]),
-      sentence: 'two groups: shop-1 and shop-2, and shop-0. Nothing is done; a person decides whose writes count',
+      forks: [],
+      sentence:
+        'two groups: shop-1 and shop-2, and shop-0. Nothing is done; a person decides whose writes count: regent failover --accept-loss --to <instance>',
     })
   })
 
@@ -150,6 +153,117 @@ describe('A group of three is', () => {
       condition: 'partial',
       primary: 'shop-1',
     })
+  })
+})
+
+describe('Of members that recover alone, with nobody who is online', () => {
+  const alone: GroupShape = { members: { 'shop-2': 'RECOVERING' }, primary: null }
+  const two: GroupShape = { members: { 'shop-1': 'RECOVERING', 'shop-2': 'RECOVERING' }, primary: null }
+
+  it.each<[string, Shapes, string]>([
+    ['one', { 'shop-0': out, 'shop-1': out, 'shop-2': alone }, 'shop-2 recovers'],
+    ['two', { 'shop-0': out, 'shop-1': two, 'shop-2': two }, 'shop-1 and shop-2 recover'],
+  ])('%s is no majority: nobody can give what is lacking, and nobody can be elected', (_, shapes, who) => {
+    expect(seen(shapes)).toMatchObject({
+      condition: 'noQuorum',
+      primary: null,
+      viewId: '',
+      sentence: `no majority: ${who}, and nobody is online whom to recover from`,
+    })
+  })
+
+  it('one that hears nobody who is online any more is none either', () => {
+    const left: GroupShape = { members: { 'shop-0': 'UNREACHABLE', 'shop-1': 'RECOVERING', 'shop-2': 'RECOVERING' } }
+    expect(seen({ 'shop-0': out, 'shop-1': left, 'shop-2': left })).toMatchObject({ condition: 'noQuorum' })
+  })
+})
+
+describe('A group of this name that another hand formed', () => {
+  const formed = '17321234567890123'
+  const hand: Partial<GroupShape> = { viewId: '17329999999999999:1' }
+  const knows = (shapes: Shapes, more: Readonly<Record<string, ViewOverrides>> = {}, view = `${formed}:1`) =>
+    groupView(aSnapshot(groupViews(shapes, more)), {
+      name: groupName,
+      expected: ['shop-0', 'shop-1', 'shop-2'],
+      frozenMs,
+      formed: view,
+    })
+  const forked: GroupShape = { ...hand, members: { 'shop-1': 'ONLINE' }, primary: 'shop-1' }
+  const without1: GroupShape = { members: { 'shop-0': 'ONLINE', 'shop-2': 'ONLINE' } }
+
+  it('is no part of the group, though formed later: the rest goes on', () => {
+    expect(knows({ 'shop-0': without1, 'shop-1': forked, 'shop-2': without1 })).toMatchObject({
+      condition: 'partial',
+      primary: 'shop-0',
+      viewId: viewId(5),
+      forks: ['shop-1'],
+      sentence:
+        'shop-0 is primary of the group, 2 of 3 members online: shop-1 is missing; shop-1 is in a group that another hand formed, and leaves that',
+    })
+  })
+
+  it('is no majority where the rest has none', () => {
+    const half: GroupShape = { members: { 'shop-0': 'UNREACHABLE', 'shop-2': 'ONLINE' } }
+    expect(knows({ 'shop-1': forked, 'shop-2': half }, { 'shop-0': { reachable: false } })).toMatchObject({
+      condition: 'noQuorum',
+      primary: null,
+      forks: ['shop-1'],
+    })
+  })
+
+  it('is no majority where nobody else is in the group', () => {
+    expect(knows({ 'shop-0': out, 'shop-1': forked, 'shop-2': out })).toMatchObject({
+      condition: 'outage',
+      primary: null,
+      forks: ['shop-1'],
+      sentence: 'no instance is in the group; shop-1 is in a group that another hand formed, and leaves that',
+    })
+    expect(knows({ 'shop-1': forked, 'shop-2': out }, { 'shop-0': { reachable: false } })).toMatchObject({
+      condition: 'uncertain',
+      forks: ['shop-1'],
+    })
+  })
+
+  const large: GroupShape = { ...hand, members: { 'shop-0': 'ONLINE', 'shop-1': 'ONLINE' }, primary: 'shop-1' }
+
+  it('is not ended where the primary and most others are in that, and nobody else goes on: a person decides', () => {
+    expect(knows({ 'shop-0': large, 'shop-1': large, 'shop-2': out })).toMatchObject({
+      condition: 'splitBrain',
+      primary: null,
+      viewId: '',
+      forks: [],
+      sentence:
+        'two groups: another hand formed one of shop-0 and shop-1, without shop-2. Nothing is done; a person decides whose writes count: regent failover --accept-loss --to <instance>',
+    })
+  })
+
+  it('is ended, large as that may be, while the group goes on', () => {
+    const alone: GroupShape = { members: { 'shop-2': 'ONLINE' }, primary: 'shop-2' }
+    expect(knows({ 'shop-0': large, 'shop-1': large, 'shop-2': alone })).toMatchObject({
+      condition: 'partial',
+      primary: 'shop-2',
+      forks: ['shop-0', 'shop-1'],
+    })
+  })
+
+  it('is ended where the primary is not in that: no client is sent there', () => {
+    const others: GroupShape = { ...hand, members: { 'shop-1': 'ONLINE', 'shop-2': 'ONLINE' }, primary: 'shop-1' }
+    expect(knows({ 'shop-0': out, 'shop-1': others, 'shop-2': others })).toMatchObject({
+      condition: 'outage',
+      forks: ['shop-1', 'shop-2'],
+      sentence:
+        'no instance is in the group; shop-1 and shop-2 are in groups that another hand formed, and leave those',
+    })
+  })
+
+  it('counts as the group once everybody is online in it', () => {
+    const whole: GroupShape = { ...hand, primary: 'shop-1' }
+    expect(knows(same(whole))).toMatchObject({ condition: 'online', primary: 'shop-1', forks: [] })
+  })
+
+  it('cannot be told from the group where the record does not know when that was formed', () => {
+    const shapes = { 'shop-0': without1, 'shop-1': forked, 'shop-2': without1 }
+    expect(knows(shapes, {}, '')).toMatchObject({ condition: 'splitBrain', forks: [] })
   })
 })
 

@@ -1,16 +1,18 @@
 import { allOf } from '../../src/common/text/words.ts'
 import type { GroupMember, GroupState, MemberState, Observation } from '../snapshot/observation.ts'
+import { goesOn, partedBy, type Parted, type Witness } from './forks.ts'
 import { hasMajority } from './majority.ts'
 import { soleWriter, writersOf } from './writers.ts'
 import type { InstanceName } from '../snapshot/member.ts'
 import type { InstanceView, Snapshot } from '../snapshot/snapshot.ts'
+import { compareViews } from './view-id.ts'
 
 /**
  * What can be said of a replication group by what its members say. `online`: a majority agrees on a view, and each
  * expected member is ONLINE in that view. `partial`: a majority agrees, and somebody is missing. `noQuorum`: members
- * are there, and none of them hears a majority. `outage`: each expected member answers, and none of them is in the
- * group. `uncertain`: nobody who answers is in the group, and somebody does not answer. `splitBrain`: two majorities of
- * different members.
+ * are there, and none of them hears a majority with somebody online. `outage`: each expected member answers, and none
+ * of them is in the group. `uncertain`: nobody who answers is in the group, and somebody does not answer. `splitBrain`:
+ * two majorities of different members, or one that another hand formed.
  */
 export type GroupCondition = 'online' | 'partial' | 'noQuorum' | 'outage' | 'uncertain' | 'splitBrain'
 
@@ -22,6 +24,8 @@ export interface GroupView {
   readonly members: ReadonlyMap<InstanceName, MemberState>
   /** Of that view; '' without a majority. */
   readonly viewId: string
+  /** Instances that are in groups which another hand formed, and that are to leave those. */
+  readonly forks: readonly InstanceName[]
   readonly sentence: string
 }
 
@@ -33,48 +37,62 @@ export interface KnownGroup {
   readonly expected: readonly InstanceName[]
   /** What a server said longer ago counts for nothing. */
   readonly frozenMs: number
+  /** A view of the group, whichever: no other group of its name counts. '' or absent where none is known. */
+  readonly formed?: string
 }
 
-interface Witness {
-  readonly name: InstanceName
-  readonly group: GroupState
-}
-
-export function groupView({ instances }: Snapshot, { name, expected, frozenMs }: KnownGroup): GroupView {
+export function groupView({ instances }: Snapshot, known: KnownGroup): GroupView {
+  const { name, expected, frozenMs, formed = '' } = known
   const witnesses = instances.flatMap((view): readonly Witness[] => {
     const group = groupSeenBy(view, frozenMs)
-    return group?.name === name && isMember(group.state) ? [{ name: view.name, group }] : []
+    return group?.name === name && isMember(group.state)
+      ? [{ name: view.name, group, members: membersOf(group, instances) }]
+      : []
   })
-  const seen = witnesses.map((witness) => ({ witness, members: membersOf(witness.group, instances) }))
-  const agreeing = seen.filter(({ witness }) => hasMajority(witness.group))
+  const parted = partedBy(witnesses, { formed, expected })
+  return besideForks(viewBy(parted, instances, expected), parted)
+}
+
+type View = Omit<GroupView, 'forks'>
+
+function viewBy({ own, large }: Parted, instances: readonly InstanceView[], expected: readonly InstanceName[]): View {
+  if (large !== undefined) {
+    const without = allOf(expected.filter((one) => !large.members.has(one)))
+    return split(large, `another hand formed one of ${namesIn(large)}, without ${without}`)
+  }
+  const agreeing = own.filter(goesOn)
   const [first, ...others] = agreeing.toSorted(newestFirst)
-  if (first === undefined)
-    return withoutMajority(
-      instances,
-      expected,
-      seen.map(({ members }) => members),
-    )
+  if (first === undefined) return withoutMajority(instances, expected, own)
   const apart = others.find(({ members }) => ![...members.keys()].some((one) => first.members.has(one)))
-  if (apart !== undefined)
-    return {
-      condition: 'splitBrain',
-      primary: null,
-      members: first.members,
-      viewId: '',
-      sentence: `two groups: ${allOf([...first.members.keys()])}, and ${allOf([...apart.members.keys()])}. Nothing is done; a person decides whose writes count`,
-    }
-  return withMajority(
-    agreeing.map(({ witness }) => witness).filter(({ group }) => group.viewId === first.witness.group.viewId),
-    first.members,
-    { instances, expected },
-  )
+  if (apart !== undefined) return split(first, `${namesIn(first)}, and ${namesIn(apart)}`)
+  const witnesses = agreeing.filter(({ group }) => group.viewId === first.group.viewId)
+  return withMajority(witnesses, first.members, { instances, expected })
+}
+
+function split({ members }: Witness, groups: string): View {
+  const decides = 'a person decides whose writes count: regent failover --accept-loss --to <instance>'
+  const sentence = `two groups: ${groups}. Nothing is done; ${decides}`
+  return { condition: 'splitBrain', primary: null, members, viewId: '', sentence }
+}
+
+function besideForks(view: View, { forks }: Parted): GroupView {
+  const names = forks.map(({ name }) => name)
+  if (names.length === 0) return { ...view, forks: names }
+  const are = names.length === 1 ? 'is in a group' : 'are in groups'
+  const leave = names.length === 1 ? 'leaves that' : 'leave those'
+  const sentence = `${view.sentence}; ${allOf(names)} ${are} that another hand formed, and ${leave}`
+  return { ...view, forks: names, sentence }
+}
+
+function namesIn({ members }: Witness): string {
+  return allOf([...members.keys()])
 }
 
 function withMajority(
   witnesses: readonly Witness[],
   members: ReadonlyMap<InstanceName, MemberState>,
   { instances, expected }: { instances: readonly InstanceView[]; expected: readonly InstanceName[] },
-): GroupView {
+): View {
   const primary = primaryBy(witnesses, instances, expected[0])
   const viewId = witnesses[0]?.group.viewId ?? ''
   const missing = expected.filter((one) => members.get(one) !== 'ONLINE')
@@ -102,46 +120,20 @@ function primaryBy(
   return first === undefined || others.length > 0 ? null : first
 }
 
-interface Seen {
-  readonly witness: Witness
-  readonly members: ReadonlyMap<InstanceName, MemberState>
-}
-
 /** Of two that call themselves the same view the larger one comes first. */
-function newestFirst(a: Seen, b: Seen): number {
-  return compareViews(b.witness.group.viewId, a.witness.group.viewId) || b.members.size - a.members.size
-}
-
-/**
- * `VIEW_ID` is `<fixed>:<number>`. `fixed` is the time at which the group was formed (100 ns); the number grows with
- * each view of that group.
- */
-function compareViews(one: string, other: string): number {
-  const [a, b] = [partsOf(one), partsOf(other)]
-  const difference = a.fixed === b.fixed ? a.number - b.number : a.fixed - b.fixed
-  return difference === 0n ? 0 : difference > 0n ? 1 : -1
-}
-
-/** Of the same group as `viewId`, and newer. */
-export function isLaterView(other: string, viewId: string): boolean {
-  return partsOf(other).fixed === partsOf(viewId).fixed && compareViews(other, viewId) > 0
-}
-
-function partsOf(viewId: string): { readonly fixed: bigint; readonly number: bigint } {
-  const [, fixed = '0', number = '0'] = /^(\d+):(\d+)$/.exec(viewId) ?? []
-  return { fixed: BigInt(fixed), number: BigInt(number) }
+function newestFirst(a: Witness, b: Witness): number {
+  return compareViews(b.group.viewId, a.group.viewId) || b.members.size - a.members.size
 }
 
 function withoutMajority(
   instances: readonly InstanceView[],
   expected: readonly InstanceName[],
-  seen: readonly ReadonlyMap<InstanceName, MemberState>[],
-): GroupView {
-  const largest = seen.toSorted((a, b) => b.size - a.size)[0]
+  seen: readonly Witness[],
+): View {
+  const largest = seen.toSorted((a, b) => b.members.size - a.members.size)[0]
   if (largest !== undefined) {
-    const lost = [...largest].filter(([, state]) => state === 'UNREACHABLE').map(([one]) => one)
-    const sentence = `no majority: ${allOf(lost)} cannot be reached by the rest of the group, and writes wait`
-    return { condition: 'noQuorum', primary: null, members: largest, viewId: '', sentence }
+    const sentence = `no majority: ${whyNoMajority(largest)}`
+    return { condition: 'noQuorum', primary: null, members: largest.members, viewId: '', sentence }
   }
   const members = new Map<InstanceName, MemberState>()
   const silent = expected.filter((one) => !instances.some(({ name, reachable }) => name === one && reachable))
@@ -150,6 +142,15 @@ function withoutMajority(
     return { condition: 'uncertain', primary: null, members, viewId: '', sentence }
   }
   return { condition: 'outage', primary: null, members, viewId: '', sentence: 'no instance is in the group' }
+}
+
+function whyNoMajority({ group, members }: Witness): string {
+  const are = (wanted: MemberState) => [...members].flatMap(([one, state]) => (state === wanted ? [one] : []))
+  if (!hasMajority(group))
+    return `${allOf(are('UNREACHABLE'))} cannot be reached by the rest of the group, and writes wait`
+  const recovering = are('RECOVERING')
+  const recover = recovering.length === 1 ? 'recovers' : 'recover'
+  return `${allOf(recovering)} ${recover}, and nobody is online whom to recover from`
 }
 
 /** Of a server that answered lately; undefined for any other. */

@@ -6,6 +6,11 @@ export function hasMajority({ members }: Pick<GroupState, 'members'>): boolean {
   return heard * 2 > members.length
 }
 
+/** Somebody can be elected, and can give others what they lack. */
+export function hasOnline({ members }: Pick<GroupState, 'members'>): boolean {
+  return members.some(({ state }) => state === 'ONLINE')
+}
+
 /** A member as the view shows it; undefined where it is none. */
 export function ownMember({ members }: GroupState, uuid: string): GroupMember | undefined {
   return members.find((member) => member.uuid === uuid)

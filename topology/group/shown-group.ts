@@ -30,11 +30,7 @@ export interface ShownMember {
   readonly lacks: number | null
 }
 
-export function shownGroup(
-  view: GroupView,
-  snapshot: Snapshot,
-  { name, expected, frozenMs }: KnownGroup,
-): ShownGroup {
+export function shownGroup(view: GroupView, snapshot: Snapshot, { name, expected, frozenMs }: KnownGroup): ShownGroup {
   const online = expected.filter((one) => view.members.get(one) === 'ONLINE').length
   const names = [...new Set([...expected, ...snapshot.instances.map((instance) => instance.name)])]
   return {

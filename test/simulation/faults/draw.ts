@@ -2,6 +2,7 @@ import { operatorCommands } from '../operations/people.ts'
 import type { SeededRandom } from '../seeded-random.ts'
 import type { SimulatedCluster } from '../simulated-cluster.ts'
 import { groupFaults } from '../group/faults.ts'
+import { handMoments } from '../group/hands.ts'
 import { groupMoments } from '../group/moments.ts'
 import { aimedFaults } from './aimed.ts'
 import { clockFaults } from './clocks.ts'
@@ -27,6 +28,7 @@ const table: FaultTable = {
   ...togetherFaults,
   ...groupFaults,
   ...groupMoments,
+  ...handMoments,
 }
 
 const names = Object.entries(table).flatMap(([name, [weight]]) => Array.from({ length: weight }, () => name))

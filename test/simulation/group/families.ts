@@ -1,4 +1,5 @@
 import type { Shape } from '../families.ts'
+import { handMoments } from './hands.ts'
 import { groupMoments } from './moments.ts'
 import { removalMoments, unheardMoments } from './removal-moments.ts'
 
@@ -90,6 +91,13 @@ export const groupFamilies = {
       ...['the machine crashes', 'the network is slow'],
     ],
     instances: [2, 3, 3, 4, 5],
+    lastsMs: 12_000,
+  },
+  /** Groups that another hand forms. */
+  groupForks: {
+    mode,
+    kinds: [...Object.keys(handMoments), 'mysqld is killed', 'the agent dies', 'a stranger stops mysqld'],
+    instances: [3, 3, 4, 5],
     lastsMs: 12_000,
   },
   /** Members that have left, and do not know so. */

@@ -44,6 +44,8 @@ export class Ledger {
   /** When the group was formed, as `VIEW_ID` has that. */
   readonly formedAt: number
   readonly former: Member
+  /** A person had the group formed, and no record said so. */
+  readonly byHand: boolean
   readonly entries: Entry[] = []
   /** What the one that formed the group held, and all that the group has agreed on since. */
   holds: GtidSet
@@ -59,9 +61,11 @@ export class Ledger {
       readonly formedAt: number
       readonly holds: GtidSet
       readonly random: SeededRandom
+      readonly byHand: boolean
     },
   ) {
     this.name = facts.name
+    this.byHand = facts.byHand
     this.formedAt = facts.formedAt
     this.former = former
     this.holds = facts.holds

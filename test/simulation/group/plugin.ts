@@ -12,6 +12,8 @@ import { Member, type Ending, type MemberFacts } from './member.ts'
 const viewMs = 60_000
 const joinAgainMs = 1_000
 const pollMs = 5
+/** A person waits so long for a member to leave. */
+const byHandMs = 5_000
 
 /** The plugin of Group Replication in one mysqld: outside of a group, a member of one, or out of it by an error. */
 export class GroupPlugin implements GroupCommits {
@@ -67,7 +69,15 @@ export class GroupPlugin implements GroupCommits {
     this.member?.leave()
   }
 
-  async start(settings: GroupSettings, forms: boolean): Promise<void> {
+  /** A person stops this member, and has its group begin once more here, alone. What is refused is left at that. */
+  async formByHand(): Promise<void> {
+    const settings = { name: this.#name, seeds: [], consistency: '' }
+    if (this.member === null) return
+    await this.stop(byHandMs).catch(() => undefined)
+    if (this.member === null) await this.start(settings, true, true).catch(() => undefined)
+  }
+
+  async start(settings: GroupSettings, forms: boolean, byHand = false): Promise<void> {
     if (this.member !== null || this.#isStarting)
       throw refused('the START GROUP_REPLICATION command failed as the group is already running')
     this.#isStarting = true
@@ -77,7 +87,7 @@ export class GroupPlugin implements GroupCommits {
     this.mysqld.closeByGroup(false)
     try {
       await this.#sleep(this.#groups.random.between(100, 900))
-      if (forms) this.#form()
+      if (forms) this.#form(byHand)
       else await this.#join()
     } catch (error) {
       // It stays as open as it was before.
@@ -88,12 +98,12 @@ export class GroupPlugin implements GroupCommits {
     }
   }
 
-  #form(): void {
+  #form(byHand: boolean): void {
     this.#lives()
     const { folder } = this.mysqld
     const { time, random } = this.#groups
     const holds = folder.executed.union(folder.received)
-    const facts = { name: this.#name, formedAt: Math.floor((1e12 + time.nowMs) * 1e4), holds, random }
+    const facts = { name: this.#name, formedAt: Math.floor((1e12 + time.nowMs) * 1e4), holds, random, byHand }
     const member = new Member(this.#facts(), this.#groups, (own) => new Ledger(own, facts))
     this.#becomes(member)
     this.#groups.formed(member)

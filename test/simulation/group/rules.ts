@@ -13,7 +13,8 @@ export function whatBreaksInGroup(
   groups: Groups,
   { acknowledged }: { readonly acknowledged: GtidSet },
 ): string | undefined {
-  const able = groups.ledgers.filter((ledger) => ledger.isAble && !isGivenUp(cluster, ledger))
+  // What a group does that another hand formed is that hand's: nobody is to be sent there.
+  const able = groups.ledgers.filter((ledger) => ledger.isAble && !ledger.byHand && !isGivenUp(cluster, ledger))
   return (
     twoWriters(able) ??
     able.map((ledger) => lacksAcknowledged(ledger, acknowledged) ?? namesFewer(cluster, ledger)).find(isBroken)

@@ -116,8 +116,12 @@ export class GroupWatch {
     if (after.epoch === before.epoch || this.#cluster.acceptingLoss > 0) return undefined
     if (after.group?.forming !== true) {
       const name = instanceOf(after.primary)
-      const isElected = this.#groups.ledgers.some(({ entries }) =>
-        entries.some((entry) => entry.after.primary?.name === name),
+      const isElected = this.#groups.ledgers.some((ledger) =>
+        ledger.entries.some(({ after: { primary, online } }) => {
+          // A group that another hand formed is one to follow once nobody is outside of that group.
+          const isLed = primary?.name === name
+          return isLed && (!ledger.byHand || online.size === membersOf(before).length)
+        }),
       )
       return isElected ? undefined : `${name} is primary by the record, and no group elected it`
     }
@@ -128,6 +132,7 @@ export class GroupWatch {
   }
 
   #wronglyFormed(machine: Machine, ledger: Ledger): string | undefined {
+    if (ledger.byHand) return undefined
     const { epoch, formedEpoch } = this.#storedBy(machine)
     const earlier = this.#formed.get(epoch)
     this.#formed.set(epoch, ledger)

@@ -7,3 +7,35 @@ it('A group is formed once, everybody joins, and writes are on every instance', 
   for (let write = 0; write < 5; write += 1) await scenario.writeAcknowledged()
   await scenario.heal()
 })
+
+it('A group that another hand forms of one member counts for nothing, also where the primary dies beside that', async () => {
+  const scenario = await Scenario.begin({ instances: 3, spec: { mode: 'group' } })
+  const { cluster, primary } = scenario
+  const fork = cluster.machine(scenario.syncSet[0]!)
+  fork.agentLife?.freeze()
+  void cluster.groups?.pluginOf(fork.mysqld)?.formByHand()
+  await scenario.until('there are two groups', () => cluster.groups?.ledgers.length === 2)
+  for (let write = 0; write < 5; write += 1) await scenario.writeAcknowledged()
+  cluster.killAgent(primary)
+  primary.mysqld?.die()
+  fork.agentLife?.thaw()
+  await scenario.goOn(10_000)
+  expect(scenario.primary).toBe(primary)
+  cluster.startAgent(primary)
+  await scenario.heal()
+  expect(scenario.primary).not.toBe(fork)
+})
+
+it('A group that another hand forms of one member is left by that member while the others go on', async () => {
+  const scenario = await Scenario.begin({ instances: 3, spec: { mode: 'group' } })
+  const { cluster } = scenario
+  const fork = cluster.machine(scenario.syncSet[0]!)
+  fork.agentLife?.freeze()
+  void cluster.groups?.pluginOf(fork.mysqld)?.formByHand()
+  await scenario.until('there are two groups', () => cluster.groups?.ledgers.length === 2)
+  fork.agentLife?.thaw()
+  await scenario.writeAcknowledged()
+  await scenario.until('the other group is gone', () => cluster.groups?.ledgers[1]?.isAble === false)
+  await scenario.heal()
+  expect(scenario.record.epoch).toBe(1)
+})

@@ -1,0 +1,67 @@
+import { expect, it } from 'vitest'
+import { byHand } from '../../support/by-hand.ts'
+import { withCluster } from '../../support/with-cluster.ts'
+import { Writer } from '../../support/writer.ts'
+
+const shop = withCluster({ spec: { mode: 'group', reseed: 'manual' } })
+const all = ['shop-0', 'shop-1', 'shop-2']
+const wholeMs = 120_000
+const nothingLost = { lost: [], duplicated: [], differing: [], instances: 3 }
+
+/** A person stops a member and has the same group begin once more there, alone, while its agent stands still. */
+async function forks(name: string): Promise<void> {
+  const cluster = shop.current
+  await cluster.fault(name, 'freeze-agent')
+  await byHand(
+    cluster,
+    name,
+    'stop group_replication',
+    'set global group_replication_bootstrap_group = on',
+    'start group_replication',
+    'set global group_replication_bootstrap_group = off',
+  )
+}
+
+/** The views that the three servers are in. */
+async function viewsShown(): Promise<ReadonlySet<string>> {
+  const cluster = shop.current
+  const statement =
+    'select view_id from performance_schema.replication_group_member_stats where member_id = @@server_uuid'
+  // Whoever leaves a group ends all sessions.
+  return new Set(await Promise.all(all.map((name) => cluster.value(name, statement).catch(() => `of ${name}`))))
+}
+
+it('A group that another hand forms of one secondary alone is ended, and its member joins the others again', async () => {
+  const cluster = shop.current
+  const { epoch, primary } = await cluster.whole(3, wholeMs)
+  const [fork = ''] = await cluster.replicas()
+  const writer = await Writer.start(cluster)
+  await forks(fork)
+  await cluster.fault(fork, 'thaw-agent')
+  await cluster.until('everybody is in one group again', async () => (await viewsShown()).size === 1, wholeMs)
+  expect(await cluster.whole(3, wholeMs)).toMatchObject({ epoch, primary })
+  await writer.next()
+  expect(await writer.check()).toMatchObject(nothingLost)
+}, 240_000)
+
+it('Where the primary dies beside such a fork, a member leads that holds all that was acknowledged', async () => {
+  const cluster = shop.current
+  const { epoch, primary } = await cluster.whole(3, wholeMs)
+  const [fork = ''] = await cluster.replicas()
+  const writer = await Writer.start(cluster)
+  await forks(fork)
+  await writer.next()
+  await cluster.fault(primary!, 'kill')
+  await cluster.fault(fork, 'thaw-agent')
+  await cluster.waitFor(
+    `only ${primary} is waited for`,
+    ({ blocked, sentence }) =>
+      blocked && sentence.includes(`${primary} may hold what was acknowledged last and does not answer`),
+    60_000,
+  )
+  await cluster.fault(primary!, 'start')
+  const after = await cluster.whole(3, wholeMs)
+  expect(after).toMatchObject({ epoch: epoch + 1 })
+  await writer.next()
+  expect(await writer.check()).toMatchObject(nothingLost)
+}, 240_000)
