@@ -65,3 +65,28 @@ it('Where the primary dies beside such a fork, a member leads that holds all tha
   await writer.next()
   expect(await writer.check()).toMatchObject(nothingLost)
 }, 240_000)
+
+it('Where a member recovers, and all that are online leave in order, the group is formed anew of those that hold more', async () => {
+  const cluster = shop.current
+  const { epoch, primary } = await cluster.whole(3, wholeMs)
+  const [joiner = '', other = ''] = await cluster.replicas()
+  const writer = await Writer.start(cluster)
+  await cluster.fault(joiner, 'freeze-agent')
+  await byHand(cluster, joiner, 'stop group_replication')
+  await writer.next()
+  // It becomes a member, and cannot apply what it lacks.
+  const locked = await cluster.session(joiner)
+  await locked.query('lock tables app.writes read')
+  await byHand(cluster, joiner, 'start group_replication')
+  const state = 'select member_state from performance_schema.replication_group_members where member_id = @@server_uuid'
+  expect(await cluster.value(joiner, state)).toBe('RECOVERING')
+  for (const name of [other, primary!]) await cluster.fault(name, 'freeze-agent')
+  for (const name of [other, primary!]) await byHand(cluster, name, 'stop group_replication')
+  expect(await cluster.value(joiner, state)).toBe('RECOVERING')
+  for (const name of all) await cluster.fault(name, 'thaw-agent')
+  await cluster.until('another epoch', async () => (await cluster.view()).epoch > epoch, wholeMs)
+  locked.destroy()
+  await cluster.whole(3, wholeMs)
+  await writer.next()
+  expect(await writer.check()).toMatchObject(nothingLost)
+}, 240_000)
