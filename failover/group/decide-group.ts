@@ -85,26 +85,24 @@ function groupShown(input: DecisionInput): ShownGroup | undefined {
 /** By the condition of the group: one row each. */
 function groupFlow(situation: Situation, view: GroupView): FlowStep {
   if (situation.record.group?.forming === true) return formingStep(situation, view)
+  if (isDecided(situation, view)) return withMissingMadeAgain(situation, rebootStep(situation, view))
   switch (view.condition) {
     case 'splitBrain':
-      return isDecided(situation)
-        ? rebootStep(situation, view)
-        : step(view.sentence, [], { blocked: true, revisitMs: 1_000 })
+      return step(view.sentence, [], { blocked: true, revisitMs: 1_000 })
     case 'online':
     case 'partial':
-      if (view.primary === null && situation.requests.some(({ kind }) => kind === 'failover'))
-        return rebootStep(situation, view)
       return followStep(situation, view) ?? standingStep(situation, view)
-    case 'noQuorum':
-    case 'outage':
-    case 'uncertain':
+    // No quorum, an outage, or nobody knows.
+    default:
       return withMissingMadeAgain(situation, rebootStep(situation, view))
   }
 }
 
-/** A person has said whose writes count. */
-function isDecided({ requests }: Situation): boolean {
-  return requests.some((request) => request.kind === 'failover' && request.acceptLoss && request.to !== null)
+/** A person has the group formed anew that has no primary. Of two groups the person says whose writes count. */
+function isDecided({ requests }: Situation, { condition, primary }: GroupView): boolean {
+  const asked = requests.find((request) => request.kind === 'failover')
+  if (asked === undefined || primary !== null) return false
+  return condition !== 'splitBrain' || (asked.acceptLoss && asked.to !== null)
 }
 
 /**
