@@ -1,9 +1,10 @@
-import { open, rm } from 'node:fs/promises'
-import { basename, dirname, join } from 'node:path'
+import { open } from 'node:fs/promises'
+import { basename, dirname } from 'node:path'
 import { describeError, RegentError } from '../../src/common/errors/errors.ts'
 import { GtidSet } from '../../topology/gtid/gtid-set.ts'
 import type { GtidText } from '../../topology/snapshot/observation.ts'
 import { archiveVersion, writeArchive } from './archive.ts'
+import { forgetServer } from '../instance/server-id.ts'
 import { scanBinlog, stopScan } from './file.ts'
 import { endingOfPayload, GroupFold, type TransactionGroup } from './groups.ts'
 import { lastBinlogFile, readBinlogHead, readFileSets } from './set.ts'
@@ -221,7 +222,7 @@ export async function trimTail(plan: Extract<TrimPlan, { kind: 'trim' }>, place:
         reason: 'in the binlog of a primary that crashed, and never acknowledged by a replica',
       },
     )
-    await forgetServerUuid(place.dataDir)
+    await forgetServer(place.dataDir)
     await binlog.truncate(plan.offset)
     await binlog.sync()
     await syncFolder(dirname(plan.file))
@@ -229,10 +230,4 @@ export async function trimTail(plan: Extract<TrimPlan, { kind: 'trim' }>, place:
   } finally {
     await binlog.close()
   }
-}
-
-/** Removes the file in which the server keeps its `server_uuid`: it takes a new one at its next start. */
-export async function forgetServerUuid(dataDir: string): Promise<void> {
-  await rm(join(dataDir, 'auto.cnf'), { force: true })
-  await syncFolder(dataDir)
 }

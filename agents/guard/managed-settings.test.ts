@@ -99,9 +99,9 @@ describe('A setting of a group', () => {
 
 it('Every setting that is watched is managed, and its value is the one of the configuration file', () => {
   const config = anAgentConfig()
-  const wanted = wantedAtRuntime({ ...config, ...volumeLayout(config.volume) })
+  const wanted = wantedAtRuntime({ ...config, ...volumeLayout(config.volume), serverId: 35 })
   expect(runtimeSettings.filter((name) => !managedSettings.includes(name))).toEqual([])
-  expect(Object.fromEntries(wanted)).toMatchObject({ server_id: '3', sync_binlog: '1', gtid_mode: 'ON' })
+  expect(Object.fromEntries(wanted)).toMatchObject({ server_id: '35', sync_binlog: '1', gtid_mode: 'ON' })
   expect(wanted.has('require_secure_transport')).toBe(false)
   expect([...wanted.keys()].filter((name) => name.startsWith('group_replication_'))).toEqual([])
   const asMember = wantedAtRuntime({ ...config, ...volumeLayout(config.volume), mode: 'group' })

@@ -9,6 +9,7 @@ import type { AgentConfig } from '../instance/config.ts'
 import type { Launcher } from './launcher.ts'
 import { sentenceOf, spawnProgram, type RunningProgram } from './running-program.ts'
 import { renderServerConfig } from './my-cnf.ts'
+import { ensureServerId, writeFolderNumber } from '../instance/server-id.ts'
 import type { VolumeLayout } from '../instance/volume-layout.ts'
 
 /** The error with which mysqld says that it ends, and nothing of why. */
@@ -46,7 +47,7 @@ export async function startMysqld(
   layout: VolumeLayout,
   launcher: Launcher | null,
 ): Promise<RunningProgram> {
-  await writeServerConfig(config, layout)
+  await writeServerConfig(config, layout, await ensureServerId(layout.dataDir, config.instance))
   const command = commandLine(config, layout, [])
   if (launcher) return launcher.run(command)
   const output = openSync(layout.errorLog, 'a', 0o640)
@@ -98,6 +99,8 @@ export async function runInitialise(
         'REGENT_SERVER_ERROR',
         `mysqld --initialize in ${folder} ${sentenceOf(ending)}: ${await lastErrorIn(log)}`,
       )
+    // Before the folder takes its place: `--initialize` made a `server_uuid` already.
+    await writeFolderNumber(folder)
   } finally {
     await rm(initFile, { force: true })
     await rm(log, { force: true })
@@ -121,11 +124,15 @@ export async function lastErrorIn(path: string): Promise<string> {
   }
 }
 
-async function writeServerConfig(config: AgentConfig, { runDir, agentDir, serverConfig }: VolumeLayout): Promise<void> {
+async function writeServerConfig(
+  config: AgentConfig,
+  { runDir, agentDir, serverConfig }: VolumeLayout,
+  serverId?: number,
+): Promise<void> {
   await mkdir(runDir, { recursive: true, mode: 0o700 })
   await mkdir(agentDir, { recursive: true, mode: 0o700 })
   const draft = `${serverConfig}.new`
-  await writeFile(draft, renderServerConfig(config), { mode: 0o600 })
+  await writeFile(draft, renderServerConfig(config, serverId), { mode: 0o600 })
   await rename(draft, serverConfig)
 }
 

@@ -23,10 +23,10 @@ describe('the server’s configuration', () => {
   })
 
   it('follows the agent’s configuration', () => {
-    const lines = renderServerConfig(config).split('\n')
+    const lines = renderServerConfig(config, 35).split('\n')
     expect(lines).toEqual(
       expect.arrayContaining([
-        'server_id=3',
+        'server_id=35',
         'bind_address=127.24.1.3',
         'admin_port=3307',
         'datadir=/var/lib/regent/data',

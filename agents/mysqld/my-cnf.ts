@@ -10,11 +10,12 @@ import { volumeLayout } from '../instance/volume-layout.ts'
 
 /**
  * The content of `my.cnf`. Managed settings come last, since the last word counts. Throws as `checkServerSettings`.
+ * @param serverId absent where a server is only asked whether it takes the rest
  * @example renderServerConfig(config).includes('gtid_mode=ON')
  */
-export function renderServerConfig(config: AgentConfig): string {
+export function renderServerConfig(config: AgentConfig, serverId?: number): string {
   checkServerSettings(config.serverSettings)
-  const facts: ServerFacts = { ...config, ...volumeLayout(config.volume) }
+  const facts: ServerFacts = { ...config, ...volumeLayout(config.volume), serverId }
   const overridden = new Set(Object.keys(config.serverSettings).map(canonicalName))
   const defaults = serverSettings.filter((setting) => !setting.managed && !overridden.has(setting.name))
   return [

@@ -3,6 +3,7 @@ import { wantedAtRuntime } from '../../failover/protocol/runtime-settings.ts'
 import type { Clock, Timers } from '../../src/common/ports/ports.ts'
 import { agentUser, groupUser } from '../instance/accounts.ts'
 import type { AgentConfig } from '../instance/config.ts'
+import { readServerId } from '../instance/server-id.ts'
 import { ownedCount, ownedStatement } from './replication/owned-gtids.ts'
 import { agreeingSession, GroupSql } from './replication/group.ts'
 import { PersistedSettings } from './settings/persisted-settings.ts'
@@ -84,6 +85,7 @@ export function createSqlServer(config: AgentConfig, { world, secret, queryDeadl
     persisted: new PersistedSettings(layout.dataDir),
     pulse: new ChannelPulse(world.clock, { encrypts }),
     wanted: wantedAtRuntime({ ...config, ...layout }),
+    serverId: () => readServerId(layout.dataDir, config.instance),
     account,
   })
   const replication = new ReplicationSql(sql, { encrypts })

@@ -46,8 +46,10 @@ export class StateReader {
   readonly #persisted: PersistedSettings
   readonly #pulse: ChannelPulse
   readonly #wanted: Wanted
+  readonly #readServerId: () => Promise<number | undefined>
   readonly #variables: string
   readonly #account: GroupAccount | null
+  #serverId: number | undefined
   #foreignTables: ForeignTables | null = null
   #showBinlog: string | null = null
   /** How often events were changed since this server started, as it was seen last. */
@@ -60,15 +62,24 @@ export class StateReader {
       persisted,
       pulse,
       wanted,
+      serverId,
       account,
-    }: { persisted: PersistedSettings; pulse: ChannelPulse; wanted: Wanted; account: GroupAccount | null },
+    }: {
+      persisted: PersistedSettings
+      pulse: ChannelPulse
+      wanted: Wanted
+      /** Of the data folder; undefined where nobody can say. */
+      serverId: () => Promise<number | undefined>
+      account: GroupAccount | null
+    },
   ) {
     this.#cluster = cluster
     this.#sql = sql
     this.#persisted = persisted
     this.#pulse = pulse
     this.#wanted = wanted
-    this.#variables = variables(wanted.keys())
+    this.#readServerId = serverId
+    this.#variables = variables(new Set([...wanted.keys(), 'server_id']))
     this.#account = account
   }
 
@@ -76,6 +87,7 @@ export class StateReader {
   forget(): void {
     this.#foreignTables = null
     this.#showBinlog = null
+    this.#serverId = undefined
     this.#pulse.forgetAll()
   }
 
@@ -135,11 +147,20 @@ export class StateReader {
       ),
       runningSessions: counter('Threads_running'),
       binlogNumber: Number(/\.(\d+)$/.exec(textOf(binlog, 'File'))?.[1] ?? 0),
+      binlogPosition: numberOf(binlog, 'Position'),
       foreignTables: await this.#foreign(left()),
       persisted: await this.#persisted.names(),
-      ...changedIn(row, this.#wanted),
+      ...changedIn(row, await this.#wantedNow()),
       passwords: found.filter((row) => !open.includes(row)).map(passwordIn),
     }
+  }
+
+  /** With what belongs to the data folder that this server runs on. */
+  async #wantedNow(): Promise<Wanted> {
+    this.#serverId ??= await this.#readServerId()
+    return this.#serverId === undefined
+      ? this.#wanted
+      : new Map([...this.#wanted, ['server_id', String(this.#serverId)] as const])
   }
 
   /** What a member of a replication group received it received from the group. */

@@ -12,8 +12,9 @@ import { archiveErrant } from '../binlog/errant-archive.ts'
 import { dataBytes } from './data-bytes.ts'
 import { readPurgedNote, writePurgedNote } from '../binlog/purged-note.ts'
 import { syncRelayLogs } from '../binlog/relay-logs.ts'
-import { forgetServerUuid, readTrimPlan, trimTail } from '../binlog/unacknowledged-tail.ts'
+import { readTrimPlan, trimTail } from '../binlog/unacknowledged-tail.ts'
 import type { VolumePort } from '../ports/volume.ts'
+import { forgetServer } from '../instance/server-id.ts'
 import { volumeLayout, type VolumeLayout } from '../instance/volume-layout.ts'
 import { syncFolder } from '../../src/common/files/sync-folder.ts'
 
@@ -87,7 +88,7 @@ async function swap({ volume, dataDir }: VolumeLayout, from: string, old: string
   await rm(old, { recursive: true, force: true })
   await rename(dataDir, old)
   await rename(from, dataDir)
-  await forgetServerUuid(dataDir)
+  await forgetServer(dataDir)
   await syncFolder(volume)
 }
 

@@ -2,6 +2,7 @@ import { counted } from '../../src/common/text/words.ts'
 import { errantOf } from '../../topology/snapshot/comparison.ts'
 import { instanceOf, type InstanceName, type MemberId } from '../../topology/snapshot/member.ts'
 import type { InstanceView } from '../../topology/snapshot/snapshot.ts'
+import { hasHole } from '../judge/holes.ts'
 import { countedMembers } from '../protocol/record.ts'
 import {
   departing,
@@ -95,7 +96,12 @@ function isProvenCopy(situation: Situation, member: MemberId): boolean {
   if (view === undefined || view.past !== undefined || !holdsFor(situation, member)) return false
   const { stored, seedingProgress } = view.observation
   const isDoubtful =
-    stored.fromThePast || stored.filterSeen || stored.seeding || seedingProgress !== null || isErrant(situation, view)
+    stored.fromThePast ||
+    stored.filterSeen ||
+    stored.seeding ||
+    seedingProgress !== null ||
+    isErrant(situation, view) ||
+    hasHole(situation, view)
   return !isDoubtful && !departing(situation).includes(view.name) && !isFenced(situation.notes, view.name)
 }
 

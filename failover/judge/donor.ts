@@ -1,5 +1,6 @@
 import { errantOf } from '../../topology/snapshot/comparison.ts'
 import type { SeedingFailure } from '../../topology/snapshot/observation.ts'
+import { hasHole } from './holes.ts'
 import { isFollowing, isLive, liveView, viewNamed, type LiveView, type Situation } from './situation.ts'
 
 /**
@@ -42,13 +43,17 @@ export function primaryAsDonor(view: LiveView, primary: LiveView): Donor | null 
 }
 
 /** Best first. */
-function couldGive({ record, timings, snapshot }: Situation, view: LiveView, primary: LiveView): readonly LiveView[] {
+function couldGive(situation: Situation, view: LiveView, primary: LiveView): readonly LiveView[] {
+  const { record, timings, snapshot } = situation
   const replicas = record.syncSet
     .map((member) => liveView(snapshot, member))
     .filter((candidate) => isFollowing(candidate, record, timings))
   const able = replicas.filter(
-    ({ name, observation }) =>
-      name !== view.name && !observation.stored.forgetful && errantOf(observation, primary.observation).isEmpty(),
+    (candidate) =>
+      candidate.name !== view.name &&
+      !candidate.observation.stored.forgetful &&
+      !hasHole(situation, candidate) &&
+      errantOf(candidate.observation, primary.observation).isEmpty(),
   )
   return [...able.toReversed(), primary].filter((candidate) => canGive(candidate, view))
 }

@@ -5,7 +5,9 @@ import { errantOf } from '../../topology/snapshot/comparison.ts'
 import { holdsOf } from '../../topology/snapshot/holdings.ts'
 import { donorFor, primaryAsDonor, type Donor } from './donor.ts'
 import { isMeasure } from './elected-set.ts'
+import { hasHole, whyHoled } from './holes.ts'
 import { countedMembers } from '../protocol/record.ts'
+import type { InstanceView } from '../../topology/snapshot/snapshot.ts'
 import {
   departing,
   hasStrayedLong,
@@ -61,8 +63,13 @@ function outsideDue(situation: Situation, primary: LiveView): readonly DueSeedin
   })
 }
 
+/** It follows, and has all that it acknowledges. */
+function isFollowingWhole(situation: Situation, view: InstanceView | undefined): boolean {
+  return isFollowing(view, situation.record, situation.timings) && !hasHole(situation, view)
+}
+
 /**
- * Members of the sync set that do not follow, would be seeded and that it cannot spare: with one fewer, too few who
+ * Members of the sync set that do not follow, or have a hole, would be seeded and that it cannot spare: with one fewer, too few who
  * follow would be left. They are copied beside what they hold for others, and from the primary alone, closed: of it is
  * known what it had when the copy began, each acknowledged write among it (docs/why/decisions/0011).
  */
@@ -74,11 +81,11 @@ export function unsparedMembers(situation: Situation, primary: LiveView): readon
       !record.syncSet.includes(member) ||
       stored.seeding ||
       !isServing(view, timings) ||
-      isFollowing(view, record, timings)
+      isFollowingWhole(situation, view)
     )
       return []
     const others = countedMembers(record).filter(
-      (other) => other !== member && isFollowing(viewOf(snapshot, other), record, timings),
+      (other) => other !== member && isFollowingWhole(situation, viewOf(snapshot, other)),
     )
     const why = others.length < record.acksWanted ? whyOnlyCopied(situation, view, primary) : null
     return why === null ? [] : [{ view, why, donor: primaryAsDonor(view, primary), beside: true }]
@@ -165,6 +172,8 @@ function whyReseedBesides(situation: Situation, view: LiveView, primary: LiveVie
   const holds = holdsOf(observation)
   if (!holds.contains(parseGtidSet(primary.observation.server?.purged ?? '')))
     return 'lacks transactions that the primary no longer has in its binlogs'
+  const holed = whyHoled(situation, view)
+  if (holed !== '') return holed
   if (observation.stored.filterSeen) return 'has had a replication filter'
   const broken = brokenApplier(situation, view)
   if (broken !== '') return `cannot apply what it receives (${broken.slice(0, 120)})`
@@ -245,12 +254,16 @@ export function primaryDonates(situation: Situation, primary: LiveView): boolean
   )
 }
 
-/** Counted members that follow or, before the primary is closed for it, may only be connecting again. */
+/**
+ * Counted members that follow or, before the primary is closed for it, may only be connecting again; none with a hole,
+ * whose word says less than it should.
+ */
 function mayAcknowledge(situation: Situation, already: boolean): number {
   const { record, snapshot, timings } = situation
   return countedMembers(record).filter((member) => {
     const view = viewOf(snapshot, member)
-    return view !== undefined && (already ? isFollowing(view, record, timings) : !hasStrayedLong(situation, member))
+    if (view === undefined || hasHole(situation, view)) return false
+    return already ? isFollowing(view, record, timings) : !hasStrayedLong(situation, member)
   }).length
 }
 

@@ -1,7 +1,7 @@
 import { extraOf } from '../../topology/snapshot/comparison.ts'
 import { GtidSet, parseGtidSet } from '../../topology/gtid/gtid-set.ts'
 import { instanceOf, ordinalOf, type InstanceName, type MemberId } from '../../topology/snapshot/member.ts'
-import type { Observation } from '../../topology/snapshot/observation.ts'
+import type { GtidText, Observation } from '../../topology/snapshot/observation.ts'
 import type { InstanceView, Snapshot } from '../../topology/snapshot/snapshot.ts'
 import type { Place } from '../../src/common/errors/commands.ts'
 import { allOf } from '../../src/common/text/words.ts'
@@ -51,6 +51,11 @@ export interface DecisionInput {
   readonly published: PrimaryRoute | undefined
   /** Since when (monotonic) each replica has not been following as the record wants; absent while it follows. */
   readonly strayingSince: ReadonlyMap<InstanceName, number>
+  /**
+   * What each replica was shown to lack of what its primary executed before the place to which the replica has read
+   * (`holes.ts`): '' for nothing; absent while nothing is shown.
+   */
+  readonly passedOver: ReadonlyMap<InstanceName, GtidText>
   /** Orders sent and not answered yet, by instance, with when (monotonic) they were sent. */
   readonly inFlight: ReadonlyMap<InstanceName, { readonly order: string; readonly sinceMs: number }>
   /** Orders to be seeded that were refused, by instance. */

@@ -1,12 +1,13 @@
 import { RegentError } from '../../src/common/errors/errors.ts'
 import { groupAddress, groupHost } from './group-address.ts'
 import type { ModeName } from './mode.ts'
-import { ordinalOf } from '../../topology/snapshot/member.ts'
 
 /** What the settings of one server depend on: its agent's configuration, and where things lie on its volume. */
 export interface ServerFacts {
   readonly mode: ModeName
   readonly instance: string
+  /** Of its data folder (`serverIdOf`); undefined where no server runs there, and to leave that out. */
+  readonly serverId?: number | undefined
   readonly host: string
   readonly port: number
   readonly adminPort: number
@@ -107,7 +108,11 @@ export const serverSettings: readonly ServerSetting[] = [
   managed('report_host', ({ host }) => host, 'shown at the source, for people'),
   managed('report_port', ({ port }) => String(port), 'shown at the source, for people'),
 
-  managed('server_id', ({ instance }) => String(ordinalOf(instance) + 1), 'unique in the cluster'),
+  managed(
+    'server_id',
+    ({ serverId }) => (serverId === undefined ? undefined : String(serverId)),
+    'unique in the cluster, and another one for other data: a receiver passes over what carries its own',
+  ),
   managed('gtid_mode', 'ON', 'what an instance holds is told by GTID sets'),
   managed('enforce_gtid_consistency', 'ON', 'gtid_mode needs it'),
   managed('log_bin', 'binlog', 'every instance can become primary'),

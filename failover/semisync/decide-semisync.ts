@@ -22,6 +22,7 @@ import { forcedFailoverStep } from './forced-failover.ts'
 import { passwordsOrders } from '../flows/passwords.ts'
 import { renounceOrders } from '../flows/renouncing.ts'
 import { reseedStep } from '../flows/reseeding.ts'
+import { whyHoled } from '../judge/holes.ts'
 import { copiesDue } from '../judge/seeding-plan.ts'
 import { scalingStep, withMissingMadeAgain } from '../flows/scaling.ts'
 import {
@@ -297,6 +298,7 @@ function analyseSemisync(input: DecisionInput): Analyses {
     ...expectedBy(record),
     fenced: notes.fenced.map(({ instance }) => instance),
     paused: notes.paused !== null,
+    passedOver: new Map(snapshot.instances.map((view) => [view.name, whyHoled(input, view)])),
     notesDamage: input.notesDamage ?? '',
     downtimes: new Map(downtimesAt(notes, input.wallMs).map((each) => [each.instance, describeDowntime(each)])),
   }

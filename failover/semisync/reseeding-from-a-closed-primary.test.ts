@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { gtids, type ViewOverrides } from '../../topology/testing.ts'
 import { decisionFor, errant, outside, own } from './testing-reseeding.ts'
-import { committed, ordersOf, shop1, type SituationOverrides } from '../testing.ts'
+import { committed, ordersOf, shop1, shop2, type SituationOverrides } from '../testing.ts'
 
 describe('a primary that only waits for acknowledgements', () => {
   const unconnected: ViewOverrides = { reachable: false }
@@ -64,6 +64,27 @@ describe('a primary that only waits for acknowledgements', () => {
     expect(
       decisionFor({}, given).actions.find((action) => action.kind === 'assign' && action.to === 'shop-0'),
     ).toBeUndefined()
+  })
+
+  it('and counts one alone that was passed over is closed for its copy, which is made beside what that one has', () => {
+    const counted = { epoch: 1, revision: 1, role: 'replica', counted: true, fenced: false, source: 'shop-0' } as const
+    const donating = { stored: { assignment: { ...told, donates: true as const } } }
+    const given = (primary: ViewOverrides): SituationOverrides => ({
+      ...situation(primary),
+      strayingSince: new Map(),
+      record: { syncSet: [shop2] },
+      passedOver: new Map([['shop-2', gtids('shop-0', 2)]]),
+    })
+    const replica = { stored: { assignment: counted } }
+    expect(decisionFor(replica, given({})).sentence).toContain('only shop-0 can be copied, and it closes first')
+    const closing = decisionFor(replica, given({})).actions.find(
+      (action) => action.kind === 'assign' && action.to === 'shop-0',
+    )
+    expect(closing).toMatchObject({ order: { donates: true } })
+    const order = decisionFor(replica, given({ ...donating, server: closed })).actions.find(
+      ({ kind }) => kind === 'reseed',
+    )
+    expect(order).toMatchObject({ to: 'shop-2', order: { beside: true, donor: { instance: 'shop-0' } } })
   })
 
   it('opens again when nobody is copied from it any more', () => {

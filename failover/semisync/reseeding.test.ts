@@ -18,6 +18,11 @@ describe('an instance is seeded again', () => {
       'has had its GTIDs reset by another hand (RESET BINARY LOGS AND GTIDS), so that nobody can tell what it holds',
       { stored: { forgetful: true, fromThePast: true, gtidsReset: true } },
     ],
+    'when it was passed over': [
+      `shop-2 was passed over: it has received what came after 2 transactions that it lacks (${uuidOf('shop-0')}:41-42)`,
+      {},
+      { passedOver: new Map([['shop-2', `${uuidOf('shop-0')}:41-42`]]) },
+    ],
     'when it had a replication filter': ['has had a replication filter', { stored: { filterSeen: true } }],
     'when it is empty and there is much to copy': [
       'is empty and lacks 100 transactions',

@@ -26,6 +26,7 @@ import {
   type Situation,
   type RequestFailure,
 } from '../judge/situation.ts'
+import { whyHoled } from '../judge/holes.ts'
 import { judgePrimary } from '../judge/verdict.ts'
 
 /** Checks a switchover before anything is touched. Without `to` the one election would choose among those that stay. */
@@ -106,6 +107,8 @@ function whyNotToMember(situation: Situation, to: InstanceName, member: MemberId
   const primary = liveView(situation.snapshot, record.primary)
   const errant = primary ? errantOf(view.observation, primary.observation) : undefined
   if (errant && !errant.isEmpty()) return `${to} has ${counted(errant.count(), 'errant transaction')}`
+  const holed = whyHoled(situation, view)
+  if (holed !== '') return `${to} ${holed}; it leaves the sync set and is seeded again by itself`
   if (isFenced(situation.notes, to)) return `${to} is fenced`
   if (spec.policies[to]?.promotion === 'never') return `the policy of ${to} is never`
   return whyTooFarBehind(to, view.observation.server?.channel, spec.maxLagSeconds)

@@ -43,6 +43,8 @@ const gone = { server: { channel: { ioRunning: 'connecting' } } } as const
 const justJoined = {
   stored: { assignment: { epoch: 1, revision: 4, role: 'replica', counted: false, fenced: false, source: 'shop-0' } },
 } as const
+/** Its agent says where its binlogs end. */
+const placed: ViewOverrides = { server: { binlogPosition: 5_000 } }
 const longAgo = new Map([['shop-2', -5_000]])
 const errant: ViewOverrides = { server: { executed: `${gtids('shop-0', 100)},${gtids('shop-2', 1)}` } }
 /** It lacks what the primary wrote last, and what waits there. */
@@ -99,6 +101,20 @@ describe('the next change of the record', () => {
       { views: { 'shop-2': errant } },
       { leaving: [shop2] },
       'shop-2 is to leave',
+    ],
+    'begins to remove a member that was passed over, although it follows': [
+      { passedOver: new Map([['shop-2', gtids('shop-0', 2)]]) },
+      { leaving: [shop2] },
+      'shop-2 is to leave',
+    ],
+    'lets a follower in that was shown to lack nothing that was sent already': [
+      {
+        record: { syncSet: [shop1] },
+        views: { 'shop-0': placed, 'shop-2': { server: { channel: { hasRead: { file: 7, position: 1 } } } } },
+        passedOver: new Map([['shop-2', '']]),
+      },
+      { syncSet: [shop1, shop2], acks: 1 },
+      'shop-2 follows and joins',
     ],
     'begins to remove a member whose volume is another one': [
       { views: { 'shop-2': { ...gone, member: 'shop-2@other' } } },
@@ -265,6 +281,15 @@ describe('nothing changes', () => {
       },
     },
     'for a replica with errant transactions': { record: { syncSet: [shop1] }, views: { 'shop-2': errant } },
+    'for a replica that was not shown yet to lack nothing that was sent already': {
+      record: { syncSet: [shop1] },
+      views: { 'shop-0': placed, 'shop-2': { server: { channel: { hasRead: null } } } },
+    },
+    'for a replica that was passed over, however little it lacks': {
+      record: { syncSet: [shop1] },
+      views: { 'shop-0': placed, 'shop-2': { server: { channel: { hasRead: { file: 7, position: 9_000 } } } } },
+      passedOver: new Map([['shop-2', gtids('shop-0', 1)]]),
+    },
     'for a forgetful replica': { record: { syncSet: [shop1] }, views: { 'shop-2': { stored: { forgetful: true } } } },
     'for a replica that follows in an older epoch': {
       record: { syncSet: [shop1], epoch: 1 },

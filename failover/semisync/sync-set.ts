@@ -3,6 +3,7 @@ import { eachOf } from '../../src/common/text/words.ts'
 import { instanceOf, type MemberId } from '../../topology/snapshot/member.ts'
 import type { InstanceView } from '../../topology/snapshot/snapshot.ts'
 import { step, type FlowStep } from '../flows/step.ts'
+import { hasHole, isShownWhole } from '../judge/holes.ts'
 import { needsCopy } from '../judge/seeding-plan.ts'
 import { countedMembers, type ClusterRecord } from '../protocol/record.ts'
 import {
@@ -123,22 +124,23 @@ function addMember(situation: Situation, primary: LiveView): FlowStep | undefine
 }
 
 /**
- * A follower of this epoch without errant transactions, not far behind, that forgot nothing and is meant to stay. One
- * that is just being told to give up what it has would hold nothing of what it joined with.
+ * A follower of this epoch without errant transactions and without a hole, not far behind, that forgot nothing and is
+ * meant to stay. One that is just being told to give up what it has would hold nothing of what it joined with.
  */
 function mayJoin(situation: Situation, member: MemberId, primary: LiveView): boolean {
   const { record, timings } = situation
   const view = liveView(situation.snapshot, member)
   if (view !== undefined && situation.inFlight.get(view.name)?.order === 'reseed') return false
   if (!isFollowingAsTold(view, record, timings) || mustLeave(situation, member)) return false
-  if (view.observation.stored.assignment?.revision !== record.revision) return false
+  if (view.observation.stored.assignment?.revision !== record.revision || !isShownWhole(situation, view, primary))
+    return false
   const lacking = lackedOf(view.observation, primary.observation).count()
   return lacking <= maxLacking && isFreeOfErrant(view.observation, primary.observation)
 }
 
 /**
  * Its volume is gone (another one is there now, or no instance at all), it is meant to go, it holds what the primary
- * lacks, or less than it claims.
+ * lacks, less than it claims, or was passed over.
  */
 function mustLeave(situation: Situation, member: MemberId): boolean {
   const view = viewOf(situation.snapshot, member)
@@ -154,7 +156,8 @@ function isDoubtful(situation: Situation, view: InstanceView): boolean {
     stored.filterSeen ||
     stored.forgetful ||
     stored.seeding ||
-    isErrant(situation, view)
+    isErrant(situation, view) ||
+    hasHole(situation, view)
   )
 }
 

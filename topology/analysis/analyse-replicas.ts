@@ -73,7 +73,20 @@ function analyseReplica(view: InstanceView, condition: PrimaryCondition, input: 
       ),
     ]
   }
-  return [...analyseChannel(view, condition, input), ...analyseLag(view, input), ...analyseErrant(view, input)]
+  return [
+    ...analyseChannel(view, condition, input),
+    ...analyseLag(view, input),
+    ...analyseErrant(view, input),
+    ...analyseHole(view, input),
+  ]
+}
+
+function analyseHole({ name, observation }: ServingView, { expected }: AnalysisInput): readonly Analysis[] {
+  const why = expected.passedOver?.get(name) ?? ''
+  if (why === '' || observation.stored.seeding) return []
+  return [
+    warning('ReplicaPassedOver', name, `replica ${name} ${why}; it does not count until it was seeded again`),
+  ]
 }
 
 export function seedingOf({ seedingProgress }: Observation): string {

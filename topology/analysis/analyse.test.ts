@@ -69,6 +69,7 @@ test('every code there is appears in the tables', () => {
     NotProtected: true,
     Paused: true,
     Fenced: true,
+    ReplicaPassedOver: true,
     ManagerIsolated: true,
   }
   const lines = Object.values(cases).flatMap((group) => Object.values(group).flatMap(({ findings }) => findings))

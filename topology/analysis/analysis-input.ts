@@ -14,6 +14,8 @@ export interface Expected {
   readonly paused: boolean
   /** Instances in downtime, with the words for it. Absent for none. */
   readonly downtimes?: ReadonlyMap<InstanceName, string>
+  /** Replicas that were passed over, and lack what their source never sends again: in words. Absent for none. */
+  readonly passedOver?: ReadonlyMap<InstanceName, string>
   /** Why the notes of the cluster cannot be used; '' or absent where they can. */
   readonly notesDamage?: string
   /** A record that is lost is made anew by itself. Absent for yes. */

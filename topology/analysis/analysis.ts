@@ -56,6 +56,7 @@ export type ReplicationCode =
   | 'ForgetfulReplica'
   | 'VolumeFromThePast'
   | 'GtidsReset'
+  | 'ReplicaPassedOver'
   | 'StrangerAcknowledges'
   | 'UnacknowledgedCommits'
   | 'WrongSource'

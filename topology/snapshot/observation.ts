@@ -24,6 +24,12 @@ export interface DumpThread {
   readonly semiSync: boolean
 }
 
+/** A place in the binlogs of a server: the number in the name of the file, and how far into the file. */
+export interface BinlogPlace {
+  readonly file: number
+  readonly position: number
+}
+
 /** The replication channel of this server, or null in `ServerState` where none is configured. */
 export interface Channel {
   readonly sourceHost: string
@@ -53,6 +59,11 @@ export interface Channel {
   readonly encrypted?: boolean
   /** Options that are otherwise than they are to be. Absent for none, and from older agents. */
   readonly changedOptions?: readonly ChangedSetting[]
+  /**
+   * How far it has read the binlogs of its source, at the least: what this server is shown to hold was looked at later.
+   * Null while that is not known; absent from older agents.
+   */
+  readonly hasRead?: BinlogPlace | null
 }
 
 /** What mysqld itself answered. */
@@ -91,6 +102,8 @@ export interface ServerState {
   readonly runningSessions: number
   /** Number in the name of the newest binlog file; semi-sync breaks past 999999. */
   readonly binlogNumber: number
+  /** Where that file ended, looked at after `executed`. Absent from older agents. */
+  readonly binlogPosition?: number
   /** User tables that are not InnoDB, `schema.table`, at most 10. Read once per server start. */
   readonly foreignTables: readonly string[]
   /** Managed variables somebody persisted with SET PERSIST, by name. */

@@ -1,8 +1,9 @@
 import type { Clock } from '../../../src/common/ports/ports.ts'
-import type { ChangedSetting, Channel } from '../../../topology/snapshot/observation.ts'
+import type { BinlogPlace, ChangedSetting, Channel } from '../../../topology/snapshot/observation.ts'
 import type { Row } from '../connections/connection.ts'
 import { gtidsOf, numberOf, textOf, type Sql } from '../connections/statements.ts'
 import { changedOptionsIn, optionsStatement, reported } from './channel-options.ts'
+import { ReadPlace } from './read-place.ts'
 
 /**
  * The default channel as the server shows it; channels of other names are nobody's business here, and `forgetSource`
@@ -19,6 +20,7 @@ export interface ChannelStatus {
   readonly changedOptions: readonly ChangedSetting[]
   /** It has got something, or has never failed, since it connected last. */
   readonly proven: boolean
+  readonly hasRead: BinlogPlace | null
 }
 
 const showReplica = 'SHOW REPLICA STATUS'
@@ -45,6 +47,7 @@ export const channelStatements = [showReplica, pulse] as const
 export class ChannelPulse {
   readonly #clock: Clock
   readonly #encrypts: boolean
+  readonly #readPlace = new ReadPlace()
   #position = ''
   #movedAtMs = 0
   /**
@@ -66,6 +69,7 @@ export class ChannelPulse {
   /** Another server, or another channel. */
   forgetAll(): void {
     this.forget()
+    this.#readPlace.forget()
     this.#doubt = null
   }
 
@@ -88,6 +92,7 @@ export class ChannelPulse {
       workerError: textOf(beat, 'workerError'),
       changedOptions: reported(changedOptionsIn(beat, this.#encrypts)),
       proven: this.#isProven(row, beat),
+      hasRead: this.#readPlace.from(row),
     }
   }
 
@@ -148,7 +153,7 @@ const filters = [
 ] as const
 
 export function channelFrom(
-  { row, silentMs, lagSeconds, workerError, changedOptions, proven }: ChannelStatus,
+  { row, silentMs, lagSeconds, workerError, changedOptions, proven, hasRead }: ChannelStatus,
   { semiSync, backlog }: { semiSync: boolean; backlog: number },
 ): Channel {
   const ioErrno = numberOf(row, 'Last_IO_Errno')
@@ -170,6 +175,7 @@ export function channelFrom(
     silentMs,
     encrypted: textOf(row, 'Source_SSL_Allowed') === 'Yes',
     ...(changedOptions.length === 0 ? {} : { changedOptions }),
+    hasRead,
   }
 }
 

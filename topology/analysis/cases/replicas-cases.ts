@@ -27,6 +27,17 @@ export const replicasCases: Cases = {
         'ReplicaNotReplicating warning shop-1: replica shop-1 does not replicate: its IO thread is stopped: xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx…; its SQL thread is stopped with 1 transaction to apply',
       ],
     },
+    'one was passed over': {
+      expected: { passedOver: new Map([['shop-1', 'was passed over: it has received what came after 2 transactions']]) },
+      findings: [
+        'ReplicaPassedOver warning shop-1: replica shop-1 was passed over: it has received what came after 2 transactions; it does not count until it was seeded again',
+      ],
+    },
+    'one was passed over and is seeded': {
+      views: { 'shop-1': { stored: { seeding: true } } },
+      expected: { passedOver: new Map([['shop-1', 'was passed over']]) },
+      findings: [],
+    },
     'one follows nobody': {
       views: { 'shop-1': { server: { channel: null } } },
       findings: ['ReplicaNotReplicating warning shop-1: replica shop-1 does not replicate: it follows nobody'],

@@ -1,0 +1,32 @@
+import { counted } from '../../src/common/text/words.ts'
+import { parseGtidSet } from '../../topology/gtid/gtid-set.ts'
+import type { InstanceView } from '../../topology/snapshot/snapshot.ts'
+import type { LiveView, Situation } from './situation.ts'
+
+/**
+ * A replica counts with a tail, never with a hole: what it lacks must be on its way to it. One that was passed over
+ * (its receiver left out what carried its own `server_id`, or what its source executed is in no binlog) holds less than
+ * anybody who goes by what it acknowledged believes.
+ */
+export function hasHole(situation: Situation, view: InstanceView): boolean {
+  return whyHoled(situation, view) !== ''
+}
+
+/** As the end of a sentence; '' for no hole that is known. */
+export function whyHoled({ passedOver }: Pick<Situation, 'passedOver'>, { name }: InstanceView): string {
+  const text = passedOver.get(name) ?? ''
+  if (text === '') return ''
+  const lacking = parseGtidSet(text)
+  return `was passed over: it has received what came after ${counted(lacking.count(), 'transaction')} that it lacks (${lacking.toString().slice(0, 120)})`
+}
+
+/**
+ * Shown to hold everything up to some place in the binlogs of its primary: what it lacks is a tail. Of agents that are
+ * older than that look nobody can ask more than before.
+ */
+export function isShownWhole({ passedOver }: Situation, view: LiveView, primary: LiveView): boolean {
+  const shown = passedOver.get(view.name)
+  if (shown !== undefined) return shown === ''
+  const [replica, source] = [view.observation.server, primary.observation.server]
+  return replica?.channel?.hasRead === undefined || source?.binlogPosition === undefined
+}

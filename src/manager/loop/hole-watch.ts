@@ -1,0 +1,46 @@
+import type { ClusterRecord } from '../../../failover/protocol/record.ts'
+import { passedOver, sourceLookOf, stillLacking, type SourceLook } from '../../../topology/snapshot/holes.ts'
+import type { GtidText, Observation } from '../../../topology/snapshot/observation.ts'
+import type { Snapshot } from '../../../topology/snapshot/snapshot.ts'
+
+/**
+ * Under load nobody has ever read as far as the newest look at the primary: one look is kept for so long, and whoever
+ * lags less reaches its place.
+ */
+const keptMs = 3_000
+
+/**
+ * Which replicas were shown to hold all that their primary had executed up to a place that they have read, and which
+ * lack a part of that. A later manager shows it again within a second.
+ */
+export class HoleWatch {
+  #kept: { readonly look: SourceLook; readonly atMs: number } | null = null
+  readonly #lacking = new Map<string, GtidText>()
+  /** Of which server on which volume, behind which source, that was shown. */
+  readonly #shownOf = new Map<string, string>()
+
+  /** By instance: '' for nothing, and no entry while nothing is shown. */
+  get passedOver(): ReadonlyMap<string, GtidText> {
+    return this.#lacking
+  }
+
+  track(record: ClusterRecord, { instances }: Snapshot, nowMs: number): void {
+    const primary = instances.find(({ observation }) => observation?.member === record.primary)?.observation
+    const newest = primary ? sourceLookOf(primary) : null
+    if (newest !== null && (this.#kept?.look.uuid !== newest.uuid || nowMs - this.#kept.atMs > keptMs))
+      this.#kept = { look: newest, atMs: nowMs }
+    if (this.#kept === null) return
+    const looks = [newest ?? this.#kept.look, this.#kept.look]
+    for (const { name, observation } of instances) if (observation) this.#look(name, observation, looks)
+  }
+
+  #look(name: string, replica: Observation, looks: readonly SourceLook[]): void {
+    const of = `${replica.member} ${replica.server?.uuid} ${looks[0]?.uuid}`
+    if (this.#shownOf.get(name) !== of) this.#lacking.delete(name)
+    this.#shownOf.set(name, of)
+    const before = this.#lacking.get(name)
+    const shown = looks.map((look) => passedOver(replica, look)).find((lacking) => lacking !== undefined)
+    if (shown !== undefined) this.#lacking.set(name, shown.toString())
+    else if (before !== undefined) this.#lacking.set(name, stillLacking(before, replica))
+  }
+}
