@@ -84,9 +84,7 @@ function analyseReplica(view: InstanceView, condition: PrimaryCondition, input: 
 function analyseHole({ name, observation }: ServingView, { expected }: AnalysisInput): readonly Analysis[] {
   const why = expected.passedOver?.get(name) ?? ''
   if (why === '' || observation.stored.seeding) return []
-  return [
-    warning('ReplicaPassedOver', name, `replica ${name} ${why}; it does not count until it was seeded again`),
-  ]
+  return [warning('ReplicaPassedOver', name, `replica ${name} ${why}; it does not count until it was seeded again`)]
 }
 
 export function seedingOf({ seedingProgress }: Observation): string {

@@ -28,7 +28,9 @@ export const replicasCases: Cases = {
       ],
     },
     'one was passed over': {
-      expected: { passedOver: new Map([['shop-1', 'was passed over: it has received what came after 2 transactions']]) },
+      expected: {
+        passedOver: new Map([['shop-1', 'was passed over: it has received what came after 2 transactions']]),
+      },
       findings: [
         'ReplicaPassedOver warning shop-1: replica shop-1 was passed over: it has received what came after 2 transactions; it does not count until it was seeded again',
       ],
