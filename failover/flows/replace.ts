@@ -14,6 +14,7 @@ import {
   names,
   viewNamed,
   viewOf,
+  type LiveView,
   type Situation,
 } from '../judge/situation.ts'
 import { judgePrimary } from '../judge/verdict.ts'
@@ -94,15 +95,16 @@ function whatCouldBeLost(situation: Situation, instance: InstanceName): readonly
 function isProvenCopy(situation: Situation, member: MemberId): boolean {
   const view = liveView(situation.snapshot, member)
   if (view === undefined || view.past !== undefined || !holdsFor(situation, member)) return false
+  return (
+    !isDoubtful(situation, view) && !departing(situation).includes(view.name) && !isFenced(situation.notes, view.name)
+  )
+}
+
+/** What it has may not be what its GTIDs say. */
+function isDoubtful(situation: Situation, view: LiveView): boolean {
   const { stored, seedingProgress } = view.observation
-  const isDoubtful =
-    stored.fromThePast ||
-    stored.filterSeen ||
-    stored.seeding ||
-    seedingProgress !== null ||
-    isErrant(situation, view) ||
-    hasHole(situation, view)
-  return !isDoubtful && !departing(situation).includes(view.name) && !isFenced(situation.notes, view.name)
+  const isOther = stored.fromThePast || stored.filterSeen || stored.seeding || seedingProgress !== null
+  return isOther || isErrant(situation, view) || hasHole(situation, view)
 }
 
 /** It gets all that the primary has, and forgot nothing. */

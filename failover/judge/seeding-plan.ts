@@ -69,9 +69,9 @@ function isFollowingWhole(situation: Situation, view: InstanceView | undefined):
 }
 
 /**
- * Members of the sync set that do not follow, or have a hole, would be seeded and that it cannot spare: with one fewer, too few who
- * follow would be left. They are copied beside what they hold for others, and from the primary alone, closed: of it is
- * known what it had when the copy began, each acknowledged write among it (docs/why/decisions/0011).
+ * Members of the sync set that do not follow, or have a hole, would be seeded and that it cannot spare: with one fewer,
+ * too few who follow would be left. They are copied beside what they hold for others, and from the primary alone,
+ * closed: of it is known what it had when the copy began, each acknowledged write among it (docs/why/decisions/0011).
  */
 export function unsparedMembers(situation: Situation, primary: LiveView): readonly DueSeeding[] {
   const { record, timings, snapshot } = situation

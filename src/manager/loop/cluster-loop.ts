@@ -14,7 +14,6 @@ import type { Observation } from '../../../topology/snapshot/observation.ts'
 import type { Snapshot } from '../../../topology/snapshot/snapshot.ts'
 import type { AgentFeed } from './agent-feed.ts'
 import { FollowedAgents } from './followed-agents.ts'
-import { HoleWatch } from './hole-watch.ts'
 import { LeaderWords } from './leader-words.ts'
 import { LeaseDesk } from './lease-desk.ts'
 import { NotesDesk } from './notes-desk.ts'
@@ -71,7 +70,6 @@ export class ClusterLoop {
   #config: LoopConfig
   readonly #listener: LoopListener
   readonly #sightings: Sightings
-  readonly #holes = new HoleWatch()
   readonly #desk: OrderDesk
   readonly #book: RecoveryBook
   readonly #runs: RunBook
@@ -239,8 +237,7 @@ export class ClusterLoop {
       managerSinceMs: this.#beganMs,
       leadsSinceMs: this.#leadsSinceMs,
       published: this.#route.published,
-      strayingSince: this.#sightings.straying,
-      passedOver: this.#holes.passedOver,
+      ...{ strayingSince: this.#sightings.straying, passedOver: this.#sightings.passedOver },
       ...{ inFlight: this.#desk.inFlight, refused: this.#desk.refused },
       ...{ failedRequests: this.#requests.failed, givenUp: this.#requests.givenUp },
     }
@@ -301,10 +298,7 @@ export class ClusterLoop {
   }
 
   #decideOn(input: DecisionInput): Decision {
-    if (input.record) {
-      this.#sightings.trackStraying(input.record, input.snapshot, input.nowMs)
-      this.#holes.track(input.record, input.snapshot, input.nowMs)
-    }
+    if (input.record) this.#sightings.track(input.record, input.snapshot, input.nowMs)
     const decision = decide(input)
     if (decision.actions.every(({ kind }) => kind !== 'commit')) this.#trouble.is({ committing: '' })
     return this.#trouble.limit(decision, this.#leads)

@@ -27,11 +27,17 @@ export class HoleWatch {
   track(record: ClusterRecord, { instances }: Snapshot, nowMs: number): void {
     const primary = instances.find(({ observation }) => observation?.member === record.primary)?.observation
     const newest = primary ? sourceLookOf(primary) : null
-    if (newest !== null && (this.#kept?.look.uuid !== newest.uuid || nowMs - this.#kept.atMs > keptMs))
-      this.#kept = { look: newest, atMs: nowMs }
-    if (this.#kept === null) return
-    const looks = [newest ?? this.#kept.look, this.#kept.look]
+    const kept = this.#keep(newest, nowMs)
+    if (kept === undefined) return
+    const looks = [newest ?? kept, kept]
     for (const { name, observation } of instances) if (observation) this.#look(name, observation, looks)
+  }
+
+  /** The look that is kept, for a while, of the primary that was seen last. */
+  #keep(newest: SourceLook | null, nowMs: number): SourceLook | undefined {
+    const isDue = this.#kept?.look.uuid !== newest?.uuid || nowMs - (this.#kept?.atMs ?? 0) > keptMs
+    if (newest !== null && isDue) this.#kept = { look: newest, atMs: nowMs }
+    return this.#kept?.look
   }
 
   #look(name: string, replica: Observation, looks: readonly SourceLook[]): void {

@@ -4,6 +4,7 @@ import type { ClusterRecord } from '../../../failover/protocol/record.ts'
 import type { Timings } from '../../../failover/protocol/timings.ts'
 import type { Observation } from '../../../topology/snapshot/observation.ts'
 import type { Snapshot } from '../../../topology/snapshot/snapshot.ts'
+import { HoleWatch } from './hole-watch.ts'
 
 interface Sighting {
   readonly instance: PlatformInstance
@@ -13,11 +14,12 @@ interface Sighting {
   readonly heardAtMs: number | null
 }
 
-/** What this manager has heard of each instance, and since when replicas stray. */
+/** What this manager has heard of each instance, since when replicas stray, and which were passed over. */
 export class Sightings {
   readonly #timings: Timings
   #byName = new Map<string, Sighting>()
   readonly #straying = new Map<string, number>()
+  readonly #holes = new HoleWatch()
 
   constructor(timings: Timings) {
     this.#timings = timings
@@ -25,6 +27,10 @@ export class Sightings {
 
   get straying(): ReadonlyMap<string, number> {
     return this.#straying
+  }
+
+  get passedOver(): ReadonlyMap<string, string> {
+    return this.#holes.passedOver
   }
 
   /** Takes over which instances exist; what was heard of those that stay is kept. */
@@ -115,8 +121,9 @@ export class Sightings {
     return due.length === 0 ? null : Math.min(...due) + 1
   }
 
-  /** Notes since when each counted replica does not follow as the record wants. */
-  trackStraying(record: ClusterRecord, snapshot: Snapshot, nowMs: number): void {
+  /** Notes since when each counted replica does not follow as the record wants, and who was passed over. */
+  track(record: ClusterRecord, snapshot: Snapshot, nowMs: number): void {
+    this.#holes.track(record, snapshot, nowMs)
     for (const view of snapshot.instances) {
       if (view.observation?.member === record.primary || isFollowing(view, record, this.#timings))
         this.#straying.delete(view.name)
