@@ -7,10 +7,13 @@ import { ensureServerId, folderNumberFile, forgetServer, readServerId, writeFold
 let folder = ''
 beforeEach(async () => {
   folder = await mkdtemp(join(tmpdir(), 'regent-server-id-'))
+  await dataIsMade()
 })
 afterEach(() => rm(folder, { recursive: true, force: true }))
 
 const number = () => join(folder, folderNumberFile)
+/** By `--initialize`, or a copy. */
+const dataIsMade = () => writeFile(join(folder, 'ibdata1'), '')
 /** As every server does at its first start. */
 const serverStarts = () => writeFile(join(folder, 'auto.cnf'), '[auto]\nserver-uuid=…\n')
 
@@ -21,14 +24,18 @@ describe('The server_id of a data folder', () => {
     await serverStarts()
     expect(await ensureServerId(folder, 'shop-2')).toBe(id)
     expect(await readServerId(folder, 'shop-2')).toBe(id)
-    expect(await readdir(folder)).toEqual(['auto.cnf', folderNumberFile])
+    expect(await readdir(folder)).toEqual(['auto.cnf', 'ibdata1', folderNumberFile])
   })
 
-  it('is another one for another folder of the same instance', async () => {
+  it('is another one for another folder of the same instance, and none where there is no data', async () => {
     const before = await ensureServerId(folder, 'shop-2')
     await rename(folder, `${folder}.old`)
     await rm(`${folder}.old`, { recursive: true })
+    expect(await ensureServerId(folder, 'shop-2')).toBeUndefined()
     await mkdir(folder)
+    expect(await ensureServerId(folder, 'shop-2')).toBeUndefined()
+    expect(await readdir(folder)).toEqual([])
+    await dataIsMade()
     expect(await ensureServerId(folder, 'shop-2')).not.toBe(before)
   })
 
@@ -36,7 +43,7 @@ describe('The server_id of a data folder', () => {
     await serverStarts()
     expect(await ensureServerId(folder, 'shop-2')).toBe(3)
     expect(await readServerId(folder, 'shop-2')).toBe(3)
-    expect(await readdir(folder)).toEqual(['auto.cnf'])
+    expect(await readdir(folder)).toEqual(['auto.cnf', 'ibdata1'])
   })
 
   it('is another one once the server is forgotten, with its server_uuid, also of an older version', async () => {
@@ -45,7 +52,7 @@ describe('The server_id of a data folder', () => {
       await serverStarts()
       expect(await readServerId(folder, 'shop-2')).toBe(before)
       await forgetServer(folder)
-      expect(await readdir(folder)).toEqual([])
+      expect(await readdir(folder)).toEqual(['ibdata1'])
       expect(await ensureServerId(folder, 'shop-2')).not.toBe(before)
     }
   })

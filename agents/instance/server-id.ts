@@ -1,6 +1,6 @@
 import { randomInt } from 'node:crypto'
 import { existsSync } from 'node:fs'
-import { open, readFile, rename, rm } from 'node:fs/promises'
+import { open, readdir, readFile, rename, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { firstFolderNumber, folderNumbers, serverIdOf } from '../../failover/protocol/server-id.ts'
 import { syncFolder } from '../../src/common/files/sync-folder.ts'
@@ -18,11 +18,22 @@ export async function readServerId(dataDir: string, instance: InstanceName): Pro
 }
 
 /**
- * The same for a server that is about to start: on a folder without a server so far it is new. A folder that has a
- * `server_uuid` and no number is of an older version, and keeps what that version gave.
+ * The same for a server that is about to start: on data without a server so far it is new. A folder that has a
+ * `server_uuid` and no number is of an older version, and keeps what that version gave. Undefined where there is no
+ * data: nothing starts there, and a number would keep the folder from being initialised.
  */
-export async function ensureServerId(dataDir: string, instance: InstanceName): Promise<number> {
-  return (await readServerId(dataDir, instance)) ?? serverIdOf(instance, await writeFolderNumber(dataDir))
+export async function ensureServerId(dataDir: string, instance: InstanceName): Promise<number | undefined> {
+  const known = await readServerId(dataDir, instance)
+  if (known !== undefined || (await isEmpty(dataDir))) return known
+  return serverIdOf(instance, await writeFolderNumber(dataDir))
+}
+
+async function isEmpty(dataDir: string): Promise<boolean> {
+  const entries = await readdir(dataDir).catch((error: NodeJS.ErrnoException) => {
+    if (error.code === 'ENOENT') return []
+    throw error
+  })
+  return entries.every((name) => name === 'lost+found')
 }
 
 /** On the disk once it resolves, and never another one for this folder. */
