@@ -23,6 +23,7 @@ import type { ClusterView, TopologyView } from '../../src/api-contract/views.ts'
 import { processesNaming } from './leftovers.ts'
 import { monotonicMs } from './monotonic.ts'
 import { freePort } from './redis-server.ts'
+import { preparedMysqld } from './prepared-folders/paths.ts'
 import { clusterSecret } from './prepared-folders/secrets.ts'
 import { openSession, queryWithin } from './sql-session.ts'
 import { ViewStream } from './view-stream.ts'
@@ -77,7 +78,8 @@ async function bringUp(
   config: string,
 ): Promise<void> {
   const { name, home, instances = 3, spec = {}, flags = [], progress } = options
-  if (!flags.includes('--data')) await bringSecret(layoutOf(join(home, name)))
+  if (process.env['REGENT_MYSQLD'] === preparedMysqld && !flags.includes('--data'))
+    await bringSecret(layoutOf(join(home, name)))
   await writeFile(config, stringify({ failover: { windowMs: 0 }, ...spec }))
   const words = [
     'local',
