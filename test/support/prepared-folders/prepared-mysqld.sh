@@ -26,7 +26,7 @@ kept=$prepared/${key%% *}
 if [ ! -d "$kept" ]; then
   real '' "$@"
   draft=$(mktemp -d "$prepared/draft.XXXXXX")
-  cp -a "$folder/." "$draft/"
+  cp -a --sparse=always "$folder/." "$draft/"
   # Each copy takes a server_uuid of its own.
   rm -f "$draft/auto.cnf"
   chmod 750 "$draft"
@@ -35,4 +35,4 @@ if [ ! -d "$kept" ]; then
   exit 0
 fi
 mkdir -p "$folder"
-cp -a "$kept/." "$folder/"
+cp -a --sparse=never "$kept/." "$folder/"
