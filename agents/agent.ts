@@ -32,6 +32,8 @@ import type { AgentHandlers, StreamListener } from './http.ts'
 import { EventKeeper } from './guard/event-keeper.ts'
 import { HungServerWatch } from './guard/hung-server.ts'
 import { Lease } from './guard/lease.ts'
+import { LockedOutWatch } from './guard/locked-out.ts'
+import { NeedsKeeper } from './guard/needs-keeper.ts'
 import { whyCacheIsLost, type MediumPort } from './instance/medium.ts'
 import { agentMetrics } from './observe/metrics.ts'
 import { Asks } from './instance/asks.ts'
@@ -89,7 +91,9 @@ export class Agent implements AgentHandlers {
   readonly #observations: ObservationBuilder
   readonly #silence: SilenceWatch
   readonly #hung: HungServerWatch
+  readonly #lockedOut: LockedOutWatch
   readonly #events: EventKeeper
+  readonly #needs: NeedsKeeper
   readonly #purged: PurgedNote
   readonly #resets: GtidResetWatch
   readonly #leftover: LeftoverCopy
@@ -127,7 +131,12 @@ export class Agent implements AgentHandlers {
     this.#observations = new ObservationBuilder(this.#parts, this.#lease, regentVersion)
     this.#silence = new SilenceWatch(this.#parts)
     this.#hung = new HungServerWatch(this.#parts)
+    this.#lockedOut = new LockedOutWatch(this.#parts)
     this.#events = new EventKeeper(this.#parts)
+    this.#needs = new NeedsKeeper(this.#parts, {
+      alone: (task) => this.#converger.alone(task),
+      schemaIsNew: () => this.#events.forget(),
+    })
     this.#purged = new PurgedNote(this.#parts)
     this.#resets = new GtidResetWatch(this.#parts)
     this.#leftover = new LeftoverCopy(this.#parts)
@@ -269,13 +278,14 @@ export class Agent implements AgentHandlers {
   }
 
   #processChanged(): void {
-    const { process, observer, server, course, doubts, file } = this.#parts
+    const { process, observer, server, course, doubts, guards, file } = this.#parts
     if (process.state === 'dead' || process.state === 'exiting') {
       this.#readyUntilMs = -Infinity
       course.reopening = file.current.assignment?.role === 'primary'
       // A marker of its earlier life proves nothing of what recovery commits.
       changeLife(this.#parts, { stage: { is: 'closed' }, markedRevision: 0, ending: null, tail: null })
       observer.forget()
+      guards.lacks = []
       server.disconnect()
       course.converged = { ...course.converged, done: false, sentence: 'mysqld ended' }
       void this.#judgeEnding()
@@ -323,11 +333,11 @@ export class Agent implements AgentHandlers {
     guardSpace(this.#parts)
     void this.#events.look()
     void this.#leftover.look()
-    void this.#hung
-      .look()
-      .catch((error: unknown) =>
-        this.#parts.notices.add('HungServer', `mysqld hangs and could not be ended: ${describeError(error)}`),
-      )
+    void this.#needs.look()
+    const tellStuck = (error: unknown): void =>
+      this.#parts.notices.add('HungServer', `mysqld hangs and could not be ended: ${describeError(error)}`)
+    void this.#hung.look().catch(tellStuck)
+    void this.#lockedOut.look().catch(tellStuck)
     const { forgetful, unsettled } = file.current
     if (process.state !== 'running' || !course.converged.done || forgetful || unsettled || clientCertificate?.isDue)
       this.#converger.wake()

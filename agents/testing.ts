@@ -2,7 +2,7 @@ import type { Disk } from '../src/common/ports/ports.ts'
 import { realWorld } from '../src/common/ports/real-world.ts'
 import { defaultTimings } from '../failover/protocol/timings.ts'
 import { orderVersion, type PrimaryAssignment, type ReplicaAssignment } from '../failover/protocol/order.ts'
-import type { ProcessState, ServerState } from '../topology/snapshot/observation.ts'
+import type { Lack, ProcessState, ServerState } from '../topology/snapshot/observation.ts'
 import { unionOf } from '../topology/snapshot/holdings.ts'
 import { anObservation, hostOf, memberOf, type ServerOverrides } from '../topology/testing.ts'
 import type { AgentConfig } from './instance/config.ts'
@@ -153,6 +153,12 @@ export class ScriptedServer implements ServerPort {
   readonly purgeBinlogsBefore: ServerPort['purgeBinlogsBefore'] = async (file) =>
     void this.calls.push(`purge before ${file}`)
   setSetting: ServerPort['setSetting'] = async (name, value) => void this.calls.push(`set ${name} ${value}`)
+  lacking: readonly Lack[] = []
+  refusal = ''
+  readonly lacks = async (): Promise<readonly Lack[]> => this.lacking
+  supply: ServerPort['supply'] = async ({ schema }) => void this.calls.push(`supply ${schema ? 'all' : 'accounts'}`)
+  supplyEverywhere: ServerPort['supplyEverywhere'] = async () => void this.calls.push('supply everywhere')
+  readonly whyRefused = async (): Promise<string> => this.refusal
   readonly shutdown = async (): Promise<void> => void this.calls.push('shutdown')
   readonly disconnect = (): void => void this.calls.push('disconnect')
 }
@@ -170,6 +176,12 @@ export class ScriptedProcess implements ProcessPort {
   readonly initialise = async (): Promise<void> => undefined
   readonly start = async (): Promise<void> => void (this.state = 'running')
   readonly kill = async (): Promise<void> => void (this.state = 'dead')
+  startsWithAccounts = false
+  readonly accountsAtStart = (): void => void (this.startsWithAccounts = true)
+  lacking: readonly Lack[] = []
+  readonly lacks = async (): Promise<readonly Lack[]> => this.lacking
+  readonly supply = async (): Promise<void> => undefined
+  readonly dropAccountsFile = async (): Promise<void> => void (this.startsWithAccounts = false)
 }
 
 export const quietVolume: VolumePort = {

@@ -38,6 +38,11 @@ export class EventKeeper {
     this.#recording = false
   }
 
+  /** What was recorded is gone. */
+  forget(): void {
+    this.#recorded = null
+  }
+
   /** Not before this primary has enabled what ran at the one before. */
   #runsEvents(): boolean {
     const { file, process, course } = this.#parts

@@ -1,7 +1,7 @@
 import type { ModeName } from '../../failover/protocol/mode.ts'
 import { passwordFor } from '../../src/common/mysql/account-password.ts'
 import { instanceName, mostInstances, type InstanceName } from '../../topology/snapshot/member.ts'
-import { replicationUser } from '../ports/server.ts'
+import { replicationUser, replicationUserPrefix } from '../ports/server.ts'
 
 /** The agent's account: through the socket, or from this machine to the administrative interface. */
 export const agentUser = 'regent'
@@ -54,11 +54,7 @@ export function account(user: string, host = '%'): string {
 export function initialStatements(cluster: string, secret: string, mode: ModeName): readonly string[] {
   return [
     'SET SESSION sql_log_bin = 0',
-    ...createAccount(agentUser, 'localhost', secret),
-    ...createAccount(agentUser, agentHost, secret),
-    ...['localhost', agentHost].map(
-      (host) => `GRANT ALL PRIVILEGES ON *.* TO ${account(agentUser, host)} WITH GRANT OPTION`,
-    ),
+    ...['localhost', agentHost].flatMap((host) => ownAccount(agentUser, host, secret)),
     `CREATE DATABASE ${identifier(clientDatabase)}`,
     ...createAccount(clientUser, '%', secret),
     `GRANT ALL PRIVILEGES ON ${identifier(clientDatabase)}.* TO ${account(clientUser)}`,
@@ -87,24 +83,52 @@ export function replicationPassword(secret: string, instance: InstanceName): str
 }
 
 /**
- * Remembers what an account's password looks like stored, so that a change by another hand shows without trying to log
+ * Remembers what passwords of accounts look like stored, so that a change by another hand shows without trying to log
  * in.
  */
-export function recordFingerprint(user: string): string {
-  return `REPLACE INTO regent.account (user, fingerprint) SELECT user, SHA2(authentication_string, 256) FROM mysql.user WHERE user = ${literal(user)} AND host = '%'`
+export function recordFingerprints(users: readonly string[]): string {
+  return `REPLACE INTO regent.account (user, fingerprint) SELECT user, SHA2(authentication_string, 256) FROM mysql.user WHERE user IN (${users.map(literal).join(', ')}) AND host = '%'`
+}
+
+interface Account {
+  readonly user: string
+  readonly host: string
+}
+
+/** Makes an instance's replication account, unlocked. */
+export function replicationAccount(instance: InstanceName, secret: string): readonly string[] {
+  return ownAccount(replicationUser(instance), '%', secret)
+}
+
+function ownAccount(user: string, host: string, secret: string): readonly string[] {
+  return [...createAccount(user, host, secret), ...grantsOf([{ user, host }])]
 }
 
 /**
- * Makes an instance's replication account, unlocked. CONNECTION_ADMIN: replication goes on while a server is offline to
- * everyone else.
+ * Makes accounts of Regent's what they are to be, whatever a hand made of them. A gate stays locked or open as it is;
+ * one that is made anew is locked. As few statements as possible: each is a transaction on disk, and orders wait
+ * meanwhile.
+ *
+ * @param accounts of one kind: the agent's, or gates
  */
-export function replicationAccount(instance: InstanceName, secret: string): readonly string[] {
-  const user = replicationUser(instance)
+export function accountsAnew(accounts: readonly Account[], secret: string): readonly string[] {
+  const isGate = accounts.every(({ user }) => user.startsWith(replicationUserPrefix))
+  const identified = accounts.map(({ user, host }) => `${account(user, host)} ${identifiedBy(user, secret)}`).join(', ')
+  const unlimited = ['QUERIES_PER_HOUR', 'UPDATES_PER_HOUR', 'CONNECTIONS_PER_HOUR', 'USER_CONNECTIONS']
+  const free = `REQUIRE NONE WITH ${unlimited.map((what) => `MAX_${what} 0`).join(' ')} PASSWORD EXPIRE NEVER`
   return [
-    ...createAccount(user, '%', secret),
-    `GRANT REPLICATION SLAVE ON *.* TO ${account(user)}`,
-    `GRANT CONNECTION_ADMIN, BACKUP_ADMIN ON *.* TO ${account(user)}`,
+    `CREATE USER IF NOT EXISTS ${identified}${isGate ? ' ACCOUNT LOCK' : ''}`,
+    `ALTER USER ${identified} ${free}${isGate ? '' : ' ACCOUNT UNLOCK'}`,
+    ...grantsOf(accounts),
   ]
+}
+
+/** CONNECTION_ADMIN: replication goes on while a server is offline to everyone else. */
+function grantsOf(accounts: readonly Account[]): readonly string[] {
+  const names = accounts.map(({ user, host }) => account(user, host)).join(', ')
+  return accounts[0]?.user === agentUser
+    ? [`GRANT ALL PRIVILEGES ON *.* TO ${names} WITH GRANT OPTION`]
+    : [`GRANT REPLICATION SLAVE ON *.* TO ${names}`, `GRANT CONNECTION_ADMIN, BACKUP_ADMIN ON *.* TO ${names}`]
 }
 
 /**
@@ -121,9 +145,20 @@ export function groupAccountGrants(): readonly string[] {
 }
 
 function createAccount(user: string, host: string, secret: string): readonly string[] {
-  return [
-    `CREATE USER IF NOT EXISTS ${account(user, host)} IDENTIFIED WITH caching_sha2_password BY ${literal(passwordFor(secret, user))}`,
-  ]
+  return [`CREATE USER IF NOT EXISTS ${account(user, host)} ${identifiedBy(user, secret)}`]
+}
+
+function identifiedBy(user: string, secret: string): string {
+  return `IDENTIFIED WITH caching_sha2_password BY ${literal(passwordFor(secret, user))}`
+}
+
+/**
+ * What `--init-file` is given where nobody can log in any more: the agent's own accounts, and nothing that could fail.
+ * Binary log off. One statement per line.
+ */
+export function agentAccountsAnew(secret: string): readonly string[] {
+  const accounts = ['localhost', agentHost].map((host) => ({ user: agentUser, host }))
+  return ['SET SESSION sql_log_bin = 0', ...accountsAnew(accounts, secret)]
 }
 
 /** Rows of the marker: a new one need not wait for the lock of one that still waits to be acknowledged. */

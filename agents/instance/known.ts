@@ -2,7 +2,7 @@ import { freshLife, type Life } from './life.ts'
 import type { StoppedThread } from '../../failover/protocol/channel-options.ts'
 import type { Comparing } from '../../failover/protocol/order.ts'
 import type { InstanceName } from '../../topology/snapshot/member.ts'
-import type { GtidText, PromiseReport } from '../../topology/snapshot/observation.ts'
+import type { GtidText, Lack, PromiseReport } from '../../topology/snapshot/observation.ts'
 
 /**
  * What one run of an agent knows besides what is on disk. Each part belongs to those who write it. Times are monotonic
@@ -108,6 +108,8 @@ export interface Guards {
   readonly closed: { lease: string | null; space: string | null }
   /** Who stands in the way of the agent's statements, and of what; null for nobody. */
   lockedBy: string | null
+  /** What failovers rest upon and is not there, by the last look at that. */
+  lacks: readonly Lack[]
   /**
    * Options of its channel that were to be put right, by the thread that is stopped for it: as they were seen, and
    * until when that is not tried again.
@@ -202,7 +204,7 @@ export function nothingKnown(nowMs: number): Known {
       lacksElected: '',
       gtidsReset: false,
     },
-    guards: { closed: { lease: null, space: null }, lockedBy: null, optionsTried: new Map() },
+    guards: { closed: { lease: null, space: null }, lockedBy: null, lacks: [], optionsTried: new Map() },
     copying: { progress: null, besideEpoch: null, failures: new Map() },
     jobs: {
       switchingOff: null,

@@ -23,6 +23,8 @@ export interface VolumeLayout {
   /** Written by the agent: which process is its mysqld. */
   readonly pidFile: string
   readonly serverConfig: string
+  /** Statements for accounts, there only while a mysqld starts that runs them. */
+  readonly accountsFile: string
   /** Which settings mysqld took last, as a digest. */
   readonly settingsAccepted: string
   readonly errorLog: string
@@ -49,6 +51,7 @@ export function volumeLayout(volume: string): VolumeLayout {
     serverPidFile: join(runDir, 'mysqld.pid'),
     pidFile: join(runDir, 'mysqld.json'),
     serverConfig: join(runDir, 'my.cnf'),
+    accountsFile: join(runDir, 'accounts.sql'),
     settingsAccepted: join(agentDir, 'settings-accepted'),
     errorLog: join(runDir, 'mysqld-error.log'),
     errorLogMark: join(agentDir, 'error-log-mark'),

@@ -4,7 +4,7 @@ import { randomBytes } from 'node:crypto'
 import { RegentError } from '../../src/common/errors/errors.ts'
 import { frugalEnvironment } from '../../src/common/process/frugal-environment.ts'
 import { usableVersion } from '../../src/common/mysql/mysql-version.ts'
-import { initialStatements } from '../instance/accounts.ts'
+import { agentAccountsAnew, initialStatements } from '../instance/accounts.ts'
 import type { AgentConfig } from '../instance/config.ts'
 import type { Launcher } from './launcher.ts'
 import { sentenceOf, spawnProgram, type RunningProgram } from './running-program.ts'
@@ -45,10 +45,10 @@ export async function checkProgram({ mysqld }: AgentConfig, launcher: Launcher):
 export async function startMysqld(
   config: AgentConfig,
   layout: VolumeLayout,
-  launcher: Launcher | null,
+  { launcher, options }: { readonly launcher: Launcher | null; readonly options: readonly string[] },
 ): Promise<RunningProgram> {
   await writeServerConfig(config, layout, await ensureServerId(layout.dataDir, config.instance))
-  const command = commandLine(config, layout, [])
+  const command = commandLine(config, layout, options)
   if (launcher) return launcher.run(command)
   const output = openSync(layout.errorLog, 'a', 0o640)
   try {
@@ -68,7 +68,7 @@ export async function runInitialise(
   { folder, launcher }: { readonly folder: string; readonly launcher: Launcher | null },
 ): Promise<void> {
   await writeServerConfig(config, layout)
-  const secret = (await readFile(config.accountSecretFile, 'utf8')).trim()
+  const secret = await secretOf(config)
   const name = `${layout.runDir}/initialise-${randomBytes(6).toString('hex')}`
   const [initFile, log] = [`${name}.sql`, `${name}.log`]
   try {
@@ -105,6 +105,22 @@ export async function runInitialise(
     await rm(initFile, { force: true })
     await rm(log, { force: true })
   }
+}
+
+/**
+ * Writes the file by which mysqld makes the agent's accounts right while it starts, and gives the option that names it.
+ * The server runs it before anybody can log in, and before it is super read-only (seen on 9.7). Who started mysqld
+ * removes it: passwords are in it.
+ */
+export async function accountsOption(config: AgentConfig, { accountsFile }: VolumeLayout): Promise<string> {
+  const lines = agentAccountsAnew(await secretOf(config)).map((statement) => `${statement};\n`)
+  await rm(accountsFile, { force: true })
+  await writeFile(accountsFile, lines.join(''), { mode: 0o600, flag: 'wx' })
+  return `--init-file=${accountsFile}`
+}
+
+async function secretOf({ accountSecretFile }: AgentConfig): Promise<string> {
+  return (await readFile(accountSecretFile, 'utf8')).trim()
 }
 
 /** The newest `[ERROR]` line of a server's log, without its time stamp; '' where there is none. */

@@ -5,11 +5,12 @@ import type { Clock, Timers } from '../../src/common/ports/ports.ts'
 import { readProcessStat, type ProcessIdentity } from '../../src/common/process/process-stat.ts'
 import { realMachine } from '../../src/common/ports/real-world.ts'
 import { defaultTimings } from '../../failover/protocol/timings.ts'
-import type { ProcessState } from '../../topology/snapshot/observation.ts'
+import type { Lack, ProcessState } from '../../topology/snapshot/observation.ts'
 import type { AgentConfig } from '../instance/config.ts'
 import { markErrorLog } from '../volume/error-log.ts'
-import { checkProgram, defaultsArgument, lastErrorIn, runInitialise, startMysqld } from './command.ts'
+import { accountsOption, checkProgram, defaultsArgument, lastErrorIn, runInitialise, startMysqld } from './command.ts'
 import { Launcher } from './launcher.ts'
+import { lacksAioSlots, machineLacks, writePidFileAgain, type MachineNeeds } from './machine-needs.ts'
 import { findByArgument, readPidFile, writePidFile } from './pid-file.ts'
 import type { ProcessPort } from '../ports/process.ts'
 import type { ProcessPhase } from './process-phase.ts'
@@ -50,6 +51,7 @@ class MysqldProcess implements ProcessPort {
    */
   #checked: Promise<string> | undefined
   readonly #settings: SettingsCheck
+  #makesAccounts = false
   /** Its interfaces are open: its own pid file is there. */
   #isUp = false
   #listeners: readonly (() => void)[] = []
@@ -151,13 +153,19 @@ class MysqldProcess implements ProcessPort {
     if (this.#isAlive()) return
     await this.#requireSettings(await this.#checkProgram())
     if (this.#state === 'exiting') await this.#untilDead()
-    const { pidFile, serverPidFile, socket } = this.#layout
+    const { pidFile, serverPidFile, socket, accountsFile } = this.#layout
     await mkdir(this.#layout.runDir, { recursive: true, mode: 0o700 })
     await mkdir(this.#layout.agentDir, { recursive: true, mode: 0o700 })
-    for (const leftover of [serverPidFile, socket, `${socket}.lock`]) await rm(leftover, { force: true })
+    for (const leftover of [serverPidFile, socket, `${socket}.lock`, accountsFile]) await rm(leftover, { force: true })
     await markErrorLog(this.#layout)
     const bootId = await this.#bootId()
-    const { pid, ended } = await startMysqld(this.#config, this.#layout, this.#launcher)
+    // A server that cannot run the statements would not start: only once, and then as always.
+    const options = [
+      ...(this.#makesAccounts ? [await accountsOption(this.#config, this.#layout)] : []),
+      ...((await lacksAioSlots()) ? ['--innodb-use-native-aio=OFF'] : []),
+    ]
+    this.#makesAccounts = false
+    const { pid, ended } = await startMysqld(this.#config, this.#layout, { launcher: this.#launcher, options })
     const identity = { pid, startTicks: readProcessStat(pid)?.startTicks ?? 0 }
     // That it ended is seen in the kernel in any case.
     ended.then(
@@ -167,6 +175,27 @@ class MysqldProcess implements ProcessPort {
     this.#isUp = false
     this.#follow(identity)
     await writePidFile(pidFile, { ...identity, bootId })
+  }
+
+  accountsAtStart(): void {
+    this.#makesAccounts = true
+  }
+
+  dropAccountsFile(): Promise<void> {
+    return rm(this.#layout.accountsFile, { force: true })
+  }
+
+  async lacks(): Promise<readonly Lack[]> {
+    return this.#state === 'running' && this.#pid !== null ? machineLacks(this.#machineNeeds(this.#pid)) : []
+  }
+
+  async supply(): Promise<void> {
+    if (this.#state === 'running' && this.#pid !== null) await writePidFileAgain(this.#machineNeeds(this.#pid))
+  }
+
+  #machineNeeds(pid: number): MachineNeeds {
+    const { accountSecretFile, mysqld } = this.#config
+    return { ...this.#layout, pid, accountSecretFile, program: this.#launcher === null ? mysqld : [] }
   }
 
   async kill(): Promise<void> {

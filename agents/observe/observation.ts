@@ -93,6 +93,7 @@ export class ObservationBuilder {
       ...(clientCertificate === null || clientCertificate.trouble === ''
         ? {}
         : { certificateTrouble: clientCertificate.trouble }),
+      ...lacksOf(this.#parts),
       ...(process.settingsRefused ? { settingsRefused: process.settingsRefused } : {}),
       peers: [...contact.peersHeard].map(([instance, atMs]) => ({ instance, heardMsAgo: nowMs - atMs })),
       ...silentFor(this.#parts),
@@ -178,6 +179,10 @@ export function holdsText({ observer, course, file }: Parts): string | null {
 function joiningOf({ jobs, observer }: Parts): Pick<Observation, 'joinsGroup'> {
   const isUnseen = observer.server?.group !== undefined && !observer.isFresh
   return jobs.startingGroup !== null || isUnseen ? { joinsGroup: true } : {}
+}
+
+function lacksOf({ guards: { lacks } }: Parts): Pick<Observation, 'lacks'> {
+  return lacks.length === 0 ? {} : { lacks }
 }
 
 function asksOf({ asks: { shown } }: Parts): Pick<Observation, 'asks'> {

@@ -1,4 +1,4 @@
-import type { ProcessState } from '../../topology/snapshot/observation.ts'
+import type { Lack, ProcessState } from '../../topology/snapshot/observation.ts'
 
 export function isDown({ state }: Pick<ProcessPort, 'state'>): boolean {
   return state === 'dead' || state === 'absent'
@@ -31,6 +31,17 @@ export interface ProcessPort {
    * exists.
    */
   start(): Promise<void>
+  /** The next start makes the agent's own accounts right, before anybody can log in: nobody could do so later. */
+  accountsAtStart(): void
+  /**
+   * Removes what was written for such a start: passwords are in it. Not before the server answers: its pid file is there
+   * before it reads that (seen on 9.7).
+   */
+  dropAccountsFile(): Promise<void>
+  /** What is short or gone at the machine that a promotion or the next start rests upon. */
+  lacks(): Promise<readonly Lack[]>
+  /** Puts right of that what can be put right while mysqld runs. */
+  supply(): Promise<void>
   /** SIGKILL; resolves when it is gone. Never SIGTERM (docs/why/safety.md, "A stop nobody ordered"). */
   kill(): Promise<void>
 }

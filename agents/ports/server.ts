@@ -1,7 +1,7 @@
 import type { PasswordsWish } from '../../failover/protocol/order.ts'
 import type { GroupPort } from './group.ts'
 import { ordinalOf, type InstanceName } from '../../topology/snapshot/member.ts'
-import type { GtidText, ServerState, WriteProbe } from '../../topology/snapshot/observation.ts'
+import type { GtidText, Lack, ServerState, WriteProbe } from '../../topology/snapshot/observation.ts'
 
 /**
  * What the agent can do to its own mysqld, as small verbs. Each is idempotent, has a deadline, and rejects with
@@ -167,9 +167,20 @@ export interface ServerPort {
    * nobody ordered").
    */
   shutdown(): Promise<void>
-  /** Closes connections; the next verb connects again. */
   /** Sets a managed setting that a running server takes; rejects when it does not within its deadline. */
   setSetting(name: string, value: string): Promise<void>
+  /** What the server lacks now of what failovers rest upon (`agents/needs/needs.ts`). */
+  lacks(): Promise<readonly Lack[]>
+  /**
+   * Puts right, binary log off, what `lacks` found last: accounts, and Regent's schema where `schema` says so. Needs
+   * setReadOnly('accounts') or open() in force.
+   */
+  supply(what: { readonly schema: boolean }): Promise<void>
+  /** The same for the schema at an open primary, binary log on. Resolves when that is acknowledged by k replicas. */
+  supplyEverywhere(): Promise<void>
+  /** Why the server refuses each new login of the agent; '' where it lets the agent in, or says nothing. */
+  whyRefused(): Promise<string>
+  /** Closes connections; the next verb connects again. */
   disconnect(): void
 }
 
@@ -209,6 +220,9 @@ export interface CertificateFiles {
   /** By whom it is signed, and clients' own certificates may be; null where that is not known. */
   readonly ca: string | null
 }
+
+/** The cure of a lack that `supply` puts right. */
+export const agentPutsRight = 'its agent puts that right'
 
 /** What the names of replication accounts begin with; an instance's ordinal follows. */
 export const replicationUserPrefix = 'regent_r_'

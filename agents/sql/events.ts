@@ -1,10 +1,8 @@
 import { account, identifier } from '../instance/accounts.ts'
 import { textOf, type Sql } from './connections/statements.ts'
 import type { Row } from './connections/connection.ts'
-import { errnoOf } from './connections/failure.ts'
+import { isTableMissing } from './connections/failure.ts'
 
-/** ER_NO_SUCH_TABLE. */
-const noSuchTable = 1146
 /** Both names of the state are asked for; it was renamed. */
 const bySide = "STATUS IN ('REPLICA_SIDE_DISABLED', 'SLAVESIDE_DISABLED')"
 
@@ -64,7 +62,7 @@ async function recorded(read: Query): Promise<readonly Row[]> {
   try {
     return await read('SELECT place, name FROM regent.disabled_event')
   } catch (error) {
-    if (errnoOf(error) !== noSuchTable) throw error
+    if (!isTableMissing(error)) throw error
     return []
   }
 }

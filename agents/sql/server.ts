@@ -8,6 +8,7 @@ import { ownedCount, ownedStatement } from './replication/owned-gtids.ts'
 import { agreeingSession, GroupSql } from './replication/group.ts'
 import { PersistedSettings } from './settings/persisted-settings.ts'
 import type { ServerPort } from '../ports/server.ts'
+import { needsOf } from '../needs/needs.ts'
 import { beginBinlogAfter, purgeBinlogsBefore } from './replication/binlog.ts'
 import { ChannelPulse } from './replication/channel.ts'
 import { endBlocker, readBlockers } from './connections/blockers.ts'
@@ -16,6 +17,8 @@ import { showCertificate } from './settings/certificate.ts'
 import { recordEvents, setEvents } from './events.ts'
 import { setGates } from './replication/gates.ts'
 import { writeMarker } from './marker.ts'
+import { refusedLogins } from './needs/logins.ts'
+import { NeedsSql } from './needs/needs-sql.ts'
 import { setSetting } from './settings/settings.ts'
 import { setPasswords } from './settings/passwords.ts'
 import { GroupAccount } from './replication/group-account.ts'
@@ -93,9 +96,22 @@ export function createSqlServer(config: AgentConfig, { world, secret, queryDeadl
   const agreeing = new SqlPool(inside, `${ownSession}, sql_log_bin = 0, ${agreeingSession}`, world)
   const group = account === null ? undefined : new GroupSql(sql, { agreeing, logging: accounts }, { account, password })
 
+  // In mode `group` no row is logged as a statement (manual, "Group Replication Requirements").
+  const asStatements = config.mode === 'group' ? '' : ", binlog_format = 'STATEMENT'"
+  const making = new SqlPool(inside, `${ownSession}${asStatements}`, world)
+  const tryLogins = () => refusedLogins(inside, world, queryDeadlineMs)
+  const needs = new NeedsSql(needsOf(config), {
+    sql,
+    logged: (statement) => making.query(statement, { deadlineMs: Number.POSITIVE_INFINITY, after: 'leave' }),
+    logsRows: config.mode !== 'group',
+    refusedLogins: tryLogins,
+    secret,
+  })
+
   const disconnect = () => {
     state.forget()
-    for (const pool of [quiet, several, marking, accounts, provisioning, copying, client, agreeing]) pool.disconnect()
+    const pools = [quiet, several, marking, accounts, provisioning, copying, client, agreeing, making]
+    for (const pool of pools) pool.disconnect()
   }
 
   return {
@@ -170,6 +186,13 @@ export function createSqlServer(config: AgentConfig, { world, secret, queryDeadl
     endLocalClones: () => endLocalClones(sql),
     showCertificate: (files) => showCertificate(sql, files),
     beginBinlogAfter: (bytes) => beginBinlogAfter(sql, bytes),
+    lacks: () => needs.lacks(),
+    supply: (what) => needs.supply(what),
+    supplyEverywhere: () => needs.supplyEverywhere(),
+    whyRefused: async () => {
+      const refused = await tryLogins()
+      return refused.length < inside.length ? '' : (refused[0]?.why ?? '')
+    },
     setSetting: (name, value) => setSetting(sql, name, value),
     purgeBinlogsBefore: (file) => purgeBinlogsBefore(sql, file),
     async shutdown() {

@@ -52,6 +52,14 @@ const ofGroup = (name: string, value: string | ((facts: ServerFacts) => string),
     ),
   )
 const loose = (setting: ServerSetting): ServerSetting => ({ ...setting, loose: true })
+const permanent = (plugin: string, only?: ModeName): ServerSetting =>
+  loose(
+    managed(
+      plugin,
+      ({ mode }) => (only === undefined || mode === only ? 'FORCE_PLUS_PERMANENT' : undefined),
+      'failovers and copies rest upon this plugin: nobody can uninstall the plugin while the server runs',
+    ),
+  )
 
 /**
  * A hundred years, in milliseconds: the time-out is judged by the wall clock, and its end means "acknowledge without a
@@ -165,6 +173,8 @@ export const serverSettings: readonly ServerSetting[] = [
       `semisync_source.so;semisync_replica.so;mysql_clone.so${mode === 'group' ? ';group_replication.so' : ''}`,
     'loaded at start, so that no statement has to install them',
   ),
+  ...['clone', 'rpl_semi_sync_source', 'rpl_semi_sync_replica'].map((plugin) => permanent(plugin)),
+  permanent('group_replication', 'group'),
 
   loose(managed('rpl_semi_sync_source_enabled', 'OFF', 'a server starts with semi-sync off in both directions')),
   loose(managed('rpl_semi_sync_replica_enabled', 'OFF', 'only what the record counts may acknowledge')),

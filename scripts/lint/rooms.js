@@ -208,7 +208,13 @@ export const rooms = {
   ],
   'src/local/faults': ['src/common/*', 'src/local/folder', 'src/local/processes', 'src/local/supervisor'],
   'src/local/packages': ['src/common/*', 'src/local/files'],
-  'src/local/platform': ['src/common/*', 'src/local/files', 'src/local/folder', 'src/local/supervisor'],
+  'src/local/platform': [
+    'src/common/*',
+    'src/local/faults',
+    'src/local/files',
+    'src/local/folder',
+    'src/local/supervisor',
+  ],
   'src/store': [
     'failover/protocol',
     'src/common/*',
@@ -266,6 +272,15 @@ export const rooms = {
     'topology/gtid',
     'topology/snapshot',
   ],
+  'agents/needs': ['agents/instance', 'agents/ports', 'failover/protocol', 'src/common/*', 'topology/snapshot'],
+  'agents/sql/needs': [
+    'agents/instance',
+    'agents/needs',
+    'agents/ports',
+    'agents/sql/connections',
+    'src/common/*',
+    'topology/snapshot',
+  ],
   'agents/sql/settings': [
     'agents/instance',
     'agents/ports',
@@ -276,8 +291,10 @@ export const rooms = {
   ],
   'agents/sql': [
     'agents/instance',
+    'agents/needs',
     'agents/ports',
     'agents/sql/connections',
+    'agents/sql/needs',
     'agents/sql/replication',
     'agents/sql/settings',
     'failover/protocol',

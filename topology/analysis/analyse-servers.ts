@@ -19,6 +19,7 @@ export function analyseServers(input: AnalysisInput): readonly Analysis[] {
     ...heard.flatMap((view) => [
       ...analyseProbe(view, input),
       ...analyseRefusedSettings(view),
+      ...analyseNeeds(view),
       ...analyseSettings(view),
     ]),
     ...analyseVersions(heard, input),
@@ -100,6 +101,25 @@ function analyseRefusedSettings({ name, observation }: HeardView): readonly Anal
       'SettingsRefused',
       name,
       `${refusesSettings(name, settingsRefused)}; ${state} until that setting is taken out or put right`,
+    ),
+  ]
+}
+
+const mostLacksNamed = 3
+
+/** What is looked at only when it is needed is missing when it is needed. */
+function analyseNeeds({ name, observation }: HeardView): readonly Analysis[] {
+  const { lacks = [], process } = observation
+  if (lacks.length === 0 || process !== 'running') return []
+  const named = lacks
+    .slice(0, mostLacksNamed)
+    .map(({ what, for: whatFor, cure }) => `${what} (for ${whatFor}; ${cure})`)
+  const more = lacks.length - named.length
+  return [
+    warning(
+      'NotReadyForFailover',
+      name,
+      `${name} lacks what a failover, a copy or its next start rests upon: ${named.join(', ')}${more > 0 ? ` and ${more} more` : ''}`,
     ),
   ]
 }

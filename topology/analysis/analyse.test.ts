@@ -54,6 +54,7 @@ test('every code there is appears in the tables', () => {
     PersistedVariables: true,
     SettingsChanged: true,
     SettingsRefused: true,
+    NotReadyForFailover: true,
     ChannelOptionsChanged: true,
     DiskFull: true,
     LowSpace: true,

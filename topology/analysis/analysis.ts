@@ -65,6 +65,7 @@ export type ReplicationCode =
   | 'PersistedVariables'
   | 'SettingsChanged'
   | 'SettingsRefused'
+  | 'NotReadyForFailover'
   | 'ChannelOptionsChanged'
   | 'DiskFull'
   | 'LowSpace'

@@ -364,6 +364,11 @@ export interface Observation {
   readonly certificateTrouble?: string
   /** Settings that its mysqld refuses, in mysqld's own words. Absent where it refuses none. */
   readonly settingsRefused?: string
+  /**
+   * What a failover, a copy or the next start of its mysqld rests upon and is not there as it is to be. Absent for
+   * nothing, and from older agents.
+   */
+  readonly lacks?: readonly Lack[]
   /** Peers this agent heard from within the last lease interval, and milliseconds since it last heard from each. */
   readonly peers: readonly { readonly instance: InstanceName; readonly heardMsAgo: number | null }[]
   /**
@@ -375,6 +380,16 @@ export interface Observation {
   readonly asks?: readonly Ask[]
   /** Things put right or noticed since the agent started, newest last, at most 20. */
   readonly notices: readonly Notice[]
+}
+
+/** One thing that is not there as it is to be. */
+export interface Lack {
+  /** `table regent.marker` */
+  readonly what: string
+  /** What rests upon it: `the gates of replicas`. */
+  readonly for: string
+  /** What is done about that, or why nothing is: the end of a sentence. */
+  readonly cure: string
 }
 
 export interface SeedingFailure {

@@ -48,6 +48,14 @@ export function errnoOf(error: unknown): number {
     : 0
 }
 
+/** `ER_BAD_DB_ERROR`, `ER_NO_SUCH_TABLE`. */
+const missing: ReadonlySet<number> = new Set([1049, 1146])
+
+/** The table of a statement, or the whole of its schema, is not there. */
+export function isTableMissing(error: unknown): boolean {
+  return missing.has(errnoOf(error))
+}
+
 /** A statement's first words without its literals: they may be passwords. */
 export function brief(statement: string): string {
   const words = statement.replace(/'(?:[^']|'')*'?/g, '…').replace(/\s+/g, ' ')

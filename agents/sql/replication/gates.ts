@@ -2,20 +2,18 @@ import type { InstanceName } from '../../../topology/snapshot/member.ts'
 import {
   account,
   literal,
-  recordFingerprint,
+  recordFingerprints,
   replicationAccount,
   replicationPassword,
   schemaStatements,
 } from '../../instance/accounts.ts'
 import { replicationUser } from '../../ports/server.ts'
 import { textOf, type Sql } from '../connections/statements.ts'
-import { errnoOf } from '../connections/failure.ts'
+import { isTableMissing } from '../connections/failure.ts'
 import { endReplicaSessions } from '../connections/sessions.ts'
 
 /** Account changes that hang stand behind somebody's global lock. */
 const gatesMs = 3_000
-/** ER_NO_SUCH_TABLE. */
-const noSuchTable = 1146
 
 interface Gate {
   readonly locked: boolean
@@ -42,12 +40,15 @@ export async function setGates(sql: Sql, secret: string, open: readonly Instance
     await change(sql, `ALTER USER ${opening.map((user) => account(user)).join(', ')} ACCOUNT UNLOCK`)
 }
 
-/** A volume of before the table of fingerprints gets it now: every promotion and every reopening passes here. */
+/**
+ * Regent's schema may be gone, or be older than the table of fingerprints, without anybody having looked since: every
+ * promotion and every reopening passes here.
+ */
 async function readGatesAnywhere(sql: Sql): Promise<ReadonlyMap<string, Gate>> {
   try {
     return await readGates(sql)
   } catch (error) {
-    if (errnoOf(error) !== noSuchTable) throw error
+    if (!isTableMissing(error)) throw error
     for (const statement of schemaStatements()) await change(sql, statement)
     return readGates(sql)
   }
@@ -75,7 +76,7 @@ async function makeAccountRight(
         `ALTER USER ${account(user)} IDENTIFIED WITH caching_sha2_password BY ${literal(replicationPassword(secret, instance))}`,
       ]
     : replicationAccount(instance, secret)
-  for (const statement of [...statements, recordFingerprint(user)]) await change(sql, statement)
+  for (const statement of [...statements, recordFingerprints([user])]) await change(sql, statement)
 }
 
 async function change(sql: Sql, statement: string): Promise<void> {

@@ -87,6 +87,16 @@ export class SimulatedProcess implements ProcessPort {
     this.#look()
   }
 
+  accountsAtStart(): void {}
+
+  async lacks(): Promise<readonly []> {
+    return []
+  }
+
+  async supply(): Promise<void> {}
+
+  async dropAccountsFile(): Promise<void> {}
+
   async kill(): Promise<void> {
     this.#machine.mysqld?.die()
     await this.#takes(1, 40)

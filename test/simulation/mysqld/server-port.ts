@@ -260,6 +260,10 @@ export class SimulatedServer implements ServerPort {
 
   purgeBinlogsBefore = (): Promise<void> => this.#ask(() => undefined)
   setSetting = (): Promise<void> => this.#ask(() => undefined)
+  lacks: ServerPort['lacks'] = async () => []
+  supply = (): Promise<void> => this.#ask(() => undefined)
+  supplyEverywhere = (): Promise<void> => this.#ask(() => undefined)
+  whyRefused = async (): Promise<string> => ''
 
   shutdown = (): Promise<void> =>
     this.#ask((server) => {

@@ -87,6 +87,24 @@ export const serversCases: Cases = {
         "SettingsRefused warning shop-1: mysqld of shop-1 refuses its settings: unknown variable 'bogus=1'; it is not started until that setting is taken out or put right",
       ],
     },
+    'what a failover rests upon was taken away': {
+      views: {
+        'shop-1': {
+          lacks: [
+            {
+              what: 'table regent.marker',
+              for: 'the proof that replicas hold everything',
+              cure: 'its agent puts that right',
+            },
+          ],
+        },
+        'shop-2': { process: 'dead', lacks: [{ what: 'plugin clone', for: 'copies', cure: 'wait' }] },
+      },
+      findings: [
+        'ReplicaDead warning shop-2: replica shop-2 is dead: its mysqld is dead for 60000 ms',
+        'NotReadyForFailover warning shop-1: shop-1 lacks what a failover, a copy or its next start rests upon: table regent.marker (for the proof that replicas hold everything; its agent puts that right)',
+      ],
+    },
     'a replica was told to apply later, and another option of its channel was changed': {
       views: {
         'shop-1': { server: { channel: { changedOptions: [{ name: 'SOURCE_DELAY', seen: '3600', wanted: '0' }] } } },

@@ -1,0 +1,64 @@
+import type { Parts } from '../instance/parts.ts'
+
+/** So long a replica is tried again, and a primary, whose end is a failover: another start of its agent may help. */
+const patienceMs = { replica: 2_000, primary: 8_000 } as const
+/** Statements at a start that do not help are not tried again at once. */
+const betweenMs = 60_000
+
+/**
+ * A server that refuses its own agent, with no session open from before: its accounts were taken away, and mysqld or
+ * the agent was started since. Nobody can put that right from outside. mysqld is ended and started again with the
+ * statements that make the accounts. A primary is failed over, as any that ends.
+ */
+export class LockedOutWatch {
+  readonly #parts: Parts
+  #sinceMs: number | null = null
+  #endedAtMs = -Infinity
+  #looks = false
+  /** Nothing is left of a start that made accounts, of an earlier agent's either. */
+  #isTidy = false
+
+  constructor(parts: Parts) {
+    this.#parts = parts
+  }
+
+  /** One at a time. */
+  async look(): Promise<void> {
+    if (this.#looks) return
+    this.#looks = true
+    try {
+      await this.#look()
+    } finally {
+      this.#looks = false
+    }
+  }
+
+  async #look(): Promise<void> {
+    const { process, server, world, notices, pod } = this.#parts
+    await this.#tidy()
+    const why = this.#isUnheard() ? await server.whyRefused() : ''
+    const nowMs = world.clock.monotonicMs()
+    if (why === '' || !this.#isUnheard() || pod.termination !== null) return void (this.#sinceMs = null)
+    this.#sinceMs ??= nowMs
+    const patience = this.#parts.file.current.assignment?.role === 'primary' ? patienceMs.primary : patienceMs.replica
+    if (nowMs - this.#sinceMs < patience || nowMs - this.#endedAtMs < betweenMs) return
+    this.#endedAtMs = nowMs
+    this.#sinceMs = null
+    notices.add('LockedOut', `mysqld refuses its own agent (${why}): it is ended, and started again with that account`)
+    this.#isTidy = false
+    process.accountsAtStart()
+    await process.kill()
+  }
+
+  async #tidy(): Promise<void> {
+    const { observer, process } = this.#parts
+    if (this.#isTidy || observer.server === null || process.state !== 'running') return
+    await process.dropAccountsFile()
+    this.#isTidy = true
+  }
+
+  #isUnheard(): boolean {
+    const { process, observer } = this.#parts
+    return process.state === 'running' && (observer.server === null || observer.silentMs > 0)
+  }
+}

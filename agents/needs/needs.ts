@@ -1,0 +1,111 @@
+import type { ModeName } from '../../failover/protocol/mode.ts'
+import type { InstanceName } from '../../topology/snapshot/member.ts'
+import { agentHost, agentUser, instancesOf, markerRows } from '../instance/accounts.ts'
+import { replicationUser } from '../ports/server.ts'
+
+/**
+ * Everything on the server itself that an opening, a promise, a demotion, a copy or the next start of mysqld rests
+ * upon, and that a hand can take away while all is well. It is looked at every few seconds and put right at once: who
+ * finds out at a failover finds out too late. What of the machine they rest upon is in `agents/mysqld/machine-needs.ts`.
+ */
+export type Need = TableNeed | AccountNeed | PluginNeed
+
+interface Named {
+  /** As sentences call it. */
+  readonly what: string
+  /** What rests upon it, as sentences say so. */
+  readonly for: string
+}
+
+/** Of Regent's own schema. The primary makes the table again with the binary log on: what is written there replicates. */
+export interface TableNeed extends Named {
+  readonly kind: 'table'
+  readonly table: string
+  readonly columns: readonly string[]
+  /** At least so many are there from the start. */
+  readonly rows: number
+}
+
+/** Every server has its own accounts, beside the binary log: locked or not is the gate of a replica at its primary. */
+export interface AccountNeed extends Named {
+  readonly kind: 'account'
+  readonly user: string
+  readonly host: string
+  /** Columns of `mysql.user` that are `Y`, without `_priv`. */
+  readonly columns: readonly string[]
+  /** Of `mysql.global_grants`. */
+  readonly grants: readonly string[]
+  /** Whose gate the account is; null for the agent's, which is never locked. */
+  readonly gateOf: InstanceName | null
+}
+
+/** Loaded at each start, and not to be taken out by UNINSTALL PLUGIN (`failover/protocol/server-settings.ts`). */
+export interface PluginNeed extends Named {
+  readonly kind: 'plugin'
+  readonly name: string
+}
+
+const table = (name: string, columns: readonly string[], rows: number, whatFor: string): TableNeed => ({
+  kind: 'table',
+  what: `table regent.${name}`,
+  for: whatFor,
+  table: name,
+  columns,
+  rows,
+})
+
+const tables: readonly TableNeed[] = [
+  table('marker', ['id', 'token'], markerRows, 'the proof that replicas hold everything'),
+  table('probe', ['id', 'beat'], 1, 'the look whether writes go through'),
+  table('account', ['user', 'fingerprint'], 0, 'the gates of replicas'),
+]
+
+/** Of what `GRANT ALL … WITH GRANT OPTION` gives: what statements of an agent need. */
+const ofAgents = {
+  columns: [
+    ...['Select', 'Insert', 'Update', 'Delete', 'Create', 'Drop', 'Alter', 'Index', 'Event', 'Reload', 'Shutdown'],
+    ...['Process', 'Super', 'Lock_tables', 'Repl_client', 'Repl_slave', 'Create_user', 'Grant'],
+  ],
+  grants: [
+    ...['SYSTEM_USER', 'SYSTEM_VARIABLES_ADMIN', 'SESSION_VARIABLES_ADMIN', 'CONNECTION_ADMIN', 'BACKUP_ADMIN'],
+    ...['SERVICE_CONNECTION_ADMIN', 'REPLICATION_SLAVE_ADMIN', 'CLONE_ADMIN', 'GROUP_REPLICATION_ADMIN'],
+  ],
+  gateOf: null,
+}
+
+/** That of a replication group is watched by `agents/sql/replication/group-account.ts`. */
+function accounts(cluster: string): readonly AccountNeed[] {
+  const named = (user: string, host: string, whatFor: string) =>
+    ({ kind: 'account', what: `account ${user}@${host}`, for: whatFor, user, host }) as const
+  return [
+    { ...named(agentUser, 'localhost', 'everything that the agent does'), ...ofAgents },
+    { ...named(agentUser, agentHost, 'the agent where connections are exhausted'), ...ofAgents },
+    ...instancesOf(cluster).map((instance) => ({
+      ...named(replicationUser(instance), '%', `following, and copying, this instance by ${instance}`),
+      columns: ['Repl_slave'],
+      grants: ['CONNECTION_ADMIN', 'BACKUP_ADMIN'],
+      gateOf: instance,
+    })),
+  ]
+}
+
+function plugins(mode: ModeName): readonly PluginNeed[] {
+  const plugin = (name: string, whatFor: string): PluginNeed => ({
+    kind: 'plugin',
+    what: `plugin ${name}`,
+    for: whatFor,
+    name,
+  })
+  return [
+    plugin('caching_sha2_password', 'the login of every account'),
+    plugin('clone', 'copies'),
+    plugin('rpl_semi_sync_source', 'acknowledgements'),
+    plugin('rpl_semi_sync_replica', 'acknowledgements'),
+    ...(mode === 'group' ? [plugin('group_replication', 'membership in the group')] : []),
+  ]
+}
+
+/** In the order in which they are put right: fingerprints of accounts are kept in a table. */
+export function needsOf({ cluster, mode }: { readonly cluster: string; readonly mode: ModeName }): readonly Need[] {
+  return [...tables, ...accounts(cluster), ...plugins(mode)]
+}
