@@ -25,6 +25,8 @@ import {
 
 /** What an instance holds may change while it is told to give it up: so often that is no reason to say so. */
 const patience = 5
+/** What an agent says of transactions that are in none of its logs (`agents/binlog/errant-archive.ts`). */
+const cannotBeArchived = 'cannot be archived'
 /** One that refuses for the same reason again and again is not asked twice a second. */
 const refusedAgainMs = 10_000
 
@@ -140,7 +142,10 @@ function refusedStep(situation: Situation, view: LiveView, because: string): Flo
   const restMs = refusal === undefined || refusal.times < patience ? 0 : refusal.atMs + refusedAgainMs - situation.nowMs
   if (refusal === undefined || restMs <= 0) return undefined
   const why = `its agent refused that ${refusal.times} times (${refusal.error}), and is asked again after ${refusedAgainMs / 1_000} s`
-  return step(`${because}; it is not seeded: ${why}`, [], { blocked: true, revisitMs: restMs })
+  const advice = refusal.error.includes(cannotBeArchived)
+    ? `. They are in no binlog: only a person can give them up, with all that is on its volume: regent replace ${view.name} --accept-loss`
+    : ''
+  return step(`${because}; it is not seeded: ${why}${advice}`, [], { blocked: true, revisitMs: restMs })
 }
 
 function reseedOrder(situation: Situation, primary: LiveView, view: LiveView, donor: Donor): ReseedOrder {

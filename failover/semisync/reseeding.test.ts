@@ -92,6 +92,15 @@ describe('an instance is seeded again', () => {
     expect(ordersOf(refused(4, 100))[0]).toMatch(/^reseed shop-2 /)
   })
 
+  it('names the command by which a person gives up what nobody can archive', () => {
+    const error = 'shop-2: 1111:1-5 cannot be archived: not in its binlogs (5 of 5 transactions)'
+    const { nowMs } = aSituation({})
+    const rests = decisionFor(errant, { refused: new Map([['shop-2', { error, times: 5, atMs: nowMs }]]) })
+    expect(rests.sentence).toContain(
+      'only a person can give them up, with all that is on its volume: regent replace shop-2 --accept-loss',
+    )
+  })
+
   it('by an order that names exactly what it destroys', () => {
     const order = decisionFor(errant).actions.find((action) => action.kind === 'reseed')
     expect(order).toMatchObject({

@@ -1,6 +1,7 @@
 import { spawn, type StdioOptions } from 'node:child_process'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
+import { pipeline } from 'node:stream/promises'
 import { volumeLayout } from '../../../agents/instance/volume-layout.ts'
 import { RegentError } from '../../common/errors/errors.ts'
 import type { FoundCluster } from '../../local/clusters/cluster-index.ts'
@@ -45,6 +46,8 @@ export interface ClientRun {
   readonly program: ClientProgram
   readonly parameters: readonly string[]
   readonly stdio: StdioOptions
+  /** What it reads, where `stdio` pipes that to it. */
+  readonly input?: AsyncIterable<Buffer>
 }
 
 /**
@@ -68,7 +71,7 @@ export async function runClient(
       `[client]\nuser=${adminUser}\npassword="${await passwordOf(layout, adminUser)}"\nprotocol=socket\nsocket="${socket}"\n`,
     )
     const [program = '', ...rest] = await commandFor(found, run.program)
-    return await untilEnd(program, [...rest, `--defaults-file=${options}`, ...run.parameters], run.stdio)
+    return await untilEnd([program, ...rest, `--defaults-file=${options}`, ...run.parameters], run)
   } finally {
     await rm(folder, { recursive: true, force: true })
   }
@@ -90,9 +93,8 @@ async function commandFor({ cluster }: FoundCluster, program: ClientProgram): Pr
 
 /** Ctrl-C is the client's to answer. */
 async function untilEnd(
-  program: string,
-  parameters: readonly string[],
-  stdio: StdioOptions,
+  [program = '', ...parameters]: readonly string[],
+  { stdio, input }: Pick<ClientRun, 'stdio' | 'input'>,
 ): Promise<{ readonly code: number; readonly output: string }> {
   const ignore = () => undefined
   process.on('SIGINT', ignore)
@@ -109,6 +111,11 @@ async function untilEnd(
         ),
       )
       client.once('close', (code) => resolve({ code: code === 0 ? 0 : 1, output }))
+      // A client that ends before its input says why.
+      if (input && client.stdin)
+        pipeline(input, client.stdin).catch((error: NodeJS.ErrnoException) => {
+          if (error.code !== 'EPIPE' && error.code !== 'ERR_STREAM_PREMATURE_CLOSE') reject(error)
+        })
     })
   } finally {
     process.off('SIGINT', ignore)

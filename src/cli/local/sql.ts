@@ -4,6 +4,7 @@ import { RegentError } from '../../common/errors/errors.ts'
 import { findCluster } from '../../local/clusters/cluster-index.ts'
 import { firstLine } from '../../local/files/input-file.ts'
 import { instanceFor, runClient } from './mysql-client.ts'
+import { UnreplicatedStatements } from './unreplicated-statements.ts'
 
 export interface SqlOptions {
   readonly on?: string
@@ -20,17 +21,30 @@ export async function sql(name: string | undefined, { on, file }: SqlOptions): P
   }
   const input = await openStatements(file)
   try {
+    const filter = new UnreplicatedStatements()
     // Values may hold any byte, also those that end a line elsewhere.
     process.exitCode = (
       await runClient(found, instance, {
         program: 'mysql',
         parameters: ['--binary-mode'],
-        stdio: [input.fd, 'inherit', 'inherit'],
+        stdio: ['pipe', 'inherit', 'inherit'],
+        input: passing(input, filter),
       })
     ).code
+    if (filter.leftOut.size > 0) process.stderr.write(`${whatWasLeftOut(file, [...filter.leftOut])}\n`)
   } finally {
     await input.close()
   }
+}
+
+async function* passing(input: FileHandle, filter: UnreplicatedStatements): AsyncGenerator<Buffer> {
+  for await (const part of input.createReadStream({ autoClose: false })) yield filter.push(part as Buffer)
+  yield filter.end()
+}
+
+function whatWasLeftOut(file: string, variables: readonly string[]): string {
+  const statements = variables.map((name) => `SET ${name}`).join(' and ')
+  return `${statements} in ${file} were left out: what is read in has GTIDs of this cluster, and its replicas get it`
 }
 
 /**

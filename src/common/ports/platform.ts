@@ -21,7 +21,7 @@ export interface Platform {
   wish?(count: number): Promise<void>
   /**
    * Gives up an instance's volume for good, and makes the instance again with an empty one, wherever there is room.
-   * `isSilent`: nothing waits for its machine, which may be gone. Absent where volumes are folders of one machine.
+   * `isSilent`: nothing waits for its machine, which may be gone. Absent where nobody can do that.
    */
   replace?(instance: string, isSilent: boolean): Promise<void>
 }

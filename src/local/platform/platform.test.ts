@@ -1,4 +1,5 @@
-import { mkdir, readFile, rm, writeFile } from 'node:fs/promises'
+import { mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { readCluster, writeCluster } from '../folder/cluster-file.ts'
 import { serveControl } from '../supervisor/control.ts'
@@ -136,6 +137,23 @@ describe('this machine as a platform', () => {
       instance: 'shop-3',
       host: '127.24.198.4',
     })
+  })
+
+  test('makes an instance anew on what is left of its volume: its configuration and its archives', async () => {
+    const { dir, platform } = await platformOf()
+    const asked: string[] = []
+    const server = await serveControl(layoutOf(dir).control, async ({ command, process }) => {
+      asked.push(`${command} ${process}`)
+    })
+    onTestFinished(() => void server.close())
+    const { instances } = await readCluster(dir)
+    const volume = instances[2]?.volume ?? ''
+    for (const name of ['data', 'agent', 'archive', 'run']) await mkdir(join(volume, name), { recursive: true })
+    await writeFile(join(volume, 'agent.json'), '{}')
+    await platform.replace?.('shop-2', true)
+    expect((await readdir(volume)).toSorted()).toEqual(['agent.json', 'archive'])
+    expect(asked).toEqual(['start shop-2'])
+    await expect(platform.replace?.('shop-7', true)).rejects.toMatchObject({ code: 'REGENT_NOT_FOUND' })
   })
 
   test('says that nothing can be started where no supervisor runs, and refuses a number that is not from 1 to 16', async () => {

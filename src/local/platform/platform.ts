@@ -5,6 +5,7 @@ import type { Platform, PlatformInstance } from '../../common/ports/platform.ts'
 import { writeAgentConfigs } from '../folder/agent-config.ts'
 import { instancesFor, readCluster, writeCluster, type LocalInstance } from '../folder/cluster-file.ts'
 import { askSupervisor } from '../supervisor/control.ts'
+import { giveUp } from './replacement.ts'
 import { RoutesFile, type CommittedEpoch, type Meddling } from './routes.ts'
 import { readSpec } from '../folder/spec-file.ts'
 import { layoutOf, type StateLayout } from '../folder/state-layout.ts'
@@ -39,6 +40,7 @@ export function localPlatform(dir: string, committedEpoch?: CommittedEpoch): Loc
     publishPrimary: (route) => routes.publish(route),
     publishedPrimary: () => routes.published(),
     scaleTo: (count) => scaleTo(layout, count),
+    replace: (instance) => giveUp(layout, instance),
     close: () => {
       routes.close()
       watchers.forEach((watcher) => watcher.close())

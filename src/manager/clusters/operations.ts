@@ -320,7 +320,7 @@ export class Operations {
     if (!this.#platform.replace)
       throw new RegentError(
         'REGENT_REFUSED',
-        `no replacement of ${instance}: the volumes of ${cluster} are folders of one machine, which can be made nowhere else; kill it (regent local fault ${instance} kill), take data and agent out of its folder, and start it again (docs/guide/operations.md, "Backup and restore")`,
+        `no replacement of ${instance}: nothing where ${cluster} runs can make a volume anew`,
       )
     const plan = planReplace(situation, instance, acceptLoss)
     if ('refusal' in plan) throw this.#refusal(request, `no replacement of ${instance}: ${plan.refusal}`)
