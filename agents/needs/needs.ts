@@ -5,8 +5,9 @@ import { replicationUser } from '../ports/server.ts'
 
 /**
  * Everything on the server itself that an opening, a promise, a demotion, a copy or the next start of mysqld rests
- * upon, and that a hand can take away while all is well. It is looked at every few seconds and put right at once: who
- * finds out at a failover finds out too late. What of the machine they rest upon is in `agents/mysqld/machine-needs.ts`.
+ * upon, and that a hand can take away while all is well. The agent looks at all of it every few seconds and puts it
+ * right at once: who finds out at a failover finds out too late. What of the machine they rest upon is in
+ * `agents/mysqld/machine-needs.ts`.
  */
 export type Need = TableNeed | AccountNeed | PluginNeed
 
@@ -17,7 +18,7 @@ interface Named {
   readonly for: string
 }
 
-/** Of Regent's own schema. The primary makes the table again with the binary log on: what is written there replicates. */
+/** Of Regent's own schema. The primary makes the table again with the binary log on: what is in there replicates. */
 export interface TableNeed extends Named {
   readonly kind: 'table'
   readonly table: string

@@ -34,8 +34,8 @@ export interface ProcessPort {
   /** The next start makes the agent's own accounts right, before anybody can log in: nobody could do so later. */
   accountsAtStart(): void
   /**
-   * Removes what was written for such a start: passwords are in it. Not before the server answers: its pid file is there
-   * before it reads that (seen on 9.7).
+   * Removes what was written for such a start: passwords are in it. Not before the server answers: its pid file is
+   * there before it reads that (seen on 9.7).
    */
   dropAccountsFile(): Promise<void>
   /** What is short or gone at the machine that a promotion or the next start rests upon. */

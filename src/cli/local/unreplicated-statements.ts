@@ -9,8 +9,8 @@ const nowhere = Number.POSITIVE_INFINITY
 
 /**
  * Leaves out of a stream of statements those that keep what follows from replicating: `SET SQL_LOG_BIN`, which writes
- * past the binary log, and `SET GTID_PURGED`, which claims what no replica can ever be sent. Strings, remarks and bodies
- * under another DELIMITER pass as they are, byte for byte.
+ * past the binary log, and `SET GTID_PURGED`, which claims what no replica can ever be sent. Strings, remarks and
+ * bodies under another DELIMITER pass as they are, byte for byte.
  */
 export class UnreplicatedStatements {
   /** Which variables the statements set that were left out. */
@@ -26,14 +26,15 @@ export class UnreplicatedStatements {
     let heldFrom = this.#held.length > 0 ? 0 : nowhere
     for (let at = this.#held.length; at < bytes.length; at += 1) {
       const byte = bytes[at] as number
-      if (heldFrom === nowhere && held.has(byte) && this.#lexer.begins) heldFrom = at
+      if (this.#isHeldFrom(byte)) heldFrom = Math.min(heldFrom, at)
       const end = this.#lexer.take(byte)
       if (heldFrom === nowhere || end === null) continue
       const judged = this.#judge(end, bytes.toString('utf8', heldFrom, at + 1))
-      if (judged === 'hold') continue
-      if (judged === 'leave out') passed.push(bytes.subarray(from, heldFrom))
-      if (judged === 'leave out') from = at + 1
-      heldFrom = nowhere
+      if (judged === 'leave out') {
+        passed.push(bytes.subarray(from, heldFrom))
+        from = at + 1
+      }
+      if (judged !== 'hold') heldFrom = nowhere
     }
     const until = Math.min(heldFrom, bytes.length)
     this.#held = Buffer.from(bytes.subarray(until))
@@ -43,6 +44,10 @@ export class UnreplicatedStatements {
   /** What was held to the end: a statement without its end is the client's to judge. */
   end(): Buffer {
     return this.#held
+  }
+
+  #isHeldFrom(byte: number): boolean {
+    return held.has(byte) && this.#lexer.begins
   }
 
   #judge(end: 'statement' | 'line', text: string): 'hold' | 'pass' | 'leave out' {
