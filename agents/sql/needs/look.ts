@@ -81,14 +81,12 @@ function isAccountRight(need: AccountNeed, { accounts, granted, intact }: Found)
   if (row === undefined || textOf(row, 'plugin') !== 'caching_sha2_password' || textOf(row, 'free') !== '1')
     return false
   // A gate may be locked. Of the agent's own password a login tells.
-  const [bound, isIntact] =
-    need.gateOf === null
-      ? [textOf(row, 'bounds') !== 'NN', need.host !== '%']
-      : [/.Y/.test(textOf(row, 'bounds')), false]
+  const isGate = need.gateOf !== null
+  const isFree = isGate ? textOf(row, 'bounds').endsWith('N') : textOf(row, 'bounds') === 'NN'
   const has = new Set(granted.filter(isIts).map((grant) => textOf(grant, 'priv')))
   return (
-    !bound &&
-    (isIntact || intact.some(isIts)) &&
+    isFree &&
+    (!isGate || intact.some(isIts)) &&
     need.columns.every((column) => textOf(row, `${column}_priv`) === 'Y') &&
     need.grants.every((grant) => has.has(grant))
   )
