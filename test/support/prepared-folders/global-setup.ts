@@ -1,5 +1,5 @@
 import { mkdir, readdir, rename, rm, writeFile } from 'node:fs/promises'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { findMysql } from '../../../src/local/packages/mysql-binaries.ts'
 import { passwordFor } from '../../../src/common/mysql/account-password.ts'
 import { clientUser } from '../../../src/local/folder/secrets.ts'
@@ -20,6 +20,8 @@ export async function setup(): Promise<void> {
     `. ${quoted(join(import.meta.dirname, 'prepared-mysqld.sh'))}`,
   ])
   await writeProgram(join(bin, 'mysql'), [`exec ${mysql.map(quoted).join(' ')} "$@"`])
+  const mysqldump = [...mysql.slice(0, -1), join(dirname(mysql.at(-1) ?? ''), 'mysqldump')]
+  await writeProgram(join(bin, 'mysqldump'), [`exec ${mysqldump.map(quoted).join(' ')} "$@"`])
   await writeProgram(join(bin, 'mysqlbinlog'), [`exec ${mysqlbinlog.map(quoted).join(' ')} "$@"`])
 }
 
