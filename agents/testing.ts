@@ -231,6 +231,7 @@ export async function testParts(
       lowSpaceBytes: 0,
       keepBinlogsSeconds: 259_200,
       heldBinlogsBytes: 21_474_836_480,
+      serverSettings: {},
       archiveBytes: 4_294_967_296,
     },
     replicationPassword: 'secret',

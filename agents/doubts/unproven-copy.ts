@@ -20,7 +20,7 @@ export async function swapUnproven(parts: Parts, order: ReseedOrder, startOnCopy
       throw new Error(
         `the copy lacks ${missing.count()} transactions that the primary has (${missing.toString().slice(0, 120)})`,
       )
-    await file.update({ unproven: false, filterSeen: false, fromThePast: false, gtidsReset: false })
+    await file.update({ unproven: false, filterSeen: false, fromThePast: false, gtidsReset: false, binlogOff: false })
   } catch (error) {
     await takeBack(parts)
     throw error

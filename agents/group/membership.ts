@@ -1,7 +1,7 @@
 import { counted } from '../../src/common/text/words.ts'
 import type { Assignment, GroupTask } from '../../failover/protocol/order.ts'
 import { joinInTurn, turnOf, waitForTurn } from './join-turn.ts'
-import { agreedOn } from '../../failover/protocol/runtime-settings.ts'
+import { agreedOn } from '../../failover/settings/runtime.ts'
 import { writesHere } from './single-primary.ts'
 import { isLeadingGroup, isMemberAs } from './stage.ts'
 import { isForLackOfSpace } from '../../topology/snapshot/no-space.ts'

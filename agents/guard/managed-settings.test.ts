@@ -1,14 +1,9 @@
 import { describe, expect, it } from 'vitest'
-import {
-  isSameValue,
-  restsDurabilityOn,
-  runtimeSettings,
-  wantedAtRuntime,
-} from '../../failover/protocol/runtime-settings.ts'
+import { restsDurabilityOn, runtimeSettings, wantedAtRuntime } from '../../failover/settings/runtime.ts'
+import { isSameValue } from '../../failover/settings/setting.ts'
 import { inGroup, outsideGroup, type GroupShape } from '../../topology/testing-group.ts'
 import type { ServerState } from '../../topology/snapshot/observation.ts'
 import { keepSettings } from './managed-settings.ts'
-import { managedSettings } from '../../failover/protocol/server-settings.ts'
 import { aServerState, anAgentConfig, primaryOfEpoch3, ScriptedServer, testParts } from '../testing.ts'
 import { volumeLayout } from '../instance/volume-layout.ts'
 import { changeLife } from '../instance/life.ts'
@@ -97,54 +92,42 @@ describe('A setting of a group', () => {
   })
 })
 
-it('Every setting that is watched is managed, and its value is the one of the configuration file', () => {
+it('Every setting that is watched is managed or has a choice of values, and its value is the one of the configuration file', () => {
   const config = anAgentConfig()
+  const valuesIn = (wanted: ReturnType<typeof wantedAtRuntime>) =>
+    Object.fromEntries([...wanted].map(([name, { value }]) => [name, value]))
   const wanted = wantedAtRuntime({ ...config, ...volumeLayout(config.volume), serverId: 35 })
-  expect(runtimeSettings.filter((name) => !managedSettings.includes(name))).toEqual([])
-  expect(Object.fromEntries(wanted)).toMatchObject({ server_id: '35', sync_binlog: '1', gtid_mode: 'ON' })
-  expect(wanted.has('require_secure_transport')).toBe(false)
+  expect(valuesIn(wanted)).toMatchObject({
+    server_id: '35',
+    sync_binlog: '1',
+    gtid_mode: 'ON',
+    binlog_error_action: 'ABORT_SERVER',
+    replica_exec_mode: 'STRICT',
+    require_secure_transport: 'OFF',
+    transaction_read_only: 'OFF',
+    max_user_connections: '0',
+  })
   expect([...wanted.keys()].filter((name) => name.startsWith('group_replication_'))).toEqual([])
   const asMember = wantedAtRuntime({ ...config, ...volumeLayout(config.volume), mode: 'group' })
-  expect(Object.fromEntries(asMember)).toMatchObject({
+  expect(valuesIn(asMember)).toMatchObject({
     group_replication_exit_state_action: 'OFFLINE_MODE',
     group_replication_member_expel_timeout: '0',
   })
   expect([isSameValue('1', 'ON'), isSameValue('OFF', 'ON'), isSameValue('crc32', 'CRC32')]).toEqual([true, false, true])
 })
 
-it('All settings that safety rests on and that a running server takes are watched, and those that durability rests on are known', () => {
-  const durability = ['sync_binlog', 'innodb_flush_log_at_trx_commit', 'innodb_doublewrite', 'binlog_order_commits']
-  const others = [
-    'server_id',
-    'log_error_verbosity',
-    'log_error_services',
-    'gtid_mode',
-    'enforce_gtid_consistency',
-    'binlog_checksum',
-    'binlog_expire_logs_seconds',
-    'relay_log_purge',
-    'replica_preserve_commit_order',
-    'replica_net_timeout',
-    'require_secure_transport',
-    'group_replication_bootstrap_group',
-    'group_replication_communication_stack',
-    'group_replication_enforce_update_everywhere_checks',
-    'group_replication_local_address',
-    'group_replication_paxos_single_leader',
-    'group_replication_recovery_get_public_key',
-    'group_replication_recovery_use_ssl',
-    'group_replication_single_primary_mode',
-    'group_replication_ssl_mode',
-    'group_replication_start_on_boot',
-    'group_replication_exit_state_action',
-    'group_replication_unreachable_majority_timeout',
-    'group_replication_member_expel_timeout',
-    'group_replication_autorejoin_tries',
-    'group_replication_components_stop_timeout',
-    'group_replication_message_cache_size',
-    'group_replication_clone_threshold',
-    'group_replication_recovery_reconnect_interval',
-  ]
-  expect(runtimeSettings.toSorted()).toEqual([...durability, ...others].sort())
-  expect(runtimeSettings.filter(restsDurabilityOn).toSorted()).toEqual(durability.toSorted())
+it('A setting with a choice of values is left as people set it, and put right where the value is none of these', () => {
+  const config = anAgentConfig()
+  const packet = wantedAtRuntime({ ...config, ...volumeLayout(config.volume) }).get('max_allowed_packet')
+  expect([packet?.isRight('134217728'), packet?.isRight('1024'), packet?.value]).toEqual([true, false, '67108864'])
+})
+
+it('The settings that durability rests on are known', () => {
+  expect(runtimeSettings.filter(restsDurabilityOn).toSorted()).toEqual([
+    'binlog_error_action',
+    'binlog_order_commits',
+    'innodb_doublewrite',
+    'innodb_flush_log_at_trx_commit',
+    'sync_binlog',
+  ])
 })

@@ -1,4 +1,5 @@
 import type { ModeName } from '../../failover/protocol/mode.ts'
+import { ownSession } from '../../failover/settings/own-session.ts'
 import { passwordFor } from '../../src/common/mysql/account-password.ts'
 import { instanceName, mostInstances, type InstanceName } from '../../topology/snapshot/member.ts'
 import { replicationUser, replicationUserPrefix } from '../ports/server.ts'
@@ -53,7 +54,7 @@ export function account(user: string, host = '%'): string {
  */
 export function initialStatements(cluster: string, secret: string, mode: ModeName): readonly string[] {
   return [
-    'SET SESSION sql_log_bin = 0',
+    `${ownSession}, sql_log_bin = 0`,
     ...['localhost', agentHost].flatMap((host) => ownAccount(agentUser, host, secret)),
     `CREATE DATABASE ${identifier(clientDatabase)}`,
     ...createAccount(clientUser, '%', secret),

@@ -54,6 +54,8 @@ export interface AgentConfig {
   readonly archiveBytes: number
   /** Extra `name=value` server settings; managed ones are refused. */
   readonly serverSettings: Readonly<Record<string, string>>
+  /** Names of those among them that Regent does not know, and that a person allows. Absent for none. */
+  readonly allowUnclassified?: readonly string[]
   readonly logLevel: string
   /** Serves actions and probes as KubeBlocks' agent does, beside Regent's own routes. Absent for no. */
   readonly lifecycle?: LifecycleConfig

@@ -30,6 +30,8 @@ export interface Parts extends Known {
     | 'keepBinlogsSeconds'
     | 'heldBinlogsBytes'
     | 'archiveBytes'
+    | 'serverSettings'
+    | 'allowUnclassified'
   >
   /** Password of this instance's replication account. */
   readonly replicationPassword: string

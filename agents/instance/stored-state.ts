@@ -44,6 +44,8 @@ export interface StoredState {
   readonly fromThePast: boolean
   /** Its GTIDs were reset while its server ran; it has not been seeded since. */
   readonly gtidsReset: boolean
+  /** So that is, because its server ran without a binary log. */
+  readonly binlogOff: boolean
   /** It was primary since its tail was last judged: there may be a tail that nobody acknowledged. */
   readonly mayHaveTail: boolean
   /** The last epoch in which it formed its replication group, alone; 0 for none. In one epoch nobody forms it twice. */
@@ -226,6 +228,7 @@ export function summaryOf(stored: StoredState): StoredSummary {
     filterSeen: stored.filterSeen,
     fromThePast: stored.fromThePast || stored.gtidsReset,
     ...(stored.gtidsReset ? { gtidsReset: true as const } : {}),
+    ...(stored.gtidsReset && stored.binlogOff ? { binlogOff: true as const } : {}),
     incarnation: stored.incarnation,
     earlierIncarnations: stored.earlierIncarnations,
     toldNoted: stored.notedIncarnations.includes(stored.incarnation),
@@ -291,6 +294,7 @@ const addedLater = {
   notedIncarnations: [],
   fromThePast: false,
   gtidsReset: false,
+  binlogOff: false,
   medium: null,
   unproven: false,
   formedEpoch: 0,
@@ -321,6 +325,7 @@ export function freshState(volume: string, bootId: string): StoredState {
     filterSeen: false,
     fromThePast: false,
     gtidsReset: false,
+    binlogOff: false,
     mayHaveTail: false,
     formedEpoch: 0,
   }

@@ -1,10 +1,6 @@
-import {
-  canonicalName,
-  checkServerSettings,
-  serverSettings,
-  type ServerFacts,
-  type ServerSetting,
-} from '../../failover/protocol/server-settings.ts'
+import { checkServerSettings } from '../../failover/settings/check.ts'
+import type { ServerFacts } from '../../failover/settings/setting.ts'
+import { canonicalName, serverSettings } from '../../failover/settings/table.ts'
 import type { AgentConfig } from '../instance/config.ts'
 import { volumeLayout } from '../instance/volume-layout.ts'
 
@@ -14,24 +10,25 @@ import { volumeLayout } from '../instance/volume-layout.ts'
  * @example renderServerConfig(config).includes('gtid_mode=ON')
  */
 export function renderServerConfig(config: AgentConfig, serverId?: number): string {
-  checkServerSettings(config.serverSettings)
+  const { serverSettings: settings, allowUnclassified = [] } = config
+  checkServerSettings({ settings, allowUnclassified, where: 'serverSettings' })
   const facts: ServerFacts = { ...config, ...volumeLayout(config.volume), serverId }
-  const overridden = new Set(Object.keys(config.serverSettings).map(canonicalName))
-  const defaults = serverSettings.filter((setting) => !setting.managed && !overridden.has(setting.name))
+  const overridden = new Set(Object.keys(settings).map(canonicalName))
+  const defaults = serverSettings.filter(({ kind, name }) => kind !== 'managed' && !overridden.has(name))
   return [
     '# Made by the agent at each start of mysqld; changes are lost. Settings of your own go into the agent’s serverSettings.',
     '[mysqld]',
     ...linesOf(defaults, facts),
-    ...Object.entries(config.serverSettings).map(([name, value]) => `${name}=${quoted(value)}`),
+    ...Object.entries(settings).map(([name, value]) => `${name}=${quoted(value)}`),
     ...linesOf(
-      serverSettings.filter((setting) => setting.managed),
+      serverSettings.filter(({ kind }) => kind === 'managed'),
       facts,
     ),
     '',
   ].join('\n')
 }
 
-function linesOf(settings: readonly ServerSetting[], facts: ServerFacts): readonly string[] {
+function linesOf(settings: typeof serverSettings, facts: ServerFacts): readonly string[] {
   return settings.flatMap(({ name, value, reason, loose: isLoose }) => {
     const text = typeof value === 'function' ? value(facts) : value
     return text === undefined ? [] : [`# ${reason}`, `${isLoose ? 'loose_' : ''}${name}=${quoted(text)}`]

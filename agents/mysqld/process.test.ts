@@ -68,6 +68,7 @@ describe('the program of a mysql container', () => {
           launcherDir: join(folder, 'launcher'),
           volume: join(folder, 'volume'),
           serverSettings,
+          allowUnclassified: ['bogus'],
         }),
         realWorld,
       )

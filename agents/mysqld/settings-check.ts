@@ -1,7 +1,7 @@
 import { execFile } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import { mkdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises'
-import { RegentError } from '../../src/common/errors/errors.ts'
+import { codeOf, describeError, RegentError } from '../../src/common/errors/errors.ts'
 import type { AgentConfig } from '../instance/config.ts'
 import type { Launcher } from './launcher.ts'
 import { aborting } from './command.ts'
@@ -119,7 +119,8 @@ export class SettingsCheck {
 
   async #askOnce(version: string | undefined): Promise<void> {
     const { settingsAccepted, serverConfig, runDir, agentDir } = this.#layout
-    const text = renderServerConfig(this.#config)
+    const text = this.#rendered()
+    if (text === undefined) return
     const key = createHash('sha256')
       .update(`${await this.#identity(version)}\n${text}`)
       .digest('hex')
@@ -137,6 +138,17 @@ export class SettingsCheck {
       if (taken) await this.#accept(key)
     } finally {
       await rm(draft, { force: true })
+    }
+  }
+
+  /** Undefined where Regent itself refuses the settings. */
+  #rendered(): string | undefined {
+    try {
+      return renderServerConfig(this.#config)
+    } catch (error) {
+      if (codeOf(error) !== 'REGENT_BAD_REQUEST') throw error
+      this.#refused = describeError(error)
+      return undefined
     }
   }
 

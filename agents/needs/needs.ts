@@ -40,7 +40,7 @@ export interface AccountNeed extends Named {
   readonly gateOf: InstanceName | null
 }
 
-/** Loaded at each start, and not to be taken out by UNINSTALL PLUGIN (`failover/protocol/server-settings.ts`). */
+/** Loaded at each start, and not to be taken out by UNINSTALL PLUGIN (`failover/settings/managed.ts`). */
 export interface PluginNeed extends Named {
   readonly kind: 'plugin'
   readonly name: string

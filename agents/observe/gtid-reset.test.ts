@@ -93,6 +93,33 @@ describe('GTIDs that are gone while the server runs', () => {
   })
 })
 
+describe('a server without a binary log', () => {
+  it('is ended as primary, once, and it is on disk that its GTIDs do not tell what it holds', async () => {
+    const { parts, process, server, sees } = await watched(primaryOfEpoch3)
+    server.state = { ...server.state, binlogNumber: 0 }
+    await sees(before)
+    await expect.poll(() => process.state).toBe('dead')
+    expect(parts.file.current).toMatchObject({ gtidsReset: true, binlogOff: true })
+    expect(parts.notices.list).toMatchObject([
+      {
+        code: 'BinlogOff',
+        sentence: expect.stringContaining('a replica that holds everything acknowledged') as string,
+      },
+    ])
+  })
+
+  it('counts for nothing as a replica, and stops until it is seeded again', async () => {
+    const { parts, server, sees, shown } = await watched(replica)
+    server.state = { ...server.state, binlogNumber: 0 }
+    await sees(before)
+    await sees(before)
+    expect(parts.notices.list).toHaveLength(1)
+    expect(shown(parts).stored).toMatchObject({ forgetful: true, fromThePast: true, gtidsReset: true, binlogOff: true })
+    await passAsReplica(parts, replica, aServerState({ channel: { ioRunning: 'yes' }, offlineMode: false }))
+    expect(parts.course.converged.sentence).toBe('ran without a binary log and waits to be seeded again')
+  })
+})
+
 describe('what an instance holds', () => {
   it.each<readonly [string, string | null]>([
     ['its server alone says', null],

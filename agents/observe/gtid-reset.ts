@@ -3,6 +3,7 @@ import { describeError } from '../../src/common/errors/errors.ts'
 import type { GtidText } from '../../topology/snapshot/observation.ts'
 import { leaveStage } from '../instance/life.ts'
 import type { Parts } from '../instance/parts.ts'
+import type { StoredState } from '../instance/stored-state.ts'
 
 /**
  * `gtid_executed` of a server only grows, also where its mysqld ends and starts again, unless somebody runs `RESET
@@ -10,10 +11,15 @@ import type { Parts } from '../instance/parts.ts'
  * can tell any more what it is: a replica would receive everything once more and apply it to what it has, a
  * primary would issue GTIDs again that its replicas skip in silence, and acknowledge. So the replica stops and is
  * seeded again, and the primary is killed: the sync set holds all that it acknowledged.
+ *
+ * So it is where mysqld runs without a binary log (`binlog_error_action=IGNORE_ERROR` and a disk that takes no new
+ * file, or `skip_log_bin` of another hand): what it commits waits for no replica, and has no GTID.
  */
 export class GtidResetWatch {
   readonly #parts: Parts
   #seen: { readonly uuid: string; readonly executed: GtidText } | null = null
+  /** The mysqld that was found without a binary log. */
+  #offIn: number | null = null
 
   constructor(parts: Parts) {
     this.#parts = parts
@@ -21,35 +27,50 @@ export class GtidResetWatch {
 
   /** To be called whenever the server has answered. */
   look(): void {
-    const { observer, process, doubts, course } = this.#parts
+    const { observer, process } = this.#parts
     if (observer.server === null || process.state !== 'running') return
     const { uuid, executed } = observer.server
     const [before, now] = [this.#seen, { uuid, executed }]
     this.#seen = now
+    if (observer.server.binlogNumber === 0) return this.#findBinlogOff()
     if (before?.uuid !== now.uuid || before.executed === now.executed) return
     const lost = parseGtidSet(before.executed).subtract(parseGtidSet(now.executed))
     if (lost.isEmpty()) return
+    void this.#keep('GtidsReset', {
+      what: `its GTIDs were reset by another hand (RESET BINARY LOGS AND GTIDS), ${lost.count()} of them are gone`,
+      mark: { gtidsReset: true },
+    })
+  }
+
+  /** Once for each mysqld: a look comes after a look. */
+  #findBinlogOff(): void {
+    const { process } = this.#parts
+    if (this.#offIn === process.pid) return
+    this.#offIn = process.pid
+    void this.#keep('BinlogOff', {
+      what: 'its mysqld has no binary log (switched off after an error, or by another hand), and what it commits has no GTID',
+      mark: { gtidsReset: true, binlogOff: true },
+    })
+  }
+
+  async #keep(
+    code: 'GtidsReset' | 'BinlogOff',
+    { what, mark }: { readonly what: string; readonly mark: Partial<StoredState> },
+  ): Promise<void> {
+    const { file, notices, process, doubts, course } = this.#parts
     doubts.gtidsReset = true
     course.binlogSet = null
     // Whoever promotes it all the same finds out what it has.
     leaveStage(this.#parts, 'prepared')
-    void this.#keep(lost.count())
-  }
-
-  async #keep(lost: number): Promise<void> {
-    const { file, notices, process } = this.#parts
     const isPrimary = file.current.assignment?.role === 'primary'
-    const what = isPrimary
+    const then = isPrimary
       ? 'it is ended, and a replica that holds everything acknowledged takes its place'
       : 'it stops replicating and is seeded again'
-    notices.add(
-      'GtidsReset',
-      `its GTIDs were reset by another hand (RESET BINARY LOGS AND GTIDS), ${lost} of them are gone, and nobody can tell any more what it holds: ${what}`,
-    )
+    notices.add(code, `${what}, and nobody can tell any more what it holds: ${then}`)
     try {
-      await file.update({ gtidsReset: true })
+      await file.update(mark)
     } catch (error) {
-      notices.add('GtidsReset', `that its GTIDs were reset could not be stored: ${describeError(error)}`)
+      notices.add(code, `that nobody can tell what it holds could not be stored: ${describeError(error)}`)
     }
     if (isPrimary) await process.kill()
   }

@@ -7,6 +7,7 @@ import {
   type ProcessState,
   type StoredSummary,
 } from '../../topology/snapshot/observation.ts'
+import { unclassifiedIn } from '../../failover/settings/check.ts'
 import { isEndingUnseen, shownSilenceMs } from '../doubts/ending.ts'
 import { comparedNow } from '../doubts/compared.ts'
 import { forgetfulAs } from '../doubts/forgetful.ts'
@@ -20,12 +21,14 @@ export class ObservationBuilder {
   readonly #parts: Parts
   readonly #lease: Lease
   readonly #version: string
+  readonly #unclassified: readonly string[]
   #sequence = 0
 
   constructor(parts: Parts, lease: Lease, version: string) {
     this.#parts = parts
     this.#lease = lease
     this.#version = version
+    this.#unclassified = unclassifiedIn(parts.config.serverSettings)
   }
 
   build(): Observation {
@@ -95,6 +98,7 @@ export class ObservationBuilder {
         : { certificateTrouble: clientCertificate.trouble }),
       ...lacksOf(this.#parts),
       ...(process.settingsRefused ? { settingsRefused: process.settingsRefused } : {}),
+      ...(this.#unclassified.length === 0 ? {} : { unclassifiedSettings: this.#unclassified }),
       peers: [...contact.peersHeard].map(([instance, atMs]) => ({ instance, heardMsAgo: nowMs - atMs })),
       ...silentFor(this.#parts),
       ...asksOf(this.#parts),

@@ -161,6 +161,7 @@ export class Seeding {
       filterSeen: false,
       fromThePast: false,
       gtidsReset: false,
+      binlogOff: false,
       forgetful: false,
       mayHaveTail: false,
       unsettled: false,

@@ -106,7 +106,7 @@ function opens(view: View, led: Led, leading: Leading): NextPass {
   // Found between the election and the opening: its agent ends it.
   if (view.doubts.gtidsReset && !leading.inPlace)
     return {
-      then: { converged: { done: false, sentence: 'closed: its GTIDs were reset by another hand' } },
+      then: { converged: { done: false, sentence: 'closed: its GTIDs do not tell any more what it holds' } },
       next: 'when something changes',
     }
   const why = whyNotOpen(view, assignment, state)

@@ -1,5 +1,5 @@
 import type { PrimaryAssignment } from '../../failover/protocol/order.ts'
-import { restsDurabilityOn } from '../../failover/protocol/runtime-settings.ts'
+import { restsDurabilityOn } from '../../failover/settings/runtime.ts'
 import { counted } from '../../src/common/text/words.ts'
 import type { ServerState } from '../../topology/snapshot/observation.ts'
 import { keepSettings } from '../guard/managed-settings.ts'

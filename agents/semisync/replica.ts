@@ -81,9 +81,10 @@ function whyItStandsBy({ told, doubts, stored }: View, counted: boolean, state: 
   const errant = parseGtidSet(told.errant).intersect(unionOf([state.executed, state.received]))
   if (!counted && !errant.isEmpty())
     return `has ${errant.count()} errant transactions and waits to be archived and seeded again`
-  return doubts.gtidsReset || stored.gtidsReset
-    ? 'has had its GTIDs reset by another hand and waits to be seeded again'
-    : null
+  if (!doubts.gtidsReset && !stored.gtidsReset) return null
+  return stored.binlogOff
+    ? 'ran without a binary log and waits to be seeded again'
+    : 'has had its GTIDs reset by another hand and waits to be seeded again'
 }
 
 /** What must not be followed with: a filter that somebody set, or relay logs that a crash may have spoilt. */

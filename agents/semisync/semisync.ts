@@ -101,6 +101,7 @@ export class Semisync implements Mode {
     const goesOn = file.current.assignment?.role === 'primary'
     return {
       ...{ mayHaveTail: true, fromThePast: false, gtidsReset: doubts.gtidsReset },
+      binlogOff: doubts.gtidsReset && file.current.binlogOff,
       forgetful: goesOn && file.current.forgetful,
     }
   }

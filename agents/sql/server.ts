@@ -1,5 +1,6 @@
 import { passwordFor } from '../../src/common/mysql/account-password.ts'
-import { wantedAtRuntime } from '../../failover/protocol/runtime-settings.ts'
+import { ownSession } from '../../failover/settings/own-session.ts'
+import { wantedAtRuntime } from '../../failover/settings/runtime.ts'
 import type { Clock, Timers } from '../../src/common/ports/ports.ts'
 import { agentUser, groupUser } from '../instance/accounts.ts'
 import type { AgentConfig } from '../instance/config.ts'
@@ -49,9 +50,6 @@ const readOnlyMs = 2_000
 const accountLockSeconds = 2
 /** A login over the socket takes milliseconds. */
 const loginMs = 500
-/** Whatever people set for everybody must not change what the agent's statements do. */
-const settingsOfSession =
-  "SET SESSION autocommit = 1, max_execution_time = 0, sql_mode = '', sql_safe_updates = 0, innodb_lock_wait_timeout = 1"
 
 /**
  * What the agent does to its mysqld, in SQL: through the socket, or the administrative interface when connections are
@@ -59,7 +57,7 @@ const settingsOfSession =
  * comes by the interface that clients use.
  */
 export function createSqlServer(config: AgentConfig, { world, secret, queryDeadlineMs }: SqlServerPorts): ServerPort {
-  const ownSession = sessionOf(config)
+  const session = sessionOf(config)
   const layout = volumeLayout(config.volume)
   const login = { user: agentUser, password: passwordFor(secret, agentUser) }
   const overTls = config.clientTls?.required ?? false
@@ -67,19 +65,19 @@ export function createSqlServer(config: AgentConfig, { world, secret, queryDeadl
   const admin = { ...here, port: config.adminPort }
   const encrypts = config.tls !== undefined
   const inside = [{ socketPath: layout.socket, ...login }, admin]
-  const quiet = new SqlPool(inside, `${ownSession}, sql_log_bin = 0`, world)
+  const quiet = new SqlPool(inside, `${session}, sql_log_bin = 0`, world)
   const several = new SqlPool(
     inside.map((target) => ({ ...target, several: true })),
-    `${ownSession}, sql_log_bin = 0`,
+    `${session}, sql_log_bin = 0`,
     world,
   )
-  const marking = new SqlPool(inside, ownSession, world)
-  const accounts = new SqlPool(inside, `${ownSession}, lock_wait_timeout = ${accountLockSeconds}`, world)
+  const marking = new SqlPool(inside, session, world)
+  const accounts = new SqlPool(inside, `${session}, lock_wait_timeout = ${accountLockSeconds}`, world)
   // Of somebody else: nobody's session is ended for what stands in its way.
-  const provisioning = new SqlPool(inside, `${ownSession}, lock_wait_timeout = ${accountLockSeconds}`, world)
+  const provisioning = new SqlPool(inside, `${session}, lock_wait_timeout = ${accountLockSeconds}`, world)
   // For minutes: it is no statement of the agent's that somebody keeps waiting.
-  const copying = new SqlPool(inside, `${ownSession}, sql_log_bin = 0`, world)
-  const client = new SqlPool([{ ...here, port: config.port }], `${settingsOfSession}, sql_log_bin = 0`, world)
+  const copying = new SqlPool(inside, `${session}, sql_log_bin = 0`, world)
+  const client = new SqlPool([{ ...here, port: config.port }], `${ownSession}, sql_log_bin = 0`, world)
   const sql = createSql({ quiet, several }, world, queryDeadlineMs)
   const password = passwordFor(secret, groupUser)
   const asMember = new SqlPool([{ socketPath: layout.socket, user: groupUser, password }], 'DO 0', world)
@@ -93,7 +91,7 @@ export function createSqlServer(config: AgentConfig, { world, secret, queryDeadl
   })
   const replication = new ReplicationSql(sql, { encrypts })
 
-  const agreeing = new SqlPool(inside, `${ownSession}, sql_log_bin = 0, ${agreeingSession}`, world)
+  const agreeing = new SqlPool(inside, `${session}, sql_log_bin = 0, ${agreeingSession}`, world)
   const group = account === null ? undefined : new GroupSql(sql, { agreeing, logging: accounts }, { account, password })
 
   // In mode `group` no row is logged as a statement (manual, "Group Replication Requirements").
@@ -217,7 +215,7 @@ async function tryLogin(pool: SqlPool): Promise<void> {
 
 /** A look at a new primary does not wait until that has applied everything: the agent is to see why that takes long. */
 function sessionOf({ mode }: AgentConfig): string {
-  return mode === 'group' ? `${settingsOfSession}, group_replication_consistency = 'EVENTUAL'` : settingsOfSession
+  return mode === 'group' ? `${ownSession}, group_replication_consistency = 'EVENTUAL'` : ownSession
 }
 
 /**

@@ -1,7 +1,8 @@
 import { unappliedOf } from '../../topology/snapshot/holdings.ts'
 import { instanceName } from '../../topology/snapshot/member.ts'
-import { isSameValue, type RuntimeSetting } from '../../failover/protocol/runtime-settings.ts'
+import type { Wanted as WantedSetting } from '../../failover/settings/runtime.ts'
 import type { ChangedSetting, ServerState } from '../../topology/snapshot/observation.ts'
+import { literal } from '../instance/accounts.ts'
 import { replicationUserPrefix } from '../ports/server.ts'
 import { channelFrom, channelStatements, type ChannelPulse } from './replication/channel.ts'
 import { dialectOf } from './replication/dialect.ts'
@@ -37,7 +38,7 @@ const foreignTables = `SELECT CONCAT(TABLE_SCHEMA, '.', TABLE_NAME) AS name FROM
 /** A dictionary of a hundred thousand tables takes seconds; nothing waits for it. */
 const foreignTablesMs = 30_000
 
-type Wanted = ReadonlyMap<RuntimeSetting, string>
+type Wanted = ReadonlyMap<string, WantedSetting>
 
 /** Reads what is reported of the server, keeping between two reads what is dear or what only a comparison tells. */
 export class StateReader {
@@ -47,11 +48,10 @@ export class StateReader {
   readonly #pulse: ChannelPulse
   readonly #wanted: Wanted
   readonly #readServerId: () => Promise<number | undefined>
-  readonly #variables: string
   readonly #account: GroupAccount | null
   #serverId: number | undefined
   #foreignTables: ForeignTables | null = null
-  #showBinlog: string | null = null
+  #dialect: Dialect | null = null
   /** How often events were changed since this server started, as it was seen last. */
   eventChanges = 0
 
@@ -79,14 +79,13 @@ export class StateReader {
     this.#pulse = pulse
     this.#wanted = wanted
     this.#readServerId = serverId
-    this.#variables = variables(new Set([...wanted.keys(), 'server_id']))
     this.#account = account
   }
 
   /** The server may be another one from now on. */
   forget(): void {
     this.#foreignTables = null
-    this.#showBinlog = null
+    this.#dialect = null
     this.#serverId = undefined
     this.#pulse.forgetAll()
   }
@@ -98,17 +97,15 @@ export class StateReader {
    */
   async read(deadlineMs: number): Promise<ServerState> {
     const left = this.#sql.countdown(deadlineMs)
-    this.#showBinlog ??= dialectOf(
-      textOf((await this.#sql.read('SELECT @@version AS version', left()))[0], 'version'),
-    ).showBinlog
+    const { showBinlog, wanted } = (this.#dialect ??= await this.#askForDialect(left()))
     const asked = [
       ...channelStatements,
       ownedStatement,
-      this.#variables,
+      variables(new Set([...wanted.keys(), 'server_id'])),
       statuses,
       dumpThreadsStatement,
       accounts,
-      this.#showBinlog,
+      showBinlog,
       ...(this.#account === null ? [] : groupStatements),
     ] as const
     const [replica, pulse, [ownedRow], [row], counts, dumps, found, [binlog], ...group] = await this.#sql.readAll(
@@ -150,17 +147,35 @@ export class StateReader {
       binlogPosition: numberOf(binlog, 'Position'),
       foreignTables: await this.#foreign(left()),
       persisted: await this.#persisted.names(),
-      ...changedIn(row, await this.#wantedNow()),
+      ...changedIn(row, await this.#wantedNow(wanted)),
       passwords: found.filter((row) => !open.includes(row)).map(passwordIn),
     }
   }
 
   /** With what belongs to the data folder that this server runs on. */
-  async #wantedNow(): Promise<Wanted> {
+  async #wantedNow(wanted: Wanted): Promise<Wanted> {
     this.#serverId ??= await this.#readServerId()
-    return this.#serverId === undefined
-      ? this.#wanted
-      : new Map([...this.#wanted, ['server_id', String(this.#serverId)] as const])
+    const value = this.#serverId === undefined ? undefined : String(this.#serverId)
+    return value === undefined
+      ? wanted
+      : new Map([...wanted, ['server_id', { value, isRight: (seen: string) => seen === value }] as const])
+  }
+
+  /** A setting that this version has not, or no more, is not asked for. */
+  async #askForDialect(deadlineMs: number): Promise<Dialect> {
+    const names = [...this.#wanted.keys()].map(literal).join(', ')
+    const [[version], found] = await this.#sql.readAll(
+      [
+        'SELECT @@version AS version',
+        `SELECT VARIABLE_NAME AS name FROM performance_schema.global_variables WHERE VARIABLE_NAME IN (${names})`,
+      ],
+      deadlineMs,
+    )
+    const has = new Set(found.map((row) => textOf(row, 'name')))
+    return {
+      showBinlog: dialectOf(textOf(version, 'version')).showBinlog,
+      wanted: new Map([...this.#wanted].filter(([name]) => has.has(name))),
+    }
   }
 
   /** What a member of a replication group received it received from the group. */
@@ -191,6 +206,12 @@ export class StateReader {
   }
 }
 
+/** What one server understands. */
+interface Dialect {
+  readonly showBinlog: string
+  readonly wanted: Wanted
+}
+
 interface ForeignTables {
   names: readonly string[] | undefined
   /** Then it is asked again at the next read. */
@@ -198,9 +219,9 @@ interface ForeignTables {
 }
 
 function changedIn(row: Row | undefined, wanted: Wanted): Pick<ServerState, 'changedSettings'> {
-  const changed = [...wanted].flatMap(([name, value]): readonly ChangedSetting[] => {
+  const changed = [...wanted].flatMap(([name, { value, isRight }]): readonly ChangedSetting[] => {
     const seen = textOf(row, name)
-    return isSameValue(seen, value) ? [] : [{ name, seen, wanted: value }]
+    return isRight(seen) ? [] : [{ name, seen, wanted: value }]
   })
   return changed.length === 0 ? {} : { changedSettings: changed }
 }

@@ -40,7 +40,7 @@ export async function probeWrite(client: ClientQuery, sql: Sql, deadlineMs: numb
 
 function whyNot(sql: Sql, error: unknown, deadlineMs: number): ProbeResult | Promise<ProbeResult> {
   const [errno, detail] = [errnoOf(error), describeError(error)]
-  if (errno === tooManyConnections) return { result: 'tooManyConnections', detail }
+  if (tooManyConnections.has(errno)) return { result: 'tooManyConnections', detail }
   if (full.has(errno) || /errno: 28\b|No space left|Disk quota/i.test(detail)) return { result: 'diskFull', detail }
   if (readOnlyFiles.has(errno) || /errno: 30\b|Read-only file system/i.test(detail))
     return { result: 'readOnlyFilesystem', detail }

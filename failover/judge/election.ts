@@ -96,6 +96,7 @@ function whyNot(situation: Situation, { member, view, report }: Promised, wishes
 
 /** What an instance says of itself that forbids it to lead. */
 const doubts = [
+  ['binlogOff', 'it ran without a binary log and has not been seeded since'],
   ['gtidsReset', 'its GTIDs were reset by another hand and it has not been seeded since'],
   ['forgetful', 'it may have forgotten what it received and has not caught up since'],
   ['fromThePast', 'its volume went back in time and it has not been seeded since'],

@@ -1,3 +1,4 @@
+import { whyNameless } from '../../topology/snapshot/nameless.ts'
 import { isForLackOfSpace } from '../../topology/snapshot/no-space.ts'
 import { parseGtidSet } from '../../topology/gtid/gtid-set.ts'
 import { counted } from '../../src/common/text/words.ts'
@@ -149,8 +150,8 @@ export function whyNotAsItIs(situation: Situation, view: LiveView, primary: Live
 function whyReseedAtOnce(situation: Situation, { name, observation }: LiveView): string | null {
   if (observation.stored.seeding) return 'began a seeding that has not ended'
   if (situation.inFlight.get(name)?.order === 'reseed') return 'is being told to give up what it has'
-  if (observation.stored.gtidsReset)
-    return 'has had its GTIDs reset by another hand (RESET BINARY LOGS AND GTIDS), so that nobody can tell what it holds'
+  const nameless = whyNameless(observation.stored)
+  if (nameless !== null) return nameless
   return observation.stored.fromThePast
     ? 'went back in time, so that what its GTIDs name may be something else elsewhere'
     : null

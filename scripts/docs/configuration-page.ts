@@ -1,6 +1,7 @@
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { serverSettings } from '../../failover/protocol/server-settings.ts'
+import { describeValues, type Setting as ServerSetting } from '../../failover/settings/setting.ts'
+import { serverSettings, settingsTable } from '../../failover/settings/table.ts'
 import { clusterSpecSchema, instancePolicySchema } from '../../failover/protocol/spec.ts'
 import { defaultTimings } from '../../failover/protocol/timings.ts'
 import { stringify } from 'yaml'
@@ -19,7 +20,7 @@ import { descriptionOf, schemaTable } from './schema-table.ts'
 export async function configurationPage(): Promise<string> {
   return page(
     'Configuration',
-    '`failover/protocol/spec.ts`, `failover/protocol/timings.ts`, `failover/protocol/server-settings.ts`, `src/cli/commands/agent-config-file.ts` and `src/manager/options/schema.ts`',
+    '`failover/protocol/spec.ts`, `failover/protocol/timings.ts`, `failover/settings/`, `src/cli/commands/agent-config-file.ts` and `src/manager/options/schema.ts`',
     '## The cluster’s spec',
     'Given to `regent local up` with `--config` as YAML; options of the command line win over it. Unknown keys are refused.',
     schemaTable(clusterSpecSchema),
@@ -48,19 +49,41 @@ export async function configurationPage(): Promise<string> {
     `\`\`\`yaml\n${exampleFile()}\`\`\``,
     '`/debug/profile?seconds=N` of the profiling address gives a CPU profile (`.cpuprofile`), `/debug/heap` a heap snapshot (`.heapsnapshot`); both open in the developer tools of Chrome, and profiles with `npx speedscope FILE`. A snapshot holds what the manager knows, tokens too. While one is taken the process stands still, perhaps for so long that another manager takes over: take it from the one that does not lead.',
     '## mysqld’s settings',
-    'Managed settings cannot be overridden: what Regent promises rests on them. The others are defaults, changed under `serverSettings` of the agent’s configuration, where any further setting can be given as well.',
+    'Managed settings cannot be overridden: what Regent promises rests on them. The others are defaults, changed under `serverSettings` of the agent’s configuration, or `spec.settings` on Kubernetes, where free settings can be given as well (below).',
     table(
       ['setting', 'value', 'managed', 'why'],
       serverSettings.map((one) => [
         code(one.name),
         typeof one.value === 'string' ? code(one.value) : 'of the instance',
-        one.managed ? 'yes' : 'no',
+        one.kind === 'managed' ? 'yes' : 'no',
         one.reason,
       ]),
     ),
+    '### Every setting, and who sets it',
+    'One table (`failover/settings/table.ts`) knows every variable of the server, and of the plugins that Regent loads: a test on a real server fails for each that is missing. `managed` settings are Regent’s, `refused` ones are nobody’s, `free` ones are yours, where the table names values within these. The same table judges `serverSettings`, `spec.settings` and the action `reconfigure`, in whatever spelling. A setting that the table does not know (of a newer server, or of a component of yours) is refused as well, unless its name stands under `allowUnclassified`; then topology and status name it (`UnclassifiedSettings`).',
+    table(['who', 'settings', 'values', 'why'], rowsOfAllSettings()),
     '## Environment',
     environmentTable(),
   )
+}
+
+/** One row for all settings of one kind that have one reason and one choice of values. */
+function rowsOfAllSettings(): readonly (readonly string[])[] {
+  const groups = new Map<string, { readonly first: ServerSetting; readonly names: string[] }>()
+  for (const setting of settingsTable) {
+    const key = JSON.stringify([setting.kind, setting.reason, setting.only && describeValues(setting.only)])
+    const group = groups.get(key) ?? { first: setting, names: [] }
+    group.names.push(code(setting.name))
+    groups.set(key, group)
+  }
+  return [...groups.values()]
+    .filter(({ first }) => first.kind !== 'managed')
+    .map(({ first, names }) => [
+      first.kind,
+      names.join(' '),
+      first.only === undefined ? '' : describeValues(first.only),
+      first.fixed === true ? `${first.reason}; fixed once the cluster exists` : first.reason,
+    ])
 }
 
 function settingRow({ key, flag, variable, schema, isOptional }: Setting): readonly string[] {

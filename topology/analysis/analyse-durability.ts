@@ -172,6 +172,14 @@ export function analysePast({ name, observation, past }: InstanceView): readonly
         `the volume of ${name} went back in time (a snapshot put back?): it counts for nothing, and becomes a new member that is seeded again as soon as another instance leads. If its data is what is wanted, and nobody leads: regent failover --accept-loss --to ${name}`,
       ),
     ]
+  if (observation?.stored.binlogOff === true)
+    return [
+      critical(
+        'BinlogOff',
+        name,
+        `${name} ran without a binary log: what it committed has no GTID and is on no replica, and it counts for nothing until it has been seeded again`,
+      ),
+    ]
   if (observation?.stored.gtidsReset === true) {
     return [
       critical(

@@ -4,7 +4,7 @@ import { isHeard, type HeardView } from './instance-state.ts'
 import { delaySecondsOf } from '../snapshot/channel-delay.ts'
 import type { ChangedSetting, WriteProbe } from '../snapshot/observation.ts'
 import { compareSeries, seriesOf } from '../snapshot/series.ts'
-import { refusesSettings } from '../../src/common/text/words.ts'
+import { counted, refusesSettings } from '../../src/common/text/words.ts'
 
 /**
  * From here on it is time to act: past 999999 the server compares file names as strings and semi-sync switches itself
@@ -19,6 +19,7 @@ export function analyseServers(input: AnalysisInput): readonly Analysis[] {
     ...heard.flatMap((view) => [
       ...analyseProbe(view, input),
       ...analyseRefusedSettings(view),
+      ...analyseUnclassified(view),
       ...analyseNeeds(view),
       ...analyseSettings(view),
     ]),
@@ -122,6 +123,15 @@ function analyseNeeds({ name, observation }: HeardView): readonly Analysis[] {
       `${name} lacks what a failover, a copy or its next start rests upon: ${named.join(', ')}${more > 0 ? ` and ${more} more` : ''}`,
     ),
   ]
+}
+
+function analyseUnclassified({
+  name,
+  observation: { unclassifiedSettings: names = [] },
+}: HeardView): readonly Analysis[] {
+  if (names.length === 0) return []
+  const sentence = `${name} has ${counted(names.length, 'setting')} that Regent does not know and a person allowed (allowUnclassified): ${names.join(', ')}; nobody can say whether safety rests on ${names.length === 1 ? 'that' : 'them'}`
+  return [warning('UnclassifiedSettings', name, sentence)]
 }
 
 function analyseSettings({ name, observation }: HeardView): readonly Analysis[] {

@@ -21,6 +21,7 @@ test('every code there is appears in the tables', () => {
   const codes: Readonly<Record<ReplicationCode, true>> = {
     DeadPrimary: true,
     GtidsReset: true,
+    BinlogOff: true,
     UnreachablePrimary: true,
     DeadPrimaryAndSomeReplicas: true,
     DeadPrimaryAndReplicas: true,
@@ -63,6 +64,7 @@ test('every code there is appears in the tables', () => {
     GlobalLock: true,
     BinlogNumberHigh: true,
     MixedVersions: true,
+    UnclassifiedSettings: true,
     RecordFromThePast: true,
     RecordLost: true,
     RecordOfAnotherHistory: true,

@@ -217,8 +217,10 @@ export interface StoredSummary {
    * GTIDs claim may be something else elsewhere.
    */
   readonly fromThePast: boolean
-  /** That is so because somebody reset its GTIDs while its server ran. Absent for no. */
+  /** That is so because somebody reset its GTIDs while its server ran, or its binary log was off. Absent for no. */
   readonly gtidsReset?: true
+  /** The second of these. Absent for no, and from older agents. */
+  readonly binlogOff?: true
   /**
    * New at each agent start and with each newer promise; the copy in the manager's notes tells a volume that went back
    * in time.
@@ -364,6 +366,8 @@ export interface Observation {
   readonly certificateTrouble?: string
   /** Settings that its mysqld refuses, in mysqld's own words. Absent where it refuses none. */
   readonly settingsRefused?: string
+  /** Settings in force that Regent does not know and a person allowed, by name. Absent for none. */
+  readonly unclassifiedSettings?: readonly string[]
   /**
    * What a failover, a copy or the next start of its mysqld rests upon and is not there as it is to be. Absent for
    * nothing, and from older agents.

@@ -36,7 +36,7 @@ describe('reconfigure', () => {
     [{ max_connections: '9', super_read_only: 'OFF' }, /Regent manages super_read_only/],
     [{ rpl_semi_sync_source_timeout: '1' }, /not for you to set/],
     [{ gtid_purged: 'x' }, /gtid_purged is not for you to set/],
-    [{ sql_slave_skip_counter: '1' }, /sql_replica_skip_counter is not for you to set/],
+    [{ sql_slave_skip_counter: '1' }, /sql_slave_skip_counter is not for you to set/],
     [{ 'a = 1, b': '1' }, /no name of a server variable/],
     [{ init_connect: 'a\\' }, /has a backslash/],
     [{ KB_CONFIG_FILES_UPDATED: 'x:y' }, /no parameter names a setting/],
@@ -47,15 +47,16 @@ describe('reconfigure', () => {
   })
 
   it('stops at a setting that the server does not take, and says what was set before', async () => {
-    const server = failing(new ScriptedServer(aServerState()), 'tmpdir')
+    const server = failing(new ScriptedServer(aServerState()), 'innodb_page_cleaners')
     const refused = await reconfigure(await testParts(server)).run(
-      { max_connections: '9', tmpdir: '/', table_open_cache: '1' },
+      { max_connections: '9', innodb_page_cleaners: '1', table_open_cache: '1' },
       patience,
     )
     expect(refused).toEqual({
       ok: false,
       error: 'failed',
-      message: 'tmpdir could not be set while mysqld runs; set before: max_connections: read only (1238): failed',
+      message:
+        'innodb_page_cleaners could not be set while mysqld runs; set before: max_connections: read only (1238): failed',
     })
   })
 })

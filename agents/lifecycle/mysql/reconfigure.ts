@@ -1,16 +1,14 @@
-import { canonicalName, checkServerSettings } from '../../../failover/protocol/server-settings.ts'
+import { checkServerSettings } from '../../../failover/settings/check.ts'
+import { plainNumber } from '../../../failover/settings/setting.ts'
+import { canonicalName } from '../../../failover/settings/table.ts'
 import { describeError, RegentError } from '../../../src/common/errors/errors.ts'
 import type { ServerPort } from '../../ports/server.ts'
 import type { Parts } from '../../instance/parts.ts'
 import type { BuiltInAction, Parameters } from '../built-in/built-in-action.ts'
 import { refusal, succeeded, type ActionResult } from '../wire/calls.ts'
 
-type ReconfigureParts = Pick<Parts, 'process' | 'observer'> & { readonly server: Pick<ServerPort, 'setSetting'> }
-
-/** Only a running server takes these, so that the rules for `my.cnf` do not name them. */
-const onlyAtRuntime: Readonly<Record<string, string>> = {
-  gtid_purged: 'belongs to GTIDs, which are Regent’s',
-  sql_replica_skip_counter: 'a skipped transaction is a difference that nobody sees',
+type ReconfigureParts = Pick<Parts, 'config' | 'process' | 'observer'> & {
+  readonly server: Pick<ServerPort, 'setSetting'>
 }
 
 /**
@@ -21,8 +19,8 @@ export function reconfigure(parts: ReconfigureParts): BuiltInAction {
   return {
     name: 'reconfigure',
     async run(parameters) {
-      const settings = settingsIn(parameters)
-      const { process } = parts
+      const { process, config } = parts
+      const settings = settingsIn(parameters, config.allowUnclassified)
       if (process.state !== 'running') return refusal('preconditionFailed', `mysqld is ${process.state}`)
       return setAll(parts, settings)
     },
@@ -32,17 +30,18 @@ export function reconfigure(parts: ReconfigureParts): BuiltInAction {
 /**
  * Settings among the parameters of a call, as the server shows their names. Names without a small letter are none: the
  * caller sends variables of the component beside them, and each setting a second time in capitals. Throws
- * `REGENT_BAD_REQUEST` for a setting that Regent manages, and where there is none.
+ * `REGENT_BAD_REQUEST` as `checkServerSettings`, and where there is none.
  */
-export function settingsIn(parameters: Parameters): ReadonlyMap<string, string> {
+export function settingsIn(
+  parameters: Parameters,
+  allowUnclassified: readonly string[] = [],
+): ReadonlyMap<string, string> {
   const given = Object.fromEntries(
     Object.entries(parameters).flatMap(([name, value]) => (/[a-z]/.test(name) ? [[name, plainNumber(value)]] : [])),
   )
-  checkServerSettings(given, 'parameters')
+  checkServerSettings({ settings: given, allowUnclassified, where: 'parameters' })
   const settings = new Map(Object.entries(given).map(([name, value]) => [canonicalName(name), value]))
   for (const [name, value] of settings) {
-    const why = onlyAtRuntime[name]
-    if (why !== undefined) throw bad(`parameters: ${name} is not for you to set: ${why}`)
     if (value.includes('\\')) throw bad(`parameters: the value of ${name} has a backslash`)
   }
   if (settings.size === 0) throw bad('no parameter names a setting of the server: "max_connections": "500"')
@@ -51,16 +50,6 @@ export function settingsIn(parameters: Parameters): ReadonlyMap<string, string> 
 
 function bad(what: string): RegentError {
   return new RegentError('REGENT_BAD_REQUEST', what)
-}
-
-const unit = 1_024
-const sizes: Readonly<Record<string, number>> = { K: unit, M: unit ** 2, G: unit ** 3, T: unit ** 4 }
-
-/** `128M` as SQL wants it: a file may say so, a statement may not. */
-function plainNumber(value: string): string {
-  const [, number, letter = ''] = /^(\d{1,6})([KMGT])$/i.exec(value) ?? []
-  const size = sizes[letter.toUpperCase()]
-  return number === undefined || size === undefined ? value : String(Number(number) * size)
 }
 
 async function setAll(

@@ -20,8 +20,14 @@ export type SqlTarget = (
 
 export type Row = Readonly<Record<string, unknown>>
 
-/** `ER_CON_COUNT_ERROR`: the client interface is full; the administrative one never is. */
-export const tooManyConnections = 1040
+/**
+ * `ER_CON_COUNT_ERROR`, `ER_TOO_MANY_USER_CONNECTIONS`: the client interface is full, or `max_user_connections` says so.
+ * The administrative interface counts neither (`check_for_max_user_connections` of the server).
+ */
+export const tooManyConnections: ReadonlySet<number> = new Set([1040, 1203])
+
+/** Every statement of an agent fits in. */
+const packetBytes = 1_048_576
 
 /**
  * One connection of the agent to its server. It keeps no deadlines, `SqlPool` does; but whatever waits on it ends with
@@ -60,13 +66,15 @@ export class SqlConnection {
       try {
         await connection.#handshake()
         if ('ownSocket' in target) await connection.#requireOwn(target)
+        await connection.#requireRoom()
         await connection.query(init)
         return connection
       } catch (error) {
         connection.destroy()
         last = error
         const canGoOn =
-          error instanceof RegentError && (error.code === 'REGENT_SERVER_DOWN' || errnoOf(error) === tooManyConnections)
+          error instanceof RegentError &&
+          (error.code === 'REGENT_SERVER_DOWN' || tooManyConnections.has(errnoOf(error)))
         if (!canGoOn) break
       }
     }
@@ -131,6 +139,20 @@ export class SqlConnection {
         'REGENT_SERVER_DOWN',
         `another mysqld answers at ${host}:${port}: its socket is ${socket}, that of this instance ${ownSocket}; nothing is read there or changed`,
       )
+  }
+
+  /**
+   * `max_allowed_packet` is taken from the default of all, and a session cannot change its own. Where it is too small for
+   * the agent's statements, the default is put right with a short one, and the next session is as it should be.
+   */
+  async #requireRoom(): Promise<void> {
+    const [row] = await this.query('SELECT @@max_allowed_packet AS bytes')
+    if (Number(row?.['bytes']) >= packetBytes) return
+    await this.query(`SET GLOBAL max_allowed_packet = ${packetBytes}`)
+    throw new RegentError(
+      'REGENT_SERVER_DOWN',
+      `max_allowed_packet was ${String(row?.['bytes'])} bytes, too few for the agent's statements; it is ${packetBytes} now, for the next session`,
+    )
   }
 
   #wait(begin: (settle: (error: RegentError | null, rows: readonly Row[]) => void) => void): Promise<readonly Row[]> {

@@ -1,5 +1,5 @@
 import type { GroupMember, GroupState, MemberState } from '../../../topology/snapshot/observation.ts'
-import { agreedOn } from '../../../failover/protocol/runtime-settings.ts'
+import { agreedOn } from '../../../failover/settings/runtime.ts'
 import { groupUser, literal } from '../../instance/accounts.ts'
 import { groupAccountStatement, groupAccountStatements, type GroupAccount } from './group-account.ts'
 import { executedStatement } from './owned-gtids.ts'

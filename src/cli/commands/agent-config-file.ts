@@ -101,6 +101,13 @@ export const agentConfigSchema = exactObject(
       additionalProperties: false,
       description: 'Further settings of mysqld, by name; managed ones are refused.',
     },
+    allowUnclassified: {
+      type: 'array',
+      items: text(1, 64),
+      maxItems: 32,
+      description:
+        'Names of settings that Regent does not know and that serverSettings may have all the same: nobody can say whether safety rests on them.',
+    },
     lifecycle: exactObject(
       {
         port: port('Port of HTTP; 3501 where it is missing.'),
@@ -125,6 +132,7 @@ export const agentConfigSchema = exactObject(
     'keepBinlogsSeconds',
     'heldBinlogsBytes',
     'archiveBytes',
+    'allowUnclassified',
     'lifecycle',
   ],
 )

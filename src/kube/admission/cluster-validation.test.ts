@@ -103,7 +103,7 @@ describe('a new cluster', () => {
       'a certificate among the settings',
       { settings: { 'ssl-cert': '/etc/mine.pem' } },
       'REGENT_BAD_REQUEST',
-      'spec.settings: ssl-cert is not for you to set: replicas need TLS, and clients get their certificate from spec.tls.secretName',
+      'spec.settings: ssl-cert is not for you to set: replicas need TLS, and clients get their certificate from clientTls of the agent’s file, or from spec.tls.secretName',
     ],
     [
       'a server without TLS',
@@ -115,7 +115,7 @@ describe('a new cluster', () => {
       'no version of TLS',
       { settings: { tls_version: '' } },
       'REGENT_BAD_REQUEST',
-      'spec.settings.tls_version is ""; allowed is TLSv1.2, TLSv1.3 or both: replicas need TLS',
+      'spec.settings: tls_version is ""; allowed is TLSv1.2, TLSv1.3 or both: replicas need TLS',
     ],
     [
       'a second agent',

@@ -4,7 +4,7 @@ import type { ErrorCode } from '../../common/errors/error-catalogue.ts'
 import { codeOf, describeError, RegentError } from '../../common/errors/errors.ts'
 import { oldestVersion } from '../../common/mysql/mysql-version.ts'
 import { complaintAbout } from '../../common/input/schema-complaint.ts'
-import { canonicalName, checkServerSettings } from '../../../failover/protocol/server-settings.ts'
+import { changedFixedSettings, checkServerSettings } from '../../../failover/settings/check.ts'
 import { acksFor, costOfSize, countsAcks } from '../../../failover/protocol/spec.ts'
 import { instanceName } from '../../../topology/snapshot/member.ts'
 import { coreSpecOf } from '../spec/core-spec.ts'
@@ -63,7 +63,7 @@ function rulesOfAny(cluster: MySQLCluster): readonly Rule[] {
   const { metadata, spec } = cluster
   return [
     () => orThrown(() => coreSpecOf(metadata.name, spec)),
-    () => orThrown(() => checkServerSettings(spec.settings, 'spec.settings')),
+    () => orThrown(() => checkServerSettings({ ...spec, where: 'spec.settings' })),
     () => judgeAcks(spec),
     () => judgeImage(spec),
     () => judgeStorage(spec),
@@ -154,17 +154,7 @@ function* judgeResources(field: string, resources: MySQLClusterSpec['resources']
   }
 }
 
-function* judgeTls({ metadata: { name }, spec: { tls, settings } }: MySQLCluster): Generator<RegentError> {
-  for (const [given, value] of Object.entries(settings)) {
-    const setting = canonicalName(given)
-    if (/^(ssl|ssl_(ca|capath|cert|key|crl|crlpath)|auto_generate_certs)$/.test(setting))
-      yield refusal(
-        'REGENT_BAD_REQUEST',
-        `spec.settings: ${given} is not for you to set: replicas need TLS, and clients get their certificate from spec.tls.secretName`,
-      )
-    else if (setting === 'tls_version' && !/TLSv1\.[23]/i.test(value))
-      yield bad(`spec.settings.${given}`, value, 'TLSv1.2, TLSv1.3 or both: replicas need TLS')
-  }
+function* judgeTls({ metadata: { name }, spec: { tls } }: MySQLCluster): Generator<RegentError> {
   const { secretName } = tls
   if (secretName === undefined) return
   const { client, admin, internal, certificates, authority } = namesOf(name)
@@ -220,6 +210,8 @@ function* judgeFixed(next: MySQLClusterSpec, before: MySQLClusterSpec): Generato
   if (next.mode !== before.mode) yield fixed('spec.mode', next.mode, before.mode)
   if (next.services.routing !== before.services.routing)
     yield fixed('spec.services.routing', next.services.routing, before.services.routing)
+  for (const { name, now, was } of changedFixedSettings(next.settings, before.settings))
+    yield fixed(`spec.settings.${name}`, now, was)
   const [now, then] = [next.storage.storageClassName, before.storage.storageClassName]
   if (now !== then) yield fixed('spec.storage.storageClassName', now, then)
 }

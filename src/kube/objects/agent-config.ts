@@ -81,6 +81,7 @@ export function agentConfigOf(cluster: MySQLCluster): ConfigMap {
     // a key that it does not know.
     ...(spec.mode !== defaultMode && { mode: spec.mode }),
     ...(spec.archiveBytes !== defaultArchiveBytes && { archiveBytes: spec.archiveBytes }),
+    ...(spec.allowUnclassified.length > 0 && { allowUnclassified: spec.allowUnclassified }),
     serverSettings: spec.settings,
     logLevel: 'info',
   }

@@ -274,6 +274,12 @@ export const mysqlClusterSpecSchema = closed(
     agentResources: Type.Optional(
       asKubernetesHasIt('Requests and limits of the agent’s container. A CPU limit slows failover down.'),
     ),
+    allowUnclassified: Type.Array(Type.String({ maxLength: 64 }), {
+      default: [],
+      maxItems: 32,
+      description:
+        'Names of server settings that Regent does not know, and that may be set all the same: nobody can say whether safety rests on them.',
+    }),
     settings: texts(
       'Server settings, as name: value. Those that safety rests on are Regent’s, and refused with the reason.',
       4_096,

@@ -77,7 +77,7 @@ export const starts: readonly Mutation[] = [
     id: 'persisted-settings-are-not-loaded',
     rule: 'A server starts closed, although a hand has persisted that it is open.',
     heading: 'A mysqld always starts closed',
-    file: 'failover/protocol/server-settings.ts',
+    file: 'failover/settings/managed.ts',
     find: "  managed('persisted_globals_load', 'OFF', 'SET PERSIST super_read_only=OFF would let a returning primary open itself'),\n",
     replace: '',
     shownBy: 'test/simulation/scenarios/old-primary.test.ts',

@@ -9,6 +9,11 @@ const shop = withCluster()
 const changes: readonly (readonly [name: string, by: string, wanted: string])[] = [
   ['sync_binlog', '0', '1'],
   ['innodb_flush_log_at_trx_commit', '2', '1'],
+  ['binlog_error_action', "'IGNORE_ERROR'", 'ABORT_SERVER'],
+  ['replica_exec_mode', "'IDEMPOTENT'", 'STRICT'],
+  ['transaction_read_only', 'ON', '0'],
+  ['max_user_connections', '1', '0'],
+  ['max_allowed_packet', '1024', '67108864'],
   ['innodb_doublewrite', "'DETECT_ONLY'", 'ON'],
   ['binlog_order_commits', 'OFF', '1'],
   ['log_error_verbosity', '1', '2'],

@@ -13,7 +13,9 @@ async function setIn(
   serverSettings: Readonly<Record<string, string>>,
 ): Promise<void> {
   const path = agentConfigPath(cluster.layout, instance)
-  await writeFile(path, JSON.stringify({ ...(JSON.parse(await readFile(path, 'utf8')) as object), serverSettings }))
+  const before = JSON.parse(await readFile(path, 'utf8')) as object
+  const allowUnclassified = Object.keys(serverSettings).filter((name) => name.startsWith('bogus_'))
+  await writeFile(path, JSON.stringify({ ...before, serverSettings, allowUnclassified }))
 }
 
 async function newAgent(cluster: TestCluster, instance: string): Promise<void> {

@@ -170,6 +170,12 @@ export const durabilityCases: Cases = {
         'GtidsReset critical shop-1: the GTIDs of shop-1 were reset by another hand (RESET BINARY LOGS AND GTIDS): nobody can tell what it holds, and it counts for nothing until it has been seeded again',
       ],
     },
+    'mysqld of an instance had no binary log': {
+      views: { 'shop-1': { stored: { forgetful: true, fromThePast: true, gtidsReset: true, binlogOff: true } } },
+      findings: [
+        'BinlogOff critical shop-1: shop-1 ran without a binary log: what it committed has no GTID and is on no replica, and it counts for nothing until it has been seeded again',
+      ],
+    },
     'a machine crashed': {
       views: { 'shop-1': { stored: { forgetful: true } } },
       findings: [

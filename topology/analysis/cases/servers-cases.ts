@@ -76,6 +76,12 @@ export const serversCases: Cases = {
         'SettingsChanged warning shop-0: shop-0 has settings that another hand changed and its agent puts right: sync_binlog is 0, to be 1',
       ],
     },
+    'settings are in force that Regent does not know': {
+      views: { 'shop-0': { unclassifiedSettings: ['validate_password.policy'] } },
+      findings: [
+        'UnclassifiedSettings warning shop-0: shop-0 has 1 setting that Regent does not know and a person allowed (allowUnclassified): validate_password.policy; nobody can say whether safety rests on that',
+      ],
+    },
     'mysqld refuses a setting, before it was started and while it runs': {
       views: {
         'shop-0': { settingsRefused: "unknown variable 'bogus=1'" },

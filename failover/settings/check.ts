@@ -1,0 +1,88 @@
+import { RegentError } from '../../src/common/errors/errors.ts'
+import { allows, describeValues, type Setting } from './setting.ts'
+import { spellings } from './names.ts'
+import { canonicalName, findSetting, settingsTable } from './table.ts'
+
+/** What people say of mysqld's settings. */
+export interface GivenSettings {
+  readonly settings: Readonly<Record<string, string>>
+  /** Settings that no row of the table knows, and that a person allows by name. */
+  readonly allowUnclassified: readonly string[]
+  /** What the settings are called where they were given. */
+  readonly where: string
+}
+
+/**
+ * Refuses (`REGENT_BAD_REQUEST`) settings that nobody may set but Regent, by any spelling that the server would take,
+ * those that no row of the table knows, values that are not allowed, and names or values that could begin another line.
+ */
+export function checkServerSettings({ settings, allowUnclassified, where }: GivenSettings): void {
+  const seen = new Map<string, string>()
+  for (const [name, value] of Object.entries(settings)) {
+    checkText(name, value, where)
+    const why = whyRefused(name, value, allowUnclassified)
+    if (why !== undefined) throw bad(`${where}: ${why}`)
+    const canonical = canonicalName(name)
+    const before = seen.get(canonical)
+    if (before !== undefined) throw bad(`${where}: ${before} and ${name} are the same setting: say it once`)
+    seen.set(canonical, name)
+  }
+}
+
+/** Names of settings that no row of the table knows. */
+export function unclassifiedIn(settings: Readonly<Record<string, string>>): readonly string[] {
+  return Object.keys(settings).filter((name) => findSetting(name) === undefined)
+}
+
+/** Settings whose values data that are there were made for, and that are otherwise than they were. */
+export function changedFixedSettings(
+  next: Readonly<Record<string, string>>,
+  before: Readonly<Record<string, string>>,
+): readonly { readonly name: string; readonly now: string | undefined; readonly was: string | undefined }[] {
+  const [now, was] = [next, before].map(
+    (settings) => new Map(Object.entries(settings).map(([name, value]) => [canonicalName(name), value])),
+  )
+  return settingsTable
+    .filter(({ fixed }) => fixed === true)
+    .map(({ name }) => ({ name, now: now?.get(name), was: was?.get(name) }))
+    .filter((one) => one.now !== one.was)
+}
+
+function checkText(name: string, value: string, where: string): void {
+  if (!/^[A-Za-z][A-Za-z0-9_.-]{0,80}$/.test(name))
+    throw bad(`${where}: ${JSON.stringify(name.slice(0, 80))} is no name of a server variable`)
+  if (typeof value !== 'string' || value.length > 4_096 || /[\x00-\x1f\x7f]/.test(value))
+    throw bad(`${where}: the value of ${name} must be one line of text`)
+}
+
+function whyRefused(name: string, value: string, allowUnclassified: readonly string[]): string | undefined {
+  const found = findSetting(name)
+  if (found === undefined) return whyUnclassified(name, allowUnclassified)
+  const { setting, whole } = found
+  const why = whyNotForPeople(setting)
+  if (why !== undefined) return `${name} is not for you to set: ${why}`
+  if (!whole && setting.name !== spellings(name).at(-1))
+    return `${name} is short for ${setting.name}: write the whole name`
+  if (setting.only === undefined) return undefined
+  if (!whole) return `${name} is ${setting.name} in other words: write ${setting.name}`
+  return allows(setting.only, value)
+    ? undefined
+    : `${name} is ${JSON.stringify(value.slice(0, 80))}; allowed is ${describeValues(setting.only)}: ${setting.reason}`
+}
+
+function whyNotForPeople({ kind, name, reason }: Setting): string | undefined {
+  if (kind === 'free') return undefined
+  return kind === 'managed' ? `Regent manages ${name}: ${reason}` : reason
+}
+
+/** By the very name: one that a server takes for another was found above. */
+function whyUnclassified(name: string, allowUnclassified: readonly string[]): string | undefined {
+  const isAllowed = allowUnclassified.some((one) => spellings(one)[0] === spellings(name)[0])
+  return isAllowed
+    ? undefined
+    : `${name} is a setting that Regent does not know, and nobody can say whether safety rests on it; name it under allowUnclassified to set it all the same`
+}
+
+function bad(what: string): RegentError {
+  return new RegentError('REGENT_BAD_REQUEST', what)
+}

@@ -1,0 +1,49 @@
+import { allows, isSameValue, type ServerFacts, type Setting } from './setting.ts'
+import { rowOf, settingsTable } from './table.ts'
+
+/**
+ * Settings that a running server takes from anybody with the right to set them, and that nobody else here owns: roles
+ * set read-only, offline, events and semi-sync. They are looked at with everything else and put right. `my.cnf` is made
+ * anew at each start, so what only a start takes is right by then.
+ */
+const rows = settingsTable.filter((setting): setting is WatchedSetting => setting.watched !== undefined)
+type WatchedSetting = Setting & Required<Pick<Setting, 'watched'>>
+
+export const runtimeSettings: readonly string[] = rows.map(({ name }) => name)
+
+export function restsDurabilityOn(name: string): boolean {
+  return rowOf(name)?.watched?.restsDurability === true
+}
+
+export function beginsBinlog(name: string): boolean {
+  return rowOf(name)?.watched?.beginsBinlog === true
+}
+
+/** The group as a whole changes these while its members run. */
+export const agreedOn: ReadonlySet<string> = new Set(
+  rows.filter((row) => row.watched.agreedOn === true).map(({ name }) => name),
+)
+
+export function isAgreedOn(name: string): boolean {
+  return agreedOn.has(name)
+}
+
+/** What a watched setting of one server is to be. */
+export interface Wanted {
+  readonly value: string
+  isRight(seen: string): boolean
+}
+
+/** What the server's settings are to be, where Regent says so. */
+export function wantedAtRuntime(facts: ServerFacts): ReadonlyMap<string, Wanted> {
+  return new Map(
+    rows.flatMap((row) => {
+      const value = row.watched.to ?? (typeof row.value === 'function' ? row.value(facts) : row.value)
+      return value === undefined ? [] : [[row.name, wantedBy(row, value)] as const]
+    }),
+  )
+}
+
+function wantedBy({ only }: Setting, value: string): Wanted {
+  return { value, isRight: (seen) => (only === undefined ? isSameValue(seen, value) : allows(only, seen)) }
+}
