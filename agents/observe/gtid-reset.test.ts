@@ -99,7 +99,7 @@ describe('a server without a binary log', () => {
     server.state = { ...server.state, binlogNumber: 0 }
     await sees(before)
     await expect.poll(() => process.state).toBe('dead')
-    expect(parts.file.current).toMatchObject({ gtidsReset: true, binlogOff: true })
+    expect(parts.file.current).toMatchObject({ gtidsReset: true, binlogOff: true, unsettled: true })
     expect(parts.notices.list).toMatchObject([
       {
         code: 'BinlogOff',

@@ -1,9 +1,10 @@
 import { parseGtidSet } from '../../topology/gtid/gtid-set.ts'
 import { describeError } from '../../src/common/errors/errors.ts'
 import type { GtidText } from '../../topology/snapshot/observation.ts'
+import { keepUnsettled } from '../doubts/unsettled.ts'
 import { leaveStage } from '../instance/life.ts'
 import type { Parts } from '../instance/parts.ts'
-import type { StoredState } from '../instance/stored-state.ts'
+import { answersAlone, type StoredState } from '../instance/stored-state.ts'
 
 /**
  * `gtid_executed` of a server only grows, also where its mysqld ends and starts again, unless somebody runs `RESET
@@ -68,6 +69,7 @@ export class GtidResetWatch {
       : 'it stops replicating and is seeded again'
     notices.add(code, `${what}, and nobody can tell any more what it holds: ${then}`)
     try {
+      if (code === 'BinlogOff' && answersAlone(file.current)) await keepUnsettled(this.#parts)
       await file.update(mark)
     } catch (error) {
       notices.add(code, `that nobody can tell what it holds could not be stored: ${describeError(error)}`)

@@ -99,6 +99,28 @@ describe('an epoch is revoked', () => {
       },
       'the agent of the primary must promise',
     ],
+    'through the primary’s agent where its mysqld ran without a binary log': [
+      true,
+      {
+        views: {
+          'shop-0': promisedAsPrimary(101, {
+            ...deadServer,
+            stored: { unsettled: true, forgetful: true, fromThePast: true, gtidsReset: true, binlogOff: true },
+          }),
+        },
+      },
+    ],
+    'not through the primary’s agent where its GTIDs were reset': [
+      false,
+      {
+        views: {
+          'shop-0': promisedAsPrimary(101, {
+            ...deadServer,
+            stored: { forgetful: true, fromThePast: true, gtidsReset: true },
+          }),
+        },
+      },
+    ],
     'through the primary’s agent while its tail is unsettled': [
       true,
       {

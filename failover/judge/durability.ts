@@ -56,9 +56,14 @@ export function revocation(situation: Situation, epoch: number): Revocation {
   return { revoked, promised, union, missing: revoked ? '' : missingSentence(situation, remembering.length, unsettled) }
 }
 
-/** One whose GTIDs were reset cannot say what it acknowledged. */
+/**
+ * One whose GTIDs were reset cannot say what it acknowledged. One that ran without a binary log can, as far as anybody
+ * can: what it committed meanwhile has no name.
+ */
 function speaksForItself(primary: Promised | undefined): primary is Promised {
-  return primary?.report.asPrimary === true && primary.view.observation.stored.gtidsReset !== true
+  if (primary?.report.asPrimary !== true) return false
+  const { gtidsReset, binlogOff } = primary.view.observation.stored
+  return gtidsReset !== true || binlogOff === true
 }
 
 /**

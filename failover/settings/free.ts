@@ -30,7 +30,7 @@ const ownDefaults: readonly Setting[] = [
   },
   {
     ...ownDefault('max_connections', '500', 'the agent has an interface of its own beside them'),
-    bindsAgents: { worst: '1', exempt: 'the administrative interface has connections of its own' },
+    only: { atLeast: 10 },
   },
   ownDefault(
     'innodb_buffer_pool_size',

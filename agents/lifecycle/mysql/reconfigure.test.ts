@@ -33,7 +33,7 @@ describe('reconfigure', () => {
 
   it.each<readonly [Record<string, string>, RegExp]>([
     [{ sync_binlog: '0' }, /Regent manages sync_binlog/],
-    [{ max_connections: '9', super_read_only: 'OFF' }, /Regent manages super_read_only/],
+    [{ max_connections: '90', super_read_only: 'OFF' }, /Regent manages super_read_only/],
     [{ rpl_semi_sync_source_timeout: '1' }, /not for you to set/],
     [{ gtid_purged: 'x' }, /gtid_purged is not for you to set/],
     [{ sql_slave_skip_counter: '1' }, /sql_slave_skip_counter is not for you to set/],
@@ -49,7 +49,7 @@ describe('reconfigure', () => {
   it('stops at a setting that the server does not take, and says what was set before', async () => {
     const server = failing(new ScriptedServer(aServerState()), 'innodb_page_cleaners')
     const refused = await reconfigure(await testParts(server)).run(
-      { max_connections: '9', innodb_page_cleaners: '1', table_open_cache: '1' },
+      { max_connections: '90', innodb_page_cleaners: '1', table_open_cache: '1' },
       patience,
     )
     expect(refused).toEqual({

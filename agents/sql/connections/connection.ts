@@ -65,8 +65,7 @@ export class SqlConnection {
       began(connection)
       try {
         await connection.#handshake()
-        if ('ownSocket' in target) await connection.#requireOwn(target)
-        await connection.#requireRoom()
+        await connection.#meet(target)
         await connection.query(init)
         return connection
       } catch (error) {
@@ -119,39 +118,24 @@ export class SqlConnection {
     )
   }
 
-  /**
-   * A stranger’s password is another one, but not that of a server in a copied folder. Which folder a server serves its
-   * socket tells.
-   */
-  async #requireOwn({
-    host,
-    port,
-    ownSocket,
-  }: {
-    readonly host: string
-    readonly port: number
-    readonly ownSocket: string
-  }): Promise<void> {
-    const [row] = await this.query('SELECT @@global.socket AS socket')
-    const socket = String(row?.socket)
-    if (socket !== ownSocket)
-      throw new RegentError(
-        'REGENT_SERVER_DOWN',
-        `another mysqld answers at ${host}:${port}: its socket is ${socket}, that of this instance ${ownSocket}; nothing is read there or changed`,
-      )
+  /** What is asked before the session is as the agent wants its sessions must not be bound by defaults of all. */
+  async #meet(target: SqlTarget): Promise<void> {
+    await this.query('SET SESSION sql_select_limit = 18446744073709551615, max_execution_time = 0')
+    const [row] = await this.query('SELECT @@global.socket AS socket, @@max_allowed_packet AS bytes')
+    if ('ownSocket' in target) requireOwn(target, String(row?.['socket']))
+    await this.#requireRoom(Number(row?.['bytes']))
   }
 
   /**
    * `max_allowed_packet` is taken from the default of all, and a session cannot change its own. Where it is too small for
    * the agent's statements, the default is put right with a short one, and the next session is as it should be.
    */
-  async #requireRoom(): Promise<void> {
-    const [row] = await this.query('SELECT @@max_allowed_packet AS bytes')
-    if (Number(row?.['bytes']) >= packetBytes) return
+  async #requireRoom(bytes: number): Promise<void> {
+    if (bytes >= packetBytes) return
     await this.query(`SET GLOBAL max_allowed_packet = ${packetBytes}`)
     throw new RegentError(
       'REGENT_SERVER_DOWN',
-      `max_allowed_packet was ${String(row?.['bytes'])} bytes, too few for the agent's statements; it is ${packetBytes} now, for the next session`,
+      `max_allowed_packet was ${bytes} bytes, too few for the agent's statements; it is ${packetBytes} now, for the next session`,
     )
   }
 
@@ -172,6 +156,21 @@ export class SqlConnection {
     this.#waiting?.(error)
     this.#waiting = null
   }
+}
+
+/**
+ * A stranger’s password is another one, but not that of a server in a copied folder. Which folder a server serves its
+ * socket tells.
+ */
+function requireOwn(
+  { host, port, ownSocket }: { readonly host: string; readonly port: number; readonly ownSocket: string },
+  socket: string,
+): void {
+  if (socket !== ownSocket)
+    throw new RegentError(
+      'REGENT_SERVER_DOWN',
+      `another mysqld answers at ${host}:${port}: its socket is ${socket}, that of this instance ${ownSocket}; nothing is read there or changed`,
+    )
 }
 
 /**

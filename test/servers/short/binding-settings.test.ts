@@ -11,14 +11,35 @@ const shop = withCluster()
 const unbound =
   'set session autocommit = 1, sql_select_limit = 18446744073709551615, sql_big_selects = 1, max_execution_time = 0, wait_timeout = 600'
 
-const worst = settingsTable.flatMap(({ name, bindsAgents: bond }) => (bond === undefined ? [] : [[name, bond.worst]]))
+type Values = readonly (readonly [name: string, value: string])[]
+
+/** Those that are put right while the server runs would otherwise be gone before an agent starts. */
+function worstOf(isWatched: boolean): Values {
+  return settingsTable.flatMap(({ name, bindsAgents: bond, watched }) =>
+    bond === undefined || (watched !== undefined) !== isWatched ? [] : [[name, bond.worst] as const],
+  )
+}
+
+async function setAll(cluster: TestCluster, instance: string, values: Values): Promise<void> {
+  const session = await cluster.session(instance)
+  try {
+    await session.query(unbound)
+    for (const [name, value] of values)
+      await session.query(`set global ${name} = ${/^\d+$/.test(value) ? value : `'${value}'`}`)
+  } finally {
+    session.destroy()
+  }
+}
 
 /** With new sessions: the agents begin again. */
 async function bind(cluster: TestCluster, instance: string): Promise<void> {
-  const values = worst.map(
-    ([name, value]) => `set global ${name} = ${/^\d+$/.test(value ?? '') ? value : `'${value}'`}`,
-  )
-  await byHand(cluster, instance, unbound, ...values)
+  const watched = worstOf(true)
+  await setAll(cluster, instance, watched)
+  for (const [name] of watched)
+    await cluster.until(`${name} is put right at ${instance}`, async () =>
+      (await logOf(cluster, instance)).includes(`${name} is`),
+    )
+  await setAll(cluster, instance, worstOf(false))
   await cluster.fault(instance, 'kill-agent')
   await cluster.fault(instance, 'start')
 }
