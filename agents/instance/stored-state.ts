@@ -227,13 +227,17 @@ export function summaryOf(stored: StoredState): StoredSummary {
     seeding: stored.seeding,
     filterSeen: stored.filterSeen,
     fromThePast: stored.fromThePast || stored.gtidsReset,
-    ...(stored.gtidsReset ? { gtidsReset: true as const } : {}),
-    ...(stored.gtidsReset && stored.binlogOff ? { binlogOff: true as const } : {}),
+    ...namelessOf(stored),
     incarnation: stored.incarnation,
     earlierIncarnations: stored.earlierIncarnations,
     toldNoted: stored.notedIncarnations.includes(stored.incarnation),
     ...(stored.formedEpoch > 0 ? { formedEpoch: stored.formedEpoch } : {}),
   }
+}
+
+function namelessOf({ gtidsReset, binlogOff }: StoredState): Pick<StoredSummary, 'gtidsReset' | 'binlogOff'> {
+  if (!gtidsReset) return {}
+  return binlogOff ? { gtidsReset: true, binlogOff: true } : { gtidsReset: true }
 }
 
 function summaryOfAssignment(assignment: Assignment): NonNullable<StoredSummary['assignment']> {

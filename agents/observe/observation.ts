@@ -97,12 +97,19 @@ export class ObservationBuilder {
         ? {}
         : { certificateTrouble: clientCertificate.trouble }),
       ...lacksOf(this.#parts),
-      ...(process.settingsRefused ? { settingsRefused: process.settingsRefused } : {}),
-      ...(this.#unclassified.length === 0 ? {} : { unclassifiedSettings: this.#unclassified }),
+      ...this.#settings(),
       peers: [...contact.peersHeard].map(([instance, atMs]) => ({ instance, heardMsAgo: nowMs - atMs })),
       ...silentFor(this.#parts),
       ...asksOf(this.#parts),
       notices: notices.list,
+    }
+  }
+
+  #settings(): Pick<Observation, 'settingsRefused' | 'unclassifiedSettings'> {
+    const { settingsRefused } = this.#parts.process
+    return {
+      ...(settingsRefused ? { settingsRefused } : {}),
+      ...(this.#unclassified.length === 0 ? {} : { unclassifiedSettings: this.#unclassified }),
     }
   }
 

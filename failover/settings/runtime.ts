@@ -31,7 +31,7 @@ export function isAgreedOn(name: string): boolean {
 /** What a watched setting of one server is to be. */
 export interface Wanted {
   readonly value: string
-  isRight(seen: string): boolean
+  readonly isRight: (seen: string) => boolean
 }
 
 /** What the server's settings are to be, where Regent says so. */

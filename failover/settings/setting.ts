@@ -19,14 +19,14 @@ export interface ServerFacts {
 }
 
 /**
- * Who sets a variable, or an option, of mysqld. `managed`: Regent alone, since safety rests on the value. `free`: people,
- * within `only`. `refused`: nobody; the server's own value is the right one.
+ * Who sets a variable, or an option, of mysqld. `managed`: Regent alone, since safety rests on the value. `free`:
+ * people, within `only`. `refused`: nobody; the server's own value is the right one.
  */
 export type SettingKind = 'managed' | 'free' | 'refused'
 
 /** One row of the table of all settings (`table.ts`). */
 export interface Setting {
-  /** As the server shows the variable. One that ends in `*` stands for all that begin so and have no row of their own. */
+  /** As the server shows the variable. With `*` at its end for all that begin so and have no row of their own. */
   readonly name: string
   readonly kind: SettingKind
   readonly reason: string

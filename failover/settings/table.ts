@@ -6,9 +6,9 @@ import { refusedByRegent } from './refused.ts'
 import type { Setting } from './setting.ts'
 
 /**
- * The one table of all settings of mysqld: each variable, and each option that is none, of the server series that Regent
- * was tried with, with who sets it and why. `my.cnf`, what is put right while a server runs, what people may set, and
- * what the sessions of agents set for themselves all come from here.
+ * The one table of all settings of mysqld: each variable, and each option that is none, of the server series that
+ * Regent was tried with, with who sets it and why. `my.cnf`, what is put right while a server runs, what people may
+ * set, and what the sessions of agents set for themselves all come from here.
  */
 export const settingsTable: readonly Setting[] = [
   ...managedByRegent,

@@ -21,8 +21,8 @@ export type SqlTarget = (
 export type Row = Readonly<Record<string, unknown>>
 
 /**
- * `ER_CON_COUNT_ERROR`, `ER_TOO_MANY_USER_CONNECTIONS`: the client interface is full, or `max_user_connections` says so.
- * The administrative interface counts neither (`check_for_max_user_connections` of the server).
+ * `ER_CON_COUNT_ERROR`, `ER_TOO_MANY_USER_CONNECTIONS`: the client interface is full, or `max_user_connections` says
+ * so. The administrative interface counts neither (`check_for_max_user_connections` of the server).
  */
 export const tooManyConnections: ReadonlySet<number> = new Set([1040, 1203])
 
@@ -127,8 +127,8 @@ export class SqlConnection {
   }
 
   /**
-   * `max_allowed_packet` is taken from the default of all, and a session cannot change its own. Where it is too small for
-   * the agent's statements, the default is put right with a short one, and the next session is as it should be.
+   * `max_allowed_packet` is taken from the default of all, and a session cannot change its own. Where it is too small
+   * for the agent's statements, the default is put right with a short one, and the next session is as it should be.
    */
   async #requireRoom(bytes: number): Promise<void> {
     if (bytes >= packetBytes) return
