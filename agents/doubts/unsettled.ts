@@ -12,11 +12,16 @@ export function doubtsOf({ doubts }: Parts): number {
   return doubts.raised
 }
 
-/** Resolves once the mark is on disk; true where it was not there before, or was about to go. */
-export async function keepUnsettled({ doubts, file }: Parts): Promise<boolean> {
+/**
+ * Resolves once the mark is on disk; true where it was not there before, or was about to go.
+ * @param unsettledBy why, where that was an order
+ */
+export async function keepUnsettled({ doubts, file }: Parts, unsettledBy?: 'switchover'): Promise<boolean> {
   doubts.raised += 1
   const isNews = !file.current.unsettled || doubts.settling > 0
-  if (isNews) await file.update({ unsettled: true })
+  // Any other reason replaces an order.
+  if (isNews || (unsettledBy === undefined && file.current.unsettledBy !== undefined))
+    await file.update({ unsettled: true, unsettledBy })
   return isNews
 }
 

@@ -35,6 +35,8 @@ export interface StoredState {
   /** The receiver was stopped and relay logs were fsynced since they last grew. */
   readonly stoppedInOrder: boolean
   readonly unsettled: boolean
+  /** Why, where that was an order. */
+  readonly unsettledBy?: 'switchover' | undefined
   readonly forgetful: boolean
   readonly seeding: boolean
   /** Its data folder is a copy that is not proven to hold what the one before held, which lies beside it. */
@@ -222,6 +224,7 @@ export function summaryOf(stored: StoredState): StoredSummary {
     assignment: assignment && summaryOfAssignment(assignment),
     countedUuids: (assignment?.role === 'primary' && assignment.countedUuids) || {},
     unsettled: stored.unsettled,
+    ...(stored.unsettled && stored.unsettledBy ? { unsettledBy: stored.unsettledBy } : {}),
     // What it acknowledged it holds, perhaps, and cannot name.
     forgetful: stored.forgetful || stored.gtidsReset,
     seeding: stored.seeding,

@@ -2,6 +2,7 @@ import type { PasswordsWish } from '../../failover/protocol/order.ts'
 import type { GroupPort } from './group.ts'
 import { ordinalOf, type InstanceName } from '../../topology/snapshot/member.ts'
 import type { GtidText, Lack, ServerState, WriteProbe } from '../../topology/snapshot/observation.ts'
+import type { OpenChange } from '../../topology/snapshot/open-changes.ts'
 
 /**
  * What the agent can do to its own mysqld, as small verbs. Each is idempotent, has a deadline, and rejects with
@@ -28,11 +29,15 @@ export interface ServerPort {
   setOffline(on: boolean): Promise<void>
   /**
    * Ends every session that is not this agent's own nor a dump thread; those offline_mode cannot end (CONNECTION_ADMIN)
-   * by id.
+   * by id. Rejects with `REGENT_SERVER_TIMEOUT` where one stays that could still answer its client.
    */
-  killForeignSessions(): Promise<void>
+  killForeignSessions(deadlineMs?: number): Promise<void>
+  /** Ends these sessions, without waiting for what they undo. Who is gone already need not be ended. */
+  killSessions(ids: readonly number[]): Promise<void>
   /** Sessions of others that run a statement or hold a transaction open. */
   busySessions(): Promise<number>
+  /** Transactions of others that have changed many rows, largest first; none on a server that is closed. */
+  openChanges(): Promise<readonly OpenChange[]>
   /** Sessions, counted by owned GTIDs, that wait for an acknowledgement right now. */
   waitingSessions(): Promise<number>
 

@@ -6,6 +6,7 @@ import { unappliedOf, unionOf } from '../../topology/snapshot/holdings.ts'
 import type { ServerState } from '../../topology/snapshot/observation.ts'
 import type { Parts } from '../instance/parts.ts'
 import { keepUnsettled } from '../doubts/unsettled.ts'
+import { refuseWithoutTimeToUndo, undoLargeChanges } from './undoing.ts'
 
 /** How often a condition without an event is looked at again. */
 const pollMs = 2
@@ -23,7 +24,10 @@ export async function demote(parts: Parts, order: DemoteOrder): Promise<void> {
   const state = await seenNow(parts)
   refuseWhileUnapplied(state)
   await refuseWithoutAcknowledgements(parts, state)
-  await giveGrace(parts, Math.min(order.graceMs, order.deadlineMs / 2))
+  const graceMs = Math.min(order.graceMs, order.deadlineMs / 2)
+  refuseWithoutTimeToUndo(state.openChanges ?? [], order.deadlineMs - graceMs)
+  await giveGrace(parts, graceMs)
+  await undoLargeChanges(parts, deadlineMs)
   try {
     await stopWrites(parts, deadlineMs)
     await waitUntilNothingWaits(parts, deadlineMs)
@@ -104,12 +108,12 @@ async function stopWrites(parts: Parts, deadlineMs: number): Promise<void> {
     await refuseWithoutAcknowledgements(parts, await seenNow(parts))
     await refuseWhileOneWaits(parts, remaining())
     // A session may have begun to wait since. What it tells others when it is killed is proven only by a marker.
-    await keepUnsettled(parts)
-    await server.killForeignSessions()
+    await keepUnsettled(parts, 'switchover')
+    await server.killForeignSessions(remaining())
     await server.setReadOnly('closed', remaining())
   }
   await server.setOffline(true)
-  await server.killForeignSessions()
+  await server.killForeignSessions(remaining())
 }
 
 /**

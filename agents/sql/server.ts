@@ -28,7 +28,14 @@ import { SqlPool } from './connections/pool.ts'
 import { ReplicationSql } from './replication/replication.ts'
 import { setSemiSyncReplica, setSemiSyncSource } from './replication/semi-sync.ts'
 import { shutDown } from './connections/shutdown.ts'
-import { busySessions, killDumpThreads, killForeignSessions, waitSessionsGone } from './connections/sessions.ts'
+import { openChangesIn, openChangesStatement } from './connections/open-changes.ts'
+import {
+  busySessions,
+  killDumpThreads,
+  killForeignSessions,
+  killSessions,
+  waitSessionsGone,
+} from './connections/sessions.ts'
 import { StateReader } from './state.ts'
 import { lookAgainMs, textOf, type RowsOfEach, type Sql } from './connections/statements.ts'
 import { volumeLayout } from '../instance/volume-layout.ts'
@@ -119,8 +126,10 @@ export function createSqlServer(config: AgentConfig, { world, secret, queryDeadl
     setReadOnly: async (to, deadlineMs = readOnlyMs) => void (await sql.change(readOnlyStatements[to], deadlineMs)),
     open: async () => void (await sql.change('SET GLOBAL read_only = OFF, GLOBAL offline_mode = OFF', readOnlyMs)),
     setOffline: async (on) => void (await sql.change(`SET GLOBAL offline_mode = ${on ? 'ON' : 'OFF'}`)),
-    killForeignSessions: () => killForeignSessions(sql),
+    killForeignSessions: (deadlineMs) => killForeignSessions(sql, deadlineMs),
+    killSessions: (ids) => killSessions(sql, ids),
     busySessions: () => busySessions(sql),
+    openChanges: async () => openChangesIn(await sql.read(openChangesStatement)),
     async waitingSessions() {
       const [row] = await sql.read(ownedStatement)
       return ownedCount(textOf(row, 'owned'))

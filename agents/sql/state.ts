@@ -13,6 +13,7 @@ import type { GroupAccount } from './replication/group-account.ts'
 import type { PersistedSettings } from './settings/persisted-settings.ts'
 import { flagOf, gtidsOf, numberOf, textOf, type Sql } from './connections/statements.ts'
 import type { Row } from './connections/connection.ts'
+import { openChangesIn, openChangesStatement } from './connections/open-changes.ts'
 import { dumpThreadsIn, dumpThreadsStatement } from './connections/sessions.ts'
 
 const variables = (
@@ -106,12 +107,12 @@ export class StateReader {
       dumpThreadsStatement,
       accounts,
       showBinlog,
+      openChangesStatement,
       ...(this.#account === null ? [] : groupStatements),
     ] as const
-    const [replica, pulse, [ownedRow], [row], counts, dumps, found, [binlog], ...group] = await this.#sql.readAll(
-      asked,
-      left(),
-    )
+    const [replica, pulse, [ownedRow], [row], counts, dumps, found, [binlog], changes, ...group] =
+      await this.#sql.readAll(asked, left())
+    const openChanges = openChangesIn(changes)
     const channel = this.#pulse.from(replica, pulse)
     const executed = gtidsOf(row, 'executed')
     const seen = { printed: textOf(ownedRow, 'owned'), received: channel?.received, executed }
@@ -147,6 +148,7 @@ export class StateReader {
       binlogPosition: numberOf(binlog, 'Position'),
       foreignTables: await this.#foreign(left()),
       persisted: await this.#persisted.names(),
+      ...(openChanges.length > 0 ? { openChanges } : {}),
       ...changedIn(row, await this.#wantedNow(wanted)),
       passwords: found.filter((row) => !open.includes(row)).map(passwordIn),
     }

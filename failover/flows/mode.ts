@@ -23,7 +23,8 @@ export interface ForcedBootstrap {
 
 /** How a mode hands the primary over: what every mode does before an instance goes asks for that. */
 export interface Switches {
-  planSwitchover(situation: Situation, to: InstanceName | null): SwitchoverPlan
+  /** @param timeoutMs that of the spec unless given */
+  planSwitchover(situation: Situation, to: InstanceName | null, timeoutMs?: number): SwitchoverPlan
   beginSwitchover(
     situation: Situation,
     candidate: MemberId,

@@ -87,7 +87,7 @@ export function isUnsettled({ snapshot, record, notes }: Situation): boolean {
 function missingSentence(situation: Situation, given: number, unsettled: boolean): string {
   const { record } = situation
   if (unsettled)
-    return `the agent of the primary must promise, because its mysqld was stopped or changed by another hand and may have acknowledged what no replica holds`
+    return `the agent of the primary must promise, because its last writes are not settled: it may have acknowledged what no replica holds`
   const quorum = revocationQuorum(record)
   if (record.acks === 0)
     return 'writes needed no acknowledgement, so only the primary’s own agent can say what clients were told'

@@ -195,7 +195,8 @@ function promisedInVain({ snapshot, record, inFlight }: Situation): boolean {
 function askedSwitchover(situation: Situation): FlowStep | undefined {
   const request = situation.requests.find((candidate) => candidate.kind === 'switchover')
   if (request === undefined) return undefined
-  const plan = planSwitchover(situation, request.to)
+  // Its time was looked at when it was taken; the primary's agent looks again, and says what it refuses.
+  const plan = planSwitchover(situation, request.to, Infinity)
   if ('refusal' in plan) return undefined
   return {
     ...beginSwitchover(situation, plan.candidate, {

@@ -12,6 +12,7 @@ import type { SwitchoverPlan } from '../flows/mode.ts'
 import { step, type FlowStep } from '../flows/step.ts'
 import { promisedBy } from '../judge/promised.ts'
 import { preferredOf } from '../judge/election.ts'
+import { demotionShare, undoingSteps, whyNoTimeFor } from '../judge/time-to-undo.ts'
 import type { PromiseOrder } from '../protocol/order.ts'
 import { countedMembers, gatheredMembers, type ClusterRecord, type SwitchoverIntent } from '../protocol/record.ts'
 import {
@@ -30,10 +31,11 @@ import { whyHoled } from '../judge/holes.ts'
 import { judgePrimary } from '../judge/verdict.ts'
 
 /** Checks a switchover before anything is touched. Without `to` the one election would choose among those that stay. */
-export function planSwitchover(situation: Situation, to: InstanceName | null): SwitchoverPlan {
+export function planSwitchover(situation: Situation, to: InstanceName | null, timeoutMs?: number): SwitchoverPlan {
   const { record } = situation
-  const standing = whyNotNow(situation)
-  if (standing) return { refusal: standing }
+  const standing =
+    whyNotNow(situation) ?? whyNoTimeFor(situation, to, timeoutMs ?? situation.spec.switchover.timeoutMs)
+  if (standing !== null) return { refusal: standing }
   if (to !== null) {
     const refusal = whyNotTo(situation, to) ?? whyTooNew(situation, to)
     return refusal ? { refusal } : planFor(situation, memberNamed(record, to))
@@ -57,6 +59,7 @@ function planFor(situation: Situation, candidate: MemberId): SwitchoverPlan {
       ...(gathered.length > 0
         ? [`${names(gathered)} ${gathered.length === 1 ? 'connects' : 'connect'} to ${to} beforehand`]
         : []),
+      ...undoingSteps(situation),
       `${from} stops taking writes; running statements get ${situation.spec.switchover.graceMs} ms, then they are killed; it promises epoch ${record.epoch + 1}`,
       `${to} catches up with its last transaction and promises`,
       `commit: ${to} is primary of epoch ${record.epoch + 1}`,
@@ -272,7 +275,7 @@ function demote(situation: Situation, intent: SwitchoverIntent): FlowStep {
   const order = {
     ...orderFor(situation, record.primary, record.epoch + 1),
     graceMs: Math.min(spec.switchover.graceMs, remainingMs),
-    deadlineMs: Math.ceil(remainingMs * 0.8),
+    deadlineMs: Math.ceil(remainingMs * demotionShare),
   }
   return step(
     `switching over to ${instanceOf(intent.candidate)}: ${name} stops taking writes`,

@@ -154,13 +154,12 @@ function analyseMemory(view: InstanceView): readonly Analysis[] {
 
 function analyseTail({ stored }: Observation, name: string): readonly Analysis[] {
   if (!stored.unsettled) return []
-  return [
-    warning(
-      'UnsettledTail',
-      name,
-      `${name} stopped without an order, or was changed by another hand, and may have acknowledged writes that no replica holds; its binlog belongs to any failover until that is settled`,
-    ),
-  ]
+  const cause =
+    stored.unsettledBy === 'switchover'
+      ? `${name} ended sessions that stood in the way of a switchover`
+      : `${name} stopped without an order, or was changed by another hand,`
+  const sentence = `${cause} and may have acknowledged writes that no replica holds; its binlog belongs to any failover until that is settled`
+  return [warning('UnsettledTail', name, sentence)]
 }
 
 export function analysePast({ name, observation, past }: InstanceView): readonly Analysis[] {

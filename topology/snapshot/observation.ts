@@ -1,4 +1,5 @@
 import type { InstanceName, MemberId } from './member.ts'
+import type { OpenChange } from './open-changes.ts'
 
 /** The newest version of this wire message. A reader accepts this and every older one. */
 export const observationVersion = 1
@@ -108,6 +109,8 @@ export interface ServerState {
   readonly foreignTables: readonly string[]
   /** Managed variables somebody persisted with SET PERSIST, by name. */
   readonly persisted: readonly string[]
+  /** Transactions that have changed many rows. Absent for none, and from older agents. */
+  readonly openChanges?: readonly OpenChange[]
   /** Managed settings that are otherwise than they are to be. Absent for none, and from older agents. */
   readonly changedSettings?: readonly ChangedSetting[]
   /** Of those accounts that are there of the two that people and applications use. Absent from older agents. */
@@ -206,6 +209,8 @@ export interface StoredSummary {
   readonly countedUuids?: Readonly<Record<InstanceName, string>>
   /** It may have acknowledged, at a stop nobody ordered, what no replica holds. */
   readonly unsettled: boolean
+  /** That is so because sessions were ended that stood in the way of a switchover. Absent for any other reason. */
+  readonly unsettledBy?: 'switchover'
   /** Its machine crashed or its volume was cut off while it followed: it may have forgotten what it acknowledged. */
   readonly forgetful: boolean
   /** A seeding began and has not ended: it holds nothing that counts. */

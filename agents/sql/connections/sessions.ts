@@ -7,7 +7,7 @@ import { errnoOf } from './failure.ts'
 
 /** `ER_NO_SUCH_THREAD`: who is gone already need not be killed. */
 const noSuchThread = 1094
-/** How long a killed session may take to be seen gone. */
+/** How long a killed session may take to be seen gone, unless somebody has more time. */
 const goneMs = 2_000
 
 /** What runs longer counts as busy; shorter statements end by themselves, and others follow them for ever. */
@@ -21,24 +21,36 @@ const busyMicros = 100_000
 export const foreign = String.raw`t.PROCESSLIST_ID IS NOT NULL AND t.NAME NOT LIKE 'thread/sql/replica%' AND t.NAME NOT LIKE 'thread/sql/slave%' AND t.NAME <> 'thread/sql/event_scheduler' AND t.PROCESSLIST_USER IS NOT NULL
   AND t.PROCESSLIST_USER NOT IN ('${agentUser}', 'system user', 'event_scheduler', 'unauthenticated user') AND t.PROCESSLIST_USER NOT LIKE 'regent\_r\_%' AND t.PROCESSLIST_USER <> '${groupUser}' AND t.PROCESSLIST_COMMAND NOT LIKE 'Binlog Dump%'`
 
-const foreignSessions = `SELECT t.PROCESSLIST_ID AS id, t.PROCESSLIST_USER AS user FROM performance_schema.threads t WHERE ${foreign} AND t.PROCESSLIST_COMMAND <> 'Killed'`
+const foreignSessions = `SELECT t.PROCESSLIST_ID AS id, t.PROCESSLIST_USER AS user FROM performance_schema.threads t WHERE ${foreign}`
+const rollingBack = `SELECT trx_mysql_thread_id AS id FROM information_schema.INNODB_TRX WHERE trx_state = 'ROLLING BACK'`
 
 /**
  * Ends every session but the agent's own and the replicas', one by one: `offline_mode` spares those with
  * CONNECTION_ADMIN. Resolves when each is gone or can answer its client no more (killed, and rolling back).
  */
-export async function killForeignSessions(sql: Sql): Promise<void> {
-  let left: readonly Row[] = []
+export async function killForeignSessions(sql: Sql, deadlineMs = goneMs): Promise<void> {
+  const left = new Map<number, string>()
+  const killed = new Set<number>()
   const gone = await sql.until(async () => {
-    left = await sql.read(foreignSessions)
-    for (const row of left) await kill(sql, numberOf(row, 'id'))
-    return left.length === 0
-  }, goneMs)
-  if (!gone)
-    throw new RegentError(
-      'REGENT_SERVER_TIMEOUT',
-      `${left.length} sessions were killed and are still there after ${goneMs} ms, first ${textOf(left[0], 'id')} of ${textOf(left[0], 'user')}`,
-    )
+    left.clear()
+    for (const row of await sql.read(foreignSessions)) left.set(numberOf(row, 'id'), textOf(row, 'user'))
+    if (left.size === 0) return true
+    // Its row in the process list stays as it was until the rollback is over (9.7): only InnoDB tells.
+    for (const row of await sql.read(rollingBack)) if (killed.has(numberOf(row, 'id'))) left.delete(numberOf(row, 'id'))
+    for (const id of left.keys()) {
+      await kill(sql, id)
+      killed.add(id)
+    }
+    return left.size === 0
+  }, deadlineMs)
+  if (gone) return
+  const told = [...left].map(([id, user]) => `session ${id} of ${user}`).join(', ')
+  throw new RegentError('REGENT_SERVER_TIMEOUT', `killed and still there after ${deadlineMs} ms: ${told}`)
+}
+
+/** Ends these sessions; whoever waits for their rollbacks looks for them. */
+export async function killSessions(sql: Sql, ids: readonly number[]): Promise<void> {
+  for (const id of ids) await kill(sql, id)
 }
 
 /** Foreign sessions with a statement or a transaction older than a moment. */

@@ -70,7 +70,8 @@ export class Operations {
     const situation = this.#situation()
     if (request.to !== undefined) this.#mustExist(situation, request.to)
     this.#mustBeAlone('switchover', request, situation)
-    const plan = modeOf(situation.spec).planSwitchover(situation, request.to ?? null)
+    const timeoutMs = request.timeoutMs ?? this.#loop.spec.switchover.timeoutMs
+    const plan = modeOf(situation.spec).planSwitchover(situation, request.to ?? null, timeoutMs)
     if ('refusal' in plan) throw this.#refusal(request, `no switchover: ${plan.refusal}`)
     const to = instanceOf(plan.candidate)
     if (request.dryRun)
@@ -80,7 +81,6 @@ export class Operations {
         sentence: `would switch over from ${instanceOf(situation.record.primary)} to ${to}`,
         plan: plan.steps,
       }
-    const timeoutMs = request.timeoutMs ?? this.#loop.spec.switchover.timeoutMs
     const id = this.#world.random.hex(12)
     this.#loop.addRequest({
       kind: 'switchover',

@@ -6,6 +6,7 @@ import { parseGtidSet } from '../../../topology/gtid/gtid-set.ts'
 import { unionOf } from '../../../topology/snapshot/holdings.ts'
 import type { InstanceName } from '../../../topology/snapshot/member.ts'
 import type { ServerState } from '../../../topology/snapshot/observation.ts'
+import type { OpenChange } from '../../../topology/snapshot/open-changes.ts'
 import type { Machine } from '../machine.ts'
 import type { SeededRandom } from '../seeded-random.ts'
 import type { VirtualTime } from '../virtual-time.ts'
@@ -94,10 +95,14 @@ export class SimulatedServer implements ServerPort {
       if (on) server.killForeignSessions()
     })
 
-  killForeignSessions: ServerPort['killForeignSessions'] = async () => {
+  killForeignSessions: ServerPort['killForeignSessions'] = async (deadlineMs = goneMs) => {
     await this.#ask(() => undefined)
-    await this.#until((server) => (server.killForeignSessions(), !server.hasForeignSessions), goneMs)
+    await this.#until((server) => (server.killForeignSessions(), !server.hasForeignSessions), deadlineMs)
   }
+
+  // Its transactions have one row each.
+  killSessions = (): Promise<void> => this.#ask(() => undefined)
+  openChanges = async (): Promise<readonly OpenChange[]> => []
 
   busySessions = (): Promise<number> => this.#ask((server) => server.waiting)
   waitingSessions = (): Promise<number> => this.#ask(({ folder }) => folder.prepared.length)

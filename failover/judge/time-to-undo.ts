@@ -1,0 +1,36 @@
+import { counted } from '../../src/common/text/words.ts'
+import { undoMs, whyNoTimeToUndo, type OpenChange } from '../../topology/snapshot/open-changes.ts'
+import type { InstanceName } from '../../topology/snapshot/member.ts'
+import { liveView, type Situation } from './situation.ts'
+
+/** Of what is left of a switchover, the part that the demotion of the old primary may take. */
+export const demotionShare = 0.8
+
+/** For what comes before the demotion, and for rows that are changed after the look. */
+const spareMs = 2_000
+const spareFactor = 1.25
+
+/** What a switchover would end: transactions with many changed rows at the primary. */
+export function doomedBy({ snapshot, record }: Situation): readonly OpenChange[] {
+  return liveView(snapshot, record.primary)?.observation.server?.openChanges ?? []
+}
+
+/** Why a switchover with this time-out would not begin; with a command that does, and what that command costs. */
+export function whyNoTimeFor(situation: Situation, to: InstanceName | null, timeoutMs: number): string | null {
+  const changes = doomedBy(situation)
+  const { graceMs } = situation.spec.switchover
+  const demotionMs = timeoutMs * demotionShare
+  const why = whyNoTimeToUndo(changes, demotionMs - Math.min(graceMs, demotionMs / 2))
+  if (why === null) return null
+  const seconds = Math.ceil((((undoMs(changes) + graceMs) / demotionShare) * spareFactor + spareMs) / 1_000)
+  const command = `regent switchover${to === null ? '' : ` --to ${to}`} --timeout ${seconds}s`
+  return `${why}. Wait until that is committed or, ending it, use: ${command}`
+}
+
+/** What it costs, for whoever asks before. */
+export function undoingSteps(situation: Situation): readonly string[] {
+  return doomedBy(situation).map(
+    (change) =>
+      `session ${change.session} of ${change.user} is ended, and ${counted(change.rows, 'row')} are undone, for up to ${Math.ceil(undoMs([change]) / 1_000)} s, before writes are stopped`,
+  )
+}
