@@ -41,8 +41,10 @@ export interface Mode extends Switches {
   analyse(input: DecisionInput): Analyses
   /** The replication group as people are shown it. Absent in a mode that has none. */
   groupShown?(input: DecisionInput): ShownGroup | undefined
-  /** What is known of the primary: a person's failover is refused while all is well. */
+  /** What is known of the primary. */
   judge(situation: Situation): Verdict
+  /** Why a person's failover would mend nothing; null where it may begin. */
+  whyNothingToMend(situation: Situation): string | null
   /** What a failover does, step by step, for a dry run. */
   stepsOfFailover(situation: Situation, to: InstanceName | null): readonly string[]
   /** Why a failover to this instance cannot end with that instance as primary; null where a failover may. */

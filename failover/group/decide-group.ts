@@ -13,7 +13,7 @@ import { scalingStep, withMissingMadeAgain } from '../flows/scaling.ts'
 import { besides, step, type FlowStep } from '../flows/step.ts'
 import { allOf } from '../../src/common/text/words.ts'
 import { leavers, liveView, liveViews, type DecisionInput, type LiveView, type Situation } from '../judge/situation.ts'
-import { judgePrimary, type Verdict } from '../judge/verdict.ts'
+import { isWell, judgePrimary, type Verdict } from '../judge/verdict.ts'
 import type { Action } from '../protocol/decision.ts'
 import type { ClusterRecord, SwitchoverIntent } from '../protocol/record.ts'
 import { analyseGroup } from './analyse-group.ts'
@@ -33,6 +33,7 @@ export const group: Mode = {
   planSwitchover,
   beginSwitchover,
   judge,
+  whyNothingToMend,
   stepsOfFailover: stepsOfReboot,
   whyNeverTo: whyNeverForms,
   lossOfFailover: lossOfReboot,
@@ -45,6 +46,11 @@ function judge(situation: Situation): Verdict {
   const { primary, sentence } = viewOf(situation)
   if (primary !== null && situation.record.group?.forming !== true) return judgePrimary(situation)
   return { kind: 'unknown', sentence, witnesses: [], revisitMs: null }
+}
+
+function whyNothingToMend(situation: Situation): string | null {
+  const verdict = judge(situation)
+  return isWell(verdict) ? verdict.sentence : null
 }
 
 /**

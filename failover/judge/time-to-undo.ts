@@ -23,7 +23,7 @@ export function whyNoTimeFor(situation: Situation, to: InstanceName | null, time
   const why = whyNoTimeToUndo(changes, demotionMs - Math.min(graceMs, demotionMs / 2))
   if (why === null) return null
   const seconds = Math.ceil((((undoMs(changes) + graceMs) / demotionShare) * spareFactor + spareMs) / 1_000)
-  const command = `regent switchover${to === null ? '' : ` --to ${to}`} --timeout ${seconds}s`
+  const command = ['regent switchover', ...(to === null ? [] : ['--to', to]), '--timeout', `${seconds}s`].join(' ')
   return `${why}. Wait until that is committed or, ending it, use: ${command}`
 }
 

@@ -33,6 +33,8 @@ export interface CommitAction {
   readonly why: string
   /** A deadline ended what was asked for, or an order had no answer in time. */
   readonly timedOut?: boolean
+  /** It is what a person's failover asked for, though the primary stays the same. */
+  readonly isAnswer?: true
 }
 
 export type FlowKind = 'bootstrap' | 'failover' | 'switchover' | 'restart'

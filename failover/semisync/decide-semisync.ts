@@ -9,12 +9,14 @@ import { failoverStep, restartInPlace, withoutForeignIntent } from './crash-fail
 import { bump } from '../flows/commit.ts'
 import { besides, soonest, step, type FlowStep } from '../flows/step.ts'
 import type { Action, Analyses, Decision } from '../protocol/decision.ts'
+import { whyNothingToMend } from '../judge/acknowledging.ts'
 import { revocation, revocationQuorum } from '../judge/durability.ts'
 import { describeDowntime, downtimesAt, untilADowntimeEnds } from '../judge/downtime.ts'
 import { isToBeStarted } from '../judge/elected-set.ts'
 import { budgetSentence, failoverBudget, whySpent } from '../judge/failover-budget.ts'
 import { isSafePossible, whyNeverTo } from './failover-target.ts'
 import { planForcedBootstrap } from './forced-bootstrap.ts'
+import { leaveWaiting } from './primary-alone.ts'
 import type { Mode } from '../flows/mode.ts'
 import type { ClusterRecord, Intent } from '../protocol/record.ts'
 import { handOverStep, handOverWaits } from '../flows/hand-over.ts'
@@ -46,6 +48,7 @@ export const semisync: Mode = {
   planSwitchover,
   beginSwitchover,
   judge: judgePrimary,
+  whyNothingToMend,
   stepsOfFailover,
   whyNeverTo,
   isSafePossible,
@@ -93,7 +96,7 @@ function primaryFlow(situation: Situation): FlowStep {
   const { record, requests } = situation
   const verdict = judgePrimary(situation)
   const forced = requests.find((request) => request.kind === 'failover')
-  if (forced && !isWell(verdict))
+  if (forced && whyNothingToMend(situation) === null)
     return withMissingMadeAgain(situation, { ...forcedFlow(situation, verdict, forced), flow: 'failover' })
   if (verdict.kind === 'starting' && isToBeStarted(situation))
     return step(
@@ -124,6 +127,7 @@ function flowOfPrimaryThatIsThere(situation: Situation, verdict: Verdict): FlowS
 function forcedFlow(situation: Situation, verdict: Verdict, forced: Extract<Request, { kind: 'failover' }>): FlowStep {
   const stale = withoutForeignIntent(situation)
   if (stale) return stale
+  if (isWell(verdict)) return leaveWaiting(situation, verdict, forced)
   return forced.acceptLoss
     ? forcedFailoverStep(situation, verdict, forced.to)
     : failoverStep(situation, verdict, forced.to)

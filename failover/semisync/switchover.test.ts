@@ -111,6 +111,19 @@ describe('the plan', () => {
     })
   })
 
+  it('refuses what has no time to undo a large transaction, names a command that has, and says what that costs', () => {
+    const change = { session: 21, user: 'client', rows: 140_000 }
+    const large = aSituation({ views: { 'shop-0': { server: { openChanges: [change] } } } })
+    expect(planSwitchover(large, 'shop-2')).toEqual({
+      refusal:
+        'session 21 of client has changed 140000 rows and not committed; undoing takes up to 14 s, and there are 7 s for that. Wait until that is committed or, ending it, use: regent switchover --to shop-2 --timeout 26s',
+    })
+    const plan = planSwitchover(large, null, 26_000)
+    expect('steps' in plan && plan.steps[2]).toBe(
+      'session 21 of client is ended, and 140000 rows are undone, for up to 14 s, before writes are stopped',
+    )
+  })
+
   it.each(Object.entries(refusals))('refuses %s', (_, [says, given, to]) => {
     expect(planSwitchover(aSituation(given), to ?? null)).toEqual({ refusal: expect.stringContaining(says) as string })
   })

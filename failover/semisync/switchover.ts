@@ -3,13 +3,13 @@ import { errantOf } from '../../topology/snapshot/comparison.ts'
 import { parseGtidSet } from '../../topology/gtid/gtid-set.ts'
 import { maxBacklog } from '../../topology/snapshot/lag.ts'
 import { compareSeries, seriesOf } from '../../topology/snapshot/series.ts'
-import type { Observation } from '../../topology/snapshot/observation.ts'
 import { instanceOf, type InstanceName, type MemberId } from '../../topology/snapshot/member.ts'
 import { assignmentOrders, orderFor, peersOf } from '../flows/assignments.ts'
 import { promiseAction, stragglers } from './crash-failover.ts'
 import { bump, commitTo } from '../flows/commit.ts'
 import type { SwitchoverPlan } from '../flows/mode.ts'
 import { step, type FlowStep } from '../flows/step.ts'
+import { whyNotAcknowledged } from '../judge/acknowledging.ts'
 import { promisedBy } from '../judge/promised.ts'
 import { preferredOf } from '../judge/election.ts'
 import { demotionShare, undoingSteps, whyNoTimeFor } from '../judge/time-to-undo.ts'
@@ -33,8 +33,7 @@ import { judgePrimary } from '../judge/verdict.ts'
 /** Checks a switchover before anything is touched. Without `to` the one election would choose among those that stay. */
 export function planSwitchover(situation: Situation, to: InstanceName | null, timeoutMs?: number): SwitchoverPlan {
   const { record } = situation
-  const standing =
-    whyNotNow(situation) ?? whyNoTimeFor(situation, to, timeoutMs ?? situation.spec.switchover.timeoutMs)
+  const standing = whyNotNow(situation) ?? whyNoTimeFor(situation, to, timeoutMs ?? situation.spec.switchover.timeoutMs)
   if (standing !== null) return { refusal: standing }
   if (to !== null) {
     const refusal = whyNotTo(situation, to) ?? whyTooNew(situation, to)
@@ -72,24 +71,14 @@ function whyNotNow(situation: Situation): string | null {
   const { record } = situation
   if (record.intent) return `a ${record.intent.kind} is under way`
   const verdict = judgePrimary(situation)
-  if (verdict.opening !== undefined)
-    return `${verdict.sentence}; there is nothing to hand over yet, use: regent failover`
+  if (verdict.opening !== undefined) return `${verdict.sentence}; there is nothing to hand over yet`
   if (verdict.kind !== 'well') return `the primary is not well: ${verdict.sentence}`
   const primary = liveView(situation.snapshot, record.primary)?.observation
   if (primary?.stored.promise !== record.epoch)
     return `${instanceOf(record.primary)} has not taken epoch ${record.epoch} yet`
   if (record.acks === 0 && countedMembers(record).length === 0) return 'no replica is in the sync set'
-  return whyNotAcknowledged(primary)
-}
-
-/** The primary's agent would refuse to stop writes (`demotion.ts`): what asks by itself would ask again at once. */
-function whyNotAcknowledged({ server }: Observation): string | null {
-  if (server === null || !server.semiSyncSource.enabled) return null
-  const { acks } = server.semiSyncSource
-  const able = server.dumpThreads.filter(({ semiSync }) => semiSync).length
-  return able >= acks
-    ? null
-    : `a write needs ${counted(acks, 'acknowledgement')}, and ${counted(able, 'replica')} can give one`
+  // The primary's agent would refuse to stop writes (`demotion.ts`): what asks by itself would ask again at once.
+  return whyNotAcknowledged(situation)
 }
 
 function whyNotTo(situation: Situation, to: InstanceName): string | null {

@@ -381,6 +381,14 @@ export const rooms = {
     'failover/semisync',
     'src/common/*',
   ],
+  'failover/way-out': [
+    'failover',
+    'failover/flows',
+    'failover/judge',
+    'failover/protocol',
+    'src/common/*',
+    'topology/snapshot',
+  ],
   'agents/converge': [
     'agents/doubts',
     'agents/group',
@@ -439,6 +447,7 @@ export const rooms = {
     'failover/flows',
     'failover/judge',
     'failover/protocol',
+    'failover/way-out',
     'src/api-contract',
     'src/common/*',
     'src/manager/loop',

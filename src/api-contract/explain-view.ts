@@ -1,12 +1,13 @@
 import { Type } from 'typebox'
 import type { ClusterRecord } from '../../failover/protocol/record.ts'
 import type { Analysis } from '../../topology/analysis/analysis.ts'
-import { groupSchema, nullable, type ClusterView } from './views.ts'
+import { groupSchema, nullable, type ClusterView, wayOutField } from './views.ts'
 
 /** Why a cluster is as it is: the last decision with its reasons, and what it was decided from. */
 export interface ExplainView {
   readonly sentence: string
   readonly blocked: boolean
+  readonly wayOut?: string
   /** Reasons for what was not chosen or not done, one line each. */
   readonly reasons: readonly string[]
   readonly analyses: readonly Analysis[]
@@ -63,6 +64,7 @@ export const explainViewSchema = Type.Unsafe<ExplainView>(
     {
       sentence: Type.String(),
       blocked: Type.Boolean(),
+      ...wayOutField,
       reasons: Type.Array(Type.String()),
       analyses: Type.Array(analysisSchema),
       group: Type.Optional(groupSchema),

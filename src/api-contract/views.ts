@@ -144,9 +144,19 @@ export const treeNodeSchema = Type.Unsafe<TreeNode>(
   ),
 )
 
+export const wayOutField = {
+  wayOut: Type.Optional(
+    Type.String({
+      description:
+        'How it ends that the cluster takes no writes: one command, or what is waited for. Absent where it does.',
+    }),
+  ),
+}
+
 export const topologyViewSchema = Type.Object(
   {
     ...clusterFields,
+    ...wayOutField,
     tree: Type.Array(Type.Unsafe<TreeNode>({ $ref: 'TreeNode#' }), {
       description: 'Roots: servers that follow none of the cluster.',
     }),

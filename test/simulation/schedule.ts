@@ -10,6 +10,7 @@ import { whatBreaks } from './rules.ts'
 import { SeededRandom } from './seeded-random.ts'
 import { SimulatedCluster, type ClusterOptions } from './simulated-cluster.ts'
 import { Watch } from './watch/watch.ts'
+import { WaysOut } from './watch/ways-out.ts'
 
 export interface Outcome {
   /** The rule that was broken; undefined for none. */
@@ -75,6 +76,7 @@ export async function play(seed: number, options: PlayOptions = {}): Promise<Out
 function watchRules(cluster: SimulatedCluster, clients: Clients): () => string | undefined {
   const { groups } = cluster
   const watch = groups === null ? new Watch(cluster, clients) : new GroupWatch(cluster, groups, clients)
+  const waysOut = new WaysOut(cluster)
   let broken: string | undefined
   cluster.onHappening((happening) => {
     broken ??= giveUp(cluster, clients, happening)
@@ -85,7 +87,8 @@ function watchRules(cluster: SimulatedCluster, clients: Clients): () => string |
   })
   const look = (): void => {
     watch.look()
-    broken ??= watch.broken ?? whatBreaks(cluster, clients)
+    waysOut.look()
+    broken ??= watch.broken ?? waysOut.broken ?? whatBreaks(cluster, clients)
   }
   const lookAgain = (): void => {
     look()

@@ -19,6 +19,7 @@ export const toy: Mode = {
   planSwitchover: () => ({ refusal: never }),
   beginSwitchover: () => step(never),
   judge: () => ({ kind: 'unknown', sentence: never, witnesses: [], revisitMs: null }),
+  whyNothingToMend: () => never,
   stepsOfFailover: () => [],
   whyNeverTo: () => never,
   isSafePossible: () => false,

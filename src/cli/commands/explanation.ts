@@ -10,6 +10,7 @@ export function renderExplanation(cluster: string, view: ExplainView, paint: Pai
   const sentence = view.blocked ? paint.red(view.sentence) : view.sentence
   return [
     `${paint.bold(cluster)}: ${sentence}`,
+    ...(view.wayOut === undefined ? [] : [`to take writes again: ${view.wayOut}`]),
     ...section(
       'what is seen',
       view.analyses.map((analysis) => `${severity[analysis.severity](analysis.code)}  ${analysis.sentence}`),

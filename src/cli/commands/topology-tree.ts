@@ -15,6 +15,7 @@ export function renderTopology(view: TopologyView, paint: Paint): readonly strin
     ...placed.flatMap((one) => renderRow(one, widths, paint)),
     '',
     view.blocked ? paint.red(view.sentence) : view.sentence,
+    ...(view.wayOut === undefined ? [] : [`to take writes again: ${view.wayOut}`]),
   ]
 }
 

@@ -1,4 +1,5 @@
 import { analyse, modeOf } from '../../../failover/decide.ts'
+import { wayOut } from '../../../failover/way-out/way-out.ts'
 import type { ShownGroup } from '../../../topology/group/shown-group.ts'
 import { buildReplicationTree, type ReplicationNode } from '../../../topology/snapshot/replication-tree.ts'
 import { isBehind, maxBacklog } from '../../../topology/snapshot/lag.ts'
@@ -71,7 +72,14 @@ function saidBy(record: ClusterRecord | undefined) {
 
 export function topologyView(input: DecisionInput, decision: Decision | null): TopologyView {
   const view = clusterView(input, decision)
-  return { ...view, tree: groupTree(view) ?? buildReplicationTree(input.snapshot).roots.map(treeNode) }
+  const tree = groupTree(view) ?? buildReplicationTree(input.snapshot).roots.map(treeNode)
+  return { ...view, ...wayOutOf(input, decision), tree }
+}
+
+/** Nothing where it takes writes, and for a manager that decides nothing. */
+export function wayOutOf(input: DecisionInput, decision: Decision | null): Pick<TopologyView, 'wayOut'> {
+  const found = decision === null ? null : wayOut(input)
+  return found === null ? {} : { wayOut: found.sentence }
 }
 
 /** Members have no channel from one another: the primary stands above those that are in its view. */

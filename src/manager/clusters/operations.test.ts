@@ -210,12 +210,12 @@ describe('a failover of a primary that does not take writes yet', () => {
     expect(answer.sentence).toContain('writes that only shop-0 hold would be given up')
   })
 
-  it('is what a refused switchover names', async () => {
+  it('is needed no sooner than it opens slowly, says a refused switchover', async () => {
     await expect(
       operationsOn(applying).operations.switchover({ to: undefined, timeoutMs: undefined, reason: '', dryRun: true }),
     ).rejects.toMatchObject({
       code: 'REGENT_REFUSED',
-      message: expect.stringContaining('use: regent failover') as string,
+      message: expect.stringContaining('; no command is needed: ') as string,
     })
   })
 })

@@ -16,7 +16,9 @@ import type {
   UnfenceRequest,
 } from './cluster-service.ts'
 import { instanceOf, type InstanceName, type MemberId } from '../../../topology/snapshot/member.ts'
-import { decide, modeOf } from '../../../failover/decide.ts'
+import { modeOf } from '../../../failover/decide.ts'
+import { trialOf, whyNoFailover, type AskedFailover } from '../../../failover/way-out/asked-failover.ts'
+import { inWords, wayOut } from '../../../failover/way-out/way-out.ts'
 import { describeDowntime, downtimeOf, withDowntime, withoutDowntime } from '../../../failover/judge/downtime.ts'
 import { withoutIncarnations } from '../../../failover/judge/incarnations.ts'
 import {
@@ -29,7 +31,7 @@ import {
 import type { Pause } from '../../../failover/protocol/notes.ts'
 import { planReplace } from '../../../failover/flows/replace.ts'
 import { planScale } from '../../../failover/flows/scaling.ts'
-import { isWell, judgePrimary } from '../../../failover/judge/verdict.ts'
+import { judgePrimary } from '../../../failover/judge/verdict.ts'
 import { counted, allOf } from '../../common/text/words.ts'
 import type { World } from '../../common/ports/ports.ts'
 import type { Platform } from '../../common/ports/platform.ts'
@@ -106,17 +108,12 @@ export class Operations {
     const situation = this.#situation()
     if (request.to !== undefined) this.#mustExist(situation, request.to)
     this.#mustBeAlone('failover', request, situation)
-    const verdict = modeOf(situation.spec).judge(situation)
-    if (isWell(verdict)) throw this.#refusal(request, `no failover: ${verdict.sentence}; use a switchover`)
     const { to = null, acceptLoss, dryRun } = request
+    const refused = whyNoFailover(situation, { to, acceptLoss })
+    if (refused !== null) throw this.#refusal(request, refused)
     const past = to === null ? undefined : viewNamed(situation.snapshot, to)?.past
     if (past !== undefined) return this.#vouchFor(past, request)
-    this.#mustLeadTo(situation, request)
-    if (dryRun) {
-      const loss = acceptLoss ? `; ${this.#lossOf(situation, to)}` : ''
-      const sentence = `would fail over: ${verdict.sentence}${loss}`
-      return { done: false, dryRun, sentence, plan: modeOf(situation.spec).stepsOfFailover(situation, to) }
-    }
+    if (dryRun) return this.#plannedFailover(situation, { to, acceptLoss })
     const id = this.#world.random.hex(12)
     this.#loop.addRequest({ kind: 'failover', id, to, acceptLoss })
     try {
@@ -127,13 +124,16 @@ export class Operations {
     }
   }
 
-  /** Refused is what would not even begin. */
-  #mustLeadTo(situation: Situation, request: FailoverRequest): void {
-    const { to = null, acceptLoss } = request
-    const never = to === null ? null : modeOf(situation.spec).whyNeverTo(situation, to, acceptLoss)
-    if (never !== null) throw this.#refusal(request, `no failover: ${never}`)
-    const trial = decide({ ...situation, requests: [{ kind: 'failover', id: 'trial', to, acceptLoss }] })
-    if (trial.blocked && trial.actions.length === 0) throw this.#refusal(request, trial.sentence)
+  #plannedFailover(situation: Situation, { to, acceptLoss }: AskedFailover): OperationResult {
+    const mode = modeOf(situation.spec)
+    const [goesOn] = trialOf(situation, { to, acceptLoss }).actions.flatMap((action) =>
+      action.kind === 'commit' && action.isAnswer === true ? [action.why] : [],
+    )
+    if (goesOn !== undefined)
+      return { done: false, dryRun: true, sentence: `would not fail over: ${goesOn}`, plan: [goesOn] }
+    const loss = acceptLoss ? `; ${this.#lossOf(situation, to)}` : ''
+    const sentence = `would fail over: ${mode.judge(situation).sentence}${loss}`
+    return { done: false, dryRun: true, sentence, plan: mode.stepsOfFailover(situation, to) }
   }
 
   /**
@@ -143,11 +143,6 @@ export class Operations {
   async #vouchFor(member: MemberId, request: FailoverRequest): Promise<OperationResult> {
     const name = instanceOf(member)
     const what = `the volume of ${name} is taken as it is, and what it may have forgotten since it was copied is given up`
-    if (!request.acceptLoss)
-      throw this.#refusal(
-        request,
-        `no failover to ${name}: its volume went back in time. Only --accept-loss takes it as it is, and gives up what it may have forgotten`,
-      )
     if (request.dryRun)
       return {
         done: false,
@@ -350,9 +345,16 @@ export class Operations {
 
   /** A dry run only asks: nobody else is told. */
   #refusal({ dryRun }: { readonly dryRun: boolean }, sentence: string): RegentError {
-    const said = this.#said(sentence)
+    const said = this.#said(this.#withWayOut(sentence))
     if (!dryRun) this.#cluster.declined(said)
     return new RegentError('REGENT_REFUSED', said)
+  }
+
+  /** Who is refused while the cluster takes no writes hears what ends that, unless it was said. */
+  #withWayOut(sentence: string): string {
+    const found = wayOut(this.#loop.input())
+    const isSaid = found === null || (found.command !== null && sentence.includes(inWords(found.command)))
+    return isSaid || sentence.includes(found.sentence) ? sentence : `${sentence}; ${found.sentence}`
   }
 
   #situation(): Situation {

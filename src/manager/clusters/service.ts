@@ -2,7 +2,7 @@ import { RegentError } from '../../common/errors/errors.ts'
 import { analyse } from '../../../failover/decide.ts'
 import type { Recovery } from '../../../failover/protocol/notes.ts'
 import type { ClusterService } from './cluster-service.ts'
-import { groupField, topologyView } from './cluster-views.ts'
+import { groupField, topologyView, wayOutOf } from './cluster-views.ts'
 import type { ManagedCluster } from './managed-cluster.ts'
 
 /**
@@ -39,6 +39,7 @@ export function serviceFor(clusters: () => readonly ManagedCluster[], leads: () 
       return {
         sentence: decision?.sentence ?? 'this manager does not lead',
         blocked: decision?.blocked ?? false,
+        ...wayOutOf(loop.input(), decision),
         reasons,
         analyses: decision === null ? [] : analyse(loop.input()),
         ...groupField(loop.input()),

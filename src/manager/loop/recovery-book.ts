@@ -43,6 +43,8 @@ interface Open extends EndedRecovery {
   readonly leftOut: number
   /** A replication group was formed anew: that may end with the primary of before. */
   readonly formsAnew: boolean
+  /** A person had the primary of before go on. */
+  readonly isAnswered: boolean
 }
 
 /** The timeline with one more entry. One entry in the middle says how many are left out, since when. */
@@ -108,6 +110,7 @@ export class RecoveryBook {
       beganMs: this.#clock.monotonicMs(),
       leftOut: 0,
       formsAnew: false,
+      isAnswered: false,
       timedOut: false,
       requests: [],
     }
@@ -137,7 +140,7 @@ export class RecoveryBook {
     this.note(`waits: ${seen.instance} ${describeOpening(seen) ?? ''}`)
   }
 
-  committed({ next: record, why, timedOut = false }: CommitAction): void {
+  committed({ next: record, why, timedOut = false, isAnswer }: CommitAction): void {
     if (this.#open === null) return
     this.note(`committed revision ${record.revision}, epoch ${record.epoch}`)
     const moved = record.epoch > this.#open.fromEpoch
@@ -146,6 +149,7 @@ export class RecoveryBook {
       sentence: why,
       timedOut,
       formsAnew: this.#open.formsAnew || record.group?.forming === true,
+      isAnswered: this.#open.isAnswered || isAnswer === true,
       ...(moved ? { to: record.primary, toEpoch: record.epoch } : {}),
     }
   }
@@ -154,7 +158,7 @@ export class RecoveryBook {
   end(outcome: Recovery['outcome'], sentence?: string): EndedRecovery | null {
     if (this.#open === null) return null
     this.note(`ended: ${outcome}`)
-    const { beganMs, leftOut, formsAnew, ...recovery } = this.#open
+    const { beganMs, leftOut, formsAnew, isAnswered, ...recovery } = this.#open
     this.#open = null
     return { ...recovery, outcome, sentence: sentence ?? recovery.sentence }
   }
@@ -184,10 +188,10 @@ function opensLong({ openingMs = 0, stored }: Observation, epoch: number): boole
 }
 
 /** How a recovery ended, once the primary is open: a change of primary either happened or did not. */
-function outcomeOf({ kind, from, to, formsAnew }: Open): Recovery['outcome'] {
+function outcomeOf({ kind, from, to, formsAnew, isAnswered }: Open): Recovery['outcome'] {
   const moved = to !== null && to !== from
   if (kind === 'switchover') return moved ? 'succeeded' : 'undone'
-  return kind === 'failover' && !moved && !formsAnew ? 'abandoned' : 'succeeded'
+  return kind === 'failover' && !moved && !formsAnew && !isAnswered ? 'abandoned' : 'succeeded'
 }
 
 /** The record's primary takes writes and its address is published. */

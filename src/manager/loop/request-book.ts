@@ -66,10 +66,11 @@ export class RequestBook {
     }
   }
 
-  /** A switchover ends with its intent, a failover with another primary. */
-  committed({ before, action: { next } }: Done): void {
+  /** A switchover ends with its intent, a failover with another primary, or with what was asked for instead. */
+  committed({ before, action: { next, isAnswer } }: Done): void {
     if (before?.intent?.kind === 'switchover' && next.intent === null) this.drop(before.intent.request)
-    if (before?.primary !== next.primary) this.#open = this.#open.filter(({ kind }) => kind !== 'failover')
+    if (before?.primary !== next.primary || isAnswer === true)
+      this.#open = this.#open.filter(({ kind }) => kind !== 'failover')
   }
 
   /** A step of a switchover was refused or timed out: the request that the step served ends. */

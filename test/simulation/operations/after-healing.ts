@@ -1,3 +1,4 @@
+import { wayOut } from '../../../failover/way-out/way-out.ts'
 import { parseNotes } from '../../../src/store/wire.ts'
 import type { ClusterNotes } from '../../../failover/protocol/notes.ts'
 import { instanceOf } from '../../../topology/snapshot/member.ts'
@@ -29,20 +30,17 @@ export function isBeyondPeople(cluster: SimulatedCluster): boolean {
  * nothing else may keep a cluster from being whole:
  *
  * - A pause and a fence stand until a person ends them.
- * - A volume is lost, and perhaps with it what nobody else has: a person waits for the volume, or accepts the loss: of
- *   whoever can lead, or of the volume as it is now.
+ * - A volume is lost, and perhaps with it what nobody else has: a person waits for the volume, and then gives the one
+ *   command that Regent names (`failover/way-out/way-out.ts`), whatever is lost by that.
  */
 export function letPeopleDecide(cluster: SimulatedCluster): void {
   const healedMs = cluster.time.nowMs
-  let takesAsItIs = false
   const look = (): void => {
     endPausesAndFences(cluster)
-    const changed = cluster.machines.find(({ goneMember }) => goneMember !== undefined)
-    const isDead = !cluster.primary?.mysqld?.mayWrite
-    if (changed !== undefined && isDead && cluster.time.nowMs > healedMs + patienceMs) {
-      failOver(cluster, takesAsItIs ? changed : undefined, true)
-      takesAsItIs = !takesAsItIs
-    }
+    const leading = cluster.managers.find((one) => one?.loop.leads === true && one.life.runs)
+    const command = leading == null ? undefined : wayOut(leading.loop.input())?.command
+    if (command?.verb === 'failover' && cluster.time.nowMs > healedMs + patienceMs)
+      failOver(cluster, command.to === null ? undefined : cluster.machine(command.to), command.acceptLoss)
     cluster.time.after(lookMs, look)
   }
   look()

@@ -152,6 +152,12 @@ export const durabilityCases: Cases = {
         'InstanceUnreachable warning shop-2: the agent of shop-2 is unreachable; its server is still connected to the primary',
       ],
     },
+    'a switchover ended sessions': {
+      views: { 'shop-0': { stored: { unsettled: true, unsettledBy: 'switchover' } } },
+      findings: [
+        'UnsettledTail warning shop-0: shop-0 ended sessions that stood in the way of a switchover and may have acknowledged writes that no replica holds; its binlog belongs to any failover until that is settled',
+      ],
+    },
     'a volume went back in time and its agent does not know it': {
       views: { 'shop-1': { member: 'shop-1@volume-1~b', past: 'shop-1@volume-1' } },
       findings: [

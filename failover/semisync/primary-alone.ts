@@ -1,0 +1,47 @@
+import { instanceOf } from '../../topology/snapshot/member.ts'
+import { counted } from '../../src/common/text/words.ts'
+import { step, type FlowStep } from '../flows/step.ts'
+import { whyNotAcknowledged } from '../judge/acknowledging.ts'
+import { isUnsettled } from '../judge/durability.ts'
+import { isFollowing, liveView, names, type Request, type Situation } from '../judge/situation.ts'
+import type { Verdict } from '../judge/verdict.ts'
+import { countedMembers } from '../protocol/record.ts'
+import { failoverStep } from './crash-failover.ts'
+import { isSafePossible } from './failover-target.ts'
+
+type Forced = Extract<Request, { kind: 'failover' }>
+
+/**
+ * A person asks for a failover while the primary runs and too few replicas are connected that acknowledge. Where those
+ * of the sync set who answer are enough, one of them leads, and nothing is lost. Else the primary holds what nobody
+ * else may hold, and is the only one that can go on: with fewer acknowledgements, if the person accepts that.
+ */
+export function leaveWaiting(situation: Situation, verdict: Verdict, { to, acceptLoss }: Forced): FlowStep {
+  if (isSafePossible(situation) && !isUnsettled(situation)) return failoverStep(situation, verdict, to)
+  const name = instanceOf(situation.record.primary)
+  if (acceptLoss && (to === null || to === name)) return goOn(situation)
+  const waits = `${verdict.sentence}, and ${whyNotAcknowledged(situation) ?? 'its writes wait'}`
+  const advice = `bring back ${names(missingAt(situation))} or, letting ${name} go on without, use: regent failover --accept-loss`
+  const whom = to === null || to === name ? '' : ` to ${to}: it may lack what ${name} holds`
+  return step(`no failover${whom}: ${waits}; ${advice}`, [], { blocked: true, revisitMs: 1_000 })
+}
+
+/**
+ * With |S| < k nothing was acknowledged, and k may fall to what needs no proof. With |S| ≥ k any smaller k keeps the
+ * invariant (docs/why/safety.md, "Raising and lowering k"). It rises again by itself with those who come back.
+ */
+function goOn(situation: Situation): FlowStep {
+  const { record, snapshot } = situation
+  const threads = liveView(snapshot, record.primary)?.observation.server?.dumpThreads ?? []
+  const able = Math.min(record.acks, threads.filter(({ semiSync }) => semiSync).length)
+  const acks = record.syncSet.length < record.acks ? 0 : able
+  const name = instanceOf(record.primary)
+  const need = acks === 0 ? 'no acknowledgement' : counted(acks, 'acknowledgement')
+  const why = `${name} goes on as primary, and its writes need ${need} until ${names(missingAt(situation))} follow again: what only ${name} holds is lost with its volume`
+  const next = { ...record, revision: record.revision + 1, acks, acksWanted: acks }
+  return step(why, [{ kind: 'commit', next, why, isAnswer: true }])
+}
+
+function missingAt({ record, snapshot, timings }: Situation) {
+  return countedMembers(record).filter((member) => !isFollowing(liveView(snapshot, member), record, timings))
+}

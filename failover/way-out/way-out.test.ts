@@ -1,0 +1,146 @@
+import { describe, expect, it } from 'vitest'
+import { aSituation, deadServer, type SituationOverrides } from '../testing.ts'
+import { planSwitchover } from '../semisync/switchover.ts'
+import { whyNoFailover } from './asked-failover.ts'
+import { wayOut, type Command } from './way-out.ts'
+
+const lostAgent = { reachable: false, heardAtMs: 100 }
+const strayed = new Map([
+  ['shop-1', 0],
+  ['shop-2', 0],
+])
+/** shop-0 runs, and nobody acknowledges. */
+const unacknowledged: SituationOverrides = {
+  nowMs: 60_000,
+  strayingSince: strayed,
+  views: { 'shop-0': { server: { dumpThreads: [] } } },
+}
+const bothDead: SituationOverrides = {
+  ...unacknowledged,
+  views: { ...unacknowledged.views, 'shop-1': lostAgent, 'shop-2': lostAgent },
+}
+const paused = { paused: { reason: 'maintenance', wallMs: 0 } }
+const failover = { verb: 'failover', to: null, acceptLoss: false } as const
+const byForce = { ...failover, acceptLoss: true }
+
+const cases: Readonly<Record<string, readonly [SituationOverrides, Command | null, string]>> = {
+  'two of three are dead: the primary goes on alone': [
+    bothDead,
+    byForce,
+    'use: regent failover --accept-loss (shop-0 goes on as primary, and its writes need no acknowledgement until shop-1 and shop-2 follow again: what only shop-0 holds is lost with its volume)',
+  ],
+  'replicas are there and cannot connect: one of them leads': [
+    unacknowledged,
+    failover,
+    'use: regent failover (failing over: shop-0 is healthy; asking shop-1 and shop-2 to promise epoch 2)',
+  ],
+  '… and the only one that counts cannot: it leads': [
+    { ...unacknowledged, shape: { instances: 2 } },
+    failover,
+    'use: regent failover (failing over: shop-0 is healthy; asking shop-1 to promise epoch 2)',
+  ],
+  '… for a moment: nothing is to be done': [
+    { ...unacknowledged, nowMs: 500 },
+    null,
+    'no command is needed: no action: primary shop-0 is healthy',
+  ],
+  'the primary is fenced': [
+    {
+      views: { 'shop-0': { server: { readOnly: true } } },
+      notes: { fenced: [{ instance: 'shop-0', keepPrimary: true, wallMs: 0 }] },
+    },
+    { verb: 'unfence', instance: 'shop-0' },
+    'use: regent unfence shop-0 (shop-0 takes writes again)',
+  ],
+  'the primary is dead, and fails over by itself': [
+    { views: { 'shop-0': deadServer } },
+    null,
+    'no command is needed: failing over: mysqld of shop-0 is dead',
+  ],
+  '… while the cluster is paused': [
+    { views: { 'shop-0': { ...lostAgent } }, nowMs: 60_000, notes: paused },
+    failover,
+    'use: regent failover (failing over: ',
+  ],
+  '… and too few could promise': [
+    { views: { 'shop-0': lostAgent, 'shop-1': lostAgent }, nowMs: 60_000 },
+    byForce,
+    'use: regent failover --accept-loss (forced failover: asking shop-2 to promise epoch 2)',
+  ],
+  'the primary is starting': [
+    { views: { 'shop-0': { process: 'starting', processSinceMs: 10, server: null } } },
+    null,
+    'no command is needed: ',
+  ],
+  'the primary keeps itself closed: another one takes over': [
+    {
+      views: {
+        'shop-0': {
+          server: { readOnly: true, superReadOnly: false },
+          converged: { done: false, revision: 1, sentence: 'closed: its disk is nearly full' },
+        },
+      },
+    },
+    { verb: 'switchover' },
+    'use: regent switchover (shop-1 takes over)',
+  ],
+  'nobody answers': [
+    { views: { 'shop-0': lostAgent, 'shop-1': lostAgent, 'shop-2': lostAgent }, nowMs: 60_000 },
+    null,
+    'no command helps: no action: this manager reaches no instance at all',
+  ],
+  'the record is from the past': [
+    { views: { 'shop-0': { server: { readOnly: true } }, 'shop-1': { stored: { promise: 9 } } } },
+    null,
+    'no command helps: record from the past',
+  ],
+}
+
+describe('how it ends that a cluster takes no writes', () => {
+  it.each(Object.entries(cases))('%s', (_, [given, command, says]) => {
+    const found = wayOut(aSituation(given))
+    expect(found).toEqual({ command, sentence: expect.stringMatching(new RegExp(`^${escaped(says)}`)) as string })
+  })
+
+  it('is not asked while it takes writes', () => {
+    expect(wayOut(aSituation())).toBeNull()
+  })
+
+  it('without a record a person chooses who leads, once somebody is missed', () => {
+    const lost = { ...aSituation({ views: { 'shop-1': lostAgent }, nowMs: 60_000 }), record: undefined }
+    expect(wayOut(lost)?.command).toEqual({ verb: 'failover', to: 'shop-0', acceptLoss: true })
+  })
+
+  it('is in the words of the place where the cluster is', () => {
+    const place = { kind: 'kubernetes', namespace: 'db', cluster: 'shop' } as const
+    expect(wayOut({ ...aSituation(bothDead), place })?.sentence).toMatch(
+      /^use: kubectl regent failover shop -n db --accept-loss \(/,
+    )
+  })
+})
+
+describe('two refusals', () => {
+  const situations = Object.entries(cases).filter(([, [, command]]) => command !== null)
+  it.each(situations)('never refer to each other: %s', (_, [given]) => {
+    const situation = aSituation(given)
+    const plan = planSwitchover(situation, null)
+    const refused = whyNoFailover(situation, failover)
+    if ('refusal' in plan) expect(plan.refusal).not.toContain('regent failover')
+    if (refused !== null && 'refusal' in plan) expect(refused).not.toContain('regent switchover')
+  })
+
+  it('of a failover to another instance while only the primary can go on names the command that has it go on', () => {
+    expect(
+      whyNoFailover(aSituation({ ...bothDead, views: { ...bothDead.views, 'shop-2': {} } }), {
+        to: 'shop-2',
+        acceptLoss: true,
+      }),
+    ).toBe(
+      'no failover to shop-2: it may lack what shop-0 holds: shop-0 is healthy, and a write needs 1 acknowledgement, and 0 replicas can give one; bring back shop-1 or, letting shop-0 go on without, use: regent failover --accept-loss',
+    )
+  })
+})
+
+function escaped(text: string): string {
+  return text.replaceAll(/[.*+?^${}()|[\]\\]/g, '\\$&')
+}

@@ -1,0 +1,164 @@
+import { inPlace } from '../../src/common/errors/commands.ts'
+import { instanceOf, type InstanceName } from '../../topology/snapshot/member.ts'
+import { holdsOf } from '../../topology/snapshot/holdings.ts'
+import { decide, modeOf } from '../decide.ts'
+import { nobodyAnswers, recordInDoubt } from '../flows/doubtful-record.ts'
+import { whyNotAcknowledged } from '../judge/acknowledging.ts'
+import {
+  hasStrayedLong,
+  isFenced,
+  isWritable,
+  liveView,
+  liveViews,
+  type DecisionInput,
+  type Situation,
+} from '../judge/situation.ts'
+import type { Verdict } from '../judge/verdict.ts'
+import type { Decision } from '../protocol/decision.ts'
+import { countedMembers } from '../protocol/record.ts'
+import { trialOf, whyNoFailover, type AskedFailover } from './asked-failover.ts'
+
+/** A command of a person, as the operations take it. */
+export type Command =
+  | ({ readonly verb: 'failover' } & AskedFailover)
+  | { readonly verb: 'switchover' }
+  | { readonly verb: 'unfence'; readonly instance: InstanceName }
+  | { readonly verb: 'resume' }
+
+/** How it ends that a cluster takes no writes. */
+export interface WayOut {
+  /** Null where none helps, or none is needed: the sentence says for what is waited. */
+  readonly command: Command | null
+  readonly sentence: string
+}
+
+/**
+ * What ends that the cluster takes no writes: exactly one command, which a dry run accepts; or what is waited for. Null
+ * where it takes writes. Topology, explanations and refusals all name the command that is found here, so that two of
+ * them cannot refer to each other.
+ */
+export function wayOut(input: DecisionInput): WayOut | null {
+  if (isWritable(input)) return null
+  const found = input.record === undefined ? withoutRecord(input) : withRecord({ ...input, record: input.record })
+  return { ...found, sentence: inPlace(found.sentence, input.place) }
+}
+
+function withRecord(situation: Situation): WayOut {
+  const decision = decide(situation)
+  if (nobodyAnswers(situation) !== null || recordInDoubt(situation) !== null) return noneHelps(decision)
+  const { notes, record } = situation
+  const primary = instanceOf(record.primary)
+  if (isFenced(notes, primary)) return use({ verb: 'unfence', instance: primary }, `${primary} takes writes again`)
+  if (goesOn(situation, decision)) return noneNeeded(decision)
+  return (
+    byFailover(situation, { to: null, acceptLoss: false }) ??
+    bySwitchover(situation) ??
+    byResuming(situation) ??
+    byFailover(situation, { to: null, acceptLoss: true }) ??
+    byChoice(situation) ??
+    noneHelps(decision)
+  )
+}
+
+/** Regent is about to end it, or somebody is back in a moment. */
+function goesOn(situation: Situation, { flow }: Decision): boolean {
+  if (flow !== null) return true
+  const verdict = modeOf(situation.spec).judge(situation)
+  if (verdict.kind === 'starting' || isWatched(verdict)) return true
+  if (verdict.opening !== undefined) return isOpening(situation)
+  return verdict.kind === 'well' && whyNotAcknowledged(situation) !== null && isConnecting(situation)
+}
+
+/** It applies what it was elected with. Once that takes long somebody else may lead, if nothing is given up by that. */
+function isOpening(situation: Situation): boolean {
+  const { snapshot, record, timings } = situation
+  const openingMs = liveView(snapshot, record.primary)?.observation.openingMs ?? 0
+  return openingMs < timings.slowOpeningMs || whyNoFailover(situation, { to: null, acceptLoss: false }) !== null
+}
+
+/** Silent or still for less than what counts. */
+function isWatched({ kind, witnesses, revisitMs }: Verdict): boolean {
+  return kind === 'unknown' && revisitMs !== null && !witnesses.includes('this manager')
+}
+
+/** Enough of the sync set have not been away for long. */
+function isConnecting(situation: Situation): boolean {
+  const { record, strayingSince } = situation
+  const members = countedMembers(record)
+  const near = members.filter((member) => !hasStrayedLong(situation, member))
+  return near.length >= record.acks && members.some((member) => strayingSince.has(instanceOf(member)))
+}
+
+function byFailover(situation: Situation, asked: AskedFailover): WayOut | null {
+  if (whyNoFailover(situation, asked) !== null) return null
+  return use({ verb: 'failover', ...asked }, trialOf(situation, asked).sentence)
+}
+
+/** The primary runs and keeps itself closed, for its disk perhaps: another one can take over. */
+function bySwitchover(situation: Situation): WayOut | null {
+  if (modeOf(situation.spec).judge(situation).kind !== 'well') return null
+  const plan = modeOf(situation.spec).planSwitchover(situation, null)
+  return 'refusal' in plan ? null : use({ verb: 'switchover' }, `${instanceOf(plan.candidate)} takes over`)
+}
+
+function byResuming(situation: Situation): WayOut | null {
+  if (situation.notes.paused === null) return null
+  const resumed = { ...situation, notes: { ...situation.notes, paused: null } }
+  const decision = decide(resumed)
+  return goesOn(resumed, decision) ? use({ verb: 'resume' }, decision.sentence) : null
+}
+
+/** Nobody leads by themselves: a person names one. The one that holds most is offered. */
+function byChoice(situation: Situation): WayOut | null {
+  const asked = byHoldings(situation)
+    .map((to) => ({ to, acceptLoss: true }))
+    .find((one) => whyNoFailover(situation, one) === null)
+  return asked === undefined
+    ? null
+    : use({ verb: 'failover', ...asked }, `${asked.to} leads, and what only others hold is given up`)
+}
+
+/** A record that was lost is made anew once everybody has answered; or a person chooses who leads. */
+function withoutRecord(input: DecisionInput): WayOut {
+  const decision = decide(input)
+  const isLost = liveViews(input.snapshot).some(({ observation }) => observation.stored.promise > 0)
+  const stands = decision.blocked && decision.actions.length === 0
+  const to = byHoldings(input).find((name) => !('refusal' in modeOf(input.spec).planForcedBootstrap(input, name)))
+  if (!isLost || !stands || to === undefined) return noneNeeded(decision)
+  return use({ verb: 'failover', to, acceptLoss: true }, `${to} leads, and what only others hold is given up`)
+}
+
+function byHoldings({ snapshot }: DecisionInput): readonly InstanceName[] {
+  return liveViews(snapshot)
+    .toSorted((a, b) => holdsOf(b.observation).count() - holdsOf(a.observation).count())
+    .map(({ name }) => name)
+}
+
+function use(command: Command, what: string): WayOut {
+  return { command, sentence: `use: ${inWords(command)} (${what})` }
+}
+
+function noneNeeded({ sentence }: Decision): WayOut {
+  return { command: null, sentence: `no command is needed: ${sentence}` }
+}
+
+function noneHelps({ sentence }: Decision): WayOut {
+  return { command: null, sentence: `no command helps: ${sentence}` }
+}
+
+/** As it is typed on one machine. */
+export function inWords(command: Command): string {
+  switch (command.verb) {
+    case 'failover':
+      return [
+        'regent failover',
+        ...(command.acceptLoss ? ['--accept-loss'] : []),
+        ...(command.to === null ? [] : ['--to', command.to]),
+      ].join(' ')
+    case 'unfence':
+      return `regent unfence ${command.instance}`
+    case 'switchover':
+    case 'resume':
+      return `regent ${command.verb}`
+  }
+}
