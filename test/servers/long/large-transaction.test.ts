@@ -30,10 +30,8 @@ it('A transaction with many changed rows: a switchover that has no time to undo 
   await tables(cluster, from)
   const open = await cluster.session(from, 'client')
   await open.query('start transaction')
-  for (const begunMs = monotonicMs(); monotonicMs() - begunMs < changingMs; )
-    await open.query(
-      "insert into app.large (v) select 'x' from app.digits a, app.digits b, app.digits c, app.digits d",
-    )
+  for (const begunMs = monotonicMs(); monotonicMs() - begunMs < changingMs;)
+    await open.query("insert into app.large (v) select 'x' from app.digits a, app.digits b, app.digits c, app.digits d")
   await cluster.until('its rows are seen', async () => /has changed/.test((await dryRun(cluster, 1_000)).message))
   const told = /session \d+ of client has changed \d+ rows.*--timeout \d+s/
   expect((await dryRun(cluster, 1_000)).message).toMatch(told)
