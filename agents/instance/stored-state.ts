@@ -223,8 +223,7 @@ export function summaryOf(stored: StoredState): StoredSummary {
     revision: stored.revision,
     assignment: assignment && summaryOfAssignment(assignment),
     countedUuids: (assignment?.role === 'primary' && assignment.countedUuids) || {},
-    unsettled: stored.unsettled,
-    ...(stored.unsettled && stored.unsettledBy ? { unsettledBy: stored.unsettledBy } : {}),
+    ...unsettledOf(stored),
     // What it acknowledged it holds, perhaps, and cannot name.
     forgetful: stored.forgetful || stored.gtidsReset,
     seeding: stored.seeding,
@@ -241,6 +240,10 @@ export function summaryOf(stored: StoredState): StoredSummary {
 function namelessOf({ gtidsReset, binlogOff }: StoredState): Pick<StoredSummary, 'gtidsReset' | 'binlogOff'> {
   if (!gtidsReset) return {}
   return binlogOff ? { gtidsReset: true, binlogOff: true } : { gtidsReset: true }
+}
+
+function unsettledOf({ unsettled, unsettledBy }: StoredState): Pick<StoredSummary, 'unsettled' | 'unsettledBy'> {
+  return { unsettled, ...(unsettled && unsettledBy !== undefined ? { unsettledBy } : {}) }
 }
 
 function summaryOfAssignment(assignment: Assignment): NonNullable<StoredSummary['assignment']> {
