@@ -140,6 +140,23 @@ describe('Where a member that the record names does not answer', () => {
     )
   })
 
+  it('one that answers, on a volume that went back in time, is not said to be silent: what helps is one command', () => {
+    const past: ViewOverrides = { past: shop2, member: 'shop-2@volume-2~before' }
+    const decision = after({ views: { 'shop-2': past } })
+    expect(decision.sentence).toBe(
+      'no instance is in the group. shop-2 may have held what was acknowledged last, and its volume went back in time: put the newer volume back, or give up what only it may hold: regent failover --accept-loss; shop-2 is seeded again by itself after that',
+    )
+    expect(decision).toMatchObject({ blocked: true })
+    expect(after({ views: { 'shop-1': silent, 'shop-2': past } }).sentence).toContain(
+      'shop-1 may hold what was acknowledged last and does not answer: bring it back; shop-2 may have held what was acknowledged last, and its volume went back in time: put the newer volume back, or give up what only they may hold: regent failover --accept-loss',
+    )
+    const situation = aGroupSituation({ views: { 'shop-2': past } })
+    expect(whyNoReboot(situation)).toBe('the volume of shop-2 went back in time')
+    expect(whyNeverForms(situation, 'shop-2')).toBe('the volume of shop-2 went back in time')
+    const given = { views: { 'shop-0': promised(100), 'shop-1': promised(100), 'shop-2': past }, ...forced(true) }
+    expect(committed(after(given))).toMatchObject({ epoch: 2, primary: shop0 })
+  })
+
   it('so it is where its instance lives on another volume', () => {
     expect(after({ record: { syncSet: [shop1, memberElsewhere] } }).sentence).toContain(
       'shop-2 may hold what was acknowledged last',

@@ -5,7 +5,7 @@ import { allOf } from '../../src/common/text/words.ts'
 import { orderFor } from '../flows/assignments.ts'
 import { step, type FlowStep } from '../flows/step.ts'
 import { promisedBy } from '../judge/promised.ts'
-import { liveView, type LiveView, type Situation } from '../judge/situation.ts'
+import { liveView, viewNamed, type LiveView, type Situation } from '../judge/situation.ts'
 import type { Action } from '../protocol/decision.ts'
 import { assignmentOrders } from './assignments.ts'
 import { formAnew, lossBy } from './forming-anew.ts'
@@ -84,13 +84,43 @@ function waitForStalled(situation: Situation, view: GroupView, stalled: readonly
 }
 
 function waitForSilent(situation: Situation, view: GroupView, silent: readonly MemberId[]): FlowStep {
-  const names = allOf(silent.map(instanceOf))
-  const advice = `bring ${silent.length === 1 ? 'it' : 'them'} back, or give up what only ${silent.length === 1 ? 'it' : 'they'} may hold: regent failover --accept-loss`
+  const past = silent.filter((member) => wentBack(situation, member))
+  const away = silent.filter((member) => !past.includes(member))
+  const missing = [...whoIsAway(away), ...whoWentBack(past)].join('; ')
+  const only = silent.length === 1 ? 'it' : 'they'
+  const seeded =
+    past.length === 0 ? '' : `; ${allOf(past.map(instanceOf))} ${are(past)} seeded again by ${itself(past)} after that`
   return step(
-    `${view.sentence}. ${names} may hold what was acknowledged last and ${silent.length === 1 ? 'does' : 'do'} not answer: ${advice}`,
+    `${view.sentence}. ${missing}, or give up what only ${only} may hold: regent failover --accept-loss${seeded}`,
     assignmentOrders(situation),
     { blocked: true, revisitMs: 1_000 },
   )
+}
+
+function whoIsAway(away: readonly MemberId[]): readonly string[] {
+  if (away.length === 0) return []
+  const [does, them] = away.length === 1 ? ['does', 'it'] : ['do', 'them']
+  return [
+    `${allOf(away.map(instanceOf))} may hold what was acknowledged last and ${does} not answer: bring ${them} back`,
+  ]
+}
+
+/** They answer, and what they held last is on the volumes that were there before. */
+function whoWentBack(past: readonly MemberId[]): readonly string[] {
+  if (past.length === 0) return []
+  const [volumes, newer] =
+    past.length === 1 ? ['its volume', 'the newer volume'] : ['their volumes', 'the newer volumes']
+  return [
+    `${allOf(past.map(instanceOf))} may have held what was acknowledged last, and ${volumes} went back in time: put ${newer} back`,
+  ]
+}
+
+const are = (members: readonly MemberId[]) => (members.length === 1 ? 'is' : 'are')
+const itself = (members: readonly MemberId[]) => (members.length === 1 ? 'itself' : 'themselves')
+
+/** Its volume went back in time: whoever answers there is nobody whom the record knows. */
+function wentBack({ snapshot }: Situation, member: MemberId): boolean {
+  return viewNamed(snapshot, instanceOf(member))?.past === member
 }
 
 function promiseAction(situation: Situation, member: MemberId, epoch: number): Action {
@@ -104,6 +134,8 @@ function promiseAction(situation: Situation, member: MemberId, epoch: number): A
 /** Why the group cannot be formed anew without giving anything up; null where it can. */
 export function whyNoReboot(situation: Situation): string | null {
   const silent = silentMembers(situation)
+  const past = silent.find((member) => wentBack(situation, member))
+  if (past !== undefined) return `the volume of ${instanceOf(past)} went back in time`
   return silent.length === 0
     ? null
     : `${allOf(silent.map(instanceOf))} ${silent.length === 1 ? 'does' : 'do'} not answer`
@@ -114,6 +146,7 @@ export function whyNeverForms(situation: Situation, to: InstanceName): string | 
   if (!situation.snapshot.instances.some(({ name }) => name === to)) return `there is no instance ${to}`
   const member = everybody(situation).find((one) => instanceOf(one) === to)
   if (member === undefined) return `${to} is no member of the group that the record names`
+  if (wentBack(situation, member)) return `the volume of ${to} went back in time`
   return liveView(situation.snapshot, member) === undefined ? `${to} does not answer` : null
 }
 

@@ -375,7 +375,7 @@ function waitsForMissing(
   const what = requests.some(({ kind }) => kind === 'failover') ? 'no failover' : 'no automatic failover'
   const isPast = viewNamed(snapshot, name)?.past === record.primary
   const asItIs = isPast ? ` (with --to ${name} it is taken as it is now)` : ''
-  const sentence = `${what}: ${verdict.sentence}, and ${missing}; bring back ${missingMembers(situation).map(instanceOf).join(', ')} or, giving up what only they may hold, use: regent failover --accept-loss${asItIs}`
+  const sentence = `${what}: ${verdict.sentence}, and ${missing}; bring back ${missingNames(situation).join(', ')} or, giving up what only they may hold, use: regent failover --accept-loss${asItIs}`
   return step(sentence, [], { blocked: true, reasons, revisitMs: 1_000 })
 }
 
@@ -383,7 +383,7 @@ function waitsForMissing(
 function staysDown(situation: Situation, verdict: Verdict, { lost, heldBy }: LostByPrimary, missing: string): FlowStep {
   const name = instanceOf(situation.record.primary)
   const lacks = `${name} lacks ${counted(lost.count(), 'transaction')} that ${heldBy} received from it, and is not started again`
-  const back = [`the volume of ${name} as it was`, ...missingMembers(situation).map(instanceOf)].join(', ')
+  const back = [`the volume of ${name} as it was`, ...missingNames(situation)].join(', ')
   const sentence = `no automatic failover: ${verdict.sentence}; ${lacks}; ${missing}; bring back ${back} or, giving up what only they may hold, use: regent failover --accept-loss (with --to ${name} it is taken as it is now)`
   return step(sentence, [], { blocked: true, revisitMs: 1_000 })
 }
@@ -402,6 +402,14 @@ function unheardYet({ record, snapshot, leadsSinceMs, timings, nowMs }: Situatio
   return record.syncSet.filter((member) => {
     const view = viewNamed(snapshot, instanceOf(member))
     return view !== undefined && (view.heardAtMs ?? -Infinity) < leadsSinceMs
+  })
+}
+
+/** One that went back in time answers, and what is missing is what its volume was. */
+function missingNames(situation: Situation): readonly string[] {
+  return missingMembers(situation).map((member) => {
+    const name = instanceOf(member)
+    return viewNamed(situation.snapshot, name)?.past === member ? `the volume of ${name} as it was` : name
   })
 }
 

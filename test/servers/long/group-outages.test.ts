@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { loseVolume } from '../../support/lost-volume.ts'
 import { monotonicMs } from '../../support/monotonic.ts'
+import { putBack, takeSnapshot } from '../../support/volume-snapshot.ts'
 import { withCluster } from '../../support/with-cluster.ts'
 import { Writer } from '../../support/writer.ts'
 
@@ -85,3 +86,29 @@ describe('After the loss of every server, and of one volume,', () => {
     300_000,
   )
 })
+
+it('After the loss of every server, with a volume put back from before, a person is told so and what to do, and that one command heals the cluster', async () => {
+  const cluster = shop.current
+  const { epoch, primary } = await cluster.whole(3, wholeMs)
+  const [past = ''] = (await cluster.replicas()).filter((name) => name !== primary)
+  await takeSnapshot(cluster, past)
+  const writer = await Writer.start(cluster)
+  await writer.next()
+  await writer.stop()
+  await everybodyDies()
+  await putBack(cluster, past)
+  for (const name of all) await cluster.fault(name, 'start')
+  const { sentence } = await cluster.waitFor(
+    'it is said what happened',
+    (view) => view.blocked && view.sentence.includes(`${past} may have held what was acknowledged last`),
+    60_000,
+  )
+  expect(sentence).toContain('its volume went back in time: put the newer volume back')
+  expect(sentence).not.toContain('answer')
+  const [command = ''] = /regent failover --accept-loss/.exec(sentence) ?? []
+  expect(await cluster.regent(...command.split(' ').slice(1))).toMatchObject({ code: 0 })
+  const view = await cluster.whole(3, wholeMs)
+  expect(view.epoch).toBe(epoch + 1)
+  expect(view.primary).not.toBe(past)
+  expect(await writer.check()).toMatchObject(nothingLost)
+}, 300_000)

@@ -1,33 +1,11 @@
-import { rename, rm } from 'node:fs/promises'
 import { expect, it } from 'vitest'
-import { runCommand } from '../../../src/common/process/run-command.ts'
 import type { TestCluster } from '../../support/cluster.ts'
 import { logOf } from '../../support/instance-files.ts'
+import { putBack, takeSnapshot } from '../../support/volume-snapshot.ts'
 import { withCluster } from '../../support/with-cluster.ts'
 import { Writer } from '../../support/writer.ts'
 
 const shop = withCluster()
-
-/** Copies the whole volume of an instance while nothing runs on it, and lets the instance go on. */
-async function takeSnapshot(cluster: TestCluster, name: string): Promise<void> {
-  const { volume } = await cluster.instance(name)
-  await cluster.fault(name, 'kill')
-  const copied = await runCommand(['cp', '-a', '--reflink=auto', volume, `${volume}.copy`], { deadlineMs: 30_000 })
-  if (!copied.ok) throw new Error(copied.failure)
-  await cluster.fault(name, 'start')
-  await cluster.until(
-    `${name} answers again`,
-    async () => (await cluster.value(name, 'select 1').catch(() => '')) === '1',
-  )
-  await cluster.whole()
-}
-
-/** The instance has been killed: its volume is what it was when it was copied. */
-async function putBack(cluster: TestCluster, name: string): Promise<void> {
-  const { volume } = await cluster.instance(name)
-  await rm(volume, { recursive: true })
-  await rename(`${volume}.copy`, volume)
-}
 
 /** Kills the agent alone, and waits for the next one to be there. */
 async function startAgentAgain(cluster: TestCluster, name: string): Promise<void> {
