@@ -258,6 +258,7 @@ function summaryOfAssignment(assignment: Assignment): NonNullable<StoredSummary[
       counted: assignment.counted,
       source: assignment.source.instance,
       sourceReady: assignment.sourceReady !== false,
+      ...(assignment.passedOver === true ? { passedOver: true as const } : {}),
     }
   const donates = assignment.donates === true ? { donates: true as const } : {}
   return { ...common, counted: false, source: null, sourceReady: true, ...donates }

@@ -53,6 +53,7 @@ const replica: Required<ReplicaAssignment> = {
   sourceReady: true,
   catchUpFor: 'run-2.0',
   errant: held,
+  passedOver: true,
   run: 'run-2',
   group,
 }
@@ -96,7 +97,7 @@ const kinds: Readonly<Record<string, Kind>> = {
   'an assignment to follow': {
     wire: 'assign',
     whole: replica,
-    optional: ['sourceReady', 'catchUpFor', 'errant', 'run', 'group'],
+    optional: ['sourceReady', 'catchUpFor', 'errant', 'passedOver', 'run', 'group'],
   },
   'a promise': { wire: 'promise', whole: promise, optional: ['keepReceiverFrom', 'prepare'] },
   'a demotion': { wire: 'demote', whole: demote, optional: ['electUuid'] },

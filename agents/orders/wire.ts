@@ -74,10 +74,11 @@ const replica = message(
     sourceReady: anyBoolean,
     catchUpFor: name,
     errant: gtids,
+    passedOver: { const: true },
     run: name,
     group,
   },
-  ['sourceReady', 'catchUpFor', 'errant', 'run', 'group'],
+  ['sourceReady', 'catchUpFor', 'errant', 'passedOver', 'run', 'group'],
 )
 
 const schemas = {

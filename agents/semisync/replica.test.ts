@@ -78,6 +78,28 @@ it('a receiver that was started for this revision is left to connect', async () 
   expect(await passOver('connecting', 10)).not.toContain('stopReceiver')
 })
 
+it('a replica that is told that it was passed over stops receiving, counted or not, and waits to be seeded', async () => {
+  const channel = { sourceHost: source.host, sourcePort: source.port, ioRunning: 'yes', sqlRunning: true } as const
+  for (const counted of [true, false]) {
+    const server = new ScriptedServer(
+      aServerState({
+        readOnly: true,
+        superReadOnly: true,
+        semiSyncSource: { enabled: false },
+        channel: { ...channel, semiSync: counted },
+      }),
+    )
+    const parts = await testParts(server)
+    parts.told.trustsAssignment = true
+    await passAsReplica(parts, { ...assignment, counted, passedOver: true }, server.state)
+    expect(server.calls).toContain('stopReceiver')
+    expect(parts.course.converged).toMatchObject({
+      done: false,
+      sentence: 'was passed over by its source and waits to be seeded again',
+    })
+  }
+})
+
 it('a replica that somebody pointed elsewhere is reported, also where it was seen stopped on the way, and one that is assigned another source is not', async () => {
   const channel = {
     sourceHost: source.host,

@@ -61,8 +61,9 @@ function putSettingsRight(state: ServerState): Step {
 }
 
 /** Why it follows nobody; null where it is to follow. */
-function standsBy(view: View, { revision, counted }: ReplicaAssignment, state: ServerState): NextPass | null {
-  const why = whyItStandsBy(view, counted, state)
+function standsBy(view: View, assignment: ReplicaAssignment, state: ServerState): NextPass | null {
+  const { revision } = assignment
+  const why = whyItStandsBy(view, assignment, state)
   if (why === null) return null
   const isReceiving = state.channel !== null && state.channel.ioRunning !== 'no'
   return {
@@ -77,7 +78,13 @@ function standsBy(view: View, { revision, counted }: ReplicaAssignment, state: S
  * this agent was told is older than what came from there since. As long as it counts it goes on: what it acknowledges
  * it holds, and writes may wait for it.
  */
-function whyItStandsBy({ told, doubts, stored }: View, counted: boolean, state: ServerState): string | null {
+function whyItStandsBy(
+  { told, doubts, stored }: View,
+  { counted, passedOver }: ReplicaAssignment,
+  state: ServerState,
+): string | null {
+  // What it acknowledges says more than it holds.
+  if (passedOver === true) return 'was passed over by its source and waits to be seeded again'
   const errant = parseGtidSet(told.errant).intersect(unionOf([state.executed, state.received]))
   if (!counted && !errant.isEmpty())
     return `has ${errant.count()} errant transactions and waits to be archived and seeded again`

@@ -4,6 +4,7 @@ import { instanceOf, type InstanceName, type MemberId } from '../../topology/sna
 import { countedUuids, knowsOtherUuids } from '../judge/counted-uuids.ts'
 import type { Action } from '../protocol/decision.ts'
 import { electedIn, holdsElected, isMeasure } from '../judge/elected-set.ts'
+import { hasHole } from '../judge/holes.ts'
 import { orderVersion, type Endpoint, type PrimaryAssignment, type ReplicaAssignment } from '../protocol/order.ts'
 import { countedMembers, gatheredMembers, sourceOf, type ClusterRecord } from '../protocol/record.ts'
 import type { Channel, GtidText, Observation } from '../../topology/snapshot/observation.ts'
@@ -214,7 +215,9 @@ function isAsTold(situation: Situation, view: LiveView): boolean {
   const { assignment } = stored
   if (assignment === null || !isToldBy(record, member, assignment) || stored.toldNoted === false) return false
   const waits = assignment.sourceReady === false && mayConnect(situation, view, liveView(snapshot, record.primary))
-  return assignment.fenced === isFenced(notes, view.name) && !knowsOtherAddresses(situation, view) && !waits
+  const knowsHole = (assignment.passedOver === true) === hasHole(situation, view)
+  const isFencedAsTold = assignment.fenced === isFenced(notes, view.name)
+  return isFencedAsTold && knowsHole && !knowsOtherAddresses(situation, view) && !waits
 }
 
 function isToldBy(record: ClusterRecord, member: MemberId, told: NonNullable<Observation['stored']['assignment']>) {
@@ -330,10 +333,15 @@ function replicaAssignment(
     sourceHolds: heldBySource(situation, primary),
     sourcePurged: server?.purged ?? '',
     ...errantIn(situation, view),
+    ...passedOverIn(situation, view),
     ...boundTo(view),
     ...(forgot === undefined ? {} : { catchUpFor: forgot }),
     ...(mayConnect(situation, view, primary) ? {} : { sourceReady: false }),
   }
+}
+
+function passedOverIn(situation: Situation, view: LiveView): Pick<ReplicaAssignment, 'passedOver'> {
+  return hasHole(situation, view) ? { passedOver: true } : {}
 }
 
 /** For a replica's order, where its agent knows the word. */

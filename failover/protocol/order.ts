@@ -112,6 +112,11 @@ export interface ReplicaAssignment extends AssignmentBase {
    */
   readonly errant?: GtidText
   /**
+   * It was passed over, and lacks what its source never sends again: it stands by until it is seeded. Only said where
+   * it is so, which only an agent shows that takes the word (`Channel.hasRead`).
+   */
+  readonly passedOver?: true
+  /**
    * False: everything is prepared, and the receiver starts when the source has set its gates, or when this one, empty
    * as it is, has its copy. Absent means true.
    */

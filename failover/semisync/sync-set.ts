@@ -132,8 +132,8 @@ function mayJoin(situation: Situation, member: MemberId, primary: LiveView): boo
   const view = liveView(situation.snapshot, member)
   if (view !== undefined && situation.inFlight.get(view.name)?.order === 'reseed') return false
   if (!isFollowingAsTold(view, record, timings) || mustLeave(situation, member)) return false
-  if (view.observation.stored.assignment?.revision !== record.revision || !isShownWhole(situation, view, primary))
-    return false
+  if (view.observation.stored.assignment?.revision !== record.revision) return false
+  if (!isShownWhole(situation, view, primary)) return false
   const lacking = lackedOf(view.observation, primary.observation).count()
   return lacking <= maxLacking && isFreeOfErrant(view.observation, primary.observation)
 }

@@ -130,6 +130,19 @@ export const families = {
     ],
     instances: [3, 4],
   },
+  /** Whose transactions are whose, by `server_id`. */
+  numbers: {
+    kinds: [
+      'somebody writes at the primary with the server_id of a replica',
+      'the volume is lost',
+      'the volume is lost',
+      askedFor,
+      askedFor,
+      ...falls,
+    ],
+    instances: [2, 3, 3, 4],
+    lastsMs: 8_000,
+  },
   cuts: {
     kinds: ['the primary is cut off for longer than a lease', 'a manager dies'],
     instances: [2, 3, 3, 4],

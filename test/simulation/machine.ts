@@ -2,7 +2,8 @@ import type { Ending } from '../../agents/ports/volume.ts'
 import type { InstanceName, MemberId } from '../../topology/snapshot/member.ts'
 import type { MachineClock, ProcessLife } from './process-life.ts'
 import { GtidSet } from '../../topology/gtid/gtid-set.ts'
-import { DataFolder } from './mysqld/data-folder.ts'
+import { firstFolderNumber, serverIdOf } from '../../failover/protocol/server-id.ts'
+import { DataFolder, type Transaction } from './mysqld/data-folder.ts'
 import { Mysqld } from './mysqld/mysqld.ts'
 import { Receiver, type ReceiverPorts } from './mysqld/receiver.ts'
 import { SimulatedDisk } from './simulated-disk.ts'
@@ -84,10 +85,17 @@ export class Machine {
     this.#lastPid += 1
     this.ending = 'crashed'
     if (folder.uuid === '') folder.uuid = this.#ports.random.uuid()
+    folder.serverId = serverIdOf(this.name, numberOf(folder))
     const mysqld = new Mysqld(this.#lastPid, folder, {
       ...this.#ports,
       slowestApplyMs: () => this.slowestApplyMs,
-      receiver: (own) => new Receiver(own, { ...this.#ports, instance: this.name, host: this.host }),
+      receiver: (own) =>
+        new Receiver(own, {
+          ...this.#ports,
+          instance: this.name,
+          host: this.host,
+          passedOver: (transaction) => this.#passedOver(transaction),
+        }),
     })
     mysqld.loadsPersisted = loadsPersisted
     this.mysqld = mysqld
@@ -98,6 +106,12 @@ export class Machine {
     })
     for (const changed of this.#onChange) changed()
     this.#ports.time.after(this.#ports.random.between(100, 900), () => mysqld.begin())
+  }
+
+  /** What a hand had written so is found, and put right. */
+  #passedOver({ gtid, isBorrowed }: Transaction): void {
+    if (isBorrowed === true) return
+    this.broken ??= `${this.name} passes over ${gtid.toString()}: it carries the server_id of an earlier server of ${this.name}`
   }
 
   /** A hand stops both threads of its channel and points the channel elsewhere: its relay logs are gone. */
@@ -158,6 +172,11 @@ export class Machine {
     this.folders.clear()
     for (const [path, folder] of folders) this.folders.set(path, folder.copy())
   }
+}
+
+/** Another one for another `server_uuid`, and the same for the same: what an agent draws and keeps beside the data. */
+function numberOf({ uuid }: DataFolder): number {
+  return Math.max(firstFolderNumber, Number.parseInt(uuid.slice(0, 7), 16))
 }
 
 export const emptyVolume: VolumeSnapshot = { files: new Map(), folders: new Map() }

@@ -67,7 +67,18 @@ export function lostInTheEnd(cluster: SimulatedCluster, clients: Clients): strin
   if (isBeyondPeople(cluster)) return undefined
   const judged = cluster.machines.filter((machine) => !cluster.unseenResets.has(machine))
   const lacking = judged.map((machine) => lacksAcknowledged(machine, clients))
-  return lacking.find((one) => one !== undefined) ?? lostSilently(cluster, clients)
+  return (
+    lacking.find((one) => one !== undefined) ?? passedOverForGood(cluster, judged) ?? lostSilently(cluster, clients)
+  )
+}
+
+/** What a hand wrote with the `server_id` of a replica that replica has got all the same, by a copy. */
+function passedOverForGood({ record, machines }: SimulatedCluster, judged: readonly Machine[]): string | undefined {
+  const primary = machines.find(({ name }) => record !== undefined && name === instanceOf(record.primary))
+  const written = primary?.folder?.binlog.filter(({ isBorrowed }) => isBorrowed) ?? []
+  const all = written.reduce((sum, { gtid }) => sum.union(gtid), GtidSet.empty)
+  const holed = judged.find(({ folder }) => folder !== undefined && !folder.executed.contains(all))
+  return holed && `passed over: ${holed.name} lacks a part of ${all.toString()} for good`
 }
 
 /** What a stop that nobody ordered acknowledged is there, or a person finds where that is. */

@@ -193,6 +193,8 @@ export interface StoredSummary {
     readonly donates?: true
     /** It may connect to its source. Absent means true. */
     readonly sourceReady?: boolean
+    /** It was told that it was passed over, and stands by; absent for no. */
+    readonly passedOver?: true
     /**
      * Where it was told that each instance is: an instance may come back at another address. Absent from older agents.
      */

@@ -4,6 +4,8 @@ const whoMay = 'Who may acknowledge'
 const guess = 'Nothing is destroyed on a guess'
 const replica = 'agents/semisync/replica.ts'
 const reseeding = 'agents/orders/reseeding.ts'
+const tail = 'A tail, never a hole'
+const holes = 'test/simulation/scenarios/holes.test.ts'
 
 /** How an instance follows, and how it is seeded. */
 export const replicas: readonly Mutation[] = [
@@ -100,5 +102,35 @@ export const replicas: readonly Mutation[] = [
     replace: '    // A seeding',
     family: 'seedings',
     survives: 'Covered: what arrives after the first archive is archived before the copy takes its place.',
+  },
+  {
+    id: 'server-id-of-the-data',
+    rule: 'Other data of the same instance has another server_id.',
+    heading: tail,
+    file: 'failover/protocol/server-id.ts',
+    find: 'folderNumber * mostInstances + ordinal',
+    replace: 'ordinal + 1',
+    family: 'numbers',
+    shownBy: holes,
+  },
+  {
+    id: 'holed-count-no-more',
+    rule: 'A counted replica that was passed over leaves the sync set.',
+    heading: tail,
+    file: 'failover/judge/holes.ts',
+    find: "return whyHoled(situation, view) !== ''",
+    replace: 'return false',
+    family: 'numbers',
+    shownBy: holes,
+  },
+  {
+    id: 'holed-stand-by',
+    rule: 'A replica that was passed over acknowledges nothing more.',
+    heading: tail,
+    file: replica,
+    find: "if (passedOver === true) return 'was passed over by its source and waits to be seeded again'",
+    replace: '',
+    family: 'numbers',
+    shownBy: holes,
   },
 ]

@@ -69,6 +69,13 @@ export const hands: FaultTable = {
       machine.forgetGtids()
     },
   ],
+  'somebody writes at the primary with the server_id of a replica': [
+    1,
+    ({ primary }, { folder, name }) => {
+      if (primary?.mysqld?.mayWrite !== true || primary.name === name || folder === undefined) return
+      primary.mysqld.commitTogether([{ isOwn: false, answer: () => undefined, serverId: folder.serverId }])
+    },
+  ],
   'somebody holds a global read lock, or the backup lock': [
     2,
     (cluster, { mysqld }, random) => {

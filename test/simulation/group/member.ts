@@ -105,7 +105,9 @@ export class Member {
 
   newTransaction(): Transaction {
     const { name } = this.ledger
-    return { uuid: name, gtid: GtidSet.single(name, this.#ports.nextNumber(name, this.ledger.blockOf(this.uuid))) }
+    const gtid = GtidSet.single(name, this.#ports.nextNumber(name, this.ledger.blockOf(this.uuid)))
+    // The channels of a group pass over nothing (`replicate_same_server_id`).
+    return { uuid: name, gtid, serverId: 0 }
   }
 
   propose(wish: Wish): Proposal {

@@ -6,7 +6,7 @@ import type { Proposal } from './ledger.ts'
 import type { Member } from './member.ts'
 
 const lookMs = 5
-const unwritten: Transaction = { uuid: '', gtid: GtidSet.empty }
+const unwritten: Transaction = { uuid: '', gtid: GtidSet.empty, serverId: 0 }
 
 interface Session {
   readonly commit: Commit

@@ -5,6 +5,10 @@ import type { InstanceName } from '../../../topology/snapshot/member.ts'
 export interface Transaction {
   readonly uuid: string
   readonly gtid: GtidSet
+  /** `server_id` of the session that wrote it. */
+  readonly serverId: number
+  /** A hand had given its server the `server_id` of another one. */
+  readonly isBorrowed?: true
 }
 
 /** Of a channel, as `mysql.slave_master_info` keeps it. */
@@ -20,6 +24,8 @@ const transactionBytes = 280
 export class DataFolder {
   /** `auto.cnf`: made by the first start. */
   uuid: string
+  /** Of the server that runs on it. */
+  serverId = 0
   /** In the order of the binlog, each synced before anybody is sent it (`sync_binlog=1`). */
   readonly binlog: Transaction[] = []
   /** Where its newest file begins: each start of mysqld makes one. */
@@ -62,10 +68,16 @@ export class DataFolder {
   /**
    * A new transaction of this server, in its binlog and prepared in InnoDB.
    * @param named by its session, with `SET gtid_next`; else the server names the transaction
+   * @param borrowed another `server_id` than the server's own
    */
-  write(named?: GtidSet): Transaction {
+  write(named?: GtidSet, borrowed?: number): Transaction {
     if (named === undefined) this.#lastNumber += 1
-    const transaction = { uuid: this.uuid, gtid: named ?? GtidSet.single(this.uuid, this.#lastNumber) }
+    const transaction: Transaction = {
+      uuid: this.uuid,
+      gtid: named ?? GtidSet.single(this.uuid, this.#lastNumber),
+      serverId: borrowed ?? this.serverId,
+      ...(borrowed === undefined ? {} : { isBorrowed: true }),
+    }
     this.binlog.push(transaction)
     return transaction
   }

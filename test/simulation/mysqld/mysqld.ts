@@ -35,7 +35,7 @@ export interface GroupCommits {
 }
 
 /** Of a session that ended before its transaction was in the binlog. */
-const unwritten: Transaction = { uuid: '', gtid: GtidSet.empty }
+const unwritten: Transaction = { uuid: '', gtid: GtidSet.empty, serverId: 0 }
 
 /**
  * One mysqld from its start to its end, as far as safety rests on how MySQL behaves: measured on 9.7, told in
@@ -221,8 +221,8 @@ export class Mysqld {
     return written
   }
 
-  #write({ isOwn, named }: Commit): Transaction {
-    const transaction = this.folder.write(named)
+  #write({ isOwn, named, serverId }: Commit): Transaction {
+    const transaction = this.folder.write(named, serverId)
     if (!isOwn && (!this.mayWrite || this.isOpenByHand)) this.folder.byHand.add(transaction)
     return transaction
   }

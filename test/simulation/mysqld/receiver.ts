@@ -19,6 +19,8 @@ export interface ReceiverPorts {
   readonly time: VirtualTime
   readonly random: SeededRandom
   readonly network: Network
+  /** It carries the `server_id` of this very server, which lacks it, and is left out for ever. */
+  readonly passedOver?: (transaction: Transaction) => void
   readonly sourceAt: (host: string) => { readonly instance: InstanceName; readonly mysqld: Mysqld | null } | undefined
 }
 
@@ -31,6 +33,8 @@ export class Receiver {
   /** MySQL's number of `error`; 0 for one of which nothing depends on the number. */
   errno = 0
   semiSync = false
+  /** So many transactions of its source's binlog it has read on this connection; null while that is not known. */
+  hasRead: number | null = null
   #heardAtMs = 0
   /** Another number for each attempt: what belongs to an earlier one has no effect. */
   #attempt = 0
@@ -95,12 +99,14 @@ export class Receiver {
     this.semiSync = this.#own.semiSyncReplica
     this.#heardAtMs = this.#ports.time.nowMs
     this.#last = { host: source.host, uuid: found.mysqld.folder.uuid }
+    this.hasRead = null
     this.#connection = new Connection(this.#own, found.mysqld, {
       ...this.#ports,
       host,
       source: found.instance,
       semiSync: this.semiSync,
       heard: () => (this.#heardAtMs = this.#ports.time.nowMs),
+      read: (position) => (this.hasRead = position),
       ended: (connection) => {
         if (this.#connection !== connection) return
         this.#connection = null
@@ -133,6 +139,7 @@ interface ConnectionPorts extends ReceiverPorts {
   readonly source: InstanceName
   readonly semiSync: boolean
   readonly heard: () => void
+  readonly read: (position: number) => void
   readonly ended: (connection: Connection) => void
 }
 
@@ -169,6 +176,8 @@ class Connection {
     })
     own.onChange(() => this.#read())
     this.#pump()
+    // Of what is not sent the replica hears where that ends.
+    if (from.folder.binlog.every((transaction) => this.#hadAlready.has(transaction))) ports.read(this.#next)
     this.#watch()
   }
 
@@ -203,7 +212,8 @@ class Connection {
         this.close()
         return this.#ports.ended(this)
       }
-      if (this.#from.state === 'running') this.#send(() => undefined)
+      const end = this.#next
+      if (this.#from.state === 'running') this.#send(() => this.#ports.read(end))
       this.#watch()
     })
   }
@@ -240,10 +250,13 @@ class Connection {
 
   #arrived(transaction: Transaction, position: number): void {
     const { folder } = this.#own
-    if (!folder.has(transaction)) folder.receive(transaction)
+    const isPassedOver = transaction.serverId === folder.serverId && !folder.has(transaction)
+    if (isPassedOver) this.#ports.passedOver?.(transaction)
+    else if (!folder.has(transaction)) folder.receive(transaction)
+    this.#ports.read(position + 1)
     this.#own.apply()
     if (!this.#dump.semiSync) return
-    folder.acknowledged.push(transaction)
+    if (!isPassedOver) folder.acknowledged.push(transaction)
     this.#back.send(() => {
       if (this.#from.dumps.includes(this.#dump)) this.#from.acknowledged(this.#ports.instance, position)
     })

@@ -12,6 +12,8 @@ export type CommitAnswer = 'ok' | 'lost' | 'unproven' | 'refused'
 export interface Commit {
   /** The agent's own session, or the applier's, which nobody else ends. */
   readonly isOwn: boolean
+  /** Of a session that began while a hand had given its server this `server_id`. */
+  readonly serverId?: number
   readonly answer: (answer: CommitAnswer, transaction: Transaction) => void
   /** What the session called its transaction; absent where the server is to name it. */
   readonly named?: GtidSet | undefined

@@ -360,6 +360,7 @@ export class SimulatedServer implements ServerPort {
         semiSync: receiver.status === 'yes' && receiver.semiSync,
         filtered: server.isFiltered,
         silentMs: receiver.silentMs,
+        hasRead: receiver.hasRead === null ? null : { file: 1, position: receiver.hasRead },
       },
       dumpThreads: dumps.map((dump) => ({
         threadId: dump.threadId,
@@ -378,6 +379,7 @@ export class SimulatedServer implements ServerPort {
       openGates: [...folder.gates],
       runningSessions: folder.prepared.length,
       binlogNumber: 1,
+      binlogPosition: folder.binlog.length,
       foreignTables: [],
       persisted: [],
       ...this.#ports.groupOf?.(server),
