@@ -393,28 +393,6 @@ describe('a replica is told', () => {
     converged: { revision: 1, done: false, sentence: 'has 3 errant transactions' },
   })
 
-  it('that it was passed over, once, and that it was not, once that is mended', () => {
-    const follows = (told: { readonly passedOver?: true }): ViewOverrides =>
-      replicaAt(1, true, {
-        stored: {
-          assignment: {
-            epoch: 1,
-            revision: 1,
-            role: 'replica',
-            counted: true,
-            fenced: false,
-            source: 'shop-0',
-            ...told,
-          },
-        },
-      })
-    const holed = { passedOver: new Map([['shop-2', gtids('shop-0', 2)]]) }
-    expect(followOrder({ ...holed, views: { 'shop-2': follows({}) } }).passedOver).toBe(true)
-    expect(ordersIn({ ...holed, views: { 'shop-2': follows({ passedOver: true }) } })).toEqual([])
-    const mended = { views: { 'shop-2': follows({ passedOver: true }) }, passedOver: new Map([['shop-2', '']]) }
-    expect(followOrder(mended)).not.toHaveProperty('passedOver')
-  })
-
   it('once more when it takes itself for errant and is not, because it was told too little', () => {
     expect(ordersIn({ views: { 'shop-2': waiting }, strayingSince: new Map([['shop-2', -2_000]]) })).toEqual([
       'follow shop-2 counted 1@1',
