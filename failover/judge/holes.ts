@@ -21,6 +21,15 @@ export function whyHoled({ passedOver }: Pick<Situation, 'passedOver'>, { name }
 }
 
 /**
+ * What `other` was passed over with, `view` was too: nothing goes with `view` that `other` lacks. So with data that are
+ * in no binlog of the primary, which every replica lacks.
+ */
+export function lacksNoMore({ passedOver }: Situation, other: InstanceView, view: InstanceView): boolean {
+  const lacking = ({ name }: InstanceView) => parseGtidSet(passedOver.get(name) ?? '')
+  return lacking(view).contains(lacking(other))
+}
+
+/**
  * Shown to hold everything up to some place in the binlogs of its primary: what it lacks is a tail. Of agents that are
  * older than that look nobody can ask more than before.
  */

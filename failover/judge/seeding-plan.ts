@@ -6,7 +6,7 @@ import { errantOf } from '../../topology/snapshot/comparison.ts'
 import { holdsOf } from '../../topology/snapshot/holdings.ts'
 import { donorFor, primaryAsDonor, type Donor } from './donor.ts'
 import { isMeasure } from './elected-set.ts'
-import { hasHole, whyHoled } from './holes.ts'
+import { hasHole, lacksNoMore, whyHoled } from './holes.ts'
 import { countedMembers } from '../protocol/record.ts'
 import type { InstanceView } from '../../topology/snapshot/snapshot.ts'
 import {
@@ -69,6 +69,23 @@ function isFollowingWhole(situation: Situation, view: InstanceView | undefined):
   return isFollowing(view, situation.record, situation.timings) && !hasHole(situation, view)
 }
 
+function standsInFor(situation: Situation, other: InstanceView | undefined, view: InstanceView): boolean {
+  return isFollowing(other, situation.record, situation.timings) && lacksNoMore(situation, other, view)
+}
+
+/** It acknowledges, hole or not, until one that does not count now is a copy and counts: then it is spared. */
+function waitsForAnother(situation: Situation, view: LiveView): boolean {
+  const { record, timings, snapshot } = situation
+  const [going, counted] = [departing(situation), countedMembers(record)]
+  return (
+    isFollowing(view, record, timings) &&
+    liveViews(snapshot).some(
+      ({ name, past, observation: { member } }) =>
+        past === undefined && member !== record.primary && !counted.includes(member) && !going.includes(name),
+    )
+  )
+}
+
 /**
  * Members of the sync set that do not follow, or have a hole, would be seeded and that it cannot spare: with one fewer,
  * too few who follow would be left. They are copied beside what they hold for others, and from the primary alone,
@@ -82,11 +99,12 @@ export function unsparedMembers(situation: Situation, primary: LiveView): readon
       !record.syncSet.includes(member) ||
       stored.seeding ||
       !isServing(view, timings) ||
-      isFollowingWhole(situation, view)
+      isFollowingWhole(situation, view) ||
+      waitsForAnother(situation, view)
     )
       return []
     const others = countedMembers(record).filter(
-      (other) => other !== member && isFollowingWhole(situation, viewOf(snapshot, other)),
+      (other) => other !== member && standsInFor(situation, viewOf(snapshot, other), view),
     )
     const why = others.length < record.acksWanted ? whyOnlyCopied(situation, view, primary) : null
     return why === null ? [] : [{ view, why, donor: primaryAsDonor(view, primary), beside: true }]
@@ -248,7 +266,7 @@ export function primaryDonates(situation: Situation, primary: LiveView): boolean
   const { record, timings, notes, spec } = situation
   const already = primary.observation.stored.assignment?.donates === true
   if (!isServing(primary, timings)) return already
-  if (notes.paused !== null || mayAcknowledge(situation, already) >= record.acksWanted) return false
+  if (notes.paused !== null || mayAcknowledge(situation, primary, already) >= record.acksWanted) return false
   return seedingsDue(situation, primary).some(
     ({ view, donor }) =>
       donor?.view.name === primary.name && (view.observation.stored.seeding || spec.reseed === 'automatic'),
@@ -256,14 +274,15 @@ export function primaryDonates(situation: Situation, primary: LiveView): boolean
 }
 
 /**
- * Counted members that follow or, before the primary is closed for it, may only be connecting again; none with a hole,
- * whose word says less than it should.
+ * Counted members that follow or, before the primary is closed for it, may only be connecting again; none with a hole
+ * that is to be copied itself.
  */
-function mayAcknowledge(situation: Situation, already: boolean): number {
+function mayAcknowledge(situation: Situation, primary: LiveView, already: boolean): number {
   const { record, snapshot, timings } = situation
+  const copied = new Set(unsparedMembers(situation, primary).map(({ view }) => view.name))
   return countedMembers(record).filter((member) => {
     const view = viewOf(snapshot, member)
-    if (view === undefined || hasHole(situation, view)) return false
+    if (view === undefined || (hasHole(situation, view) && copied.has(view.name))) return false
     return already ? isFollowing(view, record, timings) : !hasStrayedLong(situation, member)
   }).length
 }

@@ -57,6 +57,19 @@ describe('a failover', () => {
     expect(decision.reasons).toEqual(['shop-2 is not chosen: equal, and shop-1 has the lower ordinal'])
   })
 
+  it('says what the primary had been given past its binlog, and no replica was ever sent', () => {
+    const lacking = gtids('shop-3', 7)
+    const passedOver = new Map([
+      ['shop-1', lacking],
+      ['shop-2', lacking],
+    ])
+    const decision = afterDeath({ passedOver, views: { 'shop-1': promised(103), 'shop-2': promised(103) } })
+    expect(committed(decision)).toMatchObject({ primary: shop1 })
+    expect(decision.sentence).toBe(
+      `failing over to shop-1, which holds everything acknowledged, but for 7 transactions that shop-0 never sent (${lacking}): mysqld of shop-0 is dead`,
+    )
+  })
+
   it('leaves the new sync set empty when too few hold what the new primary holds', () => {
     expect(committed(afterDeath({ views: { 'shop-1': promised(103), 'shop-2': promised(101) } }))).toMatchObject({
       primary: shop1,

@@ -253,10 +253,17 @@ function commitWinner(
     return failing(`failing over to ${instanceOf(winner.member)} as soon as the others have promised`, [], {
       revisitMs: late,
     })
-  const sentence = `failing over to ${instanceOf(winner.member)}, which holds everything acknowledged: ${verdict.sentence}`
+  const sentence = `failing over to ${instanceOf(winner.member)}, which holds everything acknowledged${butFor(situation, winner)}: ${verdict.sentence}`
   return failing(sentence, [{ kind: 'commit', next: commitTo(situation, winner, promised, union), why: sentence }], {
     reasons,
   })
+}
+
+/** What another hand gave the primary past its binlog no replica was ever sent: the old primary alone has it. */
+function butFor({ passedOver, record }: Situation, { member, holds }: Promised): string {
+  const lacking = parseGtidSet(passedOver.get(instanceOf(member)) ?? '').subtract(holds)
+  if (lacking.isEmpty()) return ''
+  return `, but for ${counted(lacking.count(), 'transaction')} that ${instanceOf(record.primary)} never sent (${lacking.toString().slice(0, 120)})`
 }
 
 export function isFetching({ inFlight }: Situation): boolean {

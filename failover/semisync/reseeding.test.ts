@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { gtids, uuidOf, type ViewOverrides } from '../../topology/testing.ts'
 import { decisionFor, errant, outside, own } from './testing-reseeding.ts'
-import { aSituation, committed, ordersOf, shop1, type SituationOverrides } from '../testing.ts'
+import { aSituation, committed, ordersOf, shop1, shop2, type SituationOverrides } from '../testing.ts'
 
 describe('an instance is seeded again', () => {
   const cases: Readonly<Record<string, readonly [says: string, view: ViewOverrides, given?: SituationOverrides]>> = {
@@ -99,6 +99,44 @@ describe('an instance is seeded again', () => {
     expect(rests.sentence).toContain(
       'only a person can give them up, with all that is on its volume: regent replace shop-2 --accept-loss',
     )
+  })
+
+  describe('where every replica lacks the same, which is in no binlog of the primary', () => {
+    const lacking = gtids('shop-3', 7)
+    const all = new Map([
+      ['shop-1', lacking],
+      ['shop-2', lacking],
+    ])
+    const counted = { epoch: 1, revision: 1, role: 'replica', counted: true, fenced: false, source: 'shop-0' } as const
+
+    it('from the primary, which stays open: the other one acknowledges', () => {
+      const decision = decisionFor({}, { passedOver: all })
+      expect(decision.sentence).toContain('it is archived and seeded again from shop-0')
+      expect(ordersOf(decision)).toEqual([expect.stringMatching(/^reseed shop-2 /)])
+    })
+
+    it('after it has left the sync set: it holds nothing that the other one lacks', () => {
+      const both = decisionFor(
+        { stored: { assignment: counted } },
+        { passedOver: all, record: { syncSet: [shop1, shop2] } },
+      )
+      expect(committed(both)).toMatchObject({ leaving: [expect.stringMatching(/^shop-[12]@/)] })
+      expect(both.actions.some((action) => action.kind === 'assign' && action.to === 'shop-0')).toBe(false)
+    })
+
+    it('and not at once, while the first leaves: the other one waits for that, and the primary is not closed', () => {
+      const leaving = decisionFor(
+        { stored: { assignment: counted } },
+        {
+          passedOver: all,
+          record: { syncSet: [shop1, shop2], leaving: [shop1] },
+          views: { 'shop-0': { markedRevision: 0, server: { openGates: ['shop-1', 'shop-2'] } } },
+        },
+      )
+      expect(leaving.sentence).not.toContain('only shop-0 can be copied')
+      expect(leaving.sentence).not.toContain('cannot be spared')
+      expect(JSON.stringify(leaving.actions)).not.toContain('donates')
+    })
   })
 
   it('by an order that names exactly what it destroys', () => {

@@ -2,7 +2,9 @@ import { rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect, it } from 'vitest'
 import { byHand } from '../../support/by-hand.ts'
+import { logOf } from '../../support/instance-files.ts'
 import { withCluster } from '../../support/with-cluster.ts'
+import { Writer } from '../../support/writer.ts'
 
 const shop = withCluster()
 const all = ['shop-0', 'shop-1', 'shop-2']
@@ -63,3 +65,34 @@ it('A replica with transactions that are in no binlog says by which command they
   await cluster.whole()
   expect(await cluster.value(replica!, 'select @@global.gtid_executed')).not.toContain(elsewhere(3))
 })
+
+it('Data that somebody read into the primary past its binlog are on every replica again, one after the other, while writes go on', async () => {
+  const cluster = shop.current
+  const { primary } = await cluster.whole()
+  const writer = await Writer.start(cluster)
+  await byHand(
+    cluster,
+    primary!,
+    'set session sql_log_bin = 0',
+    'create database unlogged',
+    'create table unlogged.t (id int primary key)',
+    'insert into unlogged.t values (1)',
+    `set global gtid_purged = '+${elsewhere(4)}:1-7'`,
+  )
+  await cluster.until('that is named', async () =>
+    (await cluster.explain()).analyses.some(({ code }) => code === 'ReplicaPassedOver'),
+  )
+  await expect(cluster.switchover({ dryRun: true })).rejects.toMatchObject({ code: 'REGENT_REFUSED' })
+  await everywhere('select count(*) from unlogged.t', '1')
+  await cluster.whole()
+  const pauseMs = writer.longestPause().pauseMs
+  expect(await writer.check()).toMatchObject({ lost: [], duplicated: [], differing: [], instances: 3 })
+  expect(await cluster.primary()).toBe(primary)
+  console.log(`longest pause of writes: ${Math.round(pauseMs)} ms`)
+  const log = await logOf(cluster, primary!)
+  expect(log).not.toMatch(/it is being copied, and too few replicas can acknowledge/)
+  await cluster.fault(primary!, 'kill-mysqld')
+  await cluster.waitFor('another one leads', (view) => view.writable && view.primary !== primary)
+  await everywhere('select count(*) from unlogged.t', '1')
+  await cluster.whole()
+}, 300_000)
