@@ -80,6 +80,7 @@ export const decisions: readonly Mutation[] = [
     replace: 'remembering',
     family: 'unprotected',
     survives: 'Shown where k is 0 and a demoted primary is ahead of all others.',
+    shownBy: 'failover/judge/durability.test.ts',
   },
   {
     id: 'promise-at-this-revision',
@@ -103,6 +104,7 @@ export const decisions: readonly Mutation[] = [
     replace: '',
     family: 'failovers',
     survives: 'Covered: an agent forgets its report when it promises another epoch.',
+    shownBy: 'failover/judge/durability.test.ts',
   },
   {
     id: 'seeded-promise-nothing',
@@ -113,6 +115,7 @@ export const decisions: readonly Mutation[] = [
     replace: '',
     family: 'seedings',
     survives: 'Covered: who is seeded reports that it holds nothing, and is no candidate.',
+    shownBy: 'failover/judge/durability.test.ts',
   },
   {
     id: 'winner-holds-the-union',
@@ -133,6 +136,7 @@ export const decisions: readonly Mutation[] = [
     replace: 'canFollow',
     family: 'failovers',
     survives: 'Covered: the winner holds the union of all who promised.',
+    shownBy: 'failover/semisync/crash-failover.test.ts',
   },
   {
     id: 'k-hold-the-whole-set',
@@ -162,6 +166,7 @@ export const decisions: readonly Mutation[] = [
     replace: '  if (!mine && revoked.union.isEmpty()) {',
     family: 'appliers',
     survives: 'Fetches are seldom needed.',
+    shownBy: 'failover/semisync/crash-failover.test.ts',
   },
   {
     id: 'intent-of-another-candidate',
@@ -172,6 +177,7 @@ export const decisions: readonly Mutation[] = [
     replace: "if (intent && intent.candidate === '')",
     family: 'managers',
     survives: 'Fetches are seldom needed.',
+    shownBy: 'failover/semisync/crash-failover.test.ts',
   },
   {
     id: 'candidate-holds-what-the-demoted-has',
@@ -182,6 +188,7 @@ export const decisions: readonly Mutation[] = [
     replace: 'if (candidate.holds.isEmpty())',
     family: 'switchovers',
     survives: 'Covered mostly: a candidate waits for the last transaction before it promises.',
+    shownBy: 'failover/semisync/switchover.test.ts',
   },
   {
     id: 'joins-with-proof',
@@ -203,6 +210,7 @@ export const decisions: readonly Mutation[] = [
     replace: '',
     family: 'members',
     survives: 'Covered: the primary opens the gate only after the record has named the member.',
+    shownBy: 'failover/semisync/sync-set.test.ts',
   },
   {
     id: 'errant-do-not-join',
@@ -213,6 +221,7 @@ export const decisions: readonly Mutation[] = [
     replace: 'return lacking <= maxLacking',
     family: 'seedings',
     survives: 'Covered mostly: an errant replica stands by and follows nobody.',
+    shownBy: 'failover/semisync/sync-set.test.ts',
   },
   {
     id: 'seeded-do-not-join',
@@ -223,6 +232,7 @@ export const decisions: readonly Mutation[] = [
     replace: '',
     family: 'seedings',
     survives: 'Shown where the order to be seeded is on its way when the manager looks.',
+    shownBy: 'failover/semisync/sync-set.test.ts',
   },
   {
     id: 'leaves-after-a-marker',

@@ -16,6 +16,7 @@ export const groups: readonly Mutation[] = [
     find: 'if (silent.length > 0 && forced?.acceptLoss !== true) return',
     replace: 'if (silent.length > 9 && forced?.acceptLoss !== true) return',
     family: 'groupOutages',
+    shownBy: 'test/simulation/scenarios/group-outage.test.ts',
   },
   {
     id: 'group-all-promise-before',
@@ -25,6 +26,7 @@ export const groups: readonly Mutation[] = [
     find: 'if (missing.length > 0)',
     replace: 'if (missing.length >= asked.length)',
     family: 'groupOutages',
+    shownBy: 'test/simulation/scenarios/group-outage.test.ts',
   },
   {
     id: 'group-former-holds-all',
@@ -34,6 +36,7 @@ export const groups: readonly Mutation[] = [
     find: '(to !== null && acceptLoss) || holds.contains(union)',
     replace: '(to !== null && acceptLoss) || !holds.isEmpty() || union.isEmpty()',
     family: 'groupForming',
+    shownBy: 'test/simulation/scenarios/group-outage.test.ts',
   },
   {
     id: 'group-joins-once-admitted',
@@ -43,6 +46,7 @@ export const groups: readonly Mutation[] = [
     find: "if (forming || !countedMembers(record).includes(member)) return 'stayOut'",
     replace: "if (forming && record.epoch < 0) return 'stayOut'",
     family: 'groupMembers',
+    shownBy: 'test/simulation/scenarios/group-outage.test.ts',
   },
   {
     id: 'group-follows-its-own',
@@ -117,6 +121,7 @@ export const groups: readonly Mutation[] = [
     find: "return { ...waits(member, sentence), steps: closes(member, closeWithoutMajority), next: 'soon' }",
     replace: "return { ...waits(member, sentence), next: 'soon' }",
     family: 'groupSplits',
+    shownBy: 'test/simulation/scenarios/group-outage.test.ts',
   },
   {
     id: 'group-promises-outside',
@@ -126,6 +131,7 @@ export const groups: readonly Mutation[] = [
     find: "server.group.state === 'OFFLINE' && view.jobs.startingGroup === null",
     replace: "server.group.state !== 'ERROR'",
     family: 'groupSplits',
+    shownBy: 'test/simulation/scenarios/group-outage.test.ts',
   },
   {
     id: 'group-stays-out',
@@ -145,6 +151,7 @@ export const groups: readonly Mutation[] = [
     find: '  if (primary === former) return undefined\n',
     replace: '  if (primary === former || record.epoch > 0) return undefined\n',
     family: 'groupFailovers',
+    shownBy: 'test/simulation/scenarios/group-outage.test.ts',
   },
   {
     id: 'group-promises-are-taken-back',
@@ -154,6 +161,7 @@ export const groups: readonly Mutation[] = [
     find: '  if (promised.length === 0) return undefined\n',
     replace: '  if (promised.length >= 0) return undefined\n',
     family: 'groupForming',
+    shownBy: 'test/simulation/scenarios/group-outage.test.ts',
   },
   {
     id: 'group-seeded-say-so',
@@ -165,6 +173,7 @@ export const groups: readonly Mutation[] = [
     family: 'groupVolumes',
     survives:
       'Shown by agents/orders/reseeding.test.ts. In the simulated world something else is new soon after a seeding.',
+    shownBy: 'agents/orders/reseeding.test.ts',
   },
   {
     id: 'group-errant-stay-out',
@@ -174,6 +183,7 @@ export const groups: readonly Mutation[] = [
     find: '    whyNotAsItIs(situation, view, primary) === null &&\n',
     replace: '',
     family: 'groupVolumes',
+    shownBy: 'test/simulation/scenarios/group-outage.test.ts',
   },
   {
     id: 'group-formed-once',
@@ -183,6 +193,7 @@ export const groups: readonly Mutation[] = [
     find: "const forms = task.does === 'form' && view.stored.formedEpoch < assignment.epoch",
     replace: "const forms = task.does === 'form' && view.stored.formedEpoch >= 0",
     family: 'groupForming',
+    shownBy: 'test/simulation/scenarios/group-outage.test.ts',
   },
   {
     id: 'group-opened-once-applied',
@@ -192,6 +203,7 @@ export const groups: readonly Mutation[] = [
     find: '  if (!isBehind && (state.offlineMode || byHand))',
     replace: '  if (isBehind !== null && (state.offlineMode || byHand))',
     family: 'groupClosed',
+    shownBy: 'test/simulation/scenarios/group-outage.test.ts',
   },
   {
     id: 'group-joins-once-removed',
@@ -210,6 +222,7 @@ export const groups: readonly Mutation[] = [
     find: 'return witnesses.every(',
     replace: 'return witnesses.some(',
     family: 'groupWitnesses',
+    shownBy: 'test/simulation/scenarios/group-removal.test.ts',
   },
   {
     id: 'group-witnesses-are-a-majority',
@@ -219,6 +232,7 @@ export const groups: readonly Mutation[] = [
     find: 'first === undefined || witnesses.length * 2 <= view.members.size',
     replace: 'first === undefined',
     family: 'groupWitnesses',
+    shownBy: 'test/simulation/scenarios/group-removal.test.ts',
   },
   {
     id: 'group-told-agent-hears-nothing-either',
@@ -228,6 +242,7 @@ export const groups: readonly Mutation[] = [
     find: 'return silentMs < enoughMs ?',
     replace: 'return silentMs < 0 ?',
     family: 'groupRemovals',
+    shownBy: 'test/simulation/scenarios/group-removal.test.ts',
   },
   {
     id: 'group-no-silence-while-standing-still',
@@ -264,6 +279,7 @@ export const groups: readonly Mutation[] = [
     find: 'if (isOutdated(situation, viewId))',
     replace: "if (viewId === '')",
     family: 'groupLeavers',
+    shownBy: 'test/simulation/scenarios/group-outage.test.ts',
   },
   {
     id: 'group-missing-are-made-again',
@@ -292,5 +308,6 @@ export const groups: readonly Mutation[] = [
     replace: '',
     family: 'groupWitnesses',
     survives: 'Shown by agents/observe/observer.test.ts. Something else is new soon after nearly each start.',
+    shownBy: 'agents/observe/observer.test.ts',
   },
 ]

@@ -13,6 +13,7 @@ export const managers: readonly Mutation[] = [
     replace: '',
     family: 'managers',
     survives: 'Shown where two managers write the record within one delay of the store.',
+    shownBy: 'src/store/memory.test.ts',
   },
   {
     id: 'newer-word-of-an-agent',
@@ -23,6 +24,7 @@ export const managers: readonly Mutation[] = [
     replace: '',
     family: 'messages',
     survives: 'Shown where an answer overtakes the stream.',
+    shownBy: 'src/manager/loop/sightings.test.ts',
   },
   {
     id: 'last-words-of-an-agent',
@@ -33,6 +35,7 @@ export const managers: readonly Mutation[] = [
     replace: "last.stored.incarnation === '' &&",
     family: 'messages',
     survives: 'Shown where the last words of a dead agent come after the first of the next one.',
+    shownBy: 'src/manager/loop/sightings.test.ts',
   },
   {
     id: 'route-of-the-committed',

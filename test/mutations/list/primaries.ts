@@ -43,6 +43,7 @@ export const primaries: readonly Mutation[] = [
     replace: "if (stage.is === 'prepared') {",
     family: 'failovers',
     survives: 'Covered: what was made ready is given up by the next order.',
+    shownBy: 'agents/semisync/order-of-steps.test.ts',
   },
   {
     id: 'fetch-ends-preparation',
@@ -53,6 +54,7 @@ export const primaries: readonly Mutation[] = [
     replace: '',
     family: 'appliers',
     survives: 'Fetches are seldom needed.',
+    shownBy: 'agents/orders/desk.test.ts',
   },
   {
     id: 'fetch-is-reported-anew',
@@ -63,6 +65,7 @@ export const primaries: readonly Mutation[] = [
     replace: '',
     family: 'appliers',
     survives: 'Fetches are seldom needed.',
+    shownBy: 'agents/orders/desk.test.ts',
   },
   {
     id: 'applier-waits-for-nobody',
@@ -73,6 +76,7 @@ export const primaries: readonly Mutation[] = [
     replace: 'if (semiSyncSource.acks < 0) await server.setSemiSyncSource(0)',
     family: 'appliers',
     survives: 'Shown where a primary is elected again while it still waits for acknowledgements.',
+    shownBy: 'agents/semisync/order-of-steps.test.ts',
   },
   {
     id: 'gates-before-opening',
@@ -101,6 +105,7 @@ export const primaries: readonly Mutation[] = [
     replace: 'connected.size < 0 ? server.killDumpThreads(() => true) : [],',
     family: 'switchovers',
     survives: 'Covered: connections of an earlier life are not counted, since their accounts are locked.',
+    shownBy: 'agents/semisync/order-of-steps.test.ts',
   },
   {
     id: 'marker-is-acknowledged',
@@ -192,6 +197,7 @@ export const primaries: readonly Mutation[] = [
     replace: '    await server.killForeignSessions(remaining())',
     family: 'switchovers',
     survives: 'Shown where a demotion passes its deadline while sessions of one group commit wait.',
+    shownBy: 'agents/semisync/demotion.test.ts',
   },
   {
     id: 'old-primary-is-killed',

@@ -53,6 +53,7 @@ export const promises: readonly Mutation[] = [
     replace: 'const written = this.#write(change)',
     family: 'stops',
     survives: 'Shown where a marker settles a doubt at the moment of a promise.',
+    shownBy: 'agents/instance/stored-state.test.ts',
   },
   {
     id: 'promised-replica-stops',

@@ -45,6 +45,7 @@ export const replicas: readonly Mutation[] = [
     replace: '[...openGates(view, state), startApplier]',
     family: 'switchovers',
     survives: 'Shown where a demoted primary has something to apply.',
+    shownBy: 'agents/semisync/replica.test.ts',
   },
   {
     id: 'errant-stand-by',
@@ -55,6 +56,7 @@ export const replicas: readonly Mutation[] = [
     replace: 'if (!counted && errant.count() < 0)',
     family: 'seedings',
     survives: 'Covered: a manager lets nobody with errant transactions into the sync set.',
+    shownBy: 'agents/semisync/replica.test.ts',
   },
   {
     id: 'filter-is-remembered',
@@ -92,6 +94,7 @@ export const replicas: readonly Mutation[] = [
     replace: '',
     family: 'seedings',
     survives: 'Covered: a manager seeds an instance again that says that its seeding has not ended.',
+    shownBy: 'agents/converge/next-pass.test.ts',
   },
   {
     id: 'seeded-stop-receiving',
@@ -102,6 +105,7 @@ export const replicas: readonly Mutation[] = [
     replace: '    // A seeding',
     family: 'seedings',
     survives: 'Covered: what arrives after the first archive is archived before the copy takes its place.',
+    shownBy: 'agents/orders/reseeding.test.ts',
   },
   {
     id: 'server-id-of-the-data',

@@ -102,6 +102,7 @@ export const starts: readonly Mutation[] = [
       "if (stored.unsettled && extra.isEmpty()) return { steps: [archiveUnsettled(extra), tailIsJudged], next: 'at once' }",
     family: 'stops',
     survives: 'Shown where a stop acknowledges what the next primary lacks, and the failover had begun before.',
+    shownBy: 'agents/converge/next-pass.test.ts',
   },
   {
     id: 'primary-keeps-its-tail-in-mind',
@@ -172,6 +173,7 @@ export const starts: readonly Mutation[] = [
     replace: 'const proven = raised <= doubts.raised',
     family: 'stops',
     survives: 'Shown where a doubt comes while a marker waits.',
+    shownBy: 'agents/doubts/unsettled.test.ts',
   },
   {
     id: 'doubts-are-counted',
@@ -182,6 +184,7 @@ export const starts: readonly Mutation[] = [
     replace: '',
     family: 'stops',
     survives: 'Shown where a doubt comes while a marker waits.',
+    shownBy: 'agents/doubts/unsettled.test.ts',
   },
   {
     id: 'doubt-behind-a-proof',
@@ -192,6 +195,7 @@ export const starts: readonly Mutation[] = [
     replace: '!file.current.unsettled',
     family: 'stops',
     survives: 'Shown where a doubt comes while the end of another one is written.',
+    shownBy: 'agents/doubts/unsettled.test.ts',
   },
   {
     id: 'caught-up-before-remembering',
@@ -300,6 +304,7 @@ export const starts: readonly Mutation[] = [
     replace: '',
     family: 'volumes',
     survives: 'Covered: the new member holds nothing that is not compared with the primary.',
+    shownBy: 'agents/orders/desk.test.ts',
   },
   {
     id: 'order-for-this-member',
@@ -341,6 +346,7 @@ export const starts: readonly Mutation[] = [
     replace: 'doubts.gtidsReset = false',
     family: 'hands',
     survives: 'Shown only by a seeding that does not come.',
+    shownBy: 'agents/observe/gtid-reset.test.ts',
   },
   {
     id: 'stored-before-known',
