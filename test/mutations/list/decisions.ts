@@ -180,6 +180,20 @@ export const decisions: readonly Mutation[] = [
     shownBy: 'failover/semisync/crash-failover.test.ts',
   },
   {
+    id: 'primary-promises-first',
+    rule: 'A switchover asks replicas to promise only once the primary has.',
+    heading: switchover,
+    file: 'failover/semisync/switchover.ts',
+    find: '  if (!primary?.report.asPrimary) return gather(situation, intent) ?? demote(situation, intent)\n',
+    replace: `  if (!primary?.report.asPrimary) {
+    const first = gather(situation, intent) ?? demote(situation, intent)
+    const early = countedMembers(record).map((member) => promiseAction(situation, member, next, { after: '', waitMs: 0 }))
+    return { ...first, actions: [...first.actions, ...early] }
+  }
+`,
+    shownBy: 'test/simulation/scenarios/switchover.test.ts',
+  },
+  {
     id: 'candidate-holds-what-the-demoted-has',
     rule: 'A switchover commits only a candidate that holds all that the demoted primary has.',
     heading: switchover,

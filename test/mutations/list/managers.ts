@@ -56,6 +56,6 @@ export const managers: readonly Mutation[] = [
     replace: 'const pressing = fresh',
     family: 'stops',
     survives: 'Shown where the agent of a stopped primary and the manager that heard it are lost at once.',
-    shownBy: 'test/simulation/scenarios/stopped-by-a-stranger.test.ts',
+    shownBy: 'src/manager/loop/run-book.test.ts',
   },
 ]

@@ -108,6 +108,15 @@ export const primaries: readonly Mutation[] = [
     shownBy: 'agents/semisync/order-of-steps.test.ts',
   },
   {
+    id: 'closed-gates-end-sessions',
+    rule: 'Closing a gate ends the sessions that came through it.',
+    heading: 'Who may acknowledge',
+    file: 'agents/sql/replication/gates.ts',
+    find: '  await endReplicaSessions(sql, (user) => wanted.has(user))\n',
+    replace: '',
+    shownBy: 'agents/sql/replication/gates.test.ts',
+  },
+  {
     id: 'marker-is-acknowledged',
     rule: 'A marker counts only once it is acknowledged.',
     heading: 'Changing the sync set',

@@ -162,7 +162,7 @@ export const starts: readonly Mutation[] = [
     replace: '',
     family: 'stops',
     survives: 'Shown where a marker waits in the server that a stranger stops.',
-    shownBy: 'test/simulation/scenarios/stopped-by-a-stranger.test.ts',
+    shownBy: 'agents/semisync/marker.test.ts',
   },
   {
     id: 'doubt-wins',
@@ -235,7 +235,7 @@ export const starts: readonly Mutation[] = [
     replace: 'told.heardForgetful',
     family: 'crashes',
     survives: 'Shown where a replica alone acknowledged, forgot, and hears an older word of its primary.',
-    shownBy: 'test/simulation/scenarios/forgotten.test.ts',
+    shownBy: 'agents/doubts/forgetful.test.ts',
   },
   {
     id: 'following-is-no-orderly-stop',
@@ -255,7 +255,7 @@ export const starts: readonly Mutation[] = [
     replace: '',
     family: 'restarts',
     survives: 'Shown where sessions of one group commit wait at a primary whose agent starts again.',
-    shownBy: 'test/simulation/scenarios/opening.test.ts',
+    shownBy: 'agents/semisync/primary.test.ts',
   },
   {
     id: 'volume-of-the-past',
@@ -347,6 +347,24 @@ export const starts: readonly Mutation[] = [
     family: 'hands',
     survives: 'Shown only by a seeding that does not come.',
     shownBy: 'agents/observe/gtid-reset.test.ts',
+  },
+  {
+    id: 'disk-before-known',
+    rule: 'What a pass stores is on disk before anything that follows from that is known.',
+    heading: 'A failover, and why each step keeps the invariant',
+    file: 'agents/converge/runner.ts',
+    find: '  if (store) await parts.file.update(store)\n  learn(parts, now, pid)\n',
+    replace: '  learn(parts, now, pid)\n  if (store) await parts.file.update(store)\n',
+    shownBy: 'agents/converge/runner.test.ts',
+  },
+  {
+    id: 'found-for-its-own-mysqld',
+    rule: 'What a step found counts for the mysqld that the step was for, and not for the next one.',
+    heading: 'Starting again in place',
+    file: 'agents/converge/runner.ts',
+    find: 'learn(parts, await run(parts), pid)',
+    replace: 'learn(parts, await run(parts), process.pid ?? pid)',
+    shownBy: 'agents/converge/runner.test.ts',
   },
   {
     id: 'stored-before-known',

@@ -39,8 +39,18 @@ describe('A write that was acknowledged by a stop which nobody ordered', () => {
     for (const { folder } of scenario.cluster.machines) expect(folder?.executed.contains(write.gtid)).toBe(true)
   })
 
+  it('is kept where its server ends at once and its error log is read a moment later', async () => {
+    const { scenario, primary, write } = await withStoppedPrimary({ takesMs: 1 })
+    const { time } = scenario.cluster
+    primary.errorLogIsRead = () => new Promise((resolve) => time.after(100, resolve))
+    await scenario.goOn(15_000)
+    expect(scenario.record.epoch).toBe(1)
+    await scenario.heal()
+    for (const { folder } of scenario.cluster.machines) expect(folder?.executed.contains(write.gtid)).toBe(true)
+  })
+
   it('is kept where nothing tells how its server ended', async () => {
-    const { scenario, primary, write } = await withStoppedPrimary()
+    const { scenario, primary, write } = await withStoppedPrimary({ takesMs: 1 })
     scenario.say('its error log is gone')
     primary.endingTold = () => 'unknown'
     await scenario.goOn(15_000)
