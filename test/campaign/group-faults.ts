@@ -26,6 +26,44 @@ export const groupFaults: readonly Fault[] = [
       return { did: `group_replication_set_as_primary() of ${to}` }
     },
   },
+  {
+    name: 'all members are made to write',
+    weight: 2,
+    mode,
+    letsSeveralWrite: true,
+    async strike(scene) {
+      await hand(scene, scene.primary, 'select group_replication_switch_to_multi_primary_mode()')
+      return { did: `group_replication_switch_to_multi_primary_mode() at ${scene.primary}` }
+    },
+  },
+  {
+    name: 'a member is opened',
+    weight: 2,
+    mode,
+    letsSeveralWrite: true,
+    async strike(scene) {
+      const target = scene.dice.pick(scene.replicas)
+      await hand(scene, target, 'set global read_only = off')
+      return { did: `read_only = off at ${target}` }
+    },
+  },
+  {
+    name: 'the account of the group is changed',
+    weight: 2,
+    mode,
+    async strike(scene) {
+      const target = anyone(scene)
+      const change = scene.dice.pick([`identified by 'another'`, 'account lock'])
+      await hand(
+        scene,
+        target,
+        'set sql_log_bin = off',
+        'set global super_read_only = off',
+        `alter user regent_group ${change}`,
+      )
+      return { did: `ALTER USER regent_group ${change.split(' ')[0]} at ${target}` }
+    },
+  },
   setting(
     'a setting of the group is changed',
     [

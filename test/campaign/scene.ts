@@ -29,6 +29,8 @@ export interface Fault {
   readonly needsNetwork?: true
   /** What this is done to is there in one mode alone. */
   readonly mode?: ModeName
+  /** More than one server takes writes for a moment, by the hand of a person. */
+  readonly letsSeveralWrite?: true
   /** Fewer instances do not cover it. */
   readonly leastInstances?: number
   /**

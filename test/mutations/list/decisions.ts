@@ -57,7 +57,6 @@ export const decisions: readonly Mutation[] = [
     find: ' || isNotedUnsettled(notes, record.primary)',
     replace: ' && notes !== null',
     family: 'stops',
-    survives: 'Shown where the agent of a stopped primary and the manager that heard it are lost at once.',
     shownBy: 'test/simulation/scenarios/stopped-by-a-stranger.test.ts',
   },
   {
@@ -68,7 +67,6 @@ export const decisions: readonly Mutation[] = [
     find: 'return view?.observation?.stored.unsettled === true || isNotedUnsettled',
     replace: 'return view === null || isNotedUnsettled',
     family: 'stops',
-    survives: 'Covered mostly: what an agent says is noted at once.',
     shownBy: 'test/simulation/scenarios/stopped-by-a-stranger.test.ts',
   },
   {
@@ -79,7 +77,6 @@ export const decisions: readonly Mutation[] = [
     find: 'primaryCounts ? [...remembering, primary] : remembering',
     replace: 'remembering',
     family: 'unprotected',
-    survives: 'Shown where k is 0 and a demoted primary is ahead of all others.',
     shownBy: 'failover/judge/durability.test.ts',
   },
   {
@@ -90,7 +87,6 @@ export const decisions: readonly Mutation[] = [
     find: 'stored.revision < situation.record.revision ||',
     replace: '',
     family: 'managers',
-    survives: 'Shown by a fetch that comes late by two managers.',
     shownBy: 'test/simulation/scenarios/late-fetch.test.ts',
   },
   {
@@ -103,7 +99,6 @@ export const decisions: readonly Mutation[] = [
 `,
     replace: '',
     family: 'failovers',
-    survives: 'Covered: an agent forgets its report when it promises another epoch.',
     shownBy: 'failover/judge/durability.test.ts',
   },
   {
@@ -114,7 +109,6 @@ export const decisions: readonly Mutation[] = [
     find: ' ||\n    stored.seeding',
     replace: '',
     family: 'seedings',
-    survives: 'Covered: who is seeded reports that it holds nothing, and is no candidate.',
     shownBy: 'failover/judge/durability.test.ts',
   },
   {
@@ -165,7 +159,6 @@ export const decisions: readonly Mutation[] = [
     find: '  if (!mine) {',
     replace: '  if (!mine && revoked.union.isEmpty()) {',
     family: 'appliers',
-    survives: 'Fetches are seldom needed.',
     shownBy: 'failover/semisync/crash-failover.test.ts',
   },
   {
@@ -176,7 +169,6 @@ export const decisions: readonly Mutation[] = [
     find: 'if (intent && intent.candidate !== winner.member)',
     replace: "if (intent && intent.candidate === '')",
     family: 'managers',
-    survives: 'Fetches are seldom needed.',
     shownBy: 'failover/semisync/crash-failover.test.ts',
   },
   {
@@ -201,7 +193,6 @@ export const decisions: readonly Mutation[] = [
     find: 'if (!candidate.holds.contains(primary.holds))',
     replace: 'if (candidate.holds.isEmpty())',
     family: 'switchovers',
-    survives: 'Covered mostly: a candidate waits for the last transaction before it promises.',
     shownBy: 'failover/semisync/switchover.test.ts',
   },
   {
@@ -212,7 +203,6 @@ export const decisions: readonly Mutation[] = [
     find: 'if (size + 1 === record.acks && !enoughHoldEverything(situation, [...record.syncSet, member], record.acks, primary))',
     replace: 'if (size + 1 === -record.acks)',
     family: 'members',
-    survives: 'Shown where the sync set is smaller than k and grows before its members have caught up.',
     shownBy: 'test/simulation/scenarios/sync-set.test.ts',
   },
   {
@@ -223,7 +213,6 @@ export const decisions: readonly Mutation[] = [
     find: 'if (view.observation.stored.assignment?.revision !== record.revision) return false',
     replace: '',
     family: 'members',
-    survives: 'Covered: the primary opens the gate only after the record has named the member.',
     shownBy: 'failover/semisync/sync-set.test.ts',
   },
   {
@@ -286,7 +275,6 @@ export const decisions: readonly Mutation[] = [
     find: 'if (record.syncSet.length < record.acks && !enoughHoldEverything(situation, record.syncSet, target, primary))',
     replace: 'if (record.syncSet.length < -record.acks)',
     family: 'members',
-    survives: 'Shown where k is lowered while the sync set is smaller than k.',
     shownBy: 'test/simulation/scenarios/sync-set.test.ts',
   },
   {

@@ -12,7 +12,6 @@ export const managers: readonly Mutation[] = [
     find: 'if ((cells.get(name)?.revision ?? 0) !== expectedRevision) return false',
     replace: '',
     family: 'managers',
-    survives: 'Shown where two managers write the record within one delay of the store.',
     shownBy: 'src/store/memory.test.ts',
   },
   {
@@ -23,7 +22,6 @@ export const managers: readonly Mutation[] = [
     find: 'if (last?.agentRun === observation.agentRun && last.sequence >= observation.sequence) return false',
     replace: '',
     family: 'messages',
-    survives: 'Shown where an answer overtakes the stream.',
     shownBy: 'src/manager/loop/sightings.test.ts',
   },
   {
@@ -34,7 +32,6 @@ export const managers: readonly Mutation[] = [
     find: 'last.stored.earlierIncarnations?.includes(observation.stored.incarnation) &&',
     replace: "last.stored.incarnation === '' &&",
     family: 'messages',
-    survives: 'Shown where the last words of a dead agent come after the first of the next one.',
     shownBy: 'src/manager/loop/sightings.test.ts',
   },
   {

@@ -205,7 +205,6 @@ export const primaries: readonly Mutation[] = [
     find: "    await keepUnsettled(parts, 'switchover')\n    await server.killForeignSessions(remaining())",
     replace: '    await server.killForeignSessions(remaining())',
     family: 'switchovers',
-    survives: 'Shown where a demotion passes its deadline while sessions of one group commit wait.',
     shownBy: 'agents/semisync/demotion.test.ts',
   },
   {

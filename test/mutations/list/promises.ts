@@ -52,7 +52,6 @@ export const promises: readonly Mutation[] = [
     find: 'const written = this.#writing.then(() => this.#write(change))',
     replace: 'const written = this.#write(change)',
     family: 'stops',
-    survives: 'Shown where a marker settles a doubt at the moment of a promise.',
     shownBy: 'agents/instance/stored-state.test.ts',
   },
   {

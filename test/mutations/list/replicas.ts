@@ -93,7 +93,6 @@ export const replicas: readonly Mutation[] = [
     find: "  if (stored.seeding) return staysDown('a seeding has not ended; it waits to be seeded again')\n",
     replace: '',
     family: 'seedings',
-    survives: 'Covered: a manager seeds an instance again that says that its seeding has not ended.',
     shownBy: 'agents/converge/next-pass.test.ts',
   },
   {

@@ -101,7 +101,6 @@ export const starts: readonly Mutation[] = [
     replace:
       "if (stored.unsettled && extra.isEmpty()) return { steps: [archiveUnsettled(extra), tailIsJudged], next: 'at once' }",
     family: 'stops',
-    survives: 'Shown where a stop acknowledges what the next primary lacks, and the failover had begun before.',
     shownBy: 'agents/converge/next-pass.test.ts',
   },
   {
@@ -172,7 +171,6 @@ export const starts: readonly Mutation[] = [
     find: 'const proven = raised === doubts.raised',
     replace: 'const proven = raised <= doubts.raised',
     family: 'stops',
-    survives: 'Shown where a doubt comes while a marker waits.',
     shownBy: 'agents/doubts/unsettled.test.ts',
   },
   {
@@ -183,7 +181,6 @@ export const starts: readonly Mutation[] = [
     find: '  doubts.raised += 1\n',
     replace: '',
     family: 'stops',
-    survives: 'Shown where a doubt comes while a marker waits.',
     shownBy: 'agents/doubts/unsettled.test.ts',
   },
   {
@@ -194,7 +191,6 @@ export const starts: readonly Mutation[] = [
     find: '!file.current.unsettled || doubts.settling > 0',
     replace: '!file.current.unsettled',
     family: 'stops',
-    survives: 'Shown where a doubt comes while the end of another one is written.',
     shownBy: 'agents/doubts/unsettled.test.ts',
   },
   {
@@ -314,7 +310,6 @@ export const starts: readonly Mutation[] = [
     find: 'if (order.cluster === cluster && order.member === member) return',
     replace: 'if (order.cluster === cluster && member !== undefined) return',
     family: 'volumes',
-    survives: 'Shown where an order is late by a whole renouncement.',
     shownBy: 'test/simulation/scenarios/late-orders.test.ts',
   },
   {

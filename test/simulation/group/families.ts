@@ -96,7 +96,14 @@ export const groupFamilies = {
   /** Groups that another hand forms. */
   groupForks: {
     mode,
-    kinds: [...Object.keys(handMoments), 'mysqld is killed', 'the agent dies', 'a stranger stops mysqld'],
+    kinds: ['another hand forms the group again', 'mysqld is killed', 'the agent dies', 'a stranger stops mysqld'],
+    instances: [3, 3, 4, 5],
+    lastsMs: 12_000,
+  },
+  /** People let others write than the primary. */
+  groupHands: {
+    mode,
+    kinds: [...Object.keys(handMoments), ...Object.keys(handMoments), ...falls, 'the agent dies', 'a manager dies'],
     instances: [3, 3, 4, 5],
     lastsMs: 12_000,
   },

@@ -40,8 +40,7 @@ export function simulatedGroupPort(ask: Ask, groups: Groups): GroupPort {
     start: (settings, forms) => lasting((of) => of.start(settings, forms)),
     stop: (deadlineMs = stopMs) => lasting((of) => of.stop(deadlineMs)),
     electPrimary: (uuid, limits) => lasting((of) => of.electPrimary(uuid, limits)),
-    // Nobody here changes the mode of a group.
-    leadAlone: async () => undefined,
+    leadAlone: (uuid, deadlineMs) => lasting((of) => of.leadAlone(uuid, deadlineMs)),
     forgetMode: async () => undefined,
     setConsistency: async () => undefined,
     // Every server here speaks what all of them speak.

@@ -20,7 +20,19 @@ function formByHand(cluster: SimulatedCluster, machine: Machine, random: SeededR
   })
 }
 
+/** A secondary takes writes, and somebody may write there. */
+function openByHand(cluster: SimulatedCluster, machine: Machine, random: SeededRandom): void {
+  const { mysqld } = machine
+  const member = cluster.groups?.memberAt(machine)
+  if (mysqld?.isUp !== true || member?.isOnline !== true || member.agreed.primary === member) return
+  mysqld.readOnly = mysqld.superReadOnly = false
+  mysqld.isOpenByHand = true
+  if (random.chance(0.5)) mysqld.commitNew(false, () => undefined)
+}
+
 /** What people do to the servers of a group by themselves. */
 export const handMoments: FaultTable = {
   'another hand forms the group again': [0, formByHand],
+  'another hand opens a secondary': [0, openByHand],
+  'another hand has all members write': [0, (cluster, { mysqld }) => cluster.groups?.pluginOf(mysqld)?.letAllWrite()],
 }

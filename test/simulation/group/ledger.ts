@@ -11,6 +11,13 @@ export interface Agreed {
   readonly seats: readonly Member[]
   readonly online: ReadonlySet<Member>
   readonly primary: Member | null
+  /** Multi-primary mode: each member that is online writes. Stays as it was where a change says nothing of that. */
+  readonly isMulti?: boolean
+}
+
+/** The group has this one write. */
+export function writesIn({ primary, online, isMulti = false }: Agreed, member: Member): boolean {
+  return primary === member || (isMulti && online.has(member))
 }
 
 /** One thing that a group agrees on, after all that is before it. */
@@ -117,8 +124,9 @@ export class Ledger {
   #agree(proposal: Proposal): void {
     const { by, wish, received } = proposal
     if (wish.kind === 'transaction') {
-      // Written by one that is primary no more: its session is rolled back.
-      if (this.now.primary !== by) return by.dropped(proposal)
+      // Written by one that is primary no more: its session is rolled back. One that a hand has opened may write: a
+      // group in single-primary mode certifies nothing.
+      if (!writesIn(this.now, by) && !by.mysqld.isOpenByHand) return by.dropped(proposal)
       return this.#write(by, wish.chosen)
     }
     const next = wish.change(this.now)
@@ -156,9 +164,10 @@ export class Ledger {
     const online = new Set([...next.online].filter((one) => next.seats.includes(one)))
     const stays = next.primary !== null && online.has(next.primary)
     const primary = stays ? next.primary : elected([...online])
+    const { isMulti = before.isMulti ?? false } = next
     this.entries.push({
       written: null,
-      after: { view: before.view + (isSame ? 0 : 1), seats: next.seats, online, primary },
+      after: { view: before.view + (isSame ? 0 : 1), seats: next.seats, online, primary, isMulti },
     })
     for (const gone of before.seats) if (!next.seats.includes(gone)) gone.removed()
     this.#tell()

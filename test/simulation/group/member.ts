@@ -4,7 +4,16 @@ import type { InstanceName } from '../../../topology/snapshot/member.ts'
 import type { Transaction } from '../mysqld/data-folder.ts'
 import type { Mysqld } from '../mysqld/mysqld.ts'
 import { Detector } from './detector.ts'
-import { isMajority, type Agreed, type Change, type Entry, type Ledger, type Proposal, type Wish } from './ledger.ts'
+import {
+  isMajority,
+  writesIn,
+  type Agreed,
+  type Change,
+  type Entry,
+  type Ledger,
+  type Proposal,
+  type Wish,
+} from './ledger.ts'
 import type { GroupPorts } from './ports.ts'
 import { Recovery } from './recovery.ts'
 import { Sessions } from './sessions.ts'
@@ -168,9 +177,15 @@ export class Member {
   #deliver({ written, after }: Entry, before: Agreed): void {
     if (written !== null) return this.#receive(written.by, written.transaction)
     if (after.view !== before.view) this.detector.sees(after.seats)
-    if (after.primary === this && before.primary !== this) this.#lead()
-    if (after.primary !== this && before.primary === this) this.mysqld.closeByGroup(false)
+    this.#seesWriters(before, after)
     if (after.online.size === 0) this.fail('All donors left. Aborting group replication recovery')
+  }
+
+  #seesWriters(before: Agreed, after: Agreed): void {
+    const [wrote, writes] = [writesIn(before, this), writesIn(after, this)]
+    if (after.primary === this && before.primary !== this) this.#lead()
+    else if (writes && !wrote) this.mysqld.openByGroup()
+    if (wrote && !writes) this.mysqld.closeByGroup(false)
   }
 
   #receive(by: Member, transaction: Transaction): void {

@@ -5,7 +5,7 @@ import type { Machine } from '../machine.ts'
 import type { GroupCommits, Mysqld } from '../mysqld/mysqld.ts'
 import type { Commit } from '../mysqld/semi-sync-source.ts'
 import type { Groups } from './groups.ts'
-import { Ledger } from './ledger.ts'
+import { Ledger, writesIn } from './ledger.ts'
 import { Member, type Ending, type MemberFacts } from './member.ts'
 
 /** A start gives up when it has waited so long for a view. */
@@ -230,6 +230,23 @@ export class GroupPlugin implements GroupCommits {
     }
   }
 
+  /** `group_replication_switch_to_multi_primary_mode()`, by a hand. */
+  letAllWrite(): void {
+    this.member?.change(({ seats, online, primary }) => ({ seats, online, primary, isMulti: true }))
+  }
+
+  /** `group_replication_switch_to_single_primary_mode()`. Resolves once the group has agreed. */
+  async leadAlone(uuid: string, deadlineMs: number): Promise<void> {
+    const { member } = this
+    if (member === null) throw refused('Member must be ONLINE and in the majority partition.')
+    member.change(({ seats, online }) => {
+      const primary = [...online].find((one) => one.uuid === uuid) ?? null
+      return primary === null ? undefined : { seats, online, primary, isMulti: false }
+    })
+    const isAlone = (): boolean => member.agreed.isMulti !== true && member.agreed.primary?.uuid === uuid
+    if (!(await this.#until(isAlone, this.#groups.time.nowMs + deadlineMs))) throw tooLate(deadlineMs)
+  }
+
   async #until(holds: () => boolean, untilMs: number): Promise<boolean> {
     while (!holds()) {
       if (this.#groups.time.nowMs >= untilMs) return false
@@ -247,7 +264,7 @@ export class GroupPlugin implements GroupCommits {
   }
 
   /** What the server shows of its group. */
-  shown(): Pick<ServerState, 'group'> {
+  shown(): Pick<ServerState, 'group' | 'changedSettings'> {
     const group: GroupState = {
       name: this.#name,
       state: this.#state(),
@@ -257,7 +274,7 @@ export class GroupPlugin implements GroupCommits {
       applying: this.mysqld.folder.backlog,
       error: this.#error ?? '',
     }
-    return { group }
+    return { group, ...(this.member?.agreed.isMulti === true ? { changedSettings: [multiPrimary] } : {}) }
   }
 
   #shownMembers(): GroupState['members'] {
@@ -280,14 +297,16 @@ export class GroupPlugin implements GroupCommits {
   }
 }
 
+const multiPrimary = { name: 'group_replication_single_primary_mode', seen: 'OFF', wanted: 'ON' } as const
+
 function viewIdOf({ ledger, agreed }: Member): string {
   return `${ledger.formedAt}:${agreed.view}`
 }
 
 function shownSeat(seat: Member, by: Member | null): GroupState['members'][number] {
-  const { online, primary } = by?.agreed ?? { online: new Set(), primary: null }
+  const { online = new Set<Member>() } = by?.agreed ?? {}
   const state = by?.detector.isSuspect(seat) ? 'UNREACHABLE' : online.has(seat) ? 'ONLINE' : 'RECOVERING'
-  const role = seat === primary ? 'PRIMARY' : 'SECONDARY'
+  const role = by !== null && writesIn(by.agreed, seat) ? 'PRIMARY' : 'SECONDARY'
   return { uuid: seat.uuid, host: seat.host, port: 3306, state, role, version: '9.7.4' }
 }
 

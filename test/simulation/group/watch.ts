@@ -14,6 +14,7 @@ import type { Groups } from './groups.ts'
 import type { Ledger } from './ledger.ts'
 import { Dropped } from './dropped.ts'
 import { Removals } from './removals.ts'
+import { Writers } from './writers.ts'
 
 /** An agent closes a server that hears no majority, so long after the server says so. */
 const closedWithinMs = 8_000
@@ -27,6 +28,7 @@ export class GroupWatch {
   readonly #standing: Standing
   readonly #removals: Removals
   readonly #dropped: Dropped
+  readonly #writers: Writers
   readonly #primaries = new Map<number, MemberId>()
   /** The group of each epoch in which one was formed. */
   readonly #formed = new Map<number, Ledger>()
@@ -42,6 +44,7 @@ export class GroupWatch {
     this.#standing = new Standing(cluster)
     this.#removals = new Removals(groups)
     this.#dropped = new Dropped(cluster, groups)
+    this.#writers = new Writers(cluster, groups)
     cluster.onHappening((happening) => this.#see(happening))
   }
 
@@ -49,6 +52,7 @@ export class GroupWatch {
   look(): void {
     this.#removals.look()
     this.#found('G3', this.#dropped.look())
+    this.#found('G1', this.#writers.look())
     this.#found('standing', this.#standing.look() ?? this.#openWithoutMajority())
   }
 

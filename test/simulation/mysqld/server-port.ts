@@ -21,7 +21,7 @@ interface Ports {
   /** A server lets clients in from now on. */
   readonly opened: (machine: Machine) => void
   /** What a server shows of its replication group. In mode `group` alone. */
-  readonly groupOf?: (server: Mysqld) => Pick<ServerState, 'group'>
+  readonly groupOf?: (server: Mysqld) => Pick<ServerState, 'group' | 'changedSettings'>
 }
 
 const queryMs = 800
