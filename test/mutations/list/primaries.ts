@@ -43,7 +43,7 @@ export const primaries: readonly Mutation[] = [
     replace: "if (stage.is === 'prepared') {",
     family: 'failovers',
     survives: 'Covered: what was made ready is given up by the next order.',
-    shownBy: 'agents/semisync/order-of-steps.test.ts',
+    shownBy: 'agents/semisync/primary.test.ts',
   },
   {
     id: 'fetch-ends-preparation',
@@ -54,7 +54,7 @@ export const primaries: readonly Mutation[] = [
     replace: '',
     family: 'appliers',
     survives: 'Fetches are seldom needed.',
-    shownBy: 'agents/orders/desk.test.ts',
+    shownBy: 'test/simulation/scenarios/revocation.test.ts',
   },
   {
     id: 'fetch-is-reported-anew',
@@ -65,7 +65,7 @@ export const primaries: readonly Mutation[] = [
     replace: '',
     family: 'appliers',
     survives: 'Fetches are seldom needed.',
-    shownBy: 'agents/orders/desk.test.ts',
+    shownBy: 'test/simulation/scenarios/revocation.test.ts',
   },
   {
     id: 'applier-waits-for-nobody',

@@ -14,6 +14,21 @@ describe('A failover', () => {
     await scenario.heal()
   })
 
+  it('has its candidate fetch what only one holds who may never lead, and apply that before it opens', async () => {
+    const policies = { 'shop-2': { promotion: 'never', priority: 0 } } as const
+    const scenario = await Scenario.begin({ instances: 3, spec: { policies } })
+    const { cluster, primary } = scenario
+    const candidate = scenario.machine(1)
+    cluster.network.separate(primary.name, candidate.name)
+    const write = await scenario.writeAcknowledged()
+    scenario.kill(primary)
+    await scenario.until('shop-1 leads', () => scenario.primary === candidate)
+    candidate.slowestApplyMs = 300
+    await scenario.until('it takes writes', () => candidate.mysqld?.mayWrite === true)
+    expect(candidate.folder?.executed.contains(write.gtid)).toBe(true)
+    await scenario.heal()
+  })
+
   it('waits while those who promised may all lack an acknowledged write', async () => {
     const scenario = await Scenario.begin({ instances: 3 })
     const { cluster, primary } = scenario
