@@ -189,8 +189,6 @@ export const groups: readonly Mutation[] = [
     find: '    // Of a server that waits to be admitted nothing else is new.\n    this.#parts.changed()\n',
     replace: '',
     family: 'groupVolumes',
-    survives:
-      'Shown by agents/orders/reseeding.test.ts. In the simulated world something else is new soon after a seeding.',
     shownBy: 'agents/orders/reseeding.test.ts',
   },
   {
