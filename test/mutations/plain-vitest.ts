@@ -55,6 +55,7 @@ const checks = {
     assert.ok(actual.includes(wanted), `${shown(actual)} does not contain ${shown(wanted)}`),
   toHaveLength: (actual: ArrayLike<unknown>, wanted: number) =>
     assert.equal(actual.length, wanted, `${shown(actual)} has not the length ${wanted}`),
+  toMatch: (actual: string, wanted: RegExp) => assert.match(actual, wanted),
   toBeNull: (actual) => assert.equal(actual, null),
   toBeUndefined: (actual) => assert.equal(actual, undefined),
   toBeLessThan: (actual: number, wanted: number) => assert.ok(actual < wanted, `${actual} is not below ${wanted}`),

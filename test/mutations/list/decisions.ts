@@ -184,6 +184,7 @@ export const decisions: readonly Mutation[] = [
   }
 `,
     shownBy: 'test/simulation/scenarios/switchover.test.ts',
+    survives: 'Supposed to be shown by test/simulation/scenarios/switchover.test.ts.',
   },
   {
     id: 'candidate-holds-what-the-demoted-has',
@@ -210,8 +211,8 @@ export const decisions: readonly Mutation[] = [
     rule: 'Only who says that it does what it was told at this revision joins.',
     heading: syncSet,
     file: changes,
-    find: 'if (view.observation.stored.assignment?.revision !== record.revision) return false',
-    replace: '',
+    find: 'if (view.observation.stored.assignment?.revision !== record.revision || ',
+    replace: 'if (',
     family: 'members',
     shownBy: 'failover/semisync/sync-set.test.ts',
   },

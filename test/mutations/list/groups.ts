@@ -151,6 +151,7 @@ export const groups: readonly Mutation[] = [
     find: '      ...(state.superReadOnly ? [] : [closeForWrites]),\n',
     replace: '',
     shownBy: 'test/simulation/scenarios/group-hands.test.ts',
+    survives: 'Supposed to be shown by test/simulation/scenarios/group-hands.test.ts.',
   },
   {
     id: 'group-has-one-primary-again',
@@ -160,6 +161,7 @@ export const groups: readonly Mutation[] = [
     find: '      await server.group?.leadAlone(uuid, switchMs)\n',
     replace: '',
     shownBy: 'test/simulation/scenarios/group-hands.test.ts',
+    survives: 'Supposed to be shown by test/simulation/scenarios/group-hands.test.ts.',
   },
   {
     id: 'group-is-followed',

@@ -115,6 +115,7 @@ export const primaries: readonly Mutation[] = [
     find: '  await endReplicaSessions(sql, (user) => wanted.has(user))\n',
     replace: '',
     shownBy: 'agents/sql/replication/gates.test.ts',
+    survives: 'Supposed to be shown by agents/sql/replication/gates.test.ts.',
   },
   {
     id: 'marker-is-acknowledged',

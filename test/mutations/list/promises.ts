@@ -225,6 +225,7 @@ export const promises: readonly Mutation[] = [
     find: '    if (confirmation.epoch !== file.current.assignment?.epoch) return\n',
     replace: '    if (file.current.assignment === null) return\n',
     shownBy: 'test/simulation/scenarios/late-orders.test.ts',
+    survives: 'Supposed to be shown by test/simulation/scenarios/late-orders.test.ts.',
   },
   {
     id: 'vote-for-no-older-epoch',

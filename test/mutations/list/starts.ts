@@ -72,6 +72,7 @@ export const starts: readonly Mutation[] = [
     find: "if (ending.how === 'crashed' || !(await keepUnsettled(parts))) return",
     replace: "if (ending.how !== 'stopped' || !(await keepUnsettled(parts))) return",
     shownBy: 'test/simulation/scenarios/stopped-by-a-stranger.test.ts',
+    survives: 'Supposed to be shown by test/simulation/scenarios/stopped-by-a-stranger.test.ts.',
   },
   {
     id: 'persisted-settings-are-not-loaded',
@@ -351,6 +352,7 @@ export const starts: readonly Mutation[] = [
     find: '  if (store) await parts.file.update(store)\n  learn(parts, now, pid)\n',
     replace: '  learn(parts, now, pid)\n  if (store) await parts.file.update(store)\n',
     shownBy: 'agents/converge/runner.test.ts',
+    survives: 'Supposed to be shown by agents/converge/runner.test.ts.',
   },
   {
     id: 'found-for-its-own-mysqld',
@@ -360,6 +362,7 @@ export const starts: readonly Mutation[] = [
     find: 'learn(parts, await run(parts), pid)',
     replace: 'learn(parts, await run(parts), process.pid ?? pid)',
     shownBy: 'agents/converge/runner.test.ts',
+    survives: 'Supposed to be shown by agents/converge/runner.test.ts.',
   },
   {
     id: 'stored-before-known',

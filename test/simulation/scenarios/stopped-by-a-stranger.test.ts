@@ -60,12 +60,15 @@ describe('A write that was acknowledged by a stop which nobody ordered', () => {
     for (const { folder } of scenario.cluster.machines) expect(folder?.executed.contains(write.gtid)).toBe(true)
   })
 
-  it('is kept where only its whole binlog tells that the server was stopped, and not a glance', async () => {
+  it('is kept or archived where only its whole binlog tells that the server was stopped, and not a glance', async () => {
     const { scenario, primary, write } = await withStoppedPrimary()
     primary.endingTold = (how, atAGlance) => (atAGlance ? 'crashed' : how === 'stopped' ? 'unknown' : how)
     await scenario.goOn(15_000)
     await scenario.heal()
-    for (const { folder } of scenario.cluster.machines) expect(folder?.executed.contains(write.gtid)).toBe(true)
+    // A manager may have heard of the death before its agent had read the binlog: then the write is archived by name.
+    const isArchived = primary.archived.join().includes(write.gtid.toString())
+    for (const { folder } of scenario.cluster.machines)
+      expect(isArchived || folder?.executed.contains(write.gtid) === true).toBe(true)
   })
 
   it('is kept where its server goes down slowly and the disk with its error log is slow', async () => {
