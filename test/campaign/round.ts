@@ -155,10 +155,14 @@ async function whatIsWrong(
     wrong.push(...wrongRows(writer.table, checked))
   }
   const epochs = ((await cluster.view()).epoch ?? 0) - epochBefore
+  return mostWriters === 'several' ? wrong : [...wrong, ...tooManyChanges(scene, writers, epochs)]
+}
+
+/** A group elects by itself: while no manager looks, each member may lead once, and the record follows the last one. */
+function tooManyChanges({ mode, instances }: Scene, writers: readonly Writer[], epochs: number): readonly string[] {
+  const unseen = mode === 'group' ? instances.length - 1 : 0
   const changes = changesOfServer(writers.flatMap(({ report }) => report.acknowledged))
-  // A group elects by itself: while no manager looks, each member may lead once, and the record follows the last one.
-  const unseen = scene.mode === 'group' ? instances.length - 1 : 0
-  if (mostWriters === 'one' && changes > epochs + unseen)
-    wrong.push(`split: writes were acknowledged by ${changes + 1} servers in turn within ${epochs + 1} epochs`)
-  return wrong
+  return changes > epochs + unseen
+    ? [`split: writes were acknowledged by ${changes + 1} servers in turn within ${epochs + 1} epochs`]
+    : []
 }
