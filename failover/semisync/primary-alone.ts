@@ -5,7 +5,6 @@ import { whyNotAcknowledged } from '../judge/acknowledging.ts'
 import { isUnsettled } from '../judge/durability.ts'
 import { isFollowing, liveView, names, type Request, type Situation } from '../judge/situation.ts'
 import type { Verdict } from '../judge/verdict.ts'
-import { countedMembers } from '../protocol/record.ts'
 import { failoverStep } from './crash-failover.ts'
 import { isSafePossible } from './failover-target.ts'
 
@@ -37,11 +36,12 @@ function goOn(situation: Situation): FlowStep {
   const acks = record.syncSet.length < record.acks ? 0 : able
   const name = instanceOf(record.primary)
   const need = acks === 0 ? 'no acknowledgement' : counted(acks, 'acknowledgement')
-  const why = `${name} goes on as primary, and its writes need ${need} until ${names(missingAt(situation))} follow again: what only ${name} holds is lost with its volume`
+  const missing = missingAt(situation)
+  const why = `${name} goes on as primary, and its writes need ${need} until ${names(missing)} ${missing.length === 1 ? 'follows' : 'follow'} again: what only ${name} holds is lost with its volume`
   const next = { ...record, revision: record.revision + 1, acks, acksWanted: acks }
   return step(why, [{ kind: 'commit', next, why, isAnswer: true }])
 }
 
 function missingAt({ record, snapshot, timings }: Situation) {
-  return countedMembers(record).filter((member) => !isFollowing(liveView(snapshot, member), record, timings))
+  return record.syncSet.filter((member) => !isFollowing(liveView(snapshot, member), record, timings))
 }

@@ -12,12 +12,9 @@ it('A primary that lost all its replicas: every refusal and explanation names th
   await cluster.whole()
   const writer = await Writer.start(cluster)
   await Promise.all(replicas.map((name) => cluster.fault(name, 'kill')))
-  const { wayOut } = await cluster.until('a command is named', async () => {
-    const view = await cluster.explain()
-    return view.wayOut?.startsWith(goesOn) === true && view
-  })
-  expect((await cluster.topology()).wayOut).toBe(wayOut)
-  expect((await cluster.regent('explain', 'shop')).stdout).toContain(wayOut)
+  await cluster.until('a command is named', async () => (await cluster.explain()).wayOut?.startsWith(goesOn))
+  expect((await cluster.topology()).wayOut).toContain(goesOn)
+  expect((await cluster.regent('explain', 'shop')).stdout).toContain(goesOn)
   const named = {
     code: 'REGENT_REFUSED',
     message: expect.stringContaining('use: regent failover --accept-loss') as string,
