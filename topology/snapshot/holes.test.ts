@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { anObservation, gtids, uuidOf, type ServerOverrides } from '../testing.ts'
 import { passedOver, sourceLookOf, stillLacking, type SourceLook } from './holes.ts'
-import type { BinlogPlace } from './observation.ts'
+import type { BinlogPlace, Observation } from './observation.ts'
 
 const place = (file: number, position: number): BinlogPlace => ({ file, position })
 /** shop-0 has executed 100 transactions, and its binlogs end in file 7 at 5000. */
@@ -30,6 +30,12 @@ describe('A replica that has read its source’s binlogs to where they ended', (
     })
     expect(passedOver(replica, source)?.toString()).toBe('')
   })
+})
+
+it('A replica under a promise is not compared by what it held as it promised, once its receiver got more', () => {
+  const promised = { ...holding(gtids('shop-0', 100)), promiseReport: { epoch: 2, holds: gtids('shop-0', 90) } }
+  expect(passedOver(promised as Observation, source)?.toString()).toBe('')
+  expect(stillLacking(gtids('shop-0', 95), promised as Observation)).toBe('')
 })
 
 describe('Nothing is said of a replica', () => {

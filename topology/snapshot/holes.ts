@@ -27,12 +27,17 @@ export function passedOver(replica: Observation, source: SourceLook): GtidSet | 
   const channel = replica.server?.channel
   if (!channel?.hasRead || channel.ioRunning !== 'yes' || channel.sourceUuid !== source.uuid) return undefined
   if (isBefore(channel.hasRead, source.end)) return undefined
-  return parseGtidSet(source.executed).subtract(holdsOf(replica))
+  return parseGtidSet(source.executed).subtract(heldAtLook(replica))
 }
 
 /** What was passed over and has not come since: a receiver that connects anew asks for all that it lacks. */
 export function stillLacking(lacking: GtidText, replica: Observation): GtidText {
-  return lacking === '' ? '' : parseGtidSet(lacking).subtract(holdsOf(replica)).toString()
+  return lacking === '' ? '' : parseGtidSet(lacking).subtract(heldAtLook(replica)).toString()
+}
+
+/** By the look that tells how far it has read: a promise of before names less than what a kept receiver got since. */
+function heldAtLook(replica: Observation): GtidSet {
+  return holdsOf({ ...replica, promiseReport: null })
 }
 
 export function isBefore(one: BinlogPlace, other: BinlogPlace): boolean {

@@ -45,6 +45,9 @@ describe('While the sync set is smaller than the acknowledgements that a write n
   it('writes need no fewer acknowledgements before so many hold everything', async () => {
     const scenario = await withFailedOverToTheOnlyHolder()
     await scenario.until('somebody is in the sync set', () => scenario.syncSet.length === 1)
+    scenario.cluster.network.slowAt.set('shop-3', 1e6)
+    scenario.write(scenario.primary)
+    await scenario.goOn(100)
     await scenario.replaceManager({ acks: 1 })
     await scenario.goOn(3_000)
     expect(scenario.record.acks).toBe(2)
