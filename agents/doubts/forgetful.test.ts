@@ -111,7 +111,8 @@ it('a primary shows whom it has heard of only with what its server said after th
   hearOfForgetful(parts, { 'shop-1': 'run-1.0' })
   expect(parts.told.heardForgetful).toEqual({ 'shop-1': 'run-1.0' })
   answers()
-  await begunBefore
+  // Whoever waits for that look gets one that counts, or hears why there is none.
+  await expect(begunBefore).rejects.toThrow('no answer')
   expect(observer.isFresh).toBe(false)
   server.readState = readState
   await observer.refresh()

@@ -108,9 +108,9 @@ export class Machine {
     this.#ports.time.after(this.#ports.random.between(100, 900), () => mysqld.begin())
   }
 
-  /** What a hand had written so is found, and put right. */
+  /** What a hand had written so is found, and put right; likewise on a volume that went back with its number. */
   #passedOver({ gtid, isBorrowed }: Transaction): void {
-    if (isBorrowed === true) return
+    if (isBorrowed === true || this.goneMember !== undefined) return
     this.broken ??= `${this.name} passes over ${gtid.toString()}: it carries the server_id of an earlier server of ${this.name}`
   }
 
