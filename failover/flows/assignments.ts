@@ -4,7 +4,7 @@ import { instanceOf, type InstanceName, type MemberId } from '../../topology/sna
 import { countedUuids, knowsOtherUuids } from '../judge/counted-uuids.ts'
 import type { Action } from '../protocol/decision.ts'
 import { electedIn, holdsElected, isMeasure } from '../judge/elected-set.ts'
-import { hasHole } from '../judge/holes.ts'
+import { mustStopForHole } from '../judge/holes.ts'
 import { orderVersion, type Endpoint, type PrimaryAssignment, type ReplicaAssignment } from '../protocol/order.ts'
 import { countedMembers, gatheredMembers, sourceOf, type ClusterRecord } from '../protocol/record.ts'
 import type { Channel, GtidText, Observation } from '../../topology/snapshot/observation.ts'
@@ -215,7 +215,7 @@ function isAsTold(situation: Situation, view: LiveView): boolean {
   const { assignment } = stored
   if (assignment === null || !isToldBy(record, member, assignment) || stored.toldNoted === false) return false
   const waits = assignment.sourceReady === false && mayConnect(situation, view, liveView(snapshot, record.primary))
-  const knowsHole = (assignment.passedOver === true) === hasHole(situation, view)
+  const knowsHole = (assignment.passedOver === true) === mustStopForHole(situation, view)
   const isFencedAsTold = assignment.fenced === isFenced(notes, view.name)
   return isFencedAsTold && knowsHole && !knowsOtherAddresses(situation, view) && !waits
 }
@@ -341,7 +341,7 @@ function replicaAssignment(
 }
 
 function passedOverIn(situation: Situation, view: LiveView): Pick<ReplicaAssignment, 'passedOver'> {
-  return hasHole(situation, view) ? { passedOver: true } : {}
+  return mustStopForHole(situation, view) ? { passedOver: true } : {}
 }
 
 /** For a replica's order, where its agent knows the word. */

@@ -24,3 +24,14 @@ it('A replica is told that it was passed over, once, and that it was not once th
   expect(toldTo('shop-2', mended)).toMatchObject({ order: { role: 'replica' } })
   expect(toldTo('shop-2', mended)).not.toHaveProperty('order.passedOver')
 })
+
+it('Nobody is told to stop for what all replicas lack alike, but the only replica there is', () => {
+  const lacking = gtids('shop-0', 2)
+  const all = new Map([
+    ['shop-1', lacking],
+    ['shop-2', lacking],
+  ])
+  const alike = { passedOver: all, views: { 'shop-1': counted(), 'shop-2': counted() } }
+  expect(toldTo('shop-1', alike)).toBeUndefined()
+  expect(toldTo('shop-2', alike)).toBeUndefined()
+})

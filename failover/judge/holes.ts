@@ -30,6 +30,22 @@ export function lacksNoMore({ passedOver }: Situation, other: InstanceView, view
 }
 
 /**
+ * It acknowledges more than it holds, and is told to stop: where another counted replica lacks less, or where there is
+ * no other replica that could be made whole first. What all of them lack, the primary alone has either way: it goes on
+ * with those who hold all that is written from now on, and one is seeded after the other.
+ */
+export function mustStopForHole(situation: Situation, view: InstanceView): boolean {
+  if (!hasHole(situation, view)) return false
+  const { record, snapshot } = situation
+  const others = snapshot.instances.filter(
+    ({ name, observation }) => name !== view.name && observation?.member !== record.primary,
+  )
+  const isCounted = ({ observation }: InstanceView): boolean =>
+    observation !== null && record.syncSet.includes(observation.member)
+  return others.length === 0 || others.some((other) => isCounted(other) && !lacksNoMore(situation, view, other))
+}
+
+/**
  * Shown to hold everything up to some place in the binlogs of its primary: what it lacks is a tail. Of agents that are
  * older than that look nobody can ask more than before.
  */

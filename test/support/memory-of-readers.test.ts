@@ -7,7 +7,7 @@ import { runCommand } from '../../src/common/process/run-command.ts'
 import { binlogFile, dml, gtid, payload, query, rows, xid } from './synthetic-binlog.ts'
 
 const largeBytes = 20_000_000
-const small = 60_000
+const small = 240_000
 const compressed = 150
 const compressedBytes = 2_000_000
 const frugalMalloc = Object.entries(frugalEnvironment).map(([name, value]) => `${name}=${value}`)
@@ -44,7 +44,7 @@ it.each(Object.entries(cases))(
     await writeFile(join(dataDir, 'binlog.index'), './binlog.000001\n')
     const ran = await runCommand(
       ['env', ...frugalMalloc, process.execPath, ...frugalNode, script, dataDir, join(folder, 'archive')],
-      { deadlineMs: 60_000 },
+      { deadlineMs: 240_000 },
     )
     expect(ran.failure).toBe('')
     expect((JSON.parse(ran.stdout) as { readonly grownMb: number }).grownMb).toBeLessThan(mayGrowMb)
