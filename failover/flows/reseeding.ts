@@ -1,4 +1,3 @@
-import { counted } from '../../src/common/text/words.ts'
 import { holdsOf } from '../../topology/snapshot/holdings.ts'
 import { errantIn, orderFor, peersOf } from './assignments.ts'
 import { step, type FlowStep } from './step.ts'
@@ -9,19 +8,11 @@ import {
   isReadyAsDonor,
   primaryDonates,
   seedingsDue,
+  servingOn,
   unsparedMembers,
   type DueSeeding,
 } from '../judge/seeding-plan.ts'
-import {
-  endpointOf,
-  isErrant,
-  isFollowing,
-  liveView,
-  provenErrant,
-  wantedInstances,
-  type LiveView,
-  type Situation,
-} from '../judge/situation.ts'
+import { endpointOf, wantedInstances, type LiveView, type Situation } from '../judge/situation.ts'
 
 /** What an instance holds may change while it is told to give it up: so often that is no reason to say so. */
 const patience = 5
@@ -45,7 +36,9 @@ export function reseedStep(situation: Situation, primary: LiveView): FlowStep | 
   if (told !== undefined) return step(`${told} is being told to take a copy of another instance`)
   const free = all.filter(({ view }) => !situation.inFlight.has(view.name))
   const due = free.find(({ donor }) => donor?.waitMs === 0) ?? free[0]
-  return due ? seedStep(situation, primary, due) : (unsparedStep(situation, primary) ?? servesOnStep(situation))
+  return due
+    ? seedStep(situation, primary, due)
+    : (unsparedStep(situation, primary) ?? servesOnStep(situation, primary))
 }
 
 function copyingStep({ view, donor }: DueSeeding, due: string): FlowStep {
@@ -72,21 +65,13 @@ function adviceFor(situation: Situation, { name }: LiveView): string {
   return `What helps is another replica: add one: regent local scale ${situation.cluster} ${wantedInstances(situation) + 1}; once it counts, ${name} is archived and seeded again by itself, and you can scale back`
 }
 
-/**
- * Members that hold errant transactions, and that writes cannot do without. They follow, and hold what they
- * acknowledge: nothing is closed or ended for them.
- */
-function servesOnStep(situation: Situation): FlowStep | undefined {
-  const { record, snapshot, timings } = situation
-  const follows = record.syncSet.flatMap((member) => {
-    const view = liveView(snapshot, member)
-    return isFollowing(view, record, timings) ? [view] : []
-  })
-  const view = follows.find((one) => follows.length <= record.acksWanted && isErrant(situation, one))
-  if (view === undefined) return undefined
-  const errant = provenErrant(situation, view)
+/** Nothing is ordered: nobody is closed or ended for a member that serves. */
+function servesOnStep(situation: Situation, primary: LiveView): FlowStep | undefined {
+  const serving = servingOn(situation, primary)
+  if (serving === undefined) return undefined
+  const { view, why } = serving
   return step(
-    `${view.name} has ${counted(errant.count(), 'errant transaction')} (${errant.toString().slice(0, 120)}) and goes on acknowledging: too few others can. ${adviceFor(situation, view)}`,
+    `${view.name} ${why} and goes on acknowledging: too few others can. ${adviceFor(situation, view)}`,
     [],
     waitsASecond,
   )

@@ -64,11 +64,6 @@ function outsideDue(situation: Situation, primary: LiveView): readonly DueSeedin
   })
 }
 
-/** It follows, and has all that it acknowledges. */
-function isFollowingWhole(situation: Situation, view: InstanceView | undefined): boolean {
-  return isFollowing(view, situation.record, situation.timings) && !hasHole(situation, view)
-}
-
 function standsInFor(situation: Situation, other: InstanceView | undefined, view: InstanceView): boolean {
   return isFollowing(other, situation.record, situation.timings) && lacksNoMore(situation, other, view)
 }
@@ -87,9 +82,10 @@ function waitsForAnother(situation: Situation, view: LiveView): boolean {
 }
 
 /**
- * Members of the sync set that do not follow, or have a hole, would be seeded and that it cannot spare: with one fewer,
- * too few who follow would be left. They are copied beside what they hold for others, and from the primary alone,
- * closed: of it is known what it had when the copy began, each acknowledged write among it (docs/why/decisions/0011).
+ * Members of the sync set that acknowledge nothing, or have a hole, would be seeded and that it cannot spare: with one
+ * fewer, too few who follow would be left. They are copied beside what they hold for others, and from the primary
+ * alone, closed: of it is known what it had when the copy began, each acknowledged write among it
+ * (docs/why/decisions/0011).
  */
 export function unsparedMembers(situation: Situation, primary: LiveView): readonly DueSeeding[] {
   const { record, timings, snapshot } = situation
@@ -99,7 +95,7 @@ export function unsparedMembers(situation: Situation, primary: LiveView): readon
       !record.syncSet.includes(member) ||
       stored.seeding ||
       !isServing(view, timings) ||
-      isFollowingWhole(situation, view) ||
+      servesOn(situation, view) ||
       waitsForAnother(situation, view)
     )
       return []
@@ -109,6 +105,31 @@ export function unsparedMembers(situation: Situation, primary: LiveView): readon
     const why = others.length < record.acksWanted ? whyOnlyCopied(situation, view, primary) : null
     return why === null ? [] : [{ view, why, donor: primaryAsDonor(view, primary), beside: true }]
   })
+}
+
+/**
+ * Members of the sync set that would be seeded, and go on acknowledging because too few others can: what they
+ * acknowledge they hold, and nothing is closed or ended for them.
+ */
+export function servingOn(situation: Situation, primary: LiveView): Omit<DueSeeding, 'donor' | 'beside'> | undefined {
+  const { record, timings, snapshot } = situation
+  const acknowledging = record.syncSet.flatMap((member) => {
+    const view = viewOf(snapshot, member)
+    return isServing(view, timings) && servesOn(situation, view) ? [view] : []
+  })
+  if (acknowledging.length > record.acksWanted) return undefined
+  return acknowledging
+    .flatMap((view) => {
+      const why = view.past === undefined ? whyReseed(situation, view, primary) : null
+      return why === null ? [] : [{ view, why }]
+    })
+    .at(0)
+}
+
+/** It receives, says so, and has what it says. Whether it can apply that is another matter. */
+function servesOn(situation: Situation, view: LiveView): boolean {
+  const { server } = view.observation
+  return server?.channel?.ioRunning === 'yes' && server.channel.semiSync && !hasHole(situation, view)
 }
 
 /** It cannot follow as it is. Where the sync set cannot spare it, it is copied beside what it has. */

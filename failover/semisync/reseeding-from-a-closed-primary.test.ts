@@ -209,6 +209,18 @@ describe('a member that the sync set cannot spare', () => {
     ).toEqual([])
   })
 
+  it.each<[string, ViewOverrides]>([
+    ['has errant transactions', { server: errant.server, errantTold: gtids('shop-2', 3) }],
+    ['cannot apply what it receives', { server: { channel: { sqlRunning: false, sqlError: 'Error 1146' } } }],
+  ])('is not copied as long as it acknowledges, and nothing is closed for it: it %s', (why, view) => {
+    const decision = decisionFor({ ...standsBy, ...view }, { ...alone, ...strayed })
+    expect(ordersOf(decision).filter((order) => /^reseed|^primary/.test(order))).toEqual([])
+    expect(decision.actions.filter(({ kind }) => kind === 'commit')).toEqual([])
+    expect(decision).toMatchObject({ blocked: true })
+    expect(decision.sentence).toContain(why.replace('has errant', 'has 3 errant'))
+    expect(decision.sentence).toMatch(/ and goes on acknowledging: too few others can\. .*regent local scale shop 4/)
+  })
+
   it('keeps the primary closed while it is copied, and is told nothing twice', () => {
     const copying: ViewOverrides = { ...standsBy, seedingProgress: { stage: 'file copy', percent: 3, donor: 'shop-0' } }
     const decision = decisionFor(copying, {
