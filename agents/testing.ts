@@ -134,6 +134,7 @@ export class ScriptedServer implements ServerPort {
   killDumpThreads: ServerPort['killDumpThreads'] = async () => (this.calls.push('killDumpThreads'), [])
   waitSessionsGone: ServerPort['waitSessionsGone'] = async () => undefined
   writeMarker: ServerPort['writeMarker'] = async (_token, slot) => void this.calls.push(`marker ${slot}`)
+  writeEmpty: ServerPort['writeEmpty'] = async (gtid) => void this.calls.push(`empty ${gtid}`)
   setPasswords: ServerPort['setPasswords'] = async ({ generation, old }) =>
     void this.calls.push(`passwords ${generation} ${old}`)
   provisionAccount: ServerPort['provisionAccount'] = async (_name, statements) => void this.calls.push(...statements)
@@ -198,6 +199,7 @@ export const quietVolume: VolumePort = {
   judgeTail: async () => ({ kind: 'nothing' }),
   trimTail: async () => '',
   archiveErrant: async () => ['archive'],
+  withoutEffect: async () => '',
   listArchives: async () => [],
   removeArchive: async () => undefined,
   swapIn: async () => undefined,

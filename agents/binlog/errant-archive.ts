@@ -4,7 +4,8 @@ import type { GtidText } from '../../topology/snapshot/observation.ts'
 import { archivesOf, archiveVersion, writeArchive, type ArchiveSource, type ByteRange } from './archive.ts'
 import { scanBinlog, type ScanOptions } from './file.ts'
 import { GroupFold } from './groups.ts'
-import { binlogFiles, readBinlogHead, readFileSets, relayLogFiles, type BinlogHead } from './set.ts'
+import { filesThatMayHave } from './files-with.ts'
+import { binlogFiles, readFileSets, relayLogFiles } from './set.ts'
 import { GtidCollector, GtidMatcher } from './gtid-collector.ts'
 
 export interface ErrantArchiveRequest {
@@ -52,10 +53,6 @@ export async function archiveErrant(request: ErrantArchiveRequest, signal?: Abor
   return [await writeArchive(archiveDir, search.sources, description), ...earlier.folders]
 }
 
-interface FileAndHead extends BinlogHead {
-  readonly path: string
-}
-
 /** Looks for transactions in one file after the other. */
 class Search {
   readonly sources: ArchiveSource[] = []
@@ -72,19 +69,11 @@ class Search {
     return this.#wanted.subtract(this.found.set())
   }
 
-  /** Files of one kind, oldest first. What a file has lies between its own Previous_gtids and the next file's. */
+  /** Files of one kind, oldest first. */
   async addFiles(paths: readonly string[], isRelayLog: boolean): Promise<void> {
-    const heads: FileAndHead[] = []
-    for (const path of paths) heads.push({ path, ...(await readBinlogHead(path)) })
-    const wanted = this.missing()
-    for (const [index, head] of heads.entries()) {
-      const next = heads[index + 1]
-      const here = wanted.subtract(head.previous)
-      const mayHave = next === undefined ? here : here.intersect(next.previous)
-      const ranges = mayHave.isEmpty()
-        ? []
-        : await this.#rangesIn(head.path, mayHave, { isRelayLog, signal: this.#signal })
-      if (ranges.length > 0) this.sources.push({ path: head.path, headEnd: head.end, ranges })
+    for (const { path, end, mayHave } of await filesThatMayHave(paths, this.missing())) {
+      const ranges = await this.#rangesIn(path, mayHave, { isRelayLog, signal: this.#signal })
+      if (ranges.length > 0) this.sources.push({ path, headEnd: end, ranges })
     }
   }
 

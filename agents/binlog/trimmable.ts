@@ -37,9 +37,21 @@ export function whyNotTrimmable(ending: GroupEnding): string | undefined {
   }
 }
 
+/**
+ * The transaction is one statement that changes no data, wherever it was executed. Of an XA COMMIT that is not true:
+ * that commits what was prepared.
+ */
+export function changesNoData(ending: GroupEnding): boolean {
+  return (
+    ending.kind === 'statement' &&
+    ending.statement.isWhole &&
+    withoutData.test(ending.statement.text.replace(leading, ''))
+  )
+}
+
 function whyStatementIsNotTrimmable({ text, hasXid, isWhole }: QueryEvent): string | undefined {
   const statement = text.replace(leading, '')
-  if (leavingNothing.test(statement)) return undefined
+  if (finishedByServer.test(statement) || withoutData.test(statement)) return undefined
   if (!hasXid) return `it is a statement without an Xid (${firstWords(statement)} …): what it did cannot be taken back`
   if (!isWhole && !/^create\s/i.test(statement))
     return `it is too long a statement to be judged (${firstWords(statement)} …)`
@@ -55,11 +67,10 @@ function movesFiles(text: string): boolean {
   return /\b(?:discard|import)\b/i.test(text) && /\btablespace\b/i.test(text)
 }
 
-/**
- * The server writes XA statements itself, in this form; the others are as the client sent them. A histogram stays:
- * statistics only.
- */
-const leavingNothing = /^(?:XA (?:COMMIT|ROLLBACK) X'|(?:ANALYZE|OPTIMIZE|FLUSH)\s)/i
+/** The server writes XA statements itself, in this form. */
+const finishedByServer = /^XA (?:COMMIT|ROLLBACK) X'/i
+/** As the client sent them. A histogram stays: statistics only. */
+const withoutData = /^(?:ANALYZE|OPTIMIZE|FLUSH)\s/i
 /** White space and comments a client may put first; not the kind the server executes. */
 const leading = /^(?:\s+|\/\*(?![!+])[^]*?\*\/|--\s[^\n]*\n|#[^\n]*\n)*/
 

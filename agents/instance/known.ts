@@ -36,6 +36,8 @@ export interface Told {
   compares: { readonly asked: Question | null; readonly answered: Question | null }
   /** As a replica: what its source never had; '' for nothing. */
   errant: GtidText
+  /** What its binlogs say of that; null before they were read. */
+  errantJudged: { readonly of: GtidText; readonly changesNothing: boolean } | null
   /** The manager allowed the primary's server to start again although it ended by itself. */
   mayRestart: boolean
   /**
@@ -134,6 +136,8 @@ export interface Jobs {
   cuttingOff: Promise<void> | null
   /** Other passwords are being given to accounts. */
   changesPasswords: boolean
+  /** Empty transactions are being written. */
+  empties: boolean
   /** The replication group is being joined or formed. */
   startingGroup: Promise<void> | null
   /** mysqld is older than this run: an agent that died may have had it join a group, which may still be under way. */
@@ -179,6 +183,7 @@ export function nothingKnown(nowMs: number): Known {
       heardForgetful: {},
       compares: { asked: null, answered: null },
       errant: '',
+      errantJudged: null,
       mayRestart: false,
       trustsAssignment: false,
     },
@@ -210,6 +215,7 @@ export function nothingKnown(nowMs: number): Known {
       switchingOff: null,
       cuttingOff: null,
       changesPasswords: false,
+      empties: false,
       startingGroup: null,
       mayBeStartingGroup: false,
       groupFailure: '',

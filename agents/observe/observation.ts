@@ -90,7 +90,7 @@ export class ObservationBuilder {
       ...(file.current.forgetful && told.catchUpTo === null ? { forgetfulAs: forgetfulAs(this.#parts) } : {}),
       heardForgetful: observer.isFresh ? told.heardForgetful : {},
       compared: comparedNow(this.#parts),
-      errantTold: told.errant,
+      ...errantKnown(this.#parts),
       ...joiningOf(this.#parts),
       ...(pod.termination === null ? {} : { terminating: true }),
       ...(clientCertificate === null || clientCertificate.trouble === ''
@@ -158,6 +158,11 @@ export class ObservationBuilder {
     const unseen = counted === true && !told.trustsAssignment
     return unseen || (told.sourceHolds === null && tailInDoubt)
   }
+}
+
+function errantKnown({ told }: Parts): Pick<Observation, 'errantTold' | 'errantJudged'> {
+  const { errant, errantJudged } = told
+  return errantJudged === null ? { errantTold: errant } : { errantTold: errant, errantJudged }
 }
 
 function silentFor(parts: Parts): Pick<Observation, 'silentMembers'> {

@@ -2,6 +2,7 @@ import { RegentError } from '../../src/common/errors/errors.ts'
 import type {
   Assignment,
   DemoteOrder,
+  EmptyOrder,
   ExpelOrder,
   FetchOrder,
   OrderName,
@@ -16,7 +17,15 @@ import type { StoredState } from '../instance/stored-state.ts'
 
 /** Any order that carries an epoch and a revision. */
 export type AnyOrder =
-  Assignment | PromiseOrder | DemoteOrder | ExpelOrder | FetchOrder | PasswordsOrder | RenounceOrder | ReseedOrder
+  | Assignment
+  | PromiseOrder
+  | DemoteOrder
+  | EmptyOrder
+  | ExpelOrder
+  | FetchOrder
+  | PasswordsOrder
+  | RenounceOrder
+  | ReseedOrder
 
 /** What the checks look at. */
 export interface OrderState {
@@ -96,6 +105,7 @@ const checksOf: Readonly<Record<OrderName, (order: never, state: OrderState) => 
   reseed: reseedChecks,
   renounce: renounceChecks,
   passwords: passwordsChecks,
+  empty: passwordsChecks,
   expel: expelChecks,
   lease: () => [],
   word: () => [],

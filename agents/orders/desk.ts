@@ -2,6 +2,7 @@ import type {
   AskAnswer,
   Assignment,
   DemoteOrder,
+  EmptyOrder,
   ExpelOrder,
   FetchOrder,
   LeaderWord,
@@ -27,8 +28,10 @@ import { keptOfElected, rememberElected } from '../doubts/elected-set.ts'
 import type { Lease } from '../guard/lease.ts'
 import { checkOrder, requireAddressee, type AnyOrder } from './checks.ts'
 import { hearQuestion } from '../doubts/compared.ts'
+import { judgeErrant } from '../doubts/judged-errant.ts'
 import { forgetfulAs, hearOfForgetful } from '../doubts/forgetful.ts'
 import type { Parts } from '../instance/parts.ts'
+import { beginEmptying } from './emptying.ts'
 import { beginPasswords } from './passwords.ts'
 import { renounce } from './renouncing.ts'
 import type { Seeding } from './reseeding.ts'
@@ -67,9 +70,15 @@ export class Orders {
       })
       told.trustsAssignment = true
       if (isNew) course.converged = { revision: 0, done: false, sentence: 'newly assigned' }
+      void judgeErrant(this.#parts, () => this.#errantIsJudged())
       await this.#converger.pass()
       if (observer.server !== null) void observer.refresh().catch(() => undefined)
     })
+  }
+
+  #errantIsJudged(): void {
+    this.#parts.changed()
+    this.#converger.wake()
   }
 
   /** What the order says and the disk does not keep. Another role ends what belongs to the one before. */
@@ -130,6 +139,11 @@ export class Orders {
    */
   passwords(order: PasswordsOrder): Promise<readonly Step[]> {
     return this.#obey('passwords', order, async () => beginPasswords(this.#parts, order))
+  }
+
+  /** Begins; each waits for an acknowledgement in the background, and shows in the observation. */
+  empty(order: EmptyOrder): Promise<readonly Step[]> {
+    return this.#obey('empty', order, async () => beginEmptying(this.#parts, order))
   }
 
   /** Begins; the removal goes on in the background, since the group takes its time, and shows in a notice. */

@@ -17,6 +17,7 @@ export async function renounce(parts: Parts, order: RenounceOrder): Promise<void
   course.promiseReport = null
   told.sourceHolds = null
   told.errant = ''
+  told.errantJudged = null
   told.catchUpTo = null
   leaveStage(parts, 'leading')
   course.converged = {

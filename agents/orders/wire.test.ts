@@ -3,6 +3,7 @@ import {
   agentRoutes,
   orderVersion,
   type DemoteOrder,
+  type EmptyOrder,
   type FetchOrder,
   type LeaderWord,
   type LeaseConfirmation,
@@ -72,6 +73,7 @@ const reseed: Required<ReseedOrder> = {
 }
 const renounce: Required<RenounceOrder> = { ...base, incarnation: 'run-2' }
 const passwords: Required<PasswordsOrder> = { ...base, generation: 'a2', old: 'kept' }
+const empty: Required<EmptyOrder> = { ...base, of: 'shop-1', gtids: held }
 const lease: Required<LeaseConfirmation> = { ...base, question: 1, forgetful: { 'shop-1': 'run-1.0' } }
 const word: Required<LeaderWord> = {
   ...base,
@@ -105,6 +107,7 @@ const kinds: Readonly<Record<string, Kind>> = {
   'a re-seed': { wire: 'reseed', whole: reseed, optional: ['beside', 'errant'] },
   'a renunciation': { wire: 'renounce', whole: renounce, optional: [] },
   'other passwords': { wire: 'passwords', whole: passwords, optional: [] },
+  'empty transactions': { wire: 'empty', whole: empty, optional: [] },
   'a lease': { wire: 'lease', whole: lease, optional: ['forgetful'] },
   'the word of a manager that leads': { wire: 'word', whole: word, optional: ['forgetful', 'compare'] },
   'a peer’s question': { wire: 'leaseVote', whole: leaseVote, optional: [] },

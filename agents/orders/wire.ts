@@ -105,6 +105,7 @@ const schemas = {
     generation: { type: 'string', pattern: '^[0-9a-f]{0,64}$' },
     old: { enum: ['kept', 'discarded'] },
   }),
+  empty: message({ of: name, gtids }),
   expel: message({ silent: endpoint }),
   lease: message({ question: { type: 'integer', minimum: 0 }, forgetful }, ['forgetful']),
   word: message({ forgetful, compare }, ['forgetful', 'compare']),

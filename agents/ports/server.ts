@@ -104,6 +104,11 @@ export interface ServerPort {
    */
   writeMarker(token: string, slot: 1 | 2): Promise<void>
   /**
+   * An empty transaction with this GTID, binary log on; resolves when it is acknowledged, however long that takes.
+   * Where the server has the GTID already nothing happens.
+   */
+  writeEmpty(gtid: string): Promise<void>
+  /**
    * Gives `client` and `admin` the passwords of a generation, binary log on, with those they had accepted as well until
    * they are to be discarded. Only what differs is changed. Resolves when it is acknowledged by k replicas, however
    * long that takes.

@@ -58,6 +58,8 @@ export interface VolumePort {
   trimTail(sourceHolds: GtidText): Promise<string>
   /** Archives transactions from the binlogs, readable with mysqlbinlog; resolves to the folders they are in. */
   archiveErrant(gtids: GtidText): Promise<readonly string[]>
+  /** Which of these transactions are in its binlogs and changed no data. */
+  withoutEffect(gtids: GtidText): Promise<GtidText>
   /** All archives there are, oldest first. */
   listArchives(): Promise<readonly ArchiveSize[]>
   removeArchive(folder: string): Promise<void>

@@ -191,17 +191,20 @@ describe('A replica that follows', () => {
     },
   )
 
-  it.each([
-    ['it was told of nothing, although what it was told its source holds is less', '', false, true],
-    ['it was told of what it does not hold any more', gtids('shop-9', 1), false, true],
-    ['it was told that its source never had what it holds', gtids('shop-0', 100), false, false],
-    ['it was told so, but counts: writes may wait for it', gtids('shop-0', 100), true, true],
-  ])('stands by for errant transactions only where that is proven: %s', async (_, errant, counted, follows) => {
+  it.each<[string, string, 'counts' | 'harmless' | '', boolean]>([
+    ['it was told of nothing, although what it was told its source holds is less', '', '', true],
+    ['it was told of what it does not hold any more', gtids('shop-9', 1), '', true],
+    ['it was told that its source never had what it holds', gtids('shop-0', 100), '', false],
+    ['it was told so, but counts: writes may wait for it', gtids('shop-0', 100), 'counts', true],
+    ['what its source never had changed no data', gtids('shop-0', 100), 'harmless', true],
+  ])('stands by for errant transactions only where that is proven: %s', async (_, errant, how, follows) => {
+    const counted = how === 'counts'
     const on = await scene(
       { promise: 3, revision: 10, assignment: replicaOfEpoch3 },
       { ...followsShop1, channel: { sourceHost: hostOf('shop-1'), semiSync: counted } },
     )
-    Object.assign(on.parts.told, { sourceHolds: gtids('shop-0', 99), errant, trustsAssignment: true })
+    const errantJudged = { of: errant, changesNothing: how === 'harmless' }
+    Object.assign(on.parts.told, { sourceHolds: gtids('shop-0', 99), errant, errantJudged, trustsAssignment: true })
     await passAsReplica(on.parts, { ...replicaOfEpoch3, counted, sourceUuid: uuidOf('shop-1') }, on.server.state)
     expect(on.parts.course.converged.sentence.includes('errant')).toBe(!follows)
   })

@@ -86,7 +86,9 @@ function whyItStandsBy(
   // What it acknowledges says more than it holds.
   if (passedOver === true) return 'was passed over by its source and waits to be seeded again'
   const errant = parseGtidSet(told.errant).intersect(unionOf([state.executed, state.received]))
-  if (!counted && !errant.isEmpty())
+  // What changed no data, as far as is known, needs no copy.
+  const mayBeHarmless = told.errantJudged === null || told.errantJudged.changesNothing
+  if (!counted && !mayBeHarmless && !errant.isEmpty())
     return `has ${errant.count()} errant transactions and waits to be archived and seeded again`
   if (!doubts.gtidsReset && !stored.gtidsReset) return null
   return stored.binlogOff

@@ -17,6 +17,7 @@ import { cloneInto, cloneLocal, endLocalClones } from './replication/clone.ts'
 import { showCertificate } from './settings/certificate.ts'
 import { recordEvents, setEvents } from './events.ts'
 import { setGates } from './replication/gates.ts'
+import { writeEmpty } from './empty-transaction.ts'
 import { writeMarker } from './marker.ts'
 import { refusedLogins } from './needs/logins.ts'
 import { NeedsSql } from './needs/needs-sql.ts'
@@ -79,6 +80,11 @@ export function createSqlServer(config: AgentConfig, { world, secret, queryDeadl
     world,
   )
   const marking = new SqlPool(inside, session, world)
+  const emptying = new SqlPool(
+    inside.map((target) => ({ ...target, several: true })),
+    session,
+    world,
+  )
   const accounts = new SqlPool(inside, `${session}, lock_wait_timeout = ${accountLockSeconds}`, world)
   // Of somebody else: nobody's session is ended for what stands in its way.
   const provisioning = new SqlPool(inside, `${session}, lock_wait_timeout = ${accountLockSeconds}`, world)
@@ -115,7 +121,7 @@ export function createSqlServer(config: AgentConfig, { world, secret, queryDeadl
 
   const disconnect = () => {
     state.forget()
-    const pools = [quiet, several, marking, accounts, provisioning, copying, client, agreeing, making]
+    const pools = [quiet, several, marking, emptying, accounts, provisioning, copying, client, agreeing, making]
     for (const pool of pools) pool.disconnect()
   }
 
@@ -156,6 +162,7 @@ export function createSqlServer(config: AgentConfig, { world, secret, queryDeadl
         token,
         slot,
       ),
+    writeEmpty: (gtid) => writeEmpty(emptying, gtid),
     setPasswords: (wish) =>
       setPasswords(
         (statement) => accounts.query(statement, { deadlineMs: Number.POSITIVE_INFINITY, after: 'leave' }),

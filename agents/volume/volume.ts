@@ -9,6 +9,7 @@ import type { AgentConfig } from '../instance/config.ts'
 import { endedHow, glanceAtEnding } from './ended-how.ts'
 import { noteFullFileSystem } from './error-log.ts'
 import { archiveErrant } from '../binlog/errant-archive.ts'
+import { withoutEffect } from '../binlog/without-effect.ts'
 import { dataBytes } from './data-bytes.ts'
 import { readPurgedNote, writePurgedNote } from '../binlog/purged-note.ts'
 import { syncRelayLogs } from '../binlog/relay-logs.ts'
@@ -46,6 +47,7 @@ export function createVolume(config: AgentConfig, wallMs: () => number): VolumeP
         ? trimTail(plan, { dataDir, archiveDir, instance: config.instance, wallMs: wallMs() })
         : ''
     },
+    withoutEffect: async (gtids) => (await withoutEffect(dataDir, parseGtidSet(gtids))).toString(),
     listArchives: () => listArchives(archiveDir),
     removeArchive,
     archiveErrant: (gtids) =>

@@ -9,12 +9,11 @@ import { orderVersion, type Endpoint, type PrimaryAssignment, type ReplicaAssign
 import { countedMembers, gatheredMembers, sourceOf, type ClusterRecord } from '../protocol/record.ts'
 import type { Channel, GtidText, Observation } from '../../topology/snapshot/observation.ts'
 import type { InstanceView } from '../../topology/snapshot/snapshot.ts'
+import { errantToTell, isErrant } from '../judge/errant.ts'
 import { primaryDonates, waitsForItsCopy } from '../judge/seeding-plan.ts'
 import {
   endpointOf,
-  errantToTell,
   hasStrayedLong,
-  isErrant,
   isFenced,
   isServing,
   liveView,

@@ -14,7 +14,7 @@ export function step(sentence: string, actions: readonly Action[] = [], more: Pa
   return { sentence, actions, flow: null, blocked: false, reasons: [], revisitMs: null, ...more }
 }
 
-/** Seeding goes on beside a change of size that waits: it may be what that waits for. */
+/** Two steps at once: seeding goes on beside a change of size that waits, since it may be what that waits for. */
 export function besides(scaling: FlowStep | undefined, seeding: FlowStep | undefined): FlowStep | undefined {
   if (scaling === undefined || seeding === undefined || scaling.actions.some(({ kind }) => kind === 'commit'))
     return scaling ?? seeding

@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto'
 import { holdsOf } from '../../topology/snapshot/holdings.ts'
 import { instanceOf, type InstanceName } from '../../topology/snapshot/member.ts'
-import type { StoredSummary } from '../../topology/snapshot/observation.ts'
-import { orderFor, peersOf } from '../flows/assignments.ts'
+import type { Observation, StoredSummary } from '../../topology/snapshot/observation.ts'
+import { errantIn, orderFor, peersOf } from '../flows/assignments.ts'
 import {
   endpointOf,
   isFenced,
@@ -84,6 +84,7 @@ function asReplica(situation: Situation, view: LiveView, base: ReturnType<typeof
     source: endpointOf(source),
     counted: countedMembers(record).includes(view.observation.member),
     ...whatPrimaryHolds(liveView(snapshot, record.primary)),
+    ...errantIn(situation, view),
   }
 }
 
@@ -117,9 +118,10 @@ function isBlocked({ snapshot, record, timings }: Situation, view: LiveView): bo
 }
 
 /** Sets that grow with the data are no news of an assignment. */
-function isTold(situation: Situation, { observation: { stored } }: LiveView, order: Assignment): boolean {
+function isTold(situation: Situation, { observation }: LiveView, order: Assignment): boolean {
+  const { stored } = observation
   const told = stored.assignment
-  if (told === null || stored.toldNoted === false) return false
+  if (told === null || stored.toldNoted === false || !knowsErrant(observation, order)) return false
   return (
     told.epoch === order.epoch &&
     told.revision === order.revision &&
@@ -128,6 +130,11 @@ function isTold(situation: Situation, { observation: { stored } }: LiveView, ord
     knowsTask(told, order.group) &&
     knowsAddresses(situation, told.addresses ?? {})
   )
+}
+
+/** What is errant is all of what the primary holds that an agent acts by. An older agent is told nothing of that. */
+function knowsErrant({ errantTold }: Observation, order: Assignment): boolean {
+  return order.role === 'primary' || order.errant === undefined || order.errant === errantTold
 }
 
 /** An older agent does not say which consistency it was told: it takes another one as it joins. */

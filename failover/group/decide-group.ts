@@ -5,6 +5,7 @@ import { instanceOf } from '../../topology/snapshot/member.ts'
 import { nobodyAnswers, recordInDoubt } from '../flows/doubtful-record.ts'
 import { handOverStep, handOverWaits } from '../flows/hand-over.ts'
 import type { Mode } from '../flows/mode.ts'
+import { emptyingStep } from '../flows/emptying.ts'
 import { passwordsOrders } from '../flows/passwords.ts'
 import { routeActions } from '../flows/route.ts'
 import { renounceOrders } from '../flows/renouncing.ts'
@@ -252,8 +253,11 @@ function wishes(situation: Situation, view: GroupView): FlowStep | undefined {
   return (
     handOverStep(situation, group) ??
     moveAwayStep(situation) ??
-    membershipStep(situation, view) ??
-    besides(scalingStep(situation, group), primary && reseedStep(situation, primary)) ??
+    besides(
+      primary && emptyingStep(situation, primary),
+      membershipStep(situation, view) ??
+        besides(scalingStep(situation, group), primary && reseedStep(situation, primary)),
+    ) ??
     handOverWaits(situation, group)
   )
 }

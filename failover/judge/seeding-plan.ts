@@ -2,10 +2,10 @@ import { whyNameless } from '../../topology/snapshot/nameless.ts'
 import { isForLackOfSpace } from '../../topology/snapshot/no-space.ts'
 import { parseGtidSet } from '../../topology/gtid/gtid-set.ts'
 import { counted } from '../../src/common/text/words.ts'
-import { errantOf } from '../../topology/snapshot/comparison.ts'
 import { holdsOf } from '../../topology/snapshot/holdings.ts'
 import { donorFor, primaryAsDonor, type Donor } from './donor.ts'
 import { isMeasure } from './elected-set.ts'
+import { errantKind, provenErrant } from './errant.ts'
 import { hasHole, lacksNoMore, whyHoled } from './holes.ts'
 import { countedMembers } from '../protocol/record.ts'
 import type { InstanceView } from '../../topology/snapshot/snapshot.ts'
@@ -145,7 +145,7 @@ export function needsCopy(situation: Situation, view: LiveView, primary: LiveVie
 function whyOnlyCopied(situation: Situation, view: LiveView, primary: LiveView): string | null {
   const why = whyReseedAtOnce(situation, view)
   if (why !== null || !isMeasure(situation.record, primary)) return why
-  const errant = view.observation.errantTold === undefined ? whyErrant(view, primary) : null
+  const errant = view.observation.errantTold === undefined ? whyErrant(situation, view) : null
   return errant ?? whyReseedBesides(situation, view, primary)
 }
 
@@ -171,7 +171,7 @@ function isTold(
 function whyReseed(situation: Situation, view: LiveView, primary: LiveView): string | null {
   const why = whyReseedAtOnce(situation, view)
   if (why !== null || !isMeasure(situation.record, primary)) return why
-  return whyErrant(view, primary) ?? whyReseedBesides(situation, view, primary)
+  return whyErrant(situation, view) ?? whyReseedBesides(situation, view, primary)
 }
 
 /**
@@ -196,11 +196,11 @@ function whyReseedAtOnce(situation: Situation, { name, observation }: LiveView):
     : null
 }
 
-function whyErrant({ observation }: LiveView, primary: LiveView): string | null {
-  const errant = errantOf(observation, primary.observation)
-  return errant.isEmpty()
-    ? null
-    : `has ${counted(errant.count(), 'errant transaction')} (${errant.toString().slice(0, 120)})`
+/** Those that changed no data are made good at the primary (`failover/flows/emptying.ts`). */
+function whyErrant(situation: Situation, view: LiveView): string | null {
+  if (errantKind(situation, view) !== 'harmful') return null
+  const errant = provenErrant(situation, view)
+  return `has ${counted(errant.count(), 'errant transaction')} (${errant.toString().slice(0, 120)})`
 }
 
 /**

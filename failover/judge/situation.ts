@@ -1,5 +1,3 @@
-import { extraOf } from '../../topology/snapshot/comparison.ts'
-import { GtidSet, parseGtidSet } from '../../topology/gtid/gtid-set.ts'
 import { instanceOf, ordinalOf, type InstanceName, type MemberId } from '../../topology/snapshot/member.ts'
 import type { GtidText, Observation } from '../../topology/snapshot/observation.ts'
 import type { InstanceView, Snapshot } from '../../topology/snapshot/snapshot.ts'
@@ -110,30 +108,6 @@ export function viewOf(snapshot: Snapshot, member: MemberId): InstanceView | und
 export function liveView(snapshot: Snapshot, member: MemberId): LiveView | undefined {
   const view = viewOf(snapshot, member)
   return isLive(view) ? view : undefined
-}
-
-/** It holds what the primary is proven never to have had. */
-export function isErrant(situation: Situation, view: LiveView): boolean {
-  return !provenErrant(situation, view).isEmpty()
-}
-
-/**
- * Nothing is proven while the primary is no measure: it does not answer, or lacks a part of what it was elected for.
- */
-export function provenErrant({ snapshot, record }: Situation, { observation }: LiveView): GtidSet {
-  const primary = liveView(snapshot, record.primary)?.observation
-  if (primary === undefined || primary.server === null || (primary.lacksElected ?? '') !== '') return GtidSet.empty
-  return extraOf(observation, primary).errant
-}
-
-/** What it is to be told of that. What it was told before stays so while nothing can be proven. */
-export function errantToTell(situation: Situation, view: LiveView): GtidSet {
-  const { snapshot, record } = situation
-  const { errantTold = '' } = view.observation
-  const primary = liveView(snapshot, record.primary)
-  return primary === undefined || primary.observation.server === null
-    ? parseGtidSet(errantTold)
-    : provenErrant(situation, view)
 }
 
 export function liveViews(snapshot: Snapshot): readonly LiveView[] {

@@ -5,6 +5,7 @@ import type { ClusterRecord } from './record.ts'
 import type {
   Assignment,
   DemoteOrder,
+  EmptyOrder,
   ExpelOrder,
   FetchOrder,
   PasswordsOrder,
@@ -23,6 +24,7 @@ export type Action =
   | { readonly kind: 'reseed'; readonly to: InstanceName; readonly order: ReseedOrder }
   | { readonly kind: 'renounce'; readonly to: InstanceName; readonly order: RenounceOrder }
   | { readonly kind: 'passwords'; readonly to: InstanceName; readonly order: PasswordsOrder }
+  | { readonly kind: 'empty'; readonly to: InstanceName; readonly order: EmptyOrder }
   | { readonly kind: 'expel'; readonly to: InstanceName; readonly order: ExpelOrder }
   | { readonly kind: 'route'; readonly route: PrimaryRoute }
   | { readonly kind: 'scale'; readonly count: number }

@@ -190,6 +190,15 @@ export interface RenounceOrder extends OrderBase {
  */
 export interface PasswordsOrder extends OrderBase, PasswordsWish {}
 
+/**
+ * The primary writes an empty transaction with each of these GTIDs: on `of` they are of statements that changed no
+ * data, which its agent has read in its binlog.
+ */
+export interface EmptyOrder extends OrderBase {
+  readonly of: InstanceName
+  readonly gtids: GtidText
+}
+
 export interface PasswordsWish {
   /** '' for the first passwords. */
   readonly generation: string
@@ -273,7 +282,7 @@ export interface LeaseVote {
 }
 
 export type OrderName =
-  'assign' | 'promise' | 'demote' | 'fetch' | 'reseed' | 'renounce' | 'passwords' | 'expel' | 'lease' | 'word'
+  'assign' | 'promise' | 'demote' | 'fetch' | 'reseed' | 'renounce' | 'passwords' | 'empty' | 'expel' | 'lease' | 'word'
 
 /** Routes of the agent's HTTP interface. Orders are POSTed; each answers an `OrderAnswer`. */
 export const agentRoutes = {
@@ -285,6 +294,7 @@ export const agentRoutes = {
   reseed: '/v1/reseed',
   renounce: '/v1/renounce',
   passwords: '/v1/passwords',
+  empty: '/v1/empty',
   expel: '/v1/expel',
   lease: '/v1/lease',
   word: '/v1/word',

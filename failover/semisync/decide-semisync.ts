@@ -19,6 +19,7 @@ import { planForcedBootstrap } from './forced-bootstrap.ts'
 import { leaveWaiting } from './primary-alone.ts'
 import type { Mode } from '../flows/mode.ts'
 import type { ClusterRecord, Intent } from '../protocol/record.ts'
+import { emptyingStep } from '../flows/emptying.ts'
 import { handOverStep, handOverWaits } from '../flows/hand-over.ts'
 import { forcedFailoverStep } from './forced-failover.ts'
 import { passwordsOrders } from '../flows/passwords.ts'
@@ -224,8 +225,10 @@ function wishes(situation: Situation, primary: LiveView): FlowStep | undefined {
     return undefined
   return (
     handOverStep(situation, semisync) ??
-    syncSetStep(situation, primary) ??
-    besides(scalingStep(situation, semisync), reseedStep(situation, primary)) ??
+    besides(
+      emptyingStep(situation, primary),
+      syncSetStep(situation, primary) ?? besides(scalingStep(situation, semisync), reseedStep(situation, primary)),
+    ) ??
     handOverWaits(situation, semisync)
   )
 }

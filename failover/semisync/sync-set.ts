@@ -3,13 +3,13 @@ import { eachOf } from '../../src/common/text/words.ts'
 import { instanceOf, type MemberId } from '../../topology/snapshot/member.ts'
 import type { InstanceView } from '../../topology/snapshot/snapshot.ts'
 import { step, type FlowStep } from '../flows/step.ts'
+import { errantKind } from '../judge/errant.ts'
 import { hasHole, isShownWhole } from '../judge/holes.ts'
 import { needsCopy } from '../judge/seeding-plan.ts'
 import { countedMembers, type ClusterRecord } from '../protocol/record.ts'
 import {
   departing,
   hasStrayedLong,
-  isErrant,
   isFollowing,
   isFollowingAsTold,
   isLive,
@@ -156,7 +156,7 @@ function isDoubtful(situation: Situation, view: InstanceView): boolean {
     stored.filterSeen ||
     stored.forgetful ||
     stored.seeding ||
-    isErrant(situation, view) ||
+    errantKind(situation, view) === 'harmful' ||
     hasHole(situation, view)
   )
 }

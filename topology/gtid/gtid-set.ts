@@ -1,4 +1,4 @@
-import type { GtidNumber } from './gtid-number.ts'
+import { nextOf, type GtidNumber } from './gtid-number.ts'
 import { parseIntervals, type GtidSource } from './gtid-parser.ts'
 import { countOf, covers, differenceOf, intersectionOf, sameIntervals, unionOf, type Intervals } from './intervals.ts'
 
@@ -86,6 +86,14 @@ export class GtidSet {
   /** Whether it has more transactions; exact however many they are, unless each has 2⁵³ that the other lacks. */
   isLargerThan(other: GtidSet): boolean {
     return this.subtract(other).count() > other.subtract(this).count()
+  }
+
+  /** One after the other, as MySQL prints each: as many as `count()`. */
+  *each(): Generator<string> {
+    for (const [source, intervals] of this.#intervals)
+      for (let index = 0; index < intervals.length; index += 2)
+        for (let number = intervals[index] ?? 0; number <= (intervals[index + 1] ?? 0); number = nextOf(number))
+          yield `${source}:${number}`
   }
 
   /** Number of transactions; exact below 2⁵³. */

@@ -366,6 +366,8 @@ export interface Observation {
    * that themselves.
    */
   readonly errantTold?: GtidText
+  /** What its binlogs say of that. Absent before they were read, and from older agents. */
+  readonly errantJudged?: { readonly of: GtidText; readonly changesNothing: boolean }
   /**
    * Why clients are shown another certificate than the newest they are to be shown. Absent where they are not, or none
    * was given.

@@ -9,6 +9,8 @@ export interface Transaction {
   readonly serverId: number
   /** A hand had given its server the `server_id` of another one. */
   readonly isBorrowed?: true
+  /** A FLUSH, or an empty transaction. */
+  readonly changesNothing?: true
 }
 
 /** Of a channel, as `mysql.slave_master_info` keeps it. */

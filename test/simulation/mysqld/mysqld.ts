@@ -206,6 +206,15 @@ export class Mysqld {
     return this.commitTogether([{ isOwn, answer, named }])[0]
   }
 
+  /** `FLUSH` by somebody: in the binlog, with a GTID of this server, and nothing is changed. */
+  flush(): Transaction {
+    const transaction: Transaction = { ...this.folder.write(), changesNothing: true }
+    this.folder.binlog[this.folder.binlog.length - 1] = transaction
+    this.folder.byHand.add(transaction)
+    this.#commit([transaction], [{ isOwn: true, answer: () => undefined }])
+    return transaction
+  }
+
   /** As one group. */
   commitTogether(commits: readonly Commit[]): readonly Transaction[] {
     if (this.#holdsUpCommits) {

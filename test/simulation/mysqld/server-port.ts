@@ -187,6 +187,17 @@ export class SimulatedServer implements ServerPort {
     if (heard === 'refused') throw new RegentError('REGENT_SERVER_ERROR', 'the server runs with super_read_only')
   }
 
+  writeEmpty: ServerPort['writeEmpty'] = async (gtid) => {
+    const heard = await this.#ask((server) => {
+      const named = parseGtidSet(gtid)
+      if (server.folder.executed.contains(named)) return undefined
+      const answer = Promise.withResolvers<CommitAnswer>()
+      server.commitNew(true, answer.resolve, named)
+      return { answer: answer.promise }
+    })
+    if ((await heard?.answer) === 'lost') throw down()
+  }
+
   setPasswords = (): Promise<void> => this.#ask(() => undefined)
   provisionAccount = (): Promise<void> => this.#ask(() => undefined)
 

@@ -83,6 +83,12 @@ export function simulatedVolume(machine: Machine, takes: () => Promise<void>): V
       machine.archived.push(gtids)
       return [`errant-${machine.archived.length}`]
     },
+    withoutEffect: async (gtids) => {
+      await takes()
+      const wanted = parseGtidSet(gtids)
+      const found = machine.folder?.binlog.filter(({ gtid, changesNothing }) => changesNothing && wanted.contains(gtid))
+      return unionOf((found ?? []).map(({ gtid }) => gtid.toString())).toString()
+    },
     listArchives: async () => [],
     removeArchive: async () => undefined,
     freshSeedFolder: async () => (machine.folders.delete('seed'), 'seed'),

@@ -1,0 +1,23 @@
+import type { GtidSet } from '../../topology/gtid/gtid-set.ts'
+import { readBinlogHead, type BinlogHead } from './set.ts'
+
+export interface FileWith extends BinlogHead {
+  readonly path: string
+  /** Of what is wanted, all that this file can have. */
+  readonly mayHave: GtidSet
+}
+
+/**
+ * Of files of one kind, oldest first, those that may have some of these transactions. What a file has lies between its
+ * own Previous_gtids and the next file's.
+ */
+export async function filesThatMayHave(paths: readonly string[], wanted: GtidSet): Promise<readonly FileWith[]> {
+  const heads: (BinlogHead & { readonly path: string })[] = []
+  for (const path of paths) heads.push({ path, ...(await readBinlogHead(path)) })
+  return heads.flatMap((head, index) => {
+    const next = heads[index + 1]
+    const here = wanted.subtract(head.previous)
+    const mayHave = next === undefined ? here : here.intersect(next.previous)
+    return mayHave.isEmpty() ? [] : [{ ...head, mayHave }]
+  })
+}

@@ -1,0 +1,32 @@
+import { describeError } from '../../src/common/errors/errors.ts'
+import { parseGtidSet } from '../../topology/gtid/gtid-set.ts'
+import type { GtidText } from '../../topology/snapshot/observation.ts'
+import type { Parts } from '../instance/parts.ts'
+
+/**
+ * Reads in the binlogs whether what is errant here changed no data (FLUSH, ANALYZE, OPTIMIZE): then an empty
+ * transaction at the primary cures that, and nothing is copied.
+ * @param judged called once that is known
+ */
+export async function judgeErrant(
+  parts: Pick<Parts, 'told' | 'volume' | 'notices'>,
+  judged: () => void,
+): Promise<void> {
+  const { told } = parts
+  const of = told.errant
+  if (of === '' || told.errantJudged?.of === of) return
+  const changesNothing = await isWithoutEffect(parts, of)
+  told.errantJudged = { of, changesNothing }
+  judged()
+}
+
+/** What cannot be read is taken for a change of data, and said. */
+async function isWithoutEffect({ volume, notices }: Pick<Parts, 'volume' | 'notices'>, of: GtidText): Promise<boolean> {
+  try {
+    return parseGtidSet(await volume.withoutEffect(of)).contains(parseGtidSet(of))
+  } catch (error) {
+    const why = describeError(error)
+    notices.add('ErrantNotRead', `the binlogs do not tell whether errant transactions changed data: ${why}`)
+    return false
+  }
+}

@@ -1,0 +1,51 @@
+import type { EmptyOrder } from '../../failover/protocol/order.ts'
+import { describeError } from '../../src/common/errors/errors.ts'
+import { counted } from '../../src/common/text/words.ts'
+import { parseGtidSet } from '../../topology/gtid/gtid-set.ts'
+import { unionOf } from '../../topology/snapshot/holdings.ts'
+import type { Parts } from '../instance/parts.ts'
+
+/**
+ * Writes an empty transaction with each of these GTIDs, in the background: each waits for its acknowledgement as a
+ * client's write does. What is here already is left out, so an order that comes again, or from two managers, changes
+ * nothing. It is looked before each one whether this is still the primary of that epoch: once the agent has promised
+ * another one, what it reports it holds must not grow.
+ */
+export function beginEmptying(parts: Parts, order: EmptyOrder): void {
+  const { jobs, notices, observer, changed } = parts
+  if (jobs.empties) return
+  jobs.empties = true
+  empty(parts, order)
+    .then(() => {
+      observer.outdate()
+      return observer.refresh()
+    })
+    .catch((error: unknown) =>
+      notices.add('EmptyTransactions', `empty transactions were not written: ${describeError(error)}`),
+    )
+    .finally(() => {
+      jobs.empties = false
+      changed()
+    })
+}
+
+async function empty(parts: Parts, order: EmptyOrder): Promise<void> {
+  const { server, notices } = parts
+  const { executed, owned, received } = await server.readHolds()
+  const missing = parseGtidSet(order.gtids).subtract(unionOf([executed, owned, received]))
+  let written = 0
+  for (const gtid of missing.each()) {
+    if (!stillLeads(parts, order)) return
+    await server.writeEmpty(gtid)
+    written += 1
+  }
+  if (written > 0)
+    notices.add(
+      'EmptyTransactions',
+      `wrote ${counted(written, 'empty transaction')} in place of what changed no data on ${order.of} (${order.gtids.slice(0, 120)})`,
+    )
+}
+
+function stillLeads({ file: { current } }: Parts, { epoch }: EmptyOrder): boolean {
+  return current.assignment?.role === 'primary' && current.assignment.epoch === epoch && current.promise === epoch
+}
