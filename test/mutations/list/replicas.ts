@@ -56,7 +56,7 @@ export const replicas: readonly Mutation[] = [
     replace: 'if (!counted && !mayBeHarmless && errant.count() < 0)',
     family: 'seedings',
     survives: 'Covered: a manager lets nobody with errant transactions into the sync set.',
-    shownBy: 'agents/semisync/replica.test.ts',
+    shownBy: 'agents/semisync/order-of-steps.test.ts',
   },
   {
     id: 'filter-is-remembered',
