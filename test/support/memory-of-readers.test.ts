@@ -7,7 +7,7 @@ import { runCommand } from '../../src/common/process/run-command.ts'
 import { binlogFile, dml, gtid, payload, query, rows, xid } from './synthetic-binlog.ts'
 
 const largeBytes = 20_000_000
-const small = 240_000
+const small = 60_000
 const compressed = 150
 const compressedBytes = 2_000_000
 const frugalMalloc = Object.entries(frugalEnvironment).map(([name, value]) => `${name}=${value}`)
