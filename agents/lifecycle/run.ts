@@ -99,7 +99,13 @@ function servicesOf(configuration: LifecycleConfiguration, parts: Parts): readon
   })
   if (actions === null) return [httpService(undefined, parts)]
   const { maxConcurrency: maxRuns } = options
-  const desk = new ActionDesk({ actions, clock: realWorld.clock, maxRuns, run: (...call) => runner.run(...call) })
+  const desk = new ActionDesk({
+    actions,
+    clock: realWorld.clock,
+    maxRuns,
+    check: (...call) => runner.check(...call),
+    run: (...call) => runner.run(...call),
+  })
   const teller = tellerOf(environment, { world: realWorld, log, isNeeded: probes.length > 0 })
   return [
     runningService(runner, http, groups),

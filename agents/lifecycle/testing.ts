@@ -36,6 +36,7 @@ export function testingActions(actions: readonly Action[], parts: TestingParts =
     actions: new Map(actions.map((action) => [action.name, action])),
     clock: world.clock,
     maxRuns: 1_000,
+    check: (...call) => runner.check(...call),
     run: (...call) => runner.run(...call),
   })
   return { desk, runner, groups, http, kill: () => kill.abort(new Error('stopped')) }

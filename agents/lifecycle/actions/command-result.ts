@@ -7,9 +7,11 @@ export function resultOfCommand(end: CommandEnd): ActionResult {
     case 'notStarted':
       return refusal('failed', `failed to start command: ${end.why}`)
     case 'exited':
-      return end.code === 0 ? succeeded(end.output) : refusal('failed', `exit code: ${end.code}, stderr: ${end.stderr}`)
+      return end.code === 0
+        ? succeeded(end.output)
+        : refusal('failed', withStderr(`exit code: ${end.code}`, ', ', end.stderr))
     case 'signalled':
-      return refusal('failed', `exit code: -1 (${end.by}), stderr: ${end.stderr}`)
+      return refusal('failed', withStderr(`exit code: -1 (${end.by})`, ', ', end.stderr))
     case 'timedOut':
       return refusal('timedOut', end.leftBehind ? leftBehind(end.stderr) : end.stderr)
     case 'tooMuchOutput':
@@ -24,5 +26,10 @@ export function resultOfCommand(end: CommandEnd): ActionResult {
 
 function leftBehind(stderr: string): string {
   const why = 'the command ended, and a process that it left behind held its output open until it was killed'
-  return stderr === '' ? why : `${why}; stderr: ${stderr}`
+  return withStderr(why, '; ', stderr)
+}
+
+/** Standard error that is empty is not spoken of. */
+function withStderr(what: string, separator: string, stderr: string): string {
+  return stderr === '' ? what : `${what}${separator}stderr: ${stderr}`
 }

@@ -15,6 +15,7 @@ function aDesk(action: Action) {
     actions: new Map([[action.name, action]]),
     clock: world.clock,
     maxRuns: 70,
+    check: async () => undefined,
     run: (_action, _request, waiting) => {
       asked.push(waiting)
       const { promise, resolve } = Promise.withResolvers<ActionResult>()

@@ -2,11 +2,13 @@ import type { Clock } from '../../../src/common/ports/ports.ts'
 import { refusal, type ActionRequest, type ActionResult } from '../wire/calls.ts'
 import type { Action } from '../wire/definitions.ts'
 import { fingerprintOf } from './fingerprint.ts'
-import type { Waiting } from './runner.ts'
+import type { Waiting } from './budget.ts'
 
 export interface DeskParts {
   readonly actions: ReadonlyMap<string, Action>
-  /** Must not reject. */
+  /** Why a call is not begun; undefined where nothing stands in its way. Must not reject. */
+  readonly check: (action: Action, request: ActionRequest) => Promise<ActionResult | undefined>
+  /** Checks too. Must not reject. */
   readonly run: (action: Action, request: ActionRequest, waiting: Waiting) => Promise<ActionResult>
   readonly clock: Clock
   /** Non-blocking runs at a time; more are refused as `busy`. */
@@ -47,9 +49,11 @@ export class ActionDesk {
   async call(request: ActionRequest): Promise<ActionResult> {
     const action = this.#parts.actions.get(request.action)
     if (action === undefined) return refusal('notDefined', `${request.action.slice(0, 253)} is not defined`)
-    if (request.nonBlocking === true) return this.#once(action, request)
-    if (action.nonBlocking === true) return this.#cached(action, request)
-    return this.#parts.run(action, request, 'blocking')
+    if (request.nonBlocking !== true && action.nonBlocking !== true) return this.#parts.run(action, request, 'blocking')
+    // Told at once, at each call: it is no result that stays.
+    const refused = await this.#parts.check(action, request)
+    if (refused !== undefined) return refused
+    return request.nonBlocking === true ? this.#once(action, request) : this.#cached(action, request)
   }
 
   /** The older generation: a failed run is retried by asking again, so that a result must not stay. */

@@ -64,7 +64,8 @@ describe('an exec action', () => {
   })
 
   it.each([
-    [bash('a', 'kill -SEGV $$'), 'exit code: -1 (SIGSEGV), stderr: : failed'],
+    [bash('a', 'exit 3'), 'exit code: 3: failed'],
+    [bash('a', 'kill -SEGV $$'), 'exit code: -1 (SIGSEGV): failed'],
     [
       { name: 'a', exec: { command: ['/does/not/exist'] } },
       /^failed to start command: \/does\/not\/exist does not exist/,
@@ -108,6 +109,11 @@ describe('an exec action', () => {
     expect(await call(action, { timeoutSeconds: 1 })).toMatchObject({ error: 'timedOut' })
   })
 
+  it('has the default where its request says 0 seconds, whatever its own are', async () => {
+    const action = bash('a', 'sleep 1.3; echo -n slow', { timeoutSeconds: 1 })
+    expect(saidBy(await call(action, { timeoutSeconds: 0 }))).toBe('slow')
+  })
+
   it('waits for what it left behind while that holds the output open, and says so at the end of its time', async () => {
     expect(saidBy(await call(bash('a', '(sleep 0.2; echo late) & echo early')))).toBe('early\nlate\n')
     expect(saidBy(await call(bash('a', 'sleep 60 & echo early', { timeoutSeconds: 1 })))).toBe(
@@ -141,6 +147,45 @@ describe('an exec action', () => {
     const action = { name: 'a', exec: { command: ['bash', '-c', 'echo "$0$*"; [ "$0" != x ]'] } }
     expect(saidBy(await call(action, { arguments: [['a', 'b'], ['c']] }))).toBe('ab\nc\n')
     expect(await call(action, { arguments: [['a'], ['x'], ['c']] })).toMatchObject({ error: 'failed' })
+    expect(saidBy(await call(action, { arguments: [] }))).toBe('bash\n')
+  })
+
+  it('repeats the run that failed, and none that went well before', async () => {
+    const file = join(await folderOf(), 'runs')
+    const script = `echo "$1" >> ${file}; [ "$1" != b ] || [ $(grep -c b ${file}) -ge 3 ] || exit 1; echo "$1"`
+    const action = { name: 'a', exec: { command: ['bash', '-c', script, 'bash'] }, retryPolicy: { maxRetries: 2 } }
+    expect(saidBy(await call(action, { arguments: [['a'], ['b'], ['c']] }))).toBe('a\nb\nc\n')
+    expect((await readFile(file, 'utf8')).split('\n')).toEqual(['a', 'b', 'b', 'b', 'c', ''])
+  })
+
+  it('gives each run its own time, where somebody waits for the call', async () => {
+    const action = { name: 'a', exec: { command: ['bash', '-c', 'sleep 0.7; echo "$0"'] }, timeoutSeconds: 1 }
+    expect(saidBy(await call(action, { arguments: [['a'], ['b']] }))).toBe('a\nb\n')
+  })
+
+  it('ends as timedOut where the time of a call that nobody waits for ends in a pause between two tries', async () => {
+    const retryPolicy = { maxRetries: 3, retryInterval: 5_000_000_000 }
+    const action = bash('a', 'exit 3', { timeoutSeconds: 1, retryPolicy, nonBlocking: true })
+    const { desk } = testingActions([action])
+    expect(saidBy(await desk.call({ action: 'a' }))).toBe('inProgress')
+    await expect
+      .poll(async () => saidBy(await desk.call({ action: 'a' })), { timeout: 5_000 })
+      .toBe('exit code: 3: failed, and its time ends before the next try: timedOut')
+  })
+
+  it('starts no run that has no time left', async () => {
+    const file = join(await folderOf(), 'runs')
+    const script = `echo "$1" >> ${file}; exec sleep 60`
+    const action: Action = {
+      name: 'a',
+      exec: { command: ['bash', '-c', script, 'bash'] },
+      ...{ timeoutSeconds: 1, nonBlocking: true, retryPolicy: { maxRetries: 5 } },
+    }
+    const { desk } = testingActions([action])
+    const request = { action: 'a', arguments: [['a'], ['b']] }
+    await desk.call(request)
+    await expect.poll(async () => saidBy(await desk.call(request)), { timeout: 5_000 }).toBe('timedOut')
+    expect(await readFile(file, 'utf8')).toBe('a\n')
   })
 
   it('is tried as often as its policy says, with a pause between', async () => {
@@ -159,7 +204,7 @@ describe('an exec action', () => {
   it('is killed when the agent stops, and is not tried again', async () => {
     const { desk, kill, groups } = testingActions([bash('a', 'sleep 60', { retryPolicy: { maxRetries: 9 } })])
     const answer = desk.call({ action: 'a' })
-    expect(groups.running).toBe(1)
+    await expect.poll(() => groups.running).toBe(1)
     kill()
     expect(await answer).toEqual({ ok: false, error: 'failed', message: 'the agent is stopping: failed' })
     expect(groups.running).toBe(0)

@@ -88,7 +88,8 @@ function filledRequest(action: HttpAction, values: Values): FilledRequest | Acti
   for (const { name, value } of action.headers ?? []) {
     const filled = fill(`header ${name}`, value, values)
     if (typeof filled !== 'string') return filled
-    headers.push(name, filled)
+    // Bytes of UTF-8, as Go sends them: of a text Node's client would send one byte for each character.
+    headers.push(name, Buffer.from(filled).toString('latin1'))
   }
   return { url, method: (action.method ?? 'GET').toUpperCase(), headers, body }
 }

@@ -53,6 +53,12 @@ describe('an HTTP action', () => {
     expect(saidBy(await call({ port }))).toBe(`GET / undefined 127.0.0.1:${port} `)
   })
 
+  it('sends the values of headers as UTF-8', async () => {
+    const port = await aPage((request) => [200, Buffer.from(String(request.headers['x-a']), 'latin1').toString('utf8')])
+    const http = { port, headers: [{ name: 'X-A', value: 'Größe {{ .WHAT }}' }] }
+    expect(saidBy(await call(http, { parameters: { WHAT: '大' } }))).toBe('Größe 大')
+  })
+
   it('fails with the status of an answer that says no', async () => {
     const port = await aPage(() => [503, 'not yet'])
     expect(await call({ port })).toEqual({
@@ -106,6 +112,17 @@ describe('an HTTP action', () => {
     else expect(saidBy(result)).toMatch(message)
   })
 })
+
+it.each([
+  ['request', { nonBlocking: true }, {}],
+  ['action', {}, { nonBlocking: true }],
+])(
+  'An HTTP action with arguments is refused at once, also where its %s is non-blocking',
+  async (_who, request, more) => {
+    const result = await call({ port: '1' }, { ...request, arguments: [['a']] }, more)
+    expect(saidBy(result)).toBe('runtime arguments are only supported for exec actions: badRequest')
+  },
+)
 
 it('A gRPC action of a port without a number is refused', async () => {
   const { desk } = testingActions([{ name: 'a', grpc: { port: 'http', service: 's', method: 'm' } }])
@@ -167,7 +184,21 @@ describe('a reconfigure action', () => {
       `file ${file} has not its new content yet: sha256 ${digest}, not ${other}: preconditionFailed`,
     )
     expect(await refused({ KB_CONFIG_FILES_UPDATED: `${file}.new:${other}` })).toMatch(/not there yet: precond/)
-    expect(await refused({ KB_CONFIG_FILES_UPDATED: file })).toMatch(/is not file:sha256: precond/)
+    expect(await refused({ KB_CONFIG_FILES_UPDATED: file })).toMatch(/is not file:sha256: badRequest$/)
+    expect(await refused({ KB_CONFIG_FILES_UPDATED: `${file}:${digest},` })).toMatch(
+      /"" is not file:sha256: badRequest$/,
+    )
+  })
+
+  it('that is non-blocking says so at each call, and keeps no result of that', async () => {
+    const { file } = await aFile()
+    const { desk } = testingActions([bash('reconfigure', 'echo -n done', { nonBlocking: true })])
+    const ask = async () =>
+      saidBy(await desk.call({ action: 'reconfigure', parameters: { KB_CONFIG_FILES_CREATED: `${file}.new` } }))
+    expect([await ask(), await ask()]).toEqual(Array(2).fill(`file ${file}.new is not there yet: preconditionFailed`))
+    await writeFile(`${file}.new`, '')
+    expect(await ask()).toBe('inProgress')
+    await expect.poll(ask).toBe('done')
   })
 
   it('is no other action', async () => {

@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto'
 import { createReadStream } from 'node:fs'
 import { access } from 'node:fs/promises'
 import { pipeline } from 'node:stream/promises'
+import { refusal, type ActionResult } from '../wire/calls.ts'
 
 type Parameters = Readonly<Record<string, string | undefined>>
 
@@ -11,41 +12,48 @@ export function isReconfigure(name: string): boolean {
 }
 
 /**
- * What is wrong with the configuration files that the parameters speak of, undefined where nothing is. The kubelet
- * brings a changed ConfigMap into a pod up to two minutes late; the caller tries again.
+ * Why the call is refused for the configuration files that its parameters speak of, undefined where it is not. The
+ * kubelet brings a changed ConfigMap into a pod up to two minutes late; the caller tries again.
  */
-export async function complaintAboutFiles(parameters: Parameters): Promise<string | undefined> {
+export async function refusalForFiles(parameters: Parameters): Promise<ActionResult | undefined> {
   return (
-    (await complaintAboutEach(parameters['KB_CONFIG_FILES_CREATED'], async (file) =>
-      (await isThere(file)) ? undefined : `file ${file} is not there yet`,
+    (await refusalForEach(parameters['KB_CONFIG_FILES_CREATED'], async (file) =>
+      (await isThere(file)) ? undefined : tooEarly(`file ${file} is not there yet`),
     )) ??
-    (await complaintAboutEach(parameters['KB_CONFIG_FILES_REMOVED'], async (file) =>
-      (await isThere(file)) ? `file ${file} is still there` : undefined,
+    (await refusalForEach(parameters['KB_CONFIG_FILES_REMOVED'], async (file) =>
+      (await isThere(file)) ? tooEarly(`file ${file} is still there`) : undefined,
     )) ??
-    complaintAboutEach(parameters['KB_CONFIG_FILES_UPDATED'], complaintAboutContent)
+    refusalForEach(parameters['KB_CONFIG_FILES_UPDATED'], refusalForContent)
   )
 }
 
-async function complaintAboutEach(
+function tooEarly(why: string): ActionResult {
+  return refusal('preconditionFailed', why)
+}
+
+async function refusalForEach(
   list: string | undefined,
-  complaintAbout: (item: string) => Promise<string | undefined>,
-): Promise<string | undefined> {
-  const items = (list ?? '').split(',').filter((item) => item.trim() !== '')
-  for (const item of items) {
-    const complaint = await complaintAbout(item.trim())
-    if (complaint !== undefined) return complaint
+  refusalFor: (item: string) => Promise<ActionResult | undefined>,
+): Promise<ActionResult | undefined> {
+  if (list === undefined || list === '') return undefined
+  for (const item of list.split(',')) {
+    const refused = await refusalFor(item.trim())
+    if (refused !== undefined) return refused
   }
   return undefined
 }
 
-/** `file:sha256`, the digest in hexadecimal. */
-async function complaintAboutContent(item: string): Promise<string | undefined> {
+/** `file:sha256`, the digest in hexadecimal. What is written otherwise no later call makes right. */
+async function refusalForContent(item: string): Promise<ActionResult | undefined> {
   const colon = item.lastIndexOf(':')
   const [file, wanted] = [item.slice(0, colon), item.slice(colon + 1).toLowerCase()]
-  if (colon < 1 || !/^[0-9a-f]{64}$/.test(wanted)) return `"${item.slice(0, 200)}" is not file:sha256`
+  if (colon < 1 || !/^[0-9a-f]{64}$/.test(wanted))
+    return refusal('badRequest', `KB_CONFIG_FILES_UPDATED: "${item.slice(0, 200)}" is not file:sha256`)
   const found = await digestOf(file)
-  if (found === undefined) return `file ${file} is not there yet`
-  return found === wanted ? undefined : `file ${file} has not its new content yet: sha256 ${found}, not ${wanted}`
+  if (found === undefined) return tooEarly(`file ${file} is not there yet`)
+  return found === wanted
+    ? undefined
+    : tooEarly(`file ${file} has not its new content yet: sha256 ${found}, not ${wanted}`)
 }
 
 async function isThere(file: string): Promise<boolean> {

@@ -4,7 +4,7 @@ import { describeError } from '../../../src/common/errors/errors.ts'
 import { carriesToken } from '../../../src/common/http/bearer-token.ts'
 import type { Logger } from '../../../src/common/log/logger.ts'
 import type { CommandWorld } from '../actions/run-command.ts'
-import { argvOf } from '../actions/runner.ts'
+import { argvOf } from '../actions/argv.ts'
 import { streamFrom } from '../actions/stream-command.ts'
 import { streamLimitMs } from '../actions/time-limit.ts'
 import type { BuiltInAction, OutgoingStream } from '../built-in/built-in-action.ts'
@@ -107,7 +107,7 @@ function start(request: StreamRequest, parts: StreamingParts): OutgoingStream {
     throw new Error(`the request for ${name} carries no valid token`)
   const stream = builtIn?.get(request.action)?.stream
   if (stream === undefined) return startCommand(name, request, parts)
-  return stream(request.parameters ?? {}, { deadlineMs: streamLimitMs({ name }, request), signal })
+  return stream(request.parameters ?? {}, { deadlineMs: streamLimitMs({}, request), signal })
 }
 
 function startCommand(
