@@ -27,13 +27,15 @@ export interface MethodType {
 /** What a server says of its services, by full names. */
 export interface Descriptors {
   readonly messages: Map<string, readonly FieldType[]>
+  /** Names of those of which a map is a list: they hold a key and its value. */
+  readonly mapEntries: Set<string>
   readonly enums: Map<string, ReadonlyMap<string, number>>
   /** By `<service>/<method>`. */
   readonly methods: Map<string, MethodType>
 }
 
 export function noDescriptors(): Descriptors {
-  return { messages: new Map(), enums: new Map(), methods: new Map() }
+  return { messages: new Map(), mapEntries: new Set(), enums: new Map(), methods: new Map() }
 }
 
 /** Adds what a file declares: a FileDescriptorProto of descriptor.proto. Throws for what is none. */
@@ -51,6 +53,8 @@ function addMessage(known: Descriptors, scope: string, message: readonly WireFie
     name,
     partsOf(message, 2).map((field) => fieldType(name, field)),
   )
+  // MessageOptions: map_entry.
+  if (partsOf(message, 7).some((options) => numberOf(readFields(options), 7) !== 0)) known.mapEntries.add(name)
   for (const nested of partsOf(message, 3)) addMessage(known, name, readFields(nested))
   for (const enumeration of partsOf(message, 4)) addEnum(known, name, readFields(enumeration))
 }

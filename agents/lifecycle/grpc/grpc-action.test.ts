@@ -23,6 +23,10 @@ const all = Object.entries({ ...types, ...more })
 const field = (name: string, number: number, type: number, typeName = '') =>
   part(2, writeText(1, name), count(3, number), count(5, type), writeText(6, typeName))
 
+/** The message of which a map is a list: a key, which is a text here, and a value. */
+const mapEntry = (name: string, value: number) =>
+  part(3, writeText(1, name), field('key', 1, types.text), field('value', 2, value), part(7, count(7, 1)))
+
 const kind = part(
   5,
   writeText(1, 'Kind'),
@@ -41,6 +45,10 @@ const file = Buffer.concat([
     ...all.map(([name, type], at) => field(name, at + 1, type, name === 'nested' ? '.shop.All' : '')),
     field('kind_of', 30, 14, 'Kind'),
     field('full_kind', 31, 14, '.shop.Kind'),
+    field('labels', 32, 11, '.shop.All.LabelsEntry'),
+    field('counts', 33, 11, 'CountsEntry'),
+    mapEntry('LabelsEntry', types.text),
+    mapEntry('CountsEntry', types.int32),
   ),
   kind,
   part(
@@ -79,21 +87,58 @@ describe('a value of a gRPC field', () => {
     ['kind_of', fc.constantFrom('NONE', 'PRIMARY', 'LOST', '7')],
     ['fullKind', fc.constantFrom('PRIMARY', '-3')],
   ])('of type %s comes back as what was sent', (name, texts) => {
-    const empty = ['0', '-0', 'false', 'NONE', '']
     fc.assert(
       fc.property(texts, (text) => {
         const bytes = encodeMessage(known, 'shop.All', { [name]: text })
         const back = decodeField(known, { type: 'shop.All', bytes }, name).toString()
-        expect(back).toBe(empty.includes(text) ? '' : text)
+        expect(back).toBe(text === 'NONE' ? '' : text)
       }),
     )
+  })
+
+  it.each([
+    ['int32', '0'],
+    ['sint64', '0'],
+    ['fixed32', '0'],
+    ['double', '0'],
+    ['bool', 'false'],
+    ['text', ''],
+    ['kind_of', ''],
+  ])('that a server does not send is the default of its type: of %s "%s"', (name, text) => {
+    expect(decodeField(known, { type: 'shop.All', bytes: Buffer.alloc(0) }, name).toString()).toBe(text)
+  })
+
+  it('of a map is a JSON object of texts', () => {
+    const texts = { labels: '{"tier":"größe","empty":""}', counts: '{"a":"1"}' }
+    const fields = readFields(encodeMessage(known, 'shop.All', texts))
+    const entries = fields.map(({ number, value }) => {
+      const bytes = value.wire === 'bytes' ? value.bytes : Buffer.alloc(0)
+      const type = number === 32 ? 'shop.All.LabelsEntry' : 'shop.All.CountsEntry'
+      return ['key', 'value'].map((name) => decodeField(known, { type, bytes }, name).toString()).join('=')
+    })
+    expect(entries).toEqual(['tier=größe', 'empty=', 'a=1'])
+  })
+
+  it('of a switch is what Go takes for one', () => {
+    for (const [text, is] of [
+      ['T', 'true'],
+      ['1', 'true'],
+      ['FALSE', 'false'],
+      ['0', 'false'],
+    ] as const) {
+      const bytes = encodeMessage(known, 'shop.All', { bool: text })
+      expect(decodeField(known, { type: 'shop.All', bytes }, 'bool').toString()).toBe(is)
+    }
   })
 
   it.each([
     ['int32', '2147483648', 'field int32 is "2147483648"; allowed is an integer'],
     ['uint32', '-1', 'field uint32 is "-1"; allowed is a positive integer'],
     ['double', 'x', 'field double is "x"; allowed is a number'],
-    ['bool', '1', 'field bool is "1"; allowed is true or false'],
+    ['bool', 'yes', 'field bool is "yes"; allowed is true or false'],
+    ['labels', 'a=b', 'field labels is "a=b"; allowed is a JSON object of texts'],
+    ['labels', '{"a":1}', 'field labels is "{\\"a\\":1}"; allowed is a JSON object of texts'],
+    ['counts', '{"a":"x"}', 'field value is "x"; allowed is an integer'],
     ['kind_of', 'BOSS', 'field kind_of is "BOSS"; allowed is NONE, PRIMARY, LOST'],
     ['nested', '{}', 'field nested is a message, which a text cannot be'],
     ['nix', '', /^shop\.All has no field "nix"; there are double, float/],
@@ -180,6 +225,17 @@ describe('a gRPC action', () => {
     expect(saidBy(await call({ port, request: { text: 'why', bytes: 'ERR' }, response }))).toBe(
       'grpc call failed, status: ERR, message: why: failed',
     )
+  })
+
+  it.each([
+    [{ message: 'int32' }, '0'],
+    [{ message: 'bool' }, 'false'],
+    [{ status: 'text' }, ''],
+    [{ status: 'int32' }, 'grpc call failed, status: 0: failed'],
+    [{ status: 'int32', message: 'text' }, 'grpc call failed, status: 0: failed'],
+  ])('judges and gives what the server leaves out by the default of its type: %j', async (fields, said) => {
+    const port = await aServer({ answer: (stream) => send(stream, Buffer.alloc(0)) })
+    expect(saidBy(await call({ port, response: fields }))).toBe(said)
   })
 
   it.each([

@@ -1,4 +1,5 @@
 import { fullName, type Descriptors, type FieldType } from './descriptors.ts'
+import { textsIn } from './map-text.ts'
 import { readFields, writeField, type WireValue } from './protobuf.ts'
 
 /** Texts by the name of a field. */
@@ -8,18 +9,31 @@ export type Texts = Readonly<Record<string, string>>
 export function encodeMessage(known: Descriptors, message: string, texts: Texts): Buffer {
   const fields = known.messages.get(message) ?? []
   return Buffer.concat(
-    Object.entries(texts).map(([name, text]) => {
+    Object.entries(texts).flatMap(([name, text]) => {
       const field = fieldNamed(fields, name)
       if (field === undefined) {
         const names = fields.map((other) => other.name).join(', ')
         throw new Error(`${message} has no field "${name}"; there are ${names === '' ? 'none' : names}`)
       }
-      return writeField({ number: field.number, value: encode(known, field, text) })
+      return valuesOf(known, field, text).map((value) => writeField({ number: field.number, value }))
     }),
   )
 }
 
-/** What a field of a message holds, '' where it is not set. Throws a sentence where there is no such field. */
+/** One value; of a map one for each of its keys. */
+function valuesOf(known: Descriptors, field: FieldType, text: string): readonly WireValue[] {
+  const entry = fullName(known, field.typeName) ?? ''
+  if (!known.mapEntries.has(entry)) return [encode(known, field, text)]
+  return Object.entries(textsIn(field.name, text)).map(([key, value]) => ({
+    wire: 'bytes',
+    bytes: encodeMessage(known, entry, { key, value }),
+  }))
+}
+
+/**
+ * What a field of a message holds. A server leaves out what is the default of its type: that is given then, 0 and false
+ * in words. Throws a sentence where there is no such field.
+ */
 export function decodeField(
   known: Descriptors,
   { type, bytes }: { readonly type: string; readonly bytes: Buffer },
@@ -28,7 +42,13 @@ export function decodeField(
   const field = fieldNamed(known.messages.get(type) ?? [], name)
   if (field === undefined) throw new Error(`${type} has no field "${name}"`)
   const found = readFields(bytes).findLast(({ number }) => number === field.number)
-  return found === undefined ? Buffer.alloc(0) : decode(known, field, found.value)
+  return found === undefined ? Buffer.from(defaultOf(field)) : decode(known, field, found.value)
+}
+
+/** An enumeration's zero is the value that means nothing, and is given as nothing. */
+function defaultOf({ type }: FieldType): string {
+  if (type === boolType) return 'false'
+  return type in codings && !textTypes.has(type) ? '0' : ''
 }
 
 function fieldNamed(fields: readonly FieldType[], name: string): FieldType | undefined {
@@ -46,7 +66,7 @@ const codings: Readonly<Record<number, { readonly allowed: string; readonly enco
   5: { allowed: 'an integer', encode: (text) => varint(integer(text, 32)) },
   6: { allowed: 'a positive integer', encode: (text) => fixed(natural(text, 64), 8) },
   7: { allowed: 'a positive integer', encode: (text) => fixed(natural(text, 32), 4) },
-  8: { allowed: 'true or false', encode: (text) => varint({ true: 1n, false: 0n }[text]) },
+  8: { allowed: 'true or false', encode: (text) => varint(switches.get(text)) },
   9: { allowed: 'a text', encode: (text) => ({ wire: 'bytes', bytes: Buffer.from(text) }) },
   12: { allowed: 'a text', encode: (text) => ({ wire: 'bytes', bytes: Buffer.from(text) }) },
   13: { allowed: 'a positive integer', encode: (text) => varint(natural(text, 32)) },
@@ -56,6 +76,15 @@ const codings: Readonly<Record<number, { readonly allowed: string; readonly enco
   18: { allowed: 'an integer', encode: (text) => varint(zigzag(integer(text, 64))) },
 }
 
+/** What Go takes for a switch. */
+const switches: ReadonlyMap<string, bigint> = new Map([
+  ...['1', 't', 'T', 'true', 'TRUE', 'True'].map((text) => [text, 1n] as const),
+  ...['0', 'f', 'F', 'false', 'FALSE', 'False'].map((text) => [text, 0n] as const),
+])
+
+const boolType = 8
+/** Texts, and bytes. */
+const textTypes: ReadonlySet<number> = new Set([9, 12])
 /** Of an enumeration, in descriptor.proto. */
 export const enumType = 14
 
@@ -88,7 +117,7 @@ function float(text: string, bytes: 4 | 8): WireValue | undefined {
 }
 
 function integer(text: string, bits: 32 | 64): bigint | undefined {
-  const number = /^-?\d{1,20}$/.test(text) ? BigInt(text) : undefined
+  const number = /^[+-]?\d{1,20}$/.test(text) ? BigInt(text) : undefined
   return number !== undefined && BigInt.asIntN(bits, number) === number ? number : undefined
 }
 
@@ -112,19 +141,18 @@ function fixed(number: bigint | undefined, bytes: 4 | 8): WireValue | undefined 
   return { wire: bytes === 4 ? 'fixed32' : 'fixed64', bytes: buffer.subarray(0, bytes) }
 }
 
-/** As text; '' for the zero of its type, which is not sent by most servers anyway. */
+/** As text. */
 function decode(known: Descriptors, field: FieldType, value: WireValue): Buffer {
   if (value.wire === 'bytes') {
-    if (field.type === 9 || field.type === 12) return value.bytes
+    if (textTypes.has(field.type)) return value.bytes
     throw new Error(`field ${field.name} is a message or a list, which is no text`)
   }
   const number = numberIn(field, value)
-  if (Number(number) === 0) return Buffer.alloc(0)
-  return Buffer.from(nameOf(known, field, number))
+  return Buffer.from(Number(number) === 0 ? defaultOf(field) : nameOf(known, field, number))
 }
 
 function nameOf(known: Descriptors, { type, typeName }: FieldType, number: bigint | number): string {
-  if (type === 8) return 'true'
+  if (type === boolType) return 'true'
   if (type !== enumType) return String(number)
   const names = [...(known.enums.get(fullName(known, typeName) ?? '') ?? [])]
   return names.find(([, other]) => other === Number(number))?.[0] ?? String(number)
