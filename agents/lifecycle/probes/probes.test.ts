@@ -240,6 +240,53 @@ describe('the watch of files', () => {
     await expect.poll(changes).toBe(3)
   })
 
+  it('sees at once that a file is made that was not there, and what becomes of it then', async () => {
+    const file = join(await aFolder(), 'role')
+    const { changes } = watching(file)
+    await writeFile(file, 'a')
+    await expect.poll(changes, { timeout: 3_000 }).toBe(1)
+    await new Promise((resolve) => setTimeout(resolve, 400))
+    await writeFile(file, 'b')
+    await expect.poll(changes, { timeout: 3_000 }).toBe(2)
+    await new Promise((resolve) => setTimeout(resolve, 400))
+    await rm(file)
+    await expect.poll(changes, { timeout: 3_000 }).toBe(3)
+  })
+
+  it('sees at once that a folder is made that was not there, and what is made in it then', async () => {
+    const folder = join(await aFolder(), 'metadata')
+    const { changes } = watching(folder)
+    await mkdir(folder)
+    await expect.poll(changes, { timeout: 3_000 }).toBe(1)
+    await new Promise((resolve) => setTimeout(resolve, 400))
+    await writeFile(join(folder, 'role'), 'a')
+    await expect.poll(changes, { timeout: 3_000 }).toBe(2)
+  })
+
+  it('follows a file that is a link, as of a ConfigMap', async () => {
+    const folder = await aFolder()
+    await mkdir(join(folder, '..1'))
+    await writeFile(join(folder, '..1', 'role'), 'a')
+    await symlink('..1', join(folder, '..data'))
+    await symlink('..data/role', join(folder, 'role'))
+    const { changes } = watching(join(folder, 'role'))
+    await mkdir(join(folder, '..2'))
+    await writeFile(join(folder, '..2', 'role'), 'b')
+    await symlink('..2', join(folder, '..data_tmp'))
+    await rename(join(folder, '..data_tmp'), join(folder, '..data'))
+    await rm(join(folder, '..1'), { recursive: true })
+    await expect.poll(changes, { timeout: 3_000 }).toBe(1)
+  })
+
+  it('does not take a write into another file of the same folder for a change of the file', async () => {
+    const folder = await aFolder()
+    await writeFile(join(folder, 'role'), 'a')
+    const { changes } = watching(join(folder, 'role'))
+    await writeFile(join(folder, 'other'), 'b')
+    await new Promise((resolve) => setTimeout(resolve, 500))
+    expect(changes()).toBe(0)
+  })
+
   it('does not take a write into a file of a folder for a change of the folder', async () => {
     const folder = await aFolder()
     await writeFile(join(folder, 'role'), 'a')
