@@ -34,7 +34,8 @@ describe('the HTTP side of a lifecycle agent', () => {
     const body = '{"action":"echo","parameters":{"TEXT":"é"},"future":1}'
     const answer = { status: 200, type: 'application/json', text: '{"output":"w6k="}' }
     expect(await call(body)).toEqual(answer)
-    expect(await post('/v1.0/action?x', body, { 'content-type': 'text/plain; charset=x' })).toEqual(answer)
+    for (const type of ['text/plain; charset=x', '', 'json', ';', 'a/b/c', 'application/json; charset=', 'é'])
+      expect(await post('/v1.0/action?x', body, { 'content-type': type }), type).toEqual(answer)
   })
 
   it.each([

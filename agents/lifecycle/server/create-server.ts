@@ -125,8 +125,14 @@ function post(app: FastifyInstance, path: string, answer: Answer): void {
   })
 }
 
-/** Callers of KubeBlocks’ agent send any content type, or none: bodies are read as JSON whatever the type says. */
+/**
+ * Callers of KubeBlocks’ agent send any content type, none, or what is no type at all: bodies are read as JSON whatever
+ * the type says. Fastify would refuse what it cannot read as a type.
+ */
 function acceptAnyBody(app: FastifyInstance): void {
+  app.addHook('onRequest', async ({ headers }) => {
+    if (headers['content-type'] !== undefined) headers['content-type'] = 'application/json'
+  })
   app.removeAllContentTypeParsers()
   app.addContentTypeParser('*', { parseAs: 'buffer' }, (_request, body, done) => done(null, body))
 }
