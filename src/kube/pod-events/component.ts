@@ -9,8 +9,16 @@ export interface Owner extends KubeObject {
   readonly spec?: {
     readonly replicas?: number
     readonly selector?: { readonly matchLabels?: Readonly<Record<string, string>> }
+    /** Of a StatefulSet: which number its first pod has. An InstanceSet lists numbers here. */
+    readonly ordinals?: { readonly start?: number }
     /** Of an InstanceSet. */
     readonly roles?: readonly Role[]
+    /** Of an InstanceSet: its templates, whose pods have names of their own. */
+    readonly instances?: readonly object[]
+    /** Of an InstanceSet: pods that it does not have, though their numbers would be next. */
+    readonly offlineInstances?: readonly string[]
+    /** Of an InstanceSet: numbers go on over all of its templates. */
+    readonly flatInstanceOrdinal?: boolean
   }
   readonly status?: {
     readonly observedGeneration?: number

@@ -10,6 +10,7 @@ import { phaseOf } from './phase.ts'
 import type { PodEvent } from './pod-event.ts'
 import { reportPeriodSeconds } from './report-period.ts'
 import { aMember, anOwner, momentOf, said, type SaidShape } from './testing-component.ts'
+import { wantedOf } from './wanted.ts'
 
 const place = { resource: statefulSets, key: { namespace: 'shops', name: 'db' }, uid: 'set-1' }
 const three = [aMember(0), aMember(1), aMember(2)]
@@ -21,6 +22,7 @@ function word(ordinal: number, shape: SaidShape = {}): PodEvent {
   return said(ordinal, 'availableProbe', { instance: 'db', probe: 'availableProbe', code, message }, shape)
 }
 
+const templated = { replicas: 2, instances: [{ name: 'large' }], offlineInstances: ['db-0'] }
 const running = { replicas: 3, readyReplicas: 3, updatedReplicas: 3 }
 
 function asked(policy?: AvailabilityPolicy | string, owner: Partial<Owner> = {}): Owner {
@@ -72,6 +74,29 @@ describe('Probes', () => {
     expect(shownOf(judged({ events: events.slice(1) }))).toBe(
       'False ProbeCheckFail: 2 of 3 pods were heard in time, 2 of them with success',
     )
+  })
+
+  it('of pods that are no longer wanted count for nothing, also while these are still there', () => {
+    const events = [word(0), word(1), word(2, { code: -1 })]
+    const scaledIn = asked(undefined, { spec: { replicas: 2 } })
+    expect(shownOf(judged({ owner: scaledIn, events }))).toBe(
+      'True Available: 2 of 2 pods were heard in time, 2 of them with success',
+    )
+    const started = asked(undefined, { spec: { replicas: 2, ordinals: { start: 1 } } })
+    expect(shownOf(judged({ owner: started, events }))).toBe(
+      'False ProbeCheckFail: 2 of 2 pods were heard in time, 1 of them with success',
+    )
+  })
+
+  it.each<[string, NonNullable<Owner['spec']>, string]>([
+    ['two replicas', { replicas: 2 }, 'db-0 db-1'],
+    ['one of them offline', { replicas: 2, offlineInstances: ['db-0'] }, 'db-1 db-2'],
+    ['templates: all that are neither offline nor being deleted', templated, 'db-1 db-2'],
+  ])('of an InstanceSet with %s are %s', (_what, spec, names) => {
+    const gone = aMember(3, { metadata: { deletionTimestamp: 'x' } })
+    const owner = { ...anOwner({}, spec), kind: 'InstanceSet' }
+    const wanted = wantedOf(owner, [...three, gone])
+    expect(wanted.map(({ metadata }) => metadata.name).join(' ')).toBe(names)
   })
 
   it('of a policy decide alone, whatever it says of phases and roles', () => {

@@ -8,6 +8,7 @@ import { jsonObject, probeMessageOf } from './messages.ts'
 import { phaseOf } from './phase.ts'
 import { happenedMicros, type PodEvent } from './pod-event.ts'
 import { reportPeriodSeconds } from './report-period.ts'
+import { wantedOf } from './wanted.ts'
 
 export interface AvailabilityQuestion {
   readonly place: OwnerPlace
@@ -111,9 +112,9 @@ function isActive({ metadata }: Pod, role: string): boolean {
   return metadata.deletionTimestamp === undefined && metadata.labels?.[roleLabel]?.toLowerCase() === role.toLowerCase()
 }
 
-/** The latest word of each pod that is there now; what an earlier pod of its name said is nothing. */
-function latestWords({ pods, events }: AvailabilityQuestion): readonly Word[] {
-  const uids = new Map(pods.map(({ metadata }) => [metadata.name, metadata.uid]))
+/** The latest word of each pod that is there now and wanted; what an earlier pod of its name said is nothing. */
+function latestWords({ owner, pods, events }: AvailabilityQuestion): readonly Word[] {
+  const uids = new Map(wantedOf(owner, pods).map(({ metadata }) => [metadata.name, metadata.uid]))
   const latest = new Map<string, Word>()
   for (const event of events) {
     const { name = '', uid } = event.involvedObject ?? {}

@@ -6,7 +6,16 @@ import { decideRole, mistakenMs } from './decide-role.ts'
 import { marks, roleLabel } from './marks.ts'
 import type { PodEvent } from './pod-event.ts'
 import { contestedMs } from './role-board.ts'
-import { aMember, anOwner, changed, exclusivePrimary, legacySaid, microsOf, roleSaid } from './testing-component.ts'
+import {
+  aMember,
+  anOwner,
+  changed,
+  exclusivePrimary,
+  legacySaid,
+  microsOf,
+  roleSaid,
+  said,
+} from './testing-component.ts'
 
 const owner = anOwner({ [marks.roles]: exclusivePrimary })
 
@@ -22,6 +31,11 @@ function after(events: readonly PodEvent[], all: readonly Pod[], of: Owner = own
 
 const rolesOf = (all: readonly Pod[]) => all.map(({ metadata }) => metadata.labels?.[roleLabel] ?? '-').join(' ')
 const three = [aMember(0), aMember(1), aMember(2)]
+
+/** A probe's word with this output, as it stands in the message. */
+function badOutput(output: unknown): PodEvent {
+  return said(0, 'roleProbe', { instance: 'db', probe: 'roleProbe', code: 0, output }, { at: 99 })
+}
 
 /** Every order of a list. */
 function ordersOf<Item>(items: readonly Item[]): readonly (readonly Item[])[] {
@@ -132,6 +146,9 @@ describe('Nothing changes', () => {
     ['what was said before', roleSaid(0, 'primary', { at: 59 }), 'RoleUnchanged', /is no later than/],
     ['what was said at that very moment', roleSaid(0, 'primary', { at: 60 }), 'RoleUnchanged', /is no later than/],
     ['what is no JSON', roleSaid(0, '', { event: { message: 'primary' } }), 'RoleNotUnderstood', /no role probe's/],
+    ['an output that is no base64', badOutput('cHJpbWFyeQ'), 'RoleNotUnderstood', /no role probe's/],
+    ['an output of other letters', badOutput('primary!'), 'RoleNotUnderstood', /no role probe's/],
+    ['an output that is no text', badOutput(7), 'RoleNotUnderstood', /no role probe's/],
     ['three words', roleSaid(0, 'primary 7 x', { at: 99 }), 'RoleNotUnderstood', /neither a role nor/],
     ['a version that is no number', roleSaid(0, 'primary v7', { at: 99 }), 'RoleNotUnderstood', /neither a role nor/],
     ['a version that is too large', roleSaid(0, `primary ${2n ** 64n}`), 'RoleNotUnderstood', /neither a role nor/],
@@ -180,9 +197,58 @@ describe('An exclusive role', () => {
     const decision = decided(roleSaid(1, 'primary', { at: 61 }), held)
     expect(decision.sentence).toBe('db-1 is primary now, and db-0 no longer')
     expect(decision.changes.map(({ key, patch }) => [key.name, patch['metadata']])).toMatchObject([
-      ['db-0', { labels: { [roleLabel]: null }, annotations: { [marks.lostRole]: `primary ${microsOf(61)}` } }],
+      [
+        'db-0',
+        {
+          labels: { [roleLabel]: null },
+          annotations: {
+            [marks.snapshotVersion]: microsOf(61),
+            [marks.lostRole]: `primary ${microsOf(61)} ${microsOf(60)}`,
+          },
+        },
+      ],
       ['db-1', { labels: { [roleLabel]: 'primary' } }],
     ])
+  })
+
+  it('that was lost is not got back by a late word, at a manager of KubeBlocks either', () => {
+    const [old] = after([roleSaid(1, 'primary', { at: 61 })], held)
+    // KubeBlocks' manager takes a word whose time is later than this annotation.
+    expect(old?.metadata.annotations?.[marks.snapshotVersion]).toBe(microsOf(61))
+    const late = [roleSaid(1, 'primary', { at: 70 }), roleSaid(0, 'secondary', { at: 65 })]
+    const [heard] = after(late, held)
+    expect(heard?.metadata.labels?.[roleLabel]).toBe('secondary')
+    expect(heard?.metadata.annotations?.[marks.snapshotVersion]).toBe(microsOf(70))
+  })
+
+  it.each([
+    // As it was written before the time stood at the old holder too.
+    ['primary 70', 60],
+    ['primary 70 60', 70],
+  ])('that was lost, "%s", leaves room for what was said before that and is heard of late', (lost, snapshot) => {
+    const [word = '', seconds = '', own] = lost.split(' ')
+    const lostRole = [word, microsOf(Number(seconds)), ...(own === undefined ? [] : [microsOf(Number(own))])].join(' ')
+    const annotations = { [marks.snapshotVersion]: microsOf(snapshot), [marks.lostRole]: lostRole }
+    const all = [aMember(0, { metadata: { annotations } }), aMember(1, { role: 'primary', snapshot: microsOf(70) })]
+    expect(rolesOf(after([roleSaid(0, 'secondary', { at: 60 })], all))).toBe('- primary')
+    expect(rolesOf(after([roleSaid(0, 'secondary', { at: 61 })], all))).toBe('secondary primary')
+    expect(rolesOf(after([roleSaid(0, 'primary', { at: 69 })], all))).toBe('- primary')
+  })
+
+  it('that another manager told of meanwhile is as new as that manager says', () => {
+    const annotations = {
+      [marks.snapshotVersion]: microsOf(80),
+      [marks.lostRole]: `primary ${microsOf(70)} ${microsOf(60)}`,
+    }
+    const all = [aMember(0, { metadata: { annotations } })]
+    expect(rolesOf(after([roleSaid(0, 'secondary', { at: 79 })], all))).toBe('-')
+    expect(rolesOf(after([roleSaid(0, 'secondary', { at: 81 })], all))).toBe('secondary')
+  })
+
+  it('comes off a holder whose label another manager wrote in lower case', () => {
+    const roles = anOwner({ [marks.roles]: '[{"name":"Leader","isExclusive":true}]' })
+    const all = [aMember(0, { role: 'leader', snapshot: microsOf(60) }), aMember(1)]
+    expect(rolesOf(after([roleSaid(1, 'leader', { at: 61 })], all, roles))).toBe('- Leader')
   })
 
   it('stays with who said so later and is ready; the other is asked again', () => {

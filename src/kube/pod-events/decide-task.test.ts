@@ -78,8 +78,22 @@ describe('A new replica', () => {
     })
   })
 
+  it('is taken from both lists of its task', () => {
+    const newReplica = { remote: 'db-0', port: 3502, replicas: 'db-1,db-2' }
+    const decision = decided(workerSaid(finished), { environment: environment({ ...task('db-1,db-2'), newReplica }) })
+    expect(decision.changes[0]?.patch['data']).toEqual({
+      [taskKey]: JSON.stringify([{ ...task('db-2'), newReplica: { ...newReplica, replicas: 'db-2' } }]),
+    })
+  })
+
+  it('is not said to be loaded by the end of an earlier task of its own, while a newer one waits', () => {
+    const decision = decided(workerSaid(finished), { environment: environment(task('db-1,db-2', 'task-2')) })
+    expect(decision).toMatchObject({ changes: [], reason: 'TaskOver' })
+    expect(decision.sentence).toBe('db-1: its newReplica of that time is over, and another one waits for it')
+  })
+
   it('that was the last one of its task ends the task, and leaves other tasks as they are', () => {
-    const others = [task('db-1', 'task-2'), { ...task('db-1'), task: 'another' }]
+    const others = [task('db-2', 'task-2'), { ...task('db-1'), task: 'another' }]
     const decision = decided(workerSaid(finished), { environment: environment(task('db-1'), ...others) })
     expect(decision.changes[0]?.patch['data']).toEqual({ [taskKey]: JSON.stringify(others) })
   })
@@ -95,7 +109,7 @@ describe('A new replica', () => {
   })
 
   it('whose data could not be loaded keeps what was so, with the reason, and stays in the record', () => {
-    const before = { replicas: 3, status: [{ ...rest, provisioned: true, dataLoaded: false }], other: 1 }
+    const before = { replicas: 3, status: [{ ...rest, provisioned: false, dataLoaded: false }], other: 1 }
     const owner = anOwner({ [marks.replicasStatus]: JSON.stringify(before) })
     const decision = decided(workerSaid({ ...finished, code: -1, message: 'no route' }), { owner })
     expect(decision).toMatchObject({
@@ -104,7 +118,10 @@ describe('A new replica', () => {
       sentence: 'db-1: newReplica failed with code -1: no route',
     })
     expect(decision.changes.map(({ key }) => key.name)).toEqual(['db'])
-    expect(statusAfter(decision)).toEqual({ ...before, status: [{ ...before.status[0], message: 'no route' }] })
+    expect(statusAfter(decision)).toEqual({
+      ...before,
+      status: [{ ...before.status[0], provisioned: true, message: 'no route' }],
+    })
   })
 
   it('leaves other replicas, and fields that are not known, as they are', () => {

@@ -6,7 +6,7 @@ import { marks } from './marks.ts'
 import { taskMessageOf, type TaskMessage } from './messages.ts'
 import type { PodEvent } from './pod-event.ts'
 import { replicasStatusIn, withReplica, type ReplicaStatus } from './replicas-status.ts'
-import { environmentOf, isPending, taskKey, tasksIn, withoutReplica } from './task-record.ts'
+import { environmentOf, isAskedAgain, isPending, taskKey, tasksIn, withoutReplica } from './task-record.ts'
 
 export interface TaskQuestion {
   readonly event: PodEvent
@@ -78,6 +78,11 @@ function ofNewReplica(known: Known): PodDecision {
     const tasks = tasksIn(environment?.data?.[taskKey])
     if (stage !== 'finished' && environment !== undefined && !isPending(tasks, message))
       return unchanged('TaskOver', `${message.replica}: its ${message.task} is over already`)
+    if (!isPending(tasks, message) && isAskedAgain(tasks, message))
+      return unchanged(
+        'TaskOver',
+        `${message.replica}: its ${message.task} of that time is over, and another one waits for it`,
+      )
     return {
       changes: [...recordChange(known, stage, tasks), ...statusChange(known, stage)],
       ...told(message, stage),
@@ -116,9 +121,9 @@ function recordChange({ message, environment }: Known, stage: Stage, tasks: Retu
   return [{ resource: configMaps, key: { namespace, name }, patch: { metadata: { resourceVersion }, data } }]
 }
 
-/** A worker that failed is started again by the kubelet: what was so before stays so. */
+/** A worker that failed is started again by the kubelet: whether there is any data stays as it was. */
 function fieldsOf({ message }: TaskMessage, stage: Stage): Omit<ReplicaStatus, 'name'> {
-  if (stage === 'failed') return { message: message === '' ? 'failed' : message }
+  if (stage === 'failed') return { message: message === '' ? 'failed' : message, provisioned: true }
   return { message, provisioned: true, dataLoaded: stage === 'finished' }
 }
 

@@ -12,11 +12,11 @@ export const marks = {
   handled: 'kubeblocks.io/event-handled',
   /** Of an Event about a role, as managers before 1.1 read it: `count-<n>`. */
   roleHandled: 'role.kubeblocks.io/event-handled',
-  /** Of a pod: when its role was last told, in microseconds since 1970, or the term of a snapshot. */
+  /** Of a pod: when its role was last told, or taken by a peer, in µs since 1970, or the term of a snapshot. */
   snapshotVersion: 'apps.kubeblocks.io/last-role-snapshot-version',
   /** Of a pod: the version that came with its role. */
   authoritativeVersion: 'apps.kubeblocks.io/last-role-authoritative-version',
-  /** Of a pod: the exclusive role that a peer took from it, and the peer's version of then. */
+  /** Of a pod: the exclusive role that a peer took from it, the peer's version of then, and the pod's own. */
   lostRole: 'regent.dev/lost-role',
   /** Of an owner: how far each of its replicas is. */
   replicasStatus: 'apps.kubeblocks.io/replicas-status',

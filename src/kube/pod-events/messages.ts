@@ -34,13 +34,26 @@ const zeroTime = '0001-01-01T00:00:00Z'
 export function probeMessageOf({ message }: PodEvent): ProbeMessage | undefined {
   const said = jsonObject(message)
   if (said === undefined || typeof said['probe'] !== 'string' || typeof said['code'] !== 'number') return undefined
+  const output = bytesIn(said['output'])
+  if (output === undefined) return undefined
   return {
     instance: textOf(said['instance']),
     probe: said['probe'],
     code: said['code'],
-    output: Buffer.from(textOf(said['output']), 'base64').toString(),
+    output: output.toString(),
     message: textOf(said['message']),
   }
+}
+
+/**
+ * Bytes as Go writes them: base64 with its padding, or nothing. Undefined for everything else: Node would read any text
+ * as some bytes, and a word that was garbled on its way would take a role away.
+ */
+function bytesIn(value: unknown): Buffer | undefined {
+  if (value === undefined || value === null) return Buffer.alloc(0)
+  const isBase64 =
+    typeof value === 'string' && /^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$/.test(value)
+  return isBase64 ? Buffer.from(value, 'base64') : undefined
 }
 
 /** Undefined where the message is no JSON of that shape. */

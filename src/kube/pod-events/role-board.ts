@@ -80,7 +80,10 @@ export class RoleBoard {
       this.#say(`${seat.name} is not made ${role}: a peer said later that it is`)
       return undefined
     }
-    const holders = [...this.#seats.values()].filter((other) => other !== seat && other.role === role)
+    // KubeBlocks' manager writes a role in lower case, whatever its definition says.
+    const holders = [...this.#seats.values()].filter(
+      (other) => other !== seat && other.role?.toLowerCase() === role.toLowerCase(),
+    )
     return holders.some((holder) => this.#standsAgainst(seat, holder, version)) ? undefined : holders
   }
 

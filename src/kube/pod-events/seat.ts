@@ -14,13 +14,30 @@ export interface Version {
 
 const annotationOf = { snapshot: marks.snapshotVersion, authoritative: marks.authoritativeVersion } as const
 
+/** The exclusive role that a peer took, the peer's version of then, and the pod's own. */
+interface LostRole {
+  readonly role: string
+  readonly number: bigint
+  /** Undefined as managers wrote it that left the pod's own where it was. */
+  readonly own: bigint | undefined
+}
+
+function lostRoleIn(text: string | undefined): LostRole | undefined {
+  const [role = '', number = '', own = ''] = (text ?? '').split(' ')
+  return role === '' ? undefined : { role, number: uint64(number) ?? 0n, own: uint64(own) }
+}
+
+/** The pod's own version: beside its lost role, while the peer's stands in its place. */
+function ownOf(told: bigint | undefined, lost: LostRole | undefined): bigint | undefined {
+  return lost?.own !== undefined && told === lost.number ? lost.own : told
+}
+
 /** The role of one pod and how new it is, as its label and annotations say, and as they are to be. */
 export class Seat {
   readonly pod: Pod
   readonly #versions: Record<VersionKind, bigint | undefined>
   #role: string | undefined
-  /** The exclusive role that a peer took, and the peer's version of then. */
-  #lost: { readonly role: string; readonly number: bigint } | undefined
+  #lost: LostRole | undefined
   readonly #annotations: Record<string, string> = {}
 
   constructor(pod: Pod) {
@@ -28,9 +45,8 @@ export class Seat {
     this.#role = pod.metadata.labels?.[roleLabel]
     // An annotation that is no number, as a manager before 1.0 wrote one, counts as none.
     const version = (kind: VersionKind) => uint64(pod.metadata.annotations?.[annotationOf[kind]] ?? '')
-    this.#versions = { snapshot: version('snapshot'), authoritative: version('authoritative') }
-    const [lost = '', number = ''] = (pod.metadata.annotations?.[marks.lostRole] ?? '').split(' ')
-    this.#lost = { role: lost, number: uint64(number) ?? 0n }
+    this.#lost = lostRoleIn(pod.metadata.annotations?.[marks.lostRole])
+    this.#versions = { snapshot: ownOf(version('snapshot'), this.#lost), authoritative: version('authoritative') }
   }
 
   get name(): string {
@@ -58,18 +74,29 @@ export class Seat {
   put(role: string | undefined, { kind, number }: Version): void {
     this.#role = role
     this.#versions[kind] = number
+    if (kind === 'snapshot' && this.#lost !== undefined && number < this.#lost.number)
+      return this.#noteLoss(this.#lost.role, this.#lost.number)
     this.#annotations[annotationOf[kind]] = String(number)
   }
 
   /**
-   * A peer took its role. Its own version stays: what it said itself before that, and is heard of late, still counts,
-   * but for a claim on this very role. A version of the engine's own is no time, and nothing is noted of such a one.
+   * A peer took its role. KubeBlocks' manager reads the time at which the role was last told, and nothing else: a late
+   * word of this pod must not be later than that, so the peer's time stands there. What this pod said itself before
+   * that, and is heard of late, still counts here, but for a claim on this very role: its own time is noted beside it.
+   * A version of the engine's own is no time, and nothing is noted of such a one.
    */
   lose(role: string, { kind, number }: Version): void {
     this.#role = undefined
     if (kind !== 'snapshot') return
-    this.#lost = { role, number }
-    this.#annotations[marks.lostRole] = `${role} ${number}`
+    this.#noteLoss(role, number)
+  }
+
+  #noteLoss(role: string, number: bigint): void {
+    const own = this.#versions.snapshot ?? 0n
+    this.#lost = { role, number, own }
+    // Never back, also where a holder that is not ready said so later.
+    this.#annotations[marks.snapshotVersion] = String(own > number ? own : number)
+    this.#annotations[marks.lostRole] = `${role} ${number} ${own}`
   }
 
   /** Whether its label is another than the one it has now. */

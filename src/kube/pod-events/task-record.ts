@@ -25,13 +25,27 @@ export function isPending(tasks: readonly Fields[], task: TaskOfReplica): boolea
   return tasks.some((each) => isThis(each, task) && replicasOf(each).includes(task.replica))
 }
 
+/** Whether the worker of that replica has another task of that name to do: one that was given later. */
+export function isAskedAgain(tasks: readonly Fields[], task: TaskOfReplica): boolean {
+  return tasks.some(
+    (each) => each['task'] === task.task && !isThis(each, task) && replicasOf(each).includes(task.replica),
+  )
+}
+
 /** The tasks without that replica; one that no replica is left for is dropped. What is not known is kept as it is. */
 export function withoutReplica(tasks: readonly Fields[], task: TaskOfReplica): readonly Fields[] {
   return tasks.flatMap((each) => {
     if (!isThis(each, task)) return [each]
     const left = replicasOf(each).filter((name) => name !== task.replica)
-    return left.length === 0 ? [] : [{ ...each, replicas: left.join(',') }]
+    return left.length === 0 ? [] : [shortened(each, left.join(','))]
   })
+}
+
+/** The same task for these replicas. They are named in its own part too. */
+function shortened(task: Fields, replicas: string): Fields {
+  const { newReplica } = task
+  if (typeof newReplica !== 'object' || newReplica === null) return { ...task, replicas }
+  return { ...task, replicas, newReplica: { ...newReplica, replicas } }
 }
 
 export interface TaskOfReplica {
