@@ -13,6 +13,12 @@ const outsideWorld = [
   { selector: 'ImportDeclaration[source.value=/^node:(?!crypto)/]', message: 'No I/O here: use a port.' },
 ]
 
+/** Text of others would be part of a path: `kubePath` judges and encodes each. */
+const kubePaths = ['TemplateElement[value.raw=', 'Literal[value='].map((node) => ({
+  selector: `${node}/^\\u002Fapis?\\u002F|\\u002Fnamespaces\\u002F/]`,
+  message: 'Paths of the Kubernetes API are made by kubePath alone (src/common/http/kube-path.ts).',
+}))
+
 export default tseslint.config(
   { ignores: ['node_modules/', '.cache/', 'eslint.config.js', 'scripts/lint/', 'vitest.config.ts'] },
   ...tseslint.configs.recommendedTypeChecked,
@@ -51,6 +57,17 @@ export default tseslint.config(
     },
   },
   {
+    files: ['{agents,src}/**/*.ts'],
+    ignores: [
+      '**/*.test.ts',
+      '**/testing*.ts',
+      'src/common/http/kube-path.ts',
+      // Regent's own API is below /api/v1, too.
+      'src/{manager/api,cli/connection}/**',
+    ],
+    rules: { 'no-restricted-syntax': ['error', ...kubePaths] },
+  },
+  {
     files: [
       'topology/**',
       'failover/**',
@@ -60,6 +77,6 @@ export default tseslint.config(
       'src/manager/loop/cluster-loop.ts',
     ],
     ignores: ['**/*.test.ts'],
-    rules: { 'no-restricted-syntax': ['error', ...outsideWorld] },
+    rules: { 'no-restricted-syntax': ['error', ...outsideWorld, ...kubePaths] },
   },
 )

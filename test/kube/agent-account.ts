@@ -1,14 +1,9 @@
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import type { KubeObject, Resource } from '../../src/controller-runtime/objects/objects.ts'
+import type { Resource } from '../../src/controller-runtime/objects/objects.ts'
 import { serviceAccounts } from '../../src/kube/objects/service-account.ts'
 import type { ApiServerAccess } from './api-server.ts'
-import type { Client } from './clients.ts'
-
-interface TokenRequest extends KubeObject {
-  readonly spec: object
-  readonly status?: { readonly token?: string }
-}
+import { tokenOf, type Client } from './clients.ts'
 
 const rbac = 'rbac.authorization.k8s.io'
 const roles: Resource = { group: rbac, version: 'v1', kind: 'Role', plural: 'roles', namespaced: true }
@@ -45,15 +40,6 @@ export async function agentAccount(
     roleRef: { apiGroup: rbac, kind: 'Role', name },
   }
   await client.create(bindings, binding)
-  const token = { kind: 'TokenRequest', plural: `serviceaccounts/${name}/token` }
-  const tokens: Resource<TokenRequest> = { group: '', version: 'v1', ...token, namespaced: true }
-  const { status } = await client.create(tokens, {
-    apiVersion: 'authentication.k8s.io/v1',
-    kind: 'TokenRequest',
-    metadata,
-    spec: {},
-  })
-  if (status?.token === undefined) throw new Error(`the API server gives account ${name} no token`)
-  await writeFile(join(folder, 'token'), status.token)
+  await writeFile(join(folder, 'token'), await tokenOf(access, metadata))
   await writeFile(join(folder, 'ca.crt'), access.ca)
 }

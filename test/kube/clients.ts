@@ -89,3 +89,18 @@ export async function ask(
     await dispatcher.close()
   }
 }
+
+/** A token of an account, which no pod is given. */
+export async function tokenOf(
+  access: ApiServerAccess,
+  { namespace, name }: { readonly namespace: string; readonly name: string },
+): Promise<string> {
+  const { body } = await ask(access, {
+    method: 'POST',
+    path: `/api/v1/namespaces/${namespace}/serviceaccounts/${name}/token`,
+    body: { apiVersion: 'authentication.k8s.io/v1', kind: 'TokenRequest', metadata: { name, namespace }, spec: {} },
+  })
+  const { token } = (body as { readonly status?: { readonly token?: string } }).status ?? {}
+  if (token === undefined) throw new Error(`the API server gives account ${name} no token: ${JSON.stringify(body)}`)
+  return token
+}

@@ -3,22 +3,17 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, it, onTestFinished, vi } from 'vitest'
 import { stringify } from 'yaml'
-import type { KubeObject, Resource } from '../../src/controller-runtime/objects/objects.ts'
+import type { Resource } from '../../src/controller-runtime/objects/objects.ts'
 import { manager as names } from '../../src/kube/names/manager-names.ts'
 import { serviceAccounts } from '../../src/kube/objects/service-account.ts'
 import { statefulSets } from '../../src/kube/pods/stateful-set.ts'
 import { mysqlClusters } from '../../src/kube/spec/mysql-cluster.ts'
 import type { ApiServerAccess } from './api-server.ts'
-import type { Client } from './clients.ts'
+import { tokenOf, type Client } from './clients.ts'
 import { describeCharts, ofKind, only, render } from './helm.ts'
 import { ManagerProcess, prepareForManager } from './manager-process.ts'
 import { onOwnApiServer } from './on-api-server.ts'
 import { manifest, smallest } from './smallest-cluster.ts'
-
-interface TokenRequest extends KubeObject {
-  readonly spec: object
-  readonly status?: { readonly token?: string }
-}
 
 const rbac = { group: 'rbac.authorization.k8s.io', version: 'v1' }
 const kinds: readonly Resource[] = [
@@ -29,7 +24,8 @@ const kinds: readonly Resource[] = [
 ]
 
 /** A kubeconfig of the chart's account, with the rights that a chart gives which knows nothing of agents' Events. */
-async function accountWithout(client: Client, { server, ca }: ApiServerAccess, folder: string): Promise<string> {
+async function accountWithout(client: Client, access: ApiServerAccess, folder: string): Promise<string> {
+  const { server, ca } = access
   const objects = await render('regent', { manager: { reconcile: { disabledCapabilities: ['podEvents'] } } })
   const { name } = only(objects, 'ServiceAccount').metadata
   const { namespace } = names
@@ -40,15 +36,7 @@ async function accountWithout(client: Client, { server, ca }: ApiServerAccess, f
     automountServiceAccountToken: false,
   })
   for (const kind of kinds) for (const object of ofKind(objects, kind.kind)) await client.create(kind, object)
-  const tokens: Resource<TokenRequest> = {
-    ...{ group: '', version: 'v1', kind: 'TokenRequest', plural: `serviceaccounts/${name}/token`, namespaced: true },
-  }
-  const { status } = await client.create(tokens, {
-    apiVersion: 'authentication.k8s.io/v1',
-    kind: 'TokenRequest',
-    metadata: { name, namespace },
-    spec: {},
-  })
+  const token = await tokenOf(access, { namespace, name })
   const kubeconfig = join(folder, 'kubeconfig')
   const cluster = { server, 'certificate-authority-data': Buffer.from(ca).toString('base64') }
   await writeFile(
@@ -56,7 +44,7 @@ async function accountWithout(client: Client, { server, ca }: ApiServerAccess, f
     stringify({
       ...{ apiVersion: 'v1', kind: 'Config', 'current-context': 'a' },
       clusters: [{ name: 'a', cluster }],
-      users: [{ name: 'a', user: { token: status?.token } }],
+      users: [{ name: 'a', user: { token } }],
       contexts: [{ name: 'a', context: { cluster: 'a', user: 'a', namespace } }],
     }),
   )

@@ -17,10 +17,11 @@ import type { Owner } from '../../src/kube/pod-events/component.ts'
 import { marks, roleLabel } from '../../src/kube/pod-events/marks.ts'
 import { isHandled, podEvents, selections, type PodEvent } from '../../src/kube/pod-events/pod-event.ts'
 import { taskKey } from '../../src/kube/pod-events/task-record.ts'
+import { serviceAccounts } from '../../src/kube/objects/service-account.ts'
 import { pods, statefulSets, type Pod } from '../../src/kube/pods/stateful-set.ts'
 import { podEventPipeline } from '../../src/manager/kubernetes/pod-events.ts'
 import { agentAccount } from './agent-account.ts'
-import { clientWith, customResourceDefinitions, userOf, type Client } from './clients.ts'
+import { clientWith, customResourceDefinitions, namespaces, userOf, type Client } from './clients.ts'
 import { describeCharts, only, render } from './helm.ts'
 import { onApiServer } from './on-api-server.ts'
 
@@ -43,8 +44,8 @@ describeCharts('What agents say of their pods', () =>
     const writes: string[] = []
     let folder = ''
 
-    async function allow(subject: object, name: string, role: object): Promise<void> {
-      const metadata = { name, namespace: api.namespace }
+    async function allow(subject: object, name: string, role: object, namespace = api.namespace): Promise<void> {
+      const metadata = { name, namespace }
       await api.client.create(roles, { apiVersion: `${rbac}/v1`, kind: 'Role', ...role, metadata })
       await api.client.create(bindings, {
         apiVersion: `${rbac}/v1`,
@@ -55,12 +56,19 @@ describeCharts('What agents say of their pods', () =>
       } as KubeObject)
     }
 
+    const managerName = () => `manager-${api.namespace}`
+
+    /** The manager may do in a namespace what its chart gives. */
+    async function letManager(namespace: string): Promise<void> {
+      const name = managerName()
+      const role = only(await render('regent', { watchNamespaces: [namespace] }), 'Role', 'regent-clusters')
+      await allow({ kind: 'User', name, apiGroup: rbac }, name, role, namespace)
+    }
+
     /** The part of a manager that handles Events, as somebody who has no rights but the chart's. */
     async function aManager(): Promise<void> {
-      const name = `manager-${api.namespace}`
-      const role = only(await render('regent', { watchNamespaces: [api.namespace] }), 'Role', 'regent-clusters')
-      await allow({ kind: 'User', name, apiGroup: rbac }, name, role)
-      const plain = clientWith(userOf(api.access, name))
+      await letManager(api.namespace)
+      const plain = clientWith(userOf(api.access, managerName()))
       const patch: Client['patch'] = (resource, key, ...rest) => {
         writes.push(`${resource.kind} ${key.name}`)
         return plain.patch(resource, key, ...rest)
@@ -71,7 +79,14 @@ describeCharts('What agents say of their pods', () =>
       const informers = new InformerSet({ ...parts, logger: log, namespaces: [api.namespace] })
       const failed = () => undefined
       const recorder = new EventRecorder({ ...parts, controller: 'regent.dev/manager', instance: 'm1', failed })
-      const pipeline = podEventPipeline({ ...parts, log, informers, recorder, leads: () => true })
+      const pipeline = podEventPipeline({
+        ...parts,
+
+        log,
+        informers,
+        recorder,
+        leads: () => true,
+      })
       const until = new AbortController()
       const runs = [
         informers.run(until.signal),
@@ -252,6 +267,46 @@ describeCharts('What agents say of their pods', () =>
         await api.client.patch(podEvents, { namespace: api.namespace, name: metadata.name }, { count: 2 })
       await vi.waitFor(() => allAreHandled(2), soon)
       expect(await rolesNow()).toEqual(wanted)
+    })
+
+    it('moves nothing in another namespace, whatever the owner reference of a pod says', async () => {
+      const { namespace } = api
+      const victim = `${namespace}-victim`
+      await api.client.create(namespaces, { apiVersion: 'v1', kind: 'Namespace', metadata: { name: victim } })
+      await letManager(victim)
+      const account = { apiVersion: 'v1', kind: 'ServiceAccount', metadata: { name: 'default', namespace: victim } }
+      await api.client.create(serviceAccounts, account)
+      const metadata = { name: 'db', namespace: victim, annotations: exclusive }
+      const set = await api.client.create(statefulSets, { apiVersion: 'apps/v1', kind: 'StatefulSet', metadata, spec })
+      const owned = {
+        ...{ apiVersion: 'apps/v1', kind: 'StatefulSet', name: 'db', uid: set.metadata.uid ?? '' },
+        controller: true,
+      }
+      for (const [name, role] of [
+        ['db-0', 'primary'],
+        ['db-1', 'secondary'],
+      ] as const)
+        await api.client.create(pods, {
+          ...{ apiVersion: 'v1', kind: 'Pod' },
+          metadata: { name, namespace: victim, labels: { app: 'db', [roleLabel]: role }, ownerReferences: [owned] },
+          spec: { automountServiceAccountToken: false, containers: [{ name: 'db', image: 'db:1' }] } as Pod['spec'],
+        })
+      // An account with rights here alone makes a pod, and speaks as its agent.
+      const apiVersion = `apps/v1%2Fnamespaces%2F${victim}%2Fstatefulsets%2Fdb?x=`
+      const liar = await anAgent('db-9', { ...set, apiVersion })
+      const one = await api.client.get(pods, { namespace: victim, name: 'db-1' })
+      const pairs = [{ podName: 'db-1', roleName: 'primary', podUid: one?.metadata.uid }]
+      await liar.is(JSON.stringify({ term: '9', PodRoleNamePairs: pairs }))
+      const handled = async () => expect((await eventsNow(ofAgents)).map(isHandled)).toEqual([true])
+      await vi.waitFor(handled, soon)
+      const roles = (await api.client.list(pods, { namespace: victim })).items.map(({ metadata: { name, labels } }) => [
+        name,
+        labels?.[roleLabel],
+      ])
+      expect(roles).toEqual([
+        ['db-0', 'primary'],
+        ['db-1', 'secondary'],
+      ])
     })
 
     it('is understood of agents before 1.0, too', async () => {

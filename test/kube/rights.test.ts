@@ -1,19 +1,18 @@
 import { expect, it, onTestFinished } from 'vitest'
-import type { KubeObject, Resource } from '../../src/controller-runtime/objects/objects.ts'
+import type { KubeObject } from '../../src/controller-runtime/objects/objects.ts'
 import { configMaps } from '../../src/controller-runtime/testing-kinds.ts'
 import { mysqlClusters } from '../../src/kube/spec/mysql-cluster.ts'
 import { endpointSlices } from '../../src/kube/primary/primary-endpoints.ts'
 import { secrets } from '../../src/kube/secrets/secrets.ts'
 import { serviceAccountOf, serviceAccounts } from '../../src/kube/objects/service-account.ts'
 import { aCluster } from '../../src/kube/testing.ts'
-import { ask, clientWith, namespaces, tokenBearerOf } from './clients.ts'
+import { ask, clientWith, namespaces, tokenBearerOf, tokenOf } from './clients.ts'
 import { onApiServer } from './on-api-server.ts'
 
 interface Review extends KubeObject {
   readonly spec?: object
   readonly status?: {
     readonly allowed?: boolean
-    readonly token?: string
     readonly resourceRules?: readonly { readonly verbs: readonly string[]; readonly resources?: readonly string[] }[]
   }
 }
@@ -24,20 +23,7 @@ onApiServer('The ServiceAccount of a cluster’s pods', (api) => {
     const account = serviceAccountOf(aCluster({}, { namespace: api.namespace }))
     const made = await api.client.create(serviceAccounts, account)
     expect(made.automountServiceAccountToken).toBe(false)
-    const tokens: Resource<Review> = {
-      group: '',
-      version: 'v1',
-      kind: 'TokenRequest',
-      plural: `serviceaccounts/${account.metadata.name}/token`,
-      namespaced: true,
-    }
-    const { status } = await api.client.create(tokens, {
-      apiVersion: 'authentication.k8s.io/v1',
-      kind: 'TokenRequest',
-      metadata: { name: account.metadata.name, namespace: api.namespace },
-      spec: {},
-    })
-    return status?.token ?? expect.fail('no token')
+    return tokenOf(api.access, { namespace: api.namespace, name: account.metadata.name })
   }
 
   /** What the API server answers to a review, which asks about whoever asks. */

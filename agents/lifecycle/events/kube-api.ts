@@ -2,6 +2,7 @@ import { readFile } from 'node:fs/promises'
 import { Agent, request } from 'node:https'
 import { join } from 'node:path'
 import { describeFailure } from '../../../src/common/http/agent-request.ts'
+import { kubePath, type KubePath } from '../../../src/common/http/kube-path.ts'
 import { readText } from '../../../src/common/http/http-transport.ts'
 import { RegentError } from '../../../src/common/errors/errors.ts'
 import type { KubeEvent } from './event-object.ts'
@@ -30,7 +31,7 @@ export function findServiceAccount(
 
 interface Call {
   readonly method: 'GET' | 'POST' | 'PUT'
-  readonly path: string
+  readonly path: KubePath
   readonly body?: KubeEvent
 }
 
@@ -78,9 +79,8 @@ export function kubeEventStore(account: ServiceAccount): EventStore & { close():
   }
 }
 
-function pathOf(namespace: string, name?: string): string {
-  const events = `/api/v1/namespaces/${encodeURIComponent(namespace)}/events`
-  return name === undefined ? events : `${events}/${encodeURIComponent(name)}`
+function pathOf(namespace: string, name?: string): KubePath {
+  return kubePath({ group: '', version: 'v1', plural: 'events', namespace, ...(name !== undefined && { name }) })
 }
 
 async function read(folder: string, name: string): Promise<string> {

@@ -1,4 +1,5 @@
 import { RegentError } from '../../common/errors/errors.ts'
+import { kubePath, type KubePath, type KubeQuery } from '../../common/http/kube-path.ts'
 import type { World } from '../../common/ports/ports.ts'
 import { ClientThrottle, defaultThrottle, type ThrottleOptions } from './client-throttle.ts'
 import { isNotFound } from './kube-api-error.ts'
@@ -16,7 +17,7 @@ import type {
 } from './kube-client.ts'
 import type { KubeConnection } from '../kube-config/kube-config.ts'
 import { KubeTransport, type KubeRequest, type RequestRecord } from './kube-transport.ts'
-import { apiVersionOf, keyOf, type KubeObject, type ObjectKey, type Resource } from '../objects/objects.ts'
+import { keyOf, keyText, type KubeObject, type ObjectKey, type Resource } from '../objects/objects.ts'
 import { watchEvents, withType } from './watch-stream.ts'
 
 export interface KubeClientParts {
@@ -54,8 +55,12 @@ export function createKubeClient(parts: KubeClientParts): KubeClient & { close()
 
   return {
     async get(resource, key, options) {
+      const path = objectPath(resource, key)
       try {
-        return await ask(resource, { method: 'GET', path: pathOf(resource, key) }, options)
+        const found = await ask(resource, { method: 'GET', path }, options)
+        const { name, namespace = '' } = found.metadata
+        if (name === key.name && namespace === (resource.namespaced ? key.namespace : '')) return found
+        throw new RegentError('REGENT_KUBE_API', `${path}: the answer is another object, ${keyText(keyOf(found))}`)
       } catch (error) {
         if (isNotFound(error)) return undefined
         throw error
@@ -66,14 +71,12 @@ export function createKubeClient(parts: KubeClientParts): KubeClient & { close()
       resource: Resource<Kind>,
       options: ListOptions = {},
     ): Promise<ObjectList<Kind>> {
-      const path =
-        collectionOf(resource, options.namespace) +
-        queryOf({
-          ...selectors(options),
-          limit: options.limit,
-          continue: options.continue,
-          resourceVersion: options.resourceVersion,
-        })
+      const path = collectionPath(resource, options.namespace, {
+        ...selectors(options),
+        limit: options.limit,
+        continue: options.continue,
+        resourceVersion: options.resourceVersion,
+      })
       const answer = await transport.json({ method: 'GET', path, ...bounds(options) })
       return listIn(resource, answer, path)
     },
@@ -82,15 +85,13 @@ export function createKubeClient(parts: KubeClientParts): KubeClient & { close()
       resource: Resource<Kind>,
       options: WatchOptions,
     ): AsyncGenerator<WatchEvent<Kind>> {
-      const path =
-        collectionOf(resource, options.namespace) +
-        queryOf({
-          ...selectors(options),
-          watch: true,
-          allowWatchBookmarks: true,
-          resourceVersion: options.resourceVersion,
-          timeoutSeconds: options.timeoutSeconds,
-        })
+      const path = collectionPath(resource, options.namespace, {
+        ...selectors(options),
+        watch: true,
+        allowWatchBookmarks: true,
+        resourceVersion: options.resourceVersion,
+        timeoutSeconds: options.timeoutSeconds,
+      })
       const whole = new AbortController()
       const giveUp = (): void => whole.abort(options.signal?.reason)
       if (options.signal?.aborted) giveUp()
@@ -120,7 +121,7 @@ export function createKubeClient(parts: KubeClientParts): KubeClient & { close()
         resource,
         {
           method: 'POST',
-          path: collectionOf(resource, key.namespace) + queryOf({ fieldManager: options.fieldManager }),
+          path: collectionPath(resource, key.namespace, { fieldManager: options.fieldManager }),
           body: object,
         },
         options,
@@ -128,14 +129,14 @@ export function createKubeClient(parts: KubeClientParts): KubeClient & { close()
     },
 
     update: async (resource, object, options = {}) =>
-      ask(resource, { method: 'PUT', path: pathOf(resource, keyOf(object), options), body: object }, options),
+      ask(resource, { method: 'PUT', path: objectPath(resource, keyOf(object), options), body: object }, options),
 
     apply: async (resource, object, options) =>
       ask(
         resource,
         {
           method: 'PATCH',
-          path: pathOf(resource, keyOf(object), options),
+          path: objectPath(resource, keyOf(object), options),
           body: object,
           contentType: 'application/apply-patch+yaml',
         },
@@ -147,7 +148,7 @@ export function createKubeClient(parts: KubeClientParts): KubeClient & { close()
         resource,
         {
           method: 'PATCH',
-          path: pathOf(resource, key, options),
+          path: objectPath(resource, key, options),
           body: patch,
           contentType: Array.isArray(patch) ? 'application/json-patch+json' : 'application/merge-patch+json',
         },
@@ -158,7 +159,7 @@ export function createKubeClient(parts: KubeClientParts): KubeClient & { close()
       const { uid, resourceVersion, propagationPolicy, gracePeriodSeconds } = options
       const preconditions = uid === undefined && resourceVersion === undefined ? undefined : { uid, resourceVersion }
       const body = { kind: 'DeleteOptions', apiVersion: 'v1', propagationPolicy, gracePeriodSeconds, preconditions }
-      await transport.json({ method: 'DELETE', path: pathOf(resource, key), body, ...bounds(options) })
+      await transport.json({ method: 'DELETE', path: objectPath(resource, key), body, ...bounds(options) })
     },
 
     close: () => transport.close(),
@@ -174,19 +175,19 @@ function bounds({
 }
 
 /** @param namespace undefined for all of them, '' for what belongs to none. */
-function collectionOf(resource: Resource, namespace: string | undefined): string {
-  const base = `${resource.group === '' ? '/api' : '/apis'}/${apiVersionOf(resource)}`
-  return `${base}${resource.namespaced && namespace ? `/namespaces/${encodeURIComponent(namespace)}` : ''}/${resource.plural}`
+function collectionPath(resource: Resource, namespace: string | undefined, query: KubeQuery): KubePath {
+  return kubePath({ ...resource, ...(resource.namespaced && namespace !== undefined && { namespace }) }, query)
 }
 
-function pathOf(
+function objectPath(
   resource: Resource,
   key: ObjectKey,
   options: UpdateOptions & { readonly force?: boolean } = {},
-): string {
-  requireWhole(resource, key)
-  const subresource = options.subresource === undefined ? '' : `/${options.subresource}`
-  return `${collectionOf(resource, key.namespace)}/${encodeURIComponent(key.name)}${subresource}${queryOf({ fieldManager: options.fieldManager, force: options.force })}`
+): KubePath {
+  const { name, namespace } = requireWhole(resource, key)
+  const { subresource, fieldManager, force } = options
+  const target = { ...resource, name, ...(resource.namespaced && { namespace }), ...(subresource && { subresource }) }
+  return kubePath(target, { fieldManager, force })
 }
 
 /** An empty name or namespace would turn a write to one object into one to all of them. */
@@ -203,13 +204,6 @@ function selectors({ labelSelector, fieldSelector }: Selection): Pick<Selection,
     ...(labelSelector === undefined ? {} : { labelSelector }),
     ...(fieldSelector === undefined ? {} : { fieldSelector }),
   }
-}
-
-function queryOf(fields: Readonly<Record<string, string | number | boolean | undefined>>): string {
-  const given = Object.entries(fields).flatMap(([name, value]) =>
-    value === undefined || value === '' ? [] : [[name, String(value)] as [string, string]],
-  )
-  return given.length === 0 ? '' : `?${new URLSearchParams(given).toString()}`
 }
 
 function listIn<Kind extends KubeObject>(resource: Resource<Kind>, answer: unknown, path: string): ObjectList<Kind> {

@@ -1,5 +1,6 @@
 import { request, type Dispatcher } from 'undici'
 import { describeError, RegentError } from '../../common/errors/errors.ts'
+import type { KubePath } from '../../common/http/kube-path.ts'
 import type { World } from '../../common/ports/ports.ts'
 import type { ClientThrottle } from './client-throttle.ts'
 import type { KubeConnection, TlsSettings } from '../kube-config/kube-config.ts'
@@ -9,8 +10,7 @@ import { refusalIn } from './kube-refusal.ts'
 
 export interface KubeRequest {
   readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
-  /** Path with query. */
-  readonly path: string
+  readonly path: KubePath
   readonly body?: unknown
   readonly contentType?: string
   readonly deadlineMs: number

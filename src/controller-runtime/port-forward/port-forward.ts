@@ -1,6 +1,7 @@
 import { Duplex } from 'node:stream'
 import type { WebSocket } from 'ws'
 import { describeError, RegentError } from '../../common/errors/errors.ts'
+import { kubePath } from '../../common/http/kube-path.ts'
 import { KubeApiError } from '../client/kube-api-error.ts'
 import type { KubeConnection } from '../kube-config/kube-config.ts'
 import { unlessAborted } from '../client/kube-transport.ts'
@@ -47,7 +48,9 @@ async function connected(
   fresh: boolean,
 ): Promise<Duplex> {
   const { headers, tls } = await unlessAborted(connection.credentials(fresh), signal)
-  const url = `${connection.server}/api/v1/namespaces/${encodeURIComponent(target.namespace)}/pods/${encodeURIComponent(target.pod)}/portforward?ports=${target.port}`
+  const { namespace, pod: name, port } = target
+  const ports = { group: '', version: 'v1', plural: 'pods', namespace, name, subresource: 'portforward' }
+  const url = connection.server + kubePath(ports, { ports: port })
   const request = { url, headers, protocol }
   try {
     const websocket = await beginWebSocket(connection, tls, request, signal)

@@ -15,6 +15,10 @@ describe('The owner of a pod', () => {
     ['apps/v1', 'ReplicaSet', undefined],
     ['apps.kruise.io/v1', 'StatefulSet', undefined],
     ['v1', 'Node', undefined],
+    ['apps/v1%2Fnamespaces%2Fvictim%2Fstatefulsets%2Fdb?x=', 'StatefulSet', undefined],
+    ['apps/v1/namespaces/victim/statefulsets/db?x=', 'StatefulSet', undefined],
+    ['apps/..', 'StatefulSet', undefined],
+    ['apps/v1', '__proto__', undefined],
   ])('that is a %s %s is at %s', (apiVersion, kind, where) => {
     const place = ownerPlaceOf(ownedBy(apiVersion, kind))
     const { group, version, plural } = place?.resource ?? {}

@@ -1,3 +1,4 @@
+import { isPathPart } from '../../common/http/kube-path.ts'
 import type { KubeObject, ObjectKey, Resource } from '../../controller-runtime/objects/objects.ts'
 import { controllerOf } from '../../controller-runtime/objects/owner-references.ts'
 import { labels } from '../names/names.ts'
@@ -68,11 +69,16 @@ export function ownerPlaceOf(pod: KubeObject): OwnerPlace | undefined {
   const controller = controllerOf(pod)
   if (controller === undefined) {
     const name = pod.metadata.labels?.[instanceSetLabel]
-    return name === undefined ? undefined : { resource: instanceSets, key: { namespace, name }, uid: undefined }
+    return name === undefined || !isObjectName(name)
+      ? undefined
+      : { resource: instanceSets, key: { namespace, name }, uid: undefined }
   }
-  const [group = '', version = ''] = controller.apiVersion.split('/')
-  const resource = kinds[`${group}/${controller.kind}`]
-  if (resource === undefined) return undefined
+  // A pod's owner reference is what whoever made the pod wrote into it.
+  const [group = '', version = '', ...more] = controller.apiVersion.split('/')
+  const known = `${group}/${controller.kind}`
+  const resource = Object.hasOwn(kinds, known) ? kinds[known] : undefined
+  if (resource === undefined || more.length > 0) return undefined
+  if (!isPathPart('version', version) || !isObjectName(controller.name)) return undefined
   return { resource: { ...resource, version }, key: { namespace, name: controller.name }, uid: controller.uid }
 }
 

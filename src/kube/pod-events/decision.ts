@@ -1,5 +1,5 @@
 import type { MergePatch } from '../../controller-runtime/client/kube-client.ts'
-import type { KubeObject, ObjectKey, Resource } from '../../controller-runtime/objects/objects.ts'
+import { keyText, type KubeObject, type ObjectKey, type Resource } from '../../controller-runtime/objects/objects.ts'
 
 /** What becomes of an Event: the objects to patch, in this order, and one sentence that says why. */
 export interface PodDecision {
@@ -28,6 +28,22 @@ export interface Change {
 /** Nothing is changed, and why. */
 export function unchanged(reason: string, sentence: string, weight: Weight = 'routine'): PodDecision {
   return { changes: [], weight, reason, sentence }
+}
+
+/**
+ * The decision, where all that it changes lies in the namespace in which something was said. Else nothing is changed,
+ * and a warning says so: whoever may write in one namespace must not move anything in another, whatever rule or reading
+ * went wrong before.
+ */
+export function within(namespace: string, decision: PodDecision): PodDecision {
+  const foreign = decision.changes.find(({ key }) => key.namespace !== namespace)
+  if (foreign === undefined) return decision
+  const { resource, key } = foreign
+  return unchanged(
+    'ForeignNamespace',
+    `what was said in namespace ${namespace} would change ${resource.kind} ${keyText(key)}, which is in another: nothing is changed`,
+    'warning',
+  )
 }
 
 /** A change of labels and annotations (null takes one away) of the very object that was read. */

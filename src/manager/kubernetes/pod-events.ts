@@ -12,7 +12,7 @@ import { LruMap } from '../../controller-runtime/events/lru-map.ts'
 import type { Informer } from '../../controller-runtime/informers/informer.ts'
 import type { InformerSet } from '../../controller-runtime/informers/informer-set.ts'
 import { keyOf, keyText, type KubeObject, type ObjectKey } from '../../controller-runtime/objects/objects.ts'
-import type { PodDecision } from '../../kube/pod-events/decision.ts'
+import { within, type PodDecision } from '../../kube/pod-events/decision.ts'
 import { topicOf, type Topic } from '../../kube/pod-events/handlers.ts'
 import { componentOf } from '../../kube/pod-events/messages.ts'
 import {
@@ -90,26 +90,20 @@ export function podEventPipeline({ client, world, log, informers, recorder, lead
     recorder.record({ regarding, type, reason, action: 'HandleEvent', note: sentence })
   }
 
-  /** Decides, and changes what is to change; anew where somebody else was faster. */
-  async function carryOut<Result extends { readonly decision: PodDecision } | undefined>(
-    decide: () => Promise<Result>,
-    signal: AbortSignal,
-  ): Promise<Result> {
-    return retryOnConflict(
-      world,
-      async () => {
-        const result = await decide()
-        for (const { resource, key, patch } of result?.decision.changes ?? [])
-          await unlessGone(client.patch(resource, key, patch, { signal }))
-        return result
-      },
-      { signal },
-    )
+  /** Changes what is to change in that namespace, and nothing elsewhere. @returns what was decided in the end */
+  async function carryOut(namespace: string, decided: PodDecision, signal: AbortSignal): Promise<PodDecision> {
+    const decision = within(namespace, decided)
+    for (const { resource, key, patch } of decision.changes)
+      await unlessGone(client.patch(resource, key, patch, { signal }))
+    return decision
   }
 
   /** @returns after which time the Event is to be looked at again, in milliseconds; undefined where it is handled */
   async function handle(event: PodEvent, topic: Topic, signal: AbortSignal): Promise<number | undefined> {
-    const { decision } = await carryOut(async () => ({ decision: await handlers[topic](event, signal) }), signal)
+    const { namespace } = keyOf(event)
+    // Anew where somebody else was faster.
+    const decide = async () => carryOut(namespace, await handlers[topic](event, signal), signal)
+    const decision = await retryOnConflict(world, decide, { signal })
     tell(podOf(event), topic, decision)
     if (decision.againAfterMs !== undefined) return decision.againAfterMs
     await unlessGone(client.patch(podEvents, keyOf(event), handledPatch(event, topic === 'role'), { signal }))
@@ -120,7 +114,11 @@ export function podEventPipeline({ client, world, log, informers, recorder, lead
   async function judge(key: ObjectKey, signal: AbortSignal): Promise<number | undefined> {
     // Older agents know of no availability, and name no component.
     if (key.name === '') return undefined
-    const judged = await carryOut(() => availability.judge(key, eventsOf(key), signal), signal)
+    const decide = async () => {
+      const found = await availability.judge(key, eventsOf(key), signal)
+      return found && { ...found, decision: await carryOut(key.namespace, found.decision, signal) }
+    }
+    const judged = await retryOnConflict(world, decide, { signal })
     if (judged !== undefined) tell(judged.owner, 'availability', judged.decision)
     return judged?.decision.againAfterMs
   }
