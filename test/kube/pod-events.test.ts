@@ -81,7 +81,7 @@ describeCharts('What agents say of their pods', () =>
       const recorder = new EventRecorder({ ...parts, controller: 'regent.dev/manager', instance: 'm1', failed })
       const pipeline = podEventPipeline({
         ...parts,
-
+        serverClock: realWorld.clock,
         log,
         informers,
         recorder,
@@ -274,8 +274,12 @@ describeCharts('What agents say of their pods', () =>
       const victim = `${namespace}-victim`
       await api.client.create(namespaces, { apiVersion: 'v1', kind: 'Namespace', metadata: { name: victim } })
       await letManager(victim)
-      const account = { apiVersion: 'v1', kind: 'ServiceAccount', metadata: { name: 'default', namespace: victim } }
-      await api.client.create(serviceAccounts, account)
+      const account = {
+        apiVersion: 'v1',
+        kind: 'ServiceAccount',
+        metadata: { name: 'default', namespace: victim },
+      } as const
+      await api.client.create(serviceAccounts, { ...account, automountServiceAccountToken: false })
       const metadata = { name: 'db', namespace: victim, annotations: exclusive }
       const set = await api.client.create(statefulSets, { apiVersion: 'apps/v1', kind: 'StatefulSet', metadata, spec })
       const owned = {
@@ -289,7 +293,7 @@ describeCharts('What agents say of their pods', () =>
         await api.client.create(pods, {
           ...{ apiVersion: 'v1', kind: 'Pod' },
           metadata: { name, namespace: victim, labels: { app: 'db', [roleLabel]: role }, ownerReferences: [owned] },
-          spec: { automountServiceAccountToken: false, containers: [{ name: 'db', image: 'db:1' }] } as Pod['spec'],
+          spec: { containers: [{ name: 'db', image: 'db:1' }] },
         })
       // An account with rights here alone makes a pod, and speaks as its agent.
       const apiVersion = `apps/v1%2Fnamespaces%2F${victim}%2Fstatefulsets%2Fdb?x=`

@@ -389,6 +389,7 @@ test('every request says who asks and is reported', async () => {
       host: new URL(server.connection.server).host,
       code: '404',
       durationMs: expect.any(Number) as number,
+      serverMs: expect.any(Number) as number,
     },
   ])
 })

@@ -77,7 +77,8 @@ export function createKubeClient(parts: KubeClientParts): KubeClient & { close()
         continue: options.continue,
         resourceVersion: options.resourceVersion,
       })
-      const answer = await transport.json({ method: 'GET', path, ...bounds(options) })
+      const { mostBytes } = options
+      const answer = await transport.json({ method: 'GET', path, mostBytes, ...bounds(options) })
       return listIn(resource, answer, path)
     },
 

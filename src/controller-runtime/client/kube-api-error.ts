@@ -34,6 +34,14 @@ export class KubeApiError extends RegentError {
   }
 }
 
+/** The answer would not fit into this process beside all else; nothing of it was kept. */
+export class AnswerTooLarge extends RegentError {
+  constructor(what: string, mostBytes: number) {
+    super('REGENT_KUBE_API', `${what}: the answer is larger than ${mostBytes / 1024 / 1024} MiB`)
+    this.name = 'AnswerTooLarge'
+  }
+}
+
 /** For answers of proxies and load balancers, which send no Status object. */
 const reasonsOfStatus: Readonly<Record<number, string>> = {
   400: 'BadRequest',

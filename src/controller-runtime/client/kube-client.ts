@@ -24,6 +24,8 @@ export interface ListOptions extends Selection, RequestOptions {
   readonly continue?: string
   /** `0`: whatever the API server has in its cache. Absent or empty: what etcd has now. */
   readonly resourceVersion?: string
+  /** A longer answer rejects with AnswerTooLarge; 32 MiB unless given. */
+  readonly mostBytes?: number
 }
 
 export interface ObjectList<Kind extends KubeObject> {

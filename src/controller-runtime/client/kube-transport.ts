@@ -5,7 +5,7 @@ import type { World } from '../../common/ports/ports.ts'
 import type { ClientThrottle } from './client-throttle.ts'
 import type { KubeConnection, TlsSettings } from '../kube-config/kube-config.ts'
 import { dispatcherFor } from '../kube-config/kube-dispatcher.ts'
-import type { KubeApiError } from './kube-api-error.ts'
+import { AnswerTooLarge, type KubeApiError } from './kube-api-error.ts'
 import { refusalIn } from './kube-refusal.ts'
 
 export interface KubeRequest {
@@ -16,6 +16,8 @@ export interface KubeRequest {
   readonly deadlineMs: number
   readonly signal?: AbortSignal | undefined
   readonly guard?: (() => void) | undefined
+  /** A longer answer is given up with AnswerTooLarge. */
+  readonly mostBytes?: number | undefined
 }
 
 /** What a request came to: an HTTP status, or `<error>` where nothing answered. */
@@ -24,6 +26,8 @@ export interface RequestRecord {
   readonly host: string
   readonly code: string
   readonly durationMs: number
+  /** The API server's clock, to the second, as it began to answer. Milliseconds since 1970. */
+  readonly serverMs?: number
 }
 
 export interface KubeTransportParts {
@@ -41,7 +45,8 @@ const mostTries = 10
  * lead: without a bound each of these reads begins with a handshake, and their connections stay for a minute.
  */
 const mostConnections = 32
-const longestAnswerBytes = 256 * 1024 * 1024
+/** Of one object: etcd holds 1.5 MB, and JSON may write a byte of it in six. */
+export const longestAnswerBytes = 32 * 1024 * 1024
 const longestRefusalBytes = 1024 * 1024
 
 /** Requests to the API server: signed, throttled, bounded in time, repeated where the server says when. */
@@ -59,7 +64,7 @@ export class KubeTransport {
   async json(asked: KubeRequest): Promise<unknown> {
     return this.#within(asked, async (signal, deadlineAtMs) => {
       const body = await this.#send(asked, { signal, deadlineAtMs, connections: this.#answers })
-      return parsed(asked, await textOf(body, longestAnswerBytes))
+      return parsed(asked, await textOf(asked, body, asked.mostBytes ?? longestAnswerBytes))
     })
   }
 
@@ -113,7 +118,10 @@ export class KubeTransport {
       await this.#parts.throttle.take(signal)
       const answer = await this.#sendAgainWhereStale(asked, way, renewed)
       if (answer.statusCode >= 200 && answer.statusCode < 300) return answer.body
-      const refusal = refusalIn(describe(asked), { ...answer, text: await textOf(answer.body, longestRefusalBytes) })
+      const refusal = refusalIn(describe(asked), {
+        ...answer,
+        text: await textOf(asked, answer.body, longestRefusalBytes),
+      })
       if (refusal.status === 401 && !renewed) {
         renewed = true
         continue
@@ -144,13 +152,16 @@ export class KubeTransport {
     asked.guard?.()
     const url = connection.server + asked.path
     const startedMs = world.clock.monotonicMs()
-    const record = (code: string): void =>
+    const record = (code: string, date?: unknown): void => {
+      const serverMs = Date.parse(String(date))
       onRequest?.({
         method: asked.method,
         host: new URL(url).host,
         code,
         durationMs: world.clock.monotonicMs() - startedMs,
+        ...(!Number.isNaN(serverMs) && { serverMs }),
       })
+    }
     try {
       const asking = request(url, {
         method: asked.method,
@@ -169,7 +180,7 @@ export class KubeTransport {
       })
       // undici looks at the signal only once it has a connection, and a frozen server gives none for long.
       const answer = await unlessAborted(asking, signal)
-      record(String(answer.statusCode))
+      record(String(answer.statusCode), answer.headers['date'])
       return answer
     } catch (error) {
       record('<error>')
@@ -245,12 +256,12 @@ function parsed(asked: KubeRequest, text: string): unknown {
   }
 }
 
-async function textOf(body: AsyncIterable<Uint8Array>, mostBytes: number): Promise<string> {
+async function textOf(asked: KubeRequest, body: AsyncIterable<Uint8Array>, mostBytes: number): Promise<string> {
   const chunks: Uint8Array[] = []
   let size = 0
   for await (const chunk of body) {
     size += chunk.length
-    if (size > mostBytes) throw new Error(`the answer is larger than ${mostBytes} bytes`)
+    if (size > mostBytes) throw new AnswerTooLarge(describe(asked), mostBytes)
     chunks.push(chunk)
   }
   return Buffer.concat(chunks).toString('utf8')

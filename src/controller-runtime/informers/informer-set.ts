@@ -3,6 +3,7 @@ import type { World } from '../../common/ports/ports.ts'
 import type { Indexes } from './indexer.ts'
 import { Informer } from './informer.ts'
 import type { KubeClient } from '../client/kube-client.ts'
+import type { BudgetOptions } from '../client/namespace-budget.ts'
 import type { KubeObject, Resource } from '../objects/objects.ts'
 import type { ReflectorTimings } from './reflector.ts'
 
@@ -18,6 +19,9 @@ export interface InformerSetParts {
 
 export interface InformerChoice<Kind extends KubeObject> {
   readonly indexes?: Indexes<Kind>
+  /** See InformerParts. */
+  readonly keep?: (object: Kind) => Kind
+  readonly budget?: BudgetOptions<Kind>
   readonly labelSelector?: string
   readonly fieldSelector?: string
   /** Tells several informers of one kind apart, each with a selection of its own; also who asks later names it. */
@@ -39,7 +43,7 @@ export class InformerSet {
    * must say nothing about that, but for `as`. One that is first asked for while the set runs starts at once.
    */
   of<Kind extends KubeObject>(resource: Resource<Kind>, choice?: InformerChoice<Kind>): Informer<Kind> {
-    const { as = '', indexes, ...selection } = choice ?? {}
+    const { as = '', indexes, keep, budget, ...selection } = choice ?? {}
     const name = `${resource.group}/${resource.version}/${resource.plural} ${as}`
     const known = this.#informers.get(name)
     if (known !== undefined) {
@@ -52,6 +56,8 @@ export class InformerSet {
       resource,
       selection,
       ...(indexes === undefined ? {} : { indexes }),
+      ...(keep === undefined ? {} : { keep }),
+      ...(budget === undefined ? {} : { budget }),
     })
     this.#informers.set(name, made as unknown as Informer<KubeObject>)
     this.#running?.runs.push(made.run(this.#running.signal))

@@ -1,8 +1,10 @@
 import type { Logger } from '../../common/log/logger.ts'
+import { seldom } from '../../common/log/repeats.ts'
 import type { Timer, World } from '../../common/ports/ports.ts'
 import { fractionOf } from '../client/backoff.ts'
 import { deepFrozen, Indexer, type Indexes } from './indexer.ts'
 import type { KubeClient, Selection } from '../client/kube-client.ts'
+import { firstMade, NamespaceBudget, type BudgetOptions } from '../client/namespace-budget.ts'
 import { keyOf, keyText, type KubeObject, type ObjectKey, type Resource } from '../objects/objects.ts'
 import { Reflector, type ReflectorTimings } from './reflector.ts'
 
@@ -28,6 +30,10 @@ export interface InformerParts<Kind extends KubeObject> {
   readonly world: World
   readonly logger: Logger
   readonly indexes?: Indexes<Kind>
+  /** What of an object anybody reads; all but `managedFields` unless given. */
+  readonly keep?: (object: Kind) => Kind
+  /** What the objects of one namespace may take of this process, and which stay; 32 MiB and the oldest unless given. */
+  readonly budget?: BudgetOptions<Kind>
   /**
    * How often handlers are given every object again, ±10 %; 10 h unless given, never where 0. No substitute for a timer
    * of one's own.
@@ -37,6 +43,7 @@ export interface InformerParts<Kind extends KubeObject> {
 }
 
 const defaultResyncMs = 36_000_000
+const defaultBudget: BudgetOptions<KubeObject> = { bytesPerNamespace: 32 * 1024 * 1024, rank: firstMade }
 
 /**
  * A cache of one kind that is kept up to date, shared by all who read it or want to hear of changes. Objects it gives
@@ -46,6 +53,8 @@ export class Informer<Kind extends KubeObject> {
   readonly resource: Resource<Kind>
   readonly #parts: InformerParts<Kind>
   readonly #indexer: Indexer<Kind>
+  readonly #sayOver: (sentence: string) => void
+  readonly #budget: NamespaceBudget<Kind>
   readonly #handlers = new Set<InformerHandler<Kind>>()
   readonly #firstList = Promise.withResolvers<void>()
   /** Namespaces whose first list is in; undefined stands for all of them. */
@@ -56,6 +65,8 @@ export class Informer<Kind extends KubeObject> {
     this.resource = parts.resource
     this.#parts = parts
     this.#indexer = new Indexer(parts.indexes)
+    this.#sayOver = seldom(parts.world.clock, (sentence) => parts.logger.warn({ resource: this.name }, sentence))
+    this.#budget = this.#newBudget()
   }
 
   /** Whether everything that existed at the start is in and told to the handlers. */
@@ -117,7 +128,7 @@ export class Informer<Kind extends KubeObject> {
   }
 
   #reflector(namespace: string | undefined): Reflector<Kind> {
-    const { client, resource, selection, world, logger, timings } = this.#parts
+    const { client, resource, selection, world, logger, timings, keep } = this.#parts
     const target = {
       replace: (objects: readonly Kind[]) => this.#replace(objects, namespace),
       put: (object: Kind) => this.#put(object, false),
@@ -128,6 +139,8 @@ export class Informer<Kind extends KubeObject> {
       client,
       resource,
       target,
+      keep: (object) => keep?.(withoutManagedFields(object)) ?? withoutManagedFields(object),
+      budget: () => this.#newBudget(),
       world,
       logger,
       selection: scoped,
@@ -137,20 +150,18 @@ export class Informer<Kind extends KubeObject> {
 
   #replace(objects: readonly Kind[], namespace: string | undefined): void {
     const present = new Set(objects.map((object) => keyText(keyOf(object))))
-    for (const known of this.#indexer.list(namespace)) {
-      if (present.has(keyText(keyOf(known)))) continue
-      this.#indexer.remove(keyOf(known))
-      this.#tellAll((handler) => handler.deleted?.(known, true))
-    }
+    for (const known of this.#indexer.list(namespace)) if (!present.has(keyText(keyOf(known)))) this.#forget(known)
     for (const object of objects) this.#put(object, !this.#listed.has(namespace))
     this.#listed.add(namespace)
     if (this.hasSynced()) this.#firstList.resolve()
   }
 
-  #put(given: Kind, initial: boolean): void {
-    const object = withoutManagedFields(given)
+  #put(object: Kind, initial: boolean): void {
     const known = this.#indexer.get(keyOf(object))
     if (known !== undefined && isSame(known, object)) return
+    const leaving = this.#budget.take(object)
+    for (const text of leaving) this.#leave(text)
+    if (leaving.includes(keyText(keyOf(object)))) return
     this.#indexer.put(object)
     if (known !== undefined && known.metadata.uid === object.metadata.uid) {
       this.#tellAll((handler) => handler.updated?.(known, object))
@@ -165,7 +176,28 @@ export class Informer<Kind extends KubeObject> {
     const known = this.#indexer.get(keyOf(object))
     if (known === undefined || known.metadata.uid !== object.metadata.uid) return
     this.#indexer.remove(keyOf(object))
+    this.#budget.drop(object)
     this.#tellAll((handler) => handler.deleted?.(deepFrozen(object), false))
+  }
+
+  /** Its end was not seen, or it is over the budget. */
+  #forget(known: Kind): void {
+    this.#indexer.remove(keyOf(known))
+    this.#budget.drop(known)
+    this.#tellAll((handler) => handler.deleted?.(known, true))
+  }
+
+  #leave(text: string): void {
+    const [name = '', namespace = ''] = text.split('/').reverse()
+    const known = this.#indexer.get({ namespace, name })
+    if (known !== undefined) this.#forget(known)
+  }
+
+  #newBudget(): NamespaceBudget<Kind> {
+    const options = this.#parts.budget ?? defaultBudget
+    return new NamespaceBudget(options, (namespace) =>
+      this.#sayOver(overBudget(this.resource.kind, namespace, options.bytesPerNamespace)),
+    )
   }
 
   #planResync(): void {
@@ -190,6 +222,11 @@ export class Informer<Kind extends KubeObject> {
       this.#parts.logger.error({ resource: this.name, err: error }, `a handler of ${this.name} failed`)
     }
   }
+}
+
+function overBudget(kind: string, namespace: string, bytes: number): string {
+  const where = namespace === '' ? 'of no namespace' : `of namespace ${namespace}`
+  return `objects of kind ${kind} ${where} take more than ${bytes / 1024 / 1024} MiB of this manager: some of them are not looked at. Find out who writes them, and delete what nobody needs`
 }
 
 /**

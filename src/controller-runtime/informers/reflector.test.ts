@@ -2,6 +2,7 @@ import { pino } from 'pino'
 import { beforeEach, describe, expect, test } from 'vitest'
 import type { World } from '../../common/ports/ports.ts'
 import { KubeApiError } from '../client/kube-api-error.ts'
+import { lastWritten, NamespaceBudget } from '../client/namespace-budget.ts'
 import { Reflector, type ReflectorTarget } from './reflector.ts'
 import { configMap, configMaps, type ConfigMap } from '../testing-kinds.ts'
 import { ScriptedClient } from '../testing-kube-client.ts'
@@ -45,6 +46,8 @@ async function start(fraction = 0): Promise<void> {
     client,
     resource: configMaps,
     target,
+    keep: (object) => object,
+    budget: () => new NamespaceBudget({ bytesPerNamespace: Infinity, rank: lastWritten }),
     world: withDice(clock, fraction),
     logger: pino({ level: 'silent' }),
   }).run(stop.signal)

@@ -2,8 +2,10 @@ import { describeError, RegentError } from '../../common/errors/errors.ts'
 import type { Logger } from '../../common/log/logger.ts'
 import type { World } from '../../common/ports/ports.ts'
 import { Backoff, fractionOf, type BackoffOptions } from '../client/backoff.ts'
-import { isExpired } from '../client/kube-api-error.ts'
+import { AnswerTooLarge, isExpired } from '../client/kube-api-error.ts'
 import type { KubeClient, Selection, WatchEvent } from '../client/kube-client.ts'
+import { listInPages, type Pages } from '../client/list-pages.ts'
+import type { NamespaceBudget } from '../client/namespace-budget.ts'
 import type { KubeObject, Resource } from '../objects/objects.ts'
 
 /** Where a reflector puts what it sees. */
@@ -55,6 +57,10 @@ export interface ReflectorParts<Kind extends KubeObject> {
   readonly resource: Resource<Kind>
   readonly selection?: Selection
   readonly target: ReflectorTarget<Kind>
+  /** What of an object anybody reads; the rest is dropped before the next one is looked at. */
+  readonly keep: (object: Kind) => Kind
+  /** For a list, so that what the target would not keep is not gathered first. */
+  readonly budget: () => NamespaceBudget<Kind>
   readonly world: World
   readonly logger: Logger
   readonly timings?: ReflectorTimings
@@ -92,35 +98,33 @@ export class Reflector<Kind extends KubeObject> {
   /** @returns how long to wait before what comes next, in milliseconds. */
   async #list(signal: AbortSignal): Promise<number> {
     try {
-      const { objects, version } = await this.#listPages(signal)
+      const { objects, resourceVersion } = await this.#listPages(signal)
       if (signal.aborted) return 0
       this.#parts.target.replace(objects)
-      this.#version = version
+      this.#version = resourceVersion
       this.#everListed = true
       this.#inPages = true
       this.#fruitless = 0
       this.#listedAtMs = this.#now()
       return 0
     } catch (error) {
-      // A page came too late, so the next attempt asks for all of it at once.
+      // A page came too late, so the next attempt asks for all of it at once; where that is too much, in pages again.
       if (isExpired(error)) this.#inPages = false
+      if (error instanceof AnswerTooLarge) this.#inPages = true
       return this.#failed('list', error, signal)
     }
   }
 
-  async #listPages(signal: AbortSignal): Promise<{ readonly objects: readonly Kind[]; readonly version: string }> {
-    const { client, resource, selection } = this.#parts
+  async #listPages(signal: AbortSignal): Promise<Pages<Kind>> {
+    const { client, resource, selection, keep, budget } = this.#parts
     const { pageSize, listDeadlineMs } = this.#timings
     // At the start what the API server has in its cache will do: the watch brings the rest. Later that cache may be
     // behind what was seen already.
     const resourceVersion = this.#everListed || !this.#inPages ? '' : '0'
-    const common = { ...selection, deadlineMs: listDeadlineMs, signal, ...(this.#inPages ? { limit: pageSize } : {}) }
-    const first = await client.list(resource, { ...common, resourceVersion })
-    const objects = [...first.items]
-    // Later pages take no version: it is in the token.
-    for (let page = first; page.continue !== undefined; objects.push(...page.items))
-      page = await client.list(resource, { ...common, continue: page.continue })
-    return { objects, version: first.resourceVersion }
+    const common = { ...selection, deadlineMs: listDeadlineMs, signal, resourceVersion }
+    if (this.#inPages) return listInPages(client, resource, { ...common, keep, budget: budget(), pageSize })
+    const { items, resourceVersion: version } = await client.list(resource, common)
+    return { objects: items.map(keep), resourceVersion: version }
   }
 
   /** @returns how long to wait before what comes next, in milliseconds. */
@@ -182,14 +186,15 @@ export class Reflector<Kind extends KubeObject> {
   }
 
   #take(event: WatchEvent<Kind>): void {
-    const { target } = this.#parts
+    const { target, keep } = this.#parts
     this.#fruitless = 0
     if (event.type === 'BOOKMARK') {
       this.#version = event.resourceVersion
       return
     }
-    if (event.type === 'DELETED') target.remove(event.object)
-    else target.put(event.object)
+    const object = keep(event.object)
+    if (event.type === 'DELETED') target.remove(object)
+    else target.put(object)
     this.#version = event.object.metadata.resourceVersion ?? this.#version
   }
 

@@ -1,5 +1,5 @@
 import { isPathPart } from '../../common/http/kube-path.ts'
-import type { KubeObject, ObjectKey, Resource } from '../../controller-runtime/objects/objects.ts'
+import type { KubeObject, ObjectKey, OwnerReference, Resource } from '../../controller-runtime/objects/objects.ts'
 import { controllerOf } from '../../controller-runtime/objects/owner-references.ts'
 import { labels } from '../names/names.ts'
 import { statefulSets, type Pod } from '../pods/stateful-set.ts'
@@ -67,19 +67,20 @@ const kinds: Readonly<Record<string, Resource<Owner>>> = {
 export function ownerPlaceOf(pod: KubeObject): OwnerPlace | undefined {
   const namespace = pod.metadata.namespace ?? ''
   const controller = controllerOf(pod)
-  if (controller === undefined) {
-    const name = pod.metadata.labels?.[instanceSetLabel]
-    return name === undefined || !isObjectName(name)
-      ? undefined
-      : { resource: instanceSets, key: { namespace, name }, uid: undefined }
-  }
-  // A pod's owner reference is what whoever made the pod wrote into it.
-  const [group = '', version = '', ...more] = controller.apiVersion.split('/')
-  const known = `${group}/${controller.kind}`
-  const resource = Object.hasOwn(kinds, known) ? kinds[known] : undefined
-  if (resource === undefined || more.length > 0) return undefined
-  if (!isPathPart('version', version) || !isObjectName(controller.name)) return undefined
-  return { resource: { ...resource, version }, key: { namespace, name: controller.name }, uid: controller.uid }
+  const name = controller?.name ?? pod.metadata.labels?.[instanceSetLabel] ?? ''
+  // What a pod says of its owner is what whoever made the pod wrote.
+  if (!isObjectName(name)) return undefined
+  if (controller === undefined) return { resource: instanceSets, key: { namespace, name }, uid: undefined }
+  const resource = resourceOf(controller)
+  return resource && { resource, key: { namespace, name }, uid: controller.uid }
+}
+
+function resourceOf({ apiVersion, kind }: OwnerReference): Resource<Owner> | undefined {
+  const [group = '', version = '', ...more] = apiVersion.split('/')
+  const known = `${group}/${kind}`
+  if (!Object.hasOwn(kinds, known) || more.length > 0 || !isPathPart('version', version)) return undefined
+  const resource = kinds[known]
+  return resource && { ...resource, version }
 }
 
 /** Whether the pod is one of the owner's: peers are told by more than labels, which anybody may copy. */

@@ -19,9 +19,12 @@ import {
 
 const owner = anOwner({ [marks.roles]: exclusivePrimary })
 
+/** Later than all that is said here. */
+const serverMs = Date.UTC(2026, 0, 2)
+
 function decided(event: PodEvent, all: readonly Pod[], of: Owner | undefined = owner) {
   const pod = all.find(({ metadata }) => metadata.name === event.involvedObject?.name)
-  return decideRole({ event, pod, owner: of, peers: all.filter((other) => other !== pod) })
+  return decideRole({ event, pod, owner: of, peers: all.filter((other) => other !== pod), serverMs })
 }
 
 /** The pods after all of these were handled, in this order. */
@@ -173,7 +176,7 @@ describe('Nothing changes', () => {
 
   it('of a pod without a known owner', () => {
     const event = roleSaid(0, 'primary')
-    const decision = decideRole({ event, pod: aMember(0), owner: undefined, peers: [] })
+    const decision = decideRole({ event, pod: aMember(0), owner: undefined, peers: [], serverMs })
     expect(decision).toMatchObject({ changes: [], reason: 'OwnerUnknown' })
   })
 
@@ -355,7 +358,7 @@ describe('A role with a version', () => {
 
   it('is not changed by a claim without one, however late', () => {
     const versioned = aMember(0, { role: 'primary', authoritative: '10' })
-    const snapshot = '{"term":"99999999999999999","PodRoleNamePairs":[{"podName":"db-0","podUid":"uid-0"}]}'
+    const snapshot = '{"term":"1767305600000000","PodRoleNamePairs":[{"podName":"db-0","podUid":"uid-0"}]}'
     for (const output of ['secondary', '', snapshot]) {
       const decision = decided(roleSaid(0, output, { at: 3_600 }), [versioned])
       expect(decision.changes).toEqual([])

@@ -2,7 +2,8 @@ import type { Pod } from '../pods/stateful-set.ts'
 import { isGoverned, rolesOf, type Owner, type Role } from './component.ts'
 import { unchanged, type PodDecision } from './decision.ts'
 import { roleMessageOf } from './messages.ts'
-import { happenedMicros, type PodEvent } from './pod-event.ts'
+import { orderBoundsAt, saidAt, type SaidAt } from './order-bounds.ts'
+import type { PodEvent } from './pod-event.ts'
 import { roleLabel } from './marks.ts'
 import { RoleBoard } from './role-board.ts'
 import { roleClaimOf, type PodRole, type RoleClaim } from './role-claim.ts'
@@ -16,6 +17,8 @@ export interface RoleQuestion {
   readonly owner: Owner | undefined
   /** The owner's other pods. */
   readonly peers: readonly Pod[]
+  /** What the API server's clock says. Milliseconds since 1970. */
+  readonly serverMs: number
 }
 
 /** A mistake of a person's is looked at again after this time. */
@@ -58,7 +61,7 @@ function failed({ metadata }: Pod, why: string): string {
   return `${metadata.name}: its role probe failed, and ${kept}: ${why === '' ? 'it does not say why' : why}`
 }
 
-function ofMember({ event, owner, peers }: RoleQuestion, pod: Pod, claim: RoleClaim): PodDecision {
+function ofMember({ event, owner, peers, serverMs }: RoleQuestion, pod: Pod, claim: RoleClaim): PodDecision {
   const { name } = pod.metadata
   if (owner === undefined)
     return unchanged(
@@ -74,15 +77,31 @@ function ofMember({ event, owner, peers }: RoleQuestion, pod: Pod, claim: RoleCl
     const sentence = `${owner.kind} ${owner.metadata.name}: its roles cannot be read: ${(error as Error).message}`
     return { ...unchanged('RolesNotUnderstood', sentence, 'warning'), againAfterMs: mistakenMs }
   }
-  const board = new RoleBoard([pod, ...peers], roles)
-  const version = versionOf(claim, event)
-  for (const said of saidBy(claim, pod)) board.claim(said, version)
-  return board.decision()
+  const bounds = orderBoundsAt(serverMs)
+  const said = saidAt(event, serverMs)
+  const version = versionOf(claim, said)
+  if (version.number > bounds[version.kind]) return unchanged('OrderRefused', tooGreat(name, version), 'warning')
+  const board = new RoleBoard([pod, ...peers], roles, bounds)
+  for (const role of saidBy(claim, pod)) board.claim(role, version)
+  return claim.is === 'plain' ? byClock(board.decision(), name, said) : board.decision()
 }
 
-function versionOf(claim: Exclude<RoleClaim, { is: 'rejected' }>, event: PodEvent): Version {
+function versionOf(claim: Exclude<RoleClaim, { is: 'rejected' }>, said: SaidAt): Version {
   if (claim.is === 'versioned') return { kind: 'authoritative', number: claim.version }
-  return { kind: 'snapshot', number: claim.is === 'snapshot' ? claim.term : happenedMicros(event) }
+  return { kind: 'snapshot', number: claim.is === 'snapshot' ? claim.term : said.micros }
+}
+
+function tooGreat(pod: string, { kind, number }: Version): string {
+  const what = kind === 'authoritative' ? 'version' : 'term'
+  return `${pod} says its role with ${what} ${number}, which is greater than any can be by the API server’s clock: nothing is changed, since no later word would count`
+}
+
+/** A clock that is ahead is said, and moves nothing into the future. */
+function byClock(decision: PodDecision, pod: string, { aheadMs }: SaidAt): PodDecision {
+  if (aheadMs === undefined) return decision
+  const seconds = Math.round(aheadMs / 1_000)
+  const sentence = `${decision.sentence}; the clock of ${pod} is ${seconds} s ahead of the API server’s, and its word counts as said when it came: set the clock of its node right`
+  return { ...decision, weight: 'warning', reason: 'ClockAhead', sentence }
 }
 
 function saidBy(claim: Exclude<RoleClaim, { is: 'rejected' }>, { metadata }: Pod): readonly PodRole[] {

@@ -21,6 +21,8 @@ export interface PodEvent extends KubeObject {
   readonly lastTimestamp?: string | null
   /** `reportingController` in Go. */
   readonly reportingComponent?: string
+  /** Set where it was too large to be kept: so many letters, and nothing of what it said. */
+  readonly unread?: number
 }
 
 export const podEvents: Resource<PodEvent> = {

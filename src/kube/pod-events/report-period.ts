@@ -3,6 +3,9 @@ import type { Pod } from '../pods/stateful-set.ts'
 /** Unless the pod says otherwise: the period of a probe that has none of its own. */
 const defaultSeconds = 60
 
+/** Where an agent's probes are said in its container. */
+export const probesVariable = 'KB_AGENT_PROBE'
+
 /**
  * How often the availability probe of these pods is reported though nothing changed, as `KB_AGENT_PROBE` in the
  * environment of their agents says. The longest of them. Seconds.
@@ -10,7 +13,7 @@ const defaultSeconds = 60
 export function reportPeriodSeconds(pods: readonly Pod[]): number {
   const found = pods.flatMap(({ spec }) =>
     (spec?.containers ?? []).flatMap(({ env = [] }) =>
-      env.filter(({ name }) => name === 'KB_AGENT_PROBE').flatMap(({ value }) => periodsIn(value ?? '')),
+      env.filter(({ name }) => name === probesVariable).flatMap(({ value }) => periodsIn(value ?? '')),
     ),
   )
   return found.length > 0 ? Math.max(...found) : defaultSeconds

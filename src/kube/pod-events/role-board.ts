@@ -1,6 +1,7 @@
 import type { Pod } from '../pods/stateful-set.ts'
 import { isLabelValue, type Role } from './component.ts'
 import type { PodDecision } from './decision.ts'
+import type { OrderBounds } from './order-bounds.ts'
 import type { PodRole } from './role-claim.ts'
 import { Seat, type Version } from './seat.ts'
 
@@ -15,9 +16,14 @@ export class RoleBoard {
   #isUndefined = false
   #isContested = false
 
-  constructor(all: readonly Pod[], roles: readonly Role[] | undefined) {
-    this.#seats = new Map(all.map((pod) => [pod.metadata.name, new Seat(pod)]))
+  constructor(all: readonly Pod[], roles: readonly Role[] | undefined, bounds: OrderBounds) {
+    this.#seats = new Map(all.map((pod) => [pod.metadata.name, new Seat(pod, bounds)]))
     this.#roles = roles
+    for (const { name, tooGreat } of this.#seats.values())
+      if (tooGreat.length > 0)
+        this.#say(
+          `${name}: ${tooGreat.join(' and ')}, by which its role was ordered, is greater than any number can be by the API server’s clock, and is taken back`,
+        )
   }
 
   /** Takes what is said of one pod, unless something newer is known or a peer's claim stands against it. */
@@ -53,6 +59,8 @@ export class RoleBoard {
   #gist(hasNews: boolean): Pick<PodDecision, 'weight' | 'reason'> {
     if (this.#isUndefined) return { weight: 'warning', reason: 'RoleUndefined' }
     if (this.#isContested) return { weight: 'warning', reason: 'RoleContested' }
+    if ([...this.#seats.values()].some(({ tooGreat }) => tooGreat.length > 0))
+      return { weight: 'warning', reason: 'OrderTakenBack' }
     return hasNews ? { weight: 'news', reason: 'RoleChanged' } : { weight: 'routine', reason: 'RoleUnchanged' }
   }
 

@@ -2,10 +2,8 @@ import { pods, type Pod } from '../pods/stateful-set.ts'
 import { isReady } from './component.ts'
 import { metadataChange, type Change } from './decision.ts'
 import { marks, roleLabel } from './marks.ts'
+import type { OrderBounds, VersionKind } from './order-bounds.ts'
 import { uint64 } from './role-claim.ts'
-
-/** The two orders in which roles are told; numbers of one say nothing about the other. */
-export type VersionKind = 'snapshot' | 'authoritative'
 
 export interface Version {
   readonly kind: VersionKind
@@ -38,15 +36,33 @@ export class Seat {
   readonly #versions: Record<VersionKind, bigint | undefined>
   #role: string | undefined
   #lost: LostRole | undefined
-  readonly #annotations: Record<string, string> = {}
+  readonly #annotations: Record<string, string | null> = {}
+  /** Numbers that are greater than any can be now, and are taken back. */
+  readonly #tooGreat = new Set<bigint>()
 
-  constructor(pod: Pod) {
+  constructor(pod: Pod, bounds: OrderBounds) {
     this.pod = pod
     this.#role = pod.metadata.labels?.[roleLabel]
+    const written = pod.metadata.annotations ?? {}
     // An annotation that is no number, as a manager before 1.0 wrote one, counts as none.
-    const version = (kind: VersionKind) => uint64(pod.metadata.annotations?.[annotationOf[kind]] ?? '')
-    this.#lost = lostRoleIn(pod.metadata.annotations?.[marks.lostRole])
+    const version = (kind: VersionKind) =>
+      this.#believed(annotationOf[kind], uint64(written[annotationOf[kind]] ?? ''), bounds[kind])
+    const lost = lostRoleIn(written[marks.lostRole])
+    const latest = lost?.own !== undefined && lost.own > lost.number ? lost.own : lost?.number
+    this.#lost = this.#believed(marks.lostRole, latest, bounds.snapshot) === undefined ? undefined : lost
     this.#versions = { snapshot: ownOf(version('snapshot'), this.#lost), authoritative: version('authoritative') }
+  }
+
+  /** The number, unless it is greater than any can be: then its annotation is taken away. */
+  #believed(annotation: string, number: bigint | undefined, most: bigint): bigint | undefined {
+    if (number === undefined || number <= most) return number
+    this.#tooGreat.add(number)
+    this.#annotations[annotation] = null
+    return undefined
+  }
+
+  get tooGreat(): readonly bigint[] {
+    return [...this.#tooGreat]
   }
 
   get name(): string {

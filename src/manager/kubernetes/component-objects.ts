@@ -1,6 +1,10 @@
+import { RegentError } from '../../common/errors/errors.ts'
 import type { KubeClient } from '../../controller-runtime/client/kube-client.ts'
+import { listInPages } from '../../controller-runtime/client/list-pages.ts'
+import { firstMade, NamespaceBudget } from '../../controller-runtime/client/namespace-budget.ts'
 import { isMember, ownerPlaceOf, selectorOf, type Owner, type OwnerPlace } from '../../kube/pod-events/component.ts'
 import { pods, type Pod } from '../../kube/pods/stateful-set.ts'
+import { keptPod } from './kept.ts'
 
 /** The objects of a component, as etcd has them now. */
 export interface ComponentObjects {
@@ -41,10 +45,21 @@ export async function readOwner(
   return uid === undefined || uid === found?.metadata.uid ? found : undefined
 }
 
-/** Its pods; none where it selects by no label. */
+/** What the pods of one component may take of this process: some thousand pods. */
+const membersBytes = 4 * 1024 * 1024
+
+/** Its pods; none where it selects by no label. Throws `REGENT_REFUSED` where there are too many to be looked at. */
 export async function readMembers(client: Reader, owner: Owner, signal: AbortSignal): Promise<readonly Pod[]> {
   const labelSelector = selectorOf(owner)
   if (labelSelector === undefined) return []
-  const { items } = await client.list(pods, { namespace: owner.metadata.namespace ?? '', labelSelector, signal })
-  return items.filter((pod) => isMember(pod, owner))
+  const { namespace = '', name } = owner.metadata
+  const over = () => {
+    throw new RegentError(
+      'REGENT_REFUSED',
+      `${owner.kind} ${namespace}/${name} has more pods than this manager looks at (${membersBytes / 1024 / 1024} MiB): nothing that they say of themselves counts`,
+    )
+  }
+  const budget = new NamespaceBudget<Pod>({ bytesPerNamespace: membersBytes, rank: firstMade }, over)
+  const keep = (pod: Pod) => (isMember(pod, owner) ? keptPod(pod) : undefined)
+  return (await listInPages(client, pods, { namespace, labelSelector, keep, budget, signal })).objects
 }

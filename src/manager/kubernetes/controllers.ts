@@ -1,6 +1,6 @@
 import { describeError } from '../../common/errors/errors.ts'
 import type { Logger } from '../../common/log/logger.ts'
-import type { World } from '../../common/ports/ports.ts'
+import type { Clock, World } from '../../common/ports/ports.ts'
 import { Controller, type ControllerOptions } from '../../controller-runtime/controller/controller.ts'
 import { watchFor, watchMapped, watchOwned } from '../../controller-runtime/controller/controller-sources.ts'
 import type { EventRecorder } from '../../controller-runtime/events/event-recorder.ts'
@@ -50,7 +50,11 @@ export interface ControllerParts {
    * For what agents of any component say: a client that keeps no cluster waiting, and informers whose first list nobody
    * else waits for. All Events of a cluster are read for it, and a right may be missing.
    */
-  readonly podEvents: { readonly client: KubeClient; readonly informers: InformerSet }
+  readonly podEvents: {
+    readonly client: KubeClient
+    readonly informers: InformerSet
+    readonly serverClock: Pick<Clock, 'wallMs'>
+  }
   readonly world: World
   readonly log: Logger
   readonly metrics: RuntimeMetrics

@@ -1,3 +1,4 @@
+import type { Clock } from '../../common/ports/ports.ts'
 import type { KubeClient } from '../../controller-runtime/client/kube-client.ts'
 import { configMaps } from '../../kube/objects/agent-config.ts'
 import { isObjectName } from '../../kube/pod-events/component.ts'
@@ -14,11 +15,17 @@ import { readComponent } from './component-objects.ts'
 /** Reads what a rule needs to know, and asks the rule. */
 export type PodEventHandler = (event: PodEvent, signal: AbortSignal) => Promise<PodDecision>
 
-export function podEventHandlers(client: Pick<KubeClient, 'get' | 'list'>): Readonly<Record<Topic, PodEventHandler>> {
+export function podEventHandlers(
+  client: Pick<KubeClient, 'get' | 'list'>,
+  serverClock: Pick<Clock, 'wallMs'>,
+): Readonly<Record<Topic, PodEventHandler>> {
   return {
     role: async (event, signal) => {
       const pod = await readPod(client, event, signal)
-      return decideRoleByPod(event, pod) ?? decideRole({ event, ...(await readComponent(client, pod, signal)) })
+      const decided = decideRoleByPod(event, pod)
+      if (decided !== undefined) return decided
+      const known = await readComponent(client, pod, signal)
+      return decideRole({ event, ...known, serverMs: serverClock.wallMs() })
     },
     task: async (event, signal) => {
       const [known, environment] = await Promise.all([

@@ -34,7 +34,8 @@ async function startedOn(client: ScriptedClient, leads = true) {
   const logger = pino({ level: 'silent' })
   const informers = new InformerSet({ client, world, logger, resyncMs: 0 })
   const recorder = { record: (happening: Happening) => void told.push(happening) }
-  const parts = { client, world, log: logger, informers, recorder }
+  const serverClock = { wallMs: () => Date.UTC(2026, 0, 2) }
+  const parts = { client, serverClock, world, log: logger, informers, recorder }
   const pipeline = podEventPipeline({ ...parts, leads: () => leads })
   const stop = new AbortController()
   const failures: unknown[] = []

@@ -1,5 +1,6 @@
 import type { Logger } from '../../common/log/logger.ts'
-import type { World } from '../../common/ports/ports.ts'
+import { seldom } from '../../common/log/repeats.ts'
+import type { Clock, World } from '../../common/ports/ports.ts'
 import { gistOf } from '../../common/text/gist.ts'
 import { retryOnConflict } from '../../controller-runtime/changes/conflict-retry.ts'
 import { isNotFound } from '../../controller-runtime/client/kube-api-error.ts'
@@ -14,6 +15,7 @@ import type { InformerSet } from '../../controller-runtime/informers/informer-se
 import { keyOf, keyText, type KubeObject, type ObjectKey } from '../../controller-runtime/objects/objects.ts'
 import { within, type PodDecision } from '../../kube/pod-events/decision.ts'
 import { topicOf, type Topic } from '../../kube/pod-events/handlers.ts'
+import { eventBudget, keptEvent, whyUnread } from '../../kube/pod-events/kept-event.ts'
 import { componentOf } from '../../kube/pod-events/messages.ts'
 import {
   handledPatch,
@@ -31,6 +33,8 @@ import { podEventHandlers } from './pod-event-handlers.ts'
 export interface PodEventParts {
   /** Writes only while this manager leads. */
   readonly client: KubeClient
+  /** As that client hears the API server's. */
+  readonly serverClock: Pick<Clock, 'wallMs'>
   readonly world: World
   readonly log: Logger
   readonly informers: InformerSet
@@ -61,11 +65,24 @@ const unhandled: Predicate<PodEvent> = {
  * Handles what agents say of their pods in Events. A run is for one component, so that what is said of its pods is
  * handled one after the other: two pods that claim one role at once are never looked at side by side.
  */
-export function podEventPipeline({ client, world, log, informers, recorder, leads }: PodEventParts): PodEventPipeline {
+export function podEventPipeline(parts: PodEventParts): PodEventPipeline {
+  const { client, serverClock, world, log, informers, recorder, leads } = parts
   const watched = Object.values(selections).map((selection) =>
-    informers.of(podEvents, { ...selection, indexes: { [byComponent]: (event) => [keyText(componentKey(event))] } }),
+    informers.of(podEvents, {
+      ...selection,
+      keep: keptEvent,
+      budget: eventBudget,
+      indexes: { [byComponent]: (event) => [keyText(componentKey(event))] },
+    }),
   )
-  const handlers = podEventHandlers(client)
+  const warn = seldom(world.clock, (sentence) => log.warn(sentence))
+  const sayUnread = (event: PodEvent): void => {
+    const why = whyUnread(event)
+    if (why !== undefined) warn(why)
+  }
+  for (const informer of watched)
+    informer.addHandler({ added: sayUnread, updated: (_before, after) => sayUnread(after) })
+  const handlers = podEventHandlers(client, serverClock)
   const availability = new AvailabilityKeeper(client, world.clock)
   /** Handled, while the cache has not heard of the mark yet. */
   const handled = new WeakSet<PodEvent>()

@@ -11,13 +11,15 @@ import { aborted, toldToStop } from '../../common/process/signals.ts'
 import { regentVersion } from '../../common/version.ts'
 import { EventRecorder } from '../../controller-runtime/events/event-recorder.ts'
 import { createKubeClient } from '../../controller-runtime/client/http-kube-client.ts'
+import type { RequestRecord } from '../../controller-runtime/client/kube-transport.ts'
+import { ServerClock } from '../../controller-runtime/client/server-clock.ts'
 import { InformerSet } from '../../controller-runtime/informers/informer-set.ts'
 import type { KubeClient } from '../../controller-runtime/client/kube-client.ts'
 import { findKubeConnection } from '../../controller-runtime/kube-config/kube-config.ts'
 import { leaderClient } from '../../controller-runtime/leader/leadership.ts'
 import { LeaseElector } from '../../controller-runtime/leader/lease-elector.ts'
 import { runAll, type Runnable } from '../../controller-runtime/runnables/runnables.ts'
-import { createRuntimeMetrics, type ApiRequest } from '../../controller-runtime/controller/runtime-metrics.ts'
+import { createRuntimeMetrics } from '../../controller-runtime/controller/runtime-metrics.ts'
 import { configMaps } from '../../kube/objects/agent-config.ts'
 import { refuseOlderDefinition } from '../../kube/definition/definition-check.ts'
 import { admissionRoutes } from '../../kube/admission/admission.ts'
@@ -42,6 +44,7 @@ import { webhookServer } from '../servers/webhook.ts'
 import { ClusterEvents, eventLimits } from './cluster-events.ts'
 import { ClusterSet } from './cluster-set.ts'
 import { createControllers, ours, type ClusterControllers } from './controllers.ts'
+import { keptConfigMap, keptPod, keptSecret } from './kept.ts'
 import { KubeLeader } from './kube-leader.ts'
 
 /** Longer than most recoveries take: Events about them come after. */
@@ -66,7 +69,12 @@ export async function runKubernetesManager(options: KubernetesManagerOptions): P
   const identity = `${instance}_${world.random.hex(12)}`
   const userAgent = `regent/${regentVersion} manager`
   const { qps, burst } = options.kube
-  const parts = { connection, world, userAgent, onRequest: (record: ApiRequest) => runtimeMetrics.requested(record) }
+  const serverClock = new ServerClock(world.clock)
+  const onRequest = (record: RequestRecord): void => {
+    runtimeMetrics.requested(record)
+    serverClock.heard(record.serverMs)
+  }
+  const parts = { connection, world, userAgent, onRequest }
   const client = createKubeClient({ ...parts, throttle: { qps, burst } })
   // What a failover waits for never queues behind reconciles, and the lease behind neither: a manager that takes the
   // lead reads the records of all clusters at once.
@@ -85,10 +93,10 @@ export async function runKubernetesManager(options: KubernetesManagerOptions): P
   const podEventInformers = new InformerSet({ ...watching, client: podEventClient })
   const clusters = informers.of(mysqlClusters)
   const cached = {
-    pods: informers.of(pods, ours),
+    pods: informers.of(pods, { ...ours, keep: keptPod }),
     statefulSets: informers.of(statefulSets, ours),
-    secrets: informers.of(secrets, ours),
-    configMaps: informers.of(configMaps, ours),
+    secrets: informers.of(secrets, { ...ours, keep: keptSecret }),
+    configMaps: informers.of(configMaps, { ...ours, keep: keptConfigMap }),
   }
 
   const { webhook } = options
@@ -161,7 +169,11 @@ export async function runKubernetesManager(options: KubernetesManagerOptions): P
 
   const controllers: ClusterControllers = createControllers({
     client: leaderClient(client, leader),
-    podEvents: { client: leaderClient(podEventClient, leader), informers: podEventInformers },
+    podEvents: {
+      client: leaderClient(podEventClient, leader),
+      informers: podEventInformers,
+      serverClock,
+    },
     world,
     log,
     metrics: runtimeMetrics,
