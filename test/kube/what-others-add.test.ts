@@ -2,6 +2,7 @@ import type { V1PodTemplateSpec } from '@kubernetes/client-node'
 import { expect, it, onTestFinished } from 'vitest'
 import type { KubeObject, Resource } from '../../src/controller-runtime/objects/objects.ts'
 import { mysqlClusters, type MySQLCluster } from '../../src/kube/spec/mysql-cluster.ts'
+import { commonLabels } from '../../src/kube/names/names.ts'
 import { endpointSlices } from '../../src/kube/primary/primary-endpoints.ts'
 import { pods, statefulSets, type Pod } from '../../src/kube/pods/stateful-set.ts'
 import { services } from '../../src/kube/objects/services.ts'
@@ -96,7 +97,8 @@ onApiServer('What others add to a cluster’s objects', (api) => {
         endpoints: [],
         ports: [],
       })
-    await slice('shop-primary', { 'endpointslice.kubernetes.io/managed-by': 'regent.dev' })
+    const own = { ...commonLabels('shop'), 'endpointslice.kubernetes.io/managed-by': 'regent.dev' }
+    await slice('shop-primary', own)
     await slice('shop-primary-abcde', { 'endpointslice.kubernetes.io/managed-by': 'endpointslice-controller.k8s.io' })
     await slice('hand-made', {})
     await slice('of-another', { 'kubernetes.io/service-name': 'other' })

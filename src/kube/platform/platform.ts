@@ -11,6 +11,7 @@ import { PrimaryEndpoints, type EndpointSlice } from '../primary/primary-endpoin
 import { PrimaryLabel } from '../primary/primary-label.ts'
 import { giveUp } from './replacement.ts'
 import { agentAddress, mysqlPort } from '../objects/services.ts'
+import { foreign, isOfCluster } from '../spec/owned.ts'
 import type { MySQLClusterSpec } from '../spec/spec-schema.ts'
 import { scaleManager, scaleOf, statefulSets, type Pod, type StatefulSet } from '../pods/stateful-set.ts'
 
@@ -105,12 +106,18 @@ export function kubePlatform({
     publishPrimary: (route: PrimaryRoute) => way.publish(route),
     publishedPrimary: () => way.published(),
     async scaleTo(count) {
-      await applyObject(client, statefulSets, scaleOf(cluster, count), { fieldManager: scaleManager })
+      const live = await client.get(statefulSets, setKey)
+      if (live !== undefined && !isOfCluster(name, live)) throw foreign(name, [live])
+      // That very set: a set of somebody else may have its name by then.
+      const { uid } = live?.metadata ?? {}
+      const scale = scaleOf(cluster, count)
+      const intent = { ...scale, metadata: { ...scale.metadata, ...(uid !== undefined && { uid }) } }
+      await applyObject(client, statefulSets, intent, { fieldManager: scaleManager })
     },
     async wish(count) {
       await client.patch(mysqlClusters, cluster, { spec: { instances: count } })
     },
-    replace: (instance, isSilent) => giveUp(client, { namespace, name: instance }, isSilent),
+    replace: (instance, isSilent) => giveUp(client, { namespace, name: instance, cluster: name }, isSilent),
     close: () => ends.splice(0).forEach((end) => end()),
   }
 }

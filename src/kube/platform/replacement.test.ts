@@ -2,10 +2,13 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { realWorld } from '../../common/ports/real-world.ts'
 import { createKubeClient } from '../../controller-runtime/client/http-kube-client.ts'
 import { FakeApiServer } from '../../controller-runtime/testing-api-server.ts'
+import { commonLabels } from '../names/names.ts'
 import { giveUp } from './replacement.ts'
 import { pods, volumeClaims } from '../pods/stateful-set.ts'
 
-const instance = { namespace: 'shops', name: 'shop-2' }
+const place = { namespace: 'shops', name: 'shop-2' }
+const instance = { ...place, cluster: 'shop' }
+const worn = { labels: commonLabels('shop') }
 const claim = { namespace: 'shops', name: 'data-shop-2' }
 
 let server: FakeApiServer
@@ -17,9 +20,9 @@ beforeEach(async () => {
   await client.create(volumeClaims, {
     apiVersion: 'v1',
     kind: 'PersistentVolumeClaim',
-    metadata: { ...claim, finalizers: ['kubernetes.io/pvc-protection'] },
+    metadata: { ...claim, ...worn, finalizers: ['kubernetes.io/pvc-protection'] },
   })
-  await client.create(pods, { apiVersion: 'v1', kind: 'Pod', metadata: instance })
+  await client.create(pods, { apiVersion: 'v1', kind: 'Pod', metadata: { ...place, ...worn } })
 })
 afterEach(async () => {
   await client.close()
@@ -42,7 +45,7 @@ describe('an instance that is given up', () => {
       ['shop-2', undefined],
     ])
     expect((await client.get(volumeClaims, claim))?.metadata.deletionTimestamp).toBeDefined()
-    expect(await client.get(pods, instance)).toBeUndefined()
+    expect(await client.get(pods, place)).toBeUndefined()
   })
 
   it('is not waited for where nobody answers in its pod', async () => {
@@ -66,7 +69,7 @@ describe('an instance that is given up', () => {
       answer: { status: 403, reason: 'Forbidden' },
     })
     await expect(giveUp(client, instance, true)).rejects.toMatchObject({ status: 403 })
-    expect(await client.get(pods, instance)).toBeDefined()
+    expect(await client.get(pods, place)).toBeDefined()
   })
 
   it('is said to be half-way where its pod may not be deleted', async () => {

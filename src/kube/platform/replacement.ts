@@ -3,6 +3,7 @@ import { deleteObject } from '../../controller-runtime/changes/delete-object.ts'
 import type { DeleteOptions, KubeClient } from '../../controller-runtime/client/kube-client.ts'
 import type { KubeObject, ObjectKey, Resource } from '../../controller-runtime/objects/objects.ts'
 import { claimOf, pods, volumeClaims } from '../pods/stateful-set.ts'
+import { foreign, isOfCluster } from '../spec/owned.ts'
 
 /**
  * Deletes the claim of an instance and then its pod; the StatefulSet makes both anew. The claim first: it stays until
@@ -13,12 +14,13 @@ import { claimOf, pods, volumeClaims } from '../pods/stateful-set.ts'
  */
 export async function giveUp(
   client: Pick<KubeClient, 'get' | 'delete'>,
-  instance: ObjectKey,
+  { cluster, ...instance }: ObjectKey & { readonly cluster: string },
   isSilent: boolean,
 ): Promise<void> {
-  await deleteThis(client, volumeClaims, { ...instance, name: claimOf(instance.name) })
+  const deleteThis = deleterOf(client, cluster)
+  await deleteThis(volumeClaims, { ...instance, name: claimOf(instance.name) })
   try {
-    await deleteThis(client, pods, instance, isSilent ? { gracePeriodSeconds: 0 } : {})
+    await deleteThis(pods, instance, isSilent ? { gracePeriodSeconds: 0 } : {})
   } catch (error) {
     throw new RegentError(
       'REGENT_KUBE_API',
@@ -28,12 +30,12 @@ export async function giveUp(
   }
 }
 
-async function deleteThis<Kind extends KubeObject>(
-  client: Pick<KubeClient, 'get' | 'delete'>,
-  resource: Resource<Kind>,
-  key: ObjectKey,
-  options: DeleteOptions = {},
-): Promise<void> {
-  const found = await client.get(resource, key)
-  if (found !== undefined) await deleteObject(client, resource, found, options)
+/** Deletes what is of that cluster; throws `REGENT_REFUSED` where the name is of something else. */
+function deleterOf(client: Pick<KubeClient, 'get' | 'delete'>, cluster: string) {
+  return async <Kind extends KubeObject>(resource: Resource<Kind>, key: ObjectKey, options: DeleteOptions = {}) => {
+    const found = await client.get(resource, key)
+    if (found === undefined) return
+    if (!isOfCluster(cluster, found)) throw foreign(cluster, [found])
+    await deleteObject(client, resource, found, options)
+  }
 }

@@ -5,6 +5,8 @@ import type { KubeClient } from '../../controller-runtime/client/kube-client.ts'
 import type { KubeObject, ObjectKey, OwnerReference, Resource } from '../../controller-runtime/objects/objects.ts'
 import { epochOf, withinRecord, type CommittedEpoch } from './epoch.ts'
 import { annotations, commonLabels, fieldManager, namesOf } from '../names/names.ts'
+import { services } from '../objects/services.ts'
+import { foreign, isOfCluster } from '../spec/owned.ts'
 
 export interface EndpointSlice extends KubeObject {
   readonly addressType: 'IPv4' | 'IPv6'
@@ -62,6 +64,7 @@ export class PrimaryEndpoints {
   async publish(route: PrimaryRoute): Promise<boolean> {
     for (;;) {
       const before = this.#seen ?? (await this.#look())
+      await this.#refuseForeign(before)
       if (before !== undefined && epochOf(before) > route.epoch) {
         // What was seen may be old, but epochs only grow.
         return false
@@ -73,7 +76,8 @@ export class PrimaryEndpoints {
 
   async published(): Promise<PrimaryRoute | undefined> {
     const slice = await this.#look()
-    return slice !== undefined && this.#leads(slice) ? routeIn(slice) : undefined
+    const isOurs = slice !== undefined && isOfCluster(this.#of.cluster, slice) && this.#leads(slice)
+    return isOurs ? routeIn(slice) : undefined
   }
 
   /**
@@ -88,6 +92,15 @@ export class PrimaryEndpoints {
     const slice = await this.#client.get(endpointSlices, this.#key)
     this.#seen = slice && withinRecord(slice, await this.#of.committedEpoch())
     return this.#seen
+  }
+
+  /** Neither a slice of somebody else is written, nor one for a Service of somebody else: its clients came for that. */
+  async #refuseForeign(slice: EndpointSlice | undefined): Promise<void> {
+    const { cluster } = this.#of
+    const found = slice ?? (await this.#client.get(services, this.#key))
+    if (found === undefined || isOfCluster(cluster, found)) return
+    this.#seen = undefined
+    throw foreign(cluster, [found])
   }
 
   /**

@@ -1,6 +1,7 @@
-import type { KubeObject, OwnerReference } from '../../controller-runtime/objects/objects.ts'
+import { RegentError } from '../../common/errors/errors.ts'
+import { keyOf, keyText, type KubeObject, type OwnerReference } from '../../controller-runtime/objects/objects.ts'
 import type { MySQLCluster } from './mysql-cluster.ts'
-import { commonLabels, group, version } from '../names/names.ts'
+import { commonLabels, group, labels, version } from '../names/names.ts'
 
 /** An object that goes with its cluster: Kubernetes removes it once the cluster is deleted. */
 export function ownedBy<Kind extends KubeObject>(cluster: MySQLCluster, object: Kind): Kind {
@@ -26,4 +27,25 @@ export function ownerOf({ metadata }: MySQLCluster): OwnerReference {
     controller: true,
     blockOwnerDeletion: true,
   }
+}
+
+/**
+ * Whether an object is of that cluster: a `MySQLCluster` of that name owns it, or its label says so. The label is how a
+ * person gives an object to a cluster, and what Secrets and orphans keep when their cluster is deleted.
+ */
+export function isOfCluster(cluster: string, { metadata }: KubeObject): boolean {
+  const owners = metadata.ownerReferences ?? []
+  const isOwner = ({ apiVersion, kind, name }: OwnerReference): boolean =>
+    kind === 'MySQLCluster' && name === cluster && apiVersion.startsWith(`${group}/`)
+  return owners.some(isOwner) || metadata.labels?.[labels.cluster] === cluster
+}
+
+/** That an object of somebody else has a name that a cluster needs. Nothing of it is changed or deleted. */
+export function foreign(cluster: string, objects: readonly KubeObject[]): RegentError {
+  const named = objects.map((object) => `${object.kind} ${keyText(keyOf(object))}`).join(', ')
+  const [is, it, its] = objects.length === 1 ? ['is', 'it', 'its'] : ['are', 'them', 'their']
+  return new RegentError(
+    'REGENT_REFUSED',
+    `${named} ${is} not of MySQLCluster ${cluster}, which needs ${its} name: nothing of ${it} is changed. Give the MySQLCluster another name, or delete ${it}; to hand ${it} over to the cluster, set the label ${labels.cluster}=${cluster} on ${it}`,
+  )
 }

@@ -29,6 +29,7 @@ import {
 } from '../../kube/pods/stateful-set.ts'
 import type { TemplateKeeper } from './keep-template.ts'
 import { clientCertificateOf, refuseNewCertificate } from './client-certificate.ts'
+import { ofThis, refuseForeign } from './foreign-objects.ts'
 import type { Capability } from '../options/schema.ts'
 
 export interface ClusterObjectsParts {
@@ -53,15 +54,16 @@ export async function applyClusterObjects(
   cluster: MySQLCluster,
   signal: AbortSignal,
 ): Promise<void> {
+  if ((cluster.status?.epoch ?? 0) === 0) await refuseForeign(parts, cluster, signal)
   await refuseNewCertificate({ client: parts.client, clock: parts.world.clock }, cluster, signal)
   await ensureSecrets(parts, cluster, signal)
   await keepCertificates(parts, cluster, signal)
   const apply = <Kind extends KubeObject>(resource: Resource<Kind>, object: KubeObject) =>
-    applyOne(parts, resource, object, { signal })
+    applyOne(parts, resource, object, { cluster, signal })
   await Promise.all([
     apply(serviceAccounts, serviceAccountOf(cluster)),
     apply(configMaps, agentConfigOf(cluster)),
-    ...servicesOf(cluster).map((service) => applyService(parts, service, signal)),
+    ...servicesOf(cluster).map((service) => applyService(parts, service, { cluster, signal })),
   ])
   await removeStrangers(parts, cluster, signal)
   await applyStatefulSet(parts, cluster, signal)
@@ -73,7 +75,7 @@ async function applyOptional(parts: ClusterObjectsParts, cluster: MySQLCluster, 
   const { disabled, managerNamespace } = parts
   const { networkPolicy, podMonitor } = cluster.spec
   if (!disabled.has('disruptionBudgets'))
-    await applyOne(parts, podDisruptionBudgets, disruptionBudgetOf(cluster), { signal })
+    await applyOne(parts, podDisruptionBudgets, disruptionBudgetOf(cluster), { cluster, signal })
   if (!disabled.has('networkPolicies'))
     await applyOrRemove(parts, networkPolicies, networkPolicyOf(cluster, managerNamespace), {
       cluster,
@@ -101,16 +103,20 @@ interface Applying {
   readonly signal: AbortSignal
 }
 
-/** What it is then; undefined where it is left as others made it. */
+/**
+ * What it is then; undefined where it is left as others made it. Throws `REGENT_REFUSED` where an object of somebody
+ * else has its name: an apply would take that one over, and its owner reference would delete it with the cluster.
+ */
 async function applyOne<Kind extends KubeObject>(
   { client, yields }: Pick<ClusterObjectsParts, 'client' | 'yields'>,
   resource: Resource<Kind>,
   object: KubeObject,
-  { signal }: Pick<Applying, 'signal'>,
+  { cluster, signal }: Applying,
 ): Promise<Kind | undefined> {
-  if (yields && (await client.get(resource, keyOf(object), { signal })) === undefined) return undefined
+  const live = await client.get(resource, keyOf(object), { signal })
+  if (live === undefined && yields) return undefined
   try {
-    return await applyObject(client, resource, object, { fieldManager, force: !yields, signal })
+    return await applyObject(client, resource, ofThis(cluster, object, live), { fieldManager, force: !yields, signal })
   } catch (error) {
     if (!yields || !isConflict(error)) throw error
     return undefined
@@ -121,9 +127,10 @@ async function applyOne<Kind extends KubeObject>(
  * An apply takes nothing away that others added: a selector on the primary's Service would lead its clients to
  * replicas.
  */
-async function applyService(parts: ClusterObjectsParts, service: Service, signal: AbortSignal): Promise<void> {
+async function applyService(parts: ClusterObjectsParts, service: Service, applying: Applying): Promise<void> {
   const { client, yields, putRight } = parts
-  const live = await appliedService(parts, service, signal)
+  const { signal } = applying
+  const live = await appliedService(parts, service, applying)
   const added = live === undefined || yields ? undefined : addedToService(service, live)
   if (added === undefined) return
   await client.patch(services, keyOf(service), { spec: added.spec }, { fieldManager, signal })
@@ -139,10 +146,10 @@ async function applyService(parts: ClusterObjectsParts, service: Service, signal
 async function appliedService(
   parts: ClusterObjectsParts,
   service: Service,
-  signal: AbortSignal,
+  applying: Applying,
 ): Promise<Service | undefined> {
   try {
-    return await applyOne(parts, services, service, { signal })
+    return await applyOne(parts, services, service, applying)
   } catch (error) {
     if (!isInvalid(error)) throw error
     if (parts.yields) return undefined
@@ -151,9 +158,9 @@ async function appliedService(
       services,
       keyOf(service),
       { spec: { ports, sessionAffinity, sessionAffinityConfig: null } },
-      { fieldManager, signal },
+      { fieldManager, signal: applying.signal },
     )
-    return applyOne(parts, services, service, { signal })
+    return applyOne(parts, services, service, applying)
   }
 }
 
@@ -210,7 +217,7 @@ export async function applySecrets(
     secret === undefined ? [] : [[secret.metadata.name, secret] as const],
   )
   for (const secret of secretsOf(cluster, new Map(known), parts.world.random))
-    await applyOne(parts, secrets, secret, { signal })
+    await applyOne(parts, secrets, secret, { cluster, signal })
 }
 
 /** Undefined where somebody else made it at this moment. */
@@ -262,7 +269,11 @@ export async function keepCertificates(
     [authorities.get(text)].find((one) => one !== undefined && isOfIt(one)),
   )
   for (const secret of wanted) if (secret.metadata.name === authority) authorities.set(text, secret)
-  for (const secret of wanted) await applyObject(client, secrets, secret, { fieldManager, signal })
+  for (const secret of wanted)
+    await applyObject(client, secrets, ofThis(cluster, secret, existing.get(secret.metadata.name)), {
+      fieldManager,
+      signal,
+    })
 }
 
 async function applyStatefulSet(parts: ClusterObjectsParts, cluster: MySQLCluster, signal: AbortSignal): Promise<void> {
@@ -271,7 +282,7 @@ async function applyStatefulSet(parts: ClusterObjectsParts, cluster: MySQLCluste
   const existing = await client.get(statefulSets, key, { signal })
   const set = statefulSetOf(cluster, images, existing)
   if (existing !== undefined || yields) {
-    const live = await applyOne(parts, statefulSets, set, { signal })
+    const live = await applyOne(parts, statefulSets, set, { cluster, signal })
     const sentence = live === undefined || yields ? '' : await parts.templates.keep(set, live, signal)
     if (sentence !== '') parts.putRight(sentence)
     return
