@@ -104,6 +104,16 @@ describe('a rolling update', () => {
     expect(step(all, { instances })[0]).toBe('shop-2')
   })
 
+  it('never restarts the last instance that serves: after scale 5 and scale 1 in the middle of a roll that waits, too', () => {
+    const says =
+      'rolling update waits: shop-0 is the only instance that serves, and nobody takes its place while it restarts: scale up, or delete pod shop-0 when clients can do without it; 1 of 1 pods are not as the spec says'
+    const alone = { instances: [aRow(0)] }
+    expect(step([outdated(0)], alone, { instances: 1 })).toEqual([undefined, says])
+    expect(step([outdated(0), updated(1)], { instances: [aRow(0), aRow(1)] }, { instances: 2 })[0]).toBe('shop-0')
+    // One that never ran serves nobody.
+    expect(step([outdated(0, { phase: 'Pending' })], alone, { instances: 1 })[0]).toBe('shop-0')
+  })
+
   it('waits while a pod ends', () => {
     expect(
       step([

@@ -50,7 +50,18 @@ export function nextRestart(
   if (stuck !== undefined) return restarts(stuck)
   const why = whyNotNow(cluster, view, { pods, outdated })
   const [next] = inOrder(view, pods, outdated)
-  return why === '' && next !== undefined ? restarts(next) : waits(why)
+  if (why !== '' || next === undefined) return waits(why)
+  const { name } = next.metadata
+  return isLastThatServes(view, pods, name)
+    ? waits(
+        `${name} is the only instance that serves, and nobody takes its place while it restarts: scale up, or delete pod ${name} when clients can do without it`,
+      )
+    : restarts(next)
+}
+
+/** Whether no other instance could be the primary: a pod of the changed spec that never starts ends the cluster. */
+function isLastThatServes(view: ClusterView, pods: readonly Pod[], name: string): boolean {
+  return view.primary === name && !view.instances.some((row) => row.name !== name && isBack(view, pods, row.name))
 }
 
 /** Which of the things that only a restart brings it was made with, or its set makes pods with. */
