@@ -29,6 +29,7 @@ import { describeError } from '../src/common/errors/errors.ts'
 import { Converger } from './converge/converger.ts'
 import { judgeEndingFirst, SilenceWatch } from './doubts/ending.ts'
 import { GtidResetWatch } from './observe/gtid-reset.ts'
+import { ImpossibleCountWatch } from './observe/impossible-count.ts'
 import type { AgentHandlers, StreamListener } from './http.ts'
 import { EventKeeper } from './guard/event-keeper.ts'
 import { HungServerWatch } from './guard/hung-server.ts'
@@ -95,8 +96,8 @@ export class Agent implements AgentHandlers {
   readonly #lockedOut: LockedOutWatch
   readonly #events: EventKeeper
   readonly #needs: NeedsKeeper
-  readonly #purged: PurgedNote
-  readonly #resets: GtidResetWatch
+  /** What each answer of the server is looked at for. */
+  readonly #answerWatches: readonly { readonly look: () => void }[]
   readonly #leftover: LeftoverCopy
   readonly #termination: Termination
   readonly #listeners = new Set<StreamListener>()
@@ -138,8 +139,7 @@ export class Agent implements AgentHandlers {
       alone: (task) => this.#converger.alone(task),
       schemaIsNew: () => this.#events.forget(),
     })
-    this.#purged = new PurgedNote(this.#parts)
-    this.#resets = new GtidResetWatch(this.#parts)
+    this.#answerWatches = [PurgedNote, GtidResetWatch, ImpossibleCountWatch].map((Watch) => new Watch(this.#parts))
     this.#leftover = new LeftoverCopy(this.#parts)
     this.#termination = new Termination(this.#parts, this.#converger, ports.termination ?? null)
     const orders = new Orders(this.#parts, this.#converger, new Seeding(this.#parts, this.#converger), this.#lease)
@@ -313,8 +313,7 @@ export class Agent implements AgentHandlers {
 
   #observed(): void {
     const { observer, process, course } = this.#parts
-    this.#purged.look()
-    this.#resets.look()
+    for (const watch of this.#answerWatches) watch.look()
     // What its files said, or a promise, is older than what the server says of itself.
     if (observer.isFresh && process.state === 'running') course.binlogSet = null
     const isSilent = observer.silentMs > 0

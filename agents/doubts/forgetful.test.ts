@@ -2,6 +2,8 @@ import { expect, it } from 'vitest'
 import { agentRoutes, type ReplicaAssignment } from '../../failover/protocol/order.ts'
 import { gtids } from '../../topology/testing.ts'
 import { Agent } from '../agent.ts'
+import { Lease } from '../guard/lease.ts'
+import { ObservationBuilder } from '../observe/observation.ts'
 import { hearOfForgetful } from './forgetful.ts'
 import { replicationUser } from '../ports/server.ts'
 import { aServerState, MemoryDisk, replicaOfEpoch3, ScriptedServer, testParts } from '../testing.ts'
@@ -106,6 +108,7 @@ it('a primary shows whom it has heard of only with what its server said after th
   const readState = server.readState.bind(server)
   const answered = new Promise<void>((resolve) => (answers = resolve))
   server.readState = () => answered.then(readState)
+  const shown = () => new ObservationBuilder(parts, new Lease(parts, () => undefined), '0').build().heardForgetful
   const begunBefore = observer.refresh()
   server.readState = () => Promise.reject(new Error('no answer'))
   hearOfForgetful(parts, { 'shop-1': 'run-1.0' })
@@ -114,7 +117,9 @@ it('a primary shows whom it has heard of only with what its server said after th
   // Whoever waits for that look gets one that counts, or hears why there is none.
   await expect(begunBefore).rejects.toThrow('no answer')
   expect(observer.isFresh).toBe(false)
+  expect(shown()).toEqual({})
   server.readState = readState
   await observer.refresh()
   expect(observer.isFresh).toBe(true)
+  expect(shown()).toEqual({ 'shop-1': 'run-1.0' })
 })

@@ -86,6 +86,15 @@ describe('a seeding', () => {
     expect(parts.file.current.seeding).toBe(false)
   })
 
+  it('stops receiving before what is here is looked at, and archived', async () => {
+    const { server, parts } = await seedingOf(`${own(1, 3)},${common}`)
+    const readHolds = server.readHolds.bind(server)
+    server.readHolds = async () => (server.calls.push('readHolds'), readHolds())
+    const archiveErrant = async () => [`archive ${server.calls.push('archived')}`]
+    await new Seeding({ ...parts, volume: { ...parts.volume, archiveErrant } }, converger).begin(order)
+    expect(server.calls.slice(0, 3)).toEqual(['stopReceiver', 'readHolds', 'archived'])
+  })
+
   it('archives nothing when what is here is the source’s', async () => {
     const { seeding, archived, ended, parts } = await seedingOf(common)
     await seeding.begin({ ...order, destroys: common })

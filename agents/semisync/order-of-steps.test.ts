@@ -162,6 +162,19 @@ describe('A replica that follows', () => {
     expect(on.parts.file.current.stoppedInOrder).toBe(false)
   })
 
+  it('and was primary applies nothing while its own acknowledgements, which its applier would wait for, are on', async () => {
+    const on = await scene(
+      { promise: 3, revision: 10, assignment: counted },
+      { readOnly: true, superReadOnly: true, channel: null, semiSyncSource: { enabled: true } },
+    )
+    on.parts.told.trustsAssignment = true
+    await passAsReplica(on.parts, counted, on.server.state)
+    expect(on.journal).toContain('startReceiver')
+    expect(on.journal).not.toContain('startApplier')
+    await on.parts.jobs.switchingOff
+    expect(on.journal.at(-1)).toBe('semiSyncSource 0')
+  })
+
   it('and whose machine crashed throws its relay logs away before it follows', async () => {
     const on = await scene(
       { promise: 3, revision: 10, assignment: replicaOfEpoch3, forgetful: true },

@@ -74,7 +74,7 @@ const bounded: readonly Setting[] = [
   {
     ...within('max_allowed_packet', { atLeast: 1_048_576 }, 'statements of agents must fit in'),
     watched: { to: '67108864' },
-    bindsAgents: { worst: '1024', exempt: 'put right by sessions that are open' },
+    bindsAgents: { worst: '1024', exempt: 'put right by the first statement of each session' },
   },
   {
     ...within(
@@ -83,7 +83,7 @@ const bounded: readonly Setting[] = [
       'agents and replicas do not compress',
     ),
     watched: { to: 'zlib,zstd,uncompressed' },
-    bindsAgents: { worst: 'zstd', exempt: 'put right by sessions that are open' },
+    bindsAgents: { worst: 'zstd', exempt: 'put right by sessions that are open, else by the next start of mysqld' },
   },
   within('thread_stack', { atLeast: 1_048_576 }, 'statements of agents must not end for want of a stack'),
   within('open_files_limit', { atLeast: 1_024 }, 'sessions, tables and binary logs each need some'),

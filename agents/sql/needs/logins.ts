@@ -6,9 +6,9 @@ import { SqlPool } from '../connections/pool.ts'
 
 /**
  * The server's numbers for "not you": access denied, no such host, its plugin is not there, locked, expired, blocked
- * after wrong passwords, too many of this account.
+ * after wrong passwords, too many of this account, not with this compression.
  */
-const refusals: ReadonlySet<number> = new Set([1045, 1130, 1203, 1226, 1524, 1698, 1820, 1862, 3118, 3955])
+const refusals: ReadonlySet<number> = new Set([1045, 1130, 1203, 1226, 1524, 1698, 1820, 1862, 3118, 3922, 3955])
 
 type Ports = ConstructorParameters<typeof SqlPool>[2]
 

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest'
 import { aSnapshot } from '../../../topology/testing.ts'
 import { emptyNotes, type ClusterNotes } from '../../../failover/protocol/notes.ts'
-import { shop1 } from '../../../failover/testing.ts'
+import { aRecord, shop1 } from '../../../failover/testing.ts'
 import { RunBook } from './run-book.ts'
 
 const notes: ClusterNotes = { ...emptyNotes, incarnations: { [shop1]: ['b', 'a'] } }
@@ -24,4 +24,17 @@ it('While the notes cannot be used, nobody is suspected and nothing is noted: wh
   expect(book.believed(snapshot, notes).instances[1]).toMatchObject({ past: shop1 })
   await book.note({ snapshot, record: undefined, isQuiet: true }, notes)
   expect(writes).toHaveLength(1)
+})
+
+it('An unsettled tail is noted also while something is under way: a successor must know', async () => {
+  const record = aRecord()
+  const heard = (unsettled: boolean) => aSnapshot({ 'shop-0': { stored: { unsettled } } })
+  let noted = emptyNotes
+  const book = new RunBook(
+    async (change) => void (noted = change(noted)),
+    () => false,
+  )
+  await book.note({ snapshot: heard(false), record, isQuiet: true }, noted)
+  await book.note({ snapshot: heard(true), record, isQuiet: false }, noted)
+  expect(noted.unsettled).toMatchObject([{ member: record.primary }])
 })

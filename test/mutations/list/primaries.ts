@@ -76,7 +76,7 @@ export const primaries: readonly Mutation[] = [
     replace: 'if (semiSyncSource.acks < 0) await server.setSemiSyncSource(0)',
     family: 'appliers',
     survives: 'Shown where a primary is elected again while it still waits for acknowledgements.',
-    shownBy: 'agents/semisync/order-of-steps.test.ts',
+    shownBy: 'agents/semisync/primary.test.ts',
   },
   {
     id: 'gates-before-opening',
@@ -105,7 +105,7 @@ export const primaries: readonly Mutation[] = [
     replace: 'connected.size < 0 ? server.killDumpThreads(() => true) : [],',
     family: 'switchovers',
     survives: 'Covered: connections of an earlier life are not counted, since their accounts are locked.',
-    shownBy: 'agents/semisync/order-of-steps.test.ts',
+    shownBy: 'agents/semisync/primary.test.ts',
   },
   {
     id: 'closed-gates-end-sessions',

@@ -45,7 +45,7 @@ export const replicas: readonly Mutation[] = [
     replace: '[...openGates(view, state), startApplier]',
     family: 'switchovers',
     survives: 'Shown where a demoted primary has something to apply.',
-    shownBy: 'agents/semisync/replica.test.ts',
+    shownBy: 'agents/semisync/order-of-steps.test.ts',
   },
   {
     id: 'errant-stand-by',

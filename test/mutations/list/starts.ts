@@ -301,7 +301,7 @@ export const starts: readonly Mutation[] = [
     replace: '',
     family: 'volumes',
     survives: 'Covered: the new member holds nothing that is not compared with the primary.',
-    shownBy: 'agents/orders/desk.test.ts',
+    shownBy: 'agents/semisync/order-of-steps.test.ts',
   },
   {
     id: 'order-for-this-member',
@@ -343,6 +343,24 @@ export const starts: readonly Mutation[] = [
     family: 'hands',
     survives: 'Shown only by a seeding that does not come.',
     shownBy: 'agents/observe/gtid-reset.test.ts',
+  },
+  {
+    id: 'binlog-off-is-noticed',
+    rule: 'A server that goes on without a binary log is ended as primary, and seeded again.',
+    heading: 'Answers that cannot be',
+    file: 'agents/observe/gtid-reset.ts',
+    find: '    if (observer.server.binlogNumber === 0) return this.#findBinlogOff()\n',
+    replace: '',
+    shownBy: 'test/simulation/scenarios/binlog-off.test.ts',
+  },
+  {
+    id: 'lost-count-is-noticed',
+    rule: 'A primary whose server has lost count of who waits is ended, with its tail in doubt.',
+    heading: 'Answers that cannot be',
+    file: 'agents/observe/impossible-count.ts',
+    find: 'count < 0 || !Number.isSafeInteger(count)',
+    replace: 'count < -1',
+    shownBy: 'agents/observe/impossible-count.test.ts',
   },
   {
     id: 'disk-before-known',

@@ -73,6 +73,8 @@ export class Mysqld {
   isOpenByHand = false
   /** Somebody switched acknowledgements off who is not the agent. */
   isLooseByHand = false
+  /** An error, or a hand, has switched its binary log off until the next start. */
+  isWithoutBinlog = false
   dumps: readonly Dump[] = []
   /** In mode `group` alone. */
   group: GroupCommits | null = null
@@ -225,6 +227,9 @@ export class Mysqld {
       this.group.commit(commits)
       return []
     }
+    // No replica is sent these, and nobody waits for any.
+    if (this.isWithoutBinlog)
+      return commits.map(({ isOwn, answer }) => (answer(isOwn ? 'ok' : 'unproven', unwritten), unwritten))
     const written = commits.map((commit) => this.#write(commit))
     this.#commit(written, commits)
     return written

@@ -1,3 +1,4 @@
+import { agentRoutes } from '../../../failover/protocol/order.ts'
 import { describe, expect, it } from 'vitest'
 import { emptyVolume } from '../machine.ts'
 import { heldBy } from '../rules.ts'
@@ -33,6 +34,24 @@ describe('An instance that was primary and comes back on an empty volume', () =>
 })
 
 describe('A replica that counts and is passed over, by what a hand wrote with its server_id,', () => {
+  it('acknowledges nothing more once it is told, although its primary goes on counting it', async () => {
+    const scenario = await Scenario.begin({ instances: 3, spec })
+    const { primary, cluster } = scenario
+    const replica = scenario.machine(1)
+    const { serverId } = replica.folder ?? { serverId: 0 }
+    cluster.held.wanted = ({ to, path }) => to === primary.name && path === agentRoutes.assign
+    scenario.say(`a hand writes at ${primary.name} with the server_id of ${replica.name}`)
+    primary.mysqld?.commitTogether([{ isOwn: false, answer: () => undefined, serverId }])
+    const told = () => cluster.observation(replica.name)?.stored.assignment?.passedOver === true
+    await scenario.until('it is told', told)
+    await scenario.goOn(100)
+    cluster.network.separate(primary.name, 'shop-2')
+    const write = scenario.write()
+    await scenario.goOn(1_000)
+    expect(write.answer).toBe('waits')
+    await scenario.heal()
+  })
+
   it.each([2, 3])('of %i instances, is a copy soon, and counts with everything', async (instances) => {
     const scenario = await Scenario.begin({ instances, spec })
     const { primary } = scenario

@@ -54,7 +54,9 @@ export class Words {
   #note({ member, stored, promiseReport: report, process }: Observation): void {
     const { promise, revision } = stored
     this.#promised.set(member, { promise, revision })
-    if (report === null || report.epoch !== promise || stored.forgetful || stored.seeding) return
+    if (report === null || report.epoch !== promise || stored.seeding) return
+    // A primary without a binary log can say what is in the files of before, and nobody can say more.
+    if (stored.forgetful && !(report.asPrimary && stored.binlogOff === true)) return
     const key = `${member} ${promise}`
     this.#given.set(key, {
       revision,
