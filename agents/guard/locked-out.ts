@@ -8,7 +8,8 @@ const betweenMs = 60_000
 /**
  * A server that refuses its own agent, with no session open from before: its accounts were taken away, or it takes
  * logins only with a compression that agents do not speak, and mysqld or the agent was started since. Nobody can put
- * that right from outside. mysqld is ended and started again, with the statements that make the accounts. A primary is failed over, as any that ends.
+ * that right from outside. mysqld is ended and started again, with the statements that make the accounts. A primary is
+ * failed over, as any that ends.
  */
 export class LockedOutWatch {
   readonly #parts: Parts
@@ -44,7 +45,10 @@ export class LockedOutWatch {
     if (nowMs - this.#sinceMs < patience || nowMs - this.#endedAtMs < betweenMs) return
     this.#endedAtMs = nowMs
     this.#sinceMs = null
-    notices.add('LockedOut', `mysqld refuses its own agent (${why}): it is ended, and started again with that account, and with its own settings`)
+    notices.add(
+      'LockedOut',
+      `mysqld refuses its own agent (${why}): it is ended, and started again with that account, and with its own settings`,
+    )
     this.#isTidy = false
     process.accountsAtStart()
     await process.kill()

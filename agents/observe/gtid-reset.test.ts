@@ -36,7 +36,7 @@ async function watched(assignment: ReplicaAssignment | typeof primaryOfEpoch3) {
   }
   await sees(before)
   const shown = (agent: Parts) => new ObservationBuilder(agent, new Lease(agent, () => undefined), '0').build()
-  return { parts, process, server, sees, shown }
+  return { parts, process, server, watch, sees, shown }
 }
 
 describe('GTIDs that are gone while the server runs', () => {
@@ -56,6 +56,15 @@ describe('GTIDs that are gone while the server runs', () => {
       done: false,
       sentence: 'has had its GTIDs reset by another hand and waits to be seeded again',
     })
+  })
+
+  it('are shown at once: nobody goes by what the replica holds while that is written', async () => {
+    const { parts, server, watch, shown } = await watched(replica)
+    server.state = { ...server.state, executed: gtids('shop-1', 3) }
+    await parts.observer.refresh()
+    watch.look()
+    expect(parts.file.current.gtidsReset).toBe(false)
+    expect(shown(parts).stored).toMatchObject({ forgetful: true, fromThePast: true, gtidsReset: true })
   })
 
   it('are found by whoever made ready to lead: what was ready is ready no more', async () => {

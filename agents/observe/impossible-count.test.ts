@@ -1,5 +1,12 @@
 import { describe, expect, it } from 'vitest'
-import { aServerState, primaryOfEpoch3, replicaOfEpoch3, ScriptedProcess, ScriptedServer, testParts } from '../testing.ts'
+import {
+  aServerState,
+  primaryOfEpoch3,
+  replicaOfEpoch3,
+  ScriptedProcess,
+  ScriptedServer,
+  testParts,
+} from '../testing.ts'
 import { ImpossibleCountWatch } from './impossible-count.ts'
 
 const right = { enabled: true, acks: 1, waiting: 2, unacknowledged: 3 }

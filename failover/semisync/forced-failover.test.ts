@@ -104,6 +104,12 @@ describe('a forced failover that accepts loss', () => {
       expect(decision.sentence).toContain('are given up, and so is what shop-3 could not give it')
     })
 
+    it('takes nobody into its sync set then who holds what it lacks', () => {
+      const acks = { acks: 1, acksWanted: 1 }
+      const decision = forced({ ...given, record: acks, failedRequests }, named)
+      expect(committed(decision)).toMatchObject({ ...acks, epoch: 2, primary: shop2, syncSet: [] })
+    })
+
     it('fetches nothing of an old copy, or of one that was filtered', () => {
       for (const doubt of [{ filterSeen: true }, { gtidsReset: true as const }]) {
         const doubted = { ...views, 'shop-3': promised(99, { stored: doubt }) }

@@ -47,6 +47,7 @@ const justJoined = {
 const placed: ViewOverrides = { server: { binlogPosition: 5_000 } }
 const longAgo = new Map([['shop-2', -5_000]])
 const errant: ViewOverrides = { server: { executed: `${gtids('shop-0', 100)},${gtids('shop-2', 1)}` } }
+const unasked = { question: 0, lacks: {} }
 /** It lacks what the primary wrote last, and what waits there. */
 const ahead: ViewOverrides = { server: { executed: gtids('shop-0', 100), owned: `${uuidOf('shop-0')}:101` } }
 const caughtUp: ViewOverrides = { server: { received: gtids('shop-0', 101) } }
@@ -279,6 +280,14 @@ describe('nothing changes', () => {
         'shop-0': { server: { executed: gtids('shop-0', 5_000) } },
         'shop-1': { server: { received: gtids('shop-0', 5_000) } },
       },
+    },
+    'for a replica that holds what its primary was not seen to hold, and was not asked about yet': {
+      record: { syncSet: [shop1] },
+      views: { 'shop-0': { compared: unasked }, 'shop-2': errant },
+    },
+    'for a replica that is just told to give up what it has': {
+      record: { syncSet: [shop1] },
+      inFlight: new Map([['shop-2', { order: 'reseed', sinceMs: 900 }]]),
     },
     'for a replica with errant transactions': { record: { syncSet: [shop1] }, views: { 'shop-2': errant } },
     'for a replica that was not shown yet to lack nothing that was sent already': {

@@ -13,7 +13,6 @@ export async function mutationsPage(): Promise<string> {
   })
   const byScript = found.flatMap(({ mutation, result }) => (isByScript(result) ? [{ mutation, result }] : []))
   const bySchedule = found.flatMap(({ mutation, result }) => (isByScript(result) ? [] : [{ mutation, result }]))
-  const survivors = mutations.filter(({ id }) => results[id] === undefined)
   return page(
     'Mutations',
     '`test/mutations/list/` and `test/mutations/results.json`',
@@ -31,7 +30,6 @@ export async function mutationsPage(): Promise<string> {
       ]),
     ),
     ...(bySchedule.length === 0 ? [] : bySchedules(bySchedule)),
-    ...(survivors.length === 0 ? [] : notFound(survivors)),
   )
 }
 
@@ -54,17 +52,6 @@ function bySchedules(found: readonly Scheduled[]): readonly string[] {
         gistOf(broke),
         code(id),
       ]),
-    ),
-  ]
-}
-
-function notFound(survivors: readonly Mutation[]): readonly string[] {
-  return [
-    '## Not found',
-    'Nothing showed these: another rule covers what is missing, or the simulated world comes across the moment too seldom. The third column says what is supposed, and is not proven.',
-    table(
-      ['rule', 'file', 'why, or what would show it', 'mutation'],
-      survivors.map(({ id, rule, file, survives = '' }) => [rule, code(file), survives, code(id)]),
     ),
   ]
 }

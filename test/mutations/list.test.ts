@@ -2,6 +2,7 @@ import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { mutations } from './list/all.ts'
+import { readResults } from './results.ts'
 import { root, without } from './tree.ts'
 
 describe('The list of mutations', () => {
@@ -13,6 +14,11 @@ describe('The list of mutations', () => {
   it.each(mutations)('finds the text of $id exactly once', async (mutation) => {
     const text = await readFile(join(root, mutation.file), 'utf8')
     expect(without(mutation, text)).not.toBe(text)
+  })
+
+  it('has for each what showed the difference', async () => {
+    const results = await readResults()
+    expect(mutations.filter(({ id }) => results[id] === undefined).map(({ id }) => id)).toEqual([])
   })
 
   it('names headings and paragraphs that docs/why/safety.md has', async () => {

@@ -16,7 +16,7 @@ const help = `Takes one rule of safety after the other away from a copy of the c
     npm run mutations -- --check --part N --seed S  N of them, drawn by the seed S (default: a random one)
     npm run mutations -- --workers W                W at once (default 1)
 
-The exit code is 1 where a mutation was not found and the list does not say why.`
+The exit code is 1 where a mutation was not found.`
 
 process.exitCode = await main()
 
@@ -47,8 +47,7 @@ async function main(): Promise<number> {
   console.log(`${wanted.length} of ${mutations.length} mutations${values.part ? `, drawn by seed ${drawnBy}` : ''}`)
   const survivors = await lookForAll(wanted, (tree, one) => look(tree, one, asked), Math.max(1, Number(values.workers)))
   if (survivors.length > 0) console.log(`not found: ${survivors.join(', ')}`)
-  const unexplained = mutations.filter(({ id, survives }) => survivors.includes(id) && survives === undefined)
-  return unexplained.length > 0 ? 1 : 0
+  return survivors.length > 0 ? 1 : 0
 }
 
 interface Which {

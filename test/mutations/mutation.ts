@@ -18,6 +18,4 @@ export interface Mutation {
    * simulated world has a stand-in for that code.
    */
   readonly shownBy?: string
-  /** Why nothing shows the difference, or what would. A mutation that is found needs no such word. */
-  readonly survives?: string
 }

@@ -129,8 +129,7 @@ export const decisions: readonly Mutation[] = [
     find: 'candidate.holds.contains(holds) && canFollow',
     replace: 'canFollow',
     family: 'failovers',
-    survives: 'Covered: the winner holds the union of all who promised.',
-    shownBy: 'failover/semisync/crash-failover.test.ts',
+    shownBy: 'failover/semisync/forced-failover.test.ts',
   },
   {
     id: 'k-hold-the-whole-set',
@@ -184,7 +183,6 @@ export const decisions: readonly Mutation[] = [
   }
 `,
     shownBy: 'test/simulation/scenarios/switchover.test.ts',
-    survives: 'Supposed to be shown by test/simulation/scenarios/switchover.test.ts.',
   },
   {
     id: 'candidate-holds-what-the-demoted-has',
@@ -224,7 +222,6 @@ export const decisions: readonly Mutation[] = [
     find: 'return lacking <= maxLacking && isFreeOfErrant(view.observation, primary.observation)',
     replace: 'return lacking <= maxLacking',
     family: 'seedings',
-    survives: 'Covered mostly: an errant replica stands by and follows nobody.',
     shownBy: 'failover/semisync/sync-set.test.ts',
   },
   {
@@ -235,7 +232,6 @@ export const decisions: readonly Mutation[] = [
     find: "if (view !== undefined && situation.inFlight.get(view.name)?.order === 'reseed') return false",
     replace: '',
     family: 'seedings',
-    survives: 'Shown where the order to be seeded is on its way when the manager looks.',
     shownBy: 'failover/semisync/sync-set.test.ts',
   },
   {

@@ -151,7 +151,6 @@ export const groups: readonly Mutation[] = [
     find: '      ...(state.superReadOnly ? [] : [closeForWrites]),\n',
     replace: '',
     shownBy: 'test/simulation/scenarios/group-hands.test.ts',
-    survives: 'Supposed to be shown by test/simulation/scenarios/group-hands.test.ts.',
   },
   {
     id: 'group-has-one-primary-again',
@@ -161,7 +160,6 @@ export const groups: readonly Mutation[] = [
     find: '      await server.group?.leadAlone(uuid, switchMs)\n',
     replace: '',
     shownBy: 'test/simulation/scenarios/group-hands.test.ts',
-    survives: 'Supposed to be shown by test/simulation/scenarios/group-hands.test.ts.',
   },
   {
     id: 'group-is-followed',
@@ -325,7 +323,6 @@ export const groups: readonly Mutation[] = [
     find: ' || (state.group !== undefined && !wasFresh)',
     replace: '',
     family: 'groupWitnesses',
-    survives: 'Shown by agents/observe/observer.test.ts. Something else is new soon after nearly each start.',
     shownBy: 'agents/observe/observer.test.ts',
   },
 ]

@@ -52,7 +52,6 @@ export const managers: readonly Mutation[] = [
     find: 'const pressing = saysUnsettled(notes, snapshot, record) || fresh',
     replace: 'const pressing = fresh',
     family: 'stops',
-    survives: 'Shown where the agent of a stopped primary and the manager that heard it are lost at once.',
     shownBy: 'src/manager/loop/run-book.test.ts',
   },
 ]

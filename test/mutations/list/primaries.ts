@@ -42,7 +42,6 @@ export const primaries: readonly Mutation[] = [
     find: "if (stage.is === 'prepared' && stage.epoch === assignment.epoch) {",
     replace: "if (stage.is === 'prepared') {",
     family: 'failovers',
-    survives: 'Covered: what was made ready is given up by the next order.',
     shownBy: 'agents/semisync/primary.test.ts',
   },
   {
@@ -53,8 +52,7 @@ export const primaries: readonly Mutation[] = [
     find: "  leaveStage(parts, 'prepared')\n",
     replace: '',
     family: 'appliers',
-    survives: 'Fetches are seldom needed.',
-    shownBy: 'test/simulation/scenarios/revocation.test.ts',
+    shownBy: 'agents/semisync/order-of-steps.test.ts',
   },
   {
     id: 'fetch-is-reported-anew',
@@ -64,7 +62,6 @@ export const primaries: readonly Mutation[] = [
     find: '  course.promiseReport = null\n',
     replace: '',
     family: 'appliers',
-    survives: 'Fetches are seldom needed.',
     shownBy: 'test/simulation/scenarios/revocation.test.ts',
   },
   {
@@ -75,7 +72,6 @@ export const primaries: readonly Mutation[] = [
     find: 'if (semiSyncSource.enabled) await server.setSemiSyncSource(0)',
     replace: 'if (semiSyncSource.acks < 0) await server.setSemiSyncSource(0)',
     family: 'appliers',
-    survives: 'Shown where a primary is elected again while it still waits for acknowledgements.',
     shownBy: 'agents/semisync/primary.test.ts',
   },
   {
@@ -104,7 +100,6 @@ export const primaries: readonly Mutation[] = [
     find: 'server.waitSessionsGone(await server.killDumpThreads(({ user }) => connected.has(user))),',
     replace: 'connected.size < 0 ? server.killDumpThreads(() => true) : [],',
     family: 'switchovers',
-    survives: 'Covered: connections of an earlier life are not counted, since their accounts are locked.',
     shownBy: 'agents/semisync/primary.test.ts',
   },
   {
@@ -115,7 +110,6 @@ export const primaries: readonly Mutation[] = [
     find: '  await endReplicaSessions(sql, (user) => wanted.has(user))\n',
     replace: '',
     shownBy: 'agents/sql/replication/gates.test.ts',
-    survives: 'Supposed to be shown by agents/sql/replication/gates.test.ts.',
   },
   {
     id: 'marker-is-acknowledged',

@@ -16,6 +16,7 @@ export const promises: readonly Mutation[] = [
     find: 'await this.#disk.writeAt(',
     replace: 'void this.#disk.writeAt(',
     family: 'deaths',
+    shownBy: 'test/simulation/scenarios/revocation.test.ts',
   },
   {
     id: 'two-slots',
@@ -62,6 +63,7 @@ export const promises: readonly Mutation[] = [
     find: '[stopReceiver, step',
     replace: '[step',
     family: 'failovers',
+    shownBy: 'test/simulation/scenarios/promise.test.ts',
   },
   {
     id: 'stop-before-read',
@@ -225,7 +227,6 @@ export const promises: readonly Mutation[] = [
     find: '    if (confirmation.epoch !== file.current.assignment?.epoch) return\n',
     replace: '    if (file.current.assignment === null) return\n',
     shownBy: 'test/simulation/scenarios/late-orders.test.ts',
-    survives: 'Supposed to be shown by test/simulation/scenarios/late-orders.test.ts.',
   },
   {
     id: 'vote-for-no-older-epoch',

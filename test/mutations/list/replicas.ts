@@ -44,7 +44,6 @@ export const replicas: readonly Mutation[] = [
     find: '(state.semiSyncSource.enabled ? [switchAcknowledgementsOff] : [...openGates(view, state), startApplier])',
     replace: '[...openGates(view, state), startApplier]',
     family: 'switchovers',
-    survives: 'Shown where a demoted primary has something to apply.',
     shownBy: 'agents/semisync/order-of-steps.test.ts',
   },
   {
@@ -55,7 +54,6 @@ export const replicas: readonly Mutation[] = [
     find: 'if (!counted && !mayBeHarmless && !errant.isEmpty())',
     replace: 'if (!counted && !mayBeHarmless && errant.count() < 0)',
     family: 'seedings',
-    survives: 'Covered: a manager lets nobody with errant transactions into the sync set.',
     shownBy: 'agents/semisync/order-of-steps.test.ts',
   },
   {
@@ -103,7 +101,6 @@ export const replicas: readonly Mutation[] = [
     find: '    await server.stopReceiver()\n    // A seeding',
     replace: '    // A seeding',
     family: 'seedings',
-    survives: 'Covered: what arrives after the first archive is archived before the copy takes its place.',
     shownBy: 'agents/orders/reseeding.test.ts',
   },
   {

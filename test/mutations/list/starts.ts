@@ -72,7 +72,6 @@ export const starts: readonly Mutation[] = [
     find: "if (ending.how === 'crashed' || !(await keepUnsettled(parts))) return",
     replace: "if (ending.how !== 'stopped' || !(await keepUnsettled(parts))) return",
     shownBy: 'test/simulation/scenarios/stopped-by-a-stranger.test.ts',
-    survives: 'Supposed to be shown by test/simulation/scenarios/stopped-by-a-stranger.test.ts.',
   },
   {
     id: 'persisted-settings-are-not-loaded',
@@ -121,7 +120,6 @@ export const starts: readonly Mutation[] = [
     find: "if (ending.how === 'crashed' || !(await keepUnsettled(parts))) return",
     replace: 'return',
     family: 'stops',
-    survives: 'Covered mostly: the silence before the death is looked into first.',
     shownBy: 'test/simulation/scenarios/stopped-by-a-stranger.test.ts',
   },
   {
@@ -132,8 +130,7 @@ export const starts: readonly Mutation[] = [
     find: "return (process.state === 'dead' || process.state === 'exiting') && !doubts.endingJudged",
     replace: 'return false',
     family: 'stops',
-    survives: 'Shown within the 6 ms that the write of the doubt takes.',
-    shownBy: 'test/simulation/scenarios/stopped-by-a-stranger.test.ts',
+    shownBy: 'agents/doubts/ending.test.ts',
   },
   {
     id: 'silence-is-shown-once-judged',
@@ -161,7 +158,6 @@ export const starts: readonly Mutation[] = [
     find: 'if (await mayBeEnding(this.#parts)) return',
     replace: '',
     family: 'stops',
-    survives: 'Shown where a marker waits in the server that a stranger stops.',
     shownBy: 'agents/semisync/marker.test.ts',
   },
   {
@@ -231,7 +227,6 @@ export const starts: readonly Mutation[] = [
     find: 'observer.isFresh ? told.heardForgetful : {}',
     replace: 'told.heardForgetful',
     family: 'crashes',
-    survives: 'Shown where a replica alone acknowledged, forgot, and hears an older word of its primary.',
     shownBy: 'agents/doubts/forgetful.test.ts',
   },
   {
@@ -251,7 +246,6 @@ export const starts: readonly Mutation[] = [
     find: '...(mayWait ? [doubt(assignment)] : []), ',
     replace: '',
     family: 'restarts',
-    survives: 'Shown where sessions of one group commit wait at a primary whose agent starts again.',
     shownBy: 'agents/semisync/primary.test.ts',
   },
   {
@@ -300,7 +294,6 @@ export const starts: readonly Mutation[] = [
     find: '    fromThePast: true,\n',
     replace: '',
     family: 'volumes',
-    survives: 'Covered: the new member holds nothing that is not compared with the primary.',
     shownBy: 'agents/semisync/order-of-steps.test.ts',
   },
   {
@@ -341,7 +334,6 @@ export const starts: readonly Mutation[] = [
     find: 'doubts.gtidsReset = true',
     replace: 'doubts.gtidsReset = false',
     family: 'hands',
-    survives: 'Shown only by a seeding that does not come.',
     shownBy: 'agents/observe/gtid-reset.test.ts',
   },
   {
@@ -370,7 +362,6 @@ export const starts: readonly Mutation[] = [
     find: '  if (store) await parts.file.update(store)\n  learn(parts, now, pid)\n',
     replace: '  learn(parts, now, pid)\n  if (store) await parts.file.update(store)\n',
     shownBy: 'agents/converge/runner.test.ts',
-    survives: 'Supposed to be shown by agents/converge/runner.test.ts.',
   },
   {
     id: 'found-for-its-own-mysqld',
@@ -380,7 +371,6 @@ export const starts: readonly Mutation[] = [
     find: 'learn(parts, await run(parts), pid)',
     replace: 'learn(parts, await run(parts), process.pid ?? pid)',
     shownBy: 'agents/converge/runner.test.ts',
-    survives: 'Supposed to be shown by agents/converge/runner.test.ts.',
   },
   {
     id: 'stored-before-known',

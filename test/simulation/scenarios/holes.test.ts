@@ -29,6 +29,8 @@ describe('An instance that was primary and comes back on an empty volume', () =>
     const counts = () => scenario.syncSet.includes(former.name) && !scenario.record.syncSet.includes(gone)
     await scenario.until('its new member counts', counts)
     expect(heldBy(former).contains(scenario.acknowledged)).toBe(true)
+    // It read the binlogs, and is no copy that was made once it was found to be passed over.
+    expect(former.folder?.copied.isEmpty()).toBe(true)
     await scenario.heal()
   })
 })
