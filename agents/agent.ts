@@ -1,25 +1,6 @@
 import type { Disk, Machine, Timer, Transport, World } from '../src/common/ports/ports.ts'
 import { regentVersion } from '../src/common/version.ts'
-import {
-  agentRoutes,
-  type AskAnswer,
-  type Assignment,
-  type DemoteOrder,
-  type EmptyOrder,
-  type FetchOrder,
-  type LeaderWord,
-  type LeaseConfirmation,
-  type LeaseVoteRequest,
-  type LeavingAnswer,
-  type LeavingRequest,
-  type OrderAnswer,
-  type ExpelOrder,
-  type PasswordsOrder,
-  type PromiseOrder,
-  type RenounceOrder,
-  type ReseedOrder,
-  type Step,
-} from '../failover/protocol/order.ts'
+import type { OrderAnswer } from '../failover/protocol/order.ts'
 import type { Timings } from '../failover/protocol/timings.ts'
 import type { Observation } from '../topology/snapshot/observation.ts'
 import { BinlogKeeper } from './guard/binlog-keeper.ts'
@@ -41,8 +22,7 @@ import { agentMetrics } from './observe/metrics.ts'
 import { Asks } from './instance/asks.ts'
 import { Notices } from './instance/notices.ts'
 import { Observer } from './observe/observer.ts'
-import { checkWire, type WireName } from './orders/wire.ts'
-import { Orders } from './orders/desk.ts'
+import { OrderDesk } from './orders/desk.ts'
 import { changeLife } from './instance/life.ts'
 import { nothingKnown } from './instance/known.ts'
 import type { Parts } from './instance/parts.ts'
@@ -142,8 +122,14 @@ export class Agent implements AgentHandlers {
     this.#answerWatches = [PurgedNote, GtidResetWatch, ImpossibleCountWatch].map((Watch) => new Watch(this.#parts))
     this.#leftover = new LeftoverCopy(this.#parts)
     this.#termination = new Termination(this.#parts, this.#converger, ports.termination ?? null)
-    const orders = new Orders(this.#parts, this.#converger, new Seeding(this.#parts, this.#converger), this.#lease)
-    this.orders = this.#routes(orders)
+    const desk = new OrderDesk(
+      { parts: this.#parts, converger: this.#converger, seeding: new Seeding(this.#parts, this.#converger) },
+      { parts: this.#parts, lease: this.#lease, heardOfLeaving: () => this.#termination.watch() },
+    )
+    this.orders = desk.routes((steps): OrderAnswer => {
+      this.#publish()
+      return { observation: this.observation(), steps }
+    })
   }
 
   /**
@@ -239,44 +225,6 @@ export class Agent implements AgentHandlers {
 
   metrics(): string {
     return agentMetrics(this.observation())
-  }
-
-  #routes(orders: Orders): AgentHandlers['orders'] {
-    const order =
-      <T>(name: WireName, act: (body: T) => Promise<readonly Step[]>) =>
-      async (body: unknown): Promise<OrderAnswer> => {
-        checkWire(name, body)
-        const steps = await act(body as T)
-        this.#publish()
-        return { observation: this.observation(), steps }
-      }
-    const word =
-      <T>(name: WireName, hear: (body: T) => object | void) =>
-      async (body: unknown): Promise<object> => {
-        checkWire(name, body)
-        return hear(body as T) ?? {}
-      }
-    return new Map<string, (body: unknown) => Promise<unknown>>([
-      [agentRoutes.assign, order<Assignment>('assign', (body) => orders.assign(body))],
-      [agentRoutes.promise, order<PromiseOrder>('promise', (body) => orders.promise(body))],
-      [agentRoutes.demote, order<DemoteOrder>('demote', (body) => orders.demote(body))],
-      [agentRoutes.fetch, order<FetchOrder>('fetch', (body) => orders.fetch(body))],
-      [agentRoutes.reseed, order<ReseedOrder>('reseed', (body) => orders.reseed(body))],
-      [agentRoutes.renounce, order<RenounceOrder>('renounce', (body) => orders.renounce(body))],
-      [agentRoutes.expel, order<ExpelOrder>('expel', (body) => orders.expel(body))],
-      [agentRoutes.empty, order<EmptyOrder>('empty', (body) => orders.empty(body))],
-      [agentRoutes.passwords, order<PasswordsOrder>('passwords', (body) => orders.passwords(body))],
-      [agentRoutes.lease, word<LeaseConfirmation>('lease', (body) => orders.confirmLease(body))],
-      [agentRoutes.word, word<LeaderWord>('word', (body) => orders.takeWord(body))],
-      [agentRoutes.answer, word<AskAnswer>('answer', (body) => orders.hearAnswer(body))],
-      [agentRoutes.leaving, word<LeavingRequest>('leaving', (body) => this.#hearLeaving(orders, body))],
-      [agentRoutes.leaseVote, word<LeaseVoteRequest>('leaseVote', (body) => orders.vote(body))],
-    ])
-  }
-
-  #hearLeaving(orders: Orders, request: LeavingRequest): LeavingAnswer {
-    this.#termination.watch()
-    return orders.hearLeaving(request)
   }
 
   #processChanged(): void {

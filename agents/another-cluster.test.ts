@@ -1,7 +1,9 @@
 import type { AddressInfo } from 'node:net'
 import { expect, it, onTestFinished } from 'vitest'
 import { createHttpTransport } from '../src/common/http/http-transport.ts'
-import { agentRoutes, orderVersion } from '../failover/protocol/order.ts'
+import { orderVersion } from '../failover/protocol/message.ts'
+import { orders } from '../failover/protocol/order.ts'
+import { words } from '../failover/protocol/word.ts'
 import { memberId } from '../topology/snapshot/member.ts'
 import { Agent } from './agent.ts'
 import { createAgentServer } from './http.ts'
@@ -40,10 +42,10 @@ const base = { version: orderVersion, cluster: 'shop', epoch: 3, revision: 10 } 
 const storedBy = (agent: Agent) => agent.observation().stored
 
 it.each([
-  ['an order to promise', agentRoutes.promise, { after: '', waitMs: 0 }],
-  ['an assignment', agentRoutes.assign, { ...primaryOfEpoch3 }],
-  ['the word that its epoch goes on', agentRoutes.lease, { question: 1 }],
-  ['the word that it leads', agentRoutes.word, {}],
+  ['an order to promise', orders.promise.route, { after: '', waitMs: 0 }],
+  ['an assignment', orders.assign.route, { ...primaryOfEpoch3 }],
+  ['the word that its epoch goes on', words.lease.route, { question: 1 }],
+  ['the word that it leads', words.word.route, {}],
 ])('%s of another cluster’s manager is refused with both names, and changes nothing', async (_, route, body) => {
   const { agent, tell } = await anAgent()
   const { member } = agent.observation()
@@ -64,14 +66,14 @@ it.each([
 it('An agent of another cluster gets no vote, and is not taken for one that was heard', async () => {
   const { agent, tell } = await anAgent()
   const request = { version: orderVersion, cluster: 'warehouse', asking: 'warehouse-1', epoch: 9 }
-  await expect(tell(agentRoutes.leaseVote, request)).rejects.toMatchObject({
+  await expect(tell(words.leaseVote.route, request)).rejects.toMatchObject({
     code: 'REGENT_WRONG_MEMBER',
     message: expect.stringContaining(
       'warehouse-1 of cluster warehouse asks for a vote; this is shop-0 of cluster shop',
     ) as string,
   })
   expect(agent.observation().peers).toEqual([])
-  expect(await tell(agentRoutes.leaseVote, { ...request, cluster: 'shop', asking: 'shop-1' })).toMatchObject({
+  expect(await tell(words.leaseVote.route, { ...request, cluster: 'shop', asking: 'shop-1' })).toMatchObject({
     granted: true,
   })
 })

@@ -8,7 +8,7 @@ import { createTlsServer } from '../src/common/tls/tls-server.ts'
 import { mayCall, ownTlsName } from '../src/common/tls/tls-names.ts'
 import { complaintAboutPeer, type CertificateSource } from '../src/common/tls/tls.ts'
 import { problemContentType, problemOf, type Problem } from '../src/common/http/problem.ts'
-import { agentRoutes } from '../failover/protocol/order.ts'
+import { observationsRoute } from '../failover/protocol/message.ts'
 import type { Observation } from '../topology/snapshot/observation.ts'
 
 /** Gets every new observation, and null as often as a heartbeat is due. */
@@ -144,11 +144,11 @@ function answerProbe(
 }
 
 function answerGet(handlers: AgentHandlers, path: string, { response, request }: Exchange): void {
-  if (path === agentRoutes.observations) return streamObservations(handlers, { request, response })
+  if (path === observationsRoute) return streamObservations(handlers, { request, response })
   if (path === '/metrics') return sendMetrics(handlers, response)
   throw new RegentError(
     'REGENT_NOT_FOUND',
-    `there is no GET ${path}; there are ${agentRoutes.observations}, /metrics, /live and /ready`,
+    `there is no GET ${path}; there are ${observationsRoute}, /metrics, /live and /ready`,
   )
 }
 

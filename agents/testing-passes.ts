@@ -1,4 +1,5 @@
-import type { PrimaryAssignment, PromiseOrder, ReplicaAssignment } from '../failover/protocol/order.ts'
+import type { PrimaryAssignment, ReplicaAssignment } from '../failover/protocol/assignment.ts'
+import type { PromiseOrder } from '../failover/protocol/order.ts'
 import type { ServerState } from '../topology/snapshot/observation.ts'
 import { nextPass } from './converge/next-pass.ts'
 import { runPass } from './converge/runner.ts'

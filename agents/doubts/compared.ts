@@ -1,4 +1,4 @@
-import type { Comparing } from '../../failover/protocol/order.ts'
+import type { Comparing } from '../../failover/protocol/word.ts'
 import { parseGtidSet } from '../../topology/gtid/gtid-set.ts'
 import { unionOf } from '../../topology/snapshot/holdings.ts'
 import type { Observation } from '../../topology/snapshot/observation.ts'

@@ -1,4 +1,4 @@
-import type { Assignment, PrimaryAssignment } from '../../failover/protocol/order.ts'
+import type { Assignment, PrimaryAssignment } from '../../failover/protocol/assignment.ts'
 import { counted } from '../../src/common/text/words.ts'
 import { parseGtidSet, type GtidSet } from '../../topology/gtid/gtid-set.ts'
 import type { GtidText } from '../../topology/snapshot/observation.ts'

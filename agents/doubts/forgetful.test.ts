@@ -1,5 +1,6 @@
 import { expect, it } from 'vitest'
-import { agentRoutes, type ReplicaAssignment } from '../../failover/protocol/order.ts'
+import type { ReplicaAssignment } from '../../failover/protocol/assignment.ts'
+import { orders } from '../../failover/protocol/order.ts'
 import { gtids } from '../../topology/testing.ts'
 import { Agent } from '../agent.ts'
 import { Lease } from '../guard/lease.ts'
@@ -49,7 +50,7 @@ async function afterTheCrash(
     })
   const tell = (agent: Agent, order: Partial<ReplicaAssignment>) => {
     const whole = { ...replicaOfEpoch3, member: agent.observation().member, counted: true, ...order }
-    return agent.orders.get(agentRoutes.assign)?.(whole) ?? Promise.reject(new Error('no such order'))
+    return agent.orders.get(orders.assign.route)?.(whole) ?? Promise.reject(new Error('no such order'))
   }
   const before = await start('boot-1')
   await tell(before, { run: before.observation().agentRun, sourceHolds: held(last) })

@@ -1,5 +1,7 @@
 import { describe, expect, it } from 'vitest'
-import { orderVersion, type Assignment, type Endpoint, type ReseedOrder } from '../../failover/protocol/order.ts'
+import type { Assignment } from '../../failover/protocol/assignment.ts'
+import { orderVersion, type Endpoint } from '../../failover/protocol/message.ts'
+import type { ReseedOrder } from '../../failover/protocol/order.ts'
 import { gtids, memberOf, uuidOf } from '../../topology/testing.ts'
 import { Converger } from '../converge/converger.ts'
 import { Seeding } from '../orders/reseeding.ts'

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { orderVersion, type ExpelOrder } from '../../failover/protocol/order.ts'
+import { orderVersion } from '../../failover/protocol/message.ts'
+import type { ExpelOrder } from '../../failover/protocol/order.ts'
 import { silentMemberMs } from '../../failover/protocol/timings.ts'
 import type { Timer } from '../../src/common/ports/ports.ts'
 import { memberOf } from '../../topology/testing.ts'

@@ -1,6 +1,7 @@
 import { describeError, RegentError } from '../../src/common/errors/errors.ts'
 import { groupAddress } from '../../failover/protocol/group-address.ts'
-import type { Assignment, DemoteOrder, ExpelOrder, PromiseOrder } from '../../failover/protocol/order.ts'
+import type { Assignment } from '../../failover/protocol/assignment.ts'
+import type { DemoteOrder, ExpelOrder, PromiseOrder } from '../../failover/protocol/order.ts'
 import type { Mode } from '../instance/mode.ts'
 import type { Parts } from '../instance/parts.ts'
 import type { StoredState } from '../instance/stored-state.ts'

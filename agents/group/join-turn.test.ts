@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { memberOf } from '../../topology/testing.ts'
 import { groupName, inGroup, outsideGroup } from '../../topology/testing-group.ts'
-import type { Assignment, GroupTask } from '../../failover/protocol/order.ts'
+import type { Assignment, GroupTask } from '../../failover/protocol/assignment.ts'
 import { viewOf } from '../instance/pass.ts'
 import type { GroupPort, GroupSettings } from '../ports/group.ts'
 import { aServerState, replicaOfEpoch3, ScriptedServer, testParts } from '../testing.ts'

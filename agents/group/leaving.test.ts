@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import type { GroupTask } from '../../failover/protocol/order.ts'
+import type { GroupTask } from '../../failover/protocol/assignment.ts'
 import type { ServerState } from '../../topology/snapshot/observation.ts'
 import { groupName, inGroup, outsideGroup, type GroupShape } from '../../topology/testing-group.ts'
 import type { Lease } from '../guard/lease.ts'

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import type { Assignment, GroupTask } from '../../failover/protocol/order.ts'
+import type { Assignment, GroupTask } from '../../failover/protocol/assignment.ts'
 import { gtids, uuidOf, type ServerOverrides } from '../../topology/testing.ts'
 import { groupName, inGroup, outsideGroup, type GroupShape } from '../../topology/testing-group.ts'
 import { changeLife, type Stage } from '../instance/life.ts'

@@ -1,5 +1,5 @@
 import { counted } from '../../src/common/text/words.ts'
-import type { Assignment, GroupTask } from '../../failover/protocol/order.ts'
+import type { Assignment, GroupTask } from '../../failover/protocol/assignment.ts'
 import { joinInTurn, turnOf, waitForTurn } from './join-turn.ts'
 import { agreedOn } from '../../failover/settings/runtime.ts'
 import { writesHere } from './single-primary.ts'

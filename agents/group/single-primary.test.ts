@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import type { Assignment } from '../../failover/protocol/order.ts'
+import type { Assignment } from '../../failover/protocol/assignment.ts'
 import type { GroupShape } from '../../topology/testing-group.ts'
 import { groupName, inGroup } from '../../topology/testing-group.ts'
 import { uuidOf, type ServerOverrides } from '../../topology/testing.ts'

@@ -1,5 +1,5 @@
 import { describeError } from '../../src/common/errors/errors.ts'
-import type { Assignment } from '../../failover/protocol/order.ts'
+import type { Assignment } from '../../failover/protocol/assignment.ts'
 import { hasMajority } from '../../topology/group/majority.ts'
 import { soleWriter, writersOf } from '../../topology/group/writers.ts'
 import type { GroupMember, GroupState, ServerState } from '../../topology/snapshot/observation.ts'

@@ -1,5 +1,6 @@
 import { groupAddress } from '../../failover/protocol/group-address.ts'
-import type { Assignment, Endpoint, GroupTask } from '../../failover/protocol/order.ts'
+import type { Assignment, GroupTask } from '../../failover/protocol/assignment.ts'
+import type { Endpoint } from '../../failover/protocol/message.ts'
 import { describeError, RegentError } from '../../src/common/errors/errors.ts'
 import { groupUser } from '../instance/accounts.ts'
 import { changeLife } from '../instance/life.ts'

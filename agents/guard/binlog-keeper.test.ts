@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import type { LeaseVote } from '../../failover/protocol/order.ts'
+import type { LeaseVote } from '../../failover/protocol/word.ts'
 import { gtids } from '../../topology/testing.ts'
 import { BinlogKeeper } from './binlog-keeper.ts'
 import type { BinlogFile } from '../ports/volume.ts'

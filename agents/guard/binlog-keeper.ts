@@ -1,6 +1,7 @@
 import { describeError } from '../../src/common/errors/errors.ts'
 import type { Timer } from '../../src/common/ports/ports.ts'
-import { agentRoutes, orderVersion, type Endpoint, type LeaseVote } from '../../failover/protocol/order.ts'
+import { orderVersion, type Endpoint } from '../../failover/protocol/message.ts'
+import { say } from '../../failover/protocol/word.ts'
 import type { InstanceName } from '../../topology/snapshot/member.ts'
 import type { GtidText } from '../../topology/snapshot/observation.ts'
 import {
@@ -85,7 +86,7 @@ export class BinlogKeeper {
     }
     await Promise.allSettled(
       this.#peers().map(async ({ instance, agent }) => {
-        const vote = (await transport.post(agent, agentRoutes.leaseVote, request, timings.leaseRenewMs)) as LeaseVote
+        const vote = await say({ transport, deadlineMs: timings.leaseRenewMs }, agent, 'leaseVote', request)
         if (typeof vote.executed === 'string') this.#executed.set(instance, vote.executed)
       }),
     )

@@ -1,4 +1,5 @@
-import { agentRoutes, orderVersion, type LeaseConfirmation, type LeaseVote } from '../../failover/protocol/order.ts'
+import { orderVersion } from '../../failover/protocol/message.ts'
+import { say, type LeaseConfirmation } from '../../failover/protocol/word.ts'
 import { describeError } from '../../src/common/errors/errors.ts'
 import { silentPeersMs, unheardLeaderMs } from '../../failover/protocol/timings.ts'
 import type { Timer } from '../../src/common/ports/ports.ts'
@@ -144,7 +145,7 @@ export class Lease {
     const request = { version: orderVersion, cluster: config.cluster, asking: config.instance, epoch: this.#epoch }
     let votes = 1
     const ask = async (instance: string, address: string): Promise<void> => {
-      const vote = (await transport.post(address, agentRoutes.leaseVote, request, timings.leaseRenewMs)) as LeaseVote
+      const vote = await say({ transport, deadlineMs: timings.leaseRenewMs }, address, 'leaseVote', request)
       contact.peersHeard.set(instance, world.clock.monotonicMs())
       if (!vote.granted) return
       votes += 1

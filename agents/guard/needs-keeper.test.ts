@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { NeedsKeeper } from './needs-keeper.ts'
-import type { Assignment } from '../../failover/protocol/order.ts'
+import type { Assignment } from '../../failover/protocol/assignment.ts'
 import type { ServerOverrides } from '../../topology/testing.ts'
 import { changeLife } from '../instance/life.ts'
 import { aServerState, primaryOfEpoch3, replicaOfEpoch3, ScriptedServer, testParts } from '../testing.ts'

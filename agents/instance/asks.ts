@@ -1,4 +1,4 @@
-import type { AskAnswer } from '../../failover/protocol/order.ts'
+import type { AskAnswer } from '../../failover/protocol/word.ts'
 import type { Timer, World } from '../../src/common/ports/ports.ts'
 import type { Ask, AskedFor } from '../../topology/snapshot/observation.ts'
 

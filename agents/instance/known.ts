@@ -1,6 +1,6 @@
 import { freshLife, type Life } from './life.ts'
 import type { StoppedThread } from '../../failover/protocol/channel-options.ts'
-import type { Comparing } from '../../failover/protocol/order.ts'
+import type { Comparing } from '../../failover/protocol/word.ts'
 import type { InstanceName } from '../../topology/snapshot/member.ts'
 import type { GtidText, Lack, PromiseReport } from '../../topology/snapshot/observation.ts'
 

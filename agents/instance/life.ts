@@ -1,4 +1,4 @@
-import type { PrimaryAssignment } from '../../failover/protocol/order.ts'
+import type { PrimaryAssignment } from '../../failover/protocol/assignment.ts'
 import type { GtidText } from '../../topology/snapshot/observation.ts'
 import type { ProcessPort } from '../ports/process.ts'
 import type { Ending, TailJudgement } from '../ports/volume.ts'

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import type { ReplicaAssignment } from '../../failover/protocol/order.ts'
+import type { ReplicaAssignment } from '../../failover/protocol/assignment.ts'
 import { gtids, uuidOf } from '../../topology/testing.ts'
 import { holdsText, ObservationBuilder } from './observation.ts'
 import { GtidResetWatch } from './gtid-reset.ts'

@@ -1,8 +1,10 @@
 import { describe, expect, it, test } from 'vitest'
 import { RegentError } from '../../src/common/errors/errors.ts'
-import type { Assignment, OrderName } from '../../failover/protocol/order.ts'
+import type { Assignment } from '../../failover/protocol/assignment.ts'
+import type { Order, OrderName } from '../../failover/protocol/order.ts'
 import { gtids, hostOf } from '../../topology/testing.ts'
-import { checkOrder, type AnyOrder, type OrderState } from './checks.ts'
+import type { OrderState } from './checks.ts'
+import { checkOrder } from './obedience.ts'
 import { freshState, type StoredState } from '../instance/stored-state.ts'
 
 const base = { version: 1, cluster: 'shop', member: 'shop-1@v1', epoch: 4, revision: 9 } as const
@@ -30,9 +32,9 @@ const replica = (more: object = {}): Assignment => ({
   sourcePurged: '',
   ...more,
 })
-const promise = (more: object = {}): AnyOrder => ({ ...base, epoch: 5, after: '', waitMs: 0, ...more })
-const demote = (more: object = {}): AnyOrder => ({ ...base, epoch: 5, graceMs: 0, deadlineMs: 1_000, ...more })
-const fetch = (more: object = {}): AnyOrder => ({
+const promise = (more: object = {}): Order => ({ ...base, epoch: 5, after: '', waitMs: 0, ...more })
+const demote = (more: object = {}): Order => ({ ...base, epoch: 5, graceMs: 0, deadlineMs: 1_000, ...more })
+const fetch = (more: object = {}): Order => ({
   ...base,
   epoch: 5,
   from: peer,
@@ -41,8 +43,8 @@ const fetch = (more: object = {}): AnyOrder => ({
   ...more,
 })
 const held = gtids('shop-0', 100)
-const passwords = (more: object = {}): AnyOrder => ({ ...base, generation: 'a2', old: 'kept', ...more })
-const reseed = (more: object = {}): AnyOrder => ({
+const passwords = (more: object = {}): Order => ({ ...base, generation: 'a2', old: 'kept', ...more })
+const reseed = (more: object = {}): Order => ({
   ...base,
   donor: peer,
   source: peer,
@@ -79,7 +81,7 @@ const stopped: Given = {
 }
 const uncounted: Given = { stored: { assignment: replica({ counted: false }) } }
 
-type Row = readonly [name: OrderName, order: AnyOrder, given?: Given]
+type Row = readonly [name: OrderName, order: Order, given?: Given]
 
 describe('an agent obeys', () => {
   const rows: Readonly<Record<string, Row>> = {
@@ -276,7 +278,7 @@ test('what is refused for its length is abbreviated', () => {
   expect(error?.message.length).toBeLessThan(400)
 })
 
-function errorOf(name: OrderName, order: AnyOrder, given: Given = {}): RegentError | undefined {
+function errorOf(name: OrderName, order: Order, given: Given = {}): RegentError | undefined {
   try {
     checkOrder(name, order, stateOf(given))
     return undefined

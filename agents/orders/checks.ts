@@ -1,31 +1,10 @@
 import { RegentError } from '../../src/common/errors/errors.ts'
-import type {
-  Assignment,
-  DemoteOrder,
-  EmptyOrder,
-  ExpelOrder,
-  FetchOrder,
-  OrderName,
-  PasswordsOrder,
-  PromiseOrder,
-  RenounceOrder,
-  ReseedOrder,
-} from '../../failover/protocol/order.ts'
+import type { Assignment } from '../../failover/protocol/assignment.ts'
+import type { Addressed } from '../../failover/protocol/message.ts'
+import type { RenounceOrder, ReseedOrder } from '../../failover/protocol/order.ts'
 import { memberId } from '../../topology/snapshot/member.ts'
 import type { PromiseReport, ProcessState } from '../../topology/snapshot/observation.ts'
 import type { StoredState } from '../instance/stored-state.ts'
-
-/** Any order that carries an epoch and a revision. */
-export type AnyOrder =
-  | Assignment
-  | PromiseOrder
-  | DemoteOrder
-  | EmptyOrder
-  | ExpelOrder
-  | FetchOrder
-  | PasswordsOrder
-  | RenounceOrder
-  | ReseedOrder
 
 /** What the checks look at. */
 export interface OrderState {
@@ -42,13 +21,13 @@ export interface OrderState {
   readonly inGroup: boolean
 }
 
-type Check = readonly [failed: boolean, why: string]
+export type Check = readonly [failed: boolean, why: string]
 
 /**
- * Design §5's table: what an agent checks on every order before anything is written or done. Throws
- * `REGENT_WRONG_MEMBER`, `REGENT_STALE_ORDER` or `REGENT_ORDER_NOT_ALLOWED` with the rule that failed.
+ * Design §5's table, the part that every order shares: what an agent checks before anything is written or done. Throws
+ * `REGENT_WRONG_MEMBER` or `REGENT_STALE_ORDER` with the rule that failed.
  */
-export function checkOrder(name: OrderName, order: AnyOrder, state: OrderState): void {
+export function requireCurrent(name: string, order: Addressed & { readonly run?: string }, state: OrderState): void {
   const { stored } = state
   const member = memberId(state.instance, stored.volume)
   requireAddressee(name, order, { cluster: state.cluster, member })
@@ -62,17 +41,21 @@ export function checkOrder(name: OrderName, order: AnyOrder, state: OrderState):
       'REGENT_STALE_ORDER',
       `${name} of revision ${order.revision}: ${member} acted on revision ${stored.revision}`,
     )
-  if ('run' in order && order.run !== undefined && order.run !== state.run) {
+  if (order.run !== undefined && order.run !== state.run) {
     throw new RegentError(
       'REGENT_STALE_ORDER',
       `${name} was made for start ${order.run} of the agent of ${state.instance}; this is ${state.run}`,
     )
   }
-  const failed = checksFor(name, order, state).find(([fails]) => fails)
+}
+
+/** The part of one kind of order. Throws `REGENT_ORDER_NOT_ALLOWED` with the first rule that failed. */
+export function requireAllowed(name: string, { epoch }: Addressed, checks: readonly Check[], state: OrderState): void {
+  const failed = checks.find(([fails]) => fails)
   if (failed)
     throw new RegentError(
       'REGENT_ORDER_NOT_ALLOWED',
-      `${name} of epoch ${order.epoch} refused by ${member}: ${failed[1]}`,
+      `${name} of epoch ${epoch} refused by ${memberId(state.instance, state.stored.volume)}: ${failed[1]}`,
     )
 }
 
@@ -81,9 +64,9 @@ export function checkOrder(name: OrderName, order: AnyOrder, state: OrderState):
  * `REGENT_WRONG_MEMBER` with both names.
  */
 export function requireAddressee(
-  name: OrderName | 'answer',
-  order: Pick<AnyOrder, 'cluster' | 'member'>,
-  { cluster, member }: Pick<AnyOrder, 'cluster' | 'member'>,
+  name: string,
+  order: Pick<Addressed, 'cluster' | 'member'>,
+  { cluster, member }: Pick<Addressed, 'cluster' | 'member'>,
 ): void {
   if (order.cluster === cluster && order.member === member) return
   throw new RegentError(
@@ -92,32 +75,13 @@ export function requireAddressee(
   )
 }
 
-function checksFor(name: OrderName, order: AnyOrder, state: OrderState): readonly Check[] {
-  return checksOf[name](order as never, state)
-}
-
-/** Each is given the order of its name. */
-const checksOf: Readonly<Record<OrderName, (order: never, state: OrderState) => readonly Check[]>> = {
-  promise: promiseChecks,
-  demote: demoteChecks,
-  assign: assignChecks,
-  fetch: fetchChecks,
-  reseed: reseedChecks,
-  renounce: renounceChecks,
-  passwords: passwordsChecks,
-  empty: passwordsChecks,
-  expel: expelChecks,
-  lease: () => [],
-  word: () => [],
-}
-
 /** The promise is smaller, or equal and everything is still stopped. */
-function promiseChecks(order: AnyOrder, { stored }: OrderState): readonly Check[] {
+export function promiseChecks(order: Addressed, { stored }: OrderState): readonly Check[] {
   const acted = stored.assignment?.epoch ?? 0
   return [[acted >= order.epoch, `it acts on an assignment of epoch ${acted} already`]]
 }
 
-function demoteChecks(order: AnyOrder, { stored, process }: OrderState): readonly Check[] {
+export function demoteChecks(order: Addressed, { stored, process }: OrderState): readonly Check[] {
   return [
     [stored.assignment?.role !== 'primary', 'it is no primary'],
     [stored.assignment?.epoch !== order.epoch - 1, `it is primary of epoch ${stored.assignment?.epoch ?? 0}`],
@@ -125,7 +89,7 @@ function demoteChecks(order: AnyOrder, { stored, process }: OrderState): readonl
   ]
 }
 
-function assignChecks(order: Assignment, { stored, process }: OrderState): readonly Check[] {
+export function assignChecks(order: Assignment, { stored, process }: OrderState): readonly Check[] {
   const now = stored.assignment
   const acted = now?.epoch ?? 0
   const isNow = acted === order.epoch ? now?.role : undefined
@@ -141,7 +105,7 @@ function assignChecks(order: Assignment, { stored, process }: OrderState): reado
   ]
 }
 
-function fetchChecks(order: AnyOrder, { stored, promiseReport, process }: OrderState): readonly Check[] {
+export function fetchChecks(order: Addressed, { stored, promiseReport, process }: OrderState): readonly Check[] {
   return [
     [stored.promise !== order.epoch, `it promised epoch ${stored.promise}`],
     [promiseReport?.epoch !== order.epoch, 'it has not stopped under that promise'],
@@ -149,7 +113,7 @@ function fetchChecks(order: AnyOrder, { stored, promiseReport, process }: OrderS
   ]
 }
 
-function reseedChecks(order: ReseedOrder, { stored, holds, inGroup }: OrderState): readonly Check[] {
+export function reseedChecks(order: ReseedOrder, { stored, holds, inGroup }: OrderState): readonly Check[] {
   const now = stored.assignment
   const acts = !stored.seeding && stored.promise === order.epoch && now?.epoch === order.epoch
   const isBeside = order.beside === true
@@ -169,7 +133,7 @@ function leadsSince(now: Assignment | null, epoch: number): boolean {
 }
 
 /** Judged by what it reported: an order that comes after the next start of the agent speaks of somebody else. */
-function renounceChecks(order: RenounceOrder, { stored }: OrderState): readonly Check[] {
+export function renounceChecks(order: RenounceOrder, { stored }: OrderState): readonly Check[] {
   return [
     [
       stored.incarnation !== order.incarnation,
@@ -179,7 +143,7 @@ function renounceChecks(order: RenounceOrder, { stored }: OrderState): readonly 
 }
 
 /** What it writes replicates: only the primary of that very epoch may, as it would take a client's write. */
-function passwordsChecks(order: AnyOrder, { stored, process }: OrderState): readonly Check[] {
+export function writeChecks(order: Addressed, { stored, process }: OrderState): readonly Check[] {
   return [
     [stored.assignment?.role !== 'primary', 'it is no primary'],
     [stored.assignment?.epoch !== order.epoch, `it is primary of epoch ${stored.assignment?.epoch ?? 0}`],
@@ -188,7 +152,7 @@ function passwordsChecks(order: AnyOrder, { stored, process }: OrderState): read
 }
 
 /** Whether the member is silent is looked at when it is done (`Mode.expel`). */
-function expelChecks(order: AnyOrder, { stored, process }: OrderState): readonly Check[] {
+export function expelChecks(order: Addressed, { stored, process }: OrderState): readonly Check[] {
   return [
     [stored.assignment?.epoch !== order.epoch, `it acts on epoch ${stored.assignment?.epoch ?? 0}`],
     [process !== 'running', `mysqld is ${process}`],

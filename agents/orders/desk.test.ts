@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest'
 import { Converger } from '../converge/converger.ts'
 import { Lease } from '../guard/lease.ts'
-import { Orders } from './desk.ts'
+import { OrderDesk } from './desk.ts'
 import { Seeding } from './reseeding.ts'
 import {
   aServerState,
@@ -21,7 +21,10 @@ async function agent() {
     parts,
     process,
     converger,
-    orders: new Orders(parts, converger, new Seeding(parts, converger), new Lease(parts, () => undefined)),
+    desk: new OrderDesk(
+      { parts, converger, seeding: new Seeding(parts, converger) },
+      { parts, lease: new Lease(parts, () => undefined), heardOfLeaving: () => undefined },
+    ),
   }
 }
 
@@ -31,12 +34,12 @@ it.each([
 ])(
   'A primary that its own agent killed (%s) to start it again is started whatever it is told meanwhile',
   async (byItsAgent, state) => {
-    const { parts, process, orders } = await agent()
+    const { parts, process, desk } = await agent()
     await parts.file.update({ promise: 3, revision: 10, assignment: primaryOfEpoch3, mayHaveTail: true })
     process.state = 'dead'
     parts.told.mayRestart = byItsAgent
     changeLife(parts, { isRestarted: byItsAgent })
-    await orders.assign({ ...primaryOfEpoch3, member: 'shop-0@volume-0', revision: 11 })
+    await desk.obey('assign', { ...primaryOfEpoch3, member: 'shop-0@volume-0', revision: 11 })
     expect(process.state).toBe(state)
   },
 )
@@ -46,9 +49,9 @@ it('Whoever is promoted says what is what, also after its GTIDs were reset; a pr
     [{ ...replicaOfEpoch3, epoch: 2 }, false],
     [primaryOfEpoch3, true],
   ] as const) {
-    const { parts, orders } = await agent()
+    const { parts, desk } = await agent()
     await parts.file.update({ promise: 3, revision: 10, assignment: before, gtidsReset: true })
-    await orders.assign({ ...primaryOfEpoch3, member: 'shop-0@volume-0', revision: 11 })
+    await desk.obey('assign', { ...primaryOfEpoch3, member: 'shop-0@volume-0', revision: 11 })
     expect(parts.file.current.gtidsReset).toBe(kept)
   }
 })
@@ -57,21 +60,21 @@ it.each([
   ['alone where no manager was heard for long', false, 'running'],
   ['not by its agent where a manager has just said that it leads', true, 'dead'],
 ])('A primary whose server ended is started again %s', async (_, takesWord, state) => {
-  const { parts, process, orders, converger } = await agent()
+  const { parts, process, desk, converger } = await agent()
   await parts.file.update({ promise: 3, revision: 10, assignment: primaryOfEpoch3, mayHaveTail: true })
   process.state = 'dead'
   parts.told.trustsAssignment = true
   parts.contact.managerHeardAtMs -= parts.timings.restartAloneMs + 1
   const { version, cluster, epoch, revision } = primaryOfEpoch3
-  if (takesWord) orders.takeWord({ version, cluster, member: 'shop-0@volume-0', epoch, revision })
+  if (takesWord) desk.hear('word', { version, cluster, member: 'shop-0@volume-0', epoch, revision })
   await converger.pass()
   expect(process.state).toBe(state)
 })
 
 it('A primary hears with the word of a manager who is forgetful', async () => {
-  const { parts, orders } = await agent()
+  const { parts, desk } = await agent()
   const { version, cluster, epoch, revision } = primaryOfEpoch3
   const forgetful = { 'shop-1': 'run-1.0' }
-  orders.takeWord({ version, cluster, member: 'shop-0@volume-0', epoch, revision, forgetful })
+  desk.hear('word', { version, cluster, member: 'shop-0@volume-0', epoch, revision, forgetful })
   expect(parts.told.heardForgetful).toEqual(forgetful)
 })

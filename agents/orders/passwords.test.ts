@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { orderVersion, type PasswordsOrder } from '../../failover/protocol/order.ts'
+import { orderVersion } from '../../failover/protocol/message.ts'
+import type { PasswordsOrder } from '../../failover/protocol/order.ts'
 import { RegentError } from '../../src/common/errors/errors.ts'
 import type { Timer } from '../../src/common/ports/ports.ts'
 import { memberOf } from '../../topology/testing.ts'

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { orderVersion, type Endpoint, type ReseedOrder } from '../../failover/protocol/order.ts'
+import { orderVersion, type Endpoint } from '../../failover/protocol/message.ts'
+import type { ReseedOrder } from '../../failover/protocol/order.ts'
 import { gtids, memberOf, uuidOf } from '../../topology/testing.ts'
 import { Seeding } from './reseeding.ts'
 import { aServerState, ScriptedServer, testParts } from '../testing.ts'

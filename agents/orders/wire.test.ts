@@ -1,23 +1,22 @@
 import { describe, expect, it } from 'vitest'
-import {
-  agentRoutes,
-  orderVersion,
-  type DemoteOrder,
-  type EmptyOrder,
-  type FetchOrder,
-  type LeaderWord,
-  type LeaseConfirmation,
-  type LeaseVoteRequest,
-  type PasswordsOrder,
-  type PrimaryAssignment,
-  type PromiseOrder,
-  type RenounceOrder,
-  type ReplicaAssignment,
-  type ReseedOrder,
+import type { PrimaryAssignment, ReplicaAssignment } from '../../failover/protocol/assignment.ts'
+import { orderVersion } from '../../failover/protocol/message.ts'
+import { orders } from '../../failover/protocol/order.ts'
+import type {
+  OrderName,
+  DemoteOrder,
+  EmptyOrder,
+  FetchOrder,
+  PasswordsOrder,
+  PromiseOrder,
+  RenounceOrder,
+  ReseedOrder,
 } from '../../failover/protocol/order.ts'
+import { words } from '../../failover/protocol/word.ts'
+import type { WordName, LeaderWord, LeaseConfirmation, LeaseVoteRequest } from '../../failover/protocol/word.ts'
 import { gtids, hostOf, memberOf, uuidOf } from '../../topology/testing.ts'
 import { Agent } from '../agent.ts'
-import { checkWire, type WireName } from './wire.ts'
+import { readOrder, readWord } from './wire.ts'
 import { aServerState, MemoryDisk, ScriptedServer, testParts } from '../testing.ts'
 
 const base = { version: orderVersion, cluster: 'shop', member: memberOf('shop-0'), epoch: 4, revision: 9 }
@@ -30,6 +29,8 @@ const primary: Required<PrimaryAssignment> = {
   role: 'primary',
   peers: [peer],
   fenced: false,
+  run: 'run-2',
+  group,
   counted: ['shop-1'],
   countedUuids: { 'shop-1': uuidOf('shop-1') },
   catchingUp: ['shop-2'],
@@ -37,15 +38,15 @@ const primary: Required<PrimaryAssignment> = {
   acks: 1,
   mayRestart: false,
   donates: true,
-  run: 'run-2',
   elected: held,
-  group,
 }
 const replica: Required<ReplicaAssignment> = {
   ...base,
   role: 'replica',
   peers: [peer],
   fenced: false,
+  run: 'run-2',
+  group,
   source: peer,
   counted: true,
   sourceUuid: uuidOf('shop-1'),
@@ -55,8 +56,6 @@ const replica: Required<ReplicaAssignment> = {
   catchUpFor: 'run-2.0',
   errant: held,
   passedOver: true,
-  run: 'run-2',
-  group,
 }
 const promise: Required<PromiseOrder> = { ...base, after: held, waitMs: 0, keepReceiverFrom: 'shop-1', prepare: true }
 const demote: Required<DemoteOrder> = { ...base, graceMs: 0, deadlineMs: 1_000, electUuid: uuidOf('shop-1') }
@@ -81,6 +80,13 @@ const word: Required<LeaderWord> = {
   compare: { question: 1, held: { 'shop-1': { as: `shop-1@volume-1 ${uuidOf('shop-1')}`, gtids: held } } },
 }
 const leaseVote: Required<LeaseVoteRequest> = { version: orderVersion, cluster: 'shop', asking: 'shop-1', epoch: 4 }
+
+type WireName = OrderName | WordName
+
+const isOrder = (wire: WireName): wire is OrderName => wire in orders
+const routeOf = (wire: WireName): string => (isOrder(wire) ? orders[wire] : words[wire]).route
+const checkWire = (wire: WireName, body: unknown): unknown =>
+  isOrder(wire) ? readOrder(wire, body) : readWord(wire, body)
 
 interface Kind {
   readonly wire: WireName
@@ -299,7 +305,7 @@ describe('an agent', () => {
         {},
         null,
       ]) {
-        await expect(agent.orders.get(agentRoutes[wire])?.(wrong)).rejects.toMatchObject({
+        await expect(agent.orders.get(routeOf(wire))?.(wrong)).rejects.toMatchObject({
           code: expect.stringMatching(/^REGENT_(BAD_REQUEST|NEWER_VERSION)$/) as string,
         })
       }

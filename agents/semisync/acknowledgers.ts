@@ -1,4 +1,4 @@
-import type { PrimaryAssignment } from '../../failover/protocol/order.ts'
+import type { PrimaryAssignment } from '../../failover/protocol/assignment.ts'
 import type { DumpThread } from '../../topology/snapshot/observation.ts'
 import { replicationUser } from '../ports/server.ts'
 

@@ -1,4 +1,4 @@
-import type { ReplicaAssignment } from '../../failover/protocol/order.ts'
+import type { ReplicaAssignment } from '../../failover/protocol/assignment.ts'
 import type { Channel, ServerState } from '../../topology/snapshot/observation.ts'
 import { nobodysAddress } from '../../topology/snapshot/replication-tree.ts'
 import { hasDueOptions } from '../guard/channel-options.ts'

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { RegentError } from '../../src/common/errors/errors.ts'
-import { orderVersion, type DemoteOrder } from '../../failover/protocol/order.ts'
+import { orderVersion } from '../../failover/protocol/message.ts'
+import type { DemoteOrder } from '../../failover/protocol/order.ts'
 import type { DumpThread } from '../../topology/snapshot/observation.ts'
 import { memberOf } from '../../topology/testing.ts'
 import { demote } from './demotion.ts'

@@ -1,4 +1,4 @@
-import type { ReplicaAssignment } from '../../failover/protocol/order.ts'
+import type { ReplicaAssignment } from '../../failover/protocol/assignment.ts'
 import { unionOf } from '../../topology/snapshot/holdings.ts'
 import type { Channel, ServerState } from '../../topology/snapshot/observation.ts'
 import { hasDueOptions, putApplierOptionsRight, putStoppedOptionsRight } from '../guard/channel-options.ts'

@@ -1,4 +1,4 @@
-import type { PrimaryAssignment } from '../../failover/protocol/order.ts'
+import type { PrimaryAssignment } from '../../failover/protocol/assignment.ts'
 import { changeLife } from '../instance/life.ts'
 import { describeError } from '../../src/common/errors/errors.ts'
 import { strangersAmong } from './acknowledgers.ts'

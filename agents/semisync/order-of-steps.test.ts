@@ -1,12 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import type { Disk } from '../../src/common/ports/ports.ts'
-import {
-  orderVersion,
-  type DemoteOrder,
-  type FetchOrder,
-  type PromiseOrder,
-  type RenounceOrder,
-} from '../../failover/protocol/order.ts'
+import { orderVersion } from '../../failover/protocol/message.ts'
+import type { DemoteOrder, FetchOrder, PromiseOrder, RenounceOrder } from '../../failover/protocol/order.ts'
 import { gtids, hostOf, memberOf, uuidOf, type ServerOverrides } from '../../topology/testing.ts'
 import { Agent } from '../agent.ts'
 import { demote } from './demotion.ts'

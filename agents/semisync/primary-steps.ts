@@ -1,4 +1,4 @@
-import type { PrimaryAssignment } from '../../failover/protocol/order.ts'
+import type { PrimaryAssignment } from '../../failover/protocol/assignment.ts'
 import { describeError } from '../../src/common/errors/errors.ts'
 import { unappliedOf, unionOf } from '../../topology/snapshot/holdings.ts'
 import type { InstanceName } from '../../topology/snapshot/member.ts'

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import type { PrimaryAssignment } from '../../failover/protocol/order.ts'
+import type { PrimaryAssignment } from '../../failover/protocol/assignment.ts'
 import { gtids, type ServerOverrides } from '../../topology/testing.ts'
 import { leaseLost } from '../guard/lease.ts'
 import { tidyAfterMs } from './opening.ts'

@@ -1,4 +1,4 @@
-import type { PrimaryAssignment } from '../../failover/protocol/order.ts'
+import type { PrimaryAssignment } from '../../failover/protocol/assignment.ts'
 import { unappliedOf } from '../../topology/snapshot/holdings.ts'
 import type { ServerState } from '../../topology/snapshot/observation.ts'
 import { leadingOf, type Leading } from '../instance/life.ts'

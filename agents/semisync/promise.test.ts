@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { orderVersion, type PromiseOrder } from '../../failover/protocol/order.ts'
+import { orderVersion } from '../../failover/protocol/message.ts'
+import type { PromiseOrder } from '../../failover/protocol/order.ts'
 import { memberOf } from '../../topology/testing.ts'
 import type { Parts } from '../instance/parts.ts'
 import { aServerState, replicaOfEpoch3, ScriptedServer, testParts } from '../testing.ts'

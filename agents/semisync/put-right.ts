@@ -1,4 +1,4 @@
-import type { PrimaryAssignment } from '../../failover/protocol/order.ts'
+import type { PrimaryAssignment } from '../../failover/protocol/assignment.ts'
 import { restsDurabilityOn } from '../../failover/settings/runtime.ts'
 import { counted } from '../../src/common/text/words.ts'
 import type { ServerState } from '../../topology/snapshot/observation.ts'

@@ -1,5 +1,5 @@
 import { describeError } from '../../src/common/errors/errors.ts'
-import type { Endpoint } from '../../failover/protocol/order.ts'
+import type { Endpoint } from '../../failover/protocol/message.ts'
 import type { Channel, ServerState } from '../../topology/snapshot/observation.ts'
 import { putOptionsRight } from '../guard/channel-options.ts'
 import { instancesOf } from '../instance/accounts.ts'

@@ -1,4 +1,4 @@
-import type { ReplicaAssignment } from '../../failover/protocol/order.ts'
+import type { ReplicaAssignment } from '../../failover/protocol/assignment.ts'
 import { parseGtidSet } from '../../topology/gtid/gtid-set.ts'
 import type { ServerState } from '../../topology/snapshot/observation.ts'
 import { unionOf } from '../../topology/snapshot/holdings.ts'

@@ -1,6 +1,7 @@
 import type { Timer } from '../../src/common/ports/ports.ts'
 import { RegentError } from '../../src/common/errors/errors.ts'
-import type { Assignment, DemoteOrder, ExpelOrder, PromiseOrder } from '../../failover/protocol/order.ts'
+import type { Assignment } from '../../failover/protocol/assignment.ts'
+import type { DemoteOrder, ExpelOrder, PromiseOrder } from '../../failover/protocol/order.ts'
 import type { Mode } from '../instance/mode.ts'
 import type { NextPass, View } from '../instance/pass.ts'
 import type { Parts } from '../instance/parts.ts'

@@ -1,4 +1,4 @@
-import type { PrimaryAssignment } from '../../failover/protocol/order.ts'
+import type { PrimaryAssignment } from '../../failover/protocol/assignment.ts'
 import type { ServerState } from '../../topology/snapshot/observation.ts'
 import { whyClosed } from '../instance/known.ts'
 import { changeLife } from '../instance/life.ts'

@@ -1,5 +1,5 @@
 import type { Action } from '../protocol/decision.ts'
-import { orderVersion } from '../protocol/order.ts'
+import { orderVersion } from '../protocol/message.ts'
 import { isLive, type Situation } from '../judge/situation.ts'
 import { judgePrimary } from '../judge/verdict.ts'
 

@@ -13,7 +13,7 @@ import {
   type Situation,
 } from '../judge/situation.ts'
 import type { Action } from '../protocol/decision.ts'
-import type { Assignment, GroupTask } from '../protocol/order.ts'
+import type { Assignment, GroupTask } from '../protocol/assignment.ts'
 import { countedMembers, type ClusterRecord } from '../protocol/record.ts'
 import { lowestIfBlocked } from './blocked-by-version.ts'
 import { viewOf } from './view.ts'

@@ -2,32 +2,19 @@ import type { Analysis } from '../../topology/analysis/analysis.ts'
 import type { InstanceName } from '../../topology/snapshot/member.ts'
 import type { PrimaryRoute } from '../../src/common/ports/platform.ts'
 import type { ClusterRecord } from './record.ts'
-import type {
-  Assignment,
-  DemoteOrder,
-  EmptyOrder,
-  ExpelOrder,
-  FetchOrder,
-  PasswordsOrder,
-  PromiseOrder,
-  RenounceOrder,
-  ReseedOrder,
-} from './order.ts'
+import type { Order, OrderName } from './order.ts'
 
 /** One thing to do now. Each is idempotent; what it leads to is decided again from the next snapshot. */
 export type Action =
   | CommitAction
-  | { readonly kind: 'assign'; readonly to: InstanceName; readonly order: Assignment }
-  | { readonly kind: 'promise'; readonly to: InstanceName; readonly order: PromiseOrder }
-  | { readonly kind: 'demote'; readonly to: InstanceName; readonly order: DemoteOrder }
-  | { readonly kind: 'fetch'; readonly to: InstanceName; readonly order: FetchOrder }
-  | { readonly kind: 'reseed'; readonly to: InstanceName; readonly order: ReseedOrder }
-  | { readonly kind: 'renounce'; readonly to: InstanceName; readonly order: RenounceOrder }
-  | { readonly kind: 'passwords'; readonly to: InstanceName; readonly order: PasswordsOrder }
-  | { readonly kind: 'empty'; readonly to: InstanceName; readonly order: EmptyOrder }
-  | { readonly kind: 'expel'; readonly to: InstanceName; readonly order: ExpelOrder }
+  | OrderAction
   | { readonly kind: 'route'; readonly route: PrimaryRoute }
   | { readonly kind: 'scale'; readonly count: number }
+
+/** An order, and to whom. */
+export type OrderAction<N extends OrderName = OrderName> = {
+  [K in N]: { readonly kind: K; readonly to: InstanceName; readonly order: Order<K> }
+}[N]
 
 export interface CommitAction {
   readonly kind: 'commit'

@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, it } from 'vitest'
 import { assignmentOrders } from '../../failover/flows/assignments.ts'
-import { agentRoutes } from '../../failover/protocol/order.ts'
+import { orders } from '../../failover/protocol/order.ts'
 import { aRecord, aSituation, shop0 } from '../../failover/testing.ts'
 import { issueAuthority, issueLeaf } from '../../src/certificates/issue.ts'
 import { realRandom } from '../../src/common/ports/real-world.ts'
@@ -30,7 +30,7 @@ function aCluster() {
     agents.set(instance, { host, one: new SimulatedAgent({ ...place, instance, host, certificates }) })
   }
   const [primary = shop0, ...syncSet] = [...agents.values()].map(({ one }) => one.observation().member)
-  const orders = () => {
+  const wanted = () => {
     const instances = [...agents].map(([name, { host, one }]) => ({
       ...{ name, host, port: 3306, agent: `${host}:${place.port}` },
       ...{ observation: one.observation(), heardAtMs: 1_100, reachable: true },
@@ -40,17 +40,17 @@ function aCluster() {
     )
   }
   const obey = async (): Promise<void> => {
-    for (const { to, order } of orders()) await agents.get(to)?.one.orders.get(agentRoutes.assign)?.(order)
+    for (const { to, order } of wanted()) await agents.get(to)?.one.orders.get(orders.assign.route)?.(order)
   }
-  return { agents, orders, obey }
+  return { agents, wanted, obey }
 }
 
 describe('simulated agents', () => {
   it('are told what they are and then nothing more: orders that come again and again are work that no cluster is', async () => {
-    const { agents, orders, obey } = aCluster()
-    expect(orders().map(({ to }) => to)).toContain('shop-0')
+    const { agents, wanted, obey } = aCluster()
+    expect(wanted().map(({ to }) => to)).toContain('shop-0')
     for (let round = 0; round < names.length; round += 1) await obey()
-    expect(orders()).toEqual([])
+    expect(wanted()).toEqual([])
     expect([...agents.values()].map(({ one }) => one.isPrimary())).toEqual([true, false, false])
   })
 })

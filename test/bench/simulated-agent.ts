@@ -1,6 +1,6 @@
 import { createAgentServer, type AgentHandlers, type StreamListener } from '../../agents/http.ts'
-import { checkWire, type WireName } from '../../agents/orders/wire.ts'
-import { checkOrder } from '../../agents/orders/checks.ts'
+import { readOrder, readWord } from '../../agents/orders/wire.ts'
+import { checkOrder } from '../../agents/orders/obedience.ts'
 import {
   freshState,
   newIncarnation,
@@ -8,16 +8,10 @@ import {
   summaryOf,
   type StoredState,
 } from '../../agents/instance/stored-state.ts'
-import {
-  agentRoutes,
-  type Assignment,
-  type Endpoint,
-  orderVersion,
-  type LeaseConfirmation,
-  type LeaseVote,
-  type LeaseVoteRequest,
-  type PromiseOrder,
-} from '../../failover/protocol/order.ts'
+import type { Assignment } from '../../failover/protocol/assignment.ts'
+import { type Endpoint, orderVersion } from '../../failover/protocol/message.ts'
+import { type Order, type OrderName, type PromiseOrder, orders } from '../../failover/protocol/order.ts'
+import { type LeaseVote, type LeaseVoteRequest, words } from '../../failover/protocol/word.ts'
 import { defaultTimings, silentPeersMs } from '../../failover/protocol/timings.ts'
 import { createHttpTransport, type HttpTransport } from '../../src/common/http/http-transport.ts'
 import { realRandom } from '../../src/common/ports/real-world.ts'
@@ -71,11 +65,11 @@ export class SimulatedAgent implements AgentHandlers {
     this.#own = own
     this.#stored = { ...freshState(realRandom.hex(12), 'boot'), incarnation: this.#firstIncarnation }
     this.orders = new Map<string, (body: unknown) => Promise<unknown>>([
-      [agentRoutes.assign, this.#order<Assignment>('assign', (order) => this.#assigned(order))],
-      [agentRoutes.promise, this.#order<PromiseOrder>('promise', (order) => this.#promised(order))],
-      [agentRoutes.lease, async (body) => (this.#confirmed((body as LeaseConfirmation).question), {})],
-      [agentRoutes.word, async () => ({})],
-      [agentRoutes.leaseVote, async (body) => this.#vote(body as LeaseVoteRequest)],
+      [orders.assign.route, this.#order('assign', (order) => this.#assigned(order))],
+      [orders.promise.route, this.#order('promise', (order) => this.#promised(order))],
+      [words.lease.route, async (body) => (this.#confirmed(readWord('lease', body).question), {})],
+      [words.word.route, async () => ({})],
+      [words.leaseVote.route, async (body) => this.#vote(readWord('leaseVote', body))],
     ])
     const certificates = new HeldCertificates()
     certificates.put(own.certificates, own.instance)
@@ -179,14 +173,11 @@ export class SimulatedAgent implements AgentHandlers {
     return ''
   }
 
-  #order<Order extends Assignment | PromiseOrder>(
-    name: WireName & ('assign' | 'promise'),
-    act: (order: Order) => void,
-  ) {
+  #order<N extends OrderName>(name: N, act: (order: Order<N>) => void) {
     return async (body: unknown): Promise<unknown> => {
-      checkWire(name, body)
+      const order = readOrder(name, body)
       const { cluster, instance } = this.#own
-      checkOrder(name, body as Order, {
+      checkOrder(name, order, {
         cluster,
         instance,
         run: this.#run,
@@ -196,7 +187,7 @@ export class SimulatedAgent implements AgentHandlers {
         holds,
         inGroup: false,
       })
-      act(body as Order)
+      act(order)
       this.#publish()
       return { observation: this.observation(), steps: [] }
     }
@@ -241,7 +232,7 @@ export class SimulatedAgent implements AgentHandlers {
     const request: LeaseVoteRequest = { version: orderVersion, cluster, asking: instance, epoch }
     let votes = 1
     const askPeer = async ({ agent }: Endpoint): Promise<void> => {
-      const vote = (await this.#transport.post(agent, agentRoutes.leaseVote, request, leaseRenewMs)) as LeaseVote
+      const vote = (await this.#transport.post(agent, words.leaseVote.route, request, leaseRenewMs)) as LeaseVote
       if (vote.granted) votes += 1
       if (votes * 2 <= assignment.peers.length) return
       this.#peersConfirmedMs = Math.max(this.#peersConfirmedMs, askedMs)

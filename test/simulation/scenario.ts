@@ -1,5 +1,5 @@
 import type { ClusterRecord } from '../../failover/protocol/record.ts'
-import { orderVersion } from '../../failover/protocol/order.ts'
+import { orderVersion } from '../../failover/protocol/message.ts'
 import type { Request } from '../../failover/judge/situation.ts'
 import { codeOf } from '../../src/common/errors/errors.ts'
 import { GtidSet } from '../../topology/gtid/gtid-set.ts'

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import type { LeavingAnswer, LeavingRequest } from '../../../failover/protocol/order.ts'
+import type { LeavingAnswer, LeavingRequest } from '../../../failover/protocol/word.ts'
 import {
   primaryOfEpoch3,
   replicaOfEpoch3,

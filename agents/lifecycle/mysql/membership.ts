@@ -1,5 +1,6 @@
 import { describeError } from '../../../src/common/errors/errors.ts'
-import { agentRoutes, orderVersion, type LeavingAnswer, type LeavingRequest } from '../../../failover/protocol/order.ts'
+import { orderVersion } from '../../../failover/protocol/message.ts'
+import { say, type LeavingAnswer, type LeavingRequest } from '../../../failover/protocol/word.ts'
 import { hearLeaving, sayAgainMs } from '../../instance/leaving.ts'
 import type { Parts } from '../../instance/parts.ts'
 import { askUntil } from './ask-until.ts'
@@ -36,7 +37,7 @@ async function bringAbout(parts: MembershipParts, { given, patience, leaves }: W
   const refused = whyNot(parts, instance, leaves)
   if (refused !== undefined) return refusal('preconditionFailed', `${parameter}: ${refused}`)
   try {
-    const answer = await askUntil(parts.world, patience, sayAgainMs, () => say(parts, instance, leaves))
+    const answer = await askUntil(parts.world, patience, sayAgainMs, () => tell(parts, instance, leaves))
     return answer.done
       ? succeeded(Buffer.from(`${instance}: ${answer.sentence}`))
       : refusal('timedOut', `${instance} has not ${leaves ? 'left' : 'joined'}: ${answer.sentence}`)
@@ -55,11 +56,11 @@ function whyNot({ config, file }: MembershipParts, instance: string, leaves: boo
     : undefined
 }
 
-async function say(parts: MembershipParts, instance: string, leaves: boolean): Promise<LeavingAnswer> {
+async function tell(parts: MembershipParts, instance: string, leaves: boolean): Promise<LeavingAnswer> {
   const { config, file, transport, timings } = parts
   if (instance === config.instance) return hearLeaving(parts, leaves)
   const peer = file.current.assignment?.peers.find((one) => one.instance === instance)
   if (peer === undefined) throw new Error('the record names it no more')
   const request: LeavingRequest = { version: orderVersion, cluster: config.cluster, instance, leaves }
-  return (await transport.post(peer.agent, agentRoutes.leaving, request, timings.leaseRenewMs)) as LeavingAnswer
+  return say({ transport, deadlineMs: timings.leaseRenewMs }, peer.agent, 'leaving', request)
 }

@@ -1,6 +1,6 @@
 import { describe, expect, it, vi } from 'vitest'
 import { aSituation } from '../../../failover/testing.ts'
-import type { AskAnswer } from '../../../failover/protocol/order.ts'
+import type { AskAnswer } from '../../../failover/protocol/word.ts'
 import type { AskedFor } from '../../../topology/snapshot/observation.ts'
 import { RegentError } from '../../common/errors/errors.ts'
 import type { OperationResult } from '../../api-contract/operation-result.ts'

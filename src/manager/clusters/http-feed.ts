@@ -5,7 +5,7 @@ import { catalogue } from '../../common/errors/error-catalogue.ts'
 import { describeError, RegentError } from '../../common/errors/errors.ts'
 import { readText } from '../../common/http/http-transport.ts'
 import type { ClientTls } from '../../common/tls/tls.ts'
-import { agentRoutes } from '../../../failover/protocol/order.ts'
+import { observationsRoute } from '../../../failover/protocol/message.ts'
 import { observationVersion, type Observation } from '../../../topology/snapshot/observation.ts'
 import type { AgentFeed, AgentIdentity, FeedListener } from '../loop/agent-feed.ts'
 
@@ -71,7 +71,7 @@ function openStream(
   const outgoing = requestTo(tls, {
     host,
     port,
-    path: agentRoutes.observations,
+    path: observationsRoute,
     headers: { authorization: `Bearer ${token}` },
     timeout: silenceMs,
   })

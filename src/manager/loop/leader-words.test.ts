@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
 import { aRecord } from '../../../failover/testing.ts'
-import type { LeaderWord } from '../../../failover/protocol/order.ts'
+import type { LeaderWord } from '../../../failover/protocol/word.ts'
 import type { ClusterRecord } from '../../../failover/protocol/record.ts'
 import { defaultTimings } from '../../../failover/protocol/timings.ts'
 import type { Observation } from '../../../topology/snapshot/observation.ts'

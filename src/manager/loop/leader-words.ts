@@ -1,6 +1,7 @@
 import { describeError } from '../../common/errors/errors.ts'
 import type { Transport, World } from '../../common/ports/ports.ts'
-import { agentRoutes, orderVersion, type Comparing, type LeaderWord } from '../../../failover/protocol/order.ts'
+import { orderVersion } from '../../../failover/protocol/message.ts'
+import { say, type Comparing, type LeaderWord } from '../../../failover/protocol/word.ts'
 import type { ClusterRecord } from '../../../failover/protocol/record.ts'
 import { leaderWordMs, type Timings } from '../../../failover/protocol/timings.ts'
 import { questionsFor } from '../../../topology/snapshot/comparison.ts'
@@ -47,9 +48,9 @@ export class LeaderWords {
     const { epoch, revision } = record
     const base = { version: orderVersion, cluster, member, epoch, revision }
     const said: LeaderWord = { ...base, ...(forgetful && { forgetful }), ...(compare && { compare }) }
-    transport
-      .post(address, agentRoutes.word, said, timings.leaseRenewMs)
-      .catch((error: unknown) => failed(`saying to ${instance} who leads: ${describeError(error)}`, error))
+    say({ transport, deadlineMs: timings.leaseRenewMs }, address, 'word', said).catch((error: unknown) =>
+      failed(`saying to ${instance} who leads: ${describeError(error)}`, error),
+    )
   }
 
   /** Everybody who is forgetful, where the primary does not show yet that it has heard of all of them. */

@@ -1,9 +1,9 @@
 import type { ErrorCode } from '../../common/errors/error-catalogue.ts'
 import { codeOf, describeError } from '../../common/errors/errors.ts'
 import type { Transport, World } from '../../common/ports/ports.ts'
-import { agentRoutes, type OrderAnswer } from '../../../failover/protocol/order.ts'
+import { orders, type OrderAnswer, type OrderName } from '../../../failover/protocol/order.ts'
 import type { Timings } from '../../../failover/protocol/timings.ts'
-import type { Action } from '../../../failover/protocol/decision.ts'
+import type { OrderAction } from '../../../failover/protocol/decision.ts'
 import type { Refusal } from '../../../failover/judge/situation.ts'
 import type { Observation } from '../../../topology/snapshot/observation.ts'
 
@@ -12,8 +12,6 @@ import type { Observation } from '../../../topology/snapshot/observation.ts'
  * to show first.
  */
 const repeatPauseMs = 300
-
-export type OrderAction = Extract<Action, { order: unknown }>
 
 export interface OrderOutcome {
   readonly action: OrderAction
@@ -95,9 +93,9 @@ export class OrderDesk {
     try {
       answer = (await this.#transport.post(
         address,
-        agentRoutes[action.kind],
+        orders[action.kind].route,
         action.order,
-        this.#deadlineFor(action),
+        deadlineOf(action, this.#timings.orderDeadlineMs),
       )) as OrderAnswer
     } catch (thrown) {
       code = codeOf(thrown)
@@ -122,17 +120,13 @@ export class OrderDesk {
         atMs: this.#world.clock.monotonicMs(),
       })
   }
-
-  #deadlineFor(action: OrderAction): number {
-    const { orderDeadlineMs } = this.#timings
-    if (action.kind === 'demote') return action.order.deadlineMs + action.order.graceMs + orderDeadlineMs
-    if (action.kind === 'promise') return action.order.waitMs + orderDeadlineMs
-    if (action.kind === 'fetch') return action.order.deadlineMs + orderDeadlineMs
-    return action.kind === 'reseed' ? orderDeadlineMs * 12 : orderDeadlineMs
-  }
 }
 
 /** The observation in an answer, if it came with one. */
 export function observationIn(outcome: OrderOutcome): Observation | null {
   return outcome.answer?.observation ?? null
+}
+
+function deadlineOf<N extends OrderName>({ kind, order }: OrderAction<N>, usualMs: number): number {
+  return orders[kind].deadlineMs(order, usualMs)
 }

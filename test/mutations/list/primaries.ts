@@ -3,7 +3,6 @@ import type { Mutation } from '../mutation.ts'
 const failover = 'A failover, and why each step keeps the invariant'
 const switchover = 'A switchover, and why each step keeps the invariant'
 const demotion = 'agents/semisync/demotion.ts'
-const desk = 'agents/orders/desk.ts'
 
 /** How an instance becomes primary, stays primary, and ends to be one. */
 export const primaries: readonly Mutation[] = [
@@ -206,8 +205,8 @@ export const primaries: readonly Mutation[] = [
     id: 'old-primary-is-killed',
     rule: 'An old primary is killed, not drained, when it hears of its successor.',
     heading: failover,
-    file: desk,
-    find: "if (newEpoch && now?.role === 'primary' && order.role === 'replica') await this.#converger.mode.stepDown()",
+    file: 'agents/orders/assigning.ts',
+    find: "if (newEpoch && now?.role === 'primary' && order.role === 'replica') await converger.mode.stepDown()",
     replace: '',
     family: 'failovers',
     shownBy: 'test/simulation/scenarios/old-primary.test.ts',

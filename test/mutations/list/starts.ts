@@ -203,7 +203,7 @@ export const starts: readonly Mutation[] = [
     id: 'catch-up-after-hearing',
     rule: 'A forgetful replica catches up with what the primary said after it had heard of the loss.',
     heading: crash,
-    file: 'agents/orders/desk.ts',
+    file: 'agents/orders/assigning.ts',
     find: 'if (catchUpFor === forgetfulAs(parts)) told.catchUpTo',
     replace: "if (catchUpFor !== '') told.catchUpTo",
     family: 'crashes',

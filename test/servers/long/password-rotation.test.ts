@@ -1,6 +1,7 @@
 import { writeFile } from 'node:fs/promises'
 import { expect, it, onTestFinished } from 'vitest'
-import { agentRoutes, orderVersion, type PasswordsWish } from '../../../failover/protocol/order.ts'
+import { orderVersion } from '../../../failover/protocol/message.ts'
+import { type PasswordsWish, orders } from '../../../failover/protocol/order.ts'
 import { passwordFor } from '../../../src/common/mysql/account-password.ts'
 import { createHttpTransport } from '../../../src/common/http/http-transport.ts'
 import { readSecret } from '../../../src/local/folder/secrets.ts'
@@ -27,7 +28,7 @@ async function order(wish: PasswordsWish): Promise<void> {
   onTestFinished(() => transport.close())
   await transport.post(
     `${host}:9400`,
-    agentRoutes.passwords,
+    orders.passwords.route,
     { version: orderVersion, cluster: 'shop', member, epoch: view.epoch, revision: view.revision, ...wish },
     5_000,
   )

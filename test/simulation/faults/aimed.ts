@@ -1,4 +1,4 @@
-import { agentRoutes } from '../../../failover/protocol/order.ts'
+import { orders } from '../../../failover/protocol/order.ts'
 import { instanceOf } from '../../../topology/snapshot/member.ts'
 import type { Machine } from '../machine.ts'
 import { askForSwitchover } from '../operations/requests.ts'
@@ -12,7 +12,7 @@ import { loseSight } from './network.ts'
 type Role = 'primary' | 'former' | 'replica' | 'ordered' | 'manager'
 
 const isPromise = (happening: Happening): boolean =>
-  happening.kind === 'ordered' && happening.path === agentRoutes.promise
+  happening.kind === 'ordered' && happening.path === orders.promise.route
 
 /** Something that takes the lead from the primary, each in another way. */
 const falls: readonly ((cluster: SimulatedCluster, primary: Machine, random: SeededRandom) => void)[] = [
@@ -90,9 +90,9 @@ const isElection = (happening: Happening): boolean =>
 const triggers: readonly ((happening: Happening) => boolean)[] = [
   isPromise,
   isPromise,
-  (happening) => happening.kind === 'ordered' && happening.path === agentRoutes.assign,
-  (happening) => happening.kind === 'ordered' && happening.path === agentRoutes.fetch,
-  (happening) => happening.kind === 'ordered' && happening.path === agentRoutes.demote,
+  (happening) => happening.kind === 'ordered' && happening.path === orders.assign.route,
+  (happening) => happening.kind === 'ordered' && happening.path === orders.fetch.route,
+  (happening) => happening.kind === 'ordered' && happening.path === orders.demote.route,
   isElection,
   isElection,
   (happening) => happening.kind === 'opened',

@@ -1,4 +1,4 @@
-import { agentRoutes, type PromiseOrder } from '../../../failover/protocol/order.ts'
+import { type PromiseOrder, orders } from '../../../failover/protocol/order.ts'
 import type { Machine } from '../machine.ts'
 import { askForSwitchover } from '../operations/requests.ts'
 import type { SeededRandom } from '../seeded-random.ts'
@@ -93,7 +93,7 @@ function strikeTheGathered(cluster: SimulatedCluster, machine: Machine, random: 
   for (const each of cluster.machines) if (random.chance(0.5)) letLag(cluster, each, 2_000)
   const isCrash = random.chance(0.5)
   const stop = cluster.onHappening((happening) => {
-    if (happening.kind !== 'answered' || happening.path !== agentRoutes.promise) return
+    if (happening.kind !== 'answered' || happening.path !== orders.promise.route) return
     const { keepReceiverFrom, member } = happening.order as PromiseOrder
     const gathered = cluster.machines.find(({ name }) => member.startsWith(`${name}@`))
     if (keepReceiverFrom === undefined || gathered === undefined) return

@@ -1,4 +1,4 @@
-import { agentRoutes } from '../../../failover/protocol/order.ts'
+import { orders } from '../../../failover/protocol/order.ts'
 import { instanceOf } from '../../../topology/snapshot/member.ts'
 import { whenNext } from '../faults/aim.ts'
 import { later, managers, restartAgent, strikeLater, type FaultTable } from '../faults/fault.ts'
@@ -76,7 +76,7 @@ function splitUntilOnePromises(cluster: SimulatedCluster, machine: Machine, rand
   whenNext(
     cluster,
     (happening) =>
-      happening.kind === 'ordered' && happening.path === agentRoutes.promise && happening.machine === machine,
+      happening.kind === 'ordered' && happening.path === orders.promise.route && happening.machine === machine,
     () => {
       mend()
       for (const other of others) {

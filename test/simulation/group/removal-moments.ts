@@ -1,4 +1,4 @@
-import { agentRoutes } from '../../../failover/protocol/order.ts'
+import { orders } from '../../../failover/protocol/order.ts'
 import { later, managers, strikeLater, type FaultTable } from '../faults/fault.ts'
 import type { Machine } from '../machine.ts'
 import type { SeededRandom } from '../seeded-random.ts'
@@ -41,7 +41,7 @@ function removeOnceMore(cluster: SimulatedCluster, machine: Machine, random: See
   const { held } = cluster
   const others = [...managers, ...othersThan(cluster, machine)]
   const [ms, afterMs] = [random.between(3_000, 5_000), random.between(7_000, 12_000)]
-  held.copied = ({ path }) => path === agentRoutes.expel
+  held.copied = ({ path }) => path === orders.expel.route
   separate(cluster, machine, others)
   later(cluster, ms, () => join(cluster, machine, others))
   strikeLater(cluster, ms + afterMs, () => {

@@ -1,4 +1,4 @@
-import { agentRoutes } from '../../../failover/protocol/order.ts'
+import { orders } from '../../../failover/protocol/order.ts'
 import { describe, expect, it } from 'vitest'
 import type { Machine } from '../machine.ts'
 import { Scenario, type Write } from '../scenario.ts'
@@ -103,7 +103,7 @@ describe('A replica that forgot a write', () => {
     const { cluster, primary } = scenario
     const replica = scenario.machine(1)
     const { held } = cluster
-    held.copied = ({ to, path }) => to === replica.name && path === agentRoutes.assign
+    held.copied = ({ to, path }) => to === replica.name && path === orders.assign.route
     scenario.powerCut(replica)
     cluster.startAgent(replica)
     await scenario.until('it is out of the sync set', () => !scenario.syncSet.includes(replica.name))

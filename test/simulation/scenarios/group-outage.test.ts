@@ -1,4 +1,4 @@
-import { agentRoutes } from '../../../failover/protocol/order.ts'
+import { orders } from '../../../failover/protocol/order.ts'
 import { describe, expect, it } from 'vitest'
 import type { Machine } from '../machine.ts'
 import { Scenario } from '../scenario.ts'
@@ -28,7 +28,7 @@ describe('A group whose servers all died', () => {
   it('is formed anew only once each of them has promised', async () => {
     const scenario = await begin()
     const { held } = scenario.cluster
-    held.wanted = ({ to, path }) => to === 'shop-2' && path === agentRoutes.promise
+    held.wanted = ({ to, path }) => to === 'shop-2' && path === orders.promise.route
     killServers(scenario)
     await scenario.until('it is asked to promise', () => held.all.length > 0)
     await scenario.goOn(5_000)
@@ -79,7 +79,7 @@ describe('A member of a group', () => {
     const scenario = await begin()
     const replica = scenario.machine(1)
     const order = { ...scenario.orderFor(replica), epoch: 2, after: '', waitMs: 0 }
-    expect(await scenario.late(replica, agentRoutes.promise, order)).toBe('')
+    expect(await scenario.late(replica, orders.promise.route, order)).toBe('')
     await scenario.goOn(3_000)
     await scenario.heal()
     expect(scenario.record.epoch).toBe(2)

@@ -1,4 +1,4 @@
-import { agentRoutes } from '../../../failover/protocol/order.ts'
+import { orders } from '../../../failover/protocol/order.ts'
 import { describe, expect, it } from 'vitest'
 import { Scenario } from '../scenario.ts'
 
@@ -7,7 +7,7 @@ async function withOrders() {
   const scenario = await Scenario.begin({ instances: 5, spec: { mode: 'group' } })
   const told: string[] = []
   scenario.cluster.onHappening((happening) => {
-    if (happening.kind === 'ordered' && happening.path === agentRoutes.expel) told.push(happening.machine.name)
+    if (happening.kind === 'ordered' && happening.path === orders.expel.route) told.push(happening.machine.name)
   })
   await scenario.goOn(3_000)
   return { scenario, told }
@@ -36,7 +36,7 @@ describe('A member that its managers do not hear', () => {
     const [witness, heard] = [scenario.machine(1), scenario.machine(4)]
     const silent = { instance: heard.name, host: heard.host, port: 3306, agent: `${heard.host}:9400` }
     const order = { ...scenario.orderFor(witness), silent }
-    expect(await scenario.late(witness, agentRoutes.expel, order)).toBe('REGENT_ORDER_NOT_ALLOWED')
+    expect(await scenario.late(witness, orders.expel.route, order)).toBe('REGENT_ORDER_NOT_ALLOWED')
     await scenario.heal()
   })
 })

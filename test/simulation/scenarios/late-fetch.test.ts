@@ -1,4 +1,4 @@
-import { agentRoutes } from '../../../failover/protocol/order.ts'
+import { orders } from '../../../failover/protocol/order.ts'
 import { expect, it } from 'vitest'
 import { Scenario } from '../scenario.ts'
 
@@ -21,7 +21,7 @@ it('A fetch that an earlier manager ordered is refused by those who are counted 
   expect(write.answer).toBe('waits')
   scenario.cutOffFromManagers(scenario.machine(2))
   scenario.kill(primary)
-  held.wanted = ({ path }) => path === agentRoutes.fetch
+  held.wanted = ({ path }) => path === orders.fetch.route
   await scenario.until('shop-1 is told to fetch', () => held.all.length > 0)
   const [late] = held.all
   expect(late?.to).toBe('shop-1')

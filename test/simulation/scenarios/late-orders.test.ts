@@ -1,4 +1,5 @@
-import { agentRoutes } from '../../../failover/protocol/order.ts'
+import { orders } from '../../../failover/protocol/order.ts'
+import { words } from '../../../failover/protocol/word.ts'
 import { describe, expect, it } from 'vitest'
 import { emptyVolume, type Machine } from '../machine.ts'
 import { Scenario } from '../scenario.ts'
@@ -6,7 +7,7 @@ import { Scenario } from '../scenario.ts'
 /** What the manager tells one instance to be, as it was sent last. */
 function lastAssignments(scenario: Scenario, to: Machine): () => object {
   const { held } = scenario.cluster
-  held.copied = (letter) => letter.to === to.name && letter.path === agentRoutes.assign
+  held.copied = (letter) => letter.to === to.name && letter.path === orders.assign.route
   return () => held.all.at(-1)?.body as object
 }
 
@@ -31,7 +32,7 @@ describe('An order that is late is refused:', () => {
     const untilMs = cluster.time.nowMs + 2 * cluster.timings.leaseMs
     while (cluster.time.nowMs < untilMs) {
       const question = cluster.observation(primary.name)?.lease?.question ?? 0
-      await scenario.late(primary, agentRoutes.lease, { ...confirmation, question })
+      await scenario.late(primary, words.lease.route, { ...confirmation, question })
       await scenario.goOn(300)
     }
     expect(primary.mysqld?.mayWrite ?? false).toBe(false)
@@ -51,7 +52,7 @@ describe('An order that is late is refused:', () => {
     cluster.putVolume(replica, emptyVolume)
     cluster.startAgent(replica)
     await scenario.goOn(2_000)
-    expect(await scenario.late(replica, agentRoutes.assign, late)).toBe('REGENT_WRONG_MEMBER')
+    expect(await scenario.late(replica, orders.assign.route, late)).toBe('REGENT_WRONG_MEMBER')
     await scenario.heal()
   })
 
@@ -64,7 +65,7 @@ describe('An order that is late is refused:', () => {
     const isSeeded = (): boolean => cluster.observation(replica.name)?.stored.seeding === true
     await scenario.until('it is seeded again', isSeeded)
     const late = { ...assignment(), ...scenario.orderFor(replica) }
-    expect(await scenario.late(replica, agentRoutes.assign, late)).toBe('REGENT_ORDER_NOT_ALLOWED')
+    expect(await scenario.late(replica, orders.assign.route, late)).toBe('REGENT_ORDER_NOT_ALLOWED')
     await scenario.heal()
   })
 
@@ -73,14 +74,14 @@ describe('An order that is late is refused:', () => {
     const { cluster } = scenario
     const silent = scenario.machine(2)
     await scenario.goOn(3_000)
-    cluster.held.wanted = ({ path }) => path === agentRoutes.expel
+    cluster.held.wanted = ({ path }) => path === orders.expel.route
     scenario.cutOff(silent, ['shop-0', 'shop-1', 'manager-0', 'manager-1'])
     await scenario.until('its removal is ordered', () => cluster.held.all.length > 0)
     const [letter] = cluster.held.all
     const order = letter?.body as object
     const witness = cluster.machine(letter?.to ?? '')
     const late = { ...order, ...scenario.orderFor(witness), epoch: scenario.record.epoch + 1 }
-    expect(await scenario.late(witness, agentRoutes.expel, late)).toBe('REGENT_ORDER_NOT_ALLOWED')
+    expect(await scenario.late(witness, orders.expel.route, late)).toBe('REGENT_ORDER_NOT_ALLOWED')
     await scenario.heal()
   })
 })
@@ -91,7 +92,7 @@ describe('A promise', () => {
     const { primary } = scenario
     const { mysqld } = primary
     const order = { ...scenario.orderFor(primary), epoch: 2, ...atOnce }
-    expect(await scenario.late(primary, agentRoutes.promise, order)).toBe('')
+    expect(await scenario.late(primary, orders.promise.route, order)).toBe('')
     expect(mysqld?.state).toBe('dead')
     await scenario.heal()
   })
@@ -104,7 +105,7 @@ describe('A promise', () => {
     const said = () => cluster.observation(replica.name)
     await scenario.until('it is seeded again', () => said()?.stored.seeding === true)
     const order = { ...scenario.orderFor(replica), epoch: 2, ...atOnce }
-    expect(await scenario.late(replica, agentRoutes.promise, order)).toBe('')
+    expect(await scenario.late(replica, orders.promise.route, order)).toBe('')
     expect(said()?.promiseReport?.holds).toBe('')
     await scenario.heal()
   })

@@ -1,4 +1,4 @@
-import { agentRoutes } from '../../../failover/protocol/order.ts'
+import { orders } from '../../../failover/protocol/order.ts'
 import { describe, expect, it } from 'vitest'
 import { Scenario } from '../scenario.ts'
 
@@ -36,7 +36,7 @@ describe('An old primary where a client waits for an acknowledgement', () => {
     cluster.startAgent(primary)
     scenario.joinManagers(primary)
     await scenario.until('it is told to follow', () => cluster.held.all.length > 0)
-    expect(await scenario.late(primary, agentRoutes.promise, { ...before, epoch: 3, after: '', waitMs: 0 })).toBe('')
+    expect(await scenario.late(primary, orders.promise.route, { ...before, epoch: 3, after: '', waitMs: 0 })).toBe('')
     cluster.held.lose()
     await scenario.goOn(3_000)
     expect(primary.mysqld?.isUp ?? false).toBe(false)
@@ -53,7 +53,7 @@ describe('An old primary where a client waits for an acknowledgement', () => {
     await scenario.until('it is told to follow', isTold)
     cluster.held.wanted = ({ to }) => to === primary.name
     const order = { ...scenario.orderFor(primary), epoch: 3, after: '', waitMs: 0 }
-    expect(await scenario.late(primary, agentRoutes.promise, order)).toBe('')
+    expect(await scenario.late(primary, orders.promise.route, order)).toBe('')
     primary.isBinlogUnreadable = false
     await scenario.goOn(3_000)
     expect(primary.mysqld?.isUp ?? false).toBe(false)

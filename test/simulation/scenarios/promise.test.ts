@@ -1,4 +1,4 @@
-import { agentRoutes } from '../../../failover/protocol/order.ts'
+import { orders } from '../../../failover/protocol/order.ts'
 import { describe, expect, it } from 'vitest'
 import { heldBy } from '../rules.ts'
 import { Scenario } from '../scenario.ts'
@@ -13,7 +13,7 @@ async function withOneOfTwoPromised(scenario: Scenario): Promise<void> {
   await scenario.goOn(2_000)
   const { held } = cluster
   const before = held.wanted
-  held.wanted = (letter) => before(letter) || (letter.to === 'shop-1' && letter.path === agentRoutes.promise)
+  held.wanted = (letter) => before(letter) || (letter.to === 'shop-1' && letter.path === orders.promise.route)
   scenario.askForFailover()
   await scenario.until('shop-2 has promised', () => cluster.observation('shop-2')?.promiseReport?.epoch === 2)
   await scenario.goOn(10)
@@ -23,7 +23,7 @@ async function withOneOfTwoPromised(scenario: Scenario): Promise<void> {
 /** The manager goes on and hears of both promises, of which one is old. */
 async function promiseTheOther(scenario: Scenario): Promise<void> {
   const { held } = scenario.cluster
-  for (const letter of held.all) if (letter.path === agentRoutes.promise) held.deliver(letter)
+  for (const letter of held.all) if (letter.path === orders.promise.route) held.deliver(letter)
   held.lose()
   await scenario.goOn(50)
   scenario.manager.life.thaw()
@@ -71,12 +71,12 @@ describe('A replica that has promised the next epoch', () => {
     const { cluster, primary } = scenario
     const { held } = cluster
     const replica = scenario.machine(2)
-    held.wanted = ({ to, path }) => to === replica.name && path === agentRoutes.assign
+    held.wanted = ({ to, path }) => to === replica.name && path === orders.assign.route
     cluster.killAgent(replica)
     cluster.startAgent(replica)
     await scenario.until('it is told what it is', () => held.all.length > 0)
     await withOneOfTwoPromised(scenario)
-    for (const letter of held.all) if (letter.path === agentRoutes.assign) held.deliver(letter)
+    for (const letter of held.all) if (letter.path === orders.assign.route) held.deliver(letter)
     await scenario.goOn(300)
     cluster.network.separate(primary.name, 'shop-1')
     const write = scenario.write(primary)
@@ -93,7 +93,7 @@ describe('A replica that the record counts no more', () => {
     const { cluster, primary } = scenario
     const { held } = cluster
     const replica = scenario.machine(2)
-    held.wanted = ({ to, path }) => to === replica.name && path === agentRoutes.assign
+    held.wanted = ({ to, path }) => to === replica.name && path === orders.assign.route
     cluster.killAgent(replica)
     cluster.startAgent(replica)
     await scenario.until('it is told what it is', () => held.all.length > 0)

@@ -1,4 +1,4 @@
-import { agentRoutes } from '../../../failover/protocol/order.ts'
+import { orders } from '../../../failover/protocol/order.ts'
 import { describe, expect, it } from 'vitest'
 import { Scenario } from '../scenario.ts'
 
@@ -9,7 +9,7 @@ import { Scenario } from '../scenario.ts'
 async function withOneGathered(): Promise<Scenario> {
   const scenario = await Scenario.begin({ instances: 3 })
   const { held } = scenario.cluster
-  held.wanted = ({ to, path }) => to === 'shop-2' && path === agentRoutes.assign && scenario.record.intent === null
+  held.wanted = ({ to, path }) => to === 'shop-2' && path === orders.assign.route && scenario.record.intent === null
   scenario.askForSwitchover(scenario.machine(1))
   await scenario.until('shop-1 leads', () => scenario.record.epoch === 2)
   await scenario.until('shop-1 takes writes', () => scenario.machine(1).mysqld?.mayWrite === true)
@@ -41,7 +41,7 @@ describe('A replica that a switchover’s candidate gathered', () => {
     const before = held.wanted
     scenario.cutOffFromManagers(primary)
     await scenario.goOn(2_000)
-    held.wanted = (letter) => before(letter) || (letter.to === 'shop-0' && letter.path === agentRoutes.promise)
+    held.wanted = (letter) => before(letter) || (letter.to === 'shop-0' && letter.path === orders.promise.route)
     scenario.askForFailover()
     await scenario.until('it has promised', () => cluster.observation('shop-2')?.promiseReport?.epoch === 3)
     await scenario.goOn(10)
@@ -50,7 +50,7 @@ describe('A replica that a switchover’s candidate gathered', () => {
     const write = scenario.write(primary)
     await scenario.goOn(300)
     expect(write.answer).toBe('waits')
-    for (const letter of held.all) if (letter.path === agentRoutes.promise) held.deliver(letter)
+    for (const letter of held.all) if (letter.path === orders.promise.route) held.deliver(letter)
     held.lose()
     await scenario.goOn(50)
     scenario.manager.life.thaw()
@@ -62,7 +62,7 @@ describe('A replica that a switchover’s candidate gathered', () => {
     const scenario = await withOneGathered()
     const gathered = scenario.machine(2)
     const order = { ...scenario.orderFor(gathered), after: '', waitMs: 0 }
-    expect(await scenario.late(gathered, agentRoutes.promise, order)).toBe('')
+    expect(await scenario.late(gathered, orders.promise.route, order)).toBe('')
     expect(gathered.mysqld?.receiver.status).toBe('no')
     scenario.cluster.held.lose()
     await scenario.heal()
@@ -78,7 +78,7 @@ describe('A replica that a switchover’s candidate gathered', () => {
     await scenario.until('it is told to follow', () => follows() === candidate.host)
     scenario.manager.life.freeze()
     const order = { ...scenario.orderFor(gathered), epoch: 2, after: '', waitMs: 0, keepReceiverFrom: candidate.name }
-    expect(await scenario.late(gathered, agentRoutes.promise, order)).toBe('')
+    expect(await scenario.late(gathered, orders.promise.route, order)).toBe('')
     expect(gathered.mysqld?.receiver.status).toBe('no')
     await scenario.heal()
   })

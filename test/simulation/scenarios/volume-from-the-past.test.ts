@@ -1,4 +1,4 @@
-import { agentRoutes } from '../../../failover/protocol/order.ts'
+import { orders } from '../../../failover/protocol/order.ts'
 import { describe, expect, it } from 'vitest'
 import type { VolumeSnapshot } from '../machine.ts'
 import { Scenario } from '../scenario.ts'
@@ -32,7 +32,7 @@ async function withCopyOfCandidate() {
   const { cluster, primary } = scenario
   const { held } = cluster
   const replica = scenario.machine(1)
-  held.wanted = ({ to, path }) => to === replica.name && path === agentRoutes.assign && scenario.record.epoch === 2
+  held.wanted = ({ to, path }) => to === replica.name && path === orders.assign.route && scenario.record.epoch === 2
   scenario.askForSwitchover(replica)
   await scenario.until('it is to lead', () => held.all.length > 0)
   await scenario.goOn(1_500)

@@ -1,5 +1,6 @@
 import type { ClusterRecord } from '../../../failover/protocol/record.ts'
-import { agentRoutes } from '../../../failover/protocol/order.ts'
+import { orders } from '../../../failover/protocol/order.ts'
+import { words } from '../../../failover/protocol/word.ts'
 import type { MemberId } from '../../../topology/snapshot/member.ts'
 import type { Observation } from '../../../topology/snapshot/observation.ts'
 import type { Happening, SimulatedCluster } from '../simulated-cluster.ts'
@@ -30,14 +31,17 @@ export function observationIn({ answer }: Answered): Observation | undefined {
 /** What is wrong with an order that an agent has just carried out. */
 export function wronglyObeyed({ record }: SimulatedCluster, { path, order, answer }: Answered): string | undefined {
   const { epoch = 0, revision = 0, run, member } = (order ?? {}) as Order
-  if (path === agentRoutes.leaseVote) return wronglyGranted(epoch, answer)
+  if (path === words.leaseVote.route) return wronglyGranted(epoch, answer)
   const { observation } = answerOf(answer)
   if (observation === undefined) return undefined
   const wrong = [
     ...wrongForAny({ epoch, revision, run }, observation),
-    [member !== observation.member && path !== agentRoutes.renounce, `which was for ${member}`] as const,
-    [path === agentRoutes.assign && observation.stored.promise < epoch, `of epoch ${epoch} without a promise`] as const,
-    [path === agentRoutes.fetch && lacksIntent(record, order as Order), 'and the record has no such intent'] as const,
+    [member !== observation.member && path !== orders.renounce.route, `which was for ${member}`] as const,
+    [
+      path === orders.assign.route && observation.stored.promise < epoch,
+      `of epoch ${epoch} without a promise`,
+    ] as const,
+    [path === orders.fetch.route && lacksIntent(record, order as Order), 'and the record has no such intent'] as const,
   ]
   const found = wrong.find(([isSo]) => isSo)
   return found && `${observation.instance} obeys ${path.split('/').at(-1)} ${found[1]}`

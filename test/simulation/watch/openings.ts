@@ -1,4 +1,4 @@
-import type { PrimaryAssignment } from '../../../failover/protocol/order.ts'
+import type { PrimaryAssignment } from '../../../failover/protocol/assignment.ts'
 import type { ClusterRecord } from '../../../failover/protocol/record.ts'
 import { instanceOf, type InstanceName, type MemberId } from '../../../topology/snapshot/member.ts'
 import type { Machine } from '../machine.ts'

@@ -1,0 +1,78 @@
+import type { Addressed } from '../../failover/protocol/message.ts'
+import type { Answers, LeaderWord, LeaseVote, LeaseVoteRequest, Word, WordName } from '../../failover/protocol/word.ts'
+import { RegentError } from '../../src/common/errors/errors.ts'
+import { memberId } from '../../topology/snapshot/member.ts'
+import { hearQuestion } from '../doubts/compared.ts'
+import { hearOfForgetful } from '../doubts/forgetful.ts'
+import type { Lease } from '../guard/lease.ts'
+import { hearLeaving } from '../instance/leaving.ts'
+import type { Parts } from '../instance/parts.ts'
+import { requireAddressee } from './checks.ts'
+
+/** Who hears words. */
+export interface Ears {
+  readonly parts: Parts
+  readonly lease: Lease
+  /** A caller of a peer has a wish about this instance: whoever ends it may come next. */
+  readonly heardOfLeaving: () => void
+}
+
+/** What an agent does on each word of `failover/protocol/word.ts`, and what the agent answers. */
+export const hearing: { readonly [N in WordName]: (ears: Ears, said: Word<N>) => Answers[N] } = {
+  lease({ parts, lease }, confirmation) {
+    hearLeader(parts, 'lease', confirmation)
+    lease.confirmedByManager(confirmation)
+    return {}
+  },
+  word({ parts }, said) {
+    hearLeader(parts, 'word', said)
+    if (said.compare !== undefined) hearQuestion(parts, said.compare)
+    return {}
+  },
+  answer({ parts }, answer) {
+    requireForHere(parts, 'answer', answer)
+    parts.asks.answer(answer.id, answer)
+    return {}
+  },
+  leaving({ parts, heardOfLeaving }, { cluster, instance, leaves }) {
+    const { config } = parts
+    heardOfLeaving()
+    if (cluster !== config.cluster || instance !== config.instance)
+      throw new RegentError(
+        'REGENT_WRONG_MEMBER',
+        `meant for ${instance} of cluster ${cluster}; this is ${config.instance} of cluster ${config.cluster}`,
+      )
+    return hearLeaving(parts, leaves)
+  },
+  leaseVote: ({ parts }, request) => vote(parts, request),
+}
+
+/** A manager that leads is there. */
+function hearLeader(parts: Parts, name: WordName, said: LeaderWord): void {
+  const { contact, world } = parts
+  requireForHere(parts, name, said)
+  contact.managerHeardAtMs = world.clock.monotonicMs()
+  if (said.forgetful !== undefined) hearOfForgetful(parts, said.forgetful)
+}
+
+function requireForHere({ config, file }: Parts, name: WordName, said: Pick<Addressed, 'cluster' | 'member'>): void {
+  requireAddressee(name, said, {
+    cluster: config.cluster,
+    member: memberId(config.instance, file.current.volume),
+  })
+}
+
+/** A peer asks whether its epoch may go on. */
+function vote({ config, file, contact, world, observer }: Parts, request: LeaseVoteRequest): LeaseVote {
+  if (request.cluster !== config.cluster)
+    throw new RegentError(
+      'REGENT_WRONG_MEMBER',
+      `${request.asking} of cluster ${request.cluster} asks for a vote; this is ${config.instance} of cluster ${config.cluster}`,
+    )
+  contact.peersHeard.set(request.asking, world.clock.monotonicMs())
+  return {
+    granted: file.current.promise <= request.epoch,
+    promise: file.current.promise,
+    executed: file.current.seeding || file.current.unproven ? null : (observer.server?.executed ?? null),
+  }
+}

@@ -1,0 +1,126 @@
+import {
+  anyBoolean,
+  byName,
+  objectOf,
+  oneOf,
+  optional,
+  text,
+  type Shape,
+  type Shaped,
+} from '../../src/common/input/shapes.ts'
+import type { Transport } from '../../src/common/ports/ports.ts'
+import type { GtidText } from '../../topology/snapshot/observation.ts'
+import { atLeast, count, forgetful, gtids, member, message, name, version } from './message.ts'
+
+/** What an agent is told or asked without being ordered anything, by a manager that leads or by a peer. */
+interface WordEntry<T> {
+  /** Of the agent's HTTP interface: a word is POSTed there. */
+  readonly route: `/v1/${string}`
+  readonly shape: Shape<T>
+}
+
+function word<T>(route: WordEntry<T>['route'], shape: Shape<T>): WordEntry<T> {
+  return { route, shape }
+}
+
+const compare = objectOf({
+  /** Shown with the answer (`Observation.compared`). */
+  question: count,
+  held: byName(objectOf({ as: text(0, 256), gtids })),
+})
+
+export interface LeavingAnswer {
+  readonly done: boolean
+  /** Where the instance is on its way. */
+  readonly sentence: string
+}
+
+export interface LeaseVote {
+  readonly granted: boolean
+  readonly promise: number
+  /** What it has executed, so that binlogs are kept which it lacks. Absent or null: not known, or an older agent. */
+  readonly executed?: GtidText | null
+}
+
+const table = {
+  /** The manager confirms the epoch, from a record read begun after the question arrived. */
+  lease: word(
+    '/v1/lease',
+    message({
+      question: atLeast(0),
+      /**
+       * Replicas that are to be told what to catch up with, with their `forgetfulAs`. Only said to an agent that shows
+       * `heardForgetful` and not `takesWord`: an even older agent refuses the order, a newer one is told by `word`.
+       */
+      forgetful: optional(forgetful),
+    }),
+  ),
+
+  /**
+   * A manager that leads is there and has heard this primary. Said unasked, from no record: no lease is confirmed by
+   * it. Only sent to an agent that shows `takesWord`: an older agent does not know the route.
+   */
+  word: word(
+    '/v1/word',
+    message({
+      /** Replicas that are to be told what to catch up with, with their `forgetfulAs`. Absent for none. */
+      forgetful: optional(forgetful),
+      /**
+       * Which of these does its server lack, by a look that begins after this has arrived? By replica, of whom it is
+       * asked (`askedAs`) and which transactions. Only said to an agent that shows `compared`. Absent for no question.
+       */
+      compare: optional(compare),
+    }),
+  ),
+
+  /** What became of what the agent asked for (`Ask`). */
+  answer: word(
+    '/v1/answer',
+    objectOf({
+      version,
+      cluster: name,
+      member,
+      id: name,
+      outcome: oneOf('done', 'refused', 'timedOut'),
+      /** Why, or what was done. */
+      sentence: text(0, 16_384),
+    }),
+  ),
+
+  /** A peer has a caller who wants this instance to leave its cluster, or to come back. Said again and again. */
+  leaving: word('/v1/leaving', objectOf({ version, cluster: name, instance: name, leaves: anyBoolean })),
+
+  /** A peer's question: do you know of an epoch newer than mine? */
+  leaseVote: word('/v1/lease-vote', objectOf({ version, cluster: name, asking: name, epoch: atLeast(0) })),
+}
+
+type Bodies = { readonly [N in keyof typeof table]: (typeof table)[N] extends WordEntry<infer T> ? T : never }
+
+export type WordName = keyof Bodies
+export type Word<N extends WordName> = Bodies[N]
+
+export const words: { readonly [N in WordName]: WordEntry<Bodies[N]> } = table
+export const wordNames = Object.keys(table) as readonly WordName[]
+
+/** Of most words nothing is answered but that they were heard. */
+export interface Answers extends Record<WordName, object> {
+  readonly leaving: LeavingAnswer
+  readonly leaseVote: LeaseVote
+}
+
+export type LeaseConfirmation = Word<'lease'>
+export type LeaderWord = Word<'word'>
+export type AskAnswer = Word<'answer'>
+export type LeavingRequest = Word<'leaving'>
+export type LeaseVoteRequest = Word<'leaseVote'>
+export type Comparing = Shaped<typeof compare>
+
+/** POSTs a word to the agent at `address` (`host:port`). Throws as `Transport.post` does. */
+export async function say<N extends WordName>(
+  { transport, deadlineMs }: { readonly transport: Transport; readonly deadlineMs: number },
+  address: string,
+  name: N,
+  said: Word<N>,
+): Promise<Answers[N]> {
+  return (await transport.post(address, words[name].route, said, deadlineMs)) as Answers[N]
+}
