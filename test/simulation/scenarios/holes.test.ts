@@ -1,4 +1,4 @@
-import { agentRoutes } from '../../../failover/protocol/order.ts'
+import { orders } from '../../../failover/protocol/order.ts'
 import { describe, expect, it } from 'vitest'
 import { emptyVolume } from '../machine.ts'
 import { heldBy } from '../rules.ts'
@@ -41,7 +41,7 @@ describe('A replica that counts and is passed over, by what a hand wrote with it
     const { primary, cluster } = scenario
     const replica = scenario.machine(1)
     const { serverId } = replica.folder ?? { serverId: 0 }
-    cluster.held.wanted = ({ to, path }) => to === primary.name && path === agentRoutes.assign
+    cluster.held.wanted = ({ to, path }) => to === primary.name && path === orders.assign.route
     scenario.say(`a hand writes at ${primary.name} with the server_id of ${replica.name}`)
     primary.mysqld?.commitTogether([{ isOwn: false, answer: () => undefined, serverId }])
     const told = () => cluster.observation(replica.name)?.stored.assignment?.passedOver === true
