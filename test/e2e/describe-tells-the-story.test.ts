@@ -57,7 +57,6 @@ it('kubectl get and describe tell of a failover as it begins and its whole story
     new RegExp(`Warning +FailoverBegan .* promise ${epoch}`),
     new RegExp(`Normal +FailoverSucceeded .* promise .* committed revision \\d+, ${epoch}.* route moved to ${after}`),
     new RegExp(`Warning +RequestRefused .* no switchover: ${after} is the primary already`),
-    /Warning +RequestRefused .* not changed: .*sync_binlog/,
   ]
   const told = await cluster.until(
     () => 'the whole story in kubectl describe',
@@ -71,9 +70,8 @@ it('kubectl get and describe tell of a failover as it begins and its whole story
   expect(places).toEqual(places.toSorted((a, b) => a - b))
   expect(told).not.toContain('FailoverStep')
   expect(told.match(new RegExp(` no switchover: ${after} `, 'g'))).toHaveLength(1)
-  // Either manager may have answered.
-  expect(told.match(/ not changed: .*sync_binlog/g)?.length).toBeLessThanOrEqual(2)
-  expect(told).not.toContain('relay_log_purge')
+  // A webhook answers whoever asks, and records nothing: anybody could have asked.
+  expect(told).not.toMatch(/sync_binlog|relay_log_purge/)
   expect(await cluster.kubectl('get', 'mysql', cluster.name)).toContain(after)
   await expectNothingLost(writer)
 })

@@ -86,7 +86,6 @@ onApiServer('a pod on a real API server', (api) =>
         defaults: {},
         lifecycleAgent: { image: 'regent:1', pullPolicy: 'Never', address: '0.0.0.0' },
         clusterOf: () => undefined,
-        declined: () => undefined,
       })
       const review = (asked: AdmissionRequest): AdmissionResponse => {
         answers += 1

@@ -39,7 +39,7 @@ func main() {
 		fmt.Fprintln(os.Stderr, "kube-components: the first argument names a component, such as kube-apiserver or etcd")
 		os.Exit(2)
 	}
-	command := components[os.Args[1]]()
+	// Before the command is made: kubectl looks in its arguments for the name of a plugin, as in "kubectl regent".
 	os.Args = os.Args[1:]
-	os.Exit(cli.Run(command))
+	os.Exit(cli.Run(components[os.Args[0]]()))
 }

@@ -4,12 +4,10 @@ import type { MySQLCluster } from '../spec/mysql-cluster.ts'
 import { aCluster } from '../testing.ts'
 
 const stored = aCluster({ image: 'mysql:8.4.3' })
-const declined: string[] = []
 const routes = admissionRoutes({
   defaults: { image: 'mysql:8.4.9' },
   lifecycleAgent: { image: 'regent:1', pullPolicy: 'Always', address: '0.0.0.0' },
   clusterOf: ({ namespace, name }) => (namespace === 'shops' && name === 'shop' ? stored : undefined),
-  declined: ({ namespace, name }, sentence) => void declined.push(`${namespace}/${name}: ${sentence}`),
 })
 type Path = '/mutate/mysqlclusters' | '/mutate/pods' | '/validate/mysqlclusters'
 const ask = (path: Path, request: Partial<AdmissionRequest>) =>
@@ -120,31 +118,6 @@ describe('the validating webhook', () => {
       allowed: false,
       status: { code: 422, message: expect.stringContaining('a volume cannot shrink (REGENT_REFUSED: ') as string },
     })
-  })
-
-  it('tells of a change that is refused, unless it was only tried', () => {
-    const shrunk = {
-      operation: 'UPDATE',
-      namespace: 'shops',
-      name: 'shop',
-      object: aCluster({ image: 'mysql:8.4.3', storage: { size: '512Mi' } }),
-      oldObject: stored,
-    }
-    declined.length = 0
-    ask('/validate/mysqlclusters', { ...shrunk, dryRun: true })
-    expect(declined).toEqual([])
-    ask('/validate/mysqlclusters', { ...shrunk, dryRun: false })
-    ask('/validate/mysqlclusters', {
-      operation: 'UPDATE',
-      subResource: 'scale',
-      namespace: 'shops',
-      name: 'shop',
-      object: { spec: { replicas: 17 } },
-    })
-    expect(declined).toEqual([
-      expect.stringMatching(/^shops\/shop: not changed: .*a volume cannot shrink$/),
-      expect.stringMatching(/^shops\/shop: not changed: .*allowed is an integer from 1 to 16$/),
-    ])
   })
 
   it('lets everything be deleted', () => {

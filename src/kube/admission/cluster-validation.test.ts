@@ -63,6 +63,48 @@ describe('a new cluster', () => {
       'REGENT_MYSQL_TOO_OLD',
       'spec.image is "mysql:5.7"; allowed is MySQL 8.0.26 or newer',
     ],
+    ...[
+      'mysql:',
+      'mysql:8.4:9',
+      'mysql:8.4@',
+      'MySQL:8.4',
+      'registry.example/Team/mysql:8.4',
+      'mysql:8.4/x:',
+      '/mysql:8.4',
+      'mysql:-8',
+    ].map(
+      (image) =>
+        [
+          `image ${image}`,
+          { image },
+          'REGENT_BAD_REQUEST',
+          `spec.image is "${image}"; allowed is an image such as`,
+        ] as const,
+    ),
+    ...[3306, 3307, 9400, 9401].map(
+      (containerPort) =>
+        [
+          `a container with port ${containerPort}`,
+          { pod: { containers: [{ name: 'tail', image: 'tail:1', ports: [{ containerPort }] }] } },
+          'REGENT_BAD_REQUEST',
+          `spec.pod.containers: tail has port ${containerPort}; allowed is any but 3306, 3307, 9400, 9401`,
+        ] as const,
+    ),
+    ...['2G', '2147483648', '3g'].map(
+      (size) =>
+        [
+          `a buffer pool of ${size} in 2Gi of memory`,
+          { settings: { 'innodb-buffer-pool-size': size }, resources: { limits: { memory: '2Gi' } } },
+          'REGENT_BAD_REQUEST',
+          `spec.settings.innodb_buffer_pool_size is "${size}"; allowed is less than spec.resources.limits.memory, 2Gi`,
+        ] as const,
+    ),
+    [
+      'one setting in two spellings',
+      { settings: { max_connections: '100', 'max-connections': '200' } },
+      'REGENT_BAD_REQUEST',
+      'spec.settings: max_connections and max-connections are the same setting: say it once',
+    ],
     [
       'what is no image',
       { image: 'mysql 8' },
@@ -166,6 +208,24 @@ describe('a new cluster', () => {
       'spec.pod is "regent.dev/role"',
     ],
   ]
+  it.each([
+    'mysql:8.4.3',
+    'mysql/mysql-server:8.0.32',
+    'localhost:5000/a/b__c/mysql_x:9.7.4-oraclelinux9',
+    'REGISTRY.example:443/mysql:8.4',
+    '[fd00::1]:5000/mysql:8.4',
+    `mysql@sha256:${'a'.repeat(64)}`,
+    `registry.example/mysql:8.4@sha256:${'a'.repeat(64)}`,
+  ])('may have image %s', (image) => {
+    expect(refusalsOf(aCluster({ image }))).toEqual([])
+  })
+
+  it('may have a buffer pool below its memory, and containers with ports of their own', () => {
+    const pod = { containers: [{ name: 'tail', image: 'tail:1', ports: [{ containerPort: 8080 }] }] }
+    const settings = { innodb_buffer_pool_size: '1536M' }
+    expect(refusalsOf(aCluster({ ...safe, pod, settings, resources: { limits: { memory: '2Gi' } } }))).toEqual([])
+  })
+
   it.each(refusals)('is refused with %s', (_, said, code, message) => {
     expect(refusalsOf(aCluster({ ...safe, ...said }))).toEqual([[code, expect.stringContaining(message)]])
   })

@@ -9,11 +9,12 @@ import { acksFor, costOfSize, countsAcks } from '../../../failover/protocol/spec
 import { instanceName } from '../../../topology/snapshot/member.ts'
 import { coreSpecOf } from '../spec/core-spec.ts'
 import type { MySQLCluster } from '../spec/mysql-cluster.ts'
-import { isDowngrade, isPinned, namesTooOld } from './mysql-image.ts'
+import { isDowngrade, isImageName, isPinned, namesTooOld } from './mysql-image.ts'
 import { commonLabels, group, longestClusterName, namesOf } from '../names/names.ts'
 import { agentContainer, clientCertificateVolume, mysqlContainer } from '../pods/pod-template.ts'
 import { complaintsAboutLifecycle, lifecycleWarnings } from './lifecycle-validation.ts'
 import { whyNowhere } from './impossible-places.ts'
+import { complaintsAboutPods } from './impossible-pods.ts'
 import { quantityOf } from '../spec/quantity.ts'
 import { mysqlClusterSpecSchema, type MySQLClusterSpec } from '../spec/spec-schema.ts'
 
@@ -71,6 +72,7 @@ function rulesOfAny(cluster: MySQLCluster): readonly Rule[] {
     () => judgeResources('spec.agentResources', spec.agentResources),
     () => judgeTls(cluster),
     () => judgePod(spec),
+    () => [...complaintsAboutPods(spec)].map((sentence) => refusal('REGENT_BAD_REQUEST', sentence)),
     () => [...complaintsAboutLifecycle(cluster)].map((sentence) => refusal('REGENT_BAD_REQUEST', sentence)),
     () => judgePrimary(cluster),
     () => judgeScheduling(cluster),
@@ -119,8 +121,12 @@ function* judgeSwitchover({ switchover: { graceMs, timeoutMs } }: MySQLClusterSp
 
 function* judgeImage({ image }: MySQLClusterSpec): Generator<RegentError> {
   if (image === undefined) return
-  if (!/^[a-z0-9][\w.:/@-]*$/i.test(image))
-    yield bad('spec.image', image, 'an image such as registry.example/mysql:8.4')
+  if (!isImageName(image))
+    yield bad(
+      'spec.image',
+      image,
+      'an image such as registry.example/mysql:8.4: a lower-case name, and one tag or none',
+    )
   else if (namesTooOld(image))
     yield refusal('REGENT_MYSQL_TOO_OLD', `spec.image is "${image}"; allowed is MySQL ${oldestVersion} or newer`)
 }

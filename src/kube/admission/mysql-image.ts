@@ -3,6 +3,17 @@ import { isTooOld } from '../../common/mysql/mysql-version.ts'
 /** A version as far as a tag names it. */
 export type NamedVersion = readonly [major: number, minor: number | undefined, patch: number | undefined]
 
+const host = '(?:[a-zA-Z0-9](?:[a-zA-Z0-9.-]{0,251}[a-zA-Z0-9])?|\\[[0-9a-fA-F:]{2,39}\\])(?::[0-9]{1,5})?'
+const part = '[a-z0-9]+(?:(?:[.]|_{1,2}|-+)[a-z0-9]+)*'
+const reference = new RegExp(
+  `^(?:${host}/)?${part}(?:/${part})*(?::[A-Za-z0-9_][A-Za-z0-9_.-]{0,127})?(?:@[A-Za-z0-9+._-]{1,32}:[0-9a-fA-F]{32,128})?$`,
+)
+
+/** Whether a kubelet takes it as the name of an image: it says `InvalidImageName` of any other, for ever. */
+export function isImageName(image: string): boolean {
+  return image.length <= 512 && reference.test(image)
+}
+
 /** The tag of an image, '' where it has none. A port of the registry is no tag. */
 export function tagOf(image: string): string {
   const [reference = ''] = image.split('@')

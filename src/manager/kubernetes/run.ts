@@ -196,7 +196,6 @@ export async function runKubernetesManager(options: KubernetesManagerOptions): P
     defaults: { image: options.images.mysql },
     lifecycleAgent: lifecycleAgentOf(options),
     clusterOf: (key) => clusters.get(key),
-    declined: (key, sentence) => clusterEvents.declined(key, sentence),
   })
   const signal = toldToStop()
   const profiling = parseListenAddress(options.profiling.address ?? '')

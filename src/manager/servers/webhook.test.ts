@@ -10,7 +10,7 @@ import { aCluster } from '../../kube/testing.ts'
 import { webhookServer } from './webhook.ts'
 
 const logged: string[] = []
-const log = createLogger({ level: 'info', name: 'test', destination: { write: (line) => void logged.push(line) } })
+const log = createLogger({ level: 'debug', name: 'test', destination: { write: (line) => void logged.push(line) } })
 const address = { host: '127.0.0.1', port: 0 }
 const servername = 'regent-webhook.regent.svc'
 const moment = { wallMs: Date.now(), random: realRandom }
@@ -31,7 +31,6 @@ async function aWebhook(
     defaults: { image: 'mysql:8.4.9' },
     lifecycleAgent: { image: 'regent:1', pullPolicy: 'Always', address: '0.0.0.0' },
     clusterOf: () => undefined,
-    declined: () => undefined,
   }),
 ) {
   const certificates = new HeldCertificates()
@@ -109,6 +108,8 @@ describe('the webhook server', () => {
       status: { message: expect.stringContaining('REGENT_MYSQL_TOO_OLD') as string },
     })
     expect(logged.at(-1)).toContain('webhook refuses to create shops/shop')
+    // Whoever reaches the port can have that said: `info` and above stay free of it.
+    expect(logged.at(-1)).toContain('"level":"debug"')
   })
 
   it('answers about pods that ask for the lifecycle agent, and says whom a refusal is about', async () => {

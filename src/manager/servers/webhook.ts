@@ -169,8 +169,9 @@ function judged({ review, unjudged }: AdmissionRoute, asked: AdmissionRequest, l
   const name = nameIn(asked)
   try {
     const response = review(asked)
+    // Anybody who reaches the port may ask for a refusal, as often as they like.
     if (!response.allowed)
-      log.info(
+      log.debug(
         { operation, namespace, object: name, why: response.status?.message },
         `webhook refuses to ${operation.toLowerCase()} ${namespace}/${name}`,
       )
