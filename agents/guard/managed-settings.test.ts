@@ -97,6 +97,10 @@ it('Every setting that is watched is managed or has a choice of values, and its 
   const valuesIn = (wanted: ReturnType<typeof wantedAtRuntime>) =>
     Object.fromEntries([...wanted].map(([name, { value }]) => [name, value]))
   const wanted = wantedAtRuntime({ ...config, ...volumeLayout(config.volume), serverId: 35 })
+  // While it is otherwise, a session of a client that begins cannot write.
+  expect([...wanted].filter(([, { refusesWrites }]) => refusesWrites).map(([name]) => name)).toEqual([
+    'transaction_read_only',
+  ])
   expect(valuesIn(wanted)).toMatchObject({
     server_id: '35',
     sync_binlog: '1',

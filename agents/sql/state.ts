@@ -160,7 +160,10 @@ export class StateReader {
     const value = this.#serverId === undefined ? undefined : String(this.#serverId)
     return value === undefined
       ? wanted
-      : new Map([...wanted, ['server_id', { value, isRight: (seen: string) => seen === value }] as const])
+      : new Map([
+          ...wanted,
+          ['server_id', { value, isRight: (seen: string) => seen === value, refusesWrites: false }] as const,
+        ])
   }
 
   /** A setting that this version has not, or no more, is not asked for. */
@@ -221,9 +224,9 @@ interface ForeignTables {
 }
 
 function changedIn(row: Row | undefined, wanted: Wanted): Pick<ServerState, 'changedSettings'> {
-  const changed = [...wanted].flatMap(([name, { value, isRight }]): readonly ChangedSetting[] => {
+  const changed = [...wanted].flatMap(([name, { value, isRight, refusesWrites }]): readonly ChangedSetting[] => {
     const seen = textOf(row, name)
-    return isRight(seen) ? [] : [{ name, seen, wanted: value }]
+    return isRight(seen) ? [] : [{ name, seen, wanted: value, ...(refusesWrites && { refusesWrites: true }) }]
   })
   return changed.length === 0 ? {} : { changedSettings: changed }
 }

@@ -1,5 +1,5 @@
 import { instanceOf, ordinalOf, type InstanceName, type MemberId } from '../../topology/snapshot/member.ts'
-import type { GtidText, Observation } from '../../topology/snapshot/observation.ts'
+import type { ChangedSetting, GtidText, Observation, ServerState } from '../../topology/snapshot/observation.ts'
 import type { InstanceView, Snapshot } from '../../topology/snapshot/snapshot.ts'
 import type { Place } from '../../src/common/errors/commands.ts'
 import { allOf } from '../../src/common/text/words.ts'
@@ -138,7 +138,16 @@ function isOpenFor(record: ClusterRecord, { server, stored, converged, process, 
   if (server === null || process !== 'running' || silentMs > 0) return false
   if (assignment?.role !== 'primary' || assignment.epoch !== record.epoch || !converged.done) return false
   const acknowledging = server.dumpThreads.filter((thread) => thread.semiSync).length
-  return !server.readOnly && !server.offlineMode && acknowledging >= record.acksWanted
+  return isOpenToClients(server) && acknowledging >= record.acksWanted
+}
+
+function isOpenToClients(server: ServerState): boolean {
+  return !server.readOnly && !server.offlineMode && settingsRefusingWrites(server).length === 0
+}
+
+/** Settings that another hand changed, and with which a client's session that begins now cannot write. */
+export function settingsRefusingWrites({ changedSettings = [] }: ServerState): readonly ChangedSetting[] {
+  return changedSettings.filter(({ refusesWrites }) => refusesWrites === true)
 }
 
 /**

@@ -172,6 +172,7 @@ export const managedByRegent: readonly Setting[] = [
       'transaction_read_only',
       'OFF',
       'the default of every session: writes of clients would be refused; START TRANSACTION READ ONLY says it for one transaction',
+      { refusesWrites: true },
     ),
     bindsAgents: { worst: 'ON', session: 'transaction_read_only = 0' },
   },

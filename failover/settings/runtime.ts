@@ -32,6 +32,8 @@ export function isAgreedOn(name: string): boolean {
 export interface Wanted {
   readonly value: string
   readonly isRight: (seen: string) => boolean
+  /** While it is otherwise, writes of clients are refused. */
+  readonly refusesWrites: boolean
 }
 
 /** What the server's settings are to be, where Regent says so. */
@@ -44,6 +46,10 @@ export function wantedAtRuntime(facts: ServerFacts): ReadonlyMap<string, Wanted>
   )
 }
 
-function wantedBy({ only }: Setting, value: string): Wanted {
-  return { value, isRight: (seen) => (only === undefined ? isSameValue(seen, value) : allows(only, seen)) }
+function wantedBy({ only, watched }: WatchedSetting, value: string): Wanted {
+  return {
+    value,
+    isRight: (seen) => (only === undefined ? isSameValue(seen, value) : allows(only, seen)),
+    refusesWrites: watched.refusesWrites === true,
+  }
 }

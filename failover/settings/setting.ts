@@ -61,6 +61,8 @@ export interface Watched {
   readonly to?: string
   /** With another value, what was committed may be nowhere after a crash, or its order proves nothing. */
   readonly restsDurability?: true
+  /** With another value, writes of the sessions of clients that begin then are refused. */
+  readonly refusesWrites?: true
   /** A change begins another binary log, which waits for every commit under way, and others wait for that. */
   readonly beginsBinlog?: true
   /** The group as a whole changes it while members run: by a function, and the server refuses `SET`. */

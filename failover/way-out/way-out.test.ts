@@ -52,6 +52,19 @@ const cases: Readonly<Record<string, readonly [SituationOverrides, Command | nul
     { verb: 'unfence', instance: 'shop-0' },
     'use: regent unfence shop-0 (shop-0 takes writes again)',
   ],
+  'sessions that begin now are read-only: the agent of the primary puts that right': [
+    {
+      views: {
+        'shop-0': {
+          server: {
+            changedSettings: [{ name: 'transaction_read_only', seen: '1', wanted: 'OFF', refusesWrites: true }],
+          },
+        },
+      },
+    },
+    null,
+    'no command is needed: writes of clients are refused while transaction_read_only is 1 on shop-0, and its agent sets it to OFF',
+  ],
   'the primary is dead, and fails over by itself': [
     { views: { 'shop-0': deadServer } },
     null,

@@ -10,6 +10,7 @@ import {
   isWritable,
   liveView,
   liveViews,
+  settingsRefusingWrites,
   type DecisionInput,
   type Situation,
 } from '../judge/situation.ts'
@@ -50,13 +51,17 @@ function withRecord(situation: Situation): WayOut {
   const primary = instanceOf(record.primary)
   if (isFenced(notes, primary)) return use({ verb: 'unfence', instance: primary }, `${primary} takes writes again`)
   if (goesOn(situation, decision)) return noneNeeded(decision)
+  return byItsAgent(situation) ?? byAPerson(situation) ?? noneHelps(decision)
+}
+
+/** The first that helps: what gives something up comes last. */
+function byAPerson(situation: Situation): WayOut | null {
   return (
     byFailover(situation, { to: null, acceptLoss: false }) ??
     bySwitchover(situation) ??
     byResuming(situation) ??
     byFailover(situation, { to: null, acceptLoss: true }) ??
-    byChoice(situation) ??
-    noneHelps(decision)
+    byChoice(situation)
   )
 }
 
@@ -87,6 +92,18 @@ function isConnecting(situation: Situation): boolean {
   const members = countedMembers(record)
   const near = members.filter((member) => !hasStrayedLong(situation, member))
   return near.length >= record.acks && members.some((member) => strayingSince.has(instanceOf(member)))
+}
+
+/** The primary is open, and its agent is about to set what refuses clients. */
+function byItsAgent({ snapshot, record }: Situation): WayOut | null {
+  const view = liveView(snapshot, record.primary)
+  const server = view?.observation.server ?? null
+  if (view === undefined || server === null || server.readOnly || server.offlineMode) return null
+  const [first] = settingsRefusingWrites(server)
+  if (first === undefined) return null
+  const { name, seen, wanted } = first
+  const sentence = `writes of clients are refused while ${name} is ${seen} on ${view.name}, and its agent sets it to ${wanted}`
+  return { command: null, sentence: `no command is needed: ${sentence}` }
 }
 
 function byFailover(situation: Situation, asked: AskedFailover): WayOut | null {

@@ -158,6 +158,11 @@ export interface ChangedSetting {
   readonly name: string
   readonly seen: string
   readonly wanted: string
+  /**
+   * Writes of the sessions of clients that begin now are refused: the agent's own are not bound, and its write probe
+   * goes through. Absent for no.
+   */
+  readonly refusesWrites?: true
 }
 
 /** Which password an account has here. */
