@@ -54,8 +54,15 @@ export class ManagerProcess {
     this.#ports = ports
   }
 
-  /** @param folder gets its configuration and log, `manager.log` */
-  static async start(folder: string, { kubeconfig }: Pick<ApiServerAccess, 'kubeconfig'>): Promise<ManagerProcess> {
+  /**
+   * @param folder gets its configuration and log, `manager.log`
+   * @param flags of Node
+   */
+  static async start(
+    folder: string,
+    { kubeconfig }: Pick<ApiServerAccess, 'kubeconfig'>,
+    flags: readonly string[] = [],
+  ): Promise<ManagerProcess> {
     const [config, logFile] = [join(folder, 'manager.yaml'), join(folder, 'manager.log')]
     const ports = { api: await freePort(), metrics: await freePort(), health: await freePort() }
     const listen = Object.fromEntries(Object.entries(ports).map(([name, port]) => [name, { host, port }]))
@@ -71,7 +78,7 @@ export class ManagerProcess {
       }),
     )
     const log = openSync(logFile, 'a')
-    const child = spawn(process.execPath, [program, 'manager', '--config', config], {
+    const child = spawn(process.execPath, [...flags, program, 'manager', '--config', config], {
       stdio: ['ignore', log, log],
       env: { ...process.env, POD_NAMESPACE: names.namespace, POD_NAME: 'regent-0' },
     })
@@ -89,6 +96,10 @@ export class ManagerProcess {
 
   async metrics(): Promise<string> {
     return (await fetch(`http://${host}:${this.#ports.metrics}/metrics`)).text()
+  }
+
+  get isAlive(): boolean {
+    return this.#child.exitCode === null && this.#child.signalCode === null
   }
 
   async end(): Promise<void> {

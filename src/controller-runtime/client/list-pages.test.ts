@@ -37,7 +37,7 @@ it('What strangers made large comes in pages that fit, all of it and once, from 
   const pages = await listInPages(client, configMaps, { resourceVersion: '0' })
   expect(names(pages)).toEqual(sizes.map((_, at) => `c${at}`))
   expect(pages.resourceVersion).toBe('v0')
-  expect(asked.length).toBeLessThan(40)
+  expect(asked.length).toBeLessThan(60)
   expect(asked.filter((options) => 'continue' in options).every((options) => !('resourceVersion' in options))).toBe(
     true,
   )

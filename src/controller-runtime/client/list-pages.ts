@@ -21,9 +21,9 @@ export interface Pages<Kind extends KubeObject> {
 }
 
 /** Anybody may write objects of 1 MB, and an answer takes a multiple of its bytes while it is read. */
-const pageBytes = 8 * 1024 * 1024
-const shrink = 8
-const grow = 2
+const pageBytes = 4 * 1024 * 1024
+/** What the API server gives from its cache is usually all there is, and costs the API server least. */
+const cachedBytes = 16 * 1024 * 1024
 
 /**
  * All objects of a kind, in pages that fit into memory whatever strangers wrote: a page that is too large is asked for
@@ -37,44 +37,85 @@ export async function listInPages<Kind extends KubeObject>(
 ): Promise<Pages<Kind>> {
   const { keep = (object) => object, budget, pageSize = 500, resourceVersion: begin = '', ...selection } = options
   const found = new Found<Kind>(budget)
-  const ask = (at: Place) => pageAt(client, resource, { ...selection, ...at })
-  let at: Place = { limit: pageSize, resourceVersion: begin }
+  const ask = (at: ListOptions) => pageAt(client, resource, { ...selection, ...at })
+  const size = new PageSize(pageSize)
+  let from: From = { resourceVersion: begin }
   let version: string | undefined
   for (;;) {
-    const page = await ask(at)
+    const page: ObjectList<Kind> | undefined = await ask({ ...from, limit: size.now })
     if (page === undefined) {
-      at = smaller(at)
+      from = smaller(from, size)
       continue
     }
+    size.fits()
     version ??= page.resourceVersion
     for (const object of page.items) found.add(keep(object))
     if (page.continue === undefined) return { objects: found.all(), resourceVersion: version }
     // Later pages take no version: it is in the token.
-    at = { limit: Math.min(pageSize, at.limit * grow), continue: page.continue }
+    from = { continue: page.continue }
   }
 }
 
-/** How many objects are asked for, and from where. */
-type Place = { readonly limit: number } & ({ readonly resourceVersion: string } | { readonly continue: string })
+type From = { readonly resourceVersion: string } | { readonly continue: string }
+
+function isOfCache({ resourceVersion = '' }: ListOptions): boolean {
+  return resourceVersion !== ''
+}
+
+function smaller(from: From, size: PageSize): From {
+  if (isOfCache(from)) return { resourceVersion: '' }
+  size.tooLarge()
+  return from
+}
 
 /** Undefined where it is too large, and fewer objects may be asked for. */
 async function pageAt<Kind extends KubeObject>(
   client: Pick<KubeClient, 'list'>,
   resource: Resource<Kind>,
-  options: ListOptions & { readonly limit: number },
+  options: ListOptions,
 ): Promise<ObjectList<Kind> | undefined> {
   const isOne = options.limit === 1
+  const mostBytes = isOfCache(options) ? cachedBytes : pageBytes
   try {
-    return await client.list(resource, { ...options, ...(!isOne && { mostBytes: pageBytes }) })
+    return await client.list(resource, { ...options, ...(!isOne && { mostBytes }) })
   } catch (error) {
     if (isOne || !(error instanceof AnswerTooLarge)) throw error
     return undefined
   }
 }
 
-function smaller(at: Place): Place {
-  if ('resourceVersion' in at && at.resourceVersion !== '') return { ...at, resourceVersion: '' }
-  return { ...at, limit: Math.max(1, Math.floor(at.limit / shrink)) }
+/** So many pages fit before larger ones are tried again. */
+const patience = 8
+
+/** How many objects a page may have: far fewer once one was too large, and more again after a while. */
+class PageSize {
+  readonly #most: number
+  #now: number
+  #ceiling: number
+  #fitted = 0
+
+  constructor(most: number) {
+    this.#most = most
+    this.#now = most
+    this.#ceiling = most
+  }
+
+  get now(): number {
+    return this.#now
+  }
+
+  tooLarge(): void {
+    this.#ceiling = Math.max(1, Math.floor(this.#now / 2))
+    this.#now = Math.max(1, Math.floor(this.#now / 8))
+    this.#fitted = 0
+  }
+
+  fits(): void {
+    this.#fitted += 1
+    if (this.#now === this.#ceiling && this.#fitted % patience === 0)
+      this.#ceiling = Math.min(this.#most, 2 * this.#ceiling)
+    this.#now = Math.min(this.#ceiling, 2 * this.#now)
+  }
 }
 
 /** What the pages before brought, within the budget. */

@@ -24,6 +24,16 @@ describe('Keys that wait', () => {
     expect(await takeAll(queue)).toEqual(['a', 'b', 'c'])
   })
 
+  it('come out namespace after namespace: a flood in one keeps nobody else waiting', async () => {
+    const { queue } = queueOf()
+    for (const key of ['evil/1', 'evil/2', 'evil/3', 'evil/4', 'good/1', 'better/1', 'good/2']) queue.add(key)
+    expect(await takeAll(queue)).toEqual(['evil/1', 'good/1', 'better/1', 'evil/2', 'good/2', 'evil/3', 'evil/4'])
+    queue.add('evil/5')
+    queue.add('good/3')
+    queue.shutDown()
+    expect(await queue.get()).toBeUndefined()
+  })
+
   it('go to the worker that asked first, at once', async () => {
     const { queue, world } = queueOf()
     const got: string[] = []

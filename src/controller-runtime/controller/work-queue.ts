@@ -21,14 +21,17 @@ export interface WorkQueueParts {
 }
 
 /**
- * Keys that wait for a worker, each at most once. A key that is added while it waits is dropped; one that is added
- * while a worker has it waits until that worker is done. So no two workers ever have the same key, any number of
+ * Keys that wait for a worker, each at most once, namespace after namespace: who fills one namespace with work keeps
+ * those of the others waiting for one key, and no longer. A key that is added while it waits is dropped; one that is
+ * added while a worker has it waits until that worker is done. So no two workers ever have the same key, any number of
  * additions during a run gives exactly one more run, and an addition after a run began is never lost.
  */
 export class WorkQueue {
   readonly #parts: WorkQueueParts
-  /** In the order they will be given out, with the time they came. */
+  /** With the time they came. */
   readonly #waiting = new Map<string, number>()
+  /** The same by namespace, in the order of turns; in each the order in which they came. */
+  readonly #turns = new Map<string, Set<string>>()
   /** Those that need a run: all that wait, and those that were added while a worker has them. */
   readonly #dirty = new Set<string>()
   /** Those that a worker has, with the time it took them. */
@@ -91,8 +94,8 @@ export class WorkQueue {
 
   /** The next key, as soon as there is one; undefined once the queue is shut down. `done` must follow. */
   get(): Promise<string | undefined> {
-    const next = this.#waiting.keys().next()
-    if (!next.done) return Promise.resolve(this.#take(next.value))
+    const next = this.#next()
+    if (next !== undefined) return Promise.resolve(this.#take(next))
     if (this.#closed && this.#dirty.size === 0) return Promise.resolve(undefined)
     return new Promise((resolve) => this.#takers.push(resolve))
   }
@@ -111,6 +114,7 @@ export class WorkQueue {
   shutDown(): void {
     this.#close()
     this.#waiting.clear()
+    this.#turns.clear()
     this.#dirty.clear()
     this.#settleClosing()
   }
@@ -127,8 +131,21 @@ export class WorkQueue {
     })
   }
 
+  /** The first of the namespace whose turn it is, which then comes after the others. */
+  #next(): string | undefined {
+    const [turn] = this.#turns
+    if (turn === undefined) return undefined
+    const [namespace, keys] = turn
+    const [key] = keys
+    this.#turns.delete(namespace)
+    this.#turns.set(namespace, keys)
+    return key
+  }
+
   #enqueue(key: string): void {
     this.#waiting.set(key, this.#parts.clock.monotonicMs())
+    const keys = this.#turns.get(namespaceOf(key)) ?? new Set()
+    this.#turns.set(namespaceOf(key), keys.add(key))
     const taker = this.#takers.shift()
     if (taker) taker(this.#take(key))
   }
@@ -138,6 +155,9 @@ export class WorkQueue {
     const nowMs = this.#parts.clock.monotonicMs()
     this.#parts.recorder?.taken(nowMs - (this.#waiting.get(key) ?? nowMs))
     this.#waiting.delete(key)
+    const keys = this.#turns.get(namespaceOf(key))
+    keys?.delete(key)
+    if (keys?.size === 0) this.#turns.delete(namespaceOf(key))
     this.#dirty.delete(key)
     this.#processing.set(key, nowMs)
     return key
@@ -171,4 +191,9 @@ export class WorkQueue {
 interface Later {
   readonly atMs: number
   readonly timer: Timer
+}
+
+/** Of a key as `keyText` writes it; '' for what belongs to none. */
+function namespaceOf(key: string): string {
+  return key.slice(0, Math.max(0, key.indexOf('/')))
 }

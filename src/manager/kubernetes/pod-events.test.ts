@@ -22,7 +22,7 @@ import {
   said,
 } from '../../kube/pod-events/testing-component.ts'
 import { pods, statefulSets, type Pod, type StatefulSet } from '../../kube/pods/stateful-set.ts'
-import { podEventPipeline } from './pod-events.ts'
+import { mostInARun, podEventPipeline } from './pod-events.ts'
 
 const namespace = 'shops'
 const annotations = { [marks.roles]: exclusivePrimary }
@@ -192,6 +192,21 @@ describe('An Event of an agent', () => {
     isIll = false
     await world.advance(100)
     expect([roleIn(await podNow(1)), failures.length]).toEqual(['secondary', 5])
+  })
+
+  it('is one of very many: each is handled, part by part', async () => {
+    const { hear, client, podNow, handledOf, world } = await aManager()
+    const { uid } = (await podNow(0)).metadata
+    const many = await Promise.all(
+      Array.from({ length: 3 * mostInARun + 1 }, (_, at) => {
+        const event = roleSaid(0, at % 2 === 0 ? 'primary' : 'secondary', { at: 60 + at })
+        return client.create(podEvents, { ...event, involvedObject: { ...event.involvedObject, uid: uid ?? '' } })
+      }),
+    )
+    for (const event of many) hear(event)
+    await world.advance(1_000)
+    expect(new Set(await Promise.all(many.map(handledOf)))).toEqual(new Set(['1']))
+    expect(roleIn(await podNow(0))).toBe('primary')
   })
 
   it('that claims what a healthy peer claimed later is looked at again, and told once', async () => {

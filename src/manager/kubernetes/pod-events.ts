@@ -29,6 +29,7 @@ import {
 import { pods } from '../../kube/pods/stateful-set.ts'
 import { AvailabilityKeeper } from './availability-keeper.ts'
 import { podEventHandlers } from './pod-event-handlers.ts'
+import { Turns } from './turns.ts'
 
 export interface PodEventParts {
   /** Writes only while this manager leads. */
@@ -49,6 +50,8 @@ export interface PodEventPipeline {
 
 /** The last word on so many pods is remembered, so that the same is not told again. */
 const mostTold = 4_096
+/** So many Events of a component are handled in one run: those of other components come in between. */
+export const mostInARun = 32
 /** A word that ends in a moment is not waited for in a loop. */
 const soonestMs = 50
 const byComponent = 'component'
@@ -87,6 +90,7 @@ export function podEventPipeline(parts: PodEventParts): PodEventPipeline {
   /** Handled, while the cache has not heard of the mark yet. */
   const handled = new WeakSet<PodEvent>()
   const told = new LruMap<string, string>(mostTold)
+  const turns = new Turns<PodEvent>(mostInARun)
 
   /** All that the API server still has of a component. */
   function eventsOf(key: ObjectKey): readonly PodEvent[] {
@@ -142,13 +146,13 @@ export function podEventPipeline(parts: PodEventParts): PodEventPipeline {
 
   async function reconcile(key: ObjectKey, signal: AbortSignal): Promise<{ requeueAfterMs?: number }> {
     if (!leads()) return {}
-    const steps = inOrder(eventsOf(key).filter((event) => !isHandled(event) && !handled.has(event))).flatMap(
-      (event) => {
-        const topic = topicOf(event)
-        return topic === undefined ? [] : [() => handle(event, topic, signal)]
-      },
-    )
-    const again: number[] = []
+    const open = inOrder(eventsOf(key).filter((event) => !isHandled(event) && !handled.has(event)))
+    const turn = turns.next(keyText(key), open)
+    const steps = turn.flatMap((event) => {
+      const topic = topicOf(event)
+      return topic === undefined ? [] : [() => handle(event, topic, signal)]
+    })
+    const again = turn.length < open.length ? [soonestMs] : []
     const failures: unknown[] = []
     for (const step of [...steps, () => judge(key, signal)]) {
       try {
@@ -158,6 +162,7 @@ export function podEventPipeline(parts: PodEventParts): PodEventPipeline {
         failures.push(error)
       }
     }
+    turns.over(keyText(key), turn.filter((event) => !handled.has(event)).length)
     // The others are handled, and marked: a run that is tried again finds what failed alone.
     if (failures.length > 0) throw failures[0]
     const afterMs = Math.min(...again)
