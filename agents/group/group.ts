@@ -1,4 +1,4 @@
-import { describeError, RegentError } from '../../src/common/errors/errors.ts'
+import { describeError } from '../../src/common/errors/errors.ts'
 import { groupAddress } from '../../failover/protocol/group-address.ts'
 import type { Assignment } from '../../failover/protocol/assignment.ts'
 import type { DemoteOrder, ExpelOrder, PromiseOrder } from '../../failover/protocol/order.ts'
@@ -7,15 +7,15 @@ import type { Parts } from '../instance/parts.ts'
 import type { StoredState } from '../instance/stored-state.ts'
 import type { NextPass, View } from '../instance/pass.ts'
 import type { Timer } from '../../src/common/ports/ports.ts'
-import type { GroupState, ServerState } from '../../topology/snapshot/observation.ts'
+import type { GroupState } from '../../topology/snapshot/observation.ts'
 import { silentMembers } from '../instance/silent-members.ts'
 import { lockLookMs, LockWatch } from '../guard/lock-watch.ts'
 import { GroupLockNeeds } from './lock-needs.ts'
+import { haveElected } from './election.ts'
 import { leaveBeforeEnd, waitsToEnd } from './end.ts'
 import { FirstMessages } from './first-messages.ts'
 import { FrozenWatch } from './frozen.ts'
 import { joinNotBefore } from './join-turn.ts'
-import { hasMajority, ownMember } from '../../topology/group/majority.ts'
 import { nextAsMember } from './membership.ts'
 import { OldAddresses } from './old-addresses.ts'
 import { ProtocolWatch } from './protocol-watch.ts'
@@ -166,15 +166,8 @@ export class Group implements Mode {
 
   async prepareToLead(): Promise<void> {}
 
-  /** The group elects, and takes read-only off at the new primary: nothing is promised. */
-  async demote({ electUuid = '', graceMs, deadlineMs }: DemoteOrder): Promise<void> {
-    const { observer, server } = this.#parts
-    observer.outdate()
-    const refusal = whyNotElect(await observer.refresh(), electUuid)
-    if (refusal !== null) throw new RegentError('REGENT_ORDER_NOT_ALLOWED', `switchover refused: ${refusal}`)
-    await this.#frozen.whileElecting(async () => server.group?.electPrimary(electUuid, { graceMs, deadlineMs }))
-    observer.outdate()
-    await observer.refresh()
+  demote(order: DemoteOrder): Promise<void> {
+    return haveElected(this.#parts, order, this.#frozen)
   }
 
   expel(order: ExpelOrder): void {
@@ -204,11 +197,4 @@ export class Group implements Mode {
 
 function isOutside(group: GroupState | undefined): boolean {
   return group?.state === 'OFFLINE' || group?.state === 'ERROR'
-}
-
-function whyNotElect({ group, uuid }: ServerState, candidate: string): string | null {
-  if (group === undefined || ownMember(group, uuid)?.role !== 'PRIMARY') return 'the group has another primary by now'
-  if (!hasMajority(group)) return 'this member hears no majority of its group'
-  const state = ownMember(group, candidate)?.state
-  return state === 'ONLINE' ? null : `the candidate is ${state?.toLowerCase() ?? 'no member'} in the group`
 }

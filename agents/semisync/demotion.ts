@@ -6,7 +6,7 @@ import { unappliedOf, unionOf } from '../../topology/snapshot/holdings.ts'
 import type { ServerState } from '../../topology/snapshot/observation.ts'
 import type { Parts } from '../instance/parts.ts'
 import { keepUnsettled } from '../doubts/unsettled.ts'
-import { refuseWithoutTimeToUndo, undoLargeChanges } from './undoing.ts'
+import { giveGrace, refuseWithoutTimeToUndo, undoLargeChanges } from '../guard/undoing.ts'
 
 /** How often a condition without an event is looked at again. */
 const pollMs = 2
@@ -27,7 +27,8 @@ export async function demote(parts: Parts, order: DemoteOrder): Promise<void> {
   const graceMs = Math.min(order.graceMs, order.deadlineMs / 2)
   refuseWithoutTimeToUndo(state.openChanges ?? [], order.deadlineMs - graceMs)
   await giveGrace(parts, graceMs)
-  await undoLargeChanges(parts, deadlineMs)
+  // One may have begun to wait for an acknowledgement since the look.
+  await undoLargeChanges(parts, deadlineMs, () => keepUnsettled(parts, 'switchover'))
   try {
     await stopWrites(parts, deadlineMs)
     await waitUntilNothingWaits(parts, deadlineMs)
@@ -84,14 +85,6 @@ async function refuseWithoutAcknowledgements({ server }: Parts, state: ServerSta
       'REGENT_ORDER_NOT_ALLOWED',
       `demotion refused: ${waiting} sessions wait for an acknowledgement`,
     )
-}
-
-/** What runs long gets its grace while writes still flow: it costs no outage. */
-async function giveGrace({ server, world }: Parts, graceMs: number): Promise<void> {
-  const until = world.clock.monotonicMs() + graceMs
-  while ((await server.busySessions()) > 0 && world.clock.monotonicMs() < until) {
-    await world.timers.sleep(Math.min(20, graceMs))
-  }
 }
 
 /**

@@ -283,7 +283,8 @@ function steady(situation: Situation, view: GroupView, prefix = ''): FlowStep {
 function askedSwitchover(situation: Situation): FlowStep | undefined {
   const request = situation.requests.find((candidate) => candidate.kind === 'switchover')
   if (request === undefined) return undefined
-  const plan = planSwitchover(situation, request.to)
+  // Its time was looked at when it was taken; the primary's agent looks again, and says what it refuses.
+  const plan = planSwitchover(situation, request.to, Infinity)
   if ('refusal' in plan) return undefined
   const intent: Pick<SwitchoverIntent, 'request' | 'deadlineWallMs' | 'reason'> = {
     request: request.id,

@@ -50,6 +50,28 @@ describe('The plan', () => {
   })
 })
 
+describe('A transaction with many changed rows', () => {
+  const views = { 'shop-0': { server: { openChanges: [{ session: 21, user: 'client', rows: 140_000 }] } } }
+
+  it('is in the way where there is no time to undo it; a command that has the time is named', () => {
+    expect(plan({ views }, 'shop-2')).toEqual({
+      refusal:
+        'session 21 of client has changed 140000 rows and not committed; undoing takes up to 14 s, and there are 7 s for that. Wait until that is committed or, ending it, use: regent switchover --to shop-2 --timeout 26s',
+    })
+  })
+
+  it('is in the plan with what it costs where there is the time', () => {
+    const planned = planSwitchover(aGroupSituation({ views }), null, 26_000)
+    expect('steps' in planned && planned.steps[1]).toBe(
+      'session 21 of client is ended, and 140000 rows are undone, for up to 14 s, before writes are stopped',
+    )
+  })
+
+  it('that began after a person was answered is judged by the agent of the primary', () => {
+    expect(decide(aGroupSituation({ views, ...asked('shop-2') })).sentence).toContain('switching over to shop-2')
+  })
+})
+
 describe('A switchover is refused', () => {
   const two: GroupShape = { members: { 'shop-0': 'ONLINE', 'shop-2': 'ONLINE' } }
   const without1 = { 'shop-0': two, 'shop-1': outsideGroup(), 'shop-2': two }

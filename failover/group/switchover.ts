@@ -6,14 +6,15 @@ import { orderFor, peersOf } from '../flows/assignments.ts'
 import { dropIntent } from '../flows/commit.ts'
 import { step, type FlowStep } from '../flows/step.ts'
 import { departing, isFenced, isLive, liveView, type LiveView, type Situation } from '../judge/situation.ts'
+import { demotionShare, undoingSteps, whyNoTimeFor } from '../judge/time-to-undo.ts'
 import { countedMembers, type SwitchoverIntent } from '../protocol/record.ts'
 
 /** A candidate with more to apply would keep clients waiting (`BEFORE_ON_PRIMARY_FAILOVER`). */
 const mostToApply = 10_000
 
 /** Checks a switchover before anything is touched. Without `to` the best of those that stay. */
-export function planSwitchover(situation: Situation, to: InstanceName | null): SwitchoverPlan {
-  const standing = whyNotNow(situation)
+export function planSwitchover(situation: Situation, to: InstanceName | null, timeoutMs?: number): SwitchoverPlan {
+  const standing = whyNotNow(situation) ?? whyNoTimeFor(situation, to, timeoutMs ?? situation.spec.switchover.timeoutMs)
   if (standing !== null) return { refusal: standing }
   if (to !== null) {
     const refusal = whyNotTo(situation, to)
@@ -39,12 +40,14 @@ function rank({ spec, snapshot }: Situation, member: MemberId): number {
   return (policy?.promotion === 'prefer' ? 1e9 : 0) + (policy?.priority ?? 0) * 1e5 - Math.min(applying, 1e5)
 }
 
-function planFor({ record, spec }: Situation, candidate: MemberId): SwitchoverPlan {
+function planFor(situation: Situation, candidate: MemberId): SwitchoverPlan {
+  const { record, spec } = situation
   const [from, to] = [instanceOf(record.primary), instanceOf(candidate)]
   return {
     candidate,
     steps: [
       `put the intent into the record (revision ${record.revision + 1})`,
+      ...undoingSteps(situation),
       `${from} has the group elect ${to}; transactions that run get ${spec.switchover.graceMs} ms, then their sessions are ended`,
       `commit: ${to} is primary of epoch ${record.epoch + 1}, and the route moves`,
     ],
@@ -129,7 +132,7 @@ export function switchoverStep(situation: Situation, intent: SwitchoverIntent, m
   const order = {
     ...orderFor(situation, record.primary, record.epoch + 1),
     graceMs: Math.min(spec.switchover.graceMs, leftMs),
-    deadlineMs: Math.max(1, Math.ceil(leftMs * 0.8)),
+    deadlineMs: Math.max(1, Math.ceil(leftMs * demotionShare)),
     electUuid,
   }
   return step(

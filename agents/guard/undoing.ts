@@ -2,7 +2,6 @@ import { RegentError } from '../../src/common/errors/errors.ts'
 import { counted } from '../../src/common/text/words.ts'
 import { rowsOf, whyNoTimeToUndo, type OpenChange } from '../../topology/snapshot/open-changes.ts'
 import type { Parts } from '../instance/parts.ts'
-import { keepUnsettled } from '../doubts/unsettled.ts'
 
 /** Between two looks at what is left to undo: InnoDB makes the table anew no sooner. */
 const lookAgainMs = 100
@@ -13,19 +12,31 @@ export function refuseWithoutTimeToUndo(changes: readonly OpenChange[], leftMs: 
   if (why !== null) throw new RegentError('REGENT_ORDER_NOT_ALLOWED', `demotion refused: ${why}`)
 }
 
+/** What runs long gets its grace while writes still flow: it costs no outage. */
+export async function giveGrace({ server, world }: Parts, graceMs: number): Promise<void> {
+  const until = world.clock.monotonicMs() + graceMs
+  while ((await server.busySessions()) > 0 && world.clock.monotonicMs() < until) {
+    await world.timers.sleep(Math.min(20, graceMs))
+  }
+}
+
 /**
  * Ends the transactions that have changed many rows, and waits until they are undone, while writes still flow: that
  * costs no outage. A statement that is being undone would hold up the closing of the server, and everybody behind that.
  * Transactions that become large meanwhile are left to the closing: under a load of them there would be no end.
+ *
+ * @param beforeEnding what is to be on disk before a session is ended
  */
-export async function undoLargeChanges(parts: Parts, deadlineMs: number): Promise<void> {
-  const { server, world } = parts
+export async function undoLargeChanges(
+  { server, world }: Parts,
+  deadlineMs: number,
+  beforeEnding: () => Promise<unknown>,
+): Promise<void> {
   const remaining = (): number => deadlineMs - world.clock.monotonicMs()
   const doomed = await server.openChanges()
   if (doomed.length === 0) return
   refuseWithoutTimeToUndo(doomed, remaining())
-  // One may have begun to wait for an acknowledgement since the look.
-  await keepUnsettled(parts, 'switchover')
+  await beforeEnding()
   const sessions = doomed.map(({ session }) => session)
   await server.killSessions(sessions)
   for (;;) {

@@ -1,0 +1,49 @@
+import { RegentError } from '../../src/common/errors/errors.ts'
+import type { DemoteOrder } from '../../failover/protocol/order.ts'
+import { hasMajority, ownMember } from '../../topology/group/majority.ts'
+import type { ServerState } from '../../topology/snapshot/observation.ts'
+import { giveGrace, refuseWithoutTimeToUndo, undoLargeChanges } from '../guard/undoing.ts'
+import type { Parts } from '../instance/parts.ts'
+import type { FrozenWatch } from './frozen.ts'
+
+/**
+ * A switchover, at the primary: the group elects, and takes read-only off at the new primary. Nothing is promised. From
+ * the moment in which the group is asked no transaction begins, and those that run get their grace. What takes long to
+ * undo is undone before that, while others write: the group would wait for that with everybody held up, and past the
+ * deadline the work would be lost for nothing.
+ */
+export async function haveElected(parts: Parts, order: DemoteOrder, frozen: FrozenWatch): Promise<void> {
+  const { observer, server, world } = parts
+  const { electUuid = '', deadlineMs } = order
+  const endMs = world.clock.monotonicMs() + deadlineMs
+  const leftMs = (): number => Math.max(1, endMs - world.clock.monotonicMs())
+  const { openChanges = [] } = await seenFitToElect(parts, electUuid)
+  if (openChanges.length > 0) {
+    const graceMs = Math.min(order.graceMs, deadlineMs / 2)
+    refuseWithoutTimeToUndo(openChanges, leftMs() - graceMs)
+    await giveGrace(parts, graceMs)
+    // A commit that waits for its group is not broken off by the end of its session: nothing is in doubt by that.
+    await undoLargeChanges(parts, endMs, async () => undefined)
+    await seenFitToElect(parts, electUuid)
+  }
+  const graceMs = Math.min(order.graceMs, leftMs())
+  await frozen.whileElecting(async () => server.group?.electPrimary(electUuid, { graceMs, deadlineMs: leftMs() }))
+  observer.outdate()
+  await observer.refresh()
+}
+
+/** Any member can have its group elect: whoever is primary no more would take the primary from another one. */
+async function seenFitToElect({ observer }: Parts, candidate: string): Promise<ServerState> {
+  observer.outdate()
+  const state = await observer.refresh()
+  const why = whyNotElect(state, candidate)
+  if (why !== null) throw new RegentError('REGENT_ORDER_NOT_ALLOWED', `switchover refused: ${why}`)
+  return state
+}
+
+function whyNotElect({ group, uuid }: ServerState, candidate: string): string | null {
+  if (group === undefined || ownMember(group, uuid)?.role !== 'PRIMARY') return 'the group has another primary by now'
+  if (!hasMajority(group)) return 'this member hears no majority of its group'
+  const state = ownMember(group, candidate)?.state
+  return state === 'ONLINE' ? null : `the candidate is ${state?.toLowerCase() ?? 'no member'} in the group`
+}

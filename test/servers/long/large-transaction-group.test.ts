@@ -1,0 +1,35 @@
+import { expect, it } from 'vitest'
+import { cannotBeUndone, changeManyRows, dryRun, undone } from '../../support/large-transaction.ts'
+import { monotonicMs } from '../../support/monotonic.ts'
+import { withCluster } from '../../support/with-cluster.ts'
+import { Writer } from '../../support/writer.ts'
+
+const shop = withCluster({ spec: { mode: 'group' } })
+const nothingLost = { lost: [], duplicated: [], differing: [], instances: 3 }
+/** For what takes so long on a machine that has other things to do, and what is estimated for that. */
+const patientMs = 600_000
+
+it('A transaction with many changed rows in a group: a switchover that has no time to undo them is refused before anything is ended, and says how many rows, and which command works; with that time it is done, and others write while the rows are undone', async () => {
+  const cluster = shop.current
+  await cluster.whole()
+  const from = await cluster.primary()
+  const open = await changeManyRows(cluster, from)
+  await cluster.until('its rows are seen', async () => /has changed/.test((await dryRun(cluster, 1_000)).message))
+  expect((await dryRun(cluster, 1_000)).message).toMatch(cannotBeUndone)
+  await expect(cluster.switchover({ timeoutMs: 1_000 })).rejects.toThrow(cannotBeUndone)
+  expect(await open.query('select count(*) >= 10000 as kept from app.large')).toMatchObject([[{ kept: 1 }], {}])
+
+  const planned = await cluster.switchover({ timeoutMs: patientMs, dryRun: true })
+  expect(planned.plan?.join('\n')).toMatch(/session \d+ of client is ended, and \d+ rows are undone/)
+  const writer = await Writer.start(cluster)
+  const switched = cluster.api('/switchover', { timeoutMs: patientMs }, patientMs)
+  await cluster.until('it is undone', async () => (await cluster.value(from, undone)) !== '0')
+  await writer.next(monotonicMs())
+  expect(await cluster.primary()).toBe(from)
+  expect(await switched).toMatchObject({ done: true })
+  await expect(open.query('select 1')).rejects.toThrow()
+  await cluster.whole()
+  expect(await cluster.primary()).not.toBe(from)
+  expect(await cluster.value(await cluster.primary(), 'select count(*) from app.large')).toBe('0')
+  expect(await writer.check()).toMatchObject(nothingLost)
+}, 400_000)
