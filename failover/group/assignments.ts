@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto'
+import type { GroupView } from '../../topology/group/group-view.ts'
 import { holdsOf } from '../../topology/snapshot/holdings.ts'
 import { instanceOf, type InstanceName } from '../../topology/snapshot/member.ts'
 import type { Observation, StoredSummary } from '../../topology/snapshot/observation.ts'
@@ -37,20 +38,22 @@ export function groupNameFor(cluster: string, formed: string): string {
 
 /** What everybody should be, given the record, and the orders for those who are not told yet. */
 export function assignmentOrders(situation: Situation): readonly Action[] {
-  const { forks } = viewOf(situation)
+  const group = viewOf(situation)
   return liveViews(situation.snapshot).flatMap((view): readonly Action[] => {
     const { past, observation } = view
     if (past !== undefined || observation.stored.promise > situation.record.epoch || observation.stored.seeding)
       return []
-    const order = assignmentFor(situation, view, forks.includes(view.name))
+    const order = assignmentFor(situation, view, group)
     return order === undefined || isTold(situation, view, order) ? [] : [{ kind: 'assign', to: view.name, order }]
   })
 }
 
-/** @param isForked it is in a group that another hand formed, and leaves that before anything else */
-function assignmentFor(situation: Situation, view: LiveView, isForked: boolean): Assignment | undefined {
+/** Whoever is in a group that another hand formed leaves that before anything else. */
+function assignmentFor(situation: Situation, view: LiveView, group: GroupView): Assignment | undefined {
   const task = taskOf(situation, view)
-  const base = baseFor(situation, view, isForked ? { ...task, does: 'stayOut' } : task)
+  const wouldJoinNobody = task.does === 'join' && isNowhere(group) && isOutside(view)
+  const isToWait = group.forks.includes(view.name) || wouldJoinNobody
+  const base = baseFor(situation, view, isToWait ? { ...task, does: 'stayOut' } : task)
   return view.observation.member === situation.record.primary
     ? { ...base, ...asPrimary(situation.record) }
     : asReplica(situation, view, base)
@@ -109,6 +112,22 @@ function taskOf(situation: Situation, view: LiveView): GroupTask {
     return isBlocked(situation, view) ? 'stayOut' : 'join'
   }
   return { name, does: does(), consistency: spec.group.consistency }
+}
+
+/** There is no group whom to join, as far as anybody tells who answers. */
+function isNowhere({ condition }: GroupView): boolean {
+  return condition === 'outage' || condition === 'uncertain' || condition === 'noQuorum'
+}
+
+/**
+ * By its last word, however old that is, and it does not join at this moment. A server that joins in vain cannot be
+ * stopped in that for up to a minute: to promise, so that the group can be formed anew, it would be ended.
+ */
+function isOutside({ observation: { process, server, joinsGroup } }: LiveView): boolean {
+  if (joinsGroup === true) return false
+  const isUp = process === 'running' || process === 'stopped'
+  const state = server?.group?.state
+  return !isUp || state === 'OFFLINE' || state === 'ERROR'
 }
 
 /** Each attempt would change the view of the whole group, and be refused. */

@@ -134,6 +134,21 @@ describe('Where a member that the record names does not answer', () => {
     expect(decision.actions.filter(({ kind }) => kind !== 'assign')).toEqual([])
   })
 
+  it('nobody joins who would join in vain: who does cannot be stopped, and would be ended to promise', () => {
+    expect(tasksIn(after({ views: { 'shop-2': silent } }))).toEqual(['shop-0 stayOut', 'shop-1 stayOut'])
+    const starting: ViewOverrides = { process: 'starting', server: null }
+    expect(tasksIn(after({ views: { 'shop-1': starting, 'shop-2': silent } }))).toContain('shop-1 stayOut')
+  })
+
+  it.each<[string, GroupSituation]>([
+    ['joins at this moment', { views: { 'shop-1': { joinsGroup: true }, 'shop-2': silent } }],
+    ['was a member by a look that is old', { sees: { 'shop-0': outsideGroup(), 'shop-2': outsideGroup() } }],
+    ['has not looked yet', { views: { 'shop-1': { server: null }, 'shop-2': silent } }],
+  ])('whoever %s is not told to leave', (_, given) => {
+    const views = { ...given.views, 'shop-1': { ...given.views?.['shop-1'], silentMs: 5_000 } }
+    expect(tasksIn(after({ ...given, views })).join()).not.toContain('shop-1')
+  })
+
   it('two are named together', () => {
     expect(after({ views: { 'shop-1': silent, 'shop-2': silent } }).sentence).toContain(
       'shop-1 and shop-2 may hold what was acknowledged last and do not answer: bring them back',

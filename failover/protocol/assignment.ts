@@ -18,8 +18,8 @@ const groupTask = objectOf({
   name: matching('^[0-9a-f-]{36}$'),
   /**
    * `form`: begin the group, alone, where its agent has not stored that this was done in this epoch. `join`: be a
-   * member of the group that others are in. `stayOut`: the record does not admit this instance, nobody has formed
-   * the group yet, or the group runs a higher version only.
+   * member of the group that others are in. `stayOut`: the record does not admit this instance, there is no group
+   * yet, or none any more, or the group runs a higher version only.
    */
   does: oneOf('form', 'join', 'stayOut'),
   /** `group_replication_consistency`. */
