@@ -79,7 +79,7 @@ describe('Outside of the group, a member', () => {
     [
       'that is not admitted waits, and joins in turn later',
       { does: 'stayOut' },
-      'join in turn later; outside of the group: it waits until it is admitted',
+      'join in turn later; outside of the group: it waits until it is told to join',
     ],
     ['that is admitted joins', {}, 'join the group; joins the group'],
     ['that is to form the group forms it', { does: 'form' }, 'form the group; forms the group'],

@@ -64,7 +64,7 @@ function outside(view: View, member: Membership): NextPass {
   if (closing.length > 0) return { steps: closing, next: 'after a look' }
   if (task.does === 'stayOut')
     return {
-      ...waits(member, 'outside of the group: it waits until it is admitted'),
+      ...waits(member, 'outside of the group: it waits until it is told to join'),
       steps: [...putsRight(member), ...(view.jobs.joinsInTurn === assignment.epoch ? [] : [joinInTurn(assignment)])],
     }
   // A removal goes by address once it is accepted: come back too soon, the new member would be removed.

@@ -56,7 +56,7 @@ describe('What another hand changed', () => {
     [
       'puts its own account right while it waits to be admitted',
       { does: 'stayOut', sees: outsideGroup({ accountTrouble: 'is locked' }) },
-      'set its own account of the group; outdate; join in turn later; outside of the group: it waits until it is admitted',
+      'set its own account of the group; outdate; join in turn later; outside of the group: it waits until it is told to join',
     ],
     [
       'sets the account of the group for all members, where another hand changed it',

@@ -10,8 +10,10 @@ import { startCluster, type TestCluster } from '../support/cluster.ts'
 import { diagnose } from '../support/diagnosis.ts'
 import { monotonicMs } from '../support/monotonic.ts'
 import { Namespaces } from '../support/namespaces.ts'
+import { setup } from '../support/prepared-folders/global-setup.ts'
+import { preparedMysqld } from '../support/prepared-folders/paths.ts'
 import { diceOf, type Dice } from './dice.ts'
-import { playRound, type Round } from './round.ts'
+import { playRound, wholeMs, type Round } from './round.ts'
 import type { Scene } from './scene.ts'
 
 /**
@@ -144,7 +146,7 @@ async function onOneCluster({ network, flags, names, mode, dice, endMs, keep }: 
   )
   let fine = true
   try {
-    await cluster.whole(names.length)
+    await cluster.whole(names.length, wholeMs)
     for (let turn = 0; fine && turn < roundsPerCluster && monotonicMs() < endMs; turn += 1)
       fine = await oneRound(cluster, { network, mode, dice, instances: names }, tally)
   } finally {
@@ -180,7 +182,10 @@ async function oneRound(
 }
 
 try {
-  process.exitCode = await campaign(readOptions())
+  const options = readOptions()
+  await setup()
+  process.env['REGENT_MYSQLD'] = preparedMysqld
+  process.exitCode = await campaign(options)
 } catch (error) {
   console.error(describeError(error))
   process.exitCode = 1

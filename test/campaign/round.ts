@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
+import { describeError } from '../../src/common/errors/errors.ts'
 import type { WriterOptions } from '../support/writer.ts'
 import { Writer } from '../support/writer.ts'
 import type { WritesCheck } from '../support/writes-check.ts'
@@ -18,7 +19,7 @@ const spreadMs = 1_500
  * takes its time on a busy machine.
  */
 const writableMs = 90_000
-const wholeMs = 180_000
+export const wholeMs = 180_000
 
 /** What a round did and what it found. `wrong` is empty where everything is as it should be. */
 export interface Round {
@@ -53,11 +54,10 @@ function clientsOf(scene: Scene): readonly WriterOptions[] {
 
 /**
  * Draws faults, lets them strike under clients' writes, ends them, and looks for every acknowledged write once the
- * cluster is whole again.
+ * cluster is whole again. Never rejects: a round that cannot go on is stuck.
  */
 export async function playRound(scene: Scene, say: (line: string) => void): Promise<Round> {
   const { cluster } = scene
-  const before = await cluster.view()
   const writers: Writer[] = []
   const did: string[] = []
   const note = (line: string): void => {
@@ -65,14 +65,21 @@ export async function playRound(scene: Scene, say: (line: string) => void): Prom
     say(line)
   }
   try {
+    const before = await cluster.view()
     for (const options of clientsOf(scene)) writers.push(await Writer.start(cluster, options))
     const drawn = await strikeAndHeal(scene, note)
     const mostWriters = drawn.some(({ letsSeveralWrite }) => letsSeveralWrite) ? 'several' : 'one'
     const wrong = await whatIsWrong(scene, writers, { epochBefore: before.epoch ?? 0, mostWriters })
-    return { did, acknowledged: writers.reduce((sum, { count }) => sum + count, 0), wrong }
+    return { did, acknowledged: acknowledgedBy(writers), wrong }
+  } catch (error) {
+    return { did, acknowledged: acknowledgedBy(writers), wrong: [`stuck: ${describeError(error)}`] }
   } finally {
     await Promise.all(writers.map((writer) => writer.stop()))
   }
+}
+
+function acknowledgedBy(writers: readonly Writer[]): number {
+  return writers.reduce((sum, { count }) => sum + count, 0)
 }
 
 async function strikeAndHeal(scene: Scene, note: (line: string) => void): Promise<readonly Fault[]> {
@@ -90,8 +97,15 @@ async function strikeAndHeal(scene: Scene, note: (line: string) => void): Promis
     ),
   )
   await sleep(healAfterMs)
-  for (const heal of heals) await heal()
+  await healAll(heals)
   return drawn
+}
+
+/** Each, also where one cannot: what is not healed would be blamed on the cluster. */
+async function healAll(heals: readonly Heal[]): Promise<void> {
+  const failures: unknown[] = []
+  for (const heal of heals) await heal().catch((error: unknown) => failures.push(error))
+  if (failures.length > 0) throw new Error(`a fault could not be ended: ${failures.map(describeError).join('; ')}`)
 }
 
 /** One that found its target down already struck nobody, which is told too. */
