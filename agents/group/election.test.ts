@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { orderVersion, type DemoteOrder } from '../../failover/protocol/order.ts'
+import { orderVersion } from '../../failover/protocol/message.ts'
+import type { DemoteOrder } from '../../failover/protocol/order.ts'
 import { memberOf, uuidOf } from '../../topology/testing.ts'
 import { inGroup, type GroupShape } from '../../topology/testing-group.ts'
 import type { OpenChange } from '../../topology/snapshot/open-changes.ts'
