@@ -73,7 +73,7 @@ const said: Readonly<Record<string, readonly [given: SituationOverrides, sentenc
         'shop-2': { server: { channel: { ioRunning: 'connecting' } } },
       },
     },
-    'no automatic failover: shop-0 is unreachable for this manager and for shop-2, and 2 members of the sync set must promise and 0 did; bring back shop-0, shop-1 or, giving up what only they may hold, use: regent failover --accept-loss',
+    'no automatic failover: shop-0 is unreachable for this manager and for shop-2, and 2 members of the sync set must promise and none did; bring back shop-0, shop-1 or, giving up what only they may hold, use: regent failover --accept-loss',
   ],
   'the same, when a person asks for a failover': [
     {
@@ -85,7 +85,7 @@ const said: Readonly<Record<string, readonly [given: SituationOverrides, sentenc
         'shop-2': { server: { channel: { ioRunning: 'connecting' } } },
       },
     },
-    'no failover: shop-0 is unreachable for this manager and for shop-2, and 2 members of the sync set must promise and 0 did; bring back shop-0, shop-1 or, giving up what only they may hold, use: regent failover --accept-loss',
+    'no failover: shop-0 is unreachable for this manager and for shop-2, and 2 members of the sync set must promise and none did; bring back shop-0, shop-1 or, giving up what only they may hold, use: regent failover --accept-loss',
   ],
   'a dead primary whose writes needed no acknowledgement': [
     { views: { 'shop-0': deadServer }, record: { acks: 0, acksWanted: 0, syncSet: [] }, spec: { acks: 0 } },

@@ -1,4 +1,4 @@
-import { lasting } from '../../src/common/text/words.ts'
+import { lasting, duration } from '../../src/common/text/words.ts'
 import type { Parts } from '../instance/parts.ts'
 import { ownMember } from '../../topology/group/majority.ts'
 
@@ -58,13 +58,13 @@ export class FrozenWatch {
     const nowMs = world.clock.monotonicMs()
     if (process.state === 'stopped') {
       const stoppedMs = nowMs - process.changedAtMs
-      return stoppedMs >= timings.stoppedMs ? `was stopped (SIGSTOP) ${lasting(stoppedMs)} ago` : null
+      return stoppedMs >= timings.stoppedMs ? `was stopped (SIGSTOP) ${duration(stoppedMs)} ago` : null
     }
     const { probe } = observer
     const silentMs = this.#electing ? 0 : Math.min(observer.silentMs, nowMs - this.#electedAtMs)
     const writes = probe.result !== 'stuck' && probe.result !== 'unknown'
     if (process.state !== 'running' || writes || silentMs < timings.frozenMs || !this.#wasPrimary()) return null
-    return nowMs - this.#endedAtMs < betweenMs ? null : `has answered nothing for ${lasting(silentMs)}`
+    return nowMs - this.#endedAtMs < betweenMs ? null : `has answered nothing ${lasting(silentMs)}`
   }
 
   #wasPrimary(): boolean {

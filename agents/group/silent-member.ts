@@ -2,7 +2,7 @@ import { groupAddress } from '../../failover/protocol/group-address.ts'
 import type { ExpelOrder } from '../../failover/protocol/order.ts'
 import { silentMemberMs } from '../../failover/protocol/timings.ts'
 import { RegentError } from '../../src/common/errors/errors.ts'
-import { lasting } from '../../src/common/text/words.ts'
+import { lasting, duration } from '../../src/common/text/words.ts'
 import type { Parts } from '../instance/parts.ts'
 import type { ExpulsionPort } from '../ports/expulsion.ts'
 
@@ -30,5 +30,7 @@ function whyHeard({ timings }: Parts, expulsion: ExpulsionPort | undefined, addr
   const silentMs = expulsion?.silence.get(address)
   if (silentMs === undefined) return `this agent knows of no member at ${address}`
   const enoughMs = silentMemberMs(timings)
-  return silentMs < enoughMs ? `its server is silent ${lasting(silentMs)}, and ${enoughMs} ms say something` : null
+  return silentMs < enoughMs
+    ? `its server is silent ${lasting(silentMs)}, and ${duration(enoughMs)} say something`
+    : null
 }

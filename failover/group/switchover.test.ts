@@ -179,7 +179,7 @@ describe('A switchover', () => {
         }) as object,
       },
     ])
-    expect(sentence).toBe('switching over: the group elects shop-1 in place of shop-0; 10000 ms left')
+    expect(sentence).toBe('switching over: the group elects shop-1 in place of shop-0; 10 s left')
   })
 
   it('gives running transactions no longer than the deadline', () => {

@@ -1,3 +1,4 @@
+import { duration } from '../../src/common/text/words.ts'
 import { groupSeenBy } from '../../topology/group/group-view.ts'
 import { compareVersions } from '../../topology/group/versions.ts'
 import { instanceOf, type InstanceName, type MemberId } from '../../topology/snapshot/member.ts'
@@ -48,7 +49,7 @@ function planFor(situation: Situation, candidate: MemberId): SwitchoverPlan {
     steps: [
       `put the intent into the record (revision ${record.revision + 1})`,
       ...undoingSteps(situation),
-      `${from} has the group elect ${to}; transactions that run get ${spec.switchover.graceMs} ms, then their sessions are ended`,
+      `${from} has the group elect ${to}; transactions that run get ${duration(spec.switchover.graceMs)}, then their sessions are ended`,
       `commit: ${to} is primary of epoch ${record.epoch + 1}, and the route moves`,
     ],
   }
@@ -136,7 +137,7 @@ export function switchoverStep(situation: Situation, intent: SwitchoverIntent, m
     electUuid,
   }
   return step(
-    `switching over: the group elects ${instanceOf(intent.candidate)} in place of ${name}; ${Math.ceil(leftMs)} ms left`,
+    `switching over: the group elects ${instanceOf(intent.candidate)} in place of ${name}; ${duration(leftMs)} left`,
     [{ kind: 'demote', to: name, order }],
     { revisitMs: leftMs + 1 },
   )

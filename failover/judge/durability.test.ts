@@ -38,7 +38,7 @@ describe('an epoch is revoked', () => {
     'not by somebody outside of S': [
       false,
       { record: { syncSet: [shop1], acks: 1 }, views: { 'shop-2': promised() } },
-      '1 member of the sync set must promise and 0 did',
+      '1 member of the sync set must promise and none did',
     ],
     'not by a forgetful member': [
       false,

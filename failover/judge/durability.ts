@@ -1,4 +1,4 @@
-import { counted } from '../../src/common/text/words.ts'
+import { counted, noneOr } from '../../src/common/text/words.ts'
 import type { GtidSet } from '../../topology/gtid/gtid-set.ts'
 import { electedSetOf, outsiders } from './elected-set.ts'
 import { elect } from './election.ts'
@@ -94,5 +94,5 @@ function missingSentence(situation: Situation, given: number, unsettled: boolean
   if (quorum === null) {
     return `the sync set (${record.syncSet.length}) is smaller than the acknowledgements a write needs (${record.acks}), so only the primary’s own agent can say what was acknowledged`
   }
-  return `${counted(quorum, 'member')} of the sync set must promise and ${given} did`
+  return `${counted(quorum, 'member')} of the sync set must promise and ${noneOr(given)} did`
 }

@@ -1,4 +1,4 @@
-import { counted } from '../../src/common/text/words.ts'
+import { counted, noneOr } from '../../src/common/text/words.ts'
 import { holdsOf } from '../../topology/snapshot/holdings.ts'
 import { instanceOf, type InstanceName, type MemberId } from '../../topology/snapshot/member.ts'
 import { describeOpening, leftToApply } from '../../topology/snapshot/opening.ts'
@@ -68,7 +68,7 @@ function successorOf(
       refusal:
         quorum === null
           ? 'too few are in the sync set'
-          : `${counted(quorum, 'member')} of the sync set must promise and ${able} can`,
+          : `${counted(quorum, 'member')} of the sync set must promise and ${noneOr(able)} can`,
     }
   const most = Math.floor(leftToApply(primary).count() / worthPart)
   const reasons = snapshot.instances

@@ -35,7 +35,7 @@ const cases: Readonly<
   'it starts for too long': [
     'dead',
     { views: { 'shop-0': { process: 'starting', processSinceMs: 60_000, server: null } } },
-    'did not come up within 60000 ms',
+    'did not come up within 60 s',
   ],
   'it runs and has not answered yet': [
     'starting',
@@ -45,7 +45,7 @@ const cases: Readonly<
   'it runs and never answered': [
     'dead',
     { views: { 'shop-0': { server: null, processSinceMs: 60_000 } } },
-    'has not answered within 60000 ms',
+    'has not answered within 60 s',
   ],
   'it is stopped, for a moment': [
     'unknown',

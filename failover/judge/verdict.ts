@@ -1,7 +1,7 @@
 import type { Observation } from '../../topology/snapshot/observation.ts'
 import { isToBeStarted, lackedByPrimary } from './elected-set.ts'
 import { instanceOf } from '../../topology/snapshot/member.ts'
-import { counted, allOf, lasting } from '../../src/common/text/words.ts'
+import { counted, allOf, lasting, duration } from '../../src/common/text/words.ts'
 import { openingOf, type Opening } from './slow-opening.ts'
 import { isLive, isServing, viewNamed, viewOf, type LiveView, type Situation } from './situation.ts'
 
@@ -75,7 +75,7 @@ function judgeProcess(name: string, seen: Observation, situation: Situation): Ve
     case 'starting':
       return seen.processSinceMs < timings.startMs
         ? verdict('starting', `mysqld of ${name} is starting`, own, timings.startMs - seen.processSinceMs)
-        : verdict('dead', `mysqld of ${name} did not come up within ${timings.startMs} ms`, own)
+        : verdict('dead', `mysqld of ${name} did not come up within ${duration(timings.startMs)}`, own)
     case 'stopped':
       return frozenAfter(name, 'is stopped (SIGSTOP)', seen.processSinceMs, timings.frozenMs)
     case 'running':
@@ -89,7 +89,7 @@ function judgeRunning(name: string, seen: Observation, situation: Situation): Ve
   if (seen.probe === 'readOnlyFilesystem')
     return verdict('dead', `the file system of ${name} is read-only: ${seen.probeDetail}`, own)
   if (seen.server === null && seen.processSinceMs >= startMs)
-    return verdict('dead', `mysqld of ${name} runs and has not answered within ${startMs} ms`, own)
+    return verdict('dead', `mysqld of ${name} runs and has not answered within ${duration(startMs)}`, own)
   if (seen.server === null) return verdict('starting', `mysqld of ${name} runs and has not answered yet`, own, 200)
   const answersNothing = seen.probe === 'stuck' || seen.probe === 'unknown'
   if (seen.silentMs > 0 && answersNothing) return frozenAfter(name, 'does not answer', seen.silentMs, frozenMs)
@@ -107,7 +107,7 @@ function frozenAfter(name: string, what: string, sinceMs: number, frozenMs: numb
     ? verdict('frozen', `mysqld of ${name} ${what} ${lasting(sinceMs)}`, ['its own agent'])
     : verdict(
         'unknown',
-        `mysqld of ${name} ${what} ${lasting(sinceMs)}, frozen after ${frozenMs} ms`,
+        `mysqld of ${name} ${what} ${lasting(sinceMs)}, frozen after ${duration(frozenMs)}`,
         ['its own agent'],
         frozenMs - sinceMs,
       )

@@ -1,3 +1,4 @@
+import { counted } from '../../src/common/text/words.ts'
 import { nobodyAnswers, recordInDoubt } from '../flows/doubtful-record.ts'
 import { routeActions } from '../flows/route.ts'
 import { analyse } from '../../topology/analysis/analyse.ts'
@@ -237,7 +238,7 @@ function steady(situation: Situation, verdict: Verdict, prefix = ''): FlowStep {
   const shortfall = syncSetShortfall(situation)
   const { record, spec } = situation
   const primary = liveView(situation.snapshot, record.primary)
-  const state = `no action: ${stateOfPrimary(situation, verdict)}, ${countedReplicas(situation)} in the sync set`
+  const state = `no action: ${stateOfPrimary(situation, verdict)}, ${countedReplicas(situation)}`
   const behind = replicasBehind(situation)
   const budget = spec.failover.automatic ? failoverBudget(situation) : null
   const sentence = [prefix, state, behind, shortfall, copiesDue(situation, primary), budgetSentence(budget)]
@@ -268,7 +269,9 @@ function stateOfPrimary({ notes, record }: Situation, verdict: Verdict): string 
 function countedReplicas({ record, snapshot }: Situation): string {
   const replicas = snapshot.instances.map(({ name }) => name).filter((name) => name !== instanceOf(record.primary))
   const members = new Set(record.syncSet.map(instanceOf))
-  return `${replicas.filter((name) => members.has(name)).length} of ${replicas.length} ${replicas.length === 1 ? 'replica' : 'replicas'}`
+  return replicas.length === 0
+    ? 'no replicas'
+    : `${replicas.filter((name) => members.has(name)).length} of ${counted(replicas.length, 'replica')} in the sync set`
 }
 
 /**

@@ -1,3 +1,4 @@
+import { lasting } from '../../src/common/text/words.ts'
 import { instanceOf, type InstanceName } from '../../topology/snapshot/member.ts'
 import { revocationQuorum } from '../judge/durability.ts'
 import { whyUnfit } from '../judge/election.ts'
@@ -36,7 +37,7 @@ function whySilent({ timings }: Situation, to: InstanceName, view: ReturnType<ty
   if (process !== 'running') return `the mysqld of ${to} is ${process}`
   return isServing(view, timings)
     ? null
-    : `the mysqld of ${to} ${silentMs > 0 ? `has not answered for ${Math.round(silentMs)} ms` : 'has not answered yet'}`
+    : `the mysqld of ${to} ${silentMs > 0 ? `has not answered ${lasting(silentMs)}` : 'has not answered yet'}`
 }
 
 /** Without an accepted loss only those lead whose promises prove that nothing acknowledged is lost. */

@@ -1,4 +1,4 @@
-import { counted } from '../../src/common/text/words.ts'
+import { counted, duration } from '../../src/common/text/words.ts'
 import { errantOf } from '../../topology/snapshot/comparison.ts'
 import { parseGtidSet } from '../../topology/gtid/gtid-set.ts'
 import { maxBacklog } from '../../topology/snapshot/lag.ts'
@@ -59,7 +59,7 @@ function planFor(situation: Situation, candidate: MemberId): SwitchoverPlan {
         ? [`${names(gathered)} ${gathered.length === 1 ? 'connects' : 'connect'} to ${to} beforehand`]
         : []),
       ...undoingSteps(situation),
-      `${from} stops taking writes; running statements get ${situation.spec.switchover.graceMs} ms, then they are killed; it promises epoch ${record.epoch + 1}`,
+      `${from} stops taking writes; running statements get ${duration(situation.spec.switchover.graceMs)}, then they are killed; it promises epoch ${record.epoch + 1}`,
       `${to} catches up with its last transaction and promises`,
       `commit: ${to} is primary of epoch ${record.epoch + 1}`,
       `${to} opens, the others follow it, the route moves`,

@@ -48,5 +48,5 @@ export function describeProcess(seen: Observation): string {
   if (seen.server === null) return `its mysqld runs ${since} and has not answered yet`
   return seen.silentMs < 1
     ? 'its server has not answered at its last look'
-    : `its server has not answered for ${Math.round(seen.silentMs)} ms`
+    : `its server has not answered ${lasting(seen.silentMs)}`
 }

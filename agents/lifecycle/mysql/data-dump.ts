@@ -1,3 +1,4 @@
+import { duration } from '../../../src/common/text/words.ts'
 import { Readable } from 'node:stream'
 import { codeOf, describeError } from '../../../src/common/errors/errors.ts'
 import type { Parts } from '../../instance/parts.ts'
@@ -168,7 +169,7 @@ class Dump implements OutgoingStream {
       const { executed: atMost } = await server.readHolds()
       const { cluster, instance } = config
       const tookMs = Math.round(world.clock.monotonicMs() - beganMs)
-      notices.add('CopyStreamed', `the copy was made in ${tookMs} ms, and is sent`)
+      notices.add('CopyStreamed', `the copy was made in ${duration(tookMs)}, and is sent`)
       // Loaded only now: most agents never stream a copy, and need not keep a library for it in memory.
       const { packFolder } = await import('../copy/pack-folder.ts')
       const note = { version: 1, mysql: of?.version ?? '', serverUuid: of?.uuid ?? '', instance, cluster } as const

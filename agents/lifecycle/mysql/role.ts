@@ -1,3 +1,4 @@
+import { lasting } from '../../../src/common/text/words.ts'
 import type { Parts } from '../../instance/parts.ts'
 import { whyClosed } from '../../instance/known.ts'
 import { leads } from '../../instance/stored-state.ts'
@@ -49,7 +50,7 @@ function whyOut({ file, process, guards }: RoleParts): string | undefined {
 
 function whyUnseen({ process, observer }: RoleParts): string | undefined {
   if (process.state === 'stopped') return 'mysqld is frozen'
-  if (observer.silentMs > 0) return `mysqld has answered nothing for ${Math.round(observer.silentMs)} ms`
+  if (observer.silentMs > 0) return `mysqld has answered nothing ${lasting(observer.silentMs)}`
   return observer.isFresh ? undefined : 'mysqld was not looked at since its agent changed it'
 }
 

@@ -9,9 +9,23 @@ export function abbreviated(text: string): string {
   return text.length <= longest ? text : `${text.slice(0, longest - 1)}…`
 }
 
+/** `300 ms`, `45 s`, `12 min`, `2 h 5 min`: to the millisecond where a failover is measured, then as people say it. */
+export function duration(ms: number): string {
+  if (ms < 10_000) return `${Math.round(ms)} ms`
+  if (ms < 120_000) return `${Math.round(ms / 1_000)} s`
+  const minutes = Math.round(ms / 60_000)
+  if (minutes < 120) return `${minutes} min`
+  return minutes % 60 === 0 ? `${minutes / 60} h` : `${Math.floor(minutes / 60)} h ${minutes % 60} min`
+}
+
 /** `for 300 ms`; a duration that rounds to nothing is no figure to tell. */
 export function lasting(ms: number): string {
-  return Math.round(ms) < 1 ? 'since just now' : `for ${Math.round(ms)} ms`
+  return Math.round(ms) < 1 ? 'since just now' : `for ${duration(ms)}`
+}
+
+/** `none`, `1`, `2`. */
+export function noneOr(number: number): string {
+  return number === 0 ? 'none' : String(number)
 }
 
 /** These together: `a`, `a and b`, `a, b and c`. */

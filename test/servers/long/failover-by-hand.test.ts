@@ -93,7 +93,7 @@ it('Where too few are left to prove that nothing is lost a failover is refused w
   expect(refused).toMatchObject({ code: 1, stdout: '' })
   expect(refused.stderr).toMatch(
     new RegExp(
-      `2 members of the sync set must promise and 0 did; bring back ${from}, ${gone} or, giving up what only they may hold, use: regent failover --accept-loss`,
+      `2 members of the sync set must promise and none did; bring back ${from}, ${gone} or, giving up what only they may hold, use: regent failover --accept-loss`,
     ),
   )
   const dry = await cluster.regent('failover', 'shop', '--accept-loss', '--dry-run')

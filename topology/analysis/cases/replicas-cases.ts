@@ -77,7 +77,7 @@ export const replicasCases: Cases = {
         },
       },
       findings: [
-        'ReplicaNotReplicating warning shop-1: replica shop-1 does not replicate: its mysqld runs for 60000 ms and has not answered yet; it is being seeded from shop-0: file copy, 40 %',
+        'ReplicaNotReplicating warning shop-1: replica shop-1 does not replicate: its mysqld runs for 60 s and has not answered yet; it is being seeded from shop-0: file copy, 40 %',
         'SeedingFailed warning shop-1: shop-1 could not be seeded from shop-2 (2 failures): Access denied',
       ],
     },

@@ -88,7 +88,7 @@ export const serversCases: Cases = {
         'shop-1': { process: 'absent', server: null, settingsRefused: "unknown variable 'bogus=1'" },
       },
       findings: [
-        'ReplicaDead warning shop-1: replica shop-1 is dead: its mysqld is absent for 60000 ms',
+        'ReplicaDead warning shop-1: replica shop-1 is dead: its mysqld is absent for 60 s',
         "SettingsRefused warning shop-0: mysqld of shop-0 refuses its settings: unknown variable 'bogus=1'; it runs on with those of before, and would not start again until that setting is taken out or put right",
         "SettingsRefused warning shop-1: mysqld of shop-1 refuses its settings: unknown variable 'bogus=1'; it is not started until that setting is taken out or put right",
       ],
@@ -107,7 +107,7 @@ export const serversCases: Cases = {
         'shop-2': { process: 'dead', lacks: [{ what: 'plugin clone', for: 'copies', cure: 'wait' }] },
       },
       findings: [
-        'ReplicaDead warning shop-2: replica shop-2 is dead: its mysqld is dead for 60000 ms',
+        'ReplicaDead warning shop-2: replica shop-2 is dead: its mysqld is dead for 60 s',
         'NotReadyForFailover warning shop-1: shop-1 lacks what a failover, a copy or its next start rests upon: table regent.marker (for the proof that replicas hold everything; its agent puts that right)',
       ],
     },
