@@ -20,7 +20,14 @@ export async function swapUnproven(parts: Parts, order: ReseedOrder, startOnCopy
       throw new Error(
         `the copy lacks ${missing.count()} transactions that the primary has (${missing.toString().slice(0, 120)})`,
       )
-    await file.update({ unproven: false, filterSeen: false, fromThePast: false, gtidsReset: false, binlogOff: false })
+    await file.update({
+      unproven: false,
+      filterSeen: false,
+      fromThePast: false,
+      gtidsReset: false,
+      binlogOff: false,
+      opened: false,
+    })
   } catch (error) {
     await takeBack(parts)
     throw error

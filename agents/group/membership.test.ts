@@ -258,9 +258,14 @@ describe('A secondary of the group', () => {
       'stop events; secondary of the group, 3 of 3 members online',
     ],
     [
-      'that takes writes is closed for these',
+      'that takes writes, and was not seen closed before, is closed: the group may be just doing so',
+      { sees: led1, server: open, stage: leadsGroup },
+      'stop events and close for writes',
+    ],
+    [
+      'that takes writes and had been closed is in doubt, on disk before that is said',
       { sees: led1, server: open, stage: follows },
-      'close for writes; secondary of the group, 3 of 3 members online',
+      'stores opened; notice OpenedByHand',
     ],
   ])('%s', async (_, known, words) => {
     expect(told(await decided(known))).toBe(words)

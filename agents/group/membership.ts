@@ -3,6 +3,7 @@ import type { Assignment, GroupTask } from '../../failover/protocol/assignment.t
 import { joinInTurn, turnOf, waitForTurn } from './join-turn.ts'
 import { agreedOn } from '../../failover/settings/runtime.ts'
 import { writesHere } from './single-primary.ts'
+import { openingOf, seenClosed } from './opening.ts'
 import { isLeadingGroup, isMemberAs } from './stage.ts'
 import { isForLackOfSpace } from '../../topology/snapshot/no-space.ts'
 import { unappliedOf } from '../../topology/snapshot/holdings.ts'
@@ -11,10 +12,12 @@ import { keepSettings } from '../guard/managed-settings.ts'
 import { whyClosed } from '../instance/known.ts'
 import { notice, outdate, rest, step, type NextPass, type Step, type View } from '../instance/pass.ts'
 import type { StoredState } from '../instance/stored-state.ts'
+import { noticesOpening } from '../doubts/opened.ts'
 import { hasMajority, ownMember } from '../../topology/group/majority.ts'
 import {
   becomeMember,
   becomePrimary,
+  closeAsMember,
   closeToEverybody,
   closeWithoutMajority,
   forgetMode,
@@ -26,7 +29,11 @@ import {
   setAccountOfAll,
   setConsistency,
   setOwnAccount,
+  setWeight,
 } from './steps.ts'
+
+/** `group_replication_member_weight` is 50 unless somebody says otherwise: then the server uuid decides. */
+const usualWeight = 50
 
 /** A member of a replication group, what it is told, and what its server says. */
 export interface Membership {
@@ -42,6 +49,10 @@ export interface Membership {
 
 /** What an agent does by the state of its member: one row each. Pure. */
 export function nextAsMember(view: View, member: Membership): NextPass {
+  return noticesOpening(view, openingOf(view, member.group, member.state)) ?? byState(view, member)
+}
+
+function byState(view: View, member: Membership): NextPass {
   const { group } = member
   switch (group.state) {
     case 'OFFLINE':
@@ -59,9 +70,13 @@ export function nextAsMember(view: View, member: Membership): NextPass {
 
 /** Closed for everybody. Then it joins, forms the group, or stays out, as it is told. */
 function outside(view: View, member: Membership): NextPass {
-  const { task, assignment } = member
   const closing = closes(member)
   if (closing.length > 0) return { steps: closing, next: 'after a look' }
+  return { ...outsideAndClosed(view, member), ...seenClosed(view) }
+}
+
+function outsideAndClosed(view: View, member: Membership): NextPass {
+  const { task, assignment } = member
   if (task.does === 'stayOut')
     return {
       ...waits(member, 'outside of the group: it waits until it is told to join'),
@@ -149,16 +164,18 @@ function online(view: View, member: Membership): NextPass {
       : isPrimary
         ? asPrimary(view, member)
         : asSecondary(view, member)
-  const putRight = { ...pass, steps: [...settingsOf(member), ...(pass.steps ?? [])] }
+  const putRight = { ...pass, steps: [...settingsOf(view, member), ...(pass.steps ?? [])] }
   return Object.keys(store).length === 0 ? putRight : { ...putRight, store }
 }
 
 /** What somebody changed while the server runs, and what the spec says otherwise since this server joined. */
-function settingsOf(member: Membership): readonly Step[] {
+function settingsOf({ stored }: View, member: Membership): readonly Step[] {
   const { group, task } = member
-  const { consistency = task.consistency } = group
+  const weight = stored.opened ? 0 : usualWeight
+  const { consistency = task.consistency, weight: now = weight } = group
   return [
     ...putsRight(member),
+    ...(now === weight ? [] : [setWeight(weight)]),
     ...(consistency === task.consistency ? [] : [setConsistency(task.consistency), outdate]),
   ]
 }
@@ -226,21 +243,41 @@ function opensAsPrimary(view: View, member: Membership): NextPass {
 }
 
 function asSecondary(view: View, member: Membership): NextPass {
-  const { state, group, assignment } = member
-  const writes = ownMember(group, state.uuid)?.role === 'PRIMARY'
-  const sentence = writes
-    ? 'closed for writes: the group is in multi-primary mode by another hand, and another member goes on alone'
-    : `secondary of the group, ${onlineOf(group)}`
+  const { state, group } = member
+  if (ownMember(group, state.uuid)?.role === 'PRIMARY') return asOneTooMany(member)
+  if (isMemberAs(view.life)) return staysSecondary(view, member, [])
+  // Until it was seen closed nobody is blamed for that: the group may be closing it.
+  return state.superReadOnly
+    ? staysSecondary(view, member, [becomeMember])
+    : { steps: [closeAsMember], next: 'after a look' }
+}
+
+function staysSecondary(view: View, { state, group, assignment }: Membership, before: readonly Step[]): NextPass {
+  const { proposed = 0 } = group
+  const { superReadOnly, offlineMode } = state
   return {
     steps: [
-      ...(isMemberAs(view.life) ? [] : [becomeMember]),
-      ...(state.superReadOnly ? [] : [closeForWrites]),
-      ...(state.offlineMode ? [letReadersIn, outdate] : []),
+      ...before,
+      ...(superReadOnly ? [] : [closeForWrites, outdate]),
+      ...(offlineMode ? [letReadersIn, outdate] : []),
     ],
     then: {
-      converged: { revision: assignment.revision, done: !writes, sentence },
+      ...(view.life.proposed === proposed ? {} : { life: { proposed } }),
+      converged: { revision: assignment.revision, done: true, sentence: `secondary of the group, ${onlineOf(group)}` },
     },
-    next: state.offlineMode ? 'after a look' : 'when something changes',
+    next: offlineMode || !superReadOnly ? 'after a look' : 'when something changes',
+  }
+}
+
+/** Another hand made several members write. What it writes until it is closed the group certifies: that is no doubt. */
+function asOneTooMany(member: Membership): NextPass {
+  const sentence =
+    'closed for writes: the group is in multi-primary mode by another hand, and another member goes on alone'
+  const { revision } = member.assignment
+  return {
+    steps: [closeAsMember],
+    then: { life: { stage: { is: 'closed' } }, converged: { revision, done: false, sentence } },
+    next: 'soon',
   }
 }
 

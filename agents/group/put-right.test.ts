@@ -71,7 +71,7 @@ describe('What another hand changed', () => {
     [
       'that another hand made a second primary is closed for writes and runs no events',
       { sees: { writers: ['shop-0', 'shop-1'] }, server: open, stage: follows },
-      'close for writes; closed for writes: the group is in multi-primary mode by another hand, and another member goes on alone',
+      'stop events and close for writes; closed for writes: the group is in multi-primary mode by another hand, and another member goes on alone',
     ],
     [
       'leaves the account of the group to the primary',

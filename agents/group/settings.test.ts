@@ -19,13 +19,14 @@ const led1: GroupShape = { primary: 'shop-1' }
 interface Case {
   readonly sees: GroupShape
   readonly server: ServerOverrides
+  readonly isInDoubt?: true
 }
 
 /** The agent of shop-0, which is told BEFORE_ON_PRIMARY_FAILOVER, and does what its member is to do otherwise. */
-async function given({ sees, server: more }: Case, group?: GroupPort): Promise<Parts> {
+async function given({ sees, server: more, isInDoubt = undefined }: Case, group?: GroupPort): Promise<Parts> {
   const server = new ScriptedServer(aServerState(inGroup('shop-0', sees, more)))
   const parts = await testParts(Object.assign(server, group === undefined ? {} : { group }))
-  await parts.file.update({ promise: 3, revision: 10 })
+  await parts.file.update({ promise: 3, revision: 10, opened: isInDoubt === true })
   const follows = { is: 'following', step: 'started', as: 'secondary', sinceMs: 0 } as const
   changeLife(parts, { stage: sees.primary === undefined ? leadsGroup : follows })
   parts.told.trustsAssignment = true
@@ -80,6 +81,16 @@ describe('A member that is online', () => {
       'puts right what somebody changed',
       { sees: led1, server: { ...readable, changedSettings } },
       'put settings right; secondary of the group, 3 of 3 members online',
+    ],
+    [
+      'is to be elected last while its data are in doubt',
+      { sees: { ...led1, weight: 50 }, server: readable, isInDoubt: true },
+      'set its weight to 0; secondary of the group, 3 of 3 members online',
+    ],
+    [
+      'is elected as any other once they are not',
+      { sees: { ...led1, weight: 0 }, server: readable },
+      'set its weight to 50; secondary of the group, 3 of 3 members online',
     ],
   ])('%s', async (_, known, words) => {
     expect(told(next(await given(known)))).toBe(words)

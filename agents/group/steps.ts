@@ -64,8 +64,29 @@ export const becomePrimary = step('run events', async (parts) => {
 export const becomeMember = step('stop events', async (parts) => {
   await parts.server.setEvents(false)
   const sinceMs = parts.world.clock.monotonicMs()
-  changeLife(parts, { stage: { is: 'following', step: 'started', as: 'secondary', sinceMs } })
+  changeLife(parts, { stage: { is: 'following', step: 'started', as: 'secondary', sinceMs }, proposed: null })
 })
+
+/** Of a group that is just changing its primary, or its mode: the group, or its agent, closes it in a moment. */
+export const closeAsMember = step('stop events and close for writes', async ({ server, observer }) => {
+  try {
+    await server.setEvents(false)
+    await server.setReadOnly('closed')
+  } finally {
+    observer.outdate()
+  }
+})
+
+/** A member whose data are in doubt is elected only where there is nobody else. */
+export function setWeight(weight: number): Step {
+  return step(`set its weight to ${weight}`, async ({ server, observer }) => {
+    try {
+      await server.setSetting('group_replication_member_weight', String(weight))
+    } finally {
+      observer.outdate()
+    }
+  })
+}
 
 /** Between two attempts in a row: each changes the view of the whole group. */
 const firstPauseMs = 500

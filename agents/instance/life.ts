@@ -13,6 +13,8 @@ export interface Life {
   readonly stage: Stage
   /** As primary: the newest revision that an acknowledged marker proves, and nothing doubts; 0 for none. */
   readonly markedRevision: number
+  /** As a member of a group that writes nothing: transactions that had begun here at the last look; null before one. */
+  readonly proposed: number | null
   /** The relay logs were thrown away, because the machine had crashed or another hand did so. */
   readonly relayLogsDiscarded: boolean
   /** Another hand was seen to stop this mysqld. */
@@ -76,6 +78,7 @@ export function freshLife(pid: number | null): Life {
     pid,
     stage: { is: 'closed' },
     markedRevision: 0,
+    proposed: null,
     relayLogsDiscarded: false,
     isStoppedByOthers: false,
     isRestarted: false,

@@ -48,6 +48,8 @@ export interface StoredState {
   readonly gtidsReset: boolean
   /** So that is, because its server ran without a binary log. */
   readonly binlogOff: boolean
+  /** It was open for writes while it was no primary; it has not been seeded since. */
+  readonly opened: boolean
   /** It was primary since its tail was last judged: there may be a tail that nobody acknowledged. */
   readonly mayHaveTail: boolean
   /** The last epoch in which it formed its replication group, alone; 0 for none. In one epoch nobody forms it twice. */
@@ -230,6 +232,7 @@ export function summaryOf(stored: StoredState): StoredSummary {
     filterSeen: stored.filterSeen,
     fromThePast: stored.fromThePast || stored.gtidsReset,
     ...namelessOf(stored),
+    ...(stored.opened ? { opened: true as const } : {}),
     incarnation: stored.incarnation,
     earlierIncarnations: stored.earlierIncarnations,
     toldNoted: stored.notedIncarnations.includes(stored.incarnation),
@@ -306,6 +309,7 @@ const addedLater = {
   fromThePast: false,
   gtidsReset: false,
   binlogOff: false,
+  opened: false,
   medium: null,
   unproven: false,
   formedEpoch: 0,
@@ -337,6 +341,7 @@ export function freshState(volume: string, bootId: string): StoredState {
     fromThePast: false,
     gtidsReset: false,
     binlogOff: false,
+    opened: false,
     mayHaveTail: false,
     formedEpoch: 0,
   }

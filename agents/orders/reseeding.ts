@@ -4,6 +4,7 @@ import { unionOf } from '../../topology/snapshot/holdings.ts'
 import type { ReseedOrder } from '../../failover/protocol/order.ts'
 import { pruneArchives } from '../guard/archive-keeping.ts'
 import type { Converger } from '../converge/converger.ts'
+import { leaveStage } from '../instance/life.ts'
 import type { Parts } from '../instance/parts.ts'
 import { replicationUser } from '../ports/server.ts'
 import { swapUnproven } from '../doubts/unproven-copy.ts'
@@ -47,6 +48,8 @@ export class Seeding {
       this.#noteFailure(order, error)
       throw error
     })
+    // To copy another one the agent lets itself write here: it follows, and is closed, again when it is made to.
+    leaveStage(this.#parts, 'following')
     await server.stopReceiver()
     // A seeding that begins again archived before; what is here now may be half a copy.
     const own = file.current.seeding ? null : (await this.#holds()).union(parseGtidSet(order.destroys))
@@ -162,6 +165,7 @@ export class Seeding {
       fromThePast: false,
       gtidsReset: false,
       binlogOff: false,
+      opened: false,
       forgetful: false,
       mayHaveTail: false,
       unsettled: false,

@@ -3,7 +3,7 @@ import type { Endpoint } from '../../failover/protocol/message.ts'
 import type { Channel, ServerState } from '../../topology/snapshot/observation.ts'
 import { putOptionsRight } from '../guard/channel-options.ts'
 import { instancesOf } from '../instance/accounts.ts'
-import { step, type Step, type View } from '../instance/pass.ts'
+import { outdate, step, type Step, type View } from '../instance/pass.ts'
 import type { Parts } from '../instance/parts.ts'
 import { replicationUser } from '../ports/server.ts'
 
@@ -65,6 +65,7 @@ export function openGates({ config }: View, state: ServerState): readonly Step[]
     step('let accounts change', ({ server }) => server.setReadOnly('accounts')),
     step('open all gates', ({ server }) => server.setGates(others)),
     closeForWrites,
+    outdate,
   ]
 }
 

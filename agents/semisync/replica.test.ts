@@ -1,7 +1,7 @@
-import { expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { replicationUser } from '../ports/server.ts'
 import { aServerState, replicaOfEpoch3, ScriptedProcess, ScriptedServer, testParts } from '../testing.ts'
-import { changeLife } from '../instance/life.ts'
+import { changeLife, type Stage } from '../instance/life.ts'
 import { passAsReplica } from '../testing-passes.ts'
 
 const assignment = replicaOfEpoch3
@@ -189,4 +189,40 @@ it('a receiver that starts again where agents speak TLS is pointed to the source
     false,
     false,
   ])
+})
+
+describe('a replica that another hand opened for writes', () => {
+  const channel = {
+    sourceHost: source.host,
+    sourcePort: source.port,
+    sourceUser: replicationUser('shop-0'),
+    ioRunning: 'yes',
+    sqlRunning: true,
+    semiSync: false,
+  } as const
+  const isClosed = { readOnly: true, superReadOnly: true, semiSyncSource: { enabled: false }, channel } as const
+  const follows: Stage = { is: 'following', step: 'started', as: 'shop-1', sinceMs: 0 }
+
+  async function found(stage: Stage, superReadOnly: boolean) {
+    const server = new ScriptedServer(aServerState({ ...isClosed, superReadOnly }))
+    const parts = await testParts(server)
+    changeLife(parts, { stage })
+    await passAsReplica(parts, assignment, server.state)
+    return { parts, server }
+  }
+
+  it('is in doubt, which is on disk before anybody hears of it, and is closed', async () => {
+    const { parts, server } = await found(follows, false)
+    expect(parts.file.current.opened).toBe(true)
+    expect(parts.notices.list[0]).toMatchObject({ code: 'OpenedByHand' })
+    expect(server.calls).toContain('readOnly closed')
+  })
+
+  it('is not while it is closed, and nor is one that its agent did not close before', async () => {
+    for (const [stage, superReadOnly] of [
+      [follows, true],
+      [{ is: 'closed' }, false],
+    ] as const)
+      expect((await found(stage, superReadOnly)).parts.file.current.opened).toBe(false)
+  })
 })

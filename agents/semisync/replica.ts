@@ -1,4 +1,5 @@
 import type { ReplicaAssignment } from '../../failover/protocol/assignment.ts'
+import { noticesOpening } from '../doubts/opened.ts'
 import { parseGtidSet } from '../../topology/gtid/gtid-set.ts'
 import type { ServerState } from '../../topology/snapshot/observation.ts'
 import { unionOf } from '../../topology/snapshot/holdings.ts'
@@ -12,7 +13,7 @@ import { clearFilters, closeForWrites, forgetSource, setOffline, stopReceiver } 
 export function nextAsReplica(view: View, assigned: ReplicaAssignment, state: ServerState): NextPass {
   const assignment = asSeenNow(view, assigned)
   const holds = unionOf([state.executed, state.received])
-  const loss = noticesLoss(view, holds)
+  const loss = noticesLoss(view, holds) ?? noticesOpening(view, { isOpen: wasOpened(view, state), wrote: 0 })
   if (loss !== null) return loss
   const pass = standsBy(view, assignment, state) ?? mends(view, state) ?? follows(view, assignment, state)
   return withDuties(view, assignment, state, {
@@ -49,11 +50,16 @@ function withDuties(view: View, { revision }: ReplicaAssignment, state: ServerSt
   }
 }
 
+/** It was closed before it was made to follow. */
+function wasOpened({ life: { stage } }: View, { superReadOnly }: ServerState): boolean {
+  return stage.is === 'following' && !superReadOnly
+}
+
 function staysClosed({ course }: View, revision: number, state: ServerState): readonly Step[] {
   if (state.superReadOnly && state.readOnly) return []
   const wasClosed = course.converged.done && course.converged.revision === revision
   const byHand = notice('ClosedAgain', 'read-only was switched off by another hand and is on again')
-  return wasClosed ? [closeForWrites, byHand] : [closeForWrites]
+  return wasClosed ? [closeForWrites, outdate, byHand] : [closeForWrites, outdate]
 }
 
 function putSettingsRight(state: ServerState): Step {

@@ -101,7 +101,7 @@ export class Semisync implements Mode {
     // Whoever is promoted although it forgot something was promoted by a person who accepted that.
     const goesOn = file.current.assignment?.role === 'primary'
     return {
-      ...{ mayHaveTail: true, fromThePast: false, gtidsReset: doubts.gtidsReset },
+      ...{ mayHaveTail: true, fromThePast: false, gtidsReset: doubts.gtidsReset, opened: false },
       binlogOff: doubts.gtidsReset && file.current.binlogOff,
       forgetful: goesOn && file.current.forgetful,
     }

@@ -18,6 +18,7 @@ import {
   type Situation,
 } from '../judge/situation.ts'
 import { judgePrimary } from '../judge/verdict.ts'
+import { hasDoubtedData } from '../judge/doubted-data.ts'
 
 /** What giving up an instance and its volume would do, or why it is refused. */
 export type ReplacePlan =
@@ -103,7 +104,7 @@ function isProvenCopy(situation: Situation, member: MemberId): boolean {
 /** What it has may not be what its GTIDs say. */
 function isDoubtful(situation: Situation, view: LiveView): boolean {
   const { stored, seedingProgress } = view.observation
-  const isOther = stored.fromThePast || stored.filterSeen || stored.seeding || seedingProgress !== null
+  const isOther = hasDoubtedData(stored) || stored.seeding || seedingProgress !== null
   return isOther || isErrant(situation, view) || hasHole(situation, view)
 }
 

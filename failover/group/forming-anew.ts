@@ -57,7 +57,10 @@ export function formAnew(situation: Situation, promised: readonly Promised[], ch
   return step(why, [{ kind: 'commit', why, next }], { flow: 'failover' })
 }
 
-/** The lowest version: no lower one could join. Then the present primary is preferred, then the lowest ordinal. */
+/**
+ * The lowest version: no lower one could join. Then one whose data are in no doubt, the present primary, and the lowest
+ * ordinal.
+ */
 function leaderOf(situation: Situation, promised: readonly Promised[], choice: Choice): Leader | undefined {
   const { to, acceptLoss } = choice
   const named = to === null ? promised : promised.filter(({ member }) => instanceOf(member) === to)
@@ -67,6 +70,7 @@ function leaderOf(situation: Situation, promised: readonly Promised[], choice: C
     .toSorted(
       (a, b) =>
         compareVersions(versionOf(situation, a), versionOf(situation, b)) ||
+        Number(isInDoubt(situation, a)) - Number(isInDoubt(situation, b)) ||
         rank(situation, a.member) - rank(situation, b.member),
     )
   return leader && { leader, lost: lostBy(promised, leader.holds) }
@@ -105,6 +109,10 @@ function nameAfterLoss({ cluster, record }: Situation, leader: MemberId): string
 
 function versionOf({ snapshot }: Situation, { member }: Promised): string {
   return liveView(snapshot, member)?.observation.server?.version ?? ''
+}
+
+function isInDoubt({ snapshot }: Situation, { member }: Promised): boolean {
+  return liveView(snapshot, member)?.observation.stored.opened === true
 }
 
 function rank({ record }: Situation, member: MemberId): number {

@@ -7,6 +7,7 @@ import { aGroupSituation, revision, storedAs, tasksIn, type GroupSituation } fro
 
 const after = (given: GroupSituation = {}) => decide(aGroupSituation(given))
 const commits = (given: GroupSituation) => after(given).actions.filter(({ kind }) => kind === 'commit')
+const three: GroupShape = { members: { 'shop-0': 'ONLINE', 'shop-2': 'ONLINE' } }
 const two: GroupShape = { members: { 'shop-0': 'ONLINE', 'shop-1': 'ONLINE' } }
 
 /** The record names shop-0 and shop-1; shop-2 is there, in no group. */
@@ -56,6 +57,7 @@ describe('Who is not in the group', () => {
     ['holds what the primary has not', { server: { executed: `${gtids('shop-0', 100)},${gtids('shop-2', 1)}` } }],
     ['is of the past', { stored: { fromThePast: true } }],
     ['had a replication filter', { stored: { filterSeen: true } }],
+    ['was open for writes', { stored: { opened: true } }],
     ['is being seeded', { stored: { seeding: true } }],
     ['does not answer', { reachable: false }],
     ['has a server that does not answer', { silentMs: 60_000 }],
@@ -172,6 +174,34 @@ describe('Who is to go', () => {
     expect(committed(after(given)).intent).toMatchObject({ candidate: shop0, reason: 'scale-in to 2: shop-2 is to go' })
     const two = committed(after({ ...given, notes: { instances: 1 } }))
     expect(two).toMatchObject({ intent: { candidate: shop0 }, leaving: [] })
+  })
+})
+
+describe('A member that was open for writes while it was no primary', () => {
+  const opened: ViewOverrides = { stored: { opened: true } }
+
+  it('leaves the group, to be seeded', () => {
+    const decision = after({ views: { 'shop-1': opened } })
+    expect(committed(decision)).toMatchObject({ syncSet: [shop1, shop2], leaving: [shop1] })
+    expect(decision.sentence).toBe(
+      'shop-1 was open for writes while it was no primary, so that nobody can tell whether its data are those of the primary: it leaves the group, to be seeded',
+    )
+  })
+
+  it.each<[string, GroupSituation]>([
+    ['another one is on its way out', { record: { leaving: [shop2] } }],
+    ['another one is missing', { sees: { 'shop-0': two, 'shop-1': two, 'shop-2': outsideGroup() } }],
+    ['a person decides about copies', { spec: { reseed: 'manual' } }],
+  ])('stays while %s', (_, given) => {
+    expect(commits({ ...given, views: { 'shop-1': opened } })).toEqual([])
+  })
+
+  it('is a copy of nobody who was open as well', () => {
+    const record = { syncSet: [shop2] }
+    const sees = { 'shop-0': three, 'shop-2': three, 'shop-1': outsideGroup() }
+    const views = { 'shop-1': { stored: { opened: true, ...staysOut('shop-1') } }, 'shop-2': opened }
+    const [seeding] = after({ record, sees, views }).actions.filter(({ kind }) => kind === 'reseed')
+    expect(seeding).toMatchObject({ to: 'shop-1', order: { donor: { instance: 'shop-0' } } })
   })
 })
 

@@ -95,8 +95,21 @@ function whyLeave(situation: Situation, member: MemberId, view: GroupView): stri
   const name = instanceOf(member)
   if (isElsewhere(situation, member)) return 'lives on another volume, or is gone, and leaves the group'
   if (departing(situation).includes(name)) return 'is to go and leaves the group'
-  const why = view.members.has(name) ? null : whyCopied(situation, liveView(situation.snapshot, member))
+  const own = liveView(situation.snapshot, member)
+  const why = view.members.has(name) ? whyInDoubt(situation, own, view) : whyCopied(situation, own)
   return why === null ? null : `${why}: it leaves the group, to be seeded`
+}
+
+/**
+ * Why a member whose data are in doubt leaves the group; one at a time, and only while each instance is a member. Until
+ * then it stays, and is elected last. Where a person decides about copies it stays a member as it is.
+ */
+function whyInDoubt(situation: Situation, view: LiveView | undefined, { members }: GroupView): string | null {
+  const { spec, record, snapshot } = situation
+  const isWhole = snapshot.instances.every(({ name }) => members.get(name) === 'ONLINE')
+  const isSpared = isWhole && record.leaving.length === 0 && spec.reseed === 'automatic'
+  if (!isSpared || view?.observation.stored.opened !== true) return null
+  return whyCopied(situation, view)
 }
 
 /**

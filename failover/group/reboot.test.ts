@@ -54,6 +54,13 @@ describe('After a full outage', () => {
     expect(committed(after({ views: { ...allPromised, 'shop-2': lower(99) } })).primary).toBe(shop0)
   })
 
+  it('one whose data are in doubt leads only where it is the only one that holds everything', () => {
+    const opened = (last: number) => promised(last, { stored: { opened: true } })
+    expect(committed(after({ views: { ...allPromised, 'shop-0': opened(100) } })).primary).toBe(shop1)
+    const alone = { 'shop-0': opened(100), 'shop-1': promised(99), 'shop-2': promised(99) }
+    expect(committed(after({ views: alone })).primary).toBe(shop0)
+  })
+
   it('those that have not promised yet are asked alone', () => {
     expect(ordersOf(after({ views: { ...allPromised, 'shop-2': {} } }))).toEqual(['promise shop-2 2@5'])
   })

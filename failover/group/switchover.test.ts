@@ -101,6 +101,11 @@ describe('A switchover is refused', () => {
       'shop-1 has 10001 transactions to apply (at most 10000)',
     ],
     [
+      'to one that was open for writes',
+      { views: { 'shop-1': { stored: { opened: true } } } },
+      'shop-1 was open for writes while it was no primary, and has not been seeded since',
+    ],
+    [
       'to one that is fenced',
       { notes: { fenced: [{ instance: 'shop-1', keepPrimary: false, wallMs: 0 }] } },
       'shop-1 is fenced',

@@ -85,6 +85,8 @@ function whyNotToMember(situation: Situation, view: LiveView): string | null {
   if (seen?.state !== 'ONLINE') return `${name} is ${seen?.state.toLowerCase() ?? 'silent'} in the group`
   if (seen.applying > mostToApply) return `${name} has ${seen.applying} transactions to apply (at most ${mostToApply})`
   if (isFenced(notes, name)) return `${name} is fenced`
+  if (view.observation.stored.opened)
+    return `${name} was open for writes while it was no primary, and has not been seeded since`
   if (spec.policies[name]?.promotion === 'never') return `the policy of ${name} is never`
   return whyTooNew(situation, view)
 }

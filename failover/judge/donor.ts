@@ -1,5 +1,5 @@
 import { errantOf } from '../../topology/snapshot/comparison.ts'
-import type { SeedingFailure } from '../../topology/snapshot/observation.ts'
+import type { SeedingFailure, StoredSummary } from '../../topology/snapshot/observation.ts'
 import { hasHole } from './holes.ts'
 import { isFollowing, isLive, liveView, viewNamed, type LiveView, type Situation } from './situation.ts'
 
@@ -51,11 +51,15 @@ function couldGive(situation: Situation, view: LiveView, primary: LiveView): rea
   const able = replicas.filter(
     (candidate) =>
       candidate.name !== view.name &&
-      !candidate.observation.stored.forgetful &&
+      !isDoubted(candidate.observation.stored) &&
       !hasHole(situation, candidate) &&
       errantOf(candidate.observation, primary.observation).isEmpty(),
   )
   return [...able.toReversed(), primary].filter((candidate) => canGive(candidate, view))
+}
+
+function isDoubted({ forgetful, opened }: StoredSummary): boolean {
+  return forgetful || opened === true
 }
 
 function canGive(donor: LiveView, recipient: LiveView): boolean {

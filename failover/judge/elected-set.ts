@@ -4,6 +4,7 @@ import { instanceOf, type MemberId } from '../../topology/snapshot/member.ts'
 import type { Observation } from '../../topology/snapshot/observation.ts'
 import type { ClusterRecord } from '../protocol/record.ts'
 import { liveView, liveViews, type LiveView, type Situation } from './situation.ts'
+import { hasDoubtedData } from './doubted-data.ts'
 
 /**
  * An elected primary must not open with less than it promised. What it had received and not applied can be thrown away
@@ -51,7 +52,7 @@ export function outsiders({ snapshot, record }: Situation): readonly MemberId[] 
   return liveViews(snapshot)
     .filter(
       ({ past, observation: { stored } }) =>
-        past === undefined && !stored.seeding && !stored.fromThePast && !stored.filterSeen && !stored.forgetful,
+        past === undefined && !stored.seeding && !hasDoubtedData(stored) && !stored.forgetful,
     )
     .map(({ observation }) => observation.member)
     .filter((member) => member !== record.primary && !record.syncSet.includes(member))

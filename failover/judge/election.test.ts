@@ -157,6 +157,11 @@ describe('the winner', () => {
       { views: { 'shop-1': promised(100, { stored: { filterSeen: true } }) } },
       'shop-1 is not chosen: it has had a replication filter',
     ],
+    'is not one that was open for writes': [
+      'shop-2',
+      { views: { 'shop-1': promised(100, { stored: { opened: true } }) } },
+      'shop-1 is not chosen: it was open for writes while it was no primary and has not been seeded since',
+    ],
     'is not one whose mysqld died after its promise': [
       'shop-2',
       { views: { 'shop-1': promised(100, deadServer) } },

@@ -101,6 +101,7 @@ const doubts = [
   ['forgetful', 'it may have forgotten what it received and has not caught up since'],
   ['fromThePast', 'its volume went back in time and it has not been seeded since'],
   ['filterSeen', 'it has had a replication filter'],
+  ['opened', 'it was open for writes while it was no primary and has not been seeded since'],
 ] as const
 
 /** What forbids an instance to lead, whatever it holds; null when nothing does. */

@@ -217,6 +217,8 @@ function whyReseedBesides(situation: Situation, view: LiveView, primary: LiveVie
   if (observation.stored.filterSeen) return 'has had a replication filter'
   const broken = brokenApplier(situation, view)
   if (broken !== '') return `cannot apply what it receives (${broken.slice(0, 120)})`
+  if (observation.stored.opened)
+    return 'was open for writes while it was no primary, so that nobody can tell whether its data are those of the primary'
   const behind = lacksAll(situation, view, primary)
   return behind > 0 ? `is empty and lacks ${counted(behind, 'transaction')}` : null
 }

@@ -11,6 +11,7 @@ import { unnoted } from '../judge/incarnations.ts'
 import { GtidSet } from '../../topology/gtid/gtid-set.ts'
 import { isServing, liveViews, names, type LiveView, type Situation } from '../judge/situation.ts'
 import type { Verdict } from '../judge/verdict.ts'
+import { hasDoubtedData } from '../judge/doubted-data.ts'
 
 /**
  * A failover a person forces although something acknowledged may be lost: whoever runs promises, and the one that holds
@@ -99,7 +100,7 @@ function isForgetfulHolderOf(union: GtidSet) {
 
 /** What it says that it holds are the transactions of this cluster, and whole. */
 function isGenuine({ observation: { stored } }: LiveView): boolean {
-  return stored.gtidsReset !== true && !stored.fromThePast && !stored.filterSeen
+  return stored.gtidsReset !== true && !hasDoubtedData(stored)
 }
 
 /** What another one holds who promised is not given up while it can be fetched; null where nothing can be. */
@@ -155,12 +156,12 @@ function primaryAsItIs(situation: Situation, to: InstanceName | null): FlowStep 
 }
 
 /** Of a doubt about a candidate that whoever accepts the loss accepts too: that the doubt does not count. */
-type Accepted = Partial<Record<'forgetful' | 'fromThePast', false>>
+type Accepted = Partial<Record<'forgetful' | 'fromThePast' | 'opened', false>>
 
 /**
  * Who may be asked to lead by force: whoever runs and is no old copy, or old copies where nothing else is left. One
- * that may have forgotten what it acknowledged leads only where nobody of these may lead otherwise, or could get what
- * that one holds.
+ * that may have forgotten what it acknowledged, or was open for writes as a replica, leads only where nobody of these
+ * may lead otherwise, or could get what that one holds.
  */
 export function forcedCandidates(situation: Situation): {
   readonly members: readonly MemberId[]
@@ -178,7 +179,7 @@ export function forcedCandidates(situation: Situation): {
   const asked = areOldCopies ? known : sound
   const least: Accepted = areOldCopies ? { fromThePast: false } : {}
   const mayLead = (view: LiveView) => whyUnfit(situation, view.observation.member, asItIs(view, least)) === null
-  const accepted = asked.some(mayLead) ? least : { ...least, forgetful: false as const }
+  const accepted = asked.some(mayLead) ? least : { ...least, forgetful: false as const, opened: false as const }
   return { members: asked.map((view) => view.observation.member), areOldCopies, accepted }
 }
 

@@ -23,6 +23,10 @@ describe('an instance is seeded again', () => {
       {},
       { passedOver: new Map([['shop-2', `${uuidOf('shop-0')}:41-42`]]) },
     ],
+    'when it was open for writes': [
+      'was open for writes while it was no primary, so that nobody can tell whether its data are those of the primary',
+      { stored: { opened: true } },
+    ],
     'when it had a replication filter': ['has had a replication filter', { stored: { filterSeen: true } }],
     'when it is empty and there is much to copy': [
       'is empty and lacks 100 transactions',

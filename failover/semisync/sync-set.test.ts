@@ -98,6 +98,11 @@ describe('the next change of the record', () => {
       { leaving: [shop2] },
       'shop-2 is to leave',
     ],
+    'begins to remove a member that was open for writes': [
+      { views: { 'shop-2': { stored: { opened: true } } } },
+      { leaving: [shop2] },
+      'shop-2 is to leave',
+    ],
     'begins to remove a member with errant transactions': [
       { views: { 'shop-2': errant } },
       { leaving: [shop2] },

@@ -22,6 +22,7 @@ import {
   type Situation,
 } from '../judge/situation.ts'
 import { acksFor } from '../protocol/spec.ts'
+import { hasDoubtedData } from '../judge/doubted-data.ts'
 
 /**
  * A replica that lacks more transactions than this is not let into the sync set yet. What it received and has yet to
@@ -152,8 +153,7 @@ function isDoubtful(situation: Situation, view: InstanceView): boolean {
   const { stored } = view.observation
   return (
     view.past !== undefined ||
-    stored.fromThePast ||
-    stored.filterSeen ||
+    hasDoubtedData(stored) ||
     stored.forgetful ||
     stored.seeding ||
     errantKind(situation, view) === 'harmful' ||

@@ -54,6 +54,13 @@ describe('A member that may have forgotten what it received', () => {
     expect(decision.sentence).toContain('are given up, and so is what shop-2 forgot')
   })
 
+  it('leads by force where nobody else may, also where it was open for writes', () => {
+    const opened = promised(100, { stored: { opened: true } })
+    expect(forcedWith({ 'shop-2': opened }, false).actions).toEqual([])
+    expect(committed(forcedWith({ 'shop-1': promised(100), 'shop-2': opened })).primary).toBe(shop1)
+    expect(committed(forcedWith({ 'shop-2': opened }))).toMatchObject({ epoch: 2, primary: shop2, syncSet: [] })
+  })
+
   it.each([{ gtidsReset: true as const, fromThePast: true }, { filterSeen: true }])(
     'does not lead by force where %j says that what it holds is not whole',
     (doubt) => {

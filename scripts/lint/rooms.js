@@ -350,6 +350,7 @@ export const rooms = {
     'src/manager/options',
   ],
   'agents/group': [
+    'agents/doubts',
     'agents/guard',
     'agents/group/xcom',
     'agents/instance',

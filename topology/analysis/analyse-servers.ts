@@ -148,6 +148,11 @@ function analyseSettings({ name, observation }: HeardView): readonly Analysis[] 
       `${name} ${filtered ? 'has' : 'had'} a replication filter: it may lack rows that its GTIDs claim`,
     ],
     [
+      stored.opened === true,
+      'OpenedByHand',
+      `${name} was open for writes while it was no primary: nobody can tell by its GTIDs whether its data are those of the primary, and it counts for nothing until it is seeded again`,
+    ],
+    [
       foreignTables.length > 0,
       'ForeignTables',
       `${name} has tables that are not InnoDB, which no failover or CLONE keeps whole: ${foreignTables.join(', ')}`,

@@ -51,6 +51,7 @@ test('every code there is appears in the tables', () => {
     UnacknowledgedCommits: true,
     WrongSource: true,
     ReplicationFilter: true,
+    OpenedByHand: true,
     ForeignTables: true,
     PersistedVariables: true,
     SettingsChanged: true,

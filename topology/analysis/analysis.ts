@@ -62,6 +62,7 @@ export type ReplicationCode =
   | 'UnacknowledgedCommits'
   | 'WrongSource'
   | 'ReplicationFilter'
+  | 'OpenedByHand'
   | 'ForeignTables'
   | 'PersistedVariables'
   | 'SettingsChanged'

@@ -142,6 +142,10 @@ export interface GroupState {
   readonly applierError?: string
   /** Why the account by which members log in here may keep them out: `is locked`. Absent for none. */
   readonly accountTrouble?: string
+  /** Transactions that began at this server since it joined. Absent from older agents. */
+  readonly proposed?: number
+  /** By which the group elects: the highest first. Absent from older agents. */
+  readonly weight?: number
 }
 
 export interface GroupMember {
@@ -233,6 +237,11 @@ export interface StoredSummary {
   readonly gtidsReset?: true
   /** The second of these. Absent for no, and from older agents. */
   readonly binlogOff?: true
+  /**
+   * It was open for writes while it was no primary, and has not been seeded since: whether its data are those of the
+   * primary nobody can tell. Absent for no, and from older agents.
+   */
+  readonly opened?: boolean
   /**
    * New at each agent start and with each newer promise; the copy in the manager's notes tells a volume that went back
    * in time.

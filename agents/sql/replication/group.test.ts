@@ -24,10 +24,11 @@ const other = row({
   state: 'RECOVERING',
   role: 'SECONDARY',
 })
-const stats = row({ viewId: '17321:5', certifying: 2, applying: 7 })
+const stats = row({ viewId: '17321:5', certifying: 2, applying: 7, proposed: 3 })
 const facts = row({
   name: 'a-group',
   consistency: 'AFTER',
+  weight: 50,
   received: 'aaaa:1-3,\nbbbb:1',
   applierError: null,
   connectionError: null,
@@ -53,6 +54,8 @@ describe('What a server says of its group', () => {
       ],
       certifying: 2,
       applying: 7,
+      proposed: 3,
+      weight: 50,
       error: '',
     })
   })
@@ -72,6 +75,8 @@ describe('What a server says of its group', () => {
       members: [],
       certifying: 0,
       applying: 0,
+      proposed: 0,
+      weight: 0,
       error: '',
     })
   })

@@ -16,9 +16,11 @@ import { gtidsOf, numberOf, textOf, type Sql } from '../connections/statements.t
 export const groupStatements = [
   `SELECT @@server_uuid = MEMBER_ID AS isOwn, MEMBER_ID AS uuid, MEMBER_HOST AS host, MEMBER_PORT AS port, MEMBER_STATE AS state, MEMBER_ROLE AS role,
     MEMBER_VERSION AS version FROM performance_schema.replication_group_members`,
-  `SELECT VIEW_ID AS viewId, COUNT_TRANSACTIONS_IN_QUEUE AS certifying, COUNT_TRANSACTIONS_REMOTE_IN_APPLIER_QUEUE AS applying
+  `SELECT VIEW_ID AS viewId, COUNT_TRANSACTIONS_IN_QUEUE AS certifying, COUNT_TRANSACTIONS_REMOTE_IN_APPLIER_QUEUE AS applying,
+    COUNT_TRANSACTIONS_LOCAL_PROPOSED AS proposed
     FROM performance_schema.replication_group_member_stats WHERE MEMBER_ID = @@server_uuid`,
   `SELECT @@global.group_replication_group_name AS name, @@global.group_replication_consistency AS consistency,
+    @@global.group_replication_member_weight AS weight,
     (SELECT RECEIVED_TRANSACTION_SET FROM performance_schema.replication_connection_status WHERE CHANNEL_NAME = 'group_replication_applier') AS received,
     (SELECT LAST_ERROR_MESSAGE FROM performance_schema.replication_applier_status_by_worker WHERE CHANNEL_NAME LIKE 'group\\_replication\\_%' AND LAST_ERROR_NUMBER <> 0 LIMIT 1) AS applierError,
     (SELECT LAST_ERROR_MESSAGE FROM performance_schema.replication_connection_status WHERE CHANNEL_NAME LIKE 'group\\_replication\\_%' AND LAST_ERROR_NUMBER <> 0 LIMIT 1) AS connectionError`,
@@ -46,6 +48,8 @@ export function groupFrom(rows: readonly (readonly Row[])[], accountTrouble = ''
     members: members.filter((row) => textOf(row, 'uuid') !== '').map(memberIn),
     certifying: numberOf(stats, 'certifying'),
     applying: numberOf(stats, 'applying'),
+    proposed: numberOf(stats, 'proposed'),
+    weight: numberOf(facts, 'weight'),
     error: applierError || textOf(facts, 'connectionError'),
     ...(applierError === '' ? {} : { applierError }),
     ...(accountTrouble === '' ? {} : { accountTrouble }),

@@ -63,6 +63,12 @@ export const serversCases: Cases = {
         'ReplicationFilter warning shop-2: shop-2 had a replication filter: it may lack rows that its GTIDs claim',
       ],
     },
+    'a replica was open for writes': {
+      views: { 'shop-1': { stored: { opened: true } } },
+      findings: [
+        'OpenedByHand warning shop-1: shop-1 was open for writes while it was no primary: nobody can tell by its GTIDs whether its data are those of the primary, and it counts for nothing until it is seeded again',
+      ],
+    },
     'tables are not InnoDB and settings were persisted': {
       views: { 'shop-0': { server: { foreignTables: ['app.log', 'app.cache'], persisted: ['super_read_only'] } } },
       findings: [

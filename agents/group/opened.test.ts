@@ -1,0 +1,114 @@
+import { describe, expect, it } from 'vitest'
+import type { Assignment, GroupTask } from '../../failover/protocol/order.ts'
+import { groupName, inGroup, outsideGroup, type GroupShape } from '../../topology/testing-group.ts'
+import type { ServerOverrides } from '../../topology/testing.ts'
+import type { Parts } from '../instance/parts.ts'
+import { viewOf } from '../instance/pass.ts'
+import { runPass } from '../converge/runner.ts'
+import { aServerState, replicaOfEpoch3, ScriptedServer, testParts } from '../testing.ts'
+import { Group } from './group.ts'
+
+const closed: ServerOverrides = { readOnly: true, superReadOnly: true, offlineMode: true }
+const readable: ServerOverrides = { ...closed, offlineMode: false }
+const open: ServerOverrides = { readOnly: false, superReadOnly: false, offlineMode: false }
+const led1: GroupShape = { primary: 'shop-1' }
+const group: GroupTask = { name: groupName, does: 'stayOut', consistency: 'BEFORE_ON_PRIMARY_FAILOVER' }
+
+type Look = readonly [GroupShape, ServerOverrides]
+
+/** The agent of shop-0 sees this, one look after the other, and does what follows from each. */
+async function after(...looks: readonly Look[]): Promise<Parts> {
+  const server = new ScriptedServer(aServerState())
+  const parts = await testParts(server)
+  await parts.file.update({ promise: 3, revision: 10 })
+  parts.told.trustsAssignment = true
+  const mode = new Group(parts, () => undefined)
+  for (const [sees, more] of looks) {
+    server.state = aServerState(inGroup('shop-0', sees, more))
+    const does = sees.state === 'OFFLINE' ? 'stayOut' : 'join'
+    const assignment: Assignment = { ...replicaOfEpoch3, group: { ...group, does } }
+    await runPass(parts, mode.next(viewOf(parts, server.state), assignment))
+  }
+  return parts
+}
+
+const isInDoubt = async (...looks: readonly Look[]) => (await after(...looks)).file.current.opened
+
+describe('A member that is not to write', () => {
+  it('is in doubt once another hand opened it, and says so once', async () => {
+    const parts = await after([led1, readable], [led1, open], [led1, readable], [led1, open])
+    expect(parts.file.current.opened).toBe(true)
+    expect(parts.notices.list.map(({ code, sentence }) => `${code}: ${sentence}`)).toEqual([
+      'OpenedByHand: it was opened for writes by another hand while it was no primary: nobody can tell what was written, and it counts for nothing until it is seeded',
+    ])
+  })
+
+  it('is in doubt also where only those with CONNECTION_ADMIN may write', async () => {
+    expect(await isInDoubt([led1, readable], [led1, { ...readable, superReadOnly: false }])).toBe(true)
+  })
+
+  it('is in doubt outside of the group too', async () => {
+    expect(await isInDoubt([outsideGroup(), closed], [outsideGroup(), open])).toBe(true)
+  })
+
+  it('is in doubt where transactions began at it, although it was closed at each look', async () => {
+    const parts = await after(
+      [{ ...led1, proposed: 7 }, readable],
+      [{ ...led1, proposed: 7 }, readable],
+      [{ ...led1, proposed: 9 }, readable],
+    )
+    expect(parts.notices.list.map(({ sentence }) => sentence)).toEqual([
+      '2 transactions began here by another hand while it was no primary: nobody can tell what was written, and it counts for nothing until it is seeded',
+    ])
+  })
+})
+
+describe('Nobody is in doubt', () => {
+  it.each<[string, readonly Look[]]>([
+    [
+      'whom the group makes primary',
+      [
+        [led1, readable],
+        [{}, open],
+        [{}, open],
+      ],
+    ],
+    [
+      'whom the group closes a moment after it made another one primary',
+      [
+        [{}, open],
+        [led1, open],
+        [led1, readable],
+      ],
+    ],
+    [
+      'who was primary and wrote',
+      [
+        [{ proposed: 3 }, open],
+        [{ ...led1, proposed: 9 }, readable],
+        [{ ...led1, proposed: 9 }, readable],
+      ],
+    ],
+    [
+      'who joined again, and counts from the beginning',
+      [
+        [{ ...led1, proposed: 9 }, readable],
+        [outsideGroup(), closed],
+        [{ ...led1, proposed: 0 }, readable],
+        [{ ...led1, proposed: 0 }, readable],
+      ],
+    ],
+    [
+      'whom another hand had the group make a second primary',
+      [
+        [led1, readable],
+        [{ writers: ['shop-0', 'shop-1'] }, open],
+        [{ ...led1, proposed: 2 }, open],
+        [{ ...led1, proposed: 2 }, readable],
+      ],
+    ],
+    ['who was never seen closed', [[led1, open]]],
+  ])('%s', async (_, looks) => {
+    expect(await isInDoubt(...looks)).toBe(false)
+  })
+})
