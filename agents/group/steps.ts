@@ -2,6 +2,7 @@ import { groupAddress } from '../../failover/protocol/group-address.ts'
 import type { Assignment, GroupTask } from '../../failover/protocol/assignment.ts'
 import type { Endpoint } from '../../failover/protocol/message.ts'
 import { describeError, RegentError } from '../../src/common/errors/errors.ts'
+import { letAccountsChange } from '../instance/account-changes.ts'
 import { groupUser } from '../instance/accounts.ts'
 import { changeLife } from '../instance/life.ts'
 import type { Parts } from '../instance/parts.ts'
@@ -144,14 +145,8 @@ export function setAccountOfAll(trouble: string): Step {
  */
 export function setOwnAccount(trouble: string): Step {
   return step('set its own account of the group', async (parts) => {
-    const { server, notices } = parts
-    await server.setReadOnly('accounts')
-    try {
-      await groupOf(parts).setAccount(false)
-    } finally {
-      await server.setReadOnly('closed')
-    }
-    notices.add(
+    await letAccountsChange(parts, () => groupOf(parts).setAccount(false))
+    parts.notices.add(
       'GroupAccountSet',
       `its own account ${groupUser} was changed by another hand (it ${trouble}), and is right again`,
     )

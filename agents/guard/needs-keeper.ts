@@ -1,6 +1,7 @@
 import { codeOf, describeError } from '../../src/common/errors/errors.ts'
 import { counted } from '../../src/common/text/words.ts'
 import type { Lack, ServerState } from '../../topology/snapshot/observation.ts'
+import { letAccountsChange } from '../instance/account-changes.ts'
 import { leadingOf, lifeOf } from '../instance/life.ts'
 import type { Parts } from '../instance/parts.ts'
 import { agentPutsRight } from '../ports/server.ts'
@@ -111,8 +112,8 @@ export class NeedsKeeper {
   }
 
   /**
-   * No account changes under super_read_only. That is off for a moment where nothing written meanwhile could be
-   * acknowledged; under a promise, and at a primary that keeps itself closed, it stays on.
+   * `super_read_only` is off for a moment where nothing written meanwhile could be acknowledged; under a promise, and
+   * at a primary that keeps itself closed, it stays on.
    */
   async #supplyHere(what: { readonly schema: boolean }): Promise<void> {
     const { observer, server, file, process } = this.#parts
@@ -120,13 +121,7 @@ export class NeedsKeeper {
     const state = await observer.refresh()
     if (state.superReadOnly && state.semiSyncSource.enabled) return
     if (!state.superReadOnly) return server.supply(what)
-    try {
-      await server.setReadOnly('accounts')
-      await server.supply(what)
-    } finally {
-      await server.setReadOnly('closed')
-      observer.outdate()
-    }
+    await letAccountsChange(this.#parts, () => server.supply(what))
   }
 
   #isOpenPrimary(): boolean {

@@ -2,8 +2,9 @@ import { describeError } from '../../src/common/errors/errors.ts'
 import type { Endpoint } from '../../failover/protocol/message.ts'
 import type { Channel, ServerState } from '../../topology/snapshot/observation.ts'
 import { putOptionsRight } from '../guard/channel-options.ts'
+import { letAccountsChange } from '../instance/account-changes.ts'
 import { instancesOf } from '../instance/accounts.ts'
-import { outdate, step, type Step, type View } from '../instance/pass.ts'
+import { step, type Step, type View } from '../instance/pass.ts'
 import type { Parts } from '../instance/parts.ts'
 import { replicationUser } from '../ports/server.ts'
 
@@ -61,12 +62,7 @@ export const switchAcknowledgementsOff = step('switch acknowledgements off, besi
 export function openGates({ config }: View, state: ServerState): readonly Step[] {
   const others = instancesOf(config.cluster).filter((instance) => instance !== config.instance)
   if (!state.offlineMode || others.every((instance) => state.openGates.includes(instance))) return []
-  return [
-    step('let accounts change', ({ server }) => server.setReadOnly('accounts')),
-    step('open all gates', ({ server }) => server.setGates(others)),
-    closeForWrites,
-    outdate,
-  ]
+  return [step('open all gates', (parts) => letAccountsChange(parts, () => parts.server.setGates(others)))]
 }
 
 /** @param channel as it is; null where it is to be pointed anew in any case */
