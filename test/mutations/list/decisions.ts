@@ -209,7 +209,7 @@ export const decisions: readonly Mutation[] = [
     rule: 'Only who says that it does what it was told at this revision joins.',
     heading: syncSet,
     file: changes,
-    find: 'view.observation.stored.assignment?.revision !== record.revision || ',
+    find: 'if (view.observation.stored.assignment?.revision !== record.revision) return false',
     replace: '',
     family: 'members',
     shownBy: 'failover/semisync/sync-set.test.ts',

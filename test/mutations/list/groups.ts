@@ -148,7 +148,7 @@ export const groups: readonly Mutation[] = [
     rule: 'A secondary that a hand opened is closed again.',
     heading,
     file: member,
-    find: '      ...(state.superReadOnly ? [] : [closeForWrites]),\n',
+    find: '      ...(superReadOnly ? [] : [closeForWrites, outdate]),\n',
     replace: '',
     shownBy: 'test/simulation/scenarios/group-hands.test.ts',
   },
