@@ -23,12 +23,24 @@ async function reported(cluster: TestCluster, instance: string, words: RegExp): 
   )
 }
 
-it('A replica that somebody made writable is read-only again, which is reported', async () => {
+/** Another server uuid than before shows that it is. */
+async function isCopy(cluster: TestCluster, instance: string, uuid: string): Promise<void> {
+  await cluster.until(
+    `${instance} is a copy`,
+    async () => (await cluster.value(instance, 'select @@server_uuid').catch(() => uuid)) !== uuid,
+    60_000,
+  )
+  await cluster.whole()
+}
+
+it('A replica that somebody made writable is read-only again, which is reported, and is made a copy: who knows what was written', async () => {
   const cluster = shop.current
   await cluster.whole()
+  const uuid = await cluster.value('shop-1', 'select @@server_uuid')
   await byHand(cluster, 'shop-1', 'set global read_only = off')
   await putRight(cluster, 'shop-1', 'select @@global.super_read_only', '1')
   await reported(cluster, 'shop-1', /read.only/)
+  await isCopy(cluster, 'shop-1', uuid)
 })
 
 it('A primary that somebody made read-only or took offline takes writes again', async () => {
@@ -90,12 +102,7 @@ it('A replica that had a replication filter is seeded again, since nobody knows 
     'start replica sql_thread',
   )
   await reported(cluster, 'shop-2', /replication filter/)
-  await cluster.until(
-    'shop-2 is a copy',
-    async () => (await cluster.value('shop-2', 'select @@server_uuid').catch(() => uuid)) !== uuid,
-    60_000,
-  )
-  await cluster.whole()
+  await isCopy(cluster, 'shop-2', uuid)
   expect(await writer.check()).toMatchObject({ lost: [], duplicated: [], differing: [], instances: 3 })
 })
 
@@ -111,11 +118,6 @@ it('A row that somebody wrote at a replica, past its read-only, makes it a copy 
     'insert into app.by_hand values (2)',
   )
   await cluster.sql('shop-0', 'insert into app.by_hand values (2)', { user: 'client' })
-  await cluster.until(
-    'shop-1 is a copy',
-    async () => (await cluster.value('shop-1', 'select @@server_uuid').catch(() => uuid)) !== uuid,
-    60_000,
-  )
-  await cluster.whole()
+  await isCopy(cluster, 'shop-1', uuid)
   expect(await cluster.value('shop-1', 'select count(*) from app.by_hand')).toBe('2')
 })
