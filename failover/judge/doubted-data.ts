@@ -1,10 +1,21 @@
 import type { StoredSummary } from '../../topology/snapshot/observation.ts'
 
-/** Whether its data may be others than its GTIDs say: only a copy of another instance ends that. */
-export function hasDoubtedData({
-  fromThePast,
-  filterSeen,
-  opened,
-}: Pick<StoredSummary, 'fromThePast' | 'filterSeen' | 'opened'>): boolean {
-  return fromThePast || filterSeen || opened === true
+/** What an instance says of itself for which its data may be others than its GTIDs say. */
+const doubts = [
+  ['binlogOff', 'it ran without a binary log and has not been seeded since'],
+  ['gtidsReset', 'its GTIDs were reset by another hand and it has not been seeded since'],
+  ['fromThePast', 'its volume went back in time and it has not been seeded since'],
+  ['filterSeen', 'it has had a replication filter'],
+  ['opened', 'it was open for writes while it was no primary and has not been seeded since'],
+] as const
+
+type Doubted = Pick<StoredSummary, (typeof doubts)[number][0]>
+
+/** Why its data may be others than its GTIDs say; null where nothing speaks for that. Only a copy of another ends it. */
+export function whyDoubted(stored: Doubted): string | null {
+  return doubts.find(([of]) => stored[of] === true)?.[1] ?? null
+}
+
+export function hasDoubtedData(stored: Doubted): boolean {
+  return whyDoubted(stored) !== null
 }

@@ -5,6 +5,7 @@ import { instanceOf, ordinalOf, type InstanceName, type MemberId } from '../../t
 import type { Channel } from '../../topology/snapshot/observation.ts'
 import { seriesOf } from '../../topology/snapshot/series.ts'
 import type { Promised } from './promised.ts'
+import { whyDoubted } from './doubted-data.ts'
 import { downtimeOf } from './downtime.ts'
 import { isDeadHolder } from './elected-set.ts'
 import { isFenced, liveView, type LiveView, type Situation } from './situation.ts'
@@ -94,24 +95,15 @@ function whyNot(situation: Situation, { member, view, report }: Promised, wishes
   return whyUnfit(situation, member, view)
 }
 
-/** What an instance says of itself that forbids it to lead. */
-const doubts = [
-  ['binlogOff', 'it ran without a binary log and has not been seeded since'],
-  ['gtidsReset', 'its GTIDs were reset by another hand and it has not been seeded since'],
-  ['forgetful', 'it may have forgotten what it received and has not caught up since'],
-  ['fromThePast', 'its volume went back in time and it has not been seeded since'],
-  ['filterSeen', 'it has had a replication filter'],
-  ['opened', 'it was open for writes while it was no primary and has not been seeded since'],
-] as const
-
 /** What forbids an instance to lead, whatever it holds; null when nothing does. */
 export function whyUnfit(situation: Situation, member: MemberId, view: LiveView): string | null {
   if (policyOf(situation, member).promotion === 'never') return 'its policy is never'
   if (isFenced(situation.notes, instanceOf(member))) return 'it is fenced'
   const { stored, probe, process } = view.observation
   if (process !== 'running' && !isDeadHolder(view)) return `its mysqld is ${process}`
-  const doubt = doubts.find(([of]) => stored[of] === true)
-  if (doubt !== undefined) return doubt[1]
+  const doubt = whyDoubted(stored)
+  if (doubt !== null) return doubt
+  if (stored.forgetful) return 'it may have forgotten what it received and has not caught up since'
   return probe === 'diskFull' || probe === 'readOnlyFilesystem' || probe === 'lowSpace'
     ? `its disk: ${view.observation.probeDetail || probe}`
     : null

@@ -1,5 +1,6 @@
 import { counted } from '../../src/common/text/words.ts'
-import { parseGtidSet } from '../../topology/gtid/gtid-set.ts'
+import { parseGtidSet, type GtidSet } from '../../topology/gtid/gtid-set.ts'
+import { holdsOf } from '../../topology/snapshot/holdings.ts'
 import type { InstanceView } from '../../topology/snapshot/snapshot.ts'
 import type { LiveView, Situation } from './situation.ts'
 
@@ -18,6 +19,15 @@ export function whyHoled({ passedOver }: Pick<Situation, 'passedOver'>, { name }
   if (text === '') return ''
   const lacking = parseGtidSet(text)
   return `was passed over: it has received what came after ${counted(lacking.count(), 'transaction')} that it lacks (${lacking.toString().slice(0, 120)})`
+}
+
+/**
+ * What the primary has in no binlog any more, or never had, and a replica lacks: it gets that by a copy alone. Where the
+ * look at the primary is the newer one, the replica may have received since what was purged since: only by a person's
+ * hand, as binlogs are kept for it.
+ */
+export function lackedForGood({ observation }: LiveView, primary: LiveView): GtidSet {
+  return parseGtidSet(primary.observation.server?.purged ?? '').subtract(holdsOf(observation))
 }
 
 /**

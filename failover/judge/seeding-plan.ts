@@ -1,12 +1,11 @@
 import { whyNameless } from '../../topology/snapshot/nameless.ts'
 import { isForLackOfSpace } from '../../topology/snapshot/no-space.ts'
-import { parseGtidSet } from '../../topology/gtid/gtid-set.ts'
 import { counted } from '../../src/common/text/words.ts'
 import { holdsOf } from '../../topology/snapshot/holdings.ts'
 import { donorFor, primaryAsDonor, type Donor } from './donor.ts'
 import { isMeasure } from './elected-set.ts'
 import { errantKind, provenErrant } from './errant.ts'
-import { hasHole, lacksNoMore, whyHoled } from './holes.ts'
+import { hasHole, lackedForGood, lacksNoMore, whyHoled } from './holes.ts'
 import { countedMembers } from '../protocol/record.ts'
 import type { InstanceView } from '../../topology/snapshot/snapshot.ts'
 import {
@@ -203,14 +202,10 @@ function whyErrant(situation: Situation, view: LiveView): string | null {
   return `has ${counted(errant.count(), 'errant transaction')} (${errant.toString().slice(0, 120)})`
 }
 
-/**
- * Because of what the primary holds. Where it is the older look, the replica may have received since what the primary
- * has purged since: only by a person's hand, as binlogs are kept for it, and a copy too many loses nothing.
- */
+/** Because of what the primary holds. A copy too many loses nothing. */
 function whyReseedBesides(situation: Situation, view: LiveView, primary: LiveView): string | null {
   const { observation } = view
-  const holds = holdsOf(observation)
-  if (!holds.contains(parseGtidSet(primary.observation.server?.purged ?? '')))
+  if (!lackedForGood(view, primary).isEmpty())
     return 'lacks transactions that the primary no longer has in its binlogs'
   const holed = whyHoled(situation, view)
   if (holed !== '') return holed

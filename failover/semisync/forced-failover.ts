@@ -11,7 +11,6 @@ import { unnoted } from '../judge/incarnations.ts'
 import { GtidSet } from '../../topology/gtid/gtid-set.ts'
 import { isServing, liveViews, names, type LiveView, type Situation } from '../judge/situation.ts'
 import type { Verdict } from '../judge/verdict.ts'
-import { hasDoubtedData } from '../judge/doubted-data.ts'
 
 /**
  * A failover a person forces although something acknowledged may be lost: whoever runs promises, and the one that holds
@@ -100,7 +99,7 @@ function isForgetfulHolderOf(union: GtidSet) {
 
 /** What it says that it holds are the transactions of this cluster, and whole. */
 function isGenuine({ observation: { stored } }: LiveView): boolean {
-  return stored.gtidsReset !== true && !hasDoubtedData(stored)
+  return stored.gtidsReset !== true && !stored.fromThePast && !stored.filterSeen
 }
 
 /** What another one holds who promised is not given up while it can be fetched; null where nothing can be. */

@@ -76,6 +76,20 @@ describe('the plan', () => {
       { views: { 'shop-1': { server: { executed: `${gtids('shop-0', 100)},${gtids('shop-2', 3)}` } } } },
       'shop-1',
     ],
+    'one that was open for writes': [
+      'shop-1 may not lead: it was open for writes while it was no primary and has not been seeded since',
+      { views: { 'shop-1': { stored: { opened: true } } } },
+      'shop-1',
+    ],
+    'one that lacks what the primary has in no binlog, before it was shown to be passed over': [
+      `shop-1 lacks 7 transactions that shop-0 has in no binlog (${gtids('shop-9', 7)}); it is seeded again by itself`,
+      {
+        views: {
+          'shop-0': { server: { executed: `${gtids('shop-0', 100)},${gtids('shop-9', 7)}`, purged: gtids('shop-9', 7) } },
+        },
+      },
+      'shop-1',
+    ],
     'one that is fenced': [
       'shop-1 is fenced',
       { notes: { fenced: [{ instance: 'shop-1', keepPrimary: false, wallMs: 0 }] } },
@@ -282,6 +296,10 @@ describe('a switchover is undone', () => {
     ],
     'when its candidate is gone': ['shop-1 is gone', { views: { 'shop-1': { reachable: false } } }],
     'when its candidate’s mysqld is dead': ['shop-1 is gone', { views: { 'shop-1': deadServer } }],
+    'when its candidate was opened by a hand': [
+      'shop-1 may not lead: it was open for writes while it was no primary',
+      { views: { 'shop-1': { stored: { opened: true } } } },
+    ],
     'by the next manager': [
       'the manager that began a switchover is gone',
       { record: { intent: switchoverIntent({ by: 'another' }) } },

@@ -24,10 +24,12 @@ import {
   isServing,
   liveView,
   names,
+  type LiveView,
   type Situation,
   type RequestFailure,
 } from '../judge/situation.ts'
-import { whyHoled } from '../judge/holes.ts'
+import { whyDoubted } from '../judge/doubted-data.ts'
+import { lackedForGood, whyHoled } from '../judge/holes.ts'
 import { judgePrimary } from '../judge/verdict.ts'
 
 /** Checks a switchover before anything is touched. Without `to` the one election would choose among those that stay. */
@@ -96,14 +98,26 @@ function whyNotToMember(situation: Situation, to: InstanceName, member: MemberId
   const { record, timings, spec } = situation
   const view = liveView(situation.snapshot, member)
   if (!isFollowing(view, record, timings)) return `${to} does not follow the primary`
-  const primary = liveView(situation.snapshot, record.primary)
-  const errant = primary ? errantOf(view.observation, primary.observation) : undefined
-  if (errant && !errant.isEmpty()) return `${to} has ${counted(errant.count(), 'errant transaction')}`
-  const holed = whyHoled(situation, view)
-  if (holed !== '') return `${to} ${holed}; it leaves the sync set and is seeded again by itself`
+  const otherData = whyOtherData(situation, view, liveView(situation.snapshot, record.primary))
+  if (otherData !== null) return otherData
   if (isFenced(situation.notes, to)) return `${to} is fenced`
   if (spec.policies[to]?.promotion === 'never') return `the policy of ${to} is never`
   return whyTooFarBehind(to, view.observation.server?.channel, spec.maxLagSeconds)
+}
+
+/** Its data are not those of the primary, or may not be. */
+function whyOtherData(situation: Situation, view: LiveView, primary: LiveView | undefined): string | null {
+  const { name, observation } = view
+  const doubt = whyDoubted(observation.stored)
+  if (doubt !== null) return `${name} may not lead: ${doubt}`
+  const holed = whyHoled(situation, view)
+  if (holed !== '') return `${name} ${holed}; it leaves the sync set and is seeded again by itself`
+  if (primary === undefined) return null
+  const errant = errantOf(observation, primary.observation)
+  if (!errant.isEmpty()) return `${name} has ${counted(errant.count(), 'errant transaction')}`
+  const lacked = lackedForGood(view, primary)
+  if (lacked.isEmpty()) return null
+  return `${name} lacks ${counted(lacked.count(), 'transaction')} that ${primary.name} has in no binlog (${lacked.toString().slice(0, 120)}); it is seeded again by itself`
 }
 
 /**
@@ -250,11 +264,17 @@ function whyGiveUp(situation: Situation, intent: SwitchoverIntent): RequestFailu
   if (failed !== undefined) return failed
   if (situation.wallMs > intent.deadlineWallMs) return { why: 'its deadline passed', timedOut: true }
   const verdict = judgePrimary(situation)
-  const candidate = liveView(situation.snapshot, intent.candidate)
   if (verdict.kind !== 'well' && verdict.kind !== 'unknown') return { why: verdict.sentence, timedOut: false }
-  return candidate === undefined || candidate.observation.process !== 'running'
-    ? { why: `${instanceOf(intent.candidate)} is gone`, timedOut: false }
-    : null
+  const why = whyNotAnyMore(situation, intent.candidate)
+  return why === null ? null : { why, timedOut: false }
+}
+
+function whyNotAnyMore({ snapshot }: Situation, candidate: MemberId): string | null {
+  const view = liveView(snapshot, candidate)
+  const name = instanceOf(candidate)
+  if (view === undefined || view.observation.process !== 'running') return `${name} is gone`
+  const doubt = whyDoubted(view.observation.stored)
+  return doubt === null ? null : `${name} may not lead: ${doubt}`
 }
 
 function demote(situation: Situation, intent: SwitchoverIntent): FlowStep {

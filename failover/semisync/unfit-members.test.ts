@@ -59,6 +59,8 @@ describe('A member that may have forgotten what it received', () => {
     expect(forcedWith({ 'shop-2': opened }, false).actions).toEqual([])
     expect(committed(forcedWith({ 'shop-1': promised(100), 'shop-2': opened })).primary).toBe(shop1)
     expect(committed(forcedWith({ 'shop-2': opened }))).toMatchObject({ epoch: 2, primary: shop2, syncSet: [] })
+    const behind = forcedWith({ 'shop-1': promised(97), 'shop-2': opened })
+    expect(committed(behind)).toMatchObject({ epoch: 1, intent: { kind: 'fetch', candidate: shop1 } })
   })
 
   it.each([{ gtidsReset: true as const, fromThePast: true }, { filterSeen: true }])(
