@@ -201,6 +201,7 @@ export const quietVolume: VolumePort = {
   trimTail: async () => '',
   archiveErrant: async () => ['archive'],
   withoutEffect: async () => '',
+  begunHere: async () => ({ all: 1, changing: 1 }),
   listArchives: async () => [],
   removeArchive: async () => undefined,
   swapIn: async () => undefined,

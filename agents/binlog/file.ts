@@ -7,6 +7,8 @@ import { decodeFormatDescription, eventTypes, unreadable, type FormatDescription
 export interface BinlogEvent {
   /** A number of `eventTypes`, or another. */
   readonly type: number
+  /** Of the server where its transaction began. */
+  readonly serverId: number
   /** Where it begins in the file, and where the next one does. */
   readonly offset: number
   readonly end: number
@@ -239,7 +241,12 @@ class Scanner {
   #header(at: number): Omit<BinlogEvent, 'body'> | undefined {
     if (at + headerLength > this.#windowEnd()) return undefined
     const start = at - this.#windowStart
-    return { type: this.#window.readUInt8(start + 4), offset: at, end: at + this.#window.readUInt32LE(start + 9) }
+    return {
+      type: this.#window.readUInt8(start + 4),
+      serverId: this.#window.readUInt32LE(start + 5),
+      offset: at,
+      end: at + this.#window.readUInt32LE(start + 9),
+    }
   }
 
   #windowEnd(): number {

@@ -7,6 +7,8 @@ import { stopScan, type BinlogEvent } from './file.ts'
 export interface TransactionGroup {
   /** Null for a transaction without a GTID. */
   readonly gtid: GtidParts | null
+  /** Of the server where it began. */
+  readonly serverId: number
   readonly offset: number
   readonly end: number
   readonly ending: GroupEnding
@@ -58,6 +60,7 @@ const gtidEvents: ReadonlySet<number> = new Set([eventTypes.gtid, eventTypes.gti
 export class GroupFold {
   readonly #onGroup: (group: TransactionGroup) => typeof stopScan | undefined | void
   #gtid: GtidParts | null = null
+  #serverId = 0
   #offset = -1
   #end = 0
   #ending = new EndingFold()
@@ -79,7 +82,13 @@ export class GroupFold {
 
   finish(): typeof stopScan | undefined {
     if (this.#offset < 0) return undefined
-    const group = { gtid: this.#gtid, offset: this.#offset, end: this.#end, ending: this.#ending.ending() }
+    const group = {
+      gtid: this.#gtid,
+      serverId: this.#serverId,
+      offset: this.#offset,
+      end: this.#end,
+      ending: this.#ending.ending(),
+    }
     this.#offset = -1
     return this.#onGroup(group) === stopScan ? stopScan : undefined
   }
@@ -87,6 +96,7 @@ export class GroupFold {
   #begin(event: BinlogEvent): void {
     const hasGtid = event.type === eventTypes.gtid || event.type === eventTypes.gtidTagged
     this.#gtid = hasGtid ? decodeGtid(event.body, event.type === eventTypes.gtidTagged) : null
+    this.#serverId = event.serverId
     this.#offset = event.offset
     this.#ending = new EndingFold()
   }

@@ -23,6 +23,7 @@ describe('the plan for a tail', () => {
   const plain: GroupEnding = { kind: 'xid' }
   const group = (number: number, ending: GroupEnding = plain) => ({
     gtid: { source: uuid, number },
+    serverId: 1,
     offset: number * 100,
     end: number * 100 + 100,
     ending,

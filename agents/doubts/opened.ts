@@ -1,4 +1,5 @@
 import { notice, type NextPass, type View } from '../instance/pass.ts'
+import type { Parts } from '../instance/parts.ts'
 
 /**
  * A server that is no primary takes no writes. Where another hand opened it all the same, whoever wrote there may have
@@ -7,22 +8,24 @@ import { notice, type NextPass, type View } from '../instance/pass.ts'
  * until it is a copy of another one. On disk before anybody hears of it.
  *
  * @param isOpen the server takes writes, of anybody or of those with CONNECTION_ADMIN, and its agent had closed it
- * @param wrote transactions that began here although it was closed at each look
  * @returns null where it was not open, or that is known already
  */
-export function noticesOpening(
-  { stored }: Pick<View, 'stored'>,
-  { isOpen, wrote }: { readonly isOpen: boolean; readonly wrote: number },
-): NextPass | null {
-  if (stored.opened || !(isOpen || wrote > 0)) return null
-  const seen = isOpen
-    ? 'it was opened for writes by another hand while it was no primary'
-    : `${wrote === 1 ? '1 transaction' : `${wrote} transactions`} began here by another hand while it was no primary`
+export function noticesOpening({ stored }: Pick<View, 'stored'>, isOpen: boolean): NextPass | null {
+  if (stored.opened || !isOpen) return null
+  const { code, sentence } = telling('it was opened for writes')
+  return { store: { opened: true }, steps: [notice(code, sentence)], next: 'at once' }
+}
+
+/** The same where that was found out by a step. @param seen what was found */
+export async function doubtOpening({ file, notices }: Pick<Parts, 'file' | 'notices'>, seen: string): Promise<void> {
+  const { code, sentence } = telling(seen)
+  await file.update({ opened: true })
+  notices.add(code, sentence)
+}
+
+function telling(seen: string) {
   return {
-    store: { opened: true },
-    steps: [
-      notice('OpenedByHand', `${seen}: nobody can tell what was written, and it counts for nothing until it is seeded`),
-    ],
-    next: 'at once',
+    code: 'OpenedByHand',
+    sentence: `${seen} by another hand while it was no primary: nobody can tell what was written, and it counts for nothing until it is seeded`,
   }
 }

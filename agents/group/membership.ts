@@ -3,7 +3,7 @@ import type { Assignment, GroupTask } from '../../failover/protocol/assignment.t
 import { joinInTurn, turnOf, waitForTurn } from './join-turn.ts'
 import { agreedOn } from '../../failover/settings/runtime.ts'
 import { writesHere } from './single-primary.ts'
-import { openingOf, seenClosed } from './opening.ts'
+import { noticesWriting, proposedBy, seenClosed } from './opening.ts'
 import { isLeadingGroup, isMemberAs } from './stage.ts'
 import { isForLackOfSpace } from '../../topology/snapshot/no-space.ts'
 import { unappliedOf } from '../../topology/snapshot/holdings.ts'
@@ -12,7 +12,6 @@ import { keepSettings } from '../guard/managed-settings.ts'
 import { whyClosed } from '../instance/known.ts'
 import { notice, outdate, rest, step, type NextPass, type Step, type View } from '../instance/pass.ts'
 import type { StoredState } from '../instance/stored-state.ts'
-import { noticesOpening } from '../doubts/opened.ts'
 import { hasMajority, ownMember } from '../../topology/group/majority.ts'
 import {
   becomeMember,
@@ -49,7 +48,7 @@ export interface Membership {
 
 /** What an agent does by the state of its member: one row each. Pure. */
 export function nextAsMember(view: View, member: Membership): NextPass {
-  return noticesOpening(view, openingOf(view, member.group, member.state)) ?? byState(view, member)
+  return noticesWriting(view, member.state, member.group) ?? byState(view, member)
 }
 
 function byState(view: View, member: Membership): NextPass {
@@ -245,15 +244,14 @@ function opensAsPrimary(view: View, member: Membership): NextPass {
 function asSecondary(view: View, member: Membership): NextPass {
   const { state, group } = member
   if (ownMember(group, state.uuid)?.role === 'PRIMARY') return asOneTooMany(member)
-  if (isMemberAs(view.life)) return staysSecondary(view, member, [])
+  if (isMemberAs(view.life)) return staysSecondary(member, [])
   // Until it was seen closed nobody is blamed for that: the group may be closing it.
   return state.superReadOnly
-    ? staysSecondary(view, member, [becomeMember])
+    ? staysSecondary(member, [becomeMember])
     : { steps: [closeAsMember], next: 'after a look' }
 }
 
-function staysSecondary(view: View, { state, group, assignment }: Membership, before: readonly Step[]): NextPass {
-  const { proposed = 0 } = group
+function staysSecondary({ state, group, assignment }: Membership, before: readonly Step[]): NextPass {
   const { superReadOnly, offlineMode } = state
   return {
     steps: [
@@ -262,7 +260,7 @@ function staysSecondary(view: View, { state, group, assignment }: Membership, be
       ...(offlineMode ? [letReadersIn, outdate] : []),
     ],
     then: {
-      ...(view.life.proposed === proposed ? {} : { life: { proposed } }),
+      life: { proposed: proposedBy(state, group) },
       converged: { revision: assignment.revision, done: true, sentence: `secondary of the group, ${onlineOf(group)}` },
     },
     next: offlineMode || !superReadOnly ? 'after a look' : 'when something changes',

@@ -4,6 +4,7 @@ import { groupName, inGroup, outsideGroup, type GroupShape } from '../../topolog
 import type { ServerOverrides } from '../../topology/testing.ts'
 import type { Parts } from '../instance/parts.ts'
 import { viewOf } from '../instance/pass.ts'
+import type { VolumePort } from '../ports/volume.ts'
 import { runPass } from '../converge/runner.ts'
 import { aServerState, replicaOfEpoch3, ScriptedServer, testParts } from '../testing.ts'
 import { Group } from './group.ts'
@@ -18,8 +19,12 @@ type Look = readonly [GroupShape, ServerOverrides]
 
 /** The agent of shop-0 sees this, one look after the other, and does what follows from each. */
 async function after(...looks: readonly Look[]): Promise<Parts> {
+  return afterReading({}, ...looks)
+}
+
+async function afterReading(volume: Partial<VolumePort>, ...looks: readonly Look[]): Promise<Parts> {
   const server = new ScriptedServer(aServerState())
-  const parts = await testParts(server)
+  const parts = await testParts(server, { volume })
   await parts.file.update({ promise: 3, revision: 10 })
   parts.told.trustsAssignment = true
   const mode = new Group(parts, () => undefined)
@@ -60,6 +65,34 @@ describe('A member that is not to write', () => {
     expect(parts.notices.list.map(({ sentence }) => sentence)).toEqual([
       '2 transactions began here by another hand while it was no primary: nobody can tell what was written, and it counts for nothing until it is seeded',
     ])
+  })
+})
+
+describe('What began at a member that was closed at each look', () => {
+  const looks: readonly Look[] = [
+    [{ ...led1, proposed: 7 }, readable],
+    [{ ...led1, proposed: 9 }, readable],
+    [{ ...led1, proposed: 9 }, readable],
+  ]
+  const codes = async (begunHere: VolumePort['begunHere']) =>
+    (await afterReading({ begunHere }, ...looks)).notices.list.map(({ code }) => code)
+
+  it('is no reason for doubt where the binlogs say that all of it changed no data, from where they ended before', async () => {
+    const asked: unknown[] = []
+    const found = await codes(async (from) => {
+      asked.push(from)
+      return { all: 2, changing: 0 }
+    })
+    const { binlogNumber, binlogPosition = 0 } = aServerState()
+    expect([found, asked]).toEqual([[], [{ file: binlogNumber, position: binlogPosition }]])
+  })
+
+  it.each<[string, VolumePort['begunHere'], readonly string[]]>([
+    ['where a part of it did', async () => ({ all: 2, changing: 1 }), ['OpenedByHand']],
+    ['where it is not found', async () => ({ all: 1, changing: 0 }), ['OpenedByHand']],
+    ['where nobody can read it', () => Promise.reject(new Error('damaged')), ['BegunNotRead', 'OpenedByHand']],
+  ])('is one %s', async (_, begunHere, said) => {
+    expect(await codes(begunHere)).toEqual(said)
   })
 })
 

@@ -1,5 +1,5 @@
 import type { PrimaryAssignment } from '../../failover/protocol/assignment.ts'
-import type { GtidText } from '../../topology/snapshot/observation.ts'
+import type { BinlogPlace, GtidText } from '../../topology/snapshot/observation.ts'
 import type { ProcessPort } from '../ports/process.ts'
 import type { Ending, TailJudgement } from '../ports/volume.ts'
 
@@ -13,8 +13,11 @@ export interface Life {
   readonly stage: Stage
   /** As primary: the newest revision that an acknowledged marker proves, and nothing doubts; 0 for none. */
   readonly markedRevision: number
-  /** As a member of a group that writes nothing: transactions that had begun here at the last look; null before one. */
-  readonly proposed: number | null
+  /**
+   * As a member of a group that writes nothing: how many transactions had begun here at the last look, and where the
+   * binlog ended then; null before one.
+   */
+  readonly proposed: { readonly count: number; readonly end: BinlogPlace } | null
   /** The relay logs were thrown away, because the machine had crashed or another hand did so. */
   readonly relayLogsDiscarded: boolean
   /** Another hand was seen to stop this mysqld. */

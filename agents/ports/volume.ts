@@ -1,4 +1,4 @@
-import type { GtidText } from '../../topology/snapshot/observation.ts'
+import type { BinlogPlace, GtidText } from '../../topology/snapshot/observation.ts'
 
 /**
  * How a mysqld that is dead ended, as far as its files tell. `unknown` counts as stopped: its tail may have been
@@ -14,6 +14,12 @@ export type TailJudgement =
   | { readonly kind: 'nothing' }
   | { readonly kind: 'trim'; readonly gtids: GtidText; readonly sentence: string }
   | { readonly kind: 'refuse'; readonly gtids: GtidText; readonly sentence: string }
+
+export interface BegunHere {
+  readonly all: number
+  /** Those that may have changed data. */
+  readonly changing: number
+}
 
 /** An archive as its folder shows it. */
 export interface ArchiveSize {
@@ -60,6 +66,8 @@ export interface VolumePort {
   archiveErrant(gtids: GtidText): Promise<readonly string[]>
   /** Which of these transactions are in its binlogs and changed no data. */
   withoutEffect(gtids: GtidText): Promise<GtidText>
+  /** Transactions behind a place in its binlogs that began at its own server. */
+  begunHere(from: BinlogPlace): Promise<BegunHere>
   /** All archives there are, oldest first. */
   listArchives(): Promise<readonly ArchiveSize[]>
   removeArchive(folder: string): Promise<void>

@@ -13,7 +13,7 @@ import { clearFilters, closeForWrites, forgetSource, setOffline, stopReceiver } 
 export function nextAsReplica(view: View, assigned: ReplicaAssignment, state: ServerState): NextPass {
   const assignment = asSeenNow(view, assigned)
   const holds = unionOf([state.executed, state.received])
-  const loss = noticesLoss(view, holds) ?? noticesOpening(view, { isOpen: wasOpened(view, state), wrote: 0 })
+  const loss = noticesLoss(view, holds) ?? noticesOpening(view, wasOpened(view, state))
   if (loss !== null) return loss
   const pass = standsBy(view, assignment, state) ?? mends(view, state) ?? follows(view, assignment, state)
   return withDuties(view, assignment, state, {

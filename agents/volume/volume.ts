@@ -9,6 +9,7 @@ import type { AgentConfig } from '../instance/config.ts'
 import { endedHow, glanceAtEnding } from './ended-how.ts'
 import { noteFullFileSystem } from './error-log.ts'
 import { archiveErrant } from '../binlog/errant-archive.ts'
+import { begunHere } from '../binlog/begun-here.ts'
 import { withoutEffect } from '../binlog/without-effect.ts'
 import { dataBytes } from './data-bytes.ts'
 import { readPurgedNote, writePurgedNote } from '../binlog/purged-note.ts'
@@ -48,6 +49,7 @@ export function createVolume(config: AgentConfig, wallMs: () => number): VolumeP
         : ''
     },
     withoutEffect: async (gtids) => (await withoutEffect(dataDir, parseGtidSet(gtids))).toString(),
+    begunHere: (from) => begunHere(dataDir, from),
     listArchives: () => listArchives(archiveDir),
     removeArchive,
     archiveErrant: (gtids) =>

@@ -6,6 +6,8 @@ import { eventTypes } from '../../agents/binlog/events.ts'
 export interface SyntheticEvent {
   readonly type: number
   readonly body: Buffer
+  /** Where it began; 1, as of the file, unless given. */
+  readonly serverId?: number
 }
 
 export interface SyntheticFile {
@@ -38,12 +40,12 @@ export function binlogFile(
 }
 
 /** One event with its header, as it stands at `at`. */
-export function eventBytes({ type, body }: SyntheticEvent, at: number, checksum: boolean): Buffer {
+export function eventBytes({ type, body, serverId = 1 }: SyntheticEvent, at: number, checksum: boolean): Buffer {
   const length = 19 + body.length + (checksum ? 4 : 0)
   const bytes = Buffer.alloc(length)
   bytes.writeUInt32LE(1_795_255_602, 0)
   bytes.writeUInt8(type, 4)
-  bytes.writeUInt32LE(1, 5)
+  bytes.writeUInt32LE(serverId, 5)
   bytes.writeUInt32LE(length, 9)
   bytes.writeUInt32LE((at + length) % 2 ** 32, 13)
   body.copy(bytes, 19)

@@ -10,7 +10,10 @@ it('What a member writes by FLUSH, in the group or outside of it, keeps nobody o
   const { primary } = await cluster.whole()
   const [member = ''] = await cluster.replicas()
   const uuid = await cluster.value(member, 'select @@server_uuid')
-  await byHand(cluster, member, 'flush slow logs')
+  await byHand(cluster, member, 'flush slow logs', 'set global group_replication_member_expel_timeout = 7')
+  // By its agent, which has looked at the member since.
+  const isRight = 'select @@global.group_replication_member_expel_timeout <> 7'
+  await cluster.until('that is put right', async () => (await cluster.value(member, isRight)) === '1')
   await cluster.fault(member, 'freeze-agent')
   await byHand(cluster, member, 'stop group_replication', 'flush slow logs', 'flush status')
   await cluster.fault(member, 'thaw-agent')
