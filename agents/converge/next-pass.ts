@@ -19,7 +19,8 @@ export function nextPass(view: View, mode: Decider): NextPass {
   if (process === 'dead' || process === 'absent') return whileDown(view, mode)
   const kept = keepsPromise(view, mode)
   if (kept !== null) return kept
-  if (process !== 'running' || isPromised(stored)) return rest
+  if (process !== 'running') return rest
+  if (isPromised(stored)) return mode.staysClosed(view)
   return whileRunning(view, mode)
 }
 

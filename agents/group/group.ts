@@ -5,7 +5,7 @@ import type { DemoteOrder, ExpelOrder, PromiseOrder } from '../../failover/proto
 import type { Mode } from '../instance/mode.ts'
 import type { Parts } from '../instance/parts.ts'
 import type { StoredState } from '../instance/stored-state.ts'
-import type { NextPass, View } from '../instance/pass.ts'
+import { rest, type NextPass, type View } from '../instance/pass.ts'
 import type { Timer } from '../../src/common/ports/ports.ts'
 import type { GroupState } from '../../topology/snapshot/observation.ts'
 import { silentMembers } from '../instance/silent-members.ts'
@@ -156,6 +156,11 @@ export class Group implements Mode {
 
   underPromise(view: View): NextPass | null {
     return underPromise(view)
+  }
+
+  /** Outside of every group nobody looks for a primary there, and what is written there is errant. */
+  staysClosed(): NextPass {
+    return rest
   }
 
   async promise(order: PromiseOrder): Promise<void> {

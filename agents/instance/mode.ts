@@ -15,6 +15,8 @@ export interface Decider {
    * agent may have died in between.
    */
   underPromise(view: View): NextPass | null
+  /** While that promise is kept, and told: what another hand opens is closed again. */
+  staysClosed(view: View): NextPass
 }
 
 /**

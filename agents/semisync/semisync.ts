@@ -17,7 +17,7 @@ import { promise } from './promise.ts'
 import { isPointed } from './connecting.ts'
 import { nextAsReplica } from './replica.ts'
 import { stepDown } from './stepping-down.ts'
-import { underPromise } from './under-promise.ts'
+import { staysClosed, underPromise } from './under-promise.ts'
 
 /** Replicas follow a primary by GTID. A write is acknowledged once k counted replicas have received it. */
 export class Semisync implements Mode {
@@ -59,6 +59,10 @@ export class Semisync implements Mode {
 
   underPromise(view: View): NextPass | null {
     return underPromise(view)
+  }
+
+  staysClosed(view: View): NextPass {
+    return staysClosed(view)
   }
 
   promise(order: PromiseOrder): Promise<void> {

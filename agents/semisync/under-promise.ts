@@ -1,10 +1,11 @@
+import { noticesOpening } from '../doubts/opened.ts'
 import { noticeThrownAway } from '../doubts/thrown-away.ts'
-import { step, type NextPass, type Step, type View } from '../instance/pass.ts'
+import { outdate, rest, step, type NextPass, type Step, type View } from '../instance/pass.ts'
 import { parseGtidSet } from '../../topology/gtid/gtid-set.ts'
 import { unionOf } from '../../topology/snapshot/holdings.ts'
 import type { GtidText, PromiseReport } from '../../topology/snapshot/observation.ts'
 import { kill } from './primary-steps.ts'
-import { stopReceiver } from './replica-steps.ts'
+import { closeForWrites, stopReceiver } from './replica-steps.ts'
 
 /**
  * Makes true what a promise newer than the assignment says: nothing here acknowledges or accepts a write, and the
@@ -39,6 +40,19 @@ function stopsAsReplica(view: View): readonly Step[] | null {
   if (isDown(view) && stored.mayHaveTail) return [reportTheDead(stored.promise)]
   if (process !== 'running') return null
   return [...(course.receiverKept ? [] : stopReceiving), reportHeld(stored.promise)]
+}
+
+/**
+ * Nothing but its agent opens a replica, and under a promise its agent does not. Where another hand did, what was
+ * reported may be less than what is held now, and so may what was made ready to lead.
+ */
+export function staysClosed(view: View): NextPass {
+  const { stored, server, looked } = view
+  if (stored.assignment?.role !== 'replica' || server === null || server.superReadOnly) return rest
+  // What was seen last may be from before it was closed.
+  if (!looked) return { next: 'after a look' }
+  const now = { life: { stage: { is: 'closed' } }, course: { promiseReport: null } } as const
+  return noticesOpening(view, true) ?? { now, steps: [closeForWrites, outdate], next: 'at once' }
 }
 
 function isDown({ process }: View): boolean {

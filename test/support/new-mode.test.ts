@@ -34,6 +34,7 @@ export class Toy implements Mode {
   stop(): void {}
   isReadyFor = (): boolean => false
   underPromise = (): NextPass | null => null
+  staysClosed = (): NextPass => rest
   promise = (): Promise<void> => Promise.resolve()
   prepareToLead = (): Promise<void> => Promise.resolve()
   demote = (): Promise<void> => Promise.resolve()
