@@ -246,9 +246,7 @@ function asSecondary(view: View, member: Membership): NextPass {
   if (ownMember(group, state.uuid)?.role === 'PRIMARY') return asOneTooMany(member)
   if (isMemberAs(view.life)) return staysSecondary(member, [])
   // Until it was seen closed nobody is blamed for that: the group may be closing it.
-  return state.superReadOnly
-    ? staysSecondary(member, [becomeMember])
-    : { steps: [closeAsMember], next: 'after a look' }
+  return state.superReadOnly ? staysSecondary(member, [becomeMember]) : { steps: [closeAsMember], next: 'after a look' }
 }
 
 function staysSecondary({ state, group, assignment }: Membership, before: readonly Step[]): NextPass {

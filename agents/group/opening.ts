@@ -39,8 +39,7 @@ function judgeBegun(began: number, from: BinlogPlace, proposed: Life['proposed']
     name: 'judge what began here',
     run: async (parts) => {
       const { all, changing } = await readBegun(parts, began, from)
-      if (changing > 0 || all < began)
-        await doubtOpening(parts, `${counted(began, 'transaction')} began here`)
+      if (changing > 0 || all < began) await doubtOpening(parts, `${counted(began, 'transaction')} began here`)
       return { life: { proposed } }
     },
   }

@@ -205,8 +205,7 @@ function whyErrant(situation: Situation, view: LiveView): string | null {
 /** Because of what the primary holds. A copy too many loses nothing. */
 function whyReseedBesides(situation: Situation, view: LiveView, primary: LiveView): string | null {
   const { observation } = view
-  if (!lackedForGood(view, primary).isEmpty())
-    return 'lacks transactions that the primary no longer has in its binlogs'
+  if (!lackedForGood(view, primary).isEmpty()) return 'lacks transactions that the primary no longer has in its binlogs'
   const holed = whyHoled(situation, view)
   if (holed !== '') return holed
   if (observation.stored.filterSeen) return 'has had a replication filter'

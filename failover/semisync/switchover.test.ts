@@ -85,7 +85,9 @@ describe('the plan', () => {
       `shop-1 lacks 7 transactions that shop-0 has in no binlog (${gtids('shop-9', 7)}); it is seeded again by itself`,
       {
         views: {
-          'shop-0': { server: { executed: `${gtids('shop-0', 100)},${gtids('shop-9', 7)}`, purged: gtids('shop-9', 7) } },
+          'shop-0': {
+            server: { executed: `${gtids('shop-0', 100)},${gtids('shop-9', 7)}`, purged: gtids('shop-9', 7) },
+          },
         },
       },
       'shop-1',
