@@ -11,7 +11,10 @@ const doubts = [
 
 type Doubted = Pick<StoredSummary, (typeof doubts)[number][0]>
 
-/** Why its data may be others than its GTIDs say; null where nothing speaks for that. Only a copy of another ends it. */
+/**
+ * Why its data may be others than its GTIDs say; null where nothing speaks for that. Only a copy of another instance
+ * ends it.
+ */
 export function whyDoubted(stored: Doubted): string | null {
   return doubts.find(([of]) => stored[of] === true)?.[1] ?? null
 }

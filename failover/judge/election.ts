@@ -2,7 +2,7 @@ import { counted } from '../../src/common/text/words.ts'
 import { delaySecondsOf } from '../../topology/snapshot/channel-delay.ts'
 import type { GtidSet } from '../../topology/gtid/gtid-set.ts'
 import { instanceOf, ordinalOf, type InstanceName, type MemberId } from '../../topology/snapshot/member.ts'
-import type { Channel } from '../../topology/snapshot/observation.ts'
+import type { Channel, StoredSummary } from '../../topology/snapshot/observation.ts'
 import { seriesOf } from '../../topology/snapshot/series.ts'
 import type { Promised } from './promised.ts'
 import { whyDoubted } from './doubted-data.ts'
@@ -101,12 +101,15 @@ export function whyUnfit(situation: Situation, member: MemberId, view: LiveView)
   if (isFenced(situation.notes, instanceOf(member))) return 'it is fenced'
   const { stored, probe, process } = view.observation
   if (process !== 'running' && !isDeadHolder(view)) return `its mysqld is ${process}`
-  const doubt = whyDoubted(stored)
+  const doubt = whyDoubted(stored) ?? whyForgetful(stored)
   if (doubt !== null) return doubt
-  if (stored.forgetful) return 'it may have forgotten what it received and has not caught up since'
   return probe === 'diskFull' || probe === 'readOnlyFilesystem' || probe === 'lowSpace'
     ? `its disk: ${view.observation.probeDetail || probe}`
     : null
+}
+
+function whyForgetful({ forgetful }: StoredSummary): string | null {
+  return forgetful ? 'it may have forgotten what it received and has not caught up since' : null
 }
 
 function whyBehind(situation: Situation, loser: Promised, winner: Promised | null, union: GtidSet): string {

@@ -22,9 +22,9 @@ export function whyHoled({ passedOver }: Pick<Situation, 'passedOver'>, { name }
 }
 
 /**
- * What the primary has in no binlog any more, or never had, and a replica lacks: it gets that by a copy alone. Where the
- * look at the primary is the newer one, the replica may have received since what was purged since: only by a person's
- * hand, as binlogs are kept for it.
+ * What the primary has in no binlog any more, or never had, and a replica lacks: it gets that by a copy alone. Where
+ * the look at the primary is the newer one, the replica may have received since what was purged since: only by a
+ * person's hand, as binlogs are kept for it.
  */
 export function lackedForGood({ observation }: LiveView, primary: LiveView): GtidSet {
   return parseGtidSet(primary.observation.server?.purged ?? '').subtract(holdsOf(observation))
