@@ -101,15 +101,16 @@ export function whyUnfit(situation: Situation, member: MemberId, view: LiveView)
   if (isFenced(situation.notes, instanceOf(member))) return 'it is fenced'
   const { stored, probe, process } = view.observation
   if (process !== 'running' && !isDeadHolder(view)) return `its mysqld is ${process}`
-  const doubt = whyDoubted(stored) ?? whyForgetful(stored)
+  const doubt = whyInDoubt(stored)
   if (doubt !== null) return doubt
   return probe === 'diskFull' || probe === 'readOnlyFilesystem' || probe === 'lowSpace'
     ? `its disk: ${view.observation.probeDetail || probe}`
     : null
 }
 
-function whyForgetful({ forgetful }: StoredSummary): string | null {
-  return forgetful ? 'it may have forgotten what it received and has not caught up since' : null
+function whyInDoubt(stored: StoredSummary): string | null {
+  const forgot = stored.forgetful ? 'it may have forgotten what it received and has not caught up since' : null
+  return whyDoubted(stored) ?? forgot
 }
 
 function whyBehind(situation: Situation, loser: Promised, winner: Promised | null, union: GtidSet): string {
