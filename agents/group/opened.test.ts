@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import type { Assignment, GroupTask } from '../../failover/protocol/order.ts'
+import type { Assignment, GroupTask } from '../../failover/protocol/assignment.ts'
 import { groupName, inGroup, outsideGroup, type GroupShape } from '../../topology/testing-group.ts'
 import type { ServerOverrides } from '../../topology/testing.ts'
 import type { Parts } from '../instance/parts.ts'

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import type { Assignment } from '../../failover/protocol/order.ts'
+import type { Assignment } from '../../failover/protocol/assignment.ts'
 import { gtids } from '../../topology/testing.ts'
 import type { ServerState } from '../../topology/snapshot/observation.ts'
 import { nextPass } from '../converge/next-pass.ts'
