@@ -17,6 +17,15 @@ const mountsOf = (name: string) => container(name).volumeMounts?.map((mount) => 
 const revisionOf = (spec: object = {}, image = images.mysql) => podRevisionOf(aCluster(spec), image)
 
 describe('a pod of a cluster', () => {
+  it.each([
+    [undefined, { requests: { cpu: '100m', memory: '512Mi' } }],
+    [{}, { requests: { cpu: '100m', memory: '512Mi' } }],
+    [{ limits: { memory: '64Mi' } }, { limits: { memory: '64Mi' }, requests: { cpu: '100m' } }],
+    [{ requests: { cpu: '0' } }, { requests: { cpu: '0', memory: '512Mi' } }],
+  ])('asks for processor and memory where nobody says how much: %j', (resources, asked) => {
+    expect(container('mysql', { ...(resources && { resources }) }).resources).toEqual(asked)
+  })
+
   it('keeps the restricted Pod Security Standard in all of its containers', () => {
     expect(specOfPod().securityContext).toMatchObject({
       runAsNonRoot: true,
@@ -150,6 +159,7 @@ describe('a pod of a cluster', () => {
     })
     expect(spec?.containers.map(({ name }) => name)).toEqual(['mysql', 'exporter'])
     expect(spec?.containers[0]).toMatchObject({ env: pod.env, resources })
+    expect(spec?.containers[0]?.resources).toEqual({ requests: { cpu: '1', memory: '512Mi' } })
     expect(spec?.initContainers?.[1]?.resources).toEqual({ requests: { cpu: '70m' } })
     expect(spec?.volumes?.at(-1)).toEqual(pod.volumes[0])
     expect(spec).toMatchObject({ imagePullSecrets: pod.imagePullSecrets, terminationGracePeriodSeconds: 300 })

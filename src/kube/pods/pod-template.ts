@@ -6,6 +6,7 @@ import type { MySQLCluster } from '../spec/mysql-cluster.ts'
 import { annotations, commonLabels, namesOf, selectorOf } from '../names/names.ts'
 import { agentPort, mysqlPort } from '../objects/services.ts'
 import { lifecycleParts } from './lifecycle.ts'
+import { mysqlResourcesOf } from './mysql-resources.ts'
 
 /** The images a cluster's pods are made of. */
 export interface PodImages {
@@ -171,7 +172,7 @@ function mysql({ spec }: MySQLCluster, image: string): V1Container {
     ...(spec.pod.env && { env: spec.pod.env as unknown as V1EnvVar[] }),
     ports: [{ name: 'mysql', containerPort: mysqlPort, protocol: 'TCP' }],
     securityContext: restricted,
-    ...(spec.resources && { resources: spec.resources }),
+    resources: mysqlResourcesOf(spec.resources),
     volumeMounts: [
       { name: 'data', mountPath: podPaths.volume },
       { name: 'regent', mountPath: podPaths.regent },

@@ -270,7 +270,11 @@ export const mysqlClusterSpecSchema = closed(
     durability: core.durability,
     acks: core.acks,
     storage,
-    resources: Type.Optional(asKubernetesHasIt('Requests and limits of the mysql container.')),
+    resources: Type.Optional(
+      asKubernetesHasIt(
+        'Requests and limits of the mysql container. It asks for 100m of cpu and 512Mi of memory where neither a request nor a limit says otherwise.',
+      ),
+    ),
     agentResources: Type.Optional(
       asKubernetesHasIt('Requests and limits of the agent’s container. A CPU limit slows failover down.'),
     ),
