@@ -8,6 +8,8 @@ export interface ExplainView {
   readonly sentence: string
   readonly blocked: boolean
   readonly wayOut?: string
+  /** What the place where the instances run says of those that are not there as they should be. */
+  readonly place?: readonly string[]
   /** Reasons for what was not chosen or not done, one line each. */
   readonly reasons: readonly string[]
   readonly analyses: readonly Analysis[]
@@ -65,6 +67,11 @@ export const explainViewSchema = Type.Unsafe<ExplainView>(
       sentence: Type.String(),
       blocked: Type.Boolean(),
       ...wayOutField,
+      place: Type.Optional(
+        Type.Array(Type.String(), {
+          description: 'What Kubernetes says of pods that are not ready. Absent for nothing.',
+        }),
+      ),
       reasons: Type.Array(Type.String()),
       analyses: Type.Array(analysisSchema),
       group: Type.Optional(groupSchema),

@@ -103,6 +103,9 @@ export const instanceRowSchema = Type.Object(
     settingsRefused: Type.Optional(
       Type.String({ description: 'Settings that its mysqld refuses, in mysqld’s own words; absent otherwise.' }),
     ),
+    trouble: Type.Optional(
+      Type.String({ description: 'What Kubernetes says of its pod, which is not ready; absent for nothing.' }),
+    ),
     problems: Type.Array(Type.String()),
   },
   { $id: 'InstanceRow', description: 'One instance as its agent last reported it.' },

@@ -19,6 +19,10 @@ export interface InstanceView {
   readonly heardAtMs: number | null
   /** The stream is open and heartbeats arrive in time. */
   readonly reachable: boolean
+  /** What the place where it runs says of an instance that is not there as it should be. Absent for nothing. */
+  readonly trouble?: string
+  /** The place is starting it, and nothing is known to stand in the way. Absent for no. */
+  readonly starting?: true
   /** Its volume went back in time: whom its agent takes itself for. Its observation then has the name of nobody. */
   readonly past?: MemberId
 }

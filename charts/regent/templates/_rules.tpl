@@ -64,7 +64,7 @@
   verbs: [create, patch]
 {{- end }}
 {{- if not (has "podEvents" $disabled) }}
-# list, watch: what agents of any component say of their pods; of all other Events the API server is asked for none. patch: that one is handled.
+# list, watch: what agents of any component say of their pods; of all other Events the API server is asked for the Warnings about pods, claims and sets of clusters that are not ready. patch: that one is handled.
 - apiGroups: [""]
   resources: [events]
   verbs: [list, watch, patch]

@@ -2,8 +2,8 @@ import type { ExplainView } from '../../api-contract/explain-view.ts'
 import type { Paint } from '../terminal/paint.ts'
 
 /**
- * The sentence first, then what is wrong, then what was not chosen or done and why, then the record it all follows
- * from.
+ * The sentence first, then what Kubernetes says, what is wrong, what was not chosen or done and why, and the record
+ * that all of this follows from.
  */
 export function renderExplanation(cluster: string, view: ExplainView, paint: Paint): readonly string[] {
   const severity = { critical: paint.red, warning: paint.yellow, info: paint.dim }
@@ -11,6 +11,7 @@ export function renderExplanation(cluster: string, view: ExplainView, paint: Pai
   return [
     `${paint.bold(cluster)}: ${sentence}`,
     ...(view.wayOut === undefined ? [] : [`to take writes again: ${view.wayOut}`]),
+    ...section('what Kubernetes says', view.place ?? []),
     ...section(
       'what is seen',
       view.analyses.map((analysis) => `${severity[analysis.severity](analysis.code)}  ${analysis.sentence}`),

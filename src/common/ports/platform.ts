@@ -33,6 +33,10 @@ export interface PlatformInstance {
   readonly port: number
   /** `host:port` of the agent. */
   readonly agent: string
+  /** What the place itself says of an instance that is not there as it should be. Absent for nothing. */
+  readonly trouble?: string
+  /** It is being started, and nothing is known to stand in the way. Absent for no. */
+  readonly starting?: true
 }
 
 export interface PrimaryRoute {

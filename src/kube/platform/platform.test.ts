@@ -58,6 +58,19 @@ describe('a cluster’s place on Kubernetes', () => {
     expect(second).toEqual({ name: 'shop-1', host: '', port: 3306, agent: '' })
   })
 
+  it('says what Kubernetes says of a pod that is not ready, and of no other', async () => {
+    const waits = { name: 'mysql', state: { waiting: { reason: 'ErrImagePull' } } }
+    const ill = aPod(0, { ready: false })
+    const present = [{ ...ill, status: { ...ill.status, containerStatuses: [waits] } }, aPod(1)]
+    const { platform: place, pods: informer, told } = platform({ replicas: 2, present })
+    const [first, second] = await place.instances()
+    expect(first).toMatchObject({ trouble: 'container mysql of its pod waits: ErrImagePull' })
+    expect([second && 'trouble' in second, second && 'starting' in second]).toEqual([false, false])
+    informer.put(aPod(0, { ready: false, phase: 'Pending' }))
+    expect(told()).toBe(1)
+    expect(await place.instances()).toMatchObject([{ starting: true }, {}])
+  })
+
   it('knows the last address of a pod that is being made again, and then its new one, never a name of DNS', async () => {
     const { platform: place, pods: informer } = platform({ replicas: 1, present: [aPod(0)] })
     const hostNow = async () => (await place.instances())[0]?.host

@@ -13,6 +13,8 @@ import { giveUp } from './replacement.ts'
 import { agentAddress, mysqlPort } from '../objects/services.ts'
 import { foreign, isOfCluster } from '../spec/owned.ts'
 import type { MySQLClusterSpec } from '../spec/spec-schema.ts'
+import { stateOfPod, type PodState } from '../pods/pod-state.ts'
+import type { PodWarnings } from './pod-warnings.ts'
 import { scaleManager, scaleOf, statefulSets, type Pod, type StatefulSet } from '../pods/stateful-set.ts'
 
 export interface KubePlatformParts {
@@ -25,6 +27,7 @@ export interface KubePlatformParts {
   readonly owner: OwnerReference
   readonly routing: MySQLClusterSpec['services']['routing']
   readonly committedEpoch: CommittedEpoch
+  readonly warnings?: PodWarnings
 }
 
 export interface KubePlatform extends Platform {
@@ -49,6 +52,7 @@ export function kubePlatform({
   owner,
   routing,
   committedEpoch,
+  warnings,
 }: KubePlatformParts): KubePlatform {
   const { namespace, name } = cluster
   const setKey = { namespace, name: namesOf(name).statefulSet }
@@ -63,19 +67,42 @@ export function kubePlatform({
   const lastAddresses = new Map<string, string>()
   const ends: (() => void)[] = []
 
+  const ordinals = () => Array.from({ length: sets.get(setKey)?.spec.replicas ?? 0 }, (_, ordinal) => ordinal)
+  const amiss = () =>
+    ordinals()
+      .map((ordinal) => instanceName(name, ordinal))
+      .filter((podName) => !isReady(pods.get({ namespace, name: podName })))
+
   function instance(ordinal: number): PlatformInstance {
     const podName = instanceName(name, ordinal)
-    const ip = pods.get({ namespace, name: podName })?.status?.podIP
+    const pod = pods.get({ namespace, name: podName })
+    const ip = pod?.status?.podIP
     if (ip !== undefined && ip !== '') lastAddresses.set(podName, ip)
     const host = lastAddresses.get(podName) ?? ''
-    return { name: podName, host, port: mysqlPort, agent: host === '' ? '' : agentAddress(host) }
+    return {
+      name: podName,
+      host,
+      port: mysqlPort,
+      agent: host === '' ? '' : agentAddress(host),
+      ...words(podName, pod),
+    }
+  }
+
+  /** What Kubernetes says of a pod that is not ready. */
+  function words(podName: string, pod: Pod | undefined): Pick<PlatformInstance, 'trouble' | 'starting'> {
+    const { trouble, isStarting } = pod === undefined || isReady(pod) ? ready : stateOfPod(pod)
+    if (isReady(pod)) return {}
+    const warning = warnings?.of(podName) ?? ''
+    const said = [trouble, warning].filter((text) => text !== '').join('; ')
+    return { ...(said !== '' && { trouble: said }), ...(isStarting && warning === '' && { starting: true }) }
   }
 
   return {
     async instances() {
-      return Array.from({ length: sets.get(setKey)?.spec.replicas ?? 0 }, (_, ordinal) => instance(ordinal))
+      return ordinals().map(instance)
     },
     onChange(changed) {
+      warnings?.follow(amiss, changed)
       const told = <Kind extends Pod | StatefulSet>(isOurs: (object: Kind) => boolean) => ({
         added: (object: Kind) => void (isOurs(object) && changed()),
         updated: (before: Kind, after: Kind) => void (isOurs(after) && facts(before) !== facts(after) && changed()),
@@ -118,12 +145,22 @@ export function kubePlatform({
       await client.patch(mysqlClusters, cluster, { spec: { instances: count } })
     },
     replace: (instance, isSilent) => giveUp(client, { namespace, name: instance, cluster: name }, isSilent),
-    close: () => ends.splice(0).forEach((end) => end()),
+    close() {
+      warnings?.close()
+      for (const end of ends.splice(0)) end()
+    },
   }
 }
 
-/** What of an object says which instances there are and where. */
+/** What of an object says which instances there are, where, and what is amiss with them. */
 function facts(object: Pod | StatefulSet): string {
-  const status = object.status as Pod['status']
-  return `${(object as StatefulSet).spec?.replicas ?? ''} ${status?.podIP ?? ''}`
+  const pod = object as Pod
+  const { trouble, isStarting } = isReady(pod) ? ready : stateOfPod(pod)
+  return `${(object as StatefulSet).spec?.replicas ?? ''} ${pod.status?.podIP ?? ''} ${isStarting} ${trouble}`
+}
+
+const ready: PodState = { trouble: '', isStarting: false }
+
+function isReady(pod: Pod | undefined): boolean {
+  return pod?.status?.conditions?.some(({ type, status }) => type === 'Ready' && status === 'True') === true
 }

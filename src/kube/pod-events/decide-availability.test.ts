@@ -183,8 +183,8 @@ describe('Phases and roles', () => {
       [
         {
           ...aMember(0),
-          status: { containerStatuses: [{ state: { waiting: { reason: 'ImagePullBackOff' } } }] },
-        } as Pod,
+          status: { containerStatuses: [{ name: 'db', state: { waiting: { reason: 'ImagePullBackOff' } } }] },
+        },
       ],
       'Failed',
     ],
@@ -194,8 +194,8 @@ describe('Phases and roles', () => {
       [
         {
           ...aMember(0),
-          status: { containerStatuses: [{ state: { waiting: { reason: 'PodInitializing' } } }] },
-        } as Pod,
+          status: { containerStatuses: [{ name: 'db', state: { waiting: { reason: 'PodInitializing' } } }] },
+        },
       ],
       'Creating',
     ],

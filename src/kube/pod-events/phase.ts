@@ -36,16 +36,6 @@ function isUpdating({ metadata, status = {} }: Owner, replicas: number): boolean
 
 function isStuck({ status }: Pod): boolean {
   if (status?.phase === 'Failed') return true
-  const { initContainerStatuses = [], containerStatuses = [] } = (status ?? {}) as ContainerStatuses
+  const { initContainerStatuses = [], containerStatuses = [] } = status ?? {}
   return [...initContainerStatuses, ...containerStatuses].some(({ state }) => stuck.has(state?.waiting?.reason ?? ''))
-}
-
-/** Of a pod's status; nobody else in this house asks for it. */
-interface ContainerStatuses {
-  readonly initContainerStatuses?: readonly ContainerStatus[]
-  readonly containerStatuses?: readonly ContainerStatus[]
-}
-
-interface ContainerStatus {
-  readonly state?: { readonly waiting?: { readonly reason?: string } }
 }

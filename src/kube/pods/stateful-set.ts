@@ -15,8 +15,27 @@ export interface Pod extends KubeObject {
   readonly status?: {
     readonly podIP?: string
     readonly phase?: string
-    readonly conditions?: readonly { readonly type: string; readonly status: string }[]
+    readonly conditions?: readonly {
+      readonly type: string
+      readonly status: string
+      readonly reason?: string
+      readonly message?: string
+    }[]
+    readonly initContainerStatuses?: readonly ContainerStatus[]
+    readonly containerStatuses?: readonly ContainerStatus[]
   }
+}
+
+export interface ContainerStatus {
+  readonly name: string
+  readonly state?: ContainerState
+  /** Before the last restart. */
+  readonly lastState?: ContainerState
+}
+
+interface ContainerState {
+  readonly waiting?: { readonly reason?: string; readonly message?: string }
+  readonly terminated?: { readonly reason?: string; readonly exitCode?: number; readonly message?: string }
 }
 
 export interface PersistentVolumeClaim extends KubeObject {

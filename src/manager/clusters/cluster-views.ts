@@ -50,6 +50,14 @@ export function groupField(input: DecisionInput): Pick<ClusterView, 'group'> {
   return group === undefined ? {} : { group: groupFields(group) }
 }
 
+/** What the place says of instances, for an explanation; nothing where it says nothing. */
+export function placeField({ snapshot }: DecisionInput): { readonly place?: readonly string[] } {
+  const words = snapshot.instances.flatMap(({ name, trouble }) =>
+    trouble === undefined ? [] : [`${name}: ${trouble}`],
+  )
+  return words.length === 0 ? {} : { place: words }
+}
+
 function groupFields({ members, viewId, ...group }: ShownGroup): NonNullable<ClusterView['group']> {
   return { ...group, viewId: viewId === '' ? null : viewId }
 }
@@ -114,8 +122,17 @@ function instanceRow(input: DecisionInput, analyses: Analyses, view: InstanceVie
     ...downtimeField(input, view),
     ...serverFields(server),
     ...(seen?.settingsRefused === undefined ? {} : { settingsRefused: seen.settingsRefused }),
-    problems: problemsOf(analyses, view),
+    ...troubleField(view),
+    problems: [...troubleOf(view), ...problemsOf(analyses, view)],
   }
+}
+
+function troubleField({ trouble }: InstanceView): Pick<InstanceRow, 'trouble'> {
+  return trouble === undefined ? {} : { trouble }
+}
+
+function troubleOf({ trouble }: InstanceView): readonly string[] {
+  return trouble === undefined ? [] : [trouble]
 }
 
 function isCounted(record: ClusterRecord | undefined, seen: Observation | null): boolean {

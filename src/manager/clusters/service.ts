@@ -2,7 +2,7 @@ import { RegentError } from '../../common/errors/errors.ts'
 import { analyse } from '../../../failover/decide.ts'
 import type { Recovery } from '../../../failover/protocol/notes.ts'
 import type { ClusterService } from './cluster-service.ts'
-import { groupField, topologyView, wayOutOf } from './cluster-views.ts'
+import { groupField, placeField, topologyView, wayOutOf } from './cluster-views.ts'
 import type { ManagedCluster } from './managed-cluster.ts'
 
 /**
@@ -40,6 +40,7 @@ export function serviceFor(clusters: () => readonly ManagedCluster[], leads: () 
         sentence: decision?.sentence ?? 'this manager does not lead',
         blocked: decision?.blocked ?? false,
         ...wayOutOf(loop.input(), decision),
+        ...placeField(loop.input()),
         reasons,
         analyses: decision === null ? [] : analyse(loop.input()),
         ...groupField(loop.input()),

@@ -13,6 +13,7 @@ import type { MySQLCluster } from '../../kube/spec/mysql-cluster.ts'
 import { namesOf } from '../../kube/names/names.ts'
 import { ownerOf } from '../../kube/spec/owned.ts'
 import { kubePlatform, type KubePlatform } from '../../kube/platform/platform.ts'
+import { podWarnings } from '../../kube/platform/pod-warnings.ts'
 import type { EndpointSlice } from '../../kube/primary/primary-endpoints.ts'
 import type { Secret } from '../../kube/secrets/secrets.ts'
 import type { Pod, StatefulSet } from '../../kube/pods/stateful-set.ts'
@@ -178,6 +179,7 @@ export class ClusterSet {
       owner,
       routing: cluster.spec.services.routing,
       committedEpoch,
+      warnings: podWarnings({ client, world, cluster: key }),
     })
     const authority = { namespace: key.namespace, name: namesOf(key.name).authority }
     const secured = { token, tls: managerTlsFor(key.name, key.namespace, () => secrets.get(authority)) }

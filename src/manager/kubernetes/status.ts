@@ -26,7 +26,8 @@ type Condition = NonNullable<MySQLClusterStatus['conditions']>[number]
 type Said = Pick<Condition, 'status' | 'reason' | 'message'>
 
 /** What `kubectl get` and `describe` tell. Shown, never decided from. */
-export function statusOf(input: StatusInput): MySQLClusterStatus {
+export function statusOf(given: StatusInput): MySQLClusterStatus {
+  const input = { ...given, view: withTroublesFirst(given.view) }
   const { cluster, view, pods } = input
   const { name } = cluster.metadata
   const nodes = new Map(pods.map((pod) => [pod.metadata.name, pod.spec?.nodeName]))
@@ -45,6 +46,14 @@ export function statusOf(input: StatusInput): MySQLClusterStatus {
     selector: selectorTextOf(name),
     binding: { name: namesOf(name).client },
   }
+}
+
+/** What Kubernetes itself says of a pod explains more than what follows from that. */
+function withTroublesFirst(view: ClusterView): ClusterView {
+  const words = view.instances.flatMap((row) =>
+    row.trouble === undefined || takesPart(view, row) ? [] : [`${row.name}: ${row.trouble}`],
+  )
+  return words.length === 0 ? view : { ...view, sentence: `${words.join('; ')}. ${view.sentence}` }
 }
 
 /** Of a cluster that has no loop, because its spec cannot be followed. What was said of it before stays. */
