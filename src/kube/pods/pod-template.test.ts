@@ -159,7 +159,6 @@ describe('a pod of a cluster', () => {
     })
     expect(spec?.containers.map(({ name }) => name)).toEqual(['mysql', 'exporter'])
     expect(spec?.containers[0]).toMatchObject({ env: pod.env, resources })
-    expect(spec?.containers[0]?.resources).toEqual({ requests: { cpu: '1', memory: '512Mi' } })
     expect(spec?.initContainers?.[1]?.resources).toEqual({ requests: { cpu: '70m' } })
     expect(spec?.volumes?.at(-1)).toEqual(pod.volumes[0])
     expect(spec).toMatchObject({ imagePullSecrets: pod.imagePullSecrets, terminationGracePeriodSeconds: 300 })
