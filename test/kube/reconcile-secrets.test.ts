@@ -103,6 +103,25 @@ onApiServer('Reconciling a MySQLCluster', (api) => {
     })
   })
 
+  it('makes and restarts no pod for a Secret that is not there, and names it', async () => {
+    const volume = (secretName: string) => ({ pod: { volumes: [{ name: 'extra', secret: { secretName } }] } })
+    const make = (name: string) => api.client.create(secrets, { apiVersion: 'v1', kind: 'Secret', metadata: key(name) })
+    await cluster({ image: 'mysql:8.4.6', ...volume('of-pods') })
+    const { reconcile } = manager()
+    await expect(reconcile(1)).rejects.toThrow(/^Secret \S+\/of-pods is not there, .*until then no pod is changed$/)
+    expect(await api.client.get(statefulSets, key())).toBeUndefined()
+    await make('of-pods')
+    await reconcile(1)
+    const before = await api.client.get(statefulSets, key())
+    await api.client.patch(mysqlClusters, key(), { spec: volume('of-later-pods') })
+    await expect(reconcile(1)).rejects.toThrow(/^Secret \S+\/of-later-pods is not there/)
+    expect((await api.client.get(statefulSets, key()))?.spec.template).toEqual(before?.spec.template)
+    // What pods have already keeps nothing else from being applied.
+    await api.client.patch(mysqlClusters, key(), { spec: volume('of-pods') })
+    await api.client.delete(secrets, key('of-pods'))
+    await reconcile(1)
+  })
+
   it('makes no secret for volumes of an earlier cluster, whose own is gone', async () => {
     await cluster({ image: 'mysql:8.4.6' })
     const claim = {

@@ -1,6 +1,7 @@
 import { RegentError } from '../../common/errors/errors.ts'
 import type { PrimaryRoute } from '../../common/ports/platform.ts'
 import type { KubeClient } from '../../controller-runtime/client/kube-client.ts'
+import { listInPages } from '../../controller-runtime/client/list-pages.ts'
 import type { ObjectKey } from '../../controller-runtime/objects/objects.ts'
 import { epochOf, withinRecord, type CommittedEpoch } from './epoch.ts'
 import { selectorTextOf } from '../names/names.ts'
@@ -57,8 +58,14 @@ export class PrimaryLabel {
 
   async #pods(): Promise<readonly Pod[]> {
     const { namespace, name } = this.#cluster
-    const { items } = await this.#client.list(pods, { namespace, labelSelector: selectorTextOf(name) })
+    const selected = { namespace, labelSelector: selectorTextOf(name), keep: withoutSpec }
+    const { objects } = await listInPages(this.#client, pods, selected)
     const committed = await this.#committedEpoch()
-    return items.map((pod) => withinRecord(pod, committed))
+    return objects.map((pod) => withinRecord(pod, committed))
   }
+}
+
+/** Whoever gives a pod the label may have made it large. */
+function withoutSpec({ spec: _spec, ...pod }: Pod): Pod {
+  return pod
 }

@@ -87,10 +87,7 @@ export class ClusterEvents {
       this.#tell(key, { type: 'Warning', reason: 'SpecNotFollowed', action: 'Apply', note: trouble })
   }
 
-  /**
-   * What somebody asked for, through the API or a webhook, is refused. A webhook is any manager's, not only the one's
-   * that leads.
-   */
+  /** What somebody asked for through the API is refused. */
   declined(key: ObjectKey, sentence: string): void {
     this.#record(key, { type: 'Warning', reason: 'RequestRefused', action: 'Refuse', note: sentence })
   }

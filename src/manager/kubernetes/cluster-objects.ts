@@ -3,6 +3,7 @@ import type { World } from '../../common/ports/ports.ts'
 import { deleteObject } from '../../controller-runtime/changes/delete-object.ts'
 import { isAlreadyExists, isConflict, isInvalid } from '../../controller-runtime/client/kube-api-error.ts'
 import type { KubeClient } from '../../controller-runtime/client/kube-client.ts'
+import { listInPages } from '../../controller-runtime/client/list-pages.ts'
 import { keyOf, keyText, type KubeObject, type Resource } from '../../controller-runtime/objects/objects.ts'
 import { applyObject } from '../../controller-runtime/changes/server-side-apply.ts'
 import { addedToService, strangersAmong } from '../../kube/primary/added-by-others.ts'
@@ -27,6 +28,7 @@ import {
   volumeClaims,
   type PersistentVolumeClaim,
 } from '../../kube/pods/stateful-set.ts'
+import { refuseMissingSecrets } from './missing-secrets.ts'
 import type { TemplateKeeper } from './keep-template.ts'
 import { clientCertificateOf, refuseNewCertificate } from './client-certificate.ts'
 import { ofThis, refuseForeign } from './foreign-objects.ts'
@@ -176,15 +178,12 @@ async function removeStrangers(
   if (yields) return
   const { routing } = cluster.spec.services
   const key = { ...keyOf(cluster), name: namesOf(cluster.metadata.name).primary }
-  const { items } = await client.list(endpointSlices, {
-    namespace: key.namespace,
-    labelSelector: `${serviceName}=${key.name}`,
-    signal,
-  })
+  const ofService = { namespace: key.namespace, labelSelector: `${serviceName}=${key.name}`, signal }
+  const { objects: slices } = await listInPages(client, endpointSlices, ofService)
   // First: its slices would be made again.
   const mirrored = routing === 'labels' ? undefined : await client.get(endpoints, key, { signal })
   if (mirrored !== undefined) await deleteObject(client, endpoints, mirrored, { signal })
-  const strangers = strangersAmong(items, key.name, routing)
+  const strangers = strangersAmong(slices, key.name, routing)
   for (const stranger of strangers) await deleteObject(client, endpointSlices, stranger, { signal })
   const names = [
     ...(mirrored === undefined ? [] : [`Endpoints ${key.name}`]),
@@ -281,6 +280,7 @@ async function applyStatefulSet(parts: ClusterObjectsParts, cluster: MySQLCluste
   const key = { ...keyOf(cluster), name: namesOf(cluster.metadata.name).statefulSet }
   const existing = await client.get(statefulSets, key, { signal })
   const set = statefulSetOf(cluster, images, existing)
+  await refuseMissingSecrets(client, { next: set, before: existing }, signal)
   if (existing !== undefined || yields) {
     const live = await applyOne(parts, statefulSets, set, { cluster, signal })
     const sentence = live === undefined || yields ? '' : await parts.templates.keep(set, live, signal)
@@ -336,5 +336,5 @@ async function claimsOf(
   { metadata: { namespace = '', name } }: MySQLCluster,
   signal: AbortSignal,
 ): Promise<readonly PersistentVolumeClaim[]> {
-  return (await client.list(volumeClaims, { namespace, labelSelector: selectorTextOf(name), signal })).items
+  return (await listInPages(client, volumeClaims, { namespace, labelSelector: selectorTextOf(name), signal })).objects
 }

@@ -92,6 +92,9 @@ export const ours = { labelSelector: `${labels.managedBy}=regent` }
  */
 const strangers = { as: 'of strangers', labelSelector: `${serviceName},${managedBy} notin (${ofController})` }
 
+/** Nothing tells that a person took an object of somebody else out of the way, or made a Secret that was missing. */
+const mostRetryMs = 30_000
+
 /** The controllers of clusters, which run until they are told to stop. */
 export function createControllers(parts: ControllerParts): ClusterControllers {
   const {
@@ -121,7 +124,7 @@ export function createControllers(parts: ControllerParts): ClusterControllers {
   }
   const owned = <Kind extends KubeObject>(resource: Resource<Kind>, ...predicates: readonly Predicate<Kind>[]) =>
     watchOwned(informers.of(resource, ours), mysqlClusters, ...predicates)
-  const controller = (rest: Pick<ControllerOptions, 'name' | 'sources' | 'reconcile' | 'syncDeadlineMs'>) =>
+  const controller = (rest: Pick<ControllerOptions, 'name' | 'sources' | 'reconcile' | 'syncDeadlineMs' | 'backOff'>) =>
     new Controller({
       ...rest,
       world,
@@ -153,6 +156,7 @@ export function createControllers(parts: ControllerParts): ClusterControllers {
   })
   const cluster = controller({
     name: 'mysqlcluster',
+    backOff: { capMs: mostRetryMs },
     sources: [
       watchFor(clusters, anyOf(generationChanged, annotationsChanged)),
       watchOwned(statefulSets, mysqlClusters, generationChanged),
