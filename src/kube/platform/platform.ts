@@ -1,7 +1,8 @@
+import { RegentError } from '../../common/errors/errors.ts'
 import type { Platform, PlatformInstance, PrimaryRoute } from '../../common/ports/platform.ts'
 import type { InformerHandler, InformerPort } from '../../controller-runtime/informers/informer-port.ts'
 import type { KubeClient } from '../../controller-runtime/client/kube-client.ts'
-import type { ObjectKey, OwnerReference } from '../../controller-runtime/objects/objects.ts'
+import { keyText, type ObjectKey, type OwnerReference } from '../../controller-runtime/objects/objects.ts'
 import { applyObject } from '../../controller-runtime/changes/server-side-apply.ts'
 import { instanceName } from '../../../topology/snapshot/member.ts'
 import type { CommittedEpoch } from '../primary/epoch.ts'
@@ -134,11 +135,12 @@ export function kubePlatform({
     publishedPrimary: () => way.published(),
     async scaleTo(count) {
       const live = await client.get(statefulSets, setKey)
-      if (live !== undefined && !isOfCluster(name, live)) throw foreign(name, [live])
-      // That very set: a set of somebody else may have its name by then.
-      const { uid } = live?.metadata ?? {}
+      // An apply would go to whatever has the name by then: a set of somebody else, where there is none now.
+      if (live === undefined) throw new RegentError('REGENT_REFUSED', `StatefulSet ${keyText(setKey)} is not there`)
+      if (!isOfCluster(name, live)) throw foreign(name, [live])
+      const { uid = '' } = live.metadata
       const scale = scaleOf(cluster, count)
-      const intent = { ...scale, metadata: { ...scale.metadata, ...(uid !== undefined && { uid }) } }
+      const intent = { ...scale, metadata: { ...scale.metadata, uid } }
       await applyObject(client, statefulSets, intent, { fieldManager: scaleManager })
     },
     async wish(count) {
