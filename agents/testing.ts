@@ -111,7 +111,8 @@ export class ScriptedServer implements ServerPort {
   readonly setOffline: ServerPort['setOffline'] = async (on) => void this.calls.push(`offline ${on ? 'on' : 'off'}`)
   readonly killForeignSessions = async (): Promise<void> => void this.calls.push('killForeignSessions')
   readonly killSessions: ServerPort['killSessions'] = async (ids) => void this.calls.push(`kill ${ids.join(',')}`)
-  readonly busySessions = async (): Promise<number> => 0
+  busySessions = async (): Promise<number> => 0
+  readonly endBusySessions = async (): Promise<void> => void this.calls.push('end busy sessions')
   openChanges: ServerPort['openChanges'] = async () => this.state.openChanges ?? []
   readonly waitingSessions = async (): Promise<number> => this.waiting
   readonly stopReceiver = async (): Promise<void> => void this.calls.push('stopReceiver')

@@ -45,7 +45,7 @@ describe('Transactions with many changed rows at the primary of a group', () => 
   it('are ended and undone before the group is asked to elect, within what is left of the time', async () => {
     const { server, mode } = await primaryWith([[change(50_000)], [change(50_000)], [change(20_000)], []])
     await mode.demote(order)
-    expect(server.calls).toEqual(['kill 21', 'elect shop-1 within 59900'])
+    expect(server.calls).toEqual(['kill 21', 'end busy sessions', 'elect shop-1 within 59900'])
   })
 
   it('that cannot be undone in time are left alone, and nobody is elected', async () => {
@@ -65,6 +65,29 @@ describe('Transactions with many changed rows at the primary of a group', () => 
   it('are undone for nobody where the group has another primary by then', async () => {
     const { server, mode } = await primaryWith([[change(50_000)], [change(50_000)], []], { primary: 'shop-2' })
     await expect(mode.demote(order)).rejects.toThrow('switchover refused: the group has another primary by now')
-    expect(server.calls).toEqual(['kill 21'])
+    expect(server.calls).toEqual(['kill 21', 'end busy sessions'])
+  })
+})
+
+describe('Sessions that are busy at the primary of a group', () => {
+  it('get their grace and are ended before the group is asked to elect: it would wait for them with everybody held up', async () => {
+    const { server, mode } = await primaryWith([[]])
+    server.busySessions = async () => 1
+    await mode.demote({ ...order, graceMs: 1_000 })
+    expect(server.calls).toEqual(['end busy sessions', 'elect shop-1 within 59000'])
+  })
+
+  it('are waited for no longer than they need', async () => {
+    const { server, mode } = await primaryWith([[]])
+    let looks = 0
+    server.busySessions = async () => ((looks += 1) < 3 ? 1 : 0)
+    await mode.demote({ ...order, graceMs: 1_000 })
+    expect(server.calls.at(-1)).toBe('elect shop-1 within 59980')
+  })
+
+  it('are nobody where nobody is busy: the group is asked at once', async () => {
+    const { server, mode } = await primaryWith([[]])
+    await mode.demote({ ...order, graceMs: 1_000 })
+    expect(server.calls).toEqual(['elect shop-1 within 60000'])
   })
 })

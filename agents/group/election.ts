@@ -8,9 +8,8 @@ import type { FrozenWatch } from './frozen.ts'
 
 /**
  * A switchover, at the primary: the group elects, and takes read-only off at the new primary. Nothing is promised. From
- * the moment in which the group is asked no transaction begins, and those that run get their grace. What takes long to
- * undo is undone before that, while others write: the group would wait for that with everybody held up, and past the
- * deadline the work would be lost for nothing.
+ * the moment in which the group is asked no transaction begins, and it elects once those that run have ended. So what
+ * runs long gets its grace, and is ended, before that, while others write.
  */
 export async function haveElected(parts: Parts, order: DemoteOrder, frozen: FrozenWatch): Promise<void> {
   const { observer, server, world } = parts
@@ -18,18 +17,27 @@ export async function haveElected(parts: Parts, order: DemoteOrder, frozen: Froz
   const endMs = world.clock.monotonicMs() + deadlineMs
   const leftMs = (): number => Math.max(1, endMs - world.clock.monotonicMs())
   const { openChanges = [] } = await seenFitToElect(parts, electUuid)
-  if (openChanges.length > 0) {
+  if (openChanges.length > 0 || (await server.busySessions()) > 0) {
     const graceMs = Math.min(order.graceMs, deadlineMs / 2)
     refuseWithoutTimeToUndo(openChanges, leftMs() - graceMs)
-    await giveGrace(parts, graceMs)
-    // A commit that waits for its group is not broken off by the end of its session: nothing is in doubt by that.
-    await undoLargeChanges(parts, endMs, async () => undefined)
+    await clearTheWay(parts, graceMs, endMs)
     await seenFitToElect(parts, electUuid)
   }
   const graceMs = Math.min(order.graceMs, leftMs())
   await frozen.whileElecting(async () => server.group?.electPrimary(electUuid, { graceMs, deadlineMs: leftMs() }))
   observer.outdate()
   await observer.refresh()
+}
+
+/**
+ * The plugin ends a session only where that has begun to write to its binlog cache, and waits for all others, for as
+ * long as they run, with everybody held up: a statement that has not found its first row yet is not ended (9.7). A
+ * commit that waits for its group is not broken off by the end of its session: nothing is in doubt by that.
+ */
+async function clearTheWay(parts: Parts, graceMs: number, endMs: number): Promise<void> {
+  await giveGrace(parts, graceMs)
+  await undoLargeChanges(parts, endMs, async () => undefined)
+  await parts.server.endBusySessions()
 }
 
 /** Any member can have its group elect: whoever is primary no more would take the primary from another one. */

@@ -32,6 +32,7 @@ import { shutDown } from './connections/shutdown.ts'
 import { openChangesIn, openChangesStatement } from './connections/open-changes.ts'
 import {
   busySessions,
+  endBusySessions,
   killDumpThreads,
   killForeignSessions,
   killSessions,
@@ -135,6 +136,7 @@ export function createSqlServer(config: AgentConfig, { world, secret, queryDeadl
     killForeignSessions: (deadlineMs) => killForeignSessions(sql, deadlineMs),
     killSessions: (ids) => killSessions(sql, ids),
     busySessions: () => busySessions(sql),
+    endBusySessions: () => endBusySessions(sql),
     openChanges: async () => openChangesIn(await sql.read(openChangesStatement)),
     async waitingSessions() {
       const [row] = await sql.read(ownedStatement)

@@ -55,11 +55,32 @@ export async function killSessions(sql: Sql, ids: readonly number[]): Promise<vo
 
 /** Foreign sessions with a statement or a transaction older than a moment. */
 export async function busySessions(sql: Sql): Promise<number> {
-  const [row] = await sql.read(`SELECT COUNT(DISTINCT t.THREAD_ID) AS busy FROM performance_schema.threads t
+  return (await busyIds(sql)).length
+}
+
+/**
+ * Ends those that are busy now, and waits until none of them is any more: a transaction that was ended may have to be
+ * undone. Who becomes busy meanwhile is nobody's: under load there is always somebody.
+ */
+export async function endBusySessions(sql: Sql, deadlineMs = goneMs): Promise<void> {
+  const ended = await busyIds(sql)
+  await killSessions(sql, ended)
+  let left: readonly number[] = ended
+  const gone = await sql.until(async () => {
+    if (left.length > 0) left = (await busyIds(sql)).filter((id) => ended.includes(id))
+    return left.length === 0
+  }, deadlineMs)
+  if (gone) return
+  const told = left.map((id) => `session ${id}`).join(', ')
+  throw new RegentError('REGENT_SERVER_TIMEOUT', `killed and still there after ${deadlineMs} ms: ${told}`)
+}
+
+async function busyIds(sql: Sql): Promise<readonly number[]> {
+  const rows = await sql.read(`SELECT DISTINCT t.PROCESSLIST_ID AS id FROM performance_schema.threads t
     LEFT JOIN performance_schema.events_transactions_current x ON x.THREAD_ID = t.THREAD_ID AND x.STATE = 'ACTIVE' AND x.AUTOCOMMIT = 'NO'
     LEFT JOIN performance_schema.events_statements_current s ON s.THREAD_ID = t.THREAD_ID AND s.END_EVENT_ID IS NULL AND t.PROCESSLIST_COMMAND <> 'Sleep'
     WHERE ${foreign} AND (x.TIMER_WAIT > ${busyMicros} * 1000000 OR s.TIMER_WAIT > ${busyMicros} * 1000000)`)
-  return numberOf(row, 'busy')
+  return rows.map((row) => numberOf(row, 'id'))
 }
 
 /**

@@ -1,11 +1,14 @@
 import { expect, it } from 'vitest'
-import { cannotBeUndone, changeManyRows, dryRun, undone } from '../../support/large-transaction.ts'
+import { cannotBeUndone, changeManyRows, dryRun, prepareLarge, undone } from '../../support/large-transaction.ts'
 import { monotonicMs } from '../../support/monotonic.ts'
 import { withCluster } from '../../support/with-cluster.ts'
 import { Writer } from '../../support/writer.ts'
 
 const shop = withCluster({ spec: { mode: 'group' } })
 const nothingLost = { lost: [], duplicated: [], differing: [], instances: 3 }
+/** Looks at a thousand million rows, of which none is to be inserted. */
+const findsNothing = `insert into app.large (v) select 'x' from app.digits a, app.digits b, app.digits c, app.digits d, app.digits e, app.digits f,
+  app.digits g, app.digits h, app.digits i where a.n + b.n + c.n + d.n + e.n + f.n + g.n + h.n + i.n > 100`
 /** For what takes so long on a machine that has other things to do, and what is estimated for that. */
 const patientMs = 600_000
 
@@ -31,5 +34,28 @@ it('A transaction with many changed rows in a group: a switchover that has no ti
   await cluster.whole()
   expect(await cluster.primary()).not.toBe(from)
   expect(await cluster.value(await cluster.primary(), 'select count(*) from app.large')).toBe('0')
+  expect(await writer.check()).toMatchObject(nothingLost)
+}, 400_000)
+
+it('A statement that runs on and has changed nothing yet is ended before the group is asked to elect: the group would wait for it with everybody held up, until its primary is ended', async () => {
+  const cluster = shop.current
+  await cluster.whole()
+  const from = await cluster.primary()
+  const { pid } = await cluster.instance(from)
+  await prepareLarge(cluster, from)
+  const writer = await Writer.start(cluster)
+  const running = await cluster.session(from, 'client')
+  const ended = running.query(findsNothing).then(
+    () => 'done',
+    () => 'ended',
+  )
+  const runs = `select count(*) from performance_schema.threads where processlist_time >= 1 and processlist_info like 'insert into app.large%'`
+  await cluster.until('the statement runs', async () => (await cluster.value(from, runs)) === '1')
+  expect(await cluster.api('/switchover', { timeoutMs: patientMs }, patientMs)).toMatchObject({ done: true })
+  expect(await ended).toBe('ended')
+  await cluster.whole()
+  expect(await cluster.primary()).not.toBe(from)
+  expect((await cluster.instance(from)).pid).toBe(pid)
+  await writer.next()
   expect(await writer.check()).toMatchObject(nothingLost)
 }, 400_000)

@@ -105,6 +105,8 @@ export class SimulatedServer implements ServerPort {
   openChanges = async (): Promise<readonly OpenChange[]> => []
 
   busySessions = (): Promise<number> => this.#ask((server) => server.waiting)
+  // The plugin ends them once its group is asked to elect.
+  endBusySessions = (): Promise<void> => this.#ask(() => undefined)
   waitingSessions = (): Promise<number> => this.#ask(({ folder }) => folder.prepared.length)
 
   stopReceiver = (): Promise<void> => this.#ask((server) => server.receiver.stop())
