@@ -37,8 +37,8 @@ export interface ServerPort {
   /** Sessions of others that run a statement or hold a transaction open. */
   busySessions(): Promise<number>
   /**
-   * Ends those sessions, and resolves once none of them is busy any more. Rejects with `REGENT_SERVER_TIMEOUT` where one
-   * stays.
+   * Ends those sessions, and resolves once none of them is busy any more. Rejects with `REGENT_SERVER_TIMEOUT` where
+   * one stays.
    */
   endBusySessions(): Promise<void>
   /** Transactions of others that have changed many rows, largest first; none on a server that is closed. */
