@@ -122,6 +122,8 @@ execute() {
   [ $# -gt 0 ] || die 'exec takes a command, such as: npm run kube -- exec kubectl get pods -A'
   need_root
   need_up
+  # kubectl of an earlier build looks for no plugins.
+  if [ "$1 ${2:-}" = 'kubectl regent' ]; then shift 2; set -- kubectl-regent "$@"; fi
   run_inside "$@"
 }
 
