@@ -39,4 +39,4 @@ it('A primary that lost all its replicas: every refusal and explanation names th
   await cluster.whole()
   await cluster.waitFor('writes are acknowledged again', ({ acks, writable }) => acks === 1 && writable)
   expect(await writer.check()).toMatchObject({ lost: [], duplicated: [], differing: [], instances: 3 })
-})
+}, 300_000)
