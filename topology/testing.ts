@@ -28,6 +28,8 @@ export interface ServerOverrides extends Partial<Omit<ServerState, 'channel' | '
 }
 
 export interface ViewOverrides extends ObservationOverrides {
+  readonly trouble?: string
+  readonly starting?: true
   readonly reachable?: boolean
   /** This manager never heard of it. */
   readonly unheard?: true
@@ -206,7 +208,7 @@ export function aSnapshot(
 }
 
 function aView(name: InstanceName, overrides: ViewOverrides, replicas: readonly InstanceName[]): InstanceView {
-  const { reachable, unheard, past, ...seen } = overrides
+  const { reachable, unheard, past, trouble, starting, ...seen } = overrides
   const server =
     seen.server === null || seen.follows !== null ? seen.server : { ...servingReplicas(replicas), ...seen.server }
   return {
@@ -220,6 +222,8 @@ function aView(name: InstanceName, overrides: ViewOverrides, replicas: readonly 
     heardAtMs: unheard ? null : 1_000,
     reachable: reachable ?? !unheard,
     ...(past === undefined ? {} : { past }),
+    ...(trouble === undefined ? {} : { trouble }),
+    ...(starting === undefined ? {} : { starting }),
   }
 }
 

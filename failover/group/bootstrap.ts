@@ -1,10 +1,12 @@
+import { standsStillInMaking } from '../judge/starting.ts'
+import type { InstanceView } from '../../topology/snapshot/snapshot.ts'
 import { compareVersions } from '../../topology/group/versions.ts'
 import { GtidSet } from '../../topology/gtid/gtid-set.ts'
 import { holdsOf } from '../../topology/snapshot/holdings.ts'
 import { ordinalOf } from '../../topology/snapshot/member.ts'
 import { counted } from '../../src/common/text/words.ts'
 import { step, type FlowStep } from '../flows/step.ts'
-import { isServing, liveViews, wantedInstances, type DecisionInput, type LiveView } from '../judge/situation.ts'
+import { isLive, isServing, liveViews, wantedInstances, type DecisionInput, type LiveView } from '../judge/situation.ts'
 import { recordVersion, type ClusterRecord } from '../protocol/record.ts'
 import { groupNameFor } from './assignments.ts'
 
@@ -19,10 +21,11 @@ export function bootstrapStep(input: DecisionInput): FlowStep {
   if (instances.length < wanted)
     return step(`waiting for ${counted(wanted, 'instance')} to exist`, [{ kind: 'scale', count: wanted }])
   const live = liveViews(input.snapshot)
-  const silent = instances.map(({ name }) => name).filter((name) => !live.some((view) => view.name === name))
-  if (silent.length > 0) return wait(`waiting for the agents of ${silent.join(', ')} before anything is believed`)
-  const starting = live.filter((view) => !isServing(view, input.timings)).map(({ name }) => name)
-  if (starting.length > 0) return wait(`waiting for mysqld of ${starting.join(', ')}`)
+  const silent = instances.filter((view) => !isLive(view))
+  if (silent.length > 0)
+    return waitInMaking(input, silent, `waiting for the agents of ${namesOf(silent)} before anything is believed`)
+  const starting = live.filter((view) => !isServing(view, input.timings))
+  if (starting.length > 0) return waitInMaking(input, starting, `waiting for mysqld of ${namesOf(starting)}`)
   const known = live.find(({ observation: { stored } }) => stored.promise > 0)
   if (known !== undefined)
     return wait(
@@ -58,6 +61,14 @@ function commitLeader(input: DecisionInput, live: readonly LiveView[]): FlowStep
 
 function versionOf({ observation }: LiveView): string {
   return observation.server?.version ?? ''
+}
+
+const namesOf = (views: readonly InstanceView[]) => views.map(({ name }) => name).join(', ')
+
+/** A lost record makes no cluster anew here: somebody who promised before is waited for as for nobody else. */
+function waitInMaking(input: DecisionInput, waitedFor: readonly InstanceView[], sentence: string): FlowStep {
+  const isLost = liveViews(input.snapshot).some(({ observation: { stored } }) => stored.promise > 0)
+  return step(sentence, [], { blocked: isLost || standsStillInMaking(input, waitedFor), revisitMs: 500 })
 }
 
 function wait(sentence: string): FlowStep {

@@ -1,3 +1,4 @@
+import { areBeingStarted, startingAmong } from '../judge/starting.ts'
 import type { GroupView } from '../../topology/group/group-view.ts'
 import { instanceOf, type InstanceName, type MemberId } from '../../topology/snapshot/member.ts'
 import type { Observation } from '../../topology/snapshot/observation.ts'
@@ -90,11 +91,15 @@ function waitForSilent(situation: Situation, view: GroupView, silent: readonly M
   const only = silent.length === 1 ? 'it' : 'they'
   const seeded =
     past.length === 0 ? '' : `; ${allOf(past.map(instanceOf))} ${are(past)} seeded again by ${itself(past)} after that`
-  return step(
-    `${view.sentence}. ${missing}, or give up what only ${only} may hold: regent failover --accept-loss${seeded}`,
-    assignmentOrders(situation),
-    { blocked: true, revisitMs: 1_000 },
-  )
+  const starting = startingAmong(situation)
+  const without =
+    starting.length > 0
+      ? `; ${areBeingStarted(starting)}`
+      : `, or give up what only ${only} may hold: regent failover --accept-loss${seeded}`
+  return step(`${view.sentence}. ${missing}${without}`, assignmentOrders(situation), {
+    blocked: true,
+    revisitMs: 1_000,
+  })
 }
 
 function whoIsAway(away: readonly MemberId[]): readonly string[] {

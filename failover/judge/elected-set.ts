@@ -1,3 +1,4 @@
+import { bringBack } from './starting.ts'
 import { GtidSet, parseGtidSet } from '../../topology/gtid/gtid-set.ts'
 import { holdsOf } from '../../topology/snapshot/holdings.ts'
 import { instanceOf, type MemberId } from '../../topology/snapshot/member.ts'
@@ -85,6 +86,7 @@ export function standsStill(situation: Situation, sentence: string): string {
       ...silent,
     ]),
   ]
-  const whom = lost.length > 0 ? `bring back ${lost.join(', ')}` : 'bring back an instance that holds it'
-  return `no primary: ${sentence}; nobody who answers and may lead holds that whole set: ${whom} or, giving up what is missing, use: regent failover --accept-loss`
+  const whom = lost.length > 0 ? lost.join(', ') : 'an instance that holds it'
+  const advice = bringBack(situation, whom, 'giving up what is missing, use: regent failover --accept-loss')
+  return `no primary: ${sentence}; nobody who answers and may lead holds that whole set: ${advice}`
 }

@@ -70,6 +70,17 @@ describe('a new cluster', () => {
     expect(decision.actions).toEqual([])
   })
 
+  it('that is being made does not stand still, unless something is amiss or it takes long', () => {
+    const unheard: ViewOverrides = { unheard: true }
+    const waiting = { views: { 'shop-1': fresh({ server: null }), 'shop-2': unheard } }
+    const amiss = { ...waiting.views, 'shop-2': { ...unheard, trouble: 'container mysql of its pod waits' } }
+    const dead = { 'shop-1': fresh({ server: null, process: 'dead' }) }
+    expect(begin(waiting).blocked).toBe(false)
+    expect(begin({ views: { 'shop-1': fresh({ server: null, process: 'starting' }) } }).blocked).toBe(false)
+    expect([begin({ views: amiss }).blocked, begin({ views: dead }).blocked]).toEqual([true, true])
+    expect(begin({ ...waiting, nowMs: 300_000 }).blocked).toBe(true)
+  })
+
   it('first gets the instances it should have', () => {
     expect(begin({ shape: { instances: 2 }, spec: { instances: 3 } }).actions).toEqual([{ kind: 'scale', count: 3 }])
   })

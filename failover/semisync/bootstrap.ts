@@ -1,3 +1,5 @@
+import { areBeingStarted, standsStillInMaking, startingAmong } from '../judge/starting.ts'
+import type { InstanceView } from '../../topology/snapshot/snapshot.ts'
 import { counted } from '../../src/common/text/words.ts'
 import { holdsOf } from '../../topology/snapshot/holdings.ts'
 import { GtidSet } from '../../topology/gtid/gtid-set.ts'
@@ -8,7 +10,7 @@ import { electedFor } from '../judge/elected-set.ts'
 import { chosenLeader, forcedAdvice, mustPromise, planForcedBootstrap } from './forced-bootstrap.ts'
 import { orderVersion } from '../protocol/message.ts'
 import { recordVersion, type ClusterRecord } from '../protocol/record.ts'
-import { isServing, liveViews, wantedInstances, type DecisionInput, type LiveView } from '../judge/situation.ts'
+import { isLive, isServing, liveViews, wantedInstances, type DecisionInput, type LiveView } from '../judge/situation.ts'
 import { acksFor } from '../protocol/spec.ts'
 
 /**
@@ -25,12 +27,9 @@ export function bootstrapStep(input: DecisionInput): FlowStep {
   if (instances.length < wanted)
     return step(`waiting for ${counted(wanted, 'instance')} to exist`, [{ kind: 'scale', count: wanted }])
   const live = liveViews(input.snapshot)
-  const silent = instances.map(({ name }) => name).filter((name) => !live.some((view) => view.name === name))
+  const silent = instances.filter((view) => !isLive(view))
   const highest = Math.max(0, ...live.map(({ observation }) => observation.stored.promise))
-  if (silent.length > 0)
-    return wait(
-      `waiting for the agents of ${silent.join(', ')} before anything is believed${highest > 0 ? `: the record is lost; ${forcedAdvice}` : ''}`,
-    )
+  if (silent.length > 0) return waitForSilent(input, silent, highest > 0)
   const past = live.find((view) => view.past !== undefined)
   if (past)
     return wait(
@@ -39,9 +38,17 @@ export function bootstrapStep(input: DecisionInput): FlowStep {
   return highest > 0 ? rebuild(input, live, highest) : begin(input, live)
 }
 
+function waitForSilent(input: DecisionInput, silent: readonly InstanceView[], isLost: boolean): FlowStep {
+  const sentence = `waiting for the agents of ${silent.map(({ name }) => name).join(', ')} before anything is believed`
+  if (!isLost) return waitInMaking(input, silent, sentence)
+  const starting = startingAmong(input)
+  return wait(`${sentence}: the record is lost; ${starting.length > 0 ? areBeingStarted(starting) : forcedAdvice}`)
+}
+
 function begin(input: DecisionInput, live: readonly LiveView[]): FlowStep {
   const starting = live.filter((view): boolean => !isServing(view, input.timings))
-  if (starting.length > 0) return wait(`waiting for mysqld of ${starting.map((view) => view.name).join(', ')}`)
+  if (starting.length > 0)
+    return waitInMaking(input, starting, `waiting for mysqld of ${starting.map((view) => view.name).join(', ')}`)
   const foreign = live.find(({ observation }) => (observation.server?.foreignTables.length ?? 0) > 0)
   if (foreign) {
     return wait(
@@ -220,6 +227,11 @@ function commitTo(
     ...elected,
   }
   return step(why, [{ kind: 'commit', next, why }])
+}
+
+/** A person who makes a cluster is told nothing is wrong while nothing is. */
+function waitInMaking(input: DecisionInput, waitedFor: readonly InstanceView[], sentence: string): FlowStep {
+  return step(sentence, [], { blocked: standsStillInMaking(input, waitedFor), revisitMs: 500 })
 }
 
 function wait(sentence: string): FlowStep {

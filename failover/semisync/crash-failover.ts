@@ -1,3 +1,4 @@
+import { bringBack } from '../judge/starting.ts'
 import { parseGtidSet, type GtidSet } from '../../topology/gtid/gtid-set.ts'
 import { counted } from '../../src/common/text/words.ts'
 import { holdsOf } from '../../topology/snapshot/holdings.ts'
@@ -382,7 +383,7 @@ function waitsForMissing(
   const what = requests.some(({ kind }) => kind === 'failover') ? 'no failover' : 'no automatic failover'
   const isPast = viewNamed(snapshot, name)?.past === record.primary
   const asItIs = isPast ? ` (with --to ${name} it is taken as it is now)` : ''
-  const sentence = `${what}: ${verdict.sentence}, and ${missing}; bring back ${missingNames(situation).join(', ')} or, giving up what only they may hold, use: regent failover --accept-loss${asItIs}`
+  const sentence = `${what}: ${verdict.sentence}, and ${missing}; ${bringBack(situation, missingNames(situation).join(', '), `giving up what only they may hold, use: regent failover --accept-loss${asItIs}`)}`
   return step(sentence, [], { blocked: true, reasons, revisitMs: 1_000 })
 }
 
@@ -391,7 +392,7 @@ function staysDown(situation: Situation, verdict: Verdict, { lost, heldBy }: Los
   const name = instanceOf(situation.record.primary)
   const lacks = `${name} lacks ${counted(lost.count(), 'transaction')} that ${heldBy} received from it, and is not started again`
   const back = [`the volume of ${name} as it was`, ...missingNames(situation)].join(', ')
-  const sentence = `no automatic failover: ${verdict.sentence}; ${lacks}; ${missing}; bring back ${back} or, giving up what only they may hold, use: regent failover --accept-loss (with --to ${name} it is taken as it is now)`
+  const sentence = `no automatic failover: ${verdict.sentence}; ${lacks}; ${missing}; ${bringBack(situation, back, `giving up what only they may hold, use: regent failover --accept-loss (with --to ${name} it is taken as it is now)`)}`
   return step(sentence, [], { blocked: true, revisitMs: 1_000 })
 }
 

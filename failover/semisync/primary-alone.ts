@@ -1,3 +1,4 @@
+import { bringBack } from '../judge/starting.ts'
 import { instanceOf } from '../../topology/snapshot/member.ts'
 import { counted } from '../../src/common/text/words.ts'
 import { step, type FlowStep } from '../flows/step.ts'
@@ -20,7 +21,8 @@ export function leaveWaiting(situation: Situation, verdict: Verdict, { to, accep
   const name = instanceOf(situation.record.primary)
   if (acceptLoss && (to === null || to === name)) return goOn(situation)
   const waits = `${verdict.sentence}, and ${whyNotAcknowledged(situation) ?? 'its writes wait'}`
-  const advice = `bring back ${names(missingAt(situation))} or, letting ${name} go on without, use: regent failover --accept-loss`
+  const without = `letting ${name} go on without, use: regent failover --accept-loss`
+  const advice = bringBack(situation, names(missingAt(situation)), without)
   const whom = to === null || to === name ? '' : ` to ${to}: it may lack what ${name} holds`
   return step(`no failover${whom}: ${waits}; ${advice}`, [], { blocked: true, revisitMs: 1_000 })
 }

@@ -80,6 +80,14 @@ const cases: Readonly<Record<string, readonly [SituationOverrides, Command | nul
     byForce,
     'use: regent failover --accept-loss (forced failover: asking shop-2 to promise epoch 2)',
   ],
+  '… and Kubernetes is starting those: nothing is to be given up': [
+    {
+      views: { 'shop-0': lostAgent, 'shop-1': { ...lostAgent, starting: true } },
+      nowMs: 60_000,
+    },
+    null,
+    'no command is needed: shop-1 is being started by Kubernetes at this moment, and is waited for',
+  ],
   'the primary is starting': [
     { views: { 'shop-0': { process: 'starting', processSinceMs: 10, server: null } } },
     null,

@@ -1,3 +1,4 @@
+import { areBeingStarted, startingAmong } from '../judge/starting.ts'
 import { inPlace } from '../../src/common/errors/commands.ts'
 import { instanceOf, type InstanceName } from '../../topology/snapshot/member.ts'
 import { holdsOf } from '../../topology/snapshot/holdings.ts'
@@ -60,9 +61,18 @@ function byAPerson(situation: Situation): WayOut | null {
     byFailover(situation, { to: null, acceptLoss: false }) ??
     bySwitchover(situation) ??
     byResuming(situation) ??
+    byWaiting(situation) ??
     byFailover(situation, { to: null, acceptLoss: true }) ??
     byChoice(situation)
   )
+}
+
+/** Nothing is to be given up for somebody who is on the way. */
+function byWaiting(situation: Situation): WayOut | null {
+  const starting = startingAmong(situation)
+  if (starting.length === 0) return null
+  const are = starting.length === 1 ? 'is' : 'are'
+  return { command: null, sentence: `no command is needed: ${areBeingStarted(starting)}, and ${are} waited for` }
 }
 
 /** Regent is about to end it, or somebody is back in a moment. */
