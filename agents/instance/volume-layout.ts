@@ -27,6 +27,8 @@ export interface VolumeLayout {
   readonly accountsFile: string
   /** Which settings mysqld took last, as a digest. */
   readonly settingsAccepted: string
+  /** With which settings mysqld came up last, as people gave them. */
+  readonly settingsGood: string
   readonly errorLog: string
   /** Where the newest part of the error log begins. */
   readonly errorLogMark: string
@@ -53,6 +55,7 @@ export function volumeLayout(volume: string): VolumeLayout {
     serverConfig: join(runDir, 'my.cnf'),
     accountsFile: join(runDir, 'accounts.sql'),
     settingsAccepted: join(agentDir, 'settings-accepted'),
+    settingsGood: join(agentDir, 'settings-good.json'),
     errorLog: join(runDir, 'mysqld-error.log'),
     errorLogMark: join(agentDir, 'error-log-mark'),
   }

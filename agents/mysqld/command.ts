@@ -97,7 +97,7 @@ export async function runInitialise(
     if (ending.status !== 0)
       throw new RegentError(
         'REGENT_SERVER_ERROR',
-        `mysqld --initialize in ${folder} ${sentenceOf(ending)}: ${await lastErrorIn(log)}`,
+        `mysqld --initialize in ${folder} ${sentenceOf(ending)}: ${await lastErrorsIn(log)}`,
       )
     // Before the folder takes its place: `--initialize` made a `server_uuid` already.
     await writeFolderNumber(folder)
@@ -123,17 +123,25 @@ async function secretOf({ accountSecretFile }: AgentConfig): Promise<string> {
   return (await readFile(accountSecretFile, 'utf8')).trim()
 }
 
-/** The newest `[ERROR]` line of a server's log, without its time stamp; '' where there is none. */
-export async function lastErrorIn(path: string): Promise<string> {
+const mostErrors = 3
+
+/**
+ * The newest `[ERROR]` lines of a server's log, without their time stamps; '' where there is none. The first of them
+ * often has the cause, and the last one what followed.
+ * @param from where the part of the log begins that is asked for
+ */
+export async function lastErrorsIn(path: string, from = 0): Promise<string> {
   const tailBytes = 16_384
   try {
     await using file = await open(path, 'r')
     const { size } = await file.stat()
-    const { buffer, bytesRead } = await file.read(Buffer.alloc(tailBytes), 0, tailBytes, Math.max(0, size - tailBytes))
+    const at = Math.max(0, size - tailBytes, from > size ? 0 : from)
+    const { buffer, bytesRead } = await file.read(Buffer.alloc(tailBytes), 0, tailBytes, at)
     const lines = buffer.toString('utf8', 0, bytesRead).split('\n')
     const errors = lines.filter((text) => text.includes('[ERROR]'))
-    const line = errors.findLast((text) => !text.includes(`[${aborting}]`)) ?? errors.at(-1) ?? ''
-    return line.slice(line.indexOf('[ERROR]')).slice(0, 400)
+    const telling = errors.filter((text) => !text.includes(`[${aborting}]`))
+    const told = (telling.length === 0 ? errors : telling).slice(-mostErrors)
+    return told.map((line) => line.slice(line.indexOf('[ERROR]')).slice(0, 300)).join('; ')
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'ENOENT') return ''
     throw error

@@ -8,8 +8,10 @@ import { defaultTimings } from '../../failover/protocol/timings.ts'
 import type { Lack, ProcessState } from '../../topology/snapshot/observation.ts'
 import type { AgentConfig } from '../instance/config.ts'
 import { markErrorLog } from '../volume/error-log.ts'
-import { accountsOption, checkProgram, defaultsArgument, lastErrorIn, runInitialise, startMysqld } from './command.ts'
+import { accountsOption, checkProgram, defaultsArgument, runInitialise, startMysqld } from './command.ts'
 import { Launcher } from './launcher.ts'
+import { forgetGoodSettings } from './good-settings.ts'
+import { StartBook } from './start-book.ts'
 import { lacksAioSlots, machineLacks, writePidFileAgain, type MachineNeeds } from './machine-needs.ts'
 import { findByArgument, readPidFile, writePidFile } from './pid-file.ts'
 import type { ProcessPort } from '../ports/process.ts'
@@ -51,6 +53,7 @@ class MysqldProcess implements ProcessPort {
    */
   #checked: Promise<string> | undefined
   readonly #settings: SettingsCheck
+  readonly #starts: StartBook
   #makesAccounts = false
   /** Its interfaces are open: its own pid file is there. */
   #isUp = false
@@ -62,6 +65,7 @@ class MysqldProcess implements ProcessPort {
     this.#ports = ports
     this.#launcher = config.launcherDir === '' ? null : new Launcher(config.launcherDir, ports)
     this.#settings = new SettingsCheck(config, this.#layout, this.#launcher)
+    this.#starts = new StartBook(config, this.#layout)
     this.#changedAtMs = ports.clock.monotonicMs()
     this.#lookEveryMs = config.timings.processWatchMs ?? defaultTimings.processWatchMs
   }
@@ -79,7 +83,15 @@ class MysqldProcess implements ProcessPort {
   }
 
   get settingsRefused(): string {
-    return this.#settings.refused
+    return this.#settings.refused || this.#starts.refused
+  }
+
+  get settingsRolledBack(): boolean {
+    return this.#settings.refused === '' && this.#starts.refused !== ''
+  }
+
+  get startFailed(): string {
+    return this.#starts.failed
   }
 
   get changedAtMs(): number {
@@ -97,6 +109,7 @@ class MysqldProcess implements ProcessPort {
   }
 
   async adopt(): Promise<void> {
+    await this.#starts.recall()
     const noted = await readPidFile(this.#layout.pidFile)
     const bootId = await this.#bootId()
     const sameBoot = noted?.bootId === bootId
@@ -141,6 +154,7 @@ class MysqldProcess implements ProcessPort {
     try {
       await runInitialise(this.#config, this.#layout, { folder: fresh, launcher: this.#launcher })
       await rename(fresh, dataDir)
+      await forgetGoodSettings(this.#layout)
       await syncFolder(volume)
     } finally {
       progress.cancel()
@@ -165,11 +179,13 @@ class MysqldProcess implements ProcessPort {
       ...((await lacksAioSlots()) ? ['--innodb-use-native-aio=OFF'] : []),
     ]
     this.#makesAccounts = false
-    const { pid, ended } = await startMysqld(this.#config, this.#layout, { launcher: this.#launcher, options })
+    const settings = await this.#starts.begin()
+    const config = { ...this.#config, ...settings }
+    const { pid, ended } = await startMysqld(config, this.#layout, { launcher: this.#launcher, options })
     const identity = { pid, startTicks: readProcessStat(pid)?.startTicks ?? 0 }
     // That it ended is seen in the kernel in any case.
     ended.then(
-      (ending) => this.#childEnded(pid, sentenceOf(ending)),
+      (ending) => this.#childEnded(pid, sentenceOf(ending), ending.status !== null),
       () => undefined,
     )
     this.#isUp = false
@@ -266,6 +282,8 @@ class MysqldProcess implements ProcessPort {
       timer.cancel()
       if (watch !== this.#watch || watch.phase === 'dead') return
       this.#isUp = true
+      // What it came up with is noted once more at the next start where the disk takes nothing now.
+      this.#starts.cameUp().catch(() => undefined)
       if (this.#state === 'starting') this.#become('running', '')
     })
   }
@@ -280,26 +298,23 @@ class MysqldProcess implements ProcessPort {
       )
   }
 
-  /** The kernel tells a parent how its child ended, and no other. */
-  #childEnded(pid: number, how: string): void {
+  /**
+   * The kernel tells a parent how its child ended, and no other.
+   * @param byItself it ended with a status, and nobody killed it
+   */
+  #childEnded(pid: number, how: string, byItself: boolean): void {
     if (this.#watch?.identity.pid !== pid) return
     this.#watch?.stop()
-    this.#ended(this.#isUp, how)
+    this.#ended(this.#isUp, how, byItself)
   }
 
-  #ended(wasUp: boolean, how: string): void {
+  #ended(wasUp: boolean, how: string, byItself = false): void {
     this.#become('dead', `mysqld ${this.#pid} ${how}`)
     if (wasUp) return
-    const watch = this.#watch
-    lastErrorIn(this.#layout.errorLog).then(
-      (line) =>
-        watch === this.#watch &&
-        this.#become('dead', `mysqld ${this.#pid} ${how} before it was up: ${line || `see ${this.#layout.errorLog}`}`),
-      () =>
-        this.#become(
-          'dead',
-          `mysqld ${this.#pid} ${how} before it was up, and ${this.#layout.errorLog} cannot be read`,
-        ),
+    const [watch, what] = [this.#watch, `mysqld ${this.#pid} ${how} before it was up`]
+    this.#starts.ended(what, byItself).then(
+      (said) => watch === this.#watch && this.#become('dead', said),
+      () => this.#become('dead', `${what}, and ${this.#layout.errorLog} cannot be read`),
     )
   }
 

@@ -3,6 +3,7 @@ import { createHash } from 'node:crypto'
 import { mkdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises'
 import { codeOf, describeError, RegentError } from '../../src/common/errors/errors.ts'
 import type { AgentConfig } from '../instance/config.ts'
+import { contradictsData, readGoodSettings } from './good-settings.ts'
 import type { Launcher } from './launcher.ts'
 import { aborting } from './command.ts'
 import { renderServerConfig } from './my-cnf.ts'
@@ -121,6 +122,8 @@ export class SettingsCheck {
     const { settingsAccepted, serverConfig, runDir, agentDir } = this.#layout
     const text = this.#rendered()
     if (text === undefined) return
+    this.#refused = await this.#contradiction()
+    if (this.#refused !== '') return
     const key = createHash('sha256')
       .update(`${await this.#identity(version)}\n${text}`)
       .digest('hex')
@@ -150,6 +153,12 @@ export class SettingsCheck {
       this.#refused = describeError(error)
       return undefined
     }
+  }
+
+  /** mysqld takes any value of a setting that data is made for, and ends once it reads the data. */
+  async #contradiction(): Promise<string> {
+    const known = await readGoodSettings(this.#layout)
+    return known === undefined ? '' : contradictsData(known.good, this.#config)
   }
 
   async #identity(version: string | undefined): Promise<string> {

@@ -105,10 +105,12 @@ export class ObservationBuilder {
     }
   }
 
-  #settings(): Pick<Observation, 'settingsRefused' | 'unclassifiedSettings'> {
-    const { settingsRefused } = this.#parts.process
+  #settings(): Pick<Observation, 'settingsRefused' | 'settingsRolledBack' | 'startFailed' | 'unclassifiedSettings'> {
+    const { settingsRefused, settingsRolledBack, startFailed } = this.#parts.process
     return {
       ...(settingsRefused ? { settingsRefused } : {}),
+      ...(settingsRolledBack ? { settingsRolledBack } : {}),
+      ...(startFailed ? { startFailed } : {}),
       ...(this.#unclassified.length === 0 ? {} : { unclassifiedSettings: this.#unclassified }),
     }
   }

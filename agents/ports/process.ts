@@ -15,6 +15,10 @@ export interface ProcessPort {
    * those of before.
    */
   readonly settingsRefused?: string
+  /** It came up with those of its last good start in their place, and those are why it did not before. */
+  readonly settingsRolledBack?: boolean
+  /** Why the last start did not come up, in mysqld's own words; '' or absent once one did. */
+  readonly startFailed?: string
   /** Monotonic milliseconds of the last change of `state`. */
   readonly changedAtMs: number
   /** Finds a mysqld that an earlier agent started (pid file, start time compared). */

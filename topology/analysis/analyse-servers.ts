@@ -19,6 +19,7 @@ export function analyseServers(input: AnalysisInput): readonly Analysis[] {
     ...heard.flatMap((view) => [
       ...analyseProbe(view, input),
       ...analyseRefusedSettings(view),
+      ...analyseFailedStart(view, input),
       ...analyseUnclassified(view),
       ...analyseNeeds(view),
       ...analyseSettings(view),
@@ -93,10 +94,12 @@ function spaceOf(freeBytes: number | null, code: AnalysisCode): string {
 }
 
 function analyseRefusedSettings({ name, observation }: HeardView): readonly Analysis[] {
-  const { settingsRefused = '', process } = observation
+  const { settingsRefused = '', settingsRolledBack, process } = observation
   if (settingsRefused === '') return []
-  const state =
-    process === 'running' ? 'it runs on with those of before, and would not start again' : 'it is not started'
+  const runs = settingsRolledBack
+    ? 'it was started with those of its last good start, and stays so'
+    : 'it runs on with those of before, and would not start again'
+  const state = process === 'running' ? runs : 'it is not started'
   return [
     warning(
       'SettingsRefused',
@@ -104,6 +107,15 @@ function analyseRefusedSettings({ name, observation }: HeardView): readonly Anal
       `${refusesSettings(name, settingsRefused)}; ${state} until that setting is taken out or put right`,
     ),
   ]
+}
+
+/** Of one that is tried again and again: what its last end said is shown also while the next start is under way. */
+function analyseFailedStart({ name, observation }: HeardView, input: AnalysisInput): readonly Analysis[] {
+  const { startFailed = '', settingsRefused = '', process, server } = observation
+  if (startFailed === '' || settingsRefused !== '' || (process === 'running' && server !== null)) return []
+  const isPrimary = name === input.expected.primary
+  const sentence = `mysqld of ${name} does not come up: ${startFailed}; it is started again by itself`
+  return [(isPrimary ? critical : warning)('MysqldDoesNotStart', name, sentence)]
 }
 
 const mostLacksNamed = 3

@@ -56,6 +56,7 @@ test('every code there is appears in the tables', () => {
     PersistedVariables: true,
     SettingsChanged: true,
     SettingsRefused: true,
+    MysqldDoesNotStart: true,
     NotReadyForFailover: true,
     ChannelOptionsChanged: true,
     DiskFull: true,

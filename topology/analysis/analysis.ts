@@ -67,6 +67,8 @@ export type ReplicationCode =
   | 'PersistedVariables'
   | 'SettingsChanged'
   | 'SettingsRefused'
+  /** mysqld ends before it is up, again and again. */
+  | 'MysqldDoesNotStart'
   | 'NotReadyForFailover'
   | 'UnclassifiedSettings'
   | 'ChannelOptionsChanged'

@@ -389,6 +389,10 @@ export interface Observation {
   readonly certificateTrouble?: string
   /** Settings that its mysqld refuses, in mysqld's own words. Absent where it refuses none. */
   readonly settingsRefused?: string
+  /** It came up with those of its last good start in their place. Absent for no, and from older agents. */
+  readonly settingsRolledBack?: true
+  /** Why the last start of its mysqld did not come up, in mysqld's own words. Absent once one did. */
+  readonly startFailed?: string
   /** Settings in force that Regent does not know and a person allowed, by name. Absent for none. */
   readonly unclassifiedSettings?: readonly string[]
   /**

@@ -2,6 +2,8 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { renderServerConfig } from '../../../agents/mysqld/my-cnf.ts'
+import { volumeLayout } from '../../../agents/instance/volume-layout.ts'
+import { contradictsData, readGoodSettings } from '../../../agents/mysqld/good-settings.ts'
 import { askForSettings, runHere } from '../../../agents/mysqld/settings-check.ts'
 import { RegentError } from '../../common/errors/errors.ts'
 import type { LocalCluster, MysqlPrograms } from '../../local/folder/cluster-file.ts'
@@ -24,19 +26,23 @@ export async function refuseUnknownSettings(
     for (const { name } of instances) {
       const path = agentConfigPath(layout, name)
       const config = await readAgentConfig(path)
+      const known = await readGoodSettings(volumeLayout(config.volume))
+      const contradiction = known === undefined ? '' : contradictsData(known.good, config)
+      if (contradiction !== '')
+        throw refused(`mysqld of ${name} would not start with the serverSettings in ${path}`, contradiction)
       const own = JSON.stringify(config.serverSettings)
       if (own === '{}' || asked.has(own)) continue
       asked.add(own)
       const file = join(folder, 'my.cnf')
       await writeFile(file, renderServerConfig({ ...config, mysqld, pluginDir, shareDir }), { mode: 0o600 })
       const { words } = await askForSettings(mysqld, file, runHere)
-      if (words !== '')
-        throw new RegentError(
-          'REGENT_SETTINGS_REFUSED',
-          `mysqld of ${name} refuses the serverSettings in ${path}: ${words}; nothing was changed`,
-        )
+      if (words !== '') throw refused(`mysqld of ${name} refuses the serverSettings in ${path}`, words)
     }
   } finally {
     await rm(folder, { recursive: true, force: true })
   }
+}
+
+function refused(what: string, why: string): RegentError {
+  return new RegentError('REGENT_SETTINGS_REFUSED', `${what}: ${why}; nothing was changed`)
 }

@@ -20,7 +20,7 @@ const hopelessEnds = 3
  */
 export async function waitUntilWritable(io: Io, { dir, cluster }: FoundCluster, began: number): Promise<void> {
   const layout = layoutOf(dir)
-  const tell = teller(io)
+  const [tell, tellStart] = [teller(io), teller(io)]
   const signal = io.interrupted()
   const until = performance.now() + deadlineMs
   for (;;) {
@@ -29,6 +29,7 @@ export async function waitUntilWritable(io: Io, { dir, cluster }: FoundCluster, 
       .then((client) => client.get<ClusterView>(`/clusters/${cluster.name}`, 5_000))
       .catch(waitForManager)
     tell(view === undefined ? 'waiting for the manager' : view.sentence)
+    for (const said of failedStarts(view)) tellStart(said)
     if (view?.writable === true) return
     if (performance.now() > until)
       throw await tooLate(
@@ -43,18 +44,24 @@ export async function waitUntilWritable(io: Io, { dir, cluster }: FoundCluster, 
 }
 
 /** Each sentence once, when it comes; one that differs in its numbers only is the same. */
-function teller(io: Io): (sentence: string) => void {
+export function teller(io: Io): (sentence: string) => void {
   const began = performance.now()
   let last = ''
   return (sentence) => {
-    const words = sentence.replaceAll(/\d+ ms/g, '')
+    const words = sentence.replaceAll(/\d+/g, '')
     if (words !== last) io.note(`${((performance.now() - began) / 1000).toFixed(1).padStart(6)} s  ${sentence}`)
     last = words
   }
 }
 
+/** Why a mysqld does not come up, which no sentence about the whole cluster says. */
+function failedStarts(view: ClusterView | undefined): readonly string[] {
+  const codes = ['MysqldDoesNotStart', 'SettingsRefused']
+  return (view?.problems ?? []).filter(({ code }) => codes.includes(code)).map(({ sentence }) => sentence)
+}
+
 /** A manager that does not listen yet, knows no cluster yet or does not lead yet is not there yet. */
-function waitForManager(error: unknown): undefined {
+export function waitForManager(error: unknown): undefined {
   const early = [
     'REGENT_API_UNREACHABLE',
     'REGENT_TIMED_OUT',

@@ -64,6 +64,12 @@ it('"local up" refuses a setting that mysqld does not know at once, and changes 
     /mysqld of shop-1 refuses the serverSettings in \S*agent\.json: unknown variable 'bogus_setting=1'; nothing was changed/,
   )
   expect((await cluster.regent('local', 'list')).stdout).toMatch(/shop .*down/)
+  await setIn(cluster, 'shop-1', { innodb_page_size: '32k' })
+  const unfit = await cluster.regent('local', 'up', 'shop')
+  expect(unfit).toMatchObject({ code: 2 })
+  expect(unfit.stderr).toMatch(
+    /mysqld of shop-1 would not start with the serverSettings in \S*agent\.json: the data was made with innodb_page_size by default, and 32k is another.*nothing was changed/,
+  )
   await setIn(cluster, 'shop-1', { long_query_time: '4' })
   expect(await cluster.regent('local', 'up', 'shop')).toMatchObject({ code: 0 })
   await cluster.whole()

@@ -169,15 +169,49 @@ describe('the process', () => {
     })
   })
 
-  it('that cannot start says why', async () => {
-    const wrong = createMysqldProcess(
-      { ...source.config, serverSettings: { innodb_page_size: '65536' }, instance: 'bare-0' },
-      realWorld,
-    )
-    await source.process.kill()
+  it('that does not come up with settings that it takes says why, and comes up with those of before', async () => {
+    const serverSettings = { default_time_zone: 'Nowhere/Land', long_query_time: '3' }
+    const wrong = createMysqldProcess({ ...source.config, serverSettings, instance: 'bare-0' }, realWorld)
+    await wrong.adopt()
+    await wrong.kill()
     await wrong.start()
     await until(() => wrong.state === 'dead' && wrong.note.includes('[ERROR]'), 'the reason is told')
-    expect(wrong.note).toMatch(/ended with status 1 before it was up: \[ERROR\]/)
+    const since =
+      'changed since the last good start: long_query_time 3, was by default, time_zone Nowhere/Land, was by default'
+    expect(wrong.note).toMatch(/ended with status 1 before it was up: \[ERROR\] \[MY-\d+\]/)
+    expect(wrong.note).toContain(since)
+    expect(wrong.startFailed).toContain(since)
+    await wrong.start()
+    await until(() => wrong.state === 'running', 'it is up with those of before')
+    await until(() => wrong.settingsRolledBack === true, 'that is told')
+    expect(wrong.settingsRefused).toContain(since)
+    expect(wrong.startFailed).toBe('')
+    await wrong.kill()
+    // Whoever comes next on this volume does not try them again, and says so; other settings are tried.
+    const next = createMysqldProcess({ ...source.config, serverSettings, instance: 'bare-0' }, realWorld)
+    await next.adopt()
+    expect(next).toMatchObject({ settingsRolledBack: true, settingsRefused: wrong.settingsRefused })
+    await next.start()
+    await until(() => next.state === 'running', 'it is up')
+    await next.kill()
+    const other = createMysqldProcess({ ...source.config, serverSettings: { long_query_time: '4' } }, realWorld)
+    await other.adopt()
+    await other.start()
+    await until(() => other.state === 'running', 'it is up with others')
+    expect(other).toMatchObject({ settingsRolledBack: false, settingsRefused: '' })
+    await other.kill()
+  })
+
+  it('is not started with a setting that its data was not made for', async () => {
+    const serverSettings = { lower_case_table_names: '1' }
+    const wrong = createMysqldProcess({ ...source.config, serverSettings, instance: 'bare-0' }, realWorld)
+    await expect(wrong.start()).rejects.toMatchObject({
+      code: 'REGENT_SETTINGS_REFUSED',
+      message: expect.stringContaining(
+        'the data was made with lower_case_table_names by default, and 1 is another',
+      ) as string,
+    })
+    expect(wrong.settingsRefused).toContain('that is chosen before a cluster is made')
     await expect(
       createMysqldProcess({ ...source.config, mysqld: ['/nowhere/mysqld'] }, realWorld).start(),
     ).rejects.toMatchObject({ code: 'REGENT_MYSQL_MISSING' })

@@ -99,6 +99,28 @@ export const serversCases: Cases = {
         "SettingsRefused warning shop-1: mysqld of shop-1 refuses its settings: unknown variable 'bogus=1'; it is not started until that setting is taken out or put right",
       ],
     },
+    'mysqld takes a setting and does not come up with that, and is started with those of before': {
+      views: {
+        'shop-1': {
+          settingsRefused:
+            '[ERROR] [MY-012681] [InnoDB] Cannot allocate memory; changed since the last good start: innodb_buffer_pool_size 64T, was 128M',
+          settingsRolledBack: true,
+        },
+      },
+      findings: [
+        'SettingsRefused warning shop-1: mysqld of shop-1 refuses its settings: [ERROR] [MY-012681] [InnoDB] Cannot allocate memory; changed since the last good start: innodb_buffer_pool_size 64T, was 128M; it was started with those of its last good start, and stays so until that setting is taken out or put right',
+      ],
+    },
+    'mysqld does not come up, and is just started again': {
+      views: {
+        'shop-1': { process: 'starting', server: null, startFailed: '[ERROR] [MY-010262] Bind on port: in use' },
+        'shop-2': { startFailed: 'of before' },
+      },
+      findings: [
+        'ReplicaNotReplicating warning shop-1: replica shop-1 does not replicate: its mysqld is starting for 60000 ms',
+        'MysqldDoesNotStart warning shop-1: mysqld of shop-1 does not come up: [ERROR] [MY-010262] Bind on port: in use; it is started again by itself',
+      ],
+    },
     'what a failover rests upon was taken away': {
       views: {
         'shop-1': {

@@ -1,0 +1,105 @@
+import { stat } from 'node:fs/promises'
+import type { AgentConfig } from '../instance/config.ts'
+import type { VolumeLayout } from '../instance/volume-layout.ts'
+import { lastErrorsIn } from './command.ts'
+import {
+  changesSince,
+  isSameSettings,
+  ownSettings,
+  readGoodSettings,
+  writeGoodSettings,
+  type GoodSettings,
+  type OwnSettings,
+} from './good-settings.ts'
+
+/**
+ * How starts of mysqld ended. Settings that mysqld takes, and does not come up with, are not tried for ever: the next
+ * start is with those of the last good one. Where mysqld comes up with these, the others are the reason, and stay out
+ * until a person changes them. Where it does not, something else is the reason, and the next start is as configured.
+ */
+export class StartBook {
+  readonly #config: AgentConfig
+  readonly #layout: VolumeLayout
+  #known: GoodSettings | undefined
+  #isRecalled = false
+  /** It is of this agent: with which settings another one started mysqld nobody knows. */
+  #isBegun = false
+  /** The next start is with the settings of the last good one. */
+  #goesBack = false
+  #used: OwnSettings
+  #logFrom = 0
+  #failed = ''
+  #refused = ''
+
+  constructor(config: AgentConfig, layout: VolumeLayout) {
+    this.#config = config
+    this.#layout = layout
+    this.#used = ownSettings(config)
+  }
+
+  /** Why the last start did not come up; '' once one did. */
+  get failed(): string {
+    return this.#failed
+  }
+
+  /** The settings that are why it did not come up; '' for none. */
+  get refused(): string {
+    return this.#refused
+  }
+
+  /** What an earlier agent knew of this volume. */
+  async recall(): Promise<void> {
+    if (this.#isRecalled) return
+    this.#known = await readGoodSettings(this.#layout)
+    this.#isRecalled = true
+    const refused = this.#known?.refused
+    if (refused === undefined || !isSameSettings(refused.settings, this.#config)) return
+    this.#goesBack = true
+    this.#refused = refused.words
+  }
+
+  /** A start begins. Gives the settings that it is with. */
+  async begin(): Promise<OwnSettings> {
+    await this.recall()
+    this.#isBegun = true
+    this.#used = this.#goesBack && this.#known !== undefined ? this.#known.good : ownSettings(this.#config)
+    this.#logFrom = await stat(this.#layout.errorLog).then(
+      ({ size }) => size,
+      () => 0,
+    )
+    return this.#used
+  }
+
+  async cameUp(): Promise<void> {
+    if (!this.#isBegun) return
+    this.#isBegun = false
+    const isOwn = isSameSettings(this.#used, this.#config)
+    const words = this.#refused || this.#failed
+    this.#failed = ''
+    this.#refused = isOwn ? '' : words
+    if (!isOwn && this.#known?.refused !== undefined && isSameSettings(this.#known.refused.settings, this.#config))
+      return
+    const settings = ownSettings(this.#config)
+    const known = isOwn ? { good: settings } : { good: this.#used, refused: { settings, words } }
+    await writeGoodSettings(this.#layout, known)
+    this.#known = known
+  }
+
+  /**
+   * It ended before it was up. Gives what is to be said of that.
+   * @param byItself with a status: what was killed says nothing of its settings
+   */
+  async ended(what: string, byItself: boolean): Promise<string> {
+    const { errorLog } = this.#layout
+    const errors = await lastErrorsIn(errorLog, this.#logFrom)
+    const good = this.#known?.good
+    const changes = good === undefined ? [] : changesSince(good, this.#used)
+    const since = changes.length === 0 ? '' : `; changed since the last good start: ${changes.join(', ')}`
+    const said = `${what}: ${errors || `see ${errorLog}`}${since}`
+    if (!byItself) return said
+    this.#goesBack = changes.length > 0
+    this.#refused = ''
+    this.#failed = `${errors || `see ${errorLog}`}${since}`
+    return said
+  }
+}
