@@ -12,6 +12,7 @@ import { GtidCollector, GtidMatcher, printGtid } from './gtid-collector.ts'
 import { readPurgedNote } from './purged-note.ts'
 import { isProvenVersion, provenSeries, whyNotTrimmable } from './trimmable.ts'
 import { syncFolder } from '../../src/common/files/sync-folder.ts'
+import { counted } from '../../src/common/text/words.ts'
 
 /**
  * A primary killed under load has transactions in its binlog that nobody acknowledged; in InnoDB they are only
@@ -90,7 +91,7 @@ function whyRefused(
 ): string | undefined {
   const file = basename(last.file)
   if (last.anonymous > 0)
-    return `${file} has ${last.anonymous} transactions without a GTID: nobody can tell who holds them`
+    return `${file} has ${counted(last.anonymous, 'transaction')} without a GTID: nobody can tell who holds that`
   if (!earlier.isEmpty())
     return `${earlier.toString()} is in a binlog older than ${file}, or was copied: only the last one can end in what was never acknowledged`
   if (tail.length > 0 && !isProvenVersion(last.serverVersion)) {
@@ -162,7 +163,7 @@ async function readLastBinlog(
   if (count > longestTail)
     return {
       ...last,
-      tooMany: `${count} transactions in ${basename(file)} are missing on the primary, and never do more than ${longestTail} wait for an acknowledgement`,
+      tooMany: `the primary lacks ${counted(count, 'transaction')} of ${basename(file)}, and never do more than ${longestTail} of them wait for an acknowledgement`,
     }
   return { ...last, groups: await groupsFrom(file, missing, signal) }
 }

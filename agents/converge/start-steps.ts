@@ -4,6 +4,7 @@ import { keepUnsettled } from '../doubts/unsettled.ts'
 import { parseGtidSet, type GtidSet } from '../../topology/gtid/gtid-set.ts'
 import type { GtidText } from '../../topology/snapshot/observation.ts'
 import type { Ending } from '../ports/volume.ts'
+import { counted } from '../../src/common/text/words.ts'
 
 /** Steps that are taken while mysqld is down. What each one is for is told where the steps are decided. */
 
@@ -63,7 +64,7 @@ export function archiveUnsettled(extra: GtidSet): Step {
         : `they are archived in ${archives.join(', ')}`
     notices.add(
       'UnsettledTail',
-      `${extra.count()} transactions that may have been acknowledged are not on the new primary; ${where}`,
+      `the new primary lacks ${counted(extra.count(), 'transaction')} that may have been acknowledged; ${where}`,
     )
     await pruneArchives(parts, archives)
   })

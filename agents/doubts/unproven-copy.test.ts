@@ -73,7 +73,7 @@ describe('a copy beside what a counted member has', () => {
     await ended()
     expect(did).toEqual(['swapped unproven', 'swapped back unproven'])
     expect(parts.file.current).toMatchObject({ seeding: false, unproven: false })
-    expect(parts.copying.failures.get('shop-1')?.error).toContain('the copy lacks 1 transactions')
+    expect(parts.copying.failures.get('shop-1')?.error).toContain('the copy lacks 1 transaction that')
   })
 
   it('is thrown away where a newer epoch was promised meanwhile: what is there was reported, and may lead', async () => {

@@ -1,6 +1,7 @@
 import { parseGtidSet } from '../../topology/gtid/gtid-set.ts'
 import type { ReseedOrder } from '../../failover/protocol/order.ts'
 import type { Parts } from '../instance/parts.ts'
+import { counted } from '../../src/common/text/words.ts'
 
 /**
  * Puts a copy in place of what a counted member has, which lies beside it until the copy is proven to hold everything
@@ -18,7 +19,7 @@ export async function swapUnproven(parts: Parts, order: ReseedOrder, startOnCopy
     const missing = parseGtidSet(order.sourceHolds).subtract(parseGtidSet((await server.readHolds()).executed))
     if (!missing.isEmpty())
       throw new Error(
-        `the copy lacks ${missing.count()} transactions that the primary has (${missing.toString().slice(0, 120)})`,
+        `the copy lacks ${counted(missing.count(), 'transaction')} that the primary has (${missing.toString().slice(0, 120)})`,
       )
     await file.update({
       unproven: false,

@@ -76,14 +76,14 @@ async function refuseWithoutAcknowledgements({ server }: Parts, state: ServerSta
   if (enabled && connected < acks) {
     throw new RegentError(
       'REGENT_ORDER_NOT_ALLOWED',
-      `demotion refused: writes need ${acks} acknowledgements and ${connected} replicas can give one`,
+      `demotion refused: a write needs ${counted(acks, 'acknowledgement')}, and ${counted(connected, 'replica')} can give one`,
     )
   }
   const waiting = enabled ? await server.waitingSessions() : 0
   if (waiting > 1_000)
     throw new RegentError(
       'REGENT_ORDER_NOT_ALLOWED',
-      `demotion refused: ${waiting} sessions wait for an acknowledgement`,
+      `demotion refused: ${counted(waiting, 'session')} ${waiting === 1 ? 'waits' : 'wait'} for an acknowledgement`,
     )
 }
 

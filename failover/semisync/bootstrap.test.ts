@@ -102,7 +102,7 @@ describe('existing data', () => {
     })
     expect(decision).toMatchObject({ actions: [], blocked: true })
     expect(decision.sentence).toContain(
-      'no instance holds everything the others hold (shop-0 lacks 14, shop-1 lacks 3, shop-2 lacks 2 transactions): or choose who leads: regent failover --accept-loss --to <instance>',
+      'no instance holds everything the others hold (shop-0 lacks 14 transactions, shop-1 lacks 3 transactions, shop-2 lacks 2 transactions): or choose who leads: regent failover --accept-loss --to <instance>',
     )
   })
 })

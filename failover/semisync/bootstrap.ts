@@ -193,9 +193,12 @@ function commitLeader(
   const leader = leaders.toSorted((a, b) => ordinalOf(a.name) - ordinalOf(b.name))[0]
   if (leader === undefined) {
     const each = live
-      .map(({ name, observation }) => `${name} lacks ${union.subtract(holdsOf(observation)).count()}`)
+      .map(
+        ({ name, observation }) =>
+          `${name} lacks ${counted(union.subtract(holdsOf(observation)).count(), 'transaction')}`,
+      )
       .join(', ')
-    return wait(`no instance holds everything the others hold (${each} transactions): ${forcedAdvice}`)
+    return wait(`no instance holds everything the others hold (${each}): ${forcedAdvice}`)
   }
   return commitTo(
     input,

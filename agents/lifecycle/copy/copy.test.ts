@@ -7,6 +7,7 @@ import { buffer } from 'node:stream/consumers'
 import { pack, type Header } from 'tar-stream'
 import fc from 'fast-check'
 import { describe, expect, it, onTestFinished } from 'vitest'
+import { counted } from '../../../src/common/text/words.ts'
 import { copyNoteName } from './copy-note.ts'
 import { packFolder } from './pack-folder.ts'
 import { unpack } from './unpack.ts'
@@ -168,10 +169,10 @@ describe('a copy', () => {
     { files: 1, bytes: 0 },
     { files: 1, bytes: 2 },
   ])('whose note counts other files or bytes than came is refused: %j', async ({ files, bytes }) => {
-    const counted = JSON.stringify({ ...note, files, bytes })
-    const tar = await aTar({ name: 'a', content: 'x' }, { name: copyNoteName, content: counted })
+    const content = JSON.stringify({ ...note, files, bytes })
+    const tar = await aTar({ name: 'a', content: 'x' }, { name: copyNoteName, content })
     await expect(unpack(chunksOf(tar), await aFolder(), nothing)).rejects.toThrow(
-      `1 files with 1 bytes came, and ${files} files with ${bytes} bytes were sent`,
+      `1 file with 1 byte came, where ${counted(files, 'file')} with ${counted(bytes, 'byte')} had been sent`,
     )
   })
 

@@ -6,6 +6,7 @@ import { copyNoteName, longestCopyNote, parseCopyNote, type CopyNote } from './c
 import { entryOf } from './entry.ts'
 import { TarEnd } from './tar-end.ts'
 import { syncFolder } from '../../../src/common/files/sync-folder.ts'
+import { counted } from '../../../src/common/text/words.ts'
 
 /** What came out of a stream. */
 export interface Unpacked {
@@ -119,7 +120,7 @@ class Unpacking {
     const [files, bytes, note] = [this.#files, this.#bytes, this.#note]
     if (note !== undefined && (note.files !== files || note.bytes !== bytes))
       throw new Error(
-        `${files} files with ${bytes} bytes came, and ${note.files} files with ${note.bytes} bytes were sent`,
+        `${counted(files, 'file')} with ${counted(bytes, 'byte')} came, where ${counted(note.files, 'file')} with ${counted(note.bytes, 'byte')} had been sent`,
       )
     return { files, bytes, note }
   }

@@ -11,6 +11,7 @@ import { readChannel } from './channel.ts'
 import { optionsToSet } from './channel-options.ts'
 import { errnoOf } from '../connections/failure.ts'
 import type { Row } from '../connections/connection.ts'
+import { counted } from '../../../src/common/text/words.ts'
 
 /**
  * A receiver that is just connecting to an address that does not answer ends with its own time-out
@@ -95,7 +96,7 @@ export class ReplicationSql {
       if (!keepsPosition)
         throw new RegentError(
           'REGENT_SERVER_ERROR',
-          `the channel follows by file position and has ${backlog.count()} transactions to apply: repointing it now would throw them away`,
+          `the channel follows by file position and has ${counted(backlog.count(), 'transaction')} to apply: repointing it now would throw that away`,
         )
       await this.#proveApplier(backlog)
       await this.#repoint(source, options, true)

@@ -9,6 +9,7 @@ import { openStore } from '../../store/open.ts'
 import type { LeadingStore } from '../../store/store.ts'
 import type { Io } from '../terminal/io.ts'
 import { toJson } from '../terminal/json-output.ts'
+import { counted } from '../../common/text/words.ts'
 
 /** Stops a cluster, and removes it with `purge`. */
 export async function down(io: Io, wanted: string | undefined, purge: boolean, output: 'text' | 'json'): Promise<void> {
@@ -69,7 +70,7 @@ async function endOrphans(
   const rest = purge
     ? ''
     : `; what is left there is kept, and "regent local down ${name} --purge" would have removed it`
-  const sentence = `${processes.length} processes of ${name}, whose description in ${dir} was removed or damaged, are ended${rest}`
+  const sentence = `${counted(processes.length, 'process')} of ${name}, whose description in ${dir} was removed or damaged, ${processes.length === 1 ? 'is' : 'are'} ended${rest}`
   io.out(output === 'json' ? toJson({ name, dir, purged: purge, sentence }) : sentence)
 }
 

@@ -1,6 +1,7 @@
 import type { Command } from 'commander'
 import { withOutput, type OutputOptions } from '../terminal/common-options.ts'
 import type { Io } from '../terminal/io.ts'
+import { counted } from '../../common/text/words.ts'
 
 export function addList(local: Command, io: Io): void {
   const command = local.command('list').description('List the clusters on this machine.')
@@ -23,7 +24,7 @@ export function addList(local: Command, io: Io): void {
     )
     const lost = orphans.map(({ name, dir, processes }) => {
       io.note(
-        `${dir} was removed under ${processes} processes of ${name}, which still run; "regent local down ${name}" ends them`,
+        `${dir} was removed under ${counted(processes, 'process')} of ${name}, still there; "regent local down ${name}" ends what is left`,
       )
       return { name, state: 'orphaned' as const, writable: null, api: null, primary: null, instances: null, dir }
     })

@@ -8,6 +8,7 @@ import { composeSpec, readSpec } from '../../local/folder/spec-file.ts'
 import { layoutOf } from '../../local/folder/state-layout.ts'
 import { parseRedisAddress } from '../../store/redis-address.ts'
 import type { UpOptions } from './up-options.ts'
+import { counted } from '../../common/text/words.ts'
 
 /**
  * Refuses options of `up` that contradict a cluster that exists: a second `up` never changes silently what the first
@@ -31,7 +32,7 @@ export async function refuseChanges(found: FoundCluster, options: UpOptions, isU
 function shapeChange({ cluster }: FoundCluster, options: UpOptions): string | undefined {
   const count = cluster.instances.length
   if (options.instances !== undefined && options.instances !== count)
-    return `with ${count} instances, not ${options.instances}; "regent local scale ${cluster.name} ${options.instances}" changes that once it is up`
+    return `with ${counted(count, 'instance')}, not ${options.instances}; "regent local scale ${cluster.name} ${options.instances}" changes that once it is up`
   if (options.store !== undefined && placeOf(options.store) !== placeOf(cluster.store))
     return 'with its record in another store than --store names; a record does not move'
   return undefined
@@ -74,7 +75,10 @@ async function settingChange({ dir, cluster }: FoundCluster, options: UpOptions)
     [loginChanges, 'with another login for its store'],
     [differs(port, cluster.api.port), `with its API on port ${cluster.api.port}, not ${port}`],
     [differs(durability, spec.durability), `with durability ${spec.durability}, not ${durability}`],
-    [differs(acks, spec.acks), `with ${spec.acks ?? 'the default number of'} acknowledgements, not ${acks}`],
+    [
+      differs(acks, spec.acks),
+      `with ${spec.acks === null ? 'the default number of acknowledgements' : counted(spec.acks, 'acknowledgement')}, not ${acks}`,
+    ],
     [
       config !== undefined &&
         !isDeepStrictEqual({ ...(await specSaid({ dir, cluster }, options)), group: spec.group }, spec),

@@ -1,5 +1,6 @@
 import type { Clock } from '../ports/ports.ts'
 import { gistOf } from '../text/gist.ts'
+import { counted } from '../text/words.ts'
 
 /** Said again after this long, with how often it was left out. */
 const windowMs = 60_000
@@ -39,7 +40,7 @@ export class Repeats {
 
 /** Behind what is told again. */
 export function timesLeftOut(leftOut: number): string {
-  return leftOut === 0 ? '' : ` (${leftOut} times more since this was last said)`
+  return leftOut === 0 ? '' : ` (${counted(leftOut, 'time')} more since this was last said)`
 }
 
 /** Tells each kind of sentence once, then once a minute with how often it was left out. */

@@ -1,6 +1,7 @@
-/** `2 replicas`, `1 replica`. */
+/** `2 replicas`, `1 replica`, `2 processes`. */
 export function counted(number: number, noun: string): string {
-  return `${number} ${noun}${number === 1 ? '' : 's'}`
+  const ending = noun.endsWith('s') ? 'es' : 's'
+  return `${number} ${noun}${number === 1 ? '' : ending}`
 }
 
 /** A text of unknown length in a sentence. */

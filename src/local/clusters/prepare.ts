@@ -27,6 +27,7 @@ import { isAlive } from '../processes/process-identity.ts'
 import { ensureSecrets } from '../folder/secrets.ts'
 import { writeSpec } from '../folder/spec-file.ts'
 import { layoutOf, volumeOf, type StateLayout } from '../folder/state-layout.ts'
+import { counted } from '../../common/text/words.ts'
 
 /** A Unix socket's path may have 107 bytes, and the server keeps one on every volume. */
 const longestSocketPath = 107
@@ -209,7 +210,7 @@ async function requireNoStrays({ dir, name }: NewCluster): Promise<void> {
   if (strays.length > 0) {
     throw new RegentError(
       'REGENT_ALREADY_RUNNING',
-      `${strays.length} processes of an earlier cluster still run in ${dir}, which was removed under them (pid ${strays.map(({ identity }) => identity.pid).join(', ')}); "regent local down ${name}" ends them`,
+      `${counted(strays.length, 'process')} of an earlier cluster ${strays.length === 1 ? 'runs' : 'run'} on in ${dir}, which was removed meanwhile (pid ${strays.map(({ identity }) => identity.pid).join(', ')}); "regent local down ${name}" ends what is left`,
     )
   }
 }

@@ -61,7 +61,7 @@ describe('the description of a local cluster', () => {
       wrapper: ['wrap'],
     })
     expect(() => instancesFor('/state', { name: 'shop', number: 7, hosts }, 2)).toThrow(
-      /naming 1 addresses, which is too few for 2 instances/,
+      /naming 1 address, which is too few for 2 instances/,
     )
   })
 })

@@ -7,6 +7,7 @@ import { replaceJson } from '../files/durable-file.ts'
 import { refuseNewer } from '../files/file-version.ts'
 import { readJsonIfThere } from '../files/input-file.ts'
 import { layoutOf, volumeOf } from './state-layout.ts'
+import { counted } from '../../common/text/words.ts'
 
 export const clusterFileVersion = 1
 
@@ -103,7 +104,7 @@ export function instancesFor(
   if (cluster.hosts.length > 0 && cluster.hosts.length < count) {
     throw new RegentError(
       'REGENT_REFUSED',
-      `cluster ${cluster.name} was made with --hosts naming ${cluster.hosts.length} addresses, which is too few for ${count} instances`,
+      `cluster ${cluster.name} was made with --hosts naming ${counted(cluster.hosts.length, 'address')}, which is too few for ${counted(count, 'instance')}`,
     )
   }
   return Array.from({ length: count }, (_, ordinal) => {

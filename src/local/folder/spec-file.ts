@@ -13,6 +13,7 @@ import { refuseNewer } from '../files/file-version.ts'
 import { readJson } from '../files/input-file.ts'
 import type { StateLayout } from './state-layout.ts'
 import { readYaml } from '../files/yaml-file.ts'
+import { counted } from '../../common/text/words.ts'
 
 const specVersion = 1
 
@@ -42,7 +43,7 @@ export async function composeSpec(
   if (spec.acks !== null && spec.acks > spec.instances - 1) {
     throw new RegentError(
       'REGENT_BAD_REQUEST',
-      `acks is ${spec.acks} (--acks, or acks in --config); ${spec.instances} instances have ${spec.instances - 1} replicas, so allowed is 0 to ${spec.instances - 1}`,
+      `acks is ${spec.acks} (--acks, or acks in --config); ${counted(spec.instances, 'instance')} can have ${counted(spec.instances - 1, 'replica')}, so allowed is 0 to ${spec.instances - 1}`,
     )
   }
   const contradiction = contradictionIn(name, spec)
