@@ -2,6 +2,7 @@ import { Command } from 'commander'
 import { regentVersion } from '../common/version.ts'
 import { exitCodeMeanings } from './terminal/exit-codes.ts'
 import { commandName, type Io } from './terminal/io.ts'
+import { inPlainWords } from './terminal/plain-words.ts'
 import { printable } from './terminal/printable.ts'
 
 /** The command line without any command. With `jsonErrors` wrong usage is thrown without being printed. */
@@ -14,7 +15,7 @@ export function bareProgram(io: Io, jsonErrors: boolean): Command {
     .configureOutput({
       writeOut: (text) => io.out(text.replace(/\n$/, '')),
       writeErr: (text) => io.note(text.replace(/\n$/, '')),
-      outputError: (text, write) => (jsonErrors ? undefined : write(printable(text))),
+      outputError: (text, write) => (jsonErrors ? undefined : write(printable(inPlainWords(text)))),
     })
     .version(`regent ${regentVersion}`, '-V, --version', 'print the version')
     .configureHelp({ showGlobalOptions: true })

@@ -241,7 +241,8 @@ describe('the command line', () => {
       ),
     )
     const env = { REGENT_API: url, REGENT_TOKEN_FILE: await tokenFile() }
-    const ran = await regent(['switchover', 'demo', '--to', 'demo-1', '--dry-run', '--timeout', '5s'], env)
+    const words = ['--from', 'demo-0', '--to', 'demo-1', '--dry-run', '--timeout', '5s']
+    const ran = await regent(['switchover', 'demo', ...words], env)
     expect(ran).toEqual({ code: 0, out: 'done it\n  step one\ntimeline: regent recoveries demo r1', err: '' })
     await regent(['failover', 'demo', '--accept-loss'], env)
     await regent(['fence', 'demo-2', '--keep-primary'], env)
@@ -261,7 +262,7 @@ describe('the command line', () => {
       [
         'POST',
         '/api/v1/clusters/demo/switchover',
-        { to: 'demo-1', timeoutMs: 5000, dryRun: true, reason: 'asked for with regent switchover' },
+        { from: 'demo-0', to: 'demo-1', timeoutMs: 5000, dryRun: true, reason: 'asked for with regent switchover' },
       ],
       ['POST', '/api/v1/clusters/demo/failover', { acceptLoss: true }],
       ['POST', '/api/v1/clusters/demo/fence', { instance: 'demo-2', keepPrimary: true }],
@@ -298,8 +299,13 @@ describe('the command line', () => {
     expect(await regent(['switchover', 'demo'], { ...env, REGENT_API: refusing })).toEqual({
       code: 1,
       out: '',
-      err: 'error: demo-2 is not in the sync set\n  Remove what the message says stands in the way, then ask again; regent explain tells everything that does.\n  REGENT_REFUSED',
+      err: 'error: demo-2 is not in the sync set\n  Ask again once the reason in the message is gone: regent explain shows when, and what ends it.\n  REGENT_REFUSED',
     })
+    const detail = 'the cluster is paused (upgrade); regent resume first'
+    const paused = await httpServer(() => ({ status: 409, body: JSON.stringify({ detail, code: 'REGENT_REFUSED' }) }))
+    expect((await regent(['switchover', 'demo'], { ...env, REGENT_API: paused })).err).toBe(
+      `error: ${detail}\n  REGENT_REFUSED`,
+    )
     const late = await httpServer(() => problem('REGENT_TIMED_OUT', 504))
     expect((await regent(['switchover', 'demo'], { ...env, REGENT_API: late })).code).toBe(4)
   })

@@ -8,6 +8,7 @@ import { exitCodeOf, exitCodes } from './terminal/exit-codes.ts'
 import { isKubectlPlugin, type Io } from './terminal/io.ts'
 import { paintFor } from './terminal/paint.ts'
 import { toJson } from './terminal/json-output.ts'
+import { inPlainWords } from './terminal/plain-words.ts'
 import { printable } from './terminal/printable.ts'
 import { verbFirst } from './terminal/verb-first.ts'
 
@@ -27,7 +28,7 @@ export async function run(given: readonly string[], io: Io): Promise<number> {
     if (error.exitCode === 0) return exitCodes.ok
     // Commander has told it already, unless it was kept from it for JSON.
     if (json)
-      tell(io, new RegentError('REGENT_BAD_REQUEST', error.message.replace(/^error: /, '')), {
+      tell(io, new RegentError('REGENT_BAD_REQUEST', inPlainWords(error.message).replace(/^error: /, '')), {
         json,
         where: placeOf(argv, io),
       })

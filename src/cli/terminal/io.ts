@@ -1,3 +1,5 @@
+import { exitCodes } from './exit-codes.ts'
+
 /** Where a command writes and what it may know of its surroundings: the process's own, or a test's. */
 export interface Io {
   readonly env: Readonly<Record<string, string | undefined>>
@@ -26,8 +28,13 @@ export function commandName(io: Io): string {
 /** The process's own streams. NO_COLOR (no-color.org) and TERM=dumb switch colours off. */
 export function processIo(): Io {
   let interrupt: AbortController | undefined
-  // A reader that went away (`| head`) is no error of ours.
-  process.stdout.on('error', () => process.exit(0))
+  process.stdout.on('error', (error: NodeJS.ErrnoException) => {
+    // A reader that went away (`| head`) is no error of ours.
+    if (error.code === 'EPIPE') process.exit(exitCodes.ok)
+    // What was asked for was not given, whatever was done: a script must not take the silence for an answer.
+    process.stderr.write(`error: what was done cannot be told: standard output takes nothing (${error.message})\n`)
+    process.exit(exitCodes.refused)
+  })
   const terminal = process.stdout.isTTY === true
   return {
     env: process.env,

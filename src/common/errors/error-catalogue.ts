@@ -119,8 +119,7 @@ export const catalogue = {
   REGENT_REFUSED: {
     status: 409,
     title: 'Not possible in the present state',
-    remedy:
-      'Remove what the message says stands in the way, then ask again; regent explain tells everything that does.',
+    remedy: 'Ask again once the reason in the message is gone: regent explain shows when, and what ends it.',
   },
   REGENT_TIMED_OUT: {
     status: 504,

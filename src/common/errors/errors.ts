@@ -1,6 +1,9 @@
 import type { Place } from './commands.ts'
 import { catalogue, remedyOf, type ErrorCode } from './error-catalogue.ts'
 
+/** `regent resume`, `kubectl -n shops scale …`: something to type. */
+const namesCommand = /\b(?:regent|kubectl(?: -n \S+)?) (?:local )?[a-z]+\b/
+
 /** The one error class: a stable code of the catalogue, and a message that names what was wrong and where. */
 export class RegentError extends Error {
   readonly code: ErrorCode
@@ -16,9 +19,9 @@ export class RegentError extends Error {
     return catalogue[this.code].status
   }
 
-  /** What to do about it, where it is read. */
+  /** What to do about it, where it is read. One remedy: '' where the message names the command already. */
   remedyIn(where: Place['kind']): string {
-    return remedyOf(this.code, where)
+    return this.code === 'REGENT_REFUSED' && namesCommand.test(this.message) ? '' : remedyOf(this.code, where)
   }
 }
 

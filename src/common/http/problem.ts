@@ -1,6 +1,6 @@
 import type { Place } from '../errors/commands.ts'
 import { catalogue, remedyOf, type ErrorCode } from '../errors/error-catalogue.ts'
-import { codeOf, describeError } from '../errors/errors.ts'
+import { codeOf, describeError, RegentError } from '../errors/errors.ts'
 
 /**
  * How every HTTP error of Regent is answered: RFC 9457 problem details, with the catalogue's code and remedy beside
@@ -14,7 +14,7 @@ export interface Problem {
   readonly code: ErrorCode
   /** What was wrong, where, with the value. */
   readonly detail: string
-  /** What to do about it. */
+  /** What to do about it; '' where the detail names the command already. */
   readonly remedy: string
   /** Path of the request. */
   readonly instance: string
@@ -29,7 +29,7 @@ export const problemContentType = 'application/problem+json; charset=utf-8'
 export function problemOf(error: unknown, instance: string, where: Place['kind'] = 'local'): Problem {
   const code = codeOf(error)
   const { status, title } = catalogue[code]
-  const remedy = remedyOf(code, where)
+  const remedy = error instanceof RegentError ? error.remedyIn(where) : remedyOf(code, where)
   const detail = code === 'REGENT_INTERNAL' ? `${instance} could not be answered` : describeError(error)
   return { type: `urn:regent:error:${code}`, title, status, code, detail, remedy, instance }
 }
