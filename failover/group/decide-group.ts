@@ -1,7 +1,7 @@
 import { groupSeenBy, type GroupView } from '../../topology/group/group-view.ts'
 import { shownGroup, type ShownGroup } from '../../topology/group/shown-group.ts'
 import { isLaterView, isOfAnotherGroup } from '../../topology/group/view-id.ts'
-import { instanceOf } from '../../topology/snapshot/member.ts'
+import { instanceOf, type InstanceName } from '../../topology/snapshot/member.ts'
 import { nobodyAnswers, recordInDoubt } from '../flows/doubtful-record.ts'
 import { handOverStep, handOverWaits } from '../flows/hand-over.ts'
 import type { Mode } from '../flows/mode.ts'
@@ -13,7 +13,16 @@ import { reseedStep } from '../flows/reseeding.ts'
 import { scalingStep, withMissingMadeAgain } from '../flows/scaling.ts'
 import { besides, step, type FlowStep } from '../flows/step.ts'
 import { allOf } from '../../src/common/text/words.ts'
-import { leavers, liveView, liveViews, type DecisionInput, type LiveView, type Situation } from '../judge/situation.ts'
+import {
+  leavers,
+  liveView,
+  liveViews,
+  switchoverAsked,
+  viewOf as viewOfMember,
+  type DecisionInput,
+  type LiveView,
+  type Situation,
+} from '../judge/situation.ts'
 import { isWell, judgePrimary, type Verdict } from '../judge/verdict.ts'
 import type { Action } from '../protocol/decision.ts'
 import type { ClusterRecord, SwitchoverIntent } from '../protocol/record.ts'
@@ -42,11 +51,32 @@ export const group: Mode = {
   planForcedBootstrap,
 }
 
-/** A primary whose server runs is of no use without a majority. */
+/**
+ * A primary whose server runs is of no use without a majority. Where its agent is silent the group testifies: its
+ * members have no channel from the primary that could be heard.
+ */
 function judge(situation: Situation): Verdict {
-  const { primary, sentence } = viewOf(situation)
-  if (primary !== null && situation.record.group?.forming !== true) return judgePrimary(situation)
-  return { kind: 'unknown', sentence, witnesses: [], revisitMs: null }
+  const view = viewOf(situation)
+  const { primary, sentence } = view
+  if (primary === null || situation.record.group?.forming === true)
+    return { kind: 'unknown', sentence, witnesses: [], revisitMs: null }
+  return isUnheard(situation, view) ? heardByGroup(situation, primary) : judgePrimary(situation)
+}
+
+/** The group counts on the server of the record's primary, and its agent is silent. */
+function isUnheard({ snapshot, record }: Situation, { primary, members }: GroupView): boolean {
+  const isLed = primary === instanceOf(record.primary) && members.get(primary) === 'ONLINE'
+  return (
+    isLed && viewOfMember(snapshot, record.primary) !== undefined && liveView(snapshot, record.primary) === undefined
+  )
+}
+
+function heardByGroup({ snapshot, timings }: Situation, primary: InstanceName): Verdict {
+  const witnesses = snapshot.instances.flatMap((one) =>
+    groupSeenBy(one, timings.frozenMs)?.state === 'ONLINE' ? [one.name] : [],
+  )
+  const sentence = `the agent of ${primary} is unreachable but the group has its server as primary, by ${allOf(witnesses)}`
+  return { kind: 'agentLost', sentence, witnesses, revisitMs: timings.unreachableMs }
 }
 
 function whyNothingToMend(situation: Situation): string | null {
@@ -272,16 +302,20 @@ function steady(situation: Situation, view: GroupView, prefix = ''): FlowStep {
   const { record } = situation
   const primary = liveView(situation.snapshot, record.primary)
   const isOpen = primary?.observation.converged.done === true
-  const closed = isOpen || primary === undefined ? '' : `; ${primary.observation.converged.sentence}`
+  const closed = isOpen ? '' : `; ${primary?.observation.converged.sentence ?? unheard(record)}`
   return step(`${prefix}no action: ${view.sentence}${closed}`, assignmentOrders(situation), {
     blocked: !isOpen,
     revisitMs: view.condition === 'online' ? null : 1_000,
   })
 }
 
+function unheard({ primary }: ClusterRecord): string {
+  return `the agent of ${instanceOf(primary)} is unreachable, and what is asked of that agent waits`
+}
+
 /** A person's switchover is done also while the cluster is paused. */
 function askedSwitchover(situation: Situation): FlowStep | undefined {
-  const request = situation.requests.find((candidate) => candidate.kind === 'switchover')
+  const request = switchoverAsked(situation)
   if (request === undefined) return undefined
   // Its time was looked at when it was taken; the primary's agent looks again, and says what it refuses.
   const plan = planSwitchover(situation, request.to, Infinity)

@@ -76,9 +76,16 @@ describe('A switchover is refused', () => {
   const two: GroupShape = { members: { 'shop-0': 'ONLINE', 'shop-2': 'ONLINE' } }
   const without1 = { 'shop-0': two, 'shop-1': outsideGroup(), 'shop-2': two }
   const recovering: GroupShape = { members: { 'shop-0': 'ONLINE', 'shop-1': 'RECOVERING', 'shop-2': 'ONLINE' } }
+  const joins: GroupShape = { members: { 'shop-0': 'ONLINE', 'shop-1': 'ONLINE', 'shop-2': 'RECOVERING' } }
+  const silent2: GroupShape = { members: { 'shop-0': 'ONLINE', 'shop-1': 'ONLINE', 'shop-2': 'UNREACHABLE' } }
   const older = { versions: { 'shop-2': '9.7.3' } }
 
   it.each<[string, GroupSituation, string]>([
+    [
+      'while the primary’s agent is silent, whatever the group says',
+      { views: { 'shop-0': { reachable: false } } },
+      'the agent of shop-0 is unreachable, and only that agent can have the group elect another primary',
+    ],
     ['to the primary', {}, 'shop-0 is the primary already'],
     ['to nobody there is', {}, 'there is no instance shop-7; there are shop-0, shop-1, shop-2'],
     ['to one outside of the group', { sees: without1 }, 'shop-1 is offline in the group'],
@@ -116,16 +123,21 @@ describe('A switchover is refused', () => {
       { sees: { 'shop-0': older, 'shop-1': older, 'shop-2': older } },
       'shop-1 runs MySQL 9.7.4, and a member at 127.24.1.3 runs 9.7.3: the lowest version leads',
     ],
+    [
+      'while somebody joins, whom MySQL would wait for',
+      { sees: { 'shop-0': joins, 'shop-1': joins, 'shop-2': joins } },
+      'MySQL elects nobody while shop-2 recovers in the group: wait until that is online',
+    ],
+    [
+      'while the group does not hear somebody',
+      { sees: { 'shop-0': silent2, 'shop-1': silent2, 'shop-2': silent2 } },
+      'MySQL elects nobody while the group does not hear shop-2: that ends by itself',
+    ],
     ['while another is under way', { record: { intent: switchoverIntent() } }, 'a switchover is under way'],
     ['before the group is formed', { record: groupRecord(true) }, 'the group is not formed yet'],
     [
       'where the primary is not online',
       { sees: { 'shop-0': outsideGroup() } },
-      'shop-0 is not online in the group: the group elects another primary by itself',
-    ],
-    [
-      'where the primary is silent',
-      { views: { 'shop-0': { reachable: false } } },
       'shop-0 is not online in the group: the group elects another primary by itself',
     ],
     [

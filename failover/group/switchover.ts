@@ -1,4 +1,6 @@
-import { duration } from '../../src/common/text/words.ts'
+import { allOf, duration } from '../../src/common/text/words.ts'
+import type { MemberState } from '../../topology/snapshot/observation.ts'
+import { viewOf } from './view.ts'
 import { groupSeenBy } from '../../topology/group/group-view.ts'
 import { compareVersions } from '../../topology/group/versions.ts'
 import { instanceOf, type InstanceName, type MemberId } from '../../topology/snapshot/member.ts'
@@ -21,6 +23,8 @@ export function planSwitchover(situation: Situation, to: InstanceName | null, ti
     const refusal = whyNotTo(situation, to)
     if (refusal !== null) return { refusal }
   }
+  const joining = whyNotWhileViewChanges(situation)
+  if (joining !== null) return { refusal: joining }
   const staying = countedMembers(situation.record).filter(
     (member) => !departing(situation).includes(instanceOf(member)),
   )
@@ -60,12 +64,23 @@ function whyNotNow(situation: Situation): string | null {
   if (record.intent) return `a ${record.intent.kind} is under way`
   if (record.group?.forming !== false) return 'the group is not formed yet'
   const primary = liveView(snapshot, record.primary)
-  const seen = primary && groupSeenBy(primary, timings.frozenMs)
+  if (primary === undefined)
+    return `the agent of ${instanceOf(record.primary)} is unreachable, and only that agent can have the group elect another primary`
+  const seen = groupSeenBy(primary, timings.frozenMs)
   if (seen?.state !== 'ONLINE')
     return `${instanceOf(record.primary)} is not online in the group: the group elects another primary by itself`
-  return primary?.observation.stored.promise === record.epoch
+  return primary.observation.stored.promise === record.epoch
     ? null
     : `${instanceOf(record.primary)} has not taken epoch ${record.epoch} yet`
+}
+
+/** MySQL elects nobody then (error 3910), and would have clients wait until it says so. */
+function whyNotWhileViewChanges(situation: Situation): string | null {
+  const { members } = viewOf(situation)
+  const named = (state: MemberState) => allOf([...members].flatMap(([name, its]) => (its === state ? [name] : [])))
+  const [joining, silent] = [named('RECOVERING'), named('UNREACHABLE')]
+  if (silent !== '') return `MySQL elects nobody while the group does not hear ${silent}: that ends by itself`
+  return joining === '' ? null : `MySQL elects nobody while ${joining} recovers in the group: wait until that is online`
 }
 
 function whyNotTo(situation: Situation, to: InstanceName): string | null {

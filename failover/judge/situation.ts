@@ -16,6 +16,8 @@ export type Request =
   | {
       readonly kind: 'switchover'
       readonly id: string
+      /** Whom the person took for the primary as the request was taken: another primary does not hand over for that. */
+      readonly from?: InstanceName
       readonly to: InstanceName | null
       readonly deadlineWallMs: number
       readonly reason: string
@@ -96,6 +98,13 @@ export function isLive(view: InstanceView | undefined): view is LiveView {
   return view !== undefined && view.reachable && view.observation !== null
 }
 
+/** What was asked of this primary. */
+export function switchoverAsked({ requests, record }: Situation): Extract<Request, { kind: 'switchover' }> | undefined {
+  const primary = instanceOf(record.primary)
+  return requests.find((request) => request.kind === 'switchover' && (request.from ?? primary) === primary) as
+    Extract<Request, { kind: 'switchover' }> | undefined
+}
+
 export function viewNamed(snapshot: Snapshot, name: InstanceName): InstanceView | undefined {
   return snapshot.instances.find((view) => view.name === name)
 }
@@ -130,12 +139,21 @@ export function isServing(view: InstanceView | undefined, timings: Timings): vie
 export function isWritable({ record, snapshot }: DecisionInput): boolean {
   if (record === undefined) return false
   const view = snapshot.instances.find(({ observation }) => observation?.member === record.primary)
-  return view?.reachable === true && view.observation !== null && isOpenFor(record, view.observation)
+  return view?.reachable === true && view.observation !== null && isOpenFor(record, view.observation, 0)
 }
 
-function isOpenFor(record: ClusterRecord, { server, stored, converged, process, silentMs }: Observation): boolean {
+/** It took writes by the last word of its agent, which may be long ago: that its server was silent since is no news. */
+export function wasOpen(record: ClusterRecord, seen: Observation | null): boolean {
+  return seen !== null && isOpenFor(record, seen, Infinity)
+}
+
+function isOpenFor(
+  record: ClusterRecord,
+  { server, stored, converged, process, silentMs }: Observation,
+  longestSilenceMs: number,
+): boolean {
   const { assignment } = stored
-  if (server === null || process !== 'running' || silentMs > 0) return false
+  if (server === null || process !== 'running' || silentMs > longestSilenceMs) return false
   if (assignment?.role !== 'primary' || assignment.epoch !== record.epoch || !converged.done) return false
   const acknowledging = server.dumpThreads.filter((thread) => thread.semiSync).length
   return isOpenToClients(server) && acknowledging >= record.acksWanted

@@ -34,6 +34,7 @@ import {
   isServing,
   liveView,
   liveViews,
+  switchoverAsked,
   type DecisionInput,
   type LiveView,
   type Request,
@@ -199,7 +200,7 @@ function promisedInVain({ snapshot, record, inFlight }: Situation): boolean {
 
 /** A person's switchover is done also while the cluster is paused. */
 function askedSwitchover(situation: Situation): FlowStep | undefined {
-  const request = situation.requests.find((candidate) => candidate.kind === 'switchover')
+  const request = switchoverAsked(situation)
   if (request === undefined) return undefined
   // Its time was looked at when it was taken; the primary's agent looks again, and says what it refuses.
   const plan = planSwitchover(situation, request.to, Infinity)

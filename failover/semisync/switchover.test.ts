@@ -161,6 +161,14 @@ test('a request puts the intent into the record before anything is touched', () 
   expect(decision.flow).toBe('switchover')
 })
 
+test('a request that was made of another primary is not followed', () => {
+  const stale = { requests: [{ ...asked.requests[0], from: 'shop-1' }] }
+  expect(decide(aSituation(stale)).actions.filter(({ kind }) => kind === 'commit')).toEqual([])
+  expect(committed(decide(aSituation({ requests: [{ ...asked.requests[0], from: 'shop-0' }] })))).toMatchObject({
+    intent: { kind: 'switchover' },
+  })
+})
+
 /** The intent is in the record at revision 1, and nothing else has happened. */
 function underWay(given: SituationOverrides = {}) {
   return decide(aSituation({ ...given, record: { intent: switchoverIntent(), ...given.record } }))
@@ -289,10 +297,10 @@ describe('a switchover is undone', () => {
 
   const reasons: Readonly<Record<string, readonly [says: string, given: SituationOverrides]>> = {
     'when an order was refused': [
-      'writes need 1 acknowledgements',
+      'a write needs 1 acknowledgement',
       {
         failedRequests: new Map([
-          ['request-1', { why: 'demotion refused: writes need 1 acknowledgements', timedOut: false }],
+          ['request-1', { why: 'demotion refused: a write needs 1 acknowledgement', timedOut: false }],
         ]),
       },
     ],

@@ -5,6 +5,8 @@ import { whyNoFailover } from './asked-failover.ts'
 import { wayOut, type Command } from './way-out.ts'
 
 const lostAgent = { reachable: false, heardAtMs: 100 }
+/** It has lost its source as well. */
+const deaf = { server: { channel: { ioRunning: 'connecting', silentMs: null } } } as const
 const strayed = new Map([
   ['shop-1', 0],
   ['shop-2', 0],
@@ -71,12 +73,12 @@ const cases: Readonly<Record<string, readonly [SituationOverrides, Command | nul
     'no command is needed: failing over: mysqld of shop-0 is dead',
   ],
   '… while the cluster is paused': [
-    { views: { 'shop-0': { ...lostAgent } }, nowMs: 60_000, notes: paused },
+    { views: { 'shop-0': lostAgent, 'shop-1': deaf, 'shop-2': deaf }, nowMs: 60_000, notes: paused },
     failover,
     'use: regent failover (failing over: ',
   ],
   '… and too few could promise': [
-    { views: { 'shop-0': lostAgent, 'shop-1': lostAgent }, nowMs: 60_000 },
+    { views: { 'shop-0': lostAgent, 'shop-1': lostAgent, 'shop-2': deaf }, nowMs: 60_000 },
     byForce,
     'use: regent failover --accept-loss (forced failover: asking shop-2 to promise epoch 2)',
   ],
@@ -123,8 +125,9 @@ describe('how it ends that a cluster takes no writes', () => {
     expect(found).toEqual({ command, sentence: expect.stringMatching(new RegExp(`^${escaped(says)}`)) as string })
   })
 
-  it('is not asked while it takes writes', () => {
+  it('is not asked while it takes writes, nor while it does in all likelihood and its agent alone is silent', () => {
     expect(wayOut(aSituation())).toBeNull()
+    expect(wayOut(aSituation({ views: { 'shop-0': lostAgent }, nowMs: 60_000 }))).toBeNull()
   })
 
   it('without a record a person chooses who leads, once somebody is missed', () => {

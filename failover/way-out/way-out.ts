@@ -8,7 +8,6 @@ import { whyNotAcknowledged } from '../judge/acknowledging.ts'
 import {
   hasStrayedLong,
   isFenced,
-  isWritable,
   liveView,
   liveViews,
   settingsRefusingWrites,
@@ -18,6 +17,7 @@ import {
 import type { Verdict } from '../judge/verdict.ts'
 import type { Decision } from '../protocol/decision.ts'
 import { countedMembers } from '../protocol/record.ts'
+import { takingWrites } from './taking-writes.ts'
 import { trialOf, whyNoFailover, type AskedFailover } from './asked-failover.ts'
 
 /** A command of a person, as the operations take it. */
@@ -36,11 +36,13 @@ export interface WayOut {
 
 /**
  * What ends that the cluster takes no writes: exactly one command, which a dry run accepts; or what is waited for. Null
- * where it takes writes. Topology, explanations and refusals all name the command that is found here, so that two of
- * them cannot refer to each other.
+ * where it takes writes, or in all likelihood does. Topology, explanations and refusals all name the command that is
+ * found here, so that two of them cannot refer to each other.
  */
 export function wayOut(input: DecisionInput): WayOut | null {
-  if (isWritable(input)) return null
+  const takes = takingWrites(input)
+  // Its clients write on, in all likelihood: nobody is told how to end that.
+  if (takes.kind === 'yes' || (takes.kind === 'unknown' && takes.isLikely)) return null
   const found = input.record === undefined ? withoutRecord(input) : withRecord({ ...input, record: input.record })
   return { ...found, sentence: inPlace(found.sentence, input.place) }
 }

@@ -1,13 +1,14 @@
 import { Type } from 'typebox'
 import type { ClusterRecord } from '../../failover/protocol/record.ts'
 import type { Analysis } from '../../topology/analysis/analysis.ts'
-import { groupSchema, nullable, type ClusterView, wayOutField } from './views.ts'
+import { groupSchema, nullable, type ClusterView, wayOutField, writableUnknownField } from './views.ts'
 
 /** Why a cluster is as it is: the last decision with its reasons, and what it was decided from. */
 export interface ExplainView {
   readonly sentence: string
   readonly blocked: boolean
   readonly wayOut?: string
+  readonly writableUnknown?: NonNullable<ClusterView['writableUnknown']>
   /** What the place where the instances run says of those that are not there as they should be. */
   readonly place?: readonly string[]
   /** Reasons for what was not chosen or not done, one line each. */
@@ -67,6 +68,7 @@ export const explainViewSchema = Type.Unsafe<ExplainView>(
       sentence: Type.String(),
       blocked: Type.Boolean(),
       ...wayOutField,
+      ...writableUnknownField,
       place: Type.Optional(
         Type.Array(Type.String(), {
           description: 'What Kubernetes says of pods that are not ready. Absent for nothing.',

@@ -21,6 +21,9 @@ const reason = Type.Optional(
 )
 
 export const switchoverBody = strict({
+  from: Type.Optional(
+    instance('Refused unless this is the primary: of several who ask for the same only the first is followed.'),
+  ),
   to: Type.Optional(instance('New primary; the best one unless given.')),
   timeoutMs: Type.Optional(
     Type.Integer({

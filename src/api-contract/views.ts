@@ -68,6 +68,25 @@ export const groupSchema = Type.Object(
   { description: 'The replication group. In mode group alone, once there is a record.' },
 )
 
+export const clusterProblemSchema = Type.Object(
+  {
+    code: Type.String({
+      description:
+        'As in explain: DeadPrimary, ReplicaLagging …; beside those NeverHeard, Seeding, Converging and CertificateOld.',
+    }),
+    instance: nullable(Type.String({ description: 'Null: the whole cluster.' })),
+    sentence: Type.String({ description: 'For people; figures in it change.' }),
+    since: Type.String({
+      format: 'date-time',
+      description: 'When this manager saw that first, in UTC: the same in every later answer, until that ends.',
+    }),
+  },
+  {
+    $id: 'ClusterProblem',
+    description: 'One thing that is wrong. code, instance and since name the same one in each answer.',
+  },
+)
+
 export const instanceRowSchema = Type.Object(
   {
     name: Type.String(),
@@ -106,10 +125,22 @@ export const instanceRowSchema = Type.Object(
     trouble: Type.Optional(
       Type.String({ description: 'What Kubernetes says of its pod, which is not ready; absent for nothing.' }),
     ),
-    problems: Type.Array(Type.String()),
+    problems: Type.Array(Type.String(), { description: 'For people: the sentences alone.' }),
   },
   { $id: 'InstanceRow', description: 'One instance as its agent last reported it.' },
 )
+
+export const writableUnknownField = {
+  writableUnknown: Type.Optional(
+    Type.Object(
+      {
+        likely: Type.Boolean({ description: 'It took writes when it was heard last, and others hear its server.' }),
+        sentence: Type.String({ description: 'What was known last, of when, and what others see of it.' }),
+      },
+      { description: 'Where nobody knows whether the primary takes writes. Absent otherwise.' },
+    ),
+  ),
+}
 
 const clusterFields = {
   name: Type.String(),
@@ -118,13 +149,21 @@ const clusterFields = {
   epoch: Type.Integer({ description: 'Grows with every change of primary; 0 before the first.' }),
   revision: Type.Integer({ description: 'Of the record.' }),
   primary: nullable(Type.String({ description: 'Instance named by the record.' })),
-  writable: Type.Boolean({ description: 'The primary takes writes now.' }),
+  writable: nullable(
+    Type.Boolean({ description: 'The primary takes writes now; null: that is not known, see writableUnknown.' }),
+  ),
+  ...writableUnknownField,
   syncSet: Type.Array(Type.String()),
   acks: Type.Integer({ description: 'Acknowledgements a write needs.' }),
   acksWanted: Type.Integer(),
   sentence: Type.String({ description: 'What Regent does, or why it does nothing.' }),
   blocked: Type.Boolean({ description: 'Something stands still that should not.' }),
   paused: Type.Boolean({ description: 'Nothing is decided automatically.' }),
+  whole: Type.Boolean({
+    description:
+      'Nothing is left to do: as many instances as wanted, each of them leads or counts, is up and not far behind, and writes are taken.',
+  }),
+  problems: Type.Array(refTo(clusterProblemSchema), { description: 'All that is wrong, the worst first.' }),
   group: Type.Optional(groupSchema),
   instances: Type.Array(refTo(instanceRowSchema)),
 }
@@ -167,6 +206,7 @@ export const topologyViewSchema = Type.Object(
   { $id: 'TopologyView', description: 'A cluster and who replicates from whom.' },
 )
 
+export type ClusterProblem = Frozen<Static<typeof clusterProblemSchema>>
 export type InstanceRow = Frozen<Static<typeof instanceRowSchema>>
 export type ClusterView = Frozen<Static<typeof clusterViewSchema>>
 export type TopologyView = Frozen<Static<typeof topologyViewSchema>>

@@ -92,6 +92,8 @@ export function topology(changes: Partial<TopologyView> = {}): TopologyView {
     revision: 12,
     primary: 'demo-1',
     writable: true,
+    whole: true,
+    problems: [],
     syncSet: ['demo-0', 'demo-2'],
     acks: 1,
     acksWanted: 1,

@@ -30,7 +30,7 @@ export function summary(view: ClusterView): string {
     view.group === undefined
       ? `${view.syncSet.length} of ${view.instances.length - 1} replicas count`
       : `${view.group.online} of ${view.instances.length} members online`
-  return `${view.primary ?? 'nobody'} ${view.writable ? 'takes writes' : 'takes no writes'}, ${counts}${down.join('')}`
+  return `${view.primary ?? 'nobody'} ${view.writable === true ? 'takes writes' : 'takes no writes'}, ${counts}${down.join('')}`
 }
 
 export type Told = Pick<Episode, 'from' | 'to' | 'outageMs' | 'recovery' | 'wholeMs'>

@@ -260,7 +260,7 @@ export class TestCluster implements WrittenCluster {
   }
 
   /** Waits for a state of the cluster, as the manager tells it. */
-  waitFor(what: string, predicate: (view: ClusterView) => boolean, deadlineMs = 30_000): Promise<ClusterView> {
+  waitFor(what: string, predicate: (view: ClusterView) => boolean | null, deadlineMs = 30_000): Promise<ClusterView> {
     return this.views.waitFor(what, predicate, deadlineMs)
   }
 

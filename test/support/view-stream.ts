@@ -39,7 +39,11 @@ export class ViewStream {
    * Resolves with the first state for which `predicate` holds. Rejects after `deadlineMs`, naming `what`; where the
    * manager, asked once more, then says that it does hold, the error says that the event never came.
    */
-  async waitFor(what: string, predicate: (view: ClusterView) => boolean, deadlineMs: number): Promise<ClusterView> {
+  async waitFor(
+    what: string,
+    predicate: (view: ClusterView) => boolean | null,
+    deadlineMs: number,
+  ): Promise<ClusterView> {
     const began = monotonicMs()
     const found = Promise.withResolvers<ClusterView | undefined>()
     const timer = setTimeout(() => found.resolve(undefined), deadlineMs)

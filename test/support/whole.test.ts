@@ -31,6 +31,8 @@ const whole: ClusterView = {
   revision: 3,
   primary: 'shop-0',
   writable: true,
+  whole: true,
+  problems: [],
   syncSet: ['shop-1', 'shop-2'],
   acks: 1,
   acksWanted: 1,

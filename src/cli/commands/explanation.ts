@@ -1,5 +1,6 @@
 import type { ExplainView } from '../../api-contract/explain-view.ts'
 import type { Paint } from '../terminal/paint.ts'
+import { writesLines } from './topology-tree.ts'
 
 /**
  * The sentence first, then what Kubernetes says, what is wrong, what was not chosen or done and why, and the record
@@ -10,7 +11,7 @@ export function renderExplanation(cluster: string, view: ExplainView, paint: Pai
   const sentence = view.blocked ? paint.red(view.sentence) : view.sentence
   return [
     `${paint.bold(cluster)}: ${sentence}`,
-    ...(view.wayOut === undefined ? [] : [`to take writes again: ${view.wayOut}`]),
+    ...writesLines(view),
     ...section('what Kubernetes says', view.place ?? []),
     ...section(
       'what is seen',

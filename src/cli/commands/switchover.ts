@@ -4,6 +4,7 @@ import { withApi, withDryRun, type DryRunOptions } from '../terminal/common-opti
 import type { Io } from '../terminal/io.ts'
 
 interface SwitchoverOptions extends DryRunOptions {
+  readonly from?: string
   readonly to?: string
   readonly timeout?: number
 }
@@ -15,6 +16,11 @@ export function addSwitchover(program: Command, io: Io): void {
       'Hand the primary over to another instance without losing a write. Refused with the reason when it is not possible; undone when it does not end in time.',
     )
     .argument('[cluster]', 'the cluster; <namespace>/<name> on Kubernetes', clusterReference)
+    .addOption(
+      new Option('--from <instance>', 'refused unless this is the primary (default: whoever is)').argParser(
+        instanceArgument,
+      ),
+    )
     .addOption(
       new Option('--to <instance>', 'the new primary (default: the one that election would choose)').argParser(
         instanceArgument,
@@ -31,6 +37,7 @@ export function addSwitchover(program: Command, io: Io): void {
     await operate(io, options, cluster, {
       path: '/switchover',
       body: {
+        from: options.from,
         to: options.to,
         timeoutMs: options.timeout,
         dryRun: options.dryRun,

@@ -56,6 +56,22 @@ describe('the tree of a cluster', () => {
     `)
   })
 
+  test('says what is not known where the primary’s agent is silent, and not that no writes are taken', () => {
+    const instances = [row('demo-0'), row('demo-1', { role: 'primary', reachable: false, inSyncSet: false })]
+    const sentence = 'whether demo-1 takes writes is not known: …'
+    expect(drawn({ instances, tree: [], writable: null, writableUnknown: { likely: true, sentence } })).toBe(
+      `\n${[
+        'demo  semisync  epoch 3  WRITES NOT KNOWN  primary demo-1  sync set 2, 1 needed',
+        '',
+        'demo-0  replica  ok               in sync set  lag 0 s  127.24.1.1:3306  9.7.4',
+        'demo-1  primary  agent not heard                        127.24.1.2:3306  9.7.4',
+        '',
+        'no action: primary demo-1 is healthy, 2 of 2 replicas in the sync set',
+        sentence,
+      ].join('\n')}\n`,
+    )
+  })
+
   test('draws a chain, an instance outside of the tree, and a circle only once', () => {
     const tree = [{ name: 'demo-1', replicas: [{ name: 'demo-0', replicas: [{ name: 'demo-1', replicas: [] }] }] }]
     expect(drawn({ tree })).toMatchInlineSnapshot(`

@@ -15,13 +15,13 @@ export function renderTopology(view: TopologyView, paint: Paint): readonly strin
     ...placed.flatMap((one) => renderRow(one, widths, paint)),
     '',
     view.blocked ? paint.red(view.sentence) : view.sentence,
-    ...(view.wayOut === undefined ? [] : [`to take writes again: ${view.wayOut}`]),
+    ...writesLines(view),
   ]
 }
 
 /** `demo  semisync  epoch 3  WRITABLE  primary demo-1`. */
 export function headline(view: TopologyView, paint: Paint): string {
-  const state = view.writable ? paint.green(paint.bold('WRITABLE')) : paint.red(paint.bold('NOT WRITABLE'))
+  const state = writability(view, paint)
   const primary = view.primary === null ? paint.red('no primary') : `primary ${paint.bold(view.primary)}`
   const sync = view.acksWanted > view.syncSet.length ? paint.red(acknowledgements(view)) : acknowledgements(view)
   const protection = view.group === undefined ? [sync] : membership(view.group, paint)
@@ -30,6 +30,23 @@ export function headline(view: TopologyView, paint: Paint): string {
     ...(view.durability === 'available' ? [paint.yellow('durability available')] : []),
   ]
   return [paint.bold(view.name), view.mode, `epoch ${view.epoch}`, state, primary, ...protection, ...marks].join('  ')
+}
+
+/** What is to be done where it takes no writes. Where that is not known: why, and what to do in the worse case. */
+export function writesLines({
+  wayOut,
+  writableUnknown,
+}: Pick<TopologyView, 'wayOut' | 'writableUnknown'>): readonly string[] {
+  const when = writableUnknown === undefined ? 'to take writes again' : 'if it takes no writes'
+  return [
+    ...(writableUnknown === undefined ? [] : [writableUnknown.sentence]),
+    ...(wayOut === undefined ? [] : [`${when}: ${wayOut}`]),
+  ]
+}
+
+function writability({ writable }: TopologyView, paint: Paint): string {
+  if (writable === null) return paint.yellow(paint.bold('WRITES NOT KNOWN'))
+  return writable ? paint.green(paint.bold('WRITABLE')) : paint.red(paint.bold('NOT WRITABLE'))
 }
 
 const conditions: Readonly<Record<NonNullable<ClusterView['group']>['condition'], string>> = {

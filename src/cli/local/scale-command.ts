@@ -14,11 +14,12 @@ export function addScale(local: Command, io: Io): void {
     )
     .argument('[name]', 'name of the cluster')
     .argument('[n]', 'number of instances, 1 to 16; may also be given alone')
+    .option('--wait', 'return once so many instances are there and the cluster is whole; 10 minutes at most')
   withOutput(withDryRun(command)).action(
     async (
       first: string | undefined,
       second: string | undefined,
-      options: OutputOptions & { readonly dryRun?: true },
+      options: OutputOptions & { readonly dryRun?: true; readonly wait?: true },
     ) => {
       const { name, count } = nameAndCount(command, first, second)
       const [{ findCluster }, { instancesFor }, { operate }] = await Promise.all([
@@ -34,6 +35,9 @@ export function addScale(local: Command, io: Io): void {
         body: { instances: count, dryRun: options.dryRun },
         deadlineMs,
       })
+      if (options.wait !== true || options.dryRun === true) return
+      const { waitUntilWhole } = await import('./wait-until-whole.ts')
+      await waitUntilWhole(io, { dir, cluster }, { instances: count, deadlineMs })
     },
   )
 }
@@ -49,7 +53,7 @@ function nameAndCount(
     return { name: second === undefined ? undefined : first, count: integerFrom(1, 16)(text) }
   } catch (error) {
     return command.error(
-      `error: argument value '${text.slice(0, 60)}' is invalid for argument 'n'. ${error instanceof Error ? error.message : ''}`,
+      `error: '${text.slice(0, 60)}' is not taken for <n>. ${error instanceof Error ? error.message : ''}`,
     )
   }
 }

@@ -32,8 +32,10 @@ export interface LocalStatus {
     readonly port: number
     readonly epoch: number
   } | null
-  /** Takes writes; null when the manager does not answer. */
+  /** Takes writes; null when the manager does not answer, or does not know. */
   readonly writable: boolean | null
+  /** Why it does not know. Absent where it does, or does not answer. */
+  readonly writableUnknown?: NonNullable<ClusterView['writableUnknown']>
   readonly supervisorPid: number | null
   readonly managerPid: number | null
 }
@@ -86,10 +88,15 @@ export async function localStatus(found: FoundCluster, openManager: OpenManager 
     state: supervised !== undefined ? 'up' : anything ? 'unsupervised' : 'down',
     primary:
       route === undefined ? null : { instance: route.instance, host: route.host, port: route.port, epoch: route.epoch },
-    writable: view?.writable ?? null,
+    ...writableFields(view),
     supervisorPid: supervised === undefined ? null : pidOf(book.supervisor ?? undefined),
     managerPid,
   }
+}
+
+function writableFields(view: ClusterView | undefined): Pick<LocalStatus, 'writable' | 'writableUnknown'> {
+  if (view?.writableUnknown !== undefined) return { writable: null, writableUnknown: view.writableUnknown }
+  return { writable: view?.writable ?? null }
 }
 
 /** Prints a cluster's status: for people where to connect and who is who, as JSON everything. */
@@ -133,6 +140,7 @@ export function renderStatus(status: LocalStatus): readonly string[] {
 function stateWords(status: LocalStatus): string {
   if (status.state === 'down') return `down; "regent local up ${status.name}" brings it back`
   if (status.state === 'unsupervised') return `without its supervisor; "regent local up ${status.name}" starts it again`
+  if (status.writableUnknown !== undefined) return `up; ${status.writableUnknown.sentence}`
   if (status.writable === null) return 'up, but its manager does not answer'
   return status.writable ? 'up and takes writes' : `up, but takes no writes: "regent explain ${status.name}" says why`
 }

@@ -19,7 +19,9 @@ import { printStatus } from './status.ts'
 import { refuseUnknownSettings } from './refuse-settings.ts'
 import { hasLogin, refuseChanges, specWhileUp } from './up-changes.ts'
 import type { UpOptions } from './up-options.ts'
+import { waitUntilWhole } from './wait-until-whole.ts'
 import { waitUntilWritable } from './wait-until-writable.ts'
+import { counted } from '../../common/text/words.ts'
 
 const defaultApiPort = 9500
 
@@ -94,7 +96,7 @@ async function start(io: Io, wanted: Wanted): Promise<void> {
   const prepared = before === undefined ? await create(io, wanted) : await reopen(io, wanted, before)
   if (options.data !== undefined) await rememberFolder(name, dir)
   io.note(
-    `${before === undefined ? 'starting' : 'bringing back'} ${name} with ${prepared.cluster.instances.length} instances in ${dir}`,
+    `${before === undefined ? 'starting' : 'bringing back'} ${name} with ${counted(prepared.cluster.instances.length, 'instance')} in ${dir}`,
   )
   try {
     await startSupervisor(layout, prepared.claim)
@@ -148,9 +150,29 @@ async function programs(io: Io): Promise<MysqlPrograms> {
   return { mysqld: [...mysqld], mysql: [...mysql], mysqlbinlog: [...mysqlbinlog], pluginDir, shareDir }
 }
 
+/** Longer than CLONE of an empty server and a restart take for each of nine members on two cores. */
+const wholeGroupMs = 180_000
+
+/**
+ * A group of one takes writes, and survives nothing: who has it back tries a switchover next, which MySQL refuses while
+ * somebody joins. What is missing after a while is said, and the group goes on.
+ */
+async function settleGroup(io: Io, found: FoundCluster): Promise<void> {
+  const { mode } = await readSpec(layoutOf(found.dir), found.cluster.name)
+  if (mode !== 'group') return
+  const { instances } = found.cluster
+  try {
+    await waitUntilWhole(io, found, { instances: instances.length, deadlineMs: wholeGroupMs })
+  } catch (error) {
+    if (!(error instanceof RegentError) || error.code !== 'REGENT_TIMED_OUT') throw error
+    io.note(`${found.cluster.name} takes writes; ${error.message}`)
+  }
+}
+
 async function settle(io: Io, found: FoundCluster, isNew: boolean, began: number): Promise<void> {
   try {
     await waitUntilWritable(io, found, began)
+    await settleGroup(io, found)
   } catch (error) {
     const { name } = found.cluster
     if (!isNew) {

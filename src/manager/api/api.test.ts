@@ -7,7 +7,13 @@ import { explainViewSchema } from '../../api-contract/explain-view.ts'
 import { operationResultSchema, type OperationResult } from '../../api-contract/operation-result.ts'
 import { recoverySchema } from '../../api-contract/recovery-view.ts'
 import { authorized, shop, shopRecovery, testApi, type MemoryClusters } from './testing.ts'
-import { clusterViewSchema, instanceRowSchema, topologyViewSchema, treeNodeSchema } from '../../api-contract/views.ts'
+import {
+  clusterProblemSchema,
+  clusterViewSchema,
+  instanceRowSchema,
+  topologyViewSchema,
+  treeNodeSchema,
+} from '../../api-contract/views.ts'
 
 let app: FastifyInstance
 let clusters: MemoryClusters
@@ -23,7 +29,11 @@ const get = async (path: string) => app.inject({ url: `/api/v1${path}`, headers:
 const post = async (path: string, payload: object) =>
   app.inject({ method: 'POST', url: `/api/v1${path}`, headers: authorized, payload })
 
-const named = { 'InstanceRow#': instanceRowSchema, 'TreeNode#': treeNodeSchema }
+const named = {
+  'InstanceRow#': instanceRowSchema,
+  'ClusterProblem#': clusterProblemSchema,
+  'TreeNode#': treeNodeSchema,
+}
 
 /** A copy of a schema that checks strictly: no key more than documented, references followed. */
 function strictly(schema: unknown): TSchema {

@@ -5,10 +5,17 @@ import { explainViewSchema } from '../../api-contract/explain-view.ts'
 import { operationResultSchema } from '../../api-contract/operation-result.ts'
 import { recoverySchema } from '../../api-contract/recovery-view.ts'
 import { problemSchema, routeSchema } from './route-schema.ts'
-import { clusterViewSchema, instanceRowSchema, topologyViewSchema, treeNodeSchema } from '../../api-contract/views.ts'
+import {
+  clusterViewSchema,
+  clusterProblemSchema,
+  instanceRowSchema,
+  topologyViewSchema,
+  treeNodeSchema,
+} from '../../api-contract/views.ts'
 
 const named = [
   instanceRowSchema,
+  clusterProblemSchema,
   clusterViewSchema,
   treeNodeSchema,
   topologyViewSchema,

@@ -33,8 +33,8 @@ export function operationRoutes(app: FastifyInstance, clusters: ClusterService):
     name: 'switchover',
     summary: 'Make another instance primary, planned: no write is lost, the pause is short',
     body: switchoverBody,
-    run: (cluster, { to, timeoutMs, reason = '', dryRun = false }) =>
-      clusters.switchover(cluster, { to, timeoutMs, reason, dryRun }),
+    run: (cluster, { from, to, timeoutMs, reason = '', dryRun = false }) =>
+      clusters.switchover(cluster, { from, to, timeoutMs, reason, dryRun }),
   })
   operation(app, clusters, {
     name: 'failover',

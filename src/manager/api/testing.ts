@@ -53,6 +53,8 @@ export const shop: ClusterView = {
   revision: 17,
   primary: 'shop-0',
   writable: true,
+  whole: true,
+  problems: [],
   syncSet: ['shop-1', 'shop-2'],
   acks: 1,
   acksWanted: 1,

@@ -52,6 +52,7 @@ describe('A manager that leads', () => {
     expect(did).toEqual([
       {
         switchover: {
+          from: 'shop-0',
           to: undefined,
           timeoutMs: 9_000,
           reason: 'asked for at shop-2, by a lifecycle action',

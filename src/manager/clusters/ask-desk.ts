@@ -77,7 +77,8 @@ export class AskDesk {
         if (needless !== undefined) return needless
         const timeoutMs = Math.min(ask.remainingMs, input.spec.switchover.timeoutMs)
         const to = ask.to ?? undefined
-        return (await operations.switchover({ to, timeoutMs, reason, dryRun: false })).sentence
+        const from = ask.from === '' ? undefined : ask.from
+        return (await operations.switchover({ from, to, timeoutMs, reason, dryRun: false })).sentence
       }
       case 'fence':
         return (await operations.fence({ instance: ask.instance, keepPrimary: true, dryRun: false })).sentence

@@ -42,6 +42,8 @@ interface Request {
 }
 
 export interface SwitchoverRequest extends Request {
+  /** Who has to be the primary; undefined or absent = whoever is. */
+  readonly from?: string | undefined
   /** Instance; undefined = the best one. */
   readonly to: string | undefined
   /** Undefined = as in the cluster's spec. */

@@ -1,4 +1,5 @@
 import { analyse, modeOf } from '../../../failover/decide.ts'
+import { takingWrites } from '../../../failover/way-out/taking-writes.ts'
 import { wayOut } from '../../../failover/way-out/way-out.ts'
 import type { ShownGroup } from '../../../topology/group/shown-group.ts'
 import { buildReplicationTree, type ReplicationNode } from '../../../topology/snapshot/replication-tree.ts'
@@ -6,26 +7,32 @@ import { isBehind, maxBacklog } from '../../../topology/snapshot/lag.ts'
 import { instanceOf } from '../../../topology/snapshot/member.ts'
 import type { Observation, ServerState } from '../../../topology/snapshot/observation.ts'
 import type { InstanceView } from '../../../topology/snapshot/snapshot.ts'
-import { isFenced, isServing, isWritable, type DecisionInput } from '../../../failover/judge/situation.ts'
+import { isFenced, isServing, wantedInstances, type DecisionInput } from '../../../failover/judge/situation.ts'
 import { downtimeOf } from '../../../failover/judge/downtime.ts'
 import { countedMembers, type ClusterRecord } from '../../../failover/protocol/record.ts'
 import type { Analyses, Decision } from '../../../failover/protocol/decision.ts'
+import { ProblemBook, type FoundProblem } from './problem-book.ts'
+import { isWhole } from './whole.ts'
 import type { ClusterView, InstanceRow, TopologyView, TreeNode } from '../../api-contract/views.ts'
 
 /** What the API shows of a cluster, from what its loop knows. */
-export function clusterView(input: DecisionInput, decision: Decision | null): ClusterView {
+export function clusterView(
+  input: DecisionInput,
+  decision: Decision | null,
+  book: ProblemBook = new ProblemBook(),
+): ClusterView {
   const { record, spec, notes, snapshot } = input
   const analyses = decision === null ? [] : analyse(input)
   const { epoch, revision, primary, syncSet, acks, acksWanted } = saidBy(record)
   const group = groupOf(input)
-  return {
+  const shown = {
     name: input.cluster,
     mode: spec.mode,
     durability: spec.durability,
     epoch,
     revision,
     primary,
-    writable: isWritable(input),
+    ...writableFields(input),
     syncSet,
     acks,
     acksWanted,
@@ -38,6 +45,24 @@ export function clusterView(input: DecisionInput, decision: Decision | null): Cl
       ...memberFields(group, view),
     })),
   }
+  return {
+    ...shown,
+    whole: isWhole(shown, wantedInstances(input)),
+    problems: book.note(allProblems(input, analyses), input.wallMs),
+  }
+}
+
+function writableFields(input: DecisionInput): Pick<ClusterView, 'writable' | 'writableUnknown'> {
+  const takes = takingWrites(input)
+  return takes.kind === 'unknown'
+    ? { writable: null, writableUnknown: { likely: takes.isLikely, sentence: takes.sentence } }
+    : { writable: takes.kind === 'yes' }
+}
+
+/** Why nobody knows whether the cluster takes writes, for an answer; nothing where that is known. */
+export function unknownField(input: DecisionInput): Pick<ClusterView, 'writableUnknown'> {
+  const { writableUnknown } = writableFields(input)
+  return writableUnknown === undefined ? {} : { writableUnknown }
 }
 
 function groupOf(input: DecisionInput): ShownGroup | undefined {
@@ -78,8 +103,8 @@ function saidBy(record: ClusterRecord | undefined) {
   return { epoch, revision, primary: instanceOf(record.primary), syncSet, acks, acksWanted }
 }
 
-export function topologyView(input: DecisionInput, decision: Decision | null): TopologyView {
-  const view = clusterView(input, decision)
+export function topologyView(input: DecisionInput, decision: Decision | null, book?: ProblemBook): TopologyView {
+  const view = clusterView(input, decision, book)
   const tree = groupTree(view) ?? buildReplicationTree(input.snapshot).roots.map(treeNode)
   return { ...view, ...wayOutOf(input, decision), tree }
 }
@@ -123,7 +148,7 @@ function instanceRow(input: DecisionInput, analyses: Analyses, view: InstanceVie
     ...serverFields(server),
     ...(seen?.settingsRefused === undefined ? {} : { settingsRefused: seen.settingsRefused }),
     ...troubleField(view),
-    problems: [...troubleOf(view), ...problemsOf(analyses, view)],
+    problems: [...troubleOf(view), ...problemsOf(analyses, view).map(({ sentence }) => sentence)],
   }
 }
 
@@ -174,19 +199,37 @@ function roleOf({ record }: DecisionInput, { observation }: InstanceView): Insta
   return observation.stored.assignment?.role === 'replica' ? 'replica' : 'none'
 }
 
-function problemsOf(analyses: Analyses, view: InstanceView): readonly string[] {
-  const wrong = analyses
-    .filter(({ instance, severity, expected }) => instance === view.name && (severity !== 'info' || expected === true))
-    .map(({ sentence }) => sentence)
+/** The worst first, as analysed; then what is under way. */
+function allProblems({ snapshot }: DecisionInput, analyses: Analyses): readonly FoundProblem[] {
+  const ofInstances = snapshot.instances.flatMap((view) => problemsOf(analyses, view))
+  const beside = ofInstances.filter(({ code }) => code in codesBeside)
+  return [...analyses.filter(isWrong).map(asProblem), ...beside]
+}
+
+function isWrong({ severity, expected }: Analyses[number]): boolean {
+  return severity !== 'info' || expected === true
+}
+
+function asProblem({ code, instance, sentence }: Analyses[number]): FoundProblem {
+  return { code, instance, sentence }
+}
+
+/** What no analysis is about. */
+const codesBeside = { NeverHeard: true, Seeding: true, Converging: true, CertificateOld: true } as const
+
+function problemsOf(analyses: Analyses, view: InstanceView): readonly FoundProblem[] {
+  const beside = (code: keyof typeof codesBeside, sentence: string): readonly FoundProblem[] => [
+    { code, instance: view.name, sentence },
+  ]
+  const wrong = analyses.filter((one) => one.instance === view.name && isWrong(one)).map(asProblem)
   const seen = view.observation
-  if (seen === null) return ['its agent was never heard']
-  const seeding = seen.seedingProgress
-    ? [
-        `seeding from ${seen.seedingProgress.donor ?? 'another instance'}: ${seen.seedingProgress.stage} ${seen.seedingProgress.percent} %`,
-      ]
+  if (seen === null) return beside('NeverHeard', 'its agent was never heard')
+  const { seedingProgress: copy, certificateTrouble, converged } = seen
+  const seeding = copy
+    ? beside('Seeding', `seeding from ${copy.donor ?? 'another instance'}: ${copy.stage} ${copy.percent} %`)
     : []
-  const { done, sentence } = seen.converged
-  const converging = done || wrong.some((one) => one.includes(`: ${sentence}`)) ? [] : [sentence]
-  const certificate = seen.certificateTrouble === undefined ? [] : [seen.certificateTrouble]
+  const isSaid = wrong.some(({ sentence }) => sentence.includes(`: ${converged.sentence}`))
+  const converging = converged.done || isSaid ? [] : beside('Converging', converged.sentence)
+  const certificate = certificateTrouble === undefined ? [] : beside('CertificateOld', certificateTrouble)
   return [...seeding, ...wrong, ...converging, ...certificate]
 }

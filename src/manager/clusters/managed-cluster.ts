@@ -10,14 +10,16 @@ import { AskDesk } from './ask-desk.ts'
 import type { ClusterEvent } from './cluster-service.ts'
 import { ClusterLoop, type LoopConfig, type LoopPorts } from '../loop/cluster-loop.ts'
 import type { EndedRecovery } from '../loop/recovery-book.ts'
-import { clusterView } from './cluster-views.ts'
+import { clusterView, topologyView } from './cluster-views.ts'
+import { ProblemBook } from './problem-book.ts'
 import type { ManagerMetrics } from './metrics.ts'
 import { Operations } from './operations.ts'
 import type { OrderOutcome } from '../loop/order-desk.ts'
-import type { ClusterView } from '../../api-contract/views.ts'
+import type { ClusterView, TopologyView } from '../../api-contract/views.ts'
 
 /** A view is sent to listeners at most this often. */
 const viewPauseMs = 50
+const problemsNotedEveryMs = 1_000
 
 /** What another hand did is told for so long to those who ask why. */
 const remarkedMs = 600_000
@@ -43,11 +45,13 @@ export class ManagedCluster {
   readonly #repeats: Repeats
   readonly #metrics: ManagerMetrics
   readonly #told: Told | undefined
+  readonly #problems = new ProblemBook()
   readonly #listeners = new Set<(event: ClusterEvent) => void>()
   readonly #waiting = new Set<(recovery: EndedRecovery) => void>()
   #lastView = ''
   #lastGist = ''
   #viewPlanned = false
+  #notedMs = -Infinity
   #remark: { readonly sentence: string; readonly atMs: number } | undefined
 
   constructor(
@@ -85,7 +89,11 @@ export class ManagedCluster {
   }
 
   view(): ClusterView {
-    return { ...clusterView(this.loop.input(), this.loop.decision), name: this.name }
+    return { ...clusterView(this.loop.input(), this.loop.decision, this.#problems), name: this.name }
+  }
+
+  topology(): TopologyView {
+    return topologyView(this.loop.input(), this.loop.decision, this.#problems)
   }
 
   /**
@@ -130,6 +138,15 @@ export class ManagedCluster {
     this.#told?.decided(decision, () => analyse(input), differs || decision.actions.length > 0)
     if (this.loop.leads) this.#asks.look(input)
     this.#planView()
+    if (decision.flow === null) this.#noteProblems()
+  }
+
+  /** Since when something is wrong is asked later, and perhaps by the first who looks. */
+  #noteProblems(): void {
+    const nowMs = this.#ports.world.clock.monotonicMs()
+    if (nowMs < this.#notedMs + problemsNotedEveryMs) return
+    this.#notedMs = nowMs
+    this.view()
   }
 
   #acted(action: Action): void {

@@ -23,6 +23,15 @@ describe('the metrics', () => {
     )
   })
 
+  it('say that nobody knows whether writes are taken, and neither yes nor no', async () => {
+    const metrics = createMetrics()
+    metrics.collect([shop], true)
+    expect(await lines(metrics)).toContain('regent_writable_unknown{cluster="shop"} 0')
+    metrics.collect([{ ...shop, writable: null, writableUnknown: { likely: true, sentence: '…' } }], true)
+    expect(await lines(metrics)).toContain('regent_writable_unknown{cluster="shop"} 1')
+    expect(await metrics.text()).not.toContain('regent_writable{')
+  })
+
   it('show whose trouble is expected, for as long as it is, by the manager that leads', async () => {
     const metrics = createMetrics()
     const downtime = { untilWallMs: 1, reason: 'new disk', owner: '' }

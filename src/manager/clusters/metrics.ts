@@ -85,7 +85,18 @@ function stateGauges(registry: Registry): ManagerMetrics['collect'] {
   const leader = gauge('regent_leader', '1 while this manager leads.')
   const perCluster = {
     epoch: gauge('regent_epoch', 'Epoch of the cluster.', 'namespace', 'cluster'),
-    writable: gauge('regent_writable', '1 while the primary takes writes.', 'namespace', 'cluster'),
+    writable: gauge(
+      'regent_writable',
+      '1 while the primary takes writes; absent while that is not known.',
+      'namespace',
+      'cluster',
+    ),
+    writableUnknown: gauge(
+      'regent_writable_unknown',
+      '1 while the primary’s agent is silent, and nobody knows whether the primary takes writes.',
+      'namespace',
+      'cluster',
+    ),
     syncSet: gauge('regent_sync_set_size', 'Replicas whose acknowledgement counts.', 'namespace', 'cluster'),
     acks: gauge('regent_acks', 'Acknowledgements a write needs.', 'namespace', 'cluster'),
   }
@@ -119,7 +130,8 @@ function stateGauges(registry: Registry): ManagerMetrics['collect'] {
     for (const view of views) {
       const cluster = labelsOf(view.name)
       perCluster.epoch.set(cluster, view.epoch)
-      perCluster.writable.set(cluster, Number(view.writable))
+      if (view.writable !== null) perCluster.writable.set(cluster, Number(view.writable))
+      perCluster.writableUnknown.set(cluster, Number(view.writable === null))
       showProtection(view, cluster, { ...perCluster, ...group })
       for (const instance of view.instances) {
         showMember(instance, cluster, group)

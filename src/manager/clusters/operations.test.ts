@@ -312,6 +312,58 @@ describe('a failover of a cluster without a record', () => {
   })
 })
 
+describe('a switchover from the one that is expected to be the primary', () => {
+  const asking = { timeoutMs: undefined, dryRun: true, reason: '' }
+  const tookOver = (agoMs: number) =>
+    ({
+      notes: {
+        recoveries: [
+          {
+            kind: 'switchover',
+            outcome: 'succeeded',
+            from: shop1,
+            to: shop0,
+            startedWallMs: 1_000_000 - 60 - agoMs,
+            timeline: [{ atMs: 60, what: 'ended: succeeded' }],
+          },
+        ],
+      },
+    }) as unknown as SituationOverrides
+
+  it('is refused where another one leads by now', async () => {
+    const { operations } = operationsOn({})
+    expect(await operations.switchover({ ...asking, from: 'shop-0', to: undefined })).toMatchObject({ dryRun: true })
+    await expect(operations.switchover({ ...asking, from: 'shop-1', to: 'shop-2' })).rejects.toMatchObject({
+      code: 'REGENT_REFUSED',
+      message: 'no switchover: shop-0 is the primary, and not shop-1',
+    })
+  })
+
+  it('is not needed, but for who asks for just any within a second: of two at once the second would undo the first', async () => {
+    const just = operationsOn(tookOver(300)).operations
+    await expect(just.switchover({ ...asking, to: undefined })).rejects.toMatchObject({
+      message: expect.stringMatching(
+        /^no switchover: shop-0 took over 300 ms ago, .*: regent switchover --from shop-0$/,
+      ) as string,
+    })
+    for (const named of [{ from: 'shop-0', to: undefined }, { to: 'shop-1' }])
+      expect(await just.switchover({ ...asking, ...named })).toMatchObject({ dryRun: true })
+    const later = operationsOn(tookOver(1_000)).operations
+    expect(await later.switchover({ ...asking, to: undefined })).toMatchObject({ dryRun: true })
+  })
+
+  it('ends at once where the primary changes meanwhile for another reason, and is not done at the next primary', async () => {
+    const failover = { id: 'f', kind: 'failover', outcome: 'succeeded', sentence: 'shop-0 is dead', requests: [] }
+    const ended = async (matches: (one: EndedRecovery) => boolean) =>
+      [{ ...failover, from: shop0, to: shop1 } as unknown as EndedRecovery].find(matches)
+    const { operations, asked } = operationsOn({}, true, true, ended)
+    await expect(operations.switchover({ ...asking, dryRun: false, to: undefined })).rejects.toMatchObject({
+      message: 'no switchover: another failover came first: shop-0 is dead',
+    })
+    expect(asked).toMatchObject([{ kind: 'switchover', from: 'shop-0' }])
+  })
+})
+
 describe('two who ask at once', () => {
   const switchover = { to: undefined, timeoutMs: undefined, dryRun: false, reason: '' }
   const recovery = (id: string, more: Partial<EndedRecovery> = {}): EndedRecovery =>

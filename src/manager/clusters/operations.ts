@@ -33,6 +33,7 @@ import { planReplace } from '../../../failover/flows/replace.ts'
 import { planScale } from '../../../failover/flows/scaling.ts'
 import { judgePrimary } from '../../../failover/judge/verdict.ts'
 import { counted, allOf } from '../../common/text/words.ts'
+import { takesAway, whyNotMeant } from './switchover-wish.ts'
 import type { World } from '../../common/ports/ports.ts'
 import type { Platform } from '../../common/ports/platform.ts'
 
@@ -70,8 +71,10 @@ export class Operations {
 
   async switchover(request: SwitchoverRequest): Promise<OperationResult> {
     const situation = this.#situation()
-    if (request.to !== undefined) this.#mustExist(situation, request.to)
+    for (const named of [request.from, request.to]) if (named !== undefined) this.#mustExist(situation, named)
     this.#mustBeAlone('switchover', request, situation)
+    const stale = whyNotMeant(situation, request)
+    if (stale !== null) throw this.#refusal(request, `no switchover: ${stale}`)
     const timeoutMs = request.timeoutMs ?? this.#loop.spec.switchover.timeoutMs
     const plan = modeOf(situation.spec).planSwitchover(situation, request.to ?? null, timeoutMs)
     if ('refusal' in plan) throw this.#refusal(request, `no switchover: ${plan.refusal}`)
@@ -83,16 +86,28 @@ export class Operations {
         sentence: `would switch over from ${instanceOf(situation.record.primary)} to ${to}`,
         plan: plan.steps,
       }
+    return this.#switchOver(situation, { ...request, to, timeoutMs })
+  }
+
+  async #switchOver(
+    situation: Situation,
+    request: SwitchoverRequest & { readonly to: InstanceName; readonly timeoutMs: number },
+  ): Promise<OperationResult> {
+    const { to, timeoutMs, reason } = request
     const id = this.#world.random.hex(12)
     this.#loop.addRequest({
       kind: 'switchover',
       id,
+      from: instanceOf(situation.record.primary),
       to,
       deadlineWallMs: this.#world.clock.wallMs() + timeoutMs,
-      reason: request.reason || 'asked for',
+      reason: reason || 'asked for',
     })
     try {
-      const recovery = await this.#cluster.ended(answering(id), timeoutMs + patienceMs)
+      const cameFirst = (recovery: EndedRecovery) => takesAway(situation.record, recovery) && !answering(id)(recovery)
+      const recovery = await this.#cluster.ended((one) => answering(id)(one) || cameFirst(one), timeoutMs + patienceMs)
+      if (recovery !== undefined && cameFirst(recovery))
+        throw this.#refusal(request, `no switchover: another ${recovery.kind} came first: ${recovery.sentence}`)
       return this.#resultOf(recovery, `switchover to ${to}`)
     } finally {
       this.#loop.dropRequest(id)
@@ -202,18 +217,17 @@ export class Operations {
     if (isFenced(situation.notes, instance))
       return { done: false, dryRun: request.dryRun, sentence: `${instance} is fenced already` }
     const moves = instance === instanceOf(situation.record.primary) && !keepPrimary
+    const away = { from: instance, to: undefined, timeoutMs: undefined, reason: `fence ${instance}` }
     const steps = moves
       ? ['switch over first', `${instance} becomes read-only and offline`]
       : [
           `${instance} becomes read-only and offline${keepPrimary ? ': a deliberate outage, nothing fails over until unfence' : ''}`,
         ]
     if (request.dryRun) {
-      if (moves)
-        await this.switchover({ to: undefined, timeoutMs: undefined, reason: `fence ${instance}`, dryRun: true })
+      if (moves) await this.switchover({ ...away, dryRun: true })
       return { done: false, dryRun: true, sentence: `would fence ${instance}`, plan: steps }
     }
-    if (moves)
-      await this.switchover({ to: undefined, timeoutMs: undefined, reason: `fence ${instance}`, dryRun: false })
+    if (moves) await this.switchover({ ...away, dryRun: false })
     const wallMs = this.#world.clock.wallMs()
     await this.#loop.changeNotes((notes) => ({
       ...notes,

@@ -2,7 +2,7 @@ import { RegentError } from '../../common/errors/errors.ts'
 import { analyse } from '../../../failover/decide.ts'
 import type { Recovery } from '../../../failover/protocol/notes.ts'
 import type { ClusterService } from './cluster-service.ts'
-import { groupField, placeField, topologyView, wayOutOf } from './cluster-views.ts'
+import { groupField, placeField, unknownField, wayOutOf } from './cluster-views.ts'
 import type { ManagedCluster } from './managed-cluster.ts'
 
 /**
@@ -31,7 +31,7 @@ export function serviceFor(clusters: () => readonly ManagedCluster[], leads: () 
     },
     list: () => clusters().map((cluster) => cluster.view()),
     view: (name) => find(name).view(),
-    topology: (name) => topologyView(find(name).loop.input(), find(name).loop.decision),
+    topology: (name) => find(name).topology(),
     explain(name) {
       const { loop, remarks } = find(name)
       const { decision, record } = loop
@@ -41,6 +41,7 @@ export function serviceFor(clusters: () => readonly ManagedCluster[], leads: () 
         blocked: decision?.blocked ?? false,
         ...wayOutOf(loop.input(), decision),
         ...placeField(loop.input()),
+        ...(decision === null ? {} : unknownField(loop.input())),
         reasons,
         analyses: decision === null ? [] : analyse(loop.input()),
         ...groupField(loop.input()),

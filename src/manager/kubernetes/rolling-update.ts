@@ -4,7 +4,7 @@ import type { Pod } from '../../kube/pods/stateful-set.ts'
 import { ordinalOf } from '../../../topology/snapshot/member.ts'
 import { refusesSettings } from '../../common/text/words.ts'
 import type { ClusterView, InstanceRow } from '../../api-contract/views.ts'
-import { takesPart } from './status.ts'
+import { takesPart } from '../clusters/whole.ts'
 
 export interface RollingUpdateStep {
   /** The pod to be deleted, so that its set makes it anew; undefined where none may be now. */

@@ -1,7 +1,8 @@
 import { describeDowntime } from '../../../failover/judge/downtime.ts'
 import { describeLag } from '../../../topology/snapshot/lag.ts'
 import { gistOf } from '../../common/text/gist.ts'
-import { refusesSettings } from '../../common/text/words.ts'
+import { takesPart } from '../clusters/whole.ts'
+import { counted, refusesSettings } from '../../common/text/words.ts'
 import type { MySQLCluster } from '../../kube/spec/mysql-cluster.ts'
 import { namesOf, selectorTextOf } from '../../kube/names/names.ts'
 import { agentAddress } from '../../kube/objects/services.ts'
@@ -107,13 +108,6 @@ function instanceOf(row: InstanceRow, node: string | undefined): NonNullable<MyS
   }
 }
 
-/** It leads, or its acknowledgement counts. A member of a replication group is one that the group counts on. */
-export function takesPart(view: ClusterView, row: InstanceRow): boolean {
-  const isIn = row.group === undefined || row.group.state === 'ONLINE'
-  const counts = row.inSyncSet || (row.name === view.primary && view.writable)
-  return row.reachable && row.process === 'running' && isIn && counts
-}
-
 const withoutMajority = {
   noQuorum: 'no majority',
   outage: 'nobody is in the group',
@@ -158,15 +152,18 @@ function conditionsOf({ cluster, view, update, progress: { trouble }, distrust }
 }
 
 function goesOnWith({ writable, blocked, instances }: ClusterView, wanted: number): boolean {
-  return writable && !blocked && instances.length === wanted
+  return writable === true && !blocked && instances.length === wanted
 }
 
-function whyIncomplete({ writable }: ClusterView): string {
-  return writable ? 'NotWhole' : 'NotWritable'
+function whyIncomplete({ writable, writableUnknown }: ClusterView): string {
+  if (writableUnknown !== undefined) return 'WritesNotKnown'
+  return writable === true ? 'NotWhole' : 'NotWritable'
 }
 
-function availability({ writable, primary, sentence }: ClusterView): Said {
-  if (writable) return yes('Writable', `${primary} takes writes`)
+function availability({ writable, writableUnknown, primary, sentence }: ClusterView): Said {
+  if (writableUnknown !== undefined)
+    return { status: 'Unknown', reason: 'WritesNotKnown', message: writableUnknown.sentence }
+  if (writable === true) return yes('Writable', `${primary} takes writes`)
   return no(primary === null ? 'NoPrimary' : 'NotWritable', sentence)
 }
 
@@ -247,7 +244,7 @@ function progressOf(wanted: number, view: ClusterView, update: string): string {
   if (view.epoch === 0) return view.sentence
   return view.instances.length === wanted
     ? ''
-    : `from ${view.instances.length} to ${wanted} instances: ${view.sentence}`
+    : `from ${view.instances.length} to ${counted(wanted, 'instance')}: ${view.sentence}`
 }
 
 function yes(reason: string, message: string): Said {

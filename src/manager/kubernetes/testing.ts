@@ -39,6 +39,8 @@ export function aView(overrides: Partial<ClusterView> = {}): ClusterView {
       revision: 4,
       primary: 'shop-0',
       writable: true,
+      whole: true,
+      problems: [],
       syncSet: ['shop-1', 'shop-2'],
       acks: 1,
       acksWanted: 1,

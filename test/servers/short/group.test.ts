@@ -70,6 +70,20 @@ it('A primary whose mysqld is killed is replaced by the group, the record follow
   expect(await writer.check()).toMatchObject(nothingLost)
 })
 
+it('A primary whose agent alone is dead goes on, and nobody says that the cluster takes no writes', async () => {
+  const cluster = shop.current
+  const { primary, epoch } = await cluster.whole()
+  const writer = await Writer.start(cluster)
+  await cluster.fault(primary ?? '', 'kill-agent')
+  const view = await cluster.waitFor('the manager says so', ({ writable }) => writable === null)
+  expect(view).toMatchObject({ primary, epoch, group: { online: 3, primary }, writableUnknown: { likely: true } })
+  expect(view.writableUnknown?.sentence).toContain('the group has its server as primary')
+  await expect(cluster.switchover()).rejects.toThrow(/the agent of shop-\d is unreachable, and only that agent/)
+  await cluster.fault(primary ?? '', 'start')
+  expect(await cluster.whole()).toMatchObject({ primary, epoch, writable: true })
+  expect(await writer.check()).toMatchObject(nothingLost)
+})
+
 it('A switchover has the group elect the instance that is named, and loses nothing', async () => {
   const cluster = shop.current
   const writer = await Writer.start(cluster)
