@@ -1,4 +1,5 @@
 import { describeError } from '../../src/common/errors/errors.ts'
+import { counted } from '../../src/common/text/words.ts'
 import { GtidSet, parseGtidSet } from '../../topology/gtid/gtid-set.ts'
 import { unionOf } from '../../topology/snapshot/holdings.ts'
 import type { ReseedOrder } from '../../failover/protocol/order.ts'
@@ -71,7 +72,7 @@ export class Seeding {
     if (errant.isEmpty()) return
     const { volume, notices } = this.#parts
     const folders = await volume.archiveErrant(errant.toString())
-    notices.add('ErrantArchived', `${errant.count()} errant transactions are archived in ${folders.join(', ')}`)
+    notices.add('ErrantArchived', `archived in ${folders.join(', ')}: ${counted(errant.count(), 'errant transaction')}`)
     this.#archived.push(...folders)
   }
 

@@ -1,4 +1,5 @@
 import type { PrimaryAssignment } from '../../failover/protocol/assignment.ts'
+import { counted } from '../../src/common/text/words.ts'
 import { describeError } from '../../src/common/errors/errors.ts'
 import { unappliedOf, unionOf } from '../../topology/snapshot/holdings.ts'
 import type { InstanceName } from '../../topology/snapshot/member.ts'
@@ -53,7 +54,7 @@ export function applyEverything(state: ServerState, channel: Channel, leading: L
       if (!unappliedOf({ received, executed }).isEmpty()) await letApplierWaitForNobody(parts, state)
       if (await server.waitExecuted(received, applyMs))
         return { life: { stage: { ...leading, step: 'applied', executed: everything } } }
-      const sentence = `applying ${channel.backlogTransactions} received transactions before opening`
+      const sentence = `applying ${counted(channel.backlogTransactions, 'received transaction')} before opening`
       return { converged: { done: false, sentence } }
     },
   }
@@ -152,7 +153,7 @@ export const forgetApplied = step('forget the source, once applied', async ({ se
   if (unapplied === 0) return server.forgetSource()
   notices.add(
     'ChannelKept',
-    `its replication channel has ${unapplied} received transactions that are not applied; it is kept until they are`,
+    `its replication channel has ${counted(unapplied, 'received transaction')} to apply, and is kept until then`,
   )
   await server.startApplier()
 })

@@ -1,5 +1,6 @@
 import type { ReplicaAssignment } from '../../failover/protocol/assignment.ts'
 import { noticesOpening } from '../doubts/opened.ts'
+import { counted as countedIn } from '../../src/common/text/words.ts'
 import { parseGtidSet } from '../../topology/gtid/gtid-set.ts'
 import type { ServerState } from '../../topology/snapshot/observation.ts'
 import { unionOf } from '../../topology/snapshot/holdings.ts'
@@ -95,7 +96,7 @@ function whyItStandsBy(
   // What changed no data, as far as is known, needs no copy.
   const mayBeHarmless = told.errantJudged === null || told.errantJudged.changesNothing
   if (!counted && !mayBeHarmless && !errant.isEmpty())
-    return `has ${errant.count()} errant transactions and waits to be archived and seeded again`
+    return `has ${countedIn(errant.count(), 'errant transaction')} and waits to be archived and seeded again`
   if (!doubts.gtidsReset && !stored.gtidsReset) return null
   return stored.binlogOff
     ? 'ran without a binary log and waits to be seeded again'

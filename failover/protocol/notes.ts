@@ -70,10 +70,13 @@ export interface UnsettledNote {
   readonly sequence: number
 }
 
-/** One recorded episode from detection to routed writes. */
+/**
+ * One recorded episode from detection to routed writes. `repair`: something was put right at one instance, and the
+ * primary stayed; `from` and `to` are that instance.
+ */
 export interface Recovery {
   readonly id: string
-  readonly kind: 'bootstrap' | 'failover' | 'switchover' | 'restart'
+  readonly kind: 'bootstrap' | 'failover' | 'switchover' | 'restart' | 'repair'
   readonly startedWallMs: number
   /** Why it began: analysis code and sentence. */
   readonly analysis: string

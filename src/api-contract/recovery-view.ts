@@ -7,7 +7,9 @@ export const recoverySchema = Type.Unsafe<Recovery>(
   Type.Object(
     {
       id: Type.String(),
-      kind: Type.Enum(['bootstrap', 'failover', 'switchover', 'restart']),
+      kind: Type.Enum(['bootstrap', 'failover', 'switchover', 'restart', 'repair'], {
+        description: 'repair: something was put right at one instance, and the primary stayed.',
+      }),
       startedWallMs: Type.Number({ description: 'Milliseconds since 1970-01-01 UTC.' }),
       analysis: Type.String({ description: 'Why it began.' }),
       sentence: Type.String(),

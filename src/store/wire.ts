@@ -72,7 +72,7 @@ const recordShape = Compile(
 const recoveryShape = Type.Object(
   {
     id: name,
-    kind: Type.Enum(['bootstrap', 'failover', 'switchover', 'restart']),
+    kind: Type.Enum(['bootstrap', 'failover', 'switchover', 'restart', 'repair']),
     startedWallMs: wallMs,
     analysis: Type.String(),
     sentence: Type.String(),

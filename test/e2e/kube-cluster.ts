@@ -90,9 +90,9 @@ export class KubeCluster implements WrittenCluster {
     return this.#ask<ClusterView>('')
   }
 
-  /** Newest first. */
-  recoveries(): Promise<readonly Recovery[]> {
-    return this.#ask<readonly Recovery[]>('/recoveries')
+  /** Changes of primary, the newest first. */
+  async recoveries(): Promise<readonly Recovery[]> {
+    return (await this.#ask<readonly Recovery[]>('/recoveries')).filter(({ kind }) => kind !== 'repair')
   }
 
   /** The instance that clients are led to. */

@@ -187,9 +187,15 @@ export class TestCluster implements WrittenCluster {
     return this.get<ExplainView>('/explain')
   }
 
-  /** Newest first. */
-  recoveries(): Promise<readonly Recovery[]> {
-    return this.get<readonly Recovery[]>('/recoveries')
+  /** Changes of primary, the newest first. */
+  async recoveries(): Promise<readonly Recovery[]> {
+    return (await this.get<readonly Recovery[]>('/recoveries')).filter(({ kind }) => kind !== 'repair')
+  }
+
+  /** What was put right at one instance, the newest first. */
+  async repairs(instance: string): Promise<readonly Recovery[]> {
+    const all = await this.get<readonly Recovery[]>('/recoveries')
+    return all.filter(({ kind, from }) => kind === 'repair' && from?.startsWith(`${instance}@`))
   }
 
   /** The instance that the record names; throws where there is none. */

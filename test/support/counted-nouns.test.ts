@@ -9,7 +9,7 @@ const sources = globSync(['{agents,failover,src,topology}/**/*.ts'], { cwd: root
 const nouns =
   'acknowledgements|addresses|agents|clusters|events|files|instances|managers|members|processes|replicas|sessions|steps|tables|times|transactions|volumes'
 /** `${a} replicas`, where nothing looks at the number; `2 of ${b} replicas` is one of several all the same. */
-const uncounted = new RegExp(`(?<!\\b(?:of|all|other) )\\$\\{([^{}]+)\\} (?:${nouns})\\b`, 'g')
+const uncounted = new RegExp(`(?<!\\b(?:of|all|other) )\\$\\{([^{}]+)\\} (?:errant |received )?(?:${nouns})\\b`, 'g')
 
 /** Numbers that are above one wherever the sentence is said. */
 const alwaysSeveral = [

@@ -116,7 +116,7 @@ export class ReplicationSql {
     if (!lost.isEmpty())
       throw new RegentError(
         'REGENT_SERVER_ERROR',
-        `${what} threw away ${lost.count()} received transactions: the applier stopped meanwhile`,
+        `${what} threw away ${counted(lost.count(), 'received transaction')}: the applier stopped meanwhile`,
       )
   }
 
@@ -251,7 +251,7 @@ export class ReplicationSql {
     if (error !== '')
       throw new RegentError(
         'REGENT_SERVER_ERROR',
-        `${backlog.count()} received transactions cannot be applied, and repointing would throw them away: ${error.slice(0, 300)}`,
+        `${counted(backlog.count(), 'received transaction')} cannot be applied, and repointing would throw them away: ${error.slice(0, 300)}`,
       )
     return !(await this.#held()).executed.intersect(backlog).isEmpty()
   }

@@ -10,6 +10,8 @@ import { AskDesk } from './ask-desk.ts'
 import type { ClusterEvent } from './cluster-service.ts'
 import { ClusterLoop, type LoopConfig, type LoopPorts } from '../loop/cluster-loop.ts'
 import type { EndedRecovery } from '../loop/recovery-book.ts'
+import { RepairBook } from '../loop/repair-book.ts'
+import { instanceOf } from '../../../topology/snapshot/member.ts'
 import { clusterView, topologyView } from './cluster-views.ts'
 import { ProblemBook } from './problem-book.ts'
 import type { ManagerMetrics } from './metrics.ts'
@@ -46,6 +48,7 @@ export class ManagedCluster {
   readonly #metrics: ManagerMetrics
   readonly #told: Told | undefined
   readonly #problems = new ProblemBook()
+  readonly #repairs: RepairBook
   readonly #listeners = new Set<(event: ClusterEvent) => void>()
   readonly #waiting = new Set<(recovery: EndedRecovery) => void>()
   #lastView = ''
@@ -65,6 +68,7 @@ export class ManagedCluster {
     this.#repeats = new Repeats(ports.world.clock)
     this.#metrics = tools.metrics
     this.#told = tools.told
+    this.#repairs = new RepairBook(ports.world.random)
     this.loop = new ClusterLoop(ports, config, {
       decided: (decision, changed, input) => this.#decided(decision, changed, input),
       acted: (action) => this.#acted(action),
@@ -139,6 +143,23 @@ export class ManagedCluster {
     if (this.loop.leads) this.#asks.look(input)
     this.#planView()
     if (decision.flow === null) this.#noteProblems()
+    if (this.loop.leads) for (const repair of this.#repairs.keep(input, decision)) this.#repaired(repair)
+  }
+
+  #repaired(repair: Recovery): void {
+    this.loop.file(repair)
+    this.#metrics.recovered(this.name, repair)
+    this.#log.info(
+      { recovery: repair },
+      `repair of ${repair.from === null ? 'an instance' : instanceOf(repair.from)} ended: ${repair.sentence}`,
+    )
+    this.#told?.recovered(repair)
+  }
+
+  /** Recoveries and repairs, the newest first, those that go on before all others. */
+  get recoveries(): readonly Recovery[] {
+    const { recovery, notes } = this.loop
+    return [...(recovery === null ? [] : [recovery]), ...this.#repairs.running, ...notes.recoveries]
   }
 
   /** Since when something is wrong is asked later, and perhaps by the first who looks. */

@@ -21,10 +21,7 @@ export function serviceFor(clusters: () => readonly ManagedCluster[], leads: () 
       )
     return found
   }
-  const recoveries = (name: string): readonly Recovery[] => {
-    const { loop } = find(name)
-    return loop.recovery === null ? loop.notes.recoveries : [loop.recovery, ...loop.notes.recoveries]
-  }
+  const recoveries = (name: string): readonly Recovery[] => find(name).recoveries
   return {
     get leads() {
       return leads()

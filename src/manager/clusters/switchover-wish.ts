@@ -18,7 +18,11 @@ export function whyNotMeant(
   const primary = instanceOf(record.primary)
   if (from !== undefined) return from === primary ? null : `${primary} is the primary, and not ${from}`
   if (to !== undefined) return null
-  const agoMs = sinceSwitchoverTo(record.primary, notes.recoveries[0], wallMs)
+  const agoMs = sinceSwitchoverTo(
+    record.primary,
+    notes.recoveries.find(({ kind }) => kind !== 'repair'),
+    wallMs,
+  )
   return agoMs === null || Math.abs(agoMs) >= sameWishMs
     ? null
     : `${primary} took over ${Math.max(0, Math.round(agoMs))} ms ago, by a switchover that somebody asked for at the same time; to have it hand over again: regent switchover --from ${primary}`

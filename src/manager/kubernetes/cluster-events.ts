@@ -7,7 +7,7 @@ import {
 import type { InformerPort } from '../../controller-runtime/informers/informer-port.ts'
 import { keyText, type ObjectKey } from '../../controller-runtime/objects/objects.ts'
 import type { MySQLCluster } from '../../kube/spec/mysql-cluster.ts'
-import type { Analyses, Decision, FlowKind } from '../../../failover/protocol/decision.ts'
+import type { Analyses, Decision } from '../../../failover/protocol/decision.ts'
 import type { Recovery } from '../../../failover/protocol/notes.ts'
 import { gistOf } from '../../common/text/gist.ts'
 
@@ -20,11 +20,12 @@ export interface ClusterEventsParts {
 }
 
 /** The word for a recovery in the reason of an Event: `FailoverBegan`. */
-const words: Readonly<Record<FlowKind, string>> = {
+const words: Readonly<Record<Recovery['kind'], string>> = {
   bootstrap: 'Bootstrap',
   failover: 'Failover',
   switchover: 'Switchover',
   restart: 'Restart',
+  repair: 'Repair',
 }
 const ends: Readonly<Record<Recovery['outcome'], string>> = {
   running: 'Began',

@@ -101,7 +101,7 @@ export function reconcileStatus(parts: ReconcileStatusParts): Reconcile {
         : show.write(cluster, refusedStatusOf({ cluster, progress, wallMs }), signal)
     if (managed.loop.decision === null) return
     const { recovery, notes } = managed.loop
-    const holdMs = heldUp(recovery ?? notes.recoveries[0], wallMs)
+    const holdMs = heldUp(recovery ?? notes.recoveries.find(({ kind }) => kind !== 'repair'), wallMs)
     if (holdMs > 0) return { requeueAfterMs: holdMs }
     return showLed({ key, cluster, managed, progress, wallMs }, signal)
   }

@@ -5,7 +5,7 @@ import type { Store } from '../../store/store.ts'
 import { decide } from '../../../failover/decide.ts'
 import type { Action, CommitAction, Decision } from '../../../failover/protocol/decision.ts'
 import { automaticFailoverAt } from '../../../failover/judge/failover-budget.ts'
-import { recoveriesKept, type ClusterNotes, type Recovery } from '../../../failover/protocol/notes.ts'
+import type { ClusterNotes, Recovery } from '../../../failover/protocol/notes.ts'
 import type { ClusterRecord } from '../../../failover/protocol/record.ts'
 import type { DecisionInput, Request } from '../../../failover/judge/situation.ts'
 import type { ClusterSpec } from '../../../failover/protocol/spec.ts'
@@ -21,6 +21,7 @@ import type { MemberId } from '../../../topology/snapshot/member.ts'
 import { observationIn, OrderDesk, type OrderOutcome } from './order-desk.ts'
 import { RecordKeeper, type Done } from './record-keeper.ts'
 import { RecoveryBook, type EndedRecovery } from './recovery-book.ts'
+import { withRecovery } from './repair-codes.ts'
 import { RequestBook } from './request-book.ts'
 import { RouteKeeper } from './route-keeper.ts'
 import { RunBook } from './run-book.ts'
@@ -418,11 +419,10 @@ export class ClusterLoop {
   #file(ended: EndedRecovery): void {
     const { timedOut, requests, ...recovery } = ended
     this.#listener.recovered(ended)
-    this.#notes.changeSoon((notes) => ({
-      ...notes,
-      recoveries: [recovery, ...notes.recoveries].slice(0, recoveriesKept),
-    }))
+    this.file(recovery)
   }
+
+  readonly file = (recovery: Recovery): void => this.#notes.changeSoon(withRecovery(recovery))
 
   async #readInstances(): Promise<void> {
     const instances = await this.#ports.platform.instances()

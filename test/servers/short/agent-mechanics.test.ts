@@ -100,7 +100,7 @@ describe('a source and its replica', () => {
     await replica.server.stopReceiver()
     const before = await replica.server.readHolds()
     await expect(replica.server.pointTo({ ...source.sourceFor(replica), port: 3999 })).rejects.toThrow(
-      /1 received transactions cannot be applied, .*error\(s\) in the worker/s,
+      /1 received transaction cannot be applied, .*error\(s\) in the worker/s,
     )
     expect(await replica.server.readHolds()).toEqual(before)
     await root.query('DELETE FROM t WHERE id = 4')

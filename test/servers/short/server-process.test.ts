@@ -11,6 +11,9 @@ import { SourceAndReplica } from '../../support/source-and-replica.ts'
 import { firstValue } from '../../support/sql-session.ts'
 import { expectBelow } from '../../support/expect-below.ts'
 
+/** A machine that others use takes long to start a server. */
+const startMs = 90_000
+
 let servers: SourceAndReplica
 let source: BareInstance
 let replica: BareInstance
@@ -175,14 +178,14 @@ describe('the process', () => {
     await wrong.adopt()
     await wrong.kill()
     await wrong.start()
-    await until(() => wrong.state === 'dead' && wrong.note.includes('[ERROR]'), 'the reason is told')
+    await until(() => wrong.state === 'dead' && wrong.note.includes('[ERROR]'), 'the reason is told', startMs)
     const since =
       'changed since the last good start: long_query_time 3, was by default, time_zone Nowhere/Land, was by default'
     expect(wrong.note).toMatch(/ended with status 1 before it was up: \[ERROR\] \[MY-\d+\]/)
     expect(wrong.note).toContain(since)
     expect(wrong.startFailed).toContain(since)
     await wrong.start()
-    await until(() => wrong.state === 'running', 'it is up with those of before')
+    await until(() => wrong.state === 'running', 'it is up with those of before', startMs)
     await until(() => wrong.settingsRolledBack === true, 'that is told')
     expect(wrong.settingsRefused).toContain(since)
     expect(wrong.startFailed).toBe('')
@@ -192,12 +195,12 @@ describe('the process', () => {
     await next.adopt()
     expect(next).toMatchObject({ settingsRolledBack: true, settingsRefused: wrong.settingsRefused })
     await next.start()
-    await until(() => next.state === 'running', 'it is up')
+    await until(() => next.state === 'running', 'it is up', startMs)
     await next.kill()
     const other = createMysqldProcess({ ...source.config, serverSettings: { long_query_time: '4' } }, realWorld)
     await other.adopt()
     await other.start()
-    await until(() => other.state === 'running', 'it is up with others')
+    await until(() => other.state === 'running', 'it is up with others', startMs)
     expect(other).toMatchObject({ settingsRolledBack: false, settingsRefused: '' })
     await other.kill()
   })

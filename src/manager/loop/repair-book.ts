@@ -1,0 +1,139 @@
+import type { DecisionInput } from '../../../failover/judge/situation.ts'
+import type { Decision } from '../../../failover/protocol/decision.ts'
+import type { Recovery, TimelineEntry } from '../../../failover/protocol/notes.ts'
+import type { Observation } from '../../../topology/snapshot/observation.ts'
+import type { Random } from '../../common/ports/ports.ts'
+import { abbreviated } from '../../common/text/words.ts'
+import { isRepair } from './repair-codes.ts'
+
+/** One that goes on for hours is no longer. */
+const stepsKept = 40
+
+interface Open {
+  readonly id: string
+  readonly startedWallMs: number
+  readonly beganMs: number
+  readonly cause: string
+  readonly fromEpoch: number
+  readonly member: Observation['member']
+  readonly timeline: readonly TimelineEntry[]
+}
+
+/** What of an instance was looked at last. */
+interface Seen {
+  readonly run: string
+  readonly notice: number
+  readonly process: Observation['process']
+  readonly pid: number | null
+  readonly stage: string
+}
+
+/**
+ * What is put right at one instance after the other, without a change of primary: its mysqld is started again, it is
+ * archived and seeded, a setting or an account is made right. Told by what its agent says; nothing is decided by this.
+ */
+export class RepairBook {
+  readonly #random: Random
+  readonly #open = new Map<string, Open>()
+  readonly #seen = new Map<string, Seen>()
+
+  constructor(random: Random) {
+    this.#random = random
+  }
+
+  /** Those that go on, as they would be filed now. */
+  get running(): readonly Recovery[] {
+    return [...this.#open.values()].map((open) => asRecovery(open, 'running'))
+  }
+
+  /** @returns those that ended */
+  keep(input: DecisionInput, decision: Pick<Decision, 'actions' | 'sentence'>): readonly Recovery[] {
+    const ended: Recovery[] = []
+    const there = new Set(input.snapshot.instances.map(({ name }) => name))
+    for (const name of this.#open.keys()) if (!there.has(name)) this.#open.delete(name)
+    for (const { name, reachable, observation } of input.snapshot.instances) {
+      if (!reachable || observation === null) continue
+      const isTold = decision.actions.some((action) => action.kind === 'reseed' && action.to === name)
+      this.#look(input, observation, isTold ? [decision.sentence] : [])
+      const open = this.#open.get(name)
+      if (open === undefined || !isSettled(observation)) continue
+      this.#open.delete(name)
+      ended.push(asRecovery(open, 'succeeded'))
+    }
+    return ended
+  }
+
+  #look(input: DecisionInput, seen: Observation, told: readonly string[]): void {
+    const before = this.#seen.get(seen.instance)
+    const now = lookOf(seen)
+    this.#seen.set(seen.instance, now)
+    // What an agent said before this manager listened was another manager's to file.
+    const steps = before === undefined ? told : [...told, ...processSteps(before, seen), ...noticesSince(before, seen)]
+    if (before === undefined && seen.seedingProgress === null) return
+    const stage = now.stage === '' || now.stage === before?.stage ? [] : [`copying: ${now.stage}`]
+    for (const what of [...steps, ...stage]) this.#note(input, seen, what)
+  }
+
+  #note({ nowMs, wallMs, record }: DecisionInput, seen: Observation, what: string): void {
+    const open = this.#open.get(seen.instance) ?? {
+      id: this.#random.hex(12),
+      startedWallMs: wallMs,
+      beganMs: nowMs,
+      cause: what,
+      fromEpoch: record?.epoch ?? 0,
+      member: seen.member,
+      timeline: [],
+    }
+    const last = open.timeline.at(-1)
+    if (last?.what === abbreviated(what) || open.timeline.length >= stepsKept)
+      return void this.#open.set(seen.instance, open)
+    const entry = { atMs: Math.round((nowMs - open.beganMs) * 10) / 10, what: abbreviated(what) }
+    this.#open.set(seen.instance, { ...open, timeline: [...open.timeline, entry] })
+  }
+}
+
+function lookOf(seen: Observation): Seen {
+  return {
+    run: seen.agentRun,
+    notice: seen.notices.at(-1)?.id ?? 0,
+    process: seen.process,
+    pid: seen.mysqldPid,
+    stage: seen.seedingProgress?.stage ?? '',
+  }
+}
+
+function noticesSince(before: Seen, { agentRun, notices }: Observation): readonly string[] {
+  const from = before.run === agentRun ? before.notice : 0
+  return notices.filter(({ id, code }) => id > from && isRepair(code)).map(({ sentence }) => sentence)
+}
+
+/** A server that is started for the first time is no repair. */
+function processSteps(before: Seen, { process, processNote, mysqldPid }: Observation): readonly string[] {
+  const wasUp = before.process === 'running' || before.process === 'stopped'
+  const isDown = process === 'dead' || process === 'exiting'
+  if (wasUp && isDown) return [`mysqld ended${processNote === '' ? '' : `: ${processNote}`}`]
+  const isAnother = process === 'running' && before.pid !== null && mysqldPid !== before.pid
+  return isAnother ? [`mysqld runs again (pid ${mysqldPid})`] : []
+}
+
+/** It does what it was told, on data that is whole. */
+function isSettled({ process, server, seedingProgress, stored, converged }: Observation): boolean {
+  return process === 'running' && server !== null && seedingProgress === null && !stored.seeding && converged.done
+}
+
+function asRecovery(open: Open, outcome: Recovery['outcome']): Recovery {
+  const { id, startedWallMs, cause, fromEpoch, member, timeline } = open
+  return {
+    id,
+    kind: 'repair',
+    startedWallMs,
+    analysis: cause,
+    sentence: timeline.at(-1)?.what ?? cause,
+    from: member,
+    to: member,
+    fromEpoch,
+    toEpoch: null,
+    outcome,
+    timeline,
+  }
+}

@@ -1,0 +1,56 @@
+import { recoveriesKept, type ClusterNotes, type Recovery } from '../../../failover/protocol/notes.ts'
+
+/** Notices of agents that say what was put right, archived or thrown away, and why. */
+const repairs: ReadonlySet<string> = new Set([
+  'AccountChangeKilled',
+  'AcknowledgementsSet',
+  'ArchivesPruned',
+  'BinlogOff',
+  'BinlogsPurged',
+  'ChannelOptionPutRight',
+  'ClosedAgain',
+  'ConsistencySet',
+  'CopyRemoved',
+  'EmptyTransactions',
+  'ErrantArchived',
+  'ForgetfulReplica',
+  'GatesSet',
+  'GroupAccountSet',
+  'GroupMemberExpelled',
+  'GroupMemberInError',
+  'HungServer',
+  'LockedOut',
+  'NeedsSupplied',
+  'Opened',
+  'ReceivedThrownAway',
+  'Remembers',
+  'ReplicationFilter',
+  'RestartedForCopy',
+  'RestartedForLock',
+  'Seeded',
+  'SeedingFailed',
+  'SettingPutRight',
+  'SinglePrimaryAgain',
+  'TailKept',
+  'TailTrimmed',
+  'UnsettledTail',
+  'VolumeFromThePast',
+  'WrongSource',
+])
+
+export function isRepair(code: string): boolean {
+  return repairs.has(code)
+}
+
+/** So many repairs among the recoveries that are kept: what is put right every minute drives no failover out. */
+const repairsKept = 20
+
+/** With one more, the newest first. */
+export function filed(recovery: Recovery, before: readonly Recovery[]): readonly Recovery[] {
+  let left = repairsKept
+  return [recovery, ...before].filter(({ kind }) => kind !== 'repair' || left-- > 0).slice(0, recoveriesKept)
+}
+
+export function withRecovery(recovery: Recovery): (notes: ClusterNotes) => ClusterNotes {
+  return (notes) => ({ ...notes, recoveries: filed(recovery, notes.recoveries) })
+}
