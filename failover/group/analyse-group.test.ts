@@ -167,6 +167,10 @@ const cases: Readonly<Record<string, { readonly given: GroupSituation; readonly 
       'ReplicaLagging warning shop-2: shop-2 has 2500 transactions to apply; 1000 transactions are allowed, and from 25000 on the group slows its writers down',
     ],
   },
+  'a secondary applies one large transaction for long': {
+    given: { sees: { 'shop-1': { applying: 1, lagSeconds: 9.9 }, 'shop-2': { applying: 1, lagSeconds: 40.2 } } },
+    findings: ['ReplicaLagging warning shop-2: shop-2 is 40 s behind with 1 transaction to apply; 30 s are allowed'],
+  },
   'an agent is silent, and the group hears its server': {
     given: { views: { 'shop-2': lostAgent } },
     findings: [

@@ -13,7 +13,7 @@ import {
 } from '../../topology/analysis/instance-state.ts'
 import { groupSeenBy, type GroupView } from '../../topology/group/group-view.ts'
 import { lackedBy } from '../../topology/group/shown-group.ts'
-import { maxBacklog } from '../../topology/snapshot/lag.ts'
+import { describeLag, maxBacklog } from '../../topology/snapshot/lag.ts'
 import { instanceOf } from '../../topology/snapshot/member.ts'
 import type { MemberState } from '../../topology/snapshot/observation.ts'
 import type { InstanceView } from '../../topology/snapshot/snapshot.ts'
@@ -99,12 +99,16 @@ function untilExpelled({ group }: Known): string {
 
 function asSecondary(view: InstanceView, { limits }: Known): readonly Analysis[] {
   if (!isHeard(view)) return [agentUnreachable(view, `; ${heardByGroup}`)]
-  if (isServing(view, limits)) return applying(view)
+  if (isServing(view, limits)) return applying(view, limits)
   return [missing(view, limits, '; the group has not expelled it yet')]
 }
 
-function applying({ name, observation }: ServingView): readonly Analysis[] {
-  const left = observation.server.group?.applying ?? 0
+function applying({ name, observation }: ServingView, { maxLagSeconds }: Known['limits']): readonly Analysis[] {
+  const { applying: left = 0, lagSeconds = null } = observation.server.group ?? {}
+  if (lagSeconds !== null && lagSeconds > maxLagSeconds) {
+    const behind = describeLag({ lagSeconds, backlogTransactions: left })
+    return [warning('ReplicaLagging', name, `${name} is ${behind}; ${maxLagSeconds} s are allowed`)]
+  }
   if (left <= maxBacklog) return []
   const sentence = `${name} has ${counted(left, 'transaction')} to apply; ${counted(maxBacklog, 'transaction')} are allowed, and from 25000 on the group slows its writers down`
   return [warning('ReplicaLagging', name, sentence)]

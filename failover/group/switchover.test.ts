@@ -113,6 +113,11 @@ describe('A switchover is refused', () => {
       'shop-1 was open for writes while it was no primary, and has not been seeded since',
     ],
     [
+      'to one that has applied one large transaction for long',
+      { sees: { 'shop-1': { applying: 1, lagSeconds: 40.2 } } },
+      'shop-1 is 40 s behind (at most 30 s): clients would wait until it has applied that',
+    ],
+    [
       'to one that is fenced',
       { notes: { fenced: [{ instance: 'shop-1', keepPrimary: false, wallMs: 0 }] } },
       'shop-1 is fenced',

@@ -99,6 +99,8 @@ function whyNotToMember(situation: Situation, view: LiveView): string | null {
   const seen = groupSeenBy(view, timings.frozenMs)
   if (seen?.state !== 'ONLINE') return `${name} is ${seen?.state.toLowerCase() ?? 'silent'} in the group`
   if (seen.applying > mostToApply) return `${name} has ${seen.applying} transactions to apply (at most ${mostToApply})`
+  if ((seen.lagSeconds ?? 0) > spec.maxLagSeconds)
+    return `${name} is ${Math.round(seen.lagSeconds ?? 0)} s behind (at most ${spec.maxLagSeconds} s): clients would wait until it has applied that`
   if (isFenced(notes, name)) return `${name} is fenced`
   if (view.observation.stored.opened)
     return `${name} was open for writes while it was no primary, and has not been seeded since`

@@ -136,6 +136,11 @@ export interface GroupState {
   /** Transactions that wait here to be certified, and to be applied. */
   readonly certifying: number
   readonly applying: number
+  /**
+   * Seconds between the original commit of what is being applied and now; null where nothing is. Absent from older
+   * agents.
+   */
+  readonly lagSeconds?: number | null
   /** What the channels of the group reported last as an error; '' for nothing. */
   readonly error: string
   /** That of it at which applying stopped: the data here is not what the group's is. Absent for none. */

@@ -56,6 +56,7 @@ describe('What a server says of its group', () => {
       applying: 7,
       proposed: 3,
       weight: 50,
+      lagSeconds: null,
       error: '',
     })
   })
@@ -77,6 +78,7 @@ describe('What a server says of its group', () => {
       applying: 0,
       proposed: 0,
       weight: 0,
+      lagSeconds: null,
       error: '',
     })
   })
@@ -84,6 +86,12 @@ describe('What a server says of its group', () => {
   it('is its own state, whoever else the view shows', () => {
     const expelled = row({ ...own, state: 'ERROR', role: '' })
     expect(groupFrom([[row({ ...other, state: 'ONLINE' }), expelled], [stats], [facts]]).state).toBe('ERROR')
+  })
+
+  it('is how long ago was committed what is just applied, and nothing where nothing is', () => {
+    const lagOf = (lagMicros: string | null, applying = 1) =>
+      groupFrom([[own], [row({ ...stats, applying })], [row({ ...facts, lagMicros })]]).lagSeconds
+    expect([lagOf('40260000'), lagOf('-5000'), lagOf(null), lagOf('40260000', 0)]).toEqual([40.3, 0, null, null])
   })
 
   it('is OFFLINE where it is in no view', () => {

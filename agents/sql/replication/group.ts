@@ -9,6 +9,10 @@ import type { Row } from '../connections/connection.ts'
 import type { SqlPool } from '../connections/pool.ts'
 import { gtidsOf, numberOf, textOf, type Sql } from '../connections/statements.ts'
 
+/** A group may send a transaction before its commit has a time: then since when it is applied tells. */
+const committedOrBegun =
+  'IF(APPLYING_TRANSACTION_ORIGINAL_COMMIT_TIMESTAMP > 0, APPLYING_TRANSACTION_ORIGINAL_COMMIT_TIMESTAMP, APPLYING_TRANSACTION_START_APPLY_TIMESTAMP)'
+
 /**
  * Members, what they have to do, and errors of the group's channels: what `groupFrom` is to be given the answers of.
  * Until the group was started once the server shows itself alone, as OFFLINE.
@@ -22,6 +26,8 @@ export const groupStatements = [
   `SELECT @@global.group_replication_group_name AS name, @@global.group_replication_consistency AS consistency,
     @@global.group_replication_member_weight AS weight,
     (SELECT RECEIVED_TRANSACTION_SET FROM performance_schema.replication_connection_status WHERE CHANNEL_NAME = 'group_replication_applier') AS received,
+    (SELECT TIMESTAMPDIFF(MICROSECOND, MIN(${committedOrBegun}), NOW(6)) FROM performance_schema.replication_applier_status_by_worker
+      WHERE CHANNEL_NAME = 'group_replication_applier' AND APPLYING_TRANSACTION <> '') AS lagMicros,
     (SELECT LAST_ERROR_MESSAGE FROM performance_schema.replication_applier_status_by_worker WHERE CHANNEL_NAME LIKE 'group\\_replication\\_%' AND LAST_ERROR_NUMBER <> 0 LIMIT 1) AS applierError,
     (SELECT LAST_ERROR_MESSAGE FROM performance_schema.replication_connection_status WHERE CHANNEL_NAME LIKE 'group\\_replication\\_%' AND LAST_ERROR_NUMBER <> 0 LIMIT 1) AS connectionError`,
   groupAccountStatement,
@@ -40,6 +46,7 @@ export function groupFrom(rows: readonly (readonly Row[])[], accountTrouble = ''
   const [members = [], [stats] = [undefined], [facts] = [undefined]] = rows
   const own = members.find((row) => numberOf(row, 'isOwn') === 1)
   const applierError = textOf(facts, 'applierError')
+  const [applying, lagMicros] = [numberOf(stats, 'applying'), facts?.['lagMicros'] ?? null]
   return {
     name: textOf(facts, 'name'),
     consistency: textOf(facts, 'consistency'),
@@ -47,9 +54,10 @@ export function groupFrom(rows: readonly (readonly Row[])[], accountTrouble = ''
     viewId: textOf(stats, 'viewId'),
     members: members.filter((row) => textOf(row, 'uuid') !== '').map(memberIn),
     certifying: numberOf(stats, 'certifying'),
-    applying: numberOf(stats, 'applying'),
+    applying,
     proposed: numberOf(stats, 'proposed'),
     weight: numberOf(facts, 'weight'),
+    lagSeconds: applying === 0 || lagMicros === null ? null : Math.max(0, Math.round(Number(lagMicros) / 100_000) / 10),
     error: applierError || textOf(facts, 'connectionError'),
     ...(applierError === '' ? {} : { applierError }),
     ...(accountTrouble === '' ? {} : { accountTrouble }),

@@ -116,7 +116,8 @@ function memberCells(row: InstanceRow, member: Member): readonly string[] {
 function workOf(row: InstanceRow, { certifying, applying, lacks, state }: Member): string {
   if (row.process !== 'running' || !row.reachable || certifying === null || applying === null) return ''
   if (state === 'RECOVERING') return lacks === null ? '' : `lacks ${lacks}`
-  return state === 'ONLINE' ? `${certifying} to certify, ${applying} to apply` : ''
+  const behind = row.lagSeconds === null ? '' : `, ${row.lagSeconds} s behind`
+  return state === 'ONLINE' ? `${certifying} to certify, ${applying} to apply${behind}` : ''
 }
 
 /** Nothing for a server that does not run: its last words about lag are old. */

@@ -36,3 +36,27 @@ it('A member of a replication group acknowledges while it is heard and ONLINE', 
   expect(shown({ sees: all })).toEqual([true, true, false])
   expect(shown({ views: { 'shop-1': { reachable: false } } })).toEqual([true, false, true])
 })
+
+it('A member that applies one large transaction for long is behind, by so many seconds, and the cluster is not whole', () => {
+  const shown = (lagSeconds: number) => {
+    const situation = aGroupSituation({ sees: { 'shop-1': { applying: 1, lagSeconds } } })
+    const { instances, whole, problems } = clusterView(situation, decide(situation))
+    const { behind, ...row } = instances[1] ?? {}
+    return [behind, row.lagSeconds, whole, problems.map(({ code, instance }) => `${code} ${instance}`)]
+  }
+  expect(shown(2)).toEqual([false, 2, true, []])
+  expect(shown(40.2)).toEqual([true, 40.2, false, ['ReplicaLagging shop-1']])
+})
+
+it('Where the primary’s agent alone is silent it is not known whether writes are taken, and the cluster is not whole', () => {
+  for (const situation of [
+    aSituation({ nowMs: 61_000, views: { 'shop-0': { reachable: false } } }),
+    aGroupSituation({ nowMs: 61_000, views: { 'shop-0': { reachable: false } } }),
+  ])
+    expect(clusterView(situation, decide(situation))).toMatchObject({
+      writable: null,
+      writableUnknown: { likely: true },
+      whole: false,
+      problems: [{ code: 'PrimaryAgentUnreachable', instance: 'shop-0', since: '1970-01-01T00:16:40.000Z' }],
+    })
+})

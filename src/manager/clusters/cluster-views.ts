@@ -173,8 +173,9 @@ function downtimeField(input: DecisionInput, { name }: InstanceView): Pick<Insta
 
 function isFurtherBehind({ spec, timings }: DecisionInput, view: InstanceView): boolean {
   const channel = isServing(view, timings) ? view.observation.server?.channel : null
-  const applying = view.observation?.server?.group?.applying ?? 0
-  return channel == null ? applying > maxBacklog : isBehind(channel, spec.maxLagSeconds)
+  const { applying = 0, lagSeconds = null } = view.observation?.server?.group ?? {}
+  if (channel != null) return isBehind(channel, spec.maxLagSeconds)
+  return applying > maxBacklog || (lagSeconds ?? 0) > spec.maxLagSeconds
 }
 
 function serverFields(
@@ -184,7 +185,7 @@ function serverFields(
     return { lagSeconds: null, backlog: null, readOnly: null, offline: null, version: null, executed: null }
   const { channel, group, readOnly, offlineMode, version, executed } = server
   return {
-    lagSeconds: channel?.lagSeconds ?? null,
+    lagSeconds: channel?.lagSeconds ?? group?.lagSeconds ?? null,
     backlog: channel?.backlogTransactions ?? group?.applying ?? null,
     readOnly,
     offline: offlineMode,

@@ -70,6 +70,20 @@ it('A primary whose mysqld is killed is replaced by the group, the record follow
   expect(await writer.check()).toMatchObject(nothingLost)
 })
 
+it('A member that applies one transaction for long shows for how long, in seconds', async () => {
+  const cluster = shop.current
+  const { primary } = await cluster.whole()
+  const secondary = all.find((name) => name !== primary) ?? ''
+  const lag = async () => (await cluster.view()).instances.find(({ name }) => name === secondary)?.lagSeconds ?? null
+  const locking = await cluster.session(secondary)
+  await locking.query('flush tables with read lock')
+  await cluster.sql(primary ?? '', 'create table app.late (id int primary key)', { user: 'client' })
+  await cluster.until('the lag is told', async () => ((await lag()) ?? 0) >= 2)
+  await locking.query('unlock tables')
+  await cluster.until('the lag is over', async () => (await lag()) === null)
+  await cluster.whole()
+})
+
 it('A primary whose agent alone is dead goes on, and nobody says that the cluster takes no writes', async () => {
   const cluster = shop.current
   const { primary, epoch } = await cluster.whole()
