@@ -24,6 +24,7 @@ import { syncFolder } from '../../src/common/files/sync-folder.ts'
 
 /** How long a killed server may take until the kernel has let go of its memory and files. */
 const goneMs = 30_000
+const readyEveryMs = 500
 
 interface Ports {
   readonly clock: Clock
@@ -282,14 +283,25 @@ class MysqldProcess implements ProcessPort {
       timer.cancel()
       if (watch !== this.#watch || watch.phase === 'dead') return
       this.#isUp = true
-      // What it came up with is noted once more at the next start where the disk takes nothing now.
-      this.#starts.cameUp().catch(() => undefined)
+      this.#awaitReady(watch)
       if (this.#state === 'starting') this.#become('running', '')
     })
   }
 
+  /** It may still end for its settings after it wrote its pid file (seen on 9.7: an unknown time zone). */
+  #awaitReady(watch: ProcessWatch): void {
+    const timer = this.#ports.timers.every(readyEveryMs, () => {
+      if (watch !== this.#watch || watch.phase === 'dead') return timer.cancel()
+      // What it came up with is noted at the next start where the disk takes nothing now.
+      this.#starts.isReady().then(
+        (ready) => ready && timer.cancel(),
+        () => timer.cancel(),
+      )
+    })
+  }
+
   #phaseChanged(phase: ProcessPhase): void {
-    if (phase === 'dead') this.#ended(this.#isUp, 'ended')
+    if (phase === 'dead') this.#ended(this.#wasUp, 'ended')
     else if (phase === 'running') this.#become(this.#isUp ? 'running' : 'starting', '')
     else
       this.#become(
@@ -305,7 +317,11 @@ class MysqldProcess implements ProcessPort {
   #childEnded(pid: number, how: string, byItself: boolean): void {
     if (this.#watch?.identity.pid !== pid) return
     this.#watch?.stop()
-    this.#ended(this.#isUp, how, byItself)
+    this.#ended(this.#wasUp, how, byItself)
+  }
+
+  get #wasUp(): boolean {
+    return this.#isUp && !this.#starts.isUnderWay
   }
 
   #ended(wasUp: boolean, how: string, byItself = false): void {
@@ -313,7 +329,7 @@ class MysqldProcess implements ProcessPort {
     if (wasUp) return
     const [watch, what] = [this.#watch, `mysqld ${this.#pid} ${how} before it was up`]
     this.#starts.ended(what, byItself).then(
-      (said) => watch === this.#watch && this.#become('dead', said),
+      (said) => said !== '' && watch === this.#watch && this.#become('dead', said),
       () => this.#become('dead', `${what}, and ${this.#layout.errorLog} cannot be read`),
     )
   }

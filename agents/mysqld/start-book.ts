@@ -1,6 +1,7 @@
 import { stat } from 'node:fs/promises'
 import type { AgentConfig } from '../instance/config.ts'
 import type { VolumeLayout } from '../instance/volume-layout.ts'
+import { readErrorLog } from '../volume/error-log.ts'
 import { lastErrorsIn } from './command.ts'
 import {
   changesSince,
@@ -70,7 +71,27 @@ export class StartBook {
     return this.#used
   }
 
-  async cameUp(): Promise<void> {
+  /** A start of this agent has not come up yet. */
+  get isUnderWay(): boolean {
+    return this.#isBegun
+  }
+
+  /** Whether mysqld has said that it takes connections; what it came up with is noted then. */
+  async isReady(): Promise<boolean> {
+    if (!this.#isBegun) return true
+    const log = await readErrorLog(this.#layout)
+    if (log.kind === 'read' && !log.seen.has('ready')) return false
+    // Of a log that was taken away nothing is known: that it runs has to do.
+    await this.#cameUp()
+    return true
+  }
+
+  async #saysReady(): Promise<boolean> {
+    const log = await readErrorLog(this.#layout)
+    return log.kind === 'read' && log.seen.has('ready')
+  }
+
+  async #cameUp(): Promise<void> {
     if (!this.#isBegun) return
     this.#isBegun = false
     const isOwn = isSameSettings(this.#used, this.#config)
@@ -86,11 +107,15 @@ export class StartBook {
   }
 
   /**
-   * It ended before it was up. Gives what is to be said of that.
+   * It ended before it was seen up. Gives what is to be said of that; '' where it was up all the same.
    * @param byItself with a status: what was killed says nothing of its settings
    */
   async ended(what: string, byItself: boolean): Promise<string> {
     const { errorLog } = this.#layout
+    if (await this.#saysReady()) {
+      await this.#cameUp()
+      return ''
+    }
     const errors = await lastErrorsIn(errorLog, this.#logFrom)
     const good = this.#known?.good
     const changes = good === undefined ? [] : changesSince(good, this.#used)

@@ -149,7 +149,7 @@ describe('the command line', () => {
       2,
       expect.objectContaining({
         code: 'REGENT_BAD_REQUEST',
-        message: expect.stringMatching(/'99' is invalid.*integer from 1 to 16/) as string,
+        message: expect.stringMatching(/'99' is not taken.*integer from 1 to 16/) as string,
       }),
     ])
   })

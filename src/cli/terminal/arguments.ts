@@ -67,6 +67,14 @@ export function instanceArgument(text: string): string {
   throw new InvalidArgumentError('Instances are named <cluster>-<ordinal>, for example demo-0.')
 }
 
+/** Whoever leads now, of the only cluster or of one that is named: `primary`, `demo/primary`. */
+export function instanceOrPrimary(text: string): string {
+  const cluster = /^(?:(.*)\/)?primary$/.exec(text)
+  if (cluster === null) return instanceArgument(text)
+  if (cluster[1] !== undefined) clusterArgument(cluster[1])
+  return text
+}
+
 /** A cluster for commands that ask a manager, wherever it is. */
 export function clusterReference(text: string): string {
   return withNamespace(text, clusterArgument)

@@ -41,8 +41,8 @@ it('A member that applies one large transaction for long is behind, by so many s
   const shown = (lagSeconds: number) => {
     const situation = aGroupSituation({ sees: { 'shop-1': { applying: 1, lagSeconds } } })
     const { instances, whole, problems } = clusterView(situation, decide(situation))
-    const { behind, ...row } = instances[1] ?? {}
-    return [behind, row.lagSeconds, whole, problems.map(({ code, instance }) => `${code} ${instance}`)]
+    const row = instances[1]
+    return [row?.behind, row?.lagSeconds, whole, problems.map(({ code, instance }) => `${code} ${instance}`)]
   }
   expect(shown(2)).toEqual([false, 2, true, []])
   expect(shown(40.2)).toEqual([true, 40.2, false, ['ReplicaLagging shop-1']])
