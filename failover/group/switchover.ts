@@ -1,5 +1,5 @@
 import { allOf, duration } from '../../src/common/text/words.ts'
-import type { MemberState } from '../../topology/snapshot/observation.ts'
+import type { GroupState, MemberState } from '../../topology/snapshot/observation.ts'
 import { viewOf } from './view.ts'
 import { groupSeenBy } from '../../topology/group/group-view.ts'
 import { compareVersions } from '../../topology/group/versions.ts'
@@ -98,14 +98,21 @@ function whyNotToMember(situation: Situation, view: LiveView): string | null {
   const { name } = view
   const seen = groupSeenBy(view, timings.frozenMs)
   if (seen?.state !== 'ONLINE') return `${name} is ${seen?.state.toLowerCase() ?? 'silent'} in the group`
-  if (seen.applying > mostToApply) return `${name} has ${seen.applying} transactions to apply (at most ${mostToApply})`
-  if ((seen.lagSeconds ?? 0) > spec.maxLagSeconds)
-    return `${name} is ${Math.round(seen.lagSeconds ?? 0)} s behind (at most ${spec.maxLagSeconds} s): clients would wait until it has applied that`
+  const late = whyTooLate(name, seen, spec.maxLagSeconds)
+  if (late !== null) return late
   if (isFenced(notes, name)) return `${name} is fenced`
   if (view.observation.stored.opened)
     return `${name} was open for writes while it was no primary, and has not been seeded since`
   if (spec.policies[name]?.promotion === 'never') return `the policy of ${name} is never`
   return whyTooNew(situation, view)
+}
+
+function whyTooLate(name: InstanceName, { applying, lagSeconds }: GroupState, maxLagSeconds: number): string | null {
+  if (applying > mostToApply) return `${name} has ${applying} transactions to apply (at most ${mostToApply})`
+  const behind = lagSeconds ?? 0
+  return behind > maxLagSeconds
+    ? `${name} is ${Math.round(behind)} s behind (at most ${maxLagSeconds} s): clients would wait until it has applied that`
+    : null
 }
 
 /**

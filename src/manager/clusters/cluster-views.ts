@@ -173,9 +173,12 @@ function downtimeField(input: DecisionInput, { name }: InstanceView): Pick<Insta
 
 function isFurtherBehind({ spec, timings }: DecisionInput, view: InstanceView): boolean {
   const channel = isServing(view, timings) ? view.observation.server?.channel : null
-  const { applying = 0, lagSeconds = null } = view.observation?.server?.group ?? {}
-  if (channel != null) return isBehind(channel, spec.maxLagSeconds)
-  return applying > maxBacklog || (lagSeconds ?? 0) > spec.maxLagSeconds
+  return channel == null ? isMemberBehind(view, spec.maxLagSeconds) : isBehind(channel, spec.maxLagSeconds)
+}
+
+function isMemberBehind({ observation }: InstanceView, maxLagSeconds: number): boolean {
+  const { applying = 0, lagSeconds = null } = observation?.server?.group ?? {}
+  return applying > maxBacklog || (lagSeconds ?? 0) > maxLagSeconds
 }
 
 function serverFields(
