@@ -46,7 +46,6 @@ export function groupFrom(rows: readonly (readonly Row[])[], accountTrouble = ''
   const [members = [], [stats] = [undefined], [facts] = [undefined]] = rows
   const own = members.find((row) => numberOf(row, 'isOwn') === 1)
   const applierError = textOf(facts, 'applierError')
-  const [applying, lagMicros] = [numberOf(stats, 'applying'), facts?.['lagMicros'] ?? null]
   return {
     name: textOf(facts, 'name'),
     consistency: textOf(facts, 'consistency'),
@@ -54,14 +53,20 @@ export function groupFrom(rows: readonly (readonly Row[])[], accountTrouble = ''
     viewId: textOf(stats, 'viewId'),
     members: members.filter((row) => textOf(row, 'uuid') !== '').map(memberIn),
     certifying: numberOf(stats, 'certifying'),
-    applying,
+    applying: numberOf(stats, 'applying'),
     proposed: numberOf(stats, 'proposed'),
     weight: numberOf(facts, 'weight'),
-    lagSeconds: applying === 0 || lagMicros === null ? null : Math.max(0, Math.round(Number(lagMicros) / 100_000) / 10),
+    lagSeconds: lagOf(stats, facts),
     error: applierError || textOf(facts, 'connectionError'),
     ...(applierError === '' ? {} : { applierError }),
     ...(accountTrouble === '' ? {} : { accountTrouble }),
   }
+}
+
+function lagOf(stats: Row | undefined, facts: Row | undefined): number | null {
+  const lagMicros = facts?.['lagMicros'] ?? null
+  if (lagMicros === null || numberOf(stats, 'applying') === 0) return null
+  return Math.max(0, Math.round(Number(lagMicros) / 100_000) / 10)
 }
 
 /**
