@@ -72,7 +72,7 @@ export const clusterProblemSchema = Type.Object(
   {
     code: Type.String({
       description:
-        'As in explain: DeadPrimary, ReplicaLagging …; beside those NeverHeard, Seeding, Converging and CertificateOld.',
+        'As in explain: DeadPrimary, ReplicaLagging …; beside those PodNotReady, NeverHeard, Seeding, Converging and CertificateOld.',
     }),
     instance: nullable(Type.String({ description: 'Null: the whole cluster.' })),
     sentence: Type.String({ description: 'For people; figures in it change.' }),

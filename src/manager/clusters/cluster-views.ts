@@ -148,16 +148,12 @@ function instanceRow(input: DecisionInput, analyses: Analyses, view: InstanceVie
     ...serverFields(server),
     ...(seen?.settingsRefused === undefined ? {} : { settingsRefused: seen.settingsRefused }),
     ...troubleField(view),
-    problems: [...troubleOf(view), ...problemsOf(analyses, view).map(({ sentence }) => sentence)],
+    problems: problemsOf(analyses, view).map(({ sentence }) => sentence),
   }
 }
 
 function troubleField({ trouble }: InstanceView): Pick<InstanceRow, 'trouble'> {
   return trouble === undefined ? {} : { trouble }
-}
-
-function troubleOf({ trouble }: InstanceView): readonly string[] {
-  return trouble === undefined ? [] : [trouble]
 }
 
 function isCounted(record: ClusterRecord | undefined, seen: Observation | null): boolean {
@@ -219,7 +215,13 @@ function asProblem({ code, instance, sentence }: Analyses[number]): FoundProblem
 }
 
 /** What no analysis is about. */
-const codesBeside = { NeverHeard: true, Seeding: true, Converging: true, CertificateOld: true } as const
+const codesBeside = {
+  PodNotReady: true,
+  NeverHeard: true,
+  Seeding: true,
+  Converging: true,
+  CertificateOld: true,
+} as const
 
 function problemsOf(analyses: Analyses, view: InstanceView): readonly FoundProblem[] {
   const beside = (code: keyof typeof codesBeside, sentence: string): readonly FoundProblem[] => [
@@ -227,7 +229,8 @@ function problemsOf(analyses: Analyses, view: InstanceView): readonly FoundProbl
   ]
   const wrong = analyses.filter((one) => one.instance === view.name && isWrong(one)).map(asProblem)
   const seen = view.observation
-  if (seen === null) return beside('NeverHeard', 'its agent was never heard')
+  const pod = view.trouble === undefined ? [] : beside('PodNotReady', view.trouble)
+  if (seen === null) return [...pod, ...beside('NeverHeard', 'its agent was never heard')]
   const { seedingProgress: copy, certificateTrouble, converged } = seen
   const seeding = copy
     ? beside('Seeding', `seeding from ${copy.donor ?? 'another instance'}: ${copy.stage} ${copy.percent} %`)
@@ -235,5 +238,5 @@ function problemsOf(analyses: Analyses, view: InstanceView): readonly FoundProbl
   const isSaid = wrong.some(({ sentence }) => sentence.includes(`: ${converged.sentence}`))
   const converging = converged.done || isSaid ? [] : beside('Converging', converged.sentence)
   const certificate = certificateTrouble === undefined ? [] : beside('CertificateOld', certificateTrouble)
-  return [...seeding, ...wrong, ...converging, ...certificate]
+  return [...pod, ...seeding, ...wrong, ...converging, ...certificate]
 }

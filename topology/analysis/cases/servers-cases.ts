@@ -117,7 +117,7 @@ export const serversCases: Cases = {
         'shop-2': { startFailed: 'of before' },
       },
       findings: [
-        'ReplicaNotReplicating warning shop-1: replica shop-1 does not replicate: its mysqld is starting for 60000 ms',
+        'ReplicaNotReplicating warning shop-1: replica shop-1 does not replicate: its mysqld is starting for 60 s',
         'MysqldDoesNotStart warning shop-1: mysqld of shop-1 does not come up: [ERROR] [MY-010262] Bind on port: in use; it is started again by itself',
       ],
     },
