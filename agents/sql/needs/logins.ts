@@ -6,9 +6,14 @@ import { SqlPool } from '../connections/pool.ts'
 
 /**
  * The server's numbers for "not you": access denied, no such host, its plugin is not there, locked, expired, blocked
- * after wrong passwords, too many of this account, not with this compression.
+ * after wrong passwords, too many of this account.
  */
-const refusals: ReadonlySet<number> = new Set([1045, 1130, 1203, 1226, 1524, 1698, 1820, 1862, 3118, 3922, 3955])
+const ofAccounts: ReadonlySet<number> = new Set([1045, 1130, 1226, 1524, 1698, 1820, 1862, 3118, 3955])
+/**
+ * A setting of the whole server is to blame, which is put right by itself: `max_user_connections`,
+ * `protocol_compression_algorithms`.
+ */
+const ofSettings: ReadonlySet<number> = new Set([1203, 3922])
 
 type Ports = ConstructorParameters<typeof SqlPool>[2]
 
@@ -16,6 +21,8 @@ export interface Refusal {
   /** As the table of needs calls the account. */
   readonly what: string
   readonly why: string
+  /** The account is not as it is to be. */
+  readonly isOfAccount: boolean
 }
 
 /**
@@ -30,13 +37,20 @@ export async function refusedLogins(
   const tried = await Promise.all(
     ways.map(async (way) => {
       const pool = new SqlPool([way], 'DO 0', ports)
-      const why = await pool.query('SELECT 1', { deadlineMs, after: 'abandon' }).then(
-        () => '',
-        (error: unknown) => (refusals.has(errnoOf(error)) ? describeError(error) : ''),
+      const what = `account ${agentUser}@${'socketPath' in way ? 'localhost' : agentHost}`
+      const refusal = await pool.query('SELECT 1', { deadlineMs, after: 'abandon' }).then(
+        () => [],
+        (error: unknown) => refusalIn(error, what),
       )
       pool.disconnect()
-      return { what: `account ${agentUser}@${'socketPath' in way ? 'localhost' : agentHost}`, why }
+      return refusal
     }),
   )
-  return tried.filter(({ why }) => why !== '')
+  return tried.flat()
+}
+
+function refusalIn(error: unknown, what: string): readonly Refusal[] {
+  const errno = errnoOf(error)
+  const isOfAccount = ofAccounts.has(errno)
+  return isOfAccount || ofSettings.has(errno) ? [{ what, why: describeError(error), isOfAccount }] : []
 }

@@ -33,7 +33,9 @@ export class NeedsSql {
   async lacks(): Promise<readonly Lack[]> {
     const [lacking, refused] = await Promise.all([lackingOf(this.#ports.sql, this.#needs), this.#ports.refusedLogins()])
     const known = new Set(lacking.map(({ need }) => need))
-    const locked = this.#needs.filter((need) => !known.has(need) && refused.some(({ what }) => what === need.what))
+    const isRefused = (need: Need): boolean =>
+      refused.some(({ what, isOfAccount }) => isOfAccount && what === need.what)
+    const locked = this.#needs.filter((need) => !known.has(need) && isRefused(need))
     this.#lacking = [...lacking, ...locked.map((need) => ({ need, isMisshapen: false }))]
     return this.#lacking.map(({ need }) => ({
       what: need.what,
