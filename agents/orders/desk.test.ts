@@ -44,6 +44,17 @@ it.each([
   },
 )
 
+it('Orders are carried out one after the other: an older one that comes while a newer one is carried out is refused', async () => {
+  const { parts, orders } = await agent()
+  await parts.file.update({ promise: 3, revision: 10, assignment: primaryOfEpoch3 })
+  const order = (revision: number) => orders.assign({ ...primaryOfEpoch3, member: 'shop-0@volume-0', revision })
+  const [newer, older] = await Promise.allSettled([order(12), order(11)])
+  // Before anything was done for the older one, and not when that is written.
+  const message = 'assign of revision 11: shop-0@volume-0 acted on revision 12'
+  expect([newer.status, older]).toMatchObject(['fulfilled', { reason: { code: 'REGENT_STALE_ORDER', message } }])
+  expect(parts.file.current.revision).toBe(12)
+})
+
 it('Whoever is promoted says what is what, also after its GTIDs were reset; a primary that goes on does not', async () => {
   for (const [before, kept] of [
     [{ ...replicaOfEpoch3, epoch: 2 }, false],

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import type { PrimaryAssignment } from '../../failover/protocol/assignment.ts'
-import { gtids, type ServerOverrides } from '../../topology/testing.ts'
+import { aDumpThreadOf, gtids, type ServerOverrides } from '../../topology/testing.ts'
 import { leaseLost } from '../guard/lease.ts'
 import { tidyAfterMs } from './opening.ts'
 import { prepareToLead } from './preparation.ts'
@@ -309,6 +309,17 @@ describe('a primary that keeps itself closed', () => {
     expect(parts.process.state).toBe(state)
     expect(server.calls).not.toContain('readOnly closed')
   })
+})
+
+it('an open primary writes once more where somebody waits although enough replicas are connected: with that they acknowledge what waits', async () => {
+  const dumpThreads = [aDumpThreadOf('shop-1', { semiSync: true })]
+  const semiSyncSource = { enabled: true, acks: 1, waiting: 1 }
+  const open = { readOnly: false, superReadOnly: false, offlineMode: false, channel: null }
+  const server = new ScriptedServer(aServerState({ ...open, dumpThreads, semiSyncSource }))
+  const parts = await testParts(server)
+  changeLife(parts, { stage: opened })
+  await passAsPrimary(parts, primaryOfEpoch3, server.state)
+  expect(server.calls).toContain('marker 2')
 })
 
 it('a primary that answers and is open needs no leave to start again', async () => {

@@ -149,6 +149,7 @@ export const decisions: readonly Mutation[] = [
     find: "return !asPrimary || process === 'running'",
     replace: "return !asPrimary || process !== ''",
     family: 'failovers',
+    shownBy: 'failover/semisync/crash-failover.test.ts',
   },
   {
     id: 'intent-before-fetch',
@@ -318,6 +319,7 @@ export const decisions: readonly Mutation[] = [
     find: '(hasStoredUncounted(record, observation) && observation.converged.revision >= record.revision)',
     replace: 'hasStoredUncounted(record, observation)',
     family: 'members',
+    shownBy: 'failover/flows/assignments.test.ts',
   },
   {
     id: 'let-in-when-stored',

@@ -94,6 +94,7 @@ export const groups: readonly Mutation[] = [
   return isOut && joinsGroup !== true && stored.assignment?.groupDoes === 'stayOut'`,
     replace: 'return isOutside(view) && joinsGroup !== true && stored.promise > 0',
     family: 'groupLeavers',
+    shownBy: 'failover/group/membership.test.ts',
   },
   {
     id: 'group-dropped-once-it-joins-no-more',
@@ -103,6 +104,7 @@ export const groups: readonly Mutation[] = [
     find: 'return isOut && joinsGroup !== true && ',
     replace: 'return isOut && joinsGroup !== null && ',
     family: 'groupMembers',
+    shownBy: 'failover/group/membership.test.ts',
   },
   {
     id: 'group-dropped-once-it-is-out',
@@ -112,6 +114,7 @@ export const groups: readonly Mutation[] = [
     find: '(!view.members.has(instanceOf(member)) && staysOut(situation, member))',
     replace: '(!view.members.has(instanceOf(member)) || member !== record.primary)',
     family: 'groupMembers',
+    shownBy: 'failover/group/membership.test.ts',
   },
   {
     id: 'group-closed-without-majority',
@@ -142,6 +145,7 @@ export const groups: readonly Mutation[] = [
     return { steps: [...closes(member, closeWithoutMajority), leaveGroup, outdate], next: 'after a look' }`,
     replace: '',
     family: 'groupMembers',
+    shownBy: 'agents/group/membership.test.ts',
   },
   {
     id: 'group-secondary-is-closed-again',
@@ -268,6 +272,7 @@ export const groups: readonly Mutation[] = [
     find: 'return this.#beatMs !== null && nowMs - this.#beatMs > lateBeats * this.#timings.beatMs',
     replace: 'return this.#beatMs !== null && nowMs < 0',
     family: 'groupRemovals',
+    shownBy: 'agents/group/xcom/silence.test.ts',
   },
   {
     id: 'group-removal-by-a-majority',
@@ -277,6 +282,7 @@ export const groups: readonly Mutation[] = [
     find: '  if (left >= needed) return null',
     replace: '  if (left >= 1 || needed === 0) return null',
     family: 'groupWitnesses',
+    shownBy: 'agents/group/xcom/may-remove.test.ts',
   },
   {
     id: 'group-dropped-once-told-by-this-revision',
@@ -286,6 +292,7 @@ export const groups: readonly Mutation[] = [
     find: 'if ((stored.assignment?.revision ?? 0) < situation.record.revision) return false',
     replace: 'if ((stored.assignment?.revision ?? 0) < 0) return false',
     family: 'groupMembers',
+    shownBy: 'failover/group/membership.test.ts',
   },
   {
     id: 'group-older-view-is-not-followed',
@@ -305,6 +312,7 @@ export const groups: readonly Mutation[] = [
     find: 'if (missing.length === 0 || notes.paused !== null) return flow',
     replace: 'if (missing.length >= 0) return flow',
     family: 'groupMembers',
+    shownBy: 'failover/flows/scaling.test.ts',
   },
   {
     id: 'group-nobody-is-asked-after-a-pause',

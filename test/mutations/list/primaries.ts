@@ -32,6 +32,7 @@ export const primaries: readonly Mutation[] = [
     find: 'if (!(await server.waitExecuted(received, applyMs))) return',
     replace: '',
     family: 'appliers',
+    shownBy: 'agents/semisync/order-of-steps.test.ts',
   },
   {
     id: 'prepared-for-this-epoch',
@@ -81,6 +82,7 @@ export const primaries: readonly Mutation[] = [
     find: '    letAccountsChange,\n    ...gatesAndAcknowledgements(assignment),\n',
     replace: '    letAccountsChange,\n    changeAcknowledgements(assignment.acks),\n',
     family: 'failovers',
+    shownBy: 'agents/semisync/primary.test.ts',
   },
   {
     id: 'k-before-opening',
@@ -127,6 +129,7 @@ export const primaries: readonly Mutation[] = [
     find: "    ...(isStuck ? [step('wake who waits', async () => markers.wakeWaiting(revision, connections))] : []),\n",
     replace: '',
     family: 'members',
+    shownBy: 'agents/semisync/primary.test.ts',
   },
   {
     id: 'lease-closes',
@@ -154,6 +157,7 @@ export const primaries: readonly Mutation[] = [
     find: '    if (votes * 2 > peers.length) this.#confirmedByPeers(question)\n    await',
     replace: '    this.#confirmedByPeers(question)\n    await',
     family: 'cuts',
+    shownBy: 'agents/guard/lease.test.ts',
   },
   {
     id: 'no-writes-before-promising',

@@ -26,6 +26,7 @@ export const promises: readonly Mutation[] = [
     find: 'Number(sequence % 2n) * slotBytes',
     replace: '0 * slotBytes',
     family: 'deaths',
+    shownBy: 'agents/instance/stored-state.test.ts',
   },
   {
     id: 'checksum',
@@ -35,6 +36,7 @@ export const promises: readonly Mutation[] = [
     find: 'if (!checksum(sequence, payload).equals(slot.subarray(20, headerBytes))) return undefined',
     replace: '',
     family: 'deaths',
+    shownBy: 'agents/instance/stored-state.test.ts',
   },
   {
     id: 'newer-slot',
@@ -44,6 +46,7 @@ export const promises: readonly Mutation[] = [
     find: 'Number(b.sequence - a.sequence)',
     replace: 'Number(a.sequence - b.sequence)',
     family: 'deaths',
+    shownBy: 'agents/instance/stored-state.test.ts',
   },
   {
     id: 'one-write-at-a-time',
@@ -131,6 +134,7 @@ export const promises: readonly Mutation[] = [
     find: 'assignment.source.instance === candidate &&',
     replace: '',
     family: 'failovers',
+    shownBy: 'test/simulation/scenarios/revocation.test.ts',
   },
   {
     id: 'kept-receiver-has-connected',
@@ -170,6 +174,7 @@ export const promises: readonly Mutation[] = [
     find: 'promise: Math.max(file.current.promise, order.epoch)',
     replace: 'promise: file.current.promise',
     family: 'failovers',
+    shownBy: 'test/simulation/scenarios/revocation.test.ts',
   },
   {
     id: 'older-epoch-is-refused',
@@ -199,6 +204,7 @@ export const promises: readonly Mutation[] = [
     find: 'const steps = await converger.alone(async () => {',
     replace: 'const steps = await ((act: () => Promise<readonly Step[]>) => act())(async () => {',
     family: 'messages',
+    shownBy: 'agents/orders/desk.test.ts',
   },
   {
     id: 'seeded-are-not-assigned',

@@ -35,6 +35,7 @@ export const replicas: readonly Mutation[] = [
     find: "channel.ioRunning === 'yes' ? channel.semiSync === counted : appliedRevision === revision",
     replace: "channel.ioRunning === 'yes' ? channel.semiSync === counted : true",
     family: 'members',
+    shownBy: 'agents/semisync/replica.test.ts',
   },
   {
     id: 'follower-is-no-source',

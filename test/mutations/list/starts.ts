@@ -35,6 +35,7 @@ export const starts: readonly Mutation[] = [
     find: 'stored.mayHaveTail ? passesStartGate(view) : null',
     replace: 'stored.mayHaveTail && stored.seeding ? passesStartGate(view) : null',
     family: 'failovers',
+    shownBy: 'test/simulation/scenarios/old-primary.test.ts',
   },
   {
     id: 'primary-waits-before-start',
@@ -111,6 +112,7 @@ export const starts: readonly Mutation[] = [
     find: 'mayHaveTail: true, fromThePast: false, gtidsReset',
     replace: 'fromThePast: false, gtidsReset',
     family: 'failovers',
+    shownBy: 'test/simulation/scenarios/old-primary.test.ts',
   },
   {
     id: 'ending-before-death-is-shown',
@@ -140,6 +142,7 @@ export const starts: readonly Mutation[] = [
     find: 'if (silentMs === 0 || !answersAlone(file.current)) return silentMs',
     replace: 'return silentMs',
     family: 'stops',
+    shownBy: 'test/simulation/scenarios/stopped-by-a-stranger.test.ts',
   },
   {
     id: 'stop-is-shown-as-unsettled',
@@ -149,6 +152,7 @@ export const starts: readonly Mutation[] = [
     find: '...(stopping ? { unsettled: true } : {}),',
     replace: '',
     family: 'stops',
+    shownBy: 'test/simulation/scenarios/stopped-by-a-stranger.test.ts',
   },
   {
     id: 'marker-of-a-stopping-server',
@@ -380,5 +384,6 @@ export const starts: readonly Mutation[] = [
     find: 'if (store) await parts.file.update(store)',
     replace: 'if (store) void parts.file.update(store)',
     family: 'crashes',
+    shownBy: 'agents/converge/runner.test.ts',
   },
 ]
