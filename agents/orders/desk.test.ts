@@ -45,9 +45,9 @@ it.each([
 )
 
 it('Orders are carried out one after the other: an older one that comes while a newer one is carried out is refused', async () => {
-  const { parts, orders } = await agent()
+  const { parts, desk } = await agent()
   await parts.file.update({ promise: 3, revision: 10, assignment: primaryOfEpoch3 })
-  const order = (revision: number) => orders.assign({ ...primaryOfEpoch3, member: 'shop-0@volume-0', revision })
+  const order = (revision: number) => desk.obey('assign', { ...primaryOfEpoch3, member: 'shop-0@volume-0', revision })
   const [newer, older] = await Promise.allSettled([order(12), order(11)])
   // Before anything was done for the older one, and not when that is written.
   const message = 'assign of revision 11: shop-0@volume-0 acted on revision 12'
