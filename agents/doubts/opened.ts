@@ -8,11 +8,16 @@ import type { Parts } from '../instance/parts.ts'
  * until it is a copy of another one. On disk before anybody hears of it.
  *
  * @param isOpen the server takes writes, of anybody or of those with CONNECTION_ADMIN, and its agent had closed it
+ * @param seen what was found
  * @returns null where it was not open, or that is known already
  */
-export function noticesOpening({ stored }: Pick<View, 'stored'>, isOpen: boolean): NextPass | null {
+export function noticesOpening(
+  { stored }: Pick<View, 'stored'>,
+  isOpen: boolean,
+  seen = 'it was opened for writes',
+): NextPass | null {
   if (stored.opened || !isOpen) return null
-  const { code, sentence } = telling('it was opened for writes')
+  const { code, sentence } = telling(seen)
   return { store: { opened: true }, steps: [notice(code, sentence)], next: 'at once' }
 }
 

@@ -8,6 +8,7 @@ import { isLeadingGroup, isMemberAs } from './stage.ts'
 import { isForLackOfSpace } from '../../topology/snapshot/no-space.ts'
 import { unappliedOf } from '../../topology/snapshot/holdings.ts'
 import type { GroupState, ServerState } from '../../topology/snapshot/observation.ts'
+import { noticesOpening } from '../doubts/opened.ts'
 import { keepSettings } from '../guard/managed-settings.ts'
 import { whyClosed } from '../instance/known.ts'
 import { notice, outdate, rest, step, type NextPass, type Step, type View } from '../instance/pass.ts'
@@ -48,7 +49,16 @@ export interface Membership {
 
 /** What an agent does by the state of its member: one row each. Pure. */
 export function nextAsMember(view: View, member: Membership): NextPass {
-  return noticesWriting(view, member.state, member.group) ?? byState(view, member)
+  return noticesFork(view, member) ?? noticesWriting(view, member.state, member.group) ?? byState(view, member)
+}
+
+/**
+ * Whoever forms a group is open for writes there, and what is written there may have the names (GTIDs) that the group
+ * gives as well: nothing would tell such writes apart once this member has joined the others again.
+ */
+function noticesFork(view: View, { task, group }: Membership): NextPass | null {
+  const isIn = group.state === 'ONLINE' || group.state === 'RECOVERING'
+  return noticesOpening(view, task.fork === true && isIn, 'it was in a group that was formed')
 }
 
 function byState(view: View, member: Membership): NextPass {

@@ -5,6 +5,7 @@ import type { ServerOverrides } from '../../topology/testing.ts'
 import type { Parts } from '../instance/parts.ts'
 import { viewOf } from '../instance/pass.ts'
 import type { VolumePort } from '../ports/volume.ts'
+import type { GroupPort } from '../ports/group.ts'
 import { runPass } from '../converge/runner.ts'
 import { aServerState, replicaOfEpoch3, ScriptedServer, testParts } from '../testing.ts'
 import { Group } from './group.ts'
@@ -93,6 +94,22 @@ describe('What began at a member that was closed at each look', () => {
     ['where nobody can read it', () => Promise.reject(new Error('damaged')), ['BegunNotRead', 'OpenedByHand']],
   ])('is one %s', async (_, begunHere, said) => {
     expect(await codes(begunHere)).toEqual(said)
+  })
+})
+
+describe('A member of a group that another hand formed', () => {
+  it('is in doubt, on disk, before it leaves that: what is written there may have the names that the group gives as well', async () => {
+    const server = new ScriptedServer(aServerState(inGroup('shop-0', { members: { 'shop-0': 'ONLINE' } }, open)))
+    const stop = async (): Promise<void> => void server.calls.push(`stop, in doubt: ${parts.file.current.opened}`)
+    const parts = await testParts(Object.assign(server, { group: { stop } as unknown as GroupPort }))
+    await parts.file.update({ promise: 3, revision: 10 })
+    const assignment: Assignment = { ...replicaOfEpoch3, group: { ...group, fork: true } }
+    const mode = new Group(parts, () => undefined)
+    for (let pass = 0; pass < 2; pass += 1) await runPass(parts, mode.next(viewOf(parts, server.state), assignment))
+    expect(server.calls.at(-1)).toBe('stop, in doubt: true')
+    expect(parts.notices.list.map(({ sentence }) => sentence)).toEqual([
+      'it was in a group that was formed by another hand while it was no primary: nobody can tell what was written, and it counts for nothing until it is seeded',
+    ])
   })
 })
 

@@ -253,7 +253,8 @@ function summaryOfAssignment(assignment: Assignment): NonNullable<StoredSummary[
   const { epoch, revision, role, fenced, peers } = assignment
   const addresses = Object.fromEntries(peers.map(({ instance, agent }) => [instance, agent]))
   const { group } = assignment
-  const task = group === undefined ? {} : { groupDoes: group.does, groupConsistency: group.consistency }
+  const isFork = group?.fork === true ? { groupFork: true as const } : {}
+  const task = group === undefined ? {} : { groupDoes: group.does, groupConsistency: group.consistency, ...isFork }
   const common = { epoch, revision, role, fenced, addresses, ...task }
   if (assignment.role === 'replica')
     return {

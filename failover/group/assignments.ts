@@ -52,8 +52,9 @@ export function assignmentOrders(situation: Situation): readonly Action[] {
 function assignmentFor(situation: Situation, view: LiveView, group: GroupView): Assignment | undefined {
   const task = taskOf(situation, view)
   const wouldJoinNobody = task.does === 'join' && isNowhere(group) && isOutside(view)
+  const leaves = group.forks.includes(view.name) ? forkOf(view) : {}
   const isToWait = group.forks.includes(view.name) || wouldJoinNobody
-  const base = baseFor(situation, view, isToWait ? { ...task, does: 'stayOut' } : task)
+  const base = baseFor(situation, view, isToWait ? { ...task, does: 'stayOut', ...leaves } : task)
   return view.observation.member === situation.record.primary
     ? { ...base, ...asPrimary(situation.record) }
     : asReplica(situation, view, base)
@@ -114,6 +115,11 @@ function taskOf(situation: Situation, view: LiveView): GroupTask {
   return { name, does: does(), consistency: spec.group.consistency }
 }
 
+/** An older agent refuses the word. */
+function forkOf({ observation }: LiveView): Pick<GroupTask, 'fork'> {
+  return observation.server?.group?.proposed === undefined ? {} : { fork: true }
+}
+
 /** There is no group whom to join, as far as anybody tells who answers. */
 function isNowhere({ condition }: GroupView): boolean {
   return condition === 'outage' || condition === 'uncertain' || condition === 'noQuorum'
@@ -158,9 +164,10 @@ function knowsErrant({ errantTold }: Observation, order: Assignment): boolean {
 
 /** An older agent does not say which consistency it was told: it takes another one as it joins. */
 function knowsTask(
-  { groupDoes, groupConsistency }: NonNullable<StoredSummary['assignment']>,
+  { groupDoes, groupConsistency, groupFork }: NonNullable<StoredSummary['assignment']>,
   task: GroupTask | undefined,
 ): boolean {
+  if (groupFork !== task?.fork) return false
   return groupDoes === task?.does && (groupConsistency ?? task?.consistency) === task?.consistency
 }
 

@@ -146,6 +146,21 @@ describe('A group that another hand formed', () => {
     expect(ordersOf(decision)).toEqual(['promise shop-0 2@5', 'promise shop-1 2@5', 'promise shop-2 2@5'])
   })
 
+  it('is doubted by its member before anybody is asked to promise: by names alone it could hold all that was acknowledged', () => {
+    const given = (opened?: true): GroupSituation => ({
+      sees: { 'shop-0': outsideGroup(), 'shop-1': { ...hand, proposed: 1 }, 'shop-2': half },
+      views: { 'shop-0': { process: 'dead' }, 'shop-1': { stored: opened ? { opened } : {} } },
+    })
+    expect(ordersOf(after(given()))).not.toContain('promise shop-1 2@5')
+    expect(tasksIn(after(given()))).toContain('shop-1 stayOut')
+    expect(after(given()).actions).toContainEqual(
+      expect.objectContaining({
+        order: expect.objectContaining({ group: expect.objectContaining({ fork: true }) as unknown }) as unknown,
+      }),
+    )
+    expect(ordersOf(after(given(true)))).toEqual(['promise shop-0 2@5', 'promise shop-1 2@5', 'promise shop-2 2@5'])
+  })
+
   it('and has the primary and most others is ended by a person alone, who names whose writes count', () => {
     const large: GroupShape = { ...hand, members: { 'shop-0': 'ONLINE', 'shop-1': 'ONLINE' } }
     const sees = { 'shop-0': large, 'shop-1': large, 'shop-2': outsideGroup() }

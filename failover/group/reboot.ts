@@ -25,7 +25,7 @@ export function rebootStep(situation: Situation, view: GroupView): FlowStep {
   const forced = situation.requests.find((request) => request.kind === 'failover')
   const silent = silentMembers(situation)
   if (silent.length > 0 && forced?.acceptLoss !== true) return waitForSilent(situation, view, silent)
-  const waits = forced === undefined ? waitsFor(situation, view) : undefined
+  const waits = waitForDoubt(situation, view) ?? waitsFor(situation, view, forced !== undefined)
   if (waits !== undefined) return waits
   const next = situation.record.epoch + 1
   const asked = everybody(situation).filter((member) => !silent.includes(member))
@@ -42,13 +42,32 @@ export function rebootStep(situation: Situation, view: GroupView): FlowStep {
 }
 
 /** A person who asks for a failover does not wait for these. */
-function waitsFor(situation: Situation, view: GroupView): FlowStep | undefined {
+function waitsFor(situation: Situation, view: GroupView, isForced: boolean): FlowStep | undefined {
+  if (isForced) return undefined
   const { paused } = situation.notes
   const stalled = stalledMembers(situation)
   if (stalled.length > 0) return waitForStalled(situation, view, stalled)
   if (paused === null) return undefined
   const sentence = `${view.sentence}, but the cluster is paused: ${paused.reason}`
   return step(sentence, assignmentOrders(situation), { blocked: true, revisitMs: 1_000 })
+}
+
+/**
+ * They are in a group that another hand formed, and do not doubt themselves yet. What they wrote there may have the
+ * names of what the group acknowledged: by what they hold such a member could lead.
+ */
+function trustingForks({ snapshot }: Situation, { forks }: GroupView): readonly InstanceName[] {
+  return forks.filter((name) => {
+    const observation = viewNamed(snapshot, name)?.observation
+    return observation?.server?.group?.proposed !== undefined && observation.stored.opened !== true
+  })
+}
+
+function waitForDoubt(situation: Situation, view: GroupView): FlowStep | undefined {
+  const trusting = trustingForks(situation, view)
+  if (trusting.length === 0) return undefined
+  const sentence = `${view.sentence}: before anybody is asked what is held, ${allOf(trusting)} ${trusting.length === 1 ? 'stores' : 'store'} that nobody can tell what was written there`
+  return step(sentence, assignmentOrders(situation), { blocked: true, revisitMs: 500 })
 }
 
 function silentMembers(situation: Situation): readonly MemberId[] {

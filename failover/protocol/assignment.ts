@@ -24,6 +24,11 @@ const groupTask = objectOf({
   does: oneOf('form', 'join', 'stayOut'),
   /** `group_replication_consistency`. */
   consistency: text(1, 32),
+  /**
+   * It is in a group that another hand formed, leaves that, and is in doubt. Only said to an agent that shows
+   * `proposed`: an older agent refuses the order. Absent for no.
+   */
+  fork: optional(exactly(true)),
 })
 
 const ofBothRoles = {

@@ -215,6 +215,8 @@ export interface StoredSummary {
     readonly addresses?: Readonly<Record<InstanceName, string>>
     /** What it is to do about its replication group. In mode `group` alone. */
     readonly groupDoes?: 'form' | 'join' | 'stayOut'
+    /** It was told that it is in a group that another hand formed. Absent for no. */
+    readonly groupFork?: true
     /** The `group_replication_consistency` that it was told. Absent from older agents. */
     readonly groupConsistency?: string
   } | null
