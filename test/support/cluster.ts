@@ -368,7 +368,7 @@ export class TestCluster implements WrittenCluster {
     await this.until(
       `${this.name} is up again`,
       async () => {
-        const ran = await this.regent('local', 'up', this.name)
+        const ran = await runRegent(this.home, ['local', 'up', this.name], { deadlineMs: upDeadlineMs })
         if (ran.code !== 0 && !ran.stderr.includes('REGENT_ADDRESS_IN_USE'))
           throw new Error(`regent local up ended with ${ran.code}:\n${ran.stderr}`)
         return ran.code === 0
