@@ -9,9 +9,12 @@ import { onKubernetes } from '../e2e/on-kubernetes.ts'
 import { startCluster, type TestCluster } from '../support/cluster.ts'
 import { monotonicMs } from '../support/monotonic.ts'
 import { Writer } from '../support/writer.ts'
-import { checkWrites, handOverAndScaleIn, runAct } from './acts.ts'
+import { announce, checkWrites, handOverAndScaleIn, runAct } from './acts.ts'
 import { draw } from './draw.ts'
 import { screenFor, type Screen } from './screen.ts'
+
+/** A copy of a small cluster, on a busy machine. */
+const scaleOutMs = 120_000
 
 /**
  * `npm run demo [-- --kube] [-- --mode group] [-- --keep]`: a real cluster of three under a real client's writes loses
@@ -29,7 +32,10 @@ async function demo(screen: Screen, mode: ModeName, keep: boolean, interrupted: 
     const fine = await untilInterrupted(() => play(screen, cluster), interrupted)
     kept = keep
     screen.print('', `    ${((monotonicMs() - began) / 1000).toFixed(0)} s in all`)
-    if (keep) screen.print(...commandsToTry(cluster))
+    if (keep) {
+      await untilInterrupted(() => scaleOut(screen, cluster), interrupted)
+      screen.print(...commandsToTry(cluster))
+    }
     return fine
   } finally {
     screen.clear()
@@ -69,6 +75,13 @@ async function play(screen: Screen, cluster: TestCluster): Promise<boolean> {
   }
 }
 
+/** Who goes on to try things has as many as before: of two members of a group none may be lost. */
+async function scaleOut(screen: Screen, cluster: TestCluster): Promise<void> {
+  announce(screen, 'scale out again, for what you may try next', `regent local scale ${cluster.name} 3`)
+  await cluster.scale(3)
+  await cluster.whole(3, scaleOutMs)
+}
+
 async function ended(screen: Screen, cluster: TestCluster): Promise<void> {
   await cluster.down()
   screen.print('    the cluster is stopped and removed; nothing is left running', '')
@@ -79,9 +92,9 @@ function commandsToTry({ name, layout }: TestCluster): readonly string[] {
     '',
     `It goes on in ${layout.dir}. Try:`,
     `  bin/regent topology ${name} --watch`,
-    `  bin/regent local fault ${name}-0 kill-mysqld`,
+    `  bin/regent local fault ${name}/primary kill-mysqld`,
     `  bin/regent recoveries ${name}`,
-    `  bin/regent local scale ${name} 3`,
+    `  bin/regent switchover ${name}`,
     `  bin/regent local sql ${name}`,
     `  bin/regent local down ${name} --purge`,
     '',
