@@ -84,7 +84,7 @@ const cases: Readonly<Record<string, readonly [SituationOverrides, Command | nul
   ],
   '… and Kubernetes is starting those: nothing is to be given up': [
     {
-      views: { 'shop-0': lostAgent, 'shop-1': { ...lostAgent, starting: true } },
+      views: { 'shop-0': lostAgent, 'shop-1': { ...lostAgent, starting: true }, 'shop-2': deaf },
       nowMs: 60_000,
     },
     null,
