@@ -167,6 +167,7 @@ export const primaries: readonly Mutation[] = [
     find: "await server.setReadOnly('closed', Math.min(300, remaining()))",
     replace: '',
     family: 'switchovers',
+    shownBy: 'test/simulation/scenarios/switchover.test.ts',
   },
   {
     id: 'demoted-is-offline',
