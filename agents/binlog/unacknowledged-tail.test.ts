@@ -215,7 +215,7 @@ describe('a tail on the disk', () => {
     expect(await readTrimPlan(dataDir, set('1-3'))).toMatchObject({
       kind: 'refuse',
       gtids: `${uuid}:4-${longestTail + 4}`,
-      reason: expect.stringContaining(`${longestTail + 1} transactions in binlog.000002 are missing`) as string,
+      reason: expect.stringContaining(`the primary lacks ${longestTail + 1} transactions of binlog.000002`) as string,
     })
     expect(await readTrimPlan(dataDir, set('1-4'))).toMatchObject({ kind: 'trim' })
     expect(await readTrimPlan(dataDir, set('1-6:8-20'))).toMatchObject({
