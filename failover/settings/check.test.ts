@@ -75,8 +75,9 @@ describe('the settings of a server', () => {
     ['tmpdir', '/nowhere', /tmpdir is not for you to set/],
     ['innodb_flush_method', 'nosync', /is "nosync"; allowed is fsync, O_DSYNC, O_DIRECT: what is committed/],
     ['skip_innodb_flush_method', 'nosync', /write innodb_flush_method/],
-    ['max_allowed_packet', '1024', /allowed is 1048576 or more/],
-    ['max_allowed_packet', 'many', /allowed is 1048576 or more/],
+    ['max_allowed_packet', '1M', /allowed is 2097152 or more/],
+    ['max_allowed_packet', '1024', /allowed is 2097152 or more/],
+    ['max_allowed_packet', 'many', /allowed is 2097152 or more/],
     ['slow_query_log_file', '/etc/passwd', /a name that ends in \.log/],
     ['tls_version', '', /tls_version is ""; allowed is TLSv1\.2, TLSv1\.3 or both/],
   ])('refuses %s = %s, and says why', (name, value, words) => {

@@ -72,7 +72,11 @@ const bounded: readonly Setting[] = [
     watched: { to: '10' },
   },
   {
-    ...within('max_allowed_packet', { atLeast: 1_048_576 }, 'statements of agents must fit in'),
+    ...within(
+      'max_allowed_packet',
+      { atLeast: 2_097_152 },
+      'statements of agents must fit in, and CLONE sends packets of 1 MiB and more',
+    ),
     watched: { to: '67108864' },
     bindsAgents: { worst: '1024', exempt: 'put right by the first statement of each session' },
   },

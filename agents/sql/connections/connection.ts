@@ -27,7 +27,7 @@ export type Row = Readonly<Record<string, unknown>>
 export const tooManyConnections: ReadonlySet<number> = new Set([1040, 1203])
 
 /** Every statement of an agent fits in. */
-const packetBytes = 1_048_576
+const packetBytes = 2_097_152
 
 /**
  * One connection of the agent to its server. It keeps no deadlines, `SqlPool` does; but whatever waits on it ends with
