@@ -106,7 +106,8 @@ export class BareInstance {
     for (const session of this.#sessions) session.destroy()
     this.server.disconnect()
     await this.process.kill()
-    await rm(this.#folder, { recursive: true, force: true })
+    // What is noted of its last start may be written at this moment: Node looks again where a folder is not empty.
+    await rm(this.#folder, { recursive: true, force: true, maxRetries: 10, retryDelay: 50 })
   }
 }
 
