@@ -1,6 +1,7 @@
 import { parseGtidSet } from '../../topology/gtid/gtid-set.ts'
 import type { ReseedOrder } from '../../failover/protocol/order.ts'
 import type { Parts } from '../instance/parts.ts'
+import { dataInNoDoubt } from '../instance/stored-state.ts'
 import { counted } from '../../src/common/text/words.ts'
 
 /**
@@ -21,14 +22,7 @@ export async function swapUnproven(parts: Parts, order: ReseedOrder, startOnCopy
       throw new Error(
         `the copy lacks ${counted(missing.count(), 'transaction')} that the primary has (${missing.toString().slice(0, 120)})`,
       )
-    await file.update({
-      unproven: false,
-      filterSeen: false,
-      fromThePast: false,
-      gtidsReset: false,
-      binlogOff: false,
-      opened: false,
-    })
+    await file.update({ ...dataInNoDoubt, unproven: false })
   } catch (error) {
     await takeBack(parts)
     throw error

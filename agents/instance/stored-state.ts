@@ -320,6 +320,15 @@ function checksum(sequence: bigint, payload: Uint8Array): Buffer {
   return hash('sha256', Buffer.concat([Buffer.from(String(sequence)), payload]), 'buffer')
 }
 
+/** What made data doubtful: a proven copy of another instance in their place ends all of that. */
+export const dataInNoDoubt = {
+  filterSeen: false,
+  fromThePast: false,
+  gtidsReset: false,
+  binlogOff: false,
+  opened: false,
+} as const
+
 /** What a volume that was never used holds. */
 export function freshState(volume: string, bootId: string): StoredState {
   return {
@@ -338,11 +347,7 @@ export function freshState(volume: string, bootId: string): StoredState {
     forgetful: false,
     seeding: false,
     unproven: false,
-    filterSeen: false,
-    fromThePast: false,
-    gtidsReset: false,
-    binlogOff: false,
-    opened: false,
+    ...dataInNoDoubt,
     mayHaveTail: false,
     formedEpoch: 0,
   }

@@ -4,6 +4,7 @@ import { counted } from '../../src/common/text/words.ts'
 import { parseGtidSet } from '../../topology/gtid/gtid-set.ts'
 import { unionOf } from '../../topology/snapshot/holdings.ts'
 import type { Parts } from '../instance/parts.ts'
+import { inBackground } from './in-background.ts'
 
 /**
  * Writes an empty transaction with each of these GTIDs, in the background: each waits for its acknowledgement as a
@@ -12,21 +13,12 @@ import type { Parts } from '../instance/parts.ts'
  * another one, what it reports it holds must not grow.
  */
 export function beginEmptying(parts: Parts, order: EmptyOrder): void {
-  const { jobs, notices, observer, changed } = parts
-  if (jobs.empties) return
-  jobs.empties = true
-  empty(parts, order)
-    .then(() => {
-      observer.outdate()
-      return observer.refresh()
-    })
-    .catch((error: unknown) =>
-      notices.add('EmptyTransactions', `empty transactions were not written: ${describeError(error)}`),
-    )
-    .finally(() => {
-      jobs.empties = false
-      changed()
-    })
+  inBackground(
+    parts,
+    'empties',
+    () => empty(parts, order),
+    (error) => parts.notices.add('EmptyTransactions', `empty transactions were not written: ${describeError(error)}`),
+  )
 }
 
 async function empty(parts: Parts, order: EmptyOrder): Promise<void> {

@@ -1,6 +1,7 @@
 import type { PasswordsOrder } from '../../failover/protocol/order.ts'
 import { describeError } from '../../src/common/errors/errors.ts'
 import type { Parts } from '../instance/parts.ts'
+import { inBackground } from './in-background.ts'
 
 /** Twice this long, and a change of an account waits for an acknowledgement: no lock is waited for so long. */
 const halfPatienceMs = 5_000
@@ -12,21 +13,13 @@ const halfPatienceMs = 5_000
  * killed, never drained: what waits is then cut off or committed as in every crash, and the order is given again.
  */
 export function beginPasswords(parts: Parts, order: PasswordsOrder): void {
-  const { jobs, notices, observer, changed } = parts
-  if (jobs.changesPasswords) return
-  jobs.changesPasswords = true
-  changePasswords(parts, order)
-    .then(() => {
-      observer.outdate()
-      return observer.refresh()
-    })
-    .catch((error: unknown) =>
-      notices.add('PasswordsNotChanged', `the passwords of accounts were not changed: ${describeError(error)}`),
-    )
-    .finally(() => {
-      jobs.changesPasswords = false
-      changed()
-    })
+  inBackground(
+    parts,
+    'changesPasswords',
+    () => changePasswords(parts, order),
+    (error) =>
+      parts.notices.add('PasswordsNotChanged', `the passwords of accounts were not changed: ${describeError(error)}`),
+  )
 }
 
 async function changePasswords(parts: Parts, order: PasswordsOrder): Promise<void> {

@@ -7,6 +7,7 @@ import { pruneArchives } from '../guard/archive-keeping.ts'
 import type { Converger } from '../converge/converger.ts'
 import { leaveStage } from '../instance/life.ts'
 import type { Parts } from '../instance/parts.ts'
+import { dataInNoDoubt } from '../instance/stored-state.ts'
 import { replicationUser } from '../ports/server.ts'
 import { swapUnproven } from '../doubts/unproven-copy.ts'
 
@@ -161,12 +162,8 @@ export class Seeding {
     await this.#startOn(() => volume.swapIn(folder))
     await this.#verify(order, own)
     await file.update({
+      ...dataInNoDoubt,
       seeding: false,
-      filterSeen: false,
-      fromThePast: false,
-      gtidsReset: false,
-      binlogOff: false,
-      opened: false,
       forgetful: false,
       mayHaveTail: false,
       unsettled: false,
