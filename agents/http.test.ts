@@ -1,8 +1,8 @@
 import { request, type RequestOptions } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { describe, expect, it, onTestFinished, vi } from 'vitest'
-import type { Problem } from '../src/common/http/problem.ts'
-import type { Observation } from '../topology/snapshot/observation.ts'
+import type { Problem } from '#common/http/problem.ts'
+import type { Observation } from '#topology/snapshot/observation.ts'
 import { createAgentServer } from './http.ts'
 
 const token = 'the-token'

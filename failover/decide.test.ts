@@ -1,5 +1,5 @@
 import { describe, expect, it, test } from 'vitest'
-import { aSnapshot, gtids } from '../topology/testing.ts'
+import { aSnapshot, gtids } from '#topology/testing.ts'
 import { analyse, decide } from './decide.ts'
 import {
   aSituation,
@@ -12,7 +12,7 @@ import {
   shop2,
   type SituationOverrides,
 } from './testing.ts'
-import { expectBelow } from '../test/support/expect-below.ts'
+import { expectBelow } from '#test/support/expect-below.ts'
 
 test('a healthy cluster needs nothing, and the sentence says so', () => {
   const decision = decide(aSituation())

@@ -1,5 +1,5 @@
 import type { Analyses, Decision } from './protocol/decision.ts'
-import { inPlace, type Place } from '../src/common/errors/commands.ts'
+import { inPlace, type Place } from '#common/errors/commands.ts'
 import type { Mode } from './flows/mode.ts'
 import { group } from './group/decide-group.ts'
 import { semisync } from './semisync/decide-semisync.ts'

@@ -3,7 +3,7 @@ import { mkdir, open, readdir, readFile, rename, rm, stat, type FileHandle } fro
 import { basename, dirname, join } from 'node:path'
 import type { ArchiveSize } from '../ports/volume.ts'
 import { readAt, withWindow } from './file.ts'
-import { syncFolder } from '../../src/common/files/sync-folder.ts'
+import { syncFolder } from '#common/files/sync-folder.ts'
 
 /** A part of a binlog file: from `offset` up to `end`. */
 export interface ByteRange {

@@ -2,7 +2,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, it } from 'vitest'
-import { binlogFile, dml, gtid, query, type SyntheticEvent } from '../../test/support/synthetic-binlog.ts'
+import { binlogFile, dml, gtid, query, type SyntheticEvent } from '#test/support/synthetic-binlog.ts'
 import { begunHere } from './begun-here.ts'
 
 let dataDir = ''

@@ -1,4 +1,4 @@
-import type { BinlogPlace } from '../../topology/snapshot/observation.ts'
+import type { BinlogPlace } from '#topology/snapshot/observation.ts'
 import type { BegunHere } from '../ports/volume.ts'
 import { scanBinlog } from './file.ts'
 import { GroupFold } from './groups.ts'

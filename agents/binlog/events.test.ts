@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { GtidSet } from '../../topology/gtid/gtid-set.ts'
-import { ddlVariables, previousGtids, query, uuid } from '../../test/support/synthetic-binlog.ts'
+import { GtidSet } from '#topology/gtid/gtid-set.ts'
+import { ddlVariables, previousGtids, query, uuid } from '#test/support/synthetic-binlog.ts'
 import { decodeGtid, decodePayloadHeader, decodePreviousGtids, decodeQuery } from './events.ts'
 
 const bytes = (hex: string): Buffer => Buffer.from(hex.replaceAll(/\s/g, ''), 'hex')

@@ -1,5 +1,5 @@
-import { RegentError } from '../../src/common/errors/errors.ts'
-import { endOfGtidNumbers, gtidNumber, previousOf, type GtidNumber } from '../../topology/gtid/gtid-number.ts'
+import { RegentError } from '#common/errors/errors.ts'
+import { endOfGtidNumbers, gtidNumber, previousOf, type GtidNumber } from '#topology/gtid/gtid-number.ts'
 
 /**
  * What stands inside the events of a binlog, as far as Regent reads them. The formats are those of MySQL's own

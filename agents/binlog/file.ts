@@ -1,6 +1,6 @@
 import { open, type FileHandle } from 'node:fs/promises'
 import { crc32 } from 'node:zlib'
-import type { RegentError } from '../../src/common/errors/errors.ts'
+import type { RegentError } from '#common/errors/errors.ts'
 import { decodeFormatDescription, eventTypes, unreadable, type FormatDescription } from './events.ts'
 
 /** One event of a binlog file. */

@@ -1,4 +1,4 @@
-import type { GtidSet } from '../../topology/gtid/gtid-set.ts'
+import type { GtidSet } from '#topology/gtid/gtid-set.ts'
 import { readBinlogHead, type BinlogHead } from './set.ts'
 
 export interface FileWith extends BinlogHead {

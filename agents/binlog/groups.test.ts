@@ -18,7 +18,7 @@ import {
   xaPrepare,
   xid,
   type SyntheticEvent,
-} from '../../test/support/synthetic-binlog.ts'
+} from '#test/support/synthetic-binlog.ts'
 import { scanBinlog } from './file.ts'
 import { endingOfPayload, GroupFold, type GroupEnding, type TransactionGroup } from './groups.ts'
 import { whyNotTrimmable } from './trimmable.ts'

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { gtidNumber } from '../../topology/gtid/gtid-number.ts'
-import { GtidSet } from '../../topology/gtid/gtid-set.ts'
+import { gtidNumber } from '#topology/gtid/gtid-number.ts'
+import { GtidSet } from '#topology/gtid/gtid-set.ts'
 import { GtidCollector, GtidMatcher, printGtid } from './gtid-collector.ts'
 
 const sources = [

@@ -2,8 +2,8 @@ import { mkdtemp, readdir, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, describe, expect, it } from 'vitest'
-import { binlogFile, dml, uuid } from '../../test/support/synthetic-binlog.ts'
-import { gtids } from '../../topology/testing.ts'
+import { binlogFile, dml, uuid } from '#test/support/synthetic-binlog.ts'
+import { gtids } from '#topology/testing.ts'
 import { readBinlogSet } from './set.ts'
 import { PurgedNote, readPurgedNote, writePurgedNote } from './purged-note.ts'
 import {
@@ -15,7 +15,7 @@ import {
   testParts,
 } from '../testing.ts'
 import { readTrimPlan } from './unacknowledged-tail.ts'
-import { GtidSet } from '../../topology/gtid/gtid-set.ts'
+import { GtidSet } from '#topology/gtid/gtid-set.ts'
 import { givePromise, passWhileDown } from '../testing-passes.ts'
 
 const copied = gtids('shop-1', 50)

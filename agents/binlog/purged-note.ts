@@ -1,11 +1,11 @@
 import { open, readFile, rename } from 'node:fs/promises'
 import { join } from 'node:path'
-import { describeError } from '../../src/common/errors/errors.ts'
-import { GtidSet } from '../../topology/gtid/gtid-set.ts'
-import type { GtidText } from '../../topology/snapshot/observation.ts'
+import { describeError } from '#common/errors/errors.ts'
+import { GtidSet } from '#topology/gtid/gtid-set.ts'
+import type { GtidText } from '#topology/snapshot/observation.ts'
 import { unreadable } from './events.ts'
 import { serverLife, type Parts } from '../instance/parts.ts'
-import { syncFolder } from '../../src/common/files/sync-folder.ts'
+import { syncFolder } from '#common/files/sync-folder.ts'
 
 /** In the data folder itself: a copy that takes the place of that folder brings no note of another server. */
 const fileName = 'regent-purged-gtids'

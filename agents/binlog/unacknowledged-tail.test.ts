@@ -2,7 +2,7 @@ import { mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promise
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { GtidSet } from '../../topology/gtid/gtid-set.ts'
+import { GtidSet } from '#topology/gtid/gtid-set.ts'
 import {
   binlogFile,
   ddl,
@@ -13,7 +13,7 @@ import {
   rows,
   uuid,
   type SyntheticEvent,
-} from '../../test/support/synthetic-binlog.ts'
+} from '#test/support/synthetic-binlog.ts'
 import type { GroupEnding } from './groups.ts'
 import { longestTail, planTrim, readTrimPlan, trimTail, type LastBinlog, type TrimPlan } from './unacknowledged-tail.ts'
 

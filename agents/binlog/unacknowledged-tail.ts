@@ -1,8 +1,8 @@
 import { open } from 'node:fs/promises'
 import { basename, dirname } from 'node:path'
-import { describeError, RegentError } from '../../src/common/errors/errors.ts'
-import { GtidSet } from '../../topology/gtid/gtid-set.ts'
-import type { GtidText } from '../../topology/snapshot/observation.ts'
+import { describeError, RegentError } from '#common/errors/errors.ts'
+import { GtidSet } from '#topology/gtid/gtid-set.ts'
+import type { GtidText } from '#topology/snapshot/observation.ts'
 import { archiveVersion, writeArchive } from './archive.ts'
 import { forgetServer } from '../instance/server-id.ts'
 import { scanBinlog, stopScan } from './file.ts'
@@ -11,8 +11,8 @@ import { lastBinlogFile, readBinlogHead, readFileSets } from './set.ts'
 import { GtidCollector, GtidMatcher, printGtid } from './gtid-collector.ts'
 import { readPurgedNote } from './purged-note.ts'
 import { isProvenVersion, provenSeries, whyNotTrimmable } from './trimmable.ts'
-import { syncFolder } from '../../src/common/files/sync-folder.ts'
-import { counted } from '../../src/common/text/words.ts'
+import { syncFolder } from '#common/files/sync-folder.ts'
+import { counted } from '#common/text/words.ts'
 
 /**
  * A primary killed under load has transactions in its binlog that nobody acknowledged; in InnoDB they are only

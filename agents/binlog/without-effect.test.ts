@@ -11,8 +11,8 @@ import {
   query,
   uuid,
   type SyntheticEvent,
-} from '../../test/support/synthetic-binlog.ts'
-import { GtidSet } from '../../topology/gtid/gtid-set.ts'
+} from '#test/support/synthetic-binlog.ts'
+import { GtidSet } from '#topology/gtid/gtid-set.ts'
 import { withoutEffect } from './without-effect.ts'
 
 let dataDir = ''

@@ -1,4 +1,4 @@
-import type { GtidSet } from '../../topology/gtid/gtid-set.ts'
+import type { GtidSet } from '#topology/gtid/gtid-set.ts'
 import { scanBinlog } from './file.ts'
 import { GroupFold } from './groups.ts'
 import { GtidCollector, GtidMatcher } from './gtid-collector.ts'

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
-import type { ReplicaAssignment } from '../../failover/protocol/assignment.ts'
-import { hostOf, memberOf } from '../../topology/testing.ts'
+import type { ReplicaAssignment } from '#failover/protocol/assignment.ts'
+import { hostOf, memberOf } from '#topology/testing.ts'
 import { Converger } from './converger.ts'
 import { replicationUser } from '../ports/server.ts'
 import {

@@ -1,5 +1,5 @@
-import { describeError } from '../../src/common/errors/errors.ts'
-import type { ServerState } from '../../topology/snapshot/observation.ts'
+import { describeError } from '#common/errors/errors.ts'
+import type { ServerState } from '#topology/snapshot/observation.ts'
 import { forgetPutRight } from '../guard/channel-options.ts'
 import type { Mode } from '../instance/mode.ts'
 import { viewOf, type NextPass } from '../instance/pass.ts'

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import type { Assignment } from '../../failover/protocol/assignment.ts'
-import { gtids } from '../../topology/testing.ts'
+import type { Assignment } from '#failover/protocol/assignment.ts'
+import { gtids } from '#topology/testing.ts'
 import { changeLife, type Life } from '../instance/life.ts'
 import { viewOf, type NextPass } from '../instance/pass.ts'
 import type { StoredState } from '../instance/stored-state.ts'

@@ -1,9 +1,9 @@
 import { notice, onDisk, step, type NextPass, type Step, type View } from '../instance/pass.ts'
 import { leads } from '../instance/stored-state.ts'
 import { settle } from '../doubts/unsettled.ts'
-import { counted } from '../../src/common/text/words.ts'
-import { parseGtidSet } from '../../topology/gtid/gtid-set.ts'
-import type { GtidText } from '../../topology/snapshot/observation.ts'
+import { counted } from '#common/text/words.ts'
+import { parseGtidSet } from '#topology/gtid/gtid-set.ts'
+import type { GtidText } from '#topology/snapshot/observation.ts'
 import type { Ending, TailJudgement } from '../ports/volume.ts'
 import {
   archiveUnsettled,

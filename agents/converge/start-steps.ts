@@ -1,10 +1,10 @@
 import { pruneArchives } from '../guard/archive-keeping.ts'
 import { learn, step, type Step } from '../instance/pass.ts'
 import { keepUnsettled } from '../doubts/unsettled.ts'
-import { parseGtidSet, type GtidSet } from '../../topology/gtid/gtid-set.ts'
-import type { GtidText } from '../../topology/snapshot/observation.ts'
+import { parseGtidSet, type GtidSet } from '#topology/gtid/gtid-set.ts'
+import type { GtidText } from '#topology/snapshot/observation.ts'
 import type { Ending } from '../ports/volume.ts'
-import { counted } from '../../src/common/text/words.ts'
+import { counted } from '#common/text/words.ts'
 
 /** Steps that are taken while mysqld is down. What each one is for is told where the steps are decided. */
 

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
-import type { ServerState } from '../../topology/snapshot/observation.ts'
-import { gtids, uuidOf } from '../../topology/testing.ts'
+import type { ServerState } from '#topology/snapshot/observation.ts'
+import { gtids, uuidOf } from '#topology/testing.ts'
 import { aServerState, ScriptedServer, testParts } from '../testing.ts'
 import { comparedNow, hearQuestion } from './compared.ts'
 

@@ -1,7 +1,7 @@
-import type { Comparing } from '../../failover/protocol/word.ts'
-import { parseGtidSet } from '../../topology/gtid/gtid-set.ts'
-import { unionOf } from '../../topology/snapshot/holdings.ts'
-import type { Observation } from '../../topology/snapshot/observation.ts'
+import type { Comparing } from '#failover/protocol/word.ts'
+import { parseGtidSet } from '#topology/gtid/gtid-set.ts'
+import { unionOf } from '#topology/snapshot/holdings.ts'
+import type { Observation } from '#topology/snapshot/observation.ts'
 import type { Question } from '../instance/known.ts'
 import type { Parts } from '../instance/parts.ts'
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { gtids, hostOf } from '../../topology/testing.ts'
+import { gtids, hostOf } from '#topology/testing.ts'
 import { keptOfElected } from './elected-set.ts'
 import {
   aServerState,

@@ -1,7 +1,7 @@
-import type { Assignment, PrimaryAssignment } from '../../failover/protocol/assignment.ts'
-import { counted } from '../../src/common/text/words.ts'
-import { parseGtidSet, type GtidSet } from '../../topology/gtid/gtid-set.ts'
-import type { GtidText } from '../../topology/snapshot/observation.ts'
+import type { Assignment, PrimaryAssignment } from '#failover/protocol/assignment.ts'
+import { counted } from '#common/text/words.ts'
+import { parseGtidSet, type GtidSet } from '#topology/gtid/gtid-set.ts'
+import type { GtidText } from '#topology/snapshot/observation.ts'
 import type { Known } from '../instance/known.ts'
 import { notice, type NextPass, type View } from '../instance/pass.ts'
 

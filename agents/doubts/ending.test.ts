@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import type { Observation } from '../../topology/snapshot/observation.ts'
+import type { Observation } from '#topology/snapshot/observation.ts'
 import { ObservationBuilder } from '../observe/observation.ts'
 import { isEndingUnseen, judgeEndingFirst, mayBeEnding, SilenceWatch } from './ending.ts'
 import { Lease } from '../guard/lease.ts'

@@ -1,5 +1,5 @@
 import { changeLife, lifeOf } from '../instance/life.ts'
-import { describeError } from '../../src/common/errors/errors.ts'
+import { describeError } from '#common/errors/errors.ts'
 import type { Parts } from '../instance/parts.ts'
 import { keepUnsettled } from './unsettled.ts'
 import { answersAlone } from '../instance/stored-state.ts'

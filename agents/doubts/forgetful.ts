@@ -1,4 +1,4 @@
-import type { LeaderWord } from '../../failover/protocol/word.ts'
+import type { LeaderWord } from '#failover/protocol/word.ts'
 import type { Parts } from '../instance/parts.ts'
 import type { NextPass, View } from '../instance/pass.ts'
 

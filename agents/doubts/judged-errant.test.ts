@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { gtids } from '../../topology/testing.ts'
+import { gtids } from '#topology/testing.ts'
 import { aServerState, quietVolume, ScriptedServer, testParts } from '../testing.ts'
 import { judgeErrant } from './judged-errant.ts'
 

@@ -1,6 +1,6 @@
-import { describeError } from '../../src/common/errors/errors.ts'
-import { parseGtidSet } from '../../topology/gtid/gtid-set.ts'
-import type { GtidText } from '../../topology/snapshot/observation.ts'
+import { describeError } from '#common/errors/errors.ts'
+import { parseGtidSet } from '#topology/gtid/gtid-set.ts'
+import type { GtidText } from '#topology/snapshot/observation.ts'
 import type { Parts } from '../instance/parts.ts'
 
 /**

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
-import { parseGtidSet } from '../../topology/gtid/gtid-set.ts'
-import { gtids } from '../../topology/testing.ts'
+import { parseGtidSet } from '#topology/gtid/gtid-set.ts'
+import { gtids } from '#topology/testing.ts'
 import type { Parts } from '../instance/parts.ts'
 import { aServerState, replicaOfEpoch3, ScriptedServer, testParts } from '../testing.ts'
 import { noticeThrownAway } from './thrown-away.ts'

@@ -1,5 +1,5 @@
-import { counted } from '../../src/common/text/words.ts'
-import { parseGtidSet, type GtidSet } from '../../topology/gtid/gtid-set.ts'
+import { counted } from '#common/text/words.ts'
+import { parseGtidSet, type GtidSet } from '#topology/gtid/gtid-set.ts'
 import { learn, notice, viewOf, type Change, type NextPass, type View } from '../instance/pass.ts'
 import type { Parts } from '../instance/parts.ts'
 

@@ -1,8 +1,8 @@
-import { parseGtidSet } from '../../topology/gtid/gtid-set.ts'
-import type { ReseedOrder } from '../../failover/protocol/order.ts'
+import { parseGtidSet } from '#topology/gtid/gtid-set.ts'
+import type { ReseedOrder } from '#failover/protocol/order.ts'
 import type { Parts } from '../instance/parts.ts'
 import { dataInNoDoubt } from '../instance/stored-state.ts'
-import { counted } from '../../src/common/text/words.ts'
+import { counted } from '#common/text/words.ts'
 
 /**
  * Puts a copy in place of what a counted member has, which lies beside it until the copy is proven to hold everything

@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest'
-import { allOnline, inGroup, type GroupShape } from '../../topology/testing-group.ts'
+import { allOnline, inGroup, type GroupShape } from '#topology/testing-group.ts'
 import { viewOf, type NextPass } from '../instance/pass.ts'
 import { aServerState, primaryOfEpoch3, replicaOfEpoch3, ScriptedServer, testParts } from '../testing.ts'
 import { runPass } from '../converge/runner.ts'
-import { RegentError } from '../../src/common/errors/errors.ts'
+import { RegentError } from '#common/errors/errors.ts'
 import { Group } from './group.ts'
 
 interface Given {

@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, it, vi } from 'vitest'
-import { inGroup, outsideGroup, type GroupShape } from '../../topology/testing-group.ts'
+import { inGroup, outsideGroup, type GroupShape } from '#topology/testing-group.ts'
 import { Converger } from '../converge/converger.ts'
 import { Termination } from '../orders/termination.ts'
 import {

@@ -1,9 +1,9 @@
-import { describeError } from '../../src/common/errors/errors.ts'
-import type { GroupMember, GroupState } from '../../topology/snapshot/observation.ts'
+import { describeError } from '#common/errors/errors.ts'
+import type { GroupMember, GroupState } from '#topology/snapshot/observation.ts'
 import type { Parts } from '../instance/parts.ts'
 import type { StoredState } from '../instance/stored-state.ts'
-import { hasMajority, ownMember } from '../../topology/group/majority.ts'
-import { compareVersions, mayLead } from '../../topology/group/versions.ts'
+import { hasMajority, ownMember } from '#topology/group/majority.ts'
+import { compareVersions, mayLead } from '#topology/group/versions.ts'
 
 /**
  * A primary waits so long for the manager to hand it over, which lets transactions end first. A primary that leaves in

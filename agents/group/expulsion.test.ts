@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { realWorld } from '../../src/common/ports/real-world.ts'
-import type { GroupState, MemberState } from '../../topology/snapshot/observation.ts'
+import { realWorld } from '#common/ports/real-world.ts'
+import type { GroupState, MemberState } from '#topology/snapshot/observation.ts'
 import type { ExpulsionPort } from '../ports/expulsion.ts'
 import { createExpulsion } from './expulsion.ts'
 import { hostAndPort } from './xcom/address.ts'

@@ -1,5 +1,5 @@
-import { groupAddress } from '../../failover/protocol/group-address.ts'
-import type { Clock, Timers } from '../../src/common/ports/ports.ts'
+import { groupAddress } from '#failover/protocol/group-address.ts'
+import type { Clock, Timers } from '#common/ports/ports.ts'
 import type { ExpulsionPort } from '../ports/expulsion.ts'
 import { linesThrough } from './xcom/connection.ts'
 import type { OpenLine } from './xcom/line.ts'

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { outsideGroup, inGroup } from '../../topology/testing-group.ts'
+import { outsideGroup, inGroup } from '#topology/testing-group.ts'
 import { viewOf } from '../instance/pass.ts'
 import { aServerState, primaryOfEpoch3, ScriptedServer, testParts } from '../testing.ts'
 import type { GroupPort } from '../ports/group.ts'

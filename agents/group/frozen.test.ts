@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import type { GroupShape } from '../../topology/testing-group.ts'
-import { inGroup } from '../../topology/testing-group.ts'
+import type { GroupShape } from '#topology/testing-group.ts'
+import { inGroup } from '#topology/testing-group.ts'
 import { aServerState, ScriptedProcess, ScriptedServer, testParts } from '../testing.ts'
 import { FrozenWatch } from './frozen.ts'
 

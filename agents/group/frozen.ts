@@ -1,6 +1,6 @@
-import { lasting, duration } from '../../src/common/text/words.ts'
+import { lasting, duration } from '#common/text/words.ts'
 import type { Parts } from '../instance/parts.ts'
-import { ownMember } from '../../topology/group/majority.ts'
+import { ownMember } from '#topology/group/majority.ts'
 
 /** A primary that answers nothing again so soon is left to the group, and for a person to look at. */
 const betweenMs = 300_000

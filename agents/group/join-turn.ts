@@ -1,5 +1,5 @@
-import { instanceOf, type InstanceName } from '../../topology/snapshot/member.ts'
-import type { Assignment } from '../../failover/protocol/assignment.ts'
+import { instanceOf, type InstanceName } from '#topology/snapshot/member.ts'
+import type { Assignment } from '#failover/protocol/assignment.ts'
 import type { Jobs } from '../instance/known.ts'
 import { step, type Step, type View } from '../instance/pass.ts'
 

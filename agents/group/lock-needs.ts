@@ -1,9 +1,9 @@
 import { hasStatementThatWaits, type LockNeeds } from '../guard/lock-watch.ts'
 import { whyClosed } from '../instance/known.ts'
 import type { Parts } from '../instance/parts.ts'
-import { hasMajority } from '../../topology/group/majority.ts'
-import { unappliedOf } from '../../topology/snapshot/holdings.ts'
-import type { ServerState } from '../../topology/snapshot/observation.ts'
+import { hasMajority } from '#topology/group/majority.ts'
+import { unappliedOf } from '#topology/snapshot/holdings.ts'
+import type { ServerState } from '#topology/snapshot/observation.ts'
 import { writesHere } from './single-primary.ts'
 
 /**

@@ -1,5 +1,5 @@
-import { groupHost } from '../../failover/protocol/group-address.ts'
-import { wholeGroupUnder } from '../../topology/group/majority.ts'
+import { groupHost } from '#failover/protocol/group-address.ts'
+import { wholeGroupUnder } from '#topology/group/majority.ts'
 import type { Parts } from '../instance/parts.ts'
 
 /** XCom keeps the newest four at least, and the others until their messages are delivered (`site_def.cc`). */

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { inGroup, viewId, type GroupShape } from '../../topology/testing-group.ts'
+import { inGroup, viewId, type GroupShape } from '#topology/testing-group.ts'
 import type { GroupPort } from '../ports/group.ts'
 import { aServerState, ScriptedServer, testParts } from '../testing.ts'
 import { ProtocolWatch } from './protocol-watch.ts'

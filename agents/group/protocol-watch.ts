@@ -1,7 +1,7 @@
-import { describeError } from '../../src/common/errors/errors.ts'
-import { compareVersions, highestProtocolOf, lowestOf } from '../../topology/group/versions.ts'
-import { wholeGroupUnder } from '../../topology/group/majority.ts'
-import type { GroupState } from '../../topology/snapshot/observation.ts'
+import { describeError } from '#common/errors/errors.ts'
+import { compareVersions, highestProtocolOf, lowestOf } from '#topology/group/versions.ts'
+import { wholeGroupUnder } from '#topology/group/majority.ts'
+import type { GroupState } from '#topology/snapshot/observation.ts'
 import type { Parts } from '../instance/parts.ts'
 
 const lookMs = 5_000

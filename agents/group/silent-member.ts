@@ -1,8 +1,8 @@
-import { groupAddress } from '../../failover/protocol/group-address.ts'
-import type { ExpelOrder } from '../../failover/protocol/order.ts'
-import { silentMemberMs } from '../../failover/protocol/timings.ts'
-import { RegentError } from '../../src/common/errors/errors.ts'
-import { lasting, duration } from '../../src/common/text/words.ts'
+import { groupAddress } from '#failover/protocol/group-address.ts'
+import type { ExpelOrder } from '#failover/protocol/order.ts'
+import { silentMemberMs } from '#failover/protocol/timings.ts'
+import { RegentError } from '#common/errors/errors.ts'
+import { lasting, duration } from '#common/text/words.ts'
 import type { Parts } from '../instance/parts.ts'
 import type { ExpulsionPort } from '../ports/expulsion.ts'
 

@@ -1,8 +1,8 @@
-import { describeError } from '../../src/common/errors/errors.ts'
-import type { Assignment } from '../../failover/protocol/assignment.ts'
-import { hasMajority } from '../../topology/group/majority.ts'
-import { soleWriter, writersOf } from '../../topology/group/writers.ts'
-import type { GroupMember, GroupState, ServerState } from '../../topology/snapshot/observation.ts'
+import { describeError } from '#common/errors/errors.ts'
+import type { Assignment } from '#failover/protocol/assignment.ts'
+import { hasMajority } from '#topology/group/majority.ts'
+import { soleWriter, writersOf } from '#topology/group/writers.ts'
+import type { GroupMember, GroupState, ServerState } from '#topology/snapshot/observation.ts'
 import type { Parts } from '../instance/parts.ts'
 
 /** The group agrees on it once each member is online, and ends transactions of those that write no more. */

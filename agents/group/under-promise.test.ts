@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { gtids } from '../../topology/testing.ts'
-import { inGroup, outsideGroup, type GroupShape } from '../../topology/testing-group.ts'
+import { gtids } from '#topology/testing.ts'
+import { inGroup, outsideGroup, type GroupShape } from '#topology/testing-group.ts'
 import { viewOf } from '../instance/pass.ts'
 import type { Parts } from '../instance/parts.ts'
 import type { StoredState } from '../instance/stored-state.ts'

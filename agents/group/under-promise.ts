@@ -1,5 +1,5 @@
-import { parseGtidSet } from '../../topology/gtid/gtid-set.ts'
-import { unionOf } from '../../topology/snapshot/holdings.ts'
+import { parseGtidSet } from '#topology/gtid/gtid-set.ts'
+import { unionOf } from '#topology/snapshot/holdings.ts'
 import { step, type NextPass, type Step, type View } from '../instance/pass.ts'
 
 /**

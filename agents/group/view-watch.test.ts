@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { inGroup } from '../../topology/testing-group.ts'
+import { inGroup } from '#topology/testing-group.ts'
 import type { GroupPort } from '../ports/group.ts'
 import { aServerState, ScriptedServer, testParts } from '../testing.ts'
 import { ViewWatch } from './view-watch.ts'

@@ -1,5 +1,5 @@
-import type { GroupState, ServerState } from '../../topology/snapshot/observation.ts'
-import type { Timer } from '../../src/common/ports/ports.ts'
+import type { GroupState, ServerState } from '#topology/snapshot/observation.ts'
+import type { Timer } from '#common/ports/ports.ts'
 import type { Parts } from '../instance/parts.ts'
 
 /** Clients wait for another view of the group to be seen after a death, and nothing tells of one. */

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
-import type { LeaseVote } from '../../failover/protocol/word.ts'
-import { gtids } from '../../topology/testing.ts'
+import type { LeaseVote } from '#failover/protocol/word.ts'
+import { gtids } from '#topology/testing.ts'
 import { BinlogKeeper } from './binlog-keeper.ts'
 import type { BinlogFile } from '../ports/volume.ts'
 import type { Parts } from '../instance/parts.ts'

@@ -1,9 +1,9 @@
-import { describeError } from '../../src/common/errors/errors.ts'
-import type { Timer } from '../../src/common/ports/ports.ts'
-import { orderVersion, type Endpoint } from '../../failover/protocol/message.ts'
-import { say } from '../../failover/protocol/word.ts'
-import type { InstanceName } from '../../topology/snapshot/member.ts'
-import type { GtidText } from '../../topology/snapshot/observation.ts'
+import { describeError } from '#common/errors/errors.ts'
+import type { Timer } from '#common/ports/ports.ts'
+import { orderVersion, type Endpoint } from '#failover/protocol/message.ts'
+import { say } from '#failover/protocol/word.ts'
+import type { InstanceName } from '#topology/snapshot/member.ts'
+import type { GtidText } from '#topology/snapshot/observation.ts'
 import {
   dueBinlogs,
   isShortOfSpace,

@@ -1,7 +1,7 @@
-import { mebibytes } from '../../src/common/text/mebibytes.ts'
-import type { InstanceName } from '../../topology/snapshot/member.ts'
-import type { GtidText } from '../../topology/snapshot/observation.ts'
-import { parseGtidSet } from '../../topology/gtid/gtid-set.ts'
+import { mebibytes } from '#common/text/mebibytes.ts'
+import type { InstanceName } from '#topology/snapshot/member.ts'
+import type { GtidText } from '#topology/snapshot/observation.ts'
+import { parseGtidSet } from '#topology/gtid/gtid-set.ts'
 import type { BinlogFile } from '../ports/volume.ts'
 
 export interface KeepingLimits {

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
-import type { StoppedThread } from '../../failover/protocol/channel-options.ts'
-import type { ChangedSetting } from '../../topology/snapshot/observation.ts'
+import type { StoppedThread } from '#failover/protocol/channel-options.ts'
+import type { ChangedSetting } from '#topology/snapshot/observation.ts'
 import { prepareToLead } from '../semisync/preparation.ts'
 import { changedOptionsIn, optionsToSet, reported } from '../sql/replication/channel-options.ts'
 import { replicationUser } from '../ports/server.ts'

@@ -1,6 +1,6 @@
-import { changedOptions, type StoppedThread } from '../../failover/protocol/channel-options.ts'
-import { describeError } from '../../src/common/errors/errors.ts'
-import type { Channel, ChangedSetting } from '../../topology/snapshot/observation.ts'
+import { changedOptions, type StoppedThread } from '#failover/protocol/channel-options.ts'
+import { describeError } from '#common/errors/errors.ts'
+import type { Channel, ChangedSetting } from '#topology/snapshot/observation.ts'
 import { viewOf, type View } from '../instance/pass.ts'
 import type { Parts } from '../instance/parts.ts'
 

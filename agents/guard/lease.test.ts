@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import type { PrimaryAssignment } from '../../failover/protocol/assignment.ts'
-import type { Timer } from '../../src/common/ports/ports.ts'
+import type { PrimaryAssignment } from '#failover/protocol/assignment.ts'
+import type { Timer } from '#common/ports/ports.ts'
 import { whyClosed } from '../instance/known.ts'
 import { Lease, leaseLost } from './lease.ts'
 import {

@@ -1,4 +1,4 @@
-import { describeError } from '../../src/common/errors/errors.ts'
+import { describeError } from '#common/errors/errors.ts'
 import type { Parts } from '../instance/parts.ts'
 import type { Blocker } from '../ports/server.ts'
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { LockedOutWatch } from './locked-out.ts'
-import type { Assignment } from '../../failover/protocol/assignment.ts'
+import type { Assignment } from '#failover/protocol/assignment.ts'
 import {
   aServerState,
   primaryOfEpoch3,

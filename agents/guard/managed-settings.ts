@@ -1,6 +1,6 @@
-import { beginsBinlog, isAgreedOn } from '../../failover/settings/runtime.ts'
-import { describeError } from '../../src/common/errors/errors.ts'
-import type { ChangedSetting, ServerState } from '../../topology/snapshot/observation.ts'
+import { beginsBinlog, isAgreedOn } from '#failover/settings/runtime.ts'
+import { describeError } from '#common/errors/errors.ts'
+import type { ChangedSetting, ServerState } from '#topology/snapshot/observation.ts'
 import type { Parts } from '../instance/parts.ts'
 
 /**

@@ -1,5 +1,5 @@
 import type { Parts } from '../instance/parts.ts'
-import { mebibytes } from '../../src/common/text/mebibytes.ts'
+import { mebibytes } from '#common/text/mebibytes.ts'
 
 /**
  * Stops writes cleanly before the disk is full: a server that runs into a full disk hangs, and that looks like death.

@@ -1,6 +1,6 @@
-import { RegentError } from '../../src/common/errors/errors.ts'
-import { counted } from '../../src/common/text/words.ts'
-import { rowsOf, whyNoTimeToUndo, type OpenChange } from '../../topology/snapshot/open-changes.ts'
+import { RegentError } from '#common/errors/errors.ts'
+import { counted } from '#common/text/words.ts'
+import { rowsOf, whyNoTimeToUndo, type OpenChange } from '#topology/snapshot/open-changes.ts'
 import type { Parts } from '../instance/parts.ts'
 
 /** Between two looks at what is left to undo: InnoDB makes the table anew no sooner. */

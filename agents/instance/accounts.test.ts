@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { passwordFor } from '../../src/common/mysql/account-password.ts'
-import { mostInstances } from '../../topology/snapshot/member.ts'
+import { passwordFor } from '#common/mysql/account-password.ts'
+import { mostInstances } from '#topology/snapshot/member.ts'
 import { account, identifier, initialStatements, literal, replicationAccount } from './accounts.ts'
 
 describe('accounts', () => {

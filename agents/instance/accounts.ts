@@ -1,7 +1,7 @@
-import type { ModeName } from '../../failover/protocol/mode.ts'
-import { ownSession } from '../../failover/settings/own-session.ts'
-import { passwordFor } from '../../src/common/mysql/account-password.ts'
-import { instanceName, mostInstances, type InstanceName } from '../../topology/snapshot/member.ts'
+import type { ModeName } from '#failover/protocol/mode.ts'
+import { ownSession } from '#failover/settings/own-session.ts'
+import { passwordFor } from '#common/mysql/account-password.ts'
+import { instanceName, mostInstances, type InstanceName } from '#topology/snapshot/member.ts'
 import { replicationUser, replicationUserPrefix } from '../ports/server.ts'
 
 /** The agent's account: through the socket, or from this machine to the administrative interface. */

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { realWorld } from '../../src/common/ports/real-world.ts'
+import { realWorld } from '#common/ports/real-world.ts'
 import { Asks } from './asks.ts'
 
 const wanted = { wants: 'switchover', from: 'shop-0', to: null } as const

@@ -1,6 +1,6 @@
-import type { AskAnswer } from '../../failover/protocol/word.ts'
-import type { Timer, World } from '../../src/common/ports/ports.ts'
-import type { Ask, AskedFor } from '../../topology/snapshot/observation.ts'
+import type { AskAnswer } from '#failover/protocol/word.ts'
+import type { Timer, World } from '#common/ports/ports.ts'
+import type { Ask, AskedFor } from '#topology/snapshot/observation.ts'
 
 /** So long something is asked for where the caller says no limit. */
 export const longestAskMs = 600_000

@@ -1,5 +1,5 @@
-import type { ModeName } from '../../failover/protocol/mode.ts'
-import type { Timings } from '../../failover/protocol/timings.ts'
+import type { ModeName } from '#failover/protocol/mode.ts'
+import type { Timings } from '#failover/protocol/timings.ts'
 
 /** What one agent is started with: the content of its configuration file. Paths are absolute. */
 export interface AgentConfig {

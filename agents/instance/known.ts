@@ -1,8 +1,8 @@
 import { freshLife, type Life } from './life.ts'
-import type { StoppedThread } from '../../failover/protocol/channel-options.ts'
-import type { Comparing } from '../../failover/protocol/word.ts'
-import type { InstanceName } from '../../topology/snapshot/member.ts'
-import type { GtidText, Lack, PromiseReport } from '../../topology/snapshot/observation.ts'
+import type { StoppedThread } from '#failover/protocol/channel-options.ts'
+import type { Comparing } from '#failover/protocol/word.ts'
+import type { InstanceName } from '#topology/snapshot/member.ts'
+import type { GtidText, Lack, PromiseReport } from '#topology/snapshot/observation.ts'
 
 /**
  * What one run of an agent knows besides what is on disk. Each part belongs to those who write it. Times are monotonic

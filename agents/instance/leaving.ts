@@ -1,4 +1,4 @@
-import type { LeavingAnswer } from '../../failover/protocol/word.ts'
+import type { LeavingAnswer } from '#failover/protocol/word.ts'
 import { isDown } from '../ports/process.ts'
 import type { Parts } from './parts.ts'
 

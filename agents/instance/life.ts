@@ -1,5 +1,5 @@
-import type { PrimaryAssignment } from '../../failover/protocol/assignment.ts'
-import type { BinlogPlace, GtidText } from '../../topology/snapshot/observation.ts'
+import type { PrimaryAssignment } from '#failover/protocol/assignment.ts'
+import type { BinlogPlace, GtidText } from '#topology/snapshot/observation.ts'
 import type { ProcessPort } from '../ports/process.ts'
 import type { Ending, TailJudgement } from '../ports/volume.ts'
 

@@ -1,5 +1,5 @@
-import type { Assignment } from '../../failover/protocol/assignment.ts'
-import type { DemoteOrder, ExpelOrder, PromiseOrder } from '../../failover/protocol/order.ts'
+import type { Assignment } from '#failover/protocol/assignment.ts'
+import type { DemoteOrder, ExpelOrder, PromiseOrder } from '#failover/protocol/order.ts'
 import type { NextPass, View } from './pass.ts'
 import type { StoredState } from './stored-state.ts'
 

@@ -1,6 +1,6 @@
-import type { Clock } from '../../src/common/ports/ports.ts'
-import { timesLeftOut } from '../../src/common/log/repeats.ts'
-import type { Notice } from '../../topology/snapshot/observation.ts'
+import type { Clock } from '#common/ports/ports.ts'
+import { timesLeftOut } from '#common/log/repeats.ts'
+import type { Notice } from '#topology/snapshot/observation.ts'
 
 const kept = 20
 /** So long the same sentence is not said again. */

@@ -1,5 +1,5 @@
-import type { Timings } from '../../failover/protocol/timings.ts'
-import type { Transport, World } from '../../src/common/ports/ports.ts'
+import type { Timings } from '#failover/protocol/timings.ts'
+import type { Transport, World } from '#common/ports/ports.ts'
 import type { Asks } from './asks.ts'
 import type { CertificatePort } from '../ports/certificate.ts'
 import type { AgentConfig } from './config.ts'

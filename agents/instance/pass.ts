@@ -2,7 +2,7 @@ import { lifeOf, type Life } from './life.ts'
 import type { Course, Known } from './known.ts'
 import type { Parts } from './parts.ts'
 import type { StoredState } from './stored-state.ts'
-import type { ProcessState, ServerState } from '../../topology/snapshot/observation.ts'
+import type { ProcessState, ServerState } from '#topology/snapshot/observation.ts'
 
 /** What the next pass is decided by: read once, so that a decision sees one moment. Nothing of it is changed. */
 export interface View extends Pick<Parts, 'config' | 'timings' | 'run'> {

@@ -2,9 +2,9 @@ import { randomInt } from 'node:crypto'
 import { existsSync } from 'node:fs'
 import { open, readdir, readFile, rename, rm } from 'node:fs/promises'
 import { join } from 'node:path'
-import { firstFolderNumber, folderNumbers, serverIdOf } from '../../failover/protocol/server-id.ts'
-import { syncFolder } from '../../src/common/files/sync-folder.ts'
-import type { InstanceName } from '../../topology/snapshot/member.ts'
+import { firstFolderNumber, folderNumbers, serverIdOf } from '#failover/protocol/server-id.ts'
+import { syncFolder } from '#common/files/sync-folder.ts'
+import type { InstanceName } from '#topology/snapshot/member.ts'
 
 /** In the data folder itself, and gone with it: a copy that takes the place of that folder is another server. */
 export const folderNumberFile = 'regent-server-number'

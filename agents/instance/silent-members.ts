@@ -1,6 +1,6 @@
-import { groupAddress } from '../../failover/protocol/group-address.ts'
-import { silentMemberMs } from '../../failover/protocol/timings.ts'
-import type { InstanceName } from '../../topology/snapshot/member.ts'
+import { groupAddress } from '#failover/protocol/group-address.ts'
+import { silentMemberMs } from '#failover/protocol/timings.ts'
+import type { InstanceName } from '#topology/snapshot/member.ts'
 import type { Parts } from './parts.ts'
 
 /** Members of the replication group whose servers have answered this agent nothing for `silentMemberMs`. */

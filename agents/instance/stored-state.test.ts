@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import { describe, expect, it } from 'vitest'
-import { codeOf } from '../../src/common/errors/errors.ts'
+import { codeOf } from '#common/errors/errors.ts'
 import { MemoryDisk } from '../testing.ts'
 import { freshState, newIncarnation, notedNow, StoredStateFile, summaryOf } from './stored-state.ts'
 

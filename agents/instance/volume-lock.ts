@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { closeSync, ftruncateSync, openSync, readFileSync, writeSync } from 'node:fs'
 import { hostname } from 'node:os'
-import { describeError, RegentError } from '../../src/common/errors/errors.ts'
+import { describeError, RegentError } from '#common/errors/errors.ts'
 
 /** flock(1) does not wait for anybody: it answers at once, also on a busy machine. */
 const deadlineMs = 10_000

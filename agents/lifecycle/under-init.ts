@@ -1,5 +1,5 @@
 import { accessSync, constants } from 'node:fs'
-import { frugalNode } from '../../src/common/process/frugal-environment.ts'
+import { frugalNode } from '#common/process/frugal-environment.ts'
 
 const shell = '/bin/sh'
 

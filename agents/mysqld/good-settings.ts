@@ -1,7 +1,7 @@
 import { readFile, rename, rm, writeFile } from 'node:fs/promises'
 import { isDeepStrictEqual } from 'node:util'
-import { canonicalName } from '../../failover/settings/table.ts'
-import { changedFixedSettings } from '../../failover/settings/check.ts'
+import { canonicalName } from '#failover/settings/table.ts'
+import { changedFixedSettings } from '#failover/settings/check.ts'
 import type { VolumeLayout } from '../instance/volume-layout.ts'
 
 /** What people say of mysqld's settings, as an agent is configured. */

@@ -3,7 +3,7 @@ import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
-import { realWorld } from '../../src/common/ports/real-world.ts'
+import { realWorld } from '#common/ports/real-world.ts'
 import { Launcher } from './launcher.ts'
 import { endingFrom, sentenceOf } from './running-program.ts'
 

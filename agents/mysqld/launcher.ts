@@ -2,8 +2,8 @@ import { randomBytes } from 'node:crypto'
 import { constants, existsSync } from 'node:fs'
 import { open, readFile, rename, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { describeError, RegentError } from '../../src/common/errors/errors.ts'
-import type { Clock, Timer, Timers } from '../../src/common/ports/ports.ts'
+import { describeError, RegentError } from '#common/errors/errors.ts'
+import type { Clock, Timer, Timers } from '#common/ports/ports.ts'
 import { endingFrom, type Ending, type RunningProgram } from './running-program.ts'
 
 /** The launcher forks at once; a node that swaps takes longer. */

@@ -1,7 +1,7 @@
 import { constants } from 'node:fs'
 import { access, readdir, readFile, writeFile } from 'node:fs/promises'
 import { isAbsolute } from 'node:path'
-import type { Lack } from '../../topology/snapshot/observation.ts'
+import type { Lack } from '#topology/snapshot/observation.ts'
 import { agentPutsRight } from '../ports/server.ts'
 
 /** A promotion opens relay logs, a binlog and tables anew; replicas and clients come with a socket each. */

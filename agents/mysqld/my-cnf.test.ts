@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { serverSettings } from '../../failover/settings/table.ts'
+import { serverSettings } from '#failover/settings/table.ts'
 import { renderServerConfig } from './my-cnf.ts'
 import { anAgentConfig } from '../testing.ts'
 

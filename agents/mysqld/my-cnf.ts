@@ -1,6 +1,6 @@
-import { checkServerSettings } from '../../failover/settings/check.ts'
-import type { ServerFacts } from '../../failover/settings/setting.ts'
-import { canonicalName, serverSettings } from '../../failover/settings/table.ts'
+import { checkServerSettings } from '#failover/settings/check.ts'
+import type { ServerFacts } from '#failover/settings/setting.ts'
+import { canonicalName, serverSettings } from '#failover/settings/table.ts'
 import type { AgentConfig } from '../instance/config.ts'
 import { volumeLayout } from '../instance/volume-layout.ts'
 

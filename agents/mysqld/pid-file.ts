@@ -1,5 +1,5 @@
 import { open, readdir, readFile, rename } from 'node:fs/promises'
-import { readProcessStat, type ProcessIdentity } from '../../src/common/process/process-stat.ts'
+import { readProcessStat, type ProcessIdentity } from '#common/process/process-stat.ts'
 
 /** Which process is this instance's mysqld, and under which boot of the machine. */
 export interface MysqldPid extends ProcessIdentity {

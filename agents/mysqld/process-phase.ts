@@ -1,4 +1,4 @@
-import type { ProcessStat } from '../../src/common/process/process-stat.ts'
+import type { ProcessStat } from '#common/process/process-stat.ts'
 
 /** `exiting` is dead for every purpose but one: its files and locks may not be released yet. */
 export type ProcessPhase = 'running' | 'stopped' | 'exiting' | 'dead'

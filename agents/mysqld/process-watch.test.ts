@@ -1,11 +1,11 @@
 import { spawn, type ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
 import { afterEach, describe, expect, it } from 'vitest'
-import { realTimers } from '../../src/common/ports/real-world.ts'
-import { parseProcessStat, readProcessStat } from '../../src/common/process/process-stat.ts'
+import { realTimers } from '#common/ports/real-world.ts'
+import { parseProcessStat, readProcessStat } from '#common/process/process-stat.ts'
 import { phaseOf, type ProcessPhase } from './process-phase.ts'
 import { ProcessWatch } from './process-watch.ts'
-import { expectBelow } from '../../test/support/expect-below.ts'
+import { expectBelow } from '#test/support/expect-below.ts'
 
 const line = (name: string, state: string, flags: number, threads = 38) =>
   `4700 (${name}) ${state} 1 4700 4700 0 -1 ${flags} 120000 0 3 0 45 12 0 0 20 0 ${threads} 0 345678 1900000000 137156 18446744073709551615 1 1 0 0 0 0 0 0 0 0 0 0 17 1 0 0 0 0 0\n`

@@ -1,6 +1,6 @@
 import { closeSync, openSync, readSync } from 'node:fs'
-import type { Timer, Timers } from '../../src/common/ports/ports.ts'
-import { parseProcessStat, unlessGone, type ProcessIdentity } from '../../src/common/process/process-stat.ts'
+import type { Timer, Timers } from '#common/ports/ports.ts'
+import { parseProcessStat, unlessGone, type ProcessIdentity } from '#common/process/process-stat.ts'
 import { phaseOf, type ProcessPhase } from './process-phase.ts'
 
 /**

@@ -3,7 +3,7 @@ import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promis
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
-import { realWorld } from '../../src/common/ports/real-world.ts'
+import { realWorld } from '#common/ports/real-world.ts'
 import { createMysqldProcess } from './process.ts'
 import { anAgentConfig } from '../testing.ts'
 

@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process'
 import { constants } from 'node:os'
-import { describeError, RegentError } from '../../src/common/errors/errors.ts'
+import { describeError, RegentError } from '#common/errors/errors.ts'
 
 /** A program that was started, and how it ends. */
 export interface RunningProgram {

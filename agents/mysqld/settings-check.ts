@@ -1,7 +1,7 @@
 import { execFile } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import { mkdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises'
-import { codeOf, describeError, RegentError } from '../../src/common/errors/errors.ts'
+import { codeOf, describeError, RegentError } from '#common/errors/errors.ts'
 import type { AgentConfig } from '../instance/config.ts'
 import { contradictsData, readGoodSettings } from './good-settings.ts'
 import type { Launcher } from './launcher.ts'

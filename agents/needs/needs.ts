@@ -1,5 +1,5 @@
-import type { ModeName } from '../../failover/protocol/mode.ts'
-import type { InstanceName } from '../../topology/snapshot/member.ts'
+import type { ModeName } from '#failover/protocol/mode.ts'
+import type { InstanceName } from '#topology/snapshot/member.ts'
 import { agentHost, agentUser, instancesOf, markerRows } from '../instance/accounts.ts'
 import { replicationUser } from '../ports/server.ts'
 

@@ -1,5 +1,5 @@
-import { describeError } from '../../src/common/errors/errors.ts'
-import type { ServerState } from '../../topology/snapshot/observation.ts'
+import { describeError } from '#common/errors/errors.ts'
+import type { ServerState } from '#topology/snapshot/observation.ts'
 import { keepUnsettled } from '../doubts/unsettled.ts'
 import type { Parts } from '../instance/parts.ts'
 import { answersAlone } from '../instance/stored-state.ts'

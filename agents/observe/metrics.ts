@@ -1,4 +1,4 @@
-import type { GroupState, MemberState, Observation, ServerState } from '../../topology/snapshot/observation.ts'
+import type { GroupState, MemberState, Observation, ServerState } from '#topology/snapshot/observation.ts'
 
 /** The agent's metrics in Prometheus' text format; few and flat, so that no library has to live beside every server. */
 export function agentMetrics(seen: Observation): string {

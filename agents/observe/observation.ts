@@ -1,13 +1,13 @@
 import { lifeOf } from '../instance/life.ts'
-import { holdsOf } from '../../topology/snapshot/holdings.ts'
-import { memberId } from '../../topology/snapshot/member.ts'
+import { holdsOf } from '#topology/snapshot/holdings.ts'
+import { memberId } from '#topology/snapshot/member.ts'
 import {
   observationVersion,
   type Observation,
   type ProcessState,
   type StoredSummary,
-} from '../../topology/snapshot/observation.ts'
-import { unclassifiedIn } from '../../failover/settings/check.ts'
+} from '#topology/snapshot/observation.ts'
+import { unclassifiedIn } from '#failover/settings/check.ts'
 import { isEndingUnseen, shownSilenceMs } from '../doubts/ending.ts'
 import { comparedNow } from '../doubts/compared.ts'
 import { forgetfulAs } from '../doubts/forgetful.ts'

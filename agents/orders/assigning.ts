@@ -1,4 +1,4 @@
-import type { Assignment, PrimaryAssignment, ReplicaAssignment } from '../../failover/protocol/assignment.ts'
+import type { Assignment, PrimaryAssignment, ReplicaAssignment } from '#failover/protocol/assignment.ts'
 import type { Converger } from '../converge/converger.ts'
 import { keptOfElected, rememberElected } from '../doubts/elected-set.ts'
 import { forgetfulAs } from '../doubts/forgetful.ts'

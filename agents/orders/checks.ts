@@ -1,9 +1,9 @@
-import { RegentError } from '../../src/common/errors/errors.ts'
-import type { Assignment } from '../../failover/protocol/assignment.ts'
-import type { Addressed } from '../../failover/protocol/message.ts'
-import type { RenounceOrder, ReseedOrder } from '../../failover/protocol/order.ts'
-import { memberId } from '../../topology/snapshot/member.ts'
-import type { PromiseReport, ProcessState } from '../../topology/snapshot/observation.ts'
+import { RegentError } from '#common/errors/errors.ts'
+import type { Assignment } from '#failover/protocol/assignment.ts'
+import type { Addressed } from '#failover/protocol/message.ts'
+import type { RenounceOrder, ReseedOrder } from '#failover/protocol/order.ts'
+import { memberId } from '#topology/snapshot/member.ts'
+import type { PromiseReport, ProcessState } from '#topology/snapshot/observation.ts'
 import type { StoredState } from '../instance/stored-state.ts'
 
 /** What the checks look at. */

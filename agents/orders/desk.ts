@@ -1,5 +1,5 @@
-import { orderNames, orders, type Order, type OrderName, type Step } from '../../failover/protocol/order.ts'
-import { wordNames, words, type Answers, type Word, type WordName } from '../../failover/protocol/word.ts'
+import { orderNames, orders, type Order, type OrderName, type Step } from '#failover/protocol/order.ts'
+import { wordNames, words, type Answers, type Word, type WordName } from '#failover/protocol/word.ts'
 import { leaveStage } from '../instance/life.ts'
 import { holdsText } from '../observe/observation.ts'
 import type { OrderState } from './checks.ts'

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest'
-import { orderVersion } from '../../failover/protocol/message.ts'
-import type { EmptyOrder } from '../../failover/protocol/order.ts'
-import { gtids, uuidOf } from '../../topology/testing.ts'
+import { orderVersion } from '#failover/protocol/message.ts'
+import type { EmptyOrder } from '#failover/protocol/order.ts'
+import { gtids, uuidOf } from '#topology/testing.ts'
 import { aServerState, primaryOfEpoch3, ScriptedServer, testParts } from '../testing.ts'
 import { beginEmptying } from './emptying.ts'
 

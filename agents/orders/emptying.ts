@@ -1,8 +1,8 @@
-import type { EmptyOrder } from '../../failover/protocol/order.ts'
-import { describeError } from '../../src/common/errors/errors.ts'
-import { counted } from '../../src/common/text/words.ts'
-import { parseGtidSet } from '../../topology/gtid/gtid-set.ts'
-import { unionOf } from '../../topology/snapshot/holdings.ts'
+import type { EmptyOrder } from '#failover/protocol/order.ts'
+import { describeError } from '#common/errors/errors.ts'
+import { counted } from '#common/text/words.ts'
+import { parseGtidSet } from '#topology/gtid/gtid-set.ts'
+import { unionOf } from '#topology/snapshot/holdings.ts'
 import type { Parts } from '../instance/parts.ts'
 import { inBackground } from './in-background.ts'
 

@@ -1,6 +1,6 @@
 import { leaveStage } from '../instance/life.ts'
-import { RegentError } from '../../src/common/errors/errors.ts'
-import type { FetchOrder } from '../../failover/protocol/order.ts'
+import { RegentError } from '#common/errors/errors.ts'
+import type { FetchOrder } from '#failover/protocol/order.ts'
 import { replicationUser } from '../ports/server.ts'
 import type { Parts } from '../instance/parts.ts'
 

@@ -1,4 +1,4 @@
-import type { Order, OrderName } from '../../failover/protocol/order.ts'
+import type { Order, OrderName } from '#failover/protocol/order.ts'
 import type { Converger } from '../converge/converger.ts'
 import type { Parts } from '../instance/parts.ts'
 import { obeyAssignment } from './assigning.ts'

@@ -1,5 +1,5 @@
-import type { PasswordsOrder } from '../../failover/protocol/order.ts'
-import { describeError } from '../../src/common/errors/errors.ts'
+import type { PasswordsOrder } from '#failover/protocol/order.ts'
+import { describeError } from '#common/errors/errors.ts'
 import type { Parts } from '../instance/parts.ts'
 import { inBackground } from './in-background.ts'
 

@@ -1,5 +1,5 @@
 import { leaveStage } from '../instance/life.ts'
-import type { RenounceOrder } from '../../failover/protocol/order.ts'
+import type { RenounceOrder } from '#failover/protocol/order.ts'
 import type { Parts } from '../instance/parts.ts'
 
 /**

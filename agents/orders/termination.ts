@@ -1,5 +1,5 @@
-import { describeError } from '../../src/common/errors/errors.ts'
-import type { Timer } from '../../src/common/ports/ports.ts'
+import { describeError } from '#common/errors/errors.ts'
+import type { Timer } from '#common/ports/ports.ts'
 import type { Converger } from '../converge/converger.ts'
 import { isLeaving } from '../instance/leaving.ts'
 import { isDown } from '../ports/process.ts'

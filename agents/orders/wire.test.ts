@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
-import type { PrimaryAssignment, ReplicaAssignment } from '../../failover/protocol/assignment.ts'
-import { orderVersion } from '../../failover/protocol/message.ts'
-import { orders } from '../../failover/protocol/order.ts'
+import type { PrimaryAssignment, ReplicaAssignment } from '#failover/protocol/assignment.ts'
+import { orderVersion } from '#failover/protocol/message.ts'
+import { orders } from '#failover/protocol/order.ts'
 import type {
   OrderName,
   DemoteOrder,
@@ -11,10 +11,10 @@ import type {
   PromiseOrder,
   RenounceOrder,
   ReseedOrder,
-} from '../../failover/protocol/order.ts'
-import { words } from '../../failover/protocol/word.ts'
-import type { WordName, LeaderWord, LeaseConfirmation, LeaseVoteRequest } from '../../failover/protocol/word.ts'
-import { gtids, hostOf, memberOf, uuidOf } from '../../topology/testing.ts'
+} from '#failover/protocol/order.ts'
+import { words } from '#failover/protocol/word.ts'
+import type { WordName, LeaderWord, LeaseConfirmation, LeaseVoteRequest } from '#failover/protocol/word.ts'
+import { gtids, hostOf, memberOf, uuidOf } from '#topology/testing.ts'
 import { Agent } from '../agent.ts'
 import { readOrder, readWord } from './wire.ts'
 import { aServerState, MemoryDisk, ScriptedServer, testParts } from '../testing.ts'

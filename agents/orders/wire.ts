@@ -1,11 +1,11 @@
 import { Compile, type Validator } from 'typebox/schema'
-import { orderVersion } from '../../failover/protocol/message.ts'
-import { orders, type Order, type OrderName } from '../../failover/protocol/order.ts'
-import { words, type Word, type WordName } from '../../failover/protocol/word.ts'
-import { RegentError } from '../../src/common/errors/errors.ts'
-import { complaintAbout } from '../../src/common/input/schema-complaint.ts'
-import type { JsonSchema } from '../../src/common/input/json-schema.ts'
-import type { Shape } from '../../src/common/input/shapes.ts'
+import { orderVersion } from '#failover/protocol/message.ts'
+import { orders, type Order, type OrderName } from '#failover/protocol/order.ts'
+import { words, type Word, type WordName } from '#failover/protocol/word.ts'
+import { RegentError } from '#common/errors/errors.ts'
+import { complaintAbout } from '#common/input/schema-complaint.ts'
+import type { JsonSchema } from '#common/input/json-schema.ts'
+import type { Shape } from '#common/input/shapes.ts'
 
 /**
  * A parsed body as the order that it must be. Throws `REGENT_BAD_REQUEST` naming field, value and what is allowed, or

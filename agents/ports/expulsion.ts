@@ -1,4 +1,4 @@
-import type { GroupState } from '../../topology/snapshot/observation.ts'
+import type { GroupState } from '#topology/snapshot/observation.ts'
 
 /** Has the others of a replication group remove a member that is dead, or that nobody hears. */
 export interface ExpulsionPort {

@@ -1,4 +1,4 @@
-import type { GtidText, ServerState, WriteProbe } from '../../topology/snapshot/observation.ts'
+import type { GtidText, ServerState, WriteProbe } from '#topology/snapshot/observation.ts'
 
 /** Whether a write went through when the agent last tried, and what stood in the way. */
 export interface Probe {

@@ -1,4 +1,4 @@
-import type { Lack, ProcessState } from '../../topology/snapshot/observation.ts'
+import type { Lack, ProcessState } from '#topology/snapshot/observation.ts'
 
 export function isDown({ state }: Pick<ProcessPort, 'state'>): boolean {
   return state === 'dead' || state === 'absent'

@@ -1,8 +1,8 @@
-import type { PasswordsWish } from '../../failover/protocol/order.ts'
+import type { PasswordsWish } from '#failover/protocol/order.ts'
 import type { GroupPort } from './group.ts'
-import { ordinalOf, type InstanceName } from '../../topology/snapshot/member.ts'
-import type { GtidText, Lack, ServerState, WriteProbe } from '../../topology/snapshot/observation.ts'
-import type { OpenChange } from '../../topology/snapshot/open-changes.ts'
+import { ordinalOf, type InstanceName } from '#topology/snapshot/member.ts'
+import type { GtidText, Lack, ServerState, WriteProbe } from '#topology/snapshot/observation.ts'
+import type { OpenChange } from '#topology/snapshot/open-changes.ts'
 
 /**
  * What the agent can do to its own mysqld, as small verbs. Each is idempotent, has a deadline, and rejects with

@@ -1,4 +1,4 @@
-import type { BinlogPlace, GtidText } from '../../topology/snapshot/observation.ts'
+import type { BinlogPlace, GtidText } from '#topology/snapshot/observation.ts'
 
 /**
  * How a mysqld that is dead ended, as far as its files tell. `unknown` counts as stopped: its tail may have been

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import type { DumpThread } from '../../topology/snapshot/observation.ts'
-import { aDumpThreadOf, uuidOf } from '../../topology/testing.ts'
+import type { DumpThread } from '#topology/snapshot/observation.ts'
+import { aDumpThreadOf, uuidOf } from '#topology/testing.ts'
 import { sentenceAbout, strangersAmong } from './acknowledgers.ts'
 import { replicationUser } from '../ports/server.ts'
 import { aServerState, primaryOfEpoch3, ScriptedServer, testParts } from '../testing.ts'

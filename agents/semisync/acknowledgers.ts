@@ -1,5 +1,5 @@
-import type { PrimaryAssignment } from '../../failover/protocol/assignment.ts'
-import type { DumpThread } from '../../topology/snapshot/observation.ts'
+import type { PrimaryAssignment } from '#failover/protocol/assignment.ts'
+import type { DumpThread } from '#topology/snapshot/observation.ts'
 import { replicationUser } from '../ports/server.ts'
 
 /**

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest'
-import { orderVersion } from '../../failover/protocol/message.ts'
-import type { DemoteOrder } from '../../failover/protocol/order.ts'
-import type { OpenChange } from '../../topology/snapshot/open-changes.ts'
-import { memberOf } from '../../topology/testing.ts'
+import { orderVersion } from '#failover/protocol/message.ts'
+import type { DemoteOrder } from '#failover/protocol/order.ts'
+import type { OpenChange } from '#topology/snapshot/open-changes.ts'
+import { memberOf } from '#topology/testing.ts'
 import { aServerState, ScriptedServer, testParts } from '../testing.ts'
 import { demote } from './demotion.ts'
 

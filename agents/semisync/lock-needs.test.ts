@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import type { ServerOverrides } from '../../topology/testing.ts'
+import type { ServerOverrides } from '#topology/testing.ts'
 import { LockWatch } from '../guard/lock-watch.ts'
 import { SemisyncLockNeeds } from './lock-needs.ts'
 import type { Blocker } from '../ports/server.ts'

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { aDumpThreadOf } from '../../topology/testing.ts'
+import { aDumpThreadOf } from '#topology/testing.ts'
 import { aServerState, primaryOfEpoch3, ScriptedServer, testParts } from '../testing.ts'
 import { keepUnsettled } from '../doubts/unsettled.ts'
 import type { Ending } from '../ports/volume.ts'

@@ -1,5 +1,5 @@
-import { counted } from '../../src/common/text/words.ts'
-import { parseGtidSet } from '../../topology/gtid/gtid-set.ts'
+import { counted } from '#common/text/words.ts'
+import { parseGtidSet } from '#topology/gtid/gtid-set.ts'
 import { staysClosedWithout } from '../doubts/elected-set.ts'
 import { leadingOf, type Leading } from '../instance/life.ts'
 import { outdate, type NextPass, type View } from '../instance/pass.ts'

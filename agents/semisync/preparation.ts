@@ -1,6 +1,6 @@
 import { changeLife } from '../instance/life.ts'
-import { describeError } from '../../src/common/errors/errors.ts'
-import { unionOf } from '../../topology/snapshot/holdings.ts'
+import { describeError } from '#common/errors/errors.ts'
+import { unionOf } from '#topology/snapshot/holdings.ts'
 import { keepApplierOptions } from '../guard/channel-options.ts'
 import type { View } from '../instance/pass.ts'
 import type { Parts } from '../instance/parts.ts'

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import type { PrimaryAssignment } from '../../failover/protocol/assignment.ts'
-import { aDumpThreadOf, gtids, type ServerOverrides } from '../../topology/testing.ts'
+import type { PrimaryAssignment } from '#failover/protocol/assignment.ts'
+import { aDumpThreadOf, gtids, type ServerOverrides } from '#topology/testing.ts'
 import { leaseLost } from '../guard/lease.ts'
 import { tidyAfterMs } from './opening.ts'
 import { prepareToLead } from './preparation.ts'

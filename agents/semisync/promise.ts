@@ -1,5 +1,5 @@
-import type { PromiseOrder } from '../../failover/protocol/order.ts'
-import type { InstanceName } from '../../topology/snapshot/member.ts'
+import type { PromiseOrder } from '#failover/protocol/order.ts'
+import type { InstanceName } from '#topology/snapshot/member.ts'
 import type { Parts } from '../instance/parts.ts'
 
 /**

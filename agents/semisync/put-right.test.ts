@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import type { ServerOverrides } from '../../topology/testing.ts'
+import type { ServerOverrides } from '#topology/testing.ts'
 import { lifeOf } from '../instance/life.ts'
 import { aServerState, primaryOfEpoch3, ScriptedServer, testParts } from '../testing.ts'
 import { passAsPrimary } from '../testing-passes.ts'

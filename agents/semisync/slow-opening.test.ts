@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { gtids } from '../../topology/testing.ts'
+import { gtids } from '#topology/testing.ts'
 import { ObservationBuilder } from '../observe/observation.ts'
 import type { Lease } from '../guard/lease.ts'
 import { aServerState, primaryOfEpoch3, ScriptedServer, testParts } from '../testing.ts'

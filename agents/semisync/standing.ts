@@ -1,5 +1,5 @@
-import type { PrimaryAssignment } from '../../failover/protocol/assignment.ts'
-import type { ServerState } from '../../topology/snapshot/observation.ts'
+import type { PrimaryAssignment } from '#failover/protocol/assignment.ts'
+import type { ServerState } from '#topology/snapshot/observation.ts'
 import { whyClosed } from '../instance/known.ts'
 import { changeLife } from '../instance/life.ts'
 import { step, type Step, type View } from '../instance/pass.ts'

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { RegentError } from '../../src/common/errors/errors.ts'
+import { RegentError } from '#common/errors/errors.ts'
 import type { Row } from './connections/connection.ts'
 import { recordEvents, setEvents } from './events.ts'
 import type { Sql } from './connections/statements.ts'

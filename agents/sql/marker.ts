@@ -1,4 +1,4 @@
-import { RegentError } from '../../src/common/errors/errors.ts'
+import { RegentError } from '#common/errors/errors.ts'
 import { literal, markerRows } from '../instance/accounts.ts'
 import type { Row } from './connections/connection.ts'
 import { errnoOf } from './connections/failure.ts'

@@ -1,5 +1,5 @@
-import type { WriteProbe } from '../../topology/snapshot/observation.ts'
-import { codeOf, describeError } from '../../src/common/errors/errors.ts'
+import type { WriteProbe } from '#topology/snapshot/observation.ts'
+import { codeOf, describeError } from '#common/errors/errors.ts'
 import { numberOf, textOf, type Sql } from './connections/statements.ts'
 import { tooManyConnections, type Row } from './connections/connection.ts'
 import { errnoOf } from './connections/failure.ts'

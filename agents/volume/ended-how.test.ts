@@ -2,7 +2,7 @@ import { appendFile, mkdtemp, readFile, rename, rm, stat, truncate, writeFile } 
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { binlogFile, dml, stop } from '../../test/support/synthetic-binlog.ts'
+import { binlogFile, dml, stop } from '#test/support/synthetic-binlog.ts'
 import { endedHow, judgeEnding, type BinlogEvidence } from './ended-how.ts'
 import { markErrorLog, noteFullFileSystem, reserveErrorLog, type ErrorLogEvidence, type Message } from './error-log.ts'
 

@@ -1,6 +1,6 @@
 import { open } from 'node:fs/promises'
 import { basename } from 'node:path'
-import { describeError, RegentError } from '../../src/common/errors/errors.ts'
+import { describeError, RegentError } from '#common/errors/errors.ts'
 import { eventTypes } from '../binlog/events.ts'
 import { scanBinlog } from '../binlog/file.ts'
 import { lastBinlogFile } from '../binlog/set.ts'

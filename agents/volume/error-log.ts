@@ -5,7 +5,7 @@ import { basename, dirname } from 'node:path'
 import { promisify } from 'node:util'
 import { readAt } from '../binlog/file.ts'
 import { lastBinlogFile } from '../binlog/set.ts'
-import { syncFolder } from '../../src/common/files/sync-folder.ts'
+import { syncFolder } from '#common/files/sync-folder.ts'
 
 /** Where mysqld's error log is, and the agent's note of where its newest part begins. */
 export interface ErrorLogPlace {

@@ -1,8 +1,8 @@
 import { existsSync } from 'node:fs'
 import { mkdir, open, rename, rm, statfs } from 'node:fs/promises'
 import { join } from 'node:path'
-import { describeError } from '../../src/common/errors/errors.ts'
-import { parseGtidSet } from '../../topology/gtid/gtid-set.ts'
+import { describeError } from '#common/errors/errors.ts'
+import { parseGtidSet } from '#topology/gtid/gtid-set.ts'
 import { listBinlogs, previousGtids, readBinlogSet } from '../binlog/set.ts'
 import { listArchives, removeArchive } from '../binlog/archive.ts'
 import type { AgentConfig } from '../instance/config.ts'
@@ -18,7 +18,7 @@ import { readTrimPlan, trimTail } from '../binlog/unacknowledged-tail.ts'
 import type { VolumePort } from '../ports/volume.ts'
 import { forgetServer } from '../instance/server-id.ts'
 import { volumeLayout, type VolumeLayout } from '../instance/volume-layout.ts'
-import { syncFolder } from '../../src/common/files/sync-folder.ts'
+import { syncFolder } from '#common/files/sync-folder.ts'
 
 /** The instance's volume on this machine's file system. */
 export function createVolume(config: AgentConfig, wallMs: () => number): VolumePort {

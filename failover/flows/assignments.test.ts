@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { gtids, uuidOf, type ViewOverrides } from '../../topology/testing.ts'
-import type { Observation } from '../../topology/snapshot/observation.ts'
+import { gtids, uuidOf, type ViewOverrides } from '#topology/testing.ts'
+import type { Observation } from '#topology/snapshot/observation.ts'
 import { assignmentOrders } from './assignments.ts'
 import type { ReplicaAssignment } from '../protocol/assignment.ts'
 import { aSituation, deadServer, ordersOf, promised, shop1, shop2, type SituationOverrides } from '../testing.ts'

@@ -1,4 +1,4 @@
-import type { GtidSet } from '../../topology/gtid/gtid-set.ts'
+import type { GtidSet } from '#topology/gtid/gtid-set.ts'
 import { electedFor } from '../judge/elected-set.ts'
 import type { Promised } from '../judge/promised.ts'
 import type { ClusterRecord } from '../protocol/record.ts'

@@ -1,4 +1,4 @@
-import { instanceOf } from '../../topology/snapshot/member.ts'
+import { instanceOf } from '#topology/snapshot/member.ts'
 import { isLive, liveViews, type DecisionInput, type Situation } from '../judge/situation.ts'
 import { step, type FlowStep } from './step.ts'
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { gtids, uuidOf, type ViewOverrides } from '../../topology/testing.ts'
+import { gtids, uuidOf, type ViewOverrides } from '#topology/testing.ts'
 import { decide } from '../decide.ts'
 import { errantKind } from '../judge/errant.ts'
 import { liveView } from '../judge/situation.ts'

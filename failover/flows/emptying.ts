@@ -1,4 +1,4 @@
-import { counted } from '../../src/common/text/words.ts'
+import { counted } from '#common/text/words.ts'
 import { errantKind, provenErrant } from '../judge/errant.ts'
 import { isServing, liveViews, type LiveView, type Situation } from '../judge/situation.ts'
 import { orderFor } from './assignments.ts'

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { gtids, uuidOf } from '../../topology/testing.ts'
+import { gtids, uuidOf } from '#topology/testing.ts'
 import { aSituation, shop2 } from '../testing.ts'
 import { assignmentOrders } from './assignments.ts'
 

@@ -1,4 +1,4 @@
-import { instanceOf } from '../../topology/snapshot/member.ts'
+import { instanceOf } from '#topology/snapshot/member.ts'
 import type { Switches } from './mode.ts'
 import { step, type FlowStep } from './step.ts'
 import { liveView, type Situation } from '../judge/situation.ts'

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { gtids, type ViewOverrides } from '../../topology/testing.ts'
+import { gtids, type ViewOverrides } from '#topology/testing.ts'
 import { aSituation, type SituationOverrides } from '../testing.ts'
 import { assignmentOrders } from './assignments.ts'
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import type { AccountPassword } from '../../topology/snapshot/observation.ts'
-import type { ViewOverrides } from '../../topology/testing.ts'
+import type { AccountPassword } from '#topology/snapshot/observation.ts'
+import type { ViewOverrides } from '#topology/testing.ts'
 import { decide } from '../decide.ts'
 import type { PasswordsWish } from '../protocol/order.ts'
 import { whyNotAsWished } from './passwords.ts'

@@ -1,5 +1,5 @@
-import { instanceOf } from '../../topology/snapshot/member.ts'
-import type { ServerState } from '../../topology/snapshot/observation.ts'
+import { instanceOf } from '#topology/snapshot/member.ts'
+import type { ServerState } from '#topology/snapshot/observation.ts'
 import { orderFor } from './assignments.ts'
 import type { Action } from '../protocol/decision.ts'
 import type { PasswordsWish } from '../protocol/order.ts'

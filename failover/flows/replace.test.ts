@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { memberId, type MemberId } from '../../topology/snapshot/member.ts'
-import { gtids } from '../../topology/testing.ts'
+import { memberId, type MemberId } from '#topology/snapshot/member.ts'
+import { gtids } from '#topology/testing.ts'
 import { decide } from '../decide.ts'
 import { planReplace } from './replace.ts'
 import {

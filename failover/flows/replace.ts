@@ -1,8 +1,8 @@
-import { counted } from '../../src/common/text/words.ts'
-import { errantOf } from '../../topology/snapshot/comparison.ts'
+import { counted } from '#common/text/words.ts'
+import { errantOf } from '#topology/snapshot/comparison.ts'
 import { isErrant } from '../judge/errant.ts'
-import { instanceOf, type InstanceName, type MemberId } from '../../topology/snapshot/member.ts'
-import type { InstanceView } from '../../topology/snapshot/snapshot.ts'
+import { instanceOf, type InstanceName, type MemberId } from '#topology/snapshot/member.ts'
+import type { InstanceView } from '#topology/snapshot/snapshot.ts'
 import { hasHole } from '../judge/holes.ts'
 import { countedMembers } from '../protocol/record.ts'
 import {

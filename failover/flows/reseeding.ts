@@ -1,4 +1,4 @@
-import { holdsOf } from '../../topology/snapshot/holdings.ts'
+import { holdsOf } from '#topology/snapshot/holdings.ts'
 import { errantIn, orderFor, peersOf } from './assignments.ts'
 import { step, type FlowStep } from './step.ts'
 import { failedBefore, whyNoDonor, type Donor } from '../judge/donor.ts'

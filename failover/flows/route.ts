@@ -1,4 +1,4 @@
-import { instanceOf } from '../../topology/snapshot/member.ts'
+import { instanceOf } from '#topology/snapshot/member.ts'
 import type { Situation } from '../judge/situation.ts'
 import type { Action } from '../protocol/decision.ts'
 

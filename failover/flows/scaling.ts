@@ -1,5 +1,5 @@
-import { counted, allOf } from '../../src/common/text/words.ts'
-import { instanceOf, ordinalOf, type InstanceName } from '../../topology/snapshot/member.ts'
+import { counted, allOf } from '#common/text/words.ts'
+import { instanceOf, ordinalOf, type InstanceName } from '#topology/snapshot/member.ts'
 import { whyTooMany } from '../protocol/spec.ts'
 import type { Switches } from './mode.ts'
 import { step, type FlowStep } from './step.ts'

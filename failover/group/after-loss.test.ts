@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { outsideGroup } from '../../topology/testing-group.ts'
+import { outsideGroup } from '#topology/testing-group.ts'
 import { decide } from '../decide.ts'
 import { committed, promised } from '../testing.ts'
 import { aGroupSituation } from './testing-group.ts'

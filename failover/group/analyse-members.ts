@@ -1,7 +1,7 @@
-import { analyseErrant, seedingOf } from '../../topology/analysis/analyse-replicas.ts'
-import { analyseServing } from '../../topology/analysis/analyse-primary.ts'
-import { critical, warning, type AnalysisInput } from '../../topology/analysis/analysis-input.ts'
-import type { Analysis } from '../../topology/analysis/analysis.ts'
+import { analyseErrant, seedingOf } from '#topology/analysis/analyse-replicas.ts'
+import { analyseServing } from '#topology/analysis/analyse-primary.ts'
+import { critical, warning, type AnalysisInput } from '#topology/analysis/analysis-input.ts'
+import type { Analysis } from '#topology/analysis/analysis.ts'
 import {
   describeProcess,
   isFrozen,
@@ -10,14 +10,14 @@ import {
   isServing,
   type HeardView,
   type ServingView,
-} from '../../topology/analysis/instance-state.ts'
-import { groupSeenBy, type GroupView } from '../../topology/group/group-view.ts'
-import { lackedBy } from '../../topology/group/shown-group.ts'
-import { describeLag, maxBacklog } from '../../topology/snapshot/lag.ts'
-import { instanceOf } from '../../topology/snapshot/member.ts'
-import type { MemberState } from '../../topology/snapshot/observation.ts'
-import type { InstanceView } from '../../topology/snapshot/snapshot.ts'
-import { abbreviated, counted } from '../../src/common/text/words.ts'
+} from '#topology/analysis/instance-state.ts'
+import { groupSeenBy, type GroupView } from '#topology/group/group-view.ts'
+import { lackedBy } from '#topology/group/shown-group.ts'
+import { describeLag, maxBacklog } from '#topology/snapshot/lag.ts'
+import { instanceOf } from '#topology/snapshot/member.ts'
+import type { MemberState } from '#topology/snapshot/observation.ts'
+import type { InstanceView } from '#topology/snapshot/snapshot.ts'
+import { abbreviated, counted } from '#common/text/words.ts'
 import type { ClusterRecord } from '../protocol/record.ts'
 import { lowestIfBlocked } from './blocked-by-version.ts'
 

@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto'
-import type { GroupView } from '../../topology/group/group-view.ts'
-import { holdsOf } from '../../topology/snapshot/holdings.ts'
-import { instanceOf, type InstanceName } from '../../topology/snapshot/member.ts'
-import type { Observation, StoredSummary } from '../../topology/snapshot/observation.ts'
+import type { GroupView } from '#topology/group/group-view.ts'
+import { holdsOf } from '#topology/snapshot/holdings.ts'
+import { instanceOf, type InstanceName } from '#topology/snapshot/member.ts'
+import type { Observation, StoredSummary } from '#topology/snapshot/observation.ts'
 import { errantIn, orderFor, peersOf } from '../flows/assignments.ts'
 import {
   endpointOf,

@@ -1,6 +1,6 @@
-import { groupSeenBy } from '../../topology/group/group-view.ts'
-import { isTooLowFor, lowestOf } from '../../topology/group/versions.ts'
-import type { InstanceView } from '../../topology/snapshot/snapshot.ts'
+import { groupSeenBy } from '#topology/group/group-view.ts'
+import { isTooLowFor, lowestOf } from '#topology/group/versions.ts'
+import type { InstanceView } from '#topology/snapshot/snapshot.ts'
 
 /**
  * The lowest version in the group, where that is what keeps an instance out; null where the instance is a member, or

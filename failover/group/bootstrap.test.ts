@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { gtids, memberOf, type ViewOverrides } from '../../topology/testing.ts'
-import { viewId, type GroupShape } from '../../topology/testing-group.ts'
+import { gtids, memberOf, type ViewOverrides } from '#topology/testing.ts'
+import { viewId, type GroupShape } from '#topology/testing-group.ts'
 import { decide, modeOf } from '../decide.ts'
 import { committed, shop0, shop1, shop2 } from '../testing.ts'
 import { groupNameFor } from './assignments.ts'

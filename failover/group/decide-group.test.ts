@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { groupName, outsideGroup, viewId, type GroupShape } from '../../topology/testing-group.ts'
-import type { ViewOverrides } from '../../topology/testing.ts'
+import { groupName, outsideGroup, viewId, type GroupShape } from '#topology/testing-group.ts'
+import type { ViewOverrides } from '#topology/testing.ts'
 import { analyse, decide, modeOf } from '../decide.ts'
 import { committed, ordersOf, shop0, shop1, shop2, switchoverIntent } from '../testing.ts'
 import {

@@ -1,7 +1,7 @@
-import { groupSeenBy, type GroupView } from '../../topology/group/group-view.ts'
-import { shownGroup, type ShownGroup } from '../../topology/group/shown-group.ts'
-import { isLaterView, isOfAnotherGroup } from '../../topology/group/view-id.ts'
-import { instanceOf, type InstanceName } from '../../topology/snapshot/member.ts'
+import { groupSeenBy, type GroupView } from '#topology/group/group-view.ts'
+import { shownGroup, type ShownGroup } from '#topology/group/shown-group.ts'
+import { isLaterView, isOfAnotherGroup } from '#topology/group/view-id.ts'
+import { instanceOf, type InstanceName } from '#topology/snapshot/member.ts'
 import { nobodyAnswers, recordInDoubt } from '../flows/doubtful-record.ts'
 import { handOverStep, handOverWaits } from '../flows/hand-over.ts'
 import type { Mode } from '../flows/mode.ts'
@@ -12,7 +12,7 @@ import { renounceOrders } from '../flows/renouncing.ts'
 import { reseedStep } from '../flows/reseeding.ts'
 import { scalingStep, withMissingMadeAgain } from '../flows/scaling.ts'
 import { besides, step, type FlowStep } from '../flows/step.ts'
-import { allOf } from '../../src/common/text/words.ts'
+import { allOf } from '#common/text/words.ts'
 import {
   leavers,
   liveView,

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { gtids, type ViewOverrides } from '../../topology/testing.ts'
-import { outsideGroup, type GroupShape } from '../../topology/testing-group.ts'
+import { gtids, type ViewOverrides } from '#topology/testing.ts'
+import { outsideGroup, type GroupShape } from '#topology/testing-group.ts'
 import { decide } from '../decide.ts'
 import { committed, memberElsewhere, namesOf, shop0, shop1, shop2 } from '../testing.ts'
 import { aGroupSituation, revision, storedAs, tasksIn, type GroupSituation } from './testing-group.ts'

@@ -1,7 +1,7 @@
-import { groupSeenBy, type GroupView } from '../../topology/group/group-view.ts'
-import { isFreeOfErrant } from '../../topology/snapshot/comparison.ts'
-import { unappliedOf } from '../../topology/snapshot/holdings.ts'
-import { instanceOf, type MemberId } from '../../topology/snapshot/member.ts'
+import { groupSeenBy, type GroupView } from '#topology/group/group-view.ts'
+import { isFreeOfErrant } from '#topology/snapshot/comparison.ts'
+import { unappliedOf } from '#topology/snapshot/holdings.ts'
+import { instanceOf, type MemberId } from '#topology/snapshot/member.ts'
 import { step, type FlowStep } from '../flows/step.ts'
 import { whyNotAsItIs } from '../judge/seeding-plan.ts'
 import {

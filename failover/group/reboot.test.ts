@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { gtids, type ViewOverrides } from '../../topology/testing.ts'
-import { groupName, outsideGroup, type GroupShape } from '../../topology/testing-group.ts'
+import { gtids, type ViewOverrides } from '#topology/testing.ts'
+import { groupName, outsideGroup, type GroupShape } from '#topology/testing-group.ts'
 import { decide, modeOf } from '../decide.ts'
 import { isWell } from '../judge/verdict.ts'
 import type { Action } from '../protocol/decision.ts'

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { gtids, uuidOf, type ViewOverrides } from '../../topology/testing.ts'
-import { groupName, outsideGroup, type GroupShape } from '../../topology/testing-group.ts'
+import { gtids, uuidOf, type ViewOverrides } from '#topology/testing.ts'
+import { groupName, outsideGroup, type GroupShape } from '#topology/testing-group.ts'
 import { decide } from '../decide.ts'
 import type { ReseedOrder } from '../protocol/order.ts'
 import { committed, ordersOf, shop1, shop2 } from '../testing.ts'

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { viewId, type GroupShape } from '../../topology/testing-group.ts'
+import { viewId, type GroupShape } from '#topology/testing-group.ts'
 import { decide } from '../decide.ts'
 import { ordersOf } from '../testing.ts'
 import { aGroupSituation, type GroupSituation } from './testing-group.ts'

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { uuidOf, type ViewOverrides } from '../../topology/testing.ts'
-import { outsideGroup, type GroupShape } from '../../topology/testing-group.ts'
+import { uuidOf, type ViewOverrides } from '#topology/testing.ts'
+import { outsideGroup, type GroupShape } from '#topology/testing-group.ts'
 import { decide } from '../decide.ts'
 import { committed, never, shop1, shop2, switchoverIntent } from '../testing.ts'
 import { planSwitchover } from './switchover.ts'

@@ -1,5 +1,5 @@
-import { groupView, type GroupView, type KnownGroup } from '../../topology/group/group-view.ts'
-import { instanceOf } from '../../topology/snapshot/member.ts'
+import { groupView, type GroupView, type KnownGroup } from '#topology/group/group-view.ts'
+import { instanceOf } from '#topology/snapshot/member.ts'
 import type { DecisionInput, Situation } from '../judge/situation.ts'
 import type { ClusterRecord } from '../protocol/record.ts'
 

@@ -1,4 +1,4 @@
-import { counted } from '../../src/common/text/words.ts'
+import { counted } from '#common/text/words.ts'
 import { liveView, type Situation } from './situation.ts'
 import { isWell, judgePrimary } from './verdict.ts'
 

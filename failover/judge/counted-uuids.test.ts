@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { uuidOf, type ViewOverrides } from '../../topology/testing.ts'
+import { uuidOf, type ViewOverrides } from '#topology/testing.ts'
 import { assignmentOrders } from '../flows/assignments.ts'
 import { aSituation, deadServer, memberElsewhere, shop1, type SituationOverrides } from '../testing.ts'
 

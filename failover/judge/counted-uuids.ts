@@ -1,4 +1,4 @@
-import { instanceOf, type InstanceName } from '../../topology/snapshot/member.ts'
+import { instanceOf, type InstanceName } from '#topology/snapshot/member.ts'
 import { countedMembers } from '../protocol/record.ts'
 import { isLive, viewNamed, type LiveView, type Situation } from './situation.ts'
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import type { SeedingFailure } from '../../topology/snapshot/observation.ts'
-import { gtids, type ViewOverrides } from '../../topology/testing.ts'
+import type { SeedingFailure } from '#topology/snapshot/observation.ts'
+import { gtids, type ViewOverrides } from '#topology/testing.ts'
 import { decide } from '../decide.ts'
 import type { Decision } from '../protocol/decision.ts'
 import { aSituation, shop1, type SituationOverrides } from '../testing.ts'

@@ -1,5 +1,5 @@
-import { errantOf } from '../../topology/snapshot/comparison.ts'
-import type { SeedingFailure, StoredSummary } from '../../topology/snapshot/observation.ts'
+import { errantOf } from '#topology/snapshot/comparison.ts'
+import type { SeedingFailure, StoredSummary } from '#topology/snapshot/observation.ts'
 import { hasHole } from './holes.ts'
 import { isFollowing, isLive, liveView, viewNamed, type LiveView, type Situation } from './situation.ts'
 

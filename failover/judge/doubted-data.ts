@@ -1,4 +1,4 @@
-import type { StoredSummary } from '../../topology/snapshot/observation.ts'
+import type { StoredSummary } from '#topology/snapshot/observation.ts'
 
 /** What an instance says of itself for which its data may be others than its GTIDs say. */
 const doubts = [

@@ -1,4 +1,4 @@
-import type { InstanceName } from '../../topology/snapshot/member.ts'
+import type { InstanceName } from '#topology/snapshot/member.ts'
 import type { ClusterNotes, Downtime } from '../protocol/notes.ts'
 
 export const shortestDowntimeMs = 1_000

@@ -1,5 +1,5 @@
 import { describe, expect, it, test } from 'vitest'
-import { gtids } from '../../topology/testing.ts'
+import { gtids } from '#topology/testing.ts'
 import { isUnsettled, revocation, revocationQuorum } from './durability.ts'
 import { promisedBy } from './promised.ts'
 import {

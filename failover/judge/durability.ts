@@ -1,5 +1,5 @@
-import { counted, noneOr } from '../../src/common/text/words.ts'
-import type { GtidSet } from '../../topology/gtid/gtid-set.ts'
+import { counted, noneOr } from '#common/text/words.ts'
+import type { GtidSet } from '#topology/gtid/gtid-set.ts'
 import { electedSetOf, outsiders } from './elected-set.ts'
 import { elect } from './election.ts'
 import type { ClusterRecord } from '../protocol/record.ts'

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { gtids, type ViewOverrides } from '../../topology/testing.ts'
+import { gtids, type ViewOverrides } from '#topology/testing.ts'
 import { bump } from '../flows/commit.ts'
 import { analyse, decide } from '../decide.ts'
 import {

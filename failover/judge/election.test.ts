@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import type { ViewOverrides } from '../../topology/testing.ts'
+import type { ViewOverrides } from '#topology/testing.ts'
 import { revocation } from './durability.ts'
 import { elect, preferredOf, type Election } from './election.ts'
 import {
@@ -12,7 +12,7 @@ import {
   type SituationOverrides,
   never,
 } from '../testing.ts'
-import { instanceOf } from '../../topology/snapshot/member.ts'
+import { instanceOf } from '#topology/snapshot/member.ts'
 
 function electionOf(given: SituationOverrides, wishes: { to?: string; leaving?: readonly string[] } = {}): Election {
   const situation = aSituation({

@@ -1,6 +1,6 @@
-import { extraOf } from '../../topology/snapshot/comparison.ts'
-import { GtidSet, parseGtidSet } from '../../topology/gtid/gtid-set.ts'
-import type { Observation } from '../../topology/snapshot/observation.ts'
+import { extraOf } from '#topology/snapshot/comparison.ts'
+import { GtidSet, parseGtidSet } from '#topology/gtid/gtid-set.ts'
+import type { Observation } from '#topology/snapshot/observation.ts'
 import { liveView, type LiveView, type Situation } from './situation.ts'
 
 /**

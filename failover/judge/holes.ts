@@ -1,7 +1,7 @@
-import { counted } from '../../src/common/text/words.ts'
-import { parseGtidSet, type GtidSet } from '../../topology/gtid/gtid-set.ts'
-import { holdsOf } from '../../topology/snapshot/holdings.ts'
-import type { InstanceView } from '../../topology/snapshot/snapshot.ts'
+import { counted } from '#common/text/words.ts'
+import { parseGtidSet, type GtidSet } from '#topology/gtid/gtid-set.ts'
+import { holdsOf } from '#topology/snapshot/holdings.ts'
+import type { InstanceView } from '#topology/snapshot/snapshot.ts'
 import type { LiveView, Situation } from './situation.ts'
 
 /**

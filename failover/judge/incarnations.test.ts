@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { anObservation, aSnapshot } from '../../topology/testing.ts'
+import { anObservation, aSnapshot } from '#topology/testing.ts'
 import { decide } from '../decide.ts'
 import { revocation } from './durability.ts'
 import { believed, standingOf, withIncarnation, withoutIncarnations } from './incarnations.ts'

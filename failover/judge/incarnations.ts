@@ -1,6 +1,6 @@
-import type { MemberId } from '../../topology/snapshot/member.ts'
-import type { Observation } from '../../topology/snapshot/observation.ts'
-import type { InstanceView, Snapshot } from '../../topology/snapshot/snapshot.ts'
+import type { MemberId } from '#topology/snapshot/member.ts'
+import type { Observation } from '#topology/snapshot/observation.ts'
+import type { InstanceView, Snapshot } from '#topology/snapshot/snapshot.ts'
 import type { ClusterNotes } from '../protocol/notes.ts'
 
 /**

@@ -1,5 +1,5 @@
 import { describe, expect, it, test } from 'vitest'
-import { gtids, type ViewOverrides } from '../../topology/testing.ts'
+import { gtids, type ViewOverrides } from '#topology/testing.ts'
 import { decide } from '../decide.ts'
 import {
   aSituation,

@@ -1,6 +1,6 @@
-import { GtidSet, parseGtidSet } from '../../topology/gtid/gtid-set.ts'
-import { holdsOf } from '../../topology/snapshot/holdings.ts'
-import type { InstanceName } from '../../topology/snapshot/member.ts'
+import { GtidSet, parseGtidSet } from '#topology/gtid/gtid-set.ts'
+import { holdsOf } from '#topology/snapshot/holdings.ts'
+import type { InstanceName } from '#topology/snapshot/member.ts'
 import { liveView, type LiveView, type Situation } from './situation.ts'
 
 /**

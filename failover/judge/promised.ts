@@ -1,6 +1,6 @@
-import { parseGtidSet, type GtidSet } from '../../topology/gtid/gtid-set.ts'
-import type { MemberId } from '../../topology/snapshot/member.ts'
-import type { PromiseReport } from '../../topology/snapshot/observation.ts'
+import { parseGtidSet, type GtidSet } from '#topology/gtid/gtid-set.ts'
+import type { MemberId } from '#topology/snapshot/member.ts'
+import type { PromiseReport } from '#topology/snapshot/observation.ts'
 import { liveView, type LiveView, type Situation } from './situation.ts'
 
 /** A member that promised the next epoch, stopped, and said what it holds. */

@@ -1,13 +1,13 @@
-import { whyNameless } from '../../topology/snapshot/nameless.ts'
-import { isForLackOfSpace } from '../../topology/snapshot/no-space.ts'
-import { counted } from '../../src/common/text/words.ts'
-import { holdsOf } from '../../topology/snapshot/holdings.ts'
+import { whyNameless } from '#topology/snapshot/nameless.ts'
+import { isForLackOfSpace } from '#topology/snapshot/no-space.ts'
+import { counted } from '#common/text/words.ts'
+import { holdsOf } from '#topology/snapshot/holdings.ts'
 import { donorFor, primaryAsDonor, type Donor } from './donor.ts'
 import { isMeasure } from './elected-set.ts'
 import { errantKind, provenErrant } from './errant.ts'
 import { hasHole, lackedForGood, lacksNoMore, whyHoled } from './holes.ts'
 import { countedMembers } from '../protocol/record.ts'
-import type { InstanceView } from '../../topology/snapshot/snapshot.ts'
+import type { InstanceView } from '#topology/snapshot/snapshot.ts'
 import {
   departing,
   hasStrayedLong,

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { gtids, type ViewOverrides } from '../../topology/testing.ts'
+import { gtids, type ViewOverrides } from '#topology/testing.ts'
 import { analyse, decide } from '../decide.ts'
 import { planSwitchover } from '../semisync/switchover.ts'
 import { defaultTimings } from '../protocol/timings.ts'

@@ -1,6 +1,6 @@
-import { allOf } from '../../src/common/text/words.ts'
-import type { InstanceName } from '../../topology/snapshot/member.ts'
-import type { InstanceView } from '../../topology/snapshot/snapshot.ts'
+import { allOf } from '#common/text/words.ts'
+import type { InstanceName } from '#topology/snapshot/member.ts'
+import type { InstanceView } from '#topology/snapshot/snapshot.ts'
 import { isLive, type DecisionInput } from './situation.ts'
 
 /** A cluster is made within minutes, also where images are pulled first. */

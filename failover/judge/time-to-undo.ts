@@ -1,6 +1,6 @@
-import { counted } from '../../src/common/text/words.ts'
-import { undoMs, whyNoTimeToUndo, type OpenChange } from '../../topology/snapshot/open-changes.ts'
-import type { InstanceName } from '../../topology/snapshot/member.ts'
+import { counted } from '#common/text/words.ts'
+import { undoMs, whyNoTimeToUndo, type OpenChange } from '#topology/snapshot/open-changes.ts'
+import type { InstanceName } from '#topology/snapshot/member.ts'
 import { liveView, type Situation } from './situation.ts'
 
 /** Of what is left of a switchover, the part that the demotion of the old primary may take. */

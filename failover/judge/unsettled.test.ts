@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { anObservation, aSnapshot, memberOf, type ViewOverrides } from '../../topology/testing.ts'
+import { anObservation, aSnapshot, memberOf, type ViewOverrides } from '#topology/testing.ts'
 import { decide } from '../decide.ts'
 import { isUnsettled, revocation } from './durability.ts'
 import { emptyNotes, type ClusterNotes } from '../protocol/notes.ts'

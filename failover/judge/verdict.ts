@@ -1,7 +1,7 @@
-import type { Observation } from '../../topology/snapshot/observation.ts'
+import type { Observation } from '#topology/snapshot/observation.ts'
 import { isToBeStarted, lackedByPrimary } from './elected-set.ts'
-import { instanceOf } from '../../topology/snapshot/member.ts'
-import { counted, allOf, lasting, duration } from '../../src/common/text/words.ts'
+import { instanceOf } from '#topology/snapshot/member.ts'
+import { counted, allOf, lasting, duration } from '#common/text/words.ts'
 import { openingOf, type Opening } from './slow-opening.ts'
 import { isLive, isServing, viewNamed, viewOf, type LiveView, type Situation } from './situation.ts'
 

@@ -8,8 +8,8 @@ import {
   oneOf,
   optional,
   text,
-} from '../../src/common/input/shapes.ts'
-import type { Shaped } from '../../src/common/input/shapes.ts'
+} from '#common/input/shapes.ts'
+import type { Shaped } from '#common/input/shapes.ts'
 import { endpoint, endpoints, gtids, message, name, names, uuid } from './message.ts'
 
 /** What a member of a replication group is to do about the group. */

@@ -1,4 +1,4 @@
-import type { Channel, ChangedSetting } from '../../topology/snapshot/observation.ts'
+import type { Channel, ChangedSetting } from '#topology/snapshot/observation.ts'
 
 /**
  * Which thread of a replica is stopped while the option is changed. With the other thread running the server keeps

@@ -1,6 +1,6 @@
-import type { Analysis } from '../../topology/analysis/analysis.ts'
-import type { InstanceName } from '../../topology/snapshot/member.ts'
-import type { PrimaryRoute } from '../../src/common/ports/platform.ts'
+import type { Analysis } from '#topology/analysis/analysis.ts'
+import type { InstanceName } from '#topology/snapshot/member.ts'
+import type { PrimaryRoute } from '#common/ports/platform.ts'
 import type { ClusterRecord } from './record.ts'
 import type { Order, OrderName } from './order.ts'
 

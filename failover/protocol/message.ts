@@ -8,9 +8,9 @@ import {
   type Fields,
   type Shape,
   type Shaped,
-} from '../../src/common/input/shapes.ts'
-import type { MemberId } from '../../topology/snapshot/member.ts'
-import type { GtidText } from '../../topology/snapshot/observation.ts'
+} from '#common/input/shapes.ts'
+import type { MemberId } from '#topology/snapshot/member.ts'
+import type { GtidText } from '#topology/snapshot/observation.ts'
 
 /** Version of the messages between manager and agents. */
 export const orderVersion = 1

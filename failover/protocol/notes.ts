@@ -1,4 +1,4 @@
-import type { InstanceName, MemberId } from '../../topology/snapshot/member.ts'
+import type { InstanceName, MemberId } from '#topology/snapshot/member.ts'
 
 export const notesVersion = 1
 

@@ -1,6 +1,6 @@
-import { anyBoolean, exactly, matching, oneOf, optional, type Shape } from '../../src/common/input/shapes.ts'
-import type { MemberId } from '../../topology/snapshot/member.ts'
-import type { Observation } from '../../topology/snapshot/observation.ts'
+import { anyBoolean, exactly, matching, oneOf, optional, type Shape } from '#common/input/shapes.ts'
+import type { MemberId } from '#topology/snapshot/member.ts'
+import type { Observation } from '#topology/snapshot/observation.ts'
 import { primaryAssignment, replicaAssignment, type Assignment } from './assignment.ts'
 import { duration, endpoint, endpoints, gtids, message, name, uuid } from './message.ts'
 

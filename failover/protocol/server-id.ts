@@ -1,4 +1,4 @@
-import { mostInstances, ordinalOf, type InstanceName } from '../../topology/snapshot/member.ts'
+import { mostInstances, ordinalOf, type InstanceName } from '#topology/snapshot/member.ts'
 
 /** A folder's number is less than this: `server_id` has 32 bits, and an ordinal takes what 16 instances need. */
 export const folderNumbers = 2 ** 32 / mostInstances

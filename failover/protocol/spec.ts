@@ -1,5 +1,5 @@
 import { Type, type Static } from 'typebox'
-import { mostInstances } from '../../topology/snapshot/member.ts'
+import { mostInstances } from '#topology/snapshot/member.ts'
 import { defaultArchiveBytes } from './archive-default.ts'
 import { defaultMode, modes } from './mode.ts'
 

@@ -1,15 +1,6 @@
-import {
-  anyBoolean,
-  byName,
-  objectOf,
-  oneOf,
-  optional,
-  text,
-  type Shape,
-  type Shaped,
-} from '../../src/common/input/shapes.ts'
-import type { Transport } from '../../src/common/ports/ports.ts'
-import type { GtidText } from '../../topology/snapshot/observation.ts'
+import { anyBoolean, byName, objectOf, oneOf, optional, text, type Shape, type Shaped } from '#common/input/shapes.ts'
+import type { Transport } from '#common/ports/ports.ts'
+import type { GtidText } from '#topology/snapshot/observation.ts'
 import { atLeast, count, forgetful, gtids, member, message, name, version } from './message.ts'
 
 /** What an agent is told or asked without being ordered anything, by a manager that leads or by a peer. */

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { aSnapshot, gtids, memberOf, type ViewOverrides } from '../../topology/testing.ts'
+import { aSnapshot, gtids, memberOf, type ViewOverrides } from '#topology/testing.ts'
 import { decide } from '../decide.ts'
 import {
   aSituation,

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import type { MemberId } from '../../topology/snapshot/member.ts'
-import type { ViewOverrides } from '../../topology/testing.ts'
+import type { MemberId } from '#topology/snapshot/member.ts'
+import type { ViewOverrides } from '#topology/testing.ts'
 import { fetchKey } from '../protocol/order.ts'
 import { decide } from '../decide.ts'
 import {

@@ -1,5 +1,5 @@
-import { lasting } from '../../src/common/text/words.ts'
-import { instanceOf, type InstanceName } from '../../topology/snapshot/member.ts'
+import { lasting } from '#common/text/words.ts'
+import { instanceOf, type InstanceName } from '#topology/snapshot/member.ts'
 import { revocationQuorum } from '../judge/durability.ts'
 import { whyUnfit } from '../judge/election.ts'
 import { lostByPrimary } from '../judge/lost-by-primary.ts'

@@ -1,9 +1,9 @@
-import { counted } from '../../src/common/text/words.ts'
-import { lackedOf } from '../../topology/snapshot/comparison.ts'
-import { describeProcess } from '../../topology/analysis/instance-state.ts'
-import { ordinalOf, type InstanceName } from '../../topology/snapshot/member.ts'
-import type { Observation } from '../../topology/snapshot/observation.ts'
-import type { InstanceView } from '../../topology/snapshot/snapshot.ts'
+import { counted } from '#common/text/words.ts'
+import { lackedOf } from '#topology/snapshot/comparison.ts'
+import { describeProcess } from '#topology/analysis/instance-state.ts'
+import { ordinalOf, type InstanceName } from '#topology/snapshot/member.ts'
+import type { Observation } from '#topology/snapshot/observation.ts'
+import type { InstanceView } from '#topology/snapshot/snapshot.ts'
 import type { ForcedBootstrap } from '../flows/mode.ts'
 import {
   isLive,

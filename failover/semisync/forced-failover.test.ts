@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { gtids, memberOf } from '../../topology/testing.ts'
+import { gtids, memberOf } from '#topology/testing.ts'
 import { decide } from '../decide.ts'
 import type { Request } from '../judge/situation.ts'
 import { fetchKey } from '../protocol/order.ts'

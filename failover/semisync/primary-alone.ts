@@ -1,6 +1,6 @@
 import { bringBack } from '../judge/starting.ts'
-import { instanceOf } from '../../topology/snapshot/member.ts'
-import { counted } from '../../src/common/text/words.ts'
+import { instanceOf } from '#topology/snapshot/member.ts'
+import { counted } from '#common/text/words.ts'
 import { step, type FlowStep } from '../flows/step.ts'
 import { whyNotAcknowledged } from '../judge/acknowledging.ts'
 import { isUnsettled } from '../judge/durability.ts'

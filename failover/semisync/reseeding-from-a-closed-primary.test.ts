@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { gtids, type ViewOverrides } from '../../topology/testing.ts'
+import { gtids, type ViewOverrides } from '#topology/testing.ts'
 import { decisionFor, errant, outside, own } from './testing-reseeding.ts'
 import { committed, ordersOf, shop1, shop2, type SituationOverrides } from '../testing.ts'
 

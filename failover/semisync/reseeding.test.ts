@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { gtids, uuidOf, type ViewOverrides } from '../../topology/testing.ts'
+import { gtids, uuidOf, type ViewOverrides } from '#topology/testing.ts'
 import { decisionFor, errant, outside, own } from './testing-reseeding.ts'
 import { aSituation, committed, ordersOf, shop1, shop2, type SituationOverrides } from '../testing.ts'
 

@@ -1,5 +1,5 @@
 import { describe, expect, it, test } from 'vitest'
-import { gtids, uuidOf, type ViewOverrides } from '../../topology/testing.ts'
+import { gtids, uuidOf, type ViewOverrides } from '#topology/testing.ts'
 import { decide } from '../decide.ts'
 import { planSwitchover } from './switchover.ts'
 import type { PromiseOrder } from '../protocol/order.ts'

@@ -1,5 +1,5 @@
 import { describe, expect, it, test } from 'vitest'
-import { gtids, uuidOf, type ViewOverrides } from '../../topology/testing.ts'
+import { gtids, uuidOf, type ViewOverrides } from '#topology/testing.ts'
 import { liveView } from '../judge/situation.ts'
 import { syncSetShortfall, syncSetStep } from './sync-set.ts'
 import { aSituation, committed, namesOf, shop0, shop1, shop2, type SituationOverrides } from '../testing.ts'

@@ -1,4 +1,4 @@
-import { gtids, type ViewOverrides } from '../../topology/testing.ts'
+import { gtids, type ViewOverrides } from '#topology/testing.ts'
 import { decide } from '../decide.ts'
 import type { Decision } from '../protocol/decision.ts'
 import { aSituation, shop1, type SituationOverrides } from '../testing.ts'

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { gtids } from '../../topology/testing.ts'
+import { gtids } from '#topology/testing.ts'
 import { decide } from '../decide.ts'
 import {
   aSituation,

@@ -1,4 +1,4 @@
-import { RegentError } from '../../src/common/errors/errors.ts'
+import { RegentError } from '#common/errors/errors.ts'
 import { allows, describeValues, type Setting } from './setting.ts'
 import { spellings } from './names.ts'
 import { canonicalName, findSetting, settingsTable } from './table.ts'

@@ -1,5 +1,5 @@
-import { inPlace } from '../../src/common/errors/commands.ts'
-import type { InstanceName } from '../../topology/snapshot/member.ts'
+import { inPlace } from '#common/errors/commands.ts'
+import type { InstanceName } from '#topology/snapshot/member.ts'
 import { decide, modeOf } from '../decide.ts'
 import type { Action, Decision } from '../protocol/decision.ts'
 import { viewNamed, type Situation } from '../judge/situation.ts'

@@ -1,6 +1,6 @@
-import { inPlace } from '../../src/common/errors/commands.ts'
-import { utcTimeOf } from '../../src/common/text/utc-time.ts'
-import { instanceOf } from '../../topology/snapshot/member.ts'
+import { inPlace } from '#common/errors/commands.ts'
+import { utcTimeOf } from '#common/text/utc-time.ts'
+import { instanceOf } from '#topology/snapshot/member.ts'
 import { modeOf } from '../decide.ts'
 import { isWritable, liveView, viewOf, wasOpen, type DecisionInput, type Situation } from '../judge/situation.ts'
 

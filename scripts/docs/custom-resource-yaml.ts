@@ -1,5 +1,5 @@
 import { stringify } from 'yaml'
-import { customResourceDefinition } from '../../src/kube/definition/custom-resource-definition.ts'
+import { customResourceDefinition } from '#kube/definition/custom-resource-definition.ts'
 
 /**
  * charts/regent/templates/custom-resource-definition.yaml: a template rather than a file in `crds/`, which Helm never

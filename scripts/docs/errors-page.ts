@@ -1,6 +1,6 @@
-import { catalogue, remedyOf } from '../../src/common/errors/error-catalogue.ts'
-import { RegentError } from '../../src/common/errors/errors.ts'
-import { exitCodeOf } from '../../src/cli/terminal/exit-codes.ts'
+import { catalogue, remedyOf } from '#common/errors/error-catalogue.ts'
+import { RegentError } from '#common/errors/errors.ts'
+import { exitCodeOf } from '#cli/terminal/exit-codes.ts'
 import { code, page, table } from './markdown.ts'
 
 /** docs/reference/errors.md */

@@ -1,8 +1,8 @@
-import { customResourceDefinition } from '../../src/kube/definition/custom-resource-definition.ts'
-import { mysqlClusterSpecSchema } from '../../src/kube/spec/spec-schema.ts'
-import { mysqlClusterStatusSchema } from '../../src/kube/spec/status-schema.ts'
-import { asks } from '../../src/kube/injection/marks.ts'
-import { marks } from '../../src/kube/pod-events/marks.ts'
+import { customResourceDefinition } from '#kube/definition/custom-resource-definition.ts'
+import { mysqlClusterSpecSchema } from '#kube/spec/spec-schema.ts'
+import { mysqlClusterStatusSchema } from '#kube/spec/status-schema.ts'
+import { asks } from '#kube/injection/marks.ts'
+import { marks } from '#kube/pod-events/marks.ts'
 import { code, page, table } from './markdown.ts'
 import { descriptionOf, schemaTable } from './schema-table.ts'
 

@@ -1,7 +1,7 @@
-import { mutations } from '../../test/mutations/list/all.ts'
-import type { Mutation } from '../../test/mutations/mutation.ts'
-import { isByScript, readResults, type FoundBySchedule } from '../../test/mutations/results.ts'
-import { scenarios } from '../../test/mutations/scripts.ts'
+import { mutations } from '#test/mutations/list/all.ts'
+import type { Mutation } from '#test/mutations/mutation.ts'
+import { isByScript, readResults, type FoundBySchedule } from '#test/mutations/results.ts'
+import { scenarios } from '#test/mutations/scripts.ts'
 import { code, page, table } from './markdown.ts'
 
 /** docs/reference/mutations.md */

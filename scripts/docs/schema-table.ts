@@ -1,4 +1,4 @@
-import { describeSchema } from '../../src/common/input/schema-complaint.ts'
+import { describeSchema } from '#common/input/schema-complaint.ts'
 import { code, table } from './markdown.ts'
 
 interface Field {

@@ -1,5 +1,5 @@
-import { spokenIn, type Spoken } from '../../failover/testing-sentence-corpus.ts'
-import { localPlace } from '../../src/common/errors/commands.ts'
+import { spokenIn, type Spoken } from '#failover/testing-sentence-corpus.ts'
+import { localPlace } from '#common/errors/commands.ts'
 import { page } from './markdown.ts'
 
 const titles: Readonly<Record<keyof Spoken, string>> = {

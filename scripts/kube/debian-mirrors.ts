@@ -1,5 +1,5 @@
-import { describeError } from '../../src/common/errors/errors.ts'
-import { readDebianMachine } from '../../src/local/packages/debian-machine.ts'
+import { describeError } from '#common/errors/errors.ts'
+import { readDebianMachine } from '#local/packages/debian-machine.ts'
 
 /**
  * Prints the mirrors of Debian that this machine's apt is set up with, the likeliest first, a line each: address,

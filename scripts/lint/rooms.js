@@ -1,566 +1,164 @@
+import { readFileSync } from 'node:fs'
 import { dirname, join, relative, sep } from 'node:path'
 
 /**
  * Which room may import which, from the ground up: a room names only rooms above its own line, so there is no circle
  * and no arrow up. docs/why/architecture.md tells what each room is for. A new arrow is a decision: add it here.
- * `src/common/*` stands for every room of that house: leaves that anybody may use.
+ * `a/{b,c}` is short for `a/b a/c`; a line that begins with spaces goes on with the row above.
+ * Rooms of other houses may import all of `src/common`: leaves that name nothing but each other.
  */
-export const rooms = {
-  'src/common': [],
-  'src/common/errors': [],
-  'src/common/files': [],
-  'src/common/ports': ['src/common/files'],
-  'src/common/text': [],
-  'src/common/log': ['src/common/errors', 'src/common/ports', 'src/common/text'],
-  'src/common/tls': ['src/common/errors', 'src/common/log', 'src/common/ports'],
-  'src/common/http': ['src/common/errors', 'src/common/ports', 'src/common/tls'],
-  'src/common/input': ['src/common/errors'],
-  'src/common/mysql': ['src/common/errors'],
-  'src/common/process': [],
-  'src/certificates': ['src/common/*'],
-  'src/cli/terminal': ['src/common/*'],
-  'src/controller-runtime/kube-config': ['src/common/*'],
-  'src/controller-runtime/objects': ['src/common/*'],
-  'src/controller-runtime/client': [
-    'src/common/*',
-    'src/controller-runtime/kube-config',
-    'src/controller-runtime/objects',
-  ],
-  'src/controller-runtime/changes': ['src/common/*', 'src/controller-runtime/client', 'src/controller-runtime/objects'],
-  'src/controller-runtime/informers': [
-    'src/common/*',
-    'src/controller-runtime/client',
-    'src/controller-runtime/objects',
-  ],
-  'src/controller-runtime/controller': [
-    'src/common/*',
-    'src/controller-runtime/informers',
-    'src/controller-runtime/objects',
-  ],
-  'src/controller-runtime/events': ['src/common/*', 'src/controller-runtime/client', 'src/controller-runtime/objects'],
-  'src/controller-runtime/leader': ['src/common/*', 'src/controller-runtime/client', 'src/controller-runtime/objects'],
-  'src/controller-runtime/port-forward': [
-    'src/common/*',
-    'src/controller-runtime/client',
-    'src/controller-runtime/kube-config',
-  ],
-  'src/controller-runtime/runnables': ['src/common/*', 'src/controller-runtime/leader'],
-  'topology/gtid': ['src/common/*'],
-  'topology/snapshot': ['src/common/*', 'topology/gtid'],
-  'topology/group': ['src/common/*', 'topology/snapshot'],
-  'topology/analysis': ['src/common/*', 'topology/gtid', 'topology/snapshot'],
-  'failover/protocol': ['src/common/*', 'topology/analysis', 'topology/snapshot'],
-  'failover/settings': ['failover/protocol', 'src/common/*', 'topology/snapshot'],
-  'agents/ports': ['failover/protocol', 'topology/snapshot'],
-  'agents/lifecycle/wire': ['src/common/*'],
-  'agents/lifecycle/built-in': ['agents/lifecycle/wire', 'src/common/*'],
-  'agents/lifecycle/copy': ['src/common/*'],
-  'agents/lifecycle/configuration': ['agents/lifecycle/wire', 'src/common/*'],
-  'agents/lifecycle/grpc': ['agents/lifecycle/wire', 'src/common/*'],
-  'agents/lifecycle/actions': [
-    'agents/lifecycle/built-in',
-    'agents/lifecycle/grpc',
-    'agents/lifecycle/wire',
-    'src/common/*',
-  ],
-  'agents/lifecycle/events': ['agents/lifecycle/wire', 'src/common/*'],
-  'agents/lifecycle/probes': ['agents/lifecycle/wire', 'src/common/*'],
-  'agents/lifecycle/server': ['agents/lifecycle/wire', 'src/common/*'],
-  'agents/lifecycle/streaming': [
-    'agents/lifecycle/actions',
-    'agents/lifecycle/built-in',
-    'agents/lifecycle/wire',
-    'src/common/*',
-  ],
-  'agents/lifecycle/worker': [
-    'agents/lifecycle/actions',
-    'agents/lifecycle/copy',
-    'agents/lifecycle/events',
-    'agents/lifecycle/streaming',
-    'agents/lifecycle/wire',
-    'src/common/*',
-  ],
-  'agents/lifecycle': [
-    'agents/lifecycle/actions',
-    'agents/lifecycle/built-in',
-    'agents/lifecycle/configuration',
-    'agents/lifecycle/events',
-    'agents/lifecycle/probes',
-    'agents/lifecycle/server',
-    'agents/lifecycle/streaming',
-    'agents/lifecycle/wire',
-    'agents/lifecycle/worker',
-    'src/common/*',
-  ],
-  'failover/judge': ['failover/protocol', 'src/common/*', 'topology/gtid', 'topology/snapshot'],
-  'src/kube/names': [],
-  'src/kube/spec': [
-    'failover/protocol',
-    'src/common/*',
-    'src/controller-runtime/objects',
-    'src/kube/names',
-    'topology/snapshot',
-  ],
-  'src/kube/objects': ['failover/protocol', 'src/controller-runtime/objects', 'src/kube/names', 'src/kube/spec'],
-  'src/kube/injection': [
-    'agents/lifecycle/configuration',
-    'agents/lifecycle/wire',
-    'src/common/*',
-    'src/controller-runtime/client',
-  ],
-  'src/kube/pods': [
-    'src/common/*',
-    'src/controller-runtime/objects',
-    'src/kube/injection',
-    'src/kube/names',
-    'src/kube/objects',
-    'src/kube/spec',
-  ],
-  'src/kube/admission': [
-    'agents/lifecycle/built-in',
-    'agents/lifecycle/configuration',
-    'agents/lifecycle/wire',
-    'failover/protocol',
-    'failover/settings',
-    'src/common/*',
-    'src/controller-runtime/client',
-    'src/controller-runtime/objects',
-    'src/kube/injection',
-    'src/kube/names',
-    'src/kube/objects',
-    'src/kube/pods',
-    'src/kube/spec',
-    'topology/snapshot',
-  ],
-  'src/kube/secrets': [
-    'failover/protocol',
-    'src/common/*',
-    'src/controller-runtime/objects',
-    'src/kube/names',
-    'src/kube/objects',
-    'src/kube/spec',
-  ],
-  'src/kube/certificates': [
-    'src/certificates',
-    'src/common/*',
-    'src/controller-runtime/client',
-    'src/controller-runtime/objects',
-    'src/kube/names',
-    'src/kube/objects',
-    'src/kube/secrets',
-    'src/kube/spec',
-  ],
-  'src/kube/definition': [
-    'src/common/*',
-    'src/controller-runtime/client',
-    'src/controller-runtime/objects',
-    'src/kube/names',
-    'src/kube/spec',
-  ],
-  'src/kube/primary': [
-    'src/common/*',
-    'src/controller-runtime/client',
-    'src/controller-runtime/objects',
-    'src/kube/names',
-    'src/kube/objects',
-    'src/kube/pods',
-    'src/kube/spec',
-  ],
-  'src/kube/pod-events': [
-    'src/common/*',
-    'src/controller-runtime/client',
-    'src/controller-runtime/objects',
-    'src/kube/names',
-    'src/kube/objects',
-    'src/kube/pods',
-  ],
-  'src/kube/platform': [
-    'src/common/*',
-    'src/controller-runtime/changes',
-    'src/controller-runtime/client',
-    'src/controller-runtime/informers',
-    'src/controller-runtime/objects',
-    'src/kube/names',
-    'src/kube/objects',
-    'src/kube/pods',
-    'src/kube/primary',
-    'src/kube/spec',
-    'topology/snapshot',
-  ],
-  'src/local/files': ['src/common/*'],
-  'src/local/folder': ['failover/protocol', 'src/common/*', 'src/local/files', 'topology/snapshot'],
-  'src/local/addresses': ['src/common/*', 'src/local/files', 'src/local/folder'],
-  'src/local/processes': ['src/common/*', 'src/local/files', 'src/local/folder'],
-  'src/local/clusters': [
-    'failover/protocol',
-    'src/common/*',
-    'src/local/addresses',
-    'src/local/files',
-    'src/local/folder',
-    'src/local/processes',
-  ],
-  'src/local/logs': ['src/local/files', 'src/local/folder'],
-  'src/local/supervisor': [
-    'src/common/*',
-    'src/local/addresses',
-    'src/local/files',
-    'src/local/folder',
-    'src/local/logs',
-    'src/local/processes',
-  ],
-  'src/local/faults': ['src/common/*', 'src/local/folder', 'src/local/processes', 'src/local/supervisor'],
-  'src/local/packages': ['src/common/*', 'src/local/files'],
-  'src/local/platform': [
-    'src/common/*',
-    'src/local/faults',
-    'src/local/files',
-    'src/local/folder',
-    'src/local/supervisor',
-  ],
-  'src/store': [
-    'failover/protocol',
-    'src/common/*',
-    'src/controller-runtime/client',
-    'src/controller-runtime/objects',
-    'topology/gtid',
-    'topology/snapshot',
-  ],
-  'agents/instance': ['agents/ports', 'failover/protocol', 'failover/settings', 'src/common/*', 'topology/snapshot'],
-  'agents/lifecycle/mysql': [
-    'agents/instance',
-    'agents/lifecycle/built-in',
-    'agents/lifecycle/copy',
-    'agents/lifecycle/wire',
-    'agents/ports',
-    'failover/protocol',
-    'failover/settings',
-    'src/common/*',
-    'topology/snapshot',
-  ],
-  'failover/flows': [
-    'failover/judge',
-    'failover/protocol',
-    'src/common/*',
-    'topology/group',
-    'topology/gtid',
-    'topology/snapshot',
-  ],
-  'src/api-contract': ['failover/judge', 'failover/protocol', 'topology/analysis'],
-  'src/manager/options': ['src/common/*', 'src/controller-runtime/leader', 'src/local/files'],
-  'agents/binlog': ['agents/instance', 'agents/ports', 'src/common/*', 'topology/gtid', 'topology/snapshot'],
-  'agents/doubts': [
-    'agents/instance',
-    'agents/ports',
-    'failover/protocol',
-    'src/common/*',
-    'topology/gtid',
-    'topology/snapshot',
-  ],
-  'agents/group/xcom': ['agents/instance', 'agents/ports', 'src/common/*'],
-  'agents/guard': [
-    'agents/instance',
-    'agents/ports',
-    'failover/protocol',
-    'failover/settings',
-    'src/common/*',
-    'topology/gtid',
-    'topology/snapshot',
-  ],
-  'agents/sql/connections': ['agents/instance', 'agents/ports', 'src/common/*', 'topology/snapshot'],
-  'agents/sql/replication': [
-    'agents/instance',
-    'agents/ports',
-    'agents/sql/connections',
-    'failover/protocol',
-    'failover/settings',
-    'src/common/*',
-    'topology/gtid',
-    'topology/snapshot',
-  ],
-  'agents/needs': ['agents/instance', 'agents/ports', 'failover/protocol', 'src/common/*', 'topology/snapshot'],
-  'agents/sql/needs': [
-    'agents/instance',
-    'agents/needs',
-    'agents/ports',
-    'agents/sql/connections',
-    'src/common/*',
-    'topology/snapshot',
-  ],
-  'agents/sql/settings': [
-    'agents/instance',
-    'agents/ports',
-    'agents/sql/connections',
-    'failover/protocol',
-    'failover/settings',
-    'src/common/*',
-    'topology/snapshot',
-  ],
-  'agents/sql': [
-    'agents/instance',
-    'agents/needs',
-    'agents/ports',
-    'agents/sql/connections',
-    'agents/sql/needs',
-    'agents/sql/replication',
-    'agents/sql/settings',
-    'failover/protocol',
-    'failover/settings',
-    'src/common/*',
-    'topology/snapshot',
-  ],
-  'failover/semisync': [
-    'failover/flows',
-    'failover/judge',
-    'failover/protocol',
-    'src/common/*',
-    'topology/analysis',
-    'topology/gtid',
-    'topology/snapshot',
-  ],
-  'failover/group': [
-    'failover/flows',
-    'failover/judge',
-    'failover/protocol',
-    'src/common/*',
-    'topology/analysis',
-    'topology/group',
-    'topology/gtid',
-    'topology/snapshot',
-  ],
-  'src/cli/connection': [
-    'src/api-contract',
-    'src/cli/terminal',
-    'src/common/*',
-    'src/controller-runtime/client',
-    'src/controller-runtime/kube-config',
-    'src/controller-runtime/objects',
-    'src/controller-runtime/port-forward',
-    'src/kube/names',
-    'src/kube/objects',
-    'src/kube/secrets',
-    'src/local/clusters',
-    'src/local/files',
-    'src/local/folder',
-    'src/local/processes',
-  ],
-  'src/manager/servers': [
-    'src/common/*',
-    'src/controller-runtime/runnables',
-    'src/kube/admission',
-    'src/manager/options',
-  ],
-  'agents/group': [
-    'agents/doubts',
-    'agents/guard',
-    'agents/group/xcom',
-    'agents/instance',
-    'agents/ports',
-    'failover/protocol',
-    'failover/settings',
-    'src/common/*',
-    'topology/group',
-    'topology/gtid',
-    'topology/snapshot',
-  ],
-  'agents/semisync': [
-    'agents/doubts',
-    'agents/guard',
-    'agents/instance',
-    'agents/ports',
-    'failover/protocol',
-    'failover/settings',
-    'src/common/*',
-    'topology/gtid',
-    'topology/snapshot',
-  ],
-  'agents/volume': ['agents/binlog', 'agents/instance', 'agents/ports', 'src/common/*', 'topology/gtid'],
-  failover: [
-    'failover/flows',
-    'failover/group',
-    'failover/judge',
-    'failover/protocol',
-    'failover/semisync',
-    'src/common/*',
-  ],
-  'failover/way-out': [
-    'failover',
-    'failover/flows',
-    'failover/judge',
-    'failover/protocol',
-    'src/common/*',
-    'topology/snapshot',
-  ],
-  'agents/converge': [
-    'agents/doubts',
-    'agents/group',
-    'agents/guard',
-    'agents/instance',
-    'agents/ports',
-    'agents/semisync',
-    'failover/protocol',
-    'src/common/*',
-    'topology/gtid',
-    'topology/snapshot',
-  ],
-  'agents/mysqld': [
-    'agents/binlog',
-    'agents/instance',
-    'agents/ports',
-    'agents/volume',
-    'failover/protocol',
-    'failover/settings',
-    'src/common/*',
-    'topology/snapshot',
-  ],
-  'agents/observe': [
-    'agents/doubts',
-    'agents/guard',
-    'agents/instance',
-    'agents/ports',
-    'failover/protocol',
-    'failover/settings',
-    'src/common/*',
-    'topology/gtid',
-    'topology/snapshot',
-  ],
-  'src/manager/loop': [
-    'failover',
-    'failover/judge',
-    'failover/protocol',
-    'src/common/*',
-    'src/store',
-    'topology/snapshot',
-  ],
-  'agents/orders': [
-    'agents/converge',
-    'agents/doubts',
-    'agents/guard',
-    'agents/instance',
-    'agents/observe',
-    'agents/ports',
-    'failover/protocol',
-    'src/common/*',
-    'topology/gtid',
-    'topology/snapshot',
-  ],
-  'src/manager/clusters': [
-    'failover',
-    'failover/flows',
-    'failover/judge',
-    'failover/protocol',
-    'failover/way-out',
-    'src/api-contract',
-    'src/common/*',
-    'src/manager/loop',
-    'src/store',
-    'topology/group',
-    'topology/snapshot',
-  ],
-  agents: [
-    'agents/binlog',
-    'agents/converge',
-    'agents/doubts',
-    'agents/group',
-    'agents/guard',
-    'agents/instance',
-    'agents/lifecycle',
-    'agents/lifecycle/built-in',
-    'agents/lifecycle/mysql',
-    'agents/mysqld',
-    'agents/observe',
-    'agents/orders',
-    'agents/ports',
-    'agents/sql',
-    'agents/volume',
-    'failover/protocol',
-    'src/common/*',
-    'topology/snapshot',
-  ],
-  'src/manager/api': ['src/api-contract', 'src/common/*', 'src/manager/clusters'],
-  'src/manager': [
-    'failover/protocol',
-    'src/common/*',
-    'src/local/folder',
-    'src/local/platform',
-    'src/manager/api',
-    'src/manager/clusters',
-    'src/store',
-  ],
-  'src/manager/kubernetes': [
-    'failover/flows',
-    'failover/judge',
-    'failover/protocol',
-    'src/api-contract',
-    'src/common/*',
-    'src/controller-runtime/changes',
-    'src/controller-runtime/client',
-    'src/controller-runtime/controller',
-    'src/controller-runtime/events',
-    'src/controller-runtime/informers',
-    'src/controller-runtime/kube-config',
-    'src/controller-runtime/leader',
-    'src/controller-runtime/objects',
-    'src/controller-runtime/runnables',
-    'src/kube/admission',
-    'src/kube/certificates',
-    'src/kube/definition',
-    'src/kube/injection',
-    'src/kube/names',
-    'src/kube/objects',
-    'src/kube/platform',
-    'src/kube/pod-events',
-    'src/kube/pods',
-    'src/kube/primary',
-    'src/kube/secrets',
-    'src/kube/spec',
-    'src/manager/api',
-    'src/manager/clusters',
-    'src/manager/loop',
-    'src/manager/options',
-    'src/manager/servers',
-    'src/store',
-    'topology/snapshot',
-  ],
-  'src/cli/commands': [
-    'agents',
-    'agents/instance',
-    'agents/lifecycle',
-    'failover/judge',
-    'failover/protocol',
-    'src/api-contract',
-    'src/cli/connection',
-    'src/cli/terminal',
-    'src/common/*',
-    'src/local/files',
-    'src/local/folder',
-    'src/manager',
-    'src/manager/kubernetes',
-    'src/manager/options',
-    'topology/snapshot',
-  ],
-  'src/cli/local': [
-    'agents/instance',
-    'agents/mysqld',
-    'failover/protocol',
-    'src/api-contract',
-    'src/cli/commands',
-    'src/cli/connection',
-    'src/cli/terminal',
-    'src/common/*',
-    'src/local/addresses',
-    'src/local/clusters',
-    'src/local/faults',
-    'src/local/files',
-    'src/local/folder',
-    'src/local/logs',
-    'src/local/packages',
-    'src/local/platform',
-    'src/local/processes',
-    'src/local/supervisor',
-    'src/store',
-  ],
-  'src/cli': ['src/cli/commands', 'src/cli/local', 'src/cli/terminal', 'src/common/*'],
-  src: ['src/cli', 'src/cli/terminal', 'src/local/files'],
+const table = `
+src/common
+src/common/errors
+src/common/files
+src/common/ports                     src/common/files
+src/common/text
+src/common/log                       src/common/{errors,ports,text}
+src/common/tls                       src/common/{errors,log,ports}
+src/common/http                      src/common/{errors,ports,tls}
+src/common/input                     src/common/errors
+src/common/mysql                     src/common/errors
+src/common/process
+src/certificates
+src/cli/terminal
+src/controller-runtime/kube-config
+src/controller-runtime/objects
+src/controller-runtime/client        src/controller-runtime/{kube-config,objects}
+src/controller-runtime/changes       src/controller-runtime/{client,objects}
+src/controller-runtime/informers     src/controller-runtime/{client,objects}
+src/controller-runtime/controller    src/controller-runtime/{informers,objects}
+src/controller-runtime/events        src/controller-runtime/{client,objects}
+src/controller-runtime/leader        src/controller-runtime/{client,objects}
+src/controller-runtime/port-forward  src/controller-runtime/{client,kube-config}
+src/controller-runtime/runnables     src/controller-runtime/leader
+topology/gtid
+topology/snapshot                    topology/gtid
+topology/group                       topology/snapshot
+topology/analysis                    topology/{gtid,snapshot}
+failover/protocol                    topology/{analysis,snapshot}
+failover/settings                    failover/protocol topology/snapshot
+agents/ports                         failover/protocol topology/snapshot
+agents/lifecycle/wire
+agents/lifecycle/built-in            agents/lifecycle/wire
+agents/lifecycle/copy
+agents/lifecycle/configuration       agents/lifecycle/wire
+agents/lifecycle/grpc                agents/lifecycle/wire
+agents/lifecycle/actions             agents/lifecycle/{built-in,grpc,wire}
+agents/lifecycle/events              agents/lifecycle/wire
+agents/lifecycle/probes              agents/lifecycle/wire
+agents/lifecycle/server              agents/lifecycle/wire
+agents/lifecycle/streaming           agents/lifecycle/{actions,built-in,wire}
+agents/lifecycle/worker              agents/lifecycle/{actions,copy,events,streaming,wire}
+agents/lifecycle                     agents/lifecycle/{actions,built-in,configuration,events,probes,server}
+                                     agents/lifecycle/{streaming,wire,worker}
+failover/judge                       failover/protocol topology/{gtid,snapshot}
+src/kube/names
+src/kube/spec                        failover/protocol src/controller-runtime/objects src/kube/names topology/snapshot
+src/kube/objects                     failover/protocol src/controller-runtime/objects src/kube/{names,spec}
+src/kube/injection                   agents/lifecycle/{configuration,wire} src/controller-runtime/client
+src/kube/pods                        src/controller-runtime/objects src/kube/{injection,names,objects,spec}
+src/kube/admission                   agents/lifecycle/{built-in,configuration,wire} failover/{protocol,settings}
+                                     src/controller-runtime/{client,objects}
+                                     src/kube/{injection,names,objects,pods,spec} topology/snapshot
+src/kube/secrets                     failover/protocol src/controller-runtime/objects src/kube/{names,objects,spec}
+src/kube/certificates                src/certificates src/controller-runtime/{client,objects}
+                                     src/kube/{names,objects,secrets,spec}
+src/kube/definition                  src/controller-runtime/{client,objects} src/kube/{names,spec}
+src/kube/primary                     src/controller-runtime/{client,objects} src/kube/{names,objects,pods,spec}
+src/kube/pod-events                  src/controller-runtime/{client,objects} src/kube/{names,objects,pods}
+src/kube/platform                    src/controller-runtime/{changes,client,informers,objects}
+                                     src/kube/{names,objects,pods,primary,spec} topology/snapshot
+src/local/files
+src/local/folder                     failover/protocol src/local/files topology/snapshot
+src/local/addresses                  src/local/{files,folder}
+src/local/processes                  src/local/{files,folder}
+src/local/clusters                   failover/protocol src/local/{addresses,files,folder,processes}
+src/local/logs                       src/local/{files,folder}
+src/local/supervisor                 src/local/{addresses,files,folder,logs,processes}
+src/local/faults                     src/local/{folder,processes,supervisor}
+src/local/packages                   src/local/files
+src/local/platform                   src/local/{faults,files,folder,supervisor}
+src/store                            failover/protocol src/controller-runtime/{client,objects}
+                                     topology/{gtid,snapshot}
+agents/instance                      agents/ports failover/{protocol,settings} topology/snapshot
+agents/lifecycle/mysql               agents/{instance,ports} agents/lifecycle/{built-in,copy,wire}
+                                     failover/{protocol,settings} topology/snapshot
+failover/flows                       failover/{judge,protocol} topology/{group,gtid,snapshot}
+src/api-contract                     failover/{judge,protocol} topology/analysis
+src/manager/options                  src/controller-runtime/leader src/local/files
+agents/binlog                        agents/{instance,ports} topology/{gtid,snapshot}
+agents/doubts                        agents/{instance,ports} failover/protocol topology/{gtid,snapshot}
+agents/group/xcom                    agents/{instance,ports}
+agents/guard                         agents/{instance,ports} failover/{protocol,settings} topology/{gtid,snapshot}
+agents/sql/connections               agents/{instance,ports} topology/snapshot
+agents/sql/replication               agents/{instance,ports} agents/sql/connections failover/{protocol,settings}
+                                     topology/{gtid,snapshot}
+agents/needs                         agents/{instance,ports} failover/protocol topology/snapshot
+agents/sql/needs                     agents/{instance,needs,ports} agents/sql/connections topology/snapshot
+agents/sql/settings                  agents/{instance,ports} agents/sql/connections failover/{protocol,settings}
+                                     topology/snapshot
+agents/sql                           agents/{instance,needs,ports} agents/sql/{connections,needs,replication,settings}
+                                     failover/{protocol,settings} topology/snapshot
+failover/semisync                    failover/{flows,judge,protocol} topology/{analysis,gtid,snapshot}
+failover/group                       failover/{flows,judge,protocol} topology/{analysis,group,gtid,snapshot}
+src/cli/connection                   src/api-contract src/cli/terminal
+                                     src/controller-runtime/{client,kube-config,objects,port-forward}
+                                     src/kube/{names,objects,secrets} src/local/{clusters,files,folder,processes}
+src/manager/servers                  src/controller-runtime/runnables src/kube/admission src/manager/options
+agents/group                         agents/{doubts,guard,instance,ports} agents/group/xcom
+                                     failover/{protocol,settings} topology/{group,gtid,snapshot}
+agents/semisync                      agents/{doubts,guard,instance,ports} failover/{protocol,settings}
+                                     topology/{gtid,snapshot}
+agents/volume                        agents/{binlog,instance,ports} topology/gtid
+failover                             failover/{flows,group,judge,protocol,semisync}
+failover/way-out                     failover failover/{flows,judge,protocol} topology/snapshot
+agents/converge                      agents/{doubts,group,guard,instance,ports,semisync} failover/protocol
+                                     topology/{gtid,snapshot}
+agents/mysqld                        agents/{binlog,instance,ports,volume} failover/{protocol,settings}
+                                     topology/snapshot
+agents/observe                       agents/{doubts,guard,instance,ports} failover/{protocol,settings}
+                                     topology/{gtid,snapshot}
+src/manager/loop                     failover failover/{judge,protocol} src/store topology/snapshot
+agents/orders                        agents/{converge,doubts,guard,instance,observe,ports} failover/protocol
+                                     topology/{gtid,snapshot}
+src/manager/clusters                 failover failover/{flows,judge,protocol,way-out} src/{api-contract,store}
+                                     src/manager/loop topology/{group,snapshot}
+agents                               agents/{binlog,converge,doubts,group,guard,instance}
+                                     agents/{lifecycle,mysqld,observe,orders,ports,sql} agents/volume
+                                     agents/lifecycle/{built-in,mysql} failover/protocol topology/snapshot
+src/manager/api                      src/api-contract src/manager/clusters
+src/manager                          failover/protocol src/local/{folder,platform} src/manager/{api,clusters}
+                                     src/store
+src/manager/kubernetes               failover/{flows,judge,protocol} src/{api-contract,store}
+                                     src/controller-runtime/{changes,client,controller,events,informers,kube-config}
+                                     src/controller-runtime/{leader,objects,runnables}
+                                     src/kube/{admission,certificates,definition,injection,names,objects}
+                                     src/kube/{platform,pod-events,pods,primary,secrets,spec}
+                                     src/manager/{api,clusters,loop,options,servers} topology/snapshot
+src/cli/commands                     agents agents/{instance,lifecycle} failover/{judge,protocol}
+                                     src/{api-contract,manager} src/cli/{connection,terminal} src/local/{files,folder}
+                                     src/manager/{kubernetes,options} topology/snapshot
+src/cli/local                        agents/{instance,mysqld} failover/protocol src/{api-contract,store}
+                                     src/cli/{commands,connection,terminal}
+                                     src/local/{addresses,clusters,faults,files,folder,logs}
+                                     src/local/{packages,platform,processes,supervisor}
+src/cli                              src/cli/{commands,local,terminal}
+src                                  src/cli src/cli/terminal src/local/files
+`
+
+/** A row in one line, its words in full: `{ 'topology/group': ['topology/snapshot'] }`. */
+export const rooms = Object.fromEntries(
+  table
+    .replaceAll(/\n {2,}/g, ' ')
+    .trim()
+    .split('\n')
+    .map((row) => row.split(/ +/))
+    .map(([room, ...words]) => [room, words.flatMap(inFull)]),
+)
+
+function inFull(word) {
+  const [, parent, names] = /^(.*)\{(.*)\}$/.exec(word) ?? []
+  return names === undefined ? [word] : names.split(',').map((name) => parent + name)
 }
 
 /** Tests, and what tests share: these look into all rooms of their house, and of houses where their house looks. */
@@ -569,8 +167,7 @@ const isTest = /(?:\.test|(?:^|\/)testing[a-z-]*)\.ts$|\/analysis\/cases\//
 /** A house is a folder of rooms: `agents`, `failover`, `topology`, and each folder in `src`. */
 const houseOf = (room) => /^(?:src\/)?[^/]*/.exec(room)[0]
 
-/** Whether one word of a row names the room. */
-const names = (word, room) => word === room || (word.endsWith('/*') && houseOf(word) === houseOf(room))
+const leaves = 'src/common'
 
 /** Houses that the tests of a house look into besides: the other side of a wire, and examples. */
 const testsAlsoImport = {
@@ -580,7 +177,8 @@ const testsAlsoImport = {
 }
 
 function mayImport(file, here, there) {
-  if (!isTest.test(file)) return rooms[here]?.some((word) => names(word, there))
+  if (houseOf(there) === leaves && houseOf(here) !== leaves) return here in rooms || isTest.test(file)
+  if (!isTest.test(file)) return rooms[here]?.includes(there)
   const neighbours = [houseOf(here), 'test', ...(testsAlsoImport[houseOf(here)] ?? [])]
   if (neighbours.includes(houseOf(there))) return true
   const looksThere = (word) => houseOf(word) === houseOf(there)
@@ -591,7 +189,7 @@ function mayImport(file, here, there) {
 function checkFloors() {
   const seen = new Set()
   for (const [room, imports] of Object.entries(rooms)) {
-    const stray = imports.find((word) => ![...seen].some((other) => names(word, other)))
+    const stray = imports.find((word) => !seen.has(word))
     if (stray !== undefined)
       throw new Error(`scripts/lint/rooms.js: ${room} may not import ${stray}: circle or arrow up`)
     seen.add(room)
@@ -602,14 +200,21 @@ function checkFloors() {
 export function roomsRule(root) {
   checkFloors()
   const roomOf = (file) => relative(root, dirname(file)).split(sep).join('/')
+  const places = Object.entries(JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')).imports)
+  /** Where `#failover/…` of package.json's `imports`, or `./…`, lies. */
+  const fileOf = (name, from) => {
+    const [word, place] = places.find(([word]) => name.startsWith(word.slice(0, -1))) ?? []
+    return word === undefined ? join(dirname(from), name) : join(root, place.slice(0, -1), name.slice(word.length - 1))
+  }
   return {
     create(context) {
       const file = relative(root, context.filename).split(sep).join('/')
       const here = roomOf(context.filename)
       const check = (node) => {
         const to = node.source?.value
-        if (typeof to !== 'string' || !to.startsWith('.') || !to.endsWith('.ts')) return
-        const there = roomOf(join(dirname(context.filename), to))
+        if (typeof to !== 'string' || !/^[.#].*\.ts$/.test(to)) return
+        if (to.startsWith('../../')) context.report({ node, message: `${to} climbs: name the house, as in #common/…` })
+        const there = roomOf(fileOf(to, context.filename))
         if (there === here || mayImport(file, here, there)) return
         const message = `${here} may not import ${there}: scripts/lint/rooms.js says what may import what`
         context.report({ node, message })

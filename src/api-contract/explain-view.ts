@@ -1,6 +1,6 @@
 import { Type } from 'typebox'
-import type { ClusterRecord } from '../../failover/protocol/record.ts'
-import type { Analysis } from '../../topology/analysis/analysis.ts'
+import type { ClusterRecord } from '#failover/protocol/record.ts'
+import type { Analysis } from '#topology/analysis/analysis.ts'
 import { groupSchema, nullable, type ClusterView, wayOutField, writableUnknownField } from './views.ts'
 
 /** Why a cluster is as it is: the last decision with its reasons, and what it was decided from. */

@@ -1,5 +1,5 @@
 import { Type } from 'typebox'
-import type { Recovery } from '../../failover/protocol/notes.ts'
+import type { Recovery } from '#failover/protocol/notes.ts'
 import { nullable } from './views.ts'
 
 /** One recorded episode from detection to routed writes, as `failover/protocol/notes.ts` keeps it. */

@@ -1,5 +1,5 @@
 import { Type, type Static, type TProperties } from 'typebox'
-import { longestDowntimeMs, shortestDowntimeMs } from '../../failover/judge/downtime.ts'
+import { longestDowntimeMs, shortestDowntimeMs } from '#failover/judge/downtime.ts'
 
 /** Bodies of the operations. All are strict: a key that is not understood is refused, never ignored. */
 const strict = <Properties extends TProperties>(properties: Properties) =>

@@ -1,5 +1,5 @@
 import { Type, type Static, type TSchema } from 'typebox'
-import { modes } from '../../failover/protocol/mode.ts'
+import { modes } from '#failover/protocol/mode.ts'
 
 /**
  * What the API shows of a cluster. Each schema is the TypeScript type, the shape every answer is written by, and an

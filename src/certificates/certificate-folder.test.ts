@@ -2,9 +2,9 @@ import { mkdir, mkdtemp, rename, rm, symlink, writeFile } from 'node:fs/promises
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { beforeAll, beforeEach, afterEach, describe, expect, it, onTestFinished, vi } from 'vitest'
-import { followCertificateFolder, type FolderParts } from '../common/tls/certificate-folder.ts'
-import { realRandom, realWorld } from '../common/ports/real-world.ts'
-import type { TlsMaterial } from '../common/tls/tls.ts'
+import { followCertificateFolder, type FolderParts } from '#common/tls/certificate-folder.ts'
+import { realRandom, realWorld } from '#common/ports/real-world.ts'
+import type { TlsMaterial } from '#common/tls/tls.ts'
 import { issueAuthority, issueLeaf } from './issue.ts'
 
 let first: TlsMaterial

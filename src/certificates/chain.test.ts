@@ -1,6 +1,6 @@
 import { X509Certificate } from 'node:crypto'
 import { describe, expect, it } from 'vitest'
-import { realRandom } from '../common/ports/real-world.ts'
+import { realRandom } from '#common/ports/real-world.ts'
 import { certificatesIn, isSignedBy } from './certificate.ts'
 import { renewedChain, settleMs, type Chain, type ChainWish } from './chain.ts'
 import { clockSkewMs, issueAuthority } from './issue.ts'

@@ -14,7 +14,7 @@ import {
   X509CertificateGenerator,
   type Extension,
 } from '@peculiar/x509'
-import type { Random } from '../common/ports/ports.ts'
+import type { Random } from '#common/ports/ports.ts'
 
 /** A certificate and its private key, PEM (the key PKCS #8). */
 export interface Issued {

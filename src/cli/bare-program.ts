@@ -1,5 +1,5 @@
 import { Command } from 'commander'
-import { regentVersion } from '../common/version.ts'
+import { regentVersion } from '#common/version.ts'
 import { exitCodeMeanings } from './terminal/exit-codes.ts'
 import { commandName, type Io } from './terminal/io.ts'
 import { inPlainWords } from './terminal/plain-words.ts'

@@ -1,8 +1,8 @@
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, expect, onTestFinished, test } from 'vitest'
-import { regentVersion } from '../common/version.ts'
-import { temporaryFolder } from '../local/testing.ts'
+import { regentVersion } from '#common/version.ts'
+import { temporaryFolder } from '#local/testing.ts'
 import { httpServer, regent, topology, type Asked } from './testing.ts'
 
 /** No cluster of this machine may play a part. */

@@ -1,6 +1,6 @@
 import { CommanderError, type Command } from 'commander'
-import { anyOnKubernetes, inPlace, localPlace, type Place } from '../common/errors/commands.ts'
-import { codeOf, describeError, RegentError } from '../common/errors/errors.ts'
+import { anyOnKubernetes, inPlace, localPlace, type Place } from '#common/errors/commands.ts'
+import { codeOf, describeError, RegentError } from '#common/errors/errors.ts'
 import { bareProgram } from './bare-program.ts'
 import { addAgent } from './commands/agent.ts'
 import { addLifecycleAgent } from './commands/lifecycle-agent.ts'

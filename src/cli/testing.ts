@@ -1,7 +1,7 @@
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { onTestFinished } from 'vitest'
-import type { InstanceRow, TopologyView } from '../api-contract/views.ts'
+import type { InstanceRow, TopologyView } from '#api-contract/views.ts'
 import type { Io } from './terminal/io.ts'
 import { run } from './run.ts'
 

@@ -1,7 +1,7 @@
 import { pino } from 'pino'
 import { Registry } from 'prom-client'
 import { afterEach, beforeEach, expect, it, vi } from 'vitest'
-import { realWorld } from '../common/ports/real-world.ts'
+import { realWorld } from '#common/ports/real-world.ts'
 import { watchFor, watchOwned } from './controller/controller-sources.ts'
 import { Controller, type Reconcile, type ReconcileFailure } from './controller/controller.ts'
 import { EventRecorder, events } from './events/event-recorder.ts'

@@ -1,5 +1,5 @@
 import { Value } from 'typebox/value'
-import type { ObjectMeta } from '../controller-runtime/objects/objects.ts'
+import type { ObjectMeta } from '#controller-runtime/objects/objects.ts'
 import type { MySQLCluster } from './spec/mysql-cluster.ts'
 import { annotations, commonLabels, group, labels, version } from './names/names.ts'
 import { mysqlClusterSpecSchema, type MySQLClusterSpec } from './spec/spec-schema.ts'

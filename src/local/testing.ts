@@ -3,7 +3,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { onTestFinished } from 'vitest'
-import { readProcessStat, type ProcessIdentity } from '../common/process/process-stat.ts'
+import { readProcessStat, type ProcessIdentity } from '#common/process/process-stat.ts'
 import { claimNumber } from './addresses/addresses.ts'
 import { instancesFor, type LocalCluster } from './folder/cluster-file.ts'
 

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { emptyNotes, recoveriesKept, type ClusterNotes, type Recovery } from '../../failover/protocol/notes.ts'
-import type { ClusterRecord } from '../../failover/protocol/record.ts'
+import { emptyNotes, recoveriesKept, type ClusterNotes, type Recovery } from '#failover/protocol/notes.ts'
+import type { ClusterRecord } from '#failover/protocol/record.ts'
 import type { CellName } from './cells.ts'
 import type { LeadingStore, Store } from './store.ts'
 

@@ -1,10 +1,10 @@
 import { randomBytes } from 'node:crypto'
 import { mkdir, open, readdir, readFile, rename, rm, unlink } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
-import { RegentError } from '../common/errors/errors.ts'
+import { RegentError } from '#common/errors/errors.ts'
 import type { Cell, CellName, Cells } from './cells.ts'
 import { decodeText } from './shape.ts'
-import { syncFolder } from '../common/files/sync-folder.ts'
+import { syncFolder } from '#common/files/sync-folder.ts'
 
 /**
  * Cells in a folder, swapped without a lock, so that nothing can be left behind by a process that is killed or frozen.

@@ -1,5 +1,5 @@
 import { resolve } from 'node:path'
-import { realClock, realMachine, realTimers } from '../common/ports/real-world.ts'
+import { realClock, realMachine, realTimers } from '#common/ports/real-world.ts'
 import type { LeadingStore } from './store.ts'
 import { cellLease } from './cell-lease.ts'
 import { leadingCellStore, storeDeadlineMs } from './cell-store.ts'

@@ -1,7 +1,7 @@
-import { isAlreadyExists, isConflict, isNotFound } from '../controller-runtime/client/kube-api-error.ts'
-import type { KubeClient } from '../controller-runtime/client/kube-client.ts'
-import type { KubeObject, ObjectKey, OwnerReference, Resource } from '../controller-runtime/objects/objects.ts'
-import { RegentError } from '../common/errors/errors.ts'
+import { isAlreadyExists, isConflict, isNotFound } from '#controller-runtime/client/kube-api-error.ts'
+import type { KubeClient } from '#controller-runtime/client/kube-client.ts'
+import type { KubeObject, ObjectKey, OwnerReference, Resource } from '#controller-runtime/objects/objects.ts'
+import { RegentError } from '#common/errors/errors.ts'
 import type { Cell, CellName, Cells } from './cells.ts'
 
 /** What a store asks of the API. */

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { emptyNotes } from '../../failover/protocol/notes.ts'
+import { emptyNotes } from '#failover/protocol/notes.ts'
 import type { CellName } from './cells.ts'
 import {
   itKeepsTheContract,

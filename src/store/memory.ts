@@ -1,5 +1,5 @@
-import { realClock, realTimers } from '../common/ports/real-world.ts'
-import type { Clock, Timers } from '../common/ports/ports.ts'
+import { realClock, realTimers } from '#common/ports/real-world.ts'
+import type { Clock, Timers } from '#common/ports/ports.ts'
 import { cellLease } from './cell-lease.ts'
 import { leadingCellStore, storeDeadlineMs } from './cell-store.ts'
 import type { Cell, CellName, Cells } from './cells.ts'

@@ -1,4 +1,4 @@
-import { RegentError } from '../common/errors/errors.ts'
+import { RegentError } from '#common/errors/errors.ts'
 import { fileStore } from './file.ts'
 import { memoryStore } from './memory.ts'
 import { redisStore } from './redis.ts'

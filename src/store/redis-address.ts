@@ -1,6 +1,6 @@
 import { isIP } from 'node:net'
 import type { RedisOptions } from 'ioredis'
-import { RegentError } from '../common/errors/errors.ts'
+import { RegentError } from '#common/errors/errors.ts'
 
 /** Where a Redis is, and how to log in. */
 export interface RedisAddress {

@@ -1,6 +1,6 @@
 import { Redis } from 'ioredis'
-import { describeError, RegentError } from '../common/errors/errors.ts'
-import { realTimers } from '../common/ports/real-world.ts'
+import { describeError, RegentError } from '#common/errors/errors.ts'
+import { realTimers } from '#common/ports/real-world.ts'
 import type { RedisAddress } from './redis-address.ts'
 import { dangersIn, parseInfo, rewriteRunning, settings } from './redis-safety.ts'
 

@@ -1,6 +1,6 @@
 import type { Redis } from 'ioredis'
-import { RegentError } from '../common/errors/errors.ts'
-import { realTimers } from '../common/ports/real-world.ts'
+import { RegentError } from '#common/errors/errors.ts'
+import { realTimers } from '#common/ports/real-world.ts'
 import { leadingCellStore, storeDeadlineMs, withDeadline } from './cell-store.ts'
 import type { CellName, Cells, Lease } from './cells.ts'
 import { RedisConnection } from './redis-connection.ts'

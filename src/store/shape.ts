@@ -1,6 +1,6 @@
 import type { TSchema } from 'typebox'
-import { RegentError } from '../common/errors/errors.ts'
-import { complaintAbout } from '../common/input/schema-complaint.ts'
+import { RegentError } from '#common/errors/errors.ts'
+import { complaintAbout } from '#common/input/schema-complaint.ts'
 
 /** Far above anything Regent writes; a larger text is somebody else's. */
 const longestText = 8 * 1024 * 1024

@@ -1,5 +1,5 @@
-import type { ClusterRecord } from '../../failover/protocol/record.ts'
-import type { ClusterNotes } from '../../failover/protocol/notes.ts'
+import type { ClusterRecord } from '#failover/protocol/record.ts'
+import type { ClusterNotes } from '#failover/protocol/notes.ts'
 
 /**
  * Where records live. One small interface; the only primitive that safety rests on is `compareAndSwap`.

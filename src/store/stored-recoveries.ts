@@ -1,5 +1,5 @@
-import { recoveriesKept, type ClusterNotes, type Recovery } from '../../failover/protocol/notes.ts'
-import { codeOf } from '../common/errors/errors.ts'
+import { recoveriesKept, type ClusterNotes, type Recovery } from '#failover/protocol/notes.ts'
+import { codeOf } from '#common/errors/errors.ts'
 import type { Cells } from './cells.ts'
 import { parseRecoveries, printRecoveries } from './wire.ts'
 

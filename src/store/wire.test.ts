@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { emptyNotes, type ClusterNotes } from '../../failover/protocol/notes.ts'
-import { codeOf, describeError } from '../common/errors/errors.ts'
+import { emptyNotes, type ClusterNotes } from '#failover/protocol/notes.ts'
+import { codeOf, describeError } from '#common/errors/errors.ts'
 import { shop } from './contract.ts'
 import { decodeText } from './shape.ts'
 import { parseNotes, parseRecord, printNotes, printRecord } from './wire.ts'

@@ -1,10 +1,10 @@
 import { Type } from 'typebox'
 import { Compile } from 'typebox/compile'
-import { notesVersion, recoveriesKept, type ClusterNotes, type Recovery } from '../../failover/protocol/notes.ts'
-import { recordVersion, type ClusterRecord, type Intent } from '../../failover/protocol/record.ts'
-import { parseGtidSet } from '../../topology/gtid/gtid-set.ts'
-import { mostInstances, type MemberId } from '../../topology/snapshot/member.ts'
-import { RegentError } from '../common/errors/errors.ts'
+import { notesVersion, recoveriesKept, type ClusterNotes, type Recovery } from '#failover/protocol/notes.ts'
+import { recordVersion, type ClusterRecord, type Intent } from '#failover/protocol/record.ts'
+import { parseGtidSet } from '#topology/gtid/gtid-set.ts'
+import { mostInstances, type MemberId } from '#topology/snapshot/member.ts'
+import { RegentError } from '#common/errors/errors.ts'
 import { checkShape, excerpt, parseVersioned } from './shape.ts'
 
 /**

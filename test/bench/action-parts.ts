@@ -1,8 +1,8 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { Pipes } from '../../agents/lifecycle/actions/pipes.ts'
-import { ProcessGroups } from '../../agents/lifecycle/actions/process-groups.ts'
-import { testingActions } from '../../agents/lifecycle/testing.ts'
+import { Pipes } from '#agents/lifecycle/actions/pipes.ts'
+import { ProcessGroups } from '#agents/lifecycle/actions/process-groups.ts'
+import { testingActions } from '#agents/lifecycle/testing.ts'
 
 /**
  * What the agent's own processor time for an exec action is made of: each line does what the line before does, and

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { ServerFacts } from '../../failover/settings/setting.ts'
-import { serverSettings } from '../../failover/settings/table.ts'
+import type { ServerFacts } from '#failover/settings/setting.ts'
+import { serverSettings } from '#failover/settings/table.ts'
 import { until } from '../support/bare-instance.ts'
 import { BareGroup, clientAccount, type BareMember } from '../support/bare-group.ts'
 import { GroupWriter } from '../support/group-writer.ts'

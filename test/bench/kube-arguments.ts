@@ -1,7 +1,7 @@
 import { parseArgs, type ParseArgsConfig } from 'node:util'
-import { defaultMode, modes, type ModeName } from '../../failover/protocol/mode.ts'
-import { integerFrom } from '../../src/cli/terminal/arguments.ts'
-import { describeError } from '../../src/common/errors/errors.ts'
+import { defaultMode, modes, type ModeName } from '#failover/protocol/mode.ts'
+import { integerFrom } from '#cli/terminal/arguments.ts'
+import { describeError } from '#common/errors/errors.ts'
 import { episodes, type EpisodeName } from './kube-episodes.ts'
 
 export type KubeCase = EpisodeName | 'create'

@@ -1,5 +1,5 @@
-import { pods } from '../../src/kube/pods/stateful-set.ts'
-import { manager } from '../../src/kube/names/manager-names.ts'
+import { pods } from '#kube/pods/stateful-set.ts'
+import { manager } from '#kube/names/manager-names.ts'
 import type { KubeCluster } from '../e2e/kube-cluster.ts'
 import { isMysqld, isOwnCluster, kube, processOf } from '../e2e/own-cluster.ts'
 

@@ -1,6 +1,6 @@
 import { join } from 'node:path'
 import { onKubernetes } from '../e2e/on-kubernetes.ts'
-import { describeError } from '../../src/common/errors/errors.ts'
+import { describeError } from '#common/errors/errors.ts'
 import { Commands } from '../support/commands.ts'
 import { kubeBenchOf, kubeBenchUsage } from './kube-arguments.ts'
 

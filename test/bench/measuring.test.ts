@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import type { Recovery } from '../../failover/protocol/notes.ts'
+import type { Recovery } from '#failover/protocol/notes.ts'
 import { distributionOf } from './distribution.ts'
 import { requestsIn, totalOf } from './manager-metrics.ts'
 import { markdownTable, withMeasured } from './measured-page.ts'

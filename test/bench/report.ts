@@ -1,4 +1,4 @@
-import { renderTable } from '../../src/cli/terminal/table.ts'
+import { renderTable } from '#cli/terminal/table.ts'
 import { distributionOf } from './distribution.ts'
 
 /** Measurements by name, in the order in which they are shown. */

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { describeError } from '../../src/common/errors/errors.ts'
-import { endpointSlices, type EndpointSlice } from '../../src/kube/primary/primary-endpoints.ts'
-import { services, type Service } from '../../src/kube/objects/services.ts'
+import { describeError } from '#common/errors/errors.ts'
+import { endpointSlices, type EndpointSlice } from '#kube/primary/primary-endpoints.ts'
+import { services, type Service } from '#kube/objects/services.ts'
 import type { KubeCluster } from '../e2e/kube-cluster.ts'
 
 export const restlessEveryMs = 200

@@ -1,10 +1,10 @@
 import { beforeAll, describe, expect, it } from 'vitest'
-import { assignmentOrders } from '../../failover/flows/assignments.ts'
-import { orders } from '../../failover/protocol/order.ts'
-import { aRecord, aSituation, shop0 } from '../../failover/testing.ts'
-import { issueAuthority, issueLeaf } from '../../src/certificates/issue.ts'
-import { realRandom } from '../../src/common/ports/real-world.ts'
-import type { TlsMaterial } from '../../src/common/tls/tls.ts'
+import { assignmentOrders } from '#failover/flows/assignments.ts'
+import { orders } from '#failover/protocol/order.ts'
+import { aRecord, aSituation, shop0 } from '#failover/testing.ts'
+import { issueAuthority, issueLeaf } from '#certificates/issue.ts'
+import { realRandom } from '#common/ports/real-world.ts'
+import type { TlsMaterial } from '#common/tls/tls.ts'
 import { SimulatedAgent } from './simulated-agent.ts'
 
 const names = ['shop-0', 'shop-1', 'shop-2'] as const

@@ -1,25 +1,19 @@
-import { createAgentServer, type AgentHandlers, type StreamListener } from '../../agents/http.ts'
-import { readOrder, readWord } from '../../agents/orders/wire.ts'
-import { checkOrder } from '../../agents/orders/obedience.ts'
-import {
-  freshState,
-  newIncarnation,
-  notedNow,
-  summaryOf,
-  type StoredState,
-} from '../../agents/instance/stored-state.ts'
-import type { Assignment } from '../../failover/protocol/assignment.ts'
-import { type Endpoint, orderVersion } from '../../failover/protocol/message.ts'
-import { type Order, type OrderName, type PromiseOrder, orders } from '../../failover/protocol/order.ts'
-import { type LeaseVote, type LeaseVoteRequest, words } from '../../failover/protocol/word.ts'
-import { defaultTimings, silentPeersMs } from '../../failover/protocol/timings.ts'
-import { createHttpTransport, type HttpTransport } from '../../src/common/http/http-transport.ts'
-import { realRandom } from '../../src/common/ports/real-world.ts'
-import { ownTlsName } from '../../src/common/tls/tls-names.ts'
-import { HeldCertificates, type TlsMaterial } from '../../src/common/tls/tls.ts'
-import { memberId } from '../../topology/snapshot/member.ts'
-import type { Observation, PromiseReport } from '../../topology/snapshot/observation.ts'
-import { aDumpThreadOf, anObservation, gtids, type ServerOverrides } from '../../topology/testing.ts'
+import { createAgentServer, type AgentHandlers, type StreamListener } from '#agents/http.ts'
+import { readOrder, readWord } from '#agents/orders/wire.ts'
+import { checkOrder } from '#agents/orders/obedience.ts'
+import { freshState, newIncarnation, notedNow, summaryOf, type StoredState } from '#agents/instance/stored-state.ts'
+import type { Assignment } from '#failover/protocol/assignment.ts'
+import { type Endpoint, orderVersion } from '#failover/protocol/message.ts'
+import { type Order, type OrderName, type PromiseOrder, orders } from '#failover/protocol/order.ts'
+import { type LeaseVote, type LeaseVoteRequest, words } from '#failover/protocol/word.ts'
+import { defaultTimings, silentPeersMs } from '#failover/protocol/timings.ts'
+import { createHttpTransport, type HttpTransport } from '#common/http/http-transport.ts'
+import { realRandom } from '#common/ports/real-world.ts'
+import { ownTlsName } from '#common/tls/tls-names.ts'
+import { HeldCertificates, type TlsMaterial } from '#common/tls/tls.ts'
+import { memberId } from '#topology/snapshot/member.ts'
+import type { Observation, PromiseReport } from '#topology/snapshot/observation.ts'
+import { aDumpThreadOf, anObservation, gtids, type ServerOverrides } from '#topology/testing.ts'
 import { monotonicMs } from '../support/monotonic.ts'
 
 export interface SimulatedInstance {

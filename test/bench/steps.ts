@@ -1,5 +1,5 @@
-import type { Recovery } from '../../failover/protocol/notes.ts'
-import { instanceOf, type MemberId } from '../../topology/snapshot/member.ts'
+import type { Recovery } from '#failover/protocol/notes.ts'
+import { instanceOf, type MemberId } from '#topology/snapshot/member.ts'
 
 /**
  * When each step of a recovery ended, in milliseconds since it was noticed, under a name that is the same in every run:

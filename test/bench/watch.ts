@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { KubeClient, Selection } from '../../src/controller-runtime/client/kube-client.ts'
-import type { KubeObject, Resource } from '../../src/controller-runtime/objects/objects.ts'
+import type { KubeClient, Selection } from '#controller-runtime/client/kube-client.ts'
+import type { KubeObject, Resource } from '#controller-runtime/objects/objects.ts'
 
 const withinMs = 60_000
 const longest = 10_000

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { describeError } from '../../src/common/errors/errors.ts'
+import { describeError } from '#common/errors/errors.ts'
 import type { WriterOptions } from '../support/writer.ts'
 import { Writer } from '../support/writer.ts'
 import type { WritesCheck } from '../support/writes-check.ts'

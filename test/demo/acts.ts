@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { paintFor } from '../../src/cli/terminal/paint.ts'
+import { paintFor } from '#cli/terminal/paint.ts'
 import { lastingMs, type TestCluster } from '../support/cluster.ts'
 import { recoverySince, runEpisode, type Event } from '../support/episode.ts'
 import { monotonicMs } from '../support/monotonic.ts'

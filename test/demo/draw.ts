@@ -1,4 +1,4 @@
-import type { ClusterView } from '../../src/api-contract/views.ts'
+import type { ClusterView } from '#api-contract/views.ts'
 import { monotonicMs } from '../support/monotonic.ts'
 import type { Writer } from '../support/writer.ts'
 import { picture, summary } from './picture.ts'

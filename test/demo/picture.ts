@@ -1,7 +1,7 @@
-import { paintFor } from '../../src/cli/terminal/paint.ts'
-import { renderTopology, stateOf } from '../../src/cli/commands/topology-tree.ts'
-import type { Recovery } from '../../failover/protocol/notes.ts'
-import type { ClusterView, InstanceRow, TopologyView, TreeNode } from '../../src/api-contract/views.ts'
+import { paintFor } from '#cli/terminal/paint.ts'
+import { renderTopology, stateOf } from '#cli/commands/topology-tree.ts'
+import type { Recovery } from '#failover/protocol/notes.ts'
+import type { ClusterView, InstanceRow, TopologyView, TreeNode } from '#api-contract/views.ts'
 import type { Episode } from '../support/episode.ts'
 
 /** The tree as `regent topology` shows it, with what the client notices below. */

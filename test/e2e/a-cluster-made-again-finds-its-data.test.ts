@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { pods, volumeClaims } from '../../src/kube/pods/stateful-set.ts'
+import { pods, volumeClaims } from '#kube/pods/stateful-set.ts'
 import { Writer } from '../support/writer.ts'
 import { expectNothingLost, withKubeCluster } from './with-kube-cluster.ts'
 

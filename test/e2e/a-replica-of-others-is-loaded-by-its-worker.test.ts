@@ -1,8 +1,8 @@
 import { expect, it } from 'vitest'
-import { configMaps } from '../../src/kube/objects/agent-config.ts'
-import { asks } from '../../src/kube/injection/marks.ts'
-import { marks } from '../../src/kube/pod-events/marks.ts'
-import { taskKey } from '../../src/kube/pod-events/task-record.ts'
+import { configMaps } from '#kube/objects/agent-config.ts'
+import { asks } from '#kube/injection/marks.ts'
+import { marks } from '#kube/pod-events/marks.ts'
+import { taskKey } from '#kube/pod-events/task-record.ts'
 import { withForeignComponent, type ForeignComponent } from './foreign-component.ts'
 
 /** The source stops half-way until a file is there. The target counts how often it began, and how often it had all. */

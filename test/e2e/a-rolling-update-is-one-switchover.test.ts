@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { annotations } from '../../src/kube/names/names.ts'
+import { annotations } from '#kube/names/names.ts'
 import { monotonicMs } from '../support/monotonic.ts'
 import { Writer } from '../support/writer.ts'
 import type { KubeCluster } from './kube-cluster.ts'

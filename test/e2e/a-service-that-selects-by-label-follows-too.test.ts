@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
-import { namesOf } from '../../src/kube/names/names.ts'
-import { services } from '../../src/kube/objects/services.ts'
+import { namesOf } from '#kube/names/names.ts'
+import { services } from '#kube/objects/services.ts'
 import { monotonicMs } from '../support/monotonic.ts'
 import { Writer } from '../support/writer.ts'
 import { expectNothingLost, outageSince, withKubeCluster } from './with-kube-cluster.ts'

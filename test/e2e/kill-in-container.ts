@@ -1,4 +1,4 @@
-import { describeError } from '../../src/common/errors/errors.ts'
+import { describeError } from '#common/errors/errors.ts'
 
 /**
  * SIGKILL for what runs in a container by a pattern of its command line, without pkill, which images lack.

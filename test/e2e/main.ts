@@ -1,5 +1,5 @@
 import { join } from 'node:path'
-import { describeError } from '../../src/common/errors/errors.ts'
+import { describeError } from '#common/errors/errors.ts'
 import { e2eUsage, e2eWordsOf } from '../support/e2e-arguments.ts'
 import { onKubernetes } from './on-kubernetes.ts'
 

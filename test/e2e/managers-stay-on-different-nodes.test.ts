@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
-import { manager } from '../../src/kube/names/manager-names.ts'
-import { pods } from '../../src/kube/pods/stateful-set.ts'
+import { manager } from '#kube/names/manager-names.ts'
+import { pods } from '#kube/pods/stateful-set.ts'
 import { withKubeCluster } from './with-kube-cluster.ts'
 
 const demo = withKubeCluster()

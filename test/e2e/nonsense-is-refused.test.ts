@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect, it } from 'vitest'
-import { namesOf } from '../../src/kube/names/names.ts'
+import { namesOf } from '#kube/names/names.ts'
 import { monotonicMs } from '../support/monotonic.ts'
 import { Writer } from '../support/writer.ts'
 import { expectNothingLost, withKubeCluster } from './with-kube-cluster.ts'

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { volumeClaims } from '../../src/kube/pods/stateful-set.ts'
+import { volumeClaims } from '#kube/pods/stateful-set.ts'
 import { Writer } from '../support/writer.ts'
 import type { KubeCluster } from './kube-cluster.ts'
 import { expectNothingLost, withKubeCluster } from './with-kube-cluster.ts'

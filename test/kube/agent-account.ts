@@ -1,7 +1,7 @@
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import type { Resource } from '../../src/controller-runtime/objects/objects.ts'
-import { serviceAccounts } from '../../src/kube/objects/service-account.ts'
+import type { Resource } from '#controller-runtime/objects/objects.ts'
+import { serviceAccounts } from '#kube/objects/service-account.ts'
 import type { ApiServerAccess } from './api-server.ts'
 import { tokenOf, type Client } from './clients.ts'
 

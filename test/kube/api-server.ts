@@ -6,7 +6,7 @@ import { cp, mkdtemp, readFile, rename, rm, writeFile } from 'node:fs/promises'
 import { get } from 'node:https'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { readProcessStat } from '../../src/common/process/process-stat.ts'
+import { readProcessStat } from '#common/process/process-stat.ts'
 import { freePort } from '../support/redis-server.ts'
 import type { ControlPlanePrograms } from './control-plane-programs.ts'
 

@@ -1,5 +1,5 @@
 import { beforeAll, expect, it } from 'vitest'
-import { asks } from '../../src/kube/injection/marks.ts'
+import { asks } from '#kube/injection/marks.ts'
 import { configurationOf, describeCharts, ofKind, only, render, type Rendered } from './helm.ts'
 import { podOf } from './rendered-pods.ts'
 

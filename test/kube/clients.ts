@@ -1,8 +1,8 @@
 import { Agent, request } from 'undici'
-import { realWorld } from '../../src/common/ports/real-world.ts'
-import { createKubeClient, type KubeClientParts } from '../../src/controller-runtime/client/http-kube-client.ts'
-import type { KubeConnection } from '../../src/controller-runtime/kube-config/kube-config.ts'
-import type { KubeObject, Resource } from '../../src/controller-runtime/objects/objects.ts'
+import { realWorld } from '#common/ports/real-world.ts'
+import { createKubeClient, type KubeClientParts } from '#controller-runtime/client/http-kube-client.ts'
+import type { KubeConnection } from '#controller-runtime/kube-config/kube-config.ts'
+import type { KubeObject, Resource } from '#controller-runtime/objects/objects.ts'
 import type { ApiServerAccess } from './api-server.ts'
 
 export type Client = ReturnType<typeof createKubeClient>

@@ -1,5 +1,5 @@
 import { dirname, isAbsolute, join } from 'node:path'
-import { firstExecutable, onPath } from '../../src/local/packages/executables.ts'
+import { firstExecutable, onPath } from '#local/packages/executables.ts'
 
 /** Kubernetes' own programs, which the tests of this folder run as they are. */
 export interface ControlPlanePrograms {

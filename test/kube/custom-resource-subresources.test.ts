@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
-import { applyStatus } from '../../src/controller-runtime/changes/server-side-apply.ts'
-import { mysqlClusters } from '../../src/kube/spec/mysql-cluster.ts'
+import { applyStatus } from '#controller-runtime/changes/server-side-apply.ts'
+import { mysqlClusters } from '#kube/spec/mysql-cluster.ts'
 import { ask } from './clients.ts'
 import { onApiServer } from './on-api-server.ts'
 import { manifest, smallest } from './smallest-cluster.ts'

@@ -1,5 +1,5 @@
 import { join } from 'node:path'
-import { firstExecutable, onPath } from '../../src/local/packages/executables.ts'
+import { firstExecutable, onPath } from '#local/packages/executables.ts'
 
 /** The one that `REGENT_HELM` names, on PATH, or where `npm run kube -- build` puts it. */
 export async function findHelm(env: NodeJS.ProcessEnv = process.env): Promise<string> {

@@ -3,12 +3,12 @@ import { join } from 'node:path'
 import { Value } from 'typebox/value'
 import { parse } from 'yaml'
 import { beforeAll, expect, it } from 'vitest'
-import { complaintAbout } from '../../src/common/input/schema-complaint.ts'
-import { realRandom } from '../../src/common/ports/real-world.ts'
-import { namesOf } from '../../src/kube/names/names.ts'
-import { secretsOf } from '../../src/kube/secrets/secrets.ts'
-import { mysqlClusterSpecSchema } from '../../src/kube/spec/spec-schema.ts'
-import { aCluster } from '../../src/kube/testing.ts'
+import { complaintAbout } from '#common/input/schema-complaint.ts'
+import { realRandom } from '#common/ports/real-world.ts'
+import { namesOf } from '#kube/names/names.ts'
+import { secretsOf } from '#kube/secrets/secrets.ts'
+import { mysqlClusterSpecSchema } from '#kube/spec/spec-schema.ts'
+import { aCluster } from '#kube/testing.ts'
 import {
   chartFolder,
   type ChartName,

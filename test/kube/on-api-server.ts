@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, inject } from 'vitest'
-import { realRandom } from '../../src/common/ports/real-world.ts'
+import { realRandom } from '#common/ports/real-world.ts'
 import { ApiServer, type ApiServerAccess } from './api-server.ts'
 import { adminOf, clientWith, namespaces, type Client } from './clients.ts'
 

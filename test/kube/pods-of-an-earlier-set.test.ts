@@ -1,6 +1,6 @@
 import { expect, it, onTestFinished, vi } from 'vitest'
-import { mysqlClusters, type MySQLCluster } from '../../src/kube/spec/mysql-cluster.ts'
-import { pods, statefulSets, type Pod } from '../../src/kube/pods/stateful-set.ts'
+import { mysqlClusters, type MySQLCluster } from '#kube/spec/mysql-cluster.ts'
+import { pods, statefulSets, type Pod } from '#kube/pods/stateful-set.ts'
 import { onApiServer } from './on-api-server.ts'
 import { aManager } from './reconciling.ts'
 

@@ -1,11 +1,11 @@
 import { expect, it } from 'vitest'
-import type { PrimaryRoute } from '../../src/common/ports/platform.ts'
-import { mysqlClusters } from '../../src/kube/spec/mysql-cluster.ts'
-import { ownerOf } from '../../src/kube/spec/owned.ts'
-import { endpointSlices, PrimaryEndpoints } from '../../src/kube/primary/primary-endpoints.ts'
-import { aCluster } from '../../src/kube/testing.ts'
-import { shop } from '../../src/store/contract.ts'
-import { kubeStore } from '../../src/store/kube.ts'
+import type { PrimaryRoute } from '#common/ports/platform.ts'
+import { mysqlClusters } from '#kube/spec/mysql-cluster.ts'
+import { ownerOf } from '#kube/spec/owned.ts'
+import { endpointSlices, PrimaryEndpoints } from '#kube/primary/primary-endpoints.ts'
+import { aCluster } from '#kube/testing.ts'
+import { shop } from '#store/contract.ts'
+import { kubeStore } from '#store/kube.ts'
 import { onApiServer } from './on-api-server.ts'
 
 const route = (epoch: number, ordinal: number): PrimaryRoute => ({

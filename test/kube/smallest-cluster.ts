@@ -1,4 +1,4 @@
-import type { MySQLCluster } from '../../src/kube/spec/mysql-cluster.ts'
+import type { MySQLCluster } from '#kube/spec/mysql-cluster.ts'
 
 export const smallest = { instances: 3, storage: { size: '1Gi' } }
 

@@ -1,5 +1,5 @@
 import { expect, it, onTestFinished } from 'vitest'
-import { mysqlClusters, type MySQLCluster } from '../../src/kube/spec/mysql-cluster.ts'
+import { mysqlClusters, type MySQLCluster } from '#kube/spec/mysql-cluster.ts'
 import { onApiServer } from './on-api-server.ts'
 import { aManager } from './reconciling.ts'
 

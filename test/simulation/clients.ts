@@ -1,4 +1,4 @@
-import { GtidSet } from '../../topology/gtid/gtid-set.ts'
+import { GtidSet } from '#topology/gtid/gtid-set.ts'
 import type { Machine } from './machine.ts'
 import type { SeededRandom } from './seeded-random.ts'
 import type { SimulatedCluster } from './simulated-cluster.ts'

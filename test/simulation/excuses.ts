@@ -1,5 +1,5 @@
-import { GtidSet } from '../../topology/gtid/gtid-set.ts'
-import type { InstanceName } from '../../topology/snapshot/member.ts'
+import { GtidSet } from '#topology/gtid/gtid-set.ts'
+import type { InstanceName } from '#topology/snapshot/member.ts'
 
 /**
  * Writes that a client heard OK for and that need not be there. Nothing else may be missing:

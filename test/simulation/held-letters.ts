@@ -1,4 +1,4 @@
-import type { InstanceName } from '../../topology/snapshot/member.ts'
+import type { InstanceName } from '#topology/snapshot/member.ts'
 
 /** A request on its way from a manager, or from an agent, to an agent. */
 export interface Letter {

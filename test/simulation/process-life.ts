@@ -1,4 +1,4 @@
-import type { Clock, Timer, Timers, World } from '../../src/common/ports/ports.ts'
+import type { Clock, Timer, Timers, World } from '#common/ports/ports.ts'
 import type { SeededRandom } from './seeded-random.ts'
 import type { VirtualTime } from './virtual-time.ts'
 

@@ -1,6 +1,6 @@
-import type { ClusterRecord } from '../../failover/protocol/record.ts'
-import { parseRecord, printRecord } from '../../src/store/wire.ts'
-import type { Cell, CellName } from '../../src/store/cells.ts'
+import type { ClusterRecord } from '#failover/protocol/record.ts'
+import { parseRecord, printRecord } from '#store/wire.ts'
+import type { Cell, CellName } from '#store/cells.ts'
 
 /** What is in the store. Each record that is put there must follow from the one before. */
 export class RecordedCells extends Map<CellName, Cell> {

@@ -1,4 +1,4 @@
-import { acksFor, type ClusterSpec } from '../../failover/protocol/spec.ts'
+import { acksFor, type ClusterSpec } from '#failover/protocol/spec.ts'
 import { Clients } from './clients.ts'
 import { shapeOf, type Family, type Shape } from './families.ts'
 import { drawKinds, strike } from './faults/draw.ts'

@@ -1,4 +1,4 @@
-import type { Random } from '../../src/common/ports/ports.ts'
+import type { Random } from '#common/ports/ports.ts'
 
 /** Numbers that follow from a seed alone (mulberry32). */
 export class SeededRandom implements Random {

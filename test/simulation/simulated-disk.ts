@@ -1,4 +1,4 @@
-import type { Disk } from '../../src/common/ports/ports.ts'
+import type { Disk } from '#common/ports/ports.ts'
 import type { SeededRandom } from './seeded-random.ts'
 import type { VirtualTime } from './virtual-time.ts'
 

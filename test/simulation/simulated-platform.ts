@@ -1,5 +1,5 @@
-import type { Platform, PlatformInstance, PrimaryRoute } from '../../src/common/ports/platform.ts'
-import { ordinalOf, instanceName, type InstanceName } from '../../topology/snapshot/member.ts'
+import type { Platform, PlatformInstance, PrimaryRoute } from '#common/ports/platform.ts'
+import { ordinalOf, instanceName, type InstanceName } from '#topology/snapshot/member.ts'
 import { emptyVolume, type Machine, type VolumeSnapshot } from './machine.ts'
 import type { Network } from './network.ts'
 import type { ProcessLife } from './process-life.ts'

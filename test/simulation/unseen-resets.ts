@@ -1,4 +1,4 @@
-import type { GtidSet } from '../../topology/gtid/gtid-set.ts'
+import type { GtidSet } from '#topology/gtid/gtid-set.ts'
 import type { Machine } from './machine.ts'
 import type { DataFolder } from './mysqld/data-folder.ts'
 import type { ProcessLife } from './process-life.ts'

@@ -1,4 +1,4 @@
-import type { Timer } from '../../src/common/ports/ports.ts'
+import type { Timer } from '#common/ports/ports.ts'
 
 interface Event {
   readonly atMs: number

@@ -2,7 +2,7 @@ import { execFile } from 'node:child_process'
 import { mkdir, readFile, symlink, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
-import { cacheFolder } from '../../src/local/files/cache-folder.ts'
+import { cacheFolder } from '#local/files/cache-folder.ts'
 
 const root = join(import.meta.dirname, '..', '..')
 const page = join(root, 'docs', 'guide', 'clients.md')

@@ -1,8 +1,8 @@
-import { renderTimeline } from '../../src/cli/commands/recovery-tables.ts'
-import { paintFor } from '../../src/cli/terminal/paint.ts'
-import { renderTopology } from '../../src/cli/commands/topology-tree.ts'
-import { lastLines } from '../../src/local/logs/log-tail.ts'
-import { logPath } from '../../src/local/folder/state-layout.ts'
+import { renderTimeline } from '#cli/commands/recovery-tables.ts'
+import { paintFor } from '#cli/terminal/paint.ts'
+import { renderTopology } from '#cli/commands/topology-tree.ts'
+import { lastLines } from '#local/logs/log-tail.ts'
+import { logPath } from '#local/folder/state-layout.ts'
 import type { TestCluster } from './cluster.ts'
 
 const linesPerLog = 12

@@ -1,7 +1,7 @@
 import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
-import { describeError } from '../../src/common/errors/errors.ts'
+import { describeError } from '#common/errors/errors.ts'
 
 const folder = join('test', 'e2e')
 

@@ -1,4 +1,4 @@
-import type { Recovery } from '../../failover/protocol/notes.ts'
+import type { Recovery } from '#failover/protocol/notes.ts'
 import { lastingMs, type TestCluster } from './cluster.ts'
 import { monotonicMs } from './monotonic.ts'
 import { longestPause } from './outage.ts'

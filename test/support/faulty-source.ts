@@ -1,6 +1,6 @@
 import { once } from 'node:events'
 import { createServer, type Server, type Socket } from 'node:net'
-import { Framer, preambleOf, type Trailer } from '../../agents/lifecycle/streaming/frames.ts'
+import { Framer, preambleOf, type Trailer } from '#agents/lifecycle/streaming/frames.ts'
 import { freePort } from './redis-server.ts'
 
 /** What is wrong with a stream. */

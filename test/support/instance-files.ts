@@ -1,9 +1,9 @@
 import { readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import type { ArchiveDescription } from '../../agents/binlog/archive.ts'
-import { runCommand } from '../../src/common/process/run-command.ts'
-import { readCluster } from '../../src/local/folder/cluster-file.ts'
-import { logPath } from '../../src/local/folder/state-layout.ts'
+import type { ArchiveDescription } from '#agents/binlog/archive.ts'
+import { runCommand } from '#common/process/run-command.ts'
+import { readCluster } from '#local/folder/cluster-file.ts'
+import { logPath } from '#local/folder/state-layout.ts'
 import type { TestCluster } from './cluster.ts'
 
 export interface Archive {

@@ -5,7 +5,7 @@ import { createInterface } from 'node:readline'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { ActionResponse } from '../../agents/lifecycle/wire/calls.ts'
+import type { ActionResponse } from '#agents/lifecycle/wire/calls.ts'
 
 const main = join(import.meta.dirname, '..', '..', 'src', 'main.ts')
 const saidWithinMs = 120_000

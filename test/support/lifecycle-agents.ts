@@ -2,7 +2,7 @@ import { spawn, type ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
 import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { agentConfigPath } from '../../src/local/folder/state-layout.ts'
+import { agentConfigPath } from '#local/folder/state-layout.ts'
 import type { TestCluster } from './cluster.ts'
 
 const bin = join(import.meta.dirname, '..', '..', 'bin', 'regent')

@@ -1,9 +1,9 @@
-import { ProcessGroups } from '../../agents/lifecycle/actions/process-groups.ts'
-import { bash, testingPipes } from '../../agents/lifecycle/testing.ts'
-import type { Loaded } from '../../agents/lifecycle/worker/load-copy.ts'
-import { loadReplica } from '../../agents/lifecycle/worker/new-replica.ts'
-import { describeError } from '../../src/common/errors/errors.ts'
-import { realWorld } from '../../src/common/ports/real-world.ts'
+import { ProcessGroups } from '#agents/lifecycle/actions/process-groups.ts'
+import { bash, testingPipes } from '#agents/lifecycle/testing.ts'
+import type { Loaded } from '#agents/lifecycle/worker/load-copy.ts'
+import { loadReplica } from '#agents/lifecycle/worker/new-replica.ts'
+import { describeError } from '#common/errors/errors.ts'
+import { realWorld } from '#common/ports/real-world.ts'
 
 const load = bash('dataLoad', 'cat > "$FOLDER/data" && touch "$FOLDER/done"')
 

@@ -1,7 +1,7 @@
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import type { ActionResponse } from '../../agents/lifecycle/wire/calls.ts'
+import type { ActionResponse } from '#agents/lifecycle/wire/calls.ts'
 import type { TestCluster } from './cluster.ts'
 import { reconfigureAgents } from './lifecycle-agents.ts'
 

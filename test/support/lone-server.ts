@@ -4,8 +4,8 @@ import { cp, mkdir, mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createConnection, type Connection, type RowDataPacket } from 'mysql2/promise'
-import { findMysql, type MysqlBinaries } from '../../src/local/packages/mysql-binaries.ts'
-import { runCommand } from '../../src/common/process/run-command.ts'
+import { findMysql, type MysqlBinaries } from '#local/packages/mysql-binaries.ts'
+import { runCommand } from '#common/process/run-command.ts'
 
 const rootLogin: { readonly user: string; readonly password?: string } = { user: 'root' }
 

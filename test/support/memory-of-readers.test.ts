@@ -2,8 +2,8 @@ import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, it, onTestFinished } from 'vitest'
-import { frugalEnvironment, frugalNode } from '../../src/common/process/frugal-environment.ts'
-import { runCommand } from '../../src/common/process/run-command.ts'
+import { frugalEnvironment, frugalNode } from '#common/process/frugal-environment.ts'
+import { runCommand } from '#common/process/run-command.ts'
 import { binlogFile, dml, gtid, payload, query, rows, xid } from './synthetic-binlog.ts'
 
 const largeBytes = 20_000_000

@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs'
-import { archiveErrant } from '../../agents/binlog/errant-archive.ts'
-import { readBinlogSet } from '../../agents/binlog/set.ts'
-import { readTrimPlan } from '../../agents/binlog/unacknowledged-tail.ts'
-import { GtidSet } from '../../topology/gtid/gtid-set.ts'
+import { archiveErrant } from '#agents/binlog/errant-archive.ts'
+import { readBinlogSet } from '#agents/binlog/set.ts'
+import { readTrimPlan } from '#agents/binlog/unacknowledged-tail.ts'
+import { GtidSet } from '#topology/gtid/gtid-set.ts'
 
 /**
  * A process of its own, with an agent's options, that reads and archives a data folder again and again, and prints by

@@ -1,5 +1,5 @@
 import { networkInterfaces } from 'node:os'
-import { runCommand } from '../../src/common/process/run-command.ts'
+import { runCommand } from '#common/process/run-command.ts'
 
 /** Where the test itself runs, and with it the manager and the command line. */
 export const here = 'here'

@@ -2,7 +2,7 @@ import { cp, mkdir, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/pr
 import { tmpdir } from 'node:os'
 import { join, relative } from 'node:path'
 import { beforeAll, describe, expect, it, onTestFinished } from 'vitest'
-import { runCommand } from '../../src/common/process/run-command.ts'
+import { runCommand } from '#common/process/run-command.ts'
 
 const root = join(import.meta.dirname, '..', '..')
 const switches = ['agents/converge/mode-of.ts', 'failover/decide.ts']

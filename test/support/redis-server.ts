@@ -4,7 +4,7 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { connect, createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { findRedis } from '../../src/local/packages/redis-binaries.ts'
+import { findRedis } from '#local/packages/redis-binaries.ts'
 
 /** Settings under which the store accepts a Redis. */
 export const safeSettings: Readonly<Record<string, string>> = {

@@ -1,6 +1,6 @@
 import { readdir, readFile, writeFile } from 'node:fs/promises'
-import { volumeLayout } from '../../agents/instance/volume-layout.ts'
-import { agentConfigPath } from '../../src/local/folder/state-layout.ts'
+import { volumeLayout } from '#agents/instance/volume-layout.ts'
+import { agentConfigPath } from '#local/folder/state-layout.ts'
 import type { TestCluster } from './cluster.ts'
 
 /** It dies and, once it is started, fetches so few mebibytes a second that a copy takes long. */

@@ -1,8 +1,8 @@
 import { mkdir, readdir, rename, rm, statfs, truncate, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { describeError } from '../../src/common/errors/errors.ts'
-import { runCommand } from '../../src/common/process/run-command.ts'
+import { describeError } from '#common/errors/errors.ts'
+import { runCommand } from '#common/process/run-command.ts'
 
 /** A file system of its own in a file, mounted over one instance's volume; needs root, a loop device and mkfs.ext4. */
 export class SmallDisk {

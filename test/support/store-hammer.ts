@@ -1,5 +1,5 @@
 import { writeSync } from 'node:fs'
-import { fileStore } from '../../src/store/file.ts'
+import { fileStore } from '#store/file.ts'
 
 /**
  * A manager that does nothing but change one record of a file store as fast as it can, until it is killed. Each change

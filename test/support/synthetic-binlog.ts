@@ -1,5 +1,5 @@
 import { crc32, zstdCompressSync } from 'node:zlib'
-import { eventTypes } from '../../agents/binlog/events.ts'
+import { eventTypes } from '#agents/binlog/events.ts'
 
 /** Binlog files made by hand, byte for byte as the server writes them, for what a server cannot be made to write. */
 

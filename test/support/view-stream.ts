@@ -1,5 +1,5 @@
-import { ApiClient, type ApiTarget } from '../../src/cli/connection/api-client.ts'
-import type { ClusterView } from '../../src/api-contract/views.ts'
+import { ApiClient, type ApiTarget } from '#cli/connection/api-client.ts'
+import type { ClusterView } from '#api-contract/views.ts'
 import { monotonicMs } from './monotonic.ts'
 
 const reconnectMs = 20

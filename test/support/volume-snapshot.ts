@@ -1,5 +1,5 @@
 import { rename, rm } from 'node:fs/promises'
-import { runCommand } from '../../src/common/process/run-command.ts'
+import { runCommand } from '#common/process/run-command.ts'
 import type { TestCluster } from './cluster.ts'
 
 /** Copies the whole volume of an instance while nothing runs on it, and lets the instance go on. */

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import type { ClusterView, InstanceRow } from '../../src/api-contract/views.ts'
+import type { ClusterView, InstanceRow } from '#api-contract/views.ts'
 import { isWhole, whyNotWhole } from './whole.ts'
 
 const row = (name: string, more: Partial<InstanceRow> = {}): InstanceRow => ({

@@ -1,4 +1,4 @@
-import type { ClusterView } from '../../src/api-contract/views.ts'
+import type { ClusterView } from '#api-contract/views.ts'
 
 /** Every instance is up and heard by its manager, every replica counts and acknowledges, the primary takes writes. */
 export function isWhole(view: ClusterView, instances: number): boolean {

@@ -1,6 +1,6 @@
 import type { Analysis } from './analysis.ts'
 import { critical, warning, type AnalysisInput } from './analysis-input.ts'
-import { counted } from '../../src/common/text/words.ts'
+import { counted } from '#common/text/words.ts'
 import { lackedOf } from '../snapshot/comparison.ts'
 import { isHeard, isServing, isWritable, type ServingView } from './instance-state.ts'
 import type { DumpThread, Observation, ServerState } from '../snapshot/observation.ts'

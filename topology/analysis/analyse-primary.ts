@@ -6,7 +6,7 @@ import type { InstanceName } from '../snapshot/member.ts'
 import { describeOpening } from '../snapshot/opening.ts'
 import { replicasOf, servingReplicas, type PrimaryCondition } from './primary-condition.ts'
 import { sourceLinkOf } from '../snapshot/replication-tree.ts'
-import { abbreviated, counted, allOf } from '../../src/common/text/words.ts'
+import { abbreviated, counted, allOf } from '#common/text/words.ts'
 
 /** Whether there is a primary that takes writes, and only one. */
 export function analysePrimary(condition: PrimaryCondition, input: AnalysisInput): readonly Analysis[] {

@@ -1,6 +1,6 @@
 import type { Analysis } from './analysis.ts'
 import { critical, warning, type AnalysisInput } from './analysis-input.ts'
-import { abbreviated, counted } from '../../src/common/text/words.ts'
+import { abbreviated, counted } from '#common/text/words.ts'
 import { errantOf } from '../snapshot/comparison.ts'
 import { describeProcess, isGone, isHeard, isServing, type HeardView, type ServingView } from './instance-state.ts'
 import { describeLag, isBehind, maxBacklog } from '../snapshot/lag.ts'

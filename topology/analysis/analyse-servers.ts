@@ -4,7 +4,7 @@ import { isHeard, type HeardView } from './instance-state.ts'
 import { delaySecondsOf } from '../snapshot/channel-delay.ts'
 import type { ChangedSetting, WriteProbe } from '../snapshot/observation.ts'
 import { compareSeries, seriesOf } from '../snapshot/series.ts'
-import { counted, refusesSettings } from '../../src/common/text/words.ts'
+import { counted, refusesSettings } from '#common/text/words.ts'
 
 /**
  * From here on it is time to act: past 999999 the server compares file names as strings and semi-sync switches itself

@@ -1,7 +1,7 @@
 import type { Limits } from './analysis-input.ts'
 import type { Observation, ServerState } from '../snapshot/observation.ts'
 import type { InstanceView } from '../snapshot/snapshot.ts'
-import { lasting } from '../../src/common/text/words.ts'
+import { lasting } from '#common/text/words.ts'
 
 /** An instance whose agent speaks now. */
 export interface HeardView extends InstanceView {

@@ -1,5 +1,5 @@
 import { type AnalysisInput } from './analysis-input.ts'
-import { counted } from '../../src/common/text/words.ts'
+import { counted } from '#common/text/words.ts'
 import {
   describeProcess,
   isFrozen,

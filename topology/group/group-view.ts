@@ -1,4 +1,4 @@
-import { allOf } from '../../src/common/text/words.ts'
+import { allOf } from '#common/text/words.ts'
 import type { GroupMember, GroupState, MemberState, Observation } from '../snapshot/observation.ts'
 import { goesOn, partedBy, type Parted, type Witness } from './forks.ts'
 import { hasMajority } from './majority.ts'

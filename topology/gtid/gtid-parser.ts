@@ -1,4 +1,4 @@
-import { RegentError } from '../../src/common/errors/errors.ts'
+import { RegentError } from '#common/errors/errors.ts'
 import { endOfGtidNumbers, gtidNumber, type GtidNumber } from './gtid-number.ts'
 import { intervalsOf, type Intervals } from './intervals.ts'
 

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { GtidSet, parseGtidSet } from './gtid-set.ts'
-import { expectBelow } from '../../test/support/expect-below.ts'
+import { expectBelow } from '#test/support/expect-below.ts'
 
 const a = 'aaaaaaaa-1111-2222-3333-444444444444'
 const b = 'bbbbbbbb-1111-2222-3333-444444444444'

@@ -1,4 +1,4 @@
-import { counted } from '../../src/common/text/words.ts'
+import { counted } from '#common/text/words.ts'
 import type { Channel } from './observation.ts'
 
 /** To apply while writes wait for it: more than this is an outage of its own, whatever the clock says. */

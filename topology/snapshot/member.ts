@@ -1,4 +1,4 @@
-import { RegentError } from '../../src/common/errors/errors.ts'
+import { RegentError } from '#common/errors/errors.ts'
 
 /** The name of an instance: `<cluster>-<ordinal>`. */
 export type InstanceName = string

@@ -1,4 +1,4 @@
-import { counted } from '../../src/common/text/words.ts'
+import { counted } from '#common/text/words.ts'
 
 /** A transaction of somebody's session that has changed many rows and is not committed. */
 export interface OpenChange {

@@ -1,4 +1,4 @@
-import { counted } from '../../src/common/text/words.ts'
+import { counted } from '#common/text/words.ts'
 import type { GtidSet } from '../gtid/gtid-set.ts'
 import { parseGtidSet } from '../gtid/gtid-set.ts'
 import { holdsOf } from './holdings.ts'

@@ -1,4 +1,4 @@
-import { RegentError } from '../../../src/common/errors/errors.ts'
+import { RegentError } from '#common/errors/errors.ts'
 
 export interface HostAndPort {
   readonly host: string

@@ -1,6 +1,6 @@
 import { createServer, type Server, type Socket } from 'node:net'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { realWorld } from '../../../src/common/ports/real-world.ts'
+import { realWorld } from '#common/ports/real-world.ts'
 import { XcomConnection } from './connection.ts'
 import { operations } from './messages.ts'
 import { aConfiguration, aMember, answerBody, framedAs, groupId, PlayedMember } from './testing.ts'

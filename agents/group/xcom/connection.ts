@@ -1,6 +1,6 @@
 import type { Duplex } from 'node:stream'
-import type { Timers } from '../../../src/common/ports/ports.ts'
-import { describeError, RegentError } from '../../../src/common/errors/errors.ts'
+import type { Timers } from '#common/ports/ports.ts'
+import { describeError, RegentError } from '#common/errors/errors.ts'
 import { decodeAnswer } from './decode.ts'
 import { encodeRemoval, encodeSnapshotQuestion, encodeStateQuestion, encodeVersionRequest } from './encode.ts'
 import { FrameReader, type Frame } from './frames.ts'

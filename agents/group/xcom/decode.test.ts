@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { RegentError } from '../../../src/common/errors/errors.ts'
+import { RegentError } from '#common/errors/errors.ts'
 import { decodeAnswer } from './decode.ts'
 import { operations } from './messages.ts'
 import { aConfiguration, aMember, answerBody, snapshotBytes } from './testing.ts'

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest'
 import { FrameReader, type Frame } from './frames.ts'
 import { operations } from './messages.ts'
 import { answerBody, framedAs } from './testing.ts'
-import { expectBelow } from '../../../test/support/expect-below.ts'
+import { expectBelow } from '#test/support/expect-below.ts'
 
 const version = framedAs(Buffer.alloc(0), { type: 2 })
 const reply = answerBody({ operation: operations.clientReply })

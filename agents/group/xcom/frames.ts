@@ -1,4 +1,4 @@
-import { RegentError } from '../../../src/common/errors/errors.ts'
+import { RegentError } from '#common/errors/errors.ts'
 import { mostReplyBytes, mostSnapshotBytes } from './decode.ts'
 import { frameTypes, headerBytes, leastBodyBytes, operationAt, operations, protocolVersion } from './messages.ts'
 

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { realWorld } from '../../../src/common/ports/real-world.ts'
+import { realWorld } from '#common/ports/real-world.ts'
 import { linesThrough } from './connection.ts'
 import { GroupMembership } from './membership.ts'
 import type { Configuration, MemberIdentity } from './messages.ts'

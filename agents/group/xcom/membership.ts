@@ -1,5 +1,5 @@
-import type { Clock, Timer, Timers } from '../../../src/common/ports/ports.ts'
-import { describeError, RegentError } from '../../../src/common/errors/errors.ts'
+import type { Clock, Timer, Timers } from '#common/ports/ports.ts'
+import { describeError, RegentError } from '#common/errors/errors.ts'
 import type { OpenLine, XcomLine } from './line.ts'
 import { isSame, type KnownGroup } from './may-remove.ts'
 import { isLater, newestConfiguration, type MemberIdentity } from './messages.ts'

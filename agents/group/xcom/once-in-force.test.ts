@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { realWorld } from '../../../src/common/ports/real-world.ts'
+import { realWorld } from '#common/ports/real-world.ts'
 import type { XcomLine } from './line.ts'
 import { removalTimings, removeDeadMember } from './removal.ts'
 import { aConfiguration, aMember, groupId } from './testing.ts'

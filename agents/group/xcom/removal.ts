@@ -1,4 +1,4 @@
-import type { Clock, Timers } from '../../../src/common/ports/ports.ts'
+import type { Clock, Timers } from '#common/ports/ports.ts'
 import type { XcomLine } from './line.ts'
 import { isSame, majorityOf, refused, whyNotRemove, type KnownGroup, type Refusal } from './may-remove.ts'
 import type { Answer, ClientReply, MemberIdentity } from './messages.ts'

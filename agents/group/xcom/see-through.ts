@@ -1,4 +1,4 @@
-import type { Clock, Timers } from '../../../src/common/ports/ports.ts'
+import type { Clock, Timers } from '#common/ports/ports.ts'
 import type { XcomLine } from './line.ts'
 import { isSame } from './may-remove.ts'
 import { isLater, newestConfiguration, type Answer, type ClientReply } from './messages.ts'

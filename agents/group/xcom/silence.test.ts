@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, it } from 'vitest'
-import { virtualWorld, type VirtualWorld } from '../../../src/common/ports/testing-world.ts'
+import { virtualWorld, type VirtualWorld } from '#common/ports/testing-world.ts'
 import type { XcomLine } from './line.ts'
 import { GroupMembership, membershipTimings } from './membership.ts'
 import type { ClientReply } from './messages.ts'

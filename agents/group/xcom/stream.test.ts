@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { realWorld } from '../../../src/common/ports/real-world.ts'
+import { realWorld } from '#common/ports/real-world.ts'
 import { XcomConnection } from './connection.ts'
 import { encodeVersionRequest } from './encode.ts'
 import { operations } from './messages.ts'

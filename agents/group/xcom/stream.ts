@@ -2,7 +2,7 @@ import { connect as connectPlain, isIP, type Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
 import { connect as connectTls } from 'node:tls'
 import { createConnection, type Connection, type ConnectionOptions } from 'mysql2'
-import { describeError, RegentError } from '../../../src/common/errors/errors.ts'
+import { describeError, RegentError } from '#common/errors/errors.ts'
 import { hostAndPort, type HostAndPort } from './address.ts'
 
 /** How members of a group speak to each other (`group_replication_communication_stack`), and this client to them. */

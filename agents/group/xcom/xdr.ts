@@ -1,4 +1,4 @@
-import { RegentError } from '../../../src/common/errors/errors.ts'
+import { RegentError } from '#common/errors/errors.ts'
 import type { Synode } from './messages.ts'
 
 /** Writes XDR (RFC 4506): big-endian numbers of four or eight bytes; text and blobs padded to a multiple of four. */

@@ -1,4 +1,4 @@
-import type { Clock } from '../../../src/common/ports/ports.ts'
+import type { Clock } from '#common/ports/ports.ts'
 import { blockingLimitMs, nonBlockingLimitMs, type TimedAction, type TimedRequest } from './time-limit.ts'
 
 /** Who waits for the end: a caller with an open connection, or nobody. */

@@ -2,8 +2,8 @@ import { chmod, mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { beforeAll, afterAll, beforeEach, describe, expect, it } from 'vitest'
-import { callAction, LifecycleAgent, outputOf } from '../../../test/support/lifecycle-agent.ts'
-import { mayHaveOwnPaths, withOwnPaths } from '../../../test/support/own-paths.ts'
+import { callAction, LifecycleAgent, outputOf } from '#test/support/lifecycle-agent.ts'
+import { mayHaveOwnPaths, withOwnPaths } from '#test/support/own-paths.ts'
 import { readActions } from '../configuration/configuration.ts'
 import { saidBy, testingActions } from '../testing.ts'
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { virtualWorld } from '../../../src/common/ports/testing-world.ts'
+import { virtualWorld } from '#common/ports/testing-world.ts'
 import { refusal, succeeded, type ActionRequest, type ActionResult } from '../wire/calls.ts'
 import type { Action } from '../wire/definitions.ts'
 import { ActionDesk } from './desk.ts'

@@ -1,4 +1,4 @@
-import type { Clock } from '../../../src/common/ports/ports.ts'
+import type { Clock } from '#common/ports/ports.ts'
 import { refusal, type ActionRequest, type ActionResult } from '../wire/calls.ts'
 import type { Action } from '../wire/definitions.ts'
 import { fingerprintOf } from './fingerprint.ts'

@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { bash, saidBy, testingActions } from '../testing.ts'
 import type { Action } from '../wire/definitions.ts'
-import { expectBelow } from '../../../test/support/expect-below.ts'
+import { expectBelow } from '#test/support/expect-below.ts'
 
 const call = (action: Action, request: object = {}, parts = {}) =>
   testingActions([action], parts).desk.call({ action: action.name, ...request })

@@ -1,4 +1,4 @@
-import { describeError } from '../../../src/common/errors/errors.ts'
+import { describeError } from '#common/errors/errors.ts'
 import { callGrpc } from '../grpc/grpc-action.ts'
 import { refusal, type ActionResult } from '../wire/calls.ts'
 import type { GrpcAction } from '../wire/definitions.ts'

@@ -1,5 +1,5 @@
 import type { Agent, Dispatcher } from 'undici'
-import { describeError } from '../../../src/common/errors/errors.ts'
+import { describeError } from '#common/errors/errors.ts'
 import { refusal, succeeded, type ActionResult } from '../wire/calls.ts'
 import type { HttpAction } from '../wire/definitions.ts'
 import { fillTemplate } from './template.ts'

@@ -1,5 +1,5 @@
-import type { Timer, Timers } from '../../../src/common/ports/ports.ts'
-import { describeError } from '../../../src/common/errors/errors.ts'
+import type { Timer, Timers } from '#common/ports/ports.ts'
+import { describeError } from '#common/errors/errors.ts'
 import { collectOutput, collectTail } from './output.ts'
 import type { Command, CommandEnded, ProcessGroups, Started } from './process-groups.ts'
 

@@ -1,4 +1,4 @@
-import type { World } from '../../../src/common/ports/ports.ts'
+import type { World } from '#common/ports/ports.ts'
 import type { BuiltInAction } from '../built-in/built-in-action.ts'
 import { runBuiltIn } from '../built-in/run-built-in.ts'
 import { refusal, succeeded, type ActionRequest, type ActionResult } from '../wire/calls.ts'

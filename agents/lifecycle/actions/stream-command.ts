@@ -1,5 +1,5 @@
 import type { Readable, Writable } from 'node:stream'
-import { describeError } from '../../../src/common/errors/errors.ts'
+import { describeError } from '#common/errors/errors.ts'
 import { collectTail } from './output.ts'
 import type { Command, CommandEnded, Started } from './process-groups.ts'
 import type { CommandWorld } from './run-command.ts'

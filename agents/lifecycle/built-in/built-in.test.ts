@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { RegentError } from '../../../src/common/errors/errors.ts'
-import type { ErrorCode } from '../../../src/common/errors/error-catalogue.ts'
+import { RegentError } from '#common/errors/errors.ts'
+import type { ErrorCode } from '#common/errors/error-catalogue.ts'
 import { bash, saidBy, testingActions } from '../testing.ts'
 import { refusal, succeeded, type ErrorName } from '../wire/calls.ts'
 import type { Action } from '../wire/definitions.ts'

@@ -1,4 +1,4 @@
-import { RegentError } from '../../../src/common/errors/errors.ts'
+import { RegentError } from '#common/errors/errors.ts'
 import type { Action } from '../wire/definitions.ts'
 import type { BuiltInAction } from './built-in-action.ts'
 

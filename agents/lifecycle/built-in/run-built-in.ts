@@ -1,5 +1,5 @@
-import { codeOf, describeError } from '../../../src/common/errors/errors.ts'
-import type { World } from '../../../src/common/ports/ports.ts'
+import { codeOf, describeError } from '#common/errors/errors.ts'
+import type { World } from '#common/ports/ports.ts'
 import { refusal, type ActionResult } from '../wire/calls.ts'
 import type { BuiltInAction, Parameters, Patience } from './built-in-action.ts'
 

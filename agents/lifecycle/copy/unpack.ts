@@ -5,8 +5,8 @@ import { extract, type Extract } from 'tar-stream'
 import { copyNoteName, longestCopyNote, parseCopyNote, type CopyNote } from './copy-note.ts'
 import { entryOf } from './entry.ts'
 import { TarEnd } from './tar-end.ts'
-import { syncFolder } from '../../../src/common/files/sync-folder.ts'
-import { counted } from '../../../src/common/text/words.ts'
+import { syncFolder } from '#common/files/sync-folder.ts'
+import { counted } from '#common/text/words.ts'
 
 /** What came out of a stream. */
 export interface Unpacked {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { virtualWorld } from '../../../src/common/ports/testing-world.ts'
+import { virtualWorld } from '#common/ports/testing-world.ts'
 import type { ProbeEvent } from '../wire/events.ts'
 import { eventName } from './event-name.ts'
 import type { KubeEvent } from './event-object.ts'

@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, it, onTestFinished } from 'vitest'
-import { selfSigned } from '../../../src/controller-runtime/testing-certificate.ts'
+import { selfSigned } from '#controller-runtime/testing-certificate.ts'
 import { findServiceAccount, kubeEventStore } from './kube-api.ts'
 
 interface Seen {

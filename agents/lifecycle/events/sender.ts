@@ -1,4 +1,4 @@
-import type { World } from '../../../src/common/ports/ports.ts'
+import type { World } from '#common/ports/ports.ts'
 import { newEvent, repeatedEvent, type EventPod } from './event-object.ts'
 import type { EventStore } from './event-store.ts'
 

@@ -1,4 +1,4 @@
-import { describeError } from '../../../src/common/errors/errors.ts'
+import { describeError } from '#common/errors/errors.ts'
 import { refusal, succeeded, type ActionResult } from '../wire/calls.ts'
 import type { GrpcAction } from '../wire/definitions.ts'
 import { GrpcClient } from './grpc-client.ts'

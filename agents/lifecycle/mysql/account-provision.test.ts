@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
-import { aServerState, primaryOfEpoch3, replicaOfEpoch3, ScriptedServer, testParts } from '../../testing.ts'
+import { aServerState, primaryOfEpoch3, replicaOfEpoch3, ScriptedServer, testParts } from '#agents/testing.ts'
 import { runBuiltIn } from '../built-in/run-built-in.ts'
-import { realWorld } from '../../../src/common/ports/real-world.ts'
+import { realWorld } from '#common/ports/real-world.ts'
 import { accountProvision } from './account-provision.ts'
 import { accountStatements } from './account-statements.ts'
 

@@ -1,4 +1,4 @@
-import type { ServerPort } from '../../ports/server.ts'
+import type { ServerPort } from '#agents/ports/server.ts'
 import type { BuiltInAction, Parameters, Patience } from '../built-in/built-in-action.ts'
 import { refusal, succeeded, type ActionResult } from '../wire/calls.ts'
 import { accountStatements } from './account-statements.ts'

@@ -1,4 +1,4 @@
-import { RegentError } from '../../../src/common/errors/errors.ts'
+import { RegentError } from '#common/errors/errors.ts'
 
 /** The account that is to be made, and by which statements. */
 export interface AccountWish {

@@ -1,5 +1,5 @@
-import type { World } from '../../../src/common/ports/ports.ts'
-import { longestAskMs } from '../../instance/asks.ts'
+import type { World } from '#common/ports/ports.ts'
+import { longestAskMs } from '#agents/instance/asks.ts'
 import type { Patience } from '../built-in/built-in-action.ts'
 
 /** Asks again and again until that is done, or the time of the call is over; the last answer. Rejects as `ask` does. */

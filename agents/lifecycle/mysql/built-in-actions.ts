@@ -1,4 +1,4 @@
-import type { Parts } from '../../instance/parts.ts'
+import type { Parts } from '#agents/instance/parts.ts'
 import type { BuiltInAction } from '../built-in/built-in-action.ts'
 import { accountProvision } from './account-provision.ts'
 import { dataDump } from './data-dump.ts'

@@ -1,6 +1,6 @@
-import { mebibytes } from '../../../src/common/text/mebibytes.ts'
-import type { Parts } from '../../instance/parts.ts'
-import type { VolumePort } from '../../ports/volume.ts'
+import { mebibytes } from '#common/text/mebibytes.ts'
+import type { Parts } from '#agents/instance/parts.ts'
+import type { VolumePort } from '#agents/ports/volume.ts'
 import type { Role, RoleParts } from './role.ts'
 
 export type CopyParts = RoleParts &

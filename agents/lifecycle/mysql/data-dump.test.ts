@@ -7,11 +7,11 @@ import { join } from 'node:path'
 import { Readable } from 'node:stream'
 import { buffer } from 'node:stream/consumers'
 import { describe, expect, it, onTestFinished } from 'vitest'
-import { RegentError } from '../../../src/common/errors/errors.ts'
-import { realWorld } from '../../../src/common/ports/real-world.ts'
-import { virtualWorld } from '../../../src/common/ports/testing-world.ts'
-import type { StoredState } from '../../instance/stored-state.ts'
-import type { Parts } from '../../instance/parts.ts'
+import { RegentError } from '#common/errors/errors.ts'
+import { realWorld } from '#common/ports/real-world.ts'
+import { virtualWorld } from '#common/ports/testing-world.ts'
+import type { StoredState } from '#agents/instance/stored-state.ts'
+import type { Parts } from '#agents/instance/parts.ts'
 import {
   aServerState,
   primaryOfEpoch3,
@@ -19,7 +19,7 @@ import {
   ScriptedProcess,
   ScriptedServer,
   testParts,
-} from '../../testing.ts'
+} from '#agents/testing.ts'
 import { ProcessGroups } from '../actions/process-groups.ts'
 import type { BuiltInAction } from '../built-in/built-in-action.ts'
 import { unpack } from '../copy/unpack.ts'

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import type { LeavingAnswer, LeavingRequest } from '../../../failover/protocol/word.ts'
+import type { LeavingAnswer, LeavingRequest } from '#failover/protocol/word.ts'
 import {
   primaryOfEpoch3,
   replicaOfEpoch3,
@@ -7,8 +7,8 @@ import {
   ScriptedServer,
   aServerState,
   testParts,
-} from '../../testing.ts'
-import type { Parts } from '../../instance/parts.ts'
+} from '#agents/testing.ts'
+import type { Parts } from '#agents/instance/parts.ts'
 import type { ActionResult } from '../wire/calls.ts'
 import { membershipActions } from './membership.ts'
 import { provisionActions } from './provision.ts'

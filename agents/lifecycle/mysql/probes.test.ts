@@ -6,10 +6,10 @@ import {
   ScriptedProcess,
   ScriptedServer,
   testParts,
-} from '../../testing.ts'
-import type { ServerState } from '../../../topology/snapshot/observation.ts'
-import type { StoredState } from '../../instance/stored-state.ts'
-import type { Parts } from '../../instance/parts.ts'
+} from '#agents/testing.ts'
+import type { ServerState } from '#topology/snapshot/observation.ts'
+import type { StoredState } from '#agents/instance/stored-state.ts'
+import type { Parts } from '#agents/instance/parts.ts'
 import type { ActionResult } from '../wire/calls.ts'
 import { builtInNames, builtInStreams } from '../built-in/names.ts'
 import { builtInActions } from './built-in-actions.ts'

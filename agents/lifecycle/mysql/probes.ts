@@ -1,4 +1,4 @@
-import type { ServerState, WriteProbe } from '../../../topology/snapshot/observation.ts'
+import type { ServerState, WriteProbe } from '#topology/snapshot/observation.ts'
 import type { BuiltInAction } from '../built-in/built-in-action.ts'
 import { refusal, succeeded, type ActionResult } from '../wire/calls.ts'
 import { roleAfterLook, type Role, type RoleParts } from './role.ts'

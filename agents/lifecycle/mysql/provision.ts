@@ -1,4 +1,4 @@
-import type { Parts } from '../../instance/parts.ts'
+import type { Parts } from '#agents/instance/parts.ts'
 import { askUntil } from './ask-until.ts'
 import type { BuiltInAction, Patience } from '../built-in/built-in-action.ts'
 import { refusal, succeeded, type ActionResult } from '../wire/calls.ts'

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { RegentError } from '../../../src/common/errors/errors.ts'
-import { aServerState, ScriptedServer, testParts } from '../../testing.ts'
+import { RegentError } from '#common/errors/errors.ts'
+import { aServerState, ScriptedServer, testParts } from '#agents/testing.ts'
 import { reconfigure, settingsIn } from './reconfigure.ts'
 
 const patience = { deadlineMs: 1_000, signal: new AbortController().signal }

@@ -1,8 +1,8 @@
-import { lasting } from '../../../src/common/text/words.ts'
-import type { Parts } from '../../instance/parts.ts'
-import { whyClosed } from '../../instance/known.ts'
-import { leads } from '../../instance/stored-state.ts'
-import type { ServerState } from '../../../topology/snapshot/observation.ts'
+import { lasting } from '#common/text/words.ts'
+import type { Parts } from '#agents/instance/parts.ts'
+import { whyClosed } from '#agents/instance/known.ts'
+import { leads } from '#agents/instance/stored-state.ts'
+import type { ServerState } from '#topology/snapshot/observation.ts'
 
 /** What the agent of one instance knows, as far as its role depends on that. */
 export type RoleParts = Pick<Parts, 'config' | 'file' | 'process' | 'observer' | 'guards'>

@@ -1,4 +1,4 @@
-import type { Answered, Asks } from '../../instance/asks.ts'
+import type { Answered, Asks } from '#agents/instance/asks.ts'
 import type { BuiltInAction } from '../built-in/built-in-action.ts'
 import { refusal, succeeded, type ActionResult } from '../wire/calls.ts'
 

@@ -1,4 +1,4 @@
-import type { Timer, World } from '../../../src/common/ports/ports.ts'
+import type { Timer, World } from '#common/ports/ports.ts'
 import type { ActionResult } from '../wire/calls.ts'
 import type { Probe } from '../wire/definitions.ts'
 import type { ProbeEvent } from '../wire/events.ts'

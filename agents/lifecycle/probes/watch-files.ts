@@ -1,7 +1,7 @@
 import { statSync, watch, type FSWatcher } from 'node:fs'
 import { basename, dirname, resolve } from 'node:path'
-import { describeError } from '../../../src/common/errors/errors.ts'
-import type { Timer, Timers } from '../../../src/common/ports/ports.ts'
+import { describeError } from '#common/errors/errors.ts'
+import type { Timer, Timers } from '#common/ports/ports.ts'
 
 /** Changes come in bursts: the kubelet replaces a folder in several steps. */
 const quietMs = 200

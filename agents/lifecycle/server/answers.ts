@@ -1,6 +1,6 @@
 import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify'
-import { codeOf, RegentError } from '../../../src/common/errors/errors.ts'
-import { problemContentType, problemOf, type Problem } from '../../../src/common/http/problem.ts'
+import { codeOf, RegentError } from '#common/errors/errors.ts'
+import { problemContentType, problemOf, type Problem } from '#common/http/problem.ts'
 
 /** Answers what no route answers: a problem document, as every error of Regent has. */
 export function answerProblem(thrown: unknown, request: FastifyRequest, reply: FastifyReply): void {

@@ -6,9 +6,9 @@ import {
   type FastifyRequest,
   type HTTPMethods,
 } from 'fastify'
-import { RegentError } from '../../../src/common/errors/errors.ts'
-import { carriesToken } from '../../../src/common/http/bearer-token.ts'
-import type { Logger } from '../../../src/common/log/logger.ts'
+import { RegentError } from '#common/errors/errors.ts'
+import { carriesToken } from '#common/http/bearer-token.ts'
+import type { Logger } from '#common/log/logger.ts'
 import { readActionRequest } from '../wire/action-request.ts'
 import { responseOf, type ActionRequest, type ActionResult } from '../wire/calls.ts'
 import { answerProblem, pathOf } from './answers.ts'

@@ -1,4 +1,4 @@
-import { RegentError } from '../../../src/common/errors/errors.ts'
+import { RegentError } from '#common/errors/errors.ts'
 
 /** Counts calls. A call counts until it has ended, also where its caller went away. */
 export class CallLimit {

@@ -2,7 +2,7 @@ import { once } from 'node:events'
 import { chmod, mkdir, unlink } from 'node:fs/promises'
 import { connect, type AddressInfo, type NetConnectOpts, type Server } from 'node:net'
 import { join } from 'node:path'
-import { describeError, RegentError } from '../../../src/common/errors/errors.ts'
+import { describeError, RegentError } from '#common/errors/errors.ts'
 
 /** Where a server listens, and the option that changes the place. */
 export interface TcpPlace {

@@ -1,5 +1,5 @@
 import type { Socket } from 'node:net'
-import { describeError } from '../../../src/common/errors/errors.ts'
+import { describeError } from '#common/errors/errors.ts'
 import { readActionRequest } from '../wire/action-request.ts'
 import type { StreamRequest } from '../wire/calls.ts'
 import { longestHandshake, ObjectEnd } from './object-end.ts'

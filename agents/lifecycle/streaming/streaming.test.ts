@@ -9,7 +9,7 @@ import { PassThrough } from 'node:stream'
 import { buffer } from 'node:stream/consumers'
 import fc from 'fast-check'
 import { describe, expect, it, onTestFinished } from 'vitest'
-import { realWorld } from '../../../src/common/ports/real-world.ts'
+import { realWorld } from '#common/ports/real-world.ts'
 import { ProcessGroups } from '../actions/process-groups.ts'
 import type { BuiltInAction, OutgoingStream } from '../built-in/built-in-action.ts'
 import { bash, silentLog, testingPipes } from '../testing.ts'
@@ -20,7 +20,7 @@ import { preambleOf } from './frames.ts'
 import { ObjectEnd } from './object-end.ts'
 import { readHandshake } from './read-handshake.ts'
 import { createStreamingServer } from './streaming-server.ts'
-import { expectBelow } from '../../../test/support/expect-below.ts'
+import { expectBelow } from '#test/support/expect-below.ts'
 
 const environment = { PATH: process.env['PATH'] ?? '' }
 

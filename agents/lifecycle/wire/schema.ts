@@ -1,4 +1,4 @@
-import type { JsonSchema } from '../../../src/common/input/json-schema.ts'
+import type { JsonSchema } from '#common/input/json-schema.ts'
 
 /**
  * What the shapes of `definitions.ts` and `calls.ts` must be. Unknown fields are allowed everywhere: a newer writer may

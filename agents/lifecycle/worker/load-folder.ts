@@ -1,9 +1,9 @@
 import { mkdir, open, readdir, readFile, rename, rm } from 'node:fs/promises'
 import { join } from 'node:path'
-import { describeError } from '../../../src/common/errors/errors.ts'
+import { describeError } from '#common/errors/errors.ts'
 import { dictionaryFile } from '../copy/pack-folder.ts'
 import type { Unpacked } from '../copy/unpack.ts'
-import { syncFolder } from '../../../src/common/files/sync-folder.ts'
+import { syncFolder } from '#common/files/sync-folder.ts'
 
 /** What `regent-loaded.json` says, in a data folder that a worker filled. */
 export interface LoadedNote {

@@ -1,6 +1,6 @@
 import type { Writable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
-import { describeError } from '../../../src/common/errors/errors.ts'
+import { describeError } from '#common/errors/errors.ts'
 import type { CommandWorld } from '../actions/run-command.ts'
 import { argvOf } from '../actions/argv.ts'
 import { streamInto, type StreamEnd } from '../actions/stream-command.ts'

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { virtualWorld } from '../../../src/common/ports/testing-world.ts'
+import { virtualWorld } from '#common/ports/testing-world.ts'
 import { silentLog } from '../testing.ts'
 import type { Task } from '../wire/definitions.ts'
 import type { Loaded } from './load-copy.ts'

@@ -1,5 +1,5 @@
-import { agentUser } from '../../instance/accounts.ts'
-import type { Blocker } from '../../ports/server.ts'
+import { agentUser } from '#agents/instance/accounts.ts'
+import type { Blocker } from '#agents/ports/server.ts'
 import { numberOf, textOf, type Sql } from './statements.ts'
 import type { Row } from './connection.ts'
 import { foreign, kill } from './sessions.ts'

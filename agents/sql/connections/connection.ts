@@ -1,7 +1,7 @@
 import { connect, type Socket } from 'node:net'
 import { createConnection, type Connection, type ConnectionOptions } from 'mysql2'
-import { RegentError } from '../../../src/common/errors/errors.ts'
-import { agentHost } from '../../instance/accounts.ts'
+import { RegentError } from '#common/errors/errors.ts'
+import { agentHost } from '#agents/instance/accounts.ts'
 import { describeFailure, errnoOf, isTransport } from './failure.ts'
 
 /**

@@ -1,4 +1,4 @@
-import { describeError, RegentError } from '../../../src/common/errors/errors.ts'
+import { describeError, RegentError } from '#common/errors/errors.ts'
 
 /** `ER_SERVER_SHUTDOWN` and `ER_NORMAL_SHUTDOWN`: the server says good-bye. */
 const goodbyes: ReadonlySet<number> = new Set([1053, 1077])

@@ -1,4 +1,4 @@
-import { manyRows, type OpenChange } from '../../../topology/snapshot/open-changes.ts'
+import { manyRows, type OpenChange } from '#topology/snapshot/open-changes.ts'
 import type { Row } from './connection.ts'
 import { foreign } from './sessions.ts'
 import { numberOf, textOf } from './statements.ts'

@@ -1,5 +1,5 @@
-import type { Clock, Timers } from '../../../src/common/ports/ports.ts'
-import { RegentError } from '../../../src/common/errors/errors.ts'
+import type { Clock, Timers } from '#common/ports/ports.ts'
+import { RegentError } from '#common/errors/errors.ts'
 import { SqlConnection, type Row, type SqlTarget } from './connection.ts'
 import { errnoOf, interrupted, timeoutError } from './failure.ts'
 

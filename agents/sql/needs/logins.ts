@@ -1,5 +1,5 @@
-import { agentHost, agentUser } from '../../instance/accounts.ts'
-import { describeError } from '../../../src/common/errors/errors.ts'
+import { agentHost, agentUser } from '#agents/instance/accounts.ts'
+import { describeError } from '#common/errors/errors.ts'
 import type { SqlTarget } from '../connections/connection.ts'
 import { errnoOf } from '../connections/failure.ts'
 import { SqlPool } from '../connections/pool.ts'

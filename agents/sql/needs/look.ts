@@ -1,4 +1,4 @@
-import type { AccountNeed, Need, TableNeed } from '../../needs/needs.ts'
+import type { AccountNeed, Need, TableNeed } from '#agents/needs/needs.ts'
 import type { Row } from '../connections/connection.ts'
 import { textOf, type Sql } from '../connections/statements.ts'
 

@@ -1,5 +1,5 @@
-import { accountsAnew, recordFingerprints, schemaStatements } from '../../instance/accounts.ts'
-import type { AccountNeed } from '../../needs/needs.ts'
+import { accountsAnew, recordFingerprints, schemaStatements } from '#agents/instance/accounts.ts'
+import type { AccountNeed } from '#agents/needs/needs.ts'
 import { isTableMissing } from '../connections/failure.ts'
 import type { Lacking } from './look.ts'
 

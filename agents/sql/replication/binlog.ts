@@ -1,4 +1,4 @@
-import { literal } from '../../instance/accounts.ts'
+import { literal } from '#agents/instance/accounts.ts'
 import { numberOf, type Sql } from '../connections/statements.ts'
 
 /** Removing a file of many gigabytes takes its time on some file systems. */

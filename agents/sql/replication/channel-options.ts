@@ -3,8 +3,8 @@ import {
   isSameOption,
   type ChannelOption,
   type StoppedThread,
-} from '../../../failover/protocol/channel-options.ts'
-import type { ChangedSetting } from '../../../topology/snapshot/observation.ts'
+} from '#failover/protocol/channel-options.ts'
+import type { ChangedSetting } from '#topology/snapshot/observation.ts'
 import type { Row } from '../connections/connection.ts'
 import { textOf } from '../connections/statements.ts'
 

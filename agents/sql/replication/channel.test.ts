@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { realWorld } from '../../../src/common/ports/real-world.ts'
-import { gtids } from '../../../topology/testing.ts'
+import { realWorld } from '#common/ports/real-world.ts'
+import { gtids } from '#topology/testing.ts'
 import { channelFrom, ChannelPulse } from './channel.ts'
 
 interface Look {

@@ -1,5 +1,5 @@
-import type { Clock } from '../../../src/common/ports/ports.ts'
-import type { BinlogPlace, ChangedSetting, Channel } from '../../../topology/snapshot/observation.ts'
+import type { Clock } from '#common/ports/ports.ts'
+import type { BinlogPlace, ChangedSetting, Channel } from '#topology/snapshot/observation.ts'
 import type { Row } from '../connections/connection.ts'
 import { gtidsOf, numberOf, textOf, type Sql } from '../connections/statements.ts'
 import { changedOptionsIn, optionsStatement, reported } from './channel-options.ts'

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
-import { RegentError } from '../../../src/common/errors/errors.ts'
-import { realClock } from '../../../src/common/ports/real-world.ts'
+import { RegentError } from '#common/errors/errors.ts'
+import { realClock } from '#common/ports/real-world.ts'
 import { describeFailure } from '../connections/failure.ts'
 import type { Sql } from '../connections/statements.ts'
 import { cloneLocal } from './clone.ts'

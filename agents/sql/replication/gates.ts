@@ -1,4 +1,4 @@
-import type { InstanceName } from '../../../topology/snapshot/member.ts'
+import type { InstanceName } from '#topology/snapshot/member.ts'
 import {
   account,
   literal,
@@ -6,8 +6,8 @@ import {
   replicationAccount,
   replicationPassword,
   schemaStatements,
-} from '../../instance/accounts.ts'
-import { replicationUser } from '../../ports/server.ts'
+} from '#agents/instance/accounts.ts'
+import { replicationUser } from '#agents/ports/server.ts'
 import { textOf, type Sql } from '../connections/statements.ts'
 import { isTableMissing } from '../connections/failure.ts'
 import { endReplicaSessions } from '../connections/sessions.ts'

@@ -1,7 +1,7 @@
 import { errnoOf } from '../connections/failure.ts'
 import { textOf } from '../connections/statements.ts'
 import type { Row } from '../connections/connection.ts'
-import { account, groupAccountGrants, groupUser, literal } from '../../instance/accounts.ts'
+import { account, groupAccountGrants, groupUser, literal } from '#agents/instance/accounts.ts'
 
 /**
  * What the account of the group is here, and what its password looks like stored. Each server may have salted the same

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { uuidOf } from '../../../topology/testing.ts'
+import { uuidOf } from '#topology/testing.ts'
 import type { Row } from '../connections/connection.ts'
 import { GroupAccount } from './group-account.ts'
 import { GroupSql, groupFrom, receivedFromGroup } from './group.ts'

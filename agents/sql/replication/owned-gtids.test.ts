@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { parseGtidSet } from '../../../topology/gtid/gtid-set.ts'
+import { parseGtidSet } from '#topology/gtid/gtid-set.ts'
 import { judgeOwned, ownedCount, ownedSet, ownedStatement } from './owned-gtids.ts'
 import type { Sql } from '../connections/statements.ts'
 

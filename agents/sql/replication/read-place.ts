@@ -1,5 +1,5 @@
-import { isBefore } from '../../../topology/snapshot/holes.ts'
-import type { BinlogPlace } from '../../../topology/snapshot/observation.ts'
+import { isBefore } from '#topology/snapshot/holes.ts'
+import type { BinlogPlace } from '#topology/snapshot/observation.ts'
 import type { Row } from '../connections/connection.ts'
 import { numberOf, textOf } from '../connections/statements.ts'
 

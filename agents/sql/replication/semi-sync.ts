@@ -1,5 +1,5 @@
 import type { Sql } from '../connections/statements.ts'
-import { hundredYearsMs } from '../../../failover/settings/managed.ts'
+import { hundredYearsMs } from '#failover/settings/managed.ts'
 
 /** Switching the source's side on or off takes about a second while a replica is connected. */
 const switchMs = 5_000

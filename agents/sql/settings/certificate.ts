@@ -1,6 +1,6 @@
-import { RegentError } from '../../../src/common/errors/errors.ts'
-import { literal } from '../../instance/accounts.ts'
-import type { CertificateFiles } from '../../ports/server.ts'
+import { RegentError } from '#common/errors/errors.ts'
+import { literal } from '#agents/instance/accounts.ts'
+import type { CertificateFiles } from '#agents/ports/server.ts'
 import { textOf, type Sql } from '../connections/statements.ts'
 
 /** Connections that are open stay as they are. The administrative interface shows the same. Since 8.0.21. */

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { passwordFor } from '../../../src/common/mysql/account-password.ts'
+import { passwordFor } from '#common/mysql/account-password.ts'
 import { setPasswords } from './passwords.ts'
 
 interface Account {

@@ -1,6 +1,6 @@
 import { readFile, stat } from 'node:fs/promises'
 import { join } from 'node:path'
-import { managedSettings } from '../../../failover/settings/table.ts'
+import { managedSettings } from '#failover/settings/table.ts'
 
 /**
  * Managed variables that somebody persisted with SET PERSIST. The server does not load them

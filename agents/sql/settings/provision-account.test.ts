@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { RegentError } from '../../../src/common/errors/errors.ts'
+import { RegentError } from '#common/errors/errors.ts'
 import { provisionAccount } from './provision-account.ts'
 
 const create = "CREATE USER 'a' IDENTIFIED BY 'secret'"

@@ -1,6 +1,6 @@
-import { RegentError } from '../../../src/common/errors/errors.ts'
-import type { ProvisionTerms } from '../../ports/server.ts'
-import { account, literal } from '../../instance/accounts.ts'
+import { RegentError } from '#common/errors/errors.ts'
+import type { ProvisionTerms } from '#agents/ports/server.ts'
+import { account, literal } from '#agents/instance/accounts.ts'
 import type { Row } from '../connections/connection.ts'
 import { textOf } from '../connections/statements.ts'
 

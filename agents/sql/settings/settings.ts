@@ -1,4 +1,4 @@
-import { literal } from '../../instance/accounts.ts'
+import { literal } from '#agents/instance/accounts.ts'
 import type { Sql } from '../connections/statements.ts'
 
 /** None of them waits for clients, but two that begin another binary log: past this they are ended. */

@@ -1,11 +1,11 @@
 import { writeFile } from 'node:fs/promises'
 import { describe, expect, test } from 'vitest'
-import type { AgentConfig } from '../../../agents/instance/config.ts'
-import { agentConfigOf } from '../../kube/objects/agent-config.ts'
-import { aCluster } from '../../kube/testing.ts'
-import { agentConfigFor } from '../../local/folder/agent-config.ts'
-import { layoutOf } from '../../local/folder/state-layout.ts'
-import { clusterIn, fileWith } from '../../local/testing.ts'
+import type { AgentConfig } from '#agents/instance/config.ts'
+import { agentConfigOf } from '#kube/objects/agent-config.ts'
+import { aCluster } from '#kube/testing.ts'
+import { agentConfigFor } from '#local/folder/agent-config.ts'
+import { layoutOf } from '#local/folder/state-layout.ts'
+import { clusterIn, fileWith } from '#local/testing.ts'
 import { readAgentConfig } from './agent-config-file.ts'
 
 const cluster = clusterIn('/state')

@@ -17,7 +17,7 @@ export function addAgent(program: Command): void {
     .action(async (flags: { readonly config: string }) => {
       const [{ readAgentConfig }, { runAgent }] = await Promise.all([
         import('./agent-config-file.ts'),
-        import('../../../agents/run.ts'),
+        import('#agents/run.ts'),
       ])
       flushCompileCache()
       // Garbage is collected early: an agent's memory matters more than its speed (seen: 94 MB under faults, not 104).

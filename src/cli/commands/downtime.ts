@@ -1,6 +1,6 @@
 import { Option, type Command } from 'commander'
-import { longestDowntimeMs, shortestDowntimeMs } from '../../../failover/judge/downtime.ts'
-import { RegentError } from '../../common/errors/errors.ts'
+import { longestDowntimeMs, shortestDowntimeMs } from '#failover/judge/downtime.ts'
+import { RegentError } from '#common/errors/errors.ts'
 import { instanceReference, lineArgument, spanFrom } from '../terminal/arguments.ts'
 import { withApi, withDryRun, type DryRunOptions } from '../terminal/common-options.ts'
 import type { Io } from '../terminal/io.ts'

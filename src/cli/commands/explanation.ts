@@ -1,4 +1,4 @@
-import type { ExplainView } from '../../api-contract/explain-view.ts'
+import type { ExplainView } from '#api-contract/explain-view.ts'
 import type { Paint } from '../terminal/paint.ts'
 import { writesLines } from './topology-tree.ts'
 

@@ -2,9 +2,9 @@ import { flushCompileCache } from 'node:module'
 import { resolve } from 'node:path'
 import { setFlagsFromString } from 'node:v8'
 import { Option, type Command } from 'commander'
-import { lifecycleDefaults } from '../../../agents/lifecycle/options.ts'
-import { RegentError } from '../../common/errors/errors.ts'
-import { logLevels } from '../../common/log/log-levels.ts'
+import { lifecycleDefaults } from '#agents/lifecycle/options.ts'
+import { RegentError } from '#common/errors/errors.ts'
+import { logLevels } from '#common/log/log-levels.ts'
 import { addressArgument, durationFrom, integerFrom, oneOf, pathArgument } from '../terminal/arguments.ts'
 import type { Io } from '../terminal/io.ts'
 
@@ -106,7 +106,7 @@ export function addLifecycleAgent(program: Command, io: Io): void {
         .default('info'),
     )
     .action(async (flags: Flags) => {
-      const { startUnderInit } = await import('../../../agents/lifecycle/under-init.ts')
+      const { startUnderInit } = await import('#agents/lifecycle/under-init.ts')
       startUnderInit()
       const isServer = flags.server === 'true'
       if (isServer) requireServing(flags)
@@ -131,7 +131,7 @@ function requireServing({ tokenFile, open, dataDir }: Flags): void {
 }
 
 async function serve(flags: Flags, { env }: Io): Promise<void> {
-  const { runLifecycleAgent } = await import('../../../agents/lifecycle/run.ts')
+  const { runLifecycleAgent } = await import('#agents/lifecycle/run.ts')
   flushCompileCache()
   const options = {
     ...flags,
@@ -146,7 +146,7 @@ async function serve(flags: Flags, { env }: Io): Promise<void> {
 
 async function work(flags: Flags, { env }: Io): Promise<void> {
   const { tokenFile, logLevel, dataDir = env['REGENT_DATA_DIR'] } = flags
-  const { runLifecycleWorker } = await import('../../../agents/lifecycle/run-worker.ts')
+  const { runLifecycleWorker } = await import('#agents/lifecycle/run-worker.ts')
   flushCompileCache()
   await runLifecycleWorker(
     { tokenFile: tokenFile && resolve(tokenFile), logLevel, dataDir: dataDir ? resolve(dataDir) : undefined },

@@ -1,5 +1,5 @@
 import { Option, type Command } from 'commander'
-import { settings, type Setting } from '../../manager/options/settings.ts'
+import { settings, type Setting } from '#manager/options/settings.ts'
 import { kubernetesGroup } from './manager-groups.ts'
 
 /**

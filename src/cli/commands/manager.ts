@@ -1,8 +1,8 @@
 import { flushCompileCache } from 'node:module'
 import { resolve } from 'node:path'
 import { Option, type Command } from 'commander'
-import { RegentError } from '../../common/errors/errors.ts'
-import { logLevels } from '../../common/log/log-levels.ts'
+import { RegentError } from '#common/errors/errors.ts'
+import { logLevels } from '#common/log/log-levels.ts'
 import { addressArgument, integerFrom, oneOf, pathArgument, storeArgument } from '../terminal/arguments.ts'
 import type { Io } from '../terminal/io.ts'
 import { kubernetesGroup, localGroup } from './manager-groups.ts'
@@ -106,8 +106,8 @@ function saidOf(command: Command, group: string): readonly string[] {
 async function runOnKubernetes({ config }: ManagerFlags, command: Command, io: Io): Promise<void> {
   const [{ kubernetesFlagsIn }, { loadKubernetesOptions }, { runKubernetesManager }] = await Promise.all([
     import('./manager-flags.ts'),
-    import('../../manager/options/load.ts'),
-    import('../../manager/kubernetes/run.ts'),
+    import('#manager/options/load.ts'),
+    import('#manager/kubernetes/run.ts'),
   ])
   const options = await loadKubernetesOptions({
     flags: kubernetesFlagsIn(command),
@@ -120,9 +120,9 @@ async function runOnKubernetes({ config }: ManagerFlags, command: Command, io: I
 
 async function runLocal(flags: LocalFlags): Promise<void> {
   const [{ readCluster }, { layoutOf }, { runManager }] = await Promise.all([
-    import('../../local/folder/cluster-file.ts'),
-    import('../../local/folder/state-layout.ts'),
-    import('../../manager/run.ts'),
+    import('#local/folder/cluster-file.ts'),
+    import('#local/folder/state-layout.ts'),
+    import('#manager/run.ts'),
   ])
   const clusterDir = resolve(flags.clusterDir)
   const [cluster, layout] = [await readCluster(clusterDir), layoutOf(clusterDir)]

@@ -1,4 +1,4 @@
-import type { OperationResult } from '../../api-contract/operation-result.ts'
+import type { OperationResult } from '#api-contract/operation-result.ts'
 import type { ApiOptions } from '../terminal/common-options.ts'
 import { findPlace } from '../connection/connect.ts'
 import { toJson } from '../terminal/json-output.ts'

@@ -1,5 +1,5 @@
 import type { Command } from 'commander'
-import type { Recovery } from '../../../failover/protocol/notes.ts'
+import type { Recovery } from '#failover/protocol/notes.ts'
 import { withApi, type ApiOptions } from '../terminal/common-options.ts'
 import type { Io } from '../terminal/io.ts'
 import { toJson } from '../terminal/json-output.ts'

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import type { Recovery } from '../../../failover/protocol/notes.ts'
+import type { Recovery } from '#failover/protocol/notes.ts'
 import { renderExplanation } from './explanation.ts'
 import { paintFor } from '../terminal/paint.ts'
 import { renderRecoveries, renderTimeline } from './recovery-tables.ts'

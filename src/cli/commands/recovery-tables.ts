@@ -1,5 +1,5 @@
-import type { Recovery } from '../../../failover/protocol/notes.ts'
-import { instanceOf } from '../../../topology/snapshot/member.ts'
+import type { Recovery } from '#failover/protocol/notes.ts'
+import { instanceOf } from '#topology/snapshot/member.ts'
 import { renderTable } from '../terminal/table.ts'
 
 /** One line per recovery, in the order given. */

@@ -1,5 +1,5 @@
-import type { ClusterView, InstanceRow, TopologyView, TreeNode } from '../../api-contract/views.ts'
-import { describeDowntime } from '../../../failover/judge/downtime.ts'
+import type { ClusterView, InstanceRow, TopologyView, TreeNode } from '#api-contract/views.ts'
+import { describeDowntime } from '#failover/judge/downtime.ts'
 import type { Paint } from '../terminal/paint.ts'
 
 /**

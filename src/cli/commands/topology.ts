@@ -1,5 +1,5 @@
 import type { Command } from 'commander'
-import type { TopologyView } from '../../api-contract/views.ts'
+import type { TopologyView } from '#api-contract/views.ts'
 import { clusterReference } from '../terminal/arguments.ts'
 import { withApi, type ApiOptions } from '../terminal/common-options.ts'
 import type { Io } from '../terminal/io.ts'

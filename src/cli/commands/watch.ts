@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { describeError, RegentError } from '../../common/errors/errors.ts'
+import { describeError, RegentError } from '#common/errors/errors.ts'
 import type { Io } from '../terminal/io.ts'
 import type { Connection } from '../connection/place.ts'
 

@@ -1,7 +1,7 @@
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
-import { fileWith, temporaryFolder } from '../../local/testing.ts'
+import { fileWith, temporaryFolder } from '#local/testing.ts'
 import { ApiClient } from './api-client.ts'
 import { httpServer } from '../testing.ts'
 

@@ -1,7 +1,7 @@
-import { catalogue, type ErrorCode } from '../../common/errors/error-catalogue.ts'
-import { RegentError } from '../../common/errors/errors.ts'
-import { readText } from '../../local/files/input-file.ts'
-import type { ClusterView } from '../../api-contract/views.ts'
+import { catalogue, type ErrorCode } from '#common/errors/error-catalogue.ts'
+import { RegentError } from '#common/errors/errors.ts'
+import { readText } from '#local/files/input-file.ts'
+import type { ClusterView } from '#api-contract/views.ts'
 
 /** Longer than any read the manager answers from memory should take, also on a busy machine. */
 export const readDeadlineMs = 10_000

@@ -1,4 +1,4 @@
-import { RegentError } from '../../common/errors/errors.ts'
+import { RegentError } from '#common/errors/errors.ts'
 
 /**
  * A cluster as people name it: `shop`, or on Kubernetes `shops/shop`. The API's paths call that one `shops.shop`;

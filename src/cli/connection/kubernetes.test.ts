@@ -1,6 +1,6 @@
 import { describe, expect, test, vi } from 'vitest'
-import { selfSigned } from '../../controller-runtime/testing-certificate.ts'
-import { fileWith, temporaryFolder } from '../../local/testing.ts'
+import { selfSigned } from '#controller-runtime/testing-certificate.ts'
+import { fileWith, temporaryFolder } from '#local/testing.ts'
 import { httpServer, regent, topology } from '../testing.ts'
 import { FakeKubernetes } from './testing.ts'
 

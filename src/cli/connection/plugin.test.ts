@@ -2,7 +2,7 @@ import { execFile } from 'node:child_process'
 import { symlink } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { temporaryFolder } from '../../local/testing.ts'
+import { temporaryFolder } from '#local/testing.ts'
 import { topology, type Ran } from '../testing.ts'
 import { FakeKubernetes } from './testing.ts'
 

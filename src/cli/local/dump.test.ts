@@ -1,10 +1,10 @@
 import { chmod, mkdir, readdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect, onTestFinished, test, vi } from 'vitest'
-import { writeCluster } from '../../local/folder/cluster-file.ts'
-import { ensureSecrets } from '../../local/folder/secrets.ts'
-import { layoutOf } from '../../local/folder/state-layout.ts'
-import { clusterIn, temporaryFolder } from '../../local/testing.ts'
+import { writeCluster } from '#local/folder/cluster-file.ts'
+import { ensureSecrets } from '#local/folder/secrets.ts'
+import { layoutOf } from '#local/folder/state-layout.ts'
+import { clusterIn, temporaryFolder } from '#local/testing.ts'
 import { dump } from './dump.ts'
 
 /** A cluster whose mysql names these databases, and whose mysqldump writes down its parameters and ends so. */

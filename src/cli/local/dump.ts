@@ -1,8 +1,8 @@
 import { open, rename, rm } from 'node:fs/promises'
-import { RegentError } from '../../common/errors/errors.ts'
-import { findCluster, type FoundCluster } from '../../local/clusters/cluster-index.ts'
-import type { LocalInstance } from '../../local/folder/cluster-file.ts'
-import { firstLine } from '../../local/files/input-file.ts'
+import { RegentError } from '#common/errors/errors.ts'
+import { findCluster, type FoundCluster } from '#local/clusters/cluster-index.ts'
+import type { LocalInstance } from '#local/folder/cluster-file.ts'
+import { firstLine } from '#local/files/input-file.ts'
 import { instanceFor, runClient } from './mysql-client.ts'
 
 export interface DumpOptions {

@@ -1,5 +1,5 @@
 import { Argument, type Command } from 'commander'
-import { faults, isFault } from '../../local/faults/fault-names.ts'
+import { faults, isFault } from '#local/faults/fault-names.ts'
 import { instanceOrPrimary } from '../terminal/arguments.ts'
 import { withOutput, type OutputOptions } from '../terminal/common-options.ts'
 import type { Io } from '../terminal/io.ts'
@@ -15,9 +15,9 @@ export function addFault(local: Command, io: Io): void {
     .addHelpText('after', `\nFaults:\n${explained.join('\n')}`)
   withOutput(command).action(async (named: string, fault: string, options: OutputOptions) => {
     const [{ injectFault }, { instanceNamed }, { layoutOf }] = await Promise.all([
-      import('../../local/faults/fault.ts'),
+      import('#local/faults/fault.ts'),
       import('./instance-named.ts'),
-      import('../../local/folder/state-layout.ts'),
+      import('#local/folder/state-layout.ts'),
     ])
     const { dir, cluster, instance } = await instanceNamed(named)
     if (!isFault(fault)) return

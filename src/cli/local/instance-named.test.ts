@@ -1,9 +1,9 @@
 import { join } from 'node:path'
 import { expect, it } from 'vitest'
-import { writeCluster } from '../../local/folder/cluster-file.ts'
-import { layoutOf } from '../../local/folder/state-layout.ts'
-import { RoutesFile } from '../../local/platform/routes.ts'
-import { clusterIn, temporaryFolder } from '../../local/testing.ts'
+import { writeCluster } from '#local/folder/cluster-file.ts'
+import { layoutOf } from '#local/folder/state-layout.ts'
+import { RoutesFile } from '#local/platform/routes.ts'
+import { clusterIn, temporaryFolder } from '#local/testing.ts'
 import { instanceNamed } from './instance-named.ts'
 
 it('"primary" is whoever was published last as the primary, so that nobody breaks a replica by surprise', async () => {

@@ -1,8 +1,8 @@
-import { RegentError } from '../../common/errors/errors.ts'
-import { findCluster, type FoundCluster } from '../../local/clusters/cluster-index.ts'
-import { clusterOfInstance } from '../../local/folder/names.ts'
-import { layoutOf, stateHome } from '../../local/folder/state-layout.ts'
-import { readRoute } from '../../local/platform/routes.ts'
+import { RegentError } from '#common/errors/errors.ts'
+import { findCluster, type FoundCluster } from '#local/clusters/cluster-index.ts'
+import { clusterOfInstance } from '#local/folder/names.ts'
+import { layoutOf, stateHome } from '#local/folder/state-layout.ts'
+import { readRoute } from '#local/platform/routes.ts'
 
 /**
  * The instance of that name with its cluster; for `primary` and `<cluster>/primary` the one that was published last as

@@ -1,16 +1,16 @@
 import type { Command } from 'commander'
 import { withOutput, type OutputOptions } from '../terminal/common-options.ts'
 import type { Io } from '../terminal/io.ts'
-import { counted } from '../../common/text/words.ts'
+import { counted } from '#common/text/words.ts'
 
 export function addList(local: Command, io: Io): void {
   const command = local.command('list').description('List the clusters on this machine.')
   withOutput(command).action(async (options: OutputOptions) => {
     const [{ allClusters, orphanedClusters }, { localStatus }, { describeError }, { renderTable }, { toJson }] =
       await Promise.all([
-        import('../../local/clusters/cluster-index.ts'),
+        import('#local/clusters/cluster-index.ts'),
         import('./status.ts'),
-        import('../../common/errors/errors.ts'),
+        import('#common/errors/errors.ts'),
         import('../terminal/table.ts'),
         import('../terminal/json-output.ts'),
       ])

@@ -1,10 +1,10 @@
 import { chmod, mkdir, readdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { volumeLayout } from '../../../agents/instance/volume-layout.ts'
-import { ensureSecrets, readSecret } from '../../local/folder/secrets.ts'
-import { layoutOf } from '../../local/folder/state-layout.ts'
-import { clusterIn, temporaryFolder } from '../../local/testing.ts'
+import { volumeLayout } from '#agents/instance/volume-layout.ts'
+import { ensureSecrets, readSecret } from '#local/folder/secrets.ts'
+import { layoutOf } from '#local/folder/state-layout.ts'
+import { clusterIn, temporaryFolder } from '#local/testing.ts'
 import { runClient, type ClientProgram } from './mysql-client.ts'
 
 /** Clients that only write down how they were called, beside each other. */

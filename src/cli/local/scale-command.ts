@@ -23,8 +23,8 @@ export function addScale(local: Command, io: Io): void {
     ) => {
       const { name, count } = nameAndCount(command, first, second)
       const [{ findCluster }, { instancesFor }, { operate }] = await Promise.all([
-        import('../../local/clusters/cluster-index.ts'),
-        import('../../local/folder/cluster-file.ts'),
+        import('#local/clusters/cluster-index.ts'),
+        import('#local/folder/cluster-file.ts'),
         import('../commands/operate.ts'),
       ])
       const { dir, cluster } = await findCluster(name)

@@ -1,8 +1,8 @@
 import { open, stat, type FileHandle } from 'node:fs/promises'
 import { isatty } from 'node:tty'
-import { RegentError } from '../../common/errors/errors.ts'
-import { findCluster } from '../../local/clusters/cluster-index.ts'
-import { firstLine } from '../../local/files/input-file.ts'
+import { RegentError } from '#common/errors/errors.ts'
+import { findCluster } from '#local/clusters/cluster-index.ts'
+import { firstLine } from '#local/files/input-file.ts'
 import { instanceFor, runClient } from './mysql-client.ts'
 import { UnreplicatedStatements } from './unreplicated-statements.ts'
 

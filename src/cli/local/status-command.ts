@@ -12,7 +12,7 @@ export function addStatus(local: Command, io: Io): void {
   withOutput(command).action(
     async (name: string | undefined, options: OutputOptions & { readonly showPassword?: true }) => {
       const [{ findCluster }, { printStatus }] = await Promise.all([
-        import('../../local/clusters/cluster-index.ts'),
+        import('#local/clusters/cluster-index.ts'),
         import('./status.ts'),
       ])
       await printStatus(io, await findCluster(name), options)

@@ -1,10 +1,10 @@
 import { flushCompileCache } from 'node:module'
-import { createLogger } from '../../common/log/logger.ts'
-import { inheritClaim } from '../../local/addresses/addresses.ts'
-import { readCluster } from '../../local/folder/cluster-file.ts'
-import { frugalNode } from '../../common/process/frugal-environment.ts'
-import { regentCommand } from '../../local/supervisor/regent-command.ts'
-import { Supervisor } from '../../local/supervisor/supervisor.ts'
+import { createLogger } from '#common/log/logger.ts'
+import { inheritClaim } from '#local/addresses/addresses.ts'
+import { readCluster } from '#local/folder/cluster-file.ts'
+import { frugalNode } from '#common/process/frugal-environment.ts'
+import { regentCommand } from '#local/supervisor/regent-command.ts'
+import { Supervisor } from '#local/supervisor/supervisor.ts'
 
 /**
  * Runs until it is told to shut down, or by SIGTERM. An error nobody caught ends it; what it ran goes on and is found

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
-import { composeSpec, writeSpec } from '../../local/folder/spec-file.ts'
-import { layoutOf } from '../../local/folder/state-layout.ts'
-import { clusterIn, fileWith, temporaryFolder } from '../../local/testing.ts'
+import { composeSpec, writeSpec } from '#local/folder/spec-file.ts'
+import { layoutOf } from '#local/folder/state-layout.ts'
+import { clusterIn, fileWith, temporaryFolder } from '#local/testing.ts'
 import { refuseChanges, specWhileUp } from './up-changes.ts'
 import type { UpOptions } from './up-options.ts'
 

@@ -1,14 +1,14 @@
 import { isDeepStrictEqual } from 'node:util'
-import type { ClusterSpec } from '../../../failover/protocol/spec.ts'
-import { RegentError } from '../../common/errors/errors.ts'
-import type { FoundCluster } from '../../local/clusters/cluster-index.ts'
-import { readHosts } from '../../local/addresses/hosts-file.ts'
-import { readYaml } from '../../local/files/yaml-file.ts'
-import { composeSpec, readSpec } from '../../local/folder/spec-file.ts'
-import { layoutOf } from '../../local/folder/state-layout.ts'
-import { parseRedisAddress } from '../../store/redis-address.ts'
+import type { ClusterSpec } from '#failover/protocol/spec.ts'
+import { RegentError } from '#common/errors/errors.ts'
+import type { FoundCluster } from '#local/clusters/cluster-index.ts'
+import { readHosts } from '#local/addresses/hosts-file.ts'
+import { readYaml } from '#local/files/yaml-file.ts'
+import { composeSpec, readSpec } from '#local/folder/spec-file.ts'
+import { layoutOf } from '#local/folder/state-layout.ts'
+import { parseRedisAddress } from '#store/redis-address.ts'
 import type { UpOptions } from './up-options.ts'
-import { counted } from '../../common/text/words.ts'
+import { counted } from '#common/text/words.ts'
 
 /**
  * Refuses options of `up` that contradict a cluster that exists: a second `up` never changes silently what the first

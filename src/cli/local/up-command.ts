@@ -1,5 +1,5 @@
 import { Option, type Command } from 'commander'
-import { defaultMode, modes } from '../../../failover/protocol/mode.ts'
+import { defaultMode, modes } from '#failover/protocol/mode.ts'
 import { clusterArgument, integerFrom, oneOf, pathArgument, storeArgument } from '../terminal/arguments.ts'
 import { withOutput } from '../terminal/common-options.ts'
 import type { Io } from '../terminal/io.ts'

@@ -1,19 +1,14 @@
 import { resolve } from 'node:path'
-import { RegentError } from '../../common/errors/errors.ts'
-import { startSupervisor, stopCluster, supervisorStatus, commandLock } from '../../local/supervisor/background.ts'
-import { readClusterIfThere, type LocalCluster, type MysqlPrograms } from '../../local/folder/cluster-file.ts'
-import { folderOf, rememberFolder, type FoundCluster } from '../../local/clusters/cluster-index.ts'
-import { withFileLock } from '../../local/files/file-lock.ts'
-import { readHosts } from '../../local/addresses/hosts-file.ts'
-import { findMysql } from '../../local/packages/mysql-binaries.ts'
-import {
-  createCluster,
-  reopenCluster,
-  requireUsableFolder,
-  type PreparedCluster,
-} from '../../local/clusters/prepare.ts'
-import { composeSpec, readSpec, writeSpec } from '../../local/folder/spec-file.ts'
-import { layoutOf } from '../../local/folder/state-layout.ts'
+import { RegentError } from '#common/errors/errors.ts'
+import { startSupervisor, stopCluster, supervisorStatus, commandLock } from '#local/supervisor/background.ts'
+import { readClusterIfThere, type LocalCluster, type MysqlPrograms } from '#local/folder/cluster-file.ts'
+import { folderOf, rememberFolder, type FoundCluster } from '#local/clusters/cluster-index.ts'
+import { withFileLock } from '#local/files/file-lock.ts'
+import { readHosts } from '#local/addresses/hosts-file.ts'
+import { findMysql } from '#local/packages/mysql-binaries.ts'
+import { createCluster, reopenCluster, requireUsableFolder, type PreparedCluster } from '#local/clusters/prepare.ts'
+import { composeSpec, readSpec, writeSpec } from '#local/folder/spec-file.ts'
+import { layoutOf } from '#local/folder/state-layout.ts'
 import type { Io } from '../terminal/io.ts'
 import { printStatus } from './status.ts'
 import { refuseUnknownSettings } from './refuse-settings.ts'
@@ -21,7 +16,7 @@ import { hasLogin, refuseChanges, specWhileUp } from './up-changes.ts'
 import type { UpOptions } from './up-options.ts'
 import { waitUntilWhole } from './wait-until-whole.ts'
 import { waitUntilWritable } from './wait-until-writable.ts'
-import { counted } from '../../common/text/words.ts'
+import { counted } from '#common/text/words.ts'
 
 const defaultApiPort = 9500
 

@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, test, vi } from 'vitest'
-import { parseRedisAddress } from '../../store/redis-address.ts'
+import { parseRedisAddress } from '#store/redis-address.ts'
 import { storeArgument } from './arguments.ts'
 
 afterEach(() => vi.unstubAllEnvs())

@@ -1,5 +1,5 @@
-import { RegentError } from '../../common/errors/errors.ts'
-import type { ErrorCode } from '../../common/errors/error-catalogue.ts'
+import { RegentError } from '#common/errors/errors.ts'
+import type { ErrorCode } from '#common/errors/error-catalogue.ts'
 
 /** What the process's exit code says; scripts rely on it. */
 export const exitCodes = {

@@ -2,7 +2,7 @@ import { createServer, type RequestListener, type Server } from 'node:http'
 import type { AddressInfo, Socket } from 'node:net'
 import { afterEach, describe, expect, it } from 'vitest'
 import { createHttpTransport, type HttpTransport } from './http-transport.ts'
-import { expectBelow } from '../../../test/support/expect-below.ts'
+import { expectBelow } from '#test/support/expect-below.ts'
 
 /** Below 32768: other ports belong to the kernel. */
 let nextPort = 21_400

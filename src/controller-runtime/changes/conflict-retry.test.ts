@@ -4,7 +4,7 @@ import { KubeApiError } from '../client/kube-api-error.ts'
 import { keyOf, type KubeObject } from '../objects/objects.ts'
 import { ScriptedClient } from '../testing-kube-client.ts'
 import { widget, widgets } from '../testing-objects.ts'
-import { virtualWorld } from '../../common/ports/testing-world.ts'
+import { virtualWorld } from '#common/ports/testing-world.ts'
 
 const conflict = new KubeApiError('the object has been modified', { status: 409, reason: 'Conflict' })
 

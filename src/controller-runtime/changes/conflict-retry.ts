@@ -1,4 +1,4 @@
-import type { World } from '../../common/ports/ports.ts'
+import type { World } from '#common/ports/ports.ts'
 import { jittered } from '../client/backoff.ts'
 import { isConflict, isNotFound } from '../client/kube-api-error.ts'
 import type { KubeClient } from '../client/kube-client.ts'

@@ -10,7 +10,7 @@ import {
 import { keyOf } from '../objects/objects.ts'
 import { ScriptedClient } from '../testing-kube-client.ts'
 import { widget, widgets } from '../testing-objects.ts'
-import { virtualWorld } from '../../common/ports/testing-world.ts'
+import { virtualWorld } from '#common/ports/testing-world.ts'
 
 const ours = 'example.org/clean-up'
 

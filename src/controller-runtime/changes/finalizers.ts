@@ -1,4 +1,4 @@
-import { RegentError } from '../../common/errors/errors.ts'
+import { RegentError } from '#common/errors/errors.ts'
 import { changeObject, type Change, type ChangeParts } from './conflict-retry.ts'
 import { keyOf, keyText, type KubeObject } from '../objects/objects.ts'
 

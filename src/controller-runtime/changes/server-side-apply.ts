@@ -1,4 +1,4 @@
-import { RegentError } from '../../common/errors/errors.ts'
+import { RegentError } from '#common/errors/errors.ts'
 import type { KubeClient } from '../client/kube-client.ts'
 import { apiVersionOf, type KubeObject, type Resource } from '../objects/objects.ts'
 

@@ -1,4 +1,4 @@
-import type { Random, World } from '../../common/ports/ports.ts'
+import type { Random, World } from '#common/ports/ports.ts'
 
 export interface BackoffOptions {
   readonly firstMs: number

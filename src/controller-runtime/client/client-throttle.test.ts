@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { ClientThrottle } from './client-throttle.ts'
-import { virtualWorld } from '../../common/ports/testing-world.ts'
+import { virtualWorld } from '#common/ports/testing-world.ts'
 
 test('a burst goes at once, and then no more than the rate', async () => {
   const world = virtualWorld()

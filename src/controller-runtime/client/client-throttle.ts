@@ -1,4 +1,4 @@
-import type { World } from '../../common/ports/ports.ts'
+import type { World } from '#common/ports/ports.ts'
 
 export interface ThrottleOptions {
   /**

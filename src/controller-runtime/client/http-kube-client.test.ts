@@ -1,8 +1,8 @@
 import { once } from 'node:events'
 import { createServer, type AddressInfo } from 'node:net'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { RegentError } from '../../common/errors/errors.ts'
-import { realWorld } from '../../common/ports/real-world.ts'
+import { RegentError } from '#common/errors/errors.ts'
+import { realWorld } from '#common/ports/real-world.ts'
 import { createKubeClient } from './http-kube-client.ts'
 import { isAlreadyExists, isConflict, isExpired, isNotFound } from './kube-api-error.ts'
 import type { KubeClient, WatchEvent } from './kube-client.ts'
@@ -11,7 +11,7 @@ import type { RequestRecord } from './kube-transport.ts'
 import type { KubeObject } from '../objects/objects.ts'
 import { FakeApiServer } from '../testing-api-server.ts'
 import { configMap, configMaps, widget, widgets, type ConfigMap } from '../testing-kinds.ts'
-import { expectBelow } from '../../../test/support/expect-below.ts'
+import { expectBelow } from '#test/support/expect-below.ts'
 
 let server: FakeApiServer
 let client: KubeClient & { close(): Promise<void> }

@@ -1,6 +1,6 @@
-import { RegentError } from '../../common/errors/errors.ts'
-import { kubePath, type KubePath, type KubeQuery } from '../../common/http/kube-path.ts'
-import type { World } from '../../common/ports/ports.ts'
+import { RegentError } from '#common/errors/errors.ts'
+import { kubePath, type KubePath, type KubeQuery } from '#common/http/kube-path.ts'
+import type { World } from '#common/ports/ports.ts'
 import { ClientThrottle, defaultThrottle, type ThrottleOptions } from './client-throttle.ts'
 import { isNotFound } from './kube-api-error.ts'
 import type {

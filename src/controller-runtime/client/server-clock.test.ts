@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { virtualWorld } from '../../common/ports/testing-world.ts'
+import { virtualWorld } from '#common/ports/testing-world.ts'
 import { ServerClock } from './server-clock.ts'
 
 it('The API server’s clock is what its last answer said, and goes on from there', async () => {

@@ -1,4 +1,4 @@
-import type { Clock } from '../../common/ports/ports.ts'
+import type { Clock } from '#common/ports/ports.ts'
 
 /**
  * The clock of the API server, as its answers tell it, to the second. What nodes and strangers wrote as a time is

@@ -1,4 +1,4 @@
-import { RegentError } from '../../common/errors/errors.ts'
+import { RegentError } from '#common/errors/errors.ts'
 import { KubeApiError } from './kube-api-error.ts'
 import type { WatchEvent } from './kube-client.ts'
 import { apiVersionOf, type KubeObject, type Resource } from '../objects/objects.ts'

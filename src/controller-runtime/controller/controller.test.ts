@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { realWorld } from '../../common/ports/real-world.ts'
+import { realWorld } from '#common/ports/real-world.ts'
 import { watchFor } from './controller-sources.ts'
 import {
   Controller,
@@ -11,7 +11,7 @@ import {
 import { keyText, type ObjectKey } from '../objects/objects.ts'
 import { testingInformer, type TestingInformer } from '../testing-informer.ts'
 import { widget } from '../testing-objects.ts'
-import { virtualWorld } from '../../common/ports/testing-world.ts'
+import { virtualWorld } from '#common/ports/testing-world.ts'
 
 const a: ObjectKey = { namespace: 'shop', name: 'a' }
 

@@ -5,7 +5,7 @@ import { Controller, TerminalError, type Reconcile } from './controller.ts'
 import { createRuntimeMetrics, type RuntimeMetrics } from './runtime-metrics.ts'
 import { testingInformer } from '../testing-informer.ts'
 import { widget } from '../testing-objects.ts'
-import { virtualWorld, type VirtualWorld } from '../../common/ports/testing-world.ts'
+import { virtualWorld, type VirtualWorld } from '#common/ports/testing-world.ts'
 
 let registry: Registry
 let metrics: RuntimeMetrics

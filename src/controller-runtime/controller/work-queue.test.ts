@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { exponentialRateLimiter } from './rate-limiter.ts'
-import { virtualWorld } from '../../common/ports/testing-world.ts'
+import { virtualWorld } from '#common/ports/testing-world.ts'
 import { WorkQueue, type QueueRecorder } from './work-queue.ts'
 
 function queueOf(recorder?: QueueRecorder) {

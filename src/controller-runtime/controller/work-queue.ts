@@ -1,4 +1,4 @@
-import type { Clock, Timer, Timers } from '../../common/ports/ports.ts'
+import type { Clock, Timer, Timers } from '#common/ports/ports.ts'
 import type { RateLimiter } from './rate-limiter.ts'
 
 /** What a queue tells about itself. */

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { EventCorrelator, type CorrelatorLimits, type EventSeries, type Happening } from './event-correlator.ts'
 import { widget } from '../testing-objects.ts'
-import { virtualWorld } from '../../common/ports/testing-world.ts'
+import { virtualWorld } from '#common/ports/testing-world.ts'
 
 function rig(limits?: CorrelatorLimits) {
   const world = virtualWorld()

@@ -1,4 +1,4 @@
-import type { Clock } from '../../common/ports/ports.ts'
+import type { Clock } from '#common/ports/ports.ts'
 import { microTime } from '../objects/lease.ts'
 import { LruMap } from './lru-map.ts'
 import type { KubeObject } from '../objects/objects.ts'

@@ -4,7 +4,7 @@ import { EventRecorder, events, type KubeEvent } from './event-recorder.ts'
 import { KubeApiError } from '../client/kube-api-error.ts'
 import { ScriptedClient } from '../testing-kube-client.ts'
 import { node, widget } from '../testing-objects.ts'
-import { virtualWorld, type VirtualWorld } from '../../common/ports/testing-world.ts'
+import { virtualWorld, type VirtualWorld } from '#common/ports/testing-world.ts'
 
 let world: VirtualWorld
 let client: ScriptedClient

@@ -4,7 +4,7 @@ import { InformerSet } from './informer-set.ts'
 import { labelValue } from './indexer.ts'
 import { configMaps, widgets } from '../testing-kinds.ts'
 import { ScriptedClient } from '../testing-kube-client.ts'
-import { virtualWorld } from '../../common/ports/testing-world.ts'
+import { virtualWorld } from '#common/ports/testing-world.ts'
 
 function aSet(client: ScriptedClient): InformerSet {
   return new InformerSet({ client, world: virtualWorld(), logger: pino({ level: 'silent' }), namespaces: ['prod'] })

@@ -1,5 +1,5 @@
-import type { Logger } from '../../common/log/logger.ts'
-import type { World } from '../../common/ports/ports.ts'
+import type { Logger } from '#common/log/logger.ts'
+import type { World } from '#common/ports/ports.ts'
 import type { Indexes } from './indexer.ts'
 import { Informer } from './informer.ts'
 import type { KubeClient } from '../client/kube-client.ts'

@@ -1,6 +1,6 @@
 import { pino } from 'pino'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { realWorld } from '../../common/ports/real-world.ts'
+import { realWorld } from '#common/ports/real-world.ts'
 import { createKubeClient } from '../client/http-kube-client.ts'
 import { labelValue } from './indexer.ts'
 import { Informer, type InformerHandler } from './informer.ts'
@@ -9,7 +9,7 @@ import { defaultReflectorTimings } from './reflector.ts'
 import { FakeApiServer } from '../testing-api-server.ts'
 import { configMap, configMaps, type ConfigMap } from '../testing-kinds.ts'
 import { ScriptedClient } from '../testing-kube-client.ts'
-import { virtualWorld, type VirtualWorld } from '../../common/ports/testing-world.ts'
+import { virtualWorld, type VirtualWorld } from '#common/ports/testing-world.ts'
 
 const logger = pino({ level: 'silent' })
 const kind = 'v1/configmaps'

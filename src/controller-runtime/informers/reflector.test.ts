@@ -1,12 +1,12 @@
 import { pino } from 'pino'
 import { beforeEach, describe, expect, test } from 'vitest'
-import type { World } from '../../common/ports/ports.ts'
+import type { World } from '#common/ports/ports.ts'
 import { KubeApiError } from '../client/kube-api-error.ts'
 import { lastWritten, NamespaceBudget } from '../client/namespace-budget.ts'
 import { Reflector, type ReflectorTarget } from './reflector.ts'
 import { configMap, configMaps, type ConfigMap } from '../testing-kinds.ts'
 import { ScriptedClient } from '../testing-kube-client.ts'
-import { virtualWorld, type VirtualWorld } from '../../common/ports/testing-world.ts'
+import { virtualWorld, type VirtualWorld } from '#common/ports/testing-world.ts'
 
 let clock: VirtualWorld
 let client: ScriptedClient

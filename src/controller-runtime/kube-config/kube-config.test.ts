@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { findKubeConnection } from './kube-config.ts'
-import { virtualWorld } from '../../common/ports/testing-world.ts'
+import { virtualWorld } from '#common/ports/testing-world.ts'
 
 let folder: string
 

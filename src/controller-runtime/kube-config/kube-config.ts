@@ -1,9 +1,9 @@
 import { access, readFile, stat } from 'node:fs/promises'
 import { homedir } from 'node:os'
 import { dirname, join } from 'node:path'
-import { readBounded } from '../../common/input/bounded-file.ts'
-import { describeError, RegentError } from '../../common/errors/errors.ts'
-import type { Clock } from '../../common/ports/ports.ts'
+import { readBounded } from '#common/input/bounded-file.ts'
+import { describeError, RegentError } from '#common/errors/errors.ts'
+import type { Clock } from '#common/ports/ports.ts'
 import { proxyFromEnvironment } from './environment-proxy.ts'
 
 /** What proves who asks, as one request needs it. */

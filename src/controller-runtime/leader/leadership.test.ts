@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { realWorld } from '../../common/ports/real-world.ts'
+import { realWorld } from '#common/ports/real-world.ts'
 import { createKubeClient } from '../client/http-kube-client.ts'
 import { leaderClient, type Leadership } from './leadership.ts'
 import { FakeApiServer } from '../testing-api-server.ts'

@@ -1,4 +1,4 @@
-import { RegentError } from '../../common/errors/errors.ts'
+import { RegentError } from '#common/errors/errors.ts'
 import type { KubeClient, RequestOptions } from '../client/kube-client.ts'
 
 /** That this process leads, as far as it can know. */

@@ -1,7 +1,7 @@
 import { pino } from 'pino'
 import { beforeEach, describe, expect, test } from 'vitest'
-import type { World } from '../../common/ports/ports.ts'
-import { realWorld } from '../../common/ports/real-world.ts'
+import type { World } from '#common/ports/ports.ts'
+import { realWorld } from '#common/ports/real-world.ts'
 import { createKubeClient } from '../client/http-kube-client.ts'
 import { KubeApiError } from '../client/kube-api-error.ts'
 import type { Leadership } from './leadership.ts'
@@ -9,7 +9,7 @@ import { defaultLeaseDurations, LeaseElector, type LeaseDurations } from './leas
 import { leases, type Lease, type LeaseSpec } from '../objects/lease.ts'
 import { FakeApiServer } from '../testing-api-server.ts'
 import { ScriptedClient } from '../testing-kube-client.ts'
-import { virtualWorld, type VirtualWorld } from '../../common/ports/testing-world.ts'
+import { virtualWorld, type VirtualWorld } from '#common/ports/testing-world.ts'
 
 const key = { namespace: 'regent', name: 'manager' }
 const unreachable = new Error('connection refused')

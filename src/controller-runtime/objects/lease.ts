@@ -1,4 +1,4 @@
-import type { Clock } from '../../common/ports/ports.ts'
+import type { Clock } from '#common/ports/ports.ts'
 import type { KubeObject, Resource } from './objects.ts'
 
 /** `coordination.k8s.io/v1`: who leads, as everybody sees it. */

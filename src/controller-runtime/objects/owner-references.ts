@@ -1,4 +1,4 @@
-import { RegentError } from '../../common/errors/errors.ts'
+import { RegentError } from '#common/errors/errors.ts'
 import { keyOf, keyText, type KubeObject, type ObjectKey, type OwnerReference, type Resource } from './objects.ts'
 
 /**

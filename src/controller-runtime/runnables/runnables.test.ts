@@ -12,7 +12,7 @@ import {
   type RunnableGroups,
 } from './runnables.ts'
 import { ScriptedClient } from '../testing-kube-client.ts'
-import { virtualWorld, type VirtualWorld } from '../../common/ports/testing-world.ts'
+import { virtualWorld, type VirtualWorld } from '#common/ports/testing-world.ts'
 
 let world: VirtualWorld
 /** What happened, in its order. */

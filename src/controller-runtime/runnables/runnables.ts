@@ -1,6 +1,6 @@
-import { codeOf, describeError, RegentError } from '../../common/errors/errors.ts'
-import type { World } from '../../common/ports/ports.ts'
-import { aborted } from '../../common/process/signals.ts'
+import { codeOf, describeError, RegentError } from '#common/errors/errors.ts'
+import type { World } from '#common/ports/ports.ts'
+import { aborted } from '#common/process/signals.ts'
 import type { Leadership } from '../leader/leadership.ts'
 
 /** Something that runs until it is told to end, and then ends what it has begun. */

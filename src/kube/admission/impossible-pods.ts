@@ -1,4 +1,4 @@
-import { canonicalName } from '../../../failover/settings/table.ts'
+import { canonicalName } from '#failover/settings/table.ts'
 import { portsInUse } from '../objects/agent-config.ts'
 import { quantityOf } from '../spec/quantity.ts'
 import type { MySQLClusterSpec } from '../spec/spec-schema.ts'

@@ -1,4 +1,4 @@
-import { isTooOld } from '../../common/mysql/mysql-version.ts'
+import { isTooOld } from '#common/mysql/mysql-version.ts'
 
 /** A version as far as a tag names it. */
 export type NamedVersion = readonly [major: number, minor: number | undefined, patch: number | undefined]

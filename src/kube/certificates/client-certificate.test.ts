@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, it } from 'vitest'
-import { issueAuthority, issueLeaf, type Issued } from '../../certificates/issue.ts'
-import { realRandom } from '../../common/ports/real-world.ts'
+import { issueAuthority, issueLeaf, type Issued } from '#certificates/issue.ts'
+import { realRandom } from '#common/ports/real-world.ts'
 import { complaintAboutClientCertificate } from './client-certificate.ts'
 import { dataOf, type Secret } from '../secrets/secrets.ts'
 

@@ -1,5 +1,5 @@
-import { certificatesIn, isValidAt } from '../../certificates/certificate.ts'
-import { complaintAboutMaterial } from '../../common/tls/tls.ts'
+import { certificatesIn, isValidAt } from '#certificates/certificate.ts'
+import { complaintAboutMaterial } from '#common/tls/tls.ts'
 import { textIn, type Secret } from '../secrets/secrets.ts'
 
 /** Why servers cannot show clients what is in this Secret, as the rest of a sentence; undefined where they can. */

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { certificatesIn, isSignedBy } from '../../certificates/certificate.ts'
-import { realRandom } from '../../common/ports/real-world.ts'
+import { certificatesIn, isSignedBy } from '#certificates/certificate.ts'
+import { realRandom } from '#common/ports/real-world.ts'
 import { certificatesOf, managerTlsFor } from './cluster-certificates.ts'
 import { textIn, type Secret } from '../secrets/secrets.ts'
 import { aCluster } from '../testing.ts'

@@ -1,4 +1,4 @@
-import type { KubeClient, RequestOptions } from '../../controller-runtime/client/kube-client.ts'
+import type { KubeClient, RequestOptions } from '#controller-runtime/client/kube-client.ts'
 import { configMaps } from '../objects/agent-config.ts'
 import { manager } from '../names/manager-names.ts'
 import { labels } from '../names/names.ts'

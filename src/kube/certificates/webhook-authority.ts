@@ -1,5 +1,5 @@
-import type { JsonPatchOperation, KubeClient, RequestOptions } from '../../controller-runtime/client/kube-client.ts'
-import type { KubeObject, Resource } from '../../controller-runtime/objects/objects.ts'
+import type { JsonPatchOperation, KubeClient, RequestOptions } from '#controller-runtime/client/kube-client.ts'
+import type { KubeObject, Resource } from '#controller-runtime/objects/objects.ts'
 import { manager } from '../names/manager-names.ts'
 
 interface WebhookConfiguration extends KubeObject {

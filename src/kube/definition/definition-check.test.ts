@@ -1,8 +1,8 @@
 import { expect, onTestFinished, test } from 'vitest'
-import type { RegentError } from '../../common/errors/errors.ts'
-import { realWorld } from '../../common/ports/real-world.ts'
-import { createKubeClient } from '../../controller-runtime/client/http-kube-client.ts'
-import { FakeApiServer } from '../../controller-runtime/testing-api-server.ts'
+import type { RegentError } from '#common/errors/errors.ts'
+import { realWorld } from '#common/ports/real-world.ts'
+import { createKubeClient } from '#controller-runtime/client/http-kube-client.ts'
+import { FakeApiServer } from '#controller-runtime/testing-api-server.ts'
 import { customResourceDefinition, schemaRevision, schemaRevisionAnnotation } from './custom-resource-definition.ts'
 import { customResourceDefinitions, refuseOlderDefinition } from './definition-check.ts'
 

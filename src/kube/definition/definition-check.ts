@@ -1,6 +1,6 @@
-import { RegentError } from '../../common/errors/errors.ts'
-import type { KubeClient } from '../../controller-runtime/client/kube-client.ts'
-import type { Resource } from '../../controller-runtime/objects/objects.ts'
+import { RegentError } from '#common/errors/errors.ts'
+import type { KubeClient } from '#controller-runtime/client/kube-client.ts'
+import type { Resource } from '#controller-runtime/objects/objects.ts'
 import { customResourceDefinition, schemaRevision, schemaRevisionAnnotation } from './custom-resource-definition.ts'
 
 export const customResourceDefinitions: Resource = {

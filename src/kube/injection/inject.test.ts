@@ -1,7 +1,7 @@
 import type { V1Container, V1Pod, V1PodSpec } from '@kubernetes/client-node'
 import { describe, expect, it } from 'vitest'
-import { readConfiguration } from '../../../agents/lifecycle/configuration/configuration.ts'
-import type { JsonPatchOperation } from '../../controller-runtime/client/kube-client.ts'
+import { readConfiguration } from '#agents/lifecycle/configuration/configuration.ts'
+import type { JsonPatchOperation } from '#controller-runtime/client/kube-client.ts'
 import type { AgentImage } from './agent-container.ts'
 import { injectionPatch } from './inject.ts'
 

@@ -1,5 +1,5 @@
 import type { V1Container, V1PodSpec, V1VolumeMount } from '@kubernetes/client-node'
-import type { JsonPatch, JsonPatchOperation } from '../../controller-runtime/client/kube-client.ts'
+import type { JsonPatch, JsonPatchOperation } from '#controller-runtime/client/kube-client.ts'
 import { additionsOf, type AgentImage } from './agent-container.ts'
 import { agentContainer, asks } from './marks.ts'
 import { freePorts } from './ports.ts'

@@ -1,4 +1,4 @@
-import { RegentError } from '../../common/errors/errors.ts'
+import { RegentError } from '#common/errors/errors.ts'
 
 /** Why a pod that asks for the agent is not made. The sentence names the annotation, and what to do. */
 export function refusal(sentence: string, cause?: unknown): RegentError {

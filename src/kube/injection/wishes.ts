@@ -1,8 +1,8 @@
 import type { V1EnvVar } from '@kubernetes/client-node'
-import { readConfiguration } from '../../../agents/lifecycle/configuration/configuration.ts'
-import type { Action } from '../../../agents/lifecycle/wire/definitions.ts'
-import { RegentError } from '../../common/errors/errors.ts'
-import { complaintAbout } from '../../common/input/schema-complaint.ts'
+import { readConfiguration } from '#agents/lifecycle/configuration/configuration.ts'
+import type { Action } from '#agents/lifecycle/wire/definitions.ts'
+import { RegentError } from '#common/errors/errors.ts'
+import { complaintAbout } from '#common/input/schema-complaint.ts'
 import { askPrefix, asks } from './marks.ts'
 import { refusal } from './refusal.ts'
 

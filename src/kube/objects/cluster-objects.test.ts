@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { passwordFor } from '../../common/mysql/account-password.ts'
-import { realRandom } from '../../common/ports/real-world.ts'
+import { passwordFor } from '#common/mysql/account-password.ts'
+import { realRandom } from '#common/ports/real-world.ts'
 import { agentConfigOf } from './agent-config.ts'
 import { disruptionBudgetOf } from './disruption-budget.ts'
 import { networkPolicyOf } from './network-policy.ts'

@@ -1,5 +1,5 @@
 import type { V1NetworkPolicyPeer, V1NetworkPolicyPort } from '@kubernetes/client-node'
-import type { KubeObject, Resource } from '../../controller-runtime/objects/objects.ts'
+import type { KubeObject, Resource } from '#controller-runtime/objects/objects.ts'
 import { probePort } from './agent-config.ts'
 import type { MySQLCluster } from '../spec/mysql-cluster.ts'
 import { labels, selectorOf } from '../names/names.ts'

@@ -1,4 +1,4 @@
-import type { KubeObject, Resource } from '../../controller-runtime/objects/objects.ts'
+import type { KubeObject, Resource } from '#controller-runtime/objects/objects.ts'
 import { probePortName } from './agent-config.ts'
 import type { MySQLCluster } from '../spec/mysql-cluster.ts'
 import { selectorOf } from '../names/names.ts'

@@ -1,4 +1,4 @@
-import type { KubeObject, Resource } from '../../controller-runtime/objects/objects.ts'
+import type { KubeObject, Resource } from '#controller-runtime/objects/objects.ts'
 import type { MySQLCluster } from '../spec/mysql-cluster.ts'
 import { namesOf } from '../names/names.ts'
 import { ownedBy } from '../spec/owned.ts'

@@ -1,5 +1,5 @@
 import type { V1ServiceSpec } from '@kubernetes/client-node'
-import type { KubeObject, Resource } from '../../controller-runtime/objects/objects.ts'
+import type { KubeObject, Resource } from '#controller-runtime/objects/objects.ts'
 import type { MySQLCluster } from '../spec/mysql-cluster.ts'
 import { labels, namesOf, selectorOf } from '../names/names.ts'
 import { ownedBy } from '../spec/owned.ts'

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { ScriptedClient } from '../../controller-runtime/testing-kube-client.ts'
-import { testingInformer } from '../../controller-runtime/testing-informer.ts'
+import { ScriptedClient } from '#controller-runtime/testing-kube-client.ts'
+import { testingInformer } from '#controller-runtime/testing-informer.ts'
 import { mysqlClusters } from '../spec/mysql-cluster.ts'
 import { ownerOf } from '../spec/owned.ts'
 import { kubePlatform } from './platform.ts'

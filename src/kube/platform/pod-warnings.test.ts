@@ -1,7 +1,7 @@
 import { expect, it, onTestFinished } from 'vitest'
-import { virtualWorld } from '../../common/ports/testing-world.ts'
-import type { ListOptions } from '../../controller-runtime/client/kube-client.ts'
-import type { KubeObject } from '../../controller-runtime/objects/objects.ts'
+import { virtualWorld } from '#common/ports/testing-world.ts'
+import type { ListOptions } from '#controller-runtime/client/kube-client.ts'
+import type { KubeObject } from '#controller-runtime/objects/objects.ts'
 import { podWarnings } from './pod-warnings.ts'
 
 const cluster = { namespace: 'shops', name: 'shop' }

@@ -1,7 +1,7 @@
-import { describeError, RegentError } from '../../common/errors/errors.ts'
-import { deleteObject } from '../../controller-runtime/changes/delete-object.ts'
-import type { DeleteOptions, KubeClient } from '../../controller-runtime/client/kube-client.ts'
-import type { KubeObject, ObjectKey, Resource } from '../../controller-runtime/objects/objects.ts'
+import { describeError, RegentError } from '#common/errors/errors.ts'
+import { deleteObject } from '#controller-runtime/changes/delete-object.ts'
+import type { DeleteOptions, KubeClient } from '#controller-runtime/client/kube-client.ts'
+import type { KubeObject, ObjectKey, Resource } from '#controller-runtime/objects/objects.ts'
 import { claimOf, pods, volumeClaims } from '../pods/stateful-set.ts'
 import { foreign, isOfCluster } from '../spec/owned.ts'
 

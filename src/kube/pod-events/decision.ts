@@ -1,5 +1,5 @@
-import type { MergePatch } from '../../controller-runtime/client/kube-client.ts'
-import { keyText, type KubeObject, type ObjectKey, type Resource } from '../../controller-runtime/objects/objects.ts'
+import type { MergePatch } from '#controller-runtime/client/kube-client.ts'
+import { keyText, type KubeObject, type ObjectKey, type Resource } from '#controller-runtime/objects/objects.ts'
 
 /** What becomes of an Event: the objects to patch, in this order, and one sentence that says why. */
 export interface PodDecision {

@@ -1,5 +1,5 @@
-import { lastWritten, roughBytes, type BudgetOptions } from '../../controller-runtime/client/namespace-budget.ts'
-import { keyOf, keyText } from '../../controller-runtime/objects/objects.ts'
+import { lastWritten, roughBytes, type BudgetOptions } from '#controller-runtime/client/namespace-budget.ts'
+import { keyOf, keyText } from '#controller-runtime/objects/objects.ts'
 import { marks } from './marks.ts'
 import type { PodEvent } from './pod-event.ts'
 

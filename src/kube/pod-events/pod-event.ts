@@ -1,5 +1,5 @@
-import type { MergePatch } from '../../controller-runtime/client/kube-client.ts'
-import type { KubeObject, Resource } from '../../controller-runtime/objects/objects.ts'
+import type { MergePatch } from '#controller-runtime/client/kube-client.ts'
+import type { KubeObject, Resource } from '#controller-runtime/objects/objects.ts'
 import { marks } from './marks.ts'
 
 /**

@@ -1,4 +1,4 @@
-import type { ObjectMeta } from '../../controller-runtime/objects/objects.ts'
+import type { ObjectMeta } from '#controller-runtime/objects/objects.ts'
 import type { Pod } from '../pods/stateful-set.ts'
 import type { Owner } from './component.ts'
 import type { Change } from './decision.ts'

@@ -1,4 +1,4 @@
-import { oneLine } from '../../common/text/one-line.ts'
+import { oneLine } from '#common/text/one-line.ts'
 import type { ContainerStatus, Pod } from './stateful-set.ts'
 
 /** What Kubernetes says of a pod that is not there as it should be. */

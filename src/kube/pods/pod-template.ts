@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import type { V1Affinity, V1Container, V1EnvVar, V1PodSpec, V1PodTemplateSpec, V1Volume } from '@kubernetes/client-node'
-import { frugalEnvironment, frugalNode } from '../../common/process/frugal-environment.ts'
+import { frugalEnvironment, frugalNode } from '#common/process/frugal-environment.ts'
 import { asksForTls, podPaths, probePort, probePortName } from '../objects/agent-config.ts'
 import type { MySQLCluster } from '../spec/mysql-cluster.ts'
 import { annotations, commonLabels, namesOf, selectorOf } from '../names/names.ts'

@@ -1,5 +1,5 @@
 import type { V1PodSpec, V1StatefulSetSpec } from '@kubernetes/client-node'
-import type { KubeObject, ObjectKey, Resource } from '../../controller-runtime/objects/objects.ts'
+import type { KubeObject, ObjectKey, Resource } from '#controller-runtime/objects/objects.ts'
 import type { MySQLCluster } from '../spec/mysql-cluster.ts'
 import { commonLabels, namesOf, selectorOf } from '../names/names.ts'
 import { ownedBy } from '../spec/owned.ts'

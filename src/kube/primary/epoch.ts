@@ -1,4 +1,4 @@
-import type { KubeObject } from '../../controller-runtime/objects/objects.ts'
+import type { KubeObject } from '#controller-runtime/objects/objects.ts'
 import { annotations } from '../names/names.ts'
 
 /** The epoch that an object carries; 0 where there is none, or one that nobody can read: a hand wrote it. */

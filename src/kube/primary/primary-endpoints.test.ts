@@ -1,8 +1,8 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import type { PrimaryRoute } from '../../common/ports/platform.ts'
-import { realWorld } from '../../common/ports/real-world.ts'
-import { createKubeClient } from '../../controller-runtime/client/http-kube-client.ts'
-import { FakeApiServer } from '../../controller-runtime/testing-api-server.ts'
+import type { PrimaryRoute } from '#common/ports/platform.ts'
+import { realWorld } from '#common/ports/real-world.ts'
+import { createKubeClient } from '#controller-runtime/client/http-kube-client.ts'
+import { FakeApiServer } from '#controller-runtime/testing-api-server.ts'
 import { endpointSlices, PrimaryEndpoints } from './primary-endpoints.ts'
 
 /** What the record says when it is read. */

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import type { PrimaryRoute } from '../../common/ports/platform.ts'
-import { ScriptedClient } from '../../controller-runtime/testing-kube-client.ts'
+import type { PrimaryRoute } from '#common/ports/platform.ts'
+import { ScriptedClient } from '#controller-runtime/testing-kube-client.ts'
 import { PrimaryLabel } from './primary-label.ts'
 import { roleOf } from './role-labels.ts'
 import { pods, type Pod } from '../pods/stateful-set.ts'

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { ScriptedClient } from '../../controller-runtime/testing-kube-client.ts'
+import { ScriptedClient } from '#controller-runtime/testing-kube-client.ts'
 import { labels } from '../names/names.ts'
 import { epochOf } from './epoch.ts'
 import { moveRoles, roleOf, type Roles } from './role-labels.ts'

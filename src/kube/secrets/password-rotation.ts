@@ -1,4 +1,4 @@
-import type { PasswordsWish } from '../../../failover/protocol/order.ts'
+import type { PasswordsWish } from '#failover/protocol/order.ts'
 import { annotations } from '../names/names.ts'
 import { dataOf, passwordGeneration, textIn, type Secret } from './secrets.ts'
 

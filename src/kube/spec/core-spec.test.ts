@@ -1,6 +1,6 @@
 import { Value } from 'typebox/value'
 import { describe, expect, it } from 'vitest'
-import { clusterSpecSchema } from '../../../failover/protocol/spec.ts'
+import { clusterSpecSchema } from '#failover/protocol/spec.ts'
 import { coreSpecOf } from './core-spec.ts'
 import { specOf } from '../testing.ts'
 

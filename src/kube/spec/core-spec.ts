@@ -1,12 +1,7 @@
-import { RegentError } from '../../common/errors/errors.ts'
-import { complaintAbout } from '../../common/input/schema-complaint.ts'
-import {
-  clusterSpecSchema,
-  whyTooMany,
-  type ClusterSpec,
-  type InstancePolicy,
-} from '../../../failover/protocol/spec.ts'
-import { instanceName, isInstanceOf } from '../../../topology/snapshot/member.ts'
+import { RegentError } from '#common/errors/errors.ts'
+import { complaintAbout } from '#common/input/schema-complaint.ts'
+import { clusterSpecSchema, whyTooMany, type ClusterSpec, type InstancePolicy } from '#failover/protocol/spec.ts'
+import { instanceName, isInstanceOf } from '#topology/snapshot/member.ts'
 import type { MySQLClusterSpec } from './spec-schema.ts'
 
 /**

@@ -1,4 +1,4 @@
-import type { KubeObject, Resource } from '../../controller-runtime/objects/objects.ts'
+import type { KubeObject, Resource } from '#controller-runtime/objects/objects.ts'
 import { group, version } from '../names/names.ts'
 import type { MySQLClusterSpec } from './spec-schema.ts'
 import type { MySQLClusterStatus } from './status-schema.ts'

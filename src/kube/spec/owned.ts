@@ -1,5 +1,5 @@
-import { RegentError } from '../../common/errors/errors.ts'
-import { keyOf, keyText, type KubeObject, type OwnerReference } from '../../controller-runtime/objects/objects.ts'
+import { RegentError } from '#common/errors/errors.ts'
+import { keyOf, keyText, type KubeObject, type OwnerReference } from '#controller-runtime/objects/objects.ts'
 import type { MySQLCluster } from './mysql-cluster.ts'
 import { commonLabels, group, labels, version } from '../names/names.ts'
 

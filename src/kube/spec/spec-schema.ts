@@ -1,5 +1,5 @@
 import { Type, type Static, type TSchema } from 'typebox'
-import { clusterSpecSchema } from '../../../failover/protocol/spec.ts'
+import { clusterSpecSchema } from '#failover/protocol/spec.ts'
 
 /**
  * The spec of a `MySQLCluster`, once: this schema is the TypeScript type, the schema of the custom resource definition,

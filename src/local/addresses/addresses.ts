@@ -1,6 +1,6 @@
 import type { ChildProcess } from 'node:child_process'
 import { createServer, type Server } from 'node:net'
-import { RegentError } from '../../common/errors/errors.ts'
+import { RegentError } from '#common/errors/errors.ts'
 import { instancePorts, type LocalInstance } from '../folder/cluster-file.ts'
 
 /** Nothing else listens here: whoever does owns the cluster number on this machine. */

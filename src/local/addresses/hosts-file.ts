@@ -1,8 +1,8 @@
 import { isIPv4 } from 'node:net'
 import { Type } from 'typebox'
 import { Value } from 'typebox/value'
-import { RegentError } from '../../common/errors/errors.ts'
-import { complaintAbout } from '../../common/input/schema-complaint.ts'
+import { RegentError } from '#common/errors/errors.ts'
+import { complaintAbout } from '#common/input/schema-complaint.ts'
 import type { LocalHost } from '../folder/cluster-file.ts'
 import { readYaml } from '../files/yaml-file.ts'
 

@@ -1,8 +1,8 @@
 import { constants } from 'node:fs'
 import { access, mkdir, readdir, stat, statfs } from 'node:fs/promises'
 import { basename, dirname } from 'node:path'
-import type { ClusterSpec } from '../../../failover/protocol/spec.ts'
-import { RegentError } from '../../common/errors/errors.ts'
+import type { ClusterSpec } from '#failover/protocol/spec.ts'
+import { RegentError } from '#common/errors/errors.ts'
 import {
   claimFreeNumber,
   claimNumber,
@@ -27,7 +27,7 @@ import { isAlive } from '../processes/process-identity.ts'
 import { ensureSecrets } from '../folder/secrets.ts'
 import { writeSpec } from '../folder/spec-file.ts'
 import { layoutOf, volumeOf, type StateLayout } from '../folder/state-layout.ts'
-import { counted } from '../../common/text/words.ts'
+import { counted } from '#common/text/words.ts'
 
 /** A Unix socket's path may have 107 bytes, and the server keeps one on every volume. */
 const longestSocketPath = 107

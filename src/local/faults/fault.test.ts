@@ -1,5 +1,5 @@
 import { describe, expect, test, vi } from 'vitest'
-import { readProcessStat } from '../../common/process/process-stat.ts'
+import { readProcessStat } from '#common/process/process-stat.ts'
 import { replaceJson } from '../files/durable-file.ts'
 import { injectFault } from './fault.ts'
 import { stoppedProcesses, writeBook } from '../processes/process-book.ts'

@@ -1,5 +1,5 @@
-import { RegentError } from '../../common/errors/errors.ts'
-import type { ProcessIdentity } from '../../common/process/process-stat.ts'
+import { RegentError } from '#common/errors/errors.ts'
+import type { ProcessIdentity } from '#common/process/process-stat.ts'
 import type { LocalCluster, LocalInstance } from '../folder/cluster-file.ts'
 import { askSupervisor } from '../supervisor/control.ts'
 import type { Fault } from './fault-names.ts'

@@ -1,6 +1,6 @@
 import { mkdir, open, rename, rm } from 'node:fs/promises'
 import { dirname } from 'node:path'
-import { syncFolder } from '../../common/files/sync-folder.ts'
+import { syncFolder } from '#common/files/sync-folder.ts'
 
 /**
  * Puts a whole file in place in one rename, fsynced before and after: a reader sees the old content or the new one,

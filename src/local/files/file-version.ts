@@ -1,4 +1,4 @@
-import { RegentError } from '../../common/errors/errors.ts'
+import { RegentError } from '#common/errors/errors.ts'
 
 /** Throws `REGENT_NEWER_VERSION` when a file of ours says it was written by a newer Regent. */
 export function refuseNewer(path: string, value: unknown, understood: number): void {

@@ -1,5 +1,5 @@
-import { readBounded } from '../../common/input/bounded-file.ts'
-import { RegentError } from '../../common/errors/errors.ts'
+import { readBounded } from '#common/input/bounded-file.ts'
+import { RegentError } from '#common/errors/errors.ts'
 
 const limitBytes = 1_048_576
 

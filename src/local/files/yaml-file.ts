@@ -1,5 +1,5 @@
 import { isMap, isScalar, LineCounter, parseDocument, type Document } from 'yaml'
-import { deepestNesting } from '../../common/input/bounded-json.ts'
+import { deepestNesting } from '#common/input/bounded-json.ts'
 import { badFile, firstLine, readText } from './input-file.ts'
 
 /**

@@ -1,13 +1,13 @@
 import { Type, type Static } from 'typebox'
 import { Value } from 'typebox/value'
-import { mostInstances } from '../../../topology/snapshot/member.ts'
-import { RegentError } from '../../common/errors/errors.ts'
-import { complaintAbout } from '../../common/input/schema-complaint.ts'
+import { mostInstances } from '#topology/snapshot/member.ts'
+import { RegentError } from '#common/errors/errors.ts'
+import { complaintAbout } from '#common/input/schema-complaint.ts'
 import { replaceJson } from '../files/durable-file.ts'
 import { refuseNewer } from '../files/file-version.ts'
 import { readJsonIfThere } from '../files/input-file.ts'
 import { layoutOf, volumeOf } from './state-layout.ts'
-import { counted } from '../../common/text/words.ts'
+import { counted } from '#common/text/words.ts'
 
 export const clusterFileVersion = 1
 

@@ -1,4 +1,4 @@
-import { RegentError } from '../../common/errors/errors.ts'
+import { RegentError } from '#common/errors/errors.ts'
 
 const clusterPattern = /^[a-z](?:[a-z0-9-]{0,37}[a-z0-9])?$/
 

@@ -1,19 +1,14 @@
 import { Value } from 'typebox/value'
-import {
-  clusterSpecSchema,
-  instancePolicySchema,
-  whyTooMany,
-  type ClusterSpec,
-} from '../../../failover/protocol/spec.ts'
-import { instanceName, isInstanceOf } from '../../../topology/snapshot/member.ts'
-import { RegentError } from '../../common/errors/errors.ts'
-import { complaintAbout } from '../../common/input/schema-complaint.ts'
+import { clusterSpecSchema, instancePolicySchema, whyTooMany, type ClusterSpec } from '#failover/protocol/spec.ts'
+import { instanceName, isInstanceOf } from '#topology/snapshot/member.ts'
+import { RegentError } from '#common/errors/errors.ts'
+import { complaintAbout } from '#common/input/schema-complaint.ts'
 import { replaceJson } from '../files/durable-file.ts'
 import { refuseNewer } from '../files/file-version.ts'
 import { readJson } from '../files/input-file.ts'
 import type { StateLayout } from './state-layout.ts'
 import { readYaml } from '../files/yaml-file.ts'
-import { counted } from '../../common/text/words.ts'
+import { counted } from '#common/text/words.ts'
 
 const specVersion = 1
 

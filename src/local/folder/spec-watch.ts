@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util'
-import type { ClusterSpec } from '../../../failover/protocol/spec.ts'
-import type { Timer, Timers } from '../../common/ports/ports.ts'
+import type { ClusterSpec } from '#failover/protocol/spec.ts'
+import type { Timer, Timers } from '#common/ports/ports.ts'
 import { readSpec } from './spec-file.ts'
 import type { StateLayout } from './state-layout.ts'
 

@@ -1,6 +1,6 @@
 import { readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { RegentError } from '../../common/errors/errors.ts'
+import { RegentError } from '#common/errors/errors.ts'
 import {
   debianMirrors,
   parseDeb822Sources,

@@ -1,6 +1,6 @@
 import { mkdir, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises'
 import { basename, join } from 'node:path'
-import { describeError, RegentError } from '../../common/errors/errors.ts'
+import { describeError, RegentError } from '#common/errors/errors.ts'
 import type { DebianMirror } from './apt-sources.ts'
 import { cacheFolder } from '../files/cache-folder.ts'
 import { debianArchitecture, readDebianMachine, type Architecture, type DebianMachine } from './debian-machine.ts'
@@ -13,7 +13,7 @@ import {
   updateLists,
   type PrivateApt,
 } from './private-apt.ts'
-import { runCommand } from '../../common/process/run-command.ts'
+import { runCommand } from '#common/process/run-command.ts'
 
 /** A server that is unpacked from Debian packages, without root and without installing anything. */
 export interface DebianBundle {

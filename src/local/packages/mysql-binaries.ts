@@ -1,9 +1,9 @@
 import { dirname, isAbsolute, join } from 'node:path'
-import { RegentError } from '../../common/errors/errors.ts'
-import { usableVersion } from '../../common/mysql/mysql-version.ts'
+import { RegentError } from '#common/errors/errors.ts'
+import { usableVersion } from '#common/mysql/mysql-version.ts'
 import { findUnpacked, programOf, unpackBundle, type DebianBundle, type Say } from './debian-packages.ts'
 import { firstExecutable, onPath } from './executables.ts'
-import { runCommand } from '../../common/process/run-command.ts'
+import { runCommand } from '#common/process/run-command.ts'
 
 /**
  * MySQL's programs on this machine, as argument vectors to which a caller appends its own arguments, `--no-defaults`

@@ -1,8 +1,8 @@
 import { mkdir, readdir, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { RegentError } from '../../common/errors/errors.ts'
+import { RegentError } from '#common/errors/errors.ts'
 import { sourcesFileFor, type DebianMirror } from './apt-sources.ts'
-import { runCommand, type CommandResult } from '../../common/process/run-command.ts'
+import { runCommand, type CommandResult } from '#common/process/run-command.ts'
 
 /** An apt of our own in one folder: it reads the machine's keys and proxies, and writes nowhere else. */
 export interface PrivateApt {

@@ -1,8 +1,8 @@
 import { dirname, isAbsolute, join } from 'node:path'
-import { RegentError } from '../../common/errors/errors.ts'
+import { RegentError } from '#common/errors/errors.ts'
 import { findUnpacked, programOf, unpackBundle, type DebianBundle, type Say } from './debian-packages.ts'
 import { firstExecutable, onPath } from './executables.ts'
-import { runCommand } from '../../common/process/run-command.ts'
+import { runCommand } from '#common/process/run-command.ts'
 
 /** Redis' programs on this machine, as argument vectors. Only the Redis store and its tests need them. */
 export interface RedisBinaries {

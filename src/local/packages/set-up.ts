@@ -1,4 +1,4 @@
-import { describeError } from '../../common/errors/errors.ts'
+import { describeError } from '#common/errors/errors.ts'
 import { findMysql } from './mysql-binaries.ts'
 import { findRedis } from './redis-binaries.ts'
 

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { injectFault } from '../faults/fault.ts'
 import { readCluster } from '../folder/cluster-file.ts'
 import type { StateLayout } from '../folder/state-layout.ts'
-import { syncFolder } from '../../common/files/sync-folder.ts'
+import { syncFolder } from '#common/files/sync-folder.ts'
 
 /** The agent's configuration, and what was archived: copies of transactions that may be nowhere else. */
 const kept: ReadonlySet<string> = new Set(['agent.json', 'archive'])

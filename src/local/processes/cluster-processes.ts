@@ -1,6 +1,6 @@
 import { readdir, readFile } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
-import { readProcessStat, type ProcessIdentity } from '../../common/process/process-stat.ts'
+import { readProcessStat, type ProcessIdentity } from '#common/process/process-stat.ts'
 
 /** What a process of a local cluster does there. */
 export type ProcessKind = 'supervisor' | 'manager' | 'agent' | 'mysqld'

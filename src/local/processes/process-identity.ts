@@ -1,4 +1,4 @@
-import { readProcessStat, type ProcessIdentity } from '../../common/process/process-stat.ts'
+import { readProcessStat, type ProcessIdentity } from '#common/process/process-stat.ts'
 
 /** True while that very process lives. A zombie has ended. */
 export function isAlive(identity: ProcessIdentity): boolean {

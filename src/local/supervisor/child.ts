@@ -1,8 +1,8 @@
 import { spawn } from 'node:child_process'
 import { closeSync, openSync } from 'node:fs'
 import { join } from 'node:path'
-import { frugalEnvironment } from '../../common/process/frugal-environment.ts'
-import { readProcessStat, type ProcessIdentity } from '../../common/process/process-stat.ts'
+import { frugalEnvironment } from '#common/process/frugal-environment.ts'
+import { readProcessStat, type ProcessIdentity } from '#common/process/process-stat.ts'
 import { cacheFolder } from '../files/cache-folder.ts'
 import { isAlive } from '../processes/process-identity.ts'
 

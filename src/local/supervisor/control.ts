@@ -2,8 +2,8 @@ import { rm } from 'node:fs/promises'
 import { connect, createServer, type Server, type Socket } from 'node:net'
 import { Type, type Static } from 'typebox'
 import { Value } from 'typebox/value'
-import { catalogue, type ErrorCode } from '../../common/errors/error-catalogue.ts'
-import { codeOf, describeError, RegentError } from '../../common/errors/errors.ts'
+import { catalogue, type ErrorCode } from '#common/errors/error-catalogue.ts'
+import { codeOf, describeError, RegentError } from '#common/errors/errors.ts'
 
 const requestLimit = 4096
 

@@ -1,5 +1,5 @@
-import { describeError } from '../../common/errors/errors.ts'
-import type { ProcessIdentity } from '../../common/process/process-stat.ts'
+import { describeError } from '#common/errors/errors.ts'
+import type { ProcessIdentity } from '#common/process/process-stat.ts'
 import type { Child, Children, Command } from './child.ts'
 import { endProcess } from '../processes/process-identity.ts'
 import { provenMs, restartDelayMs } from './restart-delay.ts'

@@ -1,6 +1,6 @@
 import type { Server } from 'node:net'
-import { RegentError, describeError } from '../../common/errors/errors.ts'
-import { readProcessStat } from '../../common/process/process-stat.ts'
+import { RegentError, describeError } from '#common/errors/errors.ts'
+import { readProcessStat } from '#common/process/process-stat.ts'
 import { claimNumber, type NumberClaim } from '../addresses/addresses.ts'
 import { realChildren, type Children, type Command } from './child.ts'
 import { readCluster, type LocalCluster, type LocalInstance } from '../folder/cluster-file.ts'

@@ -1,5 +1,5 @@
 import type { FastifyInstance, HTTPMethods } from 'fastify'
-import { RegentError } from '../../common/errors/errors.ts'
+import { RegentError } from '#common/errors/errors.ts'
 import { pathOf } from './errors.ts'
 
 /**

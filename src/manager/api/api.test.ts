@@ -2,10 +2,10 @@ import { afterEach, describe, expect, it } from 'vitest'
 import type { FastifyInstance } from 'fastify'
 import { Value } from 'typebox/value'
 import { Type, type TSchema } from 'typebox'
-import { RegentError } from '../../common/errors/errors.ts'
-import { explainViewSchema } from '../../api-contract/explain-view.ts'
-import { operationResultSchema, type OperationResult } from '../../api-contract/operation-result.ts'
-import { recoverySchema } from '../../api-contract/recovery-view.ts'
+import { RegentError } from '#common/errors/errors.ts'
+import { explainViewSchema } from '#api-contract/explain-view.ts'
+import { operationResultSchema, type OperationResult } from '#api-contract/operation-result.ts'
+import { recoverySchema } from '#api-contract/recovery-view.ts'
 import { authorized, shop, shopRecovery, testApi, type MemoryClusters } from './testing.ts'
 import {
   clusterProblemSchema,
@@ -13,7 +13,7 @@ import {
   instanceRowSchema,
   topologyViewSchema,
   treeNodeSchema,
-} from '../../api-contract/views.ts'
+} from '#api-contract/views.ts'
 
 let app: FastifyInstance
 let clusters: MemoryClusters

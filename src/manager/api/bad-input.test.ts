@@ -1,8 +1,8 @@
 import { Readable } from 'node:stream'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import type { FastifyInstance, InjectOptions } from 'fastify'
-import { catalogue, remedyOf } from '../../common/errors/error-catalogue.ts'
-import type { Problem } from '../../common/http/problem.ts'
+import { catalogue, remedyOf } from '#common/errors/error-catalogue.ts'
+import type { Problem } from '#common/http/problem.ts'
 import { authorized, testApi, type MemoryClusters } from './testing.ts'
 
 let app: FastifyInstance

@@ -1,10 +1,10 @@
 import type { FastifyInstance } from 'fastify'
 import { Type } from 'typebox'
 import type { ClusterService } from '../clusters/cluster-service.ts'
-import { explainViewSchema } from '../../api-contract/explain-view.ts'
-import { clusterParams, type ClusterParams } from '../../api-contract/requests.ts'
+import { explainViewSchema } from '#api-contract/explain-view.ts'
+import { clusterParams, type ClusterParams } from '#api-contract/requests.ts'
 import { routeSchema } from './route-schema.ts'
-import { clusterViewSchema, refTo, topologyViewSchema } from '../../api-contract/views.ts'
+import { clusterViewSchema, refTo, topologyViewSchema } from '#api-contract/views.ts'
 
 /** What there is and how it is. */
 export function clusterRoutes(app: FastifyInstance, clusters: ClusterService): void {

@@ -5,12 +5,12 @@ import {
   type FastifyInstance,
   type FastifyServerFactory,
 } from 'fastify'
-import { carriesToken } from '../../common/http/bearer-token.ts'
-import { RegentError } from '../../common/errors/errors.ts'
-import type { Logger } from '../../common/log/logger.ts'
-import { createTlsServer } from '../../common/tls/tls-server.ts'
-import type { Place } from '../../common/errors/commands.ts'
-import type { CertificateSource } from '../../common/tls/tls.ts'
+import { carriesToken } from '#common/http/bearer-token.ts'
+import { RegentError } from '#common/errors/errors.ts'
+import type { Logger } from '#common/log/logger.ts'
+import { createTlsServer } from '#common/tls/tls-server.ts'
+import type { Place } from '#common/errors/commands.ts'
+import type { CertificateSource } from '#common/tls/tls.ts'
 import type { ClusterService } from '../clusters/cluster-service.ts'
 import type { ManagerMetrics } from '../clusters/metrics.ts'
 import { refuseOtherMethods } from './allowed-methods.ts'

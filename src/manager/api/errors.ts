@@ -1,8 +1,8 @@
 import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify'
 import type { Socket } from 'node:net'
-import type { Place } from '../../common/errors/commands.ts'
-import { codeOf, RegentError } from '../../common/errors/errors.ts'
-import { problemContentType, problemOf } from '../../common/http/problem.ts'
+import type { Place } from '#common/errors/commands.ts'
+import { codeOf, RegentError } from '#common/errors/errors.ts'
+import { problemContentType, problemOf } from '#common/http/problem.ts'
 
 /** Answers any thrown value with its problem document. What is unexpected is logged with everything known of it. */
 export const answerProblemIn =

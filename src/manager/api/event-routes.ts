@@ -1,9 +1,9 @@
 import type { FastifyInstance } from 'fastify'
 import { Type } from 'typebox'
-import { RegentError } from '../../common/errors/errors.ts'
+import { RegentError } from '#common/errors/errors.ts'
 import type { ClusterService } from '../clusters/cluster-service.ts'
 import type { EventStreams } from './event-streams.ts'
-import { clusterParams, type ClusterParams } from '../../api-contract/requests.ts'
+import { clusterParams, type ClusterParams } from '#api-contract/requests.ts'
 import { routeSchema } from './route-schema.ts'
 
 /**

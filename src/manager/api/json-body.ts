@@ -1,5 +1,5 @@
 import type { FastifyInstance } from 'fastify'
-import { describeError, RegentError } from '../../common/errors/errors.ts'
+import { describeError, RegentError } from '#common/errors/errors.ts'
 
 /** Bodies are JSON in UTF-8 and nothing else. Fastify's own parser would replace bytes that are no UTF-8 in silence. */
 export function acceptJsonOnly(app: FastifyInstance): void {

@@ -1,9 +1,9 @@
 import { fastifySwagger } from '@fastify/swagger'
 import type { FastifyInstance } from 'fastify'
 import { Type } from 'typebox'
-import { explainViewSchema } from '../../api-contract/explain-view.ts'
-import { operationResultSchema } from '../../api-contract/operation-result.ts'
-import { recoverySchema } from '../../api-contract/recovery-view.ts'
+import { explainViewSchema } from '#api-contract/explain-view.ts'
+import { operationResultSchema } from '#api-contract/operation-result.ts'
+import { recoverySchema } from '#api-contract/recovery-view.ts'
 import { problemSchema, routeSchema } from './route-schema.ts'
 import {
   clusterViewSchema,
@@ -11,7 +11,7 @@ import {
   instanceRowSchema,
   topologyViewSchema,
   treeNodeSchema,
-} from '../../api-contract/views.ts'
+} from '#api-contract/views.ts'
 
 const named = [
   instanceRowSchema,

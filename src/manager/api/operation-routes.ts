@@ -1,8 +1,8 @@
 import type { FastifyInstance } from 'fastify'
 import type { Static, TSchema } from 'typebox'
-import { RegentError } from '../../common/errors/errors.ts'
+import { RegentError } from '#common/errors/errors.ts'
 import type { ClusterService } from '../clusters/cluster-service.ts'
-import { operationResultSchema, type OperationResult } from '../../api-contract/operation-result.ts'
+import { operationResultSchema, type OperationResult } from '#api-contract/operation-result.ts'
 import {
   clusterParams,
   downtimeBody,
@@ -16,9 +16,9 @@ import {
   switchoverBody,
   unfenceBody,
   type ClusterParams,
-} from '../../api-contract/requests.ts'
+} from '#api-contract/requests.ts'
 import { routeSchema } from './route-schema.ts'
-import { refTo } from '../../api-contract/views.ts'
+import { refTo } from '#api-contract/views.ts'
 
 interface Operation<Body extends TSchema> {
   readonly name: string

@@ -1,6 +1,6 @@
 import { fastifyRateLimit } from '@fastify/rate-limit'
 import type { FastifyInstance } from 'fastify'
-import { RegentError } from '../../common/errors/errors.ts'
+import { RegentError } from '#common/errors/errors.ts'
 
 /**
  * Refuses a client address that asks more often than `perSecond`, before anything else is looked at, so that guessing

@@ -1,10 +1,10 @@
 import type { FastifyInstance } from 'fastify'
 import { Type } from 'typebox'
 import type { ClusterService } from '../clusters/cluster-service.ts'
-import { recoverySchema } from '../../api-contract/recovery-view.ts'
-import { clusterParams, recoveryParams, type ClusterParams, type RecoveryParams } from '../../api-contract/requests.ts'
+import { recoverySchema } from '#api-contract/recovery-view.ts'
+import { clusterParams, recoveryParams, type ClusterParams, type RecoveryParams } from '#api-contract/requests.ts'
 import { routeSchema } from './route-schema.ts'
-import { refTo } from '../../api-contract/views.ts'
+import { refTo } from '#api-contract/views.ts'
 
 /** What happened, step by step. */
 export function recoveryRoutes(app: FastifyInstance, clusters: ClusterService): void {

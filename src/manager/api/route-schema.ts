@@ -1,5 +1,5 @@
 import { Type, type TSchema } from 'typebox'
-import { refTo } from '../../api-contract/views.ts'
+import { refTo } from '#api-contract/views.ts'
 
 /** Every error, in every route. */
 export const problemSchema = Type.Object(

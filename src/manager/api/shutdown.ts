@@ -1,5 +1,5 @@
 import type { FastifyInstance } from 'fastify'
-import { RegentError } from '../../common/errors/errors.ts'
+import { RegentError } from '#common/errors/errors.ts'
 import type { EventStreams } from './event-streams.ts'
 
 /**

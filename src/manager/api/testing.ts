@@ -1,13 +1,13 @@
 import type { FastifyInstance } from 'fastify'
-import type { Recovery } from '../../../failover/protocol/notes.ts'
-import { RegentError } from '../../common/errors/errors.ts'
-import { createLogger } from '../../common/log/logger.ts'
+import type { Recovery } from '#failover/protocol/notes.ts'
+import { RegentError } from '#common/errors/errors.ts'
+import { createLogger } from '#common/log/logger.ts'
 import type { ClusterEvent, ClusterService } from '../clusters/cluster-service.ts'
 import { createMetrics } from '../clusters/metrics.ts'
 import { createApi, type ApiLimits } from './create-api.ts'
-import type { ExplainView } from '../../api-contract/explain-view.ts'
-import type { OperationResult } from '../../api-contract/operation-result.ts'
-import type { ClusterView, InstanceRow, TopologyView } from '../../api-contract/views.ts'
+import type { ExplainView } from '#api-contract/explain-view.ts'
+import type { OperationResult } from '#api-contract/operation-result.ts'
+import type { ClusterView, InstanceRow, TopologyView } from '#api-contract/views.ts'
 
 /** A cluster service in memory, for tests of the API: one cluster, "shop", and a record of what was asked of it. */
 export interface MemoryClusters extends ClusterService {

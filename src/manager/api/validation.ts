@@ -1,7 +1,7 @@
 import type { FastifySchemaCompiler } from 'fastify'
 import type { TSchema } from 'typebox'
-import { RegentError } from '../../common/errors/errors.ts'
-import { complaintAbout } from '../../common/input/schema-complaint.ts'
+import { RegentError } from '#common/errors/errors.ts'
+import { complaintAbout } from '#common/input/schema-complaint.ts'
 
 /**
  * Checks bodies and path parameters exactly as they came: nothing is converted, dropped or filled in, so that what was

@@ -1,9 +1,9 @@
 import { describe, expect, it, vi } from 'vitest'
-import { aSituation } from '../../../failover/testing.ts'
-import type { AskAnswer } from '../../../failover/protocol/word.ts'
-import type { AskedFor } from '../../../topology/snapshot/observation.ts'
-import { RegentError } from '../../common/errors/errors.ts'
-import type { OperationResult } from '../../api-contract/operation-result.ts'
+import { aSituation } from '#failover/testing.ts'
+import type { AskAnswer } from '#failover/protocol/word.ts'
+import type { AskedFor } from '#topology/snapshot/observation.ts'
+import { RegentError } from '#common/errors/errors.ts'
+import type { OperationResult } from '#api-contract/operation-result.ts'
 import { AskDesk } from './ask-desk.ts'
 
 const done: OperationResult = { done: true, dryRun: false, sentence: 'shop-1 leads' }

@@ -1,10 +1,10 @@
-import { codeOf, describeError, RegentError } from '../../common/errors/errors.ts'
-import type { Transport } from '../../common/ports/ports.ts'
-import { orderVersion } from '../../../failover/protocol/message.ts'
-import { say, type AskAnswer } from '../../../failover/protocol/word.ts'
-import type { DecisionInput } from '../../../failover/judge/situation.ts'
-import { instanceOf } from '../../../topology/snapshot/member.ts'
-import type { Ask, Observation } from '../../../topology/snapshot/observation.ts'
+import { codeOf, describeError, RegentError } from '#common/errors/errors.ts'
+import type { Transport } from '#common/ports/ports.ts'
+import { orderVersion } from '#failover/protocol/message.ts'
+import { say, type AskAnswer } from '#failover/protocol/word.ts'
+import type { DecisionInput } from '#failover/judge/situation.ts'
+import { instanceOf } from '#topology/snapshot/member.ts'
+import type { Ask, Observation } from '#topology/snapshot/observation.ts'
 import type { Operations } from './operations.ts'
 
 export interface AskDeskPorts {

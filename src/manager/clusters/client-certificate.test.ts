@@ -2,12 +2,12 @@ import { mkdir, mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/
 import { tmpdir } from 'node:os'
 import { basename, dirname, join } from 'node:path'
 import { afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest'
-import { issueAuthority, issueLeaf, type Issued } from '../../certificates/issue.ts'
-import { RegentError } from '../../common/errors/errors.ts'
-import { realRandom, realWorld } from '../../common/ports/real-world.ts'
-import { ClientCertificate } from '../../../agents/guard/client-certificate.ts'
-import { Notices } from '../../../agents/instance/notices.ts'
-import type { CertificateFiles } from '../../../agents/ports/server.ts'
+import { issueAuthority, issueLeaf, type Issued } from '#certificates/issue.ts'
+import { RegentError } from '#common/errors/errors.ts'
+import { realRandom, realWorld } from '#common/ports/real-world.ts'
+import { ClientCertificate } from '#agents/guard/client-certificate.ts'
+import { Notices } from '#agents/instance/notices.ts'
+import type { CertificateFiles } from '#agents/ports/server.ts'
 
 let authority: Issued
 let first: Issued

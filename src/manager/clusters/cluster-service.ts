@@ -1,7 +1,7 @@
-import type { Recovery } from '../../../failover/protocol/notes.ts'
-import type { ExplainView } from '../../api-contract/explain-view.ts'
-import type { OperationResult } from '../../api-contract/operation-result.ts'
-import type { ClusterView, TopologyView } from '../../api-contract/views.ts'
+import type { Recovery } from '#failover/protocol/notes.ts'
+import type { ExplainView } from '#api-contract/explain-view.ts'
+import type { OperationResult } from '#api-contract/operation-result.ts'
+import type { ClusterView, TopologyView } from '#api-contract/views.ts'
 
 /**
  * What the HTTP API needs of the cluster loops. Every method throws or rejects with `REGENT_NOT_FOUND`, listing what

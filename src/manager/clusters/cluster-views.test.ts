@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest'
-import { aGroupSituation } from '../../../failover/group/testing-group.ts'
-import { decide } from '../../../failover/decide.ts'
-import { aSituation, deadServer } from '../../../failover/testing.ts'
+import { aGroupSituation } from '#failover/group/testing-group.ts'
+import { decide } from '#failover/decide.ts'
+import { aSituation, deadServer } from '#failover/testing.ts'
 import { clusterView } from './cluster-views.ts'
 
 it('An instance in downtime is shown with until when, by whom and why, and with what is wrong all the same', () => {

@@ -1,9 +1,9 @@
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { describe, expect, it, onTestFinished, test, vi } from 'vitest'
-import { createAgentServer } from '../../../agents/http.ts'
-import { observationVersion, type Observation } from '../../../topology/snapshot/observation.ts'
-import { anObservation } from '../../../topology/testing.ts'
+import { createAgentServer } from '#agents/http.ts'
+import { observationVersion, type Observation } from '#topology/snapshot/observation.ts'
+import { anObservation } from '#topology/testing.ts'
 import { createHttpFeed, parseObservation } from './http-feed.ts'
 
 const shop1 = { cluster: 'shop', instance: 'shop-1' } as const

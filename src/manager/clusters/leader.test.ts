@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest'
-import type { Timer } from '../../common/ports/ports.ts'
-import { realWorld } from '../../common/ports/real-world.ts'
-import { memoryStore } from '../../store/memory.ts'
+import type { Timer } from '#common/ports/ports.ts'
+import { realWorld } from '#common/ports/real-world.ts'
+import { memoryStore } from '#store/memory.ts'
 import { Leader } from './leader.ts'
 
 it('A claim that could not be taken up, because the store was lost again at that moment, is taken up at the next renewal, and one that is lost meanwhile is told', async () => {

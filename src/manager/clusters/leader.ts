@@ -1,6 +1,6 @@
-import { describeError } from '../../common/errors/errors.ts'
-import type { Timer, World } from '../../common/ports/ports.ts'
-import type { LeadingStore } from '../../store/store.ts'
+import { describeError } from '#common/errors/errors.ts'
+import type { Timer, World } from '#common/ports/ports.ts'
+import type { LeadingStore } from '#store/store.ts'
 
 export interface LeaderOptions {
   readonly store: LeadingStore

@@ -1,7 +1,7 @@
 import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client'
-import type { Recovery } from '../../../failover/protocol/notes.ts'
-import type { OrderName } from '../../../failover/protocol/order.ts'
-import type { ClusterView, InstanceRow } from '../../api-contract/views.ts'
+import type { Recovery } from '#failover/protocol/notes.ts'
+import type { OrderName } from '#failover/protocol/order.ts'
+import type { ClusterView, InstanceRow } from '#api-contract/views.ts'
 
 /**
  * What a manager counts and shows to Prometheus. Clusters are given as the manager names them: `shop`, or

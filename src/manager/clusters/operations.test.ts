@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { deadServer, lostAgent, shop0, shop1, shop2, type SituationOverrides } from '../../../failover/testing.ts'
-import { gtids, type ViewOverrides } from '../../../topology/testing.ts'
+import { deadServer, lostAgent, shop0, shop1, shop2, type SituationOverrides } from '#failover/testing.ts'
+import { gtids, type ViewOverrides } from '#topology/testing.ts'
 
 import type { EndedRecovery } from '../loop/recovery-book.ts'
 import { operationsOn } from './testing-operations.ts'

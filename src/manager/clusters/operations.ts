@@ -1,8 +1,8 @@
-import { inPlace } from '../../common/errors/commands.ts'
-import { RegentError } from '../../common/errors/errors.ts'
+import { inPlace } from '#common/errors/commands.ts'
+import { RegentError } from '#common/errors/errors.ts'
 import type { ClusterLoop } from '../loop/cluster-loop.ts'
 import type { EndedRecovery } from '../loop/recovery-book.ts'
-import type { OperationResult } from '../../api-contract/operation-result.ts'
+import type { OperationResult } from '#api-contract/operation-result.ts'
 import type {
   DowntimeRequest,
   EndDowntimeRequest,
@@ -15,27 +15,21 @@ import type {
   SwitchoverRequest,
   UnfenceRequest,
 } from './cluster-service.ts'
-import { instanceOf, type InstanceName, type MemberId } from '../../../topology/snapshot/member.ts'
-import { modeOf } from '../../../failover/decide.ts'
-import { trialOf, whyNoFailover, type AskedFailover } from '../../../failover/way-out/asked-failover.ts'
-import { inWords, wayOut } from '../../../failover/way-out/way-out.ts'
-import { describeDowntime, downtimeOf, withDowntime, withoutDowntime } from '../../../failover/judge/downtime.ts'
-import { withoutIncarnations } from '../../../failover/judge/incarnations.ts'
-import {
-  isFenced,
-  viewNamed,
-  type DecisionInput,
-  type Request,
-  type Situation,
-} from '../../../failover/judge/situation.ts'
-import type { Pause } from '../../../failover/protocol/notes.ts'
-import { planReplace } from '../../../failover/flows/replace.ts'
-import { planScale } from '../../../failover/flows/scaling.ts'
-import { judgePrimary } from '../../../failover/judge/verdict.ts'
-import { counted, allOf } from '../../common/text/words.ts'
+import { instanceOf, type InstanceName, type MemberId } from '#topology/snapshot/member.ts'
+import { modeOf } from '#failover/decide.ts'
+import { trialOf, whyNoFailover, type AskedFailover } from '#failover/way-out/asked-failover.ts'
+import { inWords, wayOut } from '#failover/way-out/way-out.ts'
+import { describeDowntime, downtimeOf, withDowntime, withoutDowntime } from '#failover/judge/downtime.ts'
+import { withoutIncarnations } from '#failover/judge/incarnations.ts'
+import { isFenced, viewNamed, type DecisionInput, type Request, type Situation } from '#failover/judge/situation.ts'
+import type { Pause } from '#failover/protocol/notes.ts'
+import { planReplace } from '#failover/flows/replace.ts'
+import { planScale } from '#failover/flows/scaling.ts'
+import { judgePrimary } from '#failover/judge/verdict.ts'
+import { counted, allOf } from '#common/text/words.ts'
 import { takesAway, whyNotMeant } from './switchover-wish.ts'
-import type { World } from '../../common/ports/ports.ts'
-import type { Platform } from '../../common/ports/platform.ts'
+import type { World } from '#common/ports/ports.ts'
+import type { Platform } from '#common/ports/platform.ts'
 
 /** How long an operation that has no deadline of its own is waited for. */
 const patienceMs = 30_000

@@ -1,4 +1,4 @@
-import type { ClusterProblem } from '../../api-contract/views.ts'
+import type { ClusterProblem } from '#api-contract/views.ts'
 
 export type FoundProblem = Omit<ClusterProblem, 'since'>
 

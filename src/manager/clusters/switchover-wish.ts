@@ -1,7 +1,7 @@
-import type { Situation } from '../../../failover/judge/situation.ts'
-import type { Recovery } from '../../../failover/protocol/notes.ts'
-import type { ClusterRecord } from '../../../failover/protocol/record.ts'
-import { instanceOf, type MemberId } from '../../../topology/snapshot/member.ts'
+import type { Situation } from '#failover/judge/situation.ts'
+import type { Recovery } from '#failover/protocol/notes.ts'
+import type { ClusterRecord } from '#failover/protocol/record.ts'
+import { instanceOf, type MemberId } from '#topology/snapshot/member.ts'
 import type { SwitchoverRequest } from './cluster-service.ts'
 
 /** Two people, or two cron jobs, who ask for one switchover at once do not hear of each other in less. */

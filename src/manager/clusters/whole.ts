@@ -1,4 +1,4 @@
-import type { ClusterView, InstanceRow } from '../../api-contract/views.ts'
+import type { ClusterView, InstanceRow } from '#api-contract/views.ts'
 
 type Shown = Omit<ClusterView, 'whole' | 'problems'>
 

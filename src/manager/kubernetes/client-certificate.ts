@@ -1,12 +1,12 @@
-import { RegentError } from '../../common/errors/errors.ts'
-import { keyOf } from '../../controller-runtime/objects/objects.ts'
-import type { KubeClient } from '../../controller-runtime/client/kube-client.ts'
-import { complaintAboutClientCertificate } from '../../kube/certificates/client-certificate.ts'
-import type { MySQLCluster } from '../../kube/spec/mysql-cluster.ts'
-import { namesOf } from '../../kube/names/names.ts'
-import { clientCertificateVolume } from '../../kube/pods/pod-template.ts'
-import { secrets, type Secret } from '../../kube/secrets/secrets.ts'
-import { statefulSets } from '../../kube/pods/stateful-set.ts'
+import { RegentError } from '#common/errors/errors.ts'
+import { keyOf } from '#controller-runtime/objects/objects.ts'
+import type { KubeClient } from '#controller-runtime/client/kube-client.ts'
+import { complaintAboutClientCertificate } from '#kube/certificates/client-certificate.ts'
+import type { MySQLCluster } from '#kube/spec/mysql-cluster.ts'
+import { namesOf } from '#kube/names/names.ts'
+import { clientCertificateVolume } from '#kube/pods/pod-template.ts'
+import { secrets, type Secret } from '#kube/secrets/secrets.ts'
+import { statefulSets } from '#kube/pods/stateful-set.ts'
 
 interface Parts {
   readonly client: Pick<KubeClient, 'get'>

@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest'
-import { realWorld } from '../../common/ports/real-world.ts'
-import { EventCorrelator, type Happening } from '../../controller-runtime/events/event-correlator.ts'
-import { testingInformer } from '../../controller-runtime/testing-informer.ts'
-import { aCluster } from '../../kube/testing.ts'
-import type { Recovery } from '../../../failover/protocol/notes.ts'
+import { realWorld } from '#common/ports/real-world.ts'
+import { EventCorrelator, type Happening } from '#controller-runtime/events/event-correlator.ts'
+import { testingInformer } from '#controller-runtime/testing-informer.ts'
+import { aCluster } from '#kube/testing.ts'
+import type { Recovery } from '#failover/protocol/notes.ts'
 import { ClusterEvents, eventLimits } from './cluster-events.ts'
 
 const key = { namespace: 'shops', name: 'shop' }

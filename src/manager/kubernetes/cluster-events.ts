@@ -1,15 +1,11 @@
-import type { EventRecorder } from '../../controller-runtime/events/event-recorder.ts'
-import {
-  defaultLimits,
-  type CorrelatorLimits,
-  type Happening,
-} from '../../controller-runtime/events/event-correlator.ts'
-import type { InformerPort } from '../../controller-runtime/informers/informer-port.ts'
-import { keyText, type ObjectKey } from '../../controller-runtime/objects/objects.ts'
-import type { MySQLCluster } from '../../kube/spec/mysql-cluster.ts'
-import type { Analyses, Decision } from '../../../failover/protocol/decision.ts'
-import type { Recovery } from '../../../failover/protocol/notes.ts'
-import { gistOf } from '../../common/text/gist.ts'
+import type { EventRecorder } from '#controller-runtime/events/event-recorder.ts'
+import { defaultLimits, type CorrelatorLimits, type Happening } from '#controller-runtime/events/event-correlator.ts'
+import type { InformerPort } from '#controller-runtime/informers/informer-port.ts'
+import { keyText, type ObjectKey } from '#controller-runtime/objects/objects.ts'
+import type { MySQLCluster } from '#kube/spec/mysql-cluster.ts'
+import type { Analyses, Decision } from '#failover/protocol/decision.ts'
+import type { Recovery } from '#failover/protocol/notes.ts'
+import { gistOf } from '#common/text/gist.ts'
 
 export interface ClusterEventsParts {
   readonly recorder: Pick<EventRecorder, 'record'>

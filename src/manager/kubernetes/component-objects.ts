@@ -1,9 +1,9 @@
-import { RegentError } from '../../common/errors/errors.ts'
-import type { KubeClient } from '../../controller-runtime/client/kube-client.ts'
-import { listInPages } from '../../controller-runtime/client/list-pages.ts'
-import { firstMade, NamespaceBudget } from '../../controller-runtime/client/namespace-budget.ts'
-import { isMember, ownerPlaceOf, selectorOf, type Owner, type OwnerPlace } from '../../kube/pod-events/component.ts'
-import { pods, type Pod } from '../../kube/pods/stateful-set.ts'
+import { RegentError } from '#common/errors/errors.ts'
+import type { KubeClient } from '#controller-runtime/client/kube-client.ts'
+import { listInPages } from '#controller-runtime/client/list-pages.ts'
+import { firstMade, NamespaceBudget } from '#controller-runtime/client/namespace-budget.ts'
+import { isMember, ownerPlaceOf, selectorOf, type Owner, type OwnerPlace } from '#kube/pod-events/component.ts'
+import { pods, type Pod } from '#kube/pods/stateful-set.ts'
 import { keptPod } from './kept.ts'
 
 /** The objects of a component, as etcd has them now. */

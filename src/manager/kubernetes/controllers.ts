@@ -1,19 +1,13 @@
-import { describeError } from '../../common/errors/errors.ts'
-import type { Logger } from '../../common/log/logger.ts'
-import type { Clock, World } from '../../common/ports/ports.ts'
-import { Controller, type ControllerOptions } from '../../controller-runtime/controller/controller.ts'
-import { watchFor, watchMapped, watchOwned } from '../../controller-runtime/controller/controller-sources.ts'
-import type { EventRecorder } from '../../controller-runtime/events/event-recorder.ts'
-import type { InformerPort } from '../../controller-runtime/informers/informer-port.ts'
-import type { InformerSet } from '../../controller-runtime/informers/informer-set.ts'
-import type { KubeClient } from '../../controller-runtime/client/kube-client.ts'
-import {
-  keyOf,
-  keyText,
-  type KubeObject,
-  type ObjectKey,
-  type Resource,
-} from '../../controller-runtime/objects/objects.ts'
+import { describeError } from '#common/errors/errors.ts'
+import type { Logger } from '#common/log/logger.ts'
+import type { Clock, World } from '#common/ports/ports.ts'
+import { Controller, type ControllerOptions } from '#controller-runtime/controller/controller.ts'
+import { watchFor, watchMapped, watchOwned } from '#controller-runtime/controller/controller-sources.ts'
+import type { EventRecorder } from '#controller-runtime/events/event-recorder.ts'
+import type { InformerPort } from '#controller-runtime/informers/informer-port.ts'
+import type { InformerSet } from '#controller-runtime/informers/informer-set.ts'
+import type { KubeClient } from '#controller-runtime/client/kube-client.ts'
+import { keyOf, keyText, type KubeObject, type ObjectKey, type Resource } from '#controller-runtime/objects/objects.ts'
 import {
   annotationsChanged,
   anyOf,
@@ -21,19 +15,19 @@ import {
   objectsThat,
   resourceVersionChanged,
   type Predicate,
-} from '../../controller-runtime/controller/predicates.ts'
-import type { RuntimeMetrics } from '../../controller-runtime/controller/runtime-metrics.ts'
-import { ofController, strangersAmong } from '../../kube/primary/added-by-others.ts'
-import type { ConfigMap } from '../../kube/objects/agent-config.ts'
-import { podDisruptionBudgets } from '../../kube/objects/disruption-budget.ts'
-import { mysqlClusters, type MySQLCluster } from '../../kube/spec/mysql-cluster.ts'
-import { labels, namesOf } from '../../kube/names/names.ts'
-import { networkPolicies } from '../../kube/objects/network-policy.ts'
-import { endpointSlices, managedBy, serviceName, type EndpointSlice } from '../../kube/primary/primary-endpoints.ts'
-import type { Secret } from '../../kube/secrets/secrets.ts'
-import { serviceAccounts } from '../../kube/objects/service-account.ts'
-import { services } from '../../kube/objects/services.ts'
-import { volumeClaims, type Pod, type StatefulSet } from '../../kube/pods/stateful-set.ts'
+} from '#controller-runtime/controller/predicates.ts'
+import type { RuntimeMetrics } from '#controller-runtime/controller/runtime-metrics.ts'
+import { ofController, strangersAmong } from '#kube/primary/added-by-others.ts'
+import type { ConfigMap } from '#kube/objects/agent-config.ts'
+import { podDisruptionBudgets } from '#kube/objects/disruption-budget.ts'
+import { mysqlClusters, type MySQLCluster } from '#kube/spec/mysql-cluster.ts'
+import { labels, namesOf } from '#kube/names/names.ts'
+import { networkPolicies } from '#kube/objects/network-policy.ts'
+import { endpointSlices, managedBy, serviceName, type EndpointSlice } from '#kube/primary/primary-endpoints.ts'
+import type { Secret } from '#kube/secrets/secrets.ts'
+import { serviceAccounts } from '#kube/objects/service-account.ts'
+import { services } from '#kube/objects/services.ts'
+import { volumeClaims, type Pod, type StatefulSet } from '#kube/pods/stateful-set.ts'
 import type { KubernetesManagerOptions } from '../options/schema.ts'
 import type { ClusterEvents } from './cluster-events.ts'
 import { TemplateKeeper } from './keep-template.ts'

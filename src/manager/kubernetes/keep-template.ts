@@ -1,12 +1,12 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { V1PodTemplateSpec, V1StatefulSetSpec } from '@kubernetes/client-node'
-import type { Clock } from '../../common/ports/ports.ts'
-import { isConflict } from '../../controller-runtime/client/kube-api-error.ts'
-import type { JsonPatch, KubeClient } from '../../controller-runtime/client/kube-client.ts'
-import { keyOf, keyText } from '../../controller-runtime/objects/objects.ts'
-import { additionsIn } from '../../kube/objects/additions.ts'
-import { fieldManager } from '../../kube/names/names.ts'
-import { statefulSets, type StatefulSet } from '../../kube/pods/stateful-set.ts'
+import type { Clock } from '#common/ports/ports.ts'
+import { isConflict } from '#controller-runtime/client/kube-api-error.ts'
+import type { JsonPatch, KubeClient } from '#controller-runtime/client/kube-client.ts'
+import { keyOf, keyText } from '#controller-runtime/objects/objects.ts'
+import { additionsIn } from '#kube/objects/additions.ts'
+import { fieldManager } from '#kube/names/names.ts'
+import { statefulSets, type StatefulSet } from '#kube/pods/stateful-set.ts'
 
 export interface KeepTemplateParts {
   readonly client: KubeClient

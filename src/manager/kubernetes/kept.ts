@@ -1,9 +1,9 @@
-import type { ObjectMeta } from '../../controller-runtime/objects/objects.ts'
-import type { ConfigMap } from '../../kube/objects/agent-config.ts'
-import type { Pod } from '../../kube/pods/stateful-set.ts'
-import type { Secret } from '../../kube/secrets/secrets.ts'
-import { roughBytes } from '../../controller-runtime/client/namespace-budget.ts'
-import { probesVariable } from '../../kube/pod-events/report-period.ts'
+import type { ObjectMeta } from '#controller-runtime/objects/objects.ts'
+import type { ConfigMap } from '#kube/objects/agent-config.ts'
+import type { Pod } from '#kube/pods/stateful-set.ts'
+import type { Secret } from '#kube/secrets/secrets.ts'
+import { roughBytes } from '#controller-runtime/client/namespace-budget.ts'
+import { probesVariable } from '#kube/pod-events/report-period.ts'
 
 /**
  * What of each object a manager keeps in memory: no more than somebody here reads. Whoever may write in a namespace may

@@ -1,6 +1,6 @@
 import { describe, expect, it, onTestFinished } from 'vitest'
-import type { Leadership } from '../../controller-runtime/leader/leadership.ts'
-import { virtualWorld } from '../../common/ports/testing-world.ts'
+import type { Leadership } from '#controller-runtime/leader/leadership.ts'
+import { virtualWorld } from '#common/ports/testing-world.ts'
 import { KubeLeader } from './kube-leader.ts'
 
 interface Term extends Leadership {

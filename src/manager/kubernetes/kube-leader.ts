@@ -1,8 +1,8 @@
-import { describeError } from '../../common/errors/errors.ts'
-import type { Timers } from '../../common/ports/ports.ts'
-import { aborted } from '../../common/process/signals.ts'
-import type { LeaseElector } from '../../controller-runtime/leader/lease-elector.ts'
-import type { Leadership } from '../../controller-runtime/leader/leadership.ts'
+import { describeError } from '#common/errors/errors.ts'
+import type { Timers } from '#common/ports/ports.ts'
+import { aborted } from '#common/process/signals.ts'
+import type { LeaseElector } from '#controller-runtime/leader/lease-elector.ts'
+import type { Leadership } from '#controller-runtime/leader/leadership.ts'
 
 export interface KubeLeaderParts {
   readonly elector: Pick<LeaseElector, 'run'>

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest'
-import { secrets } from '../../kube/secrets/secrets.ts'
-import type { StatefulSet } from '../../kube/pods/stateful-set.ts'
-import { ScriptedClient } from '../../controller-runtime/testing-kube-client.ts'
+import { secrets } from '#kube/secrets/secrets.ts'
+import type { StatefulSet } from '#kube/pods/stateful-set.ts'
+import { ScriptedClient } from '#controller-runtime/testing-kube-client.ts'
 import { refuseMissingSecrets, secretsOfPods } from './missing-secrets.ts'
 
 const from = (name: string, optional?: boolean) => ({ name, ...(optional !== undefined && { optional }) })

@@ -1,9 +1,9 @@
 import type { V1Container, V1PodSpec } from '@kubernetes/client-node'
-import { RegentError } from '../../common/errors/errors.ts'
-import type { KubeClient } from '../../controller-runtime/client/kube-client.ts'
-import { keyOf } from '../../controller-runtime/objects/objects.ts'
-import type { StatefulSet } from '../../kube/pods/stateful-set.ts'
-import { secrets } from '../../kube/secrets/secrets.ts'
+import { RegentError } from '#common/errors/errors.ts'
+import type { KubeClient } from '#controller-runtime/client/kube-client.ts'
+import { keyOf } from '#controller-runtime/objects/objects.ts'
+import type { StatefulSet } from '#kube/pods/stateful-set.ts'
+import { secrets } from '#kube/secrets/secrets.ts'
 
 /**
  * Throws `REGENT_REFUSED` where pods of `next` would need a Secret that is not there, and pods of `before` need not.

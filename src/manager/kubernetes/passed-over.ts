@@ -1,5 +1,5 @@
-import type { Reconcile } from '../../controller-runtime/controller/controller.ts'
-import { keyText, type ObjectKey } from '../../controller-runtime/objects/objects.ts'
+import type { Reconcile } from '#controller-runtime/controller/controller.ts'
+import { keyText, type ObjectKey } from '#controller-runtime/objects/objects.ts'
 
 /**
  * What a manager left undone because it did not lead: that, and nothing else, is done when it leads again. A manager

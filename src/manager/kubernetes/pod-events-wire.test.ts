@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest'
-import { newEvent, repeatedEvent } from '../../../agents/lifecycle/events/event-object.ts'
-import { probeMessage, taskMessage } from '../../../agents/lifecycle/events/messages.ts'
-import { componentOf, roleMessageOf, taskMessageOf } from '../../kube/pod-events/messages.ts'
-import { topicOf } from '../../kube/pod-events/handlers.ts'
-import { happenedMicros, isHandled, isOfAgent, selections, type PodEvent } from '../../kube/pod-events/pod-event.ts'
+import { newEvent, repeatedEvent } from '#agents/lifecycle/events/event-object.ts'
+import { probeMessage, taskMessage } from '#agents/lifecycle/events/messages.ts'
+import { componentOf, roleMessageOf, taskMessageOf } from '#kube/pod-events/messages.ts'
+import { topicOf } from '#kube/pod-events/handlers.ts'
+import { happenedMicros, isHandled, isOfAgent, selections, type PodEvent } from '#kube/pod-events/pod-event.ts'
 
 const pod = { namespace: 'shops', name: 'db-0', uid: 'u-0', node: 'n1' }
 const micros = 1_767_225_600_123_456

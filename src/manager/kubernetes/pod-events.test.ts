@@ -1,17 +1,17 @@
 import { pino } from 'pino'
 import { describe, expect, it, onTestFinished } from 'vitest'
-import { virtualWorld } from '../../common/ports/testing-world.ts'
-import { KubeApiError } from '../../controller-runtime/client/kube-api-error.ts'
-import { Controller } from '../../controller-runtime/controller/controller.ts'
-import type { Happening } from '../../controller-runtime/events/event-correlator.ts'
-import { InformerSet } from '../../controller-runtime/informers/informer-set.ts'
-import { ScriptedClient } from '../../controller-runtime/testing-kube-client.ts'
-import { contestedMs } from '../../kube/pod-events/role-board.ts'
-import { configMaps } from '../../kube/objects/agent-config.ts'
-import { lookAgainMs } from '../../kube/pod-events/decide-availability.ts'
-import { taskKey } from '../../kube/pod-events/task-record.ts'
-import { marks, roleLabel } from '../../kube/pod-events/marks.ts'
-import { podEvents, selections, type PodEvent } from '../../kube/pod-events/pod-event.ts'
+import { virtualWorld } from '#common/ports/testing-world.ts'
+import { KubeApiError } from '#controller-runtime/client/kube-api-error.ts'
+import { Controller } from '#controller-runtime/controller/controller.ts'
+import type { Happening } from '#controller-runtime/events/event-correlator.ts'
+import { InformerSet } from '#controller-runtime/informers/informer-set.ts'
+import { ScriptedClient } from '#controller-runtime/testing-kube-client.ts'
+import { contestedMs } from '#kube/pod-events/role-board.ts'
+import { configMaps } from '#kube/objects/agent-config.ts'
+import { lookAgainMs } from '#kube/pod-events/decide-availability.ts'
+import { taskKey } from '#kube/pod-events/task-record.ts'
+import { marks, roleLabel } from '#kube/pod-events/marks.ts'
+import { podEvents, selections, type PodEvent } from '#kube/pod-events/pod-event.ts'
 import {
   aMember,
   anOwner,
@@ -20,8 +20,8 @@ import {
   momentOf,
   roleSaid,
   said,
-} from '../../kube/pod-events/testing-component.ts'
-import { pods, statefulSets, type Pod, type StatefulSet } from '../../kube/pods/stateful-set.ts'
+} from '#kube/pod-events/testing-component.ts'
+import { pods, statefulSets, type Pod, type StatefulSet } from '#kube/pods/stateful-set.ts'
 import { mostInARun, podEventPipeline } from './pod-events.ts'
 
 const namespace = 'shops'

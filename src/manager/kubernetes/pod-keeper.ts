@@ -1,12 +1,12 @@
-import type { Clock } from '../../common/ports/ports.ts'
-import type { InformerPort } from '../../controller-runtime/informers/informer-port.ts'
-import { isConflict, isNotFound } from '../../controller-runtime/client/kube-api-error.ts'
-import type { KubeClient } from '../../controller-runtime/client/kube-client.ts'
-import { keyOf, keyText, type ObjectKey } from '../../controller-runtime/objects/objects.ts'
-import { annotations, fieldManager } from '../../kube/names/names.ts'
-import { isOfEarlierSet, lostLabels } from '../../kube/pods/set-pods.ts'
-import { pods as podResource, statefulSets, type Pod, type StatefulSet } from '../../kube/pods/stateful-set.ts'
-import { instanceName } from '../../../topology/snapshot/member.ts'
+import type { Clock } from '#common/ports/ports.ts'
+import type { InformerPort } from '#controller-runtime/informers/informer-port.ts'
+import { isConflict, isNotFound } from '#controller-runtime/client/kube-api-error.ts'
+import type { KubeClient } from '#controller-runtime/client/kube-client.ts'
+import { keyOf, keyText, type ObjectKey } from '#controller-runtime/objects/objects.ts'
+import { annotations, fieldManager } from '#kube/names/names.ts'
+import { isOfEarlierSet, lostLabels } from '#kube/pods/set-pods.ts'
+import { pods as podResource, statefulSets, type Pod, type StatefulSet } from '#kube/pods/stateful-set.ts'
+import { instanceName } from '#topology/snapshot/member.ts'
 
 export interface PodKeeperParts {
   /** Writes only while this manager leads. */

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
-import type { Pod } from '../../kube/pods/stateful-set.ts'
-import { aCluster, aPod, type PodShape } from '../../kube/testing.ts'
-import type { ClusterView } from '../../api-contract/views.ts'
+import type { Pod } from '#kube/pods/stateful-set.ts'
+import { aCluster, aPod, type PodShape } from '#kube/testing.ts'
+import type { ClusterView } from '#api-contract/views.ts'
 import { nextRestart } from './rolling-update.ts'
 import { aRow, aView } from './testing.ts'
 

@@ -1,9 +1,9 @@
-import type { MySQLCluster } from '../../kube/spec/mysql-cluster.ts'
-import { annotations } from '../../kube/names/names.ts'
-import type { Pod } from '../../kube/pods/stateful-set.ts'
-import { ordinalOf } from '../../../topology/snapshot/member.ts'
-import { refusesSettings } from '../../common/text/words.ts'
-import type { ClusterView, InstanceRow } from '../../api-contract/views.ts'
+import type { MySQLCluster } from '#kube/spec/mysql-cluster.ts'
+import { annotations } from '#kube/names/names.ts'
+import type { Pod } from '#kube/pods/stateful-set.ts'
+import { ordinalOf } from '#topology/snapshot/member.ts'
+import { refusesSettings } from '#common/text/words.ts'
+import type { ClusterView, InstanceRow } from '#api-contract/views.ts'
 import { takesPart } from '../clusters/whole.ts'
 
 export interface RollingUpdateStep {

@@ -1,11 +1,11 @@
 import { describe, expect, it } from 'vitest'
-import { passwordFor } from '../../common/mysql/account-password.ts'
-import { ScriptedClient } from '../../controller-runtime/testing-kube-client.ts'
-import { virtualWorld } from '../../common/ports/testing-world.ts'
-import { secrets, secretsOf, textIn } from '../../kube/secrets/secrets.ts'
-import { aCluster } from '../../kube/testing.ts'
-import type { Request } from '../../../failover/judge/situation.ts'
-import { aSituation } from '../../../failover/testing.ts'
+import { passwordFor } from '#common/mysql/account-password.ts'
+import { ScriptedClient } from '#controller-runtime/testing-kube-client.ts'
+import { virtualWorld } from '#common/ports/testing-world.ts'
+import { secrets, secretsOf, textIn } from '#kube/secrets/secrets.ts'
+import { aCluster } from '#kube/testing.ts'
+import type { Request } from '#failover/judge/situation.ts'
+import { aSituation } from '#failover/testing.ts'
 import { rotatePasswords } from './rotate-passwords.ts'
 
 const key = (name: string) => ({ namespace: 'shops', name })

@@ -1,18 +1,12 @@
-import type { KubeClient } from '../../controller-runtime/client/kube-client.ts'
-import { keyOf } from '../../controller-runtime/objects/objects.ts'
-import type { MySQLCluster } from '../../kube/spec/mysql-cluster.ts'
-import { annotations, fieldManager, namesOf } from '../../kube/names/names.ts'
-import {
-  oldPasswordsMs,
-  patchOf,
-  rotationIn,
-  wishOf,
-  type PasswordRotation,
-} from '../../kube/secrets/password-rotation.ts'
-import { secrets, type Secret } from '../../kube/secrets/secrets.ts'
-import type { PasswordsWish } from '../../../failover/protocol/order.ts'
-import { whyNotAsWished } from '../../../failover/flows/passwords.ts'
-import { isWritable } from '../../../failover/judge/situation.ts'
+import type { KubeClient } from '#controller-runtime/client/kube-client.ts'
+import { keyOf } from '#controller-runtime/objects/objects.ts'
+import type { MySQLCluster } from '#kube/spec/mysql-cluster.ts'
+import { annotations, fieldManager, namesOf } from '#kube/names/names.ts'
+import { oldPasswordsMs, patchOf, rotationIn, wishOf, type PasswordRotation } from '#kube/secrets/password-rotation.ts'
+import { secrets, type Secret } from '#kube/secrets/secrets.ts'
+import type { PasswordsWish } from '#failover/protocol/order.ts'
+import { whyNotAsWished } from '#failover/flows/passwords.ts'
+import { isWritable } from '#failover/judge/situation.ts'
 import type { ClusterLoop } from '../loop/cluster-loop.ts'
 import type { ClusterEvents } from './cluster-events.ts'
 import { applySecrets, type ClusterObjectsParts } from './cluster-objects.ts'

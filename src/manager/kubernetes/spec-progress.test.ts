@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import type { MySQLClusterStatus } from '../../kube/spec/status-schema.ts'
-import { aCluster } from '../../kube/testing.ts'
+import type { MySQLClusterStatus } from '#kube/spec/status-schema.ts'
+import { aCluster } from '#kube/testing.ts'
 import { SpecProgress } from './spec-progress.ts'
 
 const cluster = (generation: number, status?: MySQLClusterStatus, uid = 'u1') => ({

@@ -1,5 +1,5 @@
-import { keyOf, keyText, type ObjectKey } from '../../controller-runtime/objects/objects.ts'
-import type { MySQLCluster } from '../../kube/spec/mysql-cluster.ts'
+import { keyOf, keyText, type ObjectKey } from '#controller-runtime/objects/objects.ts'
+import type { MySQLCluster } from '#kube/spec/mysql-cluster.ts'
 
 export interface Progress {
   /** The generation of the spec of which everything is applied; undefined before the first. */

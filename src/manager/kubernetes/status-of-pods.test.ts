@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { aCluster, aPod } from '../../kube/testing.ts'
+import { aCluster, aPod } from '#kube/testing.ts'
 import { statusOf } from './status.ts'
 import { aRow, aView } from './testing.ts'
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import type { MySQLClusterStatus } from '../../kube/spec/status-schema.ts'
-import { aCluster, aPod } from '../../kube/testing.ts'
+import type { MySQLClusterStatus } from '#kube/spec/status-schema.ts'
+import { aCluster, aPod } from '#kube/testing.ts'
 import { gistOfStatus, refusedStatusOf, statusOf, type StatusInput } from './status.ts'
 import { aRow, aView } from './testing.ts'
 

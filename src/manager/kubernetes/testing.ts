@@ -1,4 +1,4 @@
-import type { ClusterView, InstanceRow } from '../../api-contract/views.ts'
+import type { ClusterView, InstanceRow } from '#api-contract/views.ts'
 
 /** Views for tests: the healthy cluster `shop` with shop-0 as primary, except for what a test overrides. */
 export function aRow(ordinal: number, overrides: Partial<InstanceRow> = {}): InstanceRow {

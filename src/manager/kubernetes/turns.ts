@@ -1,4 +1,4 @@
-import { LruMap } from '../../controller-runtime/events/lru-map.ts'
+import { LruMap } from '#controller-runtime/events/lru-map.ts'
 
 /** So many keys that have more than a turn takes are remembered. */
 const mostKeys = 4_096

@@ -1,9 +1,9 @@
 import { expect, it, onTestFinished } from 'vitest'
-import { realWorld } from '../../common/ports/real-world.ts'
-import { createKubeClient } from '../../controller-runtime/client/http-kube-client.ts'
-import { FakeApiServer } from '../../controller-runtime/testing-api-server.ts'
-import { volumeClaims } from '../../kube/pods/stateful-set.ts'
-import { aCluster } from '../../kube/testing.ts'
+import { realWorld } from '#common/ports/real-world.ts'
+import { createKubeClient } from '#controller-runtime/client/http-kube-client.ts'
+import { FakeApiServer } from '#controller-runtime/testing-api-server.ts'
+import { volumeClaims } from '#kube/pods/stateful-set.ts'
+import { aCluster } from '#kube/testing.ts'
 import { applyClusterObjects } from './cluster-objects.ts'
 
 it('every volume is asked to grow to what the spec says, one that is made later as soon as it is bound', async () => {

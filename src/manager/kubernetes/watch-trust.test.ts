@@ -1,5 +1,5 @@
 import { expect, it, vi } from 'vitest'
-import type { Observation } from '../../../topology/snapshot/observation.ts'
+import type { Observation } from '#topology/snapshot/observation.ts'
 import type { FeedListener } from '../loop/agent-feed.ts'
 import { watchTrust } from './watch-trust.ts'
 

@@ -1,4 +1,4 @@
-import type { Observation } from '../../../topology/snapshot/observation.ts'
+import type { Observation } from '#topology/snapshot/observation.ts'
 
 /** Whom a manager expects at an address. */
 export interface AgentIdentity {

@@ -1,4 +1,4 @@
-import type { PlatformInstance } from '../../common/ports/platform.ts'
+import type { PlatformInstance } from '#common/ports/platform.ts'
 import type { AgentFeed, FeedListener } from './agent-feed.ts'
 
 /** The agents that are listened to: one for each instance that has an address, by that address. */

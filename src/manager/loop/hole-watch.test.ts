@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { aRecord } from '../../../failover/testing.ts'
-import { aSnapshot, gtids, uuidOf, type ViewOverrides } from '../../../topology/testing.ts'
+import { aRecord } from '#failover/testing.ts'
+import { aSnapshot, gtids, uuidOf, type ViewOverrides } from '#topology/testing.ts'
 import { HoleWatch } from './hole-watch.ts'
 
 /** The primary has executed so many transactions, of 10 bytes each. */

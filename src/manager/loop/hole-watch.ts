@@ -1,7 +1,7 @@
-import type { ClusterRecord } from '../../../failover/protocol/record.ts'
-import { passedOver, sourceLookOf, stillLacking, type SourceLook } from '../../../topology/snapshot/holes.ts'
-import type { GtidText, Observation } from '../../../topology/snapshot/observation.ts'
-import type { Snapshot } from '../../../topology/snapshot/snapshot.ts'
+import type { ClusterRecord } from '#failover/protocol/record.ts'
+import { passedOver, sourceLookOf, stillLacking, type SourceLook } from '#topology/snapshot/holes.ts'
+import type { GtidText, Observation } from '#topology/snapshot/observation.ts'
+import type { Snapshot } from '#topology/snapshot/snapshot.ts'
 
 /**
  * Under load nobody has ever read as far as the newest look at the primary: one look is kept for so long, and whoever

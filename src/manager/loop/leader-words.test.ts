@@ -1,10 +1,10 @@
 import { expect, it } from 'vitest'
-import { aRecord } from '../../../failover/testing.ts'
-import type { LeaderWord } from '../../../failover/protocol/word.ts'
-import type { ClusterRecord } from '../../../failover/protocol/record.ts'
-import { defaultTimings } from '../../../failover/protocol/timings.ts'
-import type { Observation } from '../../../topology/snapshot/observation.ts'
-import { anObservation, gtids, uuidOf } from '../../../topology/testing.ts'
+import { aRecord } from '#failover/testing.ts'
+import type { LeaderWord } from '#failover/protocol/word.ts'
+import type { ClusterRecord } from '#failover/protocol/record.ts'
+import { defaultTimings } from '#failover/protocol/timings.ts'
+import type { Observation } from '#topology/snapshot/observation.ts'
+import { anObservation, gtids, uuidOf } from '#topology/testing.ts'
 import { LeaderWords } from './leader-words.ts'
 
 const { restartAloneMs, leaseRenewMs, observeMs } = defaultTimings

@@ -1,10 +1,10 @@
 import { expect, it } from 'vitest'
-import { aRecord } from '../../../failover/testing.ts'
-import { defaultTimings } from '../../../failover/protocol/timings.ts'
-import type { Observation } from '../../../topology/snapshot/observation.ts'
-import { anObservation } from '../../../topology/testing.ts'
-import type { Transport } from '../../common/ports/ports.ts'
-import type { Store } from '../../store/store.ts'
+import { aRecord } from '#failover/testing.ts'
+import { defaultTimings } from '#failover/protocol/timings.ts'
+import type { Observation } from '#topology/snapshot/observation.ts'
+import { anObservation } from '#topology/testing.ts'
+import type { Transport } from '#common/ports/ports.ts'
+import type { Store } from '#store/store.ts'
 import { LeaseDesk } from './lease-desk.ts'
 
 /** The primary asks. */

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest'
-import { emptyNotes, type ClusterNotes } from '../../../failover/protocol/notes.ts'
-import { virtualWorld } from '../../common/ports/testing-world.ts'
-import { memoryStore, type MemoryCells } from '../../store/memory.ts'
-import type { Store } from '../../store/store.ts'
+import { emptyNotes, type ClusterNotes } from '#failover/protocol/notes.ts'
+import { virtualWorld } from '#common/ports/testing-world.ts'
+import { memoryStore, type MemoryCells } from '#store/memory.ts'
+import type { Store } from '#store/store.ts'
 import { NotesDesk } from './notes-desk.ts'
 
 const wants = (instances: number) => (notes: ClusterNotes) => ({ ...notes, instances })

@@ -1,7 +1,7 @@
-import { codeOf, describeError } from '../../common/errors/errors.ts'
-import type { Timer, Timers } from '../../common/ports/ports.ts'
-import { emptyNotes, type ClusterNotes } from '../../../failover/protocol/notes.ts'
-import type { Store } from '../../store/store.ts'
+import { codeOf, describeError } from '#common/errors/errors.ts'
+import type { Timer, Timers } from '#common/ports/ports.ts'
+import { emptyNotes, type ClusterNotes } from '#failover/protocol/notes.ts'
+import type { Store } from '#store/store.ts'
 
 type Change = (notes: ClusterNotes) => ClusterNotes
 

@@ -1,10 +1,10 @@
 import { expect, it } from 'vitest'
-import { orderVersion } from '../../../failover/protocol/message.ts'
-import { defaultTimings } from '../../../failover/protocol/timings.ts'
-import { memberOf } from '../../../topology/testing.ts'
-import { RegentError } from '../../common/errors/errors.ts'
-import { realWorld } from '../../common/ports/real-world.ts'
-import type { OrderAction } from '../../../failover/protocol/decision.ts'
+import { orderVersion } from '#failover/protocol/message.ts'
+import { defaultTimings } from '#failover/protocol/timings.ts'
+import { memberOf } from '#topology/testing.ts'
+import { RegentError } from '#common/errors/errors.ts'
+import { realWorld } from '#common/ports/real-world.ts'
+import type { OrderAction } from '#failover/protocol/decision.ts'
 import { OrderDesk } from './order-desk.ts'
 
 const common = { version: orderVersion, cluster: 'shop', member: memberOf('shop-1'), epoch: 1, revision: 1 } as const

@@ -1,11 +1,11 @@
-import type { ErrorCode } from '../../common/errors/error-catalogue.ts'
-import { codeOf, describeError } from '../../common/errors/errors.ts'
-import type { Transport, World } from '../../common/ports/ports.ts'
-import { orders, type OrderAnswer, type OrderName } from '../../../failover/protocol/order.ts'
-import type { Timings } from '../../../failover/protocol/timings.ts'
-import type { OrderAction } from '../../../failover/protocol/decision.ts'
-import type { Refusal } from '../../../failover/judge/situation.ts'
-import type { Observation } from '../../../topology/snapshot/observation.ts'
+import type { ErrorCode } from '#common/errors/error-catalogue.ts'
+import { codeOf, describeError } from '#common/errors/errors.ts'
+import type { Transport, World } from '#common/ports/ports.ts'
+import { orders, type OrderAnswer, type OrderName } from '#failover/protocol/order.ts'
+import type { Timings } from '#failover/protocol/timings.ts'
+import type { OrderAction } from '#failover/protocol/decision.ts'
+import type { Refusal } from '#failover/judge/situation.ts'
+import type { Observation } from '#topology/snapshot/observation.ts'
 
 /**
  * The same order is not sent again at once, whether it was obeyed or refused: what it leads to, or what refused it, has

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
-import type { CommitAction } from '../../../failover/protocol/decision.ts'
-import { aRecord } from '../../../failover/testing.ts'
-import type { Store } from '../../store/store.ts'
+import type { CommitAction } from '#failover/protocol/decision.ts'
+import { aRecord } from '#failover/testing.ts'
+import type { Store } from '#store/store.ts'
 import { RecordKeeper } from './record-keeper.ts'
 
 const before = aRecord({ revision: 4 })

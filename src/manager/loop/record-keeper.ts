@@ -1,6 +1,6 @@
-import { isSameRecord, type ClusterRecord } from '../../../failover/protocol/record.ts'
-import type { CommitAction } from '../../../failover/protocol/decision.ts'
-import type { Store } from '../../store/store.ts'
+import { isSameRecord, type ClusterRecord } from '#failover/protocol/record.ts'
+import type { CommitAction } from '#failover/protocol/decision.ts'
+import type { Store } from '#store/store.ts'
 import { NewestFirst } from './newest-first.ts'
 
 /** A commit that was done, and the record before. */

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest'
-import { decide } from '../../../failover/decide.ts'
-import { aSituation, deadServer, switchoverIntent, type SituationOverrides } from '../../../failover/testing.ts'
-import { gtids } from '../../../topology/testing.ts'
-import { virtualWorld } from '../../common/ports/testing-world.ts'
+import { decide } from '#failover/decide.ts'
+import { aSituation, deadServer, switchoverIntent, type SituationOverrides } from '#failover/testing.ts'
+import { gtids } from '#topology/testing.ts'
+import { virtualWorld } from '#common/ports/testing-world.ts'
 import { RecoveryBook } from './recovery-book.ts'
 
 it('The timeline of a recovery that does not end stays short: its beginning and its end are kept, and how many steps are left out between', () => {

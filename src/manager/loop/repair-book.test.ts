@@ -1,8 +1,8 @@
 import { expect, it } from 'vitest'
-import { decide } from '../../../failover/decide.ts'
-import { aSituation, shop1 } from '../../../failover/testing.ts'
-import type { Recovery } from '../../../failover/protocol/notes.ts'
-import type { ViewOverrides } from '../../../topology/testing.ts'
+import { decide } from '#failover/decide.ts'
+import { aSituation, shop1 } from '#failover/testing.ts'
+import type { Recovery } from '#failover/protocol/notes.ts'
+import type { ViewOverrides } from '#topology/testing.ts'
 import { RepairBook } from './repair-book.ts'
 import { filed } from './repair-codes.ts'
 

@@ -1,9 +1,9 @@
-import type { DecisionInput } from '../../../failover/judge/situation.ts'
-import type { Decision } from '../../../failover/protocol/decision.ts'
-import type { Recovery, TimelineEntry } from '../../../failover/protocol/notes.ts'
-import type { Observation } from '../../../topology/snapshot/observation.ts'
-import type { Random } from '../../common/ports/ports.ts'
-import { abbreviated } from '../../common/text/words.ts'
+import type { DecisionInput } from '#failover/judge/situation.ts'
+import type { Decision } from '#failover/protocol/decision.ts'
+import type { Recovery, TimelineEntry } from '#failover/protocol/notes.ts'
+import type { Observation } from '#topology/snapshot/observation.ts'
+import type { Random } from '#common/ports/ports.ts'
+import { abbreviated } from '#common/text/words.ts'
 import { isRepair } from './repair-codes.ts'
 
 /** One that goes on for hours is no longer. */

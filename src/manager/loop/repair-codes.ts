@@ -1,4 +1,4 @@
-import { recoveriesKept, type ClusterNotes, type Recovery } from '../../../failover/protocol/notes.ts'
+import { recoveriesKept, type ClusterNotes, type Recovery } from '#failover/protocol/notes.ts'
 
 /** Notices of agents that say what was put right, archived or thrown away, and why. */
 const repairs: ReadonlySet<string> = new Set([

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
-import type { Action } from '../../../failover/protocol/decision.ts'
-import type { Request } from '../../../failover/judge/situation.ts'
-import { aRecord, shop1, switchoverIntent } from '../../../failover/testing.ts'
+import type { Action } from '#failover/protocol/decision.ts'
+import type { Request } from '#failover/judge/situation.ts'
+import { aRecord, shop1, switchoverIntent } from '#failover/testing.ts'
 import type { OrderOutcome } from './order-desk.ts'
 import { RequestBook } from './request-book.ts'
 

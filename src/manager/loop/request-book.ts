@@ -1,8 +1,8 @@
-import type { Request, RequestFailure } from '../../../failover/judge/situation.ts'
-import { fetchKey, type FetchOrder } from '../../../failover/protocol/order.ts'
-import type { ClusterRecord, Intent } from '../../../failover/protocol/record.ts'
-import { instanceOf, type InstanceName, type MemberId } from '../../../topology/snapshot/member.ts'
-import type { Timers } from '../../common/ports/ports.ts'
+import type { Request, RequestFailure } from '#failover/judge/situation.ts'
+import { fetchKey, type FetchOrder } from '#failover/protocol/order.ts'
+import type { ClusterRecord, Intent } from '#failover/protocol/record.ts'
+import { instanceOf, type InstanceName, type MemberId } from '#topology/snapshot/member.ts'
+import type { Timers } from '#common/ports/ports.ts'
 import type { OrderOutcome } from './order-desk.ts'
 import type { Done } from './record-keeper.ts'
 

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import type { Platform, PrimaryRoute } from '../../common/ports/platform.ts'
+import type { Platform, PrimaryRoute } from '#common/ports/platform.ts'
 import { RouteKeeper } from './route-keeper.ts'
 
 const [old, next] = [0, 1].map((ordinal) => ({ instance: `shop-${ordinal}`, epoch: ordinal + 1 }) as PrimaryRoute)

@@ -1,4 +1,4 @@
-import type { Platform, PrimaryRoute } from '../../common/ports/platform.ts'
+import type { Platform, PrimaryRoute } from '#common/ports/platform.ts'
 import { NewestFirst } from './newest-first.ts'
 
 export interface RouteListener {

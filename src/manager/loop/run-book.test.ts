@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest'
-import { aSnapshot } from '../../../topology/testing.ts'
-import { emptyNotes, type ClusterNotes } from '../../../failover/protocol/notes.ts'
-import { aRecord, shop1 } from '../../../failover/testing.ts'
+import { aSnapshot } from '#topology/testing.ts'
+import { emptyNotes, type ClusterNotes } from '#failover/protocol/notes.ts'
+import { aRecord, shop1 } from '#failover/testing.ts'
 import { RunBook } from './run-book.ts'
 
 const notes: ClusterNotes = { ...emptyNotes, incarnations: { [shop1]: ['b', 'a'] } }

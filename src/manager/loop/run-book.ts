@@ -1,9 +1,9 @@
-import { believed, standingOf, unnoted, withIncarnation } from '../../../failover/judge/incarnations.ts'
-import type { ClusterNotes } from '../../../failover/protocol/notes.ts'
-import type { ClusterRecord } from '../../../failover/protocol/record.ts'
-import { saysUnsettled, withUnsettled } from '../../../failover/judge/unsettled.ts'
-import type { Observation } from '../../../topology/snapshot/observation.ts'
-import type { Snapshot } from '../../../topology/snapshot/snapshot.ts'
+import { believed, standingOf, unnoted, withIncarnation } from '#failover/judge/incarnations.ts'
+import type { ClusterNotes } from '#failover/protocol/notes.ts'
+import type { ClusterRecord } from '#failover/protocol/record.ts'
+import { saysUnsettled, withUnsettled } from '#failover/judge/unsettled.ts'
+import type { Observation } from '#topology/snapshot/observation.ts'
+import type { Snapshot } from '#topology/snapshot/snapshot.ts'
 
 /** A store that does not take the notes is asked again after this long. */
 const notingRetryMs = 1_000

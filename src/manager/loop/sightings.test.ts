@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { defaultTimings } from '../../../failover/protocol/timings.ts'
-import { anObservation } from '../../../topology/testing.ts'
+import { defaultTimings } from '#failover/protocol/timings.ts'
+import { anObservation } from '#topology/testing.ts'
 import { Sightings } from './sightings.ts'
 
 const instance = { name: 'shop-0', host: '127.24.1.1', port: 3306, agent: '127.24.1.1:9000' } as const

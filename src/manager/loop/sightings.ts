@@ -1,9 +1,9 @@
-import type { PlatformInstance } from '../../common/ports/platform.ts'
-import { isFollowing } from '../../../failover/judge/situation.ts'
-import type { ClusterRecord } from '../../../failover/protocol/record.ts'
-import type { Timings } from '../../../failover/protocol/timings.ts'
-import type { Observation } from '../../../topology/snapshot/observation.ts'
-import type { Snapshot } from '../../../topology/snapshot/snapshot.ts'
+import type { PlatformInstance } from '#common/ports/platform.ts'
+import { isFollowing } from '#failover/judge/situation.ts'
+import type { ClusterRecord } from '#failover/protocol/record.ts'
+import type { Timings } from '#failover/protocol/timings.ts'
+import type { Observation } from '#topology/snapshot/observation.ts'
+import type { Snapshot } from '#topology/snapshot/snapshot.ts'
 import { HoleWatch } from './hole-watch.ts'
 
 interface Sighting {

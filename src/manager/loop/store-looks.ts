@@ -1,4 +1,4 @@
-import type { Timer, Timers } from '../../common/ports/ports.ts'
+import type { Timer, Timers } from '#common/ports/ports.ts'
 
 /**
  * How often a manager that leads looks at the store, whatever it hears: another one that believed the same may have

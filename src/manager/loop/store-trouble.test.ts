@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import type { Decision } from '../../../failover/protocol/decision.ts'
-import { RegentError } from '../../common/errors/errors.ts'
+import type { Decision } from '#failover/protocol/decision.ts'
+import { RegentError } from '#common/errors/errors.ts'
 import { StoreTrouble } from './store-trouble.ts'
 
 const decision: Decision = {

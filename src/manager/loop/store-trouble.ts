@@ -1,5 +1,5 @@
-import type { Decision } from '../../../failover/protocol/decision.ts'
-import { codeOf, describeError } from '../../common/errors/errors.ts'
+import type { Decision } from '#failover/protocol/decision.ts'
+import { codeOf, describeError } from '#common/errors/errors.ts'
 
 /**
  * What can be in the way of a commit, each taken back only by what disproves it: the whole store (told by who renews

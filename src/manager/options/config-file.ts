@@ -1,6 +1,6 @@
-import { RegentError } from '../../common/errors/errors.ts'
-import { refuseNewer } from '../../local/files/file-version.ts'
-import { readYamlWithLines } from '../../local/files/yaml-file.ts'
+import { RegentError } from '#common/errors/errors.ts'
+import { refuseNewer } from '#local/files/file-version.ts'
+import { readYamlWithLines } from '#local/files/yaml-file.ts'
 import { concerns } from './settings.ts'
 
 export const configFileVersion = 1

@@ -1,4 +1,4 @@
-import { contradictionInDurations } from '../../controller-runtime/leader/lease-elector.ts'
+import { contradictionInDurations } from '#controller-runtime/leader/lease-elector.ts'
 import { parseListenAddress, type ListenAddress } from './listen-address.ts'
 import type { KubernetesManagerOptions } from './schema.ts'
 

@@ -1,6 +1,6 @@
 import { Value } from 'typebox/value'
 import { describe, expect, test } from 'vitest'
-import { fileWith } from '../../local/testing.ts'
+import { fileWith } from '#local/testing.ts'
 import { loadKubernetesOptions } from './load.ts'
 import { kubernetesManagerOptionsSchema, type KubernetesManagerOptions } from './schema.ts'
 import { settings } from './settings.ts'

@@ -1,4 +1,4 @@
-import { createLogger, type Logger } from '../../common/log/logger.ts'
+import { createLogger, type Logger } from '#common/log/logger.ts'
 import type { KubernetesManagerOptions } from './schema.ts'
 
 /** The manager's log as its options want it. Throws `REGENT_BAD_FILE` where the file cannot be opened. */

@@ -1,7 +1,7 @@
 import { isIP } from 'node:net'
 import { Type, type Static, type TSchema } from 'typebox'
 import Format from 'typebox/format'
-import { logLevels } from '../../common/log/log-levels.ts'
+import { logLevels } from '#common/log/log-levels.ts'
 import { parseListenAddress } from './listen-address.ts'
 
 /**

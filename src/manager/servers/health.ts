@@ -1,6 +1,6 @@
-import { describeError } from '../../common/errors/errors.ts'
-import type { Logger } from '../../common/log/logger.ts'
-import type { Timers } from '../../common/ports/ports.ts'
+import { describeError } from '#common/errors/errors.ts'
+import type { Logger } from '#common/log/logger.ts'
+import type { Timers } from '#common/ports/ports.ts'
 import type { ListenAddress } from '../options/listen-address.ts'
 import { plainServer, type PlainAnswer, type PlainServer } from './plain.ts'
 

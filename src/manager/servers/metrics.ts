@@ -1,5 +1,5 @@
 import type { Registry } from 'prom-client'
-import type { Logger } from '../../common/log/logger.ts'
+import type { Logger } from '#common/log/logger.ts'
 import type { ListenAddress } from '../options/listen-address.ts'
 import { plainServer, type PlainServer } from './plain.ts'
 

@@ -1,8 +1,8 @@
 import { Session } from 'node:inspector/promises'
 import { getHeapSnapshot } from 'node:v8'
-import { RegentError } from '../../common/errors/errors.ts'
-import type { Logger } from '../../common/log/logger.ts'
-import type { World } from '../../common/ports/ports.ts'
+import { RegentError } from '#common/errors/errors.ts'
+import type { Logger } from '#common/log/logger.ts'
+import type { World } from '#common/ports/ports.ts'
 import type { ListenAddress } from '../options/listen-address.ts'
 import { plainServer, type PlainAnswer, type PlainRequest, type PlainServer } from './plain.ts'
 

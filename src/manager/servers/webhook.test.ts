@@ -1,12 +1,12 @@
 import { request as tlsRequest } from 'node:https'
 import { connect, type PeerCertificate, type TLSSocket } from 'node:tls'
 import { beforeAll, describe, expect, it, onTestFinished } from 'vitest'
-import { issueAuthority, issueLeaf, type Issued } from '../../certificates/issue.ts'
-import { createLogger } from '../../common/log/logger.ts'
-import { realRandom } from '../../common/ports/real-world.ts'
-import { HeldCertificates } from '../../common/tls/tls.ts'
-import { admissionRoutes, type AdmissionReview, type AdmissionRoute } from '../../kube/admission/admission.ts'
-import { aCluster } from '../../kube/testing.ts'
+import { issueAuthority, issueLeaf, type Issued } from '#certificates/issue.ts'
+import { createLogger } from '#common/log/logger.ts'
+import { realRandom } from '#common/ports/real-world.ts'
+import { HeldCertificates } from '#common/tls/tls.ts'
+import { admissionRoutes, type AdmissionReview, type AdmissionRoute } from '#kube/admission/admission.ts'
+import { aCluster } from '#kube/testing.ts'
 import { webhookServer } from './webhook.ts'
 
 const logged: string[] = []

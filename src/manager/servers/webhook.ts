@@ -1,12 +1,12 @@
 import type { IncomingMessage, Server, ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { describeError, RegentError } from '../../common/errors/errors.ts'
-import { readText } from '../../common/http/http-transport.ts'
-import type { Logger } from '../../common/log/logger.ts'
-import { problemContentType, problemOf } from '../../common/http/problem.ts'
-import { createTlsServer } from '../../common/tls/tls-server.ts'
-import type { CertificateSource } from '../../common/tls/tls.ts'
-import type { Runnable } from '../../controller-runtime/runnables/runnables.ts'
+import { describeError, RegentError } from '#common/errors/errors.ts'
+import { readText } from '#common/http/http-transport.ts'
+import type { Logger } from '#common/log/logger.ts'
+import { problemContentType, problemOf } from '#common/http/problem.ts'
+import { createTlsServer } from '#common/tls/tls-server.ts'
+import type { CertificateSource } from '#common/tls/tls.ts'
+import type { Runnable } from '#controller-runtime/runnables/runnables.ts'
 import {
   refuse,
   requestIn,
@@ -14,7 +14,7 @@ import {
   type AdmissionRequest,
   type AdmissionResponse,
   type AdmissionRoute,
-} from '../../kube/admission/admission.ts'
+} from '#kube/admission/admission.ts'
 import type { ListenAddress } from '../options/listen-address.ts'
 
 export interface WebhookServerParts {

@@ -1,9 +1,9 @@
 import { it } from 'vitest'
-import { monotonicMs } from '../../support/monotonic.ts'
-import { Writer } from '../../support/writer.ts'
+import { monotonicMs } from '#test/support/monotonic.ts'
+import { Writer } from '#test/support/writer.ts'
 import { isOwnCluster, kube } from '../own-cluster.ts'
 import { expectNothingLost, outageSince, withKubeCluster } from '../with-kube-cluster.ts'
-import { expectBelow } from '../../support/expect-below.ts'
+import { expectBelow } from '#test/support/expect-below.ts'
 
 const demo = withKubeCluster()
 

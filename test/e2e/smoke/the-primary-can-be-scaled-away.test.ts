@@ -1,10 +1,10 @@
 import { expect, it } from 'vitest'
-import { monotonicMs } from '../../support/monotonic.ts'
-import { Writer } from '../../support/writer.ts'
-import { agentContainer } from '../../../src/kube/pods/pod-template.ts'
-import { pods, volumeClaims } from '../../../src/kube/pods/stateful-set.ts'
+import { monotonicMs } from '#test/support/monotonic.ts'
+import { Writer } from '#test/support/writer.ts'
+import { agentContainer } from '#kube/pods/pod-template.ts'
+import { pods, volumeClaims } from '#kube/pods/stateful-set.ts'
 import { expectNothingLost, outageSince, withKubeCluster } from '../with-kube-cluster.ts'
-import { expectBelow } from '../../support/expect-below.ts'
+import { expectBelow } from '#test/support/expect-below.ts'
 
 const demo = withKubeCluster()
 

@@ -1,8 +1,8 @@
 import { expect, it } from 'vitest'
-import { monotonicMs } from '../../support/monotonic.ts'
-import { Writer } from '../../support/writer.ts'
+import { monotonicMs } from '#test/support/monotonic.ts'
+import { Writer } from '#test/support/writer.ts'
 import { expectNothingLost, outageSince, withKubeCluster } from '../with-kube-cluster.ts'
-import { expectBelow } from '../../support/expect-below.ts'
+import { expectBelow } from '#test/support/expect-below.ts'
 
 const demo = withKubeCluster()
 

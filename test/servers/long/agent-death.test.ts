@@ -1,11 +1,11 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Connection } from 'mysql2/promise'
 import { expect, it } from 'vitest'
-import { deafenReplicas } from '../../support/deaf-replicas.ts'
-import { waitingTransactions } from '../../support/lone-server.ts'
-import { withCluster } from '../../support/with-cluster.ts'
-import { Writer } from '../../support/writer.ts'
-import { expectBelow } from '../../support/expect-below.ts'
+import { deafenReplicas } from '#test/support/deaf-replicas.ts'
+import { waitingTransactions } from '#test/support/lone-server.ts'
+import { withCluster } from '#test/support/with-cluster.ts'
+import { Writer } from '#test/support/writer.ts'
+import { expectBelow } from '#test/support/expect-below.ts'
 
 const shop = withCluster()
 

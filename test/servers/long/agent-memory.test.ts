@@ -2,9 +2,9 @@ import { readFile } from 'node:fs/promises'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Connection } from 'mysql2/promise'
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import type { TestCluster } from '../../support/cluster.ts'
-import { processesNaming } from '../../support/leftovers.ts'
-import { withCluster } from '../../support/with-cluster.ts'
+import type { TestCluster } from '#test/support/cluster.ts'
+import { processesNaming } from '#test/support/leftovers.ts'
+import { withCluster } from '#test/support/with-cluster.ts'
 
 const shop = withCluster()
 /**

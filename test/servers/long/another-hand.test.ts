@@ -1,9 +1,9 @@
 import type { Connection } from 'mysql2/promise'
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { createMysqldProcess } from '../../../agents/mysqld/process.ts'
-import { realWorld } from '../../../src/common/ports/real-world.ts'
-import { BareInstance, until } from '../../support/bare-instance.ts'
-import { queryWithin } from '../../support/sql-session.ts'
+import { createMysqldProcess } from '#agents/mysqld/process.ts'
+import { realWorld } from '#common/ports/real-world.ts'
+import { BareInstance, until } from '#test/support/bare-instance.ts'
+import { queryWithin } from '#test/support/sql-session.ts'
 
 /** What somebody does to a server beside its agent, and what is left of it once the agent has started mysqld again. */
 let bare: BareInstance

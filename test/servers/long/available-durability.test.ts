@@ -1,11 +1,11 @@
 import { expect, it } from 'vitest'
-import type { ClusterView } from '../../../src/api-contract/views.ts'
-import { logOf } from '../../support/instance-files.ts'
-import { loseVolume } from '../../support/lost-volume.ts'
-import { monotonicMs } from '../../support/monotonic.ts'
-import { withCluster } from '../../support/with-cluster.ts'
-import { Writer } from '../../support/writer.ts'
-import { expectBelow } from '../../support/expect-below.ts'
+import type { ClusterView } from '#api-contract/views.ts'
+import { logOf } from '#test/support/instance-files.ts'
+import { loseVolume } from '#test/support/lost-volume.ts'
+import { monotonicMs } from '#test/support/monotonic.ts'
+import { withCluster } from '#test/support/with-cluster.ts'
+import { Writer } from '#test/support/writer.ts'
+import { expectBelow } from '#test/support/expect-below.ts'
 
 const shop = withCluster({ flags: ['--durability', 'available', '--acks', '2'] })
 const replicas = ['shop-1', 'shop-2']

@@ -1,11 +1,11 @@
 import { expect, it } from 'vitest'
-import { ownSession } from '../../../failover/settings/own-session.ts'
-import { isSameValue } from '../../../failover/settings/setting.ts'
-import { settingsTable } from '../../../failover/settings/table.ts'
-import { byHand } from '../../support/by-hand.ts'
-import type { TestCluster } from '../../support/cluster.ts'
-import { logOf } from '../../support/instance-files.ts'
-import { withCluster } from '../../support/with-cluster.ts'
+import { ownSession } from '#failover/settings/own-session.ts'
+import { isSameValue } from '#failover/settings/setting.ts'
+import { settingsTable } from '#failover/settings/table.ts'
+import { byHand } from '#test/support/by-hand.ts'
+import type { TestCluster } from '#test/support/cluster.ts'
+import { logOf } from '#test/support/instance-files.ts'
+import { withCluster } from '#test/support/with-cluster.ts'
 
 const shop = withCluster()
 

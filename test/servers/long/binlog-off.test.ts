@@ -1,11 +1,11 @@
 import { join } from 'node:path'
 import { afterEach, describe, expect, it } from 'vitest'
-import { runCommand } from '../../../src/common/process/run-command.ts'
-import { byHand } from '../../support/by-hand.ts'
-import type { TestCluster } from '../../support/cluster.ts'
-import { logOf } from '../../support/instance-files.ts'
-import { withCluster } from '../../support/with-cluster.ts'
-import { Writer } from '../../support/writer.ts'
+import { runCommand } from '#common/process/run-command.ts'
+import { byHand } from '#test/support/by-hand.ts'
+import type { TestCluster } from '#test/support/cluster.ts'
+import { logOf } from '#test/support/instance-files.ts'
+import { withCluster } from '#test/support/with-cluster.ts'
+import { Writer } from '#test/support/writer.ts'
 
 /** A folder that takes no new file, as a file system does that has no inode left: files that are there grow. */
 async function setImmutable(folder: string, on: boolean): Promise<boolean> {

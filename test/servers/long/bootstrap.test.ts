@@ -1,8 +1,8 @@
 import { rm } from 'node:fs/promises'
 import { expect, it } from 'vitest'
-import { askSupervisor } from '../../../src/local/supervisor/control.ts'
-import { managerProcess } from '../../../src/local/supervisor/supervisor.ts'
-import { withCluster } from '../../support/with-cluster.ts'
+import { askSupervisor } from '#local/supervisor/control.ts'
+import { managerProcess } from '#local/supervisor/supervisor.ts'
+import { withCluster } from '#test/support/with-cluster.ts'
 
 const shop = withCluster()
 

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest'
-import { byHand } from '../../support/by-hand.ts'
-import { archivesOf, logOf } from '../../support/instance-files.ts'
-import { withCluster } from '../../support/with-cluster.ts'
+import { byHand } from '#test/support/by-hand.ts'
+import { archivesOf, logOf } from '#test/support/instance-files.ts'
+import { withCluster } from '#test/support/with-cluster.ts'
 
 const shop = withCluster({ spec: { mode: 'group' } })
 const all = ['shop-0', 'shop-1', 'shop-2']

@@ -4,9 +4,9 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { expect, it, onTestFinished } from 'vitest'
-import { describeError } from '../../../src/common/errors/errors.ts'
-import { languageNames, prepareExample } from '../../support/client-examples.ts'
-import { withCluster } from '../../support/with-cluster.ts'
+import { describeError } from '#common/errors/errors.ts'
+import { languageNames, prepareExample } from '#test/support/client-examples.ts'
+import { withCluster } from '#test/support/with-cluster.ts'
 
 const shop = withCluster()
 const run = promisify(execFile)

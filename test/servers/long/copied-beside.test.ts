@@ -1,13 +1,13 @@
 import { existsSync } from 'node:fs'
 import { setImmediate as immediate } from 'node:timers/promises'
 import { expect, it } from 'vitest'
-import { volumeLayout } from '../../../agents/instance/volume-layout.ts'
-import { byQuickHand } from '../../support/by-hand.ts'
-import type { TestCluster } from '../../support/cluster.ts'
-import { archivesOf, logOf } from '../../support/instance-files.ts'
-import { killAndSlowDown, untilCopying } from '../../support/slow-copies.ts'
-import { withCluster } from '../../support/with-cluster.ts'
-import { Writer } from '../../support/writer.ts'
+import { volumeLayout } from '#agents/instance/volume-layout.ts'
+import { byQuickHand } from '#test/support/by-hand.ts'
+import type { TestCluster } from '#test/support/cluster.ts'
+import { archivesOf, logOf } from '#test/support/instance-files.ts'
+import { killAndSlowDown, untilCopying } from '#test/support/slow-copies.ts'
+import { withCluster } from '#test/support/with-cluster.ts'
+import { Writer } from '#test/support/writer.ts'
 
 /** Of two instances the sync set can never spare the replica. */
 const pair = withCluster({ name: 'pair', instances: 2 })

@@ -1,11 +1,11 @@
 import { expect, it } from 'vitest'
-import { byHand } from '../../support/by-hand.ts'
-import type { TestCluster } from '../../support/cluster.ts'
-import { archivesOf, logOf } from '../../support/instance-files.ts'
-import { loseVolume } from '../../support/lost-volume.ts'
-import { killAndSlowDown, untilCopying } from '../../support/slow-copies.ts'
-import { withCluster } from '../../support/with-cluster.ts'
-import { Writer } from '../../support/writer.ts'
+import { byHand } from '#test/support/by-hand.ts'
+import type { TestCluster } from '#test/support/cluster.ts'
+import { archivesOf, logOf } from '#test/support/instance-files.ts'
+import { loseVolume } from '#test/support/lost-volume.ts'
+import { killAndSlowDown, untilCopying } from '#test/support/slow-copies.ts'
+import { withCluster } from '#test/support/with-cluster.ts'
+import { Writer } from '#test/support/writer.ts'
 
 /** An empty instance is always seeded by CLONE here. */
 const shop = withCluster({ spec: { cloneAboveTransactions: 0 } })

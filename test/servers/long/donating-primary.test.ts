@@ -1,11 +1,11 @@
 import { expect, it } from 'vitest'
-import type { TestCluster } from '../../support/cluster.ts'
-import { untilWaiting } from '../../support/deaf-replicas.ts'
-import { logOf } from '../../support/instance-files.ts'
-import { loseVolume } from '../../support/lost-volume.ts'
-import { monotonicMs } from '../../support/monotonic.ts'
-import { withCluster } from '../../support/with-cluster.ts'
-import { Writer } from '../../support/writer.ts'
+import type { TestCluster } from '#test/support/cluster.ts'
+import { untilWaiting } from '#test/support/deaf-replicas.ts'
+import { logOf } from '#test/support/instance-files.ts'
+import { loseVolume } from '#test/support/lost-volume.ts'
+import { monotonicMs } from '#test/support/monotonic.ts'
+import { withCluster } from '#test/support/with-cluster.ts'
+import { Writer } from '#test/support/writer.ts'
 
 /** An empty instance is always seeded by CLONE here, the replica of the new cluster too. */
 const pair = withCluster({ name: 'pair', instances: 2, spec: { cloneAboveTransactions: 0 } })

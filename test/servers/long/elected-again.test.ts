@@ -1,11 +1,11 @@
 import { expect, it } from 'vitest'
 import type { Connection } from 'mysql2/promise'
-import { byHand } from '../../support/by-hand.ts'
-import { deafenReplicas } from '../../support/deaf-replicas.ts'
-import { logOf } from '../../support/instance-files.ts'
-import { monotonicMs } from '../../support/monotonic.ts'
-import { withCluster } from '../../support/with-cluster.ts'
-import { Writer } from '../../support/writer.ts'
+import { byHand } from '#test/support/by-hand.ts'
+import { deafenReplicas } from '#test/support/deaf-replicas.ts'
+import { logOf } from '#test/support/instance-files.ts'
+import { monotonicMs } from '#test/support/monotonic.ts'
+import { withCluster } from '#test/support/with-cluster.ts'
+import { Writer } from '#test/support/writer.ts'
 
 const shop = withCluster({ spec: { failover: { windowMs: 0 } } })
 

@@ -1,10 +1,10 @@
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { primaryOfEpoch3, testParts, ScriptedServer, aServerState } from '../../../agents/testing.ts'
-import type { Parts } from '../../../agents/instance/parts.ts'
-import { BareInstance, until } from '../../support/bare-instance.ts'
-import { queryWithin } from '../../support/sql-session.ts'
-import { Markers } from '../../../agents/semisync/marker.ts'
-import { passAsPrimary } from '../../../agents/testing-passes.ts'
+import { primaryOfEpoch3, testParts, ScriptedServer, aServerState } from '#agents/testing.ts'
+import type { Parts } from '#agents/instance/parts.ts'
+import { BareInstance, until } from '#test/support/bare-instance.ts'
+import { queryWithin } from '#test/support/sql-session.ts'
+import { Markers } from '#agents/semisync/marker.ts'
+import { passAsPrimary } from '#agents/testing-passes.ts'
 
 let source: BareInstance
 let replica: BareInstance

@@ -1,10 +1,10 @@
 import { join } from 'node:path'
 import type { Connection } from 'mysql2/promise'
 import { afterAll, afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { lastBinlogFile } from '../../../agents/binlog/set.ts'
-import { endedHow } from '../../../agents/volume/ended-how.ts'
-import { markErrorLog, type ErrorLogPlace } from '../../../agents/volume/error-log.ts'
-import { eventually, LoneServer, removeTemplate, value, waitingTransactions } from '../../support/lone-server.ts'
+import { lastBinlogFile } from '#agents/binlog/set.ts'
+import { endedHow } from '#agents/volume/ended-how.ts'
+import { markErrorLog, type ErrorLogPlace } from '#agents/volume/error-log.ts'
+import { eventually, LoneServer, removeTemplate, value, waitingTransactions } from '#test/support/lone-server.ts'
 
 let server: LoneServer
 let place: ErrorLogPlace

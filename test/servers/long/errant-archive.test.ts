@@ -3,10 +3,10 @@ import { readdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Connection } from 'mysql2/promise'
 import { afterAll, afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { GtidSet } from '../../../topology/gtid/gtid-set.ts'
-import { archiveErrant } from '../../../agents/binlog/errant-archive.ts'
-import { readTrimPlan, trimTail } from '../../../agents/binlog/unacknowledged-tail.ts'
-import { eventually, LoneServer, removeTemplate, value } from '../../support/lone-server.ts'
+import { GtidSet } from '#topology/gtid/gtid-set.ts'
+import { archiveErrant } from '#agents/binlog/errant-archive.ts'
+import { readTrimPlan, trimTail } from '#agents/binlog/unacknowledged-tail.ts'
+import { eventually, LoneServer, removeTemplate, value } from '#test/support/lone-server.ts'
 
 let server: LoneServer
 let root: Connection

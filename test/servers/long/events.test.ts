@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
-import type { TestCluster } from '../../support/cluster.ts'
-import { withCluster } from '../../support/with-cluster.ts'
+import type { TestCluster } from '#test/support/cluster.ts'
+import { withCluster } from '#test/support/with-cluster.ts'
 
 const shop = withCluster()
 

@@ -2,7 +2,7 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { runCommand } from '../../../src/common/process/run-command.ts'
+import { runCommand } from '#common/process/run-command.ts'
 
 const sources = join(import.meta.dirname, '../..', 'model', 'exhaustive')
 const compiler = ['g++', '-std=c++17', '-O2']

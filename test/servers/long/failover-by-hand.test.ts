@@ -1,10 +1,10 @@
 import { expect, it } from 'vitest'
-import { deafenReplicas } from '../../support/deaf-replicas.ts'
-import { archivesOf, printArchive } from '../../support/instance-files.ts'
-import { loseVolume } from '../../support/lost-volume.ts'
-import { monotonicMs } from '../../support/monotonic.ts'
-import { withCluster } from '../../support/with-cluster.ts'
-import { Writer } from '../../support/writer.ts'
+import { deafenReplicas } from '#test/support/deaf-replicas.ts'
+import { archivesOf, printArchive } from '#test/support/instance-files.ts'
+import { loseVolume } from '#test/support/lost-volume.ts'
+import { monotonicMs } from '#test/support/monotonic.ts'
+import { withCluster } from '#test/support/with-cluster.ts'
+import { Writer } from '#test/support/writer.ts'
 
 /** After the first failover no other one is automatic while these tests run. */
 const shop = withCluster({ spec: { failover: { windowMs: 3_600_000 } } })

@@ -1,8 +1,8 @@
 import { expect, it } from 'vitest'
-import { deafenReplicas } from '../../support/deaf-replicas.ts'
-import { monotonicMs } from '../../support/monotonic.ts'
-import { withCluster } from '../../support/with-cluster.ts'
-import { Writer } from '../../support/writer.ts'
+import { deafenReplicas } from '#test/support/deaf-replicas.ts'
+import { monotonicMs } from '#test/support/monotonic.ts'
+import { withCluster } from '#test/support/with-cluster.ts'
+import { Writer } from '#test/support/writer.ts'
 
 const shop = withCluster({
   spec: {

@@ -4,10 +4,10 @@ import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { pause } from '../../../src/store/contract.ts'
-import { fileStore } from '../../../src/store/file.ts'
-import { SeededRandom } from '../../simulation/seeded-random.ts'
-import { seed } from '../../support/draws.ts'
+import { pause } from '#store/contract.ts'
+import { fileStore } from '#store/file.ts'
+import { SeededRandom } from '#test/simulation/seeded-random.ts'
+import { seed } from '#test/support/draws.ts'
 
 const hammer = join(import.meta.dirname, '../../support/store-hammer.ts')
 

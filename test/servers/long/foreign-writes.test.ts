@@ -1,8 +1,8 @@
 import { expect, it } from 'vitest'
-import { byQuickHand } from '../../support/by-hand.ts'
-import { ForeignWriters, foreignUuid } from '../../support/foreign-writers.ts'
-import { archivesOf } from '../../support/instance-files.ts'
-import { withCluster } from '../../support/with-cluster.ts'
+import { byQuickHand } from '#test/support/by-hand.ts'
+import { ForeignWriters, foreignUuid } from '#test/support/foreign-writers.ts'
+import { archivesOf } from '#test/support/instance-files.ts'
+import { withCluster } from '#test/support/with-cluster.ts'
 
 const shop = withCluster()
 

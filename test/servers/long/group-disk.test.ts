@@ -3,12 +3,12 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { logOf } from '../../support/instance-files.ts'
-import { monotonicMs } from '../../support/monotonic.ts'
-import { SmallDisk } from '../../support/small-disk.ts'
-import { withCluster } from '../../support/with-cluster.ts'
-import { Writer } from '../../support/writer.ts'
-import { expectBelow } from '../../support/expect-below.ts'
+import { logOf } from '#test/support/instance-files.ts'
+import { monotonicMs } from '#test/support/monotonic.ts'
+import { SmallDisk } from '#test/support/small-disk.ts'
+import { withCluster } from '#test/support/with-cluster.ts'
+import { Writer } from '#test/support/writer.ts'
+import { expectBelow } from '#test/support/expect-below.ts'
 
 const scratch = await mkdtemp(join(tmpdir(), 'regent-group-disk-'))
 const whyNot = await SmallDisk.whyNot(scratch)

@@ -1,7 +1,7 @@
 import { it } from 'vitest'
-import { byHand } from '../../support/by-hand.ts'
-import { replaceAccounts } from '../../support/replaced-accounts.ts'
-import { withCluster } from '../../support/with-cluster.ts'
+import { byHand } from '#test/support/by-hand.ts'
+import { replaceAccounts } from '#test/support/replaced-accounts.ts'
+import { withCluster } from '#test/support/with-cluster.ts'
 
 const shop = withCluster({ spec: { mode: 'group' } })
 const all = ['shop-0', 'shop-1', 'shop-2']

@@ -1,9 +1,9 @@
 import { expect, it } from 'vitest'
-import type { InstanceRow } from '../../../src/api-contract/views.ts'
-import { byHand } from '../../support/by-hand.ts'
-import { logOf } from '../../support/instance-files.ts'
-import { withCluster } from '../../support/with-cluster.ts'
-import { Writer } from '../../support/writer.ts'
+import type { InstanceRow } from '#api-contract/views.ts'
+import { byHand } from '#test/support/by-hand.ts'
+import { logOf } from '#test/support/instance-files.ts'
+import { withCluster } from '#test/support/with-cluster.ts'
+import { Writer } from '#test/support/writer.ts'
 
 /** What a hand changes of a group, and how the group is put right. */
 const shop = withCluster({ spec: { mode: 'group' } })

@@ -1,8 +1,8 @@
 import type { Connection } from 'mysql2/promise'
 import { afterEach, expect, it } from 'vitest'
-import { logOf } from '../../support/instance-files.ts'
-import { withCluster } from '../../support/with-cluster.ts'
-import { Writer } from '../../support/writer.ts'
+import { logOf } from '#test/support/instance-files.ts'
+import { withCluster } from '#test/support/with-cluster.ts'
+import { Writer } from '#test/support/writer.ts'
 
 /** Sessions that hold up what a new primary of a group has to apply before clients may write. */
 const shop = withCluster({ spec: { mode: 'group' } })

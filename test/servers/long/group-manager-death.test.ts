@@ -3,12 +3,12 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setImmediate as immediate } from 'node:timers/promises'
 import { describe, expect, it } from 'vitest'
-import type { ClusterRecord } from '../../../failover/protocol/record.ts'
-import { layoutOf } from '../../../src/local/folder/state-layout.ts'
-import { supervisorStatus } from '../../../src/local/supervisor/background.ts'
-import { managerProcess } from '../../../src/local/supervisor/supervisor.ts'
-import { fileStore } from '../../../src/store/file.ts'
-import { startCluster, type TestCluster } from '../../support/cluster.ts'
+import type { ClusterRecord } from '#failover/protocol/record.ts'
+import { layoutOf } from '#local/folder/state-layout.ts'
+import { supervisorStatus } from '#local/supervisor/background.ts'
+import { managerProcess } from '#local/supervisor/supervisor.ts'
+import { fileStore } from '#store/file.ts'
+import { startCluster, type TestCluster } from '#test/support/cluster.ts'
 import {
   killManagerAt,
   pidsOf,
@@ -16,10 +16,10 @@ import {
   recordOf,
   startManager,
   type ManagerStep,
-} from '../../support/dying-manager.ts'
-import { monotonicMs } from '../../support/monotonic.ts'
-import { withCluster } from '../../support/with-cluster.ts'
-import { Writer } from '../../support/writer.ts'
+} from '#test/support/dying-manager.ts'
+import { monotonicMs } from '#test/support/monotonic.ts'
+import { withCluster } from '#test/support/with-cluster.ts'
+import { Writer } from '#test/support/writer.ts'
 
 const spec = { mode: 'group' } as const
 const all = ['shop-0', 'shop-1', 'shop-2']

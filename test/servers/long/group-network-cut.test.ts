@@ -4,12 +4,12 @@ import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { stringify } from 'yaml'
-import type { TestCluster } from '../../support/cluster.ts'
-import { monotonicMs } from '../../support/monotonic.ts'
-import { here, Namespaces } from '../../support/namespaces.ts'
-import { withCluster } from '../../support/with-cluster.ts'
-import { Writer } from '../../support/writer.ts'
-import { expectBelow } from '../../support/expect-below.ts'
+import type { TestCluster } from '#test/support/cluster.ts'
+import { monotonicMs } from '#test/support/monotonic.ts'
+import { here, Namespaces } from '#test/support/namespaces.ts'
+import { withCluster } from '#test/support/with-cluster.ts'
+import { Writer } from '#test/support/writer.ts'
+import { expectBelow } from '#test/support/expect-below.ts'
 
 const instances = ['shop-0', 'shop-1', 'shop-2']
 const nothingLost = { lost: [], duplicated: [], differing: [], instances: 3 }

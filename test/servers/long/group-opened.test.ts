@@ -1,8 +1,8 @@
 import { expect, it } from 'vitest'
-import { byHand } from '../../support/by-hand.ts'
-import { logOf } from '../../support/instance-files.ts'
-import { withCluster } from '../../support/with-cluster.ts'
-import { Writer } from '../../support/writer.ts'
+import { byHand } from '#test/support/by-hand.ts'
+import { logOf } from '#test/support/instance-files.ts'
+import { withCluster } from '#test/support/with-cluster.ts'
+import { Writer } from '#test/support/writer.ts'
 
 /** Members that another hand opens for writes: with a single primary a group certifies nothing of what they write. */
 const shop = withCluster({ spec: { mode: 'group' } })

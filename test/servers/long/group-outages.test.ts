@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest'
-import { loseVolume } from '../../support/lost-volume.ts'
-import { monotonicMs } from '../../support/monotonic.ts'
-import { putBack, takeSnapshot } from '../../support/volume-snapshot.ts'
-import { withCluster } from '../../support/with-cluster.ts'
-import { Writer } from '../../support/writer.ts'
+import { loseVolume } from '#test/support/lost-volume.ts'
+import { monotonicMs } from '#test/support/monotonic.ts'
+import { putBack, takeSnapshot } from '#test/support/volume-snapshot.ts'
+import { withCluster } from '#test/support/with-cluster.ts'
+import { Writer } from '#test/support/writer.ts'
 
 const shop = withCluster({ spec: { mode: 'group' } })
 const all = ['shop-0', 'shop-1', 'shop-2']

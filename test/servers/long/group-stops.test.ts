@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { withCluster } from '../../support/with-cluster.ts'
-import { Writer } from '../../support/writer.ts'
+import { withCluster } from '#test/support/with-cluster.ts'
+import { Writer } from '#test/support/writer.ts'
 
 const shop = withCluster({ spec: { mode: 'group' } })
 const wholeMs = 120_000

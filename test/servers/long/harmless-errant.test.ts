@@ -1,8 +1,8 @@
 import { expect, it } from 'vitest'
-import { byHand, byQuickHand } from '../../support/by-hand.ts'
-import { archivesOf, logOf } from '../../support/instance-files.ts'
-import { withCluster } from '../../support/with-cluster.ts'
-import { Writer } from '../../support/writer.ts'
+import { byHand, byQuickHand } from '#test/support/by-hand.ts'
+import { archivesOf, logOf } from '#test/support/instance-files.ts'
+import { withCluster } from '#test/support/with-cluster.ts'
+import { Writer } from '#test/support/writer.ts'
 
 const shop = withCluster()
 

@@ -1,9 +1,9 @@
 import { expect, it } from 'vitest'
-import type { TestCluster } from '../../support/cluster.ts'
-import { logOf } from '../../support/instance-files.ts'
-import { monotonicMs } from '../../support/monotonic.ts'
-import { withCluster } from '../../support/with-cluster.ts'
-import { Writer } from '../../support/writer.ts'
+import type { TestCluster } from '#test/support/cluster.ts'
+import { logOf } from '#test/support/instance-files.ts'
+import { monotonicMs } from '#test/support/monotonic.ts'
+import { withCluster } from '#test/support/with-cluster.ts'
+import { Writer } from '#test/support/writer.ts'
 
 const mib = 1_048_576
 const shop = withCluster({ spec: { keepBinlogsSeconds: 1, heldBinlogsBytes: 8 * mib } })

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { withCluster } from '../../support/with-cluster.ts'
+import { withCluster } from '#test/support/with-cluster.ts'
 
 const shop = withCluster({ spec: { failover: { windowMs: 0 }, maxLagSeconds: 2 } })
 

@@ -1,8 +1,8 @@
 import { expect, it } from 'vitest'
-import { cannotBeUndone, changeManyRows, dryRun, prepareLarge, undone } from '../../support/large-transaction.ts'
-import { monotonicMs } from '../../support/monotonic.ts'
-import { withCluster } from '../../support/with-cluster.ts'
-import { Writer } from '../../support/writer.ts'
+import { cannotBeUndone, changeManyRows, dryRun, prepareLarge, undone } from '#test/support/large-transaction.ts'
+import { monotonicMs } from '#test/support/monotonic.ts'
+import { withCluster } from '#test/support/with-cluster.ts'
+import { Writer } from '#test/support/writer.ts'
 
 const shop = withCluster({ spec: { mode: 'group' } })
 const nothingLost = { lost: [], duplicated: [], differing: [], instances: 3 }

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import type { TestCluster } from '../../support/cluster.ts'
+import type { TestCluster } from '#test/support/cluster.ts'
 import {
   cannotBeUndone,
   changeManyRows,
@@ -7,10 +7,10 @@ import {
   dryRun,
   prepareLarge,
   undone,
-} from '../../support/large-transaction.ts'
-import { monotonicMs } from '../../support/monotonic.ts'
-import { withCluster } from '../../support/with-cluster.ts'
-import { Writer } from '../../support/writer.ts'
+} from '#test/support/large-transaction.ts'
+import { monotonicMs } from '#test/support/monotonic.ts'
+import { withCluster } from '#test/support/with-cluster.ts'
+import { Writer } from '#test/support/writer.ts'
 
 const shop = withCluster()
 

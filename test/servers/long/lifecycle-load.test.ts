@@ -4,11 +4,11 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { firstExecutable } from '../../../src/local/packages/executables.ts'
-import type { ActionResponse } from '../../../agents/lifecycle/wire/calls.ts'
-import { LifecycleAgent, outputOf, postAction } from '../../support/lifecycle-agent.ts'
-import { processesNaming } from '../../support/leftovers.ts'
-import { expectBelow } from '../../support/expect-below.ts'
+import { firstExecutable } from '#local/packages/executables.ts'
+import type { ActionResponse } from '#agents/lifecycle/wire/calls.ts'
+import { LifecycleAgent, outputOf, postAction } from '#test/support/lifecycle-agent.ts'
+import { processesNaming } from '#test/support/leftovers.ts'
+import { expectBelow } from '#test/support/expect-below.ts'
 
 /**
  * Rounds of 1,000 calls at once. The agent takes 300 at a time and answers 503 to the rest, which ask again. What the

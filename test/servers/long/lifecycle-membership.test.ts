@@ -1,8 +1,8 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
-import { defaultMode } from '../../../failover/protocol/mode.ts'
-import { LifecycleService } from '../../support/lifecycle-service.ts'
-import { withCluster } from '../../support/with-cluster.ts'
-import { stopWriters, Writer } from '../../support/writer.ts'
+import { defaultMode } from '#failover/protocol/mode.ts'
+import { LifecycleService } from '#test/support/lifecycle-service.ts'
+import { withCluster } from '#test/support/with-cluster.ts'
+import { stopWriters, Writer } from '#test/support/writer.ts'
 
 const nothingLost = { lost: [], duplicated: [], differing: [] }
 const timeoutSeconds = 60

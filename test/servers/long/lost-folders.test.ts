@@ -2,9 +2,9 @@ import { mkdtemp, readdir, rename, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { basename, join } from 'node:path'
 import { expect, it, onTestFinished } from 'vitest'
-import { processesOf } from '../../../src/local/processes/cluster-processes.ts'
-import { runRegent } from '../../support/cluster.ts'
-import { freePort } from '../../support/redis-server.ts'
+import { processesOf } from '#local/processes/cluster-processes.ts'
+import { runRegent } from '#test/support/cluster.ts'
+import { freePort } from '#test/support/redis-server.ts'
 
 const deadlineMs = 120_000
 

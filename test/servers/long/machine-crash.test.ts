@@ -1,11 +1,11 @@
 import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect, it } from 'vitest'
-import { agentConfigPath } from '../../../src/local/folder/state-layout.ts'
-import type { TestCluster } from '../../support/cluster.ts'
-import { logOf } from '../../support/instance-files.ts'
-import { withCluster } from '../../support/with-cluster.ts'
-import { Writer } from '../../support/writer.ts'
+import { agentConfigPath } from '#local/folder/state-layout.ts'
+import type { TestCluster } from '#test/support/cluster.ts'
+import { logOf } from '#test/support/instance-files.ts'
+import { withCluster } from '#test/support/with-cluster.ts'
+import { Writer } from '#test/support/writer.ts'
 
 const shop = withCluster()
 const all = ['shop-0', 'shop-1', 'shop-2']

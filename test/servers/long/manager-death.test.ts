@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { describe, expect, it } from 'vitest'
-import { readRoute } from '../../../src/local/platform/routes.ts'
-import type { TestCluster } from '../../support/cluster.ts'
+import { readRoute } from '#local/platform/routes.ts'
+import type { TestCluster } from '#test/support/cluster.ts'
 import {
   killManagerAt,
   pidsOf,
@@ -9,11 +9,11 @@ import {
   recordOf,
   startManager,
   type ManagerStep,
-} from '../../support/dying-manager.ts'
-import { monotonicMs } from '../../support/monotonic.ts'
-import { withCluster } from '../../support/with-cluster.ts'
-import { Writer } from '../../support/writer.ts'
-import { expectBelow } from '../../support/expect-below.ts'
+} from '#test/support/dying-manager.ts'
+import { monotonicMs } from '#test/support/monotonic.ts'
+import { withCluster } from '#test/support/with-cluster.ts'
+import { Writer } from '#test/support/writer.ts'
+import { expectBelow } from '#test/support/expect-below.ts'
 
 const shop = withCluster()
 

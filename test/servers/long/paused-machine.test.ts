@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest'
-import { logOf } from '../../support/instance-files.ts'
-import { withCluster } from '../../support/with-cluster.ts'
-import { Writer } from '../../support/writer.ts'
+import { logOf } from '#test/support/instance-files.ts'
+import { withCluster } from '#test/support/with-cluster.ts'
+import { Writer } from '#test/support/writer.ts'
 
 const shop = withCluster()
 

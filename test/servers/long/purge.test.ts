@@ -1,12 +1,12 @@
 import { mkdir, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { writeCluster } from '../../../src/local/folder/cluster-file.ts'
-import { clusterIn, temporaryFolder } from '../../../src/local/testing.ts'
-import { shop } from '../../../src/store/contract.ts'
-import { openStore } from '../../../src/store/open.ts'
-import { runRegent } from '../../support/cluster.ts'
-import { RedisServer } from '../../support/redis-server.ts'
+import { writeCluster } from '#local/folder/cluster-file.ts'
+import { clusterIn, temporaryFolder } from '#local/testing.ts'
+import { shop } from '#store/contract.ts'
+import { openStore } from '#store/open.ts'
+import { runRegent } from '#test/support/cluster.ts'
+import { RedisServer } from '#test/support/redis-server.ts'
 
 let redis: RedisServer
 beforeAll(async () => {

@@ -1,9 +1,9 @@
 import { expect, it } from 'vitest'
-import { byHand } from '../../support/by-hand.ts'
-import { archivesOf } from '../../support/instance-files.ts'
-import { monotonicMs } from '../../support/monotonic.ts'
-import { withCluster } from '../../support/with-cluster.ts'
-import { Writer } from '../../support/writer.ts'
+import { byHand } from '#test/support/by-hand.ts'
+import { archivesOf } from '#test/support/instance-files.ts'
+import { monotonicMs } from '#test/support/monotonic.ts'
+import { withCluster } from '#test/support/with-cluster.ts'
+import { Writer } from '#test/support/writer.ts'
 
 const shop = withCluster({ spec: { mode: 'group' } })
 const all = ['shop-0', 'shop-1', 'shop-2']

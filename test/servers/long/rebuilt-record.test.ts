@@ -1,10 +1,10 @@
 import { rm } from 'node:fs/promises'
 import { expect, it } from 'vitest'
-import { byHand } from '../../support/by-hand.ts'
-import type { TestCluster } from '../../support/cluster.ts'
-import { loseVolume } from '../../support/lost-volume.ts'
-import { withCluster } from '../../support/with-cluster.ts'
-import { Writer } from '../../support/writer.ts'
+import { byHand } from '#test/support/by-hand.ts'
+import type { TestCluster } from '#test/support/cluster.ts'
+import { loseVolume } from '#test/support/lost-volume.ts'
+import { withCluster } from '#test/support/with-cluster.ts'
+import { Writer } from '#test/support/writer.ts'
 
 const shop = withCluster({ spec: { cloneAboveTransactions: 0 } })
 const all = ['shop-0', 'shop-1', 'shop-2']

@@ -1,10 +1,10 @@
 import { basename } from 'node:path'
 import { expect, it } from 'vitest'
-import { byHand, byQuickHand } from '../../support/by-hand.ts'
-import { deafenReplicas, untilWaiting } from '../../support/deaf-replicas.ts'
-import { archivesOf, logOf, printArchive } from '../../support/instance-files.ts'
-import { withCluster } from '../../support/with-cluster.ts'
-import { Writer } from '../../support/writer.ts'
+import { byHand, byQuickHand } from '#test/support/by-hand.ts'
+import { deafenReplicas, untilWaiting } from '#test/support/deaf-replicas.ts'
+import { archivesOf, logOf, printArchive } from '#test/support/instance-files.ts'
+import { withCluster } from '#test/support/with-cluster.ts'
+import { Writer } from '#test/support/writer.ts'
 
 /** Of its archives an instance keeps only what was archived last. */
 const shop = withCluster({ spec: { archiveBytes: 0 } })

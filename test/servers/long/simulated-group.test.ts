@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { groupScripts } from '../../simulation/group/steps/all.ts'
-import { playSimulatedGroup } from '../../simulation/group/steps/simulated-stage.ts'
-import { playScript } from '../../simulation/mysqld/steps/stage.ts'
-import type { BareInstance } from '../../support/bare-instance.ts'
-import { prepareMember, RealGroupStage } from '../../support/real-group-stage.ts'
+import { groupScripts } from '#test/simulation/group/steps/all.ts'
+import { playSimulatedGroup } from '#test/simulation/group/steps/simulated-stage.ts'
+import { playScript } from '#test/simulation/mysqld/steps/stage.ts'
+import type { BareInstance } from '#test/support/bare-instance.ts'
+import { prepareMember, RealGroupStage } from '#test/support/real-group-stage.ts'
 
 const firstPort = 24_310
 let prepared: BareInstance

@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { scripts } from '../../simulation/mysqld/steps/all.ts'
-import { playSimulated } from '../../simulation/mysqld/steps/simulated-stage.ts'
-import { playScript } from '../../simulation/mysqld/steps/stage.ts'
-import type { BareInstance } from '../../support/bare-instance.ts'
-import { prepareVolume, RealStage } from '../../support/real-stage.ts'
+import { scripts } from '#test/simulation/mysqld/steps/all.ts'
+import { playSimulated } from '#test/simulation/mysqld/steps/simulated-stage.ts'
+import { playScript } from '#test/simulation/mysqld/steps/stage.ts'
+import type { BareInstance } from '#test/support/bare-instance.ts'
+import { prepareVolume, RealStage } from '#test/support/real-stage.ts'
 
 const network = 218
 let prepared: BareInstance

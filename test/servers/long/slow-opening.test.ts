@@ -1,10 +1,10 @@
 import { expect, it } from 'vitest'
-import { agentUser } from '../../../agents/instance/accounts.ts'
-import { passwordFor } from '../../../src/common/mysql/account-password.ts'
-import { readSecret } from '../../../src/local/folder/secrets.ts'
-import { openSession } from '../../support/sql-session.ts'
-import { withCluster } from '../../support/with-cluster.ts'
-import { Writer } from '../../support/writer.ts'
+import { agentUser } from '#agents/instance/accounts.ts'
+import { passwordFor } from '#common/mysql/account-password.ts'
+import { readSecret } from '#local/folder/secrets.ts'
+import { openSession } from '#test/support/sql-session.ts'
+import { withCluster } from '#test/support/with-cluster.ts'
+import { Writer } from '#test/support/writer.ts'
 
 const shop = withCluster({ spec: { policies: { 'shop-1': { promotion: 'prefer', priority: 0 } } } })
 

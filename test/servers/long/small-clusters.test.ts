@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
-import { withCluster } from '../../support/with-cluster.ts'
-import { Writer } from '../../support/writer.ts'
+import { withCluster } from '#test/support/with-cluster.ts'
+import { Writer } from '#test/support/writer.ts'
 
 const pair = withCluster({ name: 'pair', instances: 2, spec: { maxLagSeconds: 2 } })
 const solo = withCluster({ name: 'solo', instances: 1 })

@@ -1,12 +1,12 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Connection } from 'mysql2/promise'
 import { expect, it } from 'vitest'
-import { fileStore } from '../../../src/store/file.ts'
-import { deafenReplicas } from '../../support/deaf-replicas.ts'
-import type { TestCluster } from '../../support/cluster.ts'
-import { waitingTransactions } from '../../support/lone-server.ts'
-import { withCluster } from '../../support/with-cluster.ts'
-import { Writer } from '../../support/writer.ts'
+import { fileStore } from '#store/file.ts'
+import { deafenReplicas } from '#test/support/deaf-replicas.ts'
+import type { TestCluster } from '#test/support/cluster.ts'
+import { waitingTransactions } from '#test/support/lone-server.ts'
+import { withCluster } from '#test/support/with-cluster.ts'
+import { Writer } from '#test/support/writer.ts'
 
 const shop = withCluster()
 

@@ -1,12 +1,12 @@
 import { rename, rm, writeFile } from 'node:fs/promises'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import type { TestCluster } from '../../support/cluster.ts'
-import { monotonicMs } from '../../support/monotonic.ts'
-import { RedisServer } from '../../support/redis-server.ts'
-import { withCluster } from '../../support/with-cluster.ts'
-import { Writer } from '../../support/writer.ts'
-import { expectBelow } from '../../support/expect-below.ts'
+import type { TestCluster } from '#test/support/cluster.ts'
+import { monotonicMs } from '#test/support/monotonic.ts'
+import { RedisServer } from '#test/support/redis-server.ts'
+import { withCluster } from '#test/support/with-cluster.ts'
+import { Writer } from '#test/support/writer.ts'
+import { expectBelow } from '#test/support/expect-below.ts'
 
 const outageMs = 5_000
 const trouble = /nothing can be committed until the store is back/

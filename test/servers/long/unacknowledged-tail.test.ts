@@ -2,12 +2,12 @@ import { readdir, readFile, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Connection } from 'mysql2/promise'
 import { afterAll, afterEach, describe, expect, it } from 'vitest'
-import { GtidSet } from '../../../topology/gtid/gtid-set.ts'
-import { readBinlogSet } from '../../../agents/binlog/set.ts'
-import { readTrimPlan, trimTail, type TrimPlan } from '../../../agents/binlog/unacknowledged-tail.ts'
-import { fingerprint, type Fingerprint } from '../../support/fingerprint.ts'
-import { eventually, LoneServer, removeTemplate, value } from '../../support/lone-server.ts'
-import { alone, histogram, irrevocable, together, type StatementCase } from '../../support/statement-cases.ts'
+import { GtidSet } from '#topology/gtid/gtid-set.ts'
+import { readBinlogSet } from '#agents/binlog/set.ts'
+import { readTrimPlan, trimTail, type TrimPlan } from '#agents/binlog/unacknowledged-tail.ts'
+import { fingerprint, type Fingerprint } from '#test/support/fingerprint.ts'
+import { eventually, LoneServer, removeTemplate, value } from '#test/support/lone-server.ts'
+import { alone, histogram, irrevocable, together, type StatementCase } from '#test/support/statement-cases.ts'
 
 let server: LoneServer
 

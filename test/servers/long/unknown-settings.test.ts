@@ -1,9 +1,9 @@
 import { readFile, writeFile } from 'node:fs/promises'
 import { expect, it } from 'vitest'
-import { agentConfigPath } from '../../../src/local/folder/state-layout.ts'
-import type { TestCluster } from '../../support/cluster.ts'
-import { withCluster } from '../../support/with-cluster.ts'
-import { Writer } from '../../support/writer.ts'
+import { agentConfigPath } from '#local/folder/state-layout.ts'
+import type { TestCluster } from '#test/support/cluster.ts'
+import { withCluster } from '#test/support/with-cluster.ts'
+import { Writer } from '#test/support/writer.ts'
 
 const shop = withCluster()
 

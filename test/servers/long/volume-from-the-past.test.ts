@@ -1,9 +1,9 @@
 import { expect, it } from 'vitest'
-import type { TestCluster } from '../../support/cluster.ts'
-import { logOf } from '../../support/instance-files.ts'
-import { putBack, takeSnapshot } from '../../support/volume-snapshot.ts'
-import { withCluster } from '../../support/with-cluster.ts'
-import { Writer } from '../../support/writer.ts'
+import type { TestCluster } from '#test/support/cluster.ts'
+import { logOf } from '#test/support/instance-files.ts'
+import { putBack, takeSnapshot } from '#test/support/volume-snapshot.ts'
+import { withCluster } from '#test/support/with-cluster.ts'
+import { Writer } from '#test/support/writer.ts'
 
 const shop = withCluster()
 

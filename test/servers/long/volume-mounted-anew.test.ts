@@ -2,10 +2,10 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { logOf } from '../../support/instance-files.ts'
-import { SmallDisk } from '../../support/small-disk.ts'
-import { withCluster } from '../../support/with-cluster.ts'
-import { Writer } from '../../support/writer.ts'
+import { logOf } from '#test/support/instance-files.ts'
+import { SmallDisk } from '#test/support/small-disk.ts'
+import { withCluster } from '#test/support/with-cluster.ts'
+import { Writer } from '#test/support/writer.ts'
 
 const scratch = await mkdtemp(join(tmpdir(), 'regent-mount-'))
 const whyNot = await SmallDisk.whyNot(scratch)

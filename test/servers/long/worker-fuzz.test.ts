@@ -7,11 +7,11 @@ import { Readable } from 'node:stream'
 import { buffer } from 'node:stream/consumers'
 import fc from 'fast-check'
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { packFolder } from '../../../agents/lifecycle/copy/pack-folder.ts'
-import type { LoadedNote } from '../../../agents/lifecycle/worker/load-folder.ts'
-import { freshSeeds } from '../../support/draws.ts'
-import { FaultySource, type Fault, type FaultyStream } from '../../support/faulty-source.ts'
-import { processesNaming } from '../../support/leftovers.ts'
+import { packFolder } from '#agents/lifecycle/copy/pack-folder.ts'
+import type { LoadedNote } from '#agents/lifecycle/worker/load-folder.ts'
+import { freshSeeds } from '#test/support/draws.ts'
+import { FaultySource, type Fault, type FaultyStream } from '#test/support/faulty-source.ts'
+import { processesNaming } from '#test/support/leftovers.ts'
 
 /** What was found once is found again; and `npm run test:all` looks at what no run looked at. */
 const seeds: readonly (readonly [string, number])[] = [

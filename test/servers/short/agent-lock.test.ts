@@ -3,9 +3,9 @@ import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, afterEach, beforeAll, expect, it } from 'vitest'
-import { anAgentConfig } from '../../../agents/testing.ts'
-import { volumeLayout } from '../../../agents/instance/volume-layout.ts'
-import { until } from '../../support/bare-instance.ts'
+import { anAgentConfig } from '#agents/testing.ts'
+import { volumeLayout } from '#agents/instance/volume-layout.ts'
+import { until } from '#test/support/bare-instance.ts'
 
 const bin = join(import.meta.dirname, '../../../bin/regent')
 const host = '127.24.212.1'

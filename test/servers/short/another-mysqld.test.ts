@@ -1,8 +1,8 @@
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { createSqlServer } from '../../../agents/sql/server.ts'
-import { realWorld } from '../../../src/common/ports/real-world.ts'
-import { BareInstance, secret } from '../../support/bare-instance.ts'
+import { createSqlServer } from '#agents/sql/server.ts'
+import { realWorld } from '#common/ports/real-world.ts'
+import { BareInstance, secret } from '#test/support/bare-instance.ts'
 
 let there: BareInstance
 

@@ -1,8 +1,8 @@
 import { expect, it } from 'vitest'
-import { runEpisode } from '../../support/episode.ts'
-import { withCluster } from '../../support/with-cluster.ts'
-import { Writer } from '../../support/writer.ts'
-import { expectBelow } from '../../support/expect-below.ts'
+import { runEpisode } from '#test/support/episode.ts'
+import { withCluster } from '#test/support/with-cluster.ts'
+import { Writer } from '#test/support/writer.ts'
+import { expectBelow } from '#test/support/expect-below.ts'
 
 const shop = withCluster()
 

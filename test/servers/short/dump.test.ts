@@ -2,8 +2,8 @@ import { mkdtemp, readFile, rm, stat } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, it, onTestFinished } from 'vitest'
-import { byHand } from '../../support/by-hand.ts'
-import { withCluster } from '../../support/with-cluster.ts'
+import { byHand } from '#test/support/by-hand.ts'
+import { withCluster } from '#test/support/with-cluster.ts'
 
 const from = withCluster({ instances: 2 })
 const to = withCluster({ name: 'copy', instances: 2 })

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { createVolume } from '../../../agents/volume/volume.ts'
-import { parseGtidSet } from '../../../topology/gtid/gtid-set.ts'
-import { BareInstance } from '../../support/bare-instance.ts'
+import { createVolume } from '#agents/volume/volume.ts'
+import { parseGtidSet } from '#topology/gtid/gtid-set.ts'
+import { BareInstance } from '#test/support/bare-instance.ts'
 
 let instance: BareInstance
 

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
-import { withCluster } from '../../support/with-cluster.ts'
-import { Writer } from '../../support/writer.ts'
+import { withCluster } from '#test/support/with-cluster.ts'
+import { Writer } from '#test/support/writer.ts'
 
 /** As delivered: three automatic failovers in five minutes. */
 const shop = withCluster({ spec: { failover: {} } })

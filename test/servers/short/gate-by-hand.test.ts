@@ -1,10 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect, it } from 'vitest'
-import { byHand } from '../../support/by-hand.ts'
-import type { TestCluster } from '../../support/cluster.ts'
-import { logOf } from '../../support/instance-files.ts'
-import { withCluster } from '../../support/with-cluster.ts'
-import { Writer } from '../../support/writer.ts'
+import { byHand } from '#test/support/by-hand.ts'
+import type { TestCluster } from '#test/support/cluster.ts'
+import { logOf } from '#test/support/instance-files.ts'
+import { withCluster } from '#test/support/with-cluster.ts'
+import { Writer } from '#test/support/writer.ts'
 
 /** Of two instances the only replica is needed for every write. */
 const pair = withCluster({ name: 'pair', instances: 2 })

@@ -1,9 +1,9 @@
 import { expect, it } from 'vitest'
-import { byHand } from '../../support/by-hand.ts'
-import { runEpisode } from '../../support/episode.ts'
-import { withCluster } from '../../support/with-cluster.ts'
-import { Writer } from '../../support/writer.ts'
-import { expectBelow } from '../../support/expect-below.ts'
+import { byHand } from '#test/support/by-hand.ts'
+import { runEpisode } from '#test/support/episode.ts'
+import { withCluster } from '#test/support/with-cluster.ts'
+import { Writer } from '#test/support/writer.ts'
+import { expectBelow } from '#test/support/expect-below.ts'
 
 const shop = withCluster({ spec: { mode: 'group', reseed: 'manual' } })
 const all = ['shop-0', 'shop-1', 'shop-2']

@@ -1,9 +1,9 @@
 import { rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect, it } from 'vitest'
-import { byHand } from '../../support/by-hand.ts'
-import type { TestCluster } from '../../support/cluster.ts'
-import { withCluster } from '../../support/with-cluster.ts'
+import { byHand } from '#test/support/by-hand.ts'
+import type { TestCluster } from '#test/support/cluster.ts'
+import { withCluster } from '#test/support/with-cluster.ts'
 
 const shop = withCluster()
 const all = ['shop-0', 'shop-1', 'shop-2']

@@ -3,7 +3,7 @@ import { mkdtemp, readdir, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { BareInstance, until } from '../../support/bare-instance.ts'
+import { BareInstance, until } from '#test/support/bare-instance.ts'
 
 const script = join(import.meta.dirname, '../../../src/kube/pods/launcher.sh')
 let folder: string

@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import type { ActionResponse } from '../../../agents/lifecycle/wire/calls.ts'
-import type { TestCluster } from '../../support/cluster.ts'
-import { LifecycleService } from '../../support/lifecycle-service.ts'
-import { openSession, queryWithin } from '../../support/sql-session.ts'
-import { withCluster } from '../../support/with-cluster.ts'
+import type { ActionResponse } from '#agents/lifecycle/wire/calls.ts'
+import type { TestCluster } from '#test/support/cluster.ts'
+import { LifecycleService } from '#test/support/lifecycle-service.ts'
+import { openSession, queryWithin } from '#test/support/sql-session.ts'
+import { withCluster } from '#test/support/with-cluster.ts'
 
 const shop = withCluster()
 const password = "it's a pass;word"

@@ -3,10 +3,10 @@ import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, expect, it, onTestFinished } from 'vitest'
-import type { LocalStatus } from '../../../src/cli/local/status.ts'
-import { runRegent } from '../../support/cluster.ts'
-import { freePort } from '../../support/redis-server.ts'
-import { withCluster } from '../../support/with-cluster.ts'
+import type { LocalStatus } from '#cli/local/status.ts'
+import { runRegent } from '#test/support/cluster.ts'
+import { freePort } from '#test/support/redis-server.ts'
+import { withCluster } from '#test/support/with-cluster.ts'
 
 const bin = join(import.meta.dirname, '../..', '..', 'bin', 'regent')
 

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { BareInstance } from '../../support/bare-instance.ts'
+import { BareInstance } from '#test/support/bare-instance.ts'
 
 let instance: BareInstance
 

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, it } from 'vitest'
-import { BareInstance, until } from '../../support/bare-instance.ts'
+import { BareInstance, until } from '#test/support/bare-instance.ts'
 
 let source: BareInstance
 let replica: BareInstance

@@ -1,11 +1,11 @@
 import type { Connection } from 'mysql2/promise'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { parseGtidSet } from '../../../topology/gtid/gtid-set.ts'
-import { until, type BareInstance } from '../../support/bare-instance.ts'
-import { elapsed } from '../../support/monotonic.ts'
-import { SourceAndReplica } from '../../support/source-and-replica.ts'
-import { firstValue } from '../../support/sql-session.ts'
-import { expectBelow } from '../../support/expect-below.ts'
+import { parseGtidSet } from '#topology/gtid/gtid-set.ts'
+import { until, type BareInstance } from '#test/support/bare-instance.ts'
+import { elapsed } from '#test/support/monotonic.ts'
+import { SourceAndReplica } from '#test/support/source-and-replica.ts'
+import { firstValue } from '#test/support/sql-session.ts'
+import { expectBelow } from '#test/support/expect-below.ts'
 
 let servers: SourceAndReplica
 let source: BareInstance

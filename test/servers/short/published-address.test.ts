@@ -1,13 +1,13 @@
 import { readFile, rm, writeFile } from 'node:fs/promises'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect, it } from 'vitest'
-import { readRoute } from '../../../src/local/platform/routes.ts'
-import { askSupervisor } from '../../../src/local/supervisor/control.ts'
-import { managerProcess } from '../../../src/local/supervisor/supervisor.ts'
-import { logOf } from '../../support/instance-files.ts'
-import { monotonicMs } from '../../support/monotonic.ts'
-import { withCluster } from '../../support/with-cluster.ts'
-import { expectBelow } from '../../support/expect-below.ts'
+import { readRoute } from '#local/platform/routes.ts'
+import { askSupervisor } from '#local/supervisor/control.ts'
+import { managerProcess } from '#local/supervisor/supervisor.ts'
+import { logOf } from '#test/support/instance-files.ts'
+import { monotonicMs } from '#test/support/monotonic.ts'
+import { withCluster } from '#test/support/with-cluster.ts'
+import { expectBelow } from '#test/support/expect-below.ts'
 
 const shop = withCluster()
 

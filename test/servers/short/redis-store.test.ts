@@ -1,22 +1,15 @@
 import { inspect } from 'node:util'
 import { Redis } from 'ioredis'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
-import { describeError } from '../../../src/common/errors/errors.ts'
-import type { CellName } from '../../../src/store/cells.ts'
-import {
-  after,
-  itKeepsTheContract,
-  itNamesWhatIsDamaged,
-  itSettlesWhoLeads,
-  pause,
-  shop,
-} from '../../../src/store/contract.ts'
-import { openStore } from '../../../src/store/open.ts'
-import { redisStore } from '../../../src/store/redis.ts'
-import type { LeadingStore } from '../../../src/store/store.ts'
-import { FaultyProxy } from '../../support/faulty-proxy.ts'
-import { RedisServer, safeSettings } from '../../support/redis-server.ts'
-import { expectBelow } from '../../support/expect-below.ts'
+import { describeError } from '#common/errors/errors.ts'
+import type { CellName } from '#store/cells.ts'
+import { after, itKeepsTheContract, itNamesWhatIsDamaged, itSettlesWhoLeads, pause, shop } from '#store/contract.ts'
+import { openStore } from '#store/open.ts'
+import { redisStore } from '#store/redis.ts'
+import type { LeadingStore } from '#store/store.ts'
+import { FaultyProxy } from '#test/support/faulty-proxy.ts'
+import { RedisServer, safeSettings } from '#test/support/redis-server.ts'
+import { expectBelow } from '#test/support/expect-below.ts'
 
 /** A client of the test's own, to set up and to look from outside. */
 async function withClient<Result>(server: RedisServer, work: (client: Redis) => Promise<Result>): Promise<Result> {

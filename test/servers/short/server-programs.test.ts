@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
-import { findMysql } from '../../../src/local/packages/mysql-binaries.ts'
-import { findRedis } from '../../../src/local/packages/redis-binaries.ts'
-import { runCommand } from '../../../src/common/process/run-command.ts'
+import { findMysql } from '#local/packages/mysql-binaries.ts'
+import { findRedis } from '#local/packages/redis-binaries.ts'
+import { runCommand } from '#common/process/run-command.ts'
 
 /** As long as unpacking them may take where nothing is in the cache yet. */
 const setUpMs = 600_000

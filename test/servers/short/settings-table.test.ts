@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import type { Connection } from 'mysql2/promise'
-import { rowOf } from '../../../failover/settings/table.ts'
-import { LoneServer, removeTemplate, rows } from '../../support/lone-server.ts'
+import { rowOf } from '#failover/settings/table.ts'
+import { LoneServer, removeTemplate, rows } from '#test/support/lone-server.ts'
 
 let server: LoneServer
 let session: Connection

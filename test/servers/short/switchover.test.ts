@@ -1,10 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect, it } from 'vitest'
-import { runEpisode } from '../../support/episode.ts'
-import { monotonicMs } from '../../support/monotonic.ts'
-import { withCluster } from '../../support/with-cluster.ts'
-import { Writer } from '../../support/writer.ts'
-import { expectBelow } from '../../support/expect-below.ts'
+import { runEpisode } from '#test/support/episode.ts'
+import { monotonicMs } from '#test/support/monotonic.ts'
+import { withCluster } from '#test/support/with-cluster.ts'
+import { Writer } from '#test/support/writer.ts'
+import { expectBelow } from '#test/support/expect-below.ts'
 
 const shop = withCluster()
 

@@ -1,5 +1,5 @@
-import { orders } from '../../../failover/protocol/order.ts'
-import { instanceOf } from '../../../topology/snapshot/member.ts'
+import { orders } from '#failover/protocol/order.ts'
+import { instanceOf } from '#topology/snapshot/member.ts'
 import type { Machine } from '../machine.ts'
 import { askForSwitchover } from '../operations/requests.ts'
 import type { SeededRandom } from '../seeded-random.ts'

@@ -1,5 +1,5 @@
-import { parseGtidSet } from '../../../topology/gtid/gtid-set.ts'
-import { instanceOf } from '../../../topology/snapshot/member.ts'
+import { parseGtidSet } from '#topology/gtid/gtid-set.ts'
+import { instanceOf } from '#topology/snapshot/member.ts'
 import type { Machine } from '../machine.ts'
 import { heldBy } from '../rules.ts'
 import type { SimulatedCluster } from '../simulated-cluster.ts'

@@ -1,4 +1,4 @@
-import { type PromiseOrder, orders } from '../../../failover/protocol/order.ts'
+import { type PromiseOrder, orders } from '#failover/protocol/order.ts'
 import type { Machine } from '../machine.ts'
 import { askForSwitchover } from '../operations/requests.ts'
 import type { SeededRandom } from '../seeded-random.ts'

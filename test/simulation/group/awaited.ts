@@ -1,4 +1,4 @@
-import { removalTimings } from '../../../agents/group/xcom/removal.ts'
+import { removalTimings } from '#agents/group/xcom/removal.ts'
 import type { Machine } from '../machine.ts'
 import type { Groups } from './groups.ts'
 import type { Member } from './member.ts'

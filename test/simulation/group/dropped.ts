@@ -1,6 +1,6 @@
-import { liveView } from '../../../failover/judge/situation.ts'
-import type { ClusterRecord } from '../../../failover/protocol/record.ts'
-import { instanceOf, type MemberId } from '../../../topology/snapshot/member.ts'
+import { liveView } from '#failover/judge/situation.ts'
+import type { ClusterRecord } from '#failover/protocol/record.ts'
+import { instanceOf, type MemberId } from '#topology/snapshot/member.ts'
 import type { SimulatedCluster } from '../simulated-cluster.ts'
 import type { Groups } from './groups.ts'
 

@@ -1,5 +1,5 @@
-import type { GroupPort } from '../../../agents/ports/group.ts'
-import { RegentError } from '../../../src/common/errors/errors.ts'
+import type { GroupPort } from '#agents/ports/group.ts'
+import { RegentError } from '#common/errors/errors.ts'
 import type { Mysqld } from '../mysqld/mysqld.ts'
 import type { Groups } from './groups.ts'
 import type { GroupPlugin } from './plugin.ts'

@@ -1,4 +1,4 @@
-import { groupAddress } from '../../../failover/protocol/group-address.ts'
+import { groupAddress } from '#failover/protocol/group-address.ts'
 import type { Machine } from '../machine.ts'
 import type { Mysqld } from '../mysqld/mysqld.ts'
 import type { Network } from '../network.ts'

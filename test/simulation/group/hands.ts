@@ -1,4 +1,4 @@
-import { instanceOf } from '../../../topology/snapshot/member.ts'
+import { instanceOf } from '#topology/snapshot/member.ts'
 import { later, restartAgent, strikeLater, type FaultTable } from '../faults/fault.ts'
 import type { Machine } from '../machine.ts'
 import type { SeededRandom } from '../seeded-random.ts'

@@ -1,4 +1,4 @@
-import type { OpenLine, XcomLine } from '../../../agents/group/xcom/line.ts'
+import type { OpenLine, XcomLine } from '#agents/group/xcom/line.ts'
 import type { ProcessLife } from '../process-life.ts'
 
 /** Lines as one program hears on them: an answer comes while the program runs, and to a dead one never. */

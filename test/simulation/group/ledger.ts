@@ -1,4 +1,4 @@
-import { GtidSet } from '../../../topology/gtid/gtid-set.ts'
+import { GtidSet } from '#topology/gtid/gtid-set.ts'
 import type { SeededRandom } from '../seeded-random.ts'
 import type { Transaction } from '../mysqld/data-folder.ts'
 import type { Member } from './member.ts'

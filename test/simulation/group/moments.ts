@@ -1,5 +1,5 @@
-import { orders } from '../../../failover/protocol/order.ts'
-import { instanceOf } from '../../../topology/snapshot/member.ts'
+import { orders } from '#failover/protocol/order.ts'
+import { instanceOf } from '#topology/snapshot/member.ts'
 import { whenNext } from '../faults/aim.ts'
 import { later, managers, restartAgent, strikeLater, type FaultTable } from '../faults/fault.ts'
 import type { Machine } from '../machine.ts'

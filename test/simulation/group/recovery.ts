@@ -1,4 +1,4 @@
-import type { GtidSet } from '../../../topology/gtid/gtid-set.ts'
+import type { GtidSet } from '#topology/gtid/gtid-set.ts'
 import type { Transaction } from '../mysqld/data-folder.ts'
 import type { Member } from './member.ts'
 import type { GroupPorts } from './ports.ts'

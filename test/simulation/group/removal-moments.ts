@@ -1,4 +1,4 @@
-import { orders } from '../../../failover/protocol/order.ts'
+import { orders } from '#failover/protocol/order.ts'
 import { later, managers, strikeLater, type FaultTable } from '../faults/fault.ts'
 import type { Machine } from '../machine.ts'
 import type { SeededRandom } from '../seeded-random.ts'

@@ -1,6 +1,6 @@
 import type { Transaction } from '../mysqld/data-folder.ts'
 import type { Commit, CommitAnswer } from '../mysqld/semi-sync-source.ts'
-import { GtidSet } from '../../../topology/gtid/gtid-set.ts'
+import { GtidSet } from '#topology/gtid/gtid-set.ts'
 import type { VirtualTime } from '../virtual-time.ts'
 import type { Proposal } from './ledger.ts'
 import type { Member } from './member.ts'

@@ -1,5 +1,5 @@
-import { GtidSet } from '../../../topology/gtid/gtid-set.ts'
-import type { InstanceName } from '../../../topology/snapshot/member.ts'
+import { GtidSet } from '#topology/gtid/gtid-set.ts'
+import type { InstanceName } from '#topology/snapshot/member.ts'
 
 /** A transaction as binlogs and relay logs carry it. */
 export interface Transaction {

@@ -1,4 +1,4 @@
-import type { Blocker } from '../../../agents/ports/server.ts'
+import type { Blocker } from '#agents/ports/server.ts'
 
 /** `FLUSH TABLES WITH READ LOCK` and `LOCK INSTANCE FOR BACKUP`. */
 export type Lock = 'the global read lock' | 'the backup lock'

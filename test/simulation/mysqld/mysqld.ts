@@ -1,5 +1,5 @@
-import { GtidSet } from '../../../topology/gtid/gtid-set.ts'
-import type { InstanceName } from '../../../topology/snapshot/member.ts'
+import { GtidSet } from '#topology/gtid/gtid-set.ts'
+import type { InstanceName } from '#topology/snapshot/member.ts'
 import type { SeededRandom } from '../seeded-random.ts'
 import type { VirtualTime } from '../virtual-time.ts'
 import type { DataFolder, Transaction } from './data-folder.ts'

@@ -1,4 +1,4 @@
-import type { InstanceName } from '../../../topology/snapshot/member.ts'
+import type { InstanceName } from '#topology/snapshot/member.ts'
 import type { Transaction } from './data-folder.ts'
 import type { Dump, Mysqld } from './mysqld.ts'
 import type { Network } from '../network.ts'

@@ -1,5 +1,5 @@
-import type { GtidSet } from '../../../topology/gtid/gtid-set.ts'
-import type { InstanceName } from '../../../topology/snapshot/member.ts'
+import type { GtidSet } from '#topology/gtid/gtid-set.ts'
+import type { InstanceName } from '#topology/snapshot/member.ts'
 import type { Transaction } from './data-folder.ts'
 
 /**

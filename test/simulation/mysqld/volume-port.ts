@@ -1,6 +1,6 @@
-import type { Ending, VolumePort } from '../../../agents/ports/volume.ts'
-import { unionOf } from '../../../topology/snapshot/holdings.ts'
-import { parseGtidSet, type GtidSet } from '../../../topology/gtid/gtid-set.ts'
+import type { Ending, VolumePort } from '#agents/ports/volume.ts'
+import { unionOf } from '#topology/snapshot/holdings.ts'
+import { parseGtidSet, type GtidSet } from '#topology/gtid/gtid-set.ts'
 import type { Machine } from '../machine.ts'
 import type { DataFolder } from './data-folder.ts'
 

@@ -1,7 +1,7 @@
-import { wayOut } from '../../../failover/way-out/way-out.ts'
-import { parseNotes } from '../../../src/store/wire.ts'
-import type { ClusterNotes } from '../../../failover/protocol/notes.ts'
-import { instanceOf } from '../../../topology/snapshot/member.ts'
+import { wayOut } from '#failover/way-out/way-out.ts'
+import { parseNotes } from '#store/wire.ts'
+import type { ClusterNotes } from '#failover/protocol/notes.ts'
+import { instanceOf } from '#topology/snapshot/member.ts'
 import { cluster as name, type SimulatedCluster } from '../simulated-cluster.ts'
 import { failOver, resume, unfence } from './people.ts'
 

@@ -1,5 +1,5 @@
-import type { Operations } from '../../../src/manager/clusters/operations.ts'
-import { describeError } from '../../../src/common/errors/errors.ts'
+import type { Operations } from '#manager/clusters/operations.ts'
+import { describeError } from '#common/errors/errors.ts'
 import type { Machine } from '../machine.ts'
 import type { SeededRandom } from '../seeded-random.ts'
 import type { SimulatedCluster } from '../simulated-cluster.ts'

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { GtidSet, parseGtidSet } from '../../../topology/gtid/gtid-set.ts'
+import { GtidSet, parseGtidSet } from '#topology/gtid/gtid-set.ts'
 import type { Machine } from '../machine.ts'
 import { Scenario } from '../scenario.ts'
 

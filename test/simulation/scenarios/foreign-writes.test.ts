@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { GtidSet } from '../../../topology/gtid/gtid-set.ts'
+import { GtidSet } from '#topology/gtid/gtid-set.ts'
 import { uuidAbroad } from '../clients.ts'
 import { Scenario } from '../scenario.ts'
 

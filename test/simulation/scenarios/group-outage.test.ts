@@ -1,4 +1,4 @@
-import { orders } from '../../../failover/protocol/order.ts'
+import { orders } from '#failover/protocol/order.ts'
 import { describe, expect, it } from 'vitest'
 import type { Machine } from '../machine.ts'
 import { Scenario } from '../scenario.ts'

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
-import type { ClusterRecord } from '../../../failover/protocol/record.ts'
-import { instanceOf } from '../../../topology/snapshot/member.ts'
+import type { ClusterRecord } from '#failover/protocol/record.ts'
+import { instanceOf } from '#topology/snapshot/member.ts'
 import { Scenario } from '../scenario.ts'
 
 const namesOf = (record: ClusterRecord | undefined) =>

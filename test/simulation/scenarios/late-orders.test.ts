@@ -1,5 +1,5 @@
-import { orders } from '../../../failover/protocol/order.ts'
-import { words } from '../../../failover/protocol/word.ts'
+import { orders } from '#failover/protocol/order.ts'
+import { words } from '#failover/protocol/word.ts'
 import { describe, expect, it } from 'vitest'
 import { emptyVolume, type Machine } from '../machine.ts'
 import { Scenario } from '../scenario.ts'

@@ -1,5 +1,5 @@
-import type { GtidSet } from '../../../topology/gtid/gtid-set.ts'
-import { unionOf } from '../../../topology/snapshot/holdings.ts'
+import type { GtidSet } from '#topology/gtid/gtid-set.ts'
+import { unionOf } from '#topology/snapshot/holdings.ts'
 import type { Happening, SimulatedCluster } from '../simulated-cluster.ts'
 import { heldBy, heldIn, shown } from './held.ts'
 

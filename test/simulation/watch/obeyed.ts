@@ -1,8 +1,8 @@
-import type { ClusterRecord } from '../../../failover/protocol/record.ts'
-import { orders } from '../../../failover/protocol/order.ts'
-import { words } from '../../../failover/protocol/word.ts'
-import type { MemberId } from '../../../topology/snapshot/member.ts'
-import type { Observation } from '../../../topology/snapshot/observation.ts'
+import type { ClusterRecord } from '#failover/protocol/record.ts'
+import { orders } from '#failover/protocol/order.ts'
+import { words } from '#failover/protocol/word.ts'
+import type { MemberId } from '#topology/snapshot/member.ts'
+import type { Observation } from '#topology/snapshot/observation.ts'
 import type { Happening, SimulatedCluster } from '../simulated-cluster.ts'
 
 interface Order {

@@ -1,4 +1,4 @@
-import type { StoredState } from '../../../agents/instance/stored-state.ts'
+import type { StoredState } from '#agents/instance/stored-state.ts'
 import type { Machine } from '../machine.ts'
 
 const slotBytes = 65_536

@@ -1,4 +1,4 @@
-import { instanceOf } from '../../../topology/snapshot/member.ts'
+import { instanceOf } from '#topology/snapshot/member.ts'
 import type { Machine } from '../machine.ts'
 import type { SimulatedCluster } from '../simulated-cluster.ts'
 

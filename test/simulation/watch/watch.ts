@@ -1,5 +1,5 @@
-import type { ClusterRecord } from '../../../failover/protocol/record.ts'
-import type { PrimaryRoute } from '../../../src/common/ports/platform.ts'
+import type { ClusterRecord } from '#failover/protocol/record.ts'
+import type { PrimaryRoute } from '#common/ports/platform.ts'
 import type { Happening, SimulatedCluster } from '../simulated-cluster.ts'
 import { wrongCommit } from './commits.ts'
 import { wronglyCut, wronglyGivenUp, type Told } from './destroyed.ts'

@@ -1,7 +1,7 @@
-import { describeError } from '../../../src/common/errors/errors.ts'
-import { isWritable } from '../../../failover/judge/situation.ts'
-import { inWords, wayOut, type Command } from '../../../failover/way-out/way-out.ts'
-import type { Operations } from '../../../src/manager/clusters/operations.ts'
+import { describeError } from '#common/errors/errors.ts'
+import { isWritable } from '#failover/judge/situation.ts'
+import { inWords, wayOut, type Command } from '#failover/way-out/way-out.ts'
+import type { Operations } from '#manager/clusters/operations.ts'
 import type { SimulatedCluster } from '../simulated-cluster.ts'
 import type { SimulatedManager } from '../simulated-manager.ts'
 

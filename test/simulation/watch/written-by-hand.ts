@@ -1,5 +1,5 @@
-import { GtidSet, parseGtidSet } from '../../../topology/gtid/gtid-set.ts'
-import type { Observation } from '../../../topology/snapshot/observation.ts'
+import { GtidSet, parseGtidSet } from '#topology/gtid/gtid-set.ts'
+import type { Observation } from '#topology/snapshot/observation.ts'
 import type { Machine } from '../machine.ts'
 import type { Transaction } from '../mysqld/data-folder.ts'
 import type { SimulatedCluster } from '../simulated-cluster.ts'

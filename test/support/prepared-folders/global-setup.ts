@@ -1,8 +1,8 @@
 import { mkdir, readdir, rename, rm, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
-import { findMysql } from '../../../src/local/packages/mysql-binaries.ts'
-import { passwordFor } from '../../../src/common/mysql/account-password.ts'
-import { clientUser } from '../../../src/local/folder/secrets.ts'
+import { findMysql } from '#local/packages/mysql-binaries.ts'
+import { passwordFor } from '#common/mysql/account-password.ts'
+import { clientUser } from '#local/folder/secrets.ts'
 import { preparedFolders, preparedMysqld } from './paths.ts'
 import { testSecrets } from './secrets.ts'
 

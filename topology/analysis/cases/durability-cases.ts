@@ -1,5 +1,5 @@
 import type { Cases } from './case.ts'
-import { aDumpThreadOf, gtids } from '../../testing.ts'
+import { aDumpThreadOf, gtids } from '#topology/testing.ts'
 
 export const durabilityCases: Cases = {
   acknowledgements: {

@@ -1,4 +1,4 @@
-import { gtids } from '../../testing.ts'
+import { gtids } from '#topology/testing.ts'
 import { beforeAnyRecord, fresh, lost, type Cases } from './case.ts'
 
 export const primaryCases: Cases = {

@@ -1,5 +1,5 @@
 import { lost, type Cases } from './case.ts'
-import { gtids, uuidOf } from '../../testing.ts'
+import { gtids, uuidOf } from '#topology/testing.ts'
 
 export const replicasCases: Cases = {
   replicas: {

@@ -1,4 +1,4 @@
-import { endsOf, holdsOf, outcomeOf } from '../../mysqld/steps/moves.ts'
+import { endsOf, holdsOf, outcomeOf } from '#test/simulation/mysqld/steps/moves.ts'
 import { becomes, form, formOfAll, groupOf, haveAll, join, settingsFor, shows, standingOf } from './moves.ts'
 import { startAll, stateOf, viewOf, writes } from './moves.ts'
 import type { GroupScript, StagedMember } from './stage.ts'

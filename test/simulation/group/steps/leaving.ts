@@ -1,4 +1,4 @@
-import { endsOf, holdsOf, outcomeOf } from '../../mysqld/steps/moves.ts'
+import { endsOf, holdsOf, outcomeOf } from '#test/simulation/mysqld/steps/moves.ts'
 import { becomes, formOfAll, haveAll, join, shows, standingOf, viewOf, writes } from './moves.ts'
 import type { GroupScript, GroupStage, StagedMember } from './stage.ts'
 

@@ -1,7 +1,7 @@
-import type { GroupSettings } from '../../../../agents/ports/group.ts'
-import { ownMember } from '../../../../topology/group/majority.ts'
-import type { MemberState, ServerState } from '../../../../topology/snapshot/observation.ts'
-import { endsOf } from '../../mysqld/steps/moves.ts'
+import type { GroupSettings } from '#agents/ports/group.ts'
+import { ownMember } from '#topology/group/majority.ts'
+import type { MemberState, ServerState } from '#topology/snapshot/observation.ts'
+import { endsOf } from '#test/simulation/mysqld/steps/moves.ts'
 import type { GroupStage, StagedMember } from './stage.ts'
 
 const groupName = 'c0ffee00-5eed-4a11-8a11-000000000001'

@@ -1,4 +1,4 @@
-import { endsOf } from '../../mysqld/steps/moves.ts'
+import { endsOf } from '#test/simulation/mysqld/steps/moves.ts'
 import { becomes, form, formOfAll, haveAll, settingsFor, shows, startAll, standingOf, writes } from './moves.ts'
 import type { GroupScript, StagedMember } from './stage.ts'
 

@@ -1,4 +1,4 @@
-import { heardOf } from '../../mysqld/steps/moves.ts'
+import { heardOf } from '#test/simulation/mysqld/steps/moves.ts'
 import { becomes, formOfAll, groupOf, join, shows, viewOf, writes } from './moves.ts'
 import type { GroupScript, GroupStage, StagedMember } from './stage.ts'
 

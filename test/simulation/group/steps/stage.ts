@@ -1,6 +1,6 @@
-import type { ExpulsionPort } from '../../../../agents/ports/expulsion.ts'
-import type { GroupPort } from '../../../../agents/ports/group.ts'
-import type { Script, Stage, StagedServer } from '../../mysqld/steps/stage.ts'
+import type { ExpulsionPort } from '#agents/ports/expulsion.ts'
+import type { GroupPort } from '#agents/ports/group.ts'
+import type { Script, Stage, StagedServer } from '#test/simulation/mysqld/steps/stage.ts'
 
 /** One server that may be a member of the one group of a stage, and what its agent asks of the other members. */
 export interface StagedMember extends StagedServer {

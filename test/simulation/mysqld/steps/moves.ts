@@ -1,4 +1,4 @@
-import { parseGtidSet } from '../../../../topology/gtid/gtid-set.ts'
+import { parseGtidSet } from '#topology/gtid/gtid-set.ts'
 import type { Stage, StagedServer, StagedWrite } from './stage.ts'
 
 /** Opens `source` for writes that wait for `acks` replicas. 0: for nobody. */

@@ -1,5 +1,5 @@
-import type { ServerPort } from '../../../../agents/ports/server.ts'
-import type { VolumePort } from '../../../../agents/ports/volume.ts'
+import type { ServerPort } from '#agents/ports/server.ts'
+import type { VolumePort } from '#agents/ports/volume.ts'
 
 /** What a client has heard of its write. `lost`: the session ended first. `refused`: the server took no writes. */
 export type Heard = 'nothing' | 'OK' | 'lost' | 'refused'
