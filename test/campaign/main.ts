@@ -145,10 +145,13 @@ async function onOneCluster({ network, flags, names, mode, dice, endMs, keep }: 
     `── a cluster of ${names.length}, mode ${mode}${network === undefined ? '' : ', each on a machine of its own'}`,
   )
   let fine = true
-  try {
+  const rounds = async (): Promise<void> => {
     await cluster.whole(names.length, wholeMs)
     for (let turn = 0; fine && turn < roundsPerCluster && monotonicMs() < endMs; turn += 1)
       fine = await oneRound(cluster, { network, mode, dice, instances: names }, tally)
+  }
+  try {
+    await Promise.race([rounds(), interrupted])
   } finally {
     if (fine || !keep) await cluster.down()
     else
@@ -181,6 +184,13 @@ async function oneRound(
   return false
 }
 
+/** Rejects when somebody ends the campaign: the cluster and its network are taken away first. */
+const interrupted = new Promise<never>((_, reject) => {
+  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const)
+    process.on(signal, () => reject(new Error(`the campaign was ended by ${signal}`)))
+})
+interrupted.catch((error: unknown) => console.error(describeError(error)))
+
 try {
   const options = readOptions()
   await setup()
@@ -188,5 +198,6 @@ try {
   process.exitCode = await campaign(options)
 } catch (error) {
   console.error(describeError(error))
-  process.exitCode = 1
+  // A round that was interrupted still waits.
+  process.exit(1)
 }

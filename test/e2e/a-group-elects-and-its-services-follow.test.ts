@@ -2,6 +2,7 @@ import { beforeAll, expect, it } from 'vitest'
 import { labels } from '#kube/names/names.ts'
 import { agentContainer } from '#kube/pods/pod-template.ts'
 import { pods } from '#kube/pods/stateful-set.ts'
+import { expectBelow } from '../support/expect-below.ts'
 import { monotonicMs } from '../support/monotonic.ts'
 import { Writer } from '../support/writer.ts'
 import type { KubeCluster } from './kube-cluster.ts'
@@ -58,7 +59,7 @@ async function gone(
   const [atMs, wallMs] = [monotonicMs(), Date.now()]
   await act(cluster, before)
   await cluster.otherPrimary(before)
-  expect(await outageSince(writer, `group: ${what}`, atMs)).toBeLessThan(most)
+  expectBelow(most, await outageSince(writer, `group: ${what}`, atMs))
   expect(await cluster.recoverySince(wallMs)).toMatchObject({ outcome: 'succeeded', ...(kind && { kind }) })
   await cluster.whole(3, 180_000)
   await expectAgreement(cluster)
@@ -112,7 +113,7 @@ it('kubectl regent switchover has the group elect another primary, there and bac
     const atMs = monotonicMs()
     await cluster.regent('switchover', cluster.name, '--to', to)
     expect(await cluster.primary()).toBe(to)
-    expect(await outageSince(writer, 'group: switchover', atMs)).toBeLessThan(5_000)
+    expectBelow(5_000, await outageSince(writer, 'group: switchover', atMs))
   }
   await expectAgreement(cluster)
   await expectNothingLost(writer)
@@ -164,7 +165,7 @@ it('kubectl scale goes from 3 to 5, by copies, and back to 3, with the primary a
   const [atMs, wallMs] = [monotonicMs(), Date.now()]
   await cluster.kubectl('scale', 'mysql', cluster.name, '--replicas', '3')
   await cluster.otherPrimary(`${cluster.name}-4`)
-  expect(await outageSince(writer, 'group: primary scaled away', atMs)).toBeLessThan(5_000)
+  expectBelow(5_000, await outageSince(writer, 'group: primary scaled away', atMs))
   await cluster.whole(3, 180_000)
   await cluster.until(
     () => 'three pods',
@@ -193,7 +194,7 @@ it('a changed setting reaches every instance, one after the other, with one swit
   await cluster.whole(3, 180_000)
   const recoveries = (await cluster.recoveries()).filter(({ startedWallMs }) => startedWallMs >= wallMs)
   expect(recoveries.map(({ kind, outcome }) => [kind, outcome])).toEqual([['switchover', 'succeeded']])
-  expect(await outageSince(writer, 'group: rolling update', atMs)).toBeLessThan(15_000)
+  expectBelow(15_000, await outageSince(writer, 'group: rolling update', atMs))
   await expectNothingLost(writer)
 })
 
@@ -230,7 +231,7 @@ it('every mysqld is killed and every pod deleted at once: the group is formed an
     async () => ![undefined, before].includes(await life()),
     180_000,
   )
-  expect(await outageSince(writer, 'group: everybody killed', atMs, 120_000)).toBeLessThan(120_000)
+  expectBelow(120_000, await outageSince(writer, 'group: everybody killed', atMs, 120_000))
   expect((await cluster.view()).epoch).toBeGreaterThan(epoch)
   await cluster.whole(3, 180_000)
   await expectAgreement(cluster)

@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { describe, expect, it } from 'vitest'
+import { expectBelow } from '../support/expect-below.ts'
 import { monotonicMs } from '../support/monotonic.ts'
 import { Writer } from '../support/writer.ts'
 import { inNetworkOf, isOwnCluster, kube } from './own-cluster.ts'
@@ -21,7 +22,7 @@ describe.each(clusterOfEachMode)('In mode %s', (mode, options) => {
       let mendedMs: number
       try {
         await cluster.otherPrimary(before)
-        expect(await outageSince(outside, `${mode}: network cut`, atMs)).toBeLessThan(10_000)
+        expectBelow(10_000, await outageSince(outside, `${mode}: network cut`, atMs))
         const first = await outside.next(outside.longestPause(atMs).sinceMs)
         await sleep(15_000)
         mendedMs = monotonicMs()

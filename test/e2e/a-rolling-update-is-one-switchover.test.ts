@@ -1,5 +1,6 @@
 import { expect, it } from 'vitest'
 import { annotations } from '#kube/names/names.ts'
+import { expectBelow } from '../support/expect-below.ts'
 import { monotonicMs } from '../support/monotonic.ts'
 import { Writer } from '../support/writer.ts'
 import type { KubeCluster } from './kube-cluster.ts'
@@ -34,7 +35,7 @@ async function update(cluster: KubeCluster, what: string, spec: object): Promise
   expect([...changed].at(-1), 'the last to restart').toBe(primary)
   const recoveries = (await cluster.recoveries()).filter(({ startedWallMs }) => startedWallMs >= wallMs)
   expect(recoveries.map(({ kind, outcome }) => [kind, outcome])).toEqual([['switchover', 'succeeded']])
-  expect(await outageSince(writer, what, atMs)).toBeLessThan(5_000)
+  expectBelow(5_000, await outageSince(writer, what, atMs))
   await expectNothingLost(writer)
 }
 

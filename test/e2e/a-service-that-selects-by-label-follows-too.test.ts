@@ -1,6 +1,7 @@
 import { expect, it } from 'vitest'
 import { namesOf } from '#kube/names/names.ts'
 import { services } from '#kube/objects/services.ts'
+import { expectBelow } from '../support/expect-below.ts'
 import { monotonicMs } from '../support/monotonic.ts'
 import { Writer } from '../support/writer.ts'
 import { expectNothingLost, outageSince, withKubeCluster } from './with-kube-cluster.ts'
@@ -24,12 +25,12 @@ it('with routing by labels the Service selects the primary, and switchover and f
   const switchoverMs = monotonicMs()
   await cluster.regent('switchover', cluster.name)
   const second = await cluster.otherPrimary(before)
-  expect(await outageSince(writer, 'switchover, routing by labels', switchoverMs)).toBeLessThan(10_000)
+  expectBelow(10_000, await outageSince(writer, 'switchover, routing by labels', switchoverMs))
   await cluster.whole()
   const killMs = monotonicMs()
   await cluster.killMysqld(second)
   await cluster.otherPrimary(second)
-  expect(await outageSince(writer, 'mysqld killed, routing by labels', killMs)).toBeLessThan(10_000)
+  expectBelow(10_000, await outageSince(writer, 'mysqld killed, routing by labels', killMs))
   await cluster.whole()
   await expectNothingLost(writer)
 })

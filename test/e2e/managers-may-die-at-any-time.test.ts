@@ -2,6 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { beforeEach, describe, expect, it } from 'vitest'
 import { configMaps } from '#kube/objects/agent-config.ts'
 import { namesOf } from '#kube/names/names.ts'
+import { expectBelow } from '../support/expect-below.ts'
 import { monotonicMs } from '../support/monotonic.ts'
 import { Writer } from '../support/writer.ts'
 import type { KubeCluster } from './kube-cluster.ts'
@@ -29,7 +30,7 @@ describe.each(clusterOfEachMode)('In mode %s', (mode, options) => {
       () => 'another leader',
       async () => (await cluster.leader()) !== leader,
     )
-    expect(await outageSince(writer, `${mode}: mysqld and the leading manager killed`, atMs)).toBeLessThan(15_000)
+    expectBelow(15_000, await outageSince(writer, `${mode}: mysqld and the leading manager killed`, atMs))
     await cluster.whole()
     await expectNothingLost(writer)
   })
@@ -47,9 +48,7 @@ describe.each(clusterOfEachMode)('In mode %s', (mode, options) => {
       try {
         await cluster.killMysqld(before)
         await cluster.otherPrimary(before)
-        expect(await outageSince(writer, `${mode}: mysqld killed, the leading manager frozen`, atMs)).toBeLessThan(
-          15_000,
-        )
+        expectBelow(15_000, await outageSince(writer, `${mode}: mysqld killed, the leading manager frozen`, atMs))
         await sleep(atMs + 60_000 - monotonicMs())
       } finally {
         // The kubelet may just have lost its patience.
@@ -77,9 +76,10 @@ describe.each(clusterOfEachMode)('In mode %s', (mode, options) => {
       await sleep(intoMs)
       process.kill(pid, 'SIGKILL')
       await switching
-      expect(
+      expectBelow(
+        15_000,
         await outageSince(writer, `${mode}: the leading manager killed in a switchover, after ${intoMs} ms`, atMs),
-      ).toBeLessThan(15_000)
+      )
       await cluster.whole()
       await expectNothingLost(writer)
     },
@@ -140,9 +140,7 @@ describe.each(clusterOfEachMode)('In mode %s', (mode, options) => {
       300_000,
     )
     await cluster.whole()
-    expect(await outageSince(writer, `${mode}: rolling update, the leading manager killed in it`, atMs)).toBeLessThan(
-      5_000,
-    )
+    expectBelow(5_000, await outageSince(writer, `${mode}: rolling update, the leading manager killed in it`, atMs))
     await expectNothingLost(writer)
   })
 })

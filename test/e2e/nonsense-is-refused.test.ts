@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect, it } from 'vitest'
 import { namesOf } from '#kube/names/names.ts'
+import { expectBelow } from '../support/expect-below.ts'
 import { monotonicMs } from '../support/monotonic.ts'
 import { Writer } from '../support/writer.ts'
 import { expectNothingLost, withKubeCluster } from './with-kube-cluster.ts'
@@ -71,6 +72,6 @@ it('a record that somebody deletes is made again while everybody can still answe
   await cluster.whole()
   await cluster.kubectl('get', 'configmap', namesOf(cluster.name).record)
   await writer.next()
-  expect(writer.longestPause(atMs).pauseMs).toBeLessThan(10_000)
+  expectBelow(10_000, writer.longestPause(atMs).pauseMs)
   await expectNothingLost(writer)
 })

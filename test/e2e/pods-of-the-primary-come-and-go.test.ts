@@ -1,4 +1,5 @@
 import { expect, it } from 'vitest'
+import { expectBelow } from '../support/expect-below.ts'
 import { monotonicMs } from '../support/monotonic.ts'
 import { Writer } from '../support/writer.ts'
 import type { KubeCluster } from './kube-cluster.ts'
@@ -21,7 +22,7 @@ async function gone(
   const atMs = monotonicMs()
   await act(cluster, before)
   if (!mayLeadAgain) await cluster.otherPrimary(before)
-  expect(await outageSince(writer, what, atMs)).toBeLessThan(most)
+  expectBelow(most, await outageSince(writer, what, atMs))
   await cluster.whole(3, 180_000)
   await expectNothingLost(writer)
 }

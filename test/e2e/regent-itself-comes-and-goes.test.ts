@@ -5,6 +5,7 @@ import { manager } from '#kube/names/manager-names.ts'
 import { mysqlClusters } from '#kube/spec/mysql-cluster.ts'
 import { agentContainer } from '#kube/pods/pod-template.ts'
 import { statefulSets, volumeClaims } from '#kube/pods/stateful-set.ts'
+import { expectBelow } from '../support/expect-below.ts'
 import { monotonicMs } from '../support/monotonic.ts'
 import { Writer } from '../support/writer.ts'
 import type { KubeCluster } from './kube-cluster.ts'
@@ -87,7 +88,7 @@ it.skipIf(!isOwnCluster)(
     await cluster.whole()
     await expectNoRestart(cluster, instances, before)
     expect(await agentImageOf(cluster, replica)).toBe(image)
-    expect(await outageSince(writer, 'Regent upgraded', atMs)).toBeLessThan(5_000)
+    expectBelow(5_000, await outageSince(writer, 'Regent upgraded', atMs))
     await cluster.kubectl('delete', 'pod', replica)
     await cluster.until(
       () => `the new agent in ${replica}`,
@@ -130,7 +131,7 @@ it('after an uninstall the cluster takes writes, and its resource, volumes and p
   await managersAreReady(cluster)
   await cluster.whole(3, 180_000)
   expect(await cluster.login('client')).toEqual(login)
-  expect(await outageSince(writer, 'Regent uninstalled and installed again', atMs)).toBeLessThan(5_000)
+  expectBelow(5_000, await outageSince(writer, 'Regent uninstalled and installed again', atMs))
   const primary = await cluster.primary()
   await cluster.killMysqld(primary)
   await cluster.otherPrimary(primary)

@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { expect, it } from 'vitest'
+import { it } from 'vitest'
+import { expectBelow } from '../support/expect-below.ts'
 import { monotonicMs } from '../support/monotonic.ts'
 import { Writer } from '../support/writer.ts'
 import { isMysqld, isOwnCluster, kube, processOf, slowEtcd } from './own-cluster.ts'
@@ -16,13 +17,13 @@ it.skipIf(!isOwnCluster)(
     try {
       const switchoverMs = monotonicMs()
       await cluster.regent('switchover', cluster.name)
-      expect(await outageSince(writer, 'switchover, etcd slow', switchoverMs)).toBeLessThan(20_000)
+      expectBelow(20_000, await outageSince(writer, 'switchover, etcd slow', switchoverMs))
       await cluster.whole(3, 180_000)
       const before = await cluster.primary()
       const killMs = monotonicMs()
       process.kill(await processOf(before, isMysqld), 'SIGKILL')
       await cluster.otherPrimary(before, 120_000)
-      expect(await outageSince(writer, 'mysqld killed, etcd slow', killMs)).toBeLessThan(20_000)
+      expectBelow(20_000, await outageSince(writer, 'mysqld killed, etcd slow', killMs))
     } finally {
       await endSlowness()
     }
@@ -42,7 +43,7 @@ it.skipIf(!isOwnCluster)(
     await kube('component-kill', 'apiserver')
     try {
       await sleep(20_000)
-      expect(await outageSince(writer, 'no API server for 20 s', downMs)).toBeLessThan(5_000)
+      expectBelow(5_000, await outageSince(writer, 'no API server for 20 s', downMs))
       process.kill(pid, 'SIGKILL')
       await sleep(100_000)
     } finally {
@@ -58,7 +59,7 @@ it.skipIf(!isOwnCluster)(
     // they led, whatever Regent writes.
     const switchoverMs = monotonicMs()
     await cluster.regent('switchover', cluster.name)
-    expect(await outageSince(writer, 'the first switchover after it', switchoverMs, 150_000)).toBeLessThan(150_000)
+    expectBelow(150_000, await outageSince(writer, 'the first switchover after it', switchoverMs, 150_000))
     await cluster.whole(3, 180_000)
     await expectNothingLost(writer)
   },
