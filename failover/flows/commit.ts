@@ -1,7 +1,7 @@
 import type { GtidSet } from '#topology/gtid/gtid-set.ts'
 import { electedFor } from '../judge/elected-set.ts'
 import type { Promised } from '../judge/promised.ts'
-import type { ClusterRecord } from '../protocol/record.ts'
+import { nextRecord, type ClusterRecord } from '../protocol/record.ts'
 import { isLive, type Situation } from '../judge/situation.ts'
 import { step, type FlowStep } from './step.ts'
 
@@ -18,17 +18,14 @@ export function commitTo(
   elected: GtidSet,
 ): ClusterRecord {
   const { elected: _before, ...record } = situation.record
-  const base = {
-    ...record,
+  const base = nextRecord(record, {
     ...electedFor(elected),
     epoch: record.epoch + 1,
-    revision: record.revision + 1,
     primary: candidate.member,
     leaving: [],
-    acks: record.acks,
     acksWanted: record.acks,
     intent: null,
-  }
+  })
   const others = promised.filter(
     ({ member, view }) => member !== candidate.member && !view.observation.stored.forgetful,
   )
@@ -45,14 +42,22 @@ function canFollow(asPrimary: boolean, process: string): boolean {
   return !asPrimary || process === 'running'
 }
 
+/** These changes of the record, and nothing else. */
+export function changeRecord(
+  { record }: Pick<Situation, 'record'>,
+  why: string,
+  changes: Partial<ClusterRecord>,
+): FlowStep {
+  return step(why, [{ kind: 'commit', why, next: nextRecord(record, changes) }])
+}
+
 /**
  * An intent that no longer leads anywhere is taken out of the record. That raises the revision, so that promises must
  * be given again: whoever does refuses what was ordered under the intent.
  */
 export function dropIntent(situation: Situation, because: string): FlowStep {
-  const { record } = situation
-  const why = `the ${record.intent?.kind ?? 'intent'} that was under way is given up: ${because}`
-  return step(why, [{ kind: 'commit', why, next: { ...record, revision: record.revision + 1, intent: null } }])
+  const why = `the ${situation.record.intent?.kind ?? 'intent'} that was under way is given up: ${because}`
+  return changeRecord(situation, why, { intent: null })
 }
 
 /** The same primary, S and k in the next epoch: for members that promised in vain. */
@@ -60,6 +65,5 @@ export function bump(situation: Situation, why: string, timedOut = false): FlowS
   const { record } = situation
   const promised = situation.snapshot.instances.filter(isLive).map((view) => view.observation.stored.promise)
   const epoch = Math.max(record.epoch + 1, ...promised)
-  const next = { ...record, epoch, revision: record.revision + 1, intent: null }
-  return step(why, [{ kind: 'commit', why, next, timedOut }])
+  return step(why, [{ kind: 'commit', why, next: nextRecord(record, { epoch, intent: null }), timedOut }])
 }

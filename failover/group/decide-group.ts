@@ -2,6 +2,7 @@ import { groupSeenBy, type GroupView } from '#topology/group/group-view.ts'
 import { shownGroup, type ShownGroup } from '#topology/group/shown-group.ts'
 import { isLaterView, isOfAnotherGroup } from '#topology/group/view-id.ts'
 import { instanceOf, type InstanceName } from '#topology/snapshot/member.ts'
+import { changeRecord } from '../flows/commit.ts'
 import { nobodyAnswers, recordInDoubt } from '../flows/doubtful-record.ts'
 import { handOverStep, handOverWaits } from '../flows/hand-over.ts'
 import type { Mode } from '../flows/mode.ts'
@@ -25,7 +26,7 @@ import {
 } from '../judge/situation.ts'
 import { isWell, judgePrimary, type Verdict } from '../judge/verdict.ts'
 import type { Action } from '../protocol/decision.ts'
-import type { ClusterRecord, SwitchoverIntent } from '../protocol/record.ts'
+import { nextRecord, type ClusterRecord, type SwitchoverIntent } from '../protocol/record.ts'
 import { analyseGroup } from './analyse-group.ts'
 import { assignmentOrders } from './assignments.ts'
 import { bootstrapStep, planForcedBootstrap } from './bootstrap.ts'
@@ -163,7 +164,7 @@ function formingStep(situation: Situation, view: GroupView): FlowStep {
   const why = `${name} has formed the group; the others may join`
   const viewId = groupSeenBy(primary, timings.frozenMs)?.viewId ?? ''
   const group = { ...record.group, forming: false, ...(viewId === '' ? {} : { view: viewId }) }
-  return step(why, [{ kind: 'commit', why, next: { ...record, revision: record.revision + 1, group } }], { flow })
+  return step(why, [{ kind: 'commit', why, next: nextRecord(record, { group }) }], { flow })
 }
 
 /** Its server is no member that is online by a look that is older than what its agent did, or is one only soon. */
@@ -189,16 +190,14 @@ function followStep(situation: Situation, { primary, sentence, viewId }: GroupVi
   if (member === undefined)
     return step(`${sentence}; its agent has said nothing yet`, [], { blocked: true, revisitMs: 500 })
   const why = `the group made ${primary} primary in place of ${former}`
-  const next: ClusterRecord = {
-    ...record,
+  const next = nextRecord(record, {
     epoch: record.epoch + 1,
-    revision: record.revision + 1,
     primary: member,
     syncSet: [record.primary, ...record.syncSet.filter((one) => one !== member)],
     leaving: record.leaving.filter((one) => one !== member),
     intent: null,
     ...(record.group && { group: { ...record.group, view: viewId } }),
-  }
+  })
   return step(why, [{ kind: 'commit', why, next }], { flow: record.intent === null ? 'failover' : 'switchover' })
 }
 
@@ -232,7 +231,8 @@ function standingStep(situation: Situation, view: GroupView): FlowStep {
  * Somebody promised a later epoch, for a group that was to be formed anew, and the group is there all the same: whoever
  * promised obeys nobody of this epoch. The same primary goes on in the epoch that was promised.
  */
-function takeBackPromises({ record, snapshot, inFlight }: Situation): FlowStep | undefined {
+function takeBackPromises(situation: Situation): FlowStep | undefined {
+  const { record, snapshot, inFlight } = situation
   const promised = liveViews(snapshot).filter(
     ({ past, observation }) => past === undefined && observation.stored.promise > record.epoch,
   )
@@ -247,14 +247,15 @@ function takeBackPromises({ record, snapshot, inFlight }: Situation): FlowStep |
       { blocked: true, revisitMs: 100 },
     )
   const why = `the group goes on with ${primary} in epoch ${epoch}, which ${allOf(promised.map(({ name }) => name))} promised`
-  return step(why, [{ kind: 'commit', why, next: { ...record, epoch, revision: record.revision + 1 } }])
+  return changeRecord(situation, why, { epoch })
 }
 
 /**
  * The record is of before it noted when its group was formed, or everybody is in a group that another hand formed.
  * Few members alone may be in such a group.
  */
-function learnView({ record, timings }: Situation, { members, viewId }: GroupView): FlowStep | undefined {
+function learnView(situation: Situation, { members, viewId }: GroupView): FlowStep | undefined {
+  const { record, timings } = situation
   const { group } = record
   if (group === undefined || viewId === '') return undefined
   if (group.view !== undefined && !isOfAnotherGroup(group.view, viewId)) return undefined
@@ -262,8 +263,7 @@ function learnView({ record, timings }: Situation, { members, viewId }: GroupVie
   const online = expected.filter((one) => members.get(one) === 'ONLINE').length
   if (online * 2 <= expected.length) return undefined
   const why = `the record goes by the group as it is since view ${viewId}`
-  const next = { ...record, revision: record.revision + 1, group: { ...group, view: viewId } }
-  return step(why, [{ kind: 'commit', why, next }])
+  return changeRecord(situation, why, { group: { ...group, view: viewId } })
 }
 
 /** The primary acts on this revision: what is asked of others goes on from what it knows. */

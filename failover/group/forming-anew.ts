@@ -5,7 +5,7 @@ import { allOf, counted } from '#common/text/words.ts'
 import { step, type FlowStep } from '../flows/step.ts'
 import type { Promised } from '../judge/promised.ts'
 import { liveView, type Situation } from '../judge/situation.ts'
-import type { ClusterRecord } from '../protocol/record.ts'
+import { nextRecord } from '../protocol/record.ts'
 import { groupNameFor } from './assignments.ts'
 
 /** What a person has decided. */
@@ -41,10 +41,8 @@ export function formAnew(situation: Situation, promised: readonly Promised[], ch
   const holds = `${whose} ${counted(leader.holds.count(), 'transaction')}`
   const ofWhom = lost.length === 0 ? ` of ${allOf(promised.map(({ member }) => instanceOf(member)))}` : ''
   const why = `${instanceOf(leader.member)} forms the group anew: ${holds}${ofWhom}${given === '' ? '' : `; given up: ${given}`}`
-  const next: ClusterRecord = {
-    ...record,
+  const next = nextRecord(record, {
     epoch: record.epoch + 1,
-    revision: record.revision + 1,
     primary: leader.member,
     // They hold nothing that the leader has not, and are all there is where the leader is lost before they joined.
     syncSet: promised
@@ -53,7 +51,7 @@ export function formAnew(situation: Situation, promised: readonly Promised[], ch
     leaving: [],
     intent: null,
     group: { name: given === '' ? record.group.name : nameAfterLoss(situation, leader.member), forming: true },
-  }
+  })
   return step(why, [{ kind: 'commit', why, next }], { flow: 'failover' })
 }
 

@@ -2,7 +2,8 @@ import { groupSeenBy, type GroupView } from '#topology/group/group-view.ts'
 import { isFreeOfErrant } from '#topology/snapshot/comparison.ts'
 import { unappliedOf } from '#topology/snapshot/holdings.ts'
 import { instanceOf, type MemberId } from '#topology/snapshot/member.ts'
-import { step, type FlowStep } from '../flows/step.ts'
+import { changeRecord } from '../flows/commit.ts'
+import type { FlowStep } from '../flows/step.ts'
 import { whyNotAsItIs } from '../judge/seeding-plan.ts'
 import {
   departing,
@@ -15,7 +16,6 @@ import {
   type LiveView,
   type Situation,
 } from '../judge/situation.ts'
-import type { ClusterRecord } from '../protocol/record.ts'
 import { lowestIfBlocked } from './blocked-by-version.ts'
 
 /**
@@ -25,11 +25,6 @@ import { lowestIfBlocked } from './blocked-by-version.ts'
  */
 export function membershipStep(situation: Situation, view: GroupView): FlowStep | undefined {
   return finishLeaving(situation, view) ?? beginLeaving(situation, view) ?? admit(situation)
-}
-
-function change(situation: Situation, why: string, fields: Partial<ClusterRecord>): FlowStep {
-  const { record } = situation
-  return step(why, [{ kind: 'commit', why, next: { ...record, ...fields, revision: record.revision + 1 } }])
 }
 
 /**
@@ -43,10 +38,14 @@ function finishLeaving(situation: Situation, view: GroupView): FlowStep | undefi
       isElsewhere(situation, member) || (!view.members.has(instanceOf(member)) && staysOut(situation, member)),
   )
   if (gone === undefined || !hasExecutedAll(situation)) return undefined
-  return change(situation, `${instanceOf(gone)} left the group; the primary has executed all that the group received`, {
-    syncSet: record.syncSet.filter((member) => member !== gone),
-    leaving: record.leaving.filter((member) => member !== gone),
-  })
+  return changeRecord(
+    situation,
+    `${instanceOf(gone)} left the group; the primary has executed all that the group received`,
+    {
+      syncSet: record.syncSet.filter((member) => member !== gone),
+      leaving: record.leaving.filter((member) => member !== gone),
+    },
+  )
 }
 
 /**
@@ -86,7 +85,8 @@ function beginLeaving(situation: Situation, view: GroupView): FlowStep | undefin
   const { record } = situation
   for (const member of record.syncSet) {
     const why = record.leaving.includes(member) ? null : whyLeave(situation, member, view)
-    if (why !== null) return change(situation, `${instanceOf(member)} ${why}`, { leaving: [...record.leaving, member] })
+    if (why !== null)
+      return changeRecord(situation, `${instanceOf(member)} ${why}`, { leaving: [...record.leaving, member] })
   }
   return undefined
 }
@@ -141,7 +141,7 @@ function admit(situation: Situation): FlowStep | undefined {
       !situation.inFlight.has(view.name),
   )
   if (joiner === undefined) return undefined
-  return change(situation, `${joiner.name} is admitted to the group`, {
+  return changeRecord(situation, `${joiner.name} is admitted to the group`, {
     syncSet: [...record.syncSet, joiner.observation.member],
   })
 }

@@ -6,7 +6,7 @@ import { compareVersions } from '#topology/group/versions.ts'
 import { instanceOf, type InstanceName, type MemberId } from '#topology/snapshot/member.ts'
 import type { SwitchoverPlan } from '../flows/mode.ts'
 import { orderFor, peersOf } from '../flows/assignments.ts'
-import { dropIntent } from '../flows/commit.ts'
+import { changeRecord, dropIntent } from '../flows/commit.ts'
 import { step, type FlowStep } from '../flows/step.ts'
 import { departing, isFenced, isLive, liveView, type LiveView, type Situation } from '../judge/situation.ts'
 import { demotionShare, undoingSteps, whyNoTimeFor } from '../judge/time-to-undo.ts'
@@ -135,10 +135,9 @@ export function beginSwitchover(
   candidate: MemberId,
   request: Pick<SwitchoverIntent, 'request' | 'deadlineWallMs' | 'reason'>,
 ): FlowStep {
-  const { record, manager } = situation
-  const intent: SwitchoverIntent = { kind: 'switchover', by: manager, candidate, ...request }
+  const intent: SwitchoverIntent = { kind: 'switchover', by: situation.manager, candidate, ...request }
   const why = `switching over to ${instanceOf(candidate)}: ${request.reason}`
-  return step(why, [{ kind: 'commit', next: { ...record, revision: record.revision + 1, intent }, why }])
+  return changeRecord(situation, why, { intent })
 }
 
 /**

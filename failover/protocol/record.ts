@@ -88,6 +88,11 @@ export interface Gathering {
   readonly untilWallMs: number
 }
 
+/** The record with these changes, one revision later. */
+export function nextRecord(record: ClusterRecord, changes: Partial<ClusterRecord>): ClusterRecord {
+  return { ...record, ...changes, revision: record.revision + 1 }
+}
+
 /** The members the primary may count: the sync set without those that are leaving. */
 export function countedMembers(record: ClusterRecord): readonly MemberId[] {
   return record.syncSet.filter((member) => !record.leaving.includes(member))

@@ -11,7 +11,7 @@ import { isBinlogUnread, lostByPrimary, type LostByPrimary } from '../judge/lost
 import { elect, preferredOf, whyUnfit, type Election } from '../judge/election.ts'
 import { electedSetOf, outsiders, standsStill } from '../judge/elected-set.ts'
 import { fetchKey, type PromiseOrder } from '../protocol/order.ts'
-import type { ClusterRecord } from '../protocol/record.ts'
+import { nextRecord } from '../protocol/record.ts'
 import {
   departing,
   endpointOf,
@@ -305,11 +305,7 @@ export function fetchFirst(
   const mine =
     record.intent?.kind === 'fetch' && record.intent.by === manager && record.intent.candidate === candidate.member
   if (!mine) {
-    const next: ClusterRecord = {
-      ...record,
-      revision: record.revision + 1,
-      intent: { kind: 'fetch', by: manager, candidate: candidate.member },
-    }
+    const next = nextRecord(record, { intent: { kind: 'fetch', by: manager, candidate: candidate.member } })
     const why = `${name} will fetch what it lacks before it is promoted`
     return failing(`failing over: ${why}`, [{ kind: 'commit', next, why }], { reasons: election.reasons })
   }

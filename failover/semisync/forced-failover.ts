@@ -1,7 +1,7 @@
 import { counted } from '#common/text/words.ts'
 import { instanceOf, type InstanceName, type MemberId } from '#topology/snapshot/member.ts'
 import { failoverStep, fetchFirst, isFetching, promiseAction } from './crash-failover.ts'
-import { commitTo, dropIntent } from '../flows/commit.ts'
+import { changeRecord, commitTo, dropIntent } from '../flows/commit.ts'
 import { step, type FlowStep } from '../flows/step.ts'
 import { revocation, type Revocation } from '../judge/durability.ts'
 import { lostByPrimary } from '../judge/lost-by-primary.ts'
@@ -150,8 +150,7 @@ function primaryAsItIs(situation: Situation, to: InstanceName | null): FlowStep 
   const promises = liveViews(situation.snapshot).map(({ observation }) => observation.stored.promise)
   const epoch = Math.max(record.epoch + 1, ...promises)
   const why = `forced failover to ${to}, which is taken as it is: ${counted(gone.lost.count(), 'transaction')} that ${gone.heldBy} received from it are given up`
-  const next = { ...record, epoch, revision: record.revision + 1, syncSet: [], leaving: [], intent: null }
-  return step(why, [{ kind: 'commit', next: { ...next, acksWanted: record.acks }, why }])
+  return changeRecord({ record }, why, { epoch, syncSet: [], leaving: [], acksWanted: record.acks, intent: null })
 }
 
 /** Of a doubt about a candidate that whoever accepts the loss accepts too: that the doubt does not count. */

@@ -2,6 +2,7 @@ import { bringBack } from '../judge/starting.ts'
 import { instanceOf } from '#topology/snapshot/member.ts'
 import { counted } from '#common/text/words.ts'
 import { step, type FlowStep } from '../flows/step.ts'
+import { nextRecord } from '../protocol/record.ts'
 import { whyNotAcknowledged } from '../judge/acknowledging.ts'
 import { isUnsettled } from '../judge/durability.ts'
 import { isFollowing, liveView, names, type Request, type Situation } from '../judge/situation.ts'
@@ -40,7 +41,7 @@ function goOn(situation: Situation): FlowStep {
   const need = acks === 0 ? 'no acknowledgement' : counted(acks, 'acknowledgement')
   const missing = missingAt(situation)
   const why = `${name} goes on as primary, and its writes need ${need} until ${names(missing)} ${missing.length === 1 ? 'follows' : 'follow'} again: what only ${name} holds is lost with its volume`
-  const next = { ...record, revision: record.revision + 1, acks, acksWanted: acks }
+  const next = nextRecord(record, { acks, acksWanted: acks })
   return step(why, [{ kind: 'commit', next, why, isAnswer: true }])
 }
 

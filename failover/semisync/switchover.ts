@@ -6,7 +6,7 @@ import { compareSeries, seriesOf } from '#topology/snapshot/series.ts'
 import { instanceOf, type InstanceName, type MemberId } from '#topology/snapshot/member.ts'
 import { assignmentOrders, orderFor, peersOf } from '../flows/assignments.ts'
 import { promiseAction, stragglers } from './crash-failover.ts'
-import { bump, commitTo } from '../flows/commit.ts'
+import { bump, changeRecord, commitTo } from '../flows/commit.ts'
 import type { SwitchoverPlan } from '../flows/mode.ts'
 import { step, type FlowStep } from '../flows/step.ts'
 import { whyNotAcknowledged } from '../judge/acknowledging.ts'
@@ -14,7 +14,13 @@ import { promisedBy } from '../judge/promised.ts'
 import { preferredOf } from '../judge/election.ts'
 import { demotionShare, undoingSteps, whyNoTimeFor } from '../judge/time-to-undo.ts'
 import type { PromiseOrder } from '../protocol/order.ts'
-import { countedMembers, gatheredMembers, type ClusterRecord, type SwitchoverIntent } from '../protocol/record.ts'
+import {
+  countedMembers,
+  gatheredMembers,
+  nextRecord,
+  type ClusterRecord,
+  type SwitchoverIntent,
+} from '../protocol/record.ts'
 import {
   departing,
   endpointOf,
@@ -174,7 +180,7 @@ export function beginSwitchover(
   candidate: MemberId,
   request: Pick<SwitchoverIntent, 'request' | 'deadlineWallMs' | 'reason'>,
 ): FlowStep {
-  const { record, manager, wallMs } = situation
+  const { manager, wallMs } = situation
   const members = whomToGather(situation, candidate)
   const untilWallMs = wallMs + Math.max(0, Math.min(gatherMs, (request.deadlineWallMs - wallMs) / 3))
   const intent: SwitchoverIntent = {
@@ -185,7 +191,7 @@ export function beginSwitchover(
     ...(members.length > 0 ? { gathering: { members, untilWallMs } } : {}),
   }
   const why = `switching over to ${instanceOf(candidate)}: ${request.reason}`
-  return step(why, [{ kind: 'commit', next: { ...record, revision: record.revision + 1, intent }, why }])
+  return changeRecord(situation, why, { intent })
 }
 
 /** One step of a switchover whose intent this manager put into the record. Until the commit it can be undone. */
@@ -319,6 +325,5 @@ export function undoSwitchover(situation: Situation, why: string, timedOut = fal
     (view) => view.reachable && (view.observation?.stored.promise ?? 0) > record.epoch,
   )
   if (promisedAhead) return bump(situation, sentence, timedOut)
-  const next = { ...record, revision: record.revision + 1, intent: null }
-  return step(sentence, [{ kind: 'commit', why: sentence, next, timedOut }])
+  return step(sentence, [{ kind: 'commit', why: sentence, next: nextRecord(record, { intent: null }), timedOut }])
 }

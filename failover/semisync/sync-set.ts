@@ -2,7 +2,8 @@ import { isFreeOfErrant, lackedOf } from '#topology/snapshot/comparison.ts'
 import { eachOf } from '#common/text/words.ts'
 import { instanceOf, type MemberId } from '#topology/snapshot/member.ts'
 import type { InstanceView } from '#topology/snapshot/snapshot.ts'
-import { step, type FlowStep } from '../flows/step.ts'
+import { changeRecord } from '../flows/commit.ts'
+import type { FlowStep } from '../flows/step.ts'
 import { errantKind } from '../judge/errant.ts'
 import { hasHole, isShownWhole } from '../judge/holes.ts'
 import { needsCopy } from '../judge/seeding-plan.ts'
@@ -43,11 +44,6 @@ export function syncSetStep(situation: Situation, primary: LiveView): FlowStep |
   return undefined
 }
 
-function change(situation: Situation, why: string, fields: Partial<ClusterRecord>): FlowStep {
-  const { record } = situation
-  return step(why, [{ kind: 'commit', why, next: { ...record, ...fields, revision: record.revision + 1 } }])
-}
-
 function wantedAcks(situation: Situation): number {
   return acksFor(situation.spec, wantedInstances(situation))
 }
@@ -60,7 +56,7 @@ function isMarked(situation: Situation, primary: LiveView): boolean {
 function finishRaise(situation: Situation, primary: LiveView): FlowStep | undefined {
   const { record } = situation
   if (record.acksWanted === record.acks || !isMarked(situation, primary)) return undefined
-  return change(situation, `writes now need ${counted(record.acksWanted)}`, { acks: record.acksWanted })
+  return changeRecord(situation, `writes now need ${counted(record.acksWanted)}`, { acks: record.acksWanted })
 }
 
 function cancelLeaving(situation: Situation, primary: LiveView): FlowStep | undefined {
@@ -73,7 +69,7 @@ function cancelLeaving(situation: Situation, primary: LiveView): FlowStep | unde
   const back = record.leaving.find((member) => follows(member) || isNeeded(member))
   if (back === undefined) return undefined
   const why = follows(back) ? 'follows again' : 'cannot be spared'
-  return change(situation, `${instanceOf(back)} ${why} and stays in the sync set`, {
+  return changeRecord(situation, `${instanceOf(back)} ${why} and stays in the sync set`, {
     leaving: record.leaving.filter((member) => member !== back),
   })
 }
@@ -104,7 +100,7 @@ function finishLeaving(situation: Situation, primary: LiveView): FlowStep | unde
   const proof = isSmallerThanK(record)
     ? 'nothing is acknowledged until so many hold everything'
     : 'a marker proved that the others hold everything'
-  return change(situation, `${instanceOf(leaver)} left the sync set; ${proof}`, {
+  return changeRecord(situation, `${instanceOf(leaver)} left the sync set; ${proof}`, {
     syncSet: record.syncSet.filter((member) => member !== leaver),
     leaving: record.leaving.filter((member) => member !== leaver),
   })
@@ -119,7 +115,9 @@ function addMember(situation: Situation, primary: LiveView): FlowStep | undefine
     const size = record.syncSet.length
     if (size + 1 === record.acks && !enoughHoldEverything(situation, [...record.syncSet, member], record.acks, primary))
       continue
-    return change(situation, `${view.name} follows and joins the sync set`, { syncSet: [...record.syncSet, member] })
+    return changeRecord(situation, `${view.name} follows and joins the sync set`, {
+      syncSet: [...record.syncSet, member],
+    })
   }
   return undefined
 }
@@ -191,7 +189,7 @@ function lowerAcks(situation: Situation, primary: LiveView): FlowStep | undefine
     return undefined
   const loudly =
     target < wanted ? ' (durability available: fewer than wanted, because too few replicas can acknowledge)' : ''
-  return change(situation, `writes now need ${counted(target)}${loudly}`, { acks: target, acksWanted: target })
+  return changeRecord(situation, `writes now need ${counted(target)}${loudly}`, { acks: target, acksWanted: target })
 }
 
 function beginRaise(situation: Situation): FlowStep | undefined {
@@ -201,7 +199,7 @@ function beginRaise(situation: Situation): FlowStep | undefined {
   // every write.
   const target = Math.min(wantedAcks(situation), acksFor(situation.spec, healthy + 1))
   if (record.acks !== record.acksWanted || target <= record.acks) return undefined
-  return change(situation, `the primary waits for ${counted(record.acks + 1)} from now on`, {
+  return changeRecord(situation, `the primary waits for ${counted(record.acks + 1)} from now on`, {
     acksWanted: record.acks + 1,
   })
 }
@@ -238,7 +236,7 @@ function beginLeaving(situation: Situation, primary: LiveView): FlowStep | undef
       !waitsForItsCopy(member),
   )
   if (due === undefined) return undefined
-  return change(
+  return changeRecord(
     situation,
     `${instanceOf(due)} ${mustLeave(situation, due) ? 'is to leave' : 'does not follow'} and leaves the sync set`,
     { leaving: [due] },

@@ -1,18 +1,7 @@
+import type { ConfigMap } from './objects/config-map.ts'
 import type { KubeObject, Resource } from './objects/objects.ts'
 
 /** Kinds for tests: one of the core group, one of another. */
-
-export interface ConfigMap extends KubeObject {
-  readonly data?: Readonly<Record<string, string>>
-}
-
-export const configMaps: Resource<ConfigMap> = {
-  group: '',
-  version: 'v1',
-  kind: 'ConfigMap',
-  plural: 'configmaps',
-  namespaced: true,
-}
 
 export interface Widget extends KubeObject {
   readonly spec?: { readonly size?: number; readonly colour?: string }

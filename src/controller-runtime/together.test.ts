@@ -16,7 +16,8 @@ import { generationChanged } from './controller/predicates.ts'
 import { runAll, type LeaderRunnable } from './runnables/runnables.ts'
 import { createRuntimeMetrics } from './controller/runtime-metrics.ts'
 import { FakeApiServer } from './testing-api-server.ts'
-import { configMap, configMaps, widget, widgets } from './testing-kinds.ts'
+import { configMap, widget, widgets } from './testing-kinds.ts'
+import { configMaps } from './objects/config-map.ts'
 
 /**
  * An operator as small as it gets, over HTTP and on the real clock: for each Widget a ConfigMap of its name, taken away

@@ -1,23 +1,12 @@
 import { isAlreadyExists, isConflict, isNotFound } from '#controller-runtime/client/kube-api-error.ts'
 import type { KubeClient } from '#controller-runtime/client/kube-client.ts'
-import type { KubeObject, ObjectKey, OwnerReference, Resource } from '#controller-runtime/objects/objects.ts'
+import { configMaps, type ConfigMap } from '#controller-runtime/objects/config-map.ts'
+import type { ObjectKey, OwnerReference } from '#controller-runtime/objects/objects.ts'
 import { RegentError } from '#common/errors/errors.ts'
 import type { Cell, CellName, Cells } from './cells.ts'
 
 /** What a store asks of the API. */
 export type StoreClient = Pick<KubeClient, 'get' | 'create' | 'update' | 'patch' | 'delete'>
-
-interface ConfigMap extends KubeObject {
-  readonly data?: Readonly<Record<string, string>>
-}
-
-const configMaps: Resource<ConfigMap> = {
-  group: '',
-  version: 'v1',
-  kind: 'ConfigMap',
-  plural: 'configmaps',
-  namespaced: true,
-}
 
 /** A cell as it was last seen, to swap it without reading it again. */
 interface Seen {

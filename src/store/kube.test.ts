@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { createKubeClient } from '#controller-runtime/client/http-kube-client.ts'
 import { FakeApiServer } from '#controller-runtime/testing-api-server.ts'
-import { configMaps } from '#controller-runtime/testing-kinds.ts'
+import { configMaps } from '#controller-runtime/objects/config-map.ts'
 import { realWorld } from '#common/ports/real-world.ts'
 import type { CellName } from './cells.ts'
 import { after, itKeepsTheContract, itNamesWhatIsDamaged, shop } from './contract.ts'

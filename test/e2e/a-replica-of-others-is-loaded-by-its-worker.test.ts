@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { configMaps } from '#kube/objects/agent-config.ts'
+import { configMaps } from '#controller-runtime/objects/config-map.ts'
 import { asks } from '#kube/injection/marks.ts'
 import { marks } from '#kube/pod-events/marks.ts'
 import { taskKey } from '#kube/pod-events/task-record.ts'

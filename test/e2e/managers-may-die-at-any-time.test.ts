@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { beforeEach, describe, expect, it } from 'vitest'
-import { configMaps } from '#kube/objects/agent-config.ts'
+import { configMaps } from '#controller-runtime/objects/config-map.ts'
 import { namesOf } from '#kube/names/names.ts'
 import { expectBelow } from '../support/expect-below.ts'
 import { monotonicMs } from '../support/monotonic.ts'

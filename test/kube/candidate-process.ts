@@ -3,7 +3,7 @@ import { codeOf } from '#common/errors/errors.ts'
 import { realWorld } from '#common/ports/real-world.ts'
 import { leaderClient, type Leadership } from '#controller-runtime/leader/leadership.ts'
 import { LeaseElector } from '#controller-runtime/leader/lease-elector.ts'
-import { configMaps } from '#controller-runtime/testing-kinds.ts'
+import { configMaps } from '#controller-runtime/objects/config-map.ts'
 import type { ApiServerAccess } from './api-server.ts'
 import { adminOf, clientWith } from './clients.ts'
 

@@ -4,7 +4,7 @@ import { realWorld } from '#common/ports/real-world.ts'
 import type { Happening } from '#controller-runtime/events/event-correlator.ts'
 import { EventRecorder, events } from '#controller-runtime/events/event-recorder.ts'
 import type { KubeObject } from '#controller-runtime/objects/objects.ts'
-import { configMaps } from '#controller-runtime/testing-kinds.ts'
+import { configMaps } from '#controller-runtime/objects/config-map.ts'
 import { ask, clientWith, userOf, type Client } from './clients.ts'
 import { onApiServer } from './on-api-server.ts'
 

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
 import { keyOf, type KubeObject, type Resource } from '#controller-runtime/objects/objects.ts'
-import { configMaps } from '#kube/objects/agent-config.ts'
+import { configMaps } from '#controller-runtime/objects/config-map.ts'
 import { podDisruptionBudgets } from '#kube/objects/disruption-budget.ts'
 import { networkPolicies } from '#kube/objects/network-policy.ts'
 import { serviceAccounts } from '#kube/objects/service-account.ts'

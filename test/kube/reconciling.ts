@@ -7,7 +7,7 @@ import { keyOf, type KubeObject, type Resource } from '#controller-runtime/objec
 import { testingInformer } from '#controller-runtime/testing-informer.ts'
 import { mysqlClusters, type MySQLCluster } from '#kube/spec/mysql-cluster.ts'
 import { selectorTextOf } from '#kube/names/names.ts'
-import type { ConfigMap } from '#kube/objects/agent-config.ts'
+import type { ConfigMap } from '#controller-runtime/objects/config-map.ts'
 import type { EndpointSlice } from '#kube/primary/primary-endpoints.ts'
 import { secrets, type Secret } from '#kube/secrets/secrets.ts'
 import { pods, statefulSets, type Pod, type StatefulSet } from '#kube/pods/stateful-set.ts'

@@ -1,6 +1,6 @@
 import { expect, it, onTestFinished } from 'vitest'
 import type { KubeObject } from '#controller-runtime/objects/objects.ts'
-import { configMaps } from '#controller-runtime/testing-kinds.ts'
+import { configMaps } from '#controller-runtime/objects/config-map.ts'
 import { mysqlClusters } from '#kube/spec/mysql-cluster.ts'
 import { endpointSlices } from '#kube/primary/primary-endpoints.ts'
 import { secrets } from '#kube/secrets/secrets.ts'

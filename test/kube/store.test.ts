@@ -1,7 +1,7 @@
 import { expect, it, onTestFinished, vi } from 'vitest'
 import { codeOf } from '#common/errors/errors.ts'
 import type { KubeConnection } from '#controller-runtime/kube-config/kube-config.ts'
-import { configMaps } from '#controller-runtime/testing-kinds.ts'
+import { configMaps } from '#controller-runtime/objects/config-map.ts'
 import { after, itKeepsTheContract, pause, shop } from '#store/contract.ts'
 import { kubeStore, type KubeStoreOptions } from '#store/kube.ts'
 import type { Store } from '#store/store.ts'

@@ -3,7 +3,7 @@ import type { ClientRequest, IncomingMessage } from 'node:http'
 import { request } from 'node:https'
 import { expect, it, onTestFinished } from 'vitest'
 import type { KubeObject, Resource } from '#controller-runtime/objects/objects.ts'
-import { configMaps } from '#controller-runtime/testing-kinds.ts'
+import { configMaps } from '#controller-runtime/objects/config-map.ts'
 import { clientWith, userOf } from './clients.ts'
 import { onApiServer } from './on-api-server.ts'
 

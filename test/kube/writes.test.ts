@@ -5,7 +5,7 @@ import { addFinalizer, removeFinalizer, withFinalizer } from '#controller-runtim
 import { isConflict, isNotFound } from '#controller-runtime/client/kube-api-error.ts'
 import { isControlledBy, withController } from '#controller-runtime/objects/owner-references.ts'
 import { applyObject } from '#controller-runtime/changes/server-side-apply.ts'
-import { configMaps, type ConfigMap } from '#controller-runtime/testing-kinds.ts'
+import { configMaps, type ConfigMap } from '#controller-runtime/objects/config-map.ts'
 import { onApiServer } from './on-api-server.ts'
 
 const finalizer = 'example.org/clean-up'

@@ -7,7 +7,7 @@ import type { KubeClient } from '#controller-runtime/client/kube-client.ts'
 import type { KubeConnection } from '#controller-runtime/kube-config/kube-config.ts'
 import { leases } from '#controller-runtime/objects/lease.ts'
 import type { KubeObject, ObjectKey, Resource } from '#controller-runtime/objects/objects.ts'
-import { configMaps } from '#kube/objects/agent-config.ts'
+import { configMaps } from '#controller-runtime/objects/config-map.ts'
 import { manager } from '#kube/names/manager-names.ts'
 import { secrets, textIn } from '#kube/secrets/secrets.ts'
 

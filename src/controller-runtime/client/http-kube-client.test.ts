@@ -10,7 +10,8 @@ import type { KubeConnection } from '../kube-config/kube-config.ts'
 import type { RequestRecord } from './kube-transport.ts'
 import type { KubeObject } from '../objects/objects.ts'
 import { FakeApiServer } from '../testing-api-server.ts'
-import { configMap, configMaps, widget, widgets, type ConfigMap } from '../testing-kinds.ts'
+import { configMap, widget, widgets } from '../testing-kinds.ts'
+import { configMaps, type ConfigMap } from '../objects/config-map.ts'
 import { expectBelow } from '#test/support/expect-below.ts'
 
 let server: FakeApiServer

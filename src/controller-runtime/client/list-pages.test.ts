@@ -3,7 +3,8 @@ import { AnswerTooLarge } from './kube-api-error.ts'
 import type { KubeClient, ListOptions, ObjectList } from './kube-client.ts'
 import { listInPages } from './list-pages.ts'
 import type { KubeObject } from '../objects/objects.ts'
-import { configMap, configMaps, type ConfigMap } from '../testing-kinds.ts'
+import { configMap } from '../testing-kinds.ts'
+import { configMaps, type ConfigMap } from '../objects/config-map.ts'
 
 /** An API server with objects of these sizes, in MB. From its cache it gives all at once, whatever limit is given. */
 function aServer(sizes: readonly number[]) {

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { firstMade, lastWritten, NamespaceBudget, roughBytes } from './namespace-budget.ts'
-import { configMap, type ConfigMap } from '../testing-kinds.ts'
+import { configMap } from '../testing-kinds.ts'
+import type { ConfigMap } from '../objects/config-map.ts'
 
 const large = 'x'.repeat(1_000)
 

@@ -2,7 +2,7 @@ import * as fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { KubeApiError } from './kube-api-error.ts'
 import type { WatchEvent } from './kube-client.ts'
-import { configMaps, type ConfigMap } from '../testing-kinds.ts'
+import { configMaps, type ConfigMap } from '../objects/config-map.ts'
 import { watchEvents } from './watch-stream.ts'
 
 async function read(chunks: readonly Uint8Array[]): Promise<readonly WatchEvent<ConfigMap>[]> {

@@ -1,7 +1,8 @@
 import { expect, test } from 'vitest'
 import * as fc from 'fast-check'
 import { Indexer, labelValue, ownerUids } from './indexer.ts'
-import { configMap, type ConfigMap } from '../testing-kinds.ts'
+import { configMap } from '../testing-kinds.ts'
+import type { ConfigMap } from '../objects/config-map.ts'
 
 function indexer(): Indexer<ConfigMap> {
   return new Indexer<ConfigMap>({ app: labelValue('app'), owner: ownerUids })

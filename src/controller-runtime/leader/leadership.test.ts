@@ -3,7 +3,8 @@ import { realWorld } from '#common/ports/real-world.ts'
 import { createKubeClient } from '../client/http-kube-client.ts'
 import { leaderClient, type Leadership } from './leadership.ts'
 import { FakeApiServer } from '../testing-api-server.ts'
-import { configMap, configMaps } from '../testing-kinds.ts'
+import { configMap } from '../testing-kinds.ts'
+import { configMaps } from '../objects/config-map.ts'
 
 const key = { namespace: 'prod', name: 'shop' }
 

@@ -5,7 +5,7 @@ import { ScriptedClient } from '#controller-runtime/testing-kube-client.ts'
 import { virtualWorld } from '#common/ports/testing-world.ts'
 import { materialIn } from './cluster-certificates.ts'
 import { followCertificates, type FollowedCertificates } from './manager-certificates.ts'
-import { configMaps } from '../objects/agent-config.ts'
+import { configMaps } from '#controller-runtime/objects/config-map.ts'
 import { dataOf, secrets, textIn, type Secret } from '../secrets/secrets.ts'
 
 const dayMs = 86_400_000

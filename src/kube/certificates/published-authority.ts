@@ -1,5 +1,5 @@
 import type { KubeClient, RequestOptions } from '#controller-runtime/client/kube-client.ts'
-import { configMaps } from '../objects/agent-config.ts'
+import { configMaps } from '#controller-runtime/objects/config-map.ts'
 import { manager } from '../names/manager-names.ts'
 import { labels } from '../names/names.ts'
 

@@ -1,22 +1,10 @@
+import type { ConfigMap } from '#controller-runtime/objects/config-map.ts'
 import { defaultArchiveBytes } from '#failover/protocol/archive-default.ts'
 import { defaultMode } from '#failover/protocol/mode.ts'
-import type { KubeObject, Resource } from '#controller-runtime/objects/objects.ts'
 import type { MySQLCluster } from '../spec/mysql-cluster.ts'
 import { namesOf } from '../names/names.ts'
 import { ownedBy } from '../spec/owned.ts'
 import { agentPort, mysqlPort } from './services.ts'
-
-export interface ConfigMap extends KubeObject {
-  readonly data?: Readonly<Record<string, string>>
-}
-
-export const configMaps: Resource<ConfigMap> = {
-  group: '',
-  version: 'v1',
-  kind: 'ConfigMap',
-  plural: 'configmaps',
-  namespaced: true,
-}
 
 /** Where things lie in a pod; the same in both of its containers where both see them. */
 export const podPaths = {

@@ -5,7 +5,7 @@ import type { World } from '#common/ports/ports.ts'
 import type { InformerPort } from '#controller-runtime/informers/informer-port.ts'
 import type { KubeClient } from '#controller-runtime/client/kube-client.ts'
 import { keyOf, keyText, type ObjectKey } from '#controller-runtime/objects/objects.ts'
-import type { ConfigMap } from '#kube/objects/agent-config.ts'
+import type { ConfigMap } from '#controller-runtime/objects/config-map.ts'
 import { managerTlsFor } from '#kube/certificates/cluster-certificates.ts'
 import { coreSpecOf } from '#kube/spec/core-spec.ts'
 import type { CommittedEpoch } from '#kube/primary/epoch.ts'
@@ -205,7 +205,7 @@ export class ClusterSet {
       timers: world.timers,
       cluster: key,
       revision: () => managed.loop.record?.revision ?? 0,
-      meddled: () => void this.#lookAgain(managed),
+      meddled: () => void managed.lookAgain(),
     })
     const held: Held = {
       uid,
@@ -220,23 +220,10 @@ export class ClusterSet {
       generation,
     }
     this.#held.set(keyText(key), held)
-    platform.onMeddling(() => void this.#lookAgain(managed))
+    platform.onMeddling(() => void managed.lookAgain())
     await managed.loop.start()
     if (leads()) void this.#tell(managed, true)
     return held
-  }
-
-  async #lookAgain({ loop, name }: ManagedCluster): Promise<void> {
-    if (!loop.leads) return
-    try {
-      await loop.reread()
-      loop.wake()
-    } catch (error) {
-      this.#parts.log.warn(
-        { cluster: name },
-        `looking at the record of ${name} and at what is published: ${describeError(error)}`,
-      )
-    }
   }
 
   /** A leader that cannot read the record yet tries again: nothing else would tell it to. */

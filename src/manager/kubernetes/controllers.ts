@@ -18,7 +18,7 @@ import {
 } from '#controller-runtime/controller/predicates.ts'
 import type { RuntimeMetrics } from '#controller-runtime/controller/runtime-metrics.ts'
 import { ofController, strangersAmong } from '#kube/primary/added-by-others.ts'
-import type { ConfigMap } from '#kube/objects/agent-config.ts'
+import type { ConfigMap } from '#controller-runtime/objects/config-map.ts'
 import { podDisruptionBudgets } from '#kube/objects/disruption-budget.ts'
 import { mysqlClusters, type MySQLCluster } from '#kube/spec/mysql-cluster.ts'
 import { labels, namesOf } from '#kube/names/names.ts'

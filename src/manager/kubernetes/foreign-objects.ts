@@ -1,7 +1,7 @@
 import type { KubeClient } from '#controller-runtime/client/kube-client.ts'
 import type { KubeObject, Resource } from '#controller-runtime/objects/objects.ts'
 import { namesOf } from '#kube/names/names.ts'
-import { configMaps } from '#kube/objects/agent-config.ts'
+import { configMaps } from '#controller-runtime/objects/config-map.ts'
 import { podDisruptionBudgets } from '#kube/objects/disruption-budget.ts'
 import { networkPolicies } from '#kube/objects/network-policy.ts'
 import { podMonitors } from '#kube/objects/pod-monitor.ts'

@@ -1,5 +1,5 @@
 import type { ObjectMeta } from '#controller-runtime/objects/objects.ts'
-import type { ConfigMap } from '#kube/objects/agent-config.ts'
+import type { ConfigMap } from '#controller-runtime/objects/config-map.ts'
 import type { Pod } from '#kube/pods/stateful-set.ts'
 import type { Secret } from '#kube/secrets/secrets.ts'
 import { roughBytes } from '#controller-runtime/client/namespace-budget.ts'

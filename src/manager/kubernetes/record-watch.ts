@@ -1,7 +1,7 @@
 import type { Timer, Timers } from '#common/ports/ports.ts'
 import type { InformerHandler, InformerPort } from '#controller-runtime/informers/informer-port.ts'
 import type { ObjectKey } from '#controller-runtime/objects/objects.ts'
-import type { ConfigMap } from '#kube/objects/agent-config.ts'
+import type { ConfigMap } from '#controller-runtime/objects/config-map.ts'
 import { namesOf } from '#kube/names/names.ts'
 
 export interface WatchedRecord {
