@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { labels } from '../names/names.ts'
 import { pods, type Pod } from '../pods/stateful-set.ts'
 import type { Owner } from './component.ts'
-import { decideRole, mistakenMs } from './decide-role.ts'
+import { mistakenMs } from './decide-role.ts'
 import { marks, roleLabel } from './marks.ts'
 import type { PodEvent } from './pod-event.ts'
 import { contestedMs } from './role-board.ts'
@@ -10,6 +10,7 @@ import {
   aMember,
   anOwner,
   changed,
+  decidedRole,
   exclusivePrimary,
   legacySaid,
   microsOf,
@@ -24,7 +25,7 @@ const serverMs = Date.UTC(2026, 0, 2)
 
 function decided(event: PodEvent, all: readonly Pod[], of: Owner | undefined = owner) {
   const pod = all.find(({ metadata }) => metadata.name === event.involvedObject?.name)
-  return decideRole({ event, pod, owner: of, peers: all.filter((other) => other !== pod), serverMs })
+  return decidedRole(event, { pod, owner: of, peers: all.filter((other) => other !== pod), serverMs })
 }
 
 /** The pods after all of these were handled, in this order. */
@@ -176,7 +177,7 @@ describe('Nothing changes', () => {
 
   it('of a pod without a known owner', () => {
     const event = roleSaid(0, 'primary')
-    const decision = decideRole({ event, pod: aMember(0), owner: undefined, peers: [], serverMs })
+    const decision = decidedRole(event, { pod: aMember(0), owner: undefined, peers: [], serverMs })
     expect(decision).toMatchObject({ changes: [], reason: 'OwnerUnknown' })
   })
 

@@ -9,10 +9,14 @@ import { RoleBoard } from './role-board.ts'
 import { roleClaimOf, type PodRole, type RoleClaim } from './role-claim.ts'
 import type { Version } from './seat.ts'
 
-export interface RoleQuestion {
+/** A pod whose role probe said something that counts, if owner and peers of the pod allow. */
+export interface Speaker {
   readonly event: PodEvent
-  /** The pod of that name as it is now; undefined where there is none. */
-  readonly pod: Pod | undefined
+  readonly pod: Pod
+  readonly claim: RoleClaim
+}
+
+export interface RoleQuestion extends Speaker {
   /** What made the pod; undefined where nothing known did. */
   readonly owner: Owner | undefined
   /** The owner's other pods. */
@@ -25,20 +29,10 @@ export interface RoleQuestion {
 export const mistakenMs = 30_000
 
 /**
- * What the role probe of a pod changes: the label of that pod, and of peers that held an exclusive role. Rules of both
- * generations of KubeBlocks' manager; where this one differs, docs/guide/pod-events.md says why. A label comes off the
- * old holder before the new one gets it: in between the role's Service has nobody, and never two.
+ * What event and pod decide alone, without a look at owner and peers; else the speaker.
+ * @param pod the pod of that name as it is now; undefined where there is none
  */
-export function decideRole(question: RoleQuestion): PodDecision {
-  const { event, pod } = question
-  const decided = decideRoleByPod(event, pod)
-  if (decided !== undefined) return decided
-  // Without a pod that had decided.
-  return ofMember(question, pod as Pod, roleClaimOf(roleMessageOf(event)?.output ?? ''))
-}
-
-/** The same where the pod alone decides; undefined where its owner and its peers must be known. */
-export function decideRoleByPod(event: PodEvent, pod: Pod | undefined): PodDecision | undefined {
+export function hearRole(event: PodEvent, pod: Pod | undefined): PodDecision | Speaker {
   const name = event.involvedObject?.name ?? ''
   const message = roleMessageOf(event)
   if (message === undefined) return unchanged('RoleNotUnderstood', `${name}: its message is no role probe's`, 'warning')
@@ -52,7 +46,7 @@ export function decideRoleByPod(event: PodEvent, pod: Pod | undefined): PodDecis
       'notice',
     )
   if (message.code !== 0) return unchanged('RoleProbeFailed', failed(pod, message.message), 'warning')
-  return undefined
+  return { event, pod, claim: roleClaimOf(message.output) }
 }
 
 function failed({ metadata }: Pod, why: string): string {
@@ -61,7 +55,12 @@ function failed({ metadata }: Pod, why: string): string {
   return `${metadata.name}: its role probe failed, and ${kept}: ${why === '' ? 'it does not say why' : why}`
 }
 
-function ofMember({ event, owner, peers, serverMs }: RoleQuestion, pod: Pod, claim: RoleClaim): PodDecision {
+/**
+ * What the role probe of a pod changes: the label of that pod, and of peers that held an exclusive role. Rules of both
+ * generations of KubeBlocks' manager; where this one differs, docs/guide/pod-events.md says why. A label comes off the
+ * old holder before the new one gets it: in between the role's Service has nobody, and never two.
+ */
+export function decideRole({ event, pod, claim, owner, peers, serverMs }: RoleQuestion): PodDecision {
   const { name } = pod.metadata
   if (owner === undefined)
     return unchanged(

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import type { ConfigMap } from '../objects/agent-config.ts'
+import type { ConfigMap } from '#controller-runtime/objects/config-map.ts'
 import { labels } from '../names/names.ts'
 import { statefulSets, type Pod } from '../pods/stateful-set.ts'
 import { decideTask, type TaskQuestion } from './decide-task.ts'

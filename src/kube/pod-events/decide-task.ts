@@ -1,4 +1,4 @@
-import { configMaps, type ConfigMap } from '../objects/agent-config.ts'
+import { configMaps, type ConfigMap } from '#controller-runtime/objects/config-map.ts'
 import type { Pod } from '../pods/stateful-set.ts'
 import { isGoverned, type Owner, type OwnerPlace } from './component.ts'
 import { metadataChange, unchanged, type Change, type PodDecision, type Weight } from './decision.ts'

@@ -1,9 +1,17 @@
 import { describe, expect, it } from 'vitest'
 import type { Pod } from '../pods/stateful-set.ts'
-import { decideRole } from './decide-role.ts'
 import { marks, roleLabel } from './marks.ts'
 import type { PodEvent } from './pod-event.ts'
-import { aMember, anOwner, changed, exclusivePrimary, microsOf, momentOf, roleSaid } from './testing-component.ts'
+import {
+  aMember,
+  anOwner,
+  changed,
+  decidedRole,
+  exclusivePrimary,
+  microsOf,
+  momentOf,
+  roleSaid,
+} from './testing-component.ts'
 
 const owner = anOwner({ [marks.roles]: exclusivePrimary })
 const three = [aMember(0), aMember(1), aMember(2)]
@@ -12,7 +20,7 @@ const serverMs = Date.UTC(2026, 0, 2)
 
 function decided(event: PodEvent, all: readonly Pod[]) {
   const pod = all.find(({ metadata }) => metadata.name === event.involvedObject?.name)
-  return decideRole({ event, pod, owner, peers: all.filter((other) => other !== pod), serverMs })
+  return decidedRole(event, { pod, owner, peers: all.filter((other) => other !== pod), serverMs })
 }
 
 /** The pods after all of these were handled, in this order. */

@@ -1,7 +1,8 @@
 import type { ObjectMeta } from '#controller-runtime/objects/objects.ts'
 import type { Pod } from '../pods/stateful-set.ts'
 import type { Owner } from './component.ts'
-import type { Change } from './decision.ts'
+import { decideRole, hearRole, type RoleQuestion, type Speaker } from './decide-role.ts'
+import type { Change, PodDecision } from './decision.ts'
 import { marks, roleLabel } from './marks.ts'
 import type { PodEvent } from './pod-event.ts'
 
@@ -133,4 +134,13 @@ function patched(pod: Pod, { key, patch }: Change): Pod {
 function merged(before: Readonly<Record<string, string>> = {}, patch: Readonly<Record<string, string | null>>) {
   const all = Object.entries({ ...before, ...patch })
   return Object.fromEntries(all.filter((entry): entry is [string, string] => entry[1] !== null))
+}
+
+/** What becomes of a pod's word about its role, with owner and peers at hand. */
+export function decidedRole(
+  event: PodEvent,
+  { pod, ...known }: Omit<RoleQuestion, keyof Speaker> & { readonly pod: Pod | undefined },
+): PodDecision {
+  const heard = hearRole(event, pod)
+  return 'claim' in heard ? decideRole({ ...heard, ...known }) : heard
 }

@@ -1,8 +1,8 @@
 import type { Clock } from '#common/ports/ports.ts'
 import type { KubeClient } from '#controller-runtime/client/kube-client.ts'
-import { configMaps } from '#kube/objects/agent-config.ts'
+import { configMaps } from '#controller-runtime/objects/config-map.ts'
 import { isObjectName } from '#kube/pod-events/component.ts'
-import { decideRole, decideRoleByPod } from '#kube/pod-events/decide-role.ts'
+import { decideRole, hearRole } from '#kube/pod-events/decide-role.ts'
 import { decideTask } from '#kube/pod-events/decide-task.ts'
 import type { PodDecision } from '#kube/pod-events/decision.ts'
 import { decideWord, type Topic } from '#kube/pod-events/handlers.ts'
@@ -21,11 +21,10 @@ export function podEventHandlers(
 ): Readonly<Record<Topic, PodEventHandler>> {
   return {
     role: async (event, signal) => {
-      const pod = await readPod(client, event, signal)
-      const decided = decideRoleByPod(event, pod)
-      if (decided !== undefined) return decided
-      const known = await readComponent(client, pod, signal)
-      return decideRole({ event, ...known, serverMs: serverClock.wallMs() })
+      const heard = hearRole(event, await readPod(client, event, signal))
+      if (!('claim' in heard)) return heard
+      const { owner, peers } = await readComponent(client, heard.pod, signal)
+      return decideRole({ ...heard, owner, peers, serverMs: serverClock.wallMs() })
     },
     task: async (event, signal) => {
       const [known, environment] = await Promise.all([
