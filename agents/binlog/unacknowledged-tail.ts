@@ -16,9 +16,9 @@ import { counted } from '#common/text/words.ts'
 
 /**
  * A primary killed under load has transactions in its binlog that nobody acknowledged; in InnoDB they are only
- * prepared. Before its server starts again they are cut off the binlog, and InnoDB rolls them back (design: "The
- * unacknowledged tail"). Only for a server that is dead, whose end was a crash, and while another primary is committed:
- * the caller's checks.
+ * prepared. Before its server starts again they are cut off the binlog, and InnoDB rolls them back (docs/why/safety.md,
+ * "The unacknowledged tail"). The caller checks that the server is dead, that its end was a crash, and that another
+ * primary is committed.
  */
 export type TrimPlan =
   /** The primary holds everything. */

@@ -24,7 +24,7 @@ export interface OrderState {
 export type Check = readonly [failed: boolean, why: string]
 
 /**
- * Design §5's table, the part that every order shares: what an agent checks before anything is written or done. Throws
+ * What an agent checks of every order before anything is written or done (docs/why/safety.md, "Whole orders"). Throws
  * `REGENT_WRONG_MEMBER` or `REGENT_STALE_ORDER` with the rule that failed.
  */
 export function requireCurrent(name: string, order: Addressed & { readonly run?: string }, state: OrderState): void {

@@ -17,8 +17,8 @@ export type BinlogEvidence =
   | { readonly kind: 'read'; readonly name: string; readonly inUse: boolean; readonly stopIsLast: boolean }
 
 /**
- * How a dead mysqld ended (design: "A stop nobody ordered"). A shutdown acknowledges what waits, so its tail may have
- * been acknowledged; a crash acknowledges nothing. `unknown` where the files do not prove either.
+ * How a dead mysqld ended (docs/why/safety.md, "A stop nobody ordered"). A shutdown acknowledges what waits, so its
+ * tail may have been acknowledged; a crash acknowledges nothing. `unknown` where the files do not prove either.
  */
 export async function endedHow(place: ErrorLogPlace, signal?: AbortSignal): Promise<Ending> {
   return judgeEnding(await readErrorLog(place), await readLastBinlog(place.dataDir, signal))

@@ -1,12 +1,13 @@
 import { existsSync, globSync } from 'node:fs'
-import { readFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { expect, it } from 'vitest'
+import { proseOf, read, root } from './page-text.ts'
 
-const root = join(import.meta.dirname, '..', '..')
 const pages = globSync(['*.md', 'docs/**/*.md', 'charts/**/*.md', 'test/**/*.md'], { cwd: root })
-const sources = globSync(['{agents,failover,src,test,topology,scripts}/**/*.{ts,js,cpp,hpp}'], { cwd: root })
-const read = (file: string): Promise<string> => readFile(join(root, file), 'utf8')
+const sources = globSync(
+  ['{agents,failover,src,test,topology,scripts}/**/*.{ts,js,cpp,hpp}', 'charts/**/*.{yaml,tpl}'],
+  { cwd: root },
+)
 
 /** A heading as GitHub names it in an address. */
 function anchorOf(heading: string): string {
@@ -28,7 +29,7 @@ it('Every link in a page leads to a file that is here, and to a heading in that 
   const broken: string[] = []
   let seen = 0
   for (const page of pages) {
-    const text = (await read(page)).replace(/^```[^]*?^```/gm, '').replace(/`[^`\n]*`/g, '')
+    const text = (await proseOf(page)).replace(/`[^`\n]*`/g, '')
     for (const [, to = '', anchor] of text.matchAll(/\]\(([^)#:\s]*)(?:#([^)\s]*))?\)/g)) {
       seen += 1
       const target = to === '' ? page : join(dirname(page), to)
@@ -46,10 +47,12 @@ it('Every link in a page leads to a file that is here, and to a heading in that 
   expect(broken).toEqual([])
 })
 
-/** What a file cites of pages: a page, and headings of that page perhaps. */
+/** What a file cites of pages: a page, or a decision by its number, and headings of that page perhaps. */
 function citationsIn(text: string): readonly { readonly page: string; readonly headings: readonly string[] }[] {
   const flowing = text.replaceAll(/\n\s*(?:\*|\/\/) /g, ' ')
-  const found = flowing.matchAll(/(docs\/[\w/-]+\.md)((?:, "[^"\n]+"(?: and "[^"\n]+")*)?)/g)
+  const found = flowing.matchAll(
+    /(docs\/(?:[\w/-]+\.md|why\/decisions\/\d{4}(?!\d|-)))((?:, "[^"\n]+"(?: and "[^"\n]+")*)?)/g,
+  )
   return [...found].map(([, page = '', cited = '']) => ({
     page,
     headings: [...cited.matchAll(/"([^"]+)"/g)].map(([, words = '']) => words),
@@ -57,17 +60,19 @@ function citationsIn(text: string): readonly { readonly page: string; readonly h
 }
 
 async function missingOf(page: string, headings: readonly string[]): Promise<readonly string[]> {
+  if (!page.endsWith('.md')) return globSync(`${page}-*.md`, { cwd: root }).length === 1 ? [] : [page]
   if (!existsSync(join(root, page))) return [page]
   const there = citable(await read(page))
   return headings.filter((words) => !there.has(words)).map((words) => `${page}, "${words}"`)
 }
 
-it('What the code cites of a page is there', async () => {
+it('What the code, the charts and the pages cite of a page is there', async () => {
   const broken: string[] = []
   let seen = 0
-  for (const file of sources.filter((name) => name !== join('test', 'support', 'pages.test.ts'))) {
+  for (const file of [...sources, ...pages]) {
     const text = await read(file)
-    if (/\bdesign\s[\s*]*§/.test(text)) broken.push(`${file} cites a design that is not in this repository`)
+    if (/\bdesign\b(?:’s|'s)?(?::|\s[\s*]*§)/i.test(text))
+      broken.push(`${file} cites a design that is not in this repository`)
     for (const { page, headings } of citationsIn(text)) {
       seen += 1
       broken.push(...(await missingOf(page, headings)).map((what) => `${file}: ${what}`))
