@@ -32,7 +32,7 @@ interface ClonePorts {
 
 /**
  * CLONE INSTANCE into a fresh directory: the running server's own data is not touched, and it goes on. Progress is read
- * meanwhile.
+ * meanwhile. Settings that MySQL wants to be the same on both are made the donor's until this server starts again.
  */
 export async function cloneInto(
   ports: ClonePorts,
@@ -40,11 +40,36 @@ export async function cloneInto(
 ): Promise<void> {
   await ports.sql.change(`SET GLOBAL clone_valid_donor_list = ${literal(`${donor.host}:${donor.port}`)}`)
   const from = `${account(donor.user, donor.host)}:${donor.port} IDENTIFIED BY ${literal(donor.password)}`
-  await copy(ports, {
+  const wanted: Copy = {
     statement: `CLONE INSTANCE FROM ${from} DATA DIRECTORY = ${literal(directory)}${encrypts ? ' REQUIRE SSL' : ''}`,
     shown: `CLONE INSTANCE FROM ${donor.host}`,
     progress,
-  })
+  }
+  for (let changes = 0; ; changes += 1) {
+    const refusal = await copy(ports, wanted).then(
+      () => null,
+      (error: unknown) => error,
+    )
+    if (refusal === null) return
+    const change = changes < comparedSettings ? asTheDonor(refusal) : null
+    if (change === null) throw refusal
+    await ports.sql.change(change)
+  }
+}
+
+/** `ER_CLONE_CONFIG`, told before anything is copied, one setting at a time. */
+const settingDiffers = 3868
+/**
+ * Settings that CLONE compares, and a server can change while the server runs. One may change another: a collation has
+ * its character set.
+ */
+const comparedSettings = 3
+const difference = /(character_set_server|character_set_filesystem|collation_server): Donor value: (\w+) is different/
+
+/** The statement that ends the difference for which a copy was refused; null for another refusal. */
+function asTheDonor(error: unknown): string | null {
+  const [, setting, value] = errnoOf(error) === settingDiffers ? (difference.exec(describeError(error)) ?? []) : []
+  return setting === undefined ? null : `SET GLOBAL ${setting} = ${value}`
 }
 
 export interface LocalCloneRequest {

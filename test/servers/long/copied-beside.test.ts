@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs'
 import { setImmediate as immediate } from 'node:timers/promises'
 import { expect, it } from 'vitest'
 import { volumeLayout } from '#agents/instance/volume-layout.ts'
-import { byQuickHand } from '#test/support/by-hand.ts'
+import { byHand, byQuickHand } from '#test/support/by-hand.ts'
 import type { TestCluster } from '#test/support/cluster.ts'
 import { archivesOf, logOf } from '#test/support/instance-files.ts'
 import { killAndSlowDown, untilCopying } from '#test/support/slow-copies.ts'
@@ -98,6 +98,29 @@ it('When its agent dies before the copy is proven, what it had is in its place a
   await cluster.whole(2, 120_000)
   await writer.next()
   expect(await writer.check()).toMatchObject({ lost: [], duplicated: [], differing: [], instances: 2 })
+}, 240_000)
+
+it('A primary whose default collation somebody changed is copied all the same: MySQL compares that of both', async () => {
+  const cluster = pair.current
+  await cluster.whole(2)
+  const [replica = ''] = await cluster.replicas()
+  const uuid = await cluster.value(replica, 'select @@server_uuid')
+  const before = await cluster.value(await cluster.primary(), 'select @@global.collation_server')
+  await byHand(
+    cluster,
+    await cluster.primary(),
+    `set global collation_server = 'latin1_german2_ci'`,
+    `set global character_set_filesystem = 'latin1'`,
+  )
+  await resetGtids(cluster, replica)
+  await cluster.until(
+    `${replica} is a copy`,
+    async () => (await cluster.value(replica, 'select @@server_uuid').catch(() => uuid)) !== uuid,
+    120_000,
+  )
+  await cluster.whole(2)
+  // What the copy was made with does not outlive it.
+  expect(await cluster.value(replica, 'select @@global.collation_server')).toBe(before)
 }, 240_000)
 
 it('When the primary dies while its only replica is copied, it leads again with all that was acknowledged, and the copy is made', async () => {
