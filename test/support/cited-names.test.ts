@@ -1,5 +1,5 @@
 import { globSync } from 'node:fs'
-import { basename, dirname, join } from 'node:path'
+import { basename, dirname } from 'node:path'
 import { expect, it } from 'vitest'
 import { proseOf, quotedIn, read, root, tablesOf } from './page-text.ts'
 
@@ -54,7 +54,7 @@ it('Each test that a column of tests names is there', async () => {
 
 /** Whether a file of this text has a function, a class, a type, a value or a method of that name. */
 function defines(text: string, name: string): boolean {
-  const escaped = RegExp.escape(name)
+  const escaped = name.replaceAll('$', '\\$')
   return (
     new RegExp(`^(?:export )?(?:async )?(?:function|const|class|interface|type) ${escaped}(?![\\w$])`, 'm').test(
       text,

@@ -41,7 +41,10 @@ async function changesFor(...refusals: readonly string[]): Promise<{ changes: st
   const sql: Partial<Sql> = {
     read: async () => [],
     until: async (isDone) => isDone(),
-    change: async (statement) => void changes.push(statement),
+    change: async (statement) => {
+      changes.push(statement)
+      return []
+    },
   }
   const long = async (statement: string) => {
     const message = left.length > 1 ? left.shift() : left[0]
