@@ -2,9 +2,10 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, it, onTestFinished } from 'vitest'
+import { longestNoteBytes } from '#common/events/event-writing.ts'
 import { newEvent, type EventPod, type KubeEvent } from '#agents/lifecycle/events/event-object.ts'
 import { kubeEventStore } from '#agents/lifecycle/events/kube-api.ts'
-import { longestMessage, probeMessage } from '#agents/lifecycle/events/messages.ts'
+import { probeMessage } from '#agents/lifecycle/events/messages.ts'
 import { EventSender } from '#agents/lifecycle/events/sender.ts'
 import { realWorld } from '#common/ports/real-world.ts'
 import type { KubeObject, Resource } from '#controller-runtime/objects/objects.ts'
@@ -68,7 +69,7 @@ onApiServer('Events of a lifecycle agent', (api) => {
   it('are taken with the longest message that an agent writes, and with no byte more', async () => {
     const { sender, store } = await aPod()
     const text = message('é'.repeat(2_000))
-    expect(Buffer.byteLength(text)).toBeGreaterThan(longestMessage - 2)
+    expect(Buffer.byteLength(text)).toBeGreaterThan(longestNoteBytes - 2)
     await sender.send('roleProbe', text, signal)
     expect((await stored()).map((event) => event['message'])).toEqual([text])
     const longer = newEvent(podIn(api.namespace), { reason: 'roleProbe', text: 'é'.repeat(513) }, Date.now() * 1_000)

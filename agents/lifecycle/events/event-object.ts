@@ -1,4 +1,4 @@
-import { eventName } from './event-name.ts'
+import { eventName, microTime } from '#common/events/event-writing.ts'
 
 /** The pod that Events are about. */
 export interface EventPod {
@@ -19,6 +19,18 @@ export interface KubeEvent {
 /** By these names the manager tells a lifecycle agent's Events from all others. */
 const component = 'kbagent'
 
+/** The 32-bit FNV-1a hash of a text in UTF-8, as lower-case hexadecimal without leading zeroes. */
+function fnv1a32(text: string): string {
+  let hash = 0x811c9dc5
+  for (const byte of Buffer.from(text)) hash = Math.imul(hash ^ byte, 0x01000193)
+  return (hash >>> 0).toString(16)
+}
+
+/** The name of an Event of a pod: the same for the same content, so that a repetition is counted, not stored again. */
+export function contentName({ name, uid }: Pick<EventPod, 'name' | 'uid'>, reason: string, text: string): string {
+  return eventName(name, fnv1a32(`${uid}.${reason}.${text}`))
+}
+
 /** A new Event. `micros` are microseconds since 1970 UTC. */
 export function newEvent(
   pod: EventPod,
@@ -30,7 +42,7 @@ export function newEvent(
   return {
     apiVersion: 'v1',
     kind: 'Event',
-    metadata: { name: eventName(pod, reason, text), namespace },
+    metadata: { name: contentName(pod, reason, text), namespace },
     involvedObject: { kind: 'Pod', namespace, name, uid, fieldPath: `spec.containers{${component}}` },
     reason,
     message: text,
@@ -49,10 +61,4 @@ export function newEvent(
 /** The same Event, seen once more. Its last timestamp stays, as KubeBlocks' agent leaves it. */
 export function repeatedEvent(event: KubeEvent, micros: number): KubeEvent {
   return { ...event, count: (event.count ?? 0) + 1, eventTime: microTime(micros) }
-}
-
-/** Six digits of a second: the API server takes no fewer. */
-function microTime(micros: number): string {
-  const seconds = new Date(micros / 1_000).toISOString().slice(0, 19)
-  return `${seconds}.${String(micros % 1_000_000).padStart(6, '0')}Z`
 }

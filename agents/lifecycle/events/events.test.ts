@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest'
+import { longestNoteBytes } from '#common/events/event-writing.ts'
 import { virtualWorld } from '#common/ports/testing-world.ts'
 import type { ProbeEvent } from '../wire/events.ts'
-import { eventName } from './event-name.ts'
-import type { KubeEvent } from './event-object.ts'
-import { longestMessage, probeMessage, taskMessage } from './messages.ts'
+import { contentName, type KubeEvent } from './event-object.ts'
+import { probeMessage, taskMessage } from './messages.ts'
 import { EventSender } from './sender.ts'
 
 const pod = { namespace: 'shops', name: 'demo-mysql-0', uid: 'c8451692-ee02-475c-8842-ee7c62349a1d', node: 'worker' }
@@ -43,11 +43,15 @@ describe('an Event of a probe', () => {
     ],
   ])('has the text and the name that KubeBlocks’ agent gives it: %#', (told, text, suffix) => {
     expect(probeMessage(told)).toBe(text)
-    expect(eventName(pod, 'roleProbe', text)).toBe(`demo-mysql-0.${suffix}`)
+    expect(contentName(pod, 'roleProbe', text)).toBe(`demo-mysql-0.${suffix}`)
   })
 
   it('has a name without leading zeroes', () => {
-    expect(eventName(pod, 'task', 'm156')).toBe('demo-mysql-0.e10f560')
+    expect(contentName(pod, 'task', 'm156')).toBe('demo-mysql-0.e10f560')
+  })
+
+  it('has a name that the API server takes, however long the name of the pod', () => {
+    expect(contentName({ ...pod, name: 'n'.repeat(253) }, 'task', 'm156')).toBe(`${'n'.repeat(245)}.e10f560`)
   })
 
   const read = (text: string) => JSON.parse(text) as { output?: string; message?: string; code: number }
@@ -56,8 +60,8 @@ describe('an Event of a probe', () => {
     const text = probeMessage(
       event({ code: -1, output: Buffer.from('primary'), message: `${'<é😀'.repeat(2_000)}: failed` }),
     )
-    expect(Buffer.byteLength(text)).toBeLessThanOrEqual(longestMessage)
-    expect(Buffer.byteLength(text)).toBeGreaterThan(longestMessage - 8)
+    expect(Buffer.byteLength(text)).toBeLessThanOrEqual(longestNoteBytes)
+    expect(Buffer.byteLength(text)).toBeGreaterThan(longestNoteBytes - 8)
     const { message, output } = read(text)
     expect(message).toMatch(/^(<é😀)+(<é?)?\.\.\.\(truncated\)$/u)
     expect(output).toBe('cHJpbWFyeQ==')
@@ -69,14 +73,14 @@ describe('an Event of a probe', () => {
     expect(withMessage.message).toBe('...(truncated)')
     const text = probeMessage(event({ output: long }))
     const output = Buffer.from(read(text).output ?? '', 'base64').toString()
-    expect(Buffer.byteLength(text)).toBeLessThanOrEqual(longestMessage)
+    expect(Buffer.byteLength(text)).toBeLessThanOrEqual(longestNoteBytes)
     expect(output.length).toBeGreaterThan(700)
     expect(long.toString().startsWith(output)).toBe(true)
   })
 
   it('is left alone up to the last byte that fits', () => {
     const empty = probeMessage(event({ code: -1, message: 'x' })).length - 1
-    const fitting = 'x'.repeat(longestMessage - empty)
+    const fitting = 'x'.repeat(longestNoteBytes - empty)
     expect(read(probeMessage(event({ code: -1, message: fitting }))).message).toBe(fitting)
     expect(read(probeMessage(event({ code: -1, message: `${fitting}x` }))).message).toMatch(/\(truncated\)$/)
   })
@@ -133,7 +137,7 @@ describe('the sender of Events', () => {
       {
         apiVersion: 'v1',
         kind: 'Event',
-        metadata: { name: eventName(pod, 'roleProbe', 'm'), namespace: 'shops' },
+        metadata: { name: contentName(pod, 'roleProbe', 'm'), namespace: 'shops' },
         involvedObject: {
           kind: 'Pod',
           namespace: 'shops',

@@ -6,7 +6,7 @@ import { kubePath, type KubePath } from '#common/http/kube-path.ts'
 import { readText } from '#common/http/http-transport.ts'
 import { RegentError } from '#common/errors/errors.ts'
 import type { KubeEvent } from './event-object.ts'
-import type { EventStore } from './event-store.ts'
+import type { EventStore } from './sender.ts'
 
 /** Where a pod finds the API server, and its own credentials. */
 export interface ServiceAccount {

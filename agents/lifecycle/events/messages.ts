@@ -1,8 +1,6 @@
+import { longestNoteBytes } from '#common/events/event-writing.ts'
 import type { ProbeEvent, TaskEvent } from '../wire/events.ts'
 import { goJson } from '../wire/go-json.ts'
-
-/** An API server refuses an Event with a longer message. The server counts bytes, though its error says characters. */
-export const longestMessage = 1_024
 
 const cutMark = '...(truncated)'
 
@@ -68,5 +66,5 @@ function longest(most: number, textWith: (count: number) => string): number {
 }
 
 function fits(text: string): boolean {
-  return Buffer.byteLength(text) <= longestMessage
+  return Buffer.byteLength(text) <= longestNoteBytes
 }

@@ -1,10 +1,17 @@
+import { writePatiently } from '#common/events/event-writing.ts'
 import type { World } from '#common/ports/ports.ts'
-import { newEvent, repeatedEvent, type EventPod } from './event-object.ts'
-import type { EventStore } from './event-store.ts'
+import { newEvent, repeatedEvent, type EventPod, type KubeEvent } from './event-object.ts'
 
-/** KubeBlocks' agent tries so often, with such pauses. */
-const attempts = 3
-const pauseMs = 200
+/** Where Events are kept: three requests, each with a deadline. All reject with `REGENT_KUBE_…`. */
+export interface EventStore {
+  /** Undefined where there is none of that name. */
+  get(namespace: string, name: string): Promise<KubeEvent | undefined>
+  create(event: KubeEvent): Promise<void>
+  update(event: KubeEvent): Promise<void>
+}
+
+/** Of KubeBlocks' agent. */
+const patience = { attempts: 3, pauseMs: 200 }
 
 /** Writes Events about one pod. */
 export class EventSender {
@@ -24,15 +31,7 @@ export class EventSender {
    * last failure, or with the signal's reason.
    */
   async send(reason: string, text: string, signal: AbortSignal): Promise<void> {
-    for (let attempt = 1; ; attempt += 1) {
-      signal.throwIfAborted()
-      try {
-        return await this.#once(reason, text)
-      } catch (error) {
-        if (attempt >= attempts) throw error
-      }
-      await this.#world.timers.sleep(pauseMs, signal)
-    }
+    await writePatiently(() => this.#once(reason, text), patience, { timers: this.#world.timers, signal })
   }
 
   async #once(reason: string, text: string): Promise<void> {

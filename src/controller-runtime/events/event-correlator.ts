@@ -1,5 +1,5 @@
 import type { Clock } from '#common/ports/ports.ts'
-import { microTime } from '../objects/lease.ts'
+import { microTimeOf } from '../objects/lease.ts'
 import { LruMap } from './lru-map.ts'
 import type { KubeObject } from '../objects/objects.ts'
 
@@ -117,7 +117,7 @@ export class EventCorrelator {
 
   #count(of: readonly string[], happening: Happening): EventSeries {
     const nowMs = this.#clock.monotonicMs()
-    const at = microTime(this.#clock)
+    const at = microTimeOf(this.#clock)
     const key = JSON.stringify(of)
     const known = this.#series.get(key)
     if (known && nowMs - known.lastMs <= this.#limits.quietMs) {

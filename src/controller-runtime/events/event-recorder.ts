@@ -1,3 +1,4 @@
+import { eventName, longestNoteBytes, writePatiently, type Patience } from '#common/events/event-writing.ts'
 import type { World } from '#common/ports/ports.ts'
 import {
   defaultLimits,
@@ -59,16 +60,13 @@ export interface EventRecorderParts {
   readonly settleMs?: number
 }
 
-/** Tries for one write while the API server does not answer or is unwell, and the pause between them; client-go's. */
-const mostTries = 12
-const retryMs = 10_000
+/** While the API server does not answer or is unwell; client-go's. */
+const patience: Patience = { attempts: 12, pauseMs: 10_000, isFinal }
 /** So many series may wait for a write. */
 const mostPending = 1_000
 
-/** The API server's limits. */
-const longestNameBytes = 253
+/** The API server's limit. */
 const longestWordBytes = 128
-const longestNoteBytes = 1_024
 
 /**
  * Writes what happened as Events, one after the other in the background. Nobody waits for them and nobody fails by
@@ -115,23 +113,10 @@ export class EventRecorder {
       // Removed first: what is counted from here on needs another write.
       this.#pending.delete(series)
       try {
-        await this.#writePatiently(series)
+        await writePatiently(() => this.#write(series), patience, { timers: world.timers, signal: this.#closed.signal })
       } catch (error) {
         this.#parts.failed(series.happening, error)
       }
-    }
-  }
-
-  async #writePatiently(series: EventSeries): Promise<void> {
-    const { timers } = this.#parts.world
-    for (let tries = 1; ; tries++) {
-      this.#closed.signal.throwIfAborted()
-      try {
-        return await this.#write(series)
-      } catch (error) {
-        if (tries >= mostTries || isFinal(error)) throw error
-      }
-      await timers.sleep(retryMs, this.#closed.signal)
     }
   }
 
@@ -208,15 +193,6 @@ function referenceTo({ apiVersion, kind, metadata }: KubeObject): ObjectReferenc
     ...(uid === undefined ? {} : { uid }),
     ...(resourceVersion === undefined ? {} : { resourceVersion }),
   }
-}
-
-/** Some kinds allow names that an Event may not have: `system:node`. */
-function eventName(objectName: string, suffix: string): string {
-  const allowed = objectName
-    .toLowerCase()
-    .replace(/[^a-z0-9.-]/g, '-')
-    .slice(0, longestNameBytes - suffix.length - 1)
-  return `${allowed.replace(/[^a-z0-9]+$/, '')}.${suffix}`
 }
 
 /** At most so many bytes of UTF-8, no character cut in two. */

@@ -7,7 +7,7 @@ import { jittered } from '../client/backoff.ts'
 import { isAlreadyExists, isConflict, isNotFound } from '../client/kube-api-error.ts'
 import type { KubeClient, RequestOptions } from '../client/kube-client.ts'
 import { notLeader, type Leadership } from './leadership.ts'
-import { leases, microTime, type Lease, type LeaseSpec } from '../objects/lease.ts'
+import { leases, microTimeOf, type Lease, type LeaseSpec } from '../objects/lease.ts'
 import { apiVersionOf, keyText, type ObjectKey } from '../objects/objects.ts'
 
 export interface LeaseDurations {
@@ -148,7 +148,7 @@ export class LeaseElector {
 
   #specAfter(before: LeaseSpec | undefined): LeaseSpec {
     const { identity, world } = this.#parts
-    const now = microTime(world.clock)
+    const now = microTimeOf(world.clock)
     const isMine = before?.holderIdentity === identity
     return {
       ...before,
@@ -213,7 +213,7 @@ export class LeaseElector {
     const { client, world, logger, lease: key } = this.#parts
     const before = this.#seen?.lease
     if (before === undefined) return
-    const now = microTime(world.clock)
+    const now = microTimeOf(world.clock)
     const spec: LeaseSpec = {
       ...before.spec,
       holderIdentity: '',

@@ -1,3 +1,4 @@
+import { microTime } from '#common/events/event-writing.ts'
 import type { Clock } from '#common/ports/ports.ts'
 import type { KubeObject, Resource } from './objects.ts'
 
@@ -23,7 +24,7 @@ export const leases: Resource<Lease> = {
   namespaced: true,
 }
 
-/** A MicroTime: the API server takes exactly six digits after the point, and refuses the three of an ISO string. */
-export function microTime(clock: Clock): string {
-  return new Date(clock.wallMs()).toISOString().replace('Z', '000Z')
+/** A clock's moment, in whole milliseconds. */
+export function microTimeOf(clock: Clock): string {
+  return microTime(Math.trunc(clock.wallMs()) * 1_000)
 }

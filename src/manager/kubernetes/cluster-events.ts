@@ -1,3 +1,4 @@
+import { longestNoteBytes } from '#common/events/event-writing.ts'
 import type { EventRecorder } from '#controller-runtime/events/event-recorder.ts'
 import { defaultLimits, type CorrelatorLimits, type Happening } from '#controller-runtime/events/event-correlator.ts'
 import type { InformerPort } from '#controller-runtime/informers/informer-port.ts'
@@ -39,9 +40,6 @@ interface Decided extends Pick<Decision, 'blocked' | 'sentence'> {
  * the next recovery from being told. And each recovery has a story of its own: the eleventh in a row, too.
  */
 export const eventLimits: CorrelatorLimits = { ...defaultLimits, similar: 100, burst: 100, refillMs: 10_000 }
-
-/** Of `events.k8s.io/v1`, in bytes: the API server refuses a longer note. */
-const longestNote = 1_024
 
 /**
  * Tells `kubectl describe` what became of a cluster: of each recovery one Event as it begins, and one with the whole
@@ -161,6 +159,6 @@ function storyOf(recovery: Recovery): string {
     return words === '' ? end : `${end}. ${words.charAt(0).toUpperCase()}${words.slice(1)}`
   }
   for (let left = 0; left <= steps.length; left += 1)
-    if (Buffer.byteLength(told(left)) <= longestNote) return told(left)
+    if (Buffer.byteLength(told(left)) <= longestNoteBytes) return told(left)
   return end
 }
