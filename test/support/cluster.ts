@@ -17,6 +17,7 @@ import type { Fault } from '#local/faults/fault-names.ts'
 import { adminUser, clientUser, readSecret } from '#local/folder/secrets.ts'
 import { layoutOf, type StateLayout } from '#local/folder/state-layout.ts'
 import { managerProcess } from '#local/supervisor/supervisor.ts'
+import type { OperationBody, OperationName } from '#api-contract/operations.ts'
 import type { ExplainView } from '#api-contract/explain-view.ts'
 import type { OperationResult } from '#api-contract/operation-result.ts'
 import type { ClusterView, TopologyView } from '#api-contract/views.ts'
@@ -216,18 +217,18 @@ export class TestCluster implements WrittenCluster {
   }
 
   /** POSTs to a path below the cluster's own. Rejects with the `RegentError` that the manager refused with. */
-  api(path: string, body: unknown, deadlineMs = 60_000): Promise<OperationResult> {
-    return this.#client.post<OperationResult>(`/clusters/${this.name}${path}`, body, deadlineMs)
+  operate<N extends OperationName>(name: N, body: OperationBody<N>, deadlineMs = 60_000): Promise<OperationResult> {
+    return this.#client.operate(`/clusters/${this.name}`, name, body, deadlineMs)
   }
 
   switchover(
     body: { readonly to?: string; readonly timeoutMs?: number; readonly dryRun?: boolean } = {},
   ): Promise<OperationResult> {
-    return this.api('/switchover', body)
+    return this.operate('switchover', body)
   }
 
   scale(instances: number): Promise<OperationResult> {
-    return this.api('/scale', { instances }, 120_000)
+    return this.operate('scale', { instances }, 120_000)
   }
 
   /** What `regent local fault` does, in this process; resolves to the monotonic time just before. */

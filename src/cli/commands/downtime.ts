@@ -1,11 +1,9 @@
 import { Option, type Command } from 'commander'
 import { longestDowntimeMs, shortestDowntimeMs } from '#failover/judge/downtime.ts'
 import { RegentError } from '#common/errors/errors.ts'
-import { instanceReference, lineArgument, spanFrom } from '../terminal/arguments.ts'
+import { instanceIn, instanceReference, lineArgument, spanFrom } from '../terminal/arguments.ts'
 import { withApi, withDryRun, type DryRunOptions } from '../terminal/common-options.ts'
 import type { Io } from '../terminal/io.ts'
-
-const deadlineMs = 15_000
 
 interface DowntimeOptions extends DryRunOptions {
   readonly for?: number
@@ -35,15 +33,14 @@ export function addDowntime(program: Command, io: Io): void {
     .addOption(new Option('--end', 'end it before its time').conflicts(['for', 'reason', 'owner']))
   withApi(withDryRun(command)).action(async (reference: string, options: DowntimeOptions) => {
     const { operate } = await import('./operate.ts')
-    const instance = reference.replace(/^.*\//, '')
-    const operation = options.end
-      ? { path: '/end-downtime', body: { instance, dryRun: options.dryRun } }
-      : { path: '/downtime', body: { instance, ...beginning(options, io), dryRun: options.dryRun } }
-    await operate(io, options, reference.replace(/-\d{1,2}$/, ''), { ...operation, deadlineMs })
+    const { cluster, instance } = instanceIn(reference)
+    if (options.end) return operate(io, options, cluster, { operation: 'end-downtime', details: { instance } })
+    const details = { instance, ...beginning(options, io) }
+    await operate(io, options, cluster, { operation: 'downtime', details })
   })
 }
 
-function beginning({ for: forMs, reason, owner }: DowntimeOptions, io: Io): Readonly<Record<string, unknown>> {
+function beginning({ for: forMs, reason, owner }: DowntimeOptions, io: Io) {
   if (forMs === undefined || reason === undefined) {
     throw new RegentError(
       'REGENT_BAD_REQUEST',

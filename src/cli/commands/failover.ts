@@ -8,8 +8,6 @@ interface FailoverOptions extends DryRunOptions {
   readonly acceptLoss?: true
 }
 
-const deadlineMs = 90_000
-
 export function addFailover(program: Command, io: Io): void {
   const command = program
     .command('failover')
@@ -26,9 +24,8 @@ export function addFailover(program: Command, io: Io): void {
   withApi(withDryRun(command)).action(async (cluster: string | undefined, options: FailoverOptions) => {
     const { operate } = await import('./operate.ts')
     await operate(io, options, cluster, {
-      path: '/failover',
-      body: { to: options.to, acceptLoss: options.acceptLoss, dryRun: options.dryRun },
-      deadlineMs,
+      operation: 'failover',
+      details: { to: options.to, acceptLoss: options.acceptLoss },
     })
   })
 }

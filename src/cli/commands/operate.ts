@@ -1,26 +1,24 @@
-import type { OperationResult } from '#api-contract/operation-result.ts'
-import type { ApiOptions } from '../terminal/common-options.ts'
+import type { OperationDetails, OperationName } from '#api-contract/operations.ts'
+import type { DryRunOptions } from '../terminal/common-options.ts'
 import { findPlace } from '../connection/connect.ts'
 import { toJson } from '../terminal/json-output.ts'
 import { commandName, type Io } from '../terminal/io.ts'
 
-export interface Operation {
-  /** Below the cluster's path. */
-  readonly path: string
-  readonly body: Readonly<Record<string, unknown>>
-  readonly deadlineMs: number
+interface Asked<N extends OperationName> {
+  readonly operation: N
+  readonly details: OperationDetails<N>
 }
 
 /** Asks the manager to do something to a cluster, and prints how it ended or what it would do. */
-export async function operate(
+export async function operate<N extends OperationName>(
   io: Io,
-  options: ApiOptions,
+  options: DryRunOptions,
   cluster: string | undefined,
-  operation: Operation,
+  { operation, details }: Asked<N>,
 ): Promise<void> {
   await using place = await findPlace(io, options, cluster)
   const { client, cluster: name, path } = await place.connect(cluster)
-  const result = await client.post<OperationResult>(`${path}${operation.path}`, operation.body, operation.deadlineMs)
+  const result = await client.operate(path, operation, { ...details, dryRun: options.dryRun })
   if (options.output === 'json') return io.out(toJson(result))
   io.out(result.dryRun ? `dry run: ${result.sentence}` : result.sentence)
   for (const step of result.plan ?? []) io.out(`  ${step}`)

@@ -1,13 +1,11 @@
 import type { Command } from 'commander'
-import { instanceReference } from '../terminal/arguments.ts'
+import { instanceIn, instanceReference } from '../terminal/arguments.ts'
 import { withApi, withDryRun, type DryRunOptions } from '../terminal/common-options.ts'
 import type { Io } from '../terminal/io.ts'
 
 interface ReplaceOptions extends DryRunOptions {
   readonly acceptLoss?: true
 }
-
-const deadlineMs = 30_000
 
 export function addReplace(program: Command, io: Io): void {
   const command = program
@@ -17,9 +15,9 @@ export function addReplace(program: Command, io: Io): void {
     )
     .argument('<instance>', 'the instance; <namespace>/<name> on Kubernetes', instanceReference)
     .option('--accept-loss', 'go on although acknowledged writes may be lost; the message says which')
-  withApi(withDryRun(command)).action(async (instance: string, options: ReplaceOptions) => {
+  withApi(withDryRun(command)).action(async (reference: string, options: ReplaceOptions) => {
     const { operate } = await import('./operate.ts')
-    const body = { instance: instance.replace(/^.*\//, ''), acceptLoss: options.acceptLoss, dryRun: options.dryRun }
-    await operate(io, options, instance.replace(/-\d{1,2}$/, ''), { path: '/replace', body, deadlineMs })
+    const { cluster, instance } = instanceIn(reference)
+    await operate(io, options, cluster, { operation: 'replace', details: { instance, acceptLoss: options.acceptLoss } })
   })
 }

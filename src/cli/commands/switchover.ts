@@ -35,16 +35,13 @@ export function addSwitchover(program: Command, io: Io): void {
   withApi(withDryRun(command)).action(async (cluster: string | undefined, options: SwitchoverOptions) => {
     const { operate } = await import('./operate.ts')
     await operate(io, options, cluster, {
-      path: '/switchover',
-      body: {
+      operation: 'switchover',
+      details: {
         from: options.from,
         to: options.to,
         timeoutMs: options.timeout,
-        dryRun: options.dryRun,
         reason: 'asked for with regent switchover',
       },
-      // The manager keeps to the deadline itself; this only covers a manager that went away.
-      deadlineMs: (options.timeout ?? 60_000) + 30_000,
     })
   })
 }

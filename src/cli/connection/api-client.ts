@@ -1,6 +1,8 @@
 import { catalogue, type ErrorCode } from '#common/errors/error-catalogue.ts'
 import { RegentError } from '#common/errors/errors.ts'
 import { readText } from '#local/files/input-file.ts'
+import type { OperationResult } from '#api-contract/operation-result.ts'
+import { operations, type OperationBody, type OperationName } from '#api-contract/operations.ts'
 import type { ClusterView } from '#api-contract/views.ts'
 
 /** Longer than any read the manager answers from memory should take, also on a busy machine. */
@@ -51,8 +53,14 @@ export class ApiClient {
     return (await this.#request('GET', path, undefined, deadlineMs)) as Answer
   }
 
-  async post<Answer>(path: string, body: unknown, deadlineMs: number): Promise<Answer> {
-    return (await this.#request('POST', path, body, deadlineMs)) as Answer
+  /** Asks for an operation on the cluster at this path below /api/v1. Throws as `get` does. */
+  async operate<N extends OperationName>(
+    path: string,
+    operation: N,
+    body: OperationBody<N>,
+    deadlineMs = operations[operation].deadlineMs(body),
+  ): Promise<OperationResult> {
+    return (await this.#request('POST', `${path}/${operation}`, body, deadlineMs)) as OperationResult
   }
 
   /** The cluster named, or the only one that the manager has. Throws `REGENT_NOT_FOUND`, listing what there is. */

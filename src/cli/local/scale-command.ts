@@ -3,7 +3,7 @@ import { integerFrom } from '../terminal/arguments.ts'
 import { withDryRun, withOutput, type OutputOptions } from '../terminal/common-options.ts'
 import type { Io } from '../terminal/io.ts'
 
-/** A scale-out seeds new instances; the manager answers when they have joined. */
+/** A scale-out seeds new instances. */
 const deadlineMs = 600_000
 
 export function addScale(local: Command, io: Io): void {
@@ -31,9 +31,8 @@ export function addScale(local: Command, io: Io): void {
       // Refused here with its reason rather than half-way: --hosts may have named too few.
       instancesFor(dir, cluster, count)
       await operate({ ...io, env: {} }, options, cluster.name, {
-        path: '/scale',
-        body: { instances: count, dryRun: options.dryRun },
-        deadlineMs,
+        operation: 'scale',
+        details: { instances: count },
       })
       if (options.wait !== true || options.dryRun === true) return
       const { waitUntilWhole } = await import('./wait-until-whole.ts')

@@ -2,7 +2,7 @@ import type { FastifyInstance } from 'fastify'
 import { Type } from 'typebox'
 import type { ClusterService } from '../clusters/cluster-service.ts'
 import { explainViewSchema } from '#api-contract/explain-view.ts'
-import { clusterParams, type ClusterParams } from '#api-contract/requests.ts'
+import { clusterParams, type ClusterParams } from '#api-contract/path-params.ts'
 import { routeSchema } from './route-schema.ts'
 import { clusterViewSchema, refTo, topologyViewSchema } from '#api-contract/views.ts'
 

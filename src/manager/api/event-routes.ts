@@ -3,7 +3,7 @@ import { Type } from 'typebox'
 import { RegentError } from '#common/errors/errors.ts'
 import type { ClusterService } from '../clusters/cluster-service.ts'
 import type { EventStreams } from './event-streams.ts'
-import { clusterParams, type ClusterParams } from '#api-contract/requests.ts'
+import { clusterParams, type ClusterParams } from '#api-contract/path-params.ts'
 import { routeSchema } from './route-schema.ts'
 
 /**

@@ -2,7 +2,7 @@ import type { FastifyInstance } from 'fastify'
 import { Type } from 'typebox'
 import type { ClusterService } from '../clusters/cluster-service.ts'
 import { recoverySchema } from '#api-contract/recovery-view.ts'
-import { clusterParams, recoveryParams, type ClusterParams, type RecoveryParams } from '#api-contract/requests.ts'
+import { clusterParams, recoveryParams, type ClusterParams, type RecoveryParams } from '#api-contract/path-params.ts'
 import { routeSchema } from './route-schema.ts'
 import { refTo } from '#api-contract/views.ts'
 

@@ -143,13 +143,6 @@ export function memoryClusters(): MemoryClusters {
       known(cluster)
       return view
     }
-  const operate =
-    (operation: string) =>
-    async (cluster: string, request: unknown): Promise<OperationResult> => {
-      known(cluster)
-      service.asked.push({ operation, cluster, request })
-      return service.answer()
-    }
   const service: MemoryClusters = {
     leads: true,
     asked: [],
@@ -166,16 +159,11 @@ export function memoryClusters(): MemoryClusters {
         throw new RegentError('REGENT_NOT_FOUND', `there is no recovery "${id}" of shop; there is: r1`)
       return shopRecovery
     },
-    switchover: operate('switchover'),
-    failover: operate('failover'),
-    fence: operate('fence'),
-    unfence: operate('unfence'),
-    pause: operate('pause'),
-    resume: operate('resume'),
-    downtime: operate('downtime'),
-    endDowntime: operate('end-downtime'),
-    scale: operate('scale'),
-    replace: operate('replace'),
+    async operate(cluster, operation, request) {
+      known(cluster)
+      service.asked.push({ operation, cluster, request })
+      return service.answer()
+    },
     subscribe(cluster, listener) {
       known(cluster)
       service.listeners.add(listener)

@@ -3,18 +3,7 @@ import { RegentError } from '#common/errors/errors.ts'
 import type { ClusterLoop } from '../loop/cluster-loop.ts'
 import type { EndedRecovery } from '../loop/recovery-book.ts'
 import type { OperationResult } from '#api-contract/operation-result.ts'
-import type {
-  DowntimeRequest,
-  EndDowntimeRequest,
-  FailoverRequest,
-  FenceRequest,
-  PauseRequest,
-  ReplaceRequest,
-  ResumeRequest,
-  ScaleRequest,
-  SwitchoverRequest,
-  UnfenceRequest,
-} from './cluster-service.ts'
+import type { OperationName, OperationRequest } from '#api-contract/operations.ts'
 import { instanceOf, type InstanceName, type MemberId } from '#topology/snapshot/member.ts'
 import { modeOf } from '#failover/decide.ts'
 import { trialOf, whyNoFailover, type AskedFailover } from '#failover/way-out/asked-failover.ts'
@@ -63,7 +52,26 @@ export class Operations {
     this.#place = place
   }
 
-  async switchover(request: SwitchoverRequest): Promise<OperationResult> {
+  readonly #performers: {
+    readonly [N in OperationName]: (request: OperationRequest<N>) => Promise<OperationResult>
+  } = {
+    switchover: (request) => this.switchover(request),
+    failover: (request) => this.failover(request),
+    fence: (request) => this.fence(request),
+    unfence: (request) => this.unfence(request),
+    pause: (request) => this.pause(request),
+    resume: (request) => this.resume(request),
+    downtime: (request) => this.downtime(request),
+    'end-downtime': (request) => this.endDowntime(request),
+    scale: (request) => this.scale(request),
+    replace: (request) => this.replace(request),
+  }
+
+  perform<N extends OperationName>(name: N, request: OperationRequest<N>): Promise<OperationResult> {
+    return this.#performers[name](request)
+  }
+
+  async switchover(request: OperationRequest<'switchover'>): Promise<OperationResult> {
     const situation = this.#situation()
     for (const named of [request.from, request.to]) if (named !== undefined) this.#mustExist(situation, named)
     this.#mustBeAlone('switchover', request, situation)
@@ -85,7 +93,7 @@ export class Operations {
 
   async #switchOver(
     situation: Situation,
-    request: SwitchoverRequest & { readonly to: InstanceName; readonly timeoutMs: number },
+    request: OperationRequest<'switchover'> & { readonly to: InstanceName; readonly timeoutMs: number },
   ): Promise<OperationResult> {
     const { to, timeoutMs, reason } = request
     const id = this.#world.random.hex(12)
@@ -108,12 +116,12 @@ export class Operations {
     }
   }
 
-  failover(request: FailoverRequest): Promise<OperationResult> {
+  failover(request: OperationRequest<'failover'>): Promise<OperationResult> {
     const input = this.#loop.input()
     return input.record === undefined && request.acceptLoss ? this.#bootstrap(input, request) : this.#failOver(request)
   }
 
-  async #failOver(request: FailoverRequest): Promise<OperationResult> {
+  async #failOver(request: OperationRequest<'failover'>): Promise<OperationResult> {
     const situation = this.#situation()
     if (request.to !== undefined) this.#mustExist(situation, request.to)
     this.#mustBeAlone('failover', request, situation)
@@ -149,7 +157,7 @@ export class Operations {
    * Its volume went back in time, and a person wants what is on it: its word is taken from now on. Whether it leads, or
    * what else is missing, is decided then.
    */
-  async #vouchFor(member: MemberId, request: FailoverRequest): Promise<OperationResult> {
+  async #vouchFor(member: MemberId, request: OperationRequest<'failover'>): Promise<OperationResult> {
     const name = instanceOf(member)
     const what = `the volume of ${name} is taken as it is, and what it may have forgotten since it was copied is given up`
     if (request.dryRun)
@@ -167,7 +175,7 @@ export class Operations {
   }
 
   /** Without a record a person chooses who leads. */
-  async #bootstrap(input: DecisionInput, request: FailoverRequest): Promise<OperationResult> {
+  async #bootstrap(input: DecisionInput, request: OperationRequest<'failover'>): Promise<OperationResult> {
     const { to, dryRun } = request
     if (to === undefined)
       throw this.#refusal(
@@ -204,7 +212,7 @@ export class Operations {
   }
 
   /** A primary is moved first, unless the outage is wished for. */
-  async fence(request: FenceRequest): Promise<OperationResult> {
+  async fence(request: OperationRequest<'fence'>): Promise<OperationResult> {
     const situation = this.#situation()
     this.#mustExist(situation, request.instance)
     const { instance, keepPrimary } = request
@@ -234,7 +242,7 @@ export class Operations {
     }
   }
 
-  async unfence(request: UnfenceRequest): Promise<OperationResult> {
+  async unfence(request: OperationRequest<'unfence'>): Promise<OperationResult> {
     const situation = this.#situation()
     this.#mustExist(situation, request.instance)
     if (!isFenced(situation.notes, request.instance))
@@ -247,7 +255,7 @@ export class Operations {
     return { done: true, dryRun: false, sentence: `${request.instance} is no longer fenced` }
   }
 
-  async downtime({ instance, forMs, reason, owner, dryRun }: DowntimeRequest): Promise<OperationResult> {
+  async downtime({ instance, forMs, reason, owner, dryRun }: OperationRequest<'downtime'>): Promise<OperationResult> {
     const input = this.#loop.input()
     this.#mustExist(input, instance)
     const downtime = { instance, untilWallMs: input.wallMs + forMs, reason, owner }
@@ -261,7 +269,7 @@ export class Operations {
     return { done: true, dryRun: false, sentence }
   }
 
-  async endDowntime({ instance, dryRun }: EndDowntimeRequest): Promise<OperationResult> {
+  async endDowntime({ instance, dryRun }: OperationRequest<'end-downtime'>): Promise<OperationResult> {
     const input = this.#loop.input()
     const present = downtimeOf(input, instance)
     // One that was scaled away may have left a downtime behind.
@@ -272,7 +280,7 @@ export class Operations {
     return { done: true, dryRun: false, sentence: `${instance} is no longer in downtime` }
   }
 
-  async pause(request: PauseRequest): Promise<OperationResult> {
+  async pause(request: OperationRequest<'pause'>): Promise<OperationResult> {
     if (request.dryRun)
       return { done: false, dryRun: true, sentence: 'would pause: nothing is decided automatically until resumed' }
     const paused: Pause = { reason: request.reason || 'by a person', wallMs: this.#world.clock.wallMs(), by: 'person' }
@@ -280,14 +288,14 @@ export class Operations {
     return { done: true, dryRun: false, sentence: 'paused: nothing is decided automatically; agents keep what is safe' }
   }
 
-  async resume(request: ResumeRequest): Promise<OperationResult> {
+  async resume(request: OperationRequest<'resume'>): Promise<OperationResult> {
     if (request.dryRun) return { done: false, dryRun: true, sentence: 'would resume' }
     await this.#loop.changeNotes((notes) => ({ ...notes, paused: null }))
     return { done: true, dryRun: false, sentence: 'resumed' }
   }
 
   /** Returns once it is begun; topology shows how far it is. */
-  async scale(request: ScaleRequest): Promise<OperationResult> {
+  async scale(request: OperationRequest<'scale'>): Promise<OperationResult> {
     const situation = this.#situation()
     if (situation.notes.paused)
       throw this.#refusal(
@@ -315,7 +323,7 @@ export class Operations {
   }
 
   /** Returns once its pod and volume are on their way out; topology shows how the new one is seeded. */
-  async replace(request: ReplaceRequest): Promise<OperationResult> {
+  async replace(request: OperationRequest<'replace'>): Promise<OperationResult> {
     const { instance, acceptLoss, dryRun } = request
     const situation = this.#situation()
     this.#mustExist(situation, instance)

@@ -55,16 +55,7 @@ export function serviceFor(clusters: () => readonly ManagedCluster[], leads: () 
         )
       return found
     },
-    switchover: async (name, request) => find(name).operations.switchover(request),
-    failover: async (name, request) => find(name).operations.failover(request),
-    fence: async (name, request) => find(name).operations.fence(request),
-    unfence: async (name, request) => find(name).operations.unfence(request),
-    pause: async (name, request) => find(name).operations.pause(request),
-    resume: async (name, request) => find(name).operations.resume(request),
-    downtime: async (name, request) => find(name).operations.downtime(request),
-    endDowntime: async (name, request) => find(name).operations.endDowntime(request),
-    scale: async (name, request) => find(name).operations.scale(request),
-    replace: async (name, request) => find(name).operations.replace(request),
+    operate: async (name, operation, request) => find(name).operations.perform(operation, request),
     subscribe: (name, listener) => find(name).subscribe(listener),
   }
 }

@@ -2,7 +2,7 @@ import type { Situation } from '#failover/judge/situation.ts'
 import type { Recovery } from '#failover/protocol/notes.ts'
 import type { ClusterRecord } from '#failover/protocol/record.ts'
 import { instanceOf, type MemberId } from '#topology/snapshot/member.ts'
-import type { SwitchoverRequest } from './cluster-service.ts'
+import type { OperationRequest } from '#api-contract/operations.ts'
 
 /** Two people, or two cron jobs, who ask for one switchover at once do not hear of each other in less. */
 const sameWishMs = 1_000
@@ -13,7 +13,7 @@ const sameWishMs = 1_000
  */
 export function whyNotMeant(
   { record, notes, wallMs }: Situation,
-  { from, to }: Pick<SwitchoverRequest, 'from' | 'to'>,
+  { from, to }: Pick<OperationRequest<'switchover'>, 'from' | 'to'>,
 ): string | null {
   const primary = instanceOf(record.primary)
   if (from !== undefined) return from === primary ? null : `${primary} is the primary, and not ${from}`

@@ -50,7 +50,7 @@ async function electionUnderWay(): Promise<void> {
   await cluster.waitFor('it waits for a person', ({ sentence }) => /no failover: .*paused/.test(sentence))
   const began = Date.now()
   await cluster.fault('shop-1', 'freeze-agent')
-  await cluster.api('/resume', {})
+  await cluster.operate('resume', {})
   await cluster.until('shop-2 has promised', async () => {
     const [recovery] = await cluster.recoveries()
     return (
@@ -71,7 +71,7 @@ it('A hand throws away what the elected primary had received: it stays closed an
   const cluster = shop.current
   const { epoch } = await cluster.whole()
   const writer = await Writer.start(cluster)
-  await cluster.api('/pause', { reason: 'a test' })
+  await cluster.operate('pause', { reason: 'a test' })
   const held = await holdBack('shop-2')
   const heldMs = monotonicMs()
   await cluster.until('writes that shop-2 has not applied', async () => writer.since(heldMs).length > backlog)
@@ -79,7 +79,7 @@ it('A hand throws away what the elected primary had received: it stays closed an
   await electionUnderWay()
   await throwAway('shop-2', held)
   // Among those that hold everything: so shop-2 is elected.
-  await cluster.api('/downtime', { instance: 'shop-1', forMs: 600_000, reason: 'a test' })
+  await cluster.operate('downtime', { instance: 'shop-1', forMs: 600_000, reason: 'a test' })
   await cluster.fault('shop-1', 'thaw-agent')
   const { primary, epoch: after } = await cluster.waitFor(
     'another primary is open',
@@ -98,11 +98,11 @@ it('A hand throws away what the elected primary had received: it stays closed an
 
 it('Where nobody else of the sync set holds all of it, no primary opens until the old one is back, and that one leads again with every write', async () => {
   const cluster = shop.current
-  await cluster.api('/end-downtime', { instance: 'shop-1' })
+  await cluster.operate('end-downtime', { instance: 'shop-1' })
   await cluster.switchover({ to: 'shop-0' })
   const { epoch } = await cluster.whole()
   const writer = await Writer.start(cluster)
-  await cluster.api('/pause', { reason: 'a test' })
+  await cluster.operate('pause', { reason: 'a test' })
   const deaf = await deafenReplicas(cluster, ['shop-1'])
   const held = await holdBack('shop-2')
   const heldMs = monotonicMs()

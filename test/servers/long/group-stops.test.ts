@@ -82,7 +82,7 @@ describe('A member of a group', () => {
     const { primary, epoch } = await cluster.whole(3, wholeMs)
     const [name = ''] = await cluster.replicas()
     const writer = await Writer.start(cluster)
-    await cluster.api('/fence', { instance: name })
+    await cluster.operate('fence', { instance: name })
     await cluster.waitFor('it is fenced', ({ instances }) =>
       instances.some((row) => row.name === name && row.fenced && row.offline === true),
     )
@@ -90,21 +90,22 @@ describe('A member of a group', () => {
     const row = (await cluster.view()).instances.find((one) => one.name === name)
     expect(row?.group).toMatchObject({ state: 'ONLINE' })
     await writer.next()
-    await cluster.api('/unfence', { instance: name })
+    await cluster.operate('unfence', { instance: name })
     expect(await cluster.whole(3, wholeMs)).toMatchObject({ primary, epoch })
     expect(await writer.check()).toMatchObject(nothingLost)
   }, 180_000)
 
   it('that is fenced and kept as the primary is a deliberate outage: the group elects nobody else', async () => {
     const cluster = shop.current
-    const { primary, epoch } = await cluster.whole(3, wholeMs)
+    const { epoch } = await cluster.whole(3, wholeMs)
+    const primary = await cluster.primary()
     const writer = await Writer.start(cluster)
-    await cluster.api('/fence', { instance: primary, keepPrimary: true })
+    await cluster.operate('fence', { instance: primary, keepPrimary: true })
     const { sentence } = await cluster.waitFor('nobody writes', ({ writable }) => !writable, 5_000)
     expect(sentence).toContain('closed: fenced by a person')
     await new Promise((resolve) => setTimeout(resolve, 3_000))
     expect(await cluster.view()).toMatchObject({ primary, epoch, writable: false })
-    await cluster.api('/unfence', { instance: primary })
+    await cluster.operate('unfence', { instance: primary })
     expect(await cluster.whole(3, wholeMs)).toMatchObject({ primary, epoch })
     await writer.next()
     expect(await writer.check()).toMatchObject(nothingLost)

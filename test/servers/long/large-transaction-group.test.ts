@@ -25,7 +25,7 @@ it('A transaction with many changed rows in a group: a switchover that has no ti
   const planned = await cluster.switchover({ timeoutMs: patientMs, dryRun: true })
   expect(planned.plan?.join('\n')).toMatch(/session \d+ of client is ended, and \d+ rows are undone/)
   const writer = await Writer.start(cluster)
-  const switched = cluster.api('/switchover', { timeoutMs: patientMs }, patientMs)
+  const switched = cluster.operate('switchover', { timeoutMs: patientMs }, patientMs)
   await cluster.until('it is undone', async () => (await cluster.value(from, undone)) !== '0')
   await writer.next(monotonicMs())
   expect(await cluster.primary()).toBe(from)
@@ -51,7 +51,7 @@ it('A statement that runs on and has changed nothing yet is ended before the gro
   )
   const runs = `select count(*) from performance_schema.threads where processlist_time >= 1 and processlist_info like 'insert into app.large%'`
   await cluster.until('the statement runs', async () => (await cluster.value(from, runs)) === '1')
-  expect(await cluster.api('/switchover', { timeoutMs: patientMs }, patientMs)).toMatchObject({ done: true })
+  expect(await cluster.operate('switchover', { timeoutMs: patientMs }, patientMs)).toMatchObject({ done: true })
   expect(await ended).toBe('ended')
   await cluster.whole()
   expect(await cluster.primary()).not.toBe(from)

@@ -33,7 +33,7 @@ it('A transaction with many changed rows: a switchover that has no time to undo 
   const writer = await Writer.start(cluster)
   // Whoever looks is logged in before: on a busy machine a login takes as long as what is looked for.
   expect(await cluster.value(from, undone)).toBe('0')
-  const switched = cluster.api('/switchover', { timeoutMs: patientMs }, patientMs)
+  const switched = cluster.operate('switchover', { timeoutMs: patientMs }, patientMs)
   await cluster.until('it is undone', async () => (await cluster.value(from, undone)) !== '0')
   await writer.next(monotonicMs())
   expect(await cluster.primary()).toBe(from)
@@ -62,7 +62,7 @@ it('A statement that has changed many rows and runs on is ended and undone befor
       () => 'ended',
     )
   await new Promise((resolve) => setTimeout(resolve, changingMs))
-  const switched = cluster.api('/switchover', { timeoutMs: patientMs }, patientMs)
+  const switched = cluster.operate('switchover', { timeoutMs: patientMs }, patientMs)
   expect(await ended).toBe('ended')
   expect(await switched).toMatchObject({ done: true })
   await cluster.whole()

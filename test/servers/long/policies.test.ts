@@ -76,11 +76,12 @@ it('Fencing the primary switches over first; a fenced instance takes no clients 
 
 it('A primary that is fenced and kept is a deliberate outage: nothing fails over until it is unfenced', async () => {
   const cluster = shop.current
-  const { primary, epoch } = await cluster.whole()
-  await cluster.api('/fence', { instance: primary, keepPrimary: true })
+  const { epoch } = await cluster.whole()
+  const primary = await cluster.primary()
+  await cluster.operate('fence', { instance: primary, keepPrimary: true })
   await cluster.waitFor('nobody writes', ({ writable }) => !writable, 5_000)
   await sleep(3_000)
   expect(await cluster.view()).toMatchObject({ primary, epoch, writable: false })
-  await cluster.api('/unfence', { instance: primary })
+  await cluster.operate('unfence', { instance: primary })
   expect(await cluster.whole()).toMatchObject({ primary, epoch })
 })

@@ -52,7 +52,7 @@ it('One that is left of three with nobody to tell what the others hold is closed
   )
   expect(sentence).toMatch(named)
   await expect(cluster.sql(primary!, 'select 1', { user: 'client' })).rejects.toThrow()
-  await expect(cluster.api('/failover', {})).rejects.toMatchObject({
+  await expect(cluster.operate('failover', {})).rejects.toMatchObject({
     code: 'REGENT_REFUSED',
     message: expect.stringMatching(named) as string,
   })
@@ -72,10 +72,10 @@ it('A person may give up what the silent ones hold: the one that is left leads, 
   const survivor = othersThan(primary!)[0]!
   await aloneAs(survivor, 'kill')
   await cluster.waitFor('a person is asked', ({ sentence }) => sentence.includes('--accept-loss'))
-  expect((await cluster.api('/failover', { acceptLoss: true, dryRun: true })).sentence).toMatch(
+  expect((await cluster.operate('failover', { acceptLoss: true, dryRun: true })).sentence).toMatch(
     new RegExp(`what only ${bothOf(othersThan(survivor))} may hold would be given up`),
   )
-  expect(await cluster.api('/failover', { acceptLoss: true })).toMatchObject({ done: true })
+  expect(await cluster.operate('failover', { acceptLoss: true })).toMatchObject({ done: true })
   await cluster.waitFor(`${survivor} leads`, (view) => view.primary === survivor && view.writable)
   await cluster.sql(survivor, insertion(2), { user: 'client' })
   await Promise.all(othersThan(survivor).map((name) => cluster.fault(name, 'start')))
@@ -102,15 +102,15 @@ it('After an outage in which each member holds something alone, a person chooses
   expect(asked.sentence).toMatch(/shop-0 alone holds 1 transaction and lacks 2\b/)
   expect(asked.sentence).toMatch(/shop-1 alone holds 2 transactions and lacks 1\b/)
   expect(asked.sentence).toMatch(/shop-2 alone holds 0 transactions and lacks 3\b/)
-  await expect(cluster.api('/failover', { acceptLoss: true })).rejects.toMatchObject({
+  await expect(cluster.operate('failover', { acceptLoss: true })).rejects.toMatchObject({
     code: 'REGENT_REFUSED',
     message: expect.stringContaining('--accept-loss --to <instance>') as string,
   })
   const choice = { acceptLoss: true, to: 'shop-1' }
-  expect((await cluster.api('/failover', { ...choice, dryRun: true })).sentence).toContain(
+  expect((await cluster.operate('failover', { ...choice, dryRun: true })).sentence).toContain(
     '1 transaction of shop-0 would be given up',
   )
-  expect(await cluster.api('/failover', choice)).toMatchObject({ done: true })
+  expect(await cluster.operate('failover', choice)).toMatchObject({ done: true })
   expect(await cluster.whole(3, wholeMs)).toMatchObject({ primary: 'shop-1' })
   for (const name of all) expect(await rowsAt(name)).toEqual([1, 2, 11, 12])
   expect(await archivesOf(cluster, 'shop-0')).not.toEqual([])

@@ -41,7 +41,7 @@ it('A dry run of a scale-in names the switchover it would begin with', async () 
   const cluster = shop.current
   await cluster.switchover({ to: 'shop-2' })
   await cluster.whole(3)
-  const result = await cluster.api('/scale', { instances: 2, dryRun: true })
+  const result = await cluster.operate('scale', { instances: 2, dryRun: true })
   expect(result).toMatchObject({ done: false, dryRun: true })
   expect(result.plan?.[0]).toMatch(/^switch over from shop-2 to shop-[01]$/)
   expect((await cluster.view()).instances).toHaveLength(3)

@@ -21,18 +21,18 @@ it('A primary that lost all its replicas: every refusal and explanation names th
   }
   for (const dryRun of [true, false]) {
     await expect(cluster.switchover({ dryRun })).rejects.toMatchObject(named)
-    await expect(cluster.api('/failover', { dryRun })).rejects.toMatchObject(named)
-    await expect(cluster.api('/failover', { dryRun, acceptLoss: true, to: 'shop-1' })).rejects.toMatchObject({
+    await expect(cluster.operate('failover', { dryRun })).rejects.toMatchObject(named)
+    await expect(cluster.operate('failover', { dryRun, acceptLoss: true, to: 'shop-1' })).rejects.toMatchObject({
       code: 'REGENT_REFUSED',
     })
   }
-  expect(await cluster.api('/failover', { acceptLoss: true, dryRun: true })).toMatchObject({
+  expect(await cluster.operate('failover', { acceptLoss: true, dryRun: true })).toMatchObject({
     dryRun: true,
     sentence: expect.stringContaining('shop-0 goes on as primary') as string,
   })
   const atMs = monotonicMs()
   expect(writer.begunSince(atMs)).toEqual([])
-  expect(await cluster.api('/failover', { acceptLoss: true })).toMatchObject({ done: true })
+  expect(await cluster.operate('failover', { acceptLoss: true })).toMatchObject({ done: true })
   await writer.next(atMs)
   expect(await cluster.view()).toMatchObject({ primary: 'shop-0', writable: true, epoch: 1, acks: 0 })
   await Promise.all(replicas.map((name) => cluster.fault(name, 'start')))

@@ -29,12 +29,12 @@ function commandIn(answer: string): string | undefined {
 async function asks(cluster: TestCluster): Promise<void> {
   const { sentence, wayOut = '' } = await cluster.explain()
   commandIn(`${sentence}\n${wayOut}`)
-  const refusal = (path: '/switchover' | '/failover') =>
-    cluster.api(path, { dryRun: true }).then(
+  const refusal = (operation: 'switchover' | 'failover') =>
+    cluster.operate(operation, { dryRun: true }).then(
       () => '',
       ({ message }: Error) => message,
     )
-  const [switchover, failover] = [await refusal('/switchover'), await refusal('/failover')].map(commandIn)
+  const [switchover, failover] = [await refusal('switchover'), await refusal('failover')].map(commandIn)
   expect(switchover).not.toBe('switchover')
   expect(failover).not.toBe('failover')
   expect([switchover, failover]).not.toEqual(['failover', 'switchover'])
