@@ -122,8 +122,10 @@ agents/observe                       agents/{doubts,guard,instance,ports} failov
 src/manager/loop                     failover failover/{judge,protocol} src/store topology/snapshot
 agents/orders                        agents/{converge,doubts,guard,instance,observe,ports} failover/protocol
                                      topology/{gtid,snapshot}
-src/manager/clusters                 failover failover/{flows,judge,protocol,way-out} src/{api-contract,store}
-                                     src/manager/loop topology/{group,snapshot}
+src/manager/clusters/operations      failover failover/{flows,judge,protocol,way-out} src/api-contract
+                                     src/manager/loop topology/snapshot
+src/manager/clusters                 failover failover/{judge,protocol,way-out} src/{api-contract,store}
+                                     src/manager/clusters/operations src/manager/loop topology/{group,snapshot}
 agents                               agents/{binlog,converge,doubts,group,guard,instance}
                                      agents/{lifecycle,mysqld,observe,orders,ports,sql} agents/volume
                                      agents/lifecycle/{built-in,mysql} failover/protocol topology/snapshot

@@ -1,6 +1,6 @@
 import { Leader } from '#manager/clusters/leader.ts'
 import { ClusterLoop } from '#manager/loop/cluster-loop.ts'
-import { Operations } from '#manager/clusters/operations.ts'
+import { Operations } from '#manager/clusters/operations/operations.ts'
 import type { EndedRecovery } from '#manager/loop/recovery-book.ts'
 import type { Platform } from '#common/ports/platform.ts'
 import type { ClusterSpec } from '#failover/protocol/spec.ts'
@@ -61,15 +61,13 @@ export class SimulatedManager {
         failed: (what, error) => said(this.name, `failed: ${what}: ${String(error)}`),
       },
     )
-    this.operations = new Operations(
-      this.loop,
-      { world, platform },
-      {
-        ended: (matches, timeoutMs) => this.#recoveryThat(matches, timeoutMs),
-        declined: (sentence) => said(this.name, sentence),
-      },
-      undefined,
-    )
+    this.operations = new Operations({
+      loop: this.loop,
+      world,
+      platform,
+      ended: (matches, timeoutMs) => this.#recoveryThat(matches, timeoutMs),
+      declined: (sentence) => said(this.name, sentence),
+    })
     this.#leader = new Leader({
       store,
       world,

@@ -14,13 +14,14 @@ function deskFor(asked: AskedFor, { fails, refusals = 0 }: { fails?: RegentError
   const did: unknown[] = []
   const told: (readonly [string, AskAnswer])[] = []
   let refusing = refusals
-  const operation = (name: string) => async (request: object) => {
-    did.push({ [name]: request })
-    if (fails) throw fails
-    return done
-  }
   const desk = new AskDesk({
-    operations: { switchover: operation('switchover'), fence: operation('fence'), unfence: operation('unfence') },
+    operations: {
+      perform: async (name, request) => {
+        did.push({ [name]: request })
+        if (fails) throw fails
+        return done
+      },
+    },
     transport: {
       post: async (address, _route, body) => {
         if (refusing-- > 0) throw new Error('the agent starts')

@@ -5,10 +5,10 @@ import { say, type AskAnswer } from '#failover/protocol/word.ts'
 import type { DecisionInput } from '#failover/judge/situation.ts'
 import { instanceOf } from '#topology/snapshot/member.ts'
 import type { Ask, Observation } from '#topology/snapshot/observation.ts'
-import type { Operations } from './operations.ts'
+import type { Operations } from './operations/operations.ts'
 
 export interface AskDeskPorts {
-  readonly operations: Pick<Operations, 'switchover' | 'fence' | 'unfence'>
+  readonly operations: Pick<Operations, 'perform'>
   readonly transport: Transport
   readonly failed: (what: string, error: unknown) => void
 }
@@ -78,12 +78,13 @@ export class AskDesk {
         const timeoutMs = Math.min(ask.remainingMs, input.spec.switchover.timeoutMs)
         const to = ask.to ?? undefined
         const from = ask.from === '' ? undefined : ask.from
-        return (await operations.switchover({ from, to, timeoutMs, reason, dryRun: false })).sentence
+        return (await operations.perform('switchover', { from, to, timeoutMs, reason, dryRun: false })).sentence
       }
       case 'fence':
-        return (await operations.fence({ instance: ask.instance, keepPrimary: true, dryRun: false })).sentence
+        return (await operations.perform('fence', { instance: ask.instance, keepPrimary: true, dryRun: false }))
+          .sentence
       case 'unfence':
-        return (await operations.unfence({ instance: ask.instance, dryRun: false })).sentence
+        return (await operations.perform('unfence', { instance: ask.instance, dryRun: false })).sentence
     }
   }
 

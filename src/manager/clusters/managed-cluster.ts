@@ -15,7 +15,7 @@ import { instanceOf } from '#topology/snapshot/member.ts'
 import { clusterView, topologyView } from './cluster-views.ts'
 import { ProblemBook } from './problem-book.ts'
 import type { ManagerMetrics } from './metrics.ts'
-import { Operations } from './operations.ts'
+import { Operations } from './operations/operations.ts'
 import type { OrderOutcome } from '../loop/order-desk.ts'
 import type { ClusterView, TopologyView } from '#api-contract/views.ts'
 
@@ -76,15 +76,13 @@ export class ManagedCluster {
       recovered: (recovery) => this.#recovered(recovery),
       failed: (what, error) => this.#failed(what, error),
     })
-    this.operations = new Operations(
-      this.loop,
-      ports,
-      {
-        ended: (matches, timeoutMs) => this.#waitForRecovery(matches, timeoutMs),
-        declined: (sentence) => this.#declined(sentence),
-      },
-      config.place,
-    )
+    this.operations = new Operations({
+      loop: this.loop,
+      world: ports.world,
+      platform: ports.platform,
+      ended: (matches, timeoutMs) => this.#waitForRecovery(matches, timeoutMs),
+      declined: (sentence) => this.#declined(sentence),
+    })
     this.#asks = new AskDesk({
       operations: this.operations,
       transport: ports.transport,

@@ -103,7 +103,9 @@ function comeBackUntold(cluster: SimulatedCluster, random: SeededRandom, takenAw
   strikeLater(cluster, random.between(7_000, 15_000), () => {
     for (const manager of managers) cluster.network.cut(manager, leaver.name)
     if (isTaken)
-      void ask(cluster, `${instances} instances`, (operations) => operations.scale({ instances, dryRun: false }))
+      void ask(cluster, `${instances} instances`, (operations) =>
+        operations.perform('scale', { instances, dryRun: false }),
+      )
     joinAgain(cluster, leaver, others, random.between(20, 1_500))
     joinAgain(cluster, leaver, managers, 6_000)
   })

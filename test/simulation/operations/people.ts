@@ -9,25 +9,27 @@ const dryRun = false
 const underWayMs = 10_000
 
 export function resume(cluster: SimulatedCluster): void {
-  void ask(cluster, 'no pause', (operations) => operations.resume({ dryRun }))
+  void ask(cluster, 'no pause', (operations) => operations.perform('resume', { dryRun }))
 }
 
 export function unfence(cluster: SimulatedCluster, { name }: Machine): void {
-  void ask(cluster, `no fence around ${name}`, (operations) => operations.unfence({ instance: name, dryRun }))
+  void ask(cluster, `no fence around ${name}`, (operations) =>
+    operations.perform('unfence', { instance: name, dryRun }),
+  )
 }
 
 export function failOver(cluster: SimulatedCluster, to: Machine | undefined, acceptLoss: boolean): void {
   const what = `a failover${acceptLoss ? ', whatever is lost' : ''}`
   cluster.acceptingLoss += acceptLoss ? 1 : 0
   if (acceptLoss && to !== undefined) cluster.namedByPeople.add(to.name)
-  void ask(cluster, what, (operations) => operations.failover({ to: to?.name, acceptLoss, dryRun })).then(() =>
-    cluster.time.after(underWayMs, () => (cluster.acceptingLoss -= acceptLoss ? 1 : 0)),
+  void ask(cluster, what, (operations) => operations.perform('failover', { to: to?.name, acceptLoss, dryRun })).then(
+    () => cluster.time.after(underWayMs, () => (cluster.acceptingLoss -= acceptLoss ? 1 : 0)),
   )
 }
 
 function scale(cluster: SimulatedCluster, random: SeededRandom): void {
   const instances = random.pick([1, 2, 3, 3, 4, 5])
-  void ask(cluster, `${instances} instances`, (operations) => operations.scale({ instances, dryRun }))
+  void ask(cluster, `${instances} instances`, (operations) => operations.perform('scale', { instances, dryRun }))
 }
 
 /** What people ask for, at bad moments. */
@@ -47,7 +49,7 @@ export const operatorCommands: FaultTable = {
   'the cluster is paused for a while': [
     1,
     (cluster, _, random) => {
-      void ask(cluster, 'a pause', (operations) => operations.pause({ reason: 'a schedule', dryRun }))
+      void ask(cluster, 'a pause', (operations) => operations.perform('pause', { reason: 'a schedule', dryRun }))
       later(cluster, random.between(200, 4_000), () => resume(cluster))
     },
   ],
@@ -57,7 +59,7 @@ export const operatorCommands: FaultTable = {
       const { name: instance } = machine
       const keepPrimary = random.chance(0.3)
       void ask(cluster, `a fence around ${instance}`, (operations) =>
-        operations.fence({ instance, keepPrimary, dryRun }),
+        operations.perform('fence', { instance, keepPrimary, dryRun }),
       )
       later(cluster, random.between(200, 4_000), () => unfence(cluster, machine))
     },
@@ -67,7 +69,7 @@ export const operatorCommands: FaultTable = {
     2,
     (cluster, { name: instance }) =>
       void ask(cluster, `another ${instance}`, (operations) =>
-        operations.replace({ instance, acceptLoss: false, dryRun }),
+        operations.perform('replace', { instance, acceptLoss: false, dryRun }),
       ),
   ],
   'a pod is told to end': [2, (_, machine) => void (machine.isTerminating = true)],

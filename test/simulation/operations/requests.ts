@@ -1,4 +1,4 @@
-import type { Operations } from '#manager/clusters/operations.ts'
+import type { Operations } from '#manager/clusters/operations/operations.ts'
 import { describeError } from '#common/errors/errors.ts'
 import type { Machine } from '../machine.ts'
 import type { SeededRandom } from '../seeded-random.ts'
@@ -30,6 +30,6 @@ export function ask(
 export function askForSwitchover(cluster: SimulatedCluster, to: Machine, random: SeededRandom): void {
   const wanted = random.chance(0.5) ? to.name : undefined
   void ask(cluster, 'a switchover', (operations) =>
-    operations.switchover({ to: wanted, timeoutMs: undefined, reason: 'asked for', dryRun: false }),
+    operations.perform('switchover', { to: wanted, timeoutMs: undefined, reason: 'asked for', dryRun: false }),
   )
 }

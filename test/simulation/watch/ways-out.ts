@@ -1,7 +1,7 @@
 import { describeError } from '#common/errors/errors.ts'
 import { isWritable } from '#failover/judge/situation.ts'
 import { inWords, wayOut, type Command } from '#failover/way-out/way-out.ts'
-import type { Operations } from '#manager/clusters/operations.ts'
+import type { Operations } from '#manager/clusters/operations/operations.ts'
 import type { SimulatedCluster } from '../simulated-cluster.ts'
 import type { SimulatedManager } from '../simulated-manager.ts'
 
@@ -49,12 +49,12 @@ export class WaysOut {
 function dryRunOf(operations: Operations, command: Command): Promise<unknown> {
   switch (command.verb) {
     case 'failover':
-      return operations.failover({ to: command.to ?? undefined, acceptLoss: command.acceptLoss, dryRun })
+      return operations.perform('failover', { to: command.to ?? undefined, acceptLoss: command.acceptLoss, dryRun })
     case 'switchover':
-      return operations.switchover({ to: undefined, timeoutMs: undefined, reason: 'asked for', dryRun })
+      return operations.perform('switchover', { to: undefined, timeoutMs: undefined, reason: 'asked for', dryRun })
     case 'unfence':
-      return operations.unfence({ instance: command.instance, dryRun })
+      return operations.perform('unfence', { instance: command.instance, dryRun })
     case 'resume':
-      return operations.resume({ dryRun })
+      return operations.perform('resume', { dryRun })
   }
 }

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { deadServer, lostAgent, shop0, shop1, shop2, type SituationOverrides } from '#failover/testing.ts'
 import { gtids, type ViewOverrides } from '#topology/testing.ts'
 
-import type { EndedRecovery } from '../loop/recovery-book.ts'
+import type { EndedRecovery } from '#manager/loop/recovery-book.ts'
 import { operationsOn } from './testing-operations.ts'
 const lost: SituationOverrides = { views: { 'shop-2': lostAgent }, record: { syncSet: [shop1] } }
 const request = { instance: 'shop-2', acceptLoss: false, dryRun: false }
@@ -10,7 +10,7 @@ const request = { instance: 'shop-2', acceptLoss: false, dryRun: false }
 describe('a replacement', () => {
   it('of a lost instance waits for nobody, and says what happens', async () => {
     const { operations, replaced } = operationsOn(lost)
-    expect(await operations.replace(request)).toMatchObject({
+    expect(await operations.perform('replace', request)).toMatchObject({
       done: true,
       sentence: 'shop-2 is given up with its volume',
       plan: expect.any(Array) as string[],
@@ -20,15 +20,17 @@ describe('a replacement', () => {
 
   it('lets the pod of one that answers end in order', async () => {
     const { operations, replaced } = operationsOn({})
-    await operations.replace(request)
+    await operations.perform('replace', request)
     expect(replaced).toEqual([['shop-2', false]])
   })
 
   it('of a second instance is refused while the first is on its way out, in a dry run too', async () => {
     const { operations, replaced } = operationsOn({})
-    await operations.replace(request)
+    await operations.perform('replace', request)
     for (const dryRun of [true, false])
-      await expect(operations.replace({ instance: 'shop-1', acceptLoss: false, dryRun })).rejects.toMatchObject({
+      await expect(
+        operations.perform('replace', { instance: 'shop-1', acceptLoss: false, dryRun }),
+      ).rejects.toMatchObject({
         code: 'REGENT_REFUSED',
         message: expect.stringContaining('on shop-0 alone') as string,
       })
@@ -38,15 +40,15 @@ describe('a replacement', () => {
   it('that the platform could not begin takes nothing from the others', async () => {
     const failing = async () => Promise.reject(new Error('the API server does not answer'))
     const { operations } = operationsOn({}, failing)
-    await expect(operations.replace(request)).rejects.toThrow('does not answer')
-    expect(await operations.replace({ instance: 'shop-1', acceptLoss: false, dryRun: true })).toMatchObject({
+    await expect(operations.perform('replace', request)).rejects.toThrow('does not answer')
+    expect(await operations.perform('replace', { instance: 'shop-1', acceptLoss: false, dryRun: true })).toMatchObject({
       dryRun: true,
     })
   })
 
   it('changes nothing in a dry run', async () => {
     const { operations, replaced } = operationsOn(lost)
-    expect(await operations.replace({ ...request, dryRun: true })).toMatchObject({
+    expect(await operations.perform('replace', { ...request, dryRun: true })).toMatchObject({
       done: false,
       dryRun: true,
       sentence: 'would give up shop-2 with its volume',
@@ -56,12 +58,12 @@ describe('a replacement', () => {
 
   it('that could lose an acknowledged write is refused; forced, the loss is named', async () => {
     const { operations, replaced } = operationsOn({ record: { syncSet: [shop2] } })
-    await expect(operations.replace(request)).rejects.toMatchObject({
+    await expect(operations.perform('replace', request)).rejects.toMatchObject({
       code: 'REGENT_REFUSED',
       message: expect.stringContaining('on shop-0 alone') as string,
     })
     expect(replaced).toEqual([])
-    expect(await operations.replace({ ...request, acceptLoss: true })).toMatchObject({
+    expect(await operations.perform('replace', { ...request, acceptLoss: true })).toMatchObject({
       done: true,
       sentence: expect.stringContaining('accepted: what was acknowledged would be on shop-0 alone') as string,
     })
@@ -69,14 +71,16 @@ describe('a replacement', () => {
   })
 
   it('of nobody is refused with who there is', async () => {
-    await expect(operationsOn({}).operations.replace({ ...request, instance: 'shop-9' })).rejects.toMatchObject({
+    await expect(
+      operationsOn({}).operations.perform('replace', { ...request, instance: 'shop-9' }),
+    ).rejects.toMatchObject({
       code: 'REGENT_NOT_FOUND',
       message: expect.stringContaining('shop-0, shop-1, shop-2') as string,
     })
   })
 
   it('is refused where no volume can be made anew', async () => {
-    await expect(operationsOn(lost, false).operations.replace(request)).rejects.toMatchObject({
+    await expect(operationsOn(lost, false).operations.perform('replace', request)).rejects.toMatchObject({
       code: 'REGENT_REFUSED',
       message: expect.stringContaining('nothing where shop runs can make a volume anew') as string,
     })
@@ -153,7 +157,7 @@ describe('a failover to an instance that cannot lead', () => {
       for (const paused of [null, { reason: 'maintenance', wallMs: 0 }]) {
         for (const dryRun of [true, false]) {
           const { operations } = operationsOn({ ...given, notes: { ...given.notes, paused } })
-          await expect(operations.failover({ to, acceptLoss, dryRun })).rejects.toMatchObject({
+          await expect(operations.perform('failover', { to, acceptLoss, dryRun })).rejects.toMatchObject({
             code: 'REGENT_REFUSED',
             message: expect.stringContaining(says) as string,
           })
@@ -174,7 +178,7 @@ describe('a failover to an instance that cannot lead', () => {
       [alone, 'shop-2', true],
       [old, 'shop-2', true],
     ] as const) {
-      expect(await operationsOn(given).operations.failover({ to, acceptLoss, dryRun: true })).toMatchObject({
+      expect(await operationsOn(given).operations.perform('failover', { to, acceptLoss, dryRun: true })).toMatchObject({
         dryRun: true,
         plan: expect.arrayContaining([`${to} is committed as primary`]) as string[],
       })
@@ -195,7 +199,7 @@ describe('a failover of a primary that does not take writes yet', () => {
   it('is planned as any other, also to an instance, and by force', async () => {
     for (const to of [undefined, 'shop-1']) {
       for (const acceptLoss of [false, true]) {
-        const answer = await operationsOn(applying).operations.failover({ to, acceptLoss, dryRun: true })
+        const answer = await operationsOn(applying).operations.perform('failover', { to, acceptLoss, dryRun: true })
         expect(answer.sentence).toBe(
           `would fail over: shop-0 is elected and applies 3 transactions before it takes writes, for 0 s${acceptLoss ? '; writes that only nobody hold would be given up' : ''}`,
         )
@@ -204,7 +208,8 @@ describe('a failover of a primary that does not take writes yet', () => {
   })
 
   it('names the primary among those whose writes are given up where its epoch cannot be revoked without it', async () => {
-    const answer = await operationsOn({ ...applying, record: { ...applying.record, syncSet: [] } }).operations.failover(
+    const answer = await operationsOn({ ...applying, record: { ...applying.record, syncSet: [] } }).operations.perform(
+      'failover',
       { to: 'shop-1', acceptLoss: true, dryRun: true },
     )
     expect(answer.sentence).toContain('writes that only shop-0 hold would be given up')
@@ -212,7 +217,12 @@ describe('a failover of a primary that does not take writes yet', () => {
 
   it('is needed no sooner than it opens slowly, says a refused switchover', async () => {
     await expect(
-      operationsOn(applying).operations.switchover({ to: undefined, timeoutMs: undefined, reason: '', dryRun: true }),
+      operationsOn(applying).operations.perform('switchover', {
+        to: undefined,
+        timeoutMs: undefined,
+        reason: '',
+        dryRun: true,
+      }),
     ).rejects.toMatchObject({
       code: 'REGENT_REFUSED',
       message: expect.stringContaining('; no command is needed: ') as string,
@@ -224,7 +234,7 @@ describe('a change of size', () => {
   it('to one instance says that protection ends, and to no other number', async () => {
     const { operations } = operationsOn({})
     const planned = (instances: number) =>
-      operations.scale({ instances, dryRun: true }).then(({ plan }) => plan?.join('\n'))
+      operations.perform('scale', { instances, dryRun: true }).then(({ plan }) => plan?.join('\n'))
     expect(await planned(1)).toContain('protection ends: one instance has nobody to fail over to')
     for (const instances of [2, 3, 5]) expect(await planned(instances)).not.toContain('protection ends')
   })
@@ -235,11 +245,13 @@ describe('what is refused', () => {
     const { operations, declined } = operationsOn({ record: { syncSet: [shop2] } })
     const refused = { code: 'REGENT_REFUSED' }
     for (const dryRun of [true, false]) {
-      await expect(operations.replace({ ...request, dryRun })).rejects.toMatchObject(refused)
-      await expect(operations.failover({ to: undefined, acceptLoss: false, dryRun })).rejects.toMatchObject(refused)
-      await expect(operations.scale({ instances: 0, dryRun })).rejects.toMatchObject(refused)
+      await expect(operations.perform('replace', { ...request, dryRun })).rejects.toMatchObject(refused)
+      await expect(operations.perform('failover', { to: undefined, acceptLoss: false, dryRun })).rejects.toMatchObject(
+        refused,
+      )
+      await expect(operations.perform('scale', { instances: 0, dryRun })).rejects.toMatchObject(refused)
       await expect(
-        operations.switchover({ to: 'shop-0', timeoutMs: undefined, reason: '', dryRun }),
+        operations.perform('switchover', { to: 'shop-0', timeoutMs: undefined, reason: '', dryRun }),
       ).rejects.toMatchObject(refused)
       expect(declined.map((sentence) => /^no \w+/.exec(sentence)?.[0])).toEqual(
         dryRun ? [] : ['no replacement', 'no failover', 'no scaling', 'no switchover'],
@@ -257,13 +269,13 @@ describe('a failover to an instance whose volume went back in time', () => {
 
   it('takes its volume as it is, where a person accepts what it may have forgotten, and touches nobody else’s', async () => {
     const { operations, notes } = operationsOn(wentBack)
-    expect(await operations.failover({ ...failover, dryRun: true })).toMatchObject({
+    expect(await operations.perform('failover', { ...failover, dryRun: true })).toMatchObject({
       done: false,
       dryRun: true,
       sentence: expect.stringContaining('the volume of shop-0 is taken as it is') as string,
     })
     expect(notes().incarnations).toHaveProperty([shop0])
-    expect(await operations.failover(failover)).toMatchObject({
+    expect(await operations.perform('failover', failover)).toMatchObject({
       done: true,
       sentence: expect.stringContaining('what it may have forgotten since it was copied is given up') as string,
     })
@@ -272,7 +284,7 @@ describe('a failover to an instance whose volume went back in time', () => {
 
   it('is refused without that', async () => {
     const { operations, notes } = operationsOn(wentBack)
-    await expect(operations.failover({ ...failover, acceptLoss: false })).rejects.toMatchObject({
+    await expect(operations.perform('failover', { ...failover, acceptLoss: false })).rejects.toMatchObject({
       code: 'REGENT_REFUSED',
       message: expect.stringContaining('Only --accept-loss takes it as it is') as string,
     })
@@ -286,7 +298,7 @@ describe('a failover of a cluster without a record', () => {
 
   it('with its loss accepted names, in a dry run, what is given up, and asks nobody', async () => {
     const { operations, asked } = operationsOn(silent, true, false)
-    expect(await operations.failover(force)).toMatchObject({
+    expect(await operations.perform('failover', force)).toMatchObject({
       done: false,
       dryRun: true,
       sentence: 'would make a record in which shop-1 leads; given up: whatever shop-2 alone holds: its agent is silent',
@@ -296,7 +308,9 @@ describe('a failover of a cluster without a record', () => {
 
   it('is what the cluster is asked for otherwise', async () => {
     const { operations, asked } = operationsOn(silent, true, false)
-    await expect(operations.failover({ ...force, dryRun: false })).rejects.toMatchObject({ code: 'REGENT_TIMED_OUT' })
+    await expect(operations.perform('failover', { ...force, dryRun: false })).rejects.toMatchObject({
+      code: 'REGENT_TIMED_OUT',
+    })
     expect(asked).toMatchObject([{ kind: 'failover', to: 'shop-1', acceptLoss: true }])
   })
 
@@ -305,7 +319,7 @@ describe('a failover of a cluster without a record', () => {
     [{ ...force, to: 'shop-2' }, 'shop-2 cannot lead: its agent is silent'],
     [{ ...force, acceptLoss: false }, 'has no primary yet'],
   ])('%j is refused', async (request, why) => {
-    await expect(operationsOn(silent, true, false).operations.failover(request)).rejects.toMatchObject({
+    await expect(operationsOn(silent, true, false).operations.perform('failover', request)).rejects.toMatchObject({
       code: 'REGENT_REFUSED',
       message: expect.stringContaining(why) as string,
     })
@@ -332,8 +346,10 @@ describe('a switchover from the one that is expected to be the primary', () => {
 
   it('is refused where another one leads by now', async () => {
     const { operations } = operationsOn({})
-    expect(await operations.switchover({ ...asking, from: 'shop-0', to: undefined })).toMatchObject({ dryRun: true })
-    await expect(operations.switchover({ ...asking, from: 'shop-1', to: 'shop-2' })).rejects.toMatchObject({
+    expect(await operations.perform('switchover', { ...asking, from: 'shop-0', to: undefined })).toMatchObject({
+      dryRun: true,
+    })
+    await expect(operations.perform('switchover', { ...asking, from: 'shop-1', to: 'shop-2' })).rejects.toMatchObject({
       code: 'REGENT_REFUSED',
       message: 'no switchover: shop-0 is the primary, and not shop-1',
     })
@@ -341,15 +357,15 @@ describe('a switchover from the one that is expected to be the primary', () => {
 
   it('is not needed, but for who asks for just any within a second: of two at once the second would undo the first', async () => {
     const just = operationsOn(tookOver(300)).operations
-    await expect(just.switchover({ ...asking, to: undefined })).rejects.toMatchObject({
+    await expect(just.perform('switchover', { ...asking, to: undefined })).rejects.toMatchObject({
       message: expect.stringMatching(
         /^no switchover: shop-0 took over 300 ms ago, .*: regent switchover --from shop-0$/,
       ) as string,
     })
     for (const named of [{ from: 'shop-0', to: undefined }, { to: 'shop-1' }])
-      expect(await just.switchover({ ...asking, ...named })).toMatchObject({ dryRun: true })
+      expect(await just.perform('switchover', { ...asking, ...named })).toMatchObject({ dryRun: true })
     const later = operationsOn(tookOver(1_000)).operations
-    expect(await later.switchover({ ...asking, to: undefined })).toMatchObject({ dryRun: true })
+    expect(await later.perform('switchover', { ...asking, to: undefined })).toMatchObject({ dryRun: true })
   })
 
   it('ends at once where the primary changes meanwhile for another reason, and is not done at the next primary', async () => {
@@ -357,7 +373,7 @@ describe('a switchover from the one that is expected to be the primary', () => {
     const ended = async (matches: (one: EndedRecovery) => boolean) =>
       [{ ...failover, from: shop0, to: shop1 } as unknown as EndedRecovery].find(matches)
     const { operations, asked } = operationsOn({}, true, true, ended)
-    await expect(operations.switchover({ ...asking, dryRun: false, to: undefined })).rejects.toMatchObject({
+    await expect(operations.perform('switchover', { ...asking, dryRun: false, to: undefined })).rejects.toMatchObject({
       message: 'no switchover: another failover came first: shop-0 is dead',
     })
     expect(asked).toMatchObject([{ kind: 'switchover', from: 'shop-0' }])
@@ -373,7 +389,7 @@ describe('two who ask at once', () => {
     const ended = async (matches: (one: EndedRecovery) => boolean, request: string) =>
       [recovery('a drain', { requests: ['end-of-shop-0-1'] }), recovery('asked', { requests: [request] })].find(matches)
     const { operations } = operationsOn({}, true, true, ended)
-    expect(await operations.switchover(switchover)).toMatchObject({ done: true, recovery: 'asked' })
+    expect(await operations.perform('switchover', switchover)).toMatchObject({ done: true, recovery: 'asked' })
   })
 
   it('hear how the failover ends, and not how the restart ends that it takes the place of', async () => {
@@ -381,7 +397,7 @@ describe('two who ask at once', () => {
     const ended = async (matches: (one: EndedRecovery) => boolean, request: string) =>
       [restart, recovery('asked', { kind: 'failover', requests: [request] })].find(matches)
     const { operations } = operationsOn({ views: { 'shop-0': deadServer } }, true, true, ended)
-    const asked = operations.failover({ to: undefined, acceptLoss: false, dryRun: false })
+    const asked = operations.perform('failover', { to: undefined, acceptLoss: false, dryRun: false })
     expect(await asked).toMatchObject({ done: true, recovery: 'asked' })
   })
 
@@ -391,7 +407,7 @@ describe('two who ask at once', () => {
   ])('hear whether time ran out (%j), whatever the sentence says', async (timedOut, code) => {
     const undone = recovery('asked', { outcome: 'undone', sentence: 'the deadline of 5 s', timedOut })
     const { operations } = operationsOn({}, true, true, async () => undone)
-    await expect(operations.switchover(switchover)).rejects.toMatchObject({ code })
+    await expect(operations.perform('switchover', switchover)).rejects.toMatchObject({ code })
   })
 
   it.each(['switchover', 'failover'] as const)('for a %s: the second is refused, and a dry run too', async (kind) => {
@@ -405,8 +421,8 @@ describe('two who ask at once', () => {
     )
     const ask = (dryRun: boolean) =>
       kind === 'failover'
-        ? operations.failover({ to: undefined, acceptLoss: false, dryRun })
-        : operations.switchover({ ...switchover, dryRun })
+        ? operations.perform('failover', { to: undefined, acceptLoss: false, dryRun })
+        : operations.perform('switchover', { ...switchover, dryRun })
     const first = ask(false)
     for (const dryRun of [true, false])
       await expect(ask(dryRun)).rejects.toThrow(`no ${kind}: another one was asked for and has not ended`)

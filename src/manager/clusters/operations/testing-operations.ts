@@ -4,8 +4,8 @@ import type { Request } from '#failover/judge/situation.ts'
 import { realWorld } from '#common/ports/real-world.ts'
 import type { MemberId } from '#topology/snapshot/member.ts'
 import type { Platform } from '#common/ports/platform.ts'
-import type { ClusterLoop } from '../loop/cluster-loop.ts'
-import type { EndedRecovery } from '../loop/recovery-book.ts'
+import type { ClusterLoop } from '#manager/loop/cluster-loop.ts'
+import type { EndedRecovery } from '#manager/loop/recovery-book.ts'
 import { Operations } from './operations.ts'
 
 /**
@@ -51,14 +51,12 @@ export function operationsOn(
     declined,
     asked,
     notes: () => notes,
-    operations: new Operations(
+    operations: new Operations({
       loop,
-      { world: realWorld, platform },
-      {
-        ended: (matches) => ended(matches, asked.at(-1)?.id ?? ''),
-        declined: (sentence) => void declined.push(sentence),
-      },
-      undefined,
-    ),
+      world: realWorld,
+      platform,
+      ended: (matches) => ended(matches, asked.at(-1)?.id ?? ''),
+      declined: (sentence) => void declined.push(sentence),
+    }),
   }
 }

@@ -1,0 +1,42 @@
+import type { OperationResult } from '#api-contract/operation-result.ts'
+import { RegentError } from '#common/errors/errors.ts'
+import type { Request } from '#failover/judge/situation.ts'
+import type { EndedRecovery } from '#manager/loop/recovery-book.ts'
+import type { OperatedCluster } from './asking.ts'
+
+/** How long an operation that has no deadline of its own is waited for. */
+export const patienceMs = 30_000
+
+/**
+ * Hands a request to the loop, and waits for the recovery that answers, or that ends the wait otherwise. One that was
+ * under way before, or comes of itself, answers somebody else.
+ */
+export async function answered(
+  cluster: OperatedCluster,
+  request: Request,
+  timeoutMs: number,
+  endsOtherwise: (recovery: EndedRecovery) => boolean = () => false,
+): Promise<EndedRecovery | undefined> {
+  const ends = (recovery: EndedRecovery) => recovery.requests.includes(request.id) || endsOtherwise(recovery)
+  cluster.loop.addRequest(request)
+  try {
+    return await cluster.ended(ends, timeoutMs)
+  } finally {
+    cluster.loop.dropRequest(request.id)
+  }
+}
+
+/** Throws unless the recovery succeeded. */
+export function resultOf(
+  { loop }: OperatedCluster,
+  recovery: EndedRecovery | undefined,
+  what: string,
+): Pick<OperationResult, 'sentence' | 'recovery'> {
+  if (recovery === undefined)
+    throw new RegentError('REGENT_TIMED_OUT', `${what} has not ended in time: ${loop.decision?.sentence ?? ''}`)
+  if (recovery.outcome === 'succeeded') return { sentence: recovery.sentence, recovery: recovery.id }
+  throw new RegentError(
+    recovery.timedOut ? 'REGENT_TIMED_OUT' : 'REGENT_REFUSED',
+    `${recovery.sentence} (recovery ${recovery.id})`,
+  )
+}

@@ -1,0 +1,74 @@
+import { inPlace } from '#common/errors/commands.ts'
+import { RegentError } from '#common/errors/errors.ts'
+import type { Platform } from '#common/ports/platform.ts'
+import type { World } from '#common/ports/ports.ts'
+import type { DecisionInput, Request, Situation } from '#failover/judge/situation.ts'
+import { inWords, wayOut } from '#failover/way-out/way-out.ts'
+import type { ClusterLoop } from '#manager/loop/cluster-loop.ts'
+import type { EndedRecovery } from '#manager/loop/recovery-book.ts'
+
+/** What operations need of a cluster, and tell it. */
+export interface OperatedCluster {
+  readonly loop: ClusterLoop
+  readonly world: World
+  readonly platform: Pick<Platform, 'wish' | 'replace'>
+  /** Resolves when such a recovery of the cluster ended. */
+  ended(matches: (recovery: EndedRecovery) => boolean, timeoutMs: number): Promise<EndedRecovery | undefined>
+  /** Something that was asked for is refused, and why. */
+  declined(sentence: string): void
+}
+
+/** One request of a person, and the cluster as it is when the request comes. */
+export class Asking {
+  readonly cluster: OperatedCluster
+  readonly input: DecisionInput
+  readonly #dryRun: boolean
+
+  constructor(cluster: OperatedCluster, dryRun: boolean) {
+    this.cluster = cluster
+    this.input = cluster.loop.input()
+    this.#dryRun = dryRun
+  }
+
+  /** Throws where the cluster has no record. */
+  situation(): Situation {
+    const { record, cluster } = this.input
+    if (record === undefined)
+      throw new RegentError(
+        'REGENT_REFUSED',
+        `cluster ${cluster} has no primary yet: ${this.cluster.loop.decision?.sentence ?? 'it is starting'}`,
+      )
+    return { ...this.input, record }
+  }
+
+  mustExist(instance: string): void {
+    const known = this.input.snapshot.instances.map(({ name }) => name)
+    if (!known.includes(instance))
+      throw new RegentError('REGENT_NOT_FOUND', `there is no instance ${instance}; there are ${known.join(', ')}`)
+  }
+
+  /** Who asks while another one is under way would hear how that one ends. */
+  mustBeAlone(kind: Request['kind']): void {
+    if (this.input.requests.some((other) => other.kind === kind))
+      throw this.refusal(`no ${kind}: another one was asked for and has not ended`)
+  }
+
+  /** A dry run only asks: nobody else is told. */
+  refusal(sentence: string): RegentError {
+    const said = this.said(this.#withWayOut(sentence))
+    if (!this.#dryRun) this.cluster.declined(said)
+    return new RegentError('REGENT_REFUSED', said)
+  }
+
+  /** The sentence, with the commands of the place where the cluster is. */
+  said(sentence: string): string {
+    return inPlace(sentence, this.input.place)
+  }
+
+  /** Who is refused while the cluster takes no writes hears what ends that, unless it was said. */
+  #withWayOut(sentence: string): string {
+    const found = wayOut(this.cluster.loop.input())
+    const isSaid = found === null || (found.command !== null && sentence.includes(inWords(found.command)))
+    return isSaid || sentence.includes(found.sentence) ? sentence : `${sentence}; ${found.sentence}`
+  }
+}

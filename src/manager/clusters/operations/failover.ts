@@ -1,0 +1,69 @@
+import type { OperationResult } from '#api-contract/operation-result.ts'
+import type { OperationRequest } from '#api-contract/operations.ts'
+import { allOf } from '#common/text/words.ts'
+import { modeOf } from '#failover/decide.ts'
+import { viewNamed, type Situation } from '#failover/judge/situation.ts'
+import { judgePrimary } from '#failover/judge/verdict.ts'
+import { trialOf, whyNoFailover, type AskedFailover } from '#failover/way-out/asked-failover.ts'
+import { instanceOf, type InstanceName } from '#topology/snapshot/member.ts'
+import { answered, patienceMs, resultOf } from './answered.ts'
+import type { Asking } from './asking.ts'
+import { chooseLeader } from './forced-choice.ts'
+import type { Plan } from './performer.ts'
+import { vouchFor } from './vouching.ts'
+
+export function failover(asking: Asking, request: OperationRequest<'failover'>): Plan {
+  const { to = null, acceptLoss } = request
+  if (asking.input.record === undefined && acceptLoss) return chooseLeader(asking, to)
+  const situation = asking.situation()
+  if (to !== null) asking.mustExist(to)
+  asking.mustBeAlone('failover')
+  const refused = whyNoFailover(situation, { to, acceptLoss })
+  if (refused !== null) throw asking.refusal(refused)
+  const past = to === null ? undefined : viewNamed(situation.snapshot, to)?.past
+  if (past !== undefined) return vouchFor(asking, past)
+  const { cluster } = asking
+  return {
+    would: foreseen(situation, { to, acceptLoss }),
+    act: async () => {
+      const asked = { kind: 'failover', id: cluster.world.random.hex(12), to, acceptLoss } as const
+      return resultOf(cluster, await answered(cluster, asked, patienceMs), 'failover')
+    },
+  }
+}
+
+function foreseen(situation: Situation, { to, acceptLoss }: AskedFailover): Pick<OperationResult, 'sentence' | 'plan'> {
+  const mode = modeOf(situation.spec)
+  const [goesOn] = trialOf(situation, { to, acceptLoss }).actions.flatMap((action) =>
+    action.kind === 'commit' && action.isAnswer === true ? [action.why] : [],
+  )
+  if (goesOn !== undefined) return { sentence: `would not fail over: ${goesOn}`, plan: [goesOn] }
+  const loss = acceptLoss ? `; ${lossOf(situation, to)}` : ''
+  return {
+    sentence: `would fail over: ${mode.judge(situation).sentence}${loss}`,
+    plan: mode.stepsOfFailover(situation, to),
+  }
+}
+
+function lossOf(situation: Situation, to: InstanceName | null): string {
+  const known = modeOf(situation.spec).lossOfFailover?.(situation, to)
+  return known ?? `writes that only ${missing(situation)} hold would be given up`
+}
+
+function missing(situation: Situation): string {
+  const { record, snapshot } = situation
+  // A primary that does not take writes yet runs, and is not asked.
+  const gone =
+    judgePrimary(situation).opening !== undefined && !modeOf(situation.spec).isSafePossible(situation)
+      ? [instanceOf(record.primary)]
+      : []
+  const silent = [record.primary, ...record.syncSet]
+    .map(instanceOf)
+    .filter(
+      (name) =>
+        !snapshot.instances.some(
+          (view) => view.name === name && view.reachable && view.observation?.process === 'running',
+        ),
+    )
+  return allOf([...gone, ...silent]) || 'nobody'
+}

@@ -1,0 +1,36 @@
+import { modeOf } from '#failover/decide.ts'
+import { instanceOf, type InstanceName } from '#topology/snapshot/member.ts'
+import { answered, patienceMs, resultOf } from './answered.ts'
+import type { Asking } from './asking.ts'
+import type { Plan } from './performer.ts'
+
+/** Without a record a person chooses who leads, and accepts what is lost by that. */
+export function chooseLeader(asking: Asking, to: InstanceName | null): Plan {
+  const { cluster, input } = asking
+  if (to === null)
+    throw asking.refusal(
+      `no failover: cluster ${input.cluster} has no record, so nobody can be elected; choose who leads with --to, one of ${input.snapshot.instances.map(({ name }) => name).join(', ')}`,
+    )
+  asking.mustExist(to)
+  const plan = modeOf(input.spec).planForcedBootstrap(input, to)
+  if ('refusal' in plan) throw asking.refusal(`no failover: ${plan.refusal}`)
+  return {
+    would: {
+      sentence: `would make a record in which ${to} leads; given up: ${plan.givenUp}`,
+      plan: [
+        `${plan.asked.map(({ name }) => name).join(', ')} must promise a new epoch`,
+        `${to} is committed as primary`,
+        'it opens, the others follow; what only they hold is archived, and they are seeded again',
+      ],
+    },
+    act: async () => {
+      const asked = { kind: 'failover', id: cluster.world.random.hex(12), to, acceptLoss: true } as const
+      const recovery = await answered(cluster, asked, patienceMs)
+      const { record } = cluster.loop
+      // That its server is dead, or that others are to be seeded first, is another recovery.
+      if (record !== undefined && instanceOf(record.primary) === to)
+        return { sentence: `${to} leads; given up: ${plan.givenUp}` }
+      return resultOf(cluster, recovery, 'a forced choice of who leads')
+    },
+  }
+}

@@ -1,0 +1,41 @@
+import type { OperationResult } from '#api-contract/operation-result.ts'
+import type { OperationName, OperationRequest } from '#api-contract/operations.ts'
+import { Asking, type OperatedCluster } from './asking.ts'
+import { downtime, endDowntime } from './downtime.ts'
+import { failover } from './failover.ts'
+import { fence, unfence } from './fence.ts'
+import { pause, resume } from './pause.ts'
+import type { Performer } from './performer.ts'
+import { replace } from './replace.ts'
+import { scale } from './scale.ts'
+import { switchover } from './switchover.ts'
+
+/** What is done on each operation of `src/api-contract/operations.ts`. */
+const performers: { readonly [N in OperationName]: Performer<N> } = {
+  switchover,
+  failover,
+  fence,
+  unfence,
+  pause,
+  resume,
+  downtime,
+  'end-downtime': endDowntime,
+  scale,
+  replace,
+}
+
+/** What people ask of a cluster: checked and planned by the same pure code that decides, then handed to its loop. */
+export class Operations {
+  readonly #cluster: OperatedCluster
+
+  constructor(cluster: OperatedCluster) {
+    this.#cluster = cluster
+  }
+
+  async perform<N extends OperationName>(name: N, request: OperationRequest<N>): Promise<OperationResult> {
+    const { dryRun } = request
+    const plan = performers[name](new Asking(this.#cluster, dryRun), request)
+    if ('needless' in plan) return { done: false, dryRun, sentence: plan.needless }
+    return dryRun ? { done: false, dryRun, ...plan.would } : { done: true, dryRun, ...(await plan.act()) }
+  }
+}

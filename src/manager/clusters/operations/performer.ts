@@ -1,0 +1,22 @@
+import type { OperationResult } from '#api-contract/operation-result.ts'
+import type { OperationName, OperationRequest } from '#api-contract/operations.ts'
+import type { Asking } from './asking.ts'
+
+type Told = Pick<OperationResult, 'sentence' | 'plan' | 'recovery'>
+
+export interface Plan {
+  /** What a dry run is answered with. */
+  readonly would: Told
+  act(): Promise<Told>
+}
+
+/** There is nothing to do, and why. */
+export interface Needless {
+  readonly needless: string
+}
+
+/**
+ * Says what would be done and changes nothing; throws what stands in the way. At once, so that what is done is what was
+ * planned: nobody else asks between.
+ */
+export type Performer<N extends OperationName> = (asking: Asking, request: OperationRequest<N>) => Plan | Needless
