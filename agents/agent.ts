@@ -1,9 +1,10 @@
 import type { Disk, Machine, Timer, Transport, World } from '#common/ports/ports.ts'
 import { regentVersion } from '#common/version.ts'
+import { Watches } from '#common/watch/watches.ts'
 import type { OrderAnswer } from '#failover/protocol/order.ts'
 import type { Timings } from '#failover/protocol/timings.ts'
 import type { Observation } from '#topology/snapshot/observation.ts'
-import { BinlogKeeper } from './guard/binlog-keeper.ts'
+import { BinlogKeeper, binlogLookMs } from './guard/binlog-keeper.ts'
 import { ClientCertificate, type CertificateFolders } from './guard/client-certificate.ts'
 import { ObservationBuilder } from './observe/observation.ts'
 import { describeError } from '#common/errors/errors.ts'
@@ -69,6 +70,7 @@ export class Agent implements AgentHandlers {
   readonly #parts: Parts
   readonly #converger: Converger
   readonly #lease: Lease
+  readonly #watches: Watches
   readonly #binlogs: BinlogKeeper
   readonly #observations: ObservationBuilder
   readonly #silence: SilenceWatch
@@ -81,7 +83,7 @@ export class Agent implements AgentHandlers {
   readonly #leftover: LeftoverCopy
   readonly #termination: Termination
   readonly #listeners = new Set<StreamListener>()
-  #timers: Timer[] = []
+  #heartbeat: Timer | null = null
   #publishing = false
   #readyUntilMs = -Infinity
 
@@ -107,6 +109,7 @@ export class Agent implements AgentHandlers {
     }
     this.#parts.course.reopening = file.current.assignment?.role === 'primary'
     this.#parts.told.trustsAssignment = volumeStayed || !isDown(process)
+    this.#watches = new Watches(world, (code, sentence) => notices.add(code, sentence))
     this.#converger = new Converger(this.#parts, changed)
     this.#lease = new Lease(this.#parts, () => this.#leaseChanged())
     this.#binlogs = new BinlogKeeper(this.#parts)
@@ -124,7 +127,7 @@ export class Agent implements AgentHandlers {
     this.#termination = new Termination(this.#parts, this.#converger, ports.termination ?? null)
     const desk = new OrderDesk(
       { parts: this.#parts, converger: this.#converger, seeding: new Seeding(this.#parts, this.#converger) },
-      { parts: this.#parts, lease: this.#lease, heardOfLeaving: () => this.#termination.watch() },
+      { parts: this.#parts, lease: this.#lease, heardOfLeaving: () => this.#termination.watch(this.#watches) },
     )
     this.orders = desk.routes((steps): OrderAnswer => {
       this.#publish()
@@ -168,27 +171,32 @@ export class Agent implements AgentHandlers {
     if (process.state === 'dead') await this.#judgeEnding()
     await clientCertificate?.start()
     process.onChange(() => this.#processChanged())
-    observer.start()
+    observer.start(this.#watches)
     this.#lease.start()
-    this.#binlogs.start()
-    this.#termination.start()
-    this.#timers = [
-      world.timers.every(timings.heartbeatMs, () => this.#beat()),
-      world.timers.every(tendMs, () => this.#tend()),
-    ]
-    this.#converger.mode.start()
+    this.#watches.every(binlogLookMs, [this.#binlogs])
+    this.#termination.start(this.#watches)
+    this.#heartbeat = world.timers.every(timings.heartbeatMs, () => this.#beat())
+    this.#watches.every(tendMs, [
+      { name: 'space on the disk', look: () => guardSpace(this.#parts) },
+      this.#events,
+      this.#leftover,
+      this.#needs,
+      this.#hung,
+      this.#lockedOut,
+      { name: 'a goal that is not reached', while: () => this.#hasGoal(), look: () => this.#converger.wake() },
+    ])
+    this.#converger.mode.start(this.#watches)
     this.#converger.wake()
   }
 
   stop(): void {
-    this.#converger.mode.stop()
+    this.#watches.stop()
+    this.#parts.expulsion?.rest()
     this.#converger.stop()
     this.#lease.stop()
-    this.#binlogs.stop()
-    this.#termination.stop()
     this.#parts.clientCertificate?.stop()
     this.#parts.observer.stop()
-    for (const timer of this.#timers) timer.cancel()
+    this.#heartbeat?.cancel()
     this.#parts.server.disconnect()
   }
 
@@ -219,7 +227,7 @@ export class Agent implements AgentHandlers {
 
   /** What can be asked of this agent by the names of KubeBlocks' lifecycle actions. */
   builtInActions(): readonly BuiltInAction[] {
-    this.#termination.watch()
+    this.#termination.watch(this.#watches)
     return builtInActions(this.#parts)
   }
 
@@ -276,20 +284,11 @@ export class Agent implements AgentHandlers {
     for (const listener of this.#listeners) listener(null)
   }
 
-  /** What no event brings: space on the disk, and a goal that is not reached yet. */
-  #tend(): void {
+  #hasGoal(): boolean {
     const { process, course, file, clientCertificate } = this.#parts
-    guardSpace(this.#parts)
-    void this.#events.look()
-    void this.#leftover.look()
-    void this.#needs.look()
-    const tellStuck = (error: unknown): void =>
-      this.#parts.notices.add('HungServer', `mysqld hangs and could not be ended: ${describeError(error)}`)
-    void this.#hung.look().catch(tellStuck)
-    void this.#lockedOut.look().catch(tellStuck)
     const { forgetful, unsettled } = file.current
-    if (process.state !== 'running' || !course.converged.done || forgetful || unsettled || clientCertificate?.isDue)
-      this.#converger.wake()
+    const isReached = process.state === 'running' && course.converged.done && !forgetful && !unsettled
+    return !isReached || clientCertificate?.isDue === true
   }
 
   #leaseChanged(): void {

@@ -10,6 +10,9 @@ import type { AgentConfig } from './instance/config.ts'
 import { nothingKnown } from './instance/known.ts'
 import type { Parts } from './instance/parts.ts'
 import { Asks } from './instance/asks.ts'
+import type { Watch } from '#common/watch/watch.ts'
+import { Watcher } from '#common/watch/watcher.ts'
+import { Watches } from '#common/watch/watches.ts'
 import { Notices } from './instance/notices.ts'
 import { Observer } from './observe/observer.ts'
 import type { ProcessPort } from './ports/process.ts'
@@ -256,6 +259,15 @@ export async function testParts(
     changed: () => undefined,
     ...nothingKnown(clock.monotonicMs()),
   }
+}
+
+/** Looks at nothing before its `look` is called, and tells the notices. */
+export function watcherOf({ world, notices }: Parts, watch: Watch): Watcher {
+  return new Watcher(watch, world.clock, (code, sentence) => notices.add(code, sentence))
+}
+
+export function watchesOf({ world, notices }: Parts): Watches {
+  return new Watches(world, (code, sentence) => notices.add(code, sentence))
 }
 
 export function anAgentConfig(overrides: Partial<AgentConfig> = {}): AgentConfig {

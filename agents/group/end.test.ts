@@ -1,6 +1,7 @@
 import { afterEach, describe, expect, it, vi } from 'vitest'
 import { inGroup, outsideGroup, type GroupShape } from '#topology/testing-group.ts'
 import { Converger } from '../converge/converger.ts'
+import type { Watches } from '#common/watch/watches.ts'
 import { Termination } from '../orders/termination.ts'
 import {
   aServerState,
@@ -9,10 +10,11 @@ import {
   ScriptedProcess,
   ScriptedServer,
   testParts,
+  watchesOf,
 } from '../testing.ts'
 
-let termination: Termination | undefined
-afterEach(() => termination?.stop())
+let watches: Watches | undefined
+afterEach(() => watches?.stop())
 
 const atOnce: (deadlineMs?: number) => Promise<void> = async () => undefined
 
@@ -38,8 +40,12 @@ async function ending(sees: GroupShape, { counted = true, leaves = atOnce } = {}
   await parts.observer.refresh()
   const converger = new Converger(parts, () => undefined)
   converger.stop()
-  termination = new Termination(parts, converger, { isTerminating: async () => true, quit: async () => undefined })
-  termination.start()
+  const termination = new Termination(parts, converger, {
+    isTerminating: async () => true,
+    quit: async () => undefined,
+  })
+  watches = watchesOf(parts)
+  termination.start(watches)
   return { parts, server, process }
 }
 
@@ -73,7 +79,7 @@ describe('A member of a group whose pod ends', () => {
       const { parts, server } = await ending({ versions, ...(members && { members }) })
       await looks(() => parts.course.converged.sentence === 'the pod ends: it waits for another member to take over')
       expect(server.calls).toEqual([])
-      termination?.stop()
+      watches?.stop()
     }
   })
 

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest'
 import { inGroup } from '#topology/testing-group.ts'
 import type { GroupPort } from '../ports/group.ts'
-import { aServerState, ScriptedProcess, ScriptedServer, testParts } from '../testing.ts'
+import { aServerState, ScriptedProcess, ScriptedServer, testParts, watcherOf } from '../testing.ts'
 import { FirstMessages } from './first-messages.ts'
 
 async function aMember(agree: () => Promise<void>) {
@@ -10,7 +10,7 @@ async function aMember(agree: () => Promise<void>) {
   const server = Object.assign(new ScriptedServer(state), { group: { agree } as GroupPort })
   const parts = await testParts(server, { process })
   await parts.observer.refresh()
-  return { parts, process, state, server, first: new FirstMessages(parts) }
+  return { parts, process, state, server, first: watcherOf(parts, new FirstMessages(parts)) }
 }
 
 it('A member sends twenty messages once, one after the other, and as many after another start of its server', async () => {

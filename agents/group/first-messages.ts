@@ -1,3 +1,4 @@
+import type { Watch } from '#common/watch/watch.ts'
 import type { Parts } from '../instance/parts.ts'
 
 /** XCom takes the median of its last 19. */
@@ -11,24 +12,29 @@ const wanted = 20
  * secondary sends one in a second. Where the survivors were younger than that clients waited 2.7 to 3.0 s for another
  * primary, and 0.5 s since (the oldest of three killed; four runs each).
  */
-export class FirstMessages {
+export class FirstMessages implements Watch {
+  readonly name = 'the first messages of a member'
   readonly #parts: Parts
   #pid: number | null = null
   #sent = 0
-  #isSending = false
 
   constructor(parts: Parts) {
     this.#parts = parts
   }
 
-  /** Sends what is left to send, one after the other. Never rejects. */
+  while(): boolean {
+    return this.#isMember()
+  }
+
+  isDue(): boolean {
+    return this.#sent < wanted
+  }
+
+  /** Sends what is left to send, one after the other. */
   async look(): Promise<void> {
-    if (this.#isSending || !this.#isMember()) return
-    this.#isSending = true
     // One that is not answered in time was sent all the same.
     for (; this.#sent < wanted && this.#isMember(); this.#sent++)
       await this.#parts.server.group?.agree().catch(() => undefined)
-    this.#isSending = false
   }
 
   /** A server that starts, or joins, begins anew. */

@@ -1,4 +1,5 @@
 import { lasting, duration } from '#common/text/words.ts'
+import type { Watch } from '#common/watch/watch.ts'
 import type { Parts } from '../instance/parts.ts'
 import { ownMember } from '#topology/group/majority.ts'
 
@@ -12,10 +13,11 @@ const betweenMs = 300_000
  * Where the others are no majority nobody is helped by its end: it may be needed. While the group elects, the channels
  * of its members are locked, and a server answers no question about them: that is no silence.
  */
-export class FrozenWatch {
+export class FrozenWatch implements Watch {
+  readonly name = 'a member that is frozen'
+  readonly failure = { code: 'HungServer', sentence: 'mysqld is frozen and could not be ended' }
   readonly #parts: Parts
   #endedAtMs = -Infinity
-  #ending = false
   #electing = false
   #electedAtMs = -Infinity
 
@@ -25,21 +27,16 @@ export class FrozenWatch {
 
   async look(): Promise<void> {
     const { process, notices, world, observer, config } = this.#parts
-    const why = this.#ending ? null : this.#whyFrozen()
+    const why = this.#whyFrozen()
     // A server that waits for space goes on by itself, and has none to start with.
     const hasSpace = observer.freeBytes === null || observer.freeBytes >= config.lowSpaceBytes
     if (why === null || !hasSpace || !this.#othersAreMajority()) return
-    this.#ending = true
-    try {
-      if (process.state === 'running') this.#endedAtMs = world.clock.monotonicMs()
-      notices.add(
-        'HungServer',
-        `mysqld ${why} while the others are a majority of its group: it is ended, and joins again`,
-      )
-      await process.kill()
-    } finally {
-      this.#ending = false
-    }
+    if (process.state === 'running') this.#endedAtMs = world.clock.monotonicMs()
+    notices.add(
+      'HungServer',
+      `mysqld ${why} while the others are a majority of its group: it is ended, and joins again`,
+    )
+    await process.kill()
   }
 
   /** Rejects as `elect` does. */

@@ -6,7 +6,7 @@ import type { Timer } from '#common/ports/ports.ts'
 import { memberOf } from '#topology/testing.ts'
 import type { GroupState } from '#topology/snapshot/observation.ts'
 import { silentMembers } from '../instance/silent-members.ts'
-import { aServerState, primaryOfEpoch3, ScriptedProcess, ScriptedServer, testParts } from '../testing.ts'
+import { aServerState, primaryOfEpoch3, ScriptedProcess, ScriptedServer, testParts, watchesOf } from '../testing.ts'
 import { Group } from './group.ts'
 
 const online: GroupState = {
@@ -52,46 +52,47 @@ async function aMember(group: GroupState = online) {
   await parts.observer.refresh()
   const changes: number[] = []
   const mode = new Group({ ...parts, expulsion, changed: () => void changes.push(1) }, () => undefined)
-  mode.start()
+  const watches = watchesOf(parts)
+  mode.start(watches)
   look()
-  return { parts, process, asked, rests, removal, mode, expulsion, changes, look }
+  return { parts, process, asked, rests, removal, mode, watches, expulsion, changes, look }
 }
 
 describe('A member of a group whose mysqld dies', () => {
   it('has the others remove it, once, and says what became of that', async () => {
-    const { parts, process, asked, mode } = await aMember()
+    const { parts, process, asked, watches } = await aMember()
     for (const state of ['exiting', 'dead'] as const) process.become(state)
     await parts.world.timers.sleep(1)
-    mode.stop()
+    watches.stop()
     expect(asked).toEqual(['know 17:3', 'expel 127.0.0.1:3306'])
     expect(parts.notices.list).toMatchObject([{ code: 'GroupMemberExpelled', sentence: 'The removal was accepted.' }])
   })
 
   it('comes back once the others have forgotten how long they have not heard it: 5 s', async () => {
-    const { parts, process, mode } = await aMember()
+    const { parts, process, watches } = await aMember()
     process.become('dead')
     const leftMs = parts.jobs.joinsNotBeforeMs - parts.world.clock.monotonicMs()
-    mode.stop()
+    watches.stop()
     expect(leftMs).toBeGreaterThan(4_000)
     expect(leftMs).toBeLessThanOrEqual(5_000)
   })
 
   it('has nobody removed while it is only stopped', async () => {
-    const { process, asked, mode } = await aMember()
+    const { process, asked, watches } = await aMember()
     process.become('stopped')
-    mode.stop()
+    watches.stop()
     expect(asked).toEqual(['know 17:3'])
   })
 
   it('has nobody removed where it was no member', async () => {
-    const { process, asked, mode } = await aMember({ ...online, state: 'RECOVERING' })
+    const { process, asked, watches } = await aMember({ ...online, state: 'RECOVERING' })
     process.become('dead')
-    mode.stop()
+    watches.stop()
     expect(asked).toEqual([])
   })
 
   it('keeps its connections to the members until it is removed, and not longer', async () => {
-    const { process, rests, removal, mode, look } = await aMember()
+    const { process, rests, removal, watches, look } = await aMember()
     const { promise, resolve } = Promise.withResolvers<string>()
     removal.of = promise
     process.become('dead')
@@ -99,13 +100,13 @@ describe('A member of a group whose mysqld dies', () => {
     expect(rests).toEqual([])
     resolve('The removal was accepted.')
     await expect.poll(() => rests.length).toBeGreaterThan(0)
-    mode.stop()
+    watches.stop()
   })
 
   it.each(['OFFLINE', 'ERROR'] as const)('connects to no member while its server is %s', async (state) => {
-    const { rests, mode } = await aMember({ ...online, state })
+    const { rests, watches } = await aMember({ ...online, state })
     expect(rests.length).toBeGreaterThan(0)
-    mode.stop()
+    watches.stop()
   })
 })
 
@@ -117,40 +118,40 @@ describe('A member that is told that another one is silent', () => {
   }
 
   it('has the others remove it, where this agent does not hear it either, and says what became of that', async () => {
-    const { parts, asked, mode, expulsion } = await aMember()
+    const { parts, asked, mode, watches, expulsion } = await aMember()
     expulsion.silence.set('127.0.0.1:10001', silentMemberMs(parts.timings))
     mode.expel(order)
     await parts.world.timers.sleep(1)
-    mode.stop()
+    watches.stop()
     expect(asked).toEqual(['know 17:3', 'expel 127.0.0.1:10001'])
     expect(parts.notices.list).toMatchObject([{ code: 'GroupMemberExpelled', sentence: 'The removal was accepted.' }])
   })
 
   it('has it removed once where it is told so again meanwhile, and again once that has ended', async () => {
-    const { parts, asked, mode, expulsion } = await aMember()
+    const { parts, asked, mode, watches, expulsion } = await aMember()
     expulsion.silence.set('127.0.0.1:10001', silentMemberMs(parts.timings))
     for (let time = 0; time < 2; time += 1) mode.expel(order)
     expect(asked).toEqual(['know 17:3', 'expel 127.0.0.1:10001'])
     await parts.world.timers.sleep(1)
     mode.expel(order)
-    mode.stop()
+    watches.stop()
     expect(asked).toEqual(['know 17:3', 'expel 127.0.0.1:10001', 'expel 127.0.0.1:10001'])
   })
 
   it('tells its manager as soon as it calls another one silent, and once', async () => {
-    const { parts, mode, expulsion, changes, look } = await aMember()
+    const { parts, watches, expulsion, changes, look } = await aMember()
     const peers = [{ ...silent, instance: 'shop-2', port: 10_002 }, silent]
     await parts.file.update({ assignment: { ...primaryOfEpoch3, peers } })
     const before = changes.length
     expulsion.silence.set('127.0.0.1:10001', silentMemberMs(parts.timings))
     for (let time = 0; time < 3; time += 1) look()
-    mode.stop()
+    watches.stop()
     expect(changes).toHaveLength(before + 1)
     expect(silentMembers({ ...parts, expulsion })).toEqual(['shop-1'])
   })
 
   it('refuses where this agent hears it, or knows of no such member', async () => {
-    const { parts, asked, mode, expulsion } = await aMember()
+    const { parts, asked, mode, watches, expulsion } = await aMember()
     const refusal = (message: RegExp) =>
       expect.objectContaining({
         code: 'REGENT_ORDER_NOT_ALLOWED',
@@ -161,7 +162,7 @@ describe('A member that is told that another one is silent', () => {
     )
     expulsion.silence.set('127.0.0.1:10001', silentMemberMs(parts.timings) - 1)
     expect(() => mode.expel(order)).toThrow(refusal(/its server is silent for 1199 ms, and 1200 ms say something/))
-    mode.stop()
+    watches.stop()
     expect(asked).toEqual(['know 17:3'])
   })
 })

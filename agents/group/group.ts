@@ -1,4 +1,3 @@
-import { describeError } from '#common/errors/errors.ts'
 import { groupAddress } from '#failover/protocol/group-address.ts'
 import type { Assignment } from '#failover/protocol/assignment.ts'
 import type { DemoteOrder, ExpelOrder, PromiseOrder } from '#failover/protocol/order.ts'
@@ -6,7 +5,7 @@ import type { Mode } from '../instance/mode.ts'
 import type { Parts } from '../instance/parts.ts'
 import type { StoredState } from '../instance/stored-state.ts'
 import { rest, type NextPass, type View } from '../instance/pass.ts'
-import type { Timer } from '#common/ports/ports.ts'
+import type { Watches } from '#common/watch/watches.ts'
 import type { GroupState } from '#topology/snapshot/observation.ts'
 import { silentMembers } from '../instance/silent-members.ts'
 import { lockLookMs, LockWatch } from '../guard/lock-watch.ts'
@@ -22,7 +21,7 @@ import { ProtocolWatch } from './protocol-watch.ts'
 import { beginToExpel } from './silent-member.ts'
 import { SinglePrimaryWatch } from './single-primary.ts'
 import { underPromise } from './under-promise.ts'
-import { ViewWatch } from './view-watch.ts'
+import { viewLookMs, ViewWatch } from './view-watch.ts'
 
 /**
  * The others count the silence of a member from the last word of whoever was at its address before. Of those that came
@@ -44,7 +43,6 @@ export class Group implements Mode {
   readonly #done: () => void
   readonly #views: ViewWatch
   readonly #locks: LockWatch
-  #timers: readonly Timer[] = []
   /** Whom this agent has called silent last. */
   #silent = ''
   /** The mysqld that was seen to be a member last. */
@@ -63,31 +61,25 @@ export class Group implements Mode {
     this.#done = done
   }
 
-  start(): void {
+  start(watches: Watches): void {
     const { process, world, jobs, timings } = this.#parts
     jobs.mayBeStartingGroup = process.state !== 'dead' && process.state !== 'absent'
     process.onChange(() => {
       this.#expelTheDead()
       // The next look may be later.
-      if (process.state === 'stopped') world.timers.after(timings.stoppedMs + 1, () => void this.#lookWhetherFrozen())
+      if (process.state === 'stopped') world.timers.after(timings.stoppedMs + 1, () => watches.lookNow(this.#frozen))
     })
-    this.#views.start()
-    const look = () => {
-      this.#look()
-      this.#tellWhoIsSilent()
-      void this.#first.look()
-      void this.#addresses.look()
-      void this.#lookWhetherFrozen()
-      void this.#protocol.look()
-      void this.#single.look()
-    }
-    this.#timers = [world.timers.every(lookMs, look), world.timers.every(lockLookMs, () => void this.#locks.look())]
-  }
-
-  stop(): void {
-    for (const timer of this.#timers) timer.cancel()
-    this.#views.stop()
-    this.#parts.expulsion?.rest()
+    watches.every(viewLookMs, [this.#views])
+    watches.every(lookMs, [
+      { name: 'who is in the group', look: () => this.#look() },
+      { name: 'members that fell silent', look: () => this.#tellWhoIsSilent() },
+      this.#first,
+      this.#addresses,
+      this.#frozen,
+      this.#protocol,
+      this.#single,
+    ])
+    watches.every(lockLookMs, [this.#locks])
   }
 
   /** Whoever is to be asked once this mysqld is dead is known, and connected, before. */
@@ -108,14 +100,6 @@ export class Group implements Mode {
     if (silent === this.#silent) return
     this.#silent = silent
     this.#parts.changed()
-  }
-
-  async #lookWhetherFrozen(): Promise<void> {
-    try {
-      await this.#frozen.look()
-    } catch (error) {
-      this.#parts.notices.add('HungServer', `mysqld is frozen and could not be ended: ${describeError(error)}`)
-    }
   }
 
   /** The kernel has ended this mysqld: the group need not wait for its member. */

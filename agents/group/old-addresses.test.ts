@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { inGroup, viewId, type GroupShape } from '#topology/testing-group.ts'
 import type { GroupPort } from '../ports/group.ts'
-import { aServerState, ScriptedProcess, ScriptedServer, testParts } from '../testing.ts'
+import { aServerState, ScriptedProcess, ScriptedServer, testParts, watcherOf } from '../testing.ts'
 import { OldAddresses } from './old-addresses.ts'
 
 const nothing: () => Promise<void> = async () => undefined
@@ -25,7 +25,7 @@ async function member(sees: GroupShape = {}, { host = '10.0.0.1', repeats = noth
     await parts.observer.refresh()
   }
   await parts.observer.refresh()
-  return { addresses: new OldAddresses(parts), becomes, repeated: () => repeated }
+  return { addresses: watcherOf(parts, new OldAddresses(parts)), becomes, repeated: () => repeated }
 }
 
 describe('The agent of a primary', () => {

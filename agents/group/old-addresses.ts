@@ -1,3 +1,4 @@
+import type { Watch } from '#common/watch/watch.ts'
 import { groupHost } from '#failover/protocol/group-address.ts'
 import { wholeGroupUnder } from '#topology/group/majority.ts'
 import type { Parts } from '../instance/parts.ts'
@@ -16,7 +17,8 @@ const betweenMs = 100
  * group agree on the configuration that the group has, again and again, until the older ones are dropped: after each
  * change of the view, once every member is online. Addresses of the loopback network refuse at once.
  */
-export class OldAddresses {
+export class OldAddresses implements Watch {
+  readonly name = 'addresses that members have left'
   readonly #parts: Parts
   /** The view in which they were forgotten last. */
   #viewId = ''
@@ -25,13 +27,19 @@ export class OldAddresses {
     this.#parts = parts
   }
 
-  /** Called again and again. Never rejects. */
+  while(): boolean {
+    const { observer, process } = this.#parts
+    return wholeGroupUnder(observer.server) !== undefined && process.state === 'running'
+  }
+
+  isDue(): boolean {
+    return wholeGroupUnder(this.#parts.observer.server)?.viewId !== this.#viewId
+  }
+
   async look(): Promise<void> {
-    const { config, observer, process } = this.#parts
-    const group = wholeGroupUnder(observer.server)
-    if (group === undefined || group.viewId === this.#viewId || process.state !== 'running') return
-    this.#viewId = group.viewId
-    if (groupHost(config.host) !== '127.0.0.1') await this.#forget(group.viewId)
+    const { config, observer } = this.#parts
+    this.#viewId = wholeGroupUnder(observer.server)?.viewId ?? ''
+    if (groupHost(config.host) !== '127.0.0.1') await this.#forget(this.#viewId)
   }
 
   /** One that fails is made good by the next. */

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { inGroup, viewId, type GroupShape } from '#topology/testing-group.ts'
 import type { GroupPort } from '../ports/group.ts'
-import { aServerState, ScriptedServer, testParts } from '../testing.ts'
+import { aServerState, ScriptedServer, testParts, watcherOf } from '../testing.ts'
 import { ProtocolWatch } from './protocol-watch.ts'
 
 /** The agent of shop-0, whose group speaks that protocol. */
@@ -21,7 +21,7 @@ async function member(sees: GroupShape = {}, { spoken = '8.0.16', refuses = fals
   await parts.observer.refresh()
   let nowMs = 0
   const clock = { ...parts.world.clock, monotonicMs: () => nowMs }
-  const watch = new ProtocolWatch({ ...parts, world: { ...parts.world, clock } })
+  const watch = watcherOf(parts, new ProtocolWatch({ ...parts, world: { ...parts.world, clock } }))
   const look = async (passedMs = 5_000): Promise<readonly string[]> => {
     nowMs += passedMs
     await watch.look()

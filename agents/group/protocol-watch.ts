@@ -1,4 +1,5 @@
 import { describeError } from '#common/errors/errors.ts'
+import type { Watch } from '#common/watch/watch.ts'
 import { compareVersions, highestProtocolOf, lowestOf } from '#topology/group/versions.ts'
 import { wholeGroupUnder } from '#topology/group/majority.ts'
 import type { GroupState } from '#topology/snapshot/observation.ts'
@@ -15,35 +16,34 @@ const betweenMs = 600_000
  * "Setting a Group's Communication Protocol Version"). The agent of the primary raises the protocol once an upgrade is
  * over.
  */
-export class ProtocolWatch {
+export class ProtocolWatch implements Watch {
+  readonly name = 'the protocol of the group'
   readonly #parts: Parts
   #lookedAtMs = -Infinity
   #raised = { atMs: -Infinity, viewId: '' }
-  #isAsking = false
 
   constructor(parts: Parts) {
     this.#parts = parts
   }
 
-  /** Called again and again. Never rejects. */
-  async look(): Promise<void> {
-    const { observer, world, process } = this.#parts
-    const nowMs = world.clock.monotonicMs()
-    // The group changes its protocol only while each of its members is online.
-    const group = wholeGroupUnder(observer.server)
-    if (this.#isAsking || nowMs - this.#lookedAtMs < lookMs || process.state !== 'running') return
-    if (group === undefined || this.#wasRaised(group, nowMs)) return
-    this.#lookedAtMs = nowMs
-    this.#isAsking = true
-    try {
-      await this.#compare(group)
-    } finally {
-      this.#isAsking = false
-    }
+  /** The group changes its protocol only while each of its members is online. */
+  while(): boolean {
+    const { observer, process } = this.#parts
+    return wholeGroupUnder(observer.server) !== undefined && process.state === 'running'
   }
 
-  #wasRaised({ viewId }: GroupState, nowMs: number): boolean {
-    return this.#raised.viewId === viewId && nowMs - this.#raised.atMs < betweenMs
+  isDue(): boolean {
+    const { observer, world } = this.#parts
+    const nowMs = world.clock.monotonicMs()
+    const wasRaised = this.#raised.viewId === wholeGroupUnder(observer.server)?.viewId
+    return nowMs - this.#lookedAtMs >= lookMs && !(wasRaised && nowMs - this.#raised.atMs < betweenMs)
+  }
+
+  async look(): Promise<void> {
+    const { observer, world } = this.#parts
+    const group = wholeGroupUnder(observer.server)
+    this.#lookedAtMs = world.clock.monotonicMs()
+    if (group !== undefined) await this.#compare(group)
   }
 
   async #compare({ members, viewId }: GroupState): Promise<void> {

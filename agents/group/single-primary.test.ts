@@ -4,7 +4,7 @@ import type { GroupShape } from '#topology/testing-group.ts'
 import { groupName, inGroup } from '#topology/testing-group.ts'
 import { uuidOf, type ServerOverrides } from '#topology/testing.ts'
 import type { GroupPort } from '../ports/group.ts'
-import { aServerState, primaryOfEpoch3, replicaOfEpoch3, ScriptedServer, testParts } from '../testing.ts'
+import { aServerState, primaryOfEpoch3, replicaOfEpoch3, ScriptedServer, testParts, watcherOf } from '../testing.ts'
 import { SinglePrimaryWatch, writesHere } from './single-primary.ts'
 
 const group = { name: groupName, does: 'join', consistency: 'BEFORE_ON_PRIMARY_FAILOVER' } as const
@@ -31,7 +31,7 @@ async function member(sees: GroupShape, assignment: Assignment, more: ServerOver
   await parts.observer.refresh()
   let nowMs = 0
   const clock = { ...parts.world.clock, monotonicMs: () => nowMs }
-  const watch = new SinglePrimaryWatch({ ...parts, world: { ...parts.world, clock } })
+  const watch = watcherOf(parts, new SinglePrimaryWatch({ ...parts, world: { ...parts.world, clock } }))
   const look = async (passedMs = 0): Promise<readonly string[]> => {
     nowMs += passedMs
     await watch.look()

@@ -1,4 +1,5 @@
 import { describeError } from '#common/errors/errors.ts'
+import type { Watch } from '#common/watch/watch.ts'
 import type { Assignment } from '#failover/protocol/assignment.ts'
 import { hasMajority } from '#topology/group/majority.ts'
 import { soleWriter, writersOf } from '#topology/group/writers.ts'
@@ -25,29 +26,25 @@ function isLeader(assignment: Assignment, ownUuid: string): (member: GroupMember
  * A person has the group be in multi-primary mode by a function. Several write then, and nobody joins who expects one
  * primary. The member that is to go on alone has the group switch back; the others close themselves at once.
  */
-export class SinglePrimaryWatch {
+export class SinglePrimaryWatch implements Watch {
+  readonly name = 'a group in multi-primary mode'
   readonly #parts: Parts
-  #isAsking = false
   #notBeforeMs = -Infinity
 
   constructor(parts: Parts) {
     this.#parts = parts
   }
 
-  /** Called again and again. Never rejects. */
-  async look(): Promise<void> {
-    const { world } = this.#parts
-    if (this.#isAsking || world.clock.monotonicMs() < this.#notBeforeMs || !this.#isDue()) return
-    this.#isAsking = true
-    try {
-      await this.#switchBack()
-    } finally {
-      this.#isAsking = false
-      this.#notBeforeMs = world.clock.monotonicMs() + againMs
-    }
+  isDue(): boolean {
+    return this.#parts.world.clock.monotonicMs() >= this.#notBeforeMs
   }
 
-  #isDue(): boolean {
+  async look(): Promise<void> {
+    await this.#switchBack()
+    this.#notBeforeMs = this.#parts.world.clock.monotonicMs() + againMs
+  }
+
+  while(): boolean {
     const { observer, process, file } = this.#parts
     const { server } = observer
     const { assignment } = file.current

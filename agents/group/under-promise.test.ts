@@ -4,7 +4,7 @@ import { inGroup, outsideGroup, type GroupShape } from '#topology/testing-group.
 import { viewOf } from '../instance/pass.ts'
 import type { Parts } from '../instance/parts.ts'
 import type { StoredState } from '../instance/stored-state.ts'
-import { aServerState, primaryOfEpoch3, ScriptedProcess, ScriptedServer, testParts } from '../testing.ts'
+import { aServerState, primaryOfEpoch3, ScriptedProcess, ScriptedServer, testParts, watchesOf } from '../testing.ts'
 import { told } from '../testing-passes.ts'
 import { Group } from './group.ts'
 
@@ -54,8 +54,9 @@ describe('Under a promise, the agent of a group’s member', () => {
   it('whose server is older than the agent kills it too: the agent before may have had it join', async () => {
     const { parts, process } = await promised(outsideGroup())
     const mode = new Group(parts, () => undefined)
-    mode.start()
-    mode.stop()
+    const watches = watchesOf(parts)
+    mode.start(watches)
+    watches.stop()
     await run(parts)
     expect(process.state).toBe('dead')
     expect(parts.course.promiseReport).toBeNull()

@@ -1,8 +1,8 @@
 import { expect, it } from 'vitest'
 import { inGroup } from '#topology/testing-group.ts'
 import type { GroupPort } from '../ports/group.ts'
-import { aServerState, ScriptedServer, testParts } from '../testing.ts'
-import { ViewWatch } from './view-watch.ts'
+import { aServerState, ScriptedServer, testParts, watchesOf } from '../testing.ts'
+import { viewLookMs, ViewWatch } from './view-watch.ts'
 
 it('A member looks at everything once its view of the group is another one, and not before', async () => {
   const state = aServerState(inGroup('shop-0', { primary: 'shop-1' }))
@@ -12,13 +12,13 @@ it('A member looks at everything once its view of the group is another one, and 
   await parts.observer.refresh()
   let looks = 0
   server.readState = async () => ((looks += 1), { ...state, group: { ...state.group!, viewId } })
-  const watch = new ViewWatch(parts)
-  watch.start()
+  const watches = watchesOf(parts)
+  watches.every(viewLookMs, [new ViewWatch(parts)])
   await parts.world.timers.sleep(200)
   expect(looks).toBe(0)
   viewId = 'another:7'
   await parts.world.timers.sleep(300)
-  watch.stop()
+  watches.stop()
   expect(looks).toBe(1)
   expect(parts.observer.server?.group?.viewId).toBe('another:7')
 })
@@ -33,9 +33,9 @@ it('A member looks again and again while its view has no primary', async () => {
   await parts.observer.refresh()
   let looks = 0
   server.readState = async () => ((looks += 1), state)
-  const watch = new ViewWatch(parts)
-  watch.start()
+  const watches = watchesOf(parts)
+  watches.every(viewLookMs, [new ViewWatch(parts)])
   await parts.world.timers.sleep(300)
-  watch.stop()
+  watches.stop()
   expect(looks).toBeGreaterThan(1)
 })

@@ -1,43 +1,32 @@
 import type { GroupState, ServerState } from '#topology/snapshot/observation.ts'
-import type { Timer } from '#common/ports/ports.ts'
+import type { Watch } from '#common/watch/watch.ts'
 import type { Parts } from '../instance/parts.ts'
 
 /** Clients wait for another view of the group to be seen after a death, and nothing tells of one. */
-const lookMs = 50
+export const viewLookMs = 50
 
 /** Has a member look at everything as soon as its view of the group is another one. */
-export class ViewWatch {
+export class ViewWatch implements Watch {
+  readonly name = 'the view of the group'
   readonly #parts: Parts
-  #timer: Timer | null = null
-  #isAsking = false
 
   constructor(parts: Parts) {
     this.#parts = parts
   }
 
-  start(): void {
-    this.#timer = this.#parts.world.timers.every(lookMs, () => void this.#look())
+  while(): boolean {
+    const { observer, process } = this.#parts
+    return observer.server?.group?.state === 'ONLINE' && process.state === 'running'
   }
 
-  stop(): void {
-    this.#timer?.cancel()
-  }
-
-  /** Never rejects: a server that does not answer is the observer's to tell of. */
-  async #look(): Promise<void> {
-    const { observer, process, server } = this.#parts
+  /** A server that does not answer is the observer's to tell of. */
+  async look(): Promise<void> {
+    const { observer, server } = this.#parts
     const seen = observer.server
-    if (this.#isAsking || seen?.group?.state !== 'ONLINE' || process.state !== 'running' || !server.group) return
-    this.#isAsking = true
-    try {
-      if (isSettled(seen, seen.group) && (await server.group.viewId()) === seen.group.viewId) return
-      observer.outdate()
-      await observer.refresh()
-    } catch {
-      // Asked again at the next look.
-    } finally {
-      this.#isAsking = false
-    }
+    if (!seen?.group || !server.group) return
+    if (isSettled(seen, seen.group) && (await server.group.viewId()) === seen.group.viewId) return
+    observer.outdate()
+    await observer.refresh()
   }
 }
 

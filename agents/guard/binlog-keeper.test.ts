@@ -1,10 +1,11 @@
 import { expect, it } from 'vitest'
 import type { LeaseVote } from '#failover/protocol/word.ts'
 import { gtids } from '#topology/testing.ts'
+import type { Watcher } from '#common/watch/watcher.ts'
 import { BinlogKeeper } from './binlog-keeper.ts'
 import type { BinlogFile } from '../ports/volume.ts'
 import type { Parts } from '../instance/parts.ts'
-import { aServerState, primaryOfEpoch3, ScriptedServer, testParts } from '../testing.ts'
+import { aServerState, primaryOfEpoch3, ScriptedServer, testParts, watcherOf } from '../testing.ts'
 
 const names = ['binlog.000001', 'binlog.000002', 'binlog.000003']
 /** Each file ends ten transactions after the one before it. */
@@ -17,7 +18,7 @@ async function keeping(
 ): Promise<{
   parts: Parts
   server: ScriptedServer
-  keeper: BinlogKeeper
+  keeper: Watcher
   answers: (Partial<LeaseVote> | undefined)[]
 }> {
   const server = new ScriptedServer(aServerState({ executed: gtids('shop-0', 30) }))
@@ -50,7 +51,10 @@ async function keeping(
   return {
     parts,
     server,
-    keeper: new BinlogKeeper({ ...parts, config, transport: { post }, world: { ...parts.world, clock } }),
+    keeper: watcherOf(
+      parts,
+      new BinlogKeeper({ ...parts, config, transport: { post }, world: { ...parts.world, clock } }),
+    ),
     answers: current,
   }
 }

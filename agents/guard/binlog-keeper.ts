@@ -1,5 +1,4 @@
-import { describeError } from '#common/errors/errors.ts'
-import type { Timer } from '#common/ports/ports.ts'
+import type { Watch } from '#common/watch/watch.ts'
 import { orderVersion, type Endpoint } from '#failover/protocol/message.ts'
 import { say } from '#failover/protocol/word.ts'
 import type { InstanceName } from '#topology/snapshot/member.ts'
@@ -17,20 +16,20 @@ import {
 import type { Parts } from '../instance/parts.ts'
 
 /** How often it is looked whether space is short. */
-const lookMs = 2_000
+export const binlogLookMs = 2_000
 
 /**
  * Purges this server's binlogs in mysqld's stead, which knows nothing of who still needs them (docs/why/safety.md,
  * "Nothing is destroyed on a guess"): also a replica's, for it may be the source a member comes back to. What the
  * others hold, they are asked; one that does not answer holds what it held when it last did.
  */
-export class BinlogKeeper {
+export class BinlogKeeper implements Watch {
+  readonly name = 'binlogs to be purged'
+  readonly failure = { code: 'BinlogsNotPurged', sentence: 'binlogs could not be purged' }
   readonly #parts: Parts
   readonly #executed = new Map<InstanceName, GtidText>()
   /** What was executed before each file began: reading that is dear, and it never changes. */
   readonly #before = new Map<string, GtidText>()
-  #timer: Timer | null = null
-  #busy = false
   #roundAtMs = Number.NEGATIVE_INFINITY
   /** What was said last about files that are held. */
   #holding = ''
@@ -39,37 +38,26 @@ export class BinlogKeeper {
     this.#parts = parts
   }
 
-  start(): void {
-    this.#timer = this.#parts.world.timers.every(lookMs, () => void this.look())
-  }
-
-  stop(): void {
-    this.#timer?.cancel()
-  }
-
-  /** Does what is due. Never rejects. */
   async look(): Promise<void> {
-    const { world, config, observer, notices } = this.#parts
-    if (this.#busy || !this.#isSettled()) return
-    const nowMs = world.clock.monotonicMs()
-    const isRound = nowMs - this.#roundAtMs >= keepingEveryMs(config)
-    if (!isRound && !isShortOfSpace(observer.freeBytes, config)) return
-    this.#busy = true
-    try {
-      if (isRound) {
-        this.#roundAtMs = nowMs
-        await this.#askPeers()
-      }
-      if (observer.server !== null) await this.#purgeDue(observer.server.purged)
-    } catch (error) {
-      notices.add('BinlogsNotPurged', `binlogs could not be purged: ${describeError(error)}`)
-    } finally {
-      this.#busy = false
+    const { world, observer } = this.#parts
+    if (this.#isRound()) {
+      this.#roundAtMs = world.clock.monotonicMs()
+      await this.#askPeers()
     }
+    if (observer.server !== null) await this.#purgeDue(observer.server.purged)
+  }
+
+  isDue(): boolean {
+    return this.#isRound() || isShortOfSpace(this.#parts.observer.freeBytes, this.#parts.config)
+  }
+
+  #isRound(): boolean {
+    const { world, config } = this.#parts
+    return world.clock.monotonicMs() - this.#roundAtMs >= keepingEveryMs(config)
   }
 
   /** Its server answers and is not being seeded, and its agent was told what it is. */
-  #isSettled(): boolean {
+  while(): boolean {
     const { observer, process, file } = this.#parts
     const { assignment, seeding } = file.current
     return process.state === 'running' && observer.server !== null && assignment !== null && !seeding

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { EventKeeper } from './event-keeper.ts'
-import { aServerState, primaryOfEpoch3, ScriptedProcess, ScriptedServer, testParts } from '../testing.ts'
+import { aServerState, primaryOfEpoch3, ScriptedProcess, ScriptedServer, testParts, watcherOf } from '../testing.ts'
 import { changeLife } from '../instance/life.ts'
 import { opened } from '../testing-passes.ts'
 
@@ -10,7 +10,7 @@ async function aPrimary() {
   await parts.file.update({ promise: 3, revision: 10, assignment: primaryOfEpoch3 })
   changeLife(parts, { stage: opened })
   parts.course.converged = { revision: 10, done: true, sentence: '' }
-  return { parts, server, process, keeper: new EventKeeper(parts) }
+  return { parts, server, process, keeper: watcherOf(parts, new EventKeeper(parts)) }
 }
 
 describe('events that a person disabled', () => {

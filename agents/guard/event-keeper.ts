@@ -1,5 +1,5 @@
 import { leadingOf, lifeOf } from '../instance/life.ts'
-import { describeError } from '#common/errors/errors.ts'
+import type { Watch } from '#common/watch/watch.ts'
 import type { Parts } from '../instance/parts.ts'
 import { leads } from '../instance/stored-state.ts'
 
@@ -7,35 +7,31 @@ import { leads } from '../instance/stored-state.ts'
  * Keeps the record of which events a person disabled, at the primary, where they run: a replica cannot tell them from
  * those that replication disabled.
  */
-export class EventKeeper {
+export class EventKeeper implements Watch {
+  readonly name = 'events that are disabled'
+  readonly failure = {
+    code: 'EventsNotRecorded',
+    sentence: 'which events are disabled could not be recorded for the next primary',
+  }
   readonly #parts: Parts
   /** How often events had been changed when they were recorded last, and by which mysqld (pid) that was counted. */
   #recorded: { readonly pid: number | null; readonly changes: number } | null = null
-  #recording = false
 
   constructor(parts: Parts) {
     this.#parts = parts
   }
 
-  /** Asks the server nothing where no event was changed. Never rejects; one at a time. */
+  /** The server is asked nothing where no event was changed. */
+  isDue(): boolean {
+    const { server, process } = this.#parts
+    return this.#recorded?.pid !== process.pid || this.#recorded.changes !== server.eventChanges()
+  }
+
   async look(): Promise<void> {
-    const {
-      server,
-      process: { pid },
-      notices,
-    } = this.#parts
-    const changes = server.eventChanges()
-    const isKnown = this.#recorded?.pid === pid && this.#recorded.changes === changes
-    if (this.#recording || isKnown || !this.#runsEvents()) return
-    this.#recording = true
-    try {
-      await server.recordEvents()
-      this.#recorded = { pid, changes }
-    } catch (error) {
-      const why = describeError(error)
-      notices.add('EventsNotRecorded', `which events are disabled could not be recorded for the next primary: ${why}`)
-    }
-    this.#recording = false
+    const { server, process } = this.#parts
+    const seen = { pid: process.pid, changes: server.eventChanges() }
+    await server.recordEvents()
+    this.#recorded = seen
   }
 
   /** What was recorded is gone. */
@@ -44,7 +40,7 @@ export class EventKeeper {
   }
 
   /** Not before this primary has enabled what ran at the one before. */
-  #runsEvents(): boolean {
+  while(): boolean {
     const { file, process, course } = this.#parts
     const leading = leadingOf(lifeOf(this.#parts))
     const isPrimary = process.state === 'running' && leads(file.current)

@@ -1,3 +1,4 @@
+import type { Watch } from '#common/watch/watch.ts'
 import type { Parts } from '../instance/parts.ts'
 
 /** Longer than a busy machine, a full disk's first minute aside, keeps a server from answering. */
@@ -12,7 +13,9 @@ const betweenMs = 300_000
  * whoever leads and for its lease, and it is a replica once another one is primary. Such a primary is ended too where
  * it was stopped (SIGSTOP), and soon: a failover would have ended it as soon, and what its files say may let one go on.
  */
-export class HungServerWatch {
+export class HungServerWatch implements Watch {
+  readonly name = 'a server that hangs'
+  readonly failure = { code: 'HungServer', sentence: 'mysqld hangs and could not be ended' }
   readonly #parts: Parts
   #endedAtMs = -Infinity
 

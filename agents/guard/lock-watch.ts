@@ -1,4 +1,4 @@
-import { describeError } from '#common/errors/errors.ts'
+import type { Watch } from '#common/watch/watch.ts'
 import type { Parts } from '../instance/parts.ts'
 import type { Blocker } from '../ports/server.ts'
 
@@ -33,31 +33,24 @@ export interface LockNeeds {
  * after a grace. Only where a primary cannot be written to otherwise, or its writes are not known to be safe, or it
  * cannot be seen: never for a backup that runs while all is well.
  */
-export class LockWatch {
+export class LockWatch implements Watch {
+  readonly name = 'locks in the way'
+  readonly failure = {
+    code: 'GlobalLock',
+    sentence: 'who stands in the way of a statement could not be found or ended',
+  }
   readonly #parts: Parts
   readonly #needs: LockNeeds
   readonly #seen = new Map<number, { readonly sinceMs: number; lastMs: number }>()
   #need: string | null = null
   #neededSinceMs = 0
-  #looking = false
 
   constructor(parts: Parts, needs: LockNeeds) {
     this.#parts = parts
     this.#needs = needs
   }
 
-  /** Never rejects; one at a time. */
   async look(): Promise<void> {
-    if (this.#looking) return
-    this.#looking = true
-    await this.#look().catch((error: unknown) => {
-      const why = describeError(error)
-      this.#parts.notices.add('GlobalLock', `who stands in the way of a statement could not be found or ended: ${why}`)
-    })
-    this.#looking = false
-  }
-
-  async #look(): Promise<void> {
     const { server, world, timings, guards, changed } = this.#parts
     const blockers = this.#needs.mayBeBlocked() ? await server.blockers() : []
     const nowMs = world.clock.monotonicMs()

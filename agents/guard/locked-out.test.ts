@@ -8,6 +8,7 @@ import {
   ScriptedProcess,
   ScriptedServer,
   testParts,
+  watcherOf,
 } from '../testing.ts'
 
 /** An agent that has heard nothing of its server since the server started. */
@@ -18,7 +19,7 @@ async function unheard(assignment: Assignment, refusal: string) {
   const parts = { ...fixed, world: { ...fixed.world, clock: { ...fixed.world.clock, monotonicMs: () => time.nowMs } } }
   await parts.file.update({ promise: 3, revision: 10, assignment })
   server.refusal = refusal
-  const watch = new LockedOutWatch(parts)
+  const watch = watcherOf(parts, new LockedOutWatch(parts))
   const after = async (ms: number) => {
     time.nowMs += ms
     await watch.look()

@@ -1,3 +1,4 @@
+import type { Watch } from '#common/watch/watch.ts'
 import type { Parts } from '../instance/parts.ts'
 
 /** So long a replica is tried again, and a primary, whose end is a failover: another start of its agent may help. */
@@ -11,11 +12,12 @@ const betweenMs = 60_000
  * that right from outside. mysqld is ended and started again, with the statements that make the accounts. A primary is
  * failed over, as any that ends.
  */
-export class LockedOutWatch {
+export class LockedOutWatch implements Watch {
+  readonly name = 'a server that refuses its agent'
+  readonly failure = { code: 'HungServer', sentence: 'mysqld hangs and could not be ended' }
   readonly #parts: Parts
   #sinceMs: number | null = null
   #endedAtMs = -Infinity
-  #looks = false
   /** Nothing is left of a start that made accounts, of an earlier agent's either. */
   #isTidy = false
 
@@ -23,18 +25,7 @@ export class LockedOutWatch {
     this.#parts = parts
   }
 
-  /** One at a time. */
   async look(): Promise<void> {
-    if (this.#looks) return
-    this.#looks = true
-    try {
-      await this.#look()
-    } finally {
-      this.#looks = false
-    }
-  }
-
-  async #look(): Promise<void> {
     const { process, server, world, notices, pod } = this.#parts
     await this.#tidy()
     const why = this.#isUnheard() ? await server.whyRefused() : ''

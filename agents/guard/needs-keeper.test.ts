@@ -3,7 +3,7 @@ import { NeedsKeeper } from './needs-keeper.ts'
 import type { Assignment } from '#failover/protocol/assignment.ts'
 import type { ServerOverrides } from '#topology/testing.ts'
 import { changeLife } from '../instance/life.ts'
-import { aServerState, primaryOfEpoch3, replicaOfEpoch3, ScriptedServer, testParts } from '../testing.ts'
+import { aServerState, primaryOfEpoch3, replicaOfEpoch3, ScriptedServer, testParts, watcherOf } from '../testing.ts'
 import { opened } from '../testing-passes.ts'
 
 const table = { what: 'table regent.marker', for: 'the proof', cure: 'its agent puts that right' }
@@ -21,7 +21,10 @@ async function lacking(assignment: Assignment, state: ServerOverrides = {}) {
   if (assignment.role === 'primary') changeLife(parts, { stage: opened })
   server.lacking = [table, account]
   const done = { schemas: 0 }
-  const keeper = new NeedsKeeper(parts, { alone: (task) => task(), schemaIsNew: () => void (done.schemas += 1) })
+  const keeper = watcherOf(
+    parts,
+    new NeedsKeeper(parts, { alone: (task) => task(), schemaIsNew: () => void (done.schemas += 1) }),
+  )
   const supplied = () => void (server.lacking = [])
   return { parts, server, keeper, time, done, supplied }
 }

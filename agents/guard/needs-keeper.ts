@@ -1,6 +1,7 @@
 import { codeOf, describeError } from '#common/errors/errors.ts'
+import type { Watch } from '#common/watch/watch.ts'
 import { counted } from '#common/text/words.ts'
-import type { Lack, ServerState } from '#topology/snapshot/observation.ts'
+import type { Lack } from '#topology/snapshot/observation.ts'
 import { letAccountsChange } from '../instance/account-changes.ts'
 import { leadingOf, lifeOf } from '../instance/life.ts'
 import type { Parts } from '../instance/parts.ts'
@@ -24,11 +25,12 @@ interface Beside {
  * hand took away, through the sessions that are open. The schema is replicated by an open primary, so that its replicas
  * have the tables before any marker; accounts are each server's own.
  */
-export class NeedsKeeper {
+export class NeedsKeeper implements Watch {
+  readonly name = 'what failovers rest upon'
+  readonly failure = { code: 'NeedsUnknown', sentence: 'what failovers rest upon could not be looked at' }
   readonly #parts: Parts
   readonly #beside: Beside
   #dueAtMs = -Infinity
-  #looks = false
   /** By the last look: then it is opened for accounts. */
   #isServerLacking = false
 
@@ -37,30 +39,28 @@ export class NeedsKeeper {
     this.#beside = beside
   }
 
-  /** Never rejects; one at a time. */
+  while(): boolean {
+    const { observer, process, copying } = this.#parts
+    return observer.server !== null && process.state === 'running' && copying.progress === null
+  }
+
+  /** An applier that stopped may lack a table. */
+  isDue(): boolean {
+    const { observer, world } = this.#parts
+    const isHinted = (observer.server?.channel?.sqlError ?? '') !== ''
+    return isHinted || world.clock.monotonicMs() >= this.#dueAtMs
+  }
+
   async look(): Promise<void> {
-    const { observer, process, copying, notices } = this.#parts
-    const { server: state } = observer
-    if (this.#looks || state === null || process.state !== 'running' || copying.progress !== null) return
-    if (!this.#isDue(state)) return
-    this.#looks = true
     try {
       await this.#lookAndSupply()
     } catch (error) {
       // A server that answers nothing shows elsewhere, and says nothing of what it lacks.
-      if (codeOf(error) === 'REGENT_SERVER_ERROR')
-        notices.add('NeedsUnknown', `what failovers rest upon could not be looked at: ${describeError(error)}`)
+      if (codeOf(error) === 'REGENT_SERVER_ERROR') throw error
     } finally {
-      this.#looks = false
       const pauseMs = this.#parts.guards.lacks.some(isForAgent) ? failedMs : lookMs
       this.#dueAtMs = this.#parts.world.clock.monotonicMs() + pauseMs
     }
-  }
-
-  /** An applier that stopped may lack a table. */
-  #isDue({ channel }: ServerState): boolean {
-    const isHinted = channel !== null && channel.sqlError !== ''
-    return isHinted || this.#parts.world.clock.monotonicMs() >= this.#dueAtMs
   }
 
   async #lookAndSupply(): Promise<void> {

@@ -1,4 +1,5 @@
 import type { Assignment } from '#failover/protocol/assignment.ts'
+import type { Watches } from '#common/watch/watches.ts'
 import type { DemoteOrder, ExpelOrder, PromiseOrder } from '#failover/protocol/order.ts'
 import type { NextPass, View } from './pass.ts'
 import type { StoredState } from './stored-state.ts'
@@ -25,9 +26,8 @@ export interface Decider {
  * (`Converger.alone`).
  */
 export interface Mode extends Decider {
-  /** Begins and ends what no event brings. */
-  start(): void
-  stop(): void
+  /** Begins to look at what no event brings. */
+  start(watches: Watches): void
   /** Promises an epoch, on disk. What follows from that is `underPromise`. */
   promise(order: PromiseOrder): Promise<void>
   /** The one that will lead makes ready while others promise. Nothing of that binds anybody. Never rejects. */

@@ -1,4 +1,6 @@
 import { describe, expect, it } from 'vitest'
+import type { Timers } from '#common/ports/ports.ts'
+import { Watches } from '#common/watch/watches.ts'
 import { realWorld } from '#common/ports/real-world.ts'
 import { defaultTimings } from '#failover/protocol/timings.ts'
 import type { ServerState, WriteProbe } from '#topology/snapshot/observation.ts'
@@ -122,18 +124,23 @@ async function probing() {
   const tasks: (() => void)[] = []
   const disk = { freeBytes: 1e10, failure: null as 'diskFull' | null, detail: '' }
   let nowMs = 0
+  const clock = { ...realWorld.clock, monotonicMs: () => nowMs }
+  const timers: Timers = {
+    ...realWorld.timers,
+    every: (_ms, task) => (tasks.push(task), { cancel: () => undefined }),
+  }
   const observer = new Observer(
     {
       process: new ScriptedProcess(),
       server,
       volume: { ...quietVolume, probe: async () => ({ ...disk }) },
-      clock: { ...realWorld.clock, monotonicMs: () => nowMs },
-      timers: { ...realWorld.timers, every: (_ms, task) => (tasks.push(task), { cancel: () => undefined }) },
+      clock,
+      timers,
       timings: defaultTimings,
     },
     () => undefined,
   )
-  observer.start()
+  observer.start(new Watches({ clock, timers }, () => undefined))
   await observer.refresh()
   const tryWrite = async (answer?: WriteProbe): Promise<void> => {
     tasks[1]?.()

@@ -1,5 +1,6 @@
 import { describeError, RegentError } from '#common/errors/errors.ts'
 import type { Clock, Timer, Timers } from '#common/ports/ports.ts'
+import type { Watches } from '#common/watch/watches.ts'
 import type { Timings } from '#failover/protocol/timings.ts'
 import { parseGtidSet } from '#topology/gtid/gtid-set.ts'
 import type { GtidText, ServerState } from '#topology/snapshot/observation.ts'
@@ -43,12 +44,11 @@ export class Observer implements ObserverPort {
   /** Of what `#server` shows. */
   #serverGeneration = 0
   #probe: Probe = { result: 'unknown', detail: '' }
-  #trying = false
   #freeBytes: number | null = null
   #disk: Awaited<ReturnType<VolumePort['probe']>> | null = null
   #fullAtMs = Number.NEGATIVE_INFINITY
   #probes = 0
-  #timers: Timer[] = []
+  #timer: Timer | null = null
 
   constructor(ports: ObserverPorts, changed: () => void) {
     this.#ports = ports
@@ -56,17 +56,16 @@ export class Observer implements ObserverPort {
     this.#answeredAtMs = ports.clock.monotonicMs()
   }
 
-  start(): void {
+  /** The regular read is no watch: after `outdate` another one begins beside a read that hangs. */
+  start(watches: Watches): void {
     const { timers, timings } = this.#ports
-    this.#timers = [
-      timers.every(timings.observeMs, () => this.#lookNow()),
-      timers.every(timings.writeProbeMs, () => void this.#tryWrite()),
-    ]
+    this.#timer = timers.every(timings.observeMs, () => this.#lookNow())
+    watches.every(timings.writeProbeMs, [{ name: 'whether a write goes through', look: () => this.#tryWrite() }])
     this.#lookNow()
   }
 
   stop(): void {
-    for (const timer of this.#timers) timer.cancel()
+    this.#timer?.cancel()
   }
 
   get server(): ServerState | null {
@@ -191,17 +190,13 @@ export class Observer implements ObserverPort {
     )
   }
 
-  /** One at a time: else an answer that comes late would hide a newer one. */
   async #tryWrite(): Promise<void> {
-    if (this.#trying) return
-    this.#trying = true
     const { process } = this.#ports
     const [before, pid] = [this.#probe, process.pid]
     const probe = await this.#probeNow().catch((error: unknown): Probe => ({
       result: 'unknown',
       detail: describeError(error),
     }))
-    this.#trying = false
     if (process.pid !== pid) return
     this.#probe = probe
     if (probe.result !== before.result) this.#changed()

@@ -1,5 +1,6 @@
 import { afterEach, describe, expect, it, vi } from 'vitest'
 import { Converger } from '../converge/converger.ts'
+import type { Watches } from '#common/watch/watches.ts'
 import type { Parts } from '../instance/parts.ts'
 import { Termination } from './termination.ts'
 import {
@@ -9,6 +10,7 @@ import {
   ScriptedProcess,
   ScriptedServer,
   testParts,
+  watchesOf,
 } from '../testing.ts'
 
 class ScriptedLauncher {
@@ -19,7 +21,8 @@ class ScriptedLauncher {
 }
 
 let termination: Termination | undefined
-afterEach(() => termination?.stop())
+let watches: Watches | undefined
+afterEach(() => watches?.stop())
 
 async function begin(
   assignment: 'primary' | 'replica',
@@ -38,7 +41,8 @@ async function begin(
   const converger = new Converger(parts, () => undefined)
   converger.stop()
   termination = new Termination(parts, converger, launcher)
-  termination.start()
+  watches = watchesOf(parts)
+  termination.start(watches)
   return { parts, launcher, process }
 }
 
@@ -165,7 +169,7 @@ describe('An instance that leaves for a caller', () => {
 
   it('has not left where it is a primary whose mysqld dies just as it is looked at: that one may have to start again', async () => {
     const { parts, process } = await begin('primary', new ScriptedServer(aServerState()), { state: 'starting' })
-    termination?.stop()
+    watches?.stop()
     // Said between the look at who is wanted and the step that follows.
     const dies = { ...parts, changed: () => (process.state = 'dead') }
     const converger = new Converger(dies, () => undefined)
@@ -173,7 +177,8 @@ describe('An instance that leaves for a caller', () => {
     termination = new Termination(dies, converger, null)
     parts.pod.termination = null
     parts.pod.leavesUntilMs = Infinity
-    termination.watch()
+    watches = watchesOf(dies)
+    termination.watch(watches)
     await vi.waitUntil(() => process.state === 'dead' && parts.pod.termination === null, { timeout: 5_000 })
     expect(parts.pod.hasLeft).toBe(false)
   })

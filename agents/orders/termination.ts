@@ -1,5 +1,5 @@
-import { describeError } from '#common/errors/errors.ts'
-import type { Timer } from '#common/ports/ports.ts'
+import type { Watch } from '#common/watch/watch.ts'
+import type { Watches } from '#common/watch/watches.ts'
 import type { Converger } from '../converge/converger.ts'
 import { isLeaving } from '../instance/leaving.ts'
 import { isDown } from '../ports/process.ts'
@@ -30,12 +30,13 @@ const sentences = {
  * time was only courtesy to clients. An instance that leaves for a caller has time: a primary does not stop for that,
  * nor a replica that counts.
  */
-export class Termination {
+export class Termination implements Watch {
+  readonly name = 'whether the instance is to end'
+  readonly failure = { code: 'Terminating', sentence: 'ending this instance' }
   readonly #parts: Parts
   readonly #converger: Converger
   readonly #port: TerminationPort | null
-  #timer: Timer | null = null
-  #busy = false
+  #isWatched = false
   /** Its pod was told to end. */
   #isTold = false
   #isOver = false
@@ -49,30 +50,20 @@ export class Termination {
     this.#port = port
   }
 
-  start(): void {
-    if (this.#port !== null) this.watch()
+  start(watches: Watches): void {
+    if (this.#port !== null) this.watch(watches)
   }
 
   /** Looks from now on: somebody may want this instance to leave. */
-  watch(): void {
-    this.#timer ??= this.#parts.world.timers.every(lookMs, () => void this.#look())
+  watch(watches: Watches): void {
+    if (this.#isWatched) return
+    this.#isWatched = true
+    watches.every(lookMs, [this])
   }
 
-  stop(): void {
-    this.#timer?.cancel()
-  }
-
-  async #look(): Promise<void> {
-    if (this.#busy) return
-    this.#busy = true
-    try {
-      await this.#notice()
-      if (this.#parts.pod.termination !== null && !this.#isOver) await this.#converger.alone(() => this.#proceed())
-    } catch (error) {
-      this.#parts.notices.add('Terminating', `ending this instance: ${describeError(error)}`)
-    } finally {
-      this.#busy = false
-    }
+  async look(): Promise<void> {
+    await this.#notice()
+    if (this.#parts.pod.termination !== null && !this.#isOver) await this.#converger.alone(() => this.#proceed())
   }
 
   async #notice(): Promise<void> {

@@ -1,3 +1,4 @@
+import type { Watches } from '#common/watch/watches.ts'
 import type { GtidText, ServerState, WriteProbe } from '#topology/snapshot/observation.ts'
 
 /** Whether a write went through when the agent last tried, and what stood in the way. */
@@ -11,7 +12,7 @@ export interface Probe {
  * time is itself what was observed, never a hang.
  */
 export interface ObserverPort {
-  start(): void
+  start(watches: Watches): void
   stop(): void
   readonly server: ServerState | null
   /** How many looks have begun, and which of them `server` shows: 0 for none. */

@@ -1,4 +1,4 @@
-import type { Timer } from '#common/ports/ports.ts'
+import type { Watches } from '#common/watch/watches.ts'
 import { RegentError } from '#common/errors/errors.ts'
 import type { Assignment } from '#failover/protocol/assignment.ts'
 import type { DemoteOrder, ExpelOrder, PromiseOrder } from '#failover/protocol/order.ts'
@@ -24,7 +24,6 @@ export class Semisync implements Mode {
   readonly #parts: Parts
   readonly #markers: Markers
   readonly #locks: LockWatch
-  #timer: Timer | null = null
 
   /** @param done a marker has ended */
   constructor(parts: Parts, done: () => void) {
@@ -33,12 +32,8 @@ export class Semisync implements Mode {
     this.#locks = new LockWatch(parts, new SemisyncLockNeeds(parts))
   }
 
-  start(): void {
-    this.#timer = this.#parts.world.timers.every(lockLookMs, () => void this.#locks.look())
-  }
-
-  stop(): void {
-    this.#timer?.cancel()
+  start(watches: Watches): void {
+    watches.every(lockLookMs, [this.#locks])
   }
 
   next(view: View, assignment: Assignment): NextPass {

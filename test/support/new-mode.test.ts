@@ -31,7 +31,6 @@ import { rest, type NextPass, type View } from '../instance/pass.ts'
 
 export class Toy implements Mode {
   start(): void {}
-  stop(): void {}
   isReadyFor = (): boolean => false
   underPromise = (): NextPass | null => null
   staysClosed = (): NextPass => rest

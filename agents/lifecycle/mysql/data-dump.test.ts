@@ -19,6 +19,7 @@ import {
   ScriptedProcess,
   ScriptedServer,
   testParts,
+  watcherOf,
 } from '#agents/testing.ts'
 import { ProcessGroups } from '../actions/process-groups.ts'
 import type { BuiltInAction } from '../built-in/built-in-action.ts'
@@ -351,7 +352,7 @@ describe('what an agent that died left of a copy', () => {
   it('is removed once the server has let go', async () => {
     const { parts, server, folder, begin } = await aReplica()
     await mkdir(folder)
-    await new LeftoverCopy(parts).look()
+    await watcherOf(parts, new LeftoverCopy(parts)).look()
     expect([existsSync(folder), server.calls]).toEqual([false, ['end clones']])
     // And by the next copy, whichever is first.
     await mkdir(folder)
@@ -361,7 +362,7 @@ describe('what an agent that died left of a copy', () => {
   it('is left alone while a copy is made, and looked for again', async () => {
     const { parts, server, folder, begin } = await aReplica()
     const held = hold(server)
-    const leftover = new LeftoverCopy(parts)
+    const leftover = watcherOf(parts, new LeftoverCopy(parts))
     const all = taken(begin())
     await held.begun
     await mkdir(folder)
@@ -378,7 +379,7 @@ describe('what an agent that died left of a copy', () => {
   it('stays while the server does not let go, and is tried again', async () => {
     const { parts, server, folder } = await aReplica()
     await mkdir(folder)
-    const leftover = new LeftoverCopy(parts)
+    const leftover = watcherOf(parts, new LeftoverCopy(parts))
     server.endLocalClones = async () => Promise.reject(new Error('no answer'))
     await leftover.look()
     expect(existsSync(folder)).toBe(true)

@@ -1,5 +1,6 @@
 import { duration } from '#common/text/words.ts'
 import { Readable } from 'node:stream'
+import type { Watch } from '#common/watch/watch.ts'
 import { codeOf, describeError } from '#common/errors/errors.ts'
 import type { Parts } from '#agents/instance/parts.ts'
 import type { ServerPort } from '#agents/ports/server.ts'
@@ -35,9 +36,11 @@ export function dataDump(parts: DumpParts): BuiltInAction {
 
 /**
  * Removes what is left of the copy of an agent that died, once: also the server's own work on the copy, which would go
- * on for nobody. Looks again when told to where that failed.
+ * on for nobody.
  */
-export class LeftoverCopy {
+export class LeftoverCopy implements Watch {
+  readonly name = 'a copy that an earlier agent left'
+  readonly failure = { code: 'CopyRemoved', sentence: 'the copy of an earlier agent could not be removed' }
   readonly #parts: Pick<DumpParts, 'jobs' | 'process' | 'server' | 'volume' | 'notices'>
   #isGone = false
 
@@ -45,10 +48,13 @@ export class LeftoverCopy {
     this.#parts = parts
   }
 
-  /** Never rejects. A copy that is made now looks after itself. */
+  /** A copy that is made now looks after itself. */
+  while(): boolean {
+    return !this.#isGone && !this.#parts.jobs.streamsCopy
+  }
+
   async look(): Promise<void> {
     const { jobs, volume, notices } = this.#parts
-    if (this.#isGone || jobs.streamsCopy) return
     jobs.streamsCopy = true
     try {
       if (await volume.hasStreamFolder()) {
@@ -56,8 +62,6 @@ export class LeftoverCopy {
         notices.add('CopyRemoved', 'the copy that an earlier agent was streaming when it ended is removed')
       }
       this.#isGone = true
-    } catch (error) {
-      notices.add('CopyRemoved', `the copy of an earlier agent could not be removed: ${describeError(error)}`)
     } finally {
       jobs.streamsCopy = false
     }
