@@ -127,7 +127,12 @@ export class Agent implements AgentHandlers {
     this.#termination = new Termination(this.#parts, this.#converger, ports.termination ?? null)
     const desk = new OrderDesk(
       { parts: this.#parts, converger: this.#converger, seeding: new Seeding(this.#parts, this.#converger) },
-      { parts: this.#parts, lease: this.#lease, heardOfLeaving: () => this.#termination.watch(this.#watches) },
+      {
+        parts: this.#parts,
+        lease: this.#lease,
+        watches: this.#watches,
+        heardOfLeaving: () => this.#termination.watch(this.#watches),
+      },
     )
     this.orders = desk.routes((steps): OrderAnswer => {
       this.#publish()

@@ -63,6 +63,17 @@ it.each([
   expect(storedBy(agent)).toEqual(before)
 })
 
+it('A manager of another cluster is not told what is looked after', async () => {
+  const { tell } = await anAgent()
+  const request = { version: orderVersion, cluster: 'warehouse' }
+  await expect(tell(words.watches.route, request)).rejects.toMatchObject({
+    code: 'REGENT_WRONG_MEMBER',
+    message: expect.stringContaining(
+      'a manager of cluster warehouse asks what is looked after; this is shop-0 of cluster shop',
+    ) as string,
+  })
+})
+
 it('An agent of another cluster gets no vote, and is not taken for one that was heard', async () => {
   const { agent, tell } = await anAgent()
   const request = { version: orderVersion, cluster: 'warehouse', asking: 'warehouse-1', epoch: 9 }

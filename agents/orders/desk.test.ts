@@ -10,6 +10,7 @@ import {
   ScriptedProcess,
   ScriptedServer,
   testParts,
+  watchesOf,
 } from '../testing.ts'
 import { changeLife } from '../instance/life.ts'
 
@@ -23,7 +24,7 @@ async function agent() {
     converger,
     desk: new OrderDesk(
       { parts, converger, seeding: new Seeding(parts, converger) },
-      { parts, lease: new Lease(parts, () => undefined), heardOfLeaving: () => undefined },
+      { parts, lease: new Lease(parts, () => undefined), watches: watchesOf(parts), heardOfLeaving: () => undefined },
     ),
   }
 }

@@ -7,12 +7,14 @@ import { hearOfForgetful } from '../doubts/forgetful.ts'
 import type { Lease } from '../guard/lease.ts'
 import { hearLeaving } from '../instance/leaving.ts'
 import type { Parts } from '../instance/parts.ts'
+import type { Watches } from '#common/watch/watches.ts'
 import { requireAddressee } from './checks.ts'
 
 /** Who hears words. */
 export interface Ears {
   readonly parts: Parts
   readonly lease: Lease
+  readonly watches: Watches
   /** A caller of a peer has a wish about this instance: whoever ends it may come next. */
   readonly heardOfLeaving: () => void
 }
@@ -45,6 +47,10 @@ export const hearing: { readonly [N in WordName]: (ears: Ears, said: Word<N>) =>
     return hearLeaving(parts, leaves)
   },
   leaseVote: ({ parts }, request) => vote(parts, request),
+  watches({ parts, watches }, { cluster }) {
+    requireCluster(parts, cluster, `a manager of cluster ${cluster} asks what is looked after`)
+    return { watches: watches.list() }
+  },
 }
 
 /** A manager that leads is there. */
@@ -62,13 +68,15 @@ function requireForHere({ config, file }: Parts, name: WordName, said: Pick<Addr
   })
 }
 
+function requireCluster({ config }: Parts, cluster: string, who: string): void {
+  if (cluster === config.cluster) return
+  throw new RegentError('REGENT_WRONG_MEMBER', `${who}; this is ${config.instance} of cluster ${config.cluster}`)
+}
+
 /** A peer asks whether its epoch may go on. */
-function vote({ config, file, contact, world, observer }: Parts, request: LeaseVoteRequest): LeaseVote {
-  if (request.cluster !== config.cluster)
-    throw new RegentError(
-      'REGENT_WRONG_MEMBER',
-      `${request.asking} of cluster ${request.cluster} asks for a vote; this is ${config.instance} of cluster ${config.cluster}`,
-    )
+function vote(parts: Parts, request: LeaseVoteRequest): LeaseVote {
+  const { file, contact, world, observer } = parts
+  requireCluster(parts, request.cluster, `${request.asking} of cluster ${request.cluster} asks for a vote`)
   contact.peersHeard.set(request.asking, world.clock.monotonicMs())
   return {
     granted: file.current.promise <= request.epoch,

@@ -117,6 +117,7 @@ const kinds: Readonly<Record<string, Kind>> = {
   'a lease': { wire: 'lease', whole: lease, optional: ['forgetful'] },
   'the word of a manager that leads': { wire: 'word', whole: word, optional: ['forgetful', 'compare'] },
   'a peer’s question': { wire: 'leaseVote', whole: leaseVote, optional: [] },
+  'what is looked after': { wire: 'watches', whole: { version: orderVersion, cluster: 'shop' }, optional: [] },
 }
 
 const without = (whole: object, keys: readonly string[]): object =>

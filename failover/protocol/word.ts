@@ -1,4 +1,5 @@
 import { anyBoolean, byName, objectOf, oneOf, optional, text, type Shape, type Shaped } from '#common/input/shapes.ts'
+import type { WatchView } from '#common/watch/watch.ts'
 import type { Transport } from '#common/ports/ports.ts'
 import type { GtidText } from '#topology/snapshot/observation.ts'
 import { atLeast, count, forgetful, gtids, member, message, name, version } from './message.ts'
@@ -83,6 +84,9 @@ const table = {
 
   /** A peer's question: do you know of an epoch newer than mine? */
   leaseVote: word('/v1/lease-vote', objectOf({ version, cluster: name, asking: name, epoch: atLeast(0) })),
+
+  /** A person wants to know what this agent looks after again and again. An older agent does not know the route. */
+  watches: word('/v1/watches', objectOf({ version, cluster: name })),
 }
 
 type Bodies = { readonly [N in keyof typeof table]: (typeof table)[N] extends WordEntry<infer T> ? T : never }
@@ -97,6 +101,7 @@ export const wordNames = Object.keys(table) as readonly WordName[]
 export interface Answers extends Record<WordName, object> {
   readonly leaving: LeavingAnswer
   readonly leaseVote: LeaseVote
+  readonly watches: { readonly watches: readonly WatchView[] }
 }
 
 export type LeaseConfirmation = Word<'lease'>

@@ -4,6 +4,10 @@ import { withApi, type ApiOptions } from '../terminal/common-options.ts'
 import type { Io } from '../terminal/io.ts'
 import { toJson } from '../terminal/json-output.ts'
 
+interface ExplainOptions extends ApiOptions {
+  readonly agents: boolean
+}
+
 export function addExplain(program: Command, io: Io): void {
   const command = program
     .command('explain')
@@ -11,16 +15,23 @@ export function addExplain(program: Command, io: Io): void {
       'Say why a cluster is as it is: what Regent does or why it does nothing, what is wrong, and what was not chosen.',
     )
     .argument('[cluster]', 'the cluster; <namespace>/<name> on Kubernetes', clusterReference)
-  withApi(command).action(async (cluster: string | undefined, options: ApiOptions) => {
-    const [{ findPlace }, { renderExplanation }, { paintFor }] = await Promise.all([
+    .option('--agents', 'ask each agent also what it looks after again and again, and how its last looks went', false)
+  withApi(command).action(async (cluster: string | undefined, options: ExplainOptions) => {
+    const [{ findPlace }, { renderExplanation, section }, { renderAgents }, { paintFor }] = await Promise.all([
       import('../connection/connect.ts'),
       import('./explanation.ts'),
+      import('./agents-explained.ts'),
       import('../terminal/paint.ts'),
     ])
     await using place = await findPlace(io, options, cluster)
     const { client, cluster: name, path } = await place.connect(cluster)
     const view = await client.get<Parameters<typeof renderExplanation>[1]>(`${path}/explain`)
-    if (options.output === 'json') return io.out(toJson({ name, ...view }))
-    for (const line of renderExplanation(name, view, paintFor(io.colour))) io.out(line)
+    const agents = options.agents ? await client.get<Parameters<typeof renderAgents>[0]>(`${path}/agents`) : []
+    if (options.output === 'json') return io.out(toJson({ name, ...view, ...(options.agents && { agents }) }))
+    const lines = [
+      ...renderExplanation(name, view, paintFor(io.colour)),
+      ...section('the agents', renderAgents(agents)),
+    ]
+    for (const line of lines) io.out(line)
   })
 }

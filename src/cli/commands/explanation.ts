@@ -28,7 +28,7 @@ export function renderExplanation(cluster: string, view: ExplainView, paint: Pai
   ]
 }
 
-function section(title: string, lines: readonly string[]): readonly string[] {
+export function section(title: string, lines: readonly string[]): readonly string[] {
   return lines.length === 0 ? [] : ['', `${title}:`, ...lines.map((line) => `  ${line}`)]
 }
 

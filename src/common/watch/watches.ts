@@ -15,7 +15,7 @@ export class Watches {
     this.#tell = tell
   }
 
-  /** Looks at these from now on, in this order at each turn: their looks begin in one moment, and go on side by side. */
+  /** Looks at these from now on, in this order at each turn: all looks begin in one moment, and go on side by side. */
   every(everyMs: number, watches: readonly Watch[]): void {
     if (this.#isStopped) return
     const watchers = watches.map((watch) => new Watcher(watch, this.#world.clock, this.#tell))

@@ -3,10 +3,11 @@ import type { FastifyInstance } from 'fastify'
 import { Value } from 'typebox/value'
 import { Type, type TSchema } from 'typebox'
 import { RegentError } from '#common/errors/errors.ts'
+import { agentViewSchema } from '#api-contract/agent-view.ts'
 import { explainViewSchema } from '#api-contract/explain-view.ts'
 import { operationResultSchema, type OperationResult } from '#api-contract/operation-result.ts'
 import { recoverySchema } from '#api-contract/recovery-view.ts'
-import { authorized, shop, shopRecovery, testApi, type MemoryClusters } from './testing.ts'
+import { authorized, shop, shopAgents, shopRecovery, testApi, type MemoryClusters } from './testing.ts'
 import {
   clusterProblemSchema,
   clusterViewSchema,
@@ -67,6 +68,7 @@ describe('reading', () => {
       },
     ],
     ['/clusters/shop/explain', explainViewSchema, undefined],
+    ['/clusters/shop/agents', Type.Array(agentViewSchema), shopAgents],
     ['/clusters/shop/recoveries', Type.Array(recoverySchema), [shopRecovery]],
     ['/clusters/shop/recoveries/r1', recoverySchema, shopRecovery],
   ])('%s answers everything its schema promises and nothing else', async (path, schema, expected) => {

@@ -122,6 +122,7 @@ const reads = [
   '/clusters/shop',
   '/clusters/shop/topology',
   '/clusters/shop/explain',
+  '/clusters/shop/agents',
   '/clusters/shop/recoveries',
   '/clusters/shop/recoveries/r1',
   '/clusters/shop/events',

@@ -1,6 +1,7 @@
 import type { FastifyInstance } from 'fastify'
 import { Type } from 'typebox'
 import type { ClusterService } from '../clusters/cluster-service.ts'
+import { agentViewSchema } from '#api-contract/agent-view.ts'
 import { explainViewSchema } from '#api-contract/explain-view.ts'
 import { clusterParams, type ClusterParams } from '#api-contract/path-params.ts'
 import { routeSchema } from './route-schema.ts'
@@ -58,5 +59,18 @@ export function clusterRoutes(app: FastifyInstance, clusters: ClusterService): v
       }),
     },
     async (request) => clusters.explain(request.params.cluster),
+  )
+  app.get<{ Params: ClusterParams }>(
+    '/clusters/:cluster/agents',
+    {
+      schema: routeSchema({
+        operationId: 'listAgents',
+        tag: 'clusters',
+        summary: 'What each agent of a cluster looks after again and again, asked at this moment',
+        params: clusterParams,
+        answer: Type.Array(refTo(agentViewSchema)),
+      }),
+    },
+    async (request) => clusters.agents(request.params.cluster),
   )
 }

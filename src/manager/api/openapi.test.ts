@@ -40,6 +40,7 @@ afterAll(() => app.close())
 const routes = [
   'get /api/v1/clusters',
   'get /api/v1/clusters/{cluster}',
+  'get /api/v1/clusters/{cluster}/agents',
   'get /api/v1/clusters/{cluster}/events',
   'get /api/v1/clusters/{cluster}/explain',
   'get /api/v1/clusters/{cluster}/recoveries',

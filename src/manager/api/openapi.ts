@@ -1,6 +1,7 @@
 import { fastifySwagger } from '@fastify/swagger'
 import type { FastifyInstance } from 'fastify'
 import { Type } from 'typebox'
+import { agentViewSchema } from '#api-contract/agent-view.ts'
 import { explainViewSchema } from '#api-contract/explain-view.ts'
 import { operationResultSchema } from '#api-contract/operation-result.ts'
 import { recoverySchema } from '#api-contract/recovery-view.ts'
@@ -20,6 +21,7 @@ const named = [
   treeNodeSchema,
   topologyViewSchema,
   explainViewSchema,
+  agentViewSchema,
   recoverySchema,
   operationResultSchema,
   problemSchema,

@@ -5,6 +5,7 @@ import { createLogger } from '#common/log/logger.ts'
 import type { ClusterEvent, ClusterService } from '../clusters/cluster-service.ts'
 import { createMetrics } from '../clusters/metrics.ts'
 import { createApi, type ApiLimits } from './create-api.ts'
+import type { AgentView } from '#api-contract/agent-view.ts'
 import type { ExplainView } from '#api-contract/explain-view.ts'
 import type { OperationResult } from '#api-contract/operation-result.ts'
 import type { ClusterView, InstanceRow, TopologyView } from '#api-contract/views.ts'
@@ -132,6 +133,21 @@ export const shopRecovery: Recovery = {
   ],
 }
 
+export const shopAgents: readonly AgentView[] = [
+  {
+    instance: 'shop-0',
+    failure: '',
+    watches: [
+      {
+        ...{ name: 'locks in the way', everyMs: 250, rests: false, underWayMs: null, failure: '' },
+        last: { agoMs: 120, tookMs: 3 },
+      },
+      { name: 'needs', everyMs: 1_000, rests: true, last: null, underWayMs: 40, failure: 'no answer' },
+    ],
+  },
+  { instance: 'shop-1', failure: 'no answer within 2000 ms', watches: [] },
+]
+
 export function memoryClusters(): MemoryClusters {
   const known = (cluster: string): void => {
     if (cluster !== 'shop')
@@ -152,6 +168,7 @@ export function memoryClusters(): MemoryClusters {
     view: get(shop),
     topology: get(shopTopology),
     explain: get(shopExplained),
+    agents: async (cluster) => get(shopAgents)(cluster),
     recoveries: get([shopRecovery]),
     recovery(cluster, id) {
       known(cluster)

@@ -1,4 +1,5 @@
 import type { Recovery } from '#failover/protocol/notes.ts'
+import type { AgentView } from '#api-contract/agent-view.ts'
 import type { ExplainView } from '#api-contract/explain-view.ts'
 import type { OperationResult } from '#api-contract/operation-result.ts'
 import type { OperationName, OperationRequest } from '#api-contract/operations.ts'
@@ -15,6 +16,8 @@ export interface ClusterService {
   view(cluster: string): ClusterView
   topology(cluster: string): TopologyView
   explain(cluster: string): ExplainView
+  /** Asks each agent at that moment. */
+  agents(cluster: string): Promise<readonly AgentView[]>
   /** Newest first. */
   recoveries(cluster: string): readonly Recovery[]
   recovery(cluster: string, id: string): Recovery

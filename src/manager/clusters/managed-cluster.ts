@@ -6,6 +6,7 @@ import { analyse } from '#failover/decide.ts'
 import type { DecisionInput } from '#failover/judge/situation.ts'
 import type { Action, Analyses, Decision } from '#failover/protocol/decision.ts'
 import type { Recovery } from '#failover/protocol/notes.ts'
+import { askAgents } from './ask-agents.ts'
 import { AskDesk } from './ask-desk.ts'
 import type { ClusterEvent } from './cluster-service.ts'
 import { ClusterLoop, type LoopConfig, type LoopPorts } from '../loop/cluster-loop.ts'
@@ -17,6 +18,7 @@ import { ProblemBook } from './problem-book.ts'
 import type { ManagerMetrics } from './metrics.ts'
 import { Operations } from './operations/operations.ts'
 import type { OrderOutcome } from '../loop/order-desk.ts'
+import type { AgentView } from '#api-contract/agent-view.ts'
 import type { ClusterView, TopologyView } from '#api-contract/views.ts'
 
 /** A view is sent to listeners at most this often. */
@@ -96,6 +98,11 @@ export class ManagedCluster {
 
   topology(): TopologyView {
     return topologyView(this.loop.input(), this.loop.decision, this.#problems)
+  }
+
+  agents(): Promise<readonly AgentView[]> {
+    const { cluster, snapshot } = this.loop.input()
+    return askAgents(this.#ports.transport, cluster, snapshot.instances)
   }
 
   /**

@@ -29,6 +29,7 @@ export function serviceFor(clusters: () => readonly ManagedCluster[], leads: () 
     list: () => clusters().map((cluster) => cluster.view()),
     view: (name) => find(name).view(),
     topology: (name) => find(name).topology(),
+    agents: async (name) => find(name).agents(),
     explain(name) {
       const { loop, remarks } = find(name)
       const { decision, record } = loop

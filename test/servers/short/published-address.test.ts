@@ -44,6 +44,14 @@ it.each(Object.entries(byHand))(
   },
 )
 
+it('The command line tells what each agent looks after, and that all looks went well', async () => {
+  const cluster = shop.current
+  const told = async () => (await cluster.regent('explain', cluster.name, '--agents')).stdout
+  const looks = /^ {2}\S+ +locks in the way +250 ms +\d+ ms ago, took \d+ ms +fine$/gm
+  await cluster.until('each agent tells of its looks', async () => (await told()).match(looks)?.length === 3)
+  expect(await told()).not.toMatch(/failed:|says nothing/)
+})
+
 it('A manager that began anew keeps the address right too, although it has published nothing', async () => {
   const cluster = shop.current
   const { routes } = cluster.layout

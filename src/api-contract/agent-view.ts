@@ -1,0 +1,34 @@
+import { Type } from 'typebox'
+import type { WatchView } from '#common/watch/watch.ts'
+import { nullable } from './views.ts'
+
+/** What an agent says of itself when it is asked. */
+export interface AgentView {
+  readonly instance: string
+  /** Why nothing is known of it; '' where it answered. */
+  readonly failure: string
+  /** What it looks after again and again. */
+  readonly watches: readonly WatchView[]
+}
+
+const ms = (description: string) => Type.Number({ description })
+
+const watchSchema = Type.Object({
+  name: Type.String(),
+  everyMs: Type.Number(),
+  rests: Type.Boolean({ description: 'There is nothing of the kind to look at.' }),
+  last: nullable(Type.Object({ agoMs: ms('Since the end of the last look.'), tookMs: Type.Number() })),
+  underWayMs: nullable(ms('How long the present look has taken so far; null for none.')),
+  failure: Type.String({ description: 'Why the last look failed; empty where it did not.' }),
+})
+
+export const agentViewSchema = Type.Unsafe<AgentView>(
+  Type.Object(
+    {
+      instance: Type.String(),
+      failure: Type.String({ description: 'Why nothing is known of it; empty where it answered.' }),
+      watches: Type.Array(watchSchema),
+    },
+    { $id: 'AgentView', description: 'What an agent looks after again and again, as it says when it is asked.' },
+  ),
+)

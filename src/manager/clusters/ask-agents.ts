@@ -1,0 +1,27 @@
+import type { AgentView } from '#api-contract/agent-view.ts'
+import { describeError } from '#common/errors/errors.ts'
+import type { Transport } from '#common/ports/ports.ts'
+import { orderVersion } from '#failover/protocol/message.ts'
+import { say } from '#failover/protocol/word.ts'
+import type { InstanceView } from '#topology/snapshot/snapshot.ts'
+
+/** A person waits. */
+const deadlineMs = 2_000
+
+/** Asks all at once. Never rejects: whoever does not answer is in the list with the reason. */
+export async function askAgents(
+  transport: Transport,
+  cluster: string,
+  instances: readonly Pick<InstanceView, 'name' | 'agent'>[],
+): Promise<readonly AgentView[]> {
+  const ask = async ({ name, agent }: Pick<InstanceView, 'name' | 'agent'>): Promise<AgentView> => {
+    if (agent === '') return { instance: name, failure: 'the agent has no address yet', watches: [] }
+    try {
+      const { watches } = await say({ transport, deadlineMs }, agent, 'watches', { version: orderVersion, cluster })
+      return { instance: name, failure: '', watches }
+    } catch (error) {
+      return { instance: name, failure: describeError(error), watches: [] }
+    }
+  }
+  return Promise.all(instances.map(ask))
+}
