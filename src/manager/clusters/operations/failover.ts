@@ -24,7 +24,10 @@ export function failover(asking: Asking, request: OperationRequest<'failover'>):
   if (past !== undefined) return vouchFor(asking, past)
   const { cluster } = asking
   return {
-    would: foreseen(situation, { to, acceptLoss }),
+    // Only who asks for words waits for words.
+    get would() {
+      return foreseen(situation, { to, acceptLoss })
+    },
     act: async () => {
       const asked = { kind: 'failover', id: cluster.world.random.hex(12), to, acceptLoss } as const
       return resultOf(cluster, await answered(cluster, asked, patienceMs), 'failover')
