@@ -1,7 +1,7 @@
 import { instanceOf } from '#topology/snapshot/member.ts'
 import type { Switches } from './mode.ts'
 import { step, type FlowStep } from './step.ts'
-import { liveView, type Situation } from '../judge/situation.ts'
+import { liveView, switchoverAsked, type Situation } from '../judge/situation.ts'
 
 /**
  * A primary that was told to end hands over to one that stays: a drain, an eviction, a rolling update or a deletion
@@ -35,4 +35,16 @@ export function handOverWaits(situation: Situation, mode: Switches): FlowStep | 
 
 function isPrimaryEnding({ snapshot, record }: Situation): boolean {
   return liveView(snapshot, record.primary)?.observation.terminating === true
+}
+
+/** A person's switchover, where it can begin now; it is done also while the cluster is paused. */
+export function askedSwitchover(situation: Situation, mode: Switches): FlowStep | undefined {
+  const request = switchoverAsked(situation)
+  if (request === undefined) return undefined
+  // Its time was looked at when it was taken; the primary's agent looks again, and says what it refuses.
+  const plan = mode.planSwitchover(situation, request.to, Infinity)
+  if ('refusal' in plan) return undefined
+  const { id, deadlineWallMs, reason } = request
+  const begun = mode.beginSwitchover(situation, plan.candidate, { request: id, deadlineWallMs, reason })
+  return { ...begun, flow: 'switchover' }
 }

@@ -31,6 +31,7 @@ const failedOver: GroupSituation = {
 describe('A group that is well', () => {
   it('needs nothing', () => {
     expect(after()).toEqual({
+      condition: 'primaryWell',
       sentence: 'no action: shop-0 is primary of the group, 3 of 3 members online',
       flow: null,
       actions: [],

@@ -1,9 +1,9 @@
 import { groupSeenBy, type GroupView } from '#topology/group/group-view.ts'
 import { shownGroup, type ShownGroup } from '#topology/group/shown-group.ts'
-import { isLaterView, isOfAnotherGroup } from '#topology/group/view-id.ts'
+import { isLaterView } from '#topology/group/view-id.ts'
 import { instanceOf, type InstanceName } from '#topology/snapshot/member.ts'
 import { changeRecord } from '../flows/commit.ts'
-import { nobodyAnswers, recordInDoubt } from '../flows/doubtful-record.ts'
+import { decideBy } from '../flows/deciding.ts'
 import { handOverStep, handOverWaits } from '../flows/hand-over.ts'
 import type { Mode } from '../flows/mode.ts'
 import { emptyingStep } from '../flows/emptying.ts'
@@ -17,19 +17,18 @@ import { allOf } from '#common/text/words.ts'
 import {
   leavers,
   liveView,
-  liveViews,
-  switchoverAsked,
   viewOf as viewOfMember,
   type DecisionInput,
   type LiveView,
   type Situation,
 } from '../judge/situation.ts'
 import { isWell, judgePrimary, type Verdict } from '../judge/verdict.ts'
-import type { Action } from '../protocol/decision.ts'
-import { nextRecord, type ClusterRecord, type SwitchoverIntent } from '../protocol/record.ts'
+import type { Action, Decision } from '../protocol/decision.ts'
+import { nextRecord, type ClusterRecord } from '../protocol/record.ts'
 import { analyseGroup } from './analyse-group.ts'
 import { assignmentOrders } from './assignments.ts'
 import { bootstrapStep, planForcedBootstrap } from './bootstrap.ts'
+import { conditionOf, type Acts, type Found, type Known, type Name } from './condition.ts'
 import { membershipStep } from './membership.ts'
 import { lossOfReboot, rebootStep, stalledMs, stepsOfReboot, whyNeverForms, whyNoReboot } from './reboot.ts'
 import { expulsionOfSilent } from './silent-member.ts'
@@ -89,20 +88,24 @@ function whyNothingToMend(situation: Situation): string | null {
  * The group is the authority on membership and primary. The record follows the group, admits members, and decides who
  * forms a group where there is none.
  */
-function decideGroup(input: DecisionInput): FlowStep {
-  const nobody = nobodyAnswers(input)
-  if (nobody !== null) return nobody
-  if (input.record === undefined) return { ...bootstrapStep(input), flow: 'bootstrap' }
-  const situation: Situation = { ...input, record: input.record }
-  const doubtful = recordInDoubt(situation)
-  if (doubtful !== null) return doubtful
+function decideGroup(input: DecisionInput): Decision {
+  return decideBy({ bootstrap, decide }, input)
+}
+
+function bootstrap(input: DecisionInput): FlowStep {
+  return { ...bootstrapStep(input), flow: 'bootstrap' }
+}
+
+function decide(situation: Situation): Decision {
   const view = viewOf(situation)
-  const flow = groupFlow(situation, view)
+  const found = conditionOf(situation, view)
+  const flow = act(situation, found)
   const expulsion = expulsionOfSilent(situation, view)
   // Only while the group has a majority: else one that went back in time may be among all there is.
   const renounced = view.primary === null ? [] : renounceOrders(situation)
   return {
     ...flow,
+    condition: found.condition,
     sentence: expulsion === undefined ? flow.sentence : `${expulsion.sentence}; ${flow.sentence}`,
     actions: [
       ...routeActions(situation),
@@ -120,40 +123,47 @@ function groupShown(input: DecisionInput): ShownGroup | undefined {
   return shownGroup(viewOf(situation), input.snapshot, knownBy(input.record, input.timings))
 }
 
-/** By the condition of the group: one row each. */
-function groupFlow(situation: Situation, view: GroupView): FlowStep {
-  if (situation.record.group?.forming === true) return formingStep(situation, view)
-  if (isDecided(situation, view)) return withMissingMadeAgain(situation, rebootStep(situation, view))
-  switch (view.condition) {
-    case 'splitBrain':
-      return step(view.sentence, [], { blocked: true, revisitMs: 1_000 })
-    case 'online':
-    case 'partial':
-      return followStep(situation, view) ?? standingStep(situation, view)
-    // No quorum, an outage, or nobody knows.
-    default:
-      return withMissingMadeAgain(situation, rebootStep(situation, view))
-  }
+function act<N extends Name>(situation: Situation, found: Found<N>): FlowStep {
+  return acts[found.condition](situation, found)
 }
 
-/** A person has the group formed anew that has no primary. Of two groups the person says whose writes count. */
-function isDecided({ requests }: Situation, { condition, primary }: GroupView): boolean {
-  const asked = requests.find((request) => request.kind === 'failover')
-  if (asked === undefined || primary !== null) return false
-  return condition !== 'splitBrain' || (asked.acceptLoss && asked.to !== null)
+const acts: Acts = {
+  forming: formingStep,
+  failoverAsked: formedAnew,
+  splitBrain: (_, { view }) => step(view.sentence, [], { blocked: true, revisitMs: 1_000 }),
+  noQuorum: formedAnew,
+  outage: formedAnew,
+  uncertain: formedAnew,
+  noPrimary: (situation, { view }) =>
+    step(view.sentence, assignmentOrders(situation), { blocked: true, revisitMs: 100 }),
+  primaryMoved: followStep,
+  switchingOver: (situation, { intent }) => ({
+    ...switchoverStep(situation, intent, situation.manager),
+    flow: 'switchover',
+  }),
+  switchoverAsked: (_, { begun }) => begun,
+  paused: (situation, { view, paused }) => steady(situation, view, `paused: ${paused.reason}; `),
+  promisedInVain: takeBackPromises,
+  viewUnknown: learnView,
+  membersMissing: wishedOrSteady,
+  primaryWell: wishedOrSteady,
+}
+
+function formedAnew(situation: Situation, { view }: Known['outage']): FlowStep {
+  return withMissingMadeAgain(situation, rebootStep(situation, view))
 }
 
 /**
  * Nobody joins before the one that forms the group has stored that it did, and shows that by a look that counts: by an
  * older one nobody would be in the group, and the group would be formed again.
  */
-function formingStep(situation: Situation, view: GroupView): FlowStep {
+function formingStep(situation: Situation, { view }: Known['forming']): FlowStep {
   const { record, timings } = situation
   const name = instanceOf(record.primary)
   const primary = liveView(situation.snapshot, record.primary)
   // A group that is formed anew is the end of the failover that decided so.
   const flow = record.epoch === 1 ? 'bootstrap' : 'failover'
-  if (primary === undefined) return withMissingMadeAgain(situation, rebootStep(situation, view))
+  if (primary === undefined) return formedAnew(situation, { view })
   const { stored, converged } = primary.observation
   const isFormed = (stored.formedEpoch ?? 0) >= record.epoch
   const waits = { flow, blocked: true, revisitMs: 1_000 } as const
@@ -175,11 +185,9 @@ function isBeingLookedAt(former: LiveView, { frozenMs }: Situation['timings']): 
 }
 
 /** Whoever the group calls primary is primary of the next epoch. */
-function followStep(situation: Situation, { primary, sentence, viewId }: GroupView): FlowStep | undefined {
+function followStep(situation: Situation, { primary, view: { sentence, viewId } }: Known['primaryMoved']): FlowStep {
   const { record, snapshot } = situation
-  if (primary === null) return step(sentence, assignmentOrders(situation), { blocked: true, revisitMs: 100 })
   const former = instanceOf(record.primary)
-  if (primary === former) return undefined
   if (isOutdated(situation, viewId))
     return step(
       `${sentence}, by a view that is older than the newest known: it was removed meanwhile, and has not heard of that`,
@@ -211,57 +219,31 @@ function isOutdated({ record, snapshot }: Situation, viewId: string): boolean {
   return [record.group?.view ?? '', ...views].some((view) => isLaterView(view, viewId))
 }
 
-/** The record names the group's primary. */
-function standingStep(situation: Situation, view: GroupView): FlowStep {
-  const { record, notes, manager } = situation
-  const { intent } = record
-  if (intent?.kind === 'switchover') return { ...switchoverStep(situation, intent, manager), flow: 'switchover' }
-  const asked = askedSwitchover(situation)
-  if (asked !== undefined) return asked
-  if (notes.paused !== null) return steady(situation, view, `paused: ${notes.paused.reason}; `)
-  const known = takeBackPromises(situation) ?? learnView(situation, view)
-  if (known !== undefined) return known
+function wishedOrSteady(situation: Situation, { view }: Known['primaryWell']): FlowStep {
   const wish = isToldOf(situation) ? wishes(situation, view) : undefined
   if (wish === undefined) return steady(situation, view)
   const commits = wish.actions.some(({ kind }) => kind === 'commit')
   return commits ? wish : { ...wish, actions: [...wish.actions, ...assignmentsBeside(situation, wish)] }
 }
 
-/**
- * Somebody promised a later epoch, for a group that was to be formed anew, and the group is there all the same: whoever
- * promised obeys nobody of this epoch. The same primary goes on in the epoch that was promised.
- */
-function takeBackPromises(situation: Situation): FlowStep | undefined {
-  const { record, snapshot, inFlight } = situation
-  const promised = liveViews(snapshot).filter(
-    ({ past, observation }) => past === undefined && observation.stored.promise > record.epoch,
-  )
-  if (promised.length === 0) return undefined
-  const epoch = Math.max(...promised.map(({ observation }) => observation.stored.promise))
+/** Whoever promised obeys nobody of this epoch: the same primary goes on in the epoch that was promised. */
+function takeBackPromises(situation: Situation, { ahead }: Known['promisedInVain']): FlowStep {
+  const { record, inFlight } = situation
+  const epoch = Math.max(...ahead.map(({ observation }) => observation.stored.promise))
   const primary = instanceOf(record.primary)
+  const promised = allOf(ahead.map(({ name }) => name))
   // A primary that promises as well ends its server: the epoch that is committed meanwhile would be over at once.
   if (inFlight.get(primary)?.order === 'promise')
     return step(
-      `${allOf(promised.map(({ name }) => name))} promised epoch ${epoch}, and so may ${primary} at this moment: its answer is waited for`,
+      `${promised} promised epoch ${epoch}, and so may ${primary} at this moment: its answer is waited for`,
       [],
       { blocked: true, revisitMs: 100 },
     )
-  const why = `the group goes on with ${primary} in epoch ${epoch}, which ${allOf(promised.map(({ name }) => name))} promised`
+  const why = `the group goes on with ${primary} in epoch ${epoch}, which ${promised} promised`
   return changeRecord(situation, why, { epoch })
 }
 
-/**
- * The record is of before it noted when its group was formed, or everybody is in a group that another hand formed.
- * Few members alone may be in such a group.
- */
-function learnView(situation: Situation, { members, viewId }: GroupView): FlowStep | undefined {
-  const { record, timings } = situation
-  const { group } = record
-  if (group === undefined || viewId === '') return undefined
-  if (group.view !== undefined && !isOfAnotherGroup(group.view, viewId)) return undefined
-  const { expected } = knownBy(record, timings)
-  const online = expected.filter((one) => members.get(one) === 'ONLINE').length
-  if (online * 2 <= expected.length) return undefined
+function learnView(situation: Situation, { group, view: { viewId } }: Known['viewUnknown']): FlowStep {
   const why = `the record goes by the group as it is since view ${viewId}`
   return changeRecord(situation, why, { group: { ...group, view: viewId } })
 }
@@ -311,19 +293,4 @@ function steady(situation: Situation, view: GroupView, prefix = ''): FlowStep {
 
 function unheard({ primary }: ClusterRecord): string {
   return `the agent of ${instanceOf(primary)} is unreachable, and what is asked of that agent waits`
-}
-
-/** A person's switchover is done also while the cluster is paused. */
-function askedSwitchover(situation: Situation): FlowStep | undefined {
-  const request = switchoverAsked(situation)
-  if (request === undefined) return undefined
-  // Its time was looked at when it was taken; the primary's agent looks again, and says what it refuses.
-  const plan = planSwitchover(situation, request.to, Infinity)
-  if ('refusal' in plan) return undefined
-  const intent: Pick<SwitchoverIntent, 'request' | 'deadlineWallMs' | 'reason'> = {
-    request: request.id,
-    deadlineWallMs: request.deadlineWallMs,
-    reason: request.reason,
-  }
-  return { ...beginSwitchover(situation, plan.candidate, intent), flow: 'switchover' }
 }

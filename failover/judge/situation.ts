@@ -22,8 +22,15 @@ export type Request =
       readonly deadlineWallMs: number
       readonly reason: string
     }
-  | { readonly kind: 'failover'; readonly id: string; readonly to: InstanceName | null; readonly acceptLoss: boolean }
+  | FailoverRequest
   | ({ readonly kind: 'passwords'; readonly id: string } & PasswordsWish)
+
+export interface FailoverRequest {
+  readonly kind: 'failover'
+  readonly id: string
+  readonly to: InstanceName | null
+  readonly acceptLoss: boolean
+}
 
 /** Everything `decide` is given. It reads no clock and remembers nothing: what must be remembered is in here. */
 export interface DecisionInput {

@@ -1,6 +1,7 @@
 import type { Analysis } from '#topology/analysis/analysis.ts'
 import type { InstanceName } from '#topology/snapshot/member.ts'
 import type { PrimaryRoute } from '#common/ports/platform.ts'
+import type { Condition } from './condition.ts'
 import type { ClusterRecord } from './record.ts'
 import type { Order, OrderName } from './order.ts'
 
@@ -30,6 +31,8 @@ export type FlowKind = 'bootstrap' | 'failover' | 'switchover' | 'restart'
 
 /** What is to be done and, always, one sentence that says why, also when nothing is. */
 export interface Decision {
+  /** What the cluster is in: what is done follows from that. */
+  readonly condition: Condition
   readonly sentence: string
   /** The recovery this is a step of; null when there is none. */
   readonly flow: FlowKind | null

@@ -1,25 +1,25 @@
 import { counted } from '#common/text/words.ts'
-import { nobodyAnswers, recordInDoubt } from '../flows/doubtful-record.ts'
+import { decideBy } from '../flows/deciding.ts'
 import { routeActions } from '../flows/route.ts'
 import { analyse } from '#topology/analysis/analyse.ts'
 import { describeLag, isBehind } from '#topology/snapshot/lag.ts'
 import { instanceOf, type InstanceName } from '#topology/snapshot/member.ts'
 import { assignmentOrders } from '../flows/assignments.ts'
 import { bootstrapStep } from './bootstrap.ts'
+import { conditionOf, type Acts, type Found, type Known, type Name } from './condition.ts'
 import { failoverStep, restartInPlace, withoutForeignIntent } from './crash-failover.ts'
 import { bump } from '../flows/commit.ts'
 import { besides, soonest, step, type FlowStep } from '../flows/step.ts'
 import type { Action, Analyses, Decision } from '../protocol/decision.ts'
 import { whyNothingToMend } from '../judge/acknowledging.ts'
-import { revocation, revocationQuorum } from '../judge/durability.ts'
+import { revocationQuorum } from '../judge/durability.ts'
 import { describeDowntime, downtimesAt, untilADowntimeEnds } from '../judge/downtime.ts'
-import { isToBeStarted } from '../judge/elected-set.ts'
-import { budgetSentence, failoverBudget, whySpent } from '../judge/failover-budget.ts'
+import { budgetSentence, failoverBudget } from '../judge/failover-budget.ts'
 import { isSafePossible, whyNeverTo } from './failover-target.ts'
 import { planForcedBootstrap } from './forced-bootstrap.ts'
 import { leaveWaiting } from './primary-alone.ts'
 import type { Mode } from '../flows/mode.ts'
-import type { ClusterRecord, Intent } from '../protocol/record.ts'
+import type { ClusterRecord } from '../protocol/record.ts'
 import { emptyingStep } from '../flows/emptying.ts'
 import { handOverStep, handOverWaits } from '../flows/hand-over.ts'
 import { forcedFailoverStep } from './forced-failover.ts'
@@ -29,20 +29,10 @@ import { reseedStep } from '../flows/reseeding.ts'
 import { whyHoled } from '../judge/holes.ts'
 import { copiesDue } from '../judge/seeding-plan.ts'
 import { scalingStep, withMissingMadeAgain } from '../flows/scaling.ts'
-import {
-  isFenced,
-  isServing,
-  liveView,
-  liveViews,
-  switchoverAsked,
-  type DecisionInput,
-  type LiveView,
-  type Request,
-  type Situation,
-} from '../judge/situation.ts'
+import { isFenced, isServing, liveView, type DecisionInput, type LiveView, type Situation } from '../judge/situation.ts'
 import { syncSetShortfall, syncSetStep } from './sync-set.ts'
 import { beginSwitchover, planSwitchover, switchoverStep, undoSwitchover } from './switchover.ts'
-import { callsForFailover, isWell, judgePrimary, type Verdict } from '../judge/verdict.ts'
+import { isWell, judgePrimary, type Verdict } from '../judge/verdict.ts'
 
 /** What Regent decides and plans for a cluster that replicates semi-synchronously. */
 export const semisync: Mode = {
@@ -66,153 +56,94 @@ function stepsOfFailover({ record }: Situation, to: InstanceName | null): readon
   ]
 }
 
-/**
- * The decision for a cluster that replicates semi-synchronously. What concerns the primary comes before everything
- * else.
- */
+/** What concerns the primary comes before everything else. */
 function decideSemisync(input: DecisionInput): Decision {
-  return revisitedBy(untilADowntimeEnds(input.notes, input.wallMs), flowStep(input))
+  return revisitedBy(untilADowntimeEnds(input.notes, input.wallMs), decideBy({ bootstrap, decide }, input))
 }
 
-function revisitedBy(ms: number | null, flow: FlowStep): FlowStep {
-  return ms === null ? flow : { ...flow, revisitMs: Math.min(ms, flow.revisitMs ?? ms) }
+function revisitedBy(ms: number | null, decision: Decision): Decision {
+  return ms === null ? decision : { ...decision, revisitMs: Math.min(ms, decision.revisitMs ?? ms) }
 }
 
-function flowStep(input: DecisionInput): FlowStep {
-  const nobody = nobodyAnswers(input)
-  if (nobody !== null) return nobody
-  if (input.record === undefined) return bootstrapFlow(input)
-  const situation: Situation = { ...input, record: input.record }
-  const doubtful = recordInDoubt(situation)
-  if (doubtful !== null) return doubtful
-  const always = [...routeActions(situation), ...renounceOrders(situation)]
-  const flow = primaryFlow(situation)
-  return { ...flow, actions: [...always, ...flow.actions, ...passwordsOrders(situation)] }
-}
-
-function bootstrapFlow(input: DecisionInput): FlowStep {
+function bootstrap(input: DecisionInput): FlowStep {
   const next = bootstrapStep(input)
   return next.actions.length === 0 && !next.blocked ? next : { ...next, flow: 'bootstrap' }
 }
 
-function primaryFlow(situation: Situation): FlowStep {
-  const { record, requests } = situation
-  const verdict = judgePrimary(situation)
-  const forced = requests.find((request) => request.kind === 'failover')
-  if (forced && whyNothingToMend(situation) === null)
-    return withMissingMadeAgain(situation, { ...forcedFlow(situation, verdict, forced), flow: 'failover' })
-  if (verdict.kind === 'starting' && isToBeStarted(situation))
-    return step(
-      `restarting ${instanceOf(record.primary)}: ${verdict.sentence}`,
-      assignmentOrders(situation, { mayRestart: true }),
-      { flow: 'restart' },
-    )
-  if (callsForFailover(verdict)) return withMissingMadeAgain(situation, crashFlow(situation, verdict))
-  return record.intent ? intentFlow(situation, record.intent) : flowOfPrimaryThatIsThere(situation, verdict)
+function decide(situation: Situation): Decision {
+  const found = conditionOf(situation)
+  const flow = act(situation, found)
+  const before = [...routeActions(situation), ...renounceOrders(situation)]
+  const actions = [...before, ...flow.actions, ...passwordsOrders(situation)]
+  return { ...flow, condition: found.condition, actions }
 }
 
-function flowOfPrimaryThatIsThere(situation: Situation, verdict: Verdict): FlowStep {
-  const { record, notes } = situation
-  const primary = liveView(situation.snapshot, record.primary)
-  if (isUpForSure(verdict) && promisedInVain(situation))
-    return bump(
+function act<N extends Name>(situation: Situation, found: Found<N>): FlowStep {
+  return acts[found.condition](situation, found)
+}
+
+const acts: Acts = {
+  failoverAsked: (situation, known) =>
+    withMissingMadeAgain(situation, { ...askedFailover(situation, known), flow: 'failover' }),
+  primaryToBeStarted: (situation, { verdict }) =>
+    step(
+      `restarting ${instanceOf(situation.record.primary)}: ${verdict.sentence}`,
+      assignmentOrders(situation, { mayRestart: true }),
+      { flow: 'restart' },
+    ),
+  failoverHeld: (situation, known) => withMissingMadeAgain(situation, heldFailover(situation, known)),
+  primaryDead: failOver,
+  primaryFrozen: failOver,
+  primaryUnable: failOver,
+  primarySlow: failOver,
+  intentLeft: (situation, { why }) => undoSwitchover(situation, why),
+  switchingOver: (situation, { intent }) => ({ ...switchoverStep(situation, intent), flow: 'switchover' }),
+  promisedInVain: (situation, { verdict }) =>
+    bump(
       situation,
-      `giving members that promised ahead back to ${instanceOf(record.primary)}: ${verdict.sentence}`,
-    )
-  const asked = verdict.kind === 'well' ? askedSwitchover(situation) : undefined
-  if (asked) return asked
-  if (notes.paused) return steady(situation, verdict, `paused: ${notes.paused.reason}`)
-  const wished = primary && verdict.kind === 'well' ? wishes(situation, primary) : undefined
-  return wished === undefined ? steady(situation, verdict) : withAssignments(situation, wished)
+      `giving members that promised ahead back to ${instanceOf(situation.record.primary)}: ${verdict.sentence}`,
+    ),
+  switchoverAsked: (_, { begun }) => begun,
+  paused: (situation, { verdict, reason }) => steady(situation, verdict, `paused: ${reason}`),
+  primaryStarting: (situation, { verdict }) => steady(situation, verdict),
+  primaryUnsure: (situation, { verdict }) => steady(situation, verdict),
+  primaryOpening: wishedOrSteady,
+  primaryWell: wishedOrSteady,
 }
 
 /** A person asked: none of the gates holds it back. */
-function forcedFlow(situation: Situation, verdict: Verdict, forced: Extract<Request, { kind: 'failover' }>): FlowStep {
+function askedFailover(situation: Situation, { verdict, asked }: Known['failoverAsked']): FlowStep {
   const stale = withoutForeignIntent(situation)
   if (stale) return stale
-  if (isWell(verdict)) return leaveWaiting(situation, verdict, forced)
-  return forced.acceptLoss
-    ? forcedFailoverStep(situation, verdict, forced.to)
-    : failoverStep(situation, verdict, forced.to)
+  if (isWell(verdict)) return leaveWaiting(situation, verdict, asked)
+  return asked.acceptLoss
+    ? forcedFailoverStep(situation, verdict, asked.to)
+    : failoverStep(situation, verdict, asked.to)
 }
 
-/** What an intent leads to while the primary is there: a switchover of ours goes on, everything else is taken back. */
-function intentFlow(situation: Situation, intent: Intent): FlowStep {
-  if (intent.by !== situation.manager) return takeBack(situation)
-  if (intent.kind === 'switchover') return { ...switchoverStep(situation, intent), flow: 'switchover' }
-  return undoSwitchover(situation, 'the primary is back before the fetch ended')
+function failOver(situation: Situation, { verdict }: Known['primaryDead']): FlowStep {
+  const next = withoutForeignIntent(situation) ?? failoverStep(situation, verdict, verdict.opening?.successor ?? null)
+  // While it goes on nobody is told what the next commit makes obsolete; while it stands still an old primary must hear
+  // of its successor.
+  return withMissingMadeAgain(situation, next.flow === 'failover' ? next : withAssignments(situation, next))
 }
 
-/**
- * Gates before an automatic failover: a person's pause or fence, the policy, the budget of automatic failovers. Each
- * says so.
- */
-function crashFlow(situation: Situation, verdict: Verdict): FlowStep {
+function heldFailover(situation: Situation, { verdict, why }: Known['failoverHeld']): FlowStep {
   const stale = withoutForeignIntent(situation)
   if (stale) return stale
-  const held = whyHeldBack(situation, verdict)
-  if (held === null) {
-    const next = failoverStep(situation, verdict, verdict.opening?.successor ?? null)
-    // While it goes on nobody is told what the next commit makes obsolete; while it stands still an old primary must
-    // hear of its successor.
-    return next.flow === 'failover' ? next : withAssignments(situation, next)
-  }
-  const primary = liveView(situation.snapshot, situation.record.primary)
-  const dead =
-    primary !== undefined && primary.observation.process !== 'running' && primary.observation.process !== 'stopped'
-  if (dead && !isHeldByPerson(situation)) return restartInPlace(situation, verdict, { missing: held })
-  return step(`no failover: ${verdict.sentence}, but ${held}`, assignmentOrders(situation), {
+  const process = liveView(situation.snapshot, situation.record.primary)?.observation.process
+  const isDown = process !== undefined && process !== 'running' && process !== 'stopped'
+  if (isDown && situation.notes.paused === null) return restartInPlace(situation, verdict, { missing: why })
+  return step(`no failover: ${verdict.sentence}, but ${why}`, assignmentOrders(situation), {
     blocked: true,
     revisitMs: 1_000,
   })
 }
 
-function isHeldByPerson({ notes }: Situation): boolean {
-  return notes.paused !== null
-}
-
-function whyHeldBack(situation: Situation, verdict: Verdict): string | null {
-  const { notes, spec, record } = situation
-  if (revocation(situation, record.epoch + 1).revoked) return null
-  if (notes.paused) return `the cluster is paused (${notes.paused.reason}); regent failover does it by hand`
-  const fence = notes.fenced.find(({ instance }) => instance === instanceOf(record.primary))
-  if (fence?.keepPrimary) return `${fence.instance} is fenced on purpose; regent unfence ${fence.instance} ends that`
-  // The failover that elected it has not ended.
-  if (verdict.kind === 'unable') return null
-  if (!spec.failover.automatic) return 'automatic failover is off; regent failover does it by hand'
-  const spent = whySpent(failoverBudget(situation))
-  return spent === null ? null : `${spent}; regent failover does it by hand`
-}
-
-/** Another manager's intent: replaced before anything else is done. */
-function takeBack(situation: Situation): FlowStep {
-  return undoSwitchover(situation, `the manager that began a ${situation.record.intent?.kind ?? 'change'} is gone`)
-}
-
-function isUpForSure(verdict: Verdict): boolean {
-  return verdict.kind === 'well' || verdict.kind === 'agentLost'
-}
-
-function promisedInVain({ snapshot, record, inFlight }: Situation): boolean {
-  const asking = [...inFlight.values()].some(({ order }) => order === 'promise' || order === 'demote')
-  return !asking && liveViews(snapshot).some(({ observation }) => observation.stored.promise > record.epoch)
-}
-
-/** A person's switchover is done also while the cluster is paused. */
-function askedSwitchover(situation: Situation): FlowStep | undefined {
-  const request = switchoverAsked(situation)
-  if (request === undefined) return undefined
-  // Its time was looked at when it was taken; the primary's agent looks again, and says what it refuses.
-  const plan = planSwitchover(situation, request.to, Infinity)
-  if ('refusal' in plan) return undefined
-  return {
-    ...beginSwitchover(situation, plan.candidate, {
-      request: request.id,
-      deadlineWallMs: request.deadlineWallMs,
-      reason: request.reason,
-    }),
-    flow: 'switchover',
-  }
+function wishedOrSteady(situation: Situation, { verdict }: Known['primaryWell']): FlowStep {
+  const primary = liveView(situation.snapshot, situation.record.primary)
+  const wished = primary && wishes(situation, primary)
+  return wished === undefined ? steady(situation, verdict) : withAssignments(situation, wished)
 }
 
 /** What is wished of a healthy cluster, most urgent first. */

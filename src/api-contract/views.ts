@@ -1,4 +1,5 @@
 import { Type, type Static, type TSchema } from 'typebox'
+import { conditions } from '#failover/protocol/condition.ts'
 import { modes } from '#failover/protocol/mode.ts'
 
 /**
@@ -156,6 +157,12 @@ const clusterFields = {
   syncSet: Type.Array(Type.String()),
   acks: Type.Integer({ description: 'Acknowledgements a write needs.' }),
   acksWanted: Type.Integer(),
+  condition: nullable(
+    Type.Enum([...conditions], {
+      description:
+        'What the cluster is in, by name: what Regent does follows from that. docs/why/conditions.md tells of each. Null for a manager that has decided nothing.',
+    }),
+  ),
   sentence: Type.String({ description: 'What Regent does, or why it does nothing.' }),
   blocked: Type.Boolean({ description: 'Something stands still that should not.' }),
   paused: Type.Boolean({ description: 'Nothing is decided automatically.' }),

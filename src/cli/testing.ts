@@ -97,6 +97,7 @@ export function topology(changes: Partial<TopologyView> = {}): TopologyView {
     syncSet: ['demo-0', 'demo-2'],
     acks: 1,
     acksWanted: 1,
+    condition: 'primaryWell',
     sentence: 'no action: primary demo-1 is healthy, 2 of 2 replicas in the sync set',
     blocked: false,
     paused: false,

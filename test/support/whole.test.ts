@@ -36,6 +36,7 @@ const whole: ClusterView = {
   syncSet: ['shop-1', 'shop-2'],
   acks: 1,
   acksWanted: 1,
+  condition: 'primaryWell',
   sentence: '',
   blocked: false,
   paused: false,

@@ -80,6 +80,7 @@ export const mysqlClusterStatusSchema = Type.Object(
     revision: Type.Optional(Type.Integer({ description: 'Grows with every change of the record.' })),
     syncSet: Type.Optional(Type.Array(Type.String(), { description: 'Replicas whose acknowledgements count.' })),
     acks: Type.Optional(Type.Integer({ description: 'Acknowledgements that a write waits for.' })),
+    clusterCondition: text('What the cluster is in, by one word: what Regent does follows from that.'),
     sentence: text('What Regent does or declines to do, and why.'),
     group: Type.Optional(group),
     instances: Type.Optional(

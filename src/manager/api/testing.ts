@@ -59,6 +59,7 @@ export const shop: ClusterView = {
   syncSet: ['shop-1', 'shop-2'],
   acks: 1,
   acksWanted: 1,
+  condition: 'primaryWell',
   sentence: 'no action: primary shop-0 is healthy, 2 of 2 replicas in the sync set',
   blocked: false,
   paused: false,

@@ -36,6 +36,7 @@ export function clusterView(
     syncSet,
     acks,
     acksWanted,
+    condition: decision?.condition ?? null,
     sentence: decision?.sentence ?? 'this manager does not lead and has decided nothing',
     blocked: decision?.blocked ?? false,
     paused: notes.paused !== null,

@@ -17,10 +17,21 @@ describe('the metrics', () => {
         'regent_writable{cluster="shop"} 1',
         'regent_sync_set_size{cluster="shop"} 2',
         'regent_acks{cluster="shop"} 1',
+        'regent_cluster_condition{cluster="shop",condition="primaryWell"} 1',
         'regent_instance_role{cluster="shop",instance="shop-0",role="primary"} 1',
         'regent_replica_lag_seconds{cluster="shop",instance="shop-1"} 0.25',
       ]),
     )
+  })
+
+  it('name the condition of a cluster, and none for a manager that decides nothing', async () => {
+    const metrics = createMetrics()
+    metrics.collect([{ ...shop, condition: 'primaryDead' }], true)
+    expect((await lines(metrics)).filter((line) => line.startsWith('regent_cluster_condition'))).toEqual([
+      'regent_cluster_condition{cluster="shop",condition="primaryDead"} 1',
+    ])
+    metrics.collect([{ ...shop, condition: null }], false)
+    expect(await metrics.text()).not.toContain('regent_cluster_condition{')
   })
 
   it('say that nobody knows whether writes are taken, and neither yes nor no', async () => {

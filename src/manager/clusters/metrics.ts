@@ -100,6 +100,13 @@ function stateGauges(registry: Registry): ManagerMetrics['collect'] {
     syncSet: gauge('regent_sync_set_size', 'Replicas whose acknowledgement counts.', 'namespace', 'cluster'),
     acks: gauge('regent_acks', 'Acknowledgements a write needs.', 'namespace', 'cluster'),
   }
+  const condition = gauge(
+    'regent_cluster_condition',
+    '1 for the condition that a cluster is in, by the manager that decides.',
+    'namespace',
+    'cluster',
+    'condition',
+  )
   const role = gauge(
     'regent_instance_role',
     '1 for the role an instance has.',
@@ -126,10 +133,12 @@ function stateGauges(registry: Registry): ManagerMetrics['collect'] {
 
   return (views, leads) => {
     leader.set(Number(leads))
-    for (const each of [...Object.values(perCluster), ...Object.values(group), role, lag, downtime]) each.reset()
+    for (const each of [...Object.values(perCluster), ...Object.values(group), condition, role, lag, downtime])
+      each.reset()
     for (const view of views) {
       const cluster = labelsOf(view.name)
       perCluster.epoch.set(cluster, view.epoch)
+      if (view.condition !== null) condition.set({ ...cluster, condition: view.condition }, 1)
       if (view.writable !== null) perCluster.writable.set(cluster, Number(view.writable))
       perCluster.writableUnknown.set(cluster, Number(view.writable === null))
       showProtection(view, cluster, { ...perCluster, ...group })

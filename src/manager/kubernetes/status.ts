@@ -39,6 +39,7 @@ export function statusOf(given: StatusInput): MySQLClusterStatus {
     revision: view.revision,
     syncSet: [...view.syncSet],
     acks: view.acks,
+    ...(view.condition !== null && { clusterCondition: view.condition }),
     sentence: view.sentence,
     ...groupOf(view),
     instances: view.instances.map((row) => instanceOf(row, nodes.get(row.name))),

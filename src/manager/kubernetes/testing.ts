@@ -46,6 +46,7 @@ export function aView(overrides: Partial<ClusterView> = {}): ClusterView {
       acksWanted: 1,
     },
     ...{
+      condition: 'primaryWell',
       sentence: 'no action: primary shop-0 is healthy, 2 of 2 replicas in the sync set',
       blocked: false,
       paused: false,

@@ -4,6 +4,7 @@ import { RegentError } from '#common/errors/errors.ts'
 import { StoreTrouble } from './store-trouble.ts'
 
 const decision: Decision = {
+  condition: 'primaryWell',
   actions: [],
   sentence: 'no action: primary shop-0 is healthy',
   reasons: [],
@@ -24,6 +25,7 @@ describe('what is said while nothing can be committed', () => {
     async (code) => {
       const trouble = await afterReading(new RegentError(code, 'the record of shop, a file, cannot be used'))
       expect(trouble.limit(decision, true)).toMatchObject({
+        condition: 'storeAway',
         blocked: true,
         sentence:
           'no action: primary shop-0 is healthy; nothing can be committed until the record can be used again: the record of shop, a file, cannot be used',

@@ -62,7 +62,7 @@ export class StoreTrouble {
     const until =
       this.#damaged && this.#why.reading === reason ? 'until the record can be used again' : 'until the store is back'
     const sentence = `${decision.sentence}; nothing can be committed ${until}: ${reason}`
-    return { ...decision, sentence, blocked: true, actions: leads ? decision.actions : [] }
+    return { ...decision, condition: 'storeAway', sentence, blocked: true, actions: leads ? decision.actions : [] }
   }
 
   get #reason(): string {

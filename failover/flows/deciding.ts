@@ -1,0 +1,20 @@
+import type { DecisionInput, Situation } from '../judge/situation.ts'
+import type { Decision } from '../protocol/decision.ts'
+import { nobodyAnswers, recordInDoubt } from './doubtful-record.ts'
+import type { FlowStep } from './step.ts'
+
+/** What a mode does of a cluster without a record, and of one whose record can be believed. */
+export interface Deciding {
+  bootstrap(input: DecisionInput): FlowStep
+  decide(situation: Situation): Decision
+}
+
+/** In any mode: before a record is believed it is known that somebody answers, and that nothing speaks against it. */
+export function decideBy(mode: Deciding, input: DecisionInput): Decision {
+  const nobody = nobodyAnswers(input)
+  if (nobody !== null) return { ...nobody, condition: 'nobodyAnswers' }
+  if (input.record === undefined) return { ...mode.bootstrap(input), condition: 'noRecord' }
+  const situation: Situation = { ...input, record: input.record }
+  const doubtful = recordInDoubt(situation)
+  return doubtful === null ? mode.decide(situation) : { ...doubtful, condition: 'recordInDoubt' }
+}
