@@ -60,6 +60,13 @@ export function dropIntent(situation: Situation, because: string): FlowStep {
   return changeRecord(situation, why, { intent: null })
 }
 
+/** Taken out before promises are asked for: another manager's intent, and a switchover whose primary is lost. */
+export function withoutForeignIntent(situation: Situation): FlowStep | undefined {
+  const { intent } = situation.record
+  const inTheWay = intent !== null && (intent.by !== situation.manager || intent.kind === 'switchover')
+  return inTheWay ? dropIntent(situation, 'the primary is lost') : undefined
+}
+
 /** The same primary, S and k in the next epoch: for members that promised in vain. */
 export function bump(situation: Situation, why: string, timedOut = false): FlowStep {
   const { record } = situation

@@ -14,6 +14,11 @@ export function step(sentence: string, actions: readonly Action[] = [], more: Pa
   return { sentence, actions, flow: null, blocked: false, reasons: [], revisitMs: null, ...more }
 }
 
+/** A step of a failover that goes on. */
+export function failing(sentence: string, actions: readonly Action[], more: Partial<FlowStep> = {}): FlowStep {
+  return step(sentence, actions, { ...more, flow: 'failover' })
+}
+
 /** Two steps at once: seeding goes on beside a change of size that waits, since it may be what that waits for. */
 export function besides(scaling: FlowStep | undefined, seeding: FlowStep | undefined): FlowStep | undefined {
   if (scaling === undefined || seeding === undefined || scaling.actions.some(({ kind }) => kind === 'commit'))

@@ -1,10 +1,10 @@
-import { standsStillInMaking } from '../judge/starting.ts'
 import type { InstanceView } from '#topology/snapshot/snapshot.ts'
 import { compareVersions } from '#topology/group/versions.ts'
 import { GtidSet } from '#topology/gtid/gtid-set.ts'
 import { holdsOf } from '#topology/snapshot/holdings.ts'
 import { ordinalOf } from '#topology/snapshot/member.ts'
 import { counted } from '#common/text/words.ts'
+import { standStillInMaking, waitInMaking } from '../flows/making.ts'
 import { step, type FlowStep } from '../flows/step.ts'
 import { isLive, isServing, liveViews, wantedInstances, type DecisionInput, type LiveView } from '../judge/situation.ts'
 import { recordVersion, type ClusterRecord } from '../protocol/record.ts'
@@ -28,7 +28,7 @@ export function bootstrapStep(input: DecisionInput): FlowStep {
   if (starting.length > 0) return waitInMaking(input, starting, `waiting for mysqld of ${namesOf(starting)}`)
   const known = live.find(({ observation: { stored } }) => stored.promise > 0)
   if (known !== undefined)
-    return wait(
+    return standStillInMaking(
       `the record is lost: ${known.name} promised epoch ${known.observation.stored.promise} of a cluster that was. Bring the record back`,
     )
   return commitLeader(input, live)
@@ -40,7 +40,8 @@ function commitLeader(input: DecisionInput, live: readonly LiveView[]): FlowStep
     .filter(({ observation }) => holdsOf(observation).contains(union))
     // A lower version does not join a higher group.
     .toSorted((a, b) => compareVersions(versionOf(a), versionOf(b)) || ordinalOf(a.name) - ordinalOf(b.name))
-  if (leader === undefined) return wait('no instance holds everything that the others hold: a person decides')
+  if (leader === undefined)
+    return standStillInMaking('no instance holds everything that the others hold: a person decides')
   const why = `bootstrap: ${leader.name} forms the group${union.isEmpty() ? '' : `, it holds all ${counted(union.count(), 'transaction')}`}`
   const { member } = leader.observation
   const next: ClusterRecord = {
@@ -64,16 +65,6 @@ function versionOf({ observation }: LiveView): string {
 }
 
 const namesOf = (views: readonly InstanceView[]) => views.map(({ name }) => name).join(', ')
-
-/** A lost record makes no cluster anew here: somebody who promised before is waited for as for nobody else. */
-function waitInMaking(input: DecisionInput, waitedFor: readonly InstanceView[], sentence: string): FlowStep {
-  const isLost = liveViews(input.snapshot).some(({ observation: { stored } }) => stored.promise > 0)
-  return step(sentence, [], { blocked: isLost || standsStillInMaking(input, waitedFor), revisitMs: 500 })
-}
-
-function wait(sentence: string): FlowStep {
-  return step(sentence, [], { blocked: true, revisitMs: 500 })
-}
 
 export function planForcedBootstrap(): { readonly refusal: string } {
   return { refusal: 'a cluster in mode group without its record is not begun by force: bring the record back' }

@@ -3,11 +3,10 @@ import type { GroupView } from '#topology/group/group-view.ts'
 import { instanceOf, type InstanceName, type MemberId } from '#topology/snapshot/member.ts'
 import type { Observation } from '#topology/snapshot/observation.ts'
 import { allOf } from '#common/text/words.ts'
-import { orderFor } from '../flows/assignments.ts'
+import { promiseAction } from '../flows/promising.ts'
 import { step, type FlowStep } from '../flows/step.ts'
 import { promisedBy } from '../judge/promised.ts'
 import { liveView, viewNamed, type LiveView, type Situation } from '../judge/situation.ts'
-import type { Action } from '../protocol/decision.ts'
 import { assignmentOrders } from './assignments.ts'
 import { formAnew, lossBy } from './forming-anew.ts'
 
@@ -145,14 +144,6 @@ const itself = (members: readonly MemberId[]) => (members.length === 1 ? 'itself
 /** Its volume went back in time: whoever answers there is nobody whom the record knows. */
 function wentBack({ snapshot }: Situation, member: MemberId): boolean {
   return viewNamed(snapshot, instanceOf(member))?.past === member
-}
-
-function promiseAction(situation: Situation, member: MemberId, epoch: number): Action {
-  return {
-    kind: 'promise',
-    to: instanceOf(member),
-    order: { ...orderFor(situation, member, epoch), after: '', waitMs: 0 },
-  }
 }
 
 /** Why the group cannot be formed anew without giving anything up; null where it can. */

@@ -1,13 +1,14 @@
-import { areBeingStarted, standsStillInMaking, startingAmong } from '../judge/starting.ts'
+import { areBeingStarted, startingAmong } from '../judge/starting.ts'
 import type { InstanceView } from '#topology/snapshot/snapshot.ts'
 import { counted } from '#common/text/words.ts'
 import { holdsOf } from '#topology/snapshot/holdings.ts'
 import { GtidSet } from '#topology/gtid/gtid-set.ts'
 import { ordinalOf, type InstanceName } from '#topology/snapshot/member.ts'
+import { standStillInMaking, waitInMaking } from '../flows/making.ts'
 import { step, type FlowStep } from '../flows/step.ts'
 import type { Action } from '../protocol/decision.ts'
 import { electedFor } from '../judge/elected-set.ts'
-import { chosenLeader, forcedAdvice, mustPromise, planForcedBootstrap } from './forced-bootstrap.ts'
+import { chosenLeader, forcedAdvice, mustPromise, planForcedBootstrap } from '../flows/forced-bootstrap.ts'
 import { orderVersion } from '../protocol/message.ts'
 import { recordVersion, type ClusterRecord } from '../protocol/record.ts'
 import { isLive, isServing, liveViews, wantedInstances, type DecisionInput, type LiveView } from '../judge/situation.ts'
@@ -32,7 +33,7 @@ export function bootstrapStep(input: DecisionInput): FlowStep {
   if (silent.length > 0) return waitForSilent(input, silent, highest > 0)
   const past = live.find((view) => view.past !== undefined)
   if (past)
-    return wait(
+    return standStillInMaking(
       `the volume of ${past.name} went back in time, and there is no record to say what it missed: bring the newer volume back; ${forcedAdvice}`,
     )
   return highest > 0 ? rebuild(input, live, highest) : begin(input, live)
@@ -42,7 +43,9 @@ function waitForSilent(input: DecisionInput, silent: readonly InstanceView[], is
   const sentence = `waiting for the agents of ${silent.map(({ name }) => name).join(', ')} before anything is believed`
   if (!isLost) return waitInMaking(input, silent, sentence)
   const starting = startingAmong(input)
-  return wait(`${sentence}: the record is lost; ${starting.length > 0 ? areBeingStarted(starting) : forcedAdvice}`)
+  return standStillInMaking(
+    `${sentence}: the record is lost; ${starting.length > 0 ? areBeingStarted(starting) : forcedAdvice}`,
+  )
 }
 
 function begin(input: DecisionInput, live: readonly LiveView[]): FlowStep {
@@ -51,7 +54,7 @@ function begin(input: DecisionInput, live: readonly LiveView[]): FlowStep {
     return waitInMaking(input, starting, `waiting for mysqld of ${starting.map((view) => view.name).join(', ')}`)
   const foreign = live.find(({ observation }) => (observation.server?.foreignTables.length ?? 0) > 0)
   if (foreign) {
-    return wait(
+    return standStillInMaking(
       `${foreign.name} has tables that are not InnoDB (${foreign.observation.server?.foreignTables.join(', ')}): convert them first, they cannot be kept safe`,
     )
   }
@@ -72,7 +75,7 @@ const rebuildStep = 1_000_000
 function rebuild(input: DecisionInput, live: readonly LiveView[], highest: number): FlowStep {
   const lost = lostLeader(live)
   if (lost !== undefined)
-    return wait(
+    return standStillInMaking(
       `${lost} was the primary and lives on another volume now; what only it held is on the old one: bring that back; ${forcedAdvice}`,
     )
   const newest = Math.max(...live.map(({ observation }) => observation.stored.revision))
@@ -145,7 +148,7 @@ const unknownRevisions = 1_000_000_000
  */
 function forcedStep(input: DecisionInput, to: InstanceName): FlowStep {
   const plan = planForcedBootstrap(input, to)
-  if ('refusal' in plan) return wait(`no forced bootstrap: ${plan.refusal}`)
+  if ('refusal' in plan) return standStillInMaking(`no forced bootstrap: ${plan.refusal}`)
   const { leader, asked, unknown, givenUp } = plan
   const why = `forced: ${to} leads; given up: ${givenUp}`
   const [highest, newest] = [
@@ -198,7 +201,7 @@ function commitLeader(
           `${name} lacks ${counted(union.subtract(holdsOf(observation)).count(), 'transaction')}`,
       )
       .join(', ')
-    return wait(`no instance holds everything the others hold (${each}): ${forcedAdvice}`)
+    return standStillInMaking(`no instance holds everything the others hold (${each}): ${forcedAdvice}`)
   }
   return commitTo(
     input,
@@ -230,13 +233,4 @@ function commitTo(
     ...elected,
   }
   return step(why, [{ kind: 'commit', next, why }])
-}
-
-/** A person who makes a cluster is told nothing is wrong while nothing is. */
-function waitInMaking(input: DecisionInput, waitedFor: readonly InstanceView[], sentence: string): FlowStep {
-  return step(sentence, [], { blocked: standsStillInMaking(input, waitedFor), revisitMs: 500 })
-}
-
-function wait(sentence: string): FlowStep {
-  return step(sentence, [], { blocked: true, revisitMs: 500 })
 }

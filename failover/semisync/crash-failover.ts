@@ -1,34 +1,18 @@
-import { bringBack } from '../judge/starting.ts'
-import { parseGtidSet, type GtidSet } from '#topology/gtid/gtid-set.ts'
+import { parseGtidSet } from '#topology/gtid/gtid-set.ts'
 import { counted } from '#common/text/words.ts'
 import { holdsOf } from '#topology/snapshot/holdings.ts'
 import { instanceOf, type InstanceName, type MemberId } from '#topology/snapshot/member.ts'
-import { orderFor, assignmentOrders } from '../flows/assignments.ts'
-import type { Action } from '../protocol/decision.ts'
+import { commitTo, dropIntent } from '../flows/commit.ts'
+import { failedFetches, fetchFirst, isFetching, sourceFor } from '../flows/fetching.ts'
+import { promiseAction, stragglers } from '../flows/promising.ts'
+import { restartInPlace } from '../flows/restart-in-place.ts'
+import { failing, type FlowStep } from '../flows/step.ts'
 import { isUnsettled, revocation, revocationQuorum, type Revocation } from '../judge/durability.ts'
 import { promisedBy, type Promised } from '../judge/promised.ts'
-import { isBinlogUnread, lostByPrimary, type LostByPrimary } from '../judge/lost-by-primary.ts'
 import { elect, preferredOf, whyUnfit, type Election } from '../judge/election.ts'
-import { electedSetOf, outsiders, standsStill } from '../judge/elected-set.ts'
-import { fetchKey, type PromiseOrder } from '../protocol/order.ts'
-import { nextRecord } from '../protocol/record.ts'
-import {
-  departing,
-  endpointOf,
-  isLive,
-  isServing,
-  liveView,
-  names,
-  viewNamed,
-  type Situation,
-} from '../judge/situation.ts'
+import { electedSetOf, outsiders } from '../judge/elected-set.ts'
+import { departing, isServing, liveView, names, type Situation } from '../judge/situation.ts'
 import type { Verdict } from '../judge/verdict.ts'
-import { step, type FlowStep } from '../flows/step.ts'
-import { bump, commitTo, dropIntent } from '../flows/commit.ts'
-
-function failing(sentence: string, actions: readonly Action[], more: Partial<FlowStep> = {}): FlowStep {
-  return step(sentence, actions, { ...more, flow: 'failover' })
-}
 
 /**
  * One step of a failover: revoke, elect, commit (docs/why/safety.md, "A failover, and why each step keeps the
@@ -39,14 +23,24 @@ export function failoverStep(situation: Situation, verdict: Verdict, to: Instanc
   const revoked = revocation(situation, situation.record.epoch + 1)
   if (revoked.revoked) return electAndCommit(situation, verdict, revoked, to)
   if (isUnsettled(situation) && verdict.kind !== 'unable' && !tailIsHeld(situation))
-    return restartInPlace(situation, verdict, {
-      missing: 'its last writes may have been acknowledged and no replica that could lead holds them all',
-    })
-  if (!enoughCould(situation, verdict)) return restartInPlace(situation, verdict, revoked)
+    return restartInPlace(
+      situation,
+      verdict,
+      'its last writes may have been acknowledged and no replica that could lead holds them all',
+    )
+  if (!enoughCould(situation, verdict)) return restartInPlace(situation, verdict, revoked.missing)
   if (notYetPromised(situation, verdict).length > 0) return askForPromises(situation, verdict, to)
-  return restartInPlace(situation, verdict, {
-    missing: 'nobody who could lead can get all that its last writes may have acknowledged',
-  })
+  return restartInPlace(
+    situation,
+    verdict,
+    'nobody who could lead can get all that its last writes may have acknowledged',
+  )
+}
+
+/** Null while the epoch is not revoked: what was acknowledged is not known yet. */
+export function safeFailoverStep(situation: Situation, verdict: Verdict, to: InstanceName | null): FlowStep | null {
+  const isRevoked = revocation(situation, situation.record.epoch + 1).revoked
+  return isRevoked ? failoverStep(situation, verdict, to) : null
 }
 
 function askForPromises(situation: Situation, verdict: Verdict, to: InstanceName | null): FlowStep {
@@ -127,34 +121,6 @@ function couldElect(situation: Situation): boolean {
   return winner !== null || (mustFetch !== null && sourceFor(situation, promised, mustFetch, union) !== undefined)
 }
 
-/** Who runs, has everything of the union that the candidate lacks, and has not failed to give it. */
-function sourceFor(
-  situation: Situation,
-  promised: readonly Promised[],
-  candidate: Promised,
-  union: GtidSet,
-): Promised | undefined {
-  const lacking = union.subtract(candidate.holds)
-  const able = promised.filter(
-    ({ member, holds, view }) =>
-      member !== candidate.member && isServing(view, situation.timings) && holds.contains(lacking),
-  )
-  return able.find(({ member }) => !situation.failedRequests.has(fetchKey(candidate.member, member)))
-}
-
-/** Fetches of this candidate that failed, as a sentence; '' when none did. */
-function failedFetches({ failedRequests, record }: Situation, candidate: MemberId): string {
-  const sources = [record.primary, ...record.syncSet].filter((member) =>
-    failedRequests.has(fetchKey(candidate, member)),
-  )
-  return sources
-    .map(
-      (member) =>
-        `${instanceOf(candidate)} could not fetch what it lacks from ${instanceOf(member)} (${failedRequests.get(fetchKey(candidate, member))?.why ?? ''})`,
-    )
-    .join(', ')
-}
-
 /**
  * Some member of S that could lead holds everything in the dead primary's binlog, as far as its agent has read that.
  */
@@ -195,19 +161,6 @@ function enoughOfSyncSet(situation: Situation): boolean {
   return able.length >= quorum
 }
 
-export function promiseAction(
-  situation: Situation,
-  member: MemberId,
-  epoch: number,
-  how: Partial<PromiseOrder> = {},
-): Action {
-  return {
-    kind: 'promise',
-    to: instanceOf(member),
-    order: { ...orderFor(situation, member, epoch), after: '', waitMs: 0, ...how },
-  }
-}
-
 function electAndCommit(
   situation: Situation,
   verdict: Verdict,
@@ -230,7 +183,7 @@ function electAndCommit(
     return { ...askForPromises(situation, verdict, to), reasons: election.reasons }
   return (
     (election.mustFetch && fetchFirst(situation, revoked, election.mustFetch, election)) ??
-    restartInPlace(situation, verdict, { missing: whyNobody(situation, election) }, election.reasons)
+    restartInPlace(situation, verdict, whyNobody(situation, election), election.reasons)
   )
 }
 
@@ -265,162 +218,4 @@ function butFor({ passedOver, record }: Situation, { member, holds }: Promised):
   const lacking = parseGtidSet(passedOver.get(instanceOf(member)) ?? '').subtract(holds)
   if (lacking.isEmpty()) return ''
   return `, but for ${counted(lacking.count(), 'transaction')} that ${instanceOf(record.primary)} never sent (${lacking.toString().slice(0, 120)})`
-}
-
-export function isFetching({ inFlight }: Situation): boolean {
-  return [...inFlight.values()].some(({ order }) => order === 'fetch')
-}
-
-/** Taken out before promises are asked for: another manager's intent, and a switchover whose primary is lost. */
-export function withoutForeignIntent(situation: Situation): FlowStep | undefined {
-  const { intent } = situation.record
-  const inTheWay = intent !== null && (intent.by !== situation.manager || intent.kind === 'switchover')
-  return inTheWay ? dropIntent(situation, 'the primary is lost') : undefined
-}
-
-/** Milliseconds a commit still waits for promises under way; null when there is nothing to wait for. */
-export function stragglers({ inFlight, nowMs, timings }: Situation): number | null {
-  const waits = [...inFlight.values()]
-    .filter(({ order }) => order === 'promise')
-    .map(({ sinceMs }) => sinceMs + timings.stragglerMs - nowMs)
-  const longest = Math.max(0, ...waits)
-  return longest > 0 ? longest : null
-}
-
-/**
- * What the candidate lacks it fetches from the member that has it, under an intent put into the record first; undefined
- * when nobody who has it runs, or whoever has it could not give it.
- */
-export function fetchFirst(
-  situation: Situation,
-  revoked: Pick<Revocation, 'promised' | 'union'>,
-  candidate: Promised,
-  election: Election,
-): FlowStep | undefined {
-  const { record, manager } = situation
-  const name = instanceOf(candidate.member)
-  const from = sourceFor(situation, revoked.promised, candidate, revoked.union)
-  if (!from) return undefined
-  const lacking = revoked.union.subtract(candidate.holds)
-  const mine =
-    record.intent?.kind === 'fetch' && record.intent.by === manager && record.intent.candidate === candidate.member
-  if (!mine) {
-    const next = nextRecord(record, { intent: { kind: 'fetch', by: manager, candidate: candidate.member } })
-    const why = `${name} will fetch what it lacks before it is promoted`
-    return failing(`failing over: ${why}`, [{ kind: 'commit', next, why }], { reasons: election.reasons })
-  }
-  const order = {
-    ...orderFor(situation, candidate.member, record.epoch + 1),
-    from: endpointOf(from.view),
-    until: revoked.union.toString(),
-    deadlineMs: situation.timings.orderDeadlineMs,
-  }
-  return failing(
-    `failing over: ${name} fetches ${counted(lacking.count(), 'transaction')} from ${instanceOf(from.member)}`,
-    [{ kind: 'fetch', to: name, order }],
-    { reasons: election.reasons },
-  )
-}
-
-/**
- * Too few can promise: if the primary's own agent is there, its server starts again where it was; nothing is lost by
- * that.
- */
-export function restartInPlace(
-  situation: Situation,
-  verdict: Verdict,
-  revoked: Pick<Revocation, 'missing'>,
-  reasons: readonly string[] = [],
-): FlowStep {
-  const { record, timings } = situation
-  if (verdict.kind === 'unable') return standStill(situation, verdict, reasons)
-  // A restart would only make it wait longer.
-  if (verdict.opening !== undefined)
-    return step(`no failover: ${verdict.sentence}, and ${revoked.missing}`, [], {
-      blocked: true,
-      reasons,
-      revisitMs: 1_000,
-    })
-  const unheard = unheardYet(situation)
-  if (unheard.length > 0) {
-    const sentence = `failing over: ${verdict.sentence}; this manager has just begun and waits for a word of ${names(unheard)}`
-    return failing(sentence, [], { reasons, revisitMs: timings.heartbeatMs })
-  }
-  const name = instanceOf(record.primary)
-  const view = situation.snapshot.instances.find((candidate) => candidate.observation?.member === record.primary)
-  if (!isLive(view)) return waitsForMissing(situation, verdict, revoked.missing, reasons)
-  const gone = lostByPrimary(situation)
-  if (gone !== null) return staysDown(situation, verdict, gone, revoked.missing)
-  if (isBinlogUnread(situation)) {
-    const sentence = `restarting ${name} in place once its agent has read what its binlog holds: ${verdict.sentence}, and ${revoked.missing}`
-    return step(sentence, [], { flow: 'restart', reasons, blocked: true, revisitMs: timings.heartbeatMs })
-  }
-  if (view.observation.stored.promise > record.epoch)
-    return bump(situation, `${name} promised epoch ${view.observation.stored.promise}; giving it back`)
-  const sentence = `restarting ${name} in place: ${verdict.sentence}, and ${revoked.missing}`
-  return step(sentence, assignmentOrders(situation, { mayRestart: true }), {
-    flow: 'restart',
-    reasons,
-    blocked: true,
-    revisitMs: 1_000,
-  })
-}
-
-/** Nobody here can tell what was acknowledged: it is said who can, and what a person may do without them. */
-function waitsForMissing(
-  situation: Situation,
-  verdict: Verdict,
-  missing: string,
-  reasons: readonly string[],
-): FlowStep {
-  const { record, requests, snapshot } = situation
-  const name = instanceOf(record.primary)
-  // A person who asked knows that it is not automatic.
-  const what = requests.some(({ kind }) => kind === 'failover') ? 'no failover' : 'no automatic failover'
-  const isPast = viewNamed(snapshot, name)?.past === record.primary
-  const asItIs = isPast ? ` (with --to ${name} it is taken as it is now)` : ''
-  const sentence = `${what}: ${verdict.sentence}, and ${missing}; ${bringBack(situation, missingNames(situation).join(', '), `giving up what only they may hold, use: regent failover --accept-loss${asItIs}`)}`
-  return step(sentence, [], { blocked: true, reasons, revisitMs: 1_000 })
-}
-
-/** A start would let clients in without what was acknowledged to them. */
-function staysDown(situation: Situation, verdict: Verdict, { lost, heldBy }: LostByPrimary, missing: string): FlowStep {
-  const name = instanceOf(situation.record.primary)
-  const lacks = `${name} lacks ${counted(lost.count(), 'transaction')} that ${heldBy} received from it, and is not started again`
-  const back = [`the volume of ${name} as it was`, ...missingNames(situation)].join(', ')
-  const sentence = `no automatic failover: ${verdict.sentence}; ${lacks}; ${missing}; ${bringBack(situation, back, `giving up what only they may hold, use: regent failover --accept-loss (with --to ${name} it is taken as it is now)`)}`
-  return step(sentence, [], { blocked: true, revisitMs: 1_000 })
-}
-
-/** A restart gives nothing back of what an elected primary lacks. */
-function standStill(situation: Situation, verdict: Verdict, reasons: readonly string[]): FlowStep {
-  return step(standsStill(situation, verdict.sentence), [], { blocked: true, reasons, revisitMs: 1_000 })
-}
-
-/**
- * Members of S that a manager which has just begun to lead has not heard since, for as long as it would wait for an
- * answer: a restart takes seconds, and they may be well.
- */
-function unheardYet({ record, snapshot, leadsSinceMs, timings, nowMs }: Situation): readonly MemberId[] {
-  if (nowMs - leadsSinceMs >= timings.orderDeadlineMs) return []
-  return record.syncSet.filter((member) => {
-    const view = viewNamed(snapshot, instanceOf(member))
-    return view !== undefined && (view.heardAtMs ?? -Infinity) < leadsSinceMs
-  })
-}
-
-/** One that went back in time answers, and what is missing is what its volume was. */
-function missingNames(situation: Situation): readonly string[] {
-  return missingMembers(situation).map((member) => {
-    const name = instanceOf(member)
-    return viewNamed(situation.snapshot, name)?.past === member ? `the volume of ${name} as it was` : name
-  })
-}
-
-function missingMembers(situation: Situation): readonly MemberId[] {
-  const { record } = situation
-  return [record.primary, ...record.syncSet].filter((member) => {
-    const view = liveView(situation.snapshot, member)
-    return view === undefined || view.observation.stored.forgetful
-  })
 }

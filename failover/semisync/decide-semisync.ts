@@ -7,8 +7,9 @@ import { instanceOf, type InstanceName } from '#topology/snapshot/member.ts'
 import { assignmentOrders } from '../flows/assignments.ts'
 import { bootstrapStep } from './bootstrap.ts'
 import { conditionOf, type Acts, type Found, type Known, type Name } from './condition.ts'
-import { failoverStep, restartInPlace, withoutForeignIntent } from './crash-failover.ts'
-import { bump } from '../flows/commit.ts'
+import { failoverStep, safeFailoverStep } from './crash-failover.ts'
+import { bump, withoutForeignIntent } from '../flows/commit.ts'
+import { restartInPlace } from '../flows/restart-in-place.ts'
 import { besides, soonest, step, type FlowStep } from '../flows/step.ts'
 import type { Action, Analyses, Decision } from '../protocol/decision.ts'
 import { whyNothingToMend } from '../judge/acknowledging.ts'
@@ -16,13 +17,13 @@ import { revocationQuorum } from '../judge/durability.ts'
 import { describeDowntime, downtimesAt, untilADowntimeEnds } from '../judge/downtime.ts'
 import { budgetSentence, failoverBudget } from '../judge/failover-budget.ts'
 import { isSafePossible, whyNeverTo } from './failover-target.ts'
-import { planForcedBootstrap } from './forced-bootstrap.ts'
+import { planForcedBootstrap } from '../flows/forced-bootstrap.ts'
 import { leaveWaiting } from './primary-alone.ts'
 import type { Mode } from '../flows/mode.ts'
 import type { ClusterRecord } from '../protocol/record.ts'
 import { emptyingStep } from '../flows/emptying.ts'
 import { handOverStep, handOverWaits } from '../flows/hand-over.ts'
-import { forcedFailoverStep } from './forced-failover.ts'
+import { forcedFailoverStep } from '../flows/forced-failover.ts'
 import { passwordsOrders } from '../flows/passwords.ts'
 import { renounceOrders } from '../flows/renouncing.ts'
 import { reseedStep } from '../flows/reseeding.ts'
@@ -113,12 +114,13 @@ const acts: Acts = {
 
 /** A person asked: none of the gates holds it back. */
 function askedFailover(situation: Situation, { verdict, asked }: Known['failoverAsked']): FlowStep {
+  const { to, acceptLoss } = asked
   const stale = withoutForeignIntent(situation)
   if (stale) return stale
   if (isWell(verdict)) return leaveWaiting(situation, verdict, asked)
-  return asked.acceptLoss
-    ? forcedFailoverStep(situation, verdict, asked.to)
-    : failoverStep(situation, verdict, asked.to)
+  return acceptLoss
+    ? forcedFailoverStep(situation, verdict, to, () => safeFailoverStep(situation, verdict, to))
+    : failoverStep(situation, verdict, to)
 }
 
 function failOver(situation: Situation, { verdict }: Known['primaryDead']): FlowStep {
@@ -133,7 +135,7 @@ function heldFailover(situation: Situation, { verdict, why }: Known['failoverHel
   if (stale) return stale
   const process = liveView(situation.snapshot, situation.record.primary)?.observation.process
   const isDown = process !== undefined && process !== 'running' && process !== 'stopped'
-  if (isDown && situation.notes.paused === null) return restartInPlace(situation, verdict, { missing: why })
+  if (isDown && situation.notes.paused === null) return restartInPlace(situation, verdict, why)
   return step(`no failover: ${verdict.sentence}, but ${why}`, assignmentOrders(situation), {
     blocked: true,
     revisitMs: 1_000,

@@ -3,7 +3,7 @@ import { instanceOf, type InstanceName } from '#topology/snapshot/member.ts'
 import { revocationQuorum } from '../judge/durability.ts'
 import { whyUnfit } from '../judge/election.ts'
 import { lostByPrimary } from '../judge/lost-by-primary.ts'
-import { asItIs, forcedCandidates } from './forced-failover.ts'
+import { asItIs, forcedCandidates } from '../flows/forced-failover.ts'
 import { isLive, isServing, liveView, viewNamed, type LiveView, type Situation } from '../judge/situation.ts'
 
 /**

@@ -5,19 +5,17 @@ import { step, type FlowStep } from '../flows/step.ts'
 import { nextRecord } from '../protocol/record.ts'
 import { whyNotAcknowledged } from '../judge/acknowledging.ts'
 import { isUnsettled } from '../judge/durability.ts'
-import { isFollowing, liveView, names, type Request, type Situation } from '../judge/situation.ts'
+import { isFollowing, liveView, names, type FailoverRequest, type Situation } from '../judge/situation.ts'
 import type { Verdict } from '../judge/verdict.ts'
 import { failoverStep } from './crash-failover.ts'
 import { isSafePossible } from './failover-target.ts'
-
-type Forced = Extract<Request, { kind: 'failover' }>
 
 /**
  * A person asks for a failover while the primary runs and too few replicas are connected that acknowledge. Where those
  * of the sync set who answer are enough, one of them leads, and nothing is lost. Else the primary holds what nobody
  * else may hold, and is the only one that can go on: with fewer acknowledgements, if the person accepts that.
  */
-export function leaveWaiting(situation: Situation, verdict: Verdict, { to, acceptLoss }: Forced): FlowStep {
+export function leaveWaiting(situation: Situation, verdict: Verdict, { to, acceptLoss }: FailoverRequest): FlowStep {
   if (isSafePossible(situation) && !isUnsettled(situation)) return failoverStep(situation, verdict, to)
   const name = instanceOf(situation.record.primary)
   if (acceptLoss && (to === null || to === name)) return goOn(situation)

@@ -129,7 +129,7 @@ export const decisions: readonly Mutation[] = [
     find: 'candidate.holds.contains(holds) && canFollow',
     replace: 'canFollow',
     family: 'failovers',
-    shownBy: 'failover/semisync/forced-failover.test.ts',
+    shownBy: 'failover/flows/forced-failover.test.ts',
   },
   {
     id: 'k-hold-the-whole-set',
@@ -155,7 +155,7 @@ export const decisions: readonly Mutation[] = [
     id: 'intent-before-fetch',
     rule: 'An intent is in the record before anything is fetched.',
     heading: failover,
-    file: 'failover/semisync/crash-failover.ts',
+    file: 'failover/flows/fetching.ts',
     find: '  if (!mine) {',
     replace: '  if (!mine && revoked.union.isEmpty()) {',
     family: 'appliers',

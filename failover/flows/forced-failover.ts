@@ -1,9 +1,10 @@
 import { counted } from '#common/text/words.ts'
 import { instanceOf, type InstanceName, type MemberId } from '#topology/snapshot/member.ts'
-import { failoverStep, fetchFirst, isFetching, promiseAction } from './crash-failover.ts'
-import { changeRecord, commitTo, dropIntent } from '../flows/commit.ts'
-import { step, type FlowStep } from '../flows/step.ts'
-import { revocation, type Revocation } from '../judge/durability.ts'
+import { fetchFirst, isFetching } from './fetching.ts'
+import { promiseAction } from './promising.ts'
+import { changeRecord, commitTo, dropIntent } from './commit.ts'
+import { step, type FlowStep } from './step.ts'
+import type { Revocation } from '../judge/durability.ts'
 import { lostByPrimary } from '../judge/lost-by-primary.ts'
 import { promisedBy, type Promised } from '../judge/promised.ts'
 import { elect, whyUnfit, type Election } from '../judge/election.ts'
@@ -16,13 +17,19 @@ import type { Verdict } from '../judge/verdict.ts'
  * A failover a person forces although something acknowledged may be lost: whoever runs promises, and the one that holds
  * the most leads, or the one that was named, which fetches what another one who promised has. What could be lost is in
  * the sentence. While a safe failover is possible, that one is done.
+ * @param safely a step of the failover that loses nothing; null where that cannot be
  */
-export function forcedFailoverStep(situation: Situation, verdict: Verdict, to: InstanceName | null): FlowStep {
+export function forcedFailoverStep(
+  situation: Situation,
+  verdict: Verdict,
+  to: InstanceName | null,
+  safely: () => FlowStep | null,
+): FlowStep {
   const { record } = situation
   const next = record.epoch + 1
   const taken = primaryAsItIs(situation, to)
   if (taken !== null) return taken
-  const safe = revocation(situation, next).revoked ? failoverStep(situation, verdict, to) : null
+  const safe = safely()
   if (safe !== null && !safe.blocked) return safe
   const unbelieved = notYetNoted(situation)
   if (unbelieved.length > 0)

@@ -4,7 +4,7 @@ import { describeProcess } from '#topology/analysis/instance-state.ts'
 import { ordinalOf, type InstanceName } from '#topology/snapshot/member.ts'
 import type { Observation } from '#topology/snapshot/observation.ts'
 import type { InstanceView } from '#topology/snapshot/snapshot.ts'
-import type { ForcedBootstrap } from '../flows/mode.ts'
+import type { ForcedBootstrap } from './mode.ts'
 import {
   isLive,
   isServing,

@@ -1,0 +1,78 @@
+import type { GtidSet } from '#topology/gtid/gtid-set.ts'
+import { instanceOf, type MemberId } from '#topology/snapshot/member.ts'
+import { counted } from '#common/text/words.ts'
+import type { Revocation } from '../judge/durability.ts'
+import type { Election } from '../judge/election.ts'
+import type { Promised } from '../judge/promised.ts'
+import { endpointOf, isServing, type Situation } from '../judge/situation.ts'
+import { fetchKey } from '../protocol/order.ts'
+import { nextRecord } from '../protocol/record.ts'
+import { orderFor } from './assignments.ts'
+import { failing, type FlowStep } from './step.ts'
+
+export function isFetching({ inFlight }: Situation): boolean {
+  return [...inFlight.values()].some(({ order }) => order === 'fetch')
+}
+
+/** Who runs, has everything of the union that the candidate lacks, and has not failed to give it. */
+export function sourceFor(
+  situation: Situation,
+  promised: readonly Promised[],
+  candidate: Promised,
+  union: GtidSet,
+): Promised | undefined {
+  const lacking = union.subtract(candidate.holds)
+  const able = promised.filter(
+    ({ member, holds, view }) =>
+      member !== candidate.member && isServing(view, situation.timings) && holds.contains(lacking),
+  )
+  return able.find(({ member }) => !situation.failedRequests.has(fetchKey(candidate.member, member)))
+}
+
+/** Fetches of this candidate that failed, as a sentence; '' when none did. */
+export function failedFetches({ failedRequests, record }: Situation, candidate: MemberId): string {
+  const sources = [record.primary, ...record.syncSet].filter((member) =>
+    failedRequests.has(fetchKey(candidate, member)),
+  )
+  return sources
+    .map(
+      (member) =>
+        `${instanceOf(candidate)} could not fetch what it lacks from ${instanceOf(member)} (${failedRequests.get(fetchKey(candidate, member))?.why ?? ''})`,
+    )
+    .join(', ')
+}
+
+/**
+ * What the candidate lacks it fetches from the member that has it, under an intent put into the record first; undefined
+ * when nobody who has it runs, or whoever has it could not give it.
+ */
+export function fetchFirst(
+  situation: Situation,
+  revoked: Pick<Revocation, 'promised' | 'union'>,
+  candidate: Promised,
+  election: Election,
+): FlowStep | undefined {
+  const { record, manager } = situation
+  const name = instanceOf(candidate.member)
+  const from = sourceFor(situation, revoked.promised, candidate, revoked.union)
+  if (!from) return undefined
+  const lacking = revoked.union.subtract(candidate.holds)
+  const mine =
+    record.intent?.kind === 'fetch' && record.intent.by === manager && record.intent.candidate === candidate.member
+  if (!mine) {
+    const next = nextRecord(record, { intent: { kind: 'fetch', by: manager, candidate: candidate.member } })
+    const why = `${name} will fetch what it lacks before it is promoted`
+    return failing(`failing over: ${why}`, [{ kind: 'commit', next, why }], { reasons: election.reasons })
+  }
+  const order = {
+    ...orderFor(situation, candidate.member, record.epoch + 1),
+    from: endpointOf(from.view),
+    until: revoked.union.toString(),
+    deadlineMs: situation.timings.orderDeadlineMs,
+  }
+  return failing(
+    `failing over: ${name} fetches ${counted(lacking.count(), 'transaction')} from ${instanceOf(from.member)}`,
+    [{ kind: 'fetch', to: name, order }],
+    { reasons: election.reasons },
+  )
+}

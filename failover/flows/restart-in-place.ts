@@ -1,0 +1,113 @@
+import { instanceOf, type MemberId } from '#topology/snapshot/member.ts'
+import { counted } from '#common/text/words.ts'
+import { standsStill } from '../judge/elected-set.ts'
+import { isBinlogUnread, lostByPrimary, type LostByPrimary } from '../judge/lost-by-primary.ts'
+import { isLive, liveView, names, viewNamed, type Situation } from '../judge/situation.ts'
+import { bringBack } from '../judge/starting.ts'
+import type { Verdict } from '../judge/verdict.ts'
+import { assignmentOrders } from './assignments.ts'
+import { bump } from './commit.ts'
+import { failing, step, type FlowStep } from './step.ts'
+
+/**
+ * Too few can promise: if the primary's own agent is there, its server starts again where it was; nothing is lost by
+ * that.
+ */
+export function restartInPlace(
+  situation: Situation,
+  verdict: Verdict,
+  missing: string,
+  reasons: readonly string[] = [],
+): FlowStep {
+  const { record, timings } = situation
+  if (verdict.kind === 'unable') return standStill(situation, verdict, reasons)
+  // A restart would only make it wait longer.
+  if (verdict.opening !== undefined)
+    return step(`no failover: ${verdict.sentence}, and ${missing}`, [], {
+      blocked: true,
+      reasons,
+      revisitMs: 1_000,
+    })
+  const unheard = unheardYet(situation)
+  if (unheard.length > 0) {
+    const sentence = `failing over: ${verdict.sentence}; this manager has just begun and waits for a word of ${names(unheard)}`
+    return failing(sentence, [], { reasons, revisitMs: timings.heartbeatMs })
+  }
+  const name = instanceOf(record.primary)
+  const view = situation.snapshot.instances.find((candidate) => candidate.observation?.member === record.primary)
+  if (!isLive(view)) return waitsForMissing(situation, verdict, missing, reasons)
+  const gone = lostByPrimary(situation)
+  if (gone !== null) return staysDown(situation, verdict, gone, missing)
+  if (isBinlogUnread(situation)) {
+    const sentence = `restarting ${name} in place once its agent has read what its binlog holds: ${verdict.sentence}, and ${missing}`
+    return step(sentence, [], { flow: 'restart', reasons, blocked: true, revisitMs: timings.heartbeatMs })
+  }
+  if (view.observation.stored.promise > record.epoch)
+    return bump(situation, `${name} promised epoch ${view.observation.stored.promise}; giving it back`)
+  const sentence = `restarting ${name} in place: ${verdict.sentence}, and ${missing}`
+  return step(sentence, assignmentOrders(situation, { mayRestart: true }), {
+    flow: 'restart',
+    reasons,
+    blocked: true,
+    revisitMs: 1_000,
+  })
+}
+
+/** Nobody here can tell what was acknowledged: it is said who can, and what a person may do without them. */
+function waitsForMissing(
+  situation: Situation,
+  verdict: Verdict,
+  missing: string,
+  reasons: readonly string[],
+): FlowStep {
+  const { record, requests, snapshot } = situation
+  const name = instanceOf(record.primary)
+  // A person who asked knows that it is not automatic.
+  const what = requests.some(({ kind }) => kind === 'failover') ? 'no failover' : 'no automatic failover'
+  const isPast = viewNamed(snapshot, name)?.past === record.primary
+  const asItIs = isPast ? ` (with --to ${name} it is taken as it is now)` : ''
+  const sentence = `${what}: ${verdict.sentence}, and ${missing}; ${bringBack(situation, missingNames(situation).join(', '), `giving up what only they may hold, use: regent failover --accept-loss${asItIs}`)}`
+  return step(sentence, [], { blocked: true, reasons, revisitMs: 1_000 })
+}
+
+/** A start would let clients in without what was acknowledged to them. */
+function staysDown(situation: Situation, verdict: Verdict, { lost, heldBy }: LostByPrimary, missing: string): FlowStep {
+  const name = instanceOf(situation.record.primary)
+  const lacks = `${name} lacks ${counted(lost.count(), 'transaction')} that ${heldBy} received from it, and is not started again`
+  const back = [`the volume of ${name} as it was`, ...missingNames(situation)].join(', ')
+  const sentence = `no automatic failover: ${verdict.sentence}; ${lacks}; ${missing}; ${bringBack(situation, back, `giving up what only they may hold, use: regent failover --accept-loss (with --to ${name} it is taken as it is now)`)}`
+  return step(sentence, [], { blocked: true, revisitMs: 1_000 })
+}
+
+/** A restart gives nothing back of what an elected primary lacks. */
+function standStill(situation: Situation, verdict: Verdict, reasons: readonly string[]): FlowStep {
+  return step(standsStill(situation, verdict.sentence), [], { blocked: true, reasons, revisitMs: 1_000 })
+}
+
+/**
+ * Members of S that a manager which has just begun to lead has not heard since, for as long as it would wait for an
+ * answer: a restart takes seconds, and they may be well.
+ */
+function unheardYet({ record, snapshot, leadsSinceMs, timings, nowMs }: Situation): readonly MemberId[] {
+  if (nowMs - leadsSinceMs >= timings.orderDeadlineMs) return []
+  return record.syncSet.filter((member) => {
+    const view = viewNamed(snapshot, instanceOf(member))
+    return view !== undefined && (view.heardAtMs ?? -Infinity) < leadsSinceMs
+  })
+}
+
+/** One that went back in time answers, and what is missing is what its volume was. */
+function missingNames(situation: Situation): readonly string[] {
+  return missingMembers(situation).map((member) => {
+    const name = instanceOf(member)
+    return viewNamed(situation.snapshot, name)?.past === member ? `the volume of ${name} as it was` : name
+  })
+}
+
+function missingMembers(situation: Situation): readonly MemberId[] {
+  const { record } = situation
+  return [record.primary, ...record.syncSet].filter((member) => {
+    const view = liveView(situation.snapshot, member)
+    return view === undefined || view.observation.stored.forgetful
+  })
+}
