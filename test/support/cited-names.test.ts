@@ -16,7 +16,8 @@ function above(file: string): readonly string[] {
 
 const isThere = (path: string): boolean =>
   folders.has(path.replace(/\/$/, '')) ||
-  [path, `${path}.test.ts`].some((pattern) => files.some((file) => file === pattern)) ||
+  files.includes(path) ||
+  files.includes(`${path}.test.ts`) ||
   (/[*{]/.test(path) && globSync(path, { cwd: root }).length > 0)
 
 /** Whether a page says of this text that it is a file or a folder of the tree, and there is none. */
@@ -37,41 +38,51 @@ it('Each path of the tree that a page names is there', async () => {
   expect(named.flatMap(({ page, texts }) => texts.filter(isLostPath).map((text) => `${page}: ${text}`))).toEqual([])
 })
 
-it('Each test that a column of tests names is there', async () => {
-  const lost: string[] = []
-  let seen = 0
-  for (const page of pages)
-    for (const [head = [], ...rows] of tablesOf(await proseOf(page))) {
-      if (!/^tests?\b/.test(head.at(-1) ?? '')) continue
-      for (const name of rows.flatMap((row) => quotedIn(row.at(-1) ?? '')).filter((text) => /^[\w-]+$/.test(text))) {
-        seen += 1
-        if (!testNames.has(name)) lost.push(`${page}: ${name}`)
-      }
-    }
-  expect(seen).toBeGreaterThan(50)
+/** Tests that a page names: in a column of tests, or behind the word "Test" in italics. */
+async function testsNamedIn(page: string): Promise<readonly string[]> {
+  const prose = await proseOf(page)
+  const columns = tablesOf(prose)
+    .filter(([head]) => /^tests?\b/.test(head?.at(-1) ?? ''))
+    .flatMap(([, ...rows]) => rows.map((row) => row.at(-1) ?? ''))
+  const lists = [...prose.matchAll(/\*Tests?[.:]\*([^]*?)(?:\n\n|$)/g)].map(([, list = '']) => list)
+  return [...columns, ...lists].flatMap(quotedIn).filter((text) => /^[\w-]+$/.test(text))
+}
+
+it('Each test that a page names as one is there', async () => {
+  const named = await Promise.all(pages.map(async (page) => ({ page, tests: await testsNamedIn(page) })))
+  const lost = named.flatMap(({ page, tests }) =>
+    tests.filter((name) => !testNames.has(name)).map((name) => `${page}: ${name}`),
+  )
+  expect(named.flatMap(({ tests }) => tests).length).toBeGreaterThan(50)
   expect(lost).toEqual([])
 })
 
 /** Whether a file of this text has a function, a class, a type, a value or a method of that name. */
 function defines(text: string, name: string): boolean {
-  const escaped = name.replaceAll('$', '\\$')
   return (
-    new RegExp(`^(?:export )?(?:async )?(?:function|const|class|interface|type) ${escaped}(?![\\w$])`, 'm').test(
-      text,
-    ) || new RegExp(`^  (?:static |async |get |readonly )*${escaped}(?:[(<].*[{(]$|[:;=?]| =)`, 'm').test(text)
+    new RegExp(`^(?:export )?(?:async )?(?:function|const|class|interface|type) ${name}(?![\\w$])`, 'm').test(text) ||
+    new RegExp(`^  (?:static |async |get |readonly )*${name}(?:[(<].*[{(]$|[:;=?]| =)`, 'm').test(text)
+  )
+}
+
+/** Where a page gives names of a file in brackets behind that file: `file.ts` (`one`, `other`). */
+async function definitionsIn(page: string): Promise<readonly { readonly file: string; readonly name: string }[]> {
+  const found = (await proseOf(page)).matchAll(/`([\w./-]+\/[\w.-]+\.ts)`\s\(([^()]+)\)/g)
+  return [...found].flatMap(([, file = '', names = '']) =>
+    quotedIn(names)
+      .filter((text) => /^#?\w+$/.test(text))
+      .map((name) => ({ file, name })),
   )
 }
 
 it('A file defines each name that a page gives in brackets behind that file', async () => {
   const lost: string[] = []
-  let seen = 0
-  for (const page of pages)
-    for (const [, file = '', names = ''] of (await proseOf(page)).matchAll(/`([\w./-]+\/[\w.-]+\.ts)`\s\(([^()]+)\)/g))
-      for (const name of quotedIn(names).filter((text) => /^#?\w+$/.test(text))) {
-        seen += 1
-        if (!files.includes(file) || !defines(await read(file), name)) lost.push(`${page}: ${name} in ${file}`)
-      }
-  expect(seen).toBeGreaterThan(20)
+  const found = (
+    await Promise.all(pages.map(async (page) => (await definitionsIn(page)).map((each) => ({ page, ...each }))))
+  ).flat()
+  for (const { page, file, name } of found)
+    if (!files.includes(file) || !defines(await read(file), name)) lost.push(`${page}: ${name} in ${file}`)
+  expect(found.length).toBeGreaterThan(20)
   expect(lost).toEqual([])
 })
 
