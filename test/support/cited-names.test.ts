@@ -44,7 +44,7 @@ async function testsNamedIn(page: string): Promise<readonly string[]> {
   const columns = tablesOf(prose)
     .filter(([head]) => /^tests?\b/.test(head?.at(-1) ?? ''))
     .flatMap(([, ...rows]) => rows.map((row) => row.at(-1) ?? ''))
-  const lists = [...prose.matchAll(/\*Tests?[.:]\*([^]*?)(?:\n\n|$)/g)].map(([, list = '']) => list)
+  const lists = [...prose.matchAll(/_Tests?:_([^]*?)(?:\n\n|$)/g)].map(([, list = '']) => list)
   return [...columns, ...lists].flatMap(quotedIn).filter((text) => /^[\w-]+$/.test(text))
 }
 
