@@ -63,7 +63,7 @@ export function createAgentServer(handlers: AgentHandlers, { token, certificates
       )
     },
   )
-  // Whoever came before is checked again by the new one.
+  // Clients that came before are checked again, by the new certificates.
   server.once(
     'close',
     certificates.onChange(() => server.closeIdleConnections()),

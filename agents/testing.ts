@@ -43,7 +43,7 @@ export class MemoryDisk implements Disk {
     this.#files.set(path, new Uint8Array(size))
   }
 
-  /** Of the next write only the first bytes reach the disk. */
+  /** The next write reaches the disk with its first bytes alone. */
   tearNextWrite(): void {
     this.#tear = true
   }

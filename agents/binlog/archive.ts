@@ -89,7 +89,7 @@ export async function archivesOf(archiveDir: string, instance: string): Promise<
   )
 }
 
-/** Every whole archive, oldest first. One without a description that can be read was not made here, and is left out. */
+/** Every whole archive, oldest first. An archive without a readable description was not made here, and is left out. */
 export async function listArchives(archiveDir: string): Promise<readonly ArchiveSize[]> {
   const found = await Promise.all((await archiveNames(archiveDir)).map((name) => sizeOf(join(archiveDir, name))))
   return found.flatMap((archive) => archive ?? []).toSorted((one, other) => one.wallMs - other.wallMs)

@@ -91,7 +91,7 @@ export interface QueryEvent {
   /** The statement, or its first 4096 bytes. */
   readonly text: string
   readonly isWhole: boolean
-  /** It is an atomic DDL, tied to its InnoDB transaction by an Xid. */
+  /** The statement is an atomic DDL, tied to its InnoDB transaction by an Xid. */
   readonly hasXid: boolean
 }
 

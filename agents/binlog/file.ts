@@ -7,14 +7,14 @@ import { decodeFormatDescription, eventTypes, unreadable, type FormatDescription
 export interface BinlogEvent {
   /** A number of `eventTypes`, or another. */
   readonly type: number
-  /** Of the server where its transaction began. */
+  /** The `server_id` of the server where the transaction began. */
   readonly serverId: number
   /** Where it begins in the file, and where the next one does. */
   readonly offset: number
   readonly end: number
   /**
-   * Without header and checksum. Valid only during the call it is given to. Of an event above a megabyte these are the
-   * first 64 KiB (of a Previous_gtids event always all).
+   * Without header and checksum. Valid only during the call it is given to. An event above a megabyte has its first 64
+   * KiB here (a Previous_gtids event always all).
    */
   readonly body: Buffer
 }

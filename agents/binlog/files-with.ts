@@ -3,13 +3,13 @@ import { readBinlogHead, type BinlogHead } from './set.ts'
 
 export interface FileWith extends BinlogHead {
   readonly path: string
-  /** Of what is wanted, all that this file can have. */
+  /** The wanted transactions that this file can have. */
   readonly mayHave: GtidSet
 }
 
 /**
- * Of files of one kind, oldest first, those that may have some of these transactions. What a file has lies between its
- * own Previous_gtids and the next file's.
+ * The files that may have some of these transactions, of one kind, oldest first. What a file has lies between its own
+ * Previous_gtids and the next file's.
  */
 export async function filesThatMayHave(paths: readonly string[], wanted: GtidSet): Promise<readonly FileWith[]> {
   const heads: (BinlogHead & { readonly path: string })[] = []

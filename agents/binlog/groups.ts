@@ -7,7 +7,7 @@ import { stopScan, type BinlogEvent } from './file.ts'
 export interface TransactionGroup {
   /** Null for a transaction without a GTID. */
   readonly gtid: GtidParts | null
-  /** Of the server where it began. */
+  /** The `server_id` of the server where the transaction began. */
   readonly serverId: number
   readonly offset: number
   readonly end: number
@@ -162,7 +162,7 @@ class EndingFold {
 const payloadHeaderLimit = 256
 
 /**
- * How the transaction inside a compressed group ends: the payload is a row of events without checksums. It is
+ * How the transaction inside a compressed group ends: the payload is a row of events without checksums. The payload is
  * decompressed as a stream, and of each event only the beginning is kept. Any other ending is returned as it is.
  */
 export async function endingOfPayload(path: string, ending: GroupEnding, signal?: AbortSignal): Promise<GroupEnding> {

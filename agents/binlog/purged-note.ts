@@ -25,7 +25,7 @@ export async function readPurgedNote(dataDir: string): Promise<GtidSet> {
   }
 }
 
-/** On the disk once it resolves. Whoever dies in the middle of it leaves the note before. */
+/** On the disk once it resolves. An agent that dies in the middle leaves the note before. */
 export async function writePurgedNote(dataDir: string, gtids: GtidText): Promise<void> {
   const path = join(dataDir, fileName)
   const file = await open(`${path}.new`, 'w')

@@ -57,7 +57,7 @@ export async function readBinlogSet(dataDir: string, signal?: AbortSignal): Prom
 }
 
 /**
- * What a receiver has ever got, from the last relay log. One that cannot be read has nothing that counts: what a
+ * What a receiver has ever got, from the last relay log. An unreadable relay log has nothing that counts: what a
  * promise reports as received was fsynced before, and a new relay log that was not may be anything after a power cut.
  */
 async function readReceivedSet(dataDir: string, signal?: AbortSignal): Promise<GtidSet> {

@@ -38,8 +38,8 @@ export function whyNotTrimmable(ending: GroupEnding): string | undefined {
 }
 
 /**
- * The transaction is one statement that changes no data, wherever it was executed. Of an XA COMMIT that is not true:
- * that commits what was prepared.
+ * The transaction is one statement that changes no data, wherever it was executed. An XA COMMIT is no such statement,
+ * since what was prepared is committed by it.
  */
 export function changesNoData(ending: GroupEnding): boolean {
   return (

@@ -126,8 +126,9 @@ export async function readTrimPlan(dataDir: string, held: GtidSet, signal?: Abor
 }
 
 /**
- * What nobody acknowledged has a session each that waits for it, so that a longer tail is something else. It is not
- * judged one by one: gathered, a file full of small transactions takes an agent several times the memory it may have.
+ * What nobody acknowledged has a session each that waits for it, so that a longer tail is something else. Its
+ * transactions are not judged one by one: gathered, a file full of small transactions takes an agent several times the
+ * memory it may have.
  */
 export const longestTail = 10_000
 

@@ -7,13 +7,13 @@ import { initialiseWhereEmpty, start } from './start-steps.ts'
 import { passesStartGate, staysDown } from './start-gate.ts'
 
 /**
- * What the agent does next with its mysqld: pure, from what is on disk and what is known. Of the reasons below the
- * first one counts. An agent that died anywhere is replaced by one that decides from the same disk.
+ * What the agent does next with its mysqld: pure, from what is on disk and what is known. The first of the reasons
+ * below counts. An agent that died anywhere is replaced by one that decides from the same disk.
  */
 export function nextPass(view: View, mode: Decider): NextPass {
   const { stored, process, pod } = view
   if (pod.termination?.stopping) return rest
-  // Whoever died between a copy's swap and its proof is found here first: passes and swaps exclude each other.
+  // An agent that died between a copy's swap and its proof is found here first: passes and swaps exclude each other.
   if (stored.unproven) return { steps: [step('take back', takeBack)], next: 'at once' }
   if (isCopying(view)) return rest
   if (process === 'dead' || process === 'absent') return whileDown(view, mode)
@@ -63,7 +63,8 @@ function whileRunning(view: View, mode: Decider): NextPass {
 }
 
 /**
- * One that is copied beside what it has receives nothing either, until something newer than that copy is asked of it.
+ * A member that is copied beside what the member has receives nothing either, until something newer than that copy is
+ * asked.
  */
 function isCopying({ copying, stored }: View): boolean {
   return copying.progress !== null && (stored.seeding || copying.besideEpoch === stored.promise)

@@ -36,7 +36,7 @@ function doubtsTail({ stored, doubts }: View, ending: Ending): NextPass | null {
   return { steps: [keepAsUnsettled(ending)], next: 'at once' }
 }
 
-/** It leads, and nobody else was elected. */
+/** This instance leads, and nobody else was elected. */
 function startsAgain(view: View): NextPass | null {
   const { told, course } = view
   if (!told.mayRestart && !isAlone(view))
@@ -63,8 +63,8 @@ function isAlone({ told, contact, nowMs, timings }: View): boolean {
 
 /**
  * Now a replica of somebody else: its own tail is compared with what that primary holds, and cut where that is proven
- * safe. A tail that was perhaps acknowledged is never cut. It is archived, shows as errant once mysqld runs, and people
- * are told.
+ * safe. A tail that was perhaps acknowledged is never cut. Such a tail is archived, shows as errant once mysqld runs,
+ * and people are told.
  */
 function settlesTail({ told, stored, life, doubts }: View, binlogSet: GtidText): NextPass {
   if (told.sourceHolds === null) return staysDown('it waits to hear what the new primary holds, to judge its own tail')

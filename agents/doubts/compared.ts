@@ -22,7 +22,7 @@ export function hearQuestion(parts: Parts, { question, held }: Comparing): void 
   }
   observer
     .refresh()
-    // That may have been a look that was under way.
+    // The refresh may have shared a look that was under way.
     .then(() => (observer.look > afterLook ? undefined : observer.refresh()))
     .then(changed, () => undefined)
 }

@@ -6,7 +6,7 @@ import type { Known } from '../instance/known.ts'
 import { notice, type NextPass, type View } from '../instance/pass.ts'
 
 /**
- * So much of the set is kept on disk. Of a longer set an agent that starts again before the opening checks a part,
+ * So much of the set is kept on disk. An agent that starts again before the opening checks this part of a longer set,
  * until its manager names the set again.
  */
 const keptCharacters = 16_384

@@ -65,7 +65,7 @@ export class SilenceWatch {
     ])
     if (process.pid !== pid) return
     if (ending?.how === 'stopped') changeLife(this.#parts, { isStoppedByOthers: true })
-    // It may answer again and be settled by a marker, so this is kept on disk alone.
+    // The server may answer again and be settled by a marker, so this is kept on disk alone.
     if (ending?.how === 'unknown')
       await this.#keepTail('does not answer, and may be stopping', ending).catch((error: unknown) =>
         this.#failed(error),

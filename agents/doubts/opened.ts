@@ -4,7 +4,7 @@ import type { Parts } from '../instance/parts.ts'
 /**
  * A server that is no primary takes no writes. Where another hand opened it all the same, whoever wrote there may have
  * written what the others do not have, and no GTID tells: with the binary log off there is none, and a group certifies
- * nothing of a member that is not to write. That it is closed again proves nothing. Such an instance counts for nothing
+ * nothing of a member that is not to write. Its being closed again proves nothing. Such an instance counts for nothing
  * until it is a copy of another one. On disk before anybody hears of it.
  *
  * @param isOpen the server takes writes, of anybody or of those with CONNECTION_ADMIN, and its agent had closed it

@@ -7,7 +7,7 @@ import { counted } from '#common/text/words.ts'
 /**
  * Puts a copy in place of what a counted member has, which lies beside it until the copy is proven to hold everything
  * that the primary had when it closed for that: each acknowledged write is among it. Nothing may be promised or
- * reported meanwhile, so it runs alone (`Converger.alone`). Whoever dies in it is found by `takeBack`.
+ * reported meanwhile, so it runs alone (`Converger.alone`). An agent that dies in the swap is found by `takeBack`.
  * @param startOnCopy puts the copy in that place and starts mysqld on it
  */
 export async function swapUnproven(parts: Parts, order: ReseedOrder, startOnCopy: () => Promise<void>): Promise<void> {

@@ -47,8 +47,8 @@ function handOverWithin({ members }: GroupState, own: GroupMember): number {
 }
 
 /**
- * Out of the group before its server is stopped: nobody waits for a member that is gone. One that cannot leave in time
- * is stopped all the same.
+ * Out of the group before its server is stopped: nobody waits for a member that is gone. A member that cannot leave in
+ * time is stopped all the same.
  */
 export async function leaveBeforeEnd({ server, observer, notices }: Parts): Promise<void> {
   const group = observer.server?.group

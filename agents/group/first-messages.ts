@@ -32,7 +32,7 @@ export class FirstMessages implements Watch {
 
   /** Sends what is left to send, one after the other. */
   async look(): Promise<void> {
-    // One that is not answered in time was sent all the same.
+    // A message that is not answered in time was sent all the same.
     for (; this.#sent < wanted && this.#isMember(); this.#sent++)
       await this.#parts.server.group?.agree().catch(() => undefined)
   }

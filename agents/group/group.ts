@@ -24,8 +24,8 @@ import { underPromise } from './under-promise.ts'
 import { viewLookMs, ViewWatch } from './view-watch.ts'
 
 /**
- * The others count the silence of a member from the last word of whoever was at its address before. Of those that came
- * back within these 5 s some were given up at their end (four of eight; none of eight that came later).
+ * The others count the silence of a member from the last word of whoever was at its address before. Some that came back
+ * within these 5 s were given up at their end (four of eight; none of eight that came later).
  */
 const forgottenMs = 5_000
 
@@ -82,7 +82,7 @@ export class Group implements Mode {
     watches.every(lockLookMs, [this.#locks])
   }
 
-  /** Whoever is to be asked once this mysqld is dead is known, and connected, before. */
+  /** The members that are to be asked once this mysqld is dead are known, and connected, before. */
   #look(): void {
     const { observer, process, expulsion, jobs } = this.#parts
     const group = observer.server?.group

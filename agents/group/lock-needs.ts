@@ -7,9 +7,8 @@ import type { ServerState } from '#topology/snapshot/observation.ts'
 import { writesHere } from './single-primary.ts'
 
 /**
- * Whoever the group makes primary applies first what it received before, and keeps clients waiting for that. A client
- * of a secondary may hold what is written there: `LOCK TABLES … READ` of a dump, a global read lock, rows read
- * `FOR UPDATE`.
+ * A new primary of the group applies first what it received before, and keeps clients waiting for that. A client of a
+ * secondary may hold what is written there: `LOCK TABLES … READ` of a dump, a global read lock, rows read `FOR UPDATE`.
  */
 export class GroupLockNeeds implements LockNeeds {
   readonly purpose = 'the new primary needs that lock to apply what clients were told is written'

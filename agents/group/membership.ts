@@ -53,8 +53,8 @@ export function nextAsMember(view: View, member: Membership): NextPass {
 }
 
 /**
- * Whoever forms a group is open for writes there, and what is written there may have the names (GTIDs) that the group
- * gives as well: nothing would tell such writes apart once this member has joined the others again.
+ * A member that forms a group is open for writes there, and what is written there may have the names (GTIDs) that the
+ * group gives as well: nothing would tell such writes apart once this member has joined the others again.
  */
 function noticesFork(view: View, { task, group }: Membership): NextPass | null {
   const isIn = group.state === 'ONLINE' || group.state === 'RECOVERING'
@@ -147,8 +147,8 @@ function recovering(member: Membership): NextPass {
 }
 
 /**
- * Nothing can be acknowledged here, and others may have gone on without this member: neither writes nor reads. It stays
- * in the group: its majority may come back, or be restored.
+ * Nothing can be acknowledged here, and others may have gone on without this member: neither writes nor reads. The
+ * member stays in the group: its majority may come back, or be restored.
  */
 function withoutMajority(member: Membership): NextPass {
   const { members } = member.group
@@ -208,7 +208,10 @@ function putsRight({ state, group, assignment }: Membership): readonly Step[] {
   ]
 }
 
-/** That it formed the group, where its agent died before that was stored; and what it had forgotten. */
+/**
+ * What this member knows now: that it formed the group, where its agent died before that was stored; and what it had
+ * forgotten.
+ */
 function whatItKnowsNow({ formedEpoch, forgetful }: StoredState, { task, assignment }: Membership) {
   const formed = task.does === 'form' && formedEpoch < assignment.epoch
   return { ...(formed ? { formedEpoch: assignment.epoch } : {}), ...(forgetful ? { forgetful: false } : {}) }

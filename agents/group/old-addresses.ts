@@ -42,7 +42,7 @@ export class OldAddresses implements Watch {
     if (groupHost(config.host) !== '127.0.0.1') await this.#forget(this.#viewId)
   }
 
-  /** One that fails is made good by the next. */
+  /** A failed agreement is made good by the next. */
   async #forget(viewId: string): Promise<void> {
     const { observer, server, world } = this.#parts
     for (let left = repetitions; left > 0 && wholeGroupUnder(observer.server)?.viewId === viewId; left--) {

@@ -5,7 +5,7 @@ export function isLeadingGroup(life: Life): boolean {
   return leadingOf(life)?.step === 'open'
 }
 
-/** It is a secondary, and its events do not run. */
+/** The server is a secondary, and its events do not run. */
 export function isMemberAs({ stage }: Life): boolean {
   return stage.is === 'following' && stage.as === 'secondary'
 }

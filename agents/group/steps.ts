@@ -68,7 +68,7 @@ export const becomeMember = step('stop events', async (parts) => {
   changeLife(parts, { stage: { is: 'following', step: 'started', as: 'secondary', sinceMs }, proposed: null })
 })
 
-/** Of a group that is just changing its primary, or its mode: the group, or its agent, closes it in a moment. */
+/** A group may just be changing its primary, or its mode: the group, or the agent, closes the member in a moment. */
 export const closeAsMember = step('stop events and close for writes', async ({ server, observer }) => {
   try {
     await server.setEvents(false)
@@ -93,7 +93,7 @@ export function setWeight(weight: number): Step {
 const firstPauseMs = 500
 const longestPauseMs = 60_000
 
-/** It was not a member for long, or could not become one: the next attempt waits, longer each time. */
+/** The server was not a member for long, or could not become one: the next attempt waits, longer each time. */
 export function pauseBeforeJoining({ jobs, world }: Pick<Parts, 'jobs' | 'world'>): void {
   const { times } = jobs.groupPause
   const pauseMs = Math.min(longestPauseMs, firstPauseMs * 2 ** times)
@@ -208,8 +208,8 @@ const lookAgainMs = 5_000
 const betweenLooksMs = 20
 
 /**
- * Whoever is shown to have formed the group is shown in that group. With an older look beside it nobody would be in the
- * group, and the group would be formed anew.
+ * A member that is shown to have formed the group is shown in that group. With an older look beside it nobody would be
+ * in the group, and the group would be formed anew.
  */
 async function lookAgain({ observer, process, world }: Parts): Promise<void> {
   const { clock, timers } = world

@@ -64,8 +64,8 @@ export function dueBinlogs(
 }
 
 /**
- * Members that would need a file whose end is `upTo`: all transactions up to there. One that lacks what was purged
- * before is not among them: binlogs do not help it any more.
+ * Members that would need a file whose end is `upTo`: all transactions up to there. A member that lacks what was purged
+ * before is not among them: binlogs help that member no more.
  * @param purged what this server no longer has
  */
 export function membersLacking(

@@ -132,7 +132,7 @@ export class Lease {
     void this.#askPeers(question)
   }
 
-  /** It hears each question with an observation, and answers each once. */
+  /** The manager hears each question with an observation, and answers each once. */
   #askManager(): void {
     if (this.#shown === this.#question) return
     this.#shown = this.#question

@@ -60,7 +60,7 @@ export interface Contact {
 
 /** Where convergence is. Written by passes, and by orders that run alone. */
 export interface Course {
-  /** Of the mysqld that runs or ended last: read by `lifeOf`. */
+  /** The life of the mysqld that runs or ended last: read by `lifeOf`. */
   life: Life
   promiseReport: PromiseReport | null
   /** Promised, and its receiver goes on: it hears the candidate of the switchover, and nobody else. */
@@ -164,7 +164,7 @@ export interface Pod {
   termination: { readonly sinceMs: number; readonly stopping: boolean } | null
   /** A caller wants the instance to leave its cluster, until then unless that is said again (`leaving.ts`). */
   leavesUntilMs: number
-  /** It has left its cluster, or is just leaving for good: it stays out until it is told to come back. */
+  /** The instance has left its cluster, or is just leaving for good: it stays out until it is told to come back. */
   hasLeft: boolean
 }
 

@@ -58,7 +58,7 @@ export interface Leading {
   readonly inPlace: boolean
   /** What was executed once everything was applied; '' before. */
   readonly executed: GtidText
-  /** It was made ready before: nothing needs to be stopped or cleared again. */
+  /** The server was made ready before: nothing needs to be stopped or cleared again. */
   readonly wasPrepared: boolean
   /** The assignment whose gates and k are in force. */
   readonly applied: PrimaryAssignment | null

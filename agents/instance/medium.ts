@@ -55,10 +55,7 @@ function wasMountedAnew(before: Medium, now: Medium): boolean {
   )
 }
 
-/**
- * Of the agent's `file`, which is there and never replaced, and the file system that it lies on, as this machine's
- * kernel shows them.
- */
+/** The agent's `file`, which is there and never replaced, and its file system, as this machine's kernel shows them. */
 export function realMedium(file: string, environment: NodeJS.ProcessEnv): MediumPort {
   return {
     async read() {

@@ -6,8 +6,8 @@ const kept = 20
 /** So long the same sentence is not said again. */
 const quietMs = 60_000
 /**
- * Of one code so many are said in that time: what somebody does by hand again and again, or what fails by turns, fills
- * no log.
+ * So many notices of one code are said in that time: what somebody does by hand again and again, or what fails by
+ * turns, fills no log.
  */
 const mostOfACode = 30
 

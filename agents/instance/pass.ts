@@ -91,7 +91,7 @@ export function onDisk(change: Partial<StoredState>): Step {
 /** What the agent has changed: whatever was seen before is not looked at again. */
 export const outdate = step('outdate', async ({ observer }) => observer.outdate())
 
-/** Applies a change. Of another mysqld than `pid` nothing is changed: it began with nothing. */
+/** Applies a change. Another mysqld than `pid` is not changed: that mysqld began with nothing. */
 export function learn(parts: Parts, change: Change | undefined, pid: number | null): void {
   if (change === undefined) return
   const { course } = parts

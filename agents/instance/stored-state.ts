@@ -15,8 +15,8 @@ export interface StoredState {
   /** New at each agent start and with each newer promise: a volume that went back in time shows an old one. */
   readonly incarnation: string
   /**
-   * Those before it, newest first. Several, because agents may start again while no manager is there to note the last
-   * one.
+   * The incarnations before that, newest first. Several, because agents may start again while no manager is there to
+   * note the last one.
    */
   readonly earlierIncarnations: readonly string[]
   /**
@@ -42,15 +42,15 @@ export interface StoredState {
   /** Its data folder is a copy that is not proven to hold what the one before held, which lies beside it. */
   readonly unproven: boolean
   readonly filterSeen: boolean
-  /** It went back in time and was told so; it has not been seeded since. */
+  /** The volume went back in time and was told so; the volume has not been seeded since. */
   readonly fromThePast: boolean
   /** Its GTIDs were reset while its server ran; it has not been seeded since. */
   readonly gtidsReset: boolean
   /** So that is, because its server ran without a binary log. */
   readonly binlogOff: boolean
-  /** It was open for writes while it was no primary; it has not been seeded since. */
+  /** The server was open for writes while it was no primary; it has not been seeded since. */
   readonly opened: boolean
-  /** It was primary since its tail was last judged: there may be a tail that nobody acknowledged. */
+  /** The server was primary since its tail was last judged: there may be a tail that nobody acknowledged. */
   readonly mayHaveTail: boolean
   /** The last epoch in which it formed its replication group, alone; 0 for none. In one epoch nobody forms it twice. */
   readonly formedEpoch: number
@@ -61,7 +61,7 @@ export interface StoredState {
  * starts than that would take the volume for one that went back in time.
  */
 const incarnationsKept = 32
-/** Of one start: each promise makes another. */
+/** So many incarnations of one start: each promise makes another. */
 const notedKept = 8
 
 /** Room for each of the two copies. Preallocated, so that a full disk cannot stop a promise. */
@@ -202,17 +202,17 @@ function promisedIncarnation(before: Incarnations, incarnation: string): Incarna
   }
 }
 
-/** It has promised something newer than what it is assigned to be. */
+/** The agent has promised something newer than what it is assigned to be. */
 export function isPromised({ assignment, promise }: Pick<StoredState, 'assignment' | 'promise'>): boolean {
   return promise > (assignment?.epoch ?? 0)
 }
 
-/** It was made primary, and has promised nothing newer since. */
+/** The instance was made primary, and has promised nothing newer since. */
 export function leads({ assignment, promise }: Pick<StoredState, 'assignment' | 'promise'>): boolean {
   return assignment?.role === 'primary' && assignment.epoch === promise
 }
 
-/** It is primary, and no group decides with it what is acknowledged: how its server ends may be in doubt. */
+/** The instance is primary, and no group decides what is acknowledged: how its server ends may be in doubt. */
 export function answersAlone({ assignment }: Pick<StoredState, 'assignment'>): boolean {
   return assignment?.role === 'primary' && assignment.group === undefined
 }

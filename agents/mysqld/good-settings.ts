@@ -13,7 +13,7 @@ export interface OwnSettings {
 /** Which settings this instance's mysqld came up with last, and which it did not come up with since. */
 export interface GoodSettings {
   readonly good: OwnSettings
-  /** It came up with `good` right after it had not come up with these: they are the reason. Absent for none. */
+  /** mysqld came up with `good` right after it had not come up with these: they are the reason. Absent for none. */
   readonly refused?: { readonly settings: OwnSettings; readonly words: string }
 }
 

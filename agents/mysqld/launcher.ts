@@ -8,7 +8,7 @@ import { endingFrom, type Ending, type RunningProgram } from './running-program.
 
 /** The launcher forks at once; a node that swaps takes longer. */
 const startMs = 10_000
-/** That it ended is seen in the kernel; only how is read here, at most a tenth later than it ran. */
+/** The kernel shows that mysqld ended; only how is read here, at most a tenth later than it ran. */
 const endedEveryMs = { least: 100, most: 1_000 } as const
 const heartbeatMs = 1_000
 

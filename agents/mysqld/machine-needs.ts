@@ -10,7 +10,7 @@ const fewDescriptors = 100
 const fewAioSlots = 4_096
 
 export interface MachineNeeds {
-  /** Of the mysqld that runs. */
+  /** The pid of the mysqld that runs. */
   readonly pid: number
   readonly serverPidFile: string
   readonly socket: string

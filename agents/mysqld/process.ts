@@ -184,7 +184,7 @@ class MysqldProcess implements ProcessPort {
     const config = { ...this.#config, ...settings }
     const { pid, ended } = await startMysqld(config, this.#layout, { launcher: this.#launcher, options })
     const identity = { pid, startTicks: readProcessStat(pid)?.startTicks ?? 0 }
-    // That it ended is seen in the kernel in any case.
+    // The kernel shows in any case that mysqld ended.
     ended.then(
       (ending) => this.#childEnded(pid, sentenceOf(ending), ending.status !== null),
       () => undefined,
@@ -251,7 +251,7 @@ class MysqldProcess implements ProcessPort {
       await this.#settings.ask(await this.#checkProgram())
       if (this.#settings.refused !== '') for (const listener of this.#listeners) listener()
     }
-    // Whoever starts mysqld asks again.
+    // The start of mysqld asks again.
     ask().catch(() => undefined)
   }
 
@@ -288,7 +288,7 @@ class MysqldProcess implements ProcessPort {
     })
   }
 
-  /** It may still end for its settings after it wrote its pid file (seen on 9.7: an unknown time zone). */
+  /** mysqld may still end for its settings after it wrote its pid file (seen on 9.7: an unknown time zone). */
   #awaitReady(watch: ProcessWatch): void {
     const timer = this.#ports.timers.every(readyEveryMs, () => {
       if (watch !== this.#watch || watch.phase === 'dead') return timer.cancel()

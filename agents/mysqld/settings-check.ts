@@ -9,7 +9,7 @@ import { aborting } from './command.ts'
 import { renderServerConfig } from './my-cnf.ts'
 import type { VolumeLayout } from '../instance/volume-layout.ts'
 
-/** It takes some tenths of a second; a machine that swaps, longer. */
+/** The answer takes some tenths of a second; on a machine that swaps, longer. */
 const answerMs = 60_000
 
 /** How a program ended, and what it printed. */
@@ -30,7 +30,7 @@ export interface SettingsAnswer {
 /**
  * Asks a mysqld whether it takes the configuration in `file`. `--validate-config` (since 8.0.16) reads options, loads
  * the plugins named there, opens neither data nor ports, and ends with status 1 after the first unknown variable.
- * Values out of range it puts right by itself, with a warning. One that ends by a signal, or without a word, said
+ * Values out of range it puts right by itself, with a warning. A mysqld that ends by a signal, or without a word, said
  * nothing of its settings: its start will tell.
  */
 export async function askForSettings(
@@ -57,7 +57,7 @@ function wordsIn(output: string): string {
   return errors.slice(0, 3).join('; ').slice(0, 400)
 }
 
-/** Runs a program of this machine. One that cannot be started gives no status, and says nothing. */
+/** Runs a program of this machine. A program that cannot be started gives no status, and says nothing. */
 export function runHere([program = '', ...args]: readonly string[]): Promise<Answer> {
   return new Promise((resolve) => {
     execFile(
@@ -73,7 +73,7 @@ export function runHere([program = '', ...args]: readonly string[]): Promise<Ans
 }
 
 /**
- * Whether this instance's mysqld takes its settings. It is asked once in an agent's life, and not at all where this
+ * Whether this instance's mysqld takes its settings. mysqld is asked once in an agent's life, and not at all where this
  * very program took these very settings before, so that a server that died starts again without a question.
  */
 export class SettingsCheck {

@@ -23,7 +23,7 @@ export class StartBook {
   readonly #layout: VolumeLayout
   #known: GoodSettings | undefined
   #isRecalled = false
-  /** It is of this agent: with which settings another one started mysqld nobody knows. */
+  /** The start is of this agent: with which settings another agent started mysqld nobody knows. */
   #isBegun = false
   /** The next start is with the settings of the last good one. */
   #goesBack = false
@@ -81,7 +81,7 @@ export class StartBook {
     if (!this.#isBegun) return true
     const log = await readErrorLog(this.#layout)
     if (log.kind === 'read' && !log.seen.has('ready')) return false
-    // Of a log that was taken away nothing is known: that it runs has to do.
+    // A log that was taken away tells nothing: that mysqld runs has to do.
     await this.#cameUp()
     return true
   }
@@ -107,7 +107,7 @@ export class StartBook {
   }
 
   /**
-   * It ended before it was seen up. Gives what is to be said of that; '' where it was up all the same.
+   * mysqld ended before it was seen up. Gives what is to be said of that; '' where it was up all the same.
    * @param byItself with a status: what was killed says nothing of its settings
    */
   async ended(what: string, byItself: boolean): Promise<string> {

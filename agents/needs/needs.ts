@@ -18,7 +18,10 @@ interface Named {
   readonly for: string
 }
 
-/** Of Regent's own schema. The primary makes the table again with the binary log on: what is in there replicates. */
+/**
+ * A table of Regent's own schema. The primary makes the table again with the binary log on: what is in there
+ * replicates.
+ */
 export interface TableNeed extends Named {
   readonly kind: 'table'
   readonly table: string
@@ -34,7 +37,7 @@ export interface AccountNeed extends Named {
   readonly host: string
   /** Columns of `mysql.user` that are `Y`, without `_priv`. */
   readonly columns: readonly string[]
-  /** Of `mysql.global_grants`. */
+  /** Rows of `mysql.global_grants`. */
   readonly grants: readonly string[]
   /** Whose gate the account is; null for the agent's, which is never locked. */
   readonly gateOf: InstanceName | null
@@ -61,7 +64,7 @@ const tables: readonly TableNeed[] = [
   table('account', ['user', 'fingerprint'], 0, 'the gates of replicas'),
 ]
 
-/** Of what `GRANT ALL … WITH GRANT OPTION` gives: what statements of an agent need. */
+/** The part of `GRANT ALL … WITH GRANT OPTION` that statements of an agent need. */
 const ofAgents = {
   columns: [
     ...['Select', 'Insert', 'Update', 'Delete', 'Create', 'Drop', 'Alter', 'Index', 'Event', 'Reload', 'Shutdown'],
@@ -74,7 +77,7 @@ const ofAgents = {
   gateOf: null,
 }
 
-/** That of a replication group is watched by `agents/sql/replication/group-account.ts`. */
+/** The account of a replication group is watched by `agents/sql/replication/group-account.ts`. */
 function accounts(cluster: string): readonly AccountNeed[] {
   const named = (user: string, host: string, whatFor: string) =>
     ({ kind: 'account', what: `account ${user}@${host}`, for: whatFor, user, host }) as const

@@ -61,7 +61,7 @@ export class GtidResetWatch {
     const { file, notices, process, doubts, course } = this.#parts
     doubts.gtidsReset = true
     course.binlogSet = null
-    // Whoever promotes it all the same finds out what it has.
+    // A promotion all the same finds out what the server has.
     leaveStage(this.#parts, 'prepared')
     const isPrimary = file.current.assignment?.role === 'primary'
     const then = isPrimary

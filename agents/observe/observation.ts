@@ -172,7 +172,7 @@ function silentFor(parts: Parts): Pick<Observation, 'silentMembers'> {
   return silent.length === 0 ? {} : { silentMembers: silent }
 }
 
-/** Of this epoch: what was left of an earlier one says nothing. */
+/** The opening in this epoch: what was left of an earlier epoch says nothing. */
 function openingFor({ file, course: { openingSince } }: Parts, nowMs: number): Pick<Observation, 'openingMs'> {
   const { assignment } = file.current
   return openingSince === null || assignment?.role !== 'primary' || assignment.epoch !== openingSince.epoch

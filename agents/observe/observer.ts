@@ -39,9 +39,9 @@ export class Observer implements ObserverPort {
   /** Grows when the agent changes the server: what was read before counts no more. */
   #generation = 0
   #looksBegun = 0
-  /** Of what `#server` shows. */
+  /** The look that `#server` shows. */
   #look = 0
-  /** Of what `#server` shows. */
+  /** The generation of what `#server` shows. */
   #serverGeneration = 0
   #probe: Probe = { result: 'unknown', detail: '' }
   #freeBytes: number | null = null

@@ -9,7 +9,7 @@ import { inBackground } from './in-background.ts'
 /**
  * Writes an empty transaction with each of these GTIDs, in the background: each waits for its acknowledgement as a
  * client's write does. What is here already is left out, so an order that comes again, or from two managers, changes
- * nothing. It is looked before each one whether this is still the primary of that epoch: once the agent has promised
+ * nothing. The agent looks before each whether this is still the primary of that epoch: once the agent has promised
  * another one, what it reports it holds must not grow.
  */
 export function beginEmptying(parts: Parts, order: EmptyOrder): void {

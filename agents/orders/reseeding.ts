@@ -19,7 +19,7 @@ function errantIn({ errant, destroys, sourceHolds }: ReseedOrder): GtidSet {
 /** What kept the instance that is seeded from running its own mysqld: no donor's fault. */
 class OwnServerFault extends Error {}
 
-/** Of an error that is reported with each observation. */
+/** Characters of an error that is reported with each observation. */
 const longestError = 300
 
 /**
@@ -152,7 +152,7 @@ export class Seeding {
     course.promiseReport = null
     notices.add('Seeded', `seeded from ${order.donor.instance}`)
     this.#converger.wake()
-    // Of a server that waits to be admitted nothing else is new.
+    // Nothing else is new of a server that waits to be admitted.
     this.#parts.changed()
     await pruneArchives(this.#parts, this.#archived.splice(0))
   }

@@ -11,11 +11,11 @@ export interface ProcessPort {
   /** Why it is absent or dead; '' otherwise. */
   readonly note: string
   /**
-   * The settings that mysqld refuses, in its own words; '' or absent where it refuses none. One that runs goes on with
-   * those of before.
+   * The settings that mysqld refuses, in its own words; '' or absent where it refuses none. A mysqld that runs goes on
+   * with those of before.
    */
   readonly settingsRefused?: string
-  /** It came up with those of its last good start in their place, and those are why it did not before. */
+  /** mysqld came up with the settings of its last good start, and the refused ones are why it did not before. */
   readonly settingsRolledBack?: boolean
   /** Why the last start did not come up, in mysqld's own words; '' or absent once one did. */
   readonly startFailed?: string

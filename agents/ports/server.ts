@@ -213,13 +213,16 @@ export interface Blocker {
   readonly host: string
   /** The lock in words: `the backup lock`. */
   readonly lock: string
-  /** It waits for that lock itself, and whoever comes after it waits behind it. */
+  /** The session waits for that lock itself, and later sessions wait behind this one. */
   readonly waits: boolean
   /** Seconds for which the session has been in what it does now, or has done nothing. */
   readonly seconds: number
-  /** It is committing, and perhaps waits for an acknowledgement: ended now, it would be acknowledged without one. */
+  /**
+   * The session is committing, and perhaps waits for an acknowledgement: ended now, its write would be acknowledged
+   * without one.
+   */
   readonly commits: boolean
-  /** It might begin to commit before it is ended. A global read lock cannot. */
+  /** The session might begin to commit before it is ended. A global read lock cannot. */
   readonly mayCommit: boolean
   /**
    * What waits behind it: the beginning of the agent's statement, or `a login`. Whose login that is, nobody can tell

@@ -17,7 +17,7 @@ export type TailJudgement =
 
 export interface BegunHere {
   readonly all: number
-  /** Those that may have changed data. */
+  /** Transactions that may have changed data. */
   readonly changing: number
 }
 

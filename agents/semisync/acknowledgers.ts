@@ -21,7 +21,7 @@ export function sentenceAbout(strangers: readonly DumpThread[], assignment: Prim
   return `${told.join(', and ')}; its connection is ended`
 }
 
-/** Null for a counted replica. One whose uuid is not known yet is known by its account alone. */
+/** Null for a counted replica. A replica whose uuid is not known yet is known by its account alone. */
 function whyStrange(
   { user, serverUuid }: DumpThread,
   { counted, countedUuids = {} }: PrimaryAssignment,

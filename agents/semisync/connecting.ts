@@ -86,8 +86,8 @@ function pointedAs({ epoch, revision, source, counted }: ReplicaAssignment): str
 }
 
 /**
- * It was made ready for this a moment ago, and only its receiver is to be started: nothing is looked at, or done again,
- * before that.
+ * The replica was made ready for this a moment ago, and only its receiver is to be started: nothing is looked at, or
+ * done again, before that.
  */
 export function isPointed({ life, nowMs }: View, assignment: ReplicaAssignment): boolean {
   const { stage } = life

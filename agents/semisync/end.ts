@@ -20,7 +20,7 @@ export function waitsToEnd(parts: Parts, waitedMs: number): string | null {
   return assignment.counted && waitedMs < leaveMs ? 'the pod ends: it waits to be let out of the sync set' : null
 }
 
-/** Of a server that starts nobody can be connected yet. */
+/** A server that starts can have nobody connected yet. */
 function successorMs({ observer: { server }, process }: Parts): number {
   const mayHaveSuccessor = process.state === 'starting' || server?.dumpThreads.some(({ semiSync }) => semiSync) === true
   return mayHaveSuccessor ? handOverMs : aloneMs

@@ -60,8 +60,8 @@ export class SemisyncLockNeeds implements LockNeeds {
   }
 
   /**
-   * It may begin to wait for an acknowledgement before it is ended, and would then be told that it is safe, and those
-   * that commit with it: only a marker proves it.
+   * A session may begin to wait for an acknowledgement before it is ended, and would then be told that its write is
+   * safe, and those that commit with it: only a marker proves it.
    */
   async doubt(): Promise<void> {
     const revision = this.#parts.file.current.assignment?.revision ?? 0
@@ -84,8 +84,8 @@ export class SemisyncLockNeeds implements LockNeeds {
   }
 
   /**
-   * It cannot be ended unacknowledged, and what would acknowledge it waits behind it. Its transaction stays in the
-   * binlog: recovery commits it, and nobody reads it before it is acknowledged.
+   * The session cannot be ended unacknowledged, and what would acknowledge its write waits behind the session. Its
+   * transaction stays in the binlog: recovery commits it, and nobody reads it before it is acknowledged.
    */
   async #restart(blocker: Blocker): Promise<void> {
     const { notices, told, process } = this.#parts

@@ -26,7 +26,10 @@ export class Markers {
     this.#done = done
   }
 
-  /** Writes one in the background. It counts for `revision` only if nothing was reassigned before it returned. */
+  /**
+   * Writes one in the background. The marker counts for `revision` only if nothing was reassigned before the marker
+   * returned.
+   */
   write(revision: number): void {
     if (this.#waits) return
     this.#waits = true

@@ -8,7 +8,7 @@ import type { Parts } from '../instance/parts.ts'
 /** A replica that connects reads so much in a few milliseconds. */
 const binlogBytes = 16 * 1_048_576
 
-/** One that has much to apply is not waited for here: it goes on applying, and its opening waits. */
+/** A server that has much to apply is not waited for here: the server goes on applying, and its opening waits. */
 const applyMs = 200
 
 /**

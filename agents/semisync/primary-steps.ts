@@ -133,7 +133,7 @@ function isLoosened({ semiSyncSource }: ServerState, { acks }: PrimaryAssignment
   return acks > 0 && (!enabled || k < acks || !intact)
 }
 
-/** One that takes its time to go holds up neither this pass nor the orders behind it. */
+/** A dump thread that takes its time to go holds up neither this pass nor the orders behind it. */
 export function cutOff(threads: readonly number[]): Step {
   return step('end dump threads of strangers', async ({ server, jobs, notices }) => {
     const ids = await server.killDumpThreads(({ threadId }) => !threads.includes(threadId))
@@ -159,8 +159,8 @@ export const forgetApplied = step('forget the source, once applied', async ({ se
 })
 
 /**
- * What waits, a marker of the agent's own perhaps, would hold up the copy for ever. It stays in the binlog: recovery
- * commits it, and it is copied.
+ * What waits, a marker of the agent's own perhaps, would hold up the copy for ever. The write stays in the binlog:
+ * recovery commits the write, and it is copied.
  */
 export const restartForCopy = step('restart for a copy', async (parts) => {
   parts.notices.add(

@@ -51,7 +51,7 @@ function withDuties(view: View, { revision }: ReplicaAssignment, state: ServerSt
   }
 }
 
-/** It was closed before it was made to follow. */
+/** The server was closed before it was made to follow. */
 function wasOpened({ life: { stage } }: View, { superReadOnly }: ServerState): boolean {
   return stage.is === 'following' && !superReadOnly
 }
@@ -119,7 +119,7 @@ function mends({ stored, life }: View, { channel }: ServerState): NextPass | nul
       next: 'after a look',
     }
   if (!stored.forgetful || life.relayLogsDiscarded) return null
-  // Its page cache was lost: what it received may have holes. It starts again from what it executed.
+  // Its page cache was lost: what it received may have holes. The replica starts again from what it executed.
   return {
     steps: [
       ...(channel ? [forgetSource] : []),

@@ -97,7 +97,7 @@ export class Semisync implements Mode {
 
   marksOfPrimary(): Partial<StoredState> {
     const { doubts, file } = this.#parts
-    // Whoever is promoted although it forgot something was promoted by a person who accepted that.
+    // A primary that forgot something was promoted by a person who accepted that.
     const goesOn = file.current.assignment?.role === 'primary'
     return {
       ...{ mayHaveTail: true, fromThePast: false, gtidsReset: doubts.gtidsReset, opened: false },

@@ -38,7 +38,7 @@ export function closes({ guards }: View, { fenced }: PrimaryAssignment, state: S
 
 export interface Led {
   readonly assignment: PrimaryAssignment
-  /** What the server said. One that was made ready is not asked again: nobody was let in since. */
+  /** What the server said. A server that was made ready is not asked again: nobody was let in since. */
   readonly state: ServerState
   readonly markers: Markers
 }

@@ -35,7 +35,7 @@ function stopsAsReplica(view: View): readonly Step[] | null {
   const { stored, process, course } = view
   // What is there now is given up, and what comes is not there yet.
   if (stored.seeding) return [reported({ epoch: stored.promise, holds: '', executed: '', asPrimary: false })]
-  // Of a copy that is not proven nothing is said: it is taken back first.
+  // A copy that is not proven is taken back first, and nothing is said of it.
   if (stored.unproven) return null
   if (isDown(view) && stored.mayHaveTail) return [reportTheDead(stored.promise)]
   if (process !== 'running') return null
@@ -80,7 +80,10 @@ function reportHeld(epoch: number): Step {
   }
 }
 
-/** It was primary, and nobody started its server since: what it holds may be all that is left of an election's set. */
+/**
+ * The instance was primary, and nobody started its server since: what it holds may be all that is left of an election's
+ * set.
+ */
 function reportTheDead(epoch: number, purged?: GtidText): Step {
   return {
     name: 'report what the dead server holds',

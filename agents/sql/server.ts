@@ -87,7 +87,7 @@ export function createSqlServer(config: AgentConfig, { world, secret, queryDeadl
     world,
   )
   const accounts = new SqlPool(inside, `${session}, lock_wait_timeout = ${accountLockSeconds}`, world)
-  // Of somebody else: nobody's session is ended for what stands in its way.
+  // Statements on behalf of somebody else: nobody's session is ended for what stands in their way.
   const provisioning = new SqlPool(inside, `${session}, lock_wait_timeout = ${accountLockSeconds}`, world)
   // For minutes: it is no statement of the agent's that somebody keeps waiting.
   const copying = new SqlPool(inside, `${session}, sql_log_bin = 0`, world)

@@ -69,7 +69,7 @@ export class StateReader {
       persisted: PersistedSettings
       pulse: ChannelPulse
       wanted: Wanted
-      /** Of the data folder; undefined where nobody can say. */
+      /** The `server_id` of the data folder; undefined where nobody can say. */
       serverId: () => Promise<number | undefined>
       account: GroupAccount | null
     },

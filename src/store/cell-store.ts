@@ -20,7 +20,7 @@ const updateAttempts = 200
 
 const longestLeaseMs = 3_600_000
 
-/** Of an object that cannot be used, by the command that removes it. */
+/** Cures of an object that cannot be used, by the command that removes it. */
 const cures = {
   record: (removal: string) =>
     `Nothing is decided with it. Restore it from a copy; where there is none: ${removal}, and once every instance answers the record is built again from what they hold`,

@@ -54,7 +54,8 @@ async function readCell(folder: string, signal: AbortSignal): Promise<Cell | und
     const path = join(folder, `${head.base}.json`)
     const bytes = await unlessMissing(readFile(path))
     if (bytes !== undefined) {
-      // Whoever swapped may not have come so far: nobody may act on a revision that a power cut could take back.
+      // The manager that swapped may not have come so far: nobody may act on a revision that a power cut could take
+      // back.
       await syncFolder(folder)
       return { revision: head.revision, text: decodeText(bytes, path) }
     }

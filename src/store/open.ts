@@ -8,8 +8,8 @@ export interface OpenStoreOptions {
   /** Accept a store that could lose what it confirmed: a Redis with unsafe settings. */
   readonly allowVolatile?: boolean
   /**
-   * Of a Redis: managers compete for leadership only with those of the same scope: on one machine a cluster has
-   * managers of its own.
+   * The scope in a Redis: managers compete for leadership only with those of the same scope: on one machine a cluster
+   * has managers of its own.
    */
   readonly leadershipScope?: string
 }

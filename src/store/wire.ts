@@ -91,7 +91,7 @@ const pauseShape = Type.Object(
   strict,
 )
 
-/** Of the calendar of JavaScript: what is later cannot be shown. */
+/** The last moment of the calendar of JavaScript: what is later cannot be shown. */
 const lastMoment = 8.64e15
 
 const downtimeShape = Type.Object(
@@ -159,7 +159,7 @@ export function parseRecord(text: string, where: string): ClusterRecord {
 }
 
 /**
- * The record as it is stored, in the newest version. One that could not be read back is never written.
+ * The record as it is stored, in the newest version. A record that could not be read back is never written.
  * @throws RegentError `REGENT_BAD_FILE`
  */
 export function printRecord(record: ClusterRecord, where: string): string {

@@ -44,7 +44,7 @@ function whyNotInForce(semiSync: ServerState['semiSyncSource'], acks: number): s
   return semiSync.intact ? null : 'its time-out, wait point or wait_no_replica was changed, and it may go on without'
 }
 
-/** One that has just joined the sync set acknowledges once it was told so and has connected anew. */
+/** A replica that has just joined the sync set acknowledges once it was told so and has connected anew. */
 function analyseReceivers(input: AnalysisInput): readonly Analysis[] {
   const { syncSet, acks, primary, epoch } = input.expected
   if (acks === 0 || primary === null) return []

@@ -109,7 +109,7 @@ function analyseRefusedSettings({ name, observation }: HeardView): readonly Anal
   ]
 }
 
-/** Of one that is tried again and again: what its last end said is shown also while the next start is under way. */
+/** A start may be tried again and again: what the last end said is shown also while the next start is under way. */
 function analyseFailedStart({ name, observation }: HeardView, input: AnalysisInput): readonly Analysis[] {
   const { startFailed = '', settingsRefused = '', process, server } = observation
   if (startFailed === '' || settingsRefused !== '' || (process === 'running' && server !== null)) return []

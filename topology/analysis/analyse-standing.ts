@@ -25,7 +25,7 @@ export function analyseStanding({ snapshot, expected }: AnalysisInput): readonly
   ]
 }
 
-/** A manager that can reach nobody. It must suspect itself, and judge nobody. */
+/** A manager that can reach nobody. The manager must suspect itself, and judge nobody. */
 export function isIsolated(instances: readonly InstanceView[]): boolean {
   return instances.length > 0 && instances.every(({ reachable }) => !reachable)
 }

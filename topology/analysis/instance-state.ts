@@ -29,7 +29,10 @@ export function isGone({ process }: Observation): boolean {
   return process === 'dead' || process === 'exiting' || process === 'absent'
 }
 
-/** It is there and does nothing: stopped by a signal, or neither its write probe nor its admin interface answers. */
+/**
+ * The server is there and does nothing: stopped by a signal, or neither its write probe nor its admin interface
+ * answers.
+ */
 export function isFrozen({ process, probe, silentMs }: Observation, limits: Limits): boolean {
   return process === 'stopped' || (process === 'running' && probe === 'stuck' && silentMs >= limits.frozenMs)
 }

@@ -16,8 +16,8 @@ export interface Parted {
   /** Each is of a group that another hand formed (`group_replication_bootstrap_group`), and that is to be ended. */
   readonly forks: readonly Witness[]
   /**
-   * One of such a group that has the primary, where clients are sent, and most of the others, while nobody else goes
-   * on. A person may have helped clients by that: nobody ends such a group but a person.
+   * A witness of such a group that has the primary, where clients are sent, and most of the others, while nobody else
+   * goes on. A person may have helped clients by that: nobody ends such a group but a person.
    */
   readonly large: Witness | undefined
 }
@@ -43,7 +43,9 @@ export function partedBy(
   return { own, forks: large === undefined ? forks : [], large }
 }
 
-/** It hears a majority of its view, and somebody there is online: members that only recover can elect nobody. */
+/**
+ * The witness hears a majority of its view, and somebody there is online: members that only recover can elect nobody.
+ */
 export function goesOn({ group }: Witness): boolean {
   return hasMajority(group) && hasOnline(group)
 }

@@ -22,7 +22,7 @@ export interface GroupView {
   readonly primary: InstanceName | null
   /** Everybody of the majority's newest view, by instance; without a majority, of the largest view. */
   readonly members: ReadonlyMap<InstanceName, MemberState>
-  /** Of that view; '' without a majority. */
+  /** The id of that view; '' without a majority. */
   readonly viewId: string
   /** Instances that are in groups which another hand formed, and that are to leave those. */
   readonly forks: readonly InstanceName[]
@@ -104,8 +104,8 @@ function withMajority(
 }
 
 /**
- * Of the newest view alone: a member that has not heard of it yet still names whom the view before made primary. Of
- * several writers the members make one go on alone, the same one as here.
+ * The primary by the newest view alone: a member that has not heard of it yet still names whom the view before made
+ * primary. Where several write, the members make one go on alone, the same as here.
  */
 function primaryBy(
   witnesses: readonly Witness[],
@@ -120,7 +120,7 @@ function primaryBy(
   return first === undefined || others.length > 0 ? null : first
 }
 
-/** Of two that call themselves the same view the larger one comes first. */
+/** The larger of two that call themselves the same view comes first. */
 function newestFirst(a: Witness, b: Witness): number {
   return compareViews(b.group.viewId, a.group.viewId) || b.members.size - a.members.size
 }
@@ -153,7 +153,7 @@ function whyNoMajority({ group, members }: Witness): string {
   return `${allOf(recovering)} ${recover}, and nobody is online whom to recover from`
 }
 
-/** Of a server that answered lately; undefined for any other. */
+/** The group by a server that answered lately; undefined for any other. */
 export function groupSeenBy({ reachable, observation }: InstanceView, frozenMs: number): GroupState | undefined {
   return reachable && observation !== null ? groupOf(observation, frozenMs) : undefined
 }
@@ -173,9 +173,9 @@ function membersOf(group: GroupState, instances: readonly InstanceView[]): Reado
 }
 
 /**
- * The instance that a member is, by its server. One that came back at another address is the same as the member that
- * the group has not expelled yet; and what is now at the address of a member that is gone may be another instance. The
- * address tells where nothing is known of the server.
+ * The instance that a member is, by its server. An instance that came back at another address is the same as the member
+ * that the group has not expelled yet; and what is now at the address of a member that is gone may be another instance.
+ * The address tells where nothing is known of the server.
  */
 function nameOf({ uuid, host, port }: GroupMember, instances: readonly InstanceView[]): InstanceName | undefined {
   const uuidOf = ({ observation }: InstanceView) => observation?.server?.uuid

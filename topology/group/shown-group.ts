@@ -11,7 +11,7 @@ export interface ShownGroup {
   /** '' without a majority. */
   readonly viewId: string
   readonly primary: InstanceName | null
-  /** Of the members that there are to be. */
+  /** Online members, of those that there are to be. */
   readonly online: number
   readonly expected: number
   /** So many of those that are online may be lost at once, and the rest is still a majority. */

@@ -8,7 +8,7 @@ export function compareViews(one: string, other: string): number {
   return difference === 0n ? 0 : difference > 0n ? 1 : -1
 }
 
-/** Of the same group as `viewId`, and newer. */
+/** A view of the same group as `viewId`, and newer. */
 export function isLaterView(other: string, viewId: string): boolean {
   return partsOf(other).fixed === partsOf(viewId).fixed && compareViews(other, viewId) > 0
 }

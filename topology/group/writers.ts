@@ -7,8 +7,8 @@ export function writersOf({ members }: Pick<GroupState, 'members'>): readonly Gr
 }
 
 /**
- * Of several writers the one that is to go on alone: whoever is primary already, or else as a group elects, by the
- * lowest version and the lowest server uuid. Everybody who sees the same view says the same.
+ * The writer that is to go on alone, of several: whoever is primary already, or else as a group elects, by the lowest
+ * version and the lowest server uuid. Everybody who sees the same view says the same.
  */
 export function soleWriter(
   writers: readonly GroupMember[],

@@ -3,10 +3,10 @@ import { holdsOf } from './holdings.ts'
 import type { GtidText, Observation } from './observation.ts'
 
 /*
- * Whoever compares what two instances hold compares two looks, each at its own moment, and no clock orders them: the
+ * A comparison of what two instances hold compares two looks, each at its own moment, and no clock orders them: the
  * clocks of two machines differ, and what arrives first was not seen first. So every comparison of two observations is
- * made here, and says which of the two looks may be the older one, and why that does no harm. The one that a place in
- * the binlogs orders is in `holes.ts`.
+ * made here, and says which of the two looks may be the older one, and why that does no harm. The comparison that a
+ * place in the binlogs orders is in `holes.ts`.
  */
 
 /** What a replica holds and its source was not seen to hold. */

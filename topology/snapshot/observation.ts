@@ -21,7 +21,7 @@ export interface DumpThread {
   readonly host: string
   /** `server_uuid` the replica announced, or '' where it announced none. */
   readonly serverUuid: string
-  /** It acknowledges: the source counts it for semi-sync. */
+  /** The replica acknowledges: the source counts it for semi-sync. */
   readonly semiSync: boolean
 }
 
@@ -56,7 +56,7 @@ export interface Channel {
    * silent shows here long before the connection ends.
    */
   readonly silentMs: number | null
-  /** It is to come over TLS. Absent from older agents. */
+  /** The connection is to come over TLS. Absent from older agents. */
   readonly encrypted?: boolean
   /** Options that are otherwise than they are to be. Absent for none, and from older agents. */
   readonly changedOptions?: readonly ChangedSetting[]
@@ -113,7 +113,9 @@ export interface ServerState {
   readonly openChanges?: readonly OpenChange[]
   /** Managed settings that are otherwise than they are to be. Absent for none, and from older agents. */
   readonly changedSettings?: readonly ChangedSetting[]
-  /** Of those accounts that are there of the two that people and applications use. Absent from older agents. */
+  /**
+   * The passwords of the two accounts that people and applications use, where they are there. Absent from older agents.
+   */
   readonly passwords?: readonly AccountPassword[]
   /** The replication group as this server sees the group. In mode `group` alone. */
   readonly group?: GroupState
@@ -128,7 +130,7 @@ export interface GroupState {
   readonly name: string
   /** `group_replication_consistency`, for sessions that begin now. Absent from older agents. */
   readonly consistency?: string
-  /** Of this server itself. */
+  /** The state of this server itself. */
   readonly state: MemberState
   readonly viewId: string
   /** Everybody of the view, this server among them. Only this server where it is no member. */
@@ -143,7 +145,7 @@ export interface GroupState {
   readonly lagSeconds?: number | null
   /** What the channels of the group reported last as an error; '' for nothing. */
   readonly error: string
-  /** That of it at which applying stopped: the data here is not what the group's is. Absent for none. */
+  /** The error at which applying stopped: the data here is not what the group's is. Absent for none. */
   readonly applierError?: string
   /** Why the account by which members log in here may keep them out: `is locked`. Absent for none. */
   readonly accountTrouble?: string
@@ -177,7 +179,7 @@ export interface ChangedSetting {
 /** Which password an account has here. */
 export interface AccountPassword {
   readonly user: string
-  /** Of the rotations of its password; '' for the first. */
+  /** The rotation of its password; '' for the first. */
   readonly generation: string
   /** The one before is accepted as well. */
   readonly keepsOld: boolean
@@ -205,9 +207,9 @@ export interface StoredSummary {
     readonly source: InstanceName | null
     /** A primary that is closed while it is copied; absent for no. */
     readonly donates?: true
-    /** It may connect to its source. Absent means true. */
+    /** The replica may connect to its source. Absent means true. */
     readonly sourceReady?: boolean
-    /** It was told that it was passed over, and stands by; absent for no. */
+    /** The replica was told that it was passed over, and stands by; absent for no. */
     readonly passedOver?: true
     /**
      * Where it was told that each instance is: an instance may come back at another address. Absent from older agents.
@@ -215,7 +217,7 @@ export interface StoredSummary {
     readonly addresses?: Readonly<Record<InstanceName, string>>
     /** What it is to do about its replication group. In mode `group` alone. */
     readonly groupDoes?: 'form' | 'join' | 'stayOut'
-    /** It was told that it is in a group that another hand formed. Absent for no. */
+    /** The member was told that it is in a group that another hand formed. Absent for no. */
     readonly groupFork?: true
     /** The `group_replication_consistency` that it was told. Absent from older agents. */
     readonly groupConsistency?: string
@@ -225,9 +227,9 @@ export interface StoredSummary {
    * that names them.
    */
   readonly countedUuids?: Readonly<Record<InstanceName, string>>
-  /** It may have acknowledged, at a stop nobody ordered, what no replica holds. */
+  /** The server may have acknowledged, at a stop nobody ordered, what no replica holds. */
   readonly unsettled: boolean
-  /** That is so because sessions were ended that stood in the way of a switchover. Absent for any other reason. */
+  /** The reason is that sessions were ended that stood in the way of a switchover. Absent for any other reason. */
   readonly unsettledBy?: 'switchover'
   /** Its machine crashed or its volume was cut off while it followed: it may have forgotten what it acknowledged. */
   readonly forgetful: boolean
@@ -240,13 +242,13 @@ export interface StoredSummary {
    * GTIDs claim may be something else elsewhere.
    */
   readonly fromThePast: boolean
-  /** That is so because somebody reset its GTIDs while its server ran, or its binary log was off. Absent for no. */
+  /** The reason is that somebody reset its GTIDs while its server ran, or its binary log was off. Absent for no. */
   readonly gtidsReset?: true
   /** The second of these. Absent for no, and from older agents. */
   readonly binlogOff?: true
   /**
-   * It was open for writes while it was no primary, and has not been seeded since: whether its data are those of the
-   * primary nobody can tell. Absent for no, and from older agents.
+   * The server was open for writes while it was no primary, and has not been seeded since: whether its data are those
+   * of the primary nobody can tell. Absent for no, and from older agents.
    */
   readonly opened?: boolean
   /**
@@ -254,7 +256,10 @@ export interface StoredSummary {
    * in time.
    */
   readonly incarnation: string
-  /** Those before it, newest first, as many as are kept. Absent from an agent that keeps none: it cannot be judged. */
+  /**
+   * The incarnations before that, newest first, as many as are kept. Absent from an agent that keeps none: it cannot be
+   * judged.
+   */
   readonly earlierIncarnations?: readonly string[]
   /**
    * A manager has ordered this start of the agent something, and so noted it before. Absent from older agents, which do
@@ -267,7 +272,7 @@ export interface StoredSummary {
 
 /**
  * What the agent reports under a promise, read after everything was stopped and relay logs were fsynced: the whole of
- * what this member holds. It is null until then, and dropped as soon as it may have changed.
+ * what this member holds. The report is null until then, and dropped as soon as it may have changed.
  */
 export interface PromiseReport {
   readonly epoch: number
@@ -275,7 +280,8 @@ export interface PromiseReport {
   /** Applied of it; the rest is the applier backlog. */
   readonly executed: GtidText
   /**
-   * It was the primary: its mysqld is dead, or demoted with no session waiting; `holds` is everything in its binlog.
+   * The instance was the primary: its mysqld is dead, or demoted with no session waiting; `holds` is everything in its
+   * binlog.
    */
   readonly asPrimary: boolean
 }
@@ -350,7 +356,7 @@ export interface Observation {
   readonly seedingFailures?: readonly SeedingFailure[]
   /** Its server is just joining, or forming, a replication group. Absent for no. */
   readonly joinsGroup?: true
-  /** It was told to end: it hands over, leaves the sync set, and its server stops. Absent for no. */
+  /** The instance was told to end: it hands over, leaves the sync set, and its server stops. Absent for no. */
   readonly terminating?: true
   /**
    * As a primary: what its server lacks of the set that the primary was elected for, '' for nothing. With less than
@@ -363,8 +369,9 @@ export interface Observation {
    */
   readonly openingMs?: number
   /**
-   * It has forgotten what it held, and was not told yet by its primary what to catch up with. The text is another one
-   * for each time that something was forgotten. Absent where it was told or forgot nothing, and from older agents.
+   * The replica has forgotten what it held, and was not told yet by its primary what to catch up with. The text is
+   * another one for each time that something was forgotten. Absent where it was told or forgot nothing, and from older
+   * agents.
    */
   readonly forgetfulAs?: string
   /**
@@ -396,7 +403,7 @@ export interface Observation {
   readonly certificateTrouble?: string
   /** Settings that its mysqld refuses, in mysqld's own words. Absent where it refuses none. */
   readonly settingsRefused?: string
-  /** It came up with those of its last good start in their place. Absent for no, and from older agents. */
+  /** mysqld came up with those of its last good start in their place. Absent for no, and from older agents. */
   readonly settingsRolledBack?: true
   /** Why the last start of its mysqld did not come up, in mysqld's own words. Absent once one did. */
   readonly startFailed?: string

@@ -79,8 +79,8 @@ export class XcomConnection implements XcomLine {
   }
 
   /**
-   * The configurations that this member knows. It sends its cache afterwards: close the connection soon. Where the
-   * member is the first of those alive, it tells the group its view of the members at once.
+   * The configurations that this member knows. The member sends its cache afterwards: close the connection soon. Where
+   * the member is the first of those alive, it tells the group its view of the members at once.
    * @param delivered what this member has just said
    */
   async snapshot(delivered: Synode, deadlineMs: number): Promise<GroupSnapshot> {

@@ -52,10 +52,10 @@ function readSnapshot(reader: XdrReader): GroupSnapshot {
   return { kind: 'snapshot', logStart, logEnd, configurations }
 }
 
-/** Of a whole answer with a snapshot. Some configurations of nine members take a few kilobytes. */
+/** Most bytes of a whole answer with a snapshot. Some configurations of nine members take a few kilobytes. */
 export const mostSnapshotBytes = 1_048_576
 
-/** Of a whole answer without one, which has 128 bytes. */
+/** Most bytes of a whole answer without a snapshot, which has 128. */
 export const mostReplyBytes = 4_096
 
 function readConfiguration(reader: XdrReader): Configuration {

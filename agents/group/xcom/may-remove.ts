@@ -42,7 +42,7 @@ const triedVersion = /^9\.7\.\d+(?!\d|\.)/
 
 /**
  * Why a member may not be removed; null where it may. Nobody in the group asks whether the victim is dead, so this is
- * the only check. It is pure, and nothing is sent before it has said yes.
+ * the only check. The check is pure, and nothing is sent before it has said yes.
  */
 export function whyNotRemove({ group, victims, answering }: RemovalQuestion): Refusal | null {
   const [victim, ...others] = victims

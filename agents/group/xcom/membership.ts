@@ -90,7 +90,7 @@ export class GroupMembership implements Through {
 
   /**
    * Closes everything, and forgets who is in the group: one that is formed anew counts its configurations from the
-   * beginning. Whoever was asked for is remembered. What is being read counts no more.
+   * beginning. The members that were asked for are remembered. What is being read counts no more.
    */
   rest(): void {
     this.#rests++

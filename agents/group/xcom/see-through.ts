@@ -39,10 +39,10 @@ interface Means {
 
 /**
  * A removal that is agreed on waits twice. First the members fill the dead one’s turns in the log, which `delivered`
- * shows. Then Group Replication hears of the new configuration by a message that the detector of its first member
- * sends at its next tick, within a second. A question for a snapshot makes that member send it at once: the *poke*.
+ * shows. Then Group Replication hears of the new configuration by a message that the detector of its first member sends
+ * at its next tick, within a second. A question for a snapshot makes that member send it at once: the *poke*.
  *
- * How long the turns take is XCom's affair. It waits for a dead member's message 2.4 d, or 4.4 d where that was the
+ * How long the turns take is XCom's affair. XCom waits for a dead member's message 2.4 d, or 4.4 d where that was the
  * oldest, before it fills the turn. d is 0.1 s and five to six times the median time to agreement, which each member
  * measures by its own messages: 0.25 s and 0.46 s. `FirstMessages` sees to it that a member that has just come has
  * measured: before, it was 1.6 s and 2.9 s.

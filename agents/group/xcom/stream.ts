@@ -38,8 +38,8 @@ const handoffBusy = 6141
 const mostPacketBytes = 4_096
 
 /**
- * Whether the server is just handing another connection over to the group. It takes one at a time, every 100 ms: seen
- * where a member and several agents connect at once.
+ * Whether the server is just handing another connection over to the group. The server takes one at a time, every 100
+ * ms: seen where a member and several agents connect at once.
  */
 export function isBusy(error: unknown): boolean {
   const cause = error instanceof RegentError ? (error.cause as { readonly errno?: number } | undefined) : undefined

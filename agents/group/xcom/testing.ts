@@ -86,7 +86,7 @@ export class PlayedMember {
   group = groupId
   readonly #server: Server
   readonly #sockets = new Set<Socket>()
-  /** Of connections made so far. */
+  /** Connections made so far. */
   connections = 0
 
   private constructor(server: Server) {
@@ -109,7 +109,7 @@ export class PlayedMember {
     return this.asked.flatMap((question) => (typeof question === 'object' ? [question.removal] : []))
   }
 
-  /** Of clients that are connected now. */
+  /** Clients that are connected now. */
   get open(): number {
     return this.#sockets.size
   }

@@ -5,8 +5,8 @@ import type { Row } from './connection.ts'
 import { foreign, kill } from './sessions.ts'
 
 /**
- * Whoever holds the first, or waits for it, keeps others from what is named with it (manual, "Metadata Locking"; the
- * lock types of performance_schema.metadata_locks).
+ * A session that holds the first, or waits for it, keeps others from what is named with it (manual, "Metadata Locking";
+ * the lock types of performance_schema.metadata_locks).
  */
 const inTheWay: Readonly<Record<string, readonly string[]>> = {
   INTENTION_EXCLUSIVE: ['SHARED', 'EXCLUSIVE'],
@@ -16,7 +16,7 @@ const inTheWay: Readonly<Record<string, readonly string[]>> = {
   SHARED_WRITE: ['SHARED_READ_ONLY', 'SHARED_NO_WRITE', 'SHARED_NO_READ_WRITE', 'EXCLUSIVE'],
 }
 
-/** Whoever started it: a member of a group applies in the name of the session that had it join. */
+/** The applier, whoever started it: a member of a group applies in the name of the session that had it join. */
 const applier = `(me.NAME LIKE 'thread/sql/replica%' OR me.NAME LIKE 'thread/sql/slave%')`
 
 const columns = `t.PROCESSLIST_ID AS id, t.PROCESSLIST_USER AS user, t.PROCESSLIST_HOST AS host,

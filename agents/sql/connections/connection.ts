@@ -30,8 +30,8 @@ export const tooManyConnections: ReadonlySet<number> = new Set([1040, 1203])
 const packetBytes = 2_097_152
 
 /**
- * One connection of the agent to its server. It keeps no deadlines, `SqlPool` does; but whatever waits on it ends with
- * it.
+ * One connection of the agent to its server. The connection keeps no deadlines, `SqlPool` does; but whatever waits on a
+ * connection ends with it.
  */
 export class SqlConnection {
   readonly #socket: Socket

@@ -2,7 +2,7 @@ import type { AccountNeed, Need, TableNeed } from '#agents/needs/needs.ts'
 import type { Row } from '../connections/connection.ts'
 import { textOf, type Sql } from '../connections/statements.ts'
 
-/** Of the privileges in `mysql.user`, those that a need names. */
+/** The privileges in `mysql.user` that a need names. */
 const userColumns = (needs: readonly Need[]): readonly string[] => [
   ...new Set(needs.flatMap((need) => (need.kind === 'account' ? need.columns : []))),
 ]
@@ -80,7 +80,7 @@ function isAccountRight(need: AccountNeed, { accounts, granted, intact }: Found)
   const row = accounts.find(isIts)
   if (row === undefined || textOf(row, 'plugin') !== 'caching_sha2_password' || textOf(row, 'free') !== '1')
     return false
-  // A gate may be locked. Of the agent's own password a login tells.
+  // A gate may be locked. A login tells of the agent's own password.
   const isGate = need.gateOf !== null
   const isFree = isGate ? textOf(row, 'bounds').endsWith('N') : textOf(row, 'bounds') === 'NN'
   const has = new Set(granted.filter(isIts).map((grant) => textOf(grant, 'priv')))

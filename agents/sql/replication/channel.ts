@@ -18,7 +18,7 @@ export interface ChannelStatus {
   readonly workerError: string
   /** Options that are otherwise than they are to be. */
   readonly changedOptions: readonly ChangedSetting[]
-  /** It has got something, or has never failed, since it connected last. */
+  /** The receiver has got something, or has never failed, since it connected last. */
   readonly proven: boolean
   readonly hasRead: BinlogPlace | null
 }
@@ -99,7 +99,7 @@ export class ChannelPulse {
   /**
    * A receiver whose source refuses what it asks for (error 1236: purged) connects, is shown as running, and stops
    * within milliseconds, again and again. So one that has stopped with an error counts as connected only once anything
-   * has come, a heartbeat at least. One that was merely not let in yet, which goes on trying, is not doubted.
+   * has come, a heartbeat at least. A receiver that was merely not let in yet, which goes on trying, is not doubted.
    */
   #isProven(row: Row, beat: Row | undefined): boolean {
     const running = textOf(row, 'Replica_IO_Running')

@@ -96,7 +96,7 @@ export async function cloneLocal(ports: ClonePorts, { directory, progress, signa
       signal,
     })
   } catch (error) {
-    // A server that is gone writes nothing. One that hangs is seen elsewhere.
+    // A server that is gone writes nothing. A server that hangs is seen elsewhere.
     await endLocalClones(ports.sql).catch(() => undefined)
     throw explained(error)
   }

@@ -19,9 +19,9 @@ import { counted } from '#common/text/words.ts'
  */
 const stopMs = 7_000
 /**
- * A start that takes long is left alone. It waits for threads that are being made, under a mutex that KILL wants while
- * it holds the session's, and whoever counts sessions wants that one while it keeps new threads out: seen with 9.7 on a
- * busy machine, and the server answers nobody any more.
+ * A start that takes long is left alone. The start waits for threads that are being made, under a mutex that KILL wants
+ * while KILL holds the session's mutex. A count of sessions wants that mutex while it keeps new threads out: seen with
+ * 9.7 on a busy machine, and the server answers nobody any more.
  */
 const startMs = 6_000
 /** How long a started applier is watched for its first transaction; one that takes longer is a large one. */
@@ -275,8 +275,8 @@ export class ReplicationSql {
 }
 
 /**
- * It retries for ever, or hears its source. One that its source refused otherwise ends within milliseconds of each
- * attempt.
+ * The receiver retries for ever, or hears its source. A receiver that its source refused ends otherwise within
+ * milliseconds of each attempt.
  */
 function goesOnReceiving(channel: Row): boolean {
   const errno = numberOf(channel, 'Last_IO_Errno')

@@ -12,7 +12,7 @@ import { textOf } from '../connections/statements.ts'
  */
 const attribute = 'regentPasswords'
 
-/** Of `mysql.user`, for `passwordIn`. */
+/** Columns of `mysql.user`, for `passwordIn`. */
 export const passwordColumns = `User_attributes->>'$.metadata.${attribute}' AS generation, User_attributes->'$.additional_password' IS NOT NULL AS keepsOld`
 export const isRotated = `user IN (${literal(clientUser)}, ${literal(adminUser)})`
 

@@ -25,7 +25,7 @@ const healthy: Expected = {
 }
 export const beforeAnyRecord: Expected = { ...healthy, primary: null, epoch: 0, revision: 0, syncSet: [], acks: 0 }
 
-/** It was never given an order. */
+/** The agent was never given an order. */
 export const fresh: ViewOverrides = { stored: { promise: 0, revision: 0, assignment: null } }
 export const lost: ViewOverrides = {
   server: { channel: { ioRunning: 'connecting', ioError: 'error connecting to source' } },
