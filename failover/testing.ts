@@ -148,7 +148,8 @@ export function ordersOf({ actions }: Pick<Decision, 'actions'>): readonly strin
     const { order } = action
     return order.role === 'primary'
       ? [
-          `primary ${action.to} counts [${order.counted.join()}] lets in [${order.catchingUp.join()}] k=${order.acks}${order.mayRestart ? ' may restart' : ''} ${version}`,
+          `primary ${action.to} counts [${order.counted.join()}] lets in [${order.catchingUp.join()}] k=${order.acks}${order.mayRestart ? ' may restart' : ''} ` +
+            `${version}`,
         ]
       : [
           `${order.sourceReady === false ? 'prepare' : 'follow'} ${action.to}${order.counted ? ' counted' : ''} ${version}`,

@@ -164,7 +164,9 @@ async function readLastBinlog(
   if (count > longestTail)
     return {
       ...last,
-      tooMany: `the primary lacks ${counted(count, 'transaction')} of ${basename(file)}, and never do more than ${longestTail} of them wait for an acknowledgement`,
+      tooMany:
+        `the primary lacks ${counted(count, 'transaction')} of ${basename(file)}, and never do more than ` +
+        `${longestTail} of them wait for an acknowledgement`,
     }
   return { ...last, groups: await groupsFrom(file, missing, signal) }
 }

@@ -51,7 +51,9 @@ export function staysClosedWithout(
   if (lacks === '')
     return doubts.lacksElected === '' ? null : { now: { doubts: { lacksElected: '' } }, next: 'at once' }
   const what = `${counted(parseGtidSet(lacks).count(), 'transaction')} of the set that it was elected for (${lacks.slice(0, 120)})`
-  const news = `it lacks ${what}: received and unapplied transactions were thrown away by another hand. It stays closed until another instance, or a person, takes over`
+  const news =
+    `it lacks ${what}: received and unapplied transactions were thrown away by another hand. It ` +
+    'stays closed until another instance, or a person, takes over'
   return {
     now: {
       doubts: { lacksElected: lacks },

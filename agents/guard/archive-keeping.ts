@@ -49,5 +49,8 @@ function sentenceAbout(removed: readonly ArchiveSize[], archiveBytes: number): s
       .slice(0, mostNamed)
       .map(({ folder }) => basename(folder))
       .join(', ') + more
-  return `the oldest archives (${names}; ${mebibytes(removed.reduce((sum, { bytes }) => sum + bytes, 0))} MiB) are removed, as all of them took more than ${mebibytes(archiveBytes)} MiB`
+  return (
+    `the oldest archives (${names}; ${mebibytes(removed.reduce((sum, { bytes }) => sum + bytes, 0))} ` +
+    `MiB) are removed, as all of them took more than ${mebibytes(archiveBytes)} MiB`
+  )
 }

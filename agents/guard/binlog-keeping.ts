@@ -97,7 +97,10 @@ export function sentenceAboutForced(
   const why = purged.some(({ force }) => force === 'space')
     ? 'the disk is nearly full'
     : `more than ${mebibytes(limits.heldBinlogsBytes)} MiB of binlogs were there`
-  return `${names} (${mebibytes(purged.reduce((sum, { bytes }) => sum + bytes, 0))} MiB) are purged, as ${why}; who needed them is seeded again: ${named(lacking)}`
+  return (
+    `${names} (${mebibytes(purged.reduce((sum, { bytes }) => sum + bytes, 0))} MiB) are purged, as ` +
+    `${why}; who needed them is seeded again: ${named(lacking)}`
+  )
 }
 
 function named(members: readonly MemberHoldings[]): string {

@@ -45,7 +45,8 @@ export async function undoLargeChanges(
     if (remaining() <= lookAgainMs)
       throw new RegentError(
         'REGENT_TIMED_OUT',
-        `demotion undone before writes were stopped: ${counted(rowsOf(left), 'row')} of sessions that were ended are still to be undone. That goes on; try again after it`,
+        `demotion undone before writes were stopped: ${counted(rowsOf(left), 'row')} of sessions that ` +
+          'were ended are still to be undone. That goes on; try again after it',
       )
     await world.timers.sleep(lookAgainMs)
   }

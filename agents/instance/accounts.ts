@@ -88,7 +88,10 @@ export function replicationPassword(secret: string, instance: InstanceName): str
  * in.
  */
 export function recordFingerprints(users: readonly string[]): string {
-  return `REPLACE INTO regent.account (user, fingerprint) SELECT user, SHA2(authentication_string, 256) FROM mysql.user WHERE user IN (${users.map(literal).join(', ')}) AND host = '%'`
+  return (
+    'REPLACE INTO regent.account (user, fingerprint) SELECT user, SHA2(authentication_string, 256) ' +
+    `FROM mysql.user WHERE user IN (${users.map(literal).join(', ')}) AND host = '%'`
+  )
 }
 
 interface Account {
@@ -178,6 +181,8 @@ export function schemaStatements(): readonly string[] {
     `INSERT IGNORE INTO regent.marker (id, token) VALUES ${ids.join(', ')}`,
     `CREATE TABLE IF NOT EXISTS regent.probe (${id}, beat BIGINT UNSIGNED NOT NULL) ENGINE=InnoDB`,
     'INSERT IGNORE INTO regent.probe (id, beat) VALUES (1, 0)',
-    'CREATE TABLE IF NOT EXISTS regent.account (user VARCHAR(32) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin NOT NULL PRIMARY KEY, fingerprint CHAR(64) CHARACTER SET ascii NOT NULL) ENGINE=InnoDB',
+    'CREATE TABLE IF NOT EXISTS regent.account (user VARCHAR(32) CHARACTER SET utf8mb4 COLLATE ' +
+      'utf8mb4_bin NOT NULL PRIMARY KEY, fingerprint CHAR(64) CHARACTER SET ascii NOT NULL) ' +
+      'ENGINE=InnoDB',
   ]
 }

@@ -46,11 +46,13 @@ async function flock(fd: number, lockFile: string): Promise<void> {
   if (code === taken)
     throw new RegentError(
       'REGENT_ALREADY_RUNNING',
-      `${lockFile} is locked by ${holderIn(lockFile)}: a volume has one agent at a time. Nothing was written. End the other agent, or give this one a volume of its own`,
+      `${lockFile} is locked by ${holderIn(lockFile)}: a volume has one agent at a time. Nothing was ` +
+        'written. End the other agent, or give this one a volume of its own',
     )
   throw new RegentError(
     'REGENT_SETUP_FAILED',
-    `cannot lock ${lockFile} with flock(1) of util-linux, and without that lock two agents could write to one volume: ${said.join('').trim() || (signal ?? code)}`,
+    `cannot lock ${lockFile} with flock(1) of util-linux, and without that lock two agents could ` +
+      `write to one volume: ${said.join('').trim() || (signal ?? code)}`,
   )
 }
 

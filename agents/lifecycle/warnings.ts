@@ -36,4 +36,5 @@ function templatesOf({ http, grpc }: Action): readonly (readonly [string, string
 
 /** What is said where `Pipes` cannot be made. */
 export const withoutPipes =
-  'no pipe can be made, for want of the program mkfifo or of a folder to write to: commands get sockets, and a script that opens /dev/stdout or /dev/stderr by name fails'
+  'no pipe can be made, for want of the program mkfifo or of a folder to write to: commands get ' +
+  'sockets, and a script that opens /dev/stdout or /dev/stderr by name fails'

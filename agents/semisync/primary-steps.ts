@@ -165,7 +165,8 @@ export const forgetApplied = step('forget the source, once applied', async ({ se
 export const restartForCopy = step('restart for a copy', async (parts) => {
   parts.notices.add(
     'RestartedForCopy',
-    'something waited for an acknowledgement that no replica could give, and this server is the only one that can be copied: it is killed and started again, closed',
+    'something waited for an acknowledgement that no replica could give, and this server is the only ' +
+      'one that can be copied: it is killed and started again, closed',
   )
   changeLife(parts, { isRestarted: true })
   await parts.process.kill()

@@ -71,7 +71,8 @@ export const clusterSpecSchema = Type.Object(
             minimum: 0,
             maximum: 86_400_000,
             description:
-              'The older word, without effect where failover.budget is given: no second automatic failover within this time after one; 0 = any number of them. Milliseconds.',
+              'The older word, without effect where failover.budget is given: no second automatic failover ' +
+              'within this time after one; 0 = any number of them. Milliseconds.',
           }),
         ),
       },
@@ -113,14 +114,16 @@ export const clusterSpecSchema = Type.Object(
       minimum: 0,
       maximum: 1_125_899_906_842_624,
       description:
-        'Binlogs older than that are held for an instance that lacks them until all binlogs of a server take more than this; then the oldest are purged and the instance is seeded again. 20 GiB.',
+        'Binlogs older than that are held for an instance that lacks them until all binlogs of a server ' +
+        'take more than this; then the oldest are purged and the instance is seeded again. 20 GiB.',
     }),
     archiveBytes: Type.Integer({
       default: defaultArchiveBytes,
       minimum: 0,
       maximum: 1_125_899_906_842_624,
       description:
-        'Archives of an instance (tails that were cut off, errant transactions) are removed, the oldest first, once all of them take more than this; never what was archived last. 4 GiB.',
+        'Archives of an instance (tails that were cut off, errant transactions) are removed, the oldest ' +
+        'first, once all of them take more than this; never what was archived last. 4 GiB.',
     }),
     group: Type.Object(
       {
@@ -128,7 +131,8 @@ export const clusterSpecSchema = Type.Object(
           type: 'string',
           default: 'BEFORE_ON_PRIMARY_FAILOVER',
           description:
-            'group_replication_consistency. With the default nobody reads from, or writes to, a new primary before what the old one acknowledged is applied there.',
+            'group_replication_consistency. With the default nobody reads from, or writes to, a new primary ' +
+            'before what the old one acknowledged is applied there.',
         }),
       },
       { additionalProperties: false, default: {}, description: 'In mode group alone.' },
@@ -172,7 +176,9 @@ export function costOfSize({ mode }: Pick<ClusterSpec, 'mode'>, instances: numbe
   if (mode !== 'group' || instances % 2 === 1) return undefined
   return instances === 2
     ? 'when one of 2 members is lost the other is no majority, and writes wait for a person or for that member: use 3'
-    : `${instances} members outlive the loss of ${instances / 2 - 1} at once, no more than ${instances - 1} do, and each write waits for one more of them: use ${instances - 1} or ${instances + 1}`
+    : `${instances} members outlive the loss of ${instances / 2 - 1} at once, no more than ` +
+        `${instances - 1} do, and each write waits for one more of them: use ${instances - 1} or ` +
+        `${instances + 1}`
 }
 
 /** A group takes no more (manual, "Group Replication Limitations"). */

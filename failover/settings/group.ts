@@ -41,7 +41,8 @@ export const managedOfGroup: readonly Setting[] = [
   watchedOfGroup(
     'unreachable_majority_timeout',
     '20',
-    'the agent closes a member without a majority within its lease, and keeps it in the group, so that the majority can be restored; this is the net below an agent that died',
+    'the agent closes a member without a majority within its lease, and keeps it in the group, so ' +
+      'that the majority can be restored; this is the net below an agent that died',
   ),
   watchedOfGroup(
     'member_expel_timeout',
@@ -65,6 +66,28 @@ export const managedOfGroup: readonly Setting[] = [
 
 /** The rest of the plugin’s settings: its own values are the right ones, or the agent sets them. */
 export const refusedOfGroup: readonly Setting[] = refused(
-  'group_replication_advertise_recovery_endpoints group_replication_auto_increment_increment group_replication_communication_debug_options group_replication_communication_max_message_size group_replication_compression_threshold group_replication_consistency group_replication_flow_control_applier_threshold group_replication_flow_control_certifier_threshold group_replication_flow_control_hold_percent group_replication_flow_control_max_quota group_replication_flow_control_member_quota_percent group_replication_flow_control_min_quota group_replication_flow_control_min_recovery_quota group_replication_flow_control_mode group_replication_flow_control_period group_replication_flow_control_release_percent group_replication_force_members group_replication_group_name group_replication_group_seeds group_replication_gtid_assignment_block_size group_replication_ip_allowlist group_replication_member_weight group_replication_poll_spin_loops group_replication_preemptive_garbage_collection group_replication_preemptive_garbage_collection_rows_threshold group_replication_recovery_compression_algorithms group_replication_recovery_public_key_path group_replication_recovery_retry_count group_replication_recovery_ssl_ca group_replication_recovery_ssl_capath group_replication_recovery_ssl_cert group_replication_recovery_ssl_cipher group_replication_recovery_ssl_crl group_replication_recovery_ssl_crlpath group_replication_recovery_ssl_key group_replication_recovery_ssl_verify_server_cert group_replication_recovery_tls_ciphersuites group_replication_recovery_tls_version group_replication_recovery_zstd_compression_level group_replication_tls_source group_replication_transaction_size_limit group_replication_view_change_uuid group_replication_*',
+  'group_replication_advertise_recovery_endpoints group_replication_auto_increment_increment ' +
+    'group_replication_communication_debug_options group_replication_communication_max_message_size ' +
+    'group_replication_compression_threshold group_replication_consistency ' +
+    'group_replication_flow_control_applier_threshold ' +
+    'group_replication_flow_control_certifier_threshold group_replication_flow_control_hold_percent ' +
+    'group_replication_flow_control_max_quota group_replication_flow_control_member_quota_percent ' +
+    'group_replication_flow_control_min_quota group_replication_flow_control_min_recovery_quota ' +
+    'group_replication_flow_control_mode group_replication_flow_control_period ' +
+    'group_replication_flow_control_release_percent group_replication_force_members ' +
+    'group_replication_group_name group_replication_group_seeds ' +
+    'group_replication_gtid_assignment_block_size group_replication_ip_allowlist ' +
+    'group_replication_member_weight group_replication_poll_spin_loops ' +
+    'group_replication_preemptive_garbage_collection ' +
+    'group_replication_preemptive_garbage_collection_rows_threshold ' +
+    'group_replication_recovery_compression_algorithms group_replication_recovery_public_key_path ' +
+    'group_replication_recovery_retry_count group_replication_recovery_ssl_ca ' +
+    'group_replication_recovery_ssl_capath group_replication_recovery_ssl_cert ' +
+    'group_replication_recovery_ssl_cipher group_replication_recovery_ssl_crl ' +
+    'group_replication_recovery_ssl_crlpath group_replication_recovery_ssl_key ' +
+    'group_replication_recovery_ssl_verify_server_cert group_replication_recovery_tls_ciphersuites ' +
+    'group_replication_recovery_tls_version group_replication_recovery_zstd_compression_level ' +
+    'group_replication_tls_source group_replication_transaction_size_limit ' +
+    'group_replication_view_change_uuid group_replication_*',
   'membership is what safety rests on',
 )

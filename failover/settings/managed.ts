@@ -128,7 +128,9 @@ export const managedByRegent: readonly Setting[] = [
   watched(
     'replica_net_timeout',
     '5',
-    'a receiver that waits for a silent source can be stopped at once, one that connects to it only after this long. Longer than a failover takes to begin whose leading manager is lost as well; silence is noticed by heartbeats, long before',
+    'a receiver that waits for a silent source can be stopped at once, one that connects to it only ' +
+      'after this long. Longer than a failover takes to begin whose leading manager is lost as well; ' +
+      'silence is noticed by heartbeats, long before',
   ),
 
   managed('super_read_only', 'ON', 'a server starts closed'),

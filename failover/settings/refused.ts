@@ -88,7 +88,8 @@ export const refusedByRegent: readonly Setting[] = [
   ...refused('networking skip_networking', 'clients and replicas come over the network'),
   ...refused('thread_handling', 'each session has a thread of its own, by which the agent sees and ends the session'),
   ...refused(
-    'admin_ssl_ca admin_ssl_capath admin_ssl_cert admin_ssl_cipher admin_ssl_crl admin_ssl_crlpath admin_ssl_key admin_tls_ciphersuites admin_tls_version admin_*',
+    'admin_ssl_ca admin_ssl_capath admin_ssl_cert admin_ssl_cipher admin_ssl_crl admin_ssl_crlpath ' +
+      'admin_ssl_key admin_tls_ciphersuites admin_tls_version admin_*',
     'the agent’s own interface',
   ),
   ...refused('mysqlx_*', 'one more door that fencing would have to watch'),
@@ -97,21 +98,29 @@ export const refusedByRegent: readonly Setting[] = [
     'replicas need TLS, and clients get their certificate from clientTls of the agent’s file, or from spec.tls.secretName',
   ),
   ...refused(
-    'caching_sha2_password_auto_generate_rsa_keys caching_sha2_password_private_key_path caching_sha2_password_public_key_path caching_sha2_password_enforce_storage_format sha256_password_auto_generate_rsa_keys sha256_password_private_key_path sha256_password_public_key_path caching_sha2_password_storage_format',
+    'caching_sha2_password_auto_generate_rsa_keys caching_sha2_password_private_key_path ' +
+      'caching_sha2_password_public_key_path caching_sha2_password_enforce_storage_format ' +
+      'sha256_password_auto_generate_rsa_keys sha256_password_private_key_path ' +
+      'sha256_password_public_key_path caching_sha2_password_storage_format',
     'agents and replicas log in with caching_sha2_password',
   ),
   ...refused(
-    'performance_schema_max_thread_instances performance_schema_max_thread_classes performance_schema_max_metadata_locks performance_schema_max_statement_classes performance_schema_setup_actors_size performance_schema_setup_objects_size performance_schema_instrument performance_schema_consumer_*',
+    'performance_schema_max_thread_instances performance_schema_max_thread_classes ' +
+      'performance_schema_max_metadata_locks performance_schema_max_statement_classes ' +
+      'performance_schema_setup_actors_size performance_schema_setup_objects_size ' +
+      'performance_schema_instrument performance_schema_consumer_*',
     'with too few of them the agent does not see every session and lock',
   ),
   ...refused('ndb_* ndb ndbcluster ndbinfo ndbinfo_*', 'tables of NDB are in no copy'),
 
   ...refused(
-    'build_id hostname license protocol_version version version_comment version_compile_machine version_compile_os version_compile_zlib version_with_update innodb_version system_time_zone',
+    'build_id hostname license protocol_version version version_comment version_compile_machine ' +
+      'version_compile_os version_compile_zlib version_with_update innodb_version system_time_zone',
     fact,
   ),
   ...refused(
-    'have_compress have_dynamic_loading have_geometry have_profiling have_query_cache have_rtree_keys have_statement_timeout have_symlink have_ssl have_openssl',
+    'have_compress have_dynamic_loading have_geometry have_profiling have_query_cache ' +
+      'have_rtree_keys have_statement_timeout have_symlink have_ssl have_openssl',
     fact,
   ),
   ...refused(

@@ -23,9 +23,11 @@ const longestLeaseMs = 3_600_000
 /** Cures of an object that cannot be used, by the command that removes it. */
 const cures = {
   record: (removal: string) =>
-    `Nothing is decided with it. Restore it from a copy; where there is none: ${removal}, and once every instance answers the record is built again from what they hold`,
+    `Nothing is decided with it. Restore it from a copy; where there is none: ${removal}, and once ` +
+    'every instance answers the record is built again from what they hold',
   notes: (removal: string) =>
-    `The cluster goes on without them; pauses, fences and what was noted of each volume are not known. Restore them from a copy; where there is none, they begin anew with: ${removal}`,
+    'The cluster goes on without them; pauses, fences and what was noted of each volume are not ' +
+    `known. Restore them from a copy; where there is none, they begin anew with: ${removal}`,
 } as const
 
 /**

@@ -46,11 +46,14 @@ function possibleSuccessors({ info, sentinels }: RedisFacts): readonly string[] 
   const found: readonly (readonly [boolean, string])[] = [
     [
       info['role'] !== 'master',
-      `it is a replica of ${info['master_host']}:${info['master_port']} and may lack what that confirmed: give the address of a Redis of its own, or REPLICAOF NO ONE and no "replicaof" in redis.conf`,
+      `it is a replica of ${info['master_host']}:${info['master_port']} and may lack what that ` +
+        'confirmed: give the address of a Redis of its own, or REPLICAOF NO ONE and no "replicaof" in ' +
+        'redis.conf',
     ],
     [
       replicas > 0,
-      `${replicas} ${replicas === 1 ? 'replica is' : 'replicas are'} connected, and one that lags could take over: REPLICAOF NO ONE on each and no "replicaof" in their redis.conf`,
+      `${replicas} ${replicas === 1 ? 'replica is' : 'replicas are'} connected, and one that lags ` +
+        'could take over: REPLICAOF NO ONE on each and no "replicaof" in their redis.conf',
     ],
     [
       sentinels > 0,

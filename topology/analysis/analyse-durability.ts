@@ -66,7 +66,10 @@ function analyseWaiting({ name, observation }: ServingView): readonly Analysis[]
   if (!semiSyncSource.enabled || semiSyncSource.waiting === 0 || acknowledging >= semiSyncSource.acks) return []
   // A group commit counts as one waiting session.
   const waiting = `at least ${counted(semiSyncSource.waiting, 'session')} of primary ${name} wait${semiSyncSource.waiting === 1 ? 's' : ''}`
-  const sentence = `${waiting} for ${counted(semiSyncSource.acks, 'acknowledgement')}, and ${acknowledging === 0 ? 'no' : `only ${acknowledging}`} acknowledging ${acknowledging > 1 ? 'replicas are' : 'replica is'} connected`
+  const sentence =
+    `${waiting} for ${counted(semiSyncSource.acks, 'acknowledgement')}, and ` +
+    `${acknowledging === 0 ? 'no' : `only ${acknowledging}`} acknowledging ` +
+    `${acknowledging > 1 ? 'replicas are' : 'replica is'} connected`
   return [critical('LockedSemiSyncPrimary', name, sentence)]
 }
 
@@ -102,7 +105,11 @@ function analyseUnacknowledged({ name, observation }: ServingView, input: Analys
     (view) => syncSet.includes(view.name) && lackedOf(view.observation, observation).isEmpty(),
   )
   if (holders.length >= acks) return []
-  const sentence = `primary ${name} confirmed ${counted(unacknowledged, 'commit')} to clients without the ${counted(acks, 'acknowledgement')} a commit needs; ${holders.length} of ${counted(syncSet.length, 'sync replica')} ${holders.length === 1 ? 'holds' : 'hold'} all of its binlog`
+  const sentence =
+    `primary ${name} confirmed ${counted(unacknowledged, 'commit')} to clients without the ` +
+    `${counted(acks, 'acknowledgement')} a commit needs; ${holders.length} of ` +
+    `${counted(syncSet.length, 'sync replica')} ${holders.length === 1 ? 'holds' : 'hold'} all of ` +
+    'its binlog'
   return [critical('UnacknowledgedCommits', name, sentence)]
 }
 
@@ -168,7 +175,9 @@ export function analysePast({ name, observation, past }: InstanceView): readonly
       critical(
         'VolumeFromThePast',
         name,
-        `the volume of ${name} went back in time (a snapshot put back?): it counts for nothing, and becomes a new member that is seeded again as soon as another instance leads. If its data is what is wanted, and nobody leads: regent failover --accept-loss --to ${name}`,
+        `the volume of ${name} went back in time (a snapshot put back?): it counts for nothing, and ` +
+          'becomes a new member that is seeded again as soon as another instance leads. If its data is ' +
+          `what is wanted, and nobody leads: regent failover --accept-loss --to ${name}`,
       ),
     ]
   if (observation?.stored.binlogOff === true)
@@ -184,7 +193,8 @@ export function analysePast({ name, observation, past }: InstanceView): readonly
       critical(
         'GtidsReset',
         name,
-        `the GTIDs of ${name} were reset by another hand (RESET BINARY LOGS AND GTIDS): nobody can tell what it holds, and it counts for nothing until it has been seeded again`,
+        `the GTIDs of ${name} were reset by another hand (RESET BINARY LOGS AND GTIDS): nobody can tell ` +
+          'what it holds, and it counts for nothing until it has been seeded again',
       ),
     ]
   }

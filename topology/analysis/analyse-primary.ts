@@ -60,7 +60,9 @@ function deathCode(replicas: number, alive: number): AnalysisCode {
 }
 
 function analyseLostAgent(heardBy: readonly InstanceName[], { expected: { primary } }: AnalysisInput): Analysis {
-  const sentence = `the agent of primary ${primary} is unreachable, its server is not: ${allOf(heardBy)} still ${heardBy.length === 1 ? 'receives' : 'receive'} from it`
+  const sentence =
+    `the agent of primary ${primary} is unreachable, its server is not: ${allOf(heardBy)} still ` +
+    `${heardBy.length === 1 ? 'receives' : 'receive'} from it`
   return warning('PrimaryAgentUnreachable', primary, sentence)
 }
 
@@ -72,7 +74,8 @@ export function analyseServing(view: ServingView, input: AnalysisInput): readonl
       critical(
         'ElectedSetLost',
         view.name,
-        `primary ${view.name} stays closed: it lacks ${counted(lacks.count(), 'transaction')} of the set that it was elected for: ${abbreviated(lacks.toString())}`,
+        `primary ${view.name} stays closed: it lacks ${counted(lacks.count(), 'transaction')} of the set ` +
+          `that it was elected for: ${abbreviated(lacks.toString())}`,
       ),
     ]
   const { readOnly, superReadOnly, offlineMode } = view.observation.server

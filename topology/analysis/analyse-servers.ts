@@ -60,7 +60,8 @@ function analyseVersions(heard: readonly HeardView[], { expected }: AnalysisInpu
     warning(
       'MixedVersions',
       name,
-      `${name} runs MySQL ${series.name} and follows primary ${primary.name} of ${primary.series.name}: MySQL does not support an older replica of a newer source; update ${name}`,
+      `${name} runs MySQL ${series.name} and follows primary ${primary.name} of ${primary.series.name}: ` +
+        `MySQL does not support an older replica of a newer source; update ${name}`,
     ),
   )
 }
@@ -142,7 +143,10 @@ function analyseUnclassified({
   observation: { unclassifiedSettings: names = [] },
 }: HeardView): readonly Analysis[] {
   if (names.length === 0) return []
-  const sentence = `${name} has ${counted(names.length, 'setting')} that Regent does not know and a person allowed (allowUnclassified): ${names.join(', ')}; nobody can say whether safety rests on ${names.length === 1 ? 'that' : 'them'}`
+  const sentence =
+    `${name} has ${counted(names.length, 'setting')} that Regent does not know and a person allowed ` +
+    `(allowUnclassified): ${names.join(', ')}; nobody can say whether safety rests on ` +
+    `${names.length === 1 ? 'that' : 'them'}`
   return [warning('UnclassifiedSettings', name, sentence)]
 }
 
@@ -162,7 +166,8 @@ function analyseSettings({ name, observation }: HeardView): readonly Analysis[] 
     [
       stored.opened === true,
       'OpenedByHand',
-      `${name} was open for writes while it was no primary: nobody can tell by its GTIDs whether its data are those of the primary, and it counts for nothing until it is seeded again`,
+      `${name} was open for writes while it was no primary: nobody can tell by its GTIDs whether its ` +
+        'data are those of the primary, and it counts for nothing until it is seeded again',
     ],
     [
       foreignTables.length > 0,

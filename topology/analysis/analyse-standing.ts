@@ -60,7 +60,9 @@ function analyseRecord(
 }
 
 function ofAnotherHistory(name: InstanceName, primary: InstanceName, epoch: number): Analysis {
-  const sentence = `the record names ${primary} as primary of epoch ${epoch}, and ${name} was made primary in the same epoch: an epoch has one primary, so this record is not the right one; a person must decide`
+  const sentence =
+    `the record names ${primary} as primary of epoch ${epoch}, and ${name} was made primary in the ` +
+    'same epoch: an epoch has one primary, so this record is not the right one; a person must decide'
   return critical('RecordOfAnotherHistory', name, sentence)
 }
 
@@ -82,7 +84,8 @@ function older(
     return critical(
       'RecordLost',
       name,
-      `there is no record, and ${name} acted on one (${knows}): ${rebuildsRecord === false ? 'bring the record back' : 'the record is rebuilt once all known members have answered'}`,
+      `there is no record, and ${name} acted on one (${knows}): ` +
+        `${rebuildsRecord === false ? 'bring the record back' : 'the record is rebuilt once all known members have answered'}`,
     )
   return critical(
     'RecordFromThePast',

@@ -207,7 +207,9 @@ function told(
     answers: Object.fromEntries(asked.map(({ connection, answer }) => [connection.address, answer])),
     acceptedMs: Math.min(...accepting.map(({ answeredMs }) => answeredMs)),
     inForceMs,
-    sentence: `The removal of ${address} was accepted (${saying}), and is ${places.length === 0 ? 'not seen to be in force' : `in force at ${places.join(', ')}`}.`,
+    sentence:
+      `The removal of ${address} was accepted (${saying}), and is ` +
+      `${places.length === 0 ? 'not seen to be in force' : `in force at ${places.join(', ')}`}.`,
   }
 }
 

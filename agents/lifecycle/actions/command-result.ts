@@ -17,7 +17,8 @@ export function resultOfCommand(end: CommandEnd): ActionResult {
     case 'tooMuchOutput':
       return refusal(
         'failed',
-        `the command wrote more than ${end.limitBytes} bytes to standard output and was killed; larger output goes through the streaming port, or raise --max-output`,
+        `the command wrote more than ${end.limitBytes} bytes to standard output and was killed; larger ` +
+          'output goes through the streaming port, or raise --max-output',
       )
     case 'stopped':
       return refusal('failed', 'the agent is stopping')

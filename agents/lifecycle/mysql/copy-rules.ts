@@ -61,5 +61,8 @@ async function whyNoSpace({ volume, observer, config }: CopyParts): Promise<stri
   const [bytes, freeBytes] = [await volume.dataBytes(), await observer.freeBytesNow()]
   const needed = Math.ceil(bytes * growth) + config.lowSpaceBytes * reserve
   if (freeBytes >= needed) return undefined
-  return `its volume has ${mebibytes(freeBytes)} MiB free; a copy takes ${mebibytes(bytes)} MiB for a while, and with what a server needs ${mebibytes(needed)} MiB must be free`
+  return (
+    `its volume has ${mebibytes(freeBytes)} MiB free; a copy takes ${mebibytes(bytes)} MiB for a ` +
+    `while, and with what a server needs ${mebibytes(needed)} MiB must be free`
+  )
 }

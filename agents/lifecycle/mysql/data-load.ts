@@ -10,6 +10,7 @@ export const dataLoad: BuiltInAction = {
   run: async () =>
     refusal(
       'notImplemented',
-      'dataLoad is not done beside a mysqld: a governed instance copies another by CLONE, as Regent’s manager orders, and a worker (--server=false --data-dir <folder>) fills an empty folder',
+      'dataLoad is not done beside a mysqld: a governed instance copies another by CLONE, as Regent’s ' +
+        'manager orders, and a worker (--server=false --data-dir <folder>) fills an empty folder',
     ),
 }

@@ -100,7 +100,8 @@ export class ProbeRunner {
   #told({ probe, code }: ProbeEvent, error: unknown): void {
     if (error !== undefined && !this.#hasEnded)
       this.#parts.log(
-        `${probe}: the Event with code ${code} could not be sent, and is sent again in ${retryMs / 1_000} s: ${error instanceof Error ? error.message : 'unknown'}`,
+        `${probe}: the Event with code ${code} could not be sent, and is sent again in ${retryMs / 1_000} ` +
+          `s: ${error instanceof Error ? error.message : 'unknown'}`,
       )
     this.#tell(ended(this.#report, error !== undefined))
   }

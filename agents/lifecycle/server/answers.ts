@@ -15,7 +15,8 @@ export function answerProblem(thrown: unknown, request: FastifyRequest, reply: F
 
 /** The catalogue names the token of the manager’s API, which opens nothing here. */
 const ownToken =
-  'Send "Authorization: Bearer <token>" with the token in the file that --token-file names; beside a mysqld, the file that lifecycle.tokenFile of the agent’s configuration names.'
+  'Send "Authorization: Bearer <token>" with the token in the file that --token-file names; beside ' +
+  'a mysqld, the file that lifecycle.tokenFile of the agent’s configuration names.'
 
 function lifecycleProblem(error: unknown, path: string): Problem {
   const problem = problemOf(error, path, 'kubernetes')

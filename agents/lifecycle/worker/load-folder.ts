@@ -77,7 +77,8 @@ export class LoadFolder {
     }
     if (names.length > 0)
       throw new Error(
-        `${this.#folder} has data already (${names.slice(0, 3).join(', ')}${names.length > 3 ? ' …' : ''}), and a load overwrites nothing: empty the folder, or name another`,
+        `${this.#folder} has data already (${names.slice(0, 3).join(', ')}${names.length > 3 ? ' …' : ''}), ` +
+          'and a load overwrites nothing: empty the folder, or name another',
       )
     await mkdir(this.stage, { recursive: true, mode: 0o700 })
     await this.#mark('A copy of a MySQL server is being loaded here.')

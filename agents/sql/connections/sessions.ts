@@ -122,7 +122,8 @@ export async function waitSessionsGone(sql: Sql, ids: readonly number[]): Promis
   let left: readonly Row[] = []
   const gone = await sql.until(async () => {
     left = await sql.read(
-      `SELECT PROCESSLIST_ID AS id, PROCESSLIST_USER AS user, PROCESSLIST_STATE AS state FROM performance_schema.threads WHERE PROCESSLIST_ID IN (${ids.join(', ')})`,
+      'SELECT PROCESSLIST_ID AS id, PROCESSLIST_USER AS user, PROCESSLIST_STATE AS state FROM ' +
+        `performance_schema.threads WHERE PROCESSLIST_ID IN (${ids.join(', ')})`,
     )
     return left.length === 0
   }, goneMs)

@@ -125,7 +125,8 @@ const tooMany = 3634
  * CLONE fails at once as interrupted (seen on 9.7).
  */
 const whyInterrupted =
-  'it was killed by hand, or the disk was full during an earlier copy: then mysqld gives no copy any more until mysqld is started again; copy another instance, or restart this one'
+  'it was killed by hand, or the disk was full during an earlier copy: then mysqld gives no copy ' +
+  'any more until mysqld is started again; copy another instance, or restart this one'
 
 /**
  * Ends copies of this server that its agent has begun: also those of an agent that died, which the server would finish
@@ -135,7 +136,8 @@ export async function endLocalClones(sql: Sql): Promise<void> {
   const gone = await sql.until(
     async () => {
       const left = await sql.read(
-        `SELECT PROCESSLIST_ID AS id, PROCESSLIST_COMMAND AS command FROM performance_schema.threads WHERE PROCESSLIST_USER = '${agentUser}' AND PROCESSLIST_INFO LIKE '${localClone}%'`,
+        'SELECT PROCESSLIST_ID AS id, PROCESSLIST_COMMAND AS command FROM performance_schema.threads ' +
+          `WHERE PROCESSLIST_USER = '${agentUser}' AND PROCESSLIST_INFO LIKE '${localClone}%'`,
       )
       for (const row of left) if (textOf(row, 'command') !== 'Killed') await kill(sql, numberOf(row, 'id'))
       return left.length === 0
@@ -193,7 +195,8 @@ interface Progress {
 async function readProgress(sql: Sql): Promise<Progress | undefined> {
   try {
     const [row] = await sql.read(
-      "SELECT STAGE AS stage, DATA AS done, ROUND(100 * DATA / GREATEST(ESTIMATE, 1)) AS percent FROM performance_schema.clone_progress WHERE STATE = 'In Progress' LIMIT 1",
+      'SELECT STAGE AS stage, DATA AS done, ROUND(100 * DATA / GREATEST(ESTIMATE, 1)) AS percent FROM ' +
+        "performance_schema.clone_progress WHERE STATE = 'In Progress' LIMIT 1",
     )
     return (
       row && {

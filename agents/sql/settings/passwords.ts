@@ -31,7 +31,8 @@ export async function setPasswords(
     // Without a plugin's name: another one than the account has could not keep the old password.
     if (now.generation !== generation)
       await query(
-        `ALTER USER ${account(user)} IDENTIFIED BY ${literal(passwordFor(secret, user, generation))} RETAIN CURRENT PASSWORD ATTRIBUTE ${literal(JSON.stringify({ [attribute]: generation }))}`,
+        `ALTER USER ${account(user)} IDENTIFIED BY ${literal(passwordFor(secret, user, generation))} ` +
+          `RETAIN CURRENT PASSWORD ATTRIBUTE ${literal(JSON.stringify({ [attribute]: generation }))}`,
       )
     else if (old === 'discarded' && now.keepsOld) await query(`ALTER USER ${account(user)} DISCARD OLD PASSWORD`)
   }

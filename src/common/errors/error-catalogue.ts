@@ -44,7 +44,8 @@ export const catalogue = {
     remedy: {
       local: 'Correct in that variable what the message names to what the message allows, then start the process anew.',
       kubernetes:
-        'Correct in that variable what the message names, where the pod gets the variable from (a component definition, a ConfigMap, the pod’s template); then restart the pod.',
+        'Correct in that variable what the message names, where the pod gets the variable from (a ' +
+        'component definition, a ConfigMap, the pod’s template); then restart the pod.',
     },
   },
   REGENT_SECRET_LOST: {
@@ -89,7 +90,8 @@ export const catalogue = {
     status: 500,
     title: 'A worker’s task failed',
     remedy:
-      'Put right what the message complains of: the source of the data, the network between, or the action dataLoad. The kubelet starts the worker again, which loads from the beginning.',
+      'Put right what the message complains of: the source of the data, the network between, or the ' +
+      'action dataLoad. The kubelet starts the worker again, which loads from the beginning.',
   },
   REGENT_BUSY: {
     status: 503,
@@ -183,7 +185,9 @@ export const catalogue = {
     status: 502,
     title: 'A member of the group answered what Regent cannot read',
     remedy:
-      'Look whether the address that the message names is that of a member of the group, and whether its MySQL has one of the versions that Regent knows; the group removes a dead member by itself, only later.',
+      'Look whether the address that the message names is that of a member of the group, and whether ' +
+      'its MySQL has one of the versions that Regent knows; the group removes a dead member by itself, ' +
+      'only later.',
   },
   REGENT_STORED_STATE_CORRUPT: {
     status: 500,
@@ -228,14 +232,17 @@ export const catalogue = {
     status: 422,
     title: 'The lifecycle agent cannot be put into a pod',
     remedy:
-      'Correct in the pod’s template the annotation that the message names: docs/guide/lifecycle-agent.md says what each takes. Without annotation regent.dev/lifecycle-agent the pod is made without the agent.',
+      'Correct in the pod’s template the annotation that the message names: ' +
+      'docs/guide/lifecycle-agent.md says what each takes. Without annotation ' +
+      'regent.dev/lifecycle-agent the pod is made without the agent.',
   },
   REGENT_SETTINGS_REFUSED: {
     status: 400,
     title: 'mysqld refuses its settings',
     remedy: {
       local:
-        'Take the setting that the message names out of serverSettings in the agent’s file, or write it as this version of MySQL knows it; then start that agent anew.',
+        'Take the setting that the message names out of serverSettings in the agent’s file, or write it ' +
+        'as this version of MySQL knows it; then start that agent anew.',
       kubernetes:
         'Take the setting that the message names out of spec.settings of the MySQLCluster, or write it as this version of MySQL knows it.',
     },
@@ -251,7 +258,8 @@ export const catalogue = {
     status: 500,
     title: 'A certificate cannot be used',
     remedy:
-      'Put another certificate into the Secret or folder that the message names. Where cert-manager makes it, look at its Certificate; a Secret that Regent makes can be deleted, and is made again.',
+      'Put another certificate into the Secret or folder that the message names. Where cert-manager ' +
+      'makes it, look at its Certificate; a Secret that Regent makes can be deleted, and is made again.',
   },
   REGENT_REDIS_MISSING: {
     status: 500,

@@ -17,7 +17,10 @@ export function complaintAbout(schema: TSchema | JsonSchema, value: unknown): st
   const at = pathText(first.instancePath)
   if (first.keyword === 'required')
     return `${at} lacks ${listOf((first.params as { requiredProperties?: readonly string[] }).requiredProperties)}`
-  return `${at} is ${preview(valueAt(value, first.instancePath))}; allowed is ${allowed === undefined ? first.message.replace(/^must be /, '') : describeSchema(allowed)}`
+  return (
+    `${at} is ${preview(valueAt(value, first.instancePath))}; allowed is ` +
+    `${allowed === undefined ? first.message.replace(/^must be /, '') : describeSchema(allowed)}`
+  )
 }
 
 function unknownKey(error: { instancePath: string; params: unknown }, allowed: Schema | undefined): string {

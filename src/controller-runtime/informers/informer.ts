@@ -226,7 +226,10 @@ export class Informer<Kind extends KubeObject> {
 
 function overBudget(kind: string, namespace: string, bytes: number): string {
   const where = namespace === '' ? 'of no namespace' : `of namespace ${namespace}`
-  return `objects of kind ${kind} ${where} take more than ${bytes / 1024 / 1024} MiB of this manager: some of them are not looked at. Find out who writes them, and delete what nobody needs`
+  return (
+    `objects of kind ${kind} ${where} take more than ${bytes / 1024 / 1024} MiB of this manager: ` +
+    'some of them are not looked at. Find out who writes them, and delete what nobody needs'
+  )
 }
 
 /**

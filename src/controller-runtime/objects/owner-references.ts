@@ -33,7 +33,8 @@ export function withController<Object extends KubeObject>(object: Object, owner:
   if (present && present.uid !== owner.metadata.uid) {
     throw new RegentError(
       'REGENT_REFUSED',
-      `${describe(object)} is controlled by ${present.kind} ${present.name} (uid ${present.uid}) and cannot be by ${describe(owner)} (uid ${owner.metadata.uid ?? 'unknown'}) too`,
+      `${describe(object)} is controlled by ${present.kind} ${present.name} (uid ${present.uid}) and ` +
+        `cannot be by ${describe(owner)} (uid ${owner.metadata.uid ?? 'unknown'}) too`,
     )
   }
   return withReference(object, { ...referenceTo(owner, object), controller: true, blockOwnerDeletion: true })

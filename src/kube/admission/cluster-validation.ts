@@ -257,7 +257,8 @@ function* judgeScaleIn({ metadata, spec }: MySQLCluster, before: MySQLCluster): 
   const missing = staying.filter((name) => !sound.includes(name)).join(', ')
   yield refusal(
     'REGENT_REFUSED',
-    `spec.instances is ${spec.instances}; of those that would stay ${sound.join(', ') || 'none'} takes part, and durability needs ${needed}: bring back ${missing} first${countsAcks(spec) ? ', or lower spec.acks' : ''}`,
+    `spec.instances is ${spec.instances}; of those that would stay ${sound.join(', ') || 'none'} ` +
+      `takes part, and durability needs ${needed}: bring back ${missing} first${countsAcks(spec) ? ', or lower spec.acks' : ''}`,
   )
 }
 

@@ -44,7 +44,8 @@ export function lifecycleWarnings({ metadata, spec: { lifecycle } }: MySQLCluste
       : []),
     ...(mayReport(lifecycle)
       ? [
-          `spec.lifecycle: probes report Events as account ${namesOf(metadata.name).serviceAccount}, which Regent gives no rights: bind a Role with get, create and update of events to the account`,
+          `spec.lifecycle: probes report Events as account ${namesOf(metadata.name).serviceAccount}, which ` +
+            'Regent gives no rights: bind a Role with get, create and update of events to the account',
         ]
       : []),
   ]

@@ -22,7 +22,9 @@ export async function refuseOlderDefinition(client: Pick<KubeClient, 'get'>, sig
   const revision = installed.metadata.annotations?.[schemaRevisionAnnotation] ?? ''
   if (/^\d{1,9}$/.test(revision) && Number(revision) >= schemaRevision) return
   throw outdated(
-    `the custom resource definition ${name} has ${revision === '' ? 'no schema revision' : `schema revision ${JSON.stringify(revision.slice(0, 60))}`}; this Regent needs ${schemaRevision} or newer`,
+    `the custom resource definition ${name} has ` +
+      `${revision === '' ? 'no schema revision' : `schema revision ${JSON.stringify(revision.slice(0, 60))}`}; ` +
+      `this Regent needs ${schemaRevision} or newer`,
   )
 }
 

@@ -50,11 +50,13 @@ function refuseImpossible(spec: V1PodSpec, tokenSecret: string | undefined): voi
     )
   if (restartPolicy !== 'Always')
     throw refusal(
-      `${asks.inject}: the pod’s restartPolicy is ${restartPolicy}, and container ${agentContainer} never ends, so that the pod would not either; take the annotation away`,
+      `${asks.inject}: the pod’s restartPolicy is ${restartPolicy}, and container ${agentContainer} ` +
+        'never ends, so that the pod would not either; take the annotation away',
     )
   if (tokenSecret !== undefined && securityContext?.fsGroup === undefined)
     throw refusal(
-      `${asks.tokenSecret}: the pod has no securityContext.fsGroup, without which container ${agentContainer} cannot read Secret ${tokenSecret}; set it to any group`,
+      `${asks.tokenSecret}: the pod has no securityContext.fsGroup, without which container ` +
+        `${agentContainer} cannot read Secret ${tokenSecret}; set it to any group`,
     )
 }
 
@@ -72,7 +74,8 @@ function mountsIn({ name, volumeMounts = [] }: V1Container): readonly V1VolumeMo
   const expanded = volumeMounts.find(({ subPathExpr }) => subPathExpr !== undefined)
   if (expanded === undefined) return volumeMounts
   throw refusal(
-    `${asks.container}: container "${name}" mounts ${expanded.mountPath} by subPathExpr, whose variables container ${agentContainer} does not have; mount by subPath, or name another container`,
+    `${asks.container}: container "${name}" mounts ${expanded.mountPath} by subPathExpr, whose ` +
+      `variables container ${agentContainer} does not have; mount by subPath, or name another container`,
   )
 }
 

@@ -41,7 +41,8 @@ export function readWishes(annotations: Annotations): Wishes | undefined {
   const configMap = textIn(annotations, asks.configMap)
   if (read === undefined && configMap === undefined)
     throw refusal(
-      `nothing says what the agent serves; give ${asks.actions} a JSON list of actions, or ${asks.configMap} the name of a ConfigMap with the key KB_AGENT_ACTION`,
+      `nothing says what the agent serves; give ${asks.actions} a JSON list of actions, or ` +
+        `${asks.configMap} the name of a ConfigMap with the key KB_AGENT_ACTION`,
     )
   const asked = read === undefined ? [] : partsIn(read.actions)
   return {
@@ -70,7 +71,8 @@ function tokenSecretIn(annotations: Annotations): string | undefined {
     throw refusal(`${asks.tokenSecret} asks for a token and ${asks.open} for none; give one of them`)
   if (!isOpen && secret === undefined)
     throw refusal(
-      `who may call the agent is not said; give ${asks.tokenSecret} the name of a Secret with the key token, or ${asks.open} "true" where callers made for KubeBlocks send no token`,
+      `who may call the agent is not said; give ${asks.tokenSecret} the name of a Secret with the key ` +
+        `token, or ${asks.open} "true" where callers made for KubeBlocks send no token`,
     )
   return secret
 }

@@ -92,14 +92,19 @@ function versionOf(claim: Exclude<RoleClaim, { is: 'rejected' }>, said: SaidAt):
 
 function tooGreat(pod: string, { kind, number }: Version): string {
   const what = kind === 'authoritative' ? 'version' : 'term'
-  return `${pod} says its role with ${what} ${number}, which is greater than any can be by the API server’s clock: nothing is changed, since no later word would count`
+  return (
+    `${pod} says its role with ${what} ${number}, which is greater than any can be by the API ` +
+    'server’s clock: nothing is changed, since no later word would count'
+  )
 }
 
 /** A clock that is ahead is said, and moves nothing into the future. */
 function byClock(decision: PodDecision, pod: string, { aheadMs }: SaidAt): PodDecision {
   if (aheadMs === undefined) return decision
   const seconds = Math.round(aheadMs / 1_000)
-  const sentence = `${decision.sentence}; the clock of ${pod} is ${seconds} s ahead of the API server’s, and its word counts as said when it came: set the clock of its node right`
+  const sentence =
+    `${decision.sentence}; the clock of ${pod} is ${seconds} s ahead of the API server’s, and its ` +
+    'word counts as said when it came: set the clock of its node right'
   return { ...decision, weight: 'warning', reason: 'ClockAhead', sentence }
 }
 

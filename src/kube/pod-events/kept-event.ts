@@ -37,5 +37,9 @@ function picked<From extends object, Name extends keyof From>(from: From, names:
 /** Why an Event is not read; undefined where it is. */
 export function whyUnread(event: PodEvent): string | undefined {
   if (event.unread === undefined) return undefined
-  return `Event ${keyText(keyOf(event))} is larger than ${mostLetters / 1024} KiB (about ${Math.ceil(event.unread / 1024)} KiB) and is not read: no agent says so much. Find out who writes it, and take the right to create Events from that account`
+  return (
+    `Event ${keyText(keyOf(event))} is larger than ${mostLetters / 1024} KiB (about ` +
+    `${Math.ceil(event.unread / 1024)} KiB) and is not read: no agent says so much. Find out who ` +
+    'writes it, and take the right to create Events from that account'
+  )
 }

@@ -77,7 +77,9 @@ const storage = closed(
         message: 'a volume cannot shrink; make a new cluster',
       },
       {
-        rule: 'has(self.storageClassName) == has(oldSelf.storageClassName) && (!has(self.storageClassName) || self.storageClassName == oldSelf.storageClassName)',
+        rule:
+          'has(self.storageClassName) == has(oldSelf.storageClassName) && (!has(self.storageClassName) || ' +
+          'self.storageClassName == oldSelf.storageClassName)',
         message: 'the storage class of existing volumes cannot change',
       },
     ],
@@ -132,7 +134,9 @@ const services = closed(
     routing: oneOf(
       ['endpoints', 'labels'],
       'endpoints',
-      'endpoints: Regent writes the primary’s EndpointSlice itself, one write per failover. labels: the Service selects by role label, for tools that need a selector; a failover then takes about a second longer.',
+      'endpoints: Regent writes the primary’s EndpointSlice itself, one write per failover. labels: ' +
+        'the Service selects by role label, for tools that need a selector; a failover then takes about ' +
+        'a second longer.',
     ),
   },
   { default: {}, description: 'How clients reach the instances.' },
@@ -227,13 +231,15 @@ const lifecycle = closed(
         minLength: 1,
         maxLength: 253,
         description:
-          'A ConfigMap whose keys KB_AGENT_ACTION, KB_AGENT_PROBE and KB_AGENT_STREAMING stand for actions, probes and streaming. It is read when a pod starts.',
+          'A ConfigMap whose keys KB_AGENT_ACTION, KB_AGENT_PROBE and KB_AGENT_STREAMING stand for ' +
+          'actions, probes and streaming. It is read when a pod starts.',
       }),
     ),
   },
   {
     description:
-      'Agents serve lifecycle actions and probes as KubeBlocks’ agent does, on ports of their own without TLS. Not served unless given. A change restarts the instances one by one.',
+      'Agents serve lifecycle actions and probes as KubeBlocks’ agent does, on ports of their own ' +
+      'without TLS. Not served unless given. A change restarts the instances one by one.',
     rules: [
       {
         rule: '(has(self.open) && self.open) != has(self.tokenSecret)',
@@ -255,7 +261,8 @@ export const mysqlClusterSpecSchema = closed(
         minLength: 1,
         maxLength: 512,
         description:
-          'An image with mysqld ≥ 8.0.26 and sh. The chart’s default is written here when the cluster is made, so that an upgrade of the chart restarts no mysqld.',
+          'An image with mysqld ≥ 8.0.26 and sh. The chart’s default is written here when the cluster is ' +
+          'made, so that an upgrade of the chart restarts no mysqld.',
       }),
     ),
     imagePullPolicy: Type.Optional(
@@ -296,7 +303,8 @@ export const mysqlClusterSpecSchema = closed(
         strategy: oneOf(
           ['rolling', 'manual'],
           'rolling',
-          'rolling: changes of image, settings and resources restart the replicas one by one, then the primary after a switchover. manual: an instance takes them when its pod is deleted.',
+          'rolling: changes of image, settings and resources restart the replicas one by one, then the ' +
+            'primary after a switchover. manual: an instance takes them when its pod is deleted.',
         ),
       },
       { default: {}, description: 'How a change reaches the instances.' },
@@ -365,7 +373,8 @@ export const mysqlClusterSpecSchema = closed(
           Type.String({
             maxLength: 253,
             description:
-              'A Secret with tls.crt and tls.key, which clients are shown, and ca.crt where there is one; mysqld’s own certificate unless given. A renewed one is taken up without a restart.',
+              'A Secret with tls.crt and tls.key, which clients are shown, and ca.crt where there is one; ' +
+              'mysqld’s own certificate unless given. A renewed one is taken up without a restart.',
           }),
         ),
         required: Type.Boolean({ default: false, description: 'Refuse clients that do not use TLS.' }),

@@ -105,7 +105,9 @@ export async function reopenCluster(
   if (claim === undefined) {
     throw new RegentError(
       'REGENT_ADDRESS_IN_USE',
-      `127.24.${before.number}.250:9399, which stands for cluster number ${before.number}, is taken: another cluster has that number now. Take it down first, or start this one anew with --data or "regent local down ${before.name} --purge"`,
+      `127.24.${before.number}.250:9399, which stands for cluster number ${before.number}, is taken: ` +
+        'another cluster has that number now. Take it down first, or start this one anew with --data or ' +
+        `"regent local down ${before.name} --purge"`,
     )
   }
   try {
@@ -159,7 +161,8 @@ function requireShortPath(dir: string, name: string): void {
   if (length > longestSocketPath) {
     throw new RegentError(
       'REGENT_BAD_REQUEST',
-      `the folder ${dir} is too deep: the server's socket ${socket} would have ${length} bytes, allowed are ${longestSocketPath}; choose a shorter one with --data`,
+      `the folder ${dir} is too deep: the server's socket ${socket} would have ${length} bytes, ` +
+        `allowed are ${longestSocketPath}; choose a shorter one with --data`,
     )
   }
 }
@@ -210,7 +213,10 @@ async function requireNoStrays({ dir, name }: NewCluster): Promise<void> {
   if (strays.length > 0) {
     throw new RegentError(
       'REGENT_ALREADY_RUNNING',
-      `${counted(strays.length, 'process')} of an earlier cluster ${strays.length === 1 ? 'runs' : 'run'} on in ${dir}, which was removed meanwhile (pid ${strays.map(({ identity }) => identity.pid).join(', ')}); "regent local down ${name}" ends what is left`,
+      `${counted(strays.length, 'process')} of an earlier cluster ` +
+        `${strays.length === 1 ? 'runs' : 'run'} on in ${dir}, which was removed meanwhile (pid ` +
+        `${strays.map(({ identity }) => identity.pid).join(', ')}); "regent local down ${name}" ends ` +
+        'what is left',
     )
   }
 }

@@ -62,7 +62,10 @@ async function killBoth(layout: StateLayout, instance: LocalInstance): Promise<s
   const what = [gone[0] ? `agent (pid ${agent?.pid})` : '', gone[1] ? `mysqld (pid ${mysqld?.pid})` : '']
     .filter((part) => part !== '')
     .join(' and ')
-  return `killed ${what === '' ? 'nothing: neither agent nor mysqld ran' : what} of ${instance.name}; it stays down until "regent local fault ${instance.name} start"`
+  return (
+    `killed ${what === '' ? 'nothing: neither agent nor mysqld ran' : what} of ${instance.name}; it ` +
+    `stays down until "regent local fault ${instance.name} start"`
+  )
 }
 
 async function start(layout: StateLayout, name: string): Promise<string> {

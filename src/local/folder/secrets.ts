@@ -43,7 +43,9 @@ async function sameSecret(layout: StateLayout): Promise<string> {
   if (secret !== undefined && wrong === undefined) return secret
   throw new RegentError(
     'REGENT_SECRET_LOST',
-    `the secret of all passwords, ${layout.accountSecret}, ${wrong}, and ${layout.instances} holds volumes: it is never made anew over them, for their servers would let nobody in. Put back a copy of the file`,
+    `the secret of all passwords, ${layout.accountSecret}, ${wrong}, and ${layout.instances} holds ` +
+      'volumes: it is never made anew over them, for their servers would let nobody in. Put back a ' +
+      'copy of the file',
   )
 }
 

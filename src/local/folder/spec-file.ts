@@ -38,7 +38,8 @@ export async function composeSpec(
   if (spec.acks !== null && spec.acks > spec.instances - 1) {
     throw new RegentError(
       'REGENT_BAD_REQUEST',
-      `acks is ${spec.acks} (--acks, or acks in --config); ${counted(spec.instances, 'instance')} can have ${counted(spec.instances - 1, 'replica')}, so allowed is 0 to ${spec.instances - 1}`,
+      `acks is ${spec.acks} (--acks, or acks in --config); ${counted(spec.instances, 'instance')} can ` +
+        `have ${counted(spec.instances - 1, 'replica')}, so allowed is 0 to ${spec.instances - 1}`,
     )
   }
   const contradiction = contradictionIn(name, spec)
@@ -56,7 +57,11 @@ function contradictionIn(name: string, spec: ClusterSpec): string | undefined {
   if (tooMany !== undefined) return tooMany
   const { graceMs, timeoutMs } = switchover
   if (graceMs > timeoutMs)
-    return `switchover.graceMs is ${graceMs} and switchover.timeoutMs is ${timeoutMs}: every switchover with a statement that runs would be undone before its grace ends; allowed is a graceMs up to timeoutMs`
+    return (
+      `switchover.graceMs is ${graceMs} and switchover.timeoutMs is ${timeoutMs}: every switchover ` +
+      'with a statement that runs would be undone before its grace ends; allowed is a graceMs up to ' +
+      'timeoutMs'
+    )
   const all = Array.from({ length: instances }, (_, ordinal) => instanceName(name, ordinal))
   if (all.every((instance) => policies[instance]?.promotion === 'never'))
     return `policies say promotion: never for each of ${all.join(', ')}: none of them could ever be primary; leave one of them out`

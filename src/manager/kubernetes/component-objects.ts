@@ -56,7 +56,8 @@ export async function readMembers(client: Reader, owner: Owner, signal: AbortSig
   const over = () => {
     throw new RegentError(
       'REGENT_REFUSED',
-      `${owner.kind} ${namespace}/${name} has more pods than this manager looks at (${membersBytes / 1024 / 1024} MiB): nothing that they say of themselves counts`,
+      `${owner.kind} ${namespace}/${name} has more pods than this manager looks at (${membersBytes / 1024 / 1024} ` +
+        'MiB): nothing that they say of themselves counts',
     )
   }
   const budget = new NamespaceBudget<Pod>({ bytesPerNamespace: membersBytes, rank: firstMade }, over)

@@ -84,7 +84,10 @@ export class TemplateKeeper {
     if (known === undefined || known.isLeft) return ''
     this.#known.set(textOf(live), { ...known, times, isLeft: true })
     const minutes = withinMs / 60_000
-    return `StatefulSet ${live.metadata.name} is changed again and again by somebody else, ${mostTimes} times within ${minutes} min: it is left as it is for so long`
+    return (
+      `StatefulSet ${live.metadata.name} is changed again and again by somebody else, ${mostTimes} ` +
+      `times within ${minutes} min: it is left as it is for so long`
+    )
   }
 
   /**

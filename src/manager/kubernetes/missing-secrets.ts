@@ -22,7 +22,9 @@ export async function refuseMissingSecrets(
   const [is, it] = missing.length === 1 ? ['is', 'it'] : ['are', 'them']
   throw new RegentError(
     'REGENT_REFUSED',
-    `Secret ${missing.map((name) => `${keyOf(next).namespace}/${name}`).join(', ')} ${is} not there, and the pods that the spec asks for cannot start without ${it}: make ${it}, or take ${it} out of the spec; until then no pod is changed`,
+    `Secret ${missing.map((name) => `${keyOf(next).namespace}/${name}`).join(', ')} ${is} not there, ` +
+      `and the pods that the spec asks for cannot start without ${it}: make ${it}, or take ${it} out ` +
+      'of the spec; until then no pod is changed',
   )
 }
 

@@ -54,7 +54,8 @@ export function nextRestart(
   const { name } = next.metadata
   return isLastThatServes(view, pods, name)
     ? waits(
-        `${name} is the only instance that serves, and nobody takes its place while it restarts: scale up, or delete pod ${name} when clients can do without it`,
+        `${name} is the only instance that serves, and nobody takes its place while it restarts: scale ` +
+          `up, or delete pod ${name} when clients can do without it`,
       )
     : restarts(next)
 }

@@ -235,7 +235,8 @@ function degradationOf(
   if (writable && behind.length > 0)
     return yes(
       'ReplicasLagging',
-      `${behind.map(({ name, lagSeconds, backlog }) => `${name} is ${describeLag({ lagSeconds, backlogTransactions: backlog ?? 0 })}`).join(', ')}; ${sentence}`,
+      `${behind.map(({ name, lagSeconds, backlog }) => `${name} is ${describeLag({ lagSeconds, backlogTransactions: backlog ?? 0 })}`).join(', ')}; ` +
+        `${sentence}`,
     )
   return trouble === '' ? undefined : yes('SpecNotFollowed', trouble)
 }

@@ -109,7 +109,9 @@ const reconcile = concern(
     applyOnce: oneOf(
       ['off', 'on', 'force'],
       'off',
-      'How far drift that others made is left alone. off: it is put right as soon as it is seen. on: only when the cluster’s resource changes. force: what somebody else changed or deleted is left so even then.',
+      'How far drift that others made is left alone. off: it is put right as soon as it is seen. on: ' +
+        'only when the cluster’s resource changes. force: what somebody else changed or deleted is left ' +
+        'so even then.',
     ),
     disabledCapabilities: Type.Array(
       Type.Unsafe<(typeof capabilities)[number]>({ type: 'string', enum: [...capabilities] }),
@@ -218,7 +220,8 @@ const profiling = concern(
         format: 'listen-address',
         allowed: '<IP address>:<port>, or :<port> for 127.0.0.1',
         description:
-          'Serve CPU profiles and heap snapshots here, to anyone who reaches it: <IP address>:<port>, or :<port> for this pod only (kubectl port-forward reaches that).',
+          'Serve CPU profiles and heap snapshots here, to anyone who reaches it: <IP address>:<port>, or ' +
+          ':<port> for this pod only (kubectl port-forward reaches that).',
       }),
     ),
   },

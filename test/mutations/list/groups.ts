@@ -190,7 +190,7 @@ export const groups: readonly Mutation[] = [
     rule: 'That a seeding has ended is told, also where nothing else is new.',
     heading,
     file: 'agents/orders/reseeding.ts',
-    find: '    // Of a server that waits to be admitted nothing else is new.\n    this.#parts.changed()\n',
+    find: '    // Nothing else is new of a server that waits to be admitted.\n    this.#parts.changed()\n',
     replace: '',
     family: 'groupVolumes',
     shownBy: 'agents/orders/reseeding.test.ts',

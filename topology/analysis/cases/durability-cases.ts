@@ -20,7 +20,8 @@ export const durabilityCases: Cases = {
       },
       expected: { acks: 2 },
       findings: [
-        'LockedSemiSyncPrimary critical shop-0: at least 1 session of primary shop-0 waits for 2 acknowledgements, and only 1 acknowledging replica is connected',
+        'LockedSemiSyncPrimary critical shop-0: at least 1 session of primary shop-0 waits for 2 ' +
+          'acknowledgements, and only 1 acknowledging replica is connected',
       ],
     },
     'sessions that wait while enough replicas are connected are no finding': {
@@ -43,7 +44,9 @@ export const durabilityCases: Cases = {
     'a primary may go on without acknowledgements since its time-out was changed': {
       views: { 'shop-0': { server: { semiSyncSource: { intact: false } } } },
       findings: [
-        'PrimarySemiSyncMustBeSet critical shop-0: primary shop-0 takes writes and must wait for 1 acknowledgement of each: its time-out, wait point or wait_no_replica was changed, and it may go on without',
+        'PrimarySemiSyncMustBeSet critical shop-0: primary shop-0 takes writes and must wait for 1 ' +
+          'acknowledgement of each: its time-out, wait point or wait_no_replica was changed, and it may go ' +
+          'on without',
       ],
     },
     'a primary that is closed is not yet asked to wait': {
@@ -53,7 +56,8 @@ export const durabilityCases: Cases = {
     'a counted replica receives and does not acknowledge': {
       views: { 'shop-1': { server: { channel: { semiSync: false } } } },
       findings: [
-        'ReplicaSemiSyncMustBeSet warning shop-1: replica shop-1 is in the sync set and receives from primary shop-0, but acknowledges nothing: semi-sync of its receiver is not in force',
+        'ReplicaSemiSyncMustBeSet warning shop-1: replica shop-1 is in the sync set and receives from ' +
+          'primary shop-0, but acknowledges nothing: semi-sync of its receiver is not in force',
       ],
     },
     'a replica that has not heard yet that it counts, or is not connected, is not asked to acknowledge': {
@@ -84,7 +88,8 @@ export const durabilityCases: Cases = {
       views: { 'shop-1': { process: 'dead', processSinceMs: 50 } },
       expected: { syncSet: ['shop-1'] },
       findings: [
-        'StrangerAcknowledges critical shop-0: primary shop-0 counts acknowledgements of regent_shop-2@127.24.1.3 (00000000-0000-0000-0000-000000000002), which is not in the sync set',
+        'StrangerAcknowledges critical shop-0: primary shop-0 counts acknowledgements of ' +
+          'regent_shop-2@127.24.1.3 (00000000-0000-0000-0000-000000000002), which is not in the sync set',
         'NotEnoughSyncReplicas critical shop-0: a write at primary shop-0 needs 1 acknowledgement: 0 of 1 sync replica (shop-1) are known to be alive',
         'ReplicaDead warning shop-1: replica shop-1 is dead: its mysqld is dead for 50 ms',
       ],
@@ -108,13 +113,15 @@ export const durabilityCases: Cases = {
         },
       },
       findings: [
-        'StrangerAcknowledges critical shop-0: primary shop-0 counts acknowledgements of reporting@10.9.9.9 (no server_uuid announced), which is not in the sync set',
+        'StrangerAcknowledges critical shop-0: primary shop-0 counts acknowledgements of ' +
+          'reporting@10.9.9.9 (no server_uuid announced), which is not in the sync set',
       ],
     },
     'an instance outside of the sync set acknowledges': {
       expected: { syncSet: ['shop-1'] },
       findings: [
-        'StrangerAcknowledges critical shop-0: primary shop-0 counts acknowledgements of regent_shop-2@127.24.1.3 (00000000-0000-0000-0000-000000000002), which is not in the sync set',
+        'StrangerAcknowledges critical shop-0: primary shop-0 counts acknowledgements of ' +
+          'regent_shop-2@127.24.1.3 (00000000-0000-0000-0000-000000000002), which is not in the sync set',
       ],
     },
     'a member whose server_uuid is not known yet is known by its address': {
@@ -124,7 +131,8 @@ export const durabilityCases: Cases = {
     'commits went out without acknowledgement and the replicas lack some': {
       views: { 'shop-0': { server: { executed: gtids('shop-0', 110), semiSyncSource: { unacknowledged: 3 } } } },
       findings: [
-        'UnacknowledgedCommits critical shop-0: primary shop-0 confirmed 3 commits to clients without the 1 acknowledgement a commit needs; 0 of 2 sync replicas hold all of its binlog',
+        'UnacknowledgedCommits critical shop-0: primary shop-0 confirmed 3 commits to clients without ' +
+          'the 1 acknowledgement a commit needs; 0 of 2 sync replicas hold all of its binlog',
       ],
     },
     'commits that went out without acknowledgement are forgotten once enough hold everything': {
@@ -148,20 +156,27 @@ export const durabilityCases: Cases = {
     'a stop that nobody ordered left its mark, also on an agent that is silent now': {
       views: { 'shop-2': { reachable: false, stored: { unsettled: true } } },
       findings: [
-        'UnsettledTail warning shop-2: shop-2 stopped without an order, or was changed by another hand, and may have acknowledged writes that no replica holds; its binlog belongs to any failover until that is settled',
+        'UnsettledTail warning shop-2: shop-2 stopped without an order, or was changed by another hand, ' +
+          'and may have acknowledged writes that no replica holds; its binlog belongs to any failover ' +
+          'until that is settled',
         'InstanceUnreachable warning shop-2: the agent of shop-2 is unreachable; its server is still connected to the primary',
       ],
     },
     'a switchover ended sessions': {
       views: { 'shop-0': { stored: { unsettled: true, unsettledBy: 'switchover' } } },
       findings: [
-        'UnsettledTail warning shop-0: shop-0 ended sessions that stood in the way of a switchover and may have acknowledged writes that no replica holds; its binlog belongs to any failover until that is settled',
+        'UnsettledTail warning shop-0: shop-0 ended sessions that stood in the way of a switchover and ' +
+          'may have acknowledged writes that no replica holds; its binlog belongs to any failover until ' +
+          'that is settled',
       ],
     },
     'a volume went back in time and its agent does not know it': {
       views: { 'shop-1': { member: 'shop-1@volume-1~b', past: 'shop-1@volume-1' } },
       findings: [
-        'VolumeFromThePast critical shop-1: the volume of shop-1 went back in time (a snapshot put back?): it counts for nothing, and becomes a new member that is seeded again as soon as another instance leads. If its data is what is wanted, and nobody leads: regent failover --accept-loss --to shop-1',
+        'VolumeFromThePast critical shop-1: the volume of shop-1 went back in time (a snapshot put ' +
+          'back?): it counts for nothing, and becomes a new member that is seeded again as soon as another ' +
+          'instance leads. If its data is what is wanted, and nobody leads: regent failover --accept-loss ' +
+          '--to shop-1',
       ],
     },
     'a volume went back in time and has not been seeded since': {
@@ -173,19 +188,23 @@ export const durabilityCases: Cases = {
     'the GTIDs of an instance were reset by hand': {
       views: { 'shop-1': { stored: { forgetful: true, fromThePast: true, gtidsReset: true } } },
       findings: [
-        'GtidsReset critical shop-1: the GTIDs of shop-1 were reset by another hand (RESET BINARY LOGS AND GTIDS): nobody can tell what it holds, and it counts for nothing until it has been seeded again',
+        'GtidsReset critical shop-1: the GTIDs of shop-1 were reset by another hand (RESET BINARY LOGS ' +
+          'AND GTIDS): nobody can tell what it holds, and it counts for nothing until it has been seeded ' +
+          'again',
       ],
     },
     'mysqld of an instance had no binary log': {
       views: { 'shop-1': { stored: { forgetful: true, fromThePast: true, gtidsReset: true, binlogOff: true } } },
       findings: [
-        'BinlogOff critical shop-1: shop-1 ran without a binary log: what it committed has no GTID and is on no replica, and it counts for nothing until it has been seeded again',
+        'BinlogOff critical shop-1: shop-1 ran without a binary log: what it committed has no GTID and ' +
+          'is on no replica, and it counts for nothing until it has been seeded again',
       ],
     },
     'a machine crashed': {
       views: { 'shop-1': { stored: { forgetful: true } } },
       findings: [
-        'ForgetfulReplica warning shop-1: the machine of shop-1 crashed, or its volume was cut off: it may have forgotten what it acknowledged and counts for nothing until it has caught up',
+        'ForgetfulReplica warning shop-1: the machine of shop-1 crashed, or its volume was cut off: it ' +
+          'may have forgotten what it acknowledged and counts for nothing until it has caught up',
       ],
     },
   },

@@ -59,13 +59,16 @@ export const primaryCases: Cases = {
     'an open primary replicates from somewhere outside': {
       views: { 'shop-0': { server: { channel: { sourceHost: '10.9.9.9', ioRunning: 'connecting' } } } },
       findings: [
-        'PrimaryHasSource warning shop-0: primary shop-0 has a replication channel of its own, from 10.9.9.9:3306, which is none of this cluster: what arrives there is written beside what its clients write',
+        'PrimaryHasSource warning shop-0: primary shop-0 has a replication channel of its own, from ' +
+          '10.9.9.9:3306, which is none of this cluster: what arrives there is written beside what its ' +
+          'clients write',
       ],
     },
     'an open primary was pointed to one of its replicas': {
       views: { 'shop-0': { server: { channel: { sourceHost: '127.24.1.2' } } } },
       findings: [
-        'PrimaryHasSource warning shop-0: primary shop-0 has a replication channel of its own, from shop-1: what arrives there is written beside what its clients write',
+        'PrimaryHasSource warning shop-0: primary shop-0 has a replication channel of its own, from ' +
+          'shop-1: what arrives there is written beside what its clients write',
       ],
     },
     'the stopped channel that a new primary followed by is no finding': {
@@ -88,7 +91,8 @@ export const primaryCases: Cases = {
         },
       },
       findings: [
-        'ElectedSetLost critical shop-0: primary shop-0 stays closed: it lacks 10 transactions of the set that it was elected for: 00000000-0000-0000-0000-000000000000:91-100',
+        'ElectedSetLost critical shop-0: primary shop-0 stays closed: it lacks 10 transactions of the ' +
+          'set that it was elected for: 00000000-0000-0000-0000-000000000000:91-100',
       ],
     },
     'a primary that is only offline takes no writes': {
@@ -143,7 +147,8 @@ export const primaryCases: Cases = {
     'mysqld is absent': {
       views: { 'shop-0': { process: 'absent', processSinceMs: 40, processNote: 'its start gate is closed' } },
       findings: [
-        'DeadPrimary critical shop-0: primary shop-0 is dead: its own agent says its mysqld is absent for 40 ms (its start gate is closed); 2 of 2 replicas are alive',
+        'DeadPrimary critical shop-0: primary shop-0 is dead: its own agent says its mysqld is absent ' +
+          'for 40 ms (its start gate is closed); 2 of 2 replicas are alive',
       ],
     },
     'a replica died too': {
@@ -201,13 +206,15 @@ export const primaryCases: Cases = {
     'no replica receives from it any more: it is dead': {
       views: { 'shop-0': { reachable: false }, 'shop-1': lost, 'shop-2': { server: { channel: { ioRunning: 'no' } } } },
       findings: [
-        'DeadPrimary critical shop-0: primary shop-0 is dead: its agent is unreachable, and no replica that can testify (shop-1, shop-2) receives from it; 2 of 2 replicas are alive',
+        'DeadPrimary critical shop-0: primary shop-0 is dead: its agent is unreachable, and no replica ' +
+          'that can testify (shop-1, shop-2) receives from it; 2 of 2 replicas are alive',
       ],
     },
     'a connection whose source fell silent is no sign of life': {
       views: { 'shop-0': { reachable: false }, 'shop-1': { server: { channel: { silentMs: 1500 } } }, 'shop-2': lost },
       findings: [
-        'DeadPrimary critical shop-0: primary shop-0 is dead: its agent is unreachable, and no replica that can testify (shop-1, shop-2) receives from it; 2 of 2 replicas are alive',
+        'DeadPrimary critical shop-0: primary shop-0 is dead: its agent is unreachable, and no replica ' +
+          'that can testify (shop-1, shop-2) receives from it; 2 of 2 replicas are alive',
       ],
     },
     'one that was told to follow nobody is a witness': {
@@ -217,7 +224,8 @@ export const primaryCases: Cases = {
         'shop-2': { unheard: true },
       },
       findings: [
-        'DeadPrimaryAndSomeReplicas critical shop-0: primary shop-0 is dead: its agent is unreachable, and no replica that can testify (shop-1) receives from it; 1 of 2 replicas is alive',
+        'DeadPrimaryAndSomeReplicas critical shop-0: primary shop-0 is dead: its agent is unreachable, ' +
+          'and no replica that can testify (shop-1) receives from it; 1 of 2 replicas is alive',
         'ReplicaNotReplicating warning shop-1: replica shop-1 does not replicate: it promised epoch 2 and follows nobody until that is decided',
         'InstanceUnreachable warning shop-2: the agent of shop-2 was never heard by this manager',
       ],
@@ -251,7 +259,8 @@ export const primaryCases: Cases = {
     'a replica that receives from elsewhere is a witness against it': {
       views: { 'shop-0': { reachable: false }, 'shop-1': lost, 'shop-2': { follows: 'shop-1' } },
       findings: [
-        'DeadPrimary critical shop-0: primary shop-0 is dead: its agent is unreachable, and no replica that can testify (shop-1, shop-2) receives from it; 2 of 2 replicas are alive',
+        'DeadPrimary critical shop-0: primary shop-0 is dead: its agent is unreachable, and no replica ' +
+          'that can testify (shop-1, shop-2) receives from it; 2 of 2 replicas are alive',
         'WrongSource warning shop-2: replica shop-2 follows shop-1 instead of primary shop-0',
       ],
     },

@@ -24,7 +24,10 @@ export const replicasCases: Cases = {
         },
       },
       findings: [
-        'ReplicaNotReplicating warning shop-1: replica shop-1 does not replicate: its IO thread is stopped: xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx…; its SQL thread is stopped with 1 transaction to apply',
+        'ReplicaNotReplicating warning shop-1: replica shop-1 does not replicate: its IO thread is ' +
+          'stopped: ' +
+          'xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx…; ' +
+          'its SQL thread is stopped with 1 transaction to apply',
       ],
     },
     'one was passed over': {
@@ -32,7 +35,8 @@ export const replicasCases: Cases = {
         passedOver: new Map([['shop-1', 'was passed over: it has received what came after 2 transactions']]),
       },
       findings: [
-        'ReplicaPassedOver warning shop-1: replica shop-1 was passed over: it has received what came after 2 transactions; it does not count until it was seeded again',
+        'ReplicaPassedOver warning shop-1: replica shop-1 was passed over: it has received what came ' +
+          'after 2 transactions; it does not count until it was seeded again',
       ],
     },
     'one was passed over and is seeded': {
@@ -77,7 +81,8 @@ export const replicasCases: Cases = {
         },
       },
       findings: [
-        'ReplicaNotReplicating warning shop-1: replica shop-1 does not replicate: its mysqld runs for 60 s and has not answered yet; it is being seeded from shop-0: file copy, 40 %',
+        'ReplicaNotReplicating warning shop-1: replica shop-1 does not replicate: its mysqld runs for 60 ' +
+          's and has not answered yet; it is being seeded from shop-0: file copy, 40 %',
         'SeedingFailed warning shop-1: shop-1 could not be seeded from shop-2 (2 failures): Access denied',
       ],
     },
@@ -212,7 +217,9 @@ export const replicasCases: Cases = {
         },
       },
       findings: [
-        'ErrantTransactions warning shop-1: replica shop-1 has 100 transactions that primary shop-0 has not: 00000000-0000-0000-0000-000000000001:1:3:5:7:9:11:13:15:17:19:21:23:25:27:29:31:33:35:37:39:41:43:45:47:49:51:53:55:57:59:61:63:65:67:69:71:73:75:77:79:81:83:85:87:89:91:93:95:97:99:101:103:105:107:1…',
+        'ErrantTransactions warning shop-1: replica shop-1 has 100 transactions that primary shop-0 has ' +
+          'not: ' +
+          '00000000-0000-0000-0000-000000000001:1:3:5:7:9:11:13:15:17:19:21:23:25:27:29:31:33:35:37:39:41:43:45:47:49:51:53:55:57:59:61:63:65:67:69:71:73:75:77:79:81:83:85:87:89:91:93:95:97:99:101:103:105:107:1…',
       ],
     },
     'received and not applied is held all the same': {

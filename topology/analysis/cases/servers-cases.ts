@@ -9,13 +9,16 @@ export const serversCases: Cases = {
     'a rolling update to another series is half done': {
       views: { 'shop-0': { server: { version: '8.4.6' } }, 'shop-1': { server: { version: '8.4.6' } } },
       findings: [
-        'MixedVersions info -: instances run different series of MySQL: 8.4 (shop-0, shop-1), 9.7 (shop-2); one of the oldest leads until all are updated, since an older replica cannot follow a newer primary',
+        'MixedVersions info -: instances run different series of MySQL: 8.4 (shop-0, shop-1), 9.7 ' +
+          '(shop-2); one of the oldest leads until all are updated, since an older replica cannot follow a ' +
+          'newer primary',
       ],
     },
     'a replica is older than its primary': {
       views: { 'shop-2': { server: { version: '8.4.6' } } },
       findings: [
-        'MixedVersions warning shop-2: shop-2 runs MySQL 8.4 and follows primary shop-0 of 9.7: MySQL does not support an older replica of a newer source; update shop-2',
+        'MixedVersions warning shop-2: shop-2 runs MySQL 8.4 and follows primary shop-0 of 9.7: MySQL ' +
+          'does not support an older replica of a newer source; update shop-2',
       ],
     },
     'releases of one series differ': {
@@ -49,7 +52,8 @@ export const serversCases: Cases = {
         },
       },
       findings: [
-        'GlobalLock critical shop-0: primary shop-0: a lock is in the way of writes, or of what Regent must do (session 12 of admin@10.0.0.7 holds the backup lock for 4 s; ALTER USER waits behind it)',
+        'GlobalLock critical shop-0: primary shop-0: a lock is in the way of writes, or of what Regent ' +
+          'must do (session 12 of admin@10.0.0.7 holds the backup lock for 4 s; ALTER USER waits behind it)',
       ],
     },
     'the last probe of a server that is dead says nothing': {
@@ -66,7 +70,9 @@ export const serversCases: Cases = {
     'a replica was open for writes': {
       views: { 'shop-1': { stored: { opened: true } } },
       findings: [
-        'OpenedByHand warning shop-1: shop-1 was open for writes while it was no primary: nobody can tell by its GTIDs whether its data are those of the primary, and it counts for nothing until it is seeded again',
+        'OpenedByHand warning shop-1: shop-1 was open for writes while it was no primary: nobody can ' +
+          'tell by its GTIDs whether its data are those of the primary, and it counts for nothing until it ' +
+          'is seeded again',
       ],
     },
     'tables are not InnoDB and settings were persisted': {
@@ -85,7 +91,9 @@ export const serversCases: Cases = {
     'settings are in force that Regent does not know': {
       views: { 'shop-0': { unclassifiedSettings: ['validate_password.policy'] } },
       findings: [
-        'UnclassifiedSettings warning shop-0: shop-0 has 1 setting that Regent does not know and a person allowed (allowUnclassified): validate_password.policy; nobody can say whether safety rests on that',
+        'UnclassifiedSettings warning shop-0: shop-0 has 1 setting that Regent does not know and a ' +
+          'person allowed (allowUnclassified): validate_password.policy; nobody can say whether safety ' +
+          'rests on that',
       ],
     },
     'mysqld refuses a setting, before it was started and while it runs': {
@@ -95,8 +103,11 @@ export const serversCases: Cases = {
       },
       findings: [
         'ReplicaDead warning shop-1: replica shop-1 is dead: its mysqld is absent for 60 s',
-        "SettingsRefused warning shop-0: mysqld of shop-0 refuses its settings: unknown variable 'bogus=1'; it runs on with those of before, and would not start again until that setting is taken out or put right",
-        "SettingsRefused warning shop-1: mysqld of shop-1 refuses its settings: unknown variable 'bogus=1'; it is not started until that setting is taken out or put right",
+        'SettingsRefused warning shop-0: mysqld of shop-0 refuses its settings: unknown variable ' +
+          "'bogus=1'; it runs on with those of before, and would not start again until that setting is " +
+          'taken out or put right',
+        'SettingsRefused warning shop-1: mysqld of shop-1 refuses its settings: unknown variable ' +
+          "'bogus=1'; it is not started until that setting is taken out or put right",
       ],
     },
     'mysqld takes a setting and does not come up with that, and is started with those of before': {
@@ -108,7 +119,10 @@ export const serversCases: Cases = {
         },
       },
       findings: [
-        'SettingsRefused warning shop-1: mysqld of shop-1 refuses its settings: [ERROR] [MY-012681] [InnoDB] Cannot allocate memory; changed since the last good start: innodb_buffer_pool_size 64T, was 128M; it was started with those of its last good start, and stays so until that setting is taken out or put right',
+        'SettingsRefused warning shop-1: mysqld of shop-1 refuses its settings: [ERROR] [MY-012681] ' +
+          '[InnoDB] Cannot allocate memory; changed since the last good start: innodb_buffer_pool_size ' +
+          '64T, was 128M; it was started with those of its last good start, and stays so until that ' +
+          'setting is taken out or put right',
       ],
     },
     'mysqld does not come up, and is just started again': {
@@ -136,7 +150,9 @@ export const serversCases: Cases = {
       },
       findings: [
         'ReplicaDead warning shop-2: replica shop-2 is dead: its mysqld is dead for 60 s',
-        'NotReadyForFailover warning shop-1: shop-1 lacks what a failover, a copy or its next start rests upon: table regent.marker (for the proof that replicas hold everything; its agent puts that right)',
+        'NotReadyForFailover warning shop-1: shop-1 lacks what a failover, a copy or its next start ' +
+          'rests upon: table regent.marker (for the proof that replicas hold everything; its agent puts ' +
+          'that right)',
       ],
     },
     'a replica was told to apply later, and another option of its channel was changed': {
@@ -155,7 +171,9 @@ export const serversCases: Cases = {
       },
       findings: [
         'ReplicaDelayed warning shop-1: shop-1 was told to apply 3600 s later than it receives (SOURCE_DELAY); its agent ends that',
-        'ChannelOptionsChanged warning shop-2: the replication channel of shop-2 has options that another hand changed and its agent puts right: SOURCE_BIND is 10.0.0.9, to be empty; SOURCE_RETRY_COUNT is 1, to be 1000000000',
+        'ChannelOptionsChanged warning shop-2: the replication channel of shop-2 has options that ' +
+          'another hand changed and its agent puts right: SOURCE_BIND is 10.0.0.9, to be empty; ' +
+          'SOURCE_RETRY_COUNT is 1, to be 1000000000',
       ],
     },
     'binlog numbers run out': {

@@ -23,7 +23,8 @@ export const standingCases: Cases = {
       shape: { instances: 1 },
       findings: [
         'NoWritablePrimary critical -: no primary is recorded yet for 1 instance',
-        'RecordLost critical shop-0: there is no record, and shop-0 acted on one (epoch 1, revision 1): the record is rebuilt once all known members have answered',
+        'RecordLost critical shop-0: there is no record, and shop-0 acted on one (epoch 1, revision 1): ' +
+          'the record is rebuilt once all known members have answered',
       ],
     },
     'an agent knows a newer revision than the record': {
@@ -60,7 +61,9 @@ export const standingCases: Cases = {
         },
       },
       findings: [
-        'RecordOfAnotherHistory critical shop-1: the record names shop-0 as primary of epoch 1, and shop-1 was made primary in the same epoch: an epoch has one primary, so this record is not the right one; a person must decide',
+        'RecordOfAnotherHistory critical shop-1: the record names shop-0 as primary of epoch 1, and ' +
+          'shop-1 was made primary in the same epoch: an epoch has one primary, so this record is not the ' +
+          'right one; a person must decide',
       ],
     },
     'a promise one epoch ahead belongs to a failover under way': {
