@@ -1,7 +1,7 @@
 import { existsSync, globSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { expect, it } from 'vitest'
-import { proseOf, read, root } from './page-text.ts'
+import { proseOf, read, root, tablesOf } from './page-text.ts'
 
 const pages = globSync(['*.md', 'docs/**/*.md', 'charts/**/*.md', 'test/**/*.md'], { cwd: root })
 const sources = globSync(
@@ -80,4 +80,11 @@ it('What the code, the charts and the pages cite of a page is there', async () =
   }
   expect(seen).toBeGreaterThan(30)
   expect(broken).toEqual([])
+})
+
+it('No cell of a table that people read through is longer than 200 characters', async () => {
+  const wide: string[] = []
+  for (const page of globSync('docs/{guide,why}/*.md', { cwd: root }).filter((name) => !name.endsWith('agent.md')))
+    for (const cell of tablesOf(await proseOf(page)).flat(2)) if (cell.length > 200) wide.push(`${page}: ${cell}`)
+  expect(wide).toEqual([])
 })
