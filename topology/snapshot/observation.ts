@@ -113,9 +113,7 @@ export interface ServerState {
   readonly openChanges?: readonly OpenChange[]
   /** Managed settings that are otherwise than they are to be. Absent for none, and from older agents. */
   readonly changedSettings?: readonly ChangedSetting[]
-  /**
-   * The passwords of the two accounts that people and applications use, where they are there. Absent from older agents.
-   */
+  /** The passwords of people's and applications' accounts that are there. Absent from older agents. */
   readonly passwords?: readonly AccountPassword[]
   /** The replication group as this server sees the group. In mode `group` alone. */
   readonly group?: GroupState
@@ -256,10 +254,7 @@ export interface StoredSummary {
    * in time.
    */
   readonly incarnation: string
-  /**
-   * The incarnations before that, newest first, as many as are kept. Absent from an agent that keeps none: it cannot be
-   * judged.
-   */
+  /** The incarnations before, newest first, as many as are kept. An agent that keeps none cannot be judged. */
   readonly earlierIncarnations?: readonly string[]
   /**
    * A manager has ordered this start of the agent something, and so noted it before. Absent from older agents, which do
