@@ -1,9 +1,10 @@
 import { Option, type Command } from 'commander'
 import { longestDowntimeMs, shortestDowntimeMs } from '#failover/judge/downtime.ts'
 import { RegentError } from '#common/errors/errors.ts'
-import { instanceIn, instanceReference, lineArgument, spanFrom } from '../terminal/arguments.ts'
-import { withApi, withDryRun, type DryRunOptions } from '../terminal/common-options.ts'
+import { lineArgument, spanFrom } from '../terminal/arguments.ts'
+import type { DryRunOptions } from '../terminal/common-options.ts'
 import type { Io } from '../terminal/io.ts'
+import { onInstance } from './operation-verbs.ts'
 
 interface DowntimeOptions extends DryRunOptions {
   readonly for?: number
@@ -18,7 +19,6 @@ export function addDowntime(program: Command, io: Io): void {
     .description(
       'Say that trouble of an instance is known and expected for a while: what is wrong with it is shown and calls nobody, and another instance is preferred as primary. Nothing is repaired less, and a primary that fails is failed over as ever.',
     )
-    .argument('<instance>', 'the instance; <namespace>/<name> on Kubernetes', instanceReference)
     .addOption(
       new Option('--for <duration>', 'how long, with a unit: s, m, h or d; it ends by itself').argParser(
         spanFrom(shortestDowntimeMs, longestDowntimeMs),
@@ -31,13 +31,9 @@ export function addDowntime(program: Command, io: Io): void {
       new Option('--owner <name>', 'who says so (default: USER of the environment)').argParser(lineArgument(100)),
     )
     .addOption(new Option('--end', 'end it before its time').conflicts(['for', 'reason', 'owner']))
-  withApi(withDryRun(command)).action(async (reference: string, options: DowntimeOptions) => {
-    const { operate } = await import('./operate.ts')
-    const { cluster, instance } = instanceIn(reference)
-    if (options.end) return operate(io, options, cluster, { operation: 'end-downtime', details: { instance } })
-    const details = { instance, ...beginning(options, io) }
-    await operate(io, options, cluster, { operation: 'downtime', details })
-  })
+  onInstance(io, command, async (ask, instance, options: DowntimeOptions) =>
+    options.end ? ask('end-downtime', { instance }) : ask('downtime', { instance, ...beginning(options, io) }),
+  )
 }
 
 function beginning({ for: forMs, reason, owner }: DowntimeOptions, io: Io) {

@@ -1,7 +1,8 @@
 import { Option, type Command } from 'commander'
-import { clusterReference, durationFrom, instanceArgument } from '../terminal/arguments.ts'
-import { withApi, withDryRun, type DryRunOptions } from '../terminal/common-options.ts'
+import { durationFrom, instanceArgument } from '../terminal/arguments.ts'
+import type { DryRunOptions } from '../terminal/common-options.ts'
 import type { Io } from '../terminal/io.ts'
+import { onCluster } from './operation-verbs.ts'
 
 interface SwitchoverOptions extends DryRunOptions {
   readonly from?: string
@@ -15,7 +16,6 @@ export function addSwitchover(program: Command, io: Io): void {
     .description(
       'Hand the primary over to another instance without losing a write. Refused with the reason when it is not possible; undone when it does not end in time.',
     )
-    .argument('[cluster]', 'the cluster; <namespace>/<name> on Kubernetes', clusterReference)
     .addOption(
       new Option('--from <instance>', 'refused unless this is the primary (default: whoever is)').argParser(
         instanceArgument,
@@ -32,16 +32,7 @@ export function addSwitchover(program: Command, io: Io): void {
         'past it the switchover is undone, with a unit: ms, s or m (default: switchover.timeoutMs of the spec, 10s)',
       ).argParser(durationFrom(100, 600_000)),
     )
-  withApi(withDryRun(command)).action(async (cluster: string | undefined, options: SwitchoverOptions) => {
-    const { operate } = await import('./operate.ts')
-    await operate(io, options, cluster, {
-      operation: 'switchover',
-      details: {
-        from: options.from,
-        to: options.to,
-        timeoutMs: options.timeout,
-        reason: 'asked for with regent switchover',
-      },
-    })
-  })
+  onCluster(io, command, (ask, { from, to, timeout }: SwitchoverOptions) =>
+    ask('switchover', { from, to, timeoutMs: timeout, reason: 'asked for with regent switchover' }),
+  )
 }

@@ -84,11 +84,6 @@ export function instanceReference(text: string): string {
   return withNamespace(text, instanceArgument)
 }
 
-/** The instance that a reference names, and how its cluster is referred to. */
-export function instanceIn(reference: string): { readonly cluster: string; readonly instance: string } {
-  return { cluster: reference.replace(/-\d{1,2}$/, ''), instance: reference.replace(/^.*\//, '') }
-}
-
 function withNamespace(text: string, named: (text: string) => string): string {
   const slash = text.indexOf('/')
   return slash === -1 ? named(text) : `${namespaceArgument(text.slice(0, slash))}/${named(text.slice(slash + 1))}`
