@@ -1,7 +1,7 @@
 import { describeError } from '#common/errors/errors.ts'
 import type { ServerState } from '#topology/snapshot/observation.ts'
 import { forgetPutRight } from '../guard/channel-options.ts'
-import type { Mode } from '../instance/mode.ts'
+import type { Mode } from '../instance/agent-mode.ts'
 import { viewOf, type NextPass } from '../instance/pass.ts'
 import type { Parts } from '../instance/parts.ts'
 import { modeOf } from './mode-of.ts'

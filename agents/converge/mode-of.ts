@@ -1,4 +1,4 @@
-import type { Mode } from '../instance/mode.ts'
+import type { Mode } from '../instance/agent-mode.ts'
 import type { Parts } from '../instance/parts.ts'
 import { Group } from '../group/group.ts'
 import { Semisync } from '../semisync/semisync.ts'

@@ -1,4 +1,4 @@
-import type { Decider } from '../instance/mode.ts'
+import type { Decider } from '../instance/agent-mode.ts'
 import { rest, step, type NextPass, type View } from '../instance/pass.ts'
 import { isPromised } from '../instance/stored-state.ts'
 import { remembersStop } from '../doubts/forgetful.ts'

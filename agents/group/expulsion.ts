@@ -3,7 +3,7 @@ import type { Clock, Timers } from '#common/ports/ports.ts'
 import type { ExpulsionPort } from '../ports/expulsion.ts'
 import { linesThrough } from './xcom/connection.ts'
 import type { OpenLine } from './xcom/line.ts'
-import { GroupMembership } from './xcom/membership.ts'
+import { GroupMembership } from './xcom/member-connections.ts'
 import { removeDeadMember } from './xcom/removal.ts'
 import type { XcomStack } from './xcom/stream.ts'
 

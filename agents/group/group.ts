@@ -1,7 +1,7 @@
 import { groupAddress } from '#failover/protocol/group-address.ts'
 import type { Assignment } from '#failover/protocol/assignment.ts'
 import type { DemoteOrder, ExpelOrder, PromiseOrder } from '#failover/protocol/order.ts'
-import type { Mode } from '../instance/mode.ts'
+import type { Mode } from '../instance/agent-mode.ts'
 import type { Parts } from '../instance/parts.ts'
 import type { StoredState } from '../instance/stored-state.ts'
 import { rest, type NextPass, type View } from '../instance/pass.ts'

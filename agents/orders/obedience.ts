@@ -18,7 +18,7 @@ import {
 } from './checks.ts'
 import { beginEmptying } from './emptying.ts'
 import { fetchMissing } from './fetching.ts'
-import { beginPasswords } from './passwords.ts'
+import { beginPasswords } from './change-passwords.ts'
 import { renounce } from './renouncing.ts'
 import type { Seeding } from './reseeding.ts'
 

@@ -8,7 +8,7 @@ import { channelFrom, channelStatements, type ChannelPulse } from './replication
 import { dialectOf } from './replication/dialect.ts'
 import { accountIn, groupFrom, groupStatements, receivedFromGroup } from './replication/group.ts'
 import { judgeOwned, ownedStatement } from './replication/owned-gtids.ts'
-import { isRotated, passwordColumns, passwordIn } from './settings/passwords.ts'
+import { isRotated, passwordColumns, passwordIn } from './settings/account-passwords.ts'
 import type { GroupAccount } from './replication/group-account.ts'
 import type { PersistedSettings } from './settings/persisted-settings.ts'
 import { flagOf, gtidsOf, numberOf, textOf, type Sql } from './connections/statements.ts'

@@ -26,7 +26,7 @@ export const toy: Mode = {
   planForcedBootstrap: () => ({ refusal: never }),
 }
 `
-const converges = `import type { Mode } from '../instance/mode.ts'
+const converges = `import type { Mode } from '../instance/agent-mode.ts'
 import { rest, type NextPass, type View } from '../instance/pass.ts'
 
 export class Toy implements Mode {

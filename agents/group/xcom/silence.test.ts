@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, it } from 'vitest'
 import { virtualWorld, type VirtualWorld } from '#common/ports/testing-world.ts'
 import type { XcomLine } from './line.ts'
-import { GroupMembership, membershipTimings } from './membership.ts'
+import { GroupMembership, membershipTimings } from './member-connections.ts'
 import type { ClientReply } from './messages.ts'
 import { aConfiguration, aMember, groupId } from './testing.ts'
 

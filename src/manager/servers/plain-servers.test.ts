@@ -8,7 +8,7 @@ import { createLogger } from '#common/log/logger.ts'
 import { realWorld } from '#common/ports/real-world.ts'
 import { virtualWorld } from '#common/ports/testing-world.ts'
 import { healthServer, type HealthCheck } from './health.ts'
-import { metricsServer } from './metrics.ts'
+import { metricsServer } from './metrics-server.ts'
 import { plainServer, type PlainServer, type PlainServerParts } from './plain.ts'
 import { profilingServer } from './profiling.ts'
 

@@ -268,7 +268,7 @@ export const groups: readonly Mutation[] = [
     id: 'group-no-silence-while-standing-still',
     rule: 'A time in which an agent stood still is no silence of a member.',
     heading,
-    file: 'agents/group/xcom/membership.ts',
+    file: 'agents/group/xcom/member-connections.ts',
     find: 'return this.#beatMs !== null && nowMs - this.#beatMs > lateBeats * this.#timings.beatMs',
     replace: 'return this.#beatMs !== null && nowMs < 0',
     family: 'groupRemovals',

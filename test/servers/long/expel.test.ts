@@ -1,6 +1,6 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { linesThrough } from '#agents/group/xcom/connection.ts'
-import { GroupMembership } from '#agents/group/xcom/membership.ts'
+import { GroupMembership } from '#agents/group/xcom/member-connections.ts'
 import type { MemberIdentity } from '#agents/group/xcom/messages.ts'
 import { removeDeadMember, type Removal } from '#agents/group/xcom/removal.ts'
 import type { XcomStack } from '#agents/group/xcom/stream.ts'

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { realWorld } from '#common/ports/real-world.ts'
 import { linesThrough } from './connection.ts'
-import { GroupMembership } from './membership.ts'
+import { GroupMembership } from './member-connections.ts'
 import type { Configuration, MemberIdentity } from './messages.ts'
 import { aConfiguration, groupId, PlayedMember } from './testing.ts'
 

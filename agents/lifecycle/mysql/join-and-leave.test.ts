@@ -10,7 +10,7 @@ import {
 } from '#agents/testing.ts'
 import type { Parts } from '#agents/instance/parts.ts'
 import type { ActionResult } from '../wire/calls.ts'
-import { membershipActions } from './membership.ts'
+import { membershipActions } from './join-and-leave.ts'
 import { provisionActions } from './provision.ts'
 import { switchover } from './switchover.ts'
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { passwordFor } from '#common/mysql/account-password.ts'
-import { setPasswords } from './passwords.ts'
+import { setPasswords } from './account-passwords.ts'
 
 interface Account {
   readonly user: string

@@ -4,7 +4,7 @@ import type { PasswordsOrder } from '#failover/protocol/order.ts'
 import { RegentError } from '#common/errors/errors.ts'
 import type { Timer } from '#common/ports/ports.ts'
 import { memberOf } from '#topology/testing.ts'
-import { beginPasswords } from './passwords.ts'
+import { beginPasswords } from './change-passwords.ts'
 import { aServerState, primaryOfEpoch3, ScriptedServer, testParts } from '../testing.ts'
 
 const order: PasswordsOrder = {
