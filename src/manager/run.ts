@@ -83,15 +83,15 @@ export async function runManager(options: ManagerOptions): Promise<void> {
   await cluster.loop.start()
   leader.start()
   const specs = watchSpec(layout, name, {
-    timers: world.timers,
+    world,
     known: spec,
     // The rest is taken at a start.
     changed: ({ group }) => cluster.loop.specIs({ ...cluster.loop.spec, group }),
-    failed: (error) => warn(`the spec cannot be read, and stays as it was: ${describeError(error)}`),
+    failed: warn,
   })
   await aborted(toldToStop())
   log.info('manager stops; primaries stay writable')
-  specs.cancel()
+  specs.stop()
   await app.close()
   cluster.loop.stop()
   await leader.stop()

@@ -1,4 +1,5 @@
-import type { Clock, Timer, Timers } from '#common/ports/ports.ts'
+import type { Clock, Timers } from '#common/ports/ports.ts'
+import { Watches } from '#common/watch/watches.ts'
 import { listInPages } from '#controller-runtime/client/list-pages.ts'
 import type { KubeClient } from '#controller-runtime/client/kube-client.ts'
 import type { KubeObject, Resource } from '#controller-runtime/objects/objects.ts'
@@ -41,7 +42,7 @@ interface PodWarningsParts {
 export function podWarnings({ client, world, cluster }: PodWarningsParts): PodWarnings {
   const known = new Map<string, string>()
   const stop = new AbortController()
-  let [timer, isAsking]: [Timer | undefined, boolean] = [undefined, false]
+  const watches = new Watches(world, () => undefined)
 
   /** Whether an answer is another than before. */
   async function ask(instances: readonly string[]): Promise<boolean> {
@@ -56,11 +57,7 @@ export function podWarnings({ client, world, cluster }: PodWarningsParts): PodWa
   }
 
   async function look(instances: readonly string[], changed: () => void): Promise<void> {
-    if (isAsking) return
-    isAsking = true
-    const isNews = await ask(instances)
-    isAsking = false
-    if (isNews && !stop.signal.aborted) changed()
+    if ((await ask(instances)) && !stop.signal.aborted) changed()
   }
 
   async function newest(instance: string): Promise<string> {
@@ -93,10 +90,10 @@ export function podWarnings({ client, world, cluster }: PodWarningsParts): PodWa
   return {
     of: (instance) => known.get(instance) ?? '',
     follow(amiss, changed) {
-      timer = world.timers.every(againMs, () => void look(amiss(), changed))
+      watches.every(againMs, [{ name: 'Warnings of Kubernetes', look: () => look(amiss(), changed) }])
     },
     close() {
-      timer?.cancel()
+      watches.stop()
       stop.abort(new Error('the cluster is not looked after any more'))
     },
   }

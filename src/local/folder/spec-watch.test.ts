@@ -12,13 +12,16 @@ test('A spec that is changed while it is watched is told once, and one that is g
   const known = await composeSpec('shop', undefined, { mode: 'group' })
   await writeSpec(layout, known)
   const told: ClusterSpec[] = []
-  const failures: unknown[] = []
+  const failures: string[] = []
   const looks: (() => void)[] = []
   const watch = watchSpec(layout, 'shop', {
-    timers: { ...realWorld.timers, every: (_, look) => (looks.push(look), { cancel: () => undefined }) },
+    world: {
+      ...realWorld,
+      timers: { ...realWorld.timers, every: (_, look) => (looks.push(look), { cancel: () => undefined }) },
+    },
     known,
     changed: (spec) => void told.push(spec),
-    failed: (error) => void failures.push(error),
+    failed: (sentence) => void failures.push(sentence),
   })
   const look = async () => {
     looks[0]?.()
@@ -33,6 +36,9 @@ test('A spec that is changed while it is watched is told once, and one that is g
   expect(told).toEqual([next])
   await rm(layout.spec)
   await look()
-  expect([told.length, failures.length]).toEqual([1, 1])
-  watch.cancel()
+  expect([told.length, failures]).toEqual([
+    1,
+    [expect.stringMatching(/^the spec cannot be read, and stays as it was: /)],
+  ])
+  watch.stop()
 })

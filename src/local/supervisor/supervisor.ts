@@ -1,5 +1,7 @@
 import type { Server } from 'node:net'
 import { RegentError, describeError } from '#common/errors/errors.ts'
+import { realWorld } from '#common/ports/real-world.ts'
+import { Watches } from '#common/watch/watches.ts'
 import { readProcessStat } from '#common/process/process-stat.ts'
 import { claimNumber, type NumberClaim } from '../addresses/addresses.ts'
 import { realChildren, type Children, type Command } from './child.ts'
@@ -40,7 +42,7 @@ export class Supervisor {
   #processes = new Map<string, SupervisedProcess>()
   #claim: NumberClaim
   #server: Server | undefined
-  #rotation: NodeJS.Timeout | undefined
+  #watches = new Watches(realWorld, (_, sentence) => this.#options.log(sentence))
   #bookWrites: Promise<void> = Promise.resolve()
   #reloads: Promise<void> = Promise.resolve()
   #ended = Promise.withResolvers<void>()
@@ -84,7 +86,7 @@ export class Supervisor {
     await this.#reloads.catch(() => undefined)
     await this.#processes.get(managerProcess)?.stop()
     await Promise.all([...this.#processes.values()].map((process) => process.stop()))
-    clearInterval(this.#rotation)
+    this.#watches.stop()
     await this.#bookWrites
     await writeBook(this.#layout, { version: 1, supervisor: null, processes: {} })
     await this.#claim.release()
@@ -93,11 +95,8 @@ export class Supervisor {
   }
 
   async #begin(): Promise<void> {
-    this.#rotation = setInterval(() => {
-      rotateLogs(this.#layout.logs).catch((error: unknown) =>
-        this.#options.log(`logs cannot be rotated: ${describeError(error)}`),
-      )
-    }, rotateEveryMs)
+    const failure = { code: 'LogsNotRotated', sentence: 'logs cannot be rotated' }
+    this.#watches.every(rotateEveryMs, [{ name: 'logs that grow', failure, look: () => rotateLogs(this.#layout.logs) }])
     const book = await readBook(this.#layout)
     for (const name of this.#wanted()) await this.#add(name).begin(book.processes[name])
     this.#server = await serveControl(this.#layout.control, (request) => this.#answer(request))
