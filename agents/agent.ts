@@ -8,6 +8,7 @@ import { BinlogKeeper, binlogLookMs } from './guard/binlog-keeper.ts'
 import { ClientCertificate, type CertificateFolders } from './guard/client-certificate.ts'
 import { ObservationBuilder } from './observe/observation.ts'
 import { describeError } from '#common/errors/errors.ts'
+import { answersAloneIn } from './converge/mode-of.ts'
 import { Converger } from './converge/converger.ts'
 import { judgeEndingFirst, SilenceWatch } from './doubts/ending.ts'
 import { GtidResetWatch } from './observe/gtid-reset.ts'
@@ -101,6 +102,7 @@ export class Agent implements AgentHandlers {
       ),
       notices,
       asks: new Asks(world, changed),
+      answersAlone: answersAloneIn(ports.config.mode),
       clientCertificate: ports.certificateFolders
         ? new ClientCertificate(ports.certificateFolders, { process, server, notices, world }, () => this.#observed())
         : null,

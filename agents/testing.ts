@@ -254,6 +254,7 @@ export async function testParts(
     volume,
     notices: new Notices(clock, () => undefined),
     asks: new Asks(realWorld, () => undefined),
+    answersAlone: ({ assignment }) => assignment?.role === 'primary' && assignment.group === undefined,
     clientCertificate: null,
     observer: new Observer({ process, server, volume, clock, timers, timings }, () => undefined),
     changed: () => undefined,

@@ -2,6 +2,7 @@ import { Value } from 'typebox/value'
 import { memberId, type InstanceName, type MemberId } from '#topology/snapshot/member.ts'
 import type { Snapshot } from '#topology/snapshot/snapshot.ts'
 import { aSnapshot, gtids, memberOf, type SnapshotShape, type ViewOverrides } from '#topology/testing.ts'
+import { modeOf } from './decide.ts'
 import type { Action, Decision } from './protocol/decision.ts'
 import { emptyNotes, type ClusterNotes } from './protocol/notes.ts'
 import { recordVersion, type ClusterRecord, type FetchIntent, type SwitchoverIntent } from './protocol/record.ts'
@@ -68,6 +69,7 @@ export function aSituation(overrides: SituationOverrides = {}): Situation {
     wallMs: 1_000_000,
     manager: 'me',
     managerSinceMs: 0,
+    follows: modeOf(aSpec(spec)).follows,
     leadsSinceMs: 0,
     published: { epoch: 1, instance: 'shop-0', host: '127.24.1.1', port: 3306 },
     strayingSince: new Map(),

@@ -2,7 +2,6 @@ import { changeLife, lifeOf } from '../instance/life.ts'
 import { describeError } from '#common/errors/errors.ts'
 import type { Parts } from '../instance/parts.ts'
 import { keepUnsettled } from './unsettled.ts'
-import { answersAlone } from '../instance/stored-state.ts'
 import type { Ending } from '../ports/volume.ts'
 
 /**
@@ -11,7 +10,7 @@ import type { Ending } from '../ports/volume.ts'
  * (docs/why/safety.md, "A stop nobody ordered"). What cannot be told counts as such a stop.
  */
 export async function judgeEndingFirst(parts: Parts): Promise<void> {
-  const { file, course, notices } = parts
+  const { file, course, notices, answersAlone } = parts
   if (!answersAlone(file.current)) return
   const ending = await glance(parts)
   if (ending.how === 'crashed' || !(await keepUnsettled(parts))) return
@@ -78,7 +77,7 @@ export class SilenceWatch {
   }
 
   #isToBeLookedInto(): boolean {
-    const { file, process } = this.#parts
+    const { file, process, answersAlone } = this.#parts
     return answersAlone(file.current) && (process.state === 'running' || process.state === 'stopped')
   }
 
@@ -96,14 +95,14 @@ export class SilenceWatch {
 }
 
 /** Milliseconds of silence that may be shown of a primary: as much as was looked into. */
-export function shownSilenceMs({ observer, doubts, file, world }: Parts): number {
+export function shownSilenceMs({ observer, doubts, file, world, answersAlone }: Parts): number {
   const { silentMs } = observer
   if (silentMs === 0 || !answersAlone(file.current)) return silentMs
   return Math.max(0, silentMs - (world.clock.monotonicMs() - doubts.silenceSeenUpToMs))
 }
 
 /** A stop (SIGSTOP) is shown once it was looked into, and a death once it is known how it came. */
-export function isEndingUnseen({ process, doubts, file }: Parts): boolean {
+export function isEndingUnseen({ process, doubts, file, answersAlone }: Parts): boolean {
   if (!answersAlone(file.current)) return false
   if (process.state === 'stopped') return doubts.silenceSeenUpToMs < process.changedAtMs
   return (process.state === 'dead' || process.state === 'exiting') && !doubts.endingJudged

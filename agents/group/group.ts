@@ -2,7 +2,7 @@ import { groupAddress } from '#failover/protocol/group-address.ts'
 import type { Assignment } from '#failover/protocol/assignment.ts'
 import type { DemoteOrder, ExpelOrder, PromiseOrder } from '#failover/protocol/order.ts'
 import type { Mode } from '../instance/agent-mode.ts'
-import type { Parts } from '../instance/parts.ts'
+import type { AnswersAlone, Parts } from '../instance/parts.ts'
 import type { StoredState } from '../instance/stored-state.ts'
 import { rest, type NextPass, type View } from '../instance/pass.ts'
 import type { Watches } from '#common/watch/watches.ts'
@@ -34,6 +34,8 @@ const lookMs = 200
 
 /** Members of one replication group (MySQL Group Replication, single-primary). The group elects who takes writes. */
 export class Group implements Mode {
+  /** The group decides what is acknowledged. */
+  static readonly answersAlone: AnswersAlone = () => false
   readonly #parts: Parts
   readonly #frozen: FrozenWatch
   readonly #protocol: ProtocolWatch
@@ -167,6 +169,13 @@ export class Group implements Mode {
 
   waitsToEnd(waitedMs: number): string | null {
     return waitsToEnd(this.#parts, waitedMs)
+  }
+
+  /** Whoever is just joining is as good as in. */
+  whyNotSeeded(): string | null {
+    const { process, observer, jobs } = this.#parts
+    const state = process.state === 'running' ? (observer.server?.group?.state ?? 'OFFLINE') : 'OFFLINE'
+    return jobs.startingGroup !== null || state !== 'OFFLINE' ? 'it is still in its replication group' : null
   }
 
   /** A commit that waits for its group is acknowledged by the group, or not at all. */

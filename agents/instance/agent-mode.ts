@@ -46,6 +46,8 @@ export interface Mode extends Decider {
    * @param waitedMs since it was told
    */
   waitsToEnd(waitedMs: number): string | null
+  /** Why its data may not be given up now for a copy, by what its server does; null where they may. */
+  whyNotSeeded(): string | null
   /** Its server is killed at its end, since a stop in order would acknowledge what waits. */
   isKilledAtEnd(): boolean
   /** The last thing before its server is stopped in order: it receives nothing more. */

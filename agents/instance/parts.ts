@@ -9,8 +9,11 @@ import type { ExpulsionPort } from '../ports/expulsion.ts'
 import type { ObserverPort } from '../ports/observer.ts'
 import type { ProcessPort } from '../ports/process.ts'
 import type { ServerPort } from '../ports/server.ts'
-import type { StoredStateFile } from './stored-state.ts'
+import type { StoredState, StoredStateFile } from './stored-state.ts'
 import type { VolumePort } from '../ports/volume.ts'
+
+/** Whether it is a primary that decides alone what is acknowledged, by its mode: how mysqld ends may be in doubt. */
+export type AnswersAlone = (stored: Pick<StoredState, 'assignment'>) => boolean
 
 /** What the parts of one agent share: what is known, and ports to everything outside. */
 export interface Parts extends Known {
@@ -45,6 +48,7 @@ export interface Parts extends Known {
   readonly notices: Notices
   /** What managers are asked for. */
   readonly asks: Asks
+  readonly answersAlone: AnswersAlone
   /** Null where mysqld's own certificate will do. */
   readonly clientCertificate: CertificatePort | null
   readonly observer: ObserverPort

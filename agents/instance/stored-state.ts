@@ -212,11 +212,6 @@ export function leads({ assignment, promise }: Pick<StoredState, 'assignment' | 
   return assignment?.role === 'primary' && assignment.epoch === promise
 }
 
-/** The instance is primary, and no group decides what is acknowledged: how its server ends may be in doubt. */
-export function answersAlone({ assignment }: Pick<StoredState, 'assignment'>): boolean {
-  return assignment?.role === 'primary' && assignment.group === undefined
-}
-
 /** The part of it that is reported. */
 export function summaryOf(stored: StoredState): StoredSummary {
   const { assignment } = stored

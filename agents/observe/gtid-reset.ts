@@ -4,7 +4,7 @@ import type { GtidText } from '#topology/snapshot/observation.ts'
 import { keepUnsettled } from '../doubts/unsettled.ts'
 import { leaveStage } from '../instance/life.ts'
 import type { Parts } from '../instance/parts.ts'
-import { answersAlone, type StoredState } from '../instance/stored-state.ts'
+import type { StoredState } from '../instance/stored-state.ts'
 
 /**
  * `gtid_executed` of a server only grows, also where its mysqld ends and starts again, unless somebody runs `RESET
@@ -58,7 +58,7 @@ export class GtidResetWatch {
     code: 'GtidsReset' | 'BinlogOff',
     { what, mark }: { readonly what: string; readonly mark: Partial<StoredState> },
   ): Promise<void> {
-    const { file, notices, process, doubts, course } = this.#parts
+    const { file, notices, process, doubts, course, answersAlone } = this.#parts
     doubts.gtidsReset = true
     course.binlogSet = null
     // A promotion all the same finds out what the server has.

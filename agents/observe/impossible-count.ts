@@ -2,7 +2,6 @@ import { describeError } from '#common/errors/errors.ts'
 import type { ServerState } from '#topology/snapshot/observation.ts'
 import { keepUnsettled } from '../doubts/unsettled.ts'
 import type { Parts } from '../instance/parts.ts'
-import { answersAlone } from '../instance/stored-state.ts'
 
 /**
  * What a server counts begins at 0. A count below that, also one that the server shows as a number near the largest,
@@ -33,7 +32,7 @@ export class ImpossibleCountWatch {
 
   /** To be called whenever the server has answered. Once for each mysqld: a look comes after a look. */
   look(): void {
-    const { observer, process, file } = this.#parts
+    const { observer, process, file, answersAlone } = this.#parts
     const { server } = observer
     if (server === null || process.state !== 'running' || !answersAlone(file.current)) return
     const what = impossibleCount(server)

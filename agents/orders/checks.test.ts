@@ -68,7 +68,7 @@ function stateOf({ stored, ...more }: Given): OrderState {
     process: 'running',
     promiseReport: null,
     holds: held,
-    inGroup: false,
+    whyNotSeeded: null,
     ...more,
     stored: { ...freshState('v1', 'boot'), ...acted, ...stored },
   }
@@ -207,7 +207,7 @@ describe('an agent refuses', () => {
       'it is still in its replication group',
       'reseed',
       reseed(),
-      { ...uncounted, inGroup: true },
+      { ...uncounted, whyNotSeeded: 'it is still in its replication group' },
     ],
     'to be seeded again while it counts': ['it is counted in the sync set', 'reseed', reseed()],
     'to be seeded again when it holds something else': [

@@ -17,8 +17,8 @@ export interface OrderState {
   readonly promiseReport: PromiseReport | null
   /** What it holds now, as text, for a re-seed; null while unknown. */
   readonly holds: string | null
-  /** Its server is in a replication group, or is just joining one. */
-  readonly inGroup: boolean
+  /** Why its data may not be given up now (`Mode.whyNotSeeded`); null where they may. */
+  readonly whyNotSeeded: string | null
 }
 
 export type Check = readonly [failed: boolean, why: string]
@@ -113,7 +113,7 @@ export function fetchChecks(order: Addressed, { stored, promiseReport, process }
   ]
 }
 
-export function reseedChecks(order: ReseedOrder, { stored, holds, inGroup }: OrderState): readonly Check[] {
+export function reseedChecks(order: ReseedOrder, { stored, holds, whyNotSeeded }: OrderState): readonly Check[] {
   const now = stored.assignment
   const acts = !stored.seeding && stored.promise === order.epoch && now?.epoch === order.epoch
   const isBeside = order.beside === true
@@ -122,7 +122,7 @@ export function reseedChecks(order: ReseedOrder, { stored, holds, inGroup }: Ord
     [leadsSince(now, order.epoch), 'it is the primary'],
     [stored.unproven, 'a copy is not proven yet'],
     [now?.role === 'replica' && now.counted && !isBeside, 'it is counted in the sync set'],
-    [inGroup, 'it is still in its replication group'],
+    [whyNotSeeded !== null, whyNotSeeded ?? ''],
     [isBeside && !acts, `it holds nothing any more, or does not act on epoch ${order.epoch}`],
     [!isAsTold, `it holds ${abbreviate(holds)}, the order destroys ${abbreviate(order.destroys)}`],
   ]

@@ -58,8 +58,8 @@ export class OrderDesk {
   }
 
   #state(): OrderState {
-    const { config, file, process, course, run, jobs, observer } = this.#hands.parts
-    const state = process.state === 'running' ? (observer.server?.group?.state ?? 'OFFLINE') : 'OFFLINE'
+    const { parts, converger } = this.#hands
+    const { config, file, process, course, run } = parts
     return {
       cluster: config.cluster,
       instance: config.instance,
@@ -67,8 +67,8 @@ export class OrderDesk {
       stored: file.current,
       process: process.state,
       promiseReport: course.promiseReport,
-      holds: holdsText(this.#hands.parts),
-      inGroup: jobs.startingGroup !== null || state !== 'OFFLINE',
+      holds: holdsText(parts),
+      whyNotSeeded: converger.mode.whyNotSeeded(),
     }
   }
 }

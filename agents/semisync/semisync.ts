@@ -4,7 +4,7 @@ import type { Assignment } from '#failover/protocol/assignment.ts'
 import type { DemoteOrder, ExpelOrder, PromiseOrder } from '#failover/protocol/order.ts'
 import type { Mode } from '../instance/agent-mode.ts'
 import type { NextPass, View } from '../instance/pass.ts'
-import type { Parts } from '../instance/parts.ts'
+import type { AnswersAlone, Parts } from '../instance/parts.ts'
 import type { StoredState } from '../instance/stored-state.ts'
 import { demote } from './demotion.ts'
 import { waitsToEnd } from './end.ts'
@@ -21,6 +21,7 @@ import { staysClosed, underPromise } from './under-promise.ts'
 
 /** Replicas follow a primary by GTID. A write is acknowledged once k counted replicas have received it. */
 export class Semisync implements Mode {
+  static readonly answersAlone: AnswersAlone = ({ assignment }) => assignment?.role === 'primary'
   readonly #parts: Parts
   readonly #markers: Markers
   readonly #locks: LockWatch
@@ -85,6 +86,10 @@ export class Semisync implements Mode {
 
   waitsToEnd(waitedMs: number): string | null {
     return waitsToEnd(this.#parts, waitedMs)
+  }
+
+  whyNotSeeded(): string | null {
+    return null
   }
 
   isKilledAtEnd(): boolean {

@@ -2,7 +2,7 @@ import type { InstanceName, MemberId } from '#topology/snapshot/member.ts'
 import type { Analyses, Decision } from '../protocol/decision.ts'
 import type { SwitchoverIntent } from '../protocol/record.ts'
 import type { ShownGroup } from '#topology/group/shown-group.ts'
-import type { DecisionInput, LiveView, Situation } from '../judge/situation.ts'
+import type { DecisionInput, Follows, LiveView, Situation } from '../judge/situation.ts'
 import type { Verdict } from '../judge/verdict.ts'
 import type { FlowStep } from './step.ts'
 
@@ -41,6 +41,8 @@ export interface Mode extends Switches {
   analyse(input: DecisionInput): Analyses
   /** The replication group as people are shown it. Absent in a mode that has none. */
   groupShown?(input: DecisionInput): ShownGroup | undefined
+  /** Whether a server that answers follows as the record wants. */
+  readonly follows: Follows
   /** What is known of the primary. */
   judge(situation: Situation): Verdict
   /** Why a person's failover would mend nothing; null where it may begin. */

@@ -31,12 +31,12 @@ export function passwordsOrders(situation: Situation): readonly Action[] {
  * it too: whoever reads them next may log in there. One that is away has them when it has caught up.
  */
 export function whyNotAsWished(input: DecisionInput, wish: PasswordsWish): string {
-  const { record, snapshot, notes, timings } = input
+  const { record, snapshot, notes } = input
   if (notes.paused !== null) return `the cluster is paused: ${notes.paused.reason}`
   if (record === undefined || !isWritable(input)) return 'the cluster takes no writes now'
   const primary = instanceOf(record.primary)
   const asked = snapshot.instances.filter(
-    (view) => view.name === primary || (wish.old === 'kept' && isFollowing(view, record, timings)),
+    (view) => view.name === primary || (wish.old === 'kept' && isFollowing(view, { ...input, record })),
   )
   const older = asked.find(({ observation }) => observation?.server?.passwords === undefined)
   if (older !== undefined) return `the agent of ${older.name} is older than this and cannot do it: it must start again`

@@ -109,9 +109,9 @@ function isDoubtful(situation: Situation, view: LiveView): boolean {
 }
 
 /** It gets all that the primary has, and forgot nothing. */
-function holdsFor({ snapshot, record, timings }: Situation, member: MemberId): boolean {
-  const view = viewOf(snapshot, member)
-  return isFollowing(view, record, timings) && !view.observation.stored.forgetful
+function holdsFor(situation: Situation, member: MemberId): boolean {
+  const view = viewOf(situation.snapshot, member)
+  return isFollowing(view, situation) && !view.observation.stored.forgetful
 }
 
 /** One that follows leaves in order before it ends (`agents/orders/termination.ts`); one that does not has yet to. */

@@ -2,6 +2,7 @@ import { groupSeenBy, type GroupView } from '#topology/group/group-view.ts'
 import { shownGroup, type ShownGroup } from '#topology/group/shown-group.ts'
 import { isLaterView } from '#topology/group/view-id.ts'
 import { instanceOf, type InstanceName } from '#topology/snapshot/member.ts'
+import type { Observation } from '#topology/snapshot/observation.ts'
 import { changeRecord } from '../flows/commit.ts'
 import { decideBy } from '../flows/deciding.ts'
 import { handOverStep, handOverWaits } from '../flows/hand-over.ts'
@@ -42,6 +43,7 @@ export const group: Mode = {
   groupShown,
   planSwitchover,
   beginSwitchover,
+  follows,
   judge,
   whyNothingToMend,
   stepsOfFailover: stepsOfReboot,
@@ -115,6 +117,11 @@ function decide(situation: Situation): Decision {
       ...passwordsOrders(situation),
     ],
   }
+}
+
+/** It is ONLINE in the group that the record names. */
+function follows({ server }: Observation, { group }: ClusterRecord): boolean {
+  return server?.group !== undefined && server.group.name === group?.name && server.group.state === 'ONLINE'
 }
 
 function groupShown(input: DecisionInput): ShownGroup | undefined {

@@ -44,10 +44,10 @@ export function primaryAsDonor(view: LiveView, primary: LiveView): Donor | null 
 
 /** Best first. */
 function couldGive(situation: Situation, view: LiveView, primary: LiveView): readonly LiveView[] {
-  const { record, timings, snapshot } = situation
+  const { record, snapshot } = situation
   const replicas = record.syncSet
     .map((member) => liveView(snapshot, member))
-    .filter((candidate) => isFollowing(candidate, record, timings))
+    .filter((candidate) => isFollowing(candidate, situation))
   const able = replicas.filter(
     (candidate) =>
       candidate.name !== view.name &&

@@ -64,15 +64,15 @@ function outsideDue(situation: Situation, primary: LiveView): readonly DueSeedin
 }
 
 function standsInFor(situation: Situation, other: InstanceView | undefined, view: InstanceView): boolean {
-  return isFollowing(other, situation.record, situation.timings) && lacksNoMore(situation, other, view)
+  return isFollowing(other, situation) && lacksNoMore(situation, other, view)
 }
 
 /** It acknowledges, hole or not, until one that does not count now is a copy and counts: then it is spared. */
 function waitsForAnother(situation: Situation, view: LiveView): boolean {
-  const { record, timings, snapshot } = situation
+  const { record, snapshot } = situation
   const [going, counted] = [departing(situation), countedMembers(record)]
   return (
-    isFollowing(view, record, timings) &&
+    isFollowing(view, situation) &&
     liveViews(snapshot).some(
       ({ name, past, observation: { member } }) =>
         past === undefined && member !== record.primary && !counted.includes(member) && !going.includes(name),
@@ -295,12 +295,12 @@ export function primaryDonates(situation: Situation, primary: LiveView): boolean
  * that is to be copied itself.
  */
 function mayAcknowledge(situation: Situation, primary: LiveView, already: boolean): number {
-  const { record, snapshot, timings } = situation
+  const { record, snapshot } = situation
   const copied = new Set(unsparedMembers(situation, primary).map(({ view }) => view.name))
   return countedMembers(record).filter((member) => {
     const view = viewOf(snapshot, member)
     if (view === undefined || (hasHole(situation, view) && copied.has(view.name))) return false
-    return already ? isFollowing(view, record, timings) : !hasStrayedLong(situation, member)
+    return already ? isFollowing(view, situation) : !hasStrayedLong(situation, member)
   }).length
 }
 

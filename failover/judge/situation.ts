@@ -7,7 +7,7 @@ import type { PrimaryRoute } from '#common/ports/platform.ts'
 import type { ClusterNotes } from '../protocol/notes.ts'
 import type { Endpoint } from '../protocol/message.ts'
 import type { PasswordsWish } from '../protocol/order.ts'
-import { sourceOf, type ClusterRecord } from '../protocol/record.ts'
+import type { ClusterRecord } from '../protocol/record.ts'
 import type { ClusterSpec } from '../protocol/spec.ts'
 import type { Timings } from '../protocol/timings.ts'
 
@@ -32,6 +32,8 @@ export interface FailoverRequest {
   readonly acceptLoss: boolean
 }
 
+export type Follows = (seen: Observation, record: ClusterRecord) => boolean
+
 /** Everything `decide` is given. It reads no clock and remembers nothing: what must be remembered is in here. */
 export interface DecisionInput {
   readonly cluster: string
@@ -46,6 +48,8 @@ export interface DecisionInput {
    */
   readonly notesDamage?: string
   readonly spec: ClusterSpec
+  /** Whether a server that answers follows as the record wants: what that means is the mode's. */
+  readonly follows: Follows
   readonly timings: Timings
   readonly requests: readonly Request[]
   /** Monotonic and wall milliseconds of this decision. */
@@ -175,45 +179,23 @@ export function settingsRefusingWrites({ changedSettings = [] }: ServerState): r
   return changedSettings.filter(({ refusesWrites }) => refusesWrites === true)
 }
 
-/**
- * Follows whom the record wants it to follow, in the record's epoch, both threads running. Where the cluster is a
- * replication group: is ONLINE in that group.
- */
-export function isFollowing(view: InstanceView | undefined, record: ClusterRecord, timings: Timings): view is LiveView {
-  if (!isServing(view, timings)) return false
-  return record.group === undefined
-    ? followsItsSource(view.observation, record)
-    : isOnlineIn(record.group.name, view.observation)
-}
-
-function isOnlineIn(name: string, { server }: Observation): boolean {
-  return server?.group?.name === name && server.group.state === 'ONLINE'
-}
-
-function followsItsSource({ member, stored, server }: Observation, record: ClusterRecord): boolean {
-  const channel = server?.channel
-  return (
-    stored.assignment?.role === 'replica' &&
-    stored.assignment.epoch === record.epoch &&
-    stored.assignment.source === instanceOf(sourceOf(record, member)) &&
-    channel?.ioRunning === 'yes' &&
-    channel.sqlRunning
-  )
+/** Follows as the record wants, by what that means in its mode. */
+export function isFollowing(
+  view: InstanceView | undefined,
+  { record, timings, follows }: Pick<Situation, 'record' | 'timings' | 'follows'>,
+): view is LiveView {
+  return isServing(view, timings) && follows(view.observation, record)
 }
 
 /**
  * Also says of itself that it has done all that this revision told it. Its channel was looked at before it was told,
  * perhaps: what it says is newer.
  */
-export function isFollowingAsTold(
-  view: InstanceView | undefined,
-  record: ClusterRecord,
-  timings: Timings,
-): view is LiveView {
+export function isFollowingAsTold(view: InstanceView | undefined, situation: Situation): view is LiveView {
   return (
-    isFollowing(view, record, timings) &&
+    isFollowing(view, situation) &&
     view.observation.converged.done &&
-    view.observation.converged.revision === record.revision
+    view.observation.converged.revision === situation.record.revision
   )
 }
 

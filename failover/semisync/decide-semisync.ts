@@ -17,6 +17,7 @@ import { revocationQuorum } from '../judge/durability.ts'
 import { describeDowntime, downtimesAt, untilADowntimeEnds } from '../judge/downtime.ts'
 import { budgetSentence, failoverBudget } from '../judge/failover-budget.ts'
 import { isSafePossible, whyNeverTo } from './failover-target.ts'
+import { follows } from './following.ts'
 import { planForcedBootstrap } from '../flows/forced-bootstrap.ts'
 import { leaveWaiting } from './primary-alone.ts'
 import type { Mode } from '../flows/mode.ts'
@@ -41,6 +42,7 @@ export const semisync: Mode = {
   analyse: analyseSemisync,
   planSwitchover,
   beginSwitchover,
+  follows,
   judge: judgePrimary,
   whyNothingToMend,
   stepsOfFailover,

@@ -43,6 +43,7 @@ function goOn(situation: Situation): FlowStep {
   return step(why, [{ kind: 'commit', next, why, isAnswer: true }])
 }
 
-function missingAt({ record, snapshot, timings }: Situation) {
-  return record.syncSet.filter((member) => !isFollowing(liveView(snapshot, member), record, timings))
+function missingAt(situation: Situation) {
+  const { record, snapshot } = situation
+  return record.syncSet.filter((member) => !isFollowing(liveView(snapshot, member), situation))
 }

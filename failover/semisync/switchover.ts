@@ -101,9 +101,9 @@ function whyNotTo(situation: Situation, to: InstanceName): string | null {
 }
 
 function whyNotToMember(situation: Situation, to: InstanceName, member: MemberId): string | null {
-  const { record, timings, spec } = situation
+  const { record, spec } = situation
   const view = liveView(situation.snapshot, member)
-  if (!isFollowing(view, record, timings)) return `${to} does not follow the primary`
+  if (!isFollowing(view, situation)) return `${to} does not follow the primary`
   const otherData = whyOtherData(situation, view, liveView(situation.snapshot, record.primary))
   if (otherData !== null) return otherData
   if (isFenced(situation.notes, to)) return `${to} is fenced`
@@ -163,10 +163,8 @@ function memberNamed(record: ClusterRecord, name: InstanceName): MemberId {
  * (decision 12). So many stay with the primary, the candidate among them, that its writes go on.
  */
 function whomToGather(situation: Situation, candidate: MemberId): readonly MemberId[] {
-  const { record, snapshot, timings } = situation
-  const acknowledging = countedMembers(record).filter((member) =>
-    isFollowing(liveView(snapshot, member), record, timings),
-  )
+  const { record, snapshot } = situation
+  const acknowledging = countedMembers(record).filter((member) => isFollowing(liveView(snapshot, member), situation))
   const spare = record.acks === 0 ? 0 : Math.max(0, acknowledging.length - record.acksWanted)
   return acknowledging.filter((member) => member !== candidate).slice(0, spare)
 }
@@ -261,8 +259,8 @@ function gather(situation: Situation, { candidate, gathering }: SwitchoverIntent
   )
 }
 
-function isGathered({ snapshot, record, timings }: Situation, member: MemberId): boolean {
-  return isFollowingAsTold(liveView(snapshot, member), record, timings)
+function isGathered(situation: Situation, member: MemberId): boolean {
+  return isFollowingAsTold(liveView(situation.snapshot, member), situation)
 }
 
 function whyGiveUp(situation: Situation, intent: SwitchoverIntent): RequestFailure | null {

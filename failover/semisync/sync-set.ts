@@ -60,9 +60,9 @@ function finishRaise(situation: Situation, primary: LiveView): FlowStep | undefi
 }
 
 function cancelLeaving(situation: Situation, primary: LiveView): FlowStep | undefined {
-  const { record, snapshot, timings } = situation
+  const { record, snapshot } = situation
   const follows = (member: MemberId): boolean =>
-    isFollowing(viewOf(snapshot, member), record, timings) && !mustLeave(situation, member)
+    isFollowing(viewOf(snapshot, member), situation) && !mustLeave(situation, member)
   const isNeeded = (member: MemberId): boolean =>
     isCopiedInItsPlace(situation, member, primary) &&
     leftWithout(situation, member, (other) => mayFollow(situation, other)) < mostAcks(record)
@@ -127,10 +127,10 @@ function addMember(situation: Situation, primary: LiveView): FlowStep | undefine
  * meant to stay. One that is just being told to give up what it has would hold nothing of what it joined with.
  */
 function mayJoin(situation: Situation, member: MemberId, primary: LiveView): boolean {
-  const { record, timings } = situation
+  const { record } = situation
   const view = liveView(situation.snapshot, member)
   if (view !== undefined && situation.inFlight.get(view.name)?.order === 'reseed') return false
-  if (!isFollowingAsTold(view, record, timings) || mustLeave(situation, member)) return false
+  if (!isFollowingAsTold(view, situation) || mustLeave(situation, member)) return false
   if (view.observation.stored.assignment?.revision !== record.revision) return false
   if (!isShownWhole(situation, view, primary)) return false
   const lacking = lackedOf(view.observation, primary.observation).count()
@@ -171,10 +171,7 @@ function enoughHoldEverything(
 ): boolean {
   const holding = members.filter((member) => {
     const view = liveView(situation.snapshot, member)
-    return (
-      isFollowing(view, situation.record, situation.timings) &&
-      lackedOf(view.observation, primary.observation).isEmpty()
-    )
+    return isFollowing(view, situation) && lackedOf(view.observation, primary.observation).isEmpty()
   })
   return holding.length >= wanted
 }
@@ -218,12 +215,12 @@ function isSmallerThanK({ syncSet, acks }: ClusterRecord): boolean {
  * for the copy, and the copy for the end of its leaving.
  */
 function beginLeaving(situation: Situation, primary: LiveView): FlowStep | undefined {
-  const { record, snapshot, timings } = situation
+  const { record, snapshot } = situation
   const small = isSmallerThanK(record)
   if (record.leaving.length > 0 || (!small && record.syncSet.length - 1 < mostAcks(record))) return undefined
   const isDue = (member: MemberId): boolean =>
     mustLeave(situation, member) || (!small && hasStrayedLong(situation, member))
-  const follows = (other: MemberId): boolean => isFollowing(viewOf(snapshot, other), record, timings)
+  const follows = (other: MemberId): boolean => isFollowing(viewOf(snapshot, other), situation)
   const waitsForItsCopy = (member: MemberId): boolean =>
     !small &&
     isCopiedInItsPlace(situation, member, primary) &&

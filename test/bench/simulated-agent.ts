@@ -179,7 +179,7 @@ export class SimulatedAgent implements AgentHandlers {
         process: this.#alive ? 'running' : 'dead',
         promiseReport: this.#report,
         holds,
-        inGroup: false,
+        whyNotSeeded: null,
       })
       act(order)
       this.#publish()

@@ -7,19 +7,30 @@ import { runCommand } from '#common/process/run-command.ts'
 const root = join(import.meta.dirname, '..', '..')
 const switches = ['agents/converge/mode-of.ts', 'failover/decide.ts']
 
-/** A mode that decides nothing and converges at once. */
+/**
+ * A mode that decides nothing and converges at once. In each question a mode is asked it differs from the others: a
+ * replica follows without a channel, a primary that is healthy for the others is still opening, and nobody answers
+ * alone. Whoever asks another mode, or guesses by what a record or an assignment has, hears something else.
+ */
 const decides = `import type { Mode } from '../flows/mode.ts'
 import { step } from '../flows/step.ts'
 
 const never = 'a toy leads nobody'
 
 export const toy: Mode = {
-  decide: () => step('a toy decides nothing'),
+  decide: () => ({ ...step('a toy decides nothing'), condition: 'primaryUnsure' }),
   analyse: () => [],
   planSwitchover: () => ({ refusal: never }),
   beginSwitchover: () => step(never),
-  judge: () => ({ kind: 'unknown', sentence: never, witnesses: [], revisitMs: null }),
-  whyNothingToMend: () => never,
+  follows: ({ stored }) => stored.assignment?.source === 'shop-0',
+  judge: () => ({
+    kind: 'unknown',
+    sentence: 'a toy judges by itself',
+    witnesses: [],
+    revisitMs: null,
+    opening: { sentence: 'a toy opens', successor: null, revisitMs: 1 },
+  }),
+  whyNothingToMend: () => null,
   stepsOfFailover: () => [],
   whyNeverTo: () => never,
   isSafePossible: () => false,
@@ -27,9 +38,11 @@ export const toy: Mode = {
 }
 `
 const converges = `import type { Mode } from '../instance/agent-mode.ts'
+import type { AnswersAlone } from '../instance/parts.ts'
 import { rest, type NextPass, type View } from '../instance/pass.ts'
 
 export class Toy implements Mode {
+  static readonly answersAlone: AnswersAlone = () => false
   start(): void {}
   isReadyFor = (): boolean => false
   underPromise = (): NextPass | null => null
@@ -40,6 +53,7 @@ export class Toy implements Mode {
   stepDown = (): Promise<void> => Promise.resolve()
   expel = (): void => undefined
   waitsToEnd = (): string | null => null
+  whyNotSeeded = (): string | null => 'a toy keeps its data'
   isKilledAtEnd = (): boolean => false
   leave = (): Promise<void> => Promise.resolve()
   marksOfPrimary = (): object => ({})
@@ -50,15 +64,36 @@ export class Toy implements Mode {
 }
 `
 const plays = `import { Converger } from './agents/converge/converger.ts'
-import { aServerState, primaryOfEpoch3, ScriptedServer, testParts } from './agents/testing.ts'
+import { answersAloneIn } from './agents/converge/mode-of.ts'
+import { isEndingUnseen } from './agents/doubts/ending.ts'
+import { Seeding } from './agents/orders/reseeding.ts'
+import { OrderDesk } from './agents/orders/desk.ts'
+import { aServerState, primaryOfEpoch3, replicaOfEpoch3, ScriptedProcess, ScriptedServer, testParts } from './agents/testing.ts'
 import { decide } from './failover/decide.ts'
+import { isFollowing } from './failover/judge/situation.ts'
+import { aSituation } from './failover/testing.ts'
+import { failover } from './src/manager/clusters/operations/failover.ts'
 
-console.log(decide({ spec: { mode: 'toy' } } as never).sentence)
-const parts = await testParts(new ScriptedServer(aServerState()))
-const toy = { ...parts, config: { ...parts.config, mode: 'toy' as const } }
+const away = { server: { channel: null } }
+const situation = aSituation({ spec: { mode: 'toy' }, views: { 'shop-1': away } })
+console.log(decide(situation).sentence)
+console.log('follows:', isFollowing(situation.snapshot.instances[1], situation))
+const asking = { input: situation, situation: () => situation, mustBeAlone: () => undefined, cluster: {} }
+console.log(failover(asking as never, { to: null, acceptLoss: true } as never).would.sentence)
+const process0 = new ScriptedProcess()
+const parts = await testParts(new ScriptedServer(aServerState()), { process: process0 })
+const config = { ...parts.config, mode: 'toy' as const }
+const toy = { ...parts, config, answersAlone: answersAloneIn('toy') }
 await toy.file.update({ promise: 3, revision: 10, assignment: primaryOfEpoch3 })
-await new Converger(toy, () => undefined).pass()
+const converger = new Converger(toy, () => undefined)
+await converger.pass()
 console.log(toy.course.converged.sentence)
+console.log('ending unseen:', isEndingUnseen({ ...toy, process: { ...process0, state: 'dead' } as never }))
+await toy.file.update({ assignment: replicaOfEpoch3 })
+const desk = new OrderDesk({ parts: toy, converger, seeding: new Seeding(toy, converger) }, {} as never)
+const { member, cluster, version } = replicaOfEpoch3
+const order = { member: member.replace(/@.*/, '@' + toy.file.current.volume), cluster, version, epoch: 3, revision: 10, destroys: '' }
+await desk.obey('reseed', order as never).catch((error: Error) => console.log(error.message))
 process.exit()
 `
 
@@ -112,7 +147,7 @@ describe('A new mode is a folder in failover/ and one in agents/', () => {
     const semisync = `case 'semisync':`
     await edit('failover/decide.ts', semisync, `case 'toy':\n      return toy\n    ${semisync}`)
     await edit('failover/decide.ts', 'import', `import { toy } from './toy/toy.ts'\nimport`)
-    await edit('agents/converge/mode-of.ts', semisync, `case 'toy':\n      return new Toy()\n    ${semisync}`)
+    await edit('agents/converge/mode-of.ts', 'semisync: Semisync,', 'semisync: Semisync,\n  toy: Toy,')
     await edit('agents/converge/mode-of.ts', 'import', `import { Toy } from '../toy/toy.ts'\nimport`)
     expect(await wrongFiles()).toEqual([])
     await put('play.ts', plays)
@@ -120,6 +155,13 @@ describe('A new mode is a folder in failover/ and one in agents/', () => {
       deadlineMs: 60_000,
     })
     expect(stderr).toBe('')
-    expect(stdout.trim().split('\n')).toEqual(['a toy decides nothing', 'a toy converges at once'])
+    expect(stdout.trim().split('\n')).toEqual([
+      'a toy decides nothing',
+      'follows: true',
+      'would fail over: a toy judges by itself; writes that only shop-0 hold would be given up',
+      'a toy converges at once',
+      'ending unseen: false',
+      expect.stringMatching(/a toy keeps its data$/),
+    ])
   }, 600_000)
 })

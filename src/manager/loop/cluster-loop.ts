@@ -2,7 +2,7 @@ import { describeError } from '#common/errors/errors.ts'
 import type { Platform } from '#common/ports/platform.ts'
 import type { Timer, Transport, World } from '#common/ports/ports.ts'
 import type { Store } from '#store/store.ts'
-import { decide } from '#failover/decide.ts'
+import { decide, modeOf } from '#failover/decide.ts'
 import type { Action, CommitAction, Decision } from '#failover/protocol/decision.ts'
 import { automaticFailoverAt } from '#failover/judge/failover-budget.ts'
 import type { ClusterNotes, Recovery } from '#failover/protocol/notes.ts'
@@ -235,8 +235,8 @@ export class ClusterLoop {
       requests: this.#requests.open,
       nowMs: clock.monotonicMs(),
       wallMs: clock.wallMs(),
-      managerSinceMs: this.#beganMs,
-      leadsSinceMs: this.#leadsSinceMs,
+      ...{ managerSinceMs: this.#beganMs, leadsSinceMs: this.#leadsSinceMs },
+      follows: modeOf(this.#config.spec).follows,
       published: this.#route.published,
       ...{ strayingSince: this.#sightings.straying, passedOver: this.#sightings.passedOver },
       ...{ inFlight: this.#desk.inFlight, refused: this.#desk.refused },
@@ -299,7 +299,7 @@ export class ClusterLoop {
   }
 
   #decideOn(input: DecisionInput): Decision {
-    if (input.record) this.#sightings.track(input.record, input.snapshot, input.nowMs)
+    if (input.record) this.#sightings.track({ ...input, record: input.record })
     const decision = decide(input)
     if (decision.actions.every(({ kind }) => kind !== 'commit')) this.#trouble.is({ committing: '' })
     return this.#trouble.limit(decision, this.#leads)

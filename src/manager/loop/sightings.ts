@@ -1,6 +1,5 @@
 import type { PlatformInstance } from '#common/ports/platform.ts'
-import { isFollowing } from '#failover/judge/situation.ts'
-import type { ClusterRecord } from '#failover/protocol/record.ts'
+import { isFollowing, type Situation } from '#failover/judge/situation.ts'
 import type { Timings } from '#failover/protocol/timings.ts'
 import type { Observation } from '#topology/snapshot/observation.ts'
 import type { Snapshot } from '#topology/snapshot/snapshot.ts'
@@ -122,11 +121,11 @@ export class Sightings {
   }
 
   /** Notes since when each counted replica does not follow as the record wants, and who was passed over. */
-  track(record: ClusterRecord, snapshot: Snapshot, nowMs: number): void {
+  track(situation: Situation): void {
+    const { record, snapshot, nowMs } = situation
     this.#holes.track(record, snapshot, nowMs)
     for (const view of snapshot.instances) {
-      if (view.observation?.member === record.primary || isFollowing(view, record, this.#timings))
-        this.#straying.delete(view.name)
+      if (view.observation?.member === record.primary || isFollowing(view, situation)) this.#straying.delete(view.name)
       else if (!this.#straying.has(view.name)) this.#straying.set(view.name, nowMs)
     }
   }

@@ -3,7 +3,6 @@ import type { OperationRequest } from '#api-contract/operations.ts'
 import { allOf } from '#common/text/words.ts'
 import { modeOf } from '#failover/decide.ts'
 import { viewNamed, type Situation } from '#failover/judge/situation.ts'
-import { judgePrimary } from '#failover/judge/verdict.ts'
 import { trialOf, whyNoFailover, type AskedFailover } from '#failover/way-out/asked-failover.ts'
 import { instanceOf, type InstanceName } from '#topology/snapshot/member.ts'
 import { answered, patienceMs, resultOf } from './answered.ts'
@@ -55,11 +54,10 @@ function lossOf(situation: Situation, to: InstanceName | null): string {
 
 function missing(situation: Situation): string {
   const { record, snapshot } = situation
+  const mode = modeOf(situation.spec)
   // A primary that does not take writes yet runs, and is not asked.
   const gone =
-    judgePrimary(situation).opening !== undefined && !modeOf(situation.spec).isSafePossible(situation)
-      ? [instanceOf(record.primary)]
-      : []
+    mode.judge(situation).opening !== undefined && !mode.isSafePossible(situation) ? [instanceOf(record.primary)] : []
   const silent = [record.primary, ...record.syncSet]
     .map(instanceOf)
     .filter(
