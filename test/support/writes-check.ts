@@ -50,11 +50,7 @@ async function readWrites(
   const differing: string[] = []
   const replicas = await cluster.replicas()
   for (const replica of replicas) {
-    await cluster.sql(
-      replica,
-      `select wait_for_executed_gtid_set('${executed.replaceAll('\n', '')}', ${deadlineMs / 1000})`,
-      { deadlineMs: deadlineMs + 5_000 },
-    )
+    await caughtUp(cluster, replica, executed.replaceAll('\n', ''), deadlineMs)
     if (String(await idsOn(cluster, replica, table)) !== String(ids)) differing.push(replica)
   }
   const there = new Set(ids)
@@ -65,6 +61,17 @@ async function readWrites(
     differing,
     instances: replicas.length + 1,
   }
+}
+
+/** Throws what the replica lacks: rows of one that has not caught up say nothing. */
+async function caughtUp(cluster: WrittenCluster, replica: string, executed: string, deadlineMs: number): Promise<void> {
+  const [row] = await cluster.sql(
+    replica,
+    `select wait_for_executed_gtid_set('${executed}', ${deadlineMs / 1000}) as late, gtid_subtract('${executed}', @@global.gtid_executed) as lacks`,
+    { deadlineMs: deadlineMs + 5_000 },
+  )
+  if (Number(row?.['late']) !== 0)
+    throw new Error(`${replica} has not executed what the primary had ${deadlineMs} ms ago: ${String(row?.['lacks'])}`)
 }
 
 async function idsOn(cluster: WrittenCluster, instance: string, table: string): Promise<readonly number[]> {
