@@ -1,5 +1,4 @@
 import { describeError } from '#common/errors/errors.ts'
-import { callGrpc } from '../grpc/grpc-action.ts'
 import { refusal, type ActionResult } from '../wire/calls.ts'
 import type { GrpcAction } from '../wire/definitions.ts'
 import { fillTemplate } from './template.ts'
@@ -27,6 +26,8 @@ export async function runGrpc(
   const deadline = limits.deadlineMs === null ? [] : [AbortSignal.timeout(Math.ceil(limits.deadlineMs))]
   const signal = AbortSignal.any([limits.signal, ...deadline])
   try {
+    // HTTP/2 and protocol buffers take memory, which an agent without such an action spares.
+    const { callGrpc } = await import('../grpc/grpc-action.ts')
     return await callGrpc(action, request, signal)
   } catch (error) {
     if (limits.signal.aborted) return refusal('failed', 'the agent is stopping')

@@ -14,14 +14,15 @@ export async function callGrpc(action: GrpcAction, request: Texts, signal: Abort
   const { port, host = '127.0.0.1', service, method } = action
   const client = await GrpcClient.connect(`${host.includes(':') ? `[${host}]` : host}:${port}`, signal)
   try {
-    const { known, input, output, isStreaming } = await reflectMethod(client, service, method)
-    if (isStreaming) return refusal('badRequest', `${service}/${method} is a stream; a gRPC action is one message`)
-    const sent = tried(() => encodeMessage(known, input, request))
+    const { input, output, methodKind } = await reflectMethod(client, service, method)
+    if (methodKind !== 'unary')
+      return refusal('badRequest', `${service}/${method} is a stream; a gRPC action is one message`)
+    const sent = tried(() => encodeMessage(input, request))
     if ('wrong' in sent) return refusal('badRequest', sent.wrong)
     const answer = await client.call(`/${service}/${method}`, sent.value)
     if (!answer.ok) return refusal('failed', `grpc call failed, code: ${answer.code}, message: ${answer.words}`)
     const read = (name: string | undefined): Buffer =>
-      name ? decodeField(known, { type: output, bytes: answer.message }, name) : Buffer.alloc(0)
+      name ? decodeField(output, answer.message, name) : Buffer.alloc(0)
     const parts = tried(() => ({ status: read(action.response?.status), message: read(action.response?.message) }))
     if ('wrong' in parts) return refusal('badRequest', parts.wrong)
     return resultOf(parts.value)

@@ -1,4 +1,4 @@
-import type { ClientHttp2Session, ClientHttp2Stream, IncomingHttpHeaders } from 'node:http2'
+import { connect, type ClientHttp2Session, type ClientHttp2Stream, type IncomingHttpHeaders } from 'node:http2'
 
 /** What a server answered: a message, or why there is none, by gRPC's codes (12: the server has no such method). */
 export type GrpcAnswer =
@@ -19,9 +19,8 @@ export class GrpcClient {
     this.#signal = signal
   }
 
-  /** Rejects where nobody listens, and with the signal's reason. Node's HTTP/2 is loaded at the first call. */
+  /** Rejects where nobody listens, and with the signal's reason. */
   static async connect(authority: string, signal: AbortSignal): Promise<GrpcClient> {
-    const { connect } = await import('node:http2')
     const session = connect(`http://${authority}`)
     const { promise, resolve, reject } = Promise.withResolvers<void>()
     session.once('connect', () => resolve())
@@ -43,7 +42,7 @@ export class GrpcClient {
   }
 
   /** Sends one message and gives the last that comes back. Rejects where the connection breaks. */
-  async call(path: string, message: Buffer): Promise<GrpcAnswer> {
+  async call(path: string, message: Uint8Array): Promise<GrpcAnswer> {
     const stream = this.#session.request(
       {
         ':method': 'POST',
@@ -93,7 +92,7 @@ function refused(code: number, words: string): GrpcAnswer {
 }
 
 /** A byte that says whether the message is compressed, four of its length, and the message. */
-function framed(message: Buffer): Buffer {
+function framed(message: Uint8Array): Buffer {
   const prefix = Buffer.alloc(5)
   prefix.writeUInt32BE(message.length, 1)
   return Buffer.concat([prefix, message])

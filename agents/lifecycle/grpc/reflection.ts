@@ -1,60 +1,68 @@
-import { addFile, fullName, noDescriptors, type Descriptors, type TypeName } from './descriptors.ts'
+import { create, fromBinary, type DescMethod } from '@bufbuild/protobuf'
+import { BinaryReader, BinaryWriter, WireType } from '@bufbuild/protobuf/wire'
+import { FileDescriptorProtoSchema, FileDescriptorSetSchema, type FileDescriptorProto } from '@bufbuild/protobuf/wkt'
+import { registryOf } from './descriptors.ts'
 import type { GrpcClient } from './grpc-client.ts'
-import { enumType } from './values.ts'
-import { partsOf, readFields, textOf, writeText } from './protobuf.ts'
 
 /** The newer name first; older servers know the second. */
 const services = ['grpc.reflection.v1.ServerReflection', 'grpc.reflection.v1alpha.ServerReflection']
 const unimplemented = 12
 
-export interface ReflectedMethod {
-  /** Full names of the messages that the method takes and gives. */
-  readonly input: string
-  readonly output: string
-  readonly isStreaming: boolean
-  readonly known: Descriptors
-}
+/** Fields of a ServerReflectionRequest, and of its response. */
+const asks = { fileByFilename: 3, fileContainingSymbol: 4 }
+const answers = { files: 4, error: 7 }
 
 /**
  * What a server says of one of its methods, and of the messages that the method takes and gives. Rejects with a
  * sentence where the server has no such method, or no reflection service.
  */
-export async function reflectMethod(client: GrpcClient, service: string, method: string): Promise<ReflectedMethod> {
-  const known = noDescriptors()
-  await addSymbol(client, known, service)
-  const found = known.methods.get(`${service}/${method}`)
+export async function reflectMethod(client: GrpcClient, service: string, method: string): Promise<DescMethod> {
+  const told = await ask(client, asks.fileContainingSymbol, service)
+  if (typeof told === 'string') throw new Error(`the server knows no ${service}: ${told}`)
+  const registry = registryOf(await withImports(client, told))
+  const found = registry.getService(service)?.methods.find(({ name }) => name === method)
   if (found === undefined) throw new Error(`${service} has no method ${method}`)
-  const look = (type: TypeName): Promise<string> => nameOfKnown(client, known, type)
-  const [input, output] = [await look(found.input), await look(found.output)]
-  for (const { type, typeName } of [...(known.messages.get(input) ?? []), ...(known.messages.get(output) ?? [])])
-    if (type === enumType) await look(typeName)
-  return { input, output, isStreaming: found.isStreaming, known }
+  return found
 }
 
-/** The full name of a type; where the type is of a file that the server has not told of, that file is asked for. */
-async function nameOfKnown(client: GrpcClient, known: Descriptors, type: TypeName): Promise<string> {
-  const name = fullName(known, type)
-  if (name !== undefined) return name
-  const asked = type.name.replace(/^\./, '')
-  await addSymbol(client, known, asked)
-  return fullName(known, type) ?? asked
+/** What a server does not tell of is taken as a file that declares nothing. */
+async function withImports(client: GrpcClient, told: readonly FileDescriptorProto[]) {
+  const files = new Map(told.map((file) => [file.name, file]))
+  // Goes on over what is added meanwhile.
+  for (const { dependency } of files.values())
+    for (const name of dependency) {
+      if (files.has(name)) continue
+      files.set(name, create(FileDescriptorProtoSchema, { name }))
+      const more = await ask(client, asks.fileByFilename, name)
+      if (typeof more !== 'string') for (const file of more) files.set(file.name, file)
+    }
+  return files
 }
 
-async function addSymbol(client: GrpcClient, known: Descriptors, symbol: string): Promise<void> {
+/** @returns files, or in words why there are none */
+async function ask(client: GrpcClient, kind: number, name: string): Promise<readonly FileDescriptorProto[] | string> {
+  const request = new BinaryWriter().tag(kind, WireType.LengthDelimited).string(name).finish()
   for (const service of services) {
-    // ServerReflectionRequest: file_containing_symbol.
-    const answer = await client.call(`/${service}/ServerReflectionInfo`, writeText(4, symbol))
+    const answer = await client.call(`/${service}/ServerReflectionInfo`, request)
     if (!answer.ok && answer.code === unimplemented) continue
     if (!answer.ok) throw new Error(`the server’s reflection failed with code ${answer.code}: ${answer.words}`)
-    return addAnswer(known, symbol, answer.message)
+    const parts = partsOf(answer.message)
+    const error = parts.get(answers.error)
+    if (error !== undefined) return Buffer.from(partsOf(error).get(2) ?? []).toString()
+    // A FileDescriptorResponse is written as a FileDescriptorSet is.
+    return fromBinary(FileDescriptorSetSchema, parts.get(answers.files) ?? new Uint8Array()).file
   }
   throw new Error('the server has no reflection service, without which its messages are not known')
 }
 
-/** ServerReflectionResponse: file_descriptor_response, or error_response. */
-function addAnswer(known: Descriptors, symbol: string, message: Buffer): void {
-  const fields = readFields(message)
-  const [error] = partsOf(fields, 7)
-  if (error !== undefined) throw new Error(`the server knows no ${symbol}: ${textOf(readFields(error), 2)}`)
-  for (const response of partsOf(fields, 4)) for (const file of partsOf(readFields(response), 1)) addFile(known, file)
+/** The texts and messages in a message, by their numbers. */
+function partsOf(message: Uint8Array): ReadonlyMap<number, Uint8Array> {
+  const reader = new BinaryReader(message)
+  const parts = new Map<number, Uint8Array>()
+  while (reader.pos < reader.len) {
+    const [number, type] = reader.tag()
+    if (type === WireType.LengthDelimited) parts.set(number, reader.bytes())
+    else reader.skip(type, number)
+  }
+  return parts
 }

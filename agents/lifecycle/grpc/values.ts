@@ -1,119 +1,172 @@
-import { fullName, type Descriptors, type FieldType } from './descriptors.ts'
-import { textsIn } from './map-text.ts'
-import { readFields, writeField, type WireValue } from './protobuf.ts'
+import {
+  fromBinary,
+  ScalarType,
+  toBinary,
+  type DescEnum,
+  type DescField,
+  type DescMessage,
+  type Message,
+} from '@bufbuild/protobuf'
+import { describeError } from '#common/errors/errors.ts'
+import { reflect, type ReflectMessage, type ScalarValue } from '@bufbuild/protobuf/reflect'
 
 /** Texts by the name of a field. */
 export type Texts = Readonly<Record<string, string>>
 
 /** A message of these texts. Throws a sentence where a field is not there, or its text does not fit. */
-export function encodeMessage(known: Descriptors, message: string, texts: Texts): Buffer {
-  const fields = known.messages.get(message) ?? []
-  return Buffer.concat(
-    Object.entries(texts).flatMap(([name, text]) => {
-      const field = fieldNamed(fields, name)
-      if (field === undefined) {
-        const names = fields.map((other) => other.name).join(', ')
-        throw new Error(`${message} has no field "${name}"; there are ${names === '' ? 'none' : names}`)
-      }
-      return valuesOf(known, field, text).map((value) => writeField({ number: field.number, value }))
-    }),
-  )
+export function encodeMessage(type: DescMessage, texts: Texts): Buffer {
+  const message = reflect(type)
+  for (const [name, text] of Object.entries(texts)) {
+    const field = fieldNamed(type, name)
+    if (field === undefined) {
+      const names = type.fields.map((other) => other.name).join(', ')
+      throw new Error(`${type.typeName} has no field "${name}"; there are ${names === '' ? 'none' : names}`)
+    }
+    setText(message, field, text)
+  }
+  return Buffer.from(toBinary(type, message.message))
 }
 
-/** One value; of a map one for each of its keys. */
-function valuesOf(known: Descriptors, field: FieldType, text: string): readonly WireValue[] {
-  const entry = fullName(known, field.typeName) ?? ''
-  if (!known.mapEntries.has(entry)) return [encode(known, field, text)]
-  return Object.entries(textsIn(field.name, text)).map(([key, value]) => ({
-    wire: 'bytes',
-    bytes: encodeMessage(known, entry, { key, value }),
-  }))
+function setText(message: ReflectMessage, field: DescField, text: string): void {
+  switch (field.fieldKind) {
+    case 'map': {
+      const map = message.get(field)
+      for (const [key, value] of Object.entries(textsIn(field.name, text)))
+        map.set(
+          valueOf({ name: 'key', scalar: field.mapKey }, key) as string,
+          valueOf({ name: 'value', scalar: field.scalar, enum: field.enum }, value),
+        )
+      return
+    }
+    case 'list':
+      return message.get(field).add(valueOf(field, text))
+    default:
+      return message.set(field, valueOf(field, text))
+  }
+}
+
+/** The texts that a JSON object of texts holds, for the map `field`. Throws a sentence where it is none. */
+function textsIn(field: string, text: string): Texts {
+  try {
+    const value: unknown = JSON.parse(text)
+    if (typeof value === 'object' && value !== null && !Array.isArray(value))
+      if (Object.values(value).every((item) => typeof item === 'string')) return value as Texts
+  } catch {
+    // What is no JSON is refused below.
+  }
+  throw new Error(`field ${field} is ${shown(text)}; allowed is a JSON object of texts`)
 }
 
 /**
  * What a field of a message holds. A server leaves out what is the default of its type: that is given then, 0 and false
  * in words. Throws a sentence where there is no such field.
  */
-export function decodeField(
-  known: Descriptors,
-  { type, bytes }: { readonly type: string; readonly bytes: Buffer },
-  name: string,
-): Buffer {
-  const field = fieldNamed(known.messages.get(type) ?? [], name)
-  if (field === undefined) throw new Error(`${type} has no field "${name}"`)
-  const found = readFields(bytes).findLast(({ number }) => number === field.number)
-  return found === undefined ? Buffer.from(defaultOf(field)) : decode(known, field, found.value)
+export function decodeField(type: DescMessage, bytes: Uint8Array, name: string): Buffer {
+  const field = fieldNamed(type, name)
+  if (field === undefined) throw new Error(`${type.typeName} has no field "${name}"`)
+  const message = reflect(type, messageIn(type, bytes))
+  if (!message.isSet(field)) return Buffer.from(defaultOf(field))
+  const value: unknown = field.fieldKind === 'list' ? [...message.get(field)].at(-1) : message.get(field)
+  if (typeof value === 'string' || value instanceof Uint8Array) return Buffer.from(value)
+  if (typeof value === 'object') throw new Error(`field ${name} is a message or a list, which is no text`)
+  if (Number(value) === 0) return Buffer.from(defaultOf(field))
+  return Buffer.from(field.enum?.values.find(({ number }) => number === value)?.name ?? String(value))
+}
+
+function messageIn(type: DescMessage, bytes: Uint8Array): Message {
+  try {
+    return fromBinary(type, bytes)
+  } catch (cause) {
+    throw new Error(`the answer is no ${type.typeName}: ${describeError(cause)}`, { cause })
+  }
 }
 
 /** An enumeration's zero is the value that means nothing, and is given as nothing. */
-function defaultOf({ type }: FieldType): string {
-  if (type === boolType) return 'false'
-  return type in codings && !textTypes.has(type) ? '0' : ''
+function defaultOf({ scalar }: DescField): string {
+  if (scalar === ScalarType.BOOL) return 'false'
+  return scalar === undefined || scalar === ScalarType.STRING || scalar === ScalarType.BYTES ? '' : '0'
 }
 
-function fieldNamed(fields: readonly FieldType[], name: string): FieldType | undefined {
-  return fields.find((field) => field.name === name) ?? fields.find((field) => field.jsonName === name)
-}
-
-/** How a type is written. Numbers are those of descriptor.proto; 10 (groups) and 11 (messages) are no texts. */
-type Coding = (text: string) => WireValue | undefined
-
-const codings: Readonly<Record<number, { readonly allowed: string; readonly encode: Coding }>> = {
-  1: { allowed: 'a number', encode: (text) => float(text, 8) },
-  2: { allowed: 'a number', encode: (text) => float(text, 4) },
-  3: { allowed: 'an integer', encode: (text) => varint(integer(text, 64)) },
-  4: { allowed: 'a positive integer', encode: (text) => varint(natural(text, 64)) },
-  5: { allowed: 'an integer', encode: (text) => varint(integer(text, 32)) },
-  6: { allowed: 'a positive integer', encode: (text) => fixed(natural(text, 64), 8) },
-  7: { allowed: 'a positive integer', encode: (text) => fixed(natural(text, 32), 4) },
-  8: { allowed: 'true or false', encode: (text) => varint(switches.get(text)) },
-  9: { allowed: 'a text', encode: (text) => ({ wire: 'bytes', bytes: Buffer.from(text) }) },
-  12: { allowed: 'a text', encode: (text) => ({ wire: 'bytes', bytes: Buffer.from(text) }) },
-  13: { allowed: 'a positive integer', encode: (text) => varint(natural(text, 32)) },
-  15: { allowed: 'an integer', encode: (text) => fixed(integer(text, 32), 4) },
-  16: { allowed: 'an integer', encode: (text) => fixed(integer(text, 64), 8) },
-  17: { allowed: 'an integer', encode: (text) => varint(zigzag(integer(text, 32))) },
-  18: { allowed: 'an integer', encode: (text) => varint(zigzag(integer(text, 64))) },
-}
-
-/** What Go takes for a switch. */
-const switches: ReadonlyMap<string, bigint> = new Map([
-  ...['1', 't', 'T', 'true', 'TRUE', 'True'].map((text) => [text, 1n] as const),
-  ...['0', 'f', 'F', 'false', 'FALSE', 'False'].map((text) => [text, 0n] as const),
-])
-
-const boolType = 8
-/** Texts, and bytes. */
-const textTypes: ReadonlySet<number> = new Set([9, 12])
-/** Of an enumeration, in descriptor.proto. */
-export const enumType = 14
-
-function encode(known: Descriptors, field: FieldType, text: string): WireValue {
-  if (field.type === enumType) return encodeEnum(known, field, text)
-  const coding = codings[field.type]
-  if (coding === undefined) throw new Error(`field ${field.name} is a message, which a text cannot be`)
-  const value = coding.encode(text)
-  if (value !== undefined) return value
-  throw new Error(`field ${field.name} is ${JSON.stringify(text.slice(0, 60))}; allowed is ${coding.allowed}`)
-}
-
-function encodeEnum(known: Descriptors, { name, typeName }: FieldType, text: string): WireValue {
-  const values = known.enums.get(fullName(known, typeName) ?? '')
-  const number = values?.get(text)
-  const value = varint(number === undefined ? integer(text, 32) : BigInt(number))
-  if (value !== undefined) return value
-  throw new Error(
-    `field ${name} is ${JSON.stringify(text.slice(0, 60))}; allowed is ${[...(values?.keys() ?? ['a number'])].join(', ')}`,
+function fieldNamed({ fields }: DescMessage, name: string): DescField | undefined {
+  return (
+    fields.find((field) => field.name === name) ??
+    fields.find(({ jsonName, localName }) => (jsonName === '' ? localName : jsonName) === name)
   )
 }
 
-function float(text: string, bytes: 4 | 8): WireValue | undefined {
+/** A field, or the key or the value of a map. */
+interface Place {
+  readonly name: string
+  readonly scalar: ScalarType | undefined
+  readonly enum?: DescEnum | undefined
+}
+
+function valueOf({ name, scalar, enum: values }: Place, text: string): ScalarValue {
+  if (scalar === undefined && values === undefined)
+    throw new Error(`field ${name} is a message, which a text cannot be`)
+  const coding = scalar === undefined ? enumCoding(values?.values ?? []) : codings[scalar]
+  const value = coding.parse(text)
+  if (value !== undefined) return value
+  throw new Error(`field ${name} is ${shown(text)}; allowed is ${coding.allowed}`)
+}
+
+function shown(text: string): string {
+  return JSON.stringify(text.slice(0, 60))
+}
+
+/** How a type is written. */
+interface Coding {
+  readonly allowed: string
+  readonly parse: (text: string) => ScalarValue | undefined
+}
+
+const aText = { allowed: 'a text' }
+const aNumber = { allowed: 'a number' }
+const signed32: Coding = { allowed: 'an integer', parse: (text) => small(integer(text, 32)) }
+const signed64: Coding = { allowed: 'an integer', parse: (text) => integer(text, 64) }
+const unsigned32: Coding = { allowed: 'a positive integer', parse: (text) => small(natural(text, 32)) }
+const unsigned64: Coding = { allowed: 'a positive integer', parse: (text) => natural(text, 64) }
+
+const codings: Readonly<Record<ScalarType, Coding>> = {
+  [ScalarType.DOUBLE]: { ...aNumber, parse: float },
+  [ScalarType.FLOAT]: { ...aNumber, parse: (text) => rounded(float(text)) },
+  [ScalarType.INT64]: signed64,
+  [ScalarType.UINT64]: unsigned64,
+  [ScalarType.INT32]: signed32,
+  [ScalarType.FIXED64]: unsigned64,
+  [ScalarType.FIXED32]: unsigned32,
+  [ScalarType.BOOL]: { allowed: 'true or false', parse: (text) => switches.get(text) },
+  [ScalarType.STRING]: { ...aText, parse: (text) => text },
+  [ScalarType.BYTES]: { ...aText, parse: (text) => Buffer.from(text) },
+  [ScalarType.UINT32]: unsigned32,
+  [ScalarType.SFIXED32]: signed32,
+  [ScalarType.SFIXED64]: signed64,
+  [ScalarType.SINT32]: signed32,
+  [ScalarType.SINT64]: signed64,
+}
+
+/** By name, or by a number that may have none. */
+function enumCoding(values: DescEnum['values']): Coding {
+  const names = values.map(({ name }) => name)
+  return {
+    allowed: names.length === 0 ? 'a number' : names.join(', '),
+    parse: (text) => values.find(({ name }) => name === text)?.number ?? signed32.parse(text),
+  }
+}
+
+/** What Go takes for a switch. */
+const switches: ReadonlyMap<string, boolean> = new Map([
+  ...['1', 't', 'T', 'true', 'TRUE', 'True'].map((text) => [text, true] as const),
+  ...['0', 'f', 'F', 'false', 'FALSE', 'False'].map((text) => [text, false] as const),
+])
+
+function float(text: string): number | undefined {
   const number = Number(text)
-  if (text.trim() === '' || Number.isNaN(number)) return undefined
-  const buffer = Buffer.alloc(bytes)
-  if (bytes === 4) buffer.writeFloatLE(number)
-  else buffer.writeDoubleLE(number)
-  return { wire: bytes === 4 ? 'fixed32' : 'fixed64', bytes: buffer }
+  return text.trim() === '' || Number.isNaN(number) ? undefined : number
+}
+
+function rounded(number: number | undefined): number | undefined {
+  return number === undefined ? undefined : Math.fround(number)
 }
 
 function integer(text: string, bits: 32 | 64): bigint | undefined {
@@ -126,49 +179,6 @@ function natural(text: string, bits: 32 | 64): bigint | undefined {
   return number !== undefined && BigInt.asUintN(bits, number) === number ? number : undefined
 }
 
-function zigzag(number: bigint | undefined): bigint | undefined {
-  return number === undefined ? undefined : (number << 1n) ^ (number >> 63n)
-}
-
-function varint(number: bigint | undefined): WireValue | undefined {
-  return number === undefined ? undefined : { wire: 'varint', number }
-}
-
-function fixed(number: bigint | undefined, bytes: 4 | 8): WireValue | undefined {
-  if (number === undefined) return undefined
-  const buffer = Buffer.alloc(8)
-  buffer.writeBigUInt64LE(BigInt.asUintN(64, number))
-  return { wire: bytes === 4 ? 'fixed32' : 'fixed64', bytes: buffer.subarray(0, bytes) }
-}
-
-/** As text. */
-function decode(known: Descriptors, field: FieldType, value: WireValue): Buffer {
-  if (value.wire === 'bytes') {
-    if (textTypes.has(field.type)) return value.bytes
-    throw new Error(`field ${field.name} is a message or a list, which is no text`)
-  }
-  const number = numberIn(field, value)
-  return Buffer.from(Number(number) === 0 ? defaultOf(field) : nameOf(known, field, number))
-}
-
-function nameOf(known: Descriptors, { type, typeName }: FieldType, number: bigint | number): string {
-  if (type === boolType) return 'true'
-  if (type !== enumType) return String(number)
-  const names = [...(known.enums.get(fullName(known, typeName) ?? '') ?? [])]
-  return names.find(([, other]) => other === Number(number))?.[0] ?? String(number)
-}
-
-const signedTypes: ReadonlySet<number> = new Set([3, 5, enumType, 15, 16])
-const zigzagTypes: ReadonlySet<number> = new Set([17, 18])
-
-function numberIn({ type }: FieldType, value: Exclude<WireValue, { wire: 'bytes' }>): bigint | number {
-  if (value.wire === 'varint') {
-    if (zigzagTypes.has(type)) return (value.number >> 1n) ^ -(value.number & 1n)
-    return signedTypes.has(type) ? BigInt.asIntN(64, value.number) : value.number
-  }
-  if (type === 1) return value.bytes.readDoubleLE()
-  if (type === 2) return value.bytes.readFloatLE()
-  const isSigned = signedTypes.has(type)
-  if (value.wire === 'fixed32') return isSigned ? value.bytes.readInt32LE() : value.bytes.readUInt32LE()
-  return isSigned ? value.bytes.readBigInt64LE() : value.bytes.readBigUInt64LE()
+function small(number: bigint | undefined): number | undefined {
+  return number === undefined ? undefined : Number(number)
 }
