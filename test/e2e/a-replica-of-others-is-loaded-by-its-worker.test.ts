@@ -87,10 +87,10 @@ it('the worker of a new replica loads the data of another, anew where the worker
   expect(await tasks(component)).toEqual([task])
   await cluster.until(
     () => 'word of a load that goes on',
-    async () => (await statusOf(component))?.['provisioned'] === true,
+    async () => (await statusOf(component))?.['dataLoaded'] === false,
     120_000,
   )
-  expect(await statusOf(component)).toMatchObject({ dataLoaded: false })
+  expect(await statusOf(component)).toMatchObject({ provisioned: true })
 
   await component.exec(0, 'touch /data/go')
   await component.ready(2)
