@@ -10,7 +10,7 @@ import {
   type FileDescriptorProto,
 } from '@bufbuild/protobuf/wkt'
 
-/** Of types by their full names: whether the messages are those of which a map is a list, which hold a key and a value. */
+/** Types by their full names. The messages of which a map is a list hold a key and a value. */
 type Declared = Map<string, { readonly isMapEntry: boolean }>
 
 /**

@@ -30,11 +30,10 @@ async function withImports(client: GrpcClient, told: readonly FileDescriptorProt
   const files = new Map(told.map((file) => [file.name, file]))
   // Goes on over what is added meanwhile.
   for (const { dependency } of files.values())
-    for (const name of dependency) {
-      if (files.has(name)) continue
-      files.set(name, create(FileDescriptorProtoSchema, { name }))
+    for (const name of dependency.filter((one) => !files.has(one))) {
       const more = await ask(client, asks.fileByFilename, name)
-      if (typeof more !== 'string') for (const file of more) files.set(file.name, file)
+      files.set(name, create(FileDescriptorProtoSchema, { name }))
+      for (const file of typeof more === 'string' ? [] : more) files.set(file.name, file)
     }
   return files
 }

@@ -33,7 +33,7 @@ function setText(message: ReflectMessage, field: DescField, text: string): void 
       const map = message.get(field)
       for (const [key, value] of Object.entries(textsIn(field.name, text)))
         map.set(
-          valueOf({ name: 'key', scalar: field.mapKey }, key) as string,
+          valueOf({ name: 'key', scalar: field.mapKey }, key),
           valueOf({ name: 'value', scalar: field.scalar, enum: field.enum }, value),
         )
       return
@@ -67,10 +67,22 @@ export function decodeField(type: DescMessage, bytes: Uint8Array, name: string):
   const message = reflect(type, messageIn(type, bytes))
   if (!message.isSet(field)) return Buffer.from(defaultOf(field))
   const value: unknown = field.fieldKind === 'list' ? [...message.get(field)].at(-1) : message.get(field)
-  if (typeof value === 'string' || value instanceof Uint8Array) return Buffer.from(value)
-  if (typeof value === 'object') throw new Error(`field ${name} is a message or a list, which is no text`)
-  if (Number(value) === 0) return Buffer.from(defaultOf(field))
-  return Buffer.from(field.enum?.values.find(({ number }) => number === value)?.name ?? String(value))
+  if (value instanceof Uint8Array) return Buffer.from(value)
+  return Buffer.from(textOf(field, value))
+}
+
+function textOf(field: DescField, value: unknown): string {
+  switch (typeof value) {
+    case 'string':
+      return value
+    case 'boolean':
+    case 'number':
+    case 'bigint':
+      if (Number(value) === 0) return defaultOf(field)
+      return field.enum?.values.find(({ number }) => number === value)?.name ?? String(value)
+    default:
+      throw new Error(`field ${field.name} is a message or a list, which is no text`)
+  }
 }
 
 function messageIn(type: DescMessage, bytes: Uint8Array): Message {
