@@ -149,7 +149,7 @@ interface Expected {
   readonly mostWriters: 'one' | 'several'
 }
 
-/** Clients rest for the second half: who comes back to a busy machine has to apply more than clients write meanwhile. */
+/** Clients rest for the second half: an instance that comes back to a busy machine may never catch up with them. */
 async function whole(cluster: TestCluster, instances: number, writers: readonly Writer[]): Promise<void> {
   await cluster.whole(instances, wholeMs / 2).catch(async () => {
     await Promise.all(writers.map((writer) => writer.stop()))

@@ -46,14 +46,13 @@ export async function cloneInto(
     progress,
   }
   for (let changes = 0; ; changes += 1) {
-    const refusal = await copy(ports, wanted).then(
-      () => null,
-      (error: unknown) => error,
-    )
-    if (refusal === null) return
-    const change = changes < comparedSettings ? asTheDonor(refusal) : null
-    if (change === null) throw refusal
-    await ports.sql.change(change)
+    try {
+      return await copy(ports, wanted)
+    } catch (error) {
+      const change = changes < comparedSettings ? asTheDonor(error) : null
+      if (change === null) throw error
+      await ports.sql.change(change)
+    }
   }
 }
 
