@@ -36,7 +36,8 @@ export async function killForeignSessions(sql: Sql, deadlineMs = goneMs): Promis
     for (const row of await sql.read(foreignSessions)) left.set(numberOf(row, 'id'), textOf(row, 'user'))
     if (left.size === 0) return true
     // Its row in the process list stays as it was until the rollback is over (9.7): only InnoDB tells.
-    for (const row of await sql.read(rollingBack)) if (killed.has(numberOf(row, 'id'))) left.delete(numberOf(row, 'id'))
+    const undone = killed.size === 0 ? [] : await sql.read(rollingBack)
+    for (const row of undone) if (killed.has(numberOf(row, 'id'))) left.delete(numberOf(row, 'id'))
     for (const id of left.keys()) {
       await kill(sql, id)
       killed.add(id)
