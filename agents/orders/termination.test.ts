@@ -50,30 +50,30 @@ describe('An instance whose pod ends', () => {
   it('stops in order where it is a replica: what it acknowledged is on disk before, and only then the launcher hears that it may go', async () => {
     const server = new ScriptedServer(aServerState())
     const { parts, launcher, process } = await begin('replica', server)
-    await vi.waitUntil(() => server.calls.includes('shutdown'), { timeout: 5_000 })
+    await vi.waitUntil(() => server.calls.includes('shutdown'), { timeout: 60_000 })
     expect(server.calls).toEqual(['stopReceiver', 'shutdown'])
     expect(parts.file.current.stoppedInOrder).toBe(true)
     expect(launcher.quits).toBe(0)
     process.state = 'dead'
-    await vi.waitUntil(() => launcher.quits === 1, { timeout: 5_000 })
+    await vi.waitUntil(() => launcher.quits === 1, { timeout: 60_000 })
   })
 
   it('waits to be let out of the sync set', async () => {
     const server = new ScriptedServer(aServerState())
     const { parts } = await begin('replica', server, { counted: true })
-    await vi.waitUntil(() => /let out of the sync set/.test(parts.course.converged.sentence), { timeout: 5_000 })
+    await vi.waitUntil(() => /let out of the sync set/.test(parts.course.converged.sentence), { timeout: 60_000 })
     expect(server.calls).toEqual([])
     await parts.file.update({ assignment: replicaOfEpoch3 })
-    await vi.waitUntil(() => server.calls.includes('shutdown'), { timeout: 5_000 })
+    await vi.waitUntil(() => server.calls.includes('shutdown'), { timeout: 60_000 })
   })
 
   it('waits for another to take over where it is the primary, and never shuts it down', async () => {
     const server = new ScriptedServer(aServerState())
     const { parts, process } = await begin('primary', server)
-    await vi.waitUntil(() => /another to take over/.test(parts.course.converged.sentence), { timeout: 5_000 })
+    await vi.waitUntil(() => /another to take over/.test(parts.course.converged.sentence), { timeout: 60_000 })
     expect(process.state).toBe('running')
     parts.pod.termination = { sinceMs: -1e9, stopping: false }
-    await vi.waitUntil(() => process.state === 'dead', { timeout: 5_000 })
+    await vi.waitUntil(() => process.state === 'dead', { timeout: 60_000 })
     expect(server.calls).toEqual([])
   })
 
@@ -81,10 +81,10 @@ describe('An instance whose pod ends', () => {
     'waits for another to take over where it is a primary whose mysqld is %s, and is ended once that took too long',
     async (state) => {
       const { parts, process } = await begin('primary', new ScriptedServer(aServerState()), { state })
-      await vi.waitUntil(() => /another to take over/.test(parts.course.converged.sentence), { timeout: 5_000 })
+      await vi.waitUntil(() => /another to take over/.test(parts.course.converged.sentence), { timeout: 60_000 })
       expect(process.state).toBe(state)
       parts.pod.termination = { sinceMs: -1e9, stopping: false }
-      await vi.waitUntil(() => process.state === 'dead', { timeout: 5_000 })
+      await vi.waitUntil(() => process.state === 'dead', { timeout: 60_000 })
       expect(parts.pod.hasLeft).toBe(false)
     },
   )
@@ -92,15 +92,15 @@ describe('An instance whose pod ends', () => {
   it('ends at once where nobody could take over because writes need nobody', async () => {
     const { parts, process } = await begin('primary')
     await parts.file.update({ assignment: { ...primaryOfEpoch3, acks: 0, counted: [] } })
-    await vi.waitUntil(() => process.state === 'dead', { timeout: 5_000 })
+    await vi.waitUntil(() => process.state === 'dead', { timeout: 60_000 })
   })
 
   it('goes on where only its container was told to end and another has begun', async () => {
     const { parts, launcher, process } = await begin('replica')
     process.state = 'dead'
-    await vi.waitUntil(() => launcher.quits === 1, { timeout: 5_000 })
+    await vi.waitUntil(() => launcher.quits === 1, { timeout: 60_000 })
     launcher.terminating = false
-    await vi.waitUntil(() => parts.pod.termination === null, { timeout: 5_000 })
+    await vi.waitUntil(() => parts.pod.termination === null, { timeout: 60_000 })
     expect(parts.notices.list.at(-1)?.sentence).toBe('the pod stays: its container began again')
   })
 })
@@ -119,38 +119,38 @@ describe('An instance that leaves for a caller', () => {
 
   it('stops in order once it does not count, stays down, and does not end its pod', async () => {
     const { parts, server, process, launcher } = await beginLeaving('replica', { counted: true })
-    await vi.waitUntil(() => /let out of the sync set/.test(parts.course.converged.sentence), { timeout: 5_000 })
+    await vi.waitUntil(() => /let out of the sync set/.test(parts.course.converged.sentence), { timeout: 60_000 })
     parts.pod.termination = { sinceMs: -1e9, stopping: false }
     await parts.file.update({ assignment: replicaOfEpoch3 })
-    await vi.waitUntil(() => server.calls.includes('shutdown'), { timeout: 5_000 })
+    await vi.waitUntil(() => server.calls.includes('shutdown'), { timeout: 60_000 })
     process.state = 'dead'
     parts.pod.leavesUntilMs = -Infinity
-    await vi.waitUntil(() => parts.pod.hasLeft && parts.pod.termination !== null, { timeout: 5_000 })
+    await vi.waitUntil(() => parts.pod.hasLeft && parts.pod.termination !== null, { timeout: 60_000 })
     expect(launcher.quits).toBe(0)
     launcher.terminating = true
-    await vi.waitUntil(() => launcher.quits === 1, { timeout: 5_000 })
+    await vi.waitUntil(() => launcher.quits === 1, { timeout: 60_000 })
   })
 
   it('waits as long as it counts, and goes on where the caller is gone', async () => {
     const { parts, server } = await beginLeaving('replica', { counted: true })
-    await vi.waitUntil(() => parts.pod.termination !== null, { timeout: 5_000 })
+    await vi.waitUntil(() => parts.pod.termination !== null, { timeout: 60_000 })
     parts.pod.termination = { sinceMs: -1e9, stopping: false }
-    await vi.waitUntil(() => /let out/.test(parts.course.converged.sentence), { timeout: 5_000 })
+    await vi.waitUntil(() => /let out/.test(parts.course.converged.sentence), { timeout: 60_000 })
     parts.pod.leavesUntilMs = -Infinity
-    await vi.waitUntil(() => parts.pod.termination === null, { timeout: 5_000 })
+    await vi.waitUntil(() => parts.pod.termination === null, { timeout: 60_000 })
     expect(server.calls).toEqual([])
   })
 
   it('is never ended as the primary, however long it waits, and starts again where it dies', async () => {
     const { parts, process, server } = await beginLeaving('primary')
     await parts.file.update({ assignment: { ...primaryOfEpoch3, acks: 0, counted: [] } })
-    await vi.waitUntil(() => /another to take over/.test(parts.course.converged.sentence), { timeout: 5_000 })
+    await vi.waitUntil(() => /another to take over/.test(parts.course.converged.sentence), { timeout: 60_000 })
     parts.pod.termination = { sinceMs: -1e9, stopping: false }
     parts.course.converged = { ...parts.course.converged, sentence: '' }
-    await vi.waitUntil(() => /another to take over/.test(parts.course.converged.sentence), { timeout: 5_000 })
+    await vi.waitUntil(() => /another to take over/.test(parts.course.converged.sentence), { timeout: 60_000 })
     expect(process.state).toBe('running')
     process.state = 'dead'
-    await vi.waitUntil(() => parts.pod.termination === null, { timeout: 5_000 })
+    await vi.waitUntil(() => parts.pod.termination === null, { timeout: 60_000 })
     expect(parts.pod.hasLeft).toBe(false)
     expect(server.calls).toEqual([])
   })
@@ -162,7 +162,7 @@ describe('An instance that leaves for a caller', () => {
     ['replica', 'stopped'],
   ] as const)('is not ended as the %s whose mysqld is %s, while others may need it', async (role, state) => {
     const { parts, process } = await beginLeaving(role, { state, counted: true })
-    await vi.waitUntil(() => /another to take over|let out/.test(parts.course.converged.sentence), { timeout: 5_000 })
+    await vi.waitUntil(() => /another to take over|let out/.test(parts.course.converged.sentence), { timeout: 60_000 })
     expect(process.state).toBe(state)
     expect(parts.pod.hasLeft).toBe(false)
   })
@@ -179,7 +179,7 @@ describe('An instance that leaves for a caller', () => {
     parts.pod.leavesUntilMs = Infinity
     watches = watchesOf(dies)
     termination.watch(watches)
-    await vi.waitUntil(() => process.state === 'dead' && parts.pod.termination === null, { timeout: 5_000 })
+    await vi.waitUntil(() => process.state === 'dead' && parts.pod.termination === null, { timeout: 60_000 })
     expect(parts.pod.hasLeft).toBe(false)
   })
 })

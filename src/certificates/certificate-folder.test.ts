@@ -63,7 +63,7 @@ describe('a folder of certificates', () => {
     const changed = vi.fn()
     followed.onChange(changed)
     await mount(second, '..2')
-    await vi.waitFor(() => expect(changed).toHaveBeenCalledWith(second), { timeout: 10_000 })
+    await vi.waitFor(() => expect(changed).toHaveBeenCalledWith(second), { timeout: 60_000 })
     expect(followed.current()).toEqual(second)
   })
 
@@ -73,11 +73,11 @@ describe('a folder of certificates', () => {
     await writeFile(join(folder, 'tls.crt'), second.cert)
     await vi.waitFor(
       () => expect(log.warn).toHaveBeenCalledWith(expect.stringContaining('tls.key is not the key of tls.crt')),
-      { timeout: 10_000 },
+      { timeout: 60_000 },
     )
     expect(followed.current()).toEqual(first)
     await writeFile(join(folder, 'tls.key'), second.key)
-    await vi.waitFor(() => expect(followed.current()).toEqual(second), { timeout: 10_000 })
+    await vi.waitFor(() => expect(followed.current()).toEqual(second), { timeout: 60_000 })
   })
 
   it('is waited for as long as agreed', async () => {

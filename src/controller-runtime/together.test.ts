@@ -114,7 +114,7 @@ afterEach(async () => {
 })
 
 it('What a Widget needs is made, made again when somebody deletes it, and cleaned up before the Widget goes; then the operator stops and leaves its lease', async () => {
-  const soon = { timeout: 8_000, interval: 20 }
+  const soon = { timeout: 60_000, interval: 20 }
   const made = await client.create(widgets, widget('shop', { size: 3 }))
   const first = await vi.waitFor(
     async () => (await client.get(configMaps, key)) ?? expect.fail('no ConfigMap yet'),

@@ -10,7 +10,7 @@ const script = join(import.meta.dirname, '../../../bin/kubectl-regent')
 
 async function run(file: string, argv: readonly string[], env: Readonly<Record<string, string>>): Promise<Ran> {
   return new Promise((resolve) => {
-    execFile(file, argv, { env: { ...process.env, ...env }, timeout: 25_000 }, (error, out, err) =>
+    execFile(file, argv, { env: { ...process.env, ...env }, timeout: 60_000 }, (error, out, err) =>
       resolve({ code: error === null ? 0 : Number(error.code), out, err }),
     )
   })

@@ -37,7 +37,7 @@ const leaf = (follower: FollowedCertificates) => new X509Certificate(follower.cu
 
 /** Time passes until something is so: keys are made by OpenSSL's threads, in time of their own. */
 async function passUntil(world: ReturnType<typeof virtualWorld>, so: () => unknown, stepMs = 1_000): Promise<void> {
-  await vi.waitUntil(async () => (await world.advance(stepMs), so()), { timeout: 10_000, interval: 2 })
+  await vi.waitUntil(async () => (await world.advance(stepMs), so()), { timeout: 60_000, interval: 2 })
 }
 
 describe('the managers’ certificate', () => {

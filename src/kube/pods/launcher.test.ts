@@ -45,7 +45,7 @@ async function begin(
   said = ''
   launcher.stderr?.on('data', (part: Buffer) => (said += String(part)))
   ended = new Promise((resolve) => launcher.once('exit', (code) => resolve(code)))
-  await vi.waitUntil(() => said.includes('waiting for the word'), { timeout: 10_000 })
+  await vi.waitUntil(() => said.includes('waiting for the word'), { timeout: 60_000 })
 }
 
 /** As the agent does: the whole file first, then the word. */
@@ -56,7 +56,7 @@ async function run(id: string, ...command: readonly string[]): Promise<void> {
 }
 
 const found = (name: string) =>
-  vi.waitFor(async () => (await readFile(join(folder, name), 'utf8')).trim(), { timeout: 10_000 })
+  vi.waitFor(async () => (await readFile(join(folder, name), 'utf8')).trim(), { timeout: 60_000 })
 
 /** The launcher and what it started, by their names: those that still run. */
 async function running(): Promise<readonly { readonly pid: number; readonly name: string }[]> {
@@ -87,7 +87,7 @@ beforeEach(async () => {
 })
 afterEach(async () => {
   const killAll = async () => (await running()).map(({ pid }) => killNow(pid))
-  await expect.poll(killAll, { timeout: 10_000 }).toEqual([])
+  await expect.poll(killAll, { timeout: 60_000 }).toEqual([])
   await rm(folder, { recursive: true })
 })
 
@@ -157,7 +157,7 @@ describe.each(shells)('The launcher, run by %s,', (shell) => {
     await run('a1', 'true')
     expect(await found('a1.ended')).toBe('0')
     await appendFile(join(folder, 'word'), 'run a1\nrun a9\nrm -rf /\n')
-    await vi.waitUntil(() => said.includes('does not understand "rm"'), { timeout: 10_000 })
+    await vi.waitUntil(() => said.includes('does not understand "rm"'), { timeout: 60_000 })
     expect(said).toMatch(/a1 ran already.*there is no a9.command/s)
   })
 
@@ -169,7 +169,7 @@ describe.each(shells)('The launcher, run by %s,', (shell) => {
 
 describe.each(shells)('mysqld’s error log, with the launcher run by %s,', (shell) => {
   let errorLog: string
-  const shown = (text: string) => vi.waitUntil(() => said.includes(text), { timeout: 10_000 })
+  const shown = (text: string) => vi.waitUntil(() => said.includes(text), { timeout: 60_000 })
   const wait = (id: string) => run(id, 'sh', '-c', 'read -r word <"$0"', join(folder, 'go'))
 
   beforeEach(async () => {
@@ -206,7 +206,7 @@ describe.each(shells)('mysqld’s error log, with the launcher run by %s,', (she
     expect(await running()).toHaveLength(2)
     await appendFile(join(folder, 'word'), 'quit\n')
     expect(await ended).toBe(0)
-    await expect.poll(running, { timeout: 1_000 }).toEqual([])
+    await expect.poll(running, { timeout: 60_000 }).toEqual([])
   })
 
   it('is followed again from the next server on where its follower ended, and no server ends with that', async () => {
@@ -215,7 +215,7 @@ describe.each(shells)('mysqld’s error log, with the launcher run by %s,', (she
     await wait('a1')
     const pids = [launcher.pid, Number(await found('a1.pid'))]
     for (const { pid } of (await running()).filter((one) => !pids.includes(one.pid))) killNow(pid)
-    await expect.poll(running, { timeout: 10_000 }).toHaveLength(pids.length)
+    await expect.poll(running, { timeout: 60_000 }).toHaveLength(pids.length)
     await appendFile(errorLog, 'while nobody looked\n')
     await appendFile(join(folder, 'go'), 'on\n')
     expect(await found('a1.ended')).toBe('0')

@@ -64,7 +64,7 @@ describe('the supervisor of a local cluster', () => {
     await injectFault(layout, clusterIn(dir), 'shop-1', 'kill-agent')
     await vi.waitUntil(async () => (await statusOf('shop-1'))?.state === 'stopped')
     await vi.waitUntil(async () => ![undefined, manager?.pid].includes((await statusOf('manager'))?.identity?.pid), {
-      timeout: 20_000,
+      timeout: 60_000,
     })
     expect((await statusOf('shop-1'))?.state).toBe('stopped')
     await injectFault(layout, clusterIn(dir), 'shop-1', 'start')

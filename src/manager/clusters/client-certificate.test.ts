@@ -74,7 +74,7 @@ async function give({ cert, key }: Issued, ca = authority.cert): Promise<void> {
 /** Given while the folder is watched, and taken note of. */
 async function renew(issued: Issued): Promise<void> {
   await give(issued)
-  await vi.waitFor(() => expect(certificate.isDue).toBe(true), { timeout: 10_000 })
+  await vi.waitFor(() => expect(certificate.isDue).toBe(true), { timeout: 60_000 })
 }
 
 const certsAsked = () => asked.map(({ cert }) => (cert === first.cert ? 'first' : 'second'))
@@ -104,7 +104,7 @@ describe('the certificate for clients', () => {
     await certificate.start()
     expect(certificate.trouble).toContain('tls.crt cannot be read')
     await give(first)
-    await vi.waitFor(() => expect(certificate.trouble).toBe(''), { timeout: 10_000 })
+    await vi.waitFor(() => expect(certificate.trouble).toBe(''), { timeout: 60_000 })
     expect(certificate.isDue).toBe(false)
     process.pid = 100
     expect(certificate.isDue).toBe(true)
@@ -127,12 +127,12 @@ describe('the certificate for clients', () => {
     await certificate.show()
     await writeFile(join(given, 'tls.key'), second.key)
     await vi.waitFor(() => expect(certificate.trouble).toContain('tls.key is not the key of tls.crt'), {
-      timeout: 10_000,
+      timeout: 60_000,
     })
     await certificate.show()
     expect(certsAsked()).toEqual(['first'])
     await writeFile(join(given, 'tls.key'), first.key)
-    await vi.waitFor(() => expect(certificate.trouble).toBe(''), { timeout: 10_000 })
+    await vi.waitFor(() => expect(certificate.trouble).toBe(''), { timeout: 60_000 })
   })
 
   it('stays where mysqld does not take the renewed one, also for the next mysqld', async () => {
