@@ -82,3 +82,10 @@ describe('A member whose mysqld died a moment ago', () => {
     expect(typeof next === 'object' ? Math.round(next.afterMs / 100) * 100 : 0).toBe(leftMs)
   })
 })
+
+it('A server does not join while the others are asked to remove the member that was there before', async () => {
+  const { parts, pass } = await anOutsider()
+  expect(pass().steps).not.toEqual([])
+  parts.jobs.expelling = new Promise(() => undefined)
+  expect(pass().steps ?? []).toEqual([])
+})

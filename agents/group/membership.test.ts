@@ -441,3 +441,8 @@ describe('A switchover that is ordered here', () => {
     })
   })
 })
+
+it('A secondary in doubt that a hand opens once more is closed again', async () => {
+  const known: Case = { stage: follows, sees: led1, server: open, stored: { opened: true } }
+  expect((await decided(known)).steps?.map(({ name }) => name)).toContain('close for writes')
+})

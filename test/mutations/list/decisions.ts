@@ -202,8 +202,7 @@ export const decisions: readonly Mutation[] = [
     file: changes,
     find: 'if (size + 1 === record.acks && !enoughHoldEverything(situation, [...record.syncSet, member], record.acks, primary))',
     replace: 'if (size + 1 === -record.acks)',
-    family: 'members',
-    shownBy: 'test/simulation/scenarios/sync-set.test.ts',
+    shownBy: 'failover/semisync/sync-set.test.ts',
   },
   {
     id: 'joins-as-told',

@@ -154,7 +154,7 @@ export const groups: readonly Mutation[] = [
     file: member,
     find: '      ...(superReadOnly ? [] : [closeForWrites, outdate]),\n',
     replace: '',
-    shownBy: 'test/simulation/scenarios/group-hands.test.ts',
+    shownBy: 'agents/group/membership.test.ts',
   },
   {
     id: 'group-has-one-primary-again',
@@ -232,7 +232,7 @@ export const groups: readonly Mutation[] = [
     file: member,
     find: '  if (view.jobs.expelling !== null) return',
     replace: '  if (view.jobs.expelling === undefined) return',
-    family: 'groupRemovals',
+    shownBy: 'agents/group/join-turn.test.ts',
   },
   {
     id: 'group-silent-to-every-witness',
