@@ -1,6 +1,7 @@
 import type { GroupView } from '#topology/group/group-view.ts'
 import { isOfAnotherGroup } from '#topology/group/view-id.ts'
 import { instanceOf } from '#topology/snapshot/member.ts'
+import type { FoundOf } from '../flows/acting.ts'
 import { askedSwitchover } from '../flows/hand-over.ts'
 import type { FlowStep } from '../flows/step.ts'
 import { liveViews, type LiveView, type Situation } from '../judge/situation.ts'
@@ -32,10 +33,7 @@ export interface Known {
   readonly primaryWell: OfView
 }
 
-export type Name = keyof Known
-export type Found<N extends Name = Name> = { [K in N]: { readonly condition: K } & Known[K] }[N]
-/** What is done in each condition. */
-export type Acts = { readonly [N in Name]: (situation: Situation, known: Known[N]) => FlowStep }
+type Found = FoundOf<Known>
 
 /** The first that is so. Whom the group calls primary comes before everything that the record wants. */
 export function conditionOf(situation: Situation, view: GroupView): Found {

@@ -29,7 +29,8 @@ import { nextRecord, type ClusterRecord } from '../protocol/record.ts'
 import { analyseGroup } from './analyse-group.ts'
 import { assignmentOrders } from './assignments.ts'
 import { bootstrapStep, planForcedBootstrap } from './bootstrap.ts'
-import { conditionOf, type Acts, type Found, type Known, type Name } from './condition.ts'
+import type { ActsOf, FoundOf } from '../flows/acting.ts'
+import { conditionOf, type Known } from './condition.ts'
 import { membershipStep } from './membership.ts'
 import { lossOfReboot, rebootStep, stalledMs, stepsOfReboot, whyNeverForms, whyNoReboot } from './reboot.ts'
 import { expulsionOfSilent } from './silent-member.ts'
@@ -130,11 +131,11 @@ function groupShown(input: DecisionInput): ShownGroup | undefined {
   return shownGroup(viewOf(situation), input.snapshot, knownBy(input.record, input.timings))
 }
 
-function act<N extends Name>(situation: Situation, found: Found<N>): FlowStep {
+function act<N extends keyof Known>(situation: Situation, found: FoundOf<Known, N>): FlowStep {
   return acts[found.condition](situation, found)
 }
 
-const acts: Acts = {
+const acts: ActsOf<Known> = {
   forming: formingStep,
   failoverAsked: formedAnew,
   splitBrain: (_, { view }) => step(view.sentence, [], { blocked: true, revisitMs: 1_000 }),

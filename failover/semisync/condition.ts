@@ -1,4 +1,5 @@
 import { instanceOf } from '#topology/snapshot/member.ts'
+import type { FoundOf } from '../flows/acting.ts'
 import { askedSwitchover } from '../flows/hand-over.ts'
 import type { Switches } from '../flows/mode.ts'
 import type { FlowStep } from '../flows/step.ts'
@@ -41,10 +42,7 @@ const byVerdict = {
 
 type OfPrimary = (typeof byVerdict)[VerdictKind] | 'primaryOpening'
 
-export type Name = keyof Known
-export type Found<N extends Name = Name> = { [K in N]: { readonly condition: K } & Known[K] }[N]
-/** What is done in each condition. */
-export type Acts = { readonly [N in Name]: (situation: Situation, known: Known[N]) => FlowStep }
+type Found = FoundOf<Known>
 
 const switches: Switches = { planSwitchover, beginSwitchover }
 

@@ -6,7 +6,8 @@ import { describeLag, isBehind } from '#topology/snapshot/lag.ts'
 import { instanceOf, type InstanceName } from '#topology/snapshot/member.ts'
 import { assignmentOrders } from '../flows/assignments.ts'
 import { bootstrapStep } from './bootstrap.ts'
-import { conditionOf, type Acts, type Found, type Known, type Name } from './condition.ts'
+import type { ActsOf, FoundOf } from '../flows/acting.ts'
+import { conditionOf, type Known } from './condition.ts'
 import { failoverStep, safeFailoverStep } from './crash-failover.ts'
 import { bump, withoutForeignIntent } from '../flows/commit.ts'
 import { restartInPlace } from '../flows/restart-in-place.ts'
@@ -81,11 +82,11 @@ function decide(situation: Situation): Decision {
   return { ...flow, condition: found.condition, actions }
 }
 
-function act<N extends Name>(situation: Situation, found: Found<N>): FlowStep {
+function act<N extends keyof Known>(situation: Situation, found: FoundOf<Known, N>): FlowStep {
   return acts[found.condition](situation, found)
 }
 
-const acts: Acts = {
+const acts: ActsOf<Known> = {
   failoverAsked: (situation, known) =>
     withMissingMadeAgain(situation, { ...askedFailover(situation, known), flow: 'failover' }),
   primaryToBeStarted: (situation, { verdict }) =>
