@@ -1,4 +1,5 @@
 import type { Command } from 'commander'
+import type { AgentView } from '#api-contract/agent-view.ts'
 import { clusterReference } from '../terminal/arguments.ts'
 import { withApi, type ApiOptions } from '../terminal/common-options.ts'
 import type { Io } from '../terminal/io.ts'
@@ -26,7 +27,7 @@ export function addExplain(program: Command, io: Io): void {
     await using place = await findPlace(io, options, cluster)
     const { client, cluster: name, path } = await place.connect(cluster)
     const view = await client.get<Parameters<typeof renderExplanation>[1]>(`${path}/explain`)
-    const agents = options.agents ? await client.get<Parameters<typeof renderAgents>[0]>(`${path}/agents`) : []
+    const agents = options.agents ? await client.get<readonly AgentView[]>(`${path}/agents`) : []
     if (options.output === 'json') return io.out(toJson({ name, ...view, ...(options.agents && { agents }) }))
     const lines = [
       ...renderExplanation(name, view, paintFor(io.colour)),
