@@ -2,6 +2,7 @@ import { join } from 'node:path'
 import { onKubernetes } from '../e2e/on-kubernetes.ts'
 import { describeError } from '#common/errors/errors.ts'
 import { Commands } from '../support/commands.ts'
+import { interruption } from '../support/interruption.ts'
 import { kubeBenchOf, kubeBenchUsage } from './kube-arguments.ts'
 
 /**
@@ -27,7 +28,7 @@ const ownNetwork = [
 
 function manyClusters(): Promise<number> {
   const commands = new Commands()
-  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => commands.stop())
+  interruption().addEventListener('abort', () => commands.stop())
   return commands.run([...ownNetwork, ...program('many-clusters.ts'), ...words.slice(1)])
 }
 

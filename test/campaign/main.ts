@@ -8,6 +8,7 @@ import { modes, type ModeName } from '#failover/protocol/mode.ts'
 import { describeError } from '#common/errors/errors.ts'
 import { startCluster, type TestCluster } from '../support/cluster.ts'
 import { diagnose } from '../support/diagnosis.ts'
+import { interruption, untilInterrupted } from '../support/interruption.ts'
 import { monotonicMs } from '../support/monotonic.ts'
 import { Namespaces } from '../support/namespaces.ts'
 import { setup } from '../support/prepared-folders/global-setup.ts'
@@ -151,7 +152,7 @@ async function onOneCluster({ network, flags, names, mode, dice, endMs, keep }: 
       fine = await oneRound(cluster, { network, mode, dice, instances: names }, tally)
   }
   try {
-    await Promise.race([rounds(), interrupted])
+    await untilInterrupted(rounds, interrupted)
   } finally {
     if (fine || !keep) await cluster.down()
     else
@@ -184,12 +185,9 @@ async function oneRound(
   return false
 }
 
-/** Rejects when somebody ends the campaign: the cluster and its network are taken away first. */
-const interrupted = new Promise<never>((_, reject) => {
-  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const)
-    process.on(signal, () => reject(new Error(`the campaign was ended by ${signal}`)))
-})
-interrupted.catch((error: unknown) => console.error(describeError(error)))
+/** The cluster and its network are taken away before the campaign ends. */
+const interrupted = interruption()
+interrupted.addEventListener('abort', () => console.error(`the campaign is ${describeError(interrupted.reason)}`))
 
 try {
   const options = readOptions()

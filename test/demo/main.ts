@@ -7,6 +7,7 @@ import { findMysql } from '#local/packages/mysql-binaries.ts'
 import { stateHome } from '#local/folder/state-layout.ts'
 import { onKubernetes } from '../e2e/on-kubernetes.ts'
 import { startCluster, type TestCluster } from '../support/cluster.ts'
+import { interruption, untilInterrupted } from '../support/interruption.ts'
 import { monotonicMs } from '../support/monotonic.ts'
 import { Writer } from '../support/writer.ts'
 import { announce, checkWrites, handOverAndScaleIn, runAct } from './acts.ts'
@@ -101,17 +102,6 @@ function commandsToTry({ name, layout }: TestCluster): readonly string[] {
   ]
 }
 
-async function untilInterrupted<Result>(begin: () => Promise<Result>, interrupted: AbortSignal): Promise<Result> {
-  if (interrupted.aborted) throw new Error('interrupted')
-  const stopped = new Promise<never>((_resolve, reject) =>
-    interrupted.addEventListener('abort', () => reject(new Error('interrupted')), { once: true }),
-  )
-  const work = begin()
-  // What is under way when the demo is interrupted fails as the cluster goes down; that is no news any more.
-  work.catch(() => undefined)
-  return Promise.race([work, stopped])
-}
-
 /** On a cluster of three nodes that this brings up, next to whose control plane `kube-demo.ts` runs. */
 function demoOnKubernetes(keep: boolean): Promise<number> {
   return onKubernetes([process.execPath, join(import.meta.dirname, 'kube-demo.ts'), ...(keep ? ['--keep'] : [])], {
@@ -120,13 +110,12 @@ function demoOnKubernetes(keep: boolean): Promise<number> {
 }
 
 async function onThisMachine(mode: ModeName, keep: boolean): Promise<number> {
-  const interrupt = new AbortController()
-  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => interrupt.abort())
+  const interrupted = interruption()
   try {
-    return (await demo(screenFor(process.stdout, process.env), mode, keep, interrupt.signal)) ? 0 : 1
+    return (await demo(screenFor(process.stdout, process.env), mode, keep, interrupted)) ? 0 : 1
   } catch (error) {
-    console.error(interrupt.signal.aborted ? 'interrupted' : describeError(error))
-    return interrupt.signal.aborted ? 130 : 1
+    console.error(interrupted.aborted ? 'interrupted' : describeError(error))
+    return interrupted.aborted ? 130 : 1
   }
 }
 

@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { Commands } from '../support/commands.ts'
+import { interruption } from '../support/interruption.ts'
 
 const tool = join(import.meta.dirname, '..', '..', 'scripts', 'kube', 'kube')
 
@@ -21,7 +22,7 @@ export async function onKubernetes(
     return 1
   }
   const commands = new Commands()
-  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => commands.stop())
+  interruption().addEventListener('abort', () => commands.stop())
   if (given !== undefined) return commands.run(command, { env: { KUBECONFIG: given } })
   return onOwnCluster(commands, command, keep)
 }
