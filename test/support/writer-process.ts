@@ -119,7 +119,8 @@ function codeOf(error: unknown): string {
 }
 
 function send(message: FromWriter): void {
-  if (process.connected) process.send?.(message)
+  // A parent that just ended is no error of its writer, which ends with the parent.
+  if (process.connected) process.send?.(message, undefined, {}, () => undefined)
 }
 
 let writer: Writer | undefined
