@@ -64,6 +64,11 @@ export interface DecisionInput {
   /** Since when (monotonic) each replica has not been following as the record wants; absent while it follows. */
   readonly strayingSince: ReadonlyMap<InstanceName, number>
   /**
+   * Since when (monotonic) the same transactions wait at the primary although enough replicas hold them (`deaf.ts`);
+   * null while none do.
+   */
+  readonly deafSinceMs: number | null
+  /**
    * What each replica was shown to lack of what its primary executed before the place to which the replica has read
    * (`holes.ts`): '' for nothing; absent while nothing is shown.
    */

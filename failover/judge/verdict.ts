@@ -9,9 +9,9 @@ import { isLive, isServing, viewNamed, viewOf, type LiveView, type Situation } f
  * What is known of the primary, and from whom. `well` · `starting` it was allowed to start and has not answered yet ·
  * `dead` its agent says that mysqld ended, or two kinds of witnesses lost it · `frozen` · `agentLost` replicas still
  * hear the server: no reason to fail over · `unable` it was elected and cannot open · `slow` it was elected, and
- * somebody else would open sooner · `unknown` nobody can testify.
+ * somebody else would open sooner · `deaf` it hears no acknowledgements · `unknown` nobody can testify.
  */
-export type VerdictKind = 'well' | 'starting' | 'dead' | 'frozen' | 'agentLost' | 'unable' | 'slow' | 'unknown'
+export type VerdictKind = 'well' | 'starting' | 'dead' | 'frozen' | 'agentLost' | 'unable' | 'slow' | 'deaf' | 'unknown'
 
 export interface Verdict {
   readonly kind: VerdictKind
@@ -25,7 +25,7 @@ export interface Verdict {
 
 /** A verdict that calls for another primary. */
 export function callsForFailover(verdict: Verdict): boolean {
-  return verdict.kind === 'dead' || verdict.kind === 'frozen' || verdict.kind === 'unable' || verdict.kind === 'slow'
+  return ['dead', 'frozen', 'unable', 'slow', 'deaf'].includes(verdict.kind)
 }
 
 /** It takes writes, or is about to in a moment that nobody need mend. */
@@ -99,7 +99,17 @@ function judgeRunning(name: string, seen: Observation, situation: Situation): Ve
       ...verdict(opening.successor === null ? 'well' : 'slow', opening.sentence, own, opening.revisitMs),
       opening,
     }
-  return verdict('well', `${name} is healthy`, own)
+  return judgeHearing(name, situation)
+}
+
+/** Replicas acknowledge within milliseconds; the server looks for acknowledgements once a second at the worst. */
+function judgeHearing(name: string, { deafSinceMs, nowMs, timings }: Situation): Verdict {
+  const own = ['its own agent']
+  if (deafSinceMs === null) return verdict('well', `${name} is healthy`, own)
+  const leftMs = deafSinceMs + timings.deafMs - nowMs
+  if (leftMs > 0) return verdict('well', `${name} is healthy`, own, leftMs)
+  const sentence = `writes at ${name} have waited ${lasting(nowMs - deafSinceMs)} for acknowledgements of what enough replicas hold: its server does not hear its replicas`
+  return verdict('deaf', sentence, [...own, 'its replicas'])
 }
 
 function frozenAfter(name: string, what: string, sinceMs: number, frozenMs: number): Verdict {

@@ -21,6 +21,7 @@ export const conditions = [
   'primaryFrozen',
   'primaryUnable',
   'primarySlow',
+  'primaryDeaf',
   'intentLeft',
   'switchingOver',
   'promisedInVain',

@@ -66,6 +66,11 @@ export interface Timings {
    */
   readonly slowOpeningMs: number
   /**
+   * A primary whose writes wait for this long, although as many replicas hold them as must acknowledge, hears its
+   * replicas no more, and another one is elected.
+   */
+  readonly deafMs: number
+  /**
    * An agent's answer to an order is waited for this long, beyond what the order itself allows, and twelve times as
    * long to be seeded; it is also what a fetch is allowed, and how long a manager that has just begun to lead waits for
    * members that it has not heard.
@@ -102,6 +107,7 @@ export const defaultTimings: Timings = {
   restartAloneMs: 15_000,
   startMs: 60_000,
   slowOpeningMs: 10_000,
+  deafMs: 3_000,
   orderDeadlineMs: 5_000,
   stragglerMs: 60,
   leadershipMs: 3_000,

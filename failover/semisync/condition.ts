@@ -34,6 +34,7 @@ const byVerdict = {
   frozen: 'primaryFrozen',
   unable: 'primaryUnable',
   slow: 'primarySlow',
+  deaf: 'primaryDeaf',
   starting: 'primaryStarting',
   agentLost: 'primaryUnsure',
   unknown: 'primaryUnsure',

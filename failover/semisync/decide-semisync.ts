@@ -100,6 +100,7 @@ const acts: ActsOf<Known> = {
   primaryFrozen: failOver,
   primaryUnable: failOver,
   primarySlow: failOver,
+  primaryDeaf: failOver,
   intentLeft: (situation, { why }) => undoSwitchover(situation, why),
   switchingOver: (situation, { intent }) => ({ ...switchoverStep(situation, intent), flow: 'switchover' }),
   promisedInVain: (situation, { verdict }) =>

@@ -241,6 +241,12 @@ export class Scenario {
   }
 
   /** The applier of this one applies nothing from now on: what comes waits in the relay log. */
+  /** Its server hears no acknowledgement any more, until the server is started again. */
+  deafen({ name, mysqld }: Machine): void {
+    this.say(`the server of ${name} hears its replicas no more`)
+    if (mysqld !== null) mysqld.isDeaf = true
+  }
+
   holdApplier({ mysqld }: Machine): void {
     if (mysqld !== null) mysqld.appliesNothing = true
   }

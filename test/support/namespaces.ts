@@ -20,6 +20,7 @@ interface Host {
 export class Namespaces {
   readonly #id: string
   readonly #hosts: ReadonlyMap<string, Host>
+  /** Nothing goes from the first to the second. */
   #cuts: (readonly [Host, Host])[] = []
 
   private constructor(id: string, hosts: ReadonlyMap<string, Host>) {
@@ -80,13 +81,14 @@ export class Namespaces {
    * pulled somewhere between.
    */
   async cut(one: string, other: string): Promise<void> {
-    const pair = [this.#host(one), this.#host(other)] as const
-    this.#cuts.push(pair)
-    await Promise.all(
-      bothWays(pair).map(([from, to]) =>
-        ip(from, 'neigh', 'replace', to.address, 'lladdr', nowhere, 'nud', 'permanent', 'dev', from.device),
-      ),
-    )
+    await Promise.all([this.cutWay(one, other), this.cutWay(other, one)])
+  }
+
+  /** The same for one way alone: what the other sends still arrives, and is never answered. */
+  async cutWay(fromName: string, toName: string): Promise<void> {
+    const [from, to] = [this.#host(fromName), this.#host(toName)]
+    this.#cuts.push([from, to])
+    await ip(from, 'neigh', 'replace', to.address, 'lladdr', nowhere, 'nud', 'permanent', 'dev', from.device)
   }
 
   /** Cuts one off from all others. */
@@ -97,9 +99,7 @@ export class Namespaces {
   async mend(): Promise<void> {
     const cuts = this.#cuts
     this.#cuts = []
-    await Promise.all(
-      cuts.flatMap(bothWays).map(([from, to]) => ip(from, 'neigh', 'del', to.address, 'dev', from.device)),
-    )
+    await Promise.all(cuts.map(([from, to]) => ip(from, 'neigh', 'del', to.address, 'dev', from.device)))
   }
 
   /** Nothing may run in them any more: a namespace lives as long as a process in it. */
@@ -159,13 +159,6 @@ function freeNetwork(): string {
     const network = `198.18.${Math.floor(Math.random() * 256)}`
     if (!taken.some((address) => address.startsWith(`${network}.`))) return network
   }
-}
-
-function bothWays([one, other]: readonly [Host, Host]): readonly (readonly [Host, Host])[] {
-  return [
-    [one, other],
-    [other, one],
-  ]
 }
 
 function ip({ namespace }: Host, ...words: readonly string[]): Promise<void> {

@@ -238,7 +238,7 @@ export class ClusterLoop {
       ...{ managerSinceMs: this.#beganMs, leadsSinceMs: this.#leadsSinceMs },
       follows: modeOf(this.#config.spec).follows,
       published: this.#route.published,
-      ...{ strayingSince: this.#sightings.straying, passedOver: this.#sightings.passedOver },
+      ...this.#sightings.remembered,
       ...{ inFlight: this.#desk.inFlight, refused: this.#desk.refused },
       ...{ failedRequests: this.#requests.failed, givenUp: this.#requests.givenUp },
     }

@@ -1,5 +1,6 @@
 import type { PlatformInstance } from '#common/ports/platform.ts'
-import { isFollowing, type Situation } from '#failover/judge/situation.ts'
+import { deafnessAfter, type Deafness } from '#failover/judge/deaf.ts'
+import { isFollowing, type DecisionInput, type Situation } from '#failover/judge/situation.ts'
 import type { Timings } from '#failover/protocol/timings.ts'
 import type { Observation } from '#topology/snapshot/observation.ts'
 import type { Snapshot } from '#topology/snapshot/snapshot.ts'
@@ -13,23 +14,28 @@ interface Sighting {
   readonly heardAtMs: number | null
 }
 
-/** What this manager has heard of each instance, since when replicas stray, and which were passed over. */
+/**
+ * What this manager has heard of each instance, since when replicas stray or are not heard by their primary, and which
+ * were passed over.
+ */
 export class Sightings {
   readonly #timings: Timings
   #byName = new Map<string, Sighting>()
   readonly #straying = new Map<string, number>()
   readonly #holes = new HoleWatch()
+  #deafness: Deafness | null = null
 
   constructor(timings: Timings) {
     this.#timings = timings
   }
 
-  get straying(): ReadonlyMap<string, number> {
-    return this.#straying
-  }
-
-  get passedOver(): ReadonlyMap<string, string> {
-    return this.#holes.passedOver
+  /** What no single look at the cluster shows. */
+  get remembered(): Pick<DecisionInput, 'strayingSince' | 'passedOver' | 'deafSinceMs'> {
+    return {
+      strayingSince: this.#straying,
+      passedOver: this.#holes.passedOver,
+      deafSinceMs: this.#deafness?.sinceMs ?? null,
+    }
   }
 
   /** Takes over which instances exist; what was heard of those that stay is kept. */
@@ -124,6 +130,7 @@ export class Sightings {
   track(situation: Situation): void {
     const { record, snapshot, nowMs } = situation
     this.#holes.track(record, snapshot, nowMs)
+    this.#deafness = deafnessAfter(this.#deafness, situation)
     for (const view of snapshot.instances) {
       if (view.observation?.member === record.primary || isFollowing(view, situation)) this.#straying.delete(view.name)
       else if (!this.#straying.has(view.name)) this.#straying.set(view.name, nowMs)

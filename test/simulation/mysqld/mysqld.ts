@@ -65,6 +65,8 @@ export class Mysqld {
   applierRuns = false
   /** Something holds the applier up: a lock, or a large transaction. */
   appliesNothing = false
+  /** It hears no acknowledgement of any replica. */
+  isDeaf = false
   /** A hand has set a replication filter: what is applied meanwhile leaves no rows. */
   isFiltered = false
   /** `persisted_globals_load`. */
@@ -268,7 +270,7 @@ export class Mysqld {
 
   /** A replica says that it has everything up to here. */
   acknowledged(instance: InstanceName, position: number): void {
-    if (this.state === 'dead') return
+    if (this.state === 'dead' || this.isDeaf) return
     this.semiSyncSource.acknowledged(instance, position)
     this.#release()
   }
