@@ -93,8 +93,8 @@ export interface ServerPort {
    */
   setGates(open: readonly InstanceName[]): Promise<void>
   /**
-   * Kills dump threads for which `keep` is false: nothing written from then on is acknowledged through them. Resolves
-   * to their session ids.
+   * Ends dump threads for which `keep` is false: nothing written from then on is acknowledged through them. Resolves to
+   * their session ids.
    */
   killDumpThreads(keep: (thread: ServerState['dumpThreads'][number]) => boolean): Promise<readonly number[]>
   /**

@@ -30,14 +30,8 @@ import { ReplicationSql } from './replication/replication.ts'
 import { setSemiSyncReplica, setSemiSyncSource } from './replication/semi-sync.ts'
 import { shutDown } from './connections/shutdown.ts'
 import { openChangesIn, openChangesStatement } from './connections/open-changes.ts'
-import {
-  busySessions,
-  endBusySessions,
-  killDumpThreads,
-  killForeignSessions,
-  killSessions,
-  waitSessionsGone,
-} from './connections/sessions.ts'
+import { killDumpThreads, waitSessionsGone } from './connections/dump-threads.ts'
+import { busySessions, endBusySessions, killForeignSessions, killSessions } from './connections/sessions.ts'
 import { StateReader } from './state.ts'
 import { lookAgainMs, textOf, type RowsOfEach, type Sql } from './connections/statements.ts'
 import { volumeLayout } from '../instance/volume-layout.ts'

@@ -14,7 +14,7 @@ import type { PersistedSettings } from './settings/persisted-settings.ts'
 import { flagOf, gtidsOf, numberOf, textOf, type Sql } from './connections/statements.ts'
 import type { Row } from './connections/connection.ts'
 import { openChangesIn, openChangesStatement } from './connections/open-changes.ts'
-import { dumpThreadsIn, dumpThreadsStatement } from './connections/sessions.ts'
+import { dumpThreadsIn, dumpThreadsStatement } from './connections/dump-threads.ts'
 
 const variables = (
   settings: Iterable<string>,

@@ -1,8 +1,6 @@
 import { RegentError } from '#common/errors/errors.ts'
-import type { DumpThread } from '#topology/snapshot/observation.ts'
 import { agentUser, groupUser } from '#agents/instance/accounts.ts'
 import { numberOf, textOf, type Sql } from './statements.ts'
-import type { Row } from './connection.ts'
 import { errnoOf } from './failure.ts'
 
 /** `ER_NO_SUCH_THREAD`: who is gone already need not be killed. */
@@ -83,73 +81,6 @@ async function busyIds(sql: Sql): Promise<readonly number[]> {
     WHERE ${foreign} AND (x.TIMER_WAIT > ${busyMicros} * 1000000 OR s.TIMER_WAIT > ${busyMicros} * 1000000)`)
   return rows.map((row) => numberOf(row, 'id'))
 }
-
-/**
- * Replicas that read this server's binary log, and whether they acknowledge: they say so in a variable of their
- * session.
- */
-export const dumpThreadsStatement = `SELECT t.PROCESSLIST_ID AS id, t.PROCESSLIST_USER AS user, t.PROCESSLIST_HOST AS host,
-    MAX(CASE WHEN v.VARIABLE_NAME IN ('replica_uuid', 'slave_uuid') THEN v.VARIABLE_VALUE END) AS uuid,
-    MAX(CASE WHEN v.VARIABLE_NAME IN ('rpl_semi_sync_replica', 'rpl_semi_sync_slave') THEN v.VARIABLE_VALUE END) AS semiSync
-    FROM performance_schema.threads t LEFT JOIN performance_schema.user_variables_by_thread v ON v.THREAD_ID = t.THREAD_ID
-    WHERE t.PROCESSLIST_COMMAND LIKE 'Binlog Dump%' GROUP BY 1, 2, 3`
-
-export function dumpThreadsIn(rows: readonly Row[]): readonly DumpThread[] {
-  return rows.map((row) => ({
-    threadId: numberOf(row, 'id'),
-    user: textOf(row, 'user'),
-    host: textOf(row, 'host'),
-    serverUuid: textOf(row, 'uuid'),
-    semiSync: textOf(row, 'semiSync') === '1',
-  }))
-}
-
-/**
- * Kills dump threads: their connections are shut by then, so nothing that is written later is acknowledged through
- * them.
- */
-export async function killDumpThreads(sql: Sql, keep: (thread: DumpThread) => boolean): Promise<readonly number[]> {
-  const doomed = dumpThreadsIn(await sql.read(dumpThreadsStatement)).filter((thread) => !keep(thread))
-  for (const { threadId } of doomed) await kill(sql, threadId)
-  return doomed.map(({ threadId }) => threadId)
-}
-
-/**
- * Looks until killed sessions are gone: nothing signals that. Rejects with `REGENT_SERVER_TIMEOUT` when one stays, and
- * says what it is in.
- */
-export async function waitSessionsGone(sql: Sql, ids: readonly number[]): Promise<void> {
-  if (ids.length === 0) return
-  let left: readonly Row[] = []
-  const gone = await sql.until(async () => {
-    left = await sql.read(
-      'SELECT PROCESSLIST_ID AS id, PROCESSLIST_USER AS user, PROCESSLIST_STATE AS state FROM ' +
-        `performance_schema.threads WHERE PROCESSLIST_ID IN (${ids.join(', ')})`,
-    )
-    return left.length === 0
-  }, goneMs)
-  const told = left.map((row) => `${textOf(row, 'id')} of ${textOf(row, 'user')} ("${textOf(row, 'state')}")`)
-  if (!gone)
-    throw new RegentError('REGENT_SERVER_TIMEOUT', `killed and not gone after ${goneMs} ms: session ${told.join(', ')}`)
-}
-
-/**
- * Ends every session of the replication accounts for which `keep` is false, and looks until there is none: one that has
- * logged in and not yet asked for the binlog is no dump thread, and would be one right after. Copies go on: they
- * acknowledge nothing. Rejects with `REGENT_SERVER_TIMEOUT` when one stays.
- */
-export async function endReplicaSessions(sql: Sql, keep: (user: string) => boolean): Promise<void> {
-  const gone = await sql.until(async () => {
-    const left = (await sql.read(replicaSessions)).filter((row) => !keep(textOf(row, 'user')))
-    for (const row of left) if (textOf(row, 'command') !== 'Killed') await kill(sql, numberOf(row, 'id'))
-    return left.length === 0
-  }, goneMs)
-  if (!gone)
-    throw new RegentError('REGENT_SERVER_TIMEOUT', `a replica's session was killed and is not gone after ${goneMs} ms`)
-}
-
-const replicaSessions = String.raw`SELECT t.PROCESSLIST_ID AS id, t.PROCESSLIST_USER AS user, t.PROCESSLIST_COMMAND AS command FROM performance_schema.threads t
-  WHERE t.PROCESSLIST_USER LIKE 'regent\_r\_%' AND t.PROCESSLIST_COMMAND NOT LIKE 'Clone%'`
 
 export async function kill(sql: Sql, id: number, what: 'CONNECTION' | 'QUERY' = 'CONNECTION'): Promise<void> {
   try {

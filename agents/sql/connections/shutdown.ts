@@ -1,5 +1,6 @@
 import type { Sql } from './statements.ts'
-import { endReplicaSessions, killDumpThreads, killForeignSessions } from './sessions.ts'
+import { endReplicaSessions, killDumpThreads } from './dump-threads.ts'
+import { killForeignSessions } from './sessions.ts'
 
 /**
  * Shuts mysqld down in order, with nobody connected: it waits for eight seconds where a replica reads its binlog,

@@ -10,7 +10,7 @@ import {
 import { replicationUser } from '#agents/ports/server.ts'
 import { textOf, type Sql } from '../connections/statements.ts'
 import { isTableMissing } from '../connections/failure.ts'
-import { endReplicaSessions } from '../connections/sessions.ts'
+import { endReplicaSessions } from '../connections/dump-threads.ts'
 
 /** Account changes that hang stand behind somebody's global lock. */
 const gatesMs = 3_000
