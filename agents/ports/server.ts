@@ -88,7 +88,7 @@ export interface ServerPort {
 
   /**
    * Sets every replication account's gate, binary log off: accounts of `open` exist, have the right password, and are
-   * unlocked; every other replication account is locked, its dump threads killed and seen gone. Needs
+   * unlocked; every other replication account is locked, its dump threads ended and seen gone. Needs
    * setReadOnly('accounts') or open() in force.
    */
   setGates(open: readonly InstanceName[]): Promise<void>

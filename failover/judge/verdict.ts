@@ -93,23 +93,24 @@ function judgeRunning(name: string, seen: Observation, situation: Situation): Ve
   if (seen.server === null) return verdict('starting', `mysqld of ${name} runs and has not answered yet`, own, 200)
   const answersNothing = seen.probe === 'stuck' || seen.probe === 'unknown'
   if (seen.silentMs > 0 && answersNothing) return frozenAfter(name, 'does not answer', seen.silentMs, frozenMs)
-  const opening = openingOf(situation, seen)
-  if (opening !== null)
-    return {
-      ...verdict(opening.successor === null ? 'well' : 'slow', opening.sentence, own, opening.revisitMs),
-      opening,
-    }
-  return judgeHearing(name, situation)
+  return judgeAnswering(name, seen, situation)
 }
 
 /** Replicas acknowledge within milliseconds; the server looks for acknowledgements once a second at the worst. */
-function judgeHearing(name: string, { deafSinceMs, nowMs, timings }: Situation): Verdict {
+function judgeAnswering(name: string, seen: Observation, situation: Situation): Verdict {
+  const { deafSinceMs, nowMs, timings } = situation
   const own = ['its own agent']
-  if (deafSinceMs === null) return verdict('well', `${name} is healthy`, own)
-  const leftMs = deafSinceMs + timings.deafMs - nowMs
-  if (leftMs > 0) return verdict('well', `${name} is healthy`, own, leftMs)
-  const sentence = `writes at ${name} have waited ${lasting(nowMs - deafSinceMs)} for acknowledgements of what enough replicas hold: its server does not hear its replicas`
-  return verdict('deaf', sentence, [...own, 'its replicas'])
+  const leftMs = deafSinceMs === null ? null : deafSinceMs + timings.deafMs - nowMs
+  if (deafSinceMs !== null && leftMs !== null && leftMs <= 0)
+    return verdict(
+      'deaf',
+      `writes at ${name} have waited ${lasting(nowMs - deafSinceMs)} for acknowledgements of what enough replicas hold: its server does not hear its replicas`,
+      [...own, 'its replicas'],
+    )
+  const opening = openingOf(situation, seen)
+  if (opening === null) return verdict('well', `${name} is healthy`, own, leftMs)
+  const kind = opening.successor === null ? 'well' : 'slow'
+  return { ...verdict(kind, opening.sentence, own, opening.revisitMs), opening }
 }
 
 function frozenAfter(name: string, what: string, sinceMs: number, frozenMs: number): Verdict {

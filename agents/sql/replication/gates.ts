@@ -23,7 +23,7 @@ interface Gate {
 
 /**
  * Makes the gates be open for these instances and closed for all others (docs/why/safety.md, "Who may acknowledge"):
- * closing is to lock the account, kill its dump thread, and see it gone. Only what differs is changed, in as few
+ * closing is to lock the account, end its dump thread, and see it gone. Only what differs is changed, in as few
  * statements as possible: each is a transaction on disk, and this lies in the way of a promotion.
  */
 export async function setGates(sql: Sql, secret: string, open: readonly InstanceName[]): Promise<void> {
