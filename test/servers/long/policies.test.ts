@@ -4,7 +4,8 @@ import { monotonicMs } from '#test/support/monotonic.ts'
 import { withCluster } from '#test/support/with-cluster.ts'
 import { Writer } from '#test/support/writer.ts'
 
-const windowMs = 12_000
+/** Both of the first two faults lie in it, however busy the machine is. */
+const windowMs = 45_000
 let failedOverMs = 0
 
 const shop = withCluster({
