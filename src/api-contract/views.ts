@@ -126,7 +126,13 @@ export const instanceRowSchema = Type.Object(
     trouble: Type.Optional(
       Type.String({ description: 'What Kubernetes says of its pod, which is not ready; absent for nothing.' }),
     ),
-    problems: Type.Array(Type.String(), { description: 'For people: the sentences alone.' }),
+    problems: Type.Array(
+      Type.Object({
+        code: Type.String({ description: 'As in the problems of the cluster.' }),
+        sentence: Type.String({ description: 'For people; figures in the sentence change.' }),
+      }),
+      { description: 'What is wrong with this instance; empty for nothing.' },
+    ),
   },
   { $id: 'InstanceRow', description: 'One instance as its agent last reported it.' },
 )

@@ -25,7 +25,7 @@ export async function untilCopying(cluster: TestCluster, name: string): Promise<
       instances.some(
         (row) =>
           row.name === name &&
-          row.problems.some((problem) => /^seeding from \w+-\d: (copying|file copy) \d+ %$/.test(problem)),
+          row.problems.some(({ sentence }) => /^seeding from \w+-\d: (copying|file copy) \d+ %$/.test(sentence)),
       ),
     150_000,
   )

@@ -70,7 +70,14 @@ describe('a whole cluster', () => {
       'shop-2 is not there yet',
     ],
     [
-      { ...whole, instances: [row('shop-0'), row('shop-1'), row('shop-2', { problems: ['connecting to shop-0'] })] },
+      {
+        ...whole,
+        instances: [
+          row('shop-0'),
+          row('shop-1'),
+          row('shop-2', { problems: [{ code: 'Converging', sentence: 'connecting to shop-0' }] }),
+        ],
+      },
       'shop-2 does not follow',
     ],
   ])('is not one of which something is missing: %#', (view, why) => {

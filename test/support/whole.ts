@@ -13,7 +13,7 @@ export function whyNotWhole(view: ClusterView): string | undefined {
   )
   if (ailing !== undefined) return `${ailing.name} is not there yet`
   const astray = view.instances.find((row) =>
-    row.problems.some((problem) => /does not replicate|^connecting to/.test(problem)),
+    row.problems.some(({ sentence }) => /does not replicate|^connecting to/.test(sentence)),
   )
   if (astray !== undefined) return `${astray.name} does not follow`
   const apart = whoIsApart(view)

@@ -3,6 +3,8 @@ import { paintFor } from '../terminal/paint.ts'
 import { row, topology } from '../testing.ts'
 import { renderTopology, stateOf } from './topology-tree.ts'
 
+const problems = (...sentences: readonly string[]) => sentences.map((sentence) => ({ code: 'Converging', sentence }))
+
 const drawn = (...changes: Parameters<typeof topology>) =>
   `\n${renderTopology(topology(...changes), paintFor(false)).join('\n')}\n`
 
@@ -23,13 +25,13 @@ describe('the tree of a cluster', () => {
 
   test('says what is wrong under the instance it is wrong with', () => {
     const instances = [
-      row('demo-0', { process: 'dead', inSyncSet: false, problems: ['mysqld ended: signal SIGKILL'] }),
+      row('demo-0', { process: 'dead', inSyncSet: false, problems: problems('mysqld ended: signal SIGKILL') }),
       row('demo-1', { role: 'primary', readOnly: true, offline: true, inSyncSet: false }),
       row('demo-2', {
         inSyncSet: false,
         lagSeconds: 12,
         backlog: 340,
-        problems: ['replication stopped: error 1062', 'errant transactions'],
+        problems: problems('replication stopped: error 1062', 'errant transactions'),
       }),
     ]
     expect(
@@ -116,7 +118,7 @@ describe('the tree of a cluster', () => {
     const downtime = { untilWallMs: 1_795_435_390_000, reason: 'new disk', owner: 'ann' }
     const shown = drawn({
       instances: [
-        row('demo-0', { downtime, process: 'dead', problems: ['replica demo-0 is dead'] }),
+        row('demo-0', { downtime, process: 'dead', problems: problems('replica demo-0 is dead') }),
         row('demo-1', { role: 'primary' }),
         row('demo-2'),
       ],
@@ -132,7 +134,7 @@ describe('the tree of a cluster', () => {
   })
 
   test.each([
-    [row('a-0', { behind: true, lagSeconds: 666, problems: ['far behind'] }), 'behind'],
+    [row('a-0', { behind: true, lagSeconds: 666, problems: problems('far behind') }), 'behind'],
     [row('a-0', { fenced: true, reachable: false }), 'fenced'],
     [row('a-0', { reachable: false, process: 'dead' }), 'agent not heard'],
     [row('a-0', { process: 'stopped' }), 'mysqld frozen'],
@@ -142,8 +144,8 @@ describe('the tree of a cluster', () => {
     [row('a-0', { role: 'primary', readOnly: false }), 'writable'],
     [row('a-0', { role: 'primary', readOnly: true }), 'read-only'],
     [row('a-0'), 'ok'],
-    [row('a-0', { problems: ['x'] }), 'ailing'],
-    [row('a-0', { problems: ['x'], downtime: { untilWallMs: 1, reason: 'x', owner: '' } }), 'downtime'],
+    [row('a-0', { problems: problems('x') }), 'ailing'],
+    [row('a-0', { problems: problems('x'), downtime: { untilWallMs: 1, reason: 'x', owner: '' } }), 'downtime'],
     [row('a-0', { downtime: { untilWallMs: 1, reason: 'x', owner: '' } }), 'ok'],
   ])('names the one thing about an instance that matters most (%#)', (instance, words) => {
     expect(stateOf(instance).words).toBe(words)

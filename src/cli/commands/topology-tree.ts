@@ -142,7 +142,7 @@ function renderRow(placed: Placed, widths: readonly number[], paint: Paint): rea
   const line = [...padded.map((cell, column) => (colours[column] ?? plain)(cell)), address].join('  ')
   const mark = row.downtime === undefined ? paint.red('!') : paint.yellow('·')
   const downtime = row.downtime === undefined ? [] : [`${placed.below}  ${mark} ${describeDowntime(row.downtime)}`]
-  return [line, ...downtime, ...row.problems.map((problem) => `${placed.below}  ${mark} ${problem}`)]
+  return [line, ...downtime, ...row.problems.map(({ sentence }) => `${placed.below}  ${mark} ${sentence}`)]
 }
 
 interface StateWords {

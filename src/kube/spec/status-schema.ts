@@ -40,7 +40,15 @@ const instance = Type.Object({
     description: 'Whether its acknowledgements count. In mode group: whether the record admits it to the group.',
   }),
   member: text('MEMBER_STATE in the view of the majority, or MISSING. In mode group alone.'),
-  reason: text('Why it is not in the sync set, or not ready.'),
+  problems: Type.Optional(
+    Type.Array(
+      Type.Object({
+        code: Type.String({ description: 'What is wrong, in one word for programs.' }),
+        sentence: Type.String({ description: 'What is wrong, in a sentence.' }),
+      }),
+      { description: 'What is wrong with it; absent for nothing.' },
+    ),
+  ),
 })
 
 const group = Type.Object(

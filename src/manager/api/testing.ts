@@ -76,7 +76,7 @@ export const shop: ClusterView = {
       offline: null,
       version: null,
       executed: null,
-      problems: ['never heard'],
+      problems: [{ code: 'NeverHeard', sentence: 'its agent was never heard' }],
     }),
   ],
 }

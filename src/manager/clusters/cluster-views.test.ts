@@ -17,12 +17,12 @@ it('An instance in downtime is shown with until when, by whom and why, and with 
   const [, other, expected] = shown(1_000_000)
   expect(other).not.toHaveProperty('downtime')
   expect(expected?.downtime).toEqual(downtime)
-  expect(expected?.problems[0]).toMatch(
+  expect(expected?.problems[0]?.sentence).toMatch(
     /^replica shop-2 is dead: .*\(expected: downtime until 1970-01-01 00:17:40 UTC by ann: new disk\)$/,
   )
   const [, , unexpected] = shown(1_060_000)
   expect(unexpected).not.toHaveProperty('downtime')
-  expect(unexpected?.problems[0]).toMatch(/^replica shop-2 is dead: [^(]*$/)
+  expect(unexpected?.problems[0]?.sentence).toMatch(/^replica shop-2 is dead: [^(]*$/)
 })
 
 it('A member of a replication group acknowledges while it is heard and ONLINE', () => {
@@ -42,10 +42,11 @@ it('A member that applies one large transaction for long is behind, by so many s
     const situation = aGroupSituation({ sees: { 'shop-1': { applying: 1, lagSeconds } } })
     const { instances, whole, problems } = clusterView(situation, decide(situation))
     const row = instances[1]
-    return [row?.behind, row?.lagSeconds, whole, problems.map(({ code, instance }) => `${code} ${instance}`)]
+    const codes = row?.problems.map(({ code }) => code)
+    return [row?.behind, row?.lagSeconds, whole, problems.map(({ code, instance }) => `${code} ${instance}`), codes]
   }
-  expect(shown(2)).toEqual([false, 2, true, []])
-  expect(shown(40.2)).toEqual([true, 40.2, false, ['ReplicaLagging shop-1']])
+  expect(shown(2)).toEqual([false, 2, true, [], []])
+  expect(shown(40.2)).toEqual([true, 40.2, false, ['ReplicaLagging shop-1'], ['ReplicaLagging']])
 })
 
 it('Where the primary’s agent alone is silent it is not known whether writes are taken, and the cluster is not whole', () => {

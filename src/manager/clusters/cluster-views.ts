@@ -22,7 +22,7 @@ export function clusterView(
   book: ProblemBook = new ProblemBook(),
 ): ClusterView {
   const { record, spec, notes, snapshot } = input
-  const analyses = decision === null ? [] : analyse(input)
+  const analyses = analysesFor(input, decision)
   const { epoch, revision, primary, syncSet, acks, acksWanted } = saidBy(record)
   const group = groupOf(input)
   const shown = {
@@ -51,6 +51,15 @@ export function clusterView(
     whole: isWhole(shown, wantedInstances(input)),
     problems: book.note(allProblems(input, analyses), input.wallMs),
   }
+}
+
+/** What is wrong, without a view of everything beside. */
+export function problemsIn(input: DecisionInput, decision: Decision | null): readonly FoundProblem[] {
+  return allProblems(input, analysesFor(input, decision))
+}
+
+function analysesFor(input: DecisionInput, decision: Decision | null): Analyses {
+  return decision === null ? [] : analyse(input)
 }
 
 function writableFields(input: DecisionInput): Pick<ClusterView, 'writable' | 'writableUnknown'> {
@@ -149,7 +158,7 @@ function instanceRow(input: DecisionInput, analyses: Analyses, view: InstanceVie
     ...serverFields(server),
     ...(seen?.settingsRefused === undefined ? {} : { settingsRefused: seen.settingsRefused }),
     ...troubleField(view),
-    problems: problemsOf(analyses, view).map(({ sentence }) => sentence),
+    problems: problemsOf(analyses, view).map(({ code, sentence }) => ({ code, sentence })),
   }
 }
 

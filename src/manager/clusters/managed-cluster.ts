@@ -13,7 +13,7 @@ import { ClusterLoop, type LoopConfig, type LoopPorts } from '../loop/cluster-lo
 import type { EndedRecovery } from '../loop/recovery-book.ts'
 import { RepairBook } from '../loop/repair-book.ts'
 import { instanceOf } from '#topology/snapshot/member.ts'
-import { clusterView, topologyView } from './cluster-views.ts'
+import { clusterView, problemsIn, topologyView } from './cluster-views.ts'
 import { ProblemBook } from './problem-book.ts'
 import type { ManagerMetrics } from './metrics.ts'
 import { Operations } from './operations/operations.ts'
@@ -147,7 +147,7 @@ export class ManagedCluster {
     this.#told?.decided(decision, () => analyse(input), differs || decision.actions.length > 0)
     if (this.loop.leads) this.#asks.look(input)
     this.#planView()
-    if (decision.flow === null) this.#noteProblems()
+    if (decision.flow === null) this.#noteProblems(input, decision)
     if (this.loop.leads) for (const repair of this.#repairs.keep(input, decision)) this.#repaired(repair)
   }
 
@@ -168,11 +168,11 @@ export class ManagedCluster {
   }
 
   /** Since when something is wrong is asked later, and perhaps by the first who looks. */
-  #noteProblems(): void {
+  #noteProblems(input: DecisionInput, decision: Decision): void {
     const nowMs = this.#ports.world.clock.monotonicMs()
     if (nowMs < this.#notedMs + problemsNotedEveryMs) return
     this.#notedMs = nowMs
-    this.view()
+    this.#problems.note(problemsIn(input, decision), input.wallMs)
   }
 
   #acted(action: Action): void {

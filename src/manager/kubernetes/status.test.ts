@@ -334,10 +334,14 @@ describe('the conditions of a cluster', () => {
 
 describe('the status of a cluster', () => {
   it('shows the record, each instance with its node, and what scaling and binding need', () => {
+    const wrong = [
+      { code: 'ReplicaLagging', sentence: 'replica shop-2 is 40 s behind' },
+      { code: 'AgentUnreachable', sentence: 'the agent of shop-2 is silent' },
+    ]
     const instances = [
       aRow(0),
       aRow(1, { lagSeconds: 2 }),
-      aRow(2, { inSyncSet: false, version: null, executed: null, problems: ['behind', 'its agent is silent'] }),
+      aRow(2, { inSyncSet: false, version: null, executed: null, problems: wrong }),
     ]
     const status = statusWith({ view: aView({ instances }), pods: [aPod(0), aPod(1)] })
     expect(status).toMatchObject({
@@ -371,7 +375,7 @@ describe('the status of a cluster', () => {
         lagSeconds: 2,
         inSyncSet: true,
       },
-      { name: 'shop-2', role: 'replica', lagSeconds: null, inSyncSet: false, reason: 'behind; its agent is silent' },
+      { name: 'shop-2', role: 'replica', lagSeconds: null, inSyncSet: false, problems: wrong },
     ])
   })
 

@@ -105,7 +105,7 @@ function instanceOf(row: InstanceRow, node: string | undefined): NonNullable<MyS
     ...(version !== null && { version }),
     ...(executed !== null && { executed }),
     ...(group !== undefined && group.state !== null && { member: group.state }),
-    ...(problems.length > 0 && { reason: problems.join('; ') }),
+    ...(problems.length > 0 && { problems: problems.map((one) => ({ ...one })) }),
   }
 }
 

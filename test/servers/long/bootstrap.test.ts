@@ -2,6 +2,7 @@ import { rm } from 'node:fs/promises'
 import { expect, it } from 'vitest'
 import { askSupervisor } from '#local/supervisor/control.ts'
 import { managerProcess } from '#local/supervisor/supervisor.ts'
+import { troublesOf } from '#test/support/troubles.ts'
 import { withCluster } from '#test/support/with-cluster.ts'
 
 const shop = withCluster()
@@ -61,8 +62,8 @@ it('A lost record is rebuilt above every epoch there was, once all have answered
     sentence.startsWith(`waiting for the agents of ${lagging} before anything is believed: the record is lost`),
   )
   expect(waiting).toMatchObject({ blocked: true, primary: null, writable: false })
-  for (const { name, reachable, problems } of waiting.instances) {
-    expect(problems.join()).not.toContain('a person must decide')
+  expect(troublesOf(waiting.instances)).not.toContain('a person must decide')
+  for (const { name, reachable } of waiting.instances) {
     expect(reachable).toBe(survivors.includes(name))
     await expect(cluster.sql(name, 'insert into app.orders values (4)', { user: 'client' })).rejects.toThrow()
   }

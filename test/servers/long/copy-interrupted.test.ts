@@ -35,7 +35,9 @@ async function interruptAndResume(cluster: TestCluster, name: string): Promise<v
         (row) =>
           row.name === name &&
           row.reachable &&
-          row.problems.includes('mysqld stays down: a seeding has not ended; it waits to be seeded again'),
+          row.problems.some(
+            ({ sentence }) => sentence === 'mysqld stays down: a seeding has not ended; it waits to be seeded again',
+          ),
       ),
     60_000,
   )

@@ -1,4 +1,5 @@
 import { expect, it } from 'vitest'
+import { troublesOf } from '#test/support/troubles.ts'
 import { withCluster } from '#test/support/with-cluster.ts'
 
 const shop = withCluster()
@@ -29,5 +30,5 @@ it('A primary that dies while it sends a transaction of 100 MB is replaced as fa
   }
   const { primary, instances } = await cluster.whole(3, 120_000)
   expect(Number(await cluster.value(primary!, 'select count(*) from app.large')) % 400).toBe(0)
-  expect(instances.flatMap(({ problems }) => problems)).toEqual([])
+  expect(troublesOf(instances)).toBe('')
 })

@@ -10,6 +10,7 @@ import { SmallDisk } from '#test/support/small-disk.ts'
 import { withCluster } from '#test/support/with-cluster.ts'
 import { Writer } from '#test/support/writer.ts'
 import { expectBelow } from '#test/support/expect-below.ts'
+import { troublesOf } from '#test/support/troubles.ts'
 
 const scratch = await mkdtemp(join(tmpdir(), 'regent-disk-'))
 const whyNot = await SmallDisk.whyNot(scratch)
@@ -21,10 +22,6 @@ const holdMs = 3_000
 
 /** The instance that has a disk of its own, as the primary. */
 const small = 'shop-2'
-
-function problemsOf(instances: Awaited<ReturnType<TestCluster['view']>>['instances']): string {
-  return instances.find(({ name }) => name === small)?.problems.join('; ') ?? ''
-}
 
 /** Ended, and seen to be: whoever starts it again at once may still be shown the one before. */
 async function kill(cluster: TestCluster): Promise<number> {
@@ -80,7 +77,7 @@ describe.skipIf(whyNot !== undefined)('The disk of the primary', () => {
     await disk?.fillUntil(40)
     const view = await cluster.waitFor(
       'writes stop',
-      ({ writable, instances }) => !writable && /low space|before its disk is full/.test(problemsOf(instances)),
+      ({ writable, instances }) => !writable && /low space|before its disk is full/.test(troublesOf(instances, small)),
       10_000,
     )
     expect(view.primary).toBe(small)
@@ -125,12 +122,16 @@ describe.skipIf(whyNot !== undefined)('The disk of the primary', () => {
       while (isFull)
         await cluster.sql(small, 'update app.counted set n = n + 1', { deadlineMs: 5_000 }).catch(() => undefined)
     })()
-    await cluster.waitFor('it is named', ({ instances }) => /its disk is full/.test(problemsOf(instances)), 20_000)
+    await cluster.waitFor(
+      'it is named',
+      ({ instances }) => /its disk is full/.test(troublesOf(instances, small)),
+      20_000,
+    )
     await sleep(holdMs)
     await disk?.makeRoom()
     await cluster.waitFor(
       'its server still waits',
-      ({ instances }) => /the disk was full \d+ s ago/.test(problemsOf(instances)),
+      ({ instances }) => /the disk was full \d+ s ago/.test(troublesOf(instances, small)),
       20_000,
     )
     await sleep(holdMs)

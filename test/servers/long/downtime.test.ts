@@ -1,4 +1,5 @@
 import { expect, it } from 'vitest'
+import { troublesOf } from '#test/support/troubles.ts'
 import { withCluster } from '#test/support/with-cluster.ts'
 
 const shop = withCluster()
@@ -13,10 +14,7 @@ it('What is wrong with an instance in downtime is shown as expected, with until 
   })
   await cluster.fault('shop-1', 'kill')
   const { instances } = await cluster.waitFor('it is expected', (view) =>
-    view.instances.some(
-      ({ name, problems }) =>
-        name === 'shop-1' && problems.some((problem) => problem.includes('(expected: downtime until')),
-    ),
+    troublesOf(view.instances, 'shop-1').includes('(expected: downtime until'),
   )
   expect(instances.find(({ name }) => name === 'shop-1')?.downtime).toMatchObject({ reason: 'new disk', owner: 'ann' })
   const { analyses } = await cluster.explain()

@@ -1,6 +1,7 @@
 import type { Connection } from 'mysql2/promise'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterEach, expect, it } from 'vitest'
+import { troublesOf } from '#test/support/troubles.ts'
 import { withCluster } from '#test/support/with-cluster.ts'
 import { Writer } from '#test/support/writer.ts'
 
@@ -43,9 +44,7 @@ it('A primary whose connections are all taken stays primary, also under an agent
   await writer.next()
   await exhaust('shop-0')
   const view = await cluster.waitFor('it is named', ({ instances }) =>
-    instances.some(
-      ({ name, problems }) => name === 'shop-0' && problems.some((problem) => /connections/.test(problem)),
-    ),
+    troublesOf(instances, 'shop-0').includes('connections'),
   )
   expect(view.primary).toBe('shop-0')
   expect((await cluster.regent('topology', 'shop')).stdout).toMatch(/all of its connections are taken/)

@@ -2,6 +2,7 @@ import { expect, it } from 'vitest'
 import { byQuickHand } from '#test/support/by-hand.ts'
 import { ForeignWriters, foreignUuid } from '#test/support/foreign-writers.ts'
 import { archivesOf } from '#test/support/instance-files.ts'
+import { troublesOf } from '#test/support/troubles.ts'
 import { withCluster } from '#test/support/with-cluster.ts'
 
 const shop = withCluster()
@@ -13,8 +14,7 @@ it('Replicas of a primary whose 16 clients write with GTIDs of another server ar
   const uuids = await Promise.all(replicas.map((name) => cluster.value(name, 'select @@server_uuid')))
   const said = new Set<string>()
   const unsubscribe = cluster.views.subscribe(({ sentence, syncSet, instances }) => {
-    const problems = instances.flatMap((row) => row.problems)
-    for (const one of [sentence, ...problems]) if (/errant|has not:/.test(one)) said.add(one)
+    for (const one of [sentence, ...troublesOf(instances).split('; ')]) if (/errant|has not:/.test(one)) said.add(one)
     if (syncSet.length < replicas.length) said.add(`the sync set is ${syncSet.join()}`)
   })
   const writers = await ForeignWriters.start(cluster, 16)

@@ -9,6 +9,7 @@ import { SmallDisk } from '#test/support/small-disk.ts'
 import { withCluster } from '#test/support/with-cluster.ts'
 import { Writer } from '#test/support/writer.ts'
 import { expectBelow } from '#test/support/expect-below.ts'
+import { troublesOf } from '#test/support/troubles.ts'
 
 const scratch = await mkdtemp(join(tmpdir(), 'regent-group-disk-'))
 const whyNot = await SmallDisk.whyNot(scratch)
@@ -43,8 +44,7 @@ describe.skipIf(whyNot !== undefined)('The disk of a member of a group', () => {
     await disk?.remove()
   }, 60_000)
 
-  const problems = async () =>
-    (await shop.current.view()).instances.find(({ name }) => name === small)?.problems.join('; ') ?? ''
+  const problems = async () => troublesOf((await shop.current.view()).instances, small)
 
   async function leads(name: string): Promise<void> {
     const cluster = shop.current

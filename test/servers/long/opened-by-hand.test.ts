@@ -1,6 +1,7 @@
 import { expect, it } from 'vitest'
 import { byHand } from '#test/support/by-hand.ts'
 import { logOf } from '#test/support/instance-files.ts'
+import { troublesOf } from '#test/support/troubles.ts'
 import { withCluster } from '#test/support/with-cluster.ts'
 import { Writer } from '#test/support/writer.ts'
 
@@ -29,9 +30,7 @@ it('A replica that was opened and written to is in doubt, leaves the sync set, a
   const writer = await Writer.start(cluster)
   await byHand(cluster, opened, ...opens, 'insert into app.kept values (99)')
   await cluster.waitFor(`${opened} is in doubt`, ({ instances, sentence }) =>
-    `${sentence} ${instances.flatMap(({ problems }) => problems).join()}`.includes(
-      'was open for writes while it was no primary',
-    ),
+    `${sentence} ${troublesOf(instances)}`.includes('was open for writes while it was no primary'),
   )
   await seeded(opened)
   await cluster.whole(3, 120_000)

@@ -3,6 +3,7 @@ import { expect, it } from 'vitest'
 import { byHand, byQuickHand } from '#test/support/by-hand.ts'
 import { deafenReplicas, untilWaiting } from '#test/support/deaf-replicas.ts'
 import { archivesOf, logOf, printArchive } from '#test/support/instance-files.ts'
+import { troublesOf } from '#test/support/troubles.ts'
 import { withCluster } from '#test/support/with-cluster.ts'
 import { Writer } from '#test/support/writer.ts'
 
@@ -77,9 +78,7 @@ it('A replica whose copy of a donor fails is copied from another one, it is said
     sentence.startsWith(`${errant} is seeded from ${primary}`),
   )
   expect(view.sentence).toMatch(new RegExp(`; a copy of ${donor} failed \\(.+\\)$`))
-  expect(view.instances.find(({ name }) => name === errant)?.problems.join('\n')).toContain(
-    `${errant} could not be seeded from ${donor} (1 failure): `,
-  )
+  expect(troublesOf(view.instances, errant)).toContain(`${errant} could not be seeded from ${donor} (1 failure): `)
   await cluster.until(`${errant} is a copy`, async () =>
     (await logOf(cluster, errant)).includes(`seeded from ${primary}`),
   )

@@ -10,6 +10,7 @@ import { deafenReplicas } from '#test/support/deaf-replicas.ts'
 import { logOf } from '#test/support/instance-files.ts'
 import { monotonicMs } from '#test/support/monotonic.ts'
 import { StrayReplica } from '#test/support/stray-replica.ts'
+import { troublesOf } from '#test/support/troubles.ts'
 import { withCluster } from '#test/support/with-cluster.ts'
 import { Writer } from '#test/support/writer.ts'
 
@@ -46,8 +47,7 @@ async function reported(instance: string, words: RegExp): Promise<void> {
   )
 }
 
-const isSettled = ({ instances }: ClusterView): boolean =>
-  !instances.some(({ problems }) => problems.some((problem) => /may have acknowledged/.test(problem)))
+const isSettled = ({ instances }: ClusterView): boolean => !troublesOf(instances).includes('may have acknowledged')
 
 it('Another server with the account and password of a counted replica is cut off and named, and the replica goes on counting', async () => {
   const cluster = shop.current

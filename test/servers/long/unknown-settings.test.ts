@@ -2,6 +2,7 @@ import { readFile, writeFile } from 'node:fs/promises'
 import { expect, it } from 'vitest'
 import { agentConfigPath } from '#local/folder/state-layout.ts'
 import type { TestCluster } from '#test/support/cluster.ts'
+import { troublesOf } from '#test/support/troubles.ts'
 import { withCluster } from '#test/support/with-cluster.ts'
 import { Writer } from '#test/support/writer.ts'
 
@@ -33,8 +34,7 @@ it('A setting that mysqld does not know is named in its words while the old serv
   const { pid } = await cluster.instance(name)
   await setIn(cluster, name, { bogus_setting: '1' })
   await newAgent(cluster, name)
-  const problems = async () =>
-    (await cluster.view()).instances.find((row) => row.name === name)?.problems.join('; ') ?? ''
+  const problems = async () => troublesOf((await cluster.view()).instances, name)
   const says = (words: string) =>
     cluster.until(`${name} says: ${words}`, async () => (await problems()).includes(words), 60_000)
   await says(`${refusal}; it runs on with those of before`)

@@ -1,6 +1,7 @@
 import { expect, it } from 'vitest'
 import type { TestCluster } from '#test/support/cluster.ts'
 import { logOf } from '#test/support/instance-files.ts'
+import { troublesOf } from '#test/support/troubles.ts'
 import { putBack, takeSnapshot } from '#test/support/volume-snapshot.ts'
 import { withCluster } from '#test/support/with-cluster.ts'
 import { Writer } from '#test/support/writer.ts'
@@ -27,7 +28,7 @@ async function timesTold(cluster: TestCluster, name: string): Promise<number> {
 
 /** The instance's problems in the manager's view, as one text. */
 async function problemsOf(cluster: TestCluster, name: string): Promise<string> {
-  return (await cluster.view()).instances.find((row) => row.name === name)?.problems.join('; ') ?? ''
+  return troublesOf((await cluster.view()).instances, name)
 }
 
 it('Three starts of an agent without a manager are no reason for doubt', async () => {

@@ -4,6 +4,7 @@ import { runEpisode } from '#test/support/episode.ts'
 import { withCluster } from '#test/support/with-cluster.ts'
 import { Writer } from '#test/support/writer.ts'
 import { expectBelow } from '#test/support/expect-below.ts'
+import { troublesOf } from '#test/support/troubles.ts'
 
 const shop = withCluster({ spec: { mode: 'group', reseed: 'manual' } })
 const all = ['shop-0', 'shop-1', 'shop-2']
@@ -188,9 +189,7 @@ it('A member that took a write of its own outside of the group never joins again
   )
   await cluster.fault(errant, 'thaw-agent')
   await cluster.waitFor(`${errant} is named`, ({ sentence, instances }) =>
-    `${sentence} ${instances.flatMap(({ problems }) => problems).join()}`.includes(
-      `${errant} has 1 errant transaction`,
-    ),
+    `${sentence} ${troublesOf(instances)}`.includes(`${errant} has 1 errant transaction`),
   )
   expect(await membersSeenBy(primary!)).toEqual(ledBy(primary!).filter((line) => !line.startsWith(errant)))
   expect(await cluster.value(primary!, 'select count(*) from app.orders where id = 99')).toBe('0')
