@@ -91,7 +91,9 @@ export function cellStore(cells: Cells, limits: StoreLimits): Store {
     )
     const hasNew =
       recoveries.length !== apart.recoveries.length ||
-      recoveries.some(({ id }, index) => id !== apart.recoveries[index]?.id)
+      recoveries.some(
+        ({ id, outcome }, at) => id !== apart.recoveries[at]?.id || outcome !== apart.recoveries[at].outcome,
+      )
     if (
       hasNew &&
       !(await within(`writing the recoveries of ${cluster}`, (signal) =>

@@ -201,6 +201,12 @@ export function itKeepsTheContract(open: () => Promise<TwoStores>): void {
       expect(await idsIn(stores.second)).toHaveLength(recoveriesKept)
     })
 
+    it('are written again as they end', async () => {
+      for (const outcome of ['running', 'succeeded'] as const)
+        await stores.first.updateNotes('shop', (notes) => ({ ...notes, recoveries: [{ ...recovery('one'), outcome }] }))
+      expect((await stores.second.readNotes('shop')).recoveries).toEqual([recovery('one')])
+    })
+
     it('go with their cluster', async () => {
       await stores.first.updateNotes('shop', filed('first'))
       await stores.first.forget('shop')

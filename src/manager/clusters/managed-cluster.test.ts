@@ -1,7 +1,8 @@
 import { describe, expect, it } from 'vitest'
 import { aRecord, aSpec } from '#failover/testing.ts'
 import { defaultTimings } from '#failover/protocol/timings.ts'
-import { anObservation, memberOf } from '#topology/testing.ts'
+import type { ClusterNotes, Recovery } from '#failover/protocol/notes.ts'
+import { anObservation, memberOf, type ObservationOverrides } from '#topology/testing.ts'
 import { RegentError } from '#common/errors/errors.ts'
 import { createLogger } from '#common/log/logger.ts'
 import { realWorld } from '#common/ports/real-world.ts'
@@ -15,13 +16,17 @@ const noTimer = { cancel: () => undefined }
 const alone = { name: 'shop-0', host: '127.24.1.1', port: 3306, agent: '127.24.1.1:9000' } as const
 
 /** A cluster whose log is read; its timers never fire, and its route cannot be published. */
-async function logged({ decided = () => undefined }: { decided?: (sentence: string, isNews: boolean) => void } = {}) {
+async function logged({
+  decided = () => undefined,
+  notes = {},
+}: { decided?: (sentence: string, isNews: boolean) => void; notes?: Partial<ClusterNotes> } = {}) {
   const lines: string[] = []
   const listeners: FeedListener[] = []
   const clock = { ...realWorld.clock, monotonicMs: () => time.nowMs }
   const time = { nowMs: 1_000_000 }
   const store = memoryStore()
   await store.compareAndSwap('shop', 0, aRecord({ syncSet: [], acks: 0, acksWanted: 0 }))
+  await store.updateNotes('shop', (before) => ({ ...before, ...notes }))
   const ports: LoopPorts = {
     world: { ...realWorld, clock, timers: { ...realWorld.timers, after: () => noTimer, every: () => noTimer } },
     transport: {
@@ -53,7 +58,7 @@ async function logged({ decided = () => undefined }: { decided?: (sentence: stri
   )
   await cluster.loop.start()
   await cluster.loop.lead(true)
-  const turn = async (sequence: number, laterMs = 1_000): Promise<void> => {
+  const turn = async (sequence: number, laterMs = 1_000, looks: ObservationOverrides = {}): Promise<void> => {
     time.nowMs += laterMs
     listeners[0]?.heard(
       anObservation({
@@ -61,6 +66,7 @@ async function logged({ decided = () => undefined }: { decided?: (sentence: stri
         sequence,
         stored: { revision: 0 },
         converged: { revision: 0, done: true, sentence: '' },
+        ...looks,
       }),
     )
     await realWorld.timers.sleep(5)
@@ -135,5 +141,35 @@ describe('what is decided of a cluster', () => {
     decided.length = 0
     for (let sequence = 4; sequence < 9; sequence += 1) await turn(sequence)
     expect(decided.map(({ isNews }) => isNews)).toEqual(Array.from({ length: 5 }, () => false))
+  })
+})
+
+describe('a repair that goes on', () => {
+  const copying = { seedingProgress: { stage: 'copying', percent: 1, donor: 'shop-1' } }
+
+  it('is filed as it begins, shown once, and filed again as it ends', async () => {
+    const { cluster, turn } = await logged()
+    await turn(1)
+    await turn(2, 1_000, copying)
+    await turn(3, 1_000, { seedingProgress: { ...copying.seedingProgress, percent: 2 } })
+    const outcomes = () =>
+      [cluster.loop.notes.recoveries, cluster.recoveries].map((all) => all.map((one) => one.outcome))
+    expect(outcomes()).toEqual([['running'], ['running']])
+    await turn(4)
+    expect(outcomes()).toEqual([['succeeded'], ['succeeded']])
+  })
+
+  it('and whose manager is gone is ended by the next one that leads', async () => {
+    const from = memberOf('shop-0')
+    const orphan: Recovery = {
+      ...{ id: 'orphan', kind: 'repair', startedWallMs: 1, analysis: 'copying: copying', sentence: 'copying: copying' },
+      ...{ from, to: from, fromEpoch: 1, toEpoch: null, outcome: 'running', timeline: [] },
+    }
+    const { cluster, turn } = await logged({ notes: { recoveries: [orphan] } })
+    await turn(1, 1_000, copying)
+    expect(cluster.recoveries).toMatchObject([{ id: 'orphan', outcome: 'running', timeline: [{}, {}] }])
+    await turn(2)
+    expect(cluster.recoveries).toMatchObject([{ id: 'orphan', outcome: 'succeeded' }])
+    expect(cluster.loop.notes.recoveries).toMatchObject([{ id: 'orphan', outcome: 'succeeded' }])
   })
 })

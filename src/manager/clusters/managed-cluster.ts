@@ -11,6 +11,7 @@ import { AskDesk } from './ask-desk.ts'
 import type { ClusterEvent } from './cluster-service.ts'
 import { ClusterLoop, type LoopConfig, type LoopPorts } from '../loop/cluster-loop.ts'
 import type { EndedRecovery } from '../loop/recovery-book.ts'
+import { isEndedIn, isFiledIn } from '../loop/orphans.ts'
 import { RepairBook } from '../loop/repair-book.ts'
 import { instanceOf } from '#topology/snapshot/member.ts'
 import { clusterView, problemsIn, topologyView } from './cluster-views.ts'
@@ -148,7 +149,13 @@ export class ManagedCluster {
     if (this.loop.leads) this.#asks.look(input)
     this.#planView()
     if (decision.flow === null) this.#noteProblems(input, decision)
-    if (this.loop.leads) for (const repair of this.#repairs.keep(input, decision)) this.#repaired(repair)
+    if (this.loop.leads) this.#keepRepairs(input, decision)
+  }
+
+  /** One that begins is filed, too: this manager may not see the end. */
+  #keepRepairs(input: DecisionInput, decision: Decision): void {
+    for (const repair of this.#repairs.keep(input, decision)) this.#repaired(repair)
+    for (const open of this.#running) if (!isFiledIn(this.loop.notes, open)) this.loop.file(open)
   }
 
   #repaired(repair: Recovery): void {
@@ -163,8 +170,16 @@ export class ManagedCluster {
 
   /** Recoveries and repairs, the newest first, those that go on before all others. */
   get recoveries(): readonly Recovery[] {
-    const { recovery, notes } = this.loop
-    return [...(recovery === null ? [] : [recovery]), ...this.#repairs.running, ...notes.recoveries]
+    const { notes, decision } = this.loop
+    // A manager that decides nothing knows what is in the notes.
+    const running = decision === null ? [] : this.#running.filter((one) => !isEndedIn(notes, one))
+    const shown = new Set(running.map(({ id }) => id))
+    return [...running, ...notes.recoveries.filter(({ id }) => !shown.has(id))]
+  }
+
+  get #running(): readonly Recovery[] {
+    const { recovery } = this.loop
+    return [...(recovery === null ? [] : [recovery]), ...this.#repairs.running]
   }
 
   /** Since when something is wrong is asked later, and perhaps by the first who looks. */

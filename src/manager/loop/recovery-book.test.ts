@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { decide } from '#failover/decide.ts'
-import { aSituation, deadServer, switchoverIntent, type SituationOverrides } from '#failover/testing.ts'
+import { aSituation, deadServer, shop0, shop1, switchoverIntent, type SituationOverrides } from '#failover/testing.ts'
+import type { Recovery } from '#failover/protocol/notes.ts'
 import { gtids } from '#topology/testing.ts'
 import { virtualWorld } from '#common/ports/testing-world.ts'
 import { RecoveryBook } from './recovery-book.ts'
@@ -53,6 +54,51 @@ it('A group that is formed anew is a failover that succeeded, also with the prim
     return book.keep({ ...decide(situation), flow: null }, situation)?.outcome
   }
   expect([outcomeWith(true), outcomeWith(false)]).toEqual(['succeeded', 'abandoned'])
+})
+
+describe('A recovery that a manager began and did not end', () => {
+  const orphan: Recovery = {
+    ...{ id: 'orphan', kind: 'failover', startedWallMs: 1_000, analysis: 'mysqld is dead', sentence: 'failing over' },
+    ...{ from: shop0, to: null, fromEpoch: 1, toEpoch: null, outcome: 'running' },
+    timeline: [{ atMs: 0, what: 'noticed: failing over' }],
+  }
+  const kept = (given: SituationOverrides, of: Partial<Recovery> = {}) => {
+    const { clock, random } = virtualWorld()
+    const book = new RecoveryBook(clock, random)
+    const situation = aSituation({ wallMs: 31_000, ...given, notes: { recoveries: [{ ...orphan, ...of }] } })
+    return { book, ended: book.keep(decide(situation), situation) }
+  }
+
+  it('is gone on with by the next one', () => {
+    const { book, ended } = kept({ nowMs: 5_000, views: { 'shop-0': deadServer } })
+    expect(ended).toBeNull()
+    expect(book.current).toMatchObject({ id: 'orphan', startedWallMs: 1_000, analysis: 'mysqld is dead' })
+    expect(book.end('succeeded')?.timeline).toMatchObject([
+      { atMs: 0, what: 'noticed: failing over' },
+      { atMs: 30_000, what: 'another manager goes on with it' },
+      { atMs: 30_000, what: 'ended: succeeded' },
+    ])
+  })
+
+  it.each([
+    ['failover', 0, { outcome: 'succeeded', to: shop0, toEpoch: 1 }],
+    ['failover', 1, { outcome: 'abandoned', to: null, toEpoch: null }],
+    ['switchover', 0, { outcome: 'succeeded', to: shop0, toEpoch: 1 }],
+    ['switchover', 1, { outcome: 'undone', to: null, toEpoch: null }],
+    ['restart', 1, { outcome: 'succeeded', to: null, toEpoch: null }],
+  ] as const)('ends where the primary takes writes: a %s of epoch %i has %s', (kind, fromEpoch, end) => {
+    const { book, ended } = kept({}, { kind, fromEpoch, from: fromEpoch === 0 ? shop1 : shop0 })
+    const sentence = 'shop-0 takes writes in epoch 1; the manager that began this is gone'
+    expect(ended).toMatchObject({ id: 'orphan', sentence, ...end })
+    expect(book.current).toBeNull()
+  })
+
+  it('is forgotten where another manager has ended it', () => {
+    const { book } = kept({ nowMs: 5_000, views: { 'shop-0': deadServer } })
+    const other = aSituation({ notes: { recoveries: [{ ...orphan, outcome: 'succeeded' }] } })
+    expect(book.keep(decide(other), other)).toBeNull()
+    expect(book.current).toBeNull()
+  })
 })
 
 describe('A recovery is the answer to', () => {

@@ -5,6 +5,8 @@ import type { DecisionInput } from '#failover/judge/situation.ts'
 import type { CommitAction, Decision, FlowKind } from '#failover/protocol/decision.ts'
 import type { Recovery, TimelineEntry } from '#failover/protocol/notes.ts'
 import type { ClusterRecord } from '#failover/protocol/record.ts'
+import { instanceOf } from '#topology/snapshot/member.ts'
+import { goneOnWith, isEndedIn, orphansIn } from './orphans.ts'
 import { abbreviated } from '#common/text/words.ts'
 import { describeOpening } from '#topology/snapshot/opening.ts'
 import type { Observation } from '#topology/snapshot/observation.ts'
@@ -76,6 +78,7 @@ export class RecoveryBook {
   keep(decision: Decision, seen: DecisionInput): EndedRecovery | null {
     const { flow, sentence } = decision
     const { record, snapshot, published } = seen
+    this.#takeUp(seen)
     if (flow !== null) {
       const ended = this.begin({ kind: flow, sentence, analysis: () => worstIn(seen) ?? sentence, record })
       if (this.#open?.timeline.length === 0) this.note(`noticed: ${sentence}`)
@@ -85,6 +88,23 @@ export class RecoveryBook {
     this.waits(record, snapshot)
     this.#answers(decision, seen)
     return this.#open !== null && isWhole(record, snapshot, published) ? this.end(outcomeOf(this.#open)) : null
+  }
+
+  /** Goes on with one that another manager began, and forgets what another manager has ended. */
+  #takeUp(seen: DecisionInput): void {
+    if (this.#open !== null && isEndedIn(seen.notes, this.#open)) this.#open = null
+    const [orphan] = this.#open === null ? orphansIn(seen.notes, false) : []
+    if (orphan === undefined) return
+    const { record } = seen
+    const moved = record !== undefined && record.epoch > orphan.fromEpoch
+    const leads = record === undefined ? '' : `${instanceOf(record.primary)} takes writes in epoch ${record.epoch}; `
+    this.#open = {
+      ...orphan,
+      ...goneOnWith(orphan, { nowMs: this.#clock.monotonicMs(), wallMs: seen.wallMs }),
+      sentence: `${leads}the manager that began this is gone`,
+      ...(moved ? { to: record.primary, toEpoch: record.epoch } : {}),
+      ...{ leftOut: 0, formsAnew: moved, isAnswered: false, timedOut: false, requests: [] },
+    }
   }
 
   /**

@@ -4,6 +4,8 @@ import type { Recovery, TimelineEntry } from '#failover/protocol/notes.ts'
 import type { Observation } from '#topology/snapshot/observation.ts'
 import type { Random } from '#common/ports/ports.ts'
 import { abbreviated } from '#common/text/words.ts'
+import { instanceOf } from '#topology/snapshot/member.ts'
+import { goesOn, goneOnWith, isEndedIn, orphansIn } from './orphans.ts'
 import { isRepair } from './repair-codes.ts'
 
 /** One that goes on for hours is no longer. */
@@ -48,9 +50,8 @@ export class RepairBook {
 
   /** @returns those that ended */
   keep(input: DecisionInput, decision: Pick<Decision, 'actions' | 'sentence'>): readonly Recovery[] {
-    const ended: Recovery[] = []
-    const there = new Set(input.snapshot.instances.map(({ name }) => name))
-    for (const name of this.#open.keys()) if (!there.has(name)) this.#open.delete(name)
+    this.#takeUp(input)
+    const ended: Recovery[] = this.#giveUp(input)
     for (const { name, reachable, observation } of input.snapshot.instances) {
       if (!reachable || observation === null) continue
       const isTold = decision.actions.some((action) => action.kind === 'reseed' && action.to === name)
@@ -58,9 +59,28 @@ export class RepairBook {
       const open = this.#open.get(name)
       if (open === undefined || !isSettled(observation)) continue
       this.#open.delete(name)
-      ended.push(asRecovery(open, 'succeeded'))
+      ended.push(inOrder(open, name))
     }
     return ended
+  }
+
+  #takeUp(input: DecisionInput): void {
+    for (const [name, open] of this.#open) if (isEndedIn(input.notes, open)) this.#open.delete(name)
+    for (const orphan of orphansIn(input.notes, true)) {
+      if (orphan.from === null || this.#open.has(instanceOf(orphan.from))) continue
+      const { id, startedWallMs, analysis: cause, fromEpoch, from: member } = orphan
+      const open = { id, startedWallMs, cause, fromEpoch, member, ...goneOnWith(orphan, input) }
+      this.#open.set(instanceOf(member), open)
+    }
+  }
+
+  /** Those of instances that are gone. */
+  #giveUp({ snapshot }: DecisionInput): Recovery[] {
+    const gone = [...this.#open].filter(([name]) => snapshot.instances.every((one) => one.name !== name))
+    return gone.map(([name, open]) => {
+      this.#open.delete(name)
+      return { ...asRecovery(open, 'abandoned'), sentence: `${name} is no instance of the cluster any more` }
+    })
   }
 
   #look(input: DecisionInput, seen: Observation, told: readonly string[]): void {
@@ -119,6 +139,12 @@ function processSteps(before: Seen, { process, processNote, mysqldPid }: Observa
 /** It does what it was told, on data that is whole. */
 function isSettled({ process, server, seedingProgress, stored, converged }: Observation): boolean {
   return process === 'running' && server !== null && seedingProgress === null && !stored.seeding && converged.done
+}
+
+/** Where nobody saw the last step, how it ended is all that is known. */
+function inOrder(open: Open, name: string): Recovery {
+  const recovery = asRecovery(open, 'succeeded')
+  return recovery.sentence === goesOn ? { ...recovery, sentence: `${name} is in order again` } : recovery
 }
 
 function asRecovery(open: Open, outcome: Recovery['outcome']): Recovery {

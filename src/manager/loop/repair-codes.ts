@@ -45,10 +45,11 @@ export function isRepair(code: string): boolean {
 /** So many repairs among the recoveries that are kept: what is put right every minute drives no failover out. */
 const repairsKept = 20
 
-/** With one more, the newest first. */
+/** With one more, the newest first; one that is filed again stands there once. */
 export function filed(recovery: Recovery, before: readonly Recovery[]): readonly Recovery[] {
   let left = repairsKept
-  return [recovery, ...before].filter(({ kind }) => kind !== 'repair' || left-- > 0).slice(0, recoveriesKept)
+  const others = before.filter(({ id }) => id !== recovery.id)
+  return [recovery, ...others].filter(({ kind }) => kind !== 'repair' || left-- > 0).slice(0, recoveriesKept)
 }
 
 export function withRecovery(recovery: Recovery): (notes: ClusterNotes) => ClusterNotes {
