@@ -7,7 +7,7 @@ import { structuralSchema } from './structural-schema.ts'
  * Grows with every change of the schema. A manager refuses to start beside an older one: what it writes would be
  * pruned.
  */
-export const schemaRevision = 4
+export const schemaRevision = 5
 export const schemaRevisionAnnotation = 'regent.dev/schema-revision'
 
 const columns = [

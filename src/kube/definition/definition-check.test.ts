@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto'
 import { expect, onTestFinished, test } from 'vitest'
 import type { RegentError } from '#common/errors/errors.ts'
 import { realWorld } from '#common/ports/real-world.ts'
@@ -49,4 +50,12 @@ test.each(refusals)('a definition %s is refused, with what to do', async (_what,
     message: expect.stringMatching(message) as string,
   })
   expect(refusal?.remedyIn('kubernetes')).toContain('helm upgrade')
+})
+
+test('its revision grows with every change of its fields: where this differs, raise the one and write down both', () => {
+  const fields = JSON.stringify(customResourceDefinition().spec.versions[0]?.schema, (key, value: unknown) =>
+    key === 'description' && typeof value === 'string' ? undefined : value,
+  )
+  const digest = createHash('sha256').update(fields).digest('hex').slice(0, 12)
+  expect({ schemaRevision, digest }).toEqual({ schemaRevision: 5, digest: '263a7485d858' })
 })
