@@ -60,7 +60,7 @@ function start(environment: Readonly<Record<string, string>>, ...options: readon
   return {
     process: child,
     said: async (start) => {
-      await expect.poll(() => find(start), { timeout: 20_000 }).toBeDefined()
+      await expect.poll(() => find(start), { timeout: 60_000 }).toBeDefined()
       return { ...find(start) }
     },
     ended: once(child, 'exit').then(([code]: (number | null)[]) => code ?? null),
