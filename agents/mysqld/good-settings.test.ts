@@ -16,7 +16,7 @@ it('What changed since the last good start is told by name, with both values, wh
 
 it('A setting that data is made for contradicts other data', () => {
   expect(contradictsData(settings({}), settings({ innodb_page_size: '65536', long_query_time: '3' }))).toBe(
-    'the data was made with innodb_page_size by default, and 65536 is another: that is chosen before a cluster is made',
+    'the data was made with innodb_page_size 16384, and 65536 is another: that is chosen before a cluster is made',
   )
   expect(contradictsData(settings({ long_query_time: '3' }), settings({}))).toBe('')
 })

@@ -64,7 +64,7 @@ export function contradictsData(good: OwnSettings, now: OwnSettings): string {
   return changedFixedSettings(now.serverSettings, good.serverSettings)
     .map(
       ({ name, now: value, was }) =>
-        `the data was made with ${name} ${was ?? 'by default'}, and ${value ?? 'the default'} is another: that is chosen before a cluster is made`,
+        `the data was made with ${name} ${was}, and ${value} is another: that is chosen before a cluster is made`,
     )
     .join('; ')
 }

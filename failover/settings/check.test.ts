@@ -106,7 +106,15 @@ describe('the settings of a server', () => {
   it('names the settings that data are made for, where they change', () => {
     expect(changedFixedSettings({ 'lower-case-table-names': '1' }, { lower_case_table_names: '1' })).toEqual([])
     expect(changedFixedSettings({ innodb_page_size: '65536' }, {})).toEqual([
-      { name: 'innodb_page_size', now: '65536', was: undefined },
+      { name: 'innodb_page_size', now: '65536', was: '16384' },
     ])
+    expect(changedFixedSettings({}, { lower_case_table_names: '1' })).toEqual([
+      { name: 'lower_case_table_names', now: '0', was: '1' },
+    ])
+  })
+
+  it('does not take a value in other words, nor the default that is said, for another', () => {
+    expect(changedFixedSettings({ innodb_page_size: '32K' }, { 'innodb-page-size': '32768' })).toEqual([])
+    expect(changedFixedSettings({ innodb_page_size: '16k', lower_case_table_names: '0' }, {})).toEqual([])
   })
 })

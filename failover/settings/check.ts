@@ -1,5 +1,5 @@
 import { RegentError } from '#common/errors/errors.ts'
-import { allows, describeValues, type Setting } from './setting.ts'
+import { allows, describeValues, plainNumber, type Setting } from './setting.ts'
 import { spellings } from './names.ts'
 import { canonicalName, findSetting, settingsTable } from './table.ts'
 
@@ -38,13 +38,14 @@ export function unclassifiedIn(settings: Readonly<Record<string, string>>): read
 export function changedFixedSettings(
   next: Readonly<Record<string, string>>,
   before: Readonly<Record<string, string>>,
-): readonly { readonly name: string; readonly now: string | undefined; readonly was: string | undefined }[] {
+): readonly { readonly name: string; readonly now: string; readonly was: string }[] {
   const [now, was] = [next, before].map(
-    (settings) => new Map(Object.entries(settings).map(([name, value]) => [canonicalName(name), value])),
+    (settings) => new Map(Object.entries(settings).map(([name, value]) => [canonicalName(name), plainNumber(value)])),
   )
   return settingsTable
-    .filter(({ fixed }) => fixed === true)
-    .map(({ name }) => ({ name, now: now?.get(name), was: was?.get(name) }))
+    .flatMap(({ name, madeWith }) =>
+      madeWith === undefined ? [] : [{ name, now: now?.get(name) ?? madeWith, was: was?.get(name) ?? madeWith }],
+    )
     .filter((one) => one.now !== one.was)
 }
 

@@ -98,8 +98,9 @@ const bounded: readonly Setting[] = [
   within('tls_version', { like: /TLSv1\.[23]/i, words: 'TLSv1.2, TLSv1.3 or both' }, 'replicas need TLS'),
   within('slow_query_log_file', logFile, 'mysqld writes to any file that it may write to'),
   within('general_log_file', logFile, 'mysqld writes to any file that it may write to'),
-  fixed(within('lower_case_table_names', { oneOf: ['0', '1'] }, 'the data dictionary is made for one of them')),
+  fixed('0', within('lower_case_table_names', { oneOf: ['0', '1'] }, 'the data dictionary is made for one of them')),
   fixed(
+    '16384',
     within(
       'innodb_page_size',
       { oneOf: ['4096', '8192', '16384', '32768', '65536', '4k', '8k', '16k', '32k', '64k'] },

@@ -42,8 +42,8 @@ export interface Setting {
   readonly loose?: true
   /** Values that a free setting may have. Absent for any. */
   readonly only?: Values
-  /** Data that are there are made for one value: it is chosen before a cluster is made. */
-  readonly fixed?: true
+  /** Data that are there are made for one value, chosen before a cluster is made. This is the server's own choice. */
+  readonly madeWith?: string
   /** Looked at with everything else while the server runs, and put right. */
   readonly watched?: Watched
   /** Another value as the default of all sessions would bind the sessions of agents. */
@@ -146,4 +146,4 @@ export const refused = (names: string, reason: string): readonly Setting[] =>
   names.split(/\s+/).map((name) => ({ name, kind: 'refused', reason }))
 export const within = (name: string, only: Values, reason: string): Setting => ({ name, kind: 'free', only, reason })
 export const loose = (setting: Setting): Setting => ({ ...setting, loose: true })
-export const fixed = (setting: Setting): Setting => ({ ...setting, fixed: true })
+export const fixed = (madeWith: string, setting: Setting): Setting => ({ ...setting, madeWith })

@@ -82,7 +82,7 @@ function rowsOfAllSettings(): readonly (readonly string[])[] {
       first.kind,
       names.join(' '),
       first.only === undefined ? '' : describeValues(first.only),
-      first.fixed === true ? `${first.reason}; fixed once the cluster exists` : first.reason,
+      first.madeWith !== undefined ? `${first.reason}; fixed once the cluster exists` : first.reason,
     ])
 }
 

@@ -272,6 +272,11 @@ describe('a cluster that changes', () => {
       'spec.storage.storageClassName is "slow"; allowed is "fast": it cannot change, make a new cluster',
     ],
     [
+      'another size of pages',
+      { settings: { ...before.spec.settings, 'innodb-page-size': '4k' } },
+      'spec.settings.innodb_page_size is "4096"; allowed is "16384", which the data was made with: it cannot change, make a new cluster and load the data into it',
+    ],
+    [
       'another way to the primary',
       { services: { routing: 'labels' } },
       'spec.services.routing is "labels"; allowed is "endpoints": it cannot change, make a new cluster',

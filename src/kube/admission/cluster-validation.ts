@@ -217,7 +217,10 @@ function* judgeFixed(next: MySQLClusterSpec, before: MySQLClusterSpec): Generato
   if (next.services.routing !== before.services.routing)
     yield fixed('spec.services.routing', next.services.routing, before.services.routing)
   for (const { name, now, was } of changedFixedSettings(next.settings, before.settings))
-    yield fixed(`spec.settings.${name}`, now, was)
+    yield refusal(
+      'REGENT_REFUSED',
+      `spec.settings.${name} is "${now}"; allowed is "${was}", which the data was made with: it cannot change, make a new cluster and load the data into it`,
+    )
   const [now, then] = [next.storage.storageClassName, before.storage.storageClassName]
   if (now !== then) yield fixed('spec.storage.storageClassName', now, then)
 }

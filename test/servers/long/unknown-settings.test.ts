@@ -68,7 +68,7 @@ it('"local up" refuses a setting that mysqld does not know at once, and changes 
   const unfit = await cluster.regent('local', 'up', 'shop')
   expect(unfit).toMatchObject({ code: 2 })
   expect(unfit.stderr).toMatch(
-    /mysqld of shop-1 would not start with the serverSettings in \S*agent\.json: the data was made with innodb_page_size by default, and 32k is another.*nothing was changed/,
+    /mysqld of shop-1 would not start with the serverSettings in \S*agent\.json: the data was made with innodb_page_size 16384, and 32768 is another.*nothing was changed/,
   )
   await setIn(cluster, 'shop-1', { long_query_time: '4' })
   expect(await cluster.regent('local', 'up', 'shop')).toMatchObject({ code: 0 })
