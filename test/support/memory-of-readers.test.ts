@@ -11,6 +11,8 @@ const small = 60_000
 const compressed = 150
 const compressedBytes = 2_000_000
 const frugalMalloc = Object.entries(frugalEnvironment).map(([name, value]) => `${name}=${value}`)
+/** A machine that others use takes minutes for what takes seconds; only a process that hangs takes so long. */
+const hungMs = 600_000
 const script = join(import.meta.dirname, 'memory-of-readers.ts')
 
 /**
@@ -44,10 +46,10 @@ it.each(Object.entries(cases))(
     await writeFile(join(dataDir, 'binlog.index'), './binlog.000001\n')
     const ran = await runCommand(
       ['env', ...frugalMalloc, process.execPath, ...frugalNode, script, dataDir, join(folder, 'archive')],
-      { deadlineMs: 240_000 },
+      { deadlineMs: hungMs },
     )
     expect(ran.failure).toBe('')
     expect((JSON.parse(ran.stdout) as { readonly grownMb: number }).grownMb).toBeLessThan(mayGrowMb)
   },
-  90_000,
+  hungMs + 60_000,
 )

@@ -9,7 +9,7 @@ import { GtidSet } from '#topology/gtid/gtid-set.ts'
  * how many MB its memory grew at most.
  */
 const [dataDir = '', archiveDir = ''] = process.argv.slice(2)
-const rounds = 12
+const rounds = 4
 
 function residentMb(): number {
   return Number(/VmHWM:\s+(\d+)/.exec(readFileSync('/proc/self/status', 'utf8'))?.[1]) / 1024
