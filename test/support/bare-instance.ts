@@ -16,6 +16,9 @@ import { openSession } from './sql-session.ts'
 
 export const secret = bareSecret
 
+/** A machine that others use takes long to start a server. */
+export const startMs = 90_000
+
 /** One mysqld with what an agent has to move it, and no agent: the test decides. */
 export class BareInstance {
   readonly config: AgentConfig
@@ -84,6 +87,7 @@ export class BareInstance {
           () => false,
         )),
       `mysqld of ${this.name} answers`,
+      startMs,
     )
   }
 
@@ -112,7 +116,7 @@ export class BareInstance {
 }
 
 /** Looks every 5 ms; fails, naming what was waited for, after `waitMs`. */
-export async function until(look: () => boolean | Promise<boolean>, what: string, waitMs = 15_000): Promise<void> {
+export async function until(look: () => boolean | Promise<boolean>, what: string, waitMs = 60_000): Promise<void> {
   const end = performance.now() + waitMs
   while (!(await look())) {
     if (performance.now() > end) throw new Error(`not within ${waitMs} ms: ${what}`)
