@@ -11,7 +11,7 @@ import type { GroupState, ServerState } from '#topology/snapshot/observation.ts'
 import { noticesOpening } from '../doubts/opened.ts'
 import { keepSettings } from '../guard/managed-settings.ts'
 import { whyClosed } from '../instance/known.ts'
-import { notice, outdate, rest, step, type NextPass, type Step, type View } from '../instance/pass.ts'
+import { closeForWrites, notice, outdate, rest, step, type NextPass, type Step, type View } from '../instance/pass.ts'
 import type { StoredState } from '../instance/stored-state.ts'
 import { hasMajority, ownMember } from '#topology/group/majority.ts'
 import {
@@ -289,8 +289,6 @@ function asOneTooMany(member: Membership): NextPass {
     next: 'soon',
   }
 }
-
-const closeForWrites = step('close for writes', ({ server }) => server.setReadOnly('closed'))
 
 function onlineOf({ members }: GroupState): string {
   return `${members.filter(({ state }) => state === 'ONLINE').length} of ${counted(members.length, 'member')} online`

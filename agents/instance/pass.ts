@@ -89,6 +89,7 @@ export function onDisk(change: Partial<StoredState>): Step {
 }
 
 /** What the agent has changed: whatever was seen before is not looked at again. */
+export const closeForWrites = step('close for writes', ({ server }) => server.setReadOnly('closed'))
 export const outdate = step('outdate', async ({ observer }) => observer.outdate())
 
 /** Applies a change. Another mysqld than `pid` is not changed: that mysqld began with nothing. */

@@ -17,7 +17,6 @@ import { replicationUser } from '../ports/server.ts'
  */
 const acknowledgementsSeenMs = 1_100
 
-export const closeForWrites = step('close for writes', ({ server }) => server.setReadOnly('closed'))
 export const stopReceiver = step('stop the receiver', ({ server }) => server.stopReceiver())
 export const startReceiver = step('start the receiver', ({ server }) => server.startReceiver())
 export const startApplier = step('start the applier', ({ server }) => server.startApplier())

@@ -6,9 +6,9 @@ import type { ServerState } from '#topology/snapshot/observation.ts'
 import { unionOf } from '#topology/snapshot/holdings.ts'
 import { noticesLoss } from '../doubts/thrown-away.ts'
 import { keepSettings } from '../guard/managed-settings.ts'
-import { notice, outdate, step, type NextPass, type Step, type View } from '../instance/pass.ts'
+import { closeForWrites, notice, outdate, step, type NextPass, type Step, type View } from '../instance/pass.ts'
 import { follows } from './following.ts'
-import { clearFilters, closeForWrites, forgetSource, setOffline, stopReceiver } from './replica-steps.ts'
+import { clearFilters, forgetSource, setOffline, stopReceiver } from './replica-steps.ts'
 
 /** The next pass towards following as assigned. Pure. `state` is what the server said. */
 export function nextAsReplica(view: View, assigned: ReplicaAssignment, state: ServerState): NextPass {

@@ -1,11 +1,11 @@
 import { noticesOpening } from '../doubts/opened.ts'
 import { noticeThrownAway } from '../doubts/thrown-away.ts'
-import { outdate, rest, step, type NextPass, type Step, type View } from '../instance/pass.ts'
+import { closeForWrites, outdate, rest, step, type NextPass, type Step, type View } from '../instance/pass.ts'
 import { parseGtidSet } from '#topology/gtid/gtid-set.ts'
 import { unionOf } from '#topology/snapshot/holdings.ts'
 import type { GtidText, PromiseReport } from '#topology/snapshot/observation.ts'
 import { kill } from './primary-steps.ts'
-import { closeForWrites, stopReceiver } from './replica-steps.ts'
+import { stopReceiver } from './replica-steps.ts'
 
 /**
  * Makes true what a promise newer than the assignment says: nothing here acknowledges or accepts a write, and the

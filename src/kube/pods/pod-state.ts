@@ -1,4 +1,3 @@
-import { oneLine } from '#common/text/one-line.ts'
 import type { ContainerStatus, Pod } from './stateful-set.ts'
 
 /** What Kubernetes says of a pod that is not there as it should be. */
@@ -46,4 +45,10 @@ function endedLast({ name, state, lastState }: ContainerStatus): readonly string
 export function said(reason: string | undefined, message: string | undefined): string {
   const text = oneLine(message ?? '', mostLetters)
   return text === '' ? (reason ?? 'it does not say why') : `${reason ?? 'it says'} (${text})`
+}
+
+/** A text of others as part of a sentence: in one line, without what no reader sees, and cut where it is long. */
+function oneLine(text: string, mostLetters: number): string {
+  const line = text.replace(/[\s\p{C}]+/gu, ' ').trim()
+  return line.length <= mostLetters ? line : `${line.slice(0, mostLetters - 1)}…`
 }
