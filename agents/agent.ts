@@ -2,6 +2,7 @@ import type { Disk, Machine, Timer, Transport, World } from '#common/ports/ports
 import { regentVersion } from '#common/version.ts'
 import { Watches } from '#common/watch/watches.ts'
 import type { OrderAnswer } from '#failover/protocol/order.ts'
+import type { FactView } from '#failover/protocol/word.ts'
 import type { Timings } from '#failover/protocol/timings.ts'
 import type { Observation } from '#topology/snapshot/observation.ts'
 import { BinlogKeeper, binlogLookMs } from './guard/binlog-keeper.ts'
@@ -25,7 +26,8 @@ import { Asks } from './instance/asks.ts'
 import { Notices } from './instance/notices.ts'
 import { Observer } from './observe/observer.ts'
 import { OrderDesk } from './orders/desk.ts'
-import { changeLife } from './instance/life.ts'
+import { FactLog } from './instance/fact-log.ts'
+import { learn } from './instance/learn.ts'
 import { nothingKnown } from './instance/known.ts'
 import type { Parts } from './instance/parts.ts'
 import { PurgedNote } from './binlog/purged-note.ts'
@@ -107,10 +109,14 @@ export class Agent implements AgentHandlers {
         ? new ClientCertificate(ports.certificateFolders, { process, server, notices, world }, () => this.#observed())
         : null,
       changed,
+      facts: new FactLog(world.clock),
       ...nothingKnown(world.clock.monotonicMs()),
     }
-    this.#parts.course.reopening = file.current.assignment?.role === 'primary'
-    this.#parts.told.trustsAssignment = volumeStayed || !isDown(process)
+    learn(this.#parts, {
+      fact: 'agentStarted',
+      asPrimary: file.current.assignment?.role === 'primary',
+      trustsAssignment: volumeStayed || !isDown(process),
+    })
     this.#watches = new Watches(world, (code, sentence) => notices.add(code, sentence))
     this.#converger = new Converger(this.#parts, changed)
     this.#lease = new Lease(this.#parts, () => this.#leaseChanged())
@@ -211,6 +217,11 @@ export class Agent implements AgentHandlers {
     return this.#observations.build()
   }
 
+  /** What it got to know last: the oldest first. */
+  get facts(): readonly FactView[] {
+    return this.#parts.facts.list
+  }
+
   subscribe(listener: StreamListener): () => void {
     this.#listeners.add(listener)
     return () => this.#listeners.delete(listener)
@@ -243,20 +254,16 @@ export class Agent implements AgentHandlers {
   }
 
   #processChanged(): void {
-    const { process, observer, server, course, doubts, guards, file } = this.#parts
+    const { process, observer, server, file } = this.#parts
     if (process.state === 'dead' || process.state === 'exiting') {
       this.#readyUntilMs = -Infinity
-      course.reopening = file.current.assignment?.role === 'primary'
-      // A marker of its earlier life proves nothing of what recovery commits.
-      changeLife(this.#parts, { stage: { is: 'closed' }, markedRevision: 0, ending: null, tail: null })
+      learn(this.#parts, { fact: 'mysqldDied', asPrimary: file.current.assignment?.role === 'primary' })
       observer.forget()
-      guards.lacks = []
       server.disconnect()
-      course.converged = { ...course.converged, done: false, sentence: 'mysqld ended' }
       void this.#judgeEnding()
       return
     }
-    doubts.endingJudged = false
+    learn(this.#parts, { fact: 'mysqldLives' })
     if (process.state === 'stopped') this.#silence.look()
     this.#publish()
     this.#converger.wake()
@@ -269,16 +276,16 @@ export class Agent implements AgentHandlers {
       await judgeEndingFirst(this.#parts).catch((error: unknown) =>
         notices.add('UnsettledTail', `how mysqld ended could not be stored: ${describeError(error)}`),
       )
-    doubts.endingJudged = true
+    learn(this.#parts, { fact: 'endingJudged' })
     this.#publish()
     this.#converger.wake()
   }
 
   #observed(): void {
-    const { observer, process, course } = this.#parts
+    const { observer, process } = this.#parts
     for (const watch of this.#answerWatches) watch.look()
     // What its files said, or a promise, is older than what the server says of itself.
-    if (observer.isFresh && process.state === 'running') course.binlogSet = null
+    if (observer.isFresh && process.state === 'running') learn(this.#parts, { fact: 'mysqldAnswered' })
     const isSilent = observer.silentMs > 0
     if (isSilent) this.#silence.look()
     this.#publish()

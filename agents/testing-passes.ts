@@ -5,6 +5,7 @@ import { nextPass } from './converge/next-pass.ts'
 import { runPass } from './converge/runner.ts'
 import { remembersStop } from './doubts/forgetful.ts'
 import { forgetPutRight } from './guard/channel-options.ts'
+import type { Course } from './instance/known.ts'
 import type { Leading } from './instance/life.ts'
 import { viewOf, type NextPass, type View } from './instance/pass.ts'
 import type { Parts } from './instance/parts.ts'
@@ -94,7 +95,13 @@ export const opened: Leading = {
 
 /** What a pass does, in words: what it stores, its steps, and its sentence. */
 export function told({ store, steps = [], now, then }: NextPass): string {
-  const sentence = (then ?? now)?.converged?.sentence ?? now?.converged?.sentence ?? ''
+  const sentence = convergedIn(now, then).sentence ?? ''
   const stores = store === undefined ? [] : [`stores ${Object.keys(store).join()}`]
   return [...stores, ...steps.map(({ name }) => name), sentence].filter((part) => part !== '').join('; ')
+}
+
+/** What a pass says of convergence. */
+export function convergedIn(...facts: readonly NextPass['now'][]): Partial<Course['converged']> {
+  const said = facts.flatMap((some) => some ?? []).filter((one) => one.fact === 'converged')
+  return Object.assign({}, ...said.map(({ fact: _, ...converged }) => converged)) as Partial<Course['converged']>
 }

@@ -13,6 +13,7 @@ import {
   ScriptedProcess,
   ScriptedServer,
   testParts,
+  settable,
 } from '../testing.ts'
 import { readTrimPlan } from './unacknowledged-tail.ts'
 import { GtidSet } from '#topology/gtid/gtid-set.ts'
@@ -131,7 +132,7 @@ describe('what a server executed and no binlog of it names', () => {
       },
     })
     await parts.file.update({ mayHaveTail: true, unsettled: true, promise: 3, assignment: replicaOfEpoch3 })
-    parts.told.sourceHolds = gtids('shop-2', 5)
+    settable(parts).told.sourceHolds = gtids('shop-2', 5)
     await passWhileDown(parts)
     expect([process.state, archived]).toEqual(['running', [tail]])
   })

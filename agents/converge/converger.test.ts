@@ -10,8 +10,9 @@ import {
   ScriptedProcess,
   ScriptedServer,
   testParts,
+  changeLife,
+  settable,
 } from '../testing.ts'
-import { changeLife } from '../instance/life.ts'
 
 const source = { instance: 'shop-1', host: hostOf('shop-1'), port: 3306, agent: `${hostOf('shop-1')}:9400` }
 const held = '11111111-1111-1111-1111-111111111111:1-10'
@@ -52,14 +53,14 @@ it('A follower that has caught up after a crash of its machine says so at once, 
   )
   const parts = await testParts(server)
   await parts.file.update({ promise: 3, revision: 10, assignment, forgetful: true })
-  parts.course.converged = { revision: 10, done: true, sentence: 'follows shop-1' }
+  settable(parts).course.converged = { revision: 10, done: true, sentence: 'follows shop-1' }
   changeLife(parts, { relayLogsDiscarded: true })
   let shown = 0
   const converger = new Converger(parts, () => (shown += 1))
   await converger.pass()
   expect(parts.file.current.forgetful).toBe(true)
   expect(shown).toBe(0)
-  parts.told.catchUpTo = held
+  settable(parts).told.catchUpTo = held
   await converger.pass()
   expect(parts.file.current.forgetful).toBe(false)
   expect(shown).toBe(1)

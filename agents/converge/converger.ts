@@ -2,6 +2,7 @@ import { describeError } from '#common/errors/errors.ts'
 import type { ServerState } from '#topology/snapshot/observation.ts'
 import { forgetPutRight } from '../guard/channel-options.ts'
 import type { Mode } from '../instance/agent-mode.ts'
+import { learn } from '../instance/learn.ts'
 import { viewOf, type NextPass } from '../instance/pass.ts'
 import type { Parts } from '../instance/parts.ts'
 import { modeOf } from './mode-of.ts'
@@ -74,7 +75,7 @@ export class Converger {
       this.#goOn(await this.#converge())
     } catch (error) {
       const before = course.converged
-      course.converged = { ...before, done: false, sentence: describeError(error) }
+      learn(this.#parts, { fact: 'converged', done: false, sentence: describeError(error) })
       if (before.done || before.sentence !== course.converged.sentence) this.#changed()
       world.timers.after(retryMs, () => this.wake())
     }

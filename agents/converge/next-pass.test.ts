@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import type { Assignment } from '#failover/protocol/assignment.ts'
 import { gtids } from '#topology/testing.ts'
-import { changeLife, type Life } from '../instance/life.ts'
+import type { Life } from '../instance/life.ts'
 import { viewOf, type NextPass } from '../instance/pass.ts'
 import type { StoredState } from '../instance/stored-state.ts'
 import { Semisync } from '../semisync/semisync.ts'
@@ -12,6 +12,8 @@ import {
   ScriptedProcess,
   ScriptedServer,
   testParts,
+  changeLife,
+  settable,
 } from '../testing.ts'
 import { opened, told } from '../testing-passes.ts'
 import type { Known } from '../instance/known.ts'
@@ -34,7 +36,7 @@ async function decided(state: ScriptedProcess['state'], known: Case): Promise<Ne
   changeLife(parts, known.life ?? {})
   Object.assign(parts.told, known.told)
   Object.assign(parts.course, known.course)
-  parts.contact.managerHeardAtMs = parts.world.clock.monotonicMs() - (known.silentForMs ?? 0)
+  settable(parts).contact.managerHeardAtMs = parts.world.clock.monotonicMs() - (known.silentForMs ?? 0)
   return nextPass(viewOf(parts, null), new Semisync(parts, () => undefined))
 }
 

@@ -38,10 +38,10 @@ function whileDown(view: View, mode: Decider): NextPass {
   const held = stored.mayHaveTail ? passesStartGate(view) : null
   return (
     held ?? {
-      now: {
-        told: { mayRestart: false },
-        converged: { done: false, sentence: 'starting mysqld: read-only, offline, replication stopped' },
-      },
+      now: [
+        { fact: 'leaveToRestartEnded' },
+        { fact: 'converged', done: false, sentence: 'starting mysqld: read-only, offline, replication stopped' },
+      ],
       steps: [initialiseWhereEmpty, start],
       next: 'when something changes',
     }
@@ -59,7 +59,10 @@ function whileRunning(view: View, mode: Decider): NextPass {
   const isReady = assignment !== null && view.server !== null && mode.isReadyFor(view, assignment)
   if (!view.looked && !isReady) return { next: 'after a look' }
   if (assignment !== null) return mode.next(view, assignment)
-  return { then: { converged: { revision: 0, done: false, sentence: 'waits for its first assignment' } }, ...rest }
+  return {
+    then: [{ fact: 'converged', revision: 0, done: false, sentence: 'waits for its first assignment' }],
+    ...rest,
+  }
 }
 
 /**

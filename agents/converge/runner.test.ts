@@ -9,7 +9,7 @@ describe('What a pass finds out', () => {
     const seen: unknown[] = []
     const pass = runPass(parts, {
       store: { forgetful: true },
-      now: { converged: { sentence: 'forgets' } },
+      now: [{ fact: 'converged', sentence: 'forgets' }],
       next: 'soon',
     })
     seen.push(parts.course.converged.sentence)
@@ -26,7 +26,7 @@ describe('What a pass finds out', () => {
       name: 'mark',
       run: async () => {
         process.pid = 1_001
-        return { life: { markedRevision: 7 } }
+        return { fact: 'marked', revision: 7 } as const
       },
     }
     await runPass(parts, { steps: [marked], next: 'soon' })

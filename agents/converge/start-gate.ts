@@ -43,12 +43,12 @@ function startsAgain(view: View): NextPass | null {
     return staysDown('it was primary; it waits for the manager to fail over or to let it start again')
   // What its recovery commits is nobody's to read before a marker proves it, also where the server was down when it was
   // elected.
-  return course.reopening ? null : { now: { course: { reopening: true } }, next: 'at once' }
+  return course.reopening ? null : { now: [{ fact: 'reopens' }], next: 'at once' }
 }
 
 export function staysDown(why: string): NextPass {
   return {
-    then: { converged: { done: false, sentence: `mysqld stays down: ${why}` } },
+    then: [{ fact: 'converged', done: false, sentence: `mysqld stays down: ${why}` }],
     next: 'when something changes',
   }
 }
@@ -78,7 +78,7 @@ function settlesTail({ told, stored, life, doubts }: View, binlogSet: GtidText):
   if (life.tail === null) return { steps: [judgeTail(told.sourceHolds)], next: 'at once' }
   return {
     steps: [...byJudgement(life.tail, told.sourceHolds, extra.count()), tailIsJudged],
-    then: { course: { binlogSet: null } },
+    then: [{ fact: 'filesChanged' }],
     next: 'at once',
   }
 }

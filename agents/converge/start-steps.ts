@@ -1,5 +1,6 @@
 import { pruneArchives } from '../guard/archive-keeping.ts'
-import { learn, step, type Step } from '../instance/pass.ts'
+import { learn } from '../instance/learn.ts'
+import { step, type Step } from '../instance/pass.ts'
 import { keepUnsettled } from '../doubts/unsettled.ts'
 import { parseGtidSet, type GtidSet } from '#topology/gtid/gtid-set.ts'
 import type { GtidText } from '#topology/snapshot/observation.ts'
@@ -10,7 +11,7 @@ import { counted } from '#common/text/words.ts'
 
 export const initialiseWhereEmpty = step('initialise where empty', async (parts) => {
   if (!(await parts.process.isEmpty())) return
-  learn(parts, { converged: { done: false, sentence: 'initialising an empty data folder' } }, null)
+  learn(parts, { fact: 'converged', done: false, sentence: 'initialising an empty data folder' })
   parts.changed()
   await parts.process.initialise()
 })
@@ -20,8 +21,9 @@ export const start = step('start', ({ process }) => process.start())
 export const readEnding: Step = {
   name: 'read how mysqld ended',
   run: async ({ volume }) => ({
-    course: { binlogSet: await volume.readBinlogSet() },
-    life: { ending: await volume.endedHow(), tail: null },
+    fact: 'endingRead',
+    binlogSet: await volume.readBinlogSet(),
+    ending: await volume.endedHow(),
   }),
 }
 
@@ -39,7 +41,7 @@ export function keepAsUnsettled({ sentence }: Ending): Step {
 export function judgeTail(sourceHolds: GtidText): Step {
   return {
     name: 'judge the tail',
-    run: async ({ volume }) => ({ life: { tail: await volume.judgeTail(sourceHolds) } }),
+    run: async ({ volume }) => ({ fact: 'tailJudged', tail: await volume.judgeTail(sourceHolds) }),
   }
 }
 

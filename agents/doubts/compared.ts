@@ -3,6 +3,7 @@ import { parseGtidSet } from '#topology/gtid/gtid-set.ts'
 import { unionOf } from '#topology/snapshot/holdings.ts'
 import type { Observation } from '#topology/snapshot/observation.ts'
 import type { Question } from '../instance/known.ts'
+import { learn } from '../instance/learn.ts'
 import type { Parts } from '../instance/parts.ts'
 
 type ComparingParts = Pick<Parts, 'told' | 'observer' | 'file'>
@@ -16,10 +17,11 @@ export function hearQuestion(parts: Parts, { question, held }: Comparing): void 
   const { told, observer, changed } = parts
   const afterLook = observer.looksBegun
   const { asked, answered } = told.compares
-  told.compares = {
+  learn(parts, {
+    fact: 'questionHeard',
     asked: { question, held, afterLook },
     answered: isAnswered(parts, asked) ? asked : answered,
-  }
+  })
   observer
     .refresh()
     // The refresh may have shared a look that was under way.

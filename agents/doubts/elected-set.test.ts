@@ -8,8 +8,9 @@ import {
   ScriptedProcess,
   ScriptedServer,
   testParts,
+  changeLife,
+  settable,
 } from '../testing.ts'
-import { changeLife } from '../instance/life.ts'
 import { givePromise, passAsPrimary, passAsReplica } from '../testing-passes.ts'
 
 const closed = { readOnly: true, superReadOnly: true, offlineMode: true }
@@ -105,7 +106,7 @@ describe('a replica under which received transactions were thrown away', () => {
     await look('')
     expect(parts.file.current.forgetful).toBe(true)
     expect(parts.notices.list.map(({ code }) => code)).toContain('ReceivedThrownAway')
-    parts.told.catchUpTo = gtids('shop-0', 100)
+    settable(parts).told.catchUpTo = gtids('shop-0', 100)
     await look(gtids('shop-0', 119))
     expect(parts.file.current.forgetful).toBe(true)
     await look(gtids('shop-0', 121))

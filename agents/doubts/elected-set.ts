@@ -1,8 +1,7 @@
-import type { Assignment, PrimaryAssignment } from '#failover/protocol/assignment.ts'
+import type { PrimaryAssignment } from '#failover/protocol/assignment.ts'
 import { counted } from '#common/text/words.ts'
 import { parseGtidSet, type GtidSet } from '#topology/gtid/gtid-set.ts'
 import type { GtidText } from '#topology/snapshot/observation.ts'
-import type { Known } from '../instance/known.ts'
 import { notice, type NextPass, type View } from '../instance/pass.ts'
 
 /**
@@ -22,20 +21,6 @@ export function keptOfElected(elected: GtidText): GtidText {
 }
 
 /**
- * The set that an assignment names, whole, for this run of the agent. What was lacking of another epoch's set says
- * nothing any more.
- */
-export function rememberElected(
-  { told, doubts }: Pick<Known, 'told' | 'doubts'>,
-  order: Assignment,
-  isNewEpoch: boolean,
-): void {
-  const isPrimary = order.role === 'primary'
-  told.elected = isPrimary ? (order.elected ?? null) : null
-  if (isNewEpoch || !isPrimary) doubts.lacksElected = ''
-}
-
-/**
  * Checks that the server holds, and has executed, the set that this primary was elected for. What was received at the
  * election and was not applied yet may have been thrown away since then, by whoever changed the channel. Clients saw
  * those writes acknowledged.
@@ -49,17 +34,17 @@ export function staysClosedWithout(
 ): NextPass | null {
   const lacks = lacking(told.elected ?? assignment.elected ?? '', executed)
   if (lacks === '')
-    return doubts.lacksElected === '' ? null : { now: { doubts: { lacksElected: '' } }, next: 'at once' }
+    return doubts.lacksElected === '' ? null : { now: [{ fact: 'electedLacks', gtids: '' }], next: 'at once' }
   const what = `${counted(parseGtidSet(lacks).count(), 'transaction')} of the set that it was elected for (${lacks.slice(0, 120)})`
   const news =
     `it lacks ${what}: received and unapplied transactions were thrown away by another hand. It ` +
     'stays closed until another instance, or a person, takes over'
   return {
-    now: {
-      doubts: { lacksElected: lacks },
+    now: [
+      { fact: 'electedLacks', gtids: lacks },
       // Revision 0: no replica connects to it.
-      converged: { revision: 0, done: false, sentence: `stays closed: it lacks ${what}` },
-    },
+      { fact: 'converged', revision: 0, done: false, sentence: `stays closed: it lacks ${what}` },
+    ],
     steps: lacks === doubts.lacksElected ? [] : [notice('ElectedSetLost', news)],
     next: { afterMs: lookAgainMs },
   }

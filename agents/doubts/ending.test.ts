@@ -4,7 +4,7 @@ import { ObservationBuilder } from '../observe/observation.ts'
 import { isEndingUnseen, judgeEndingFirst, mayBeEnding, SilenceWatch } from './ending.ts'
 import { Lease } from '../guard/lease.ts'
 import type { Parts } from '../instance/parts.ts'
-import { aServerState, primaryOfEpoch3, ScriptedProcess, ScriptedServer, testParts } from '../testing.ts'
+import { aServerState, primaryOfEpoch3, ScriptedProcess, ScriptedServer, testParts, settable } from '../testing.ts'
 import type { Ending } from '../ports/volume.ts'
 
 const stopped: Ending = { how: 'stopped', sentence: 'its error log says "Received SHUTDOWN"' }
@@ -133,7 +133,7 @@ it('A dead primary is shown so once its ending is judged, and unsettled where th
   const judged = judgeEndingFirst(parts)
   looks[0]?.(stopped)
   await judged
-  parts.doubts.endingJudged = true
+  settable(parts).doubts.endingJudged = true
   expect(see()).toMatchObject({ process: 'dead', stored: { unsettled: true } })
 })
 

@@ -1,5 +1,6 @@
-import { changeLife, lifeOf } from '../instance/life.ts'
+import { lifeOf } from '../instance/life.ts'
 import { describeError } from '#common/errors/errors.ts'
+import { learn } from '../instance/learn.ts'
 import type { Parts } from '../instance/parts.ts'
 import { keepUnsettled } from './unsettled.ts'
 import type { Ending } from '../ports/volume.ts'
@@ -10,11 +11,11 @@ import type { Ending } from '../ports/volume.ts'
  * (docs/why/safety.md, "A stop nobody ordered"). What cannot be told counts as such a stop.
  */
 export async function judgeEndingFirst(parts: Parts): Promise<void> {
-  const { file, course, notices, answersAlone } = parts
+  const { file, notices, answersAlone } = parts
   if (!answersAlone(file.current)) return
   const ending = await glance(parts)
   if (ending.how === 'crashed' || !(await keepUnsettled(parts))) return
-  course.binlogSet = null
+  learn(parts, { fact: 'filesChanged' })
   notices.add(
     'UnsettledTail',
     `mysqld was not ended by a crash nor by Regent: ${ending.sentence}; its last writes may have been acknowledged and are kept`,
@@ -53,7 +54,7 @@ export class SilenceWatch {
   }
 
   async #lookOnce(): Promise<void> {
-    const { process, doubts, world, timings, changed } = this.#parts
+    const { process, world, timings, changed } = this.#parts
     if (!this.#isToBeLookedInto()) return
     const { pid } = process
     const beganMs = world.clock.monotonicMs()
@@ -63,13 +64,13 @@ export class SilenceWatch {
       world.timers.sleep(timings.lookIntoLogMs).then(() => undefined),
     ])
     if (process.pid !== pid) return
-    if (ending?.how === 'stopped') changeLife(this.#parts, { isStoppedByOthers: true })
+    if (ending?.how === 'stopped') learn(this.#parts, { fact: 'stoppedByOthers' })
     // The server may answer again and be settled by a marker, so this is kept on disk alone.
     if (ending?.how === 'unknown')
       await this.#keepTail('does not answer, and may be stopping', ending).catch((error: unknown) =>
         this.#failed(error),
       )
-    doubts.silenceSeenUpToMs = beganMs
+    learn(this.#parts, { fact: 'silenceSeen', upToMs: beganMs })
     changed()
     if (ending?.how !== 'stopped') return
     await this.#keepTail('is being stopped by another hand and is ended now', ending)

@@ -1,4 +1,5 @@
 import type { LeaderWord } from '#failover/protocol/word.ts'
+import { learn } from '../instance/learn.ts'
 import type { Parts } from '../instance/parts.ts'
 import type { NextPass, View } from '../instance/pass.ts'
 
@@ -14,11 +15,9 @@ export function forgetfulAs({ run, doubts }: Pick<Parts, 'run' | 'doubts'>): str
  * A primary hears which replicas have forgotten something. Only what its server says from now on includes all that
  * those acknowledged: what it said before may be older than a write that one of them alone held.
  */
-export function hearOfForgetful(
-  { told, observer, changed }: Parts,
-  forgetful: NonNullable<LeaderWord['forgetful']>,
-): void {
-  told.heardForgetful = forgetful
+export function hearOfForgetful(parts: Parts, heardForgetful: NonNullable<LeaderWord['forgetful']>): void {
+  const { observer, changed } = parts
+  learn(parts, { fact: 'forgetfulNamed', heardForgetful })
   observer.outdate()
   observer.refresh().then(changed, () => undefined)
 }

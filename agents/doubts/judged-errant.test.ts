@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
 import { gtids } from '#topology/testing.ts'
-import { aServerState, quietVolume, ScriptedServer, testParts } from '../testing.ts'
+import { aServerState, quietVolume, ScriptedServer, testParts, settable } from '../testing.ts'
 import { judgeErrant } from './judged-errant.ts'
 
 const errant = gtids('shop-0', 3)
@@ -11,7 +11,7 @@ it.each([
   ['they cannot be read', () => Promise.reject(new Error('no such file')), false],
 ])('Errant transactions are harmless only where the binlogs say so: %s', async (_, withoutEffect, changesNothing) => {
   const parts = await testParts(new ScriptedServer(aServerState()), { volume: { ...quietVolume, withoutEffect } })
-  parts.told.errant = errant
+  settable(parts).told.errant = errant
   let judged = 0
   await judgeErrant(parts, () => (judged += 1))
   await judgeErrant(parts, () => (judged += 1))

@@ -1,6 +1,7 @@
 import { describeError } from '#common/errors/errors.ts'
 import { parseGtidSet } from '#topology/gtid/gtid-set.ts'
 import type { GtidText } from '#topology/snapshot/observation.ts'
+import { learn, type Learner } from '../instance/learn.ts'
 import type { Parts } from '../instance/parts.ts'
 
 /**
@@ -9,14 +10,14 @@ import type { Parts } from '../instance/parts.ts'
  * @param judged called once that is known
  */
 export async function judgeErrant(
-  parts: Pick<Parts, 'told' | 'volume' | 'notices'>,
+  parts: Learner & Pick<Parts, 'volume' | 'notices'>,
   judged: () => void,
 ): Promise<void> {
   const { told } = parts
   const of = told.errant
   if (of === '' || told.errantJudged?.of === of) return
   const changesNothing = await isWithoutEffect(parts, of)
-  told.errantJudged = { of, changesNothing }
+  learn(parts, { fact: 'errantJudged', of, changesNothing })
   judged()
 }
 

@@ -2,7 +2,7 @@ import { expect, it } from 'vitest'
 import { parseGtidSet } from '#topology/gtid/gtid-set.ts'
 import { gtids } from '#topology/testing.ts'
 import type { Parts } from '../instance/parts.ts'
-import { aServerState, replicaOfEpoch3, ScriptedServer, testParts } from '../testing.ts'
+import { aServerState, replicaOfEpoch3, ScriptedServer, testParts, settable } from '../testing.ts'
 import { noticeThrownAway } from './thrown-away.ts'
 import { passAsReplica } from '../testing-passes.ts'
 
@@ -27,7 +27,7 @@ it('A replica that suddenly holds less is forgetful, and says what was thrown aw
 
 it('What the primary held was said before that, and is asked for again', async () => {
   const parts = await replicaSeenWith(9)
-  parts.told.catchUpTo = held(3).toString()
+  settable(parts).told.catchUpTo = held(3).toString()
   await noticeThrownAway(parts, held(5))
   expect(parts).toMatchObject({ told: { catchUpTo: null }, doubts: { timesForgotten: 1 } })
 })

@@ -1,6 +1,8 @@
 import { counted } from '#common/text/words.ts'
 import { parseGtidSet, type GtidSet } from '#topology/gtid/gtid-set.ts'
-import { learn, notice, viewOf, type Change, type NextPass, type View } from '../instance/pass.ts'
+import type { Fact } from '../instance/facts.ts'
+import { learn } from '../instance/learn.ts'
+import { notice, viewOf, type NextPass, type View } from '../instance/pass.ts'
 import type { Parts } from '../instance/parts.ts'
 
 /**
@@ -15,7 +17,7 @@ export function noticesLoss(view: Pick<View, 'doubts'>, holds: GtidSet): NextPas
   return (
     loss && {
       store: { forgetful: true },
-      now: loss.change,
+      now: [loss.seen],
       steps: [notice('ReceivedThrownAway', loss.sentence)],
       next: 'at once',
     }
@@ -25,28 +27,19 @@ export function noticesLoss(view: Pick<View, 'doubts'>, holds: GtidSet): NextPas
 /** The same for what a promise is about to report. */
 export async function noticeThrownAway(parts: Parts, holds: GtidSet): Promise<void> {
   const loss = lossOf(viewOf(parts, null), holds)
-  if (loss === null) return void (parts.doubts.seenToHold = holds.toString())
+  if (loss === null) return learn(parts, { fact: 'holdsSeen', holds: holds.toString() })
   await parts.file.update({ forgetful: true })
-  learn(parts, loss.change, parts.process.pid)
+  learn(parts, loss.seen)
   parts.notices.add('ReceivedThrownAway', loss.sentence)
 }
 
-function lossOf({ doubts }: Pick<View, 'doubts'>, holds: GtidSet): { change: Change; sentence: string } | null {
+function lossOf({ doubts }: Pick<View, 'doubts'>, holds: GtidSet): { seen: Fact; sentence: string } | null {
   const missing = parseGtidSet(doubts.seenToHold ?? '').subtract(holds)
   if (missing.isEmpty()) return null
   const what = `${counted(missing.count(), 'transaction')} that it held (${missing.toString().slice(0, 120)})`
   const were = missing.count() === 1 ? 'was' : 'were'
   return {
-    change: {
-      doubts: {
-        seenToHold: holds.toString(),
-        timesForgotten: doubts.timesForgotten + 1,
-        thrownAway: parseGtidSet(doubts.thrownAway).union(missing).toString(),
-      },
-      told: { catchUpTo: null },
-      // What is left in its relay logs is as it was received.
-      life: { relayLogsDiscarded: true },
-    },
+    seen: { fact: 'lossSeen', holds: holds.toString(), missing: missing.toString() },
     sentence: `${what} ${were} thrown away by another hand; until it holds them again it counts for nothing`,
   }
 }

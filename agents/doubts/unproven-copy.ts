@@ -1,5 +1,6 @@
 import { parseGtidSet } from '#topology/gtid/gtid-set.ts'
 import type { ReseedOrder } from '#failover/protocol/order.ts'
+import { learn } from '../instance/learn.ts'
 import type { Parts } from '../instance/parts.ts'
 import { dataInNoDoubt } from '../instance/stored-state.ts'
 import { counted } from '#common/text/words.ts'
@@ -31,11 +32,12 @@ export async function swapUnproven(parts: Parts, order: ReseedOrder, startOnCopy
 }
 
 /** Puts what was here before back in place of a copy that was not proven, and has it started by the start gate. */
-export async function takeBack({ file, course, process, server, volume, notices }: Parts): Promise<void> {
+export async function takeBack(parts: Parts): Promise<void> {
+  const { file, process, server, volume, notices } = parts
   server.disconnect()
   if (process.state !== 'dead' && process.state !== 'absent') await process.kill()
   await volume.swapBack()
-  course.binlogSet = null
+  learn(parts, { fact: 'filesChanged' })
   await file.update({ unproven: false })
   notices.add(
     'SeedingFailed',

@@ -1,3 +1,4 @@
+import { learn } from '../instance/learn.ts'
 import type { Parts } from '../instance/parts.ts'
 import type { StoredState } from '../instance/stored-state.ts'
 
@@ -16,8 +17,9 @@ export function doubtsOf({ doubts }: Parts): number {
  * Resolves once the mark is on disk; true where it was not there before, or was about to go.
  * @param unsettledBy why, where that was an order
  */
-export async function keepUnsettled({ doubts, file }: Parts, unsettledBy?: 'switchover'): Promise<boolean> {
-  doubts.raised += 1
+export async function keepUnsettled(parts: Parts, unsettledBy?: 'switchover'): Promise<boolean> {
+  const { doubts, file } = parts
+  learn(parts, { fact: 'doubted' })
   const isNews = !file.current.unsettled || doubts.settling > 0
   // Any other reason replaces an order.
   if (isNews || (unsettledBy === undefined && file.current.unsettledBy !== undefined))
@@ -29,16 +31,13 @@ export async function keepUnsettled({ doubts, file }: Parts, unsettledBy?: 'swit
  * Takes the mark away, together with what else changes, if nothing was doubted since.
  * @param raised as many doubts as there were when the proof began
  */
-export async function settle(
-  { doubts, file }: Parts,
-  raised: number,
-  change: Partial<StoredState> = {},
-): Promise<void> {
+export async function settle(parts: Parts, raised: number, change: Partial<StoredState> = {}): Promise<void> {
+  const { doubts, file } = parts
   const proven = raised === doubts.raised
-  if (proven) doubts.settling += 1
+  if (proven) learn(parts, { fact: 'settlingBegan' })
   try {
     await file.update({ ...change, ...(proven ? { unsettled: false } : {}) })
   } finally {
-    if (proven) doubts.settling -= 1
+    if (proven) learn(parts, { fact: 'settlingEnded' })
   }
 }

@@ -1,9 +1,10 @@
 import { describe, expect, it } from 'vitest'
 import { allOnline, inGroup, type GroupShape } from '#topology/testing-group.ts'
 import { viewOf, type NextPass } from '../instance/pass.ts'
-import { aServerState, primaryOfEpoch3, replicaOfEpoch3, ScriptedServer, testParts } from '../testing.ts'
+import { aServerState, primaryOfEpoch3, replicaOfEpoch3, ScriptedServer, testParts, settable } from '../testing.ts'
 import { runPass } from '../converge/runner.ts'
 import { RegentError } from '#common/errors/errors.ts'
+import { convergedIn } from '../testing-passes.ts'
 import { Group } from './group.ts'
 
 interface Given {
@@ -19,14 +20,14 @@ async function passOf({ isPrimary = true, fenced = false, space, isClosed = fals
   const closed = { readOnly: isClosed || !isPrimary, superReadOnly: isClosed || !isPrimary, offlineMode: isClosed }
   const server = aServerState({ ...inGroup('shop-0', sees), ...closed })
   const parts = await testParts(new ScriptedServer(server))
-  parts.guards.closed.space = space ?? null
+  settable(parts).guards.closed.space = space ?? null
   const group = { name: 'g', does: 'join', consistency: 'EVENTUAL' } as const
   const assignment = { ...(isPrimary ? primaryOfEpoch3 : replicaOfEpoch3), fenced, group }
   return new Group(parts, () => undefined).next(viewOf(parts, server), assignment)
 }
 
 const stepsOf = ({ steps = [] }: NextPass) => steps.map(({ name }) => name)
-const saidBy = ({ then }: NextPass) => then?.converged?.sentence
+const saidBy = ({ then }: NextPass) => convergedIn(then).sentence
 
 describe('A member that a person fences', () => {
   it.each([true, false])('is closed for everybody and stays a member (primary: %s)', async (isPrimary) => {
@@ -58,7 +59,7 @@ describe('A member that is short of space', () => {
   it('as secondary still serves reads: what is written there the group writes', async () => {
     const pass = await passOf({ isPrimary: false, space: 'low space: 40 MiB free' })
     expect(stepsOf(pass)).toEqual(['stop events'])
-    expect(pass.then?.converged?.done).toBe(true)
+    expect(convergedIn(pass.then).done).toBe(true)
   })
 })
 

@@ -11,6 +11,7 @@ import {
   ScriptedServer,
   testParts,
   watchesOf,
+  settable,
 } from '../testing.ts'
 
 let watches: Watches | undefined
@@ -61,7 +62,7 @@ describe('A member of a group whose pod ends', () => {
   it('as primary leaves in order, and is not killed, where nobody takes over in time: the group elects at once', async () => {
     const { parts, server, process } = await ending({})
     await looks(() => parts.pod.termination !== null)
-    parts.pod.termination = { sinceMs: parts.world.clock.monotonicMs() - 20_001, stopping: false }
+    settable(parts).pod.termination = { sinceMs: parts.world.clock.monotonicMs() - 20_001, stopping: false }
     await looks(() => server.calls.includes('shutdown'))
     expect(server.calls).toEqual(['leave the group', 'shutdown'])
     expect(process.state).toBe('running')
@@ -102,7 +103,7 @@ describe('A member of a group whose pod ends', () => {
   it('as secondary that nobody lets out leaves by itself after a while', async () => {
     const { parts, server } = await ending({ primary: 'shop-1' })
     await looks(() => parts.pod.termination !== null)
-    parts.pod.termination = { sinceMs: parts.world.clock.monotonicMs() - 5_001, stopping: false }
+    settable(parts).pod.termination = { sinceMs: parts.world.clock.monotonicMs() - 5_001, stopping: false }
     await looks(() => server.calls.includes('shutdown'))
   })
 

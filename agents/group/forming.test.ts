@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest'
 import { outsideGroup, inGroup } from '#topology/testing-group.ts'
 import { viewOf } from '../instance/pass.ts'
-import { aServerState, primaryOfEpoch3, ScriptedServer, testParts } from '../testing.ts'
+import { aServerState, primaryOfEpoch3, ScriptedServer, testParts, settable } from '../testing.ts'
 import type { GroupPort } from '../ports/group.ts'
 import { Group } from './group.ts'
 
@@ -10,7 +10,7 @@ async function stepsWhere(trustsAssignment: boolean): Promise<readonly string[]>
   const closed = { readOnly: true, superReadOnly: true, offlineMode: true }
   const server = aServerState({ ...inGroup('shop-0', outsideGroup()), ...closed })
   const parts = await testParts(new ScriptedServer(server))
-  parts.told.trustsAssignment = trustsAssignment
+  settable(parts).told.trustsAssignment = trustsAssignment
   const group = { name: 'g', does: 'form', consistency: 'EVENTUAL' } as const
   const { steps = [] } = new Group(parts, () => undefined).next(viewOf(parts, server), { ...primaryOfEpoch3, group })
   return steps.map(({ name }) => name)
@@ -30,7 +30,7 @@ it('a group is shown to be formed only beside a look that shows this server in t
   const parts = await testParts(
     Object.assign(server, { group: { start: async () => undefined } as Partial<GroupPort> as GroupPort }),
   )
-  parts.told.trustsAssignment = true
+  settable(parts).told.trustsAssignment = true
   await parts.observer.refresh()
   const formed = { ...primaryOfEpoch3, group: { name: 'g', does: 'form', consistency: 'EVENTUAL' } as const }
   const { steps = [] } = new Group(parts, () => undefined).next(viewOf(parts, server.state), formed)

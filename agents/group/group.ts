@@ -2,6 +2,7 @@ import { groupAddress } from '#failover/protocol/group-address.ts'
 import type { Assignment } from '#failover/protocol/assignment.ts'
 import type { DemoteOrder, ExpelOrder, PromiseOrder } from '#failover/protocol/order.ts'
 import type { Mode } from '../instance/agent-mode.ts'
+import { learn } from '../instance/learn.ts'
 import type { AnswersAlone, Parts } from '../instance/parts.ts'
 import type { StoredState } from '../instance/stored-state.ts'
 import { rest, type NextPass, type View } from '../instance/pass.ts'
@@ -14,7 +15,6 @@ import { haveElected } from './election.ts'
 import { leaveBeforeEnd, waitsToEnd } from './end.ts'
 import { FirstMessages } from './first-messages.ts'
 import { FrozenWatch } from './frozen.ts'
-import { joinNotBefore } from './join-turn.ts'
 import { nextAsMember } from './membership.ts'
 import { OldAddresses } from './old-addresses.ts'
 import { ProtocolWatch } from './protocol-watch.ts'
@@ -64,8 +64,8 @@ export class Group implements Mode {
   }
 
   start(watches: Watches): void {
-    const { process, world, jobs, timings } = this.#parts
-    jobs.mayBeStartingGroup = process.state !== 'dead' && process.state !== 'absent'
+    const { process, world, timings } = this.#parts
+    learn(this.#parts, { fact: 'groupMayBeStarting', is: process.state !== 'dead' && process.state !== 'absent' })
     process.onChange(() => {
       this.#expelTheDead()
       // The next look may be later.
@@ -91,8 +91,7 @@ export class Group implements Mode {
     if (jobs.expelling === null && isOutside(group)) expulsion?.rest()
     if (group?.state !== 'ONLINE' || process.state !== 'running') return
     this.#memberPid = process.pid
-    jobs.groupPause = { times: 0, untilMs: 0 }
-    jobs.mayBeStartingGroup = false
+    learn(this.#parts, { fact: 'memberSeen' })
     expulsion?.know(group)
   }
 
@@ -106,19 +105,20 @@ export class Group implements Mode {
 
   /** The kernel has ended this mysqld: the group need not wait for its member. */
   #expelTheDead(): void {
-    const { process, expulsion, notices, jobs, config, world } = this.#parts
+    const { process, expulsion, notices, config, world } = this.#parts
     const isDead = process.state === 'dead' || process.state === 'exiting'
-    if (isDead) jobs.mayBeStartingGroup = false
+    if (isDead) learn(this.#parts, { fact: 'groupMayBeStarting', is: false })
     if (!isDead || this.#memberPid === null || this.#memberPid !== process.pid) return
     this.#memberPid = null
-    joinNotBefore(jobs, world.clock.monotonicMs() + forgottenMs)
+    learn(this.#parts, { fact: 'joinsNotBefore', untilMs: world.clock.monotonicMs() + forgottenMs })
     if (expulsion === undefined) return
-    jobs.expelling = expulsion.expel(groupAddress(config)).then((sentence) => {
+    const until = expulsion.expel(groupAddress(config)).then((sentence) => {
       expulsion.rest()
       notices.add('GroupMemberExpelled', sentence)
-      jobs.expelling = null
+      learn(this.#parts, { fact: 'waitEnded', wait: 'expelling' })
       this.#done()
     })
+    learn(this.#parts, { fact: 'waitBegan', wait: 'expelling', until })
   }
 
   next(view: View, assignment: Assignment): NextPass {
@@ -150,8 +150,8 @@ export class Group implements Mode {
   }
 
   async promise(order: PromiseOrder): Promise<void> {
-    const { file, course } = this.#parts
-    if (file.current.promise !== order.epoch) course.promiseReport = null
+    const { file } = this.#parts
+    learn(this.#parts, { fact: 'promised', isNew: file.current.promise !== order.epoch, keepsReceiver: false })
     await file.update({ promise: order.epoch, revision: order.revision })
   }
 

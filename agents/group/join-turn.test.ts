@@ -2,11 +2,11 @@ import { describe, expect, it } from 'vitest'
 import { memberOf } from '#topology/testing.ts'
 import { groupName, inGroup, outsideGroup } from '#topology/testing-group.ts'
 import type { Assignment, GroupTask } from '#failover/protocol/assignment.ts'
+import { learn } from '../instance/learn.ts'
 import { viewOf } from '../instance/pass.ts'
 import type { GroupPort, GroupSettings } from '../ports/group.ts'
-import { aServerState, replicaOfEpoch3, ScriptedServer, testParts } from '../testing.ts'
+import { aServerState, replicaOfEpoch3, ScriptedServer, testParts, settable } from '../testing.ts'
 import { Group } from './group.ts'
-import { joinNotBefore } from './join-turn.ts'
 
 const peers = ['shop-0', 'shop-1', 'shop-2', 'shop-3'].map((instance, at) => ({
   ...{ instance, host: '127.0.0.1', port: 10_000 + at, agent: `127.0.0.1:${9_400 + at}` },
@@ -25,7 +25,7 @@ async function anOutsider(
   const started: GroupSettings[] = []
   const port = { start: async (settings: GroupSettings) => void started.push(settings) } as Partial<GroupPort>
   const parts = await testParts(Object.assign(server, { group: port as GroupPort }))
-  parts.told.trustsAssignment = true
+  settable(parts).told.trustsAssignment = true
   const source = { ...replicaOfEpoch3.source, instance: leader }
   const assignment: Assignment = {
     ...replicaOfEpoch3,
@@ -77,7 +77,7 @@ describe('A member whose mysqld died a moment ago', () => {
     { does: 'form', leftMs: 0 },
   ] as const)('waits $leftMs ms to $does a group', async ({ does, leftMs }) => {
     const { parts, pass } = await anOutsider('shop-0', null, 'shop-1', does)
-    joinNotBefore(parts.jobs, parts.world.clock.monotonicMs() + 3_000)
+    learn(parts, { fact: 'joinsNotBefore', untilMs: parts.world.clock.monotonicMs() + 3_000 })
     const { next } = pass()
     expect(typeof next === 'object' ? Math.round(next.afterMs / 100) * 100 : 0).toBe(leftMs)
   })
@@ -86,6 +86,6 @@ describe('A member whose mysqld died a moment ago', () => {
 it('A server does not join while the others are asked to remove the member that was there before', async () => {
   const { parts, pass } = await anOutsider()
   expect(pass().steps).not.toEqual([])
-  parts.jobs.expelling = new Promise(() => undefined)
+  settable(parts).jobs.expelling = new Promise(() => undefined)
   expect(pass().steps ?? []).toEqual([])
 })

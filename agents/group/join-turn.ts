@@ -1,6 +1,6 @@
 import { instanceOf, type InstanceName } from '#topology/snapshot/member.ts'
 import type { Assignment } from '#failover/protocol/assignment.ts'
-import type { Jobs } from '../instance/known.ts'
+import { learn } from '../instance/learn.ts'
 import { step, type Step, type View } from '../instance/pass.ts'
 
 /** A member was seen to need 0.2 to 0.7 s, on a busy machine, until the group had taken its request to join. */
@@ -20,22 +20,15 @@ export function turnOf({ jobs }: Pick<View, 'jobs'>, assignment: Assignment): nu
 }
 
 export function waitForTurn(turn: number): Step {
-  return step('wait for its turn to join', async ({ jobs, world }) => {
-    joinNotBefore(jobs, world.clock.monotonicMs() + turn * turnMs)
-    jobs.joinsInTurn = null
+  return step('wait for its turn to join', async (parts) => {
+    learn(parts, { fact: 'joinsNotBefore', untilMs: parts.world.clock.monotonicMs() + turn * turnMs })
+    learn(parts, { fact: 'joinsInTurn', joinsInTurn: null })
   })
 }
 
 /** For an instance that is to stay out. */
 export function joinInTurn({ epoch }: Assignment): Step {
-  return step('join in turn later', async ({ jobs }) => {
-    jobs.joinsInTurn = epoch
-  })
-}
-
-/** A wait that is longer already stays. */
-export function joinNotBefore(jobs: Jobs, untilMs: number): void {
-  jobs.joinsNotBeforeMs = Math.max(jobs.joinsNotBeforeMs, untilMs)
+  return step('join in turn later', async (parts) => learn(parts, { fact: 'joinsInTurn', joinsInTurn: epoch }))
 }
 
 /** Who leads by this assignment; null for the leader itself. */

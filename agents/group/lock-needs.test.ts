@@ -5,7 +5,7 @@ import type { ServerOverrides } from '#topology/testing.ts'
 import { LockWatch } from '../guard/lock-watch.ts'
 import type { Parts } from '../instance/parts.ts'
 import type { Blocker } from '../ports/server.ts'
-import { aServerState, replicaOfEpoch3, ScriptedServer, testParts } from '../testing.ts'
+import { aServerState, replicaOfEpoch3, ScriptedServer, testParts, settable } from '../testing.ts'
 import { GroupLockNeeds } from './lock-needs.ts'
 
 const dump: Blocker = {
@@ -61,7 +61,12 @@ describe('A client that holds up what a member applies', () => {
     ['at a primary that is open', { applying: 3 }, open],
     ['at a primary that has applied everything', {}, closed],
     ['without a majority', { applying: 3, members: { 'shop-0': 'ONLINE', 'shop-1': 'UNREACHABLE' } }, closed],
-    ['at a primary that a guard closed', { applying: 3 }, closed, (parts) => void (parts.guards.closed.space = 'low')],
+    [
+      'at a primary that a guard closed',
+      { applying: 3 },
+      closed,
+      (parts) => void (settable(parts).guards.closed.space = 'low'),
+    ],
   ])('is left alone %s', async (_, sees, server, change) => {
     expect(await after(sees, server, change)).toMatchObject({ ended: [], said: [] })
   })

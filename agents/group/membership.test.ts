@@ -2,13 +2,21 @@ import { describe, expect, it } from 'vitest'
 import type { Assignment, GroupTask } from '#failover/protocol/assignment.ts'
 import { gtids, uuidOf, type ServerOverrides } from '#topology/testing.ts'
 import { groupName, inGroup, outsideGroup, type GroupShape } from '#topology/testing-group.ts'
-import { changeLife, type Stage } from '../instance/life.ts'
+import type { Stage } from '../instance/life.ts'
 import { viewOf, type NextPass } from '../instance/pass.ts'
 import type { Parts } from '../instance/parts.ts'
 import type { StoredState } from '../instance/stored-state.ts'
 import type { GroupPort, GroupSettings } from '../ports/group.ts'
-import { aServerState, primaryOfEpoch3, replicaOfEpoch3, ScriptedServer, testParts } from '../testing.ts'
-import { told } from '../testing-passes.ts'
+import {
+  aServerState,
+  primaryOfEpoch3,
+  replicaOfEpoch3,
+  ScriptedServer,
+  testParts,
+  changeLife,
+  settable,
+} from '../testing.ts'
+import { convergedIn, told } from '../testing-passes.ts'
 import { Group } from './group.ts'
 import { leadsGroup } from './stage.ts'
 import { pauseBeforeJoining } from './steps.ts'
@@ -44,10 +52,10 @@ async function given(known: Case, port?: GroupPort): Promise<Parts> {
   const parts = await testParts(Object.assign(server, port === undefined ? {} : { group: port }))
   await parts.file.update({ promise: 3, revision: 10, ...known.stored })
   if (known.stage) changeLife(parts, { stage: known.stage })
-  if (known.lowSpace) parts.guards.closed.space = 'low space: 3 MiB'
-  if (known.isStarting) parts.jobs.startingGroup = new Promise(() => undefined)
-  parts.jobs.groupFailure = known.failure ?? ''
-  parts.told.trustsAssignment = true
+  if (known.lowSpace) settable(parts).guards.closed.space = 'low space: 3 MiB'
+  if (known.isStarting) settable(parts).jobs.startingGroup = new Promise(() => undefined)
+  settable(parts).jobs.groupFailure = known.failure ?? ''
+  settable(parts).told.trustsAssignment = true
   return parts
 }
 
@@ -273,9 +281,9 @@ describe('A secondary of the group', () => {
 
   it('that says it is as told is done; any that waits is not', async () => {
     const done = await decided({ sees: led1, server: readable, stage: follows })
-    expect(done.then?.converged).toMatchObject({ revision: 10, done: true })
+    expect(convergedIn(done.then)).toMatchObject({ revision: 10, done: true })
     for (const known of [{}, { sees: recovering }, { sees: lost }, { sees: inError }])
-      expect((await decided(known)).then?.converged).toMatchObject({ revision: 10, done: false })
+      expect(convergedIn((await decided(known)).then)).toMatchObject({ revision: 10, done: false })
   })
 })
 

@@ -116,7 +116,7 @@ function starts({ jobs, guards, nowMs }: View, member: Membership, forms: boolea
   if (pauseMs > 0) return { ...waits(member, `${what} after a pause${before}`), next: { afterMs: pauseMs } }
   return {
     steps: [...putsRight(member), joinGroup(member.assignment, member.task, forms)],
-    then: { converged: { revision: assignment.revision, done: false, sentence: what } },
+    then: [{ fact: 'converged', revision: assignment.revision, done: false, sentence: what }],
     next: 'when something changes',
   }
 }
@@ -131,7 +131,9 @@ function inError(member: Membership): NextPass {
       leaveInError,
       outdate,
     ],
-    then: { converged: { revision: member.assignment.revision, done: false, sentence: `leaves the group: ${why}` } },
+    then: [
+      { fact: 'converged', revision: member.assignment.revision, done: false, sentence: `leaves the group: ${why}` },
+    ],
     next: 'after a look',
   }
 }
@@ -229,9 +231,14 @@ function asPrimary(view: View, member: Membership): NextPass {
       ...(state.offlineMode ? [letReadersIn, outdate] : []),
       ...(isLeadingGroup(view.life) ? [] : [becomePrimary]),
     ],
-    then: {
-      converged: { revision: assignment.revision, done: true, sentence: `primary of the group, ${onlineOf(group)}` },
-    },
+    then: [
+      {
+        fact: 'converged',
+        revision: assignment.revision,
+        done: true,
+        sentence: `primary of the group, ${onlineOf(group)}`,
+      },
+    ],
     next: state.offlineMode ? 'after a look' : 'when something changes',
   }
 }
@@ -270,10 +277,15 @@ function staysSecondary({ state, group, assignment }: Membership, before: readon
       ...(superReadOnly ? [] : [closeForWrites, outdate]),
       ...(offlineMode ? [letReadersIn, outdate] : []),
     ],
-    then: {
-      life: { proposed: proposedBy(state, group) },
-      converged: { revision: assignment.revision, done: true, sentence: `secondary of the group, ${onlineOf(group)}` },
-    },
+    then: [
+      { fact: 'beganHere', proposed: proposedBy(state, group) },
+      {
+        fact: 'converged',
+        revision: assignment.revision,
+        done: true,
+        sentence: `secondary of the group, ${onlineOf(group)}`,
+      },
+    ],
     next: offlineMode || !superReadOnly ? 'after a look' : 'when something changes',
   }
 }
@@ -285,7 +297,10 @@ function asOneTooMany(member: Membership): NextPass {
   const { revision } = member.assignment
   return {
     steps: [closeAsMember],
-    then: { life: { stage: { is: 'closed' } }, converged: { revision, done: false, sentence } },
+    then: [
+      { fact: 'made', stage: { is: 'closed' } },
+      { fact: 'converged', revision, done: false, sentence },
+    ],
     next: 'soon',
   }
 }
@@ -299,5 +314,5 @@ function closes({ state }: Membership, close = closeToEverybody): readonly Step[
 }
 
 function waits({ assignment: { revision } }: Membership, sentence: string): NextPass {
-  return { ...rest, then: { converged: { revision, done: false, sentence } } }
+  return { ...rest, then: [{ fact: 'converged', revision, done: false, sentence }] }
 }

@@ -7,7 +7,7 @@ import { viewOf } from '../instance/pass.ts'
 import type { VolumePort } from '../ports/volume.ts'
 import type { GroupPort } from '../ports/group.ts'
 import { runPass } from '../converge/runner.ts'
-import { aServerState, replicaOfEpoch3, ScriptedServer, testParts } from '../testing.ts'
+import { aServerState, replicaOfEpoch3, ScriptedServer, testParts, settable } from '../testing.ts'
 import { Group } from './group.ts'
 
 const closed: ServerOverrides = { readOnly: true, superReadOnly: true, offlineMode: true }
@@ -27,7 +27,7 @@ async function afterReading(volume: Partial<VolumePort>, ...looks: readonly Look
   const server = new ScriptedServer(aServerState())
   const parts = await testParts(server, { volume })
   await parts.file.update({ promise: 3, revision: 10 })
-  parts.told.trustsAssignment = true
+  settable(parts).told.trustsAssignment = true
   const mode = new Group(parts, () => undefined)
   for (const [sees, more] of looks) {
     server.state = aServerState(inGroup('shop-0', sees, more))

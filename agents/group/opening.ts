@@ -40,7 +40,7 @@ function judgeBegun(began: number, from: BinlogPlace, proposed: Life['proposed']
     run: async (parts) => {
       const { all, changing } = await readBegun(parts, began, from)
       if (changing > 0 || all < began) await doubtOpening(parts, `${counted(began, 'transaction')} began here`)
-      return { life: { proposed } }
+      return { fact: 'beganHere', proposed }
     },
   }
 }
@@ -64,5 +64,5 @@ async function readBegun({ volume, world, notices }: Parts, began: number, from:
 /** Outside of the group, and closed: what is written here from now on another hand wrote. */
 export function seenClosed({ life: { stage } }: Pick<View, 'life'>): Pick<NextPass, 'now'> {
   if (stage.is === 'following' && stage.as === 'outside') return {}
-  return { now: { life: { stage: { is: 'following', step: 'started', as: 'outside', sinceMs: 0 } } } }
+  return { now: [{ fact: 'made', stage: { is: 'following', step: 'started', as: 'outside', sinceMs: 0 } }] }
 }

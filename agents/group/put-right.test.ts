@@ -2,11 +2,11 @@ import { describe, expect, it } from 'vitest'
 import type { Assignment, GroupTask } from '#failover/protocol/assignment.ts'
 import { groupName, inGroup, outsideGroup, type GroupShape } from '#topology/testing-group.ts'
 import type { ServerOverrides } from '#topology/testing.ts'
-import { changeLife, type Stage } from '../instance/life.ts'
+import type { Stage } from '../instance/life.ts'
 import { viewOf } from '../instance/pass.ts'
 import type { Parts } from '../instance/parts.ts'
 import type { GroupPort } from '../ports/group.ts'
-import { aServerState, replicaOfEpoch3, ScriptedServer, testParts } from '../testing.ts'
+import { aServerState, replicaOfEpoch3, ScriptedServer, testParts, changeLife, settable } from '../testing.ts'
 import { told } from '../testing-passes.ts'
 import { Group } from './group.ts'
 import { leadsGroup } from './stage.ts'
@@ -32,7 +32,7 @@ async function given({ sees = outsideGroup(), server: more = closed, stage }: Ca
   const parts = await testParts(Object.assign(server, port === undefined ? {} : { group: port }))
   await parts.file.update({ promise: 3, revision: 10 })
   if (stage) changeLife(parts, { stage })
-  parts.told.trustsAssignment = true
+  settable(parts).told.trustsAssignment = true
   return parts
 }
 

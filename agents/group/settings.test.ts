@@ -2,11 +2,10 @@ import { describe, expect, it } from 'vitest'
 import type { Assignment } from '#failover/protocol/assignment.ts'
 import { groupName, inGroup, outsideGroup, type GroupShape } from '#topology/testing-group.ts'
 import type { ServerOverrides } from '#topology/testing.ts'
-import { changeLife } from '../instance/life.ts'
 import { viewOf, type NextPass } from '../instance/pass.ts'
 import type { Parts } from '../instance/parts.ts'
 import type { GroupPort } from '../ports/group.ts'
-import { aServerState, replicaOfEpoch3, ScriptedServer, testParts } from '../testing.ts'
+import { aServerState, replicaOfEpoch3, ScriptedServer, testParts, changeLife, settable } from '../testing.ts'
 import { told } from '../testing-passes.ts'
 import { Group } from './group.ts'
 import { leadsGroup } from './stage.ts'
@@ -29,7 +28,7 @@ async function given({ sees, server: more, isInDoubt = undefined }: Case, group?
   await parts.file.update({ promise: 3, revision: 10, opened: isInDoubt === true })
   const follows = { is: 'following', step: 'started', as: 'secondary', sinceMs: 0 } as const
   changeLife(parts, { stage: sees.primary === undefined ? leadsGroup : follows })
-  parts.told.trustsAssignment = true
+  settable(parts).told.trustsAssignment = true
   return parts
 }
 
@@ -45,15 +44,15 @@ describe('A member that left because its disk was full', () => {
 
   it('joins once there is space, and not before: it would stop there again', async () => {
     const parts = await given(full)
-    parts.guards.closed.space = lowSpace
+    settable(parts).guards.closed.space = lowSpace
     expect(told(next(parts))).toBe(`its disk was full: it joins the group once there is space (${lowSpace})`)
-    parts.guards.closed.space = null
+    settable(parts).guards.closed.space = null
     expect(told(next(parts))).toBe('join the group; joins the group')
   })
 
   it('waits for nothing where that was no matter of space', async () => {
     const parts = await given({ ...full, sees: outsideGroup({ error: 'Duplicate entry, Error_code: 1062' }) })
-    parts.guards.closed.space = lowSpace
+    settable(parts).guards.closed.space = lowSpace
     expect(told(next(parts))).toBe('join the group; joins the group')
   })
 })

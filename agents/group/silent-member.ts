@@ -3,6 +3,7 @@ import type { ExpelOrder } from '#failover/protocol/order.ts'
 import { silentMemberMs } from '#failover/protocol/timings.ts'
 import { RegentError } from '#common/errors/errors.ts'
 import { lasting, duration } from '#common/text/words.ts'
+import { learn } from '../instance/learn.ts'
 import type { Parts } from '../instance/parts.ts'
 import type { ExpulsionPort } from '../ports/expulsion.ts'
 
@@ -19,9 +20,9 @@ export function beginToExpel(parts: Parts, { silent }: ExpelOrder): void {
     throw new RegentError('REGENT_ORDER_NOT_ALLOWED', `${silent.instance} is not removed from the group: ${why}`)
   // Asked for once more it could take who has come back to that address meanwhile.
   if (jobs.expellingSilent.has(address)) return
-  jobs.expellingSilent.add(address)
+  learn(parts, { fact: 'removalBegan', address })
   void expulsion.expel(address).then((sentence) => {
-    jobs.expellingSilent.delete(address)
+    learn(parts, { fact: 'removalEnded', address })
     notices.add('GroupMemberExpelled', sentence)
   })
 }

@@ -4,7 +4,7 @@ import type { Endpoint } from '#failover/protocol/message.ts'
 import { describeError, RegentError } from '#common/errors/errors.ts'
 import { letAccountsChange } from '../instance/account-changes.ts'
 import { groupUser } from '../instance/accounts.ts'
-import { changeLife } from '../instance/life.ts'
+import { learn } from '../instance/learn.ts'
 import type { Parts } from '../instance/parts.ts'
 import { step, type Step } from '../instance/pass.ts'
 import type { GroupPort } from '../ports/group.ts'
@@ -59,13 +59,14 @@ export const openAgain = step('open', async ({ server, clientCertificate }) => {
 
 export const becomePrimary = step('run events', async (parts) => {
   await parts.server.setEvents(true)
-  changeLife(parts, { stage: leadsGroup })
+  learn(parts, { fact: 'made', stage: leadsGroup })
 })
 
 export const becomeMember = step('stop events', async (parts) => {
   await parts.server.setEvents(false)
   const sinceMs = parts.world.clock.monotonicMs()
-  changeLife(parts, { stage: { is: 'following', step: 'started', as: 'secondary', sinceMs }, proposed: null })
+  learn(parts, { fact: 'made', stage: { is: 'following', step: 'started', as: 'secondary', sinceMs } })
+  learn(parts, { fact: 'beganHere', proposed: null })
 })
 
 /** A group may just be changing its primary, or its mode: the group, or the agent, closes the member in a moment. */
@@ -94,10 +95,11 @@ const firstPauseMs = 500
 const longestPauseMs = 60_000
 
 /** The server was not a member for long, or could not become one: the next attempt waits, longer each time. */
-export function pauseBeforeJoining({ jobs, world }: Pick<Parts, 'jobs' | 'world'>): void {
+export function pauseBeforeJoining(parts: Parts): void {
+  const { jobs, world } = parts
   const { times } = jobs.groupPause
   const pauseMs = Math.min(longestPauseMs, firstPauseMs * 2 ** times)
-  jobs.groupPause = { times: times + 1, untilMs: world.clock.monotonicMs() + pauseMs }
+  learn(parts, { fact: 'joinPaused', untilMs: world.clock.monotonicMs() + pauseMs })
 }
 
 export const leaveInError = step('leave the group after an error', async (parts) => {
@@ -175,7 +177,8 @@ export function joinGroup(assignment: Assignment, task: GroupTask, forms: boolea
       // On disk before anybody may join: in this epoch it is never formed again.
       await file.update({ formedEpoch: assignment.epoch })
     }
-    jobs.startingGroup ??= start()
+    if (jobs.startingGroup !== null) return
+    const until = start()
       .then(
         () => '',
         (error: unknown) => {
@@ -186,14 +189,14 @@ export function joinGroup(assignment: Assignment, task: GroupTask, forms: boolea
         },
       )
       .then((failure) => {
-        jobs.groupFailure = failure
+        learn(parts, { fact: 'groupStartEnded', failure })
         // What was seen before shows a server that is in no group.
         parts.observer.outdate()
-        jobs.startingGroup = null
         parts.changed()
         // What the group made of this server is seen by a look alone.
         void parts.observer.refresh().catch(() => undefined)
       })
+    learn(parts, { fact: 'waitBegan', wait: 'startingGroup', until })
   })
 }
 

@@ -1,10 +1,19 @@
 import { describe, expect, it } from 'vitest'
 import { gtids } from '#topology/testing.ts'
 import { inGroup, outsideGroup, type GroupShape } from '#topology/testing-group.ts'
+import { runPass } from '../converge/runner.ts'
 import { viewOf } from '../instance/pass.ts'
 import type { Parts } from '../instance/parts.ts'
 import type { StoredState } from '../instance/stored-state.ts'
-import { aServerState, primaryOfEpoch3, ScriptedProcess, ScriptedServer, testParts, watchesOf } from '../testing.ts'
+import {
+  aServerState,
+  primaryOfEpoch3,
+  ScriptedProcess,
+  ScriptedServer,
+  testParts,
+  watchesOf,
+  settable,
+} from '../testing.ts'
 import { told } from '../testing-passes.ts'
 import { Group } from './group.ts'
 
@@ -26,7 +35,7 @@ function decided(parts: Parts) {
 }
 
 async function run(parts: Parts): Promise<void> {
-  for (const { run: does } of decided(parts)?.steps ?? []) Object.assign(parts.course, (await does(parts))?.course)
+  await runPass(parts, { steps: decided(parts)?.steps ?? [], next: 'soon' })
 }
 
 describe('Under a promise, the agent of a group’s member', () => {
@@ -45,7 +54,7 @@ describe('Under a promise, the agent of a group’s member', () => {
 
   it('that is about to join kills its server too: it might be in the group a moment later', async () => {
     const { parts, process } = await promised(outsideGroup())
-    parts.jobs.startingGroup = new Promise(() => undefined)
+    settable(parts).jobs.startingGroup = new Promise(() => undefined)
     await run(parts)
     expect(process.state).toBe('dead')
     expect(parts.course.promiseReport).toBeNull()

@@ -16,7 +16,7 @@ export function underPromise(view: View): NextPass | null {
       ? [reportHeld(epoch, stored.seeding)]
       : [step('leave at once', ({ process: mysqld }) => mysqld.kill())]
   const sentence = `outside of every group under the promise of epoch ${epoch}`
-  return { now: { converged: { done: false, sentence } }, steps, next: 'at once' }
+  return { now: [{ fact: 'converged', done: false, sentence }], steps, next: 'at once' }
 }
 
 function reportHeld(epoch: number, isSeeding: boolean): Step {
@@ -26,8 +26,8 @@ function reportHeld(epoch: number, isSeeding: boolean): Step {
       const { executed, received } = isSeeding ? { executed: '', received: '' } : await server.readHolds()
       await volume.syncRelayLogs()
       const holds = unionOf([executed, received]).toString()
-      const asPrimary = false
-      return { course: { promiseReport: { epoch, holds, executed: parseGtidSet(executed).toString(), asPrimary } } }
+      const report = { epoch, holds, executed: parseGtidSet(executed).toString(), asPrimary: false }
+      return { fact: 'reported', report }
     },
   }
 }

@@ -5,7 +5,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { gtids } from '#topology/testing.ts'
 import { dueArchives, pruneArchives } from './archive-keeping.ts'
 import { archivesOf, archiveVersion, listArchives, removeArchive, writeArchive } from '../binlog/archive.ts'
-import { aServerState, replicaOfEpoch3, ScriptedProcess, ScriptedServer, testParts } from '../testing.ts'
+import { aServerState, replicaOfEpoch3, ScriptedProcess, ScriptedServer, testParts, settable } from '../testing.ts'
 import { passWhileDown } from '../testing-passes.ts'
 
 let archiveDir: string
@@ -105,7 +105,7 @@ describe('archives', () => {
     process.state = 'dead'
     const parts = await agentWith(0, process)
     await parts.file.update({ mayHaveTail: true, promise: 3, assignment: replicaOfEpoch3 })
-    parts.told.sourceHolds = gtids('shop-1', 5)
+    settable(parts).told.sourceHolds = gtids('shop-1', 5)
     parts.volume.readBinlogSet = async () => gtids('shop-0', 2)
     parts.volume.judgeTail = async () => ({ kind: 'trim', gtids: gtids('shop-0', 2), sentence: '' })
     parts.volume.trimTail = () => made('tail', 2)

@@ -4,7 +4,7 @@ import type { ChangedSetting } from '#topology/snapshot/observation.ts'
 import { prepareToLead } from '../semisync/preparation.ts'
 import { changedOptionsIn, optionsToSet, reported } from '../sql/replication/channel-options.ts'
 import { replicationUser } from '../ports/server.ts'
-import { aServerState, primaryOfEpoch3, replicaOfEpoch3, ScriptedServer, testParts } from '../testing.ts'
+import { aServerState, primaryOfEpoch3, replicaOfEpoch3, ScriptedServer, testParts, settable } from '../testing.ts'
 import { passAsPrimary, passAsReplica } from '../testing-passes.ts'
 
 const { source } = replicaOfEpoch3
@@ -26,7 +26,7 @@ function following(...changed: readonly ChangedSetting[]) {
 async function replica(...changed: readonly ChangedSetting[]) {
   const server = new ScriptedServer(following(...changed))
   const parts = await testParts(server)
-  parts.told.trustsAssignment = true
+  settable(parts).told.trustsAssignment = true
   const pass = () => passAsReplica(parts, replicaOfEpoch3, server.state)
   const said = () => parts.notices.list.map(({ code, sentence }) => `${code}: ${sentence}`)
   return { server, parts, pass, said }
@@ -77,7 +77,7 @@ it('A change that does not help is not tried with each look, and the same change
 
 it('A refused login is tried again with the password given anew', async () => {
   const { server, parts, pass } = await replica()
-  parts.course.converged = { revision: replicaOfEpoch3.revision, done: false, sentence: '' }
+  settable(parts).course.converged = { revision: replicaOfEpoch3.revision, done: false, sentence: '' }
   const channel = server.state.channel
   if (channel === null) throw new Error('it has a channel')
   server.state = {
@@ -97,7 +97,7 @@ it('An opening lifts a delay before it waits for what is received, and so does w
 
   const next = await replica(delay)
   await next.parts.observer.refresh()
-  next.parts.course.promiseReport = { epoch: 4, holds: '', executed: '', asPrimary: false }
+  settable(next.parts).course.promiseReport = { epoch: 4, holds: '', executed: '', asPrimary: false }
   await prepareToLead(next.parts)
   expect(next.server.calls.slice(0, 4)).toEqual([
     'offline on',

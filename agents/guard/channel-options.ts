@@ -2,6 +2,7 @@ import { changedOptions, type StoppedThread } from '#failover/protocol/channel-o
 import { describeError } from '#common/errors/errors.ts'
 import type { Channel, ChangedSetting } from '#topology/snapshot/observation.ts'
 import { viewOf, type View } from '../instance/pass.ts'
+import { learn, type Learner } from '../instance/learn.ts'
 import type { Parts } from '../instance/parts.ts'
 
 /** So long a change that has not helped is not made again: it stops a thread. An opening may wait for the applier's. */
@@ -24,9 +25,9 @@ export function hasDueOptions(
 }
 
 /** What is as it is to be was tried with success: changed again, it is put right at once. */
-export function forgetPutRight({ guards }: Pick<Parts, 'guards'>, channel: Channel | null): void {
-  for (const stopped of guards.optionsTried.keys())
-    if (changedOptions(channel, stopped).length === 0) guards.optionsTried.delete(stopped)
+export function forgetPutRight(to: Learner, channel: Channel | null): void {
+  for (const stopped of to.guards.optionsTried.keys())
+    if (changedOptions(channel, stopped).length === 0) learn(to, { fact: 'optionsRight', stopped })
 }
 
 const why = 'put right once everything received is applied, else that would be thrown away'
@@ -41,10 +42,11 @@ export async function putOptionsRight(
   stopped: StoppedThread,
   change: Change,
 ): Promise<void> {
-  const { guards, notices, observer, world } = parts
+  const { notices, observer, world } = parts
   const changed = changedOptions(channel, stopped)
   const what = textOf(changed)
-  const retryAfter = (ms: number) => guards.optionsTried.set(stopped, { what, untilMs: world.clock.monotonicMs() + ms })
+  const retryAfter = (ms: number) =>
+    learn(parts, { fact: 'optionsTried', stopped, what, untilMs: world.clock.monotonicMs() + ms })
   try {
     const isDone = await change()
     retryAfter(isDone ? uselessMs[stopped] : backlogMs)

@@ -1,7 +1,15 @@
 import { describe, expect, it } from 'vitest'
 import { EventKeeper } from './event-keeper.ts'
-import { aServerState, primaryOfEpoch3, ScriptedProcess, ScriptedServer, testParts, watcherOf } from '../testing.ts'
-import { changeLife } from '../instance/life.ts'
+import {
+  aServerState,
+  primaryOfEpoch3,
+  ScriptedProcess,
+  ScriptedServer,
+  testParts,
+  watcherOf,
+  changeLife,
+  settable,
+} from '../testing.ts'
 import { opened } from '../testing-passes.ts'
 
 async function aPrimary() {
@@ -9,7 +17,7 @@ async function aPrimary() {
   const parts = await testParts(server, { process })
   await parts.file.update({ promise: 3, revision: 10, assignment: primaryOfEpoch3 })
   changeLife(parts, { stage: opened })
-  parts.course.converged = { revision: 10, done: true, sentence: '' }
+  settable(parts).course.converged = { revision: 10, done: true, sentence: '' }
   return { parts, server, process, keeper: watcherOf(parts, new EventKeeper(parts)) }
 }
 

@@ -8,6 +8,7 @@ import {
   ScriptedProcess,
   ScriptedServer,
   testParts,
+  settable,
 } from '../testing.ts'
 
 const gib = 1024 ** 3
@@ -63,7 +64,7 @@ describe('a server that runs and answers nothing', () => {
 
   it('is ended where it is a primary that nobody can take over from, and whose manager allowed it to start again', async () => {
     const { parts, process, watch } = await silent(60_000, primaryOfEpoch3)
-    parts.told.mayRestart = true
+    settable(parts).told.mayRestart = true
     await watch.look()
     expect(process.state).toBe('dead')
   })
@@ -86,7 +87,7 @@ describe('a server that runs and answers nothing', () => {
 
   it('is ended while it is stopped as soon as it counts as frozen, where it is a primary that is to start again', async () => {
     const { parts, process, time, watch } = await silent(0, primaryOfEpoch3)
-    parts.told.mayRestart = true
+    settable(parts).told.mayRestart = true
     Object.assign(process, { state: 'stopped', changedAtMs: time.nowMs })
     time.nowMs += 1_199
     await watch.look()

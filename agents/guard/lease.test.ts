@@ -10,6 +10,7 @@ import {
   ScriptedProcess,
   ScriptedServer,
   testParts,
+  settable,
 } from '../testing.ts'
 
 const orderOf = ({ version, cluster, member, epoch, revision }: PrimaryAssignment) => ({
@@ -41,7 +42,7 @@ async function aPrimary({ waiting = 0, instances = 3, granting = new Set<string>
   const post = async (address: string): Promise<unknown> =>
     granting.has(address) ? { granted: true, promise: 3 } : Promise.reject(new Error('no answer'))
   const parts = { ...fixed, world, transport: { post } }
-  parts.contact.managerHeardAtMs = time.nowMs
+  settable(parts).contact.managerHeardAtMs = time.nowMs
   await parts.observer.refresh()
   await parts.file.update({
     promise: 3,
@@ -126,7 +127,7 @@ describe('a lease', () => {
   it('that is back opens no primary that is short of space, and says so', async () => {
     const { parts, lease, tick, pass, leaseMs } = await alone()
     pass(leaseMs + 1)
-    parts.guards.closed.space = 'low space: 90.0 MiB free'
+    settable(parts).guards.closed.space = 'low space: 90.0 MiB free'
     tick(1)
     expect(parts.guards.closed.lease).toBe(leaseLost)
     lease.confirmedByManager({ ...orderOf(primaryOfEpoch3), question: lease.question?.question ?? 0 })
@@ -196,7 +197,7 @@ describe('who confirms a lease', () => {
     const { parts, answered, woken } = await aPrimary({ granting: new Set(['shop-1']) })
     for (let words = 0; words < 12; words += 1) {
       expect(await answered(5_000)).toEqual(none(10))
-      parts.contact.managerHeardAtMs += 5_000
+      settable(parts).contact.managerHeardAtMs += 5_000
     }
     expect(parts.guards.closed.lease).toBeNull()
     expect(woken.times).toBe(0)
@@ -215,7 +216,7 @@ describe('who confirms a lease', () => {
     expect(await answered(4_500)).not.toContain(null)
     expect(parts.guards.closed.lease).toBeNull()
     granting.add('shop-2')
-    parts.contact.managerHeardAtMs = parts.world.clock.monotonicMs()
+    settable(parts).contact.managerHeardAtMs = parts.world.clock.monotonicMs()
     expect((await answered(2_000)).at(-1)).toBeNull()
   })
 
@@ -235,7 +236,7 @@ describe('who confirms a lease', () => {
     expect(await answered(restartAloneMs / 2 - 500)).toEqual(none(14))
     expect(await answered(500)).toEqual([6])
     expect(await answered(1_500)).toContain(7)
-    parts.contact.managerHeardAtMs = parts.world.clock.monotonicMs()
+    settable(parts).contact.managerHeardAtMs = parts.world.clock.monotonicMs()
     expect(lease.question).toBeNull()
   })
 })

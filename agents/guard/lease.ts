@@ -4,6 +4,7 @@ import { describeError } from '#common/errors/errors.ts'
 import { silentPeersMs, unheardLeaderMs } from '#failover/protocol/timings.ts'
 import type { Timer } from '#common/ports/ports.ts'
 import { whyClosed } from '../instance/known.ts'
+import { learn } from '../instance/learn.ts'
 import type { Parts } from '../instance/parts.ts'
 import { leads } from '../instance/stored-state.ts'
 
@@ -80,11 +81,11 @@ export class Lease {
   }
 
   #tick(): void {
-    const { world, guards } = this.#parts
+    const { world } = this.#parts
     const stoodStillMs = world.clock.monotonicMs() - this.#tickedAtMs
     this.#tickedAtMs += stoodStillMs
     // Who becomes primary again does so with another lease.
-    if (!this.#isPrimary()) guards.closed.lease = null
+    if (!this.#isPrimary()) learn(this.#parts, { fact: 'closedFor', lease: null })
     else this.#renew(stoodStillMs)
   }
 
@@ -140,13 +141,13 @@ export class Lease {
   }
 
   async #askPeers(question: number): Promise<void> {
-    const { file, transport, config, timings, contact, world } = this.#parts
+    const { file, transport, config, timings, world } = this.#parts
     const peers = file.current.assignment?.peers ?? []
     const request = { version: orderVersion, cluster: config.cluster, asking: config.instance, epoch: this.#epoch }
     let votes = 1
     const ask = async (instance: string, address: string): Promise<void> => {
       const vote = await say({ transport, deadlineMs: timings.leaseRenewMs }, address, 'leaseVote', request)
-      contact.peersHeard.set(instance, world.clock.monotonicMs())
+      learn(this.#parts, { fact: 'peerHeard', peer: instance, atMs: world.clock.monotonicMs() })
       if (!vote.granted) return
       votes += 1
       if (votes * 2 > peers.length) this.#confirmedByPeers(question)
@@ -169,7 +170,7 @@ export class Lease {
     this.#heldUntilMs = Math.max(this.#heldUntilMs, askedAtMs + timings.leaseMs)
     this.#asksUntilMs = null
     if (guards.closed.lease !== null) {
-      guards.closed.lease = null
+      learn(this.#parts, { fact: 'closedFor', lease: null })
       const still = whyClosed(guards)
       const then = still === null ? 'the primary opens' : `the primary stays closed: ${still}`
       notices.add('LeaseRegained', `the lease is confirmed again; ${then}`)
@@ -181,7 +182,7 @@ export class Lease {
   #runOut(): void {
     const { guards, notices, observer, process } = this.#parts
     if (guards.closed.lease !== null) return
-    guards.closed.lease = leaseLost
+    learn(this.#parts, { fact: 'closedFor', lease: leaseLost })
     notices.add(
       'LeaseLost',
       `neither the manager nor a majority of agents confirmed epoch ${this.#epoch} in time: this primary closes itself`,

@@ -1,4 +1,5 @@
 import type { Watch } from '#common/watch/watch.ts'
+import { learn } from '../instance/learn.ts'
 import type { Parts } from '../instance/parts.ts'
 import type { Blocker } from '../ports/server.ts'
 
@@ -58,7 +59,7 @@ export class LockWatch implements Watch {
     const first = blockers.slice(0, mostTold).map((blocker) => sentenceAbout(blocker))
     const told = first.length === 0 ? this.#lastTold() : first.join(', and ')
     if (told !== guards.lockedBy) {
-      guards.lockedBy = told
+      learn(this.#parts, { fact: 'blockersSeen', lockedBy: told })
       changed()
     }
     const need = this.#needs.needNow()

@@ -4,9 +4,16 @@ import { isSameValue } from '#failover/settings/setting.ts'
 import { inGroup, outsideGroup, type GroupShape } from '#topology/testing-group.ts'
 import type { ServerState } from '#topology/snapshot/observation.ts'
 import { keepSettings } from './managed-settings.ts'
-import { aServerState, anAgentConfig, primaryOfEpoch3, ScriptedServer, testParts } from '../testing.ts'
+import {
+  aServerState,
+  anAgentConfig,
+  primaryOfEpoch3,
+  ScriptedServer,
+  testParts,
+  changeLife,
+  settable,
+} from '../testing.ts'
 import { volumeLayout } from '../instance/volume-layout.ts'
-import { changeLife } from '../instance/life.ts'
 import { opened, passAsPrimary } from '../testing-passes.ts'
 
 const open = { openGates: ['shop-1', 'shop-2'], channel: null } as const
@@ -68,7 +75,7 @@ describe('A setting of a group', () => {
     const state = aServerState(inGroup('shop-0', sees, { changedSettings: changedSettings ?? [] }))
     const server = new ScriptedServer(state)
     const parts = await testParts(server)
-    if (starts) parts.jobs.startingGroup = new Promise(() => undefined)
+    if (starts) settable(parts).jobs.startingGroup = new Promise(() => undefined)
     await keepSettings(parts, state)
     return server.calls
   }

@@ -4,6 +4,7 @@ import { counted } from '#common/text/words.ts'
 import type { Lack } from '#topology/snapshot/observation.ts'
 import { letAccountsChange } from '../instance/account-changes.ts'
 import { leadingOf, lifeOf } from '../instance/life.ts'
+import { learn } from '../instance/learn.ts'
 import type { Parts } from '../instance/parts.ts'
 import { agentPutsRight } from '../ports/server.ts'
 import { isPromised, leads } from '../instance/stored-state.ts'
@@ -98,7 +99,7 @@ export class NeedsKeeper implements Watch {
   #show(lacks: readonly Lack[]): void {
     const { guards, changed } = this.#parts
     const isNews = named(guards.lacks) !== named(lacks)
-    guards.lacks = lacks
+    learn(this.#parts, { fact: 'lacksSeen', lacks })
     if (isNews) changed()
   }
 

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { whyClosed } from '../instance/known.ts'
 import type { Parts } from '../instance/parts.ts'
 import { guardSpace } from './space-guard.ts'
-import { aServerState, ScriptedServer, testParts } from '../testing.ts'
+import { aServerState, ScriptedServer, testParts, settable } from '../testing.ts'
 
 const mib = 1024 ** 2
 
@@ -70,11 +70,11 @@ describe('writes on a disk that fills up', () => {
 
   it('that are stopped for want of a lease too go on when the last of both reasons ends', async () => {
     const { looks, guards } = await guarded()
-    guards.closed.lease = 'the lease ran out'
+    settable(guards).closed.lease = 'the lease ran out'
     looks(1023 * mib)
-    guards.closed.lease = null
+    settable(guards).closed.lease = null
     expect(whyClosed(guards)).toBe(sentence)
-    guards.closed.lease = 'the lease ran out'
+    settable(guards).closed.lease = 'the lease ran out'
     looks(2048 * mib)
     expect(whyClosed(guards)).toBe('the lease ran out')
   })

@@ -1,3 +1,4 @@
+import { learn, type Learner } from '../instance/learn.ts'
 import type { Parts } from '../instance/parts.ts'
 import { mebibytes } from '#common/text/mebibytes.ts'
 
@@ -5,21 +6,18 @@ import { mebibytes } from '#common/text/mebibytes.ts'
  * Stops writes cleanly before the disk is full: a server that runs into a full disk hangs, and that looks like death.
  * Opens again at twice the space, so that it does not flap.
  */
-export function guardSpace({
-  observer,
-  config,
-  guards,
-  notices,
-}: Pick<Parts, 'observer' | 'config' | 'guards' | 'notices'>): void {
+export function guardSpace(parts: Learner & Pick<Parts, 'observer' | 'config' | 'notices'>): void {
+  const { observer, config, guards, notices } = parts
   const { freeBytes } = observer
   if (freeBytes === null || config.lowSpaceBytes === 0) return
   const { closed } = guards
   if (closed.space === null && freeBytes < config.lowSpaceBytes) {
-    closed.space = `low space: ${mebibytes(freeBytes)} MiB free, writes stop below ${mebibytes(config.lowSpaceBytes)} MiB`
-    notices.add('LowSpace', closed.space)
+    const space = `low space: ${mebibytes(freeBytes)} MiB free, writes stop below ${mebibytes(config.lowSpaceBytes)} MiB`
+    learn(parts, { fact: 'closedFor', space })
+    notices.add('LowSpace', space)
   }
   if (closed.space !== null && freeBytes >= config.lowSpaceBytes * 2) {
-    closed.space = null
+    learn(parts, { fact: 'closedFor', space: null })
     notices.add('SpaceBack', `${mebibytes(freeBytes)} MiB free again`)
   }
 }

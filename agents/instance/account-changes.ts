@@ -1,4 +1,4 @@
-import { leaveStage } from './life.ts'
+import { learn, type Learner } from './learn.ts'
 import type { Parts } from './parts.ts'
 
 /**
@@ -6,7 +6,7 @@ import type { Parts } from './parts.ts'
  * itself left it open: what this mysqld was made says nothing any more, so that no other hand is blamed for that.
  */
 export async function letAccountsChange(
-  parts: Pick<Parts, 'server' | 'observer' | 'course' | 'process'>,
+  parts: Learner & Pick<Parts, 'server' | 'observer'>,
   change: () => Promise<unknown>,
 ): Promise<void> {
   const { server, observer } = parts
@@ -17,7 +17,7 @@ export async function letAccountsChange(
     await server
       .setReadOnly('closed')
       .catch((error: unknown) => {
-        leaveStage(parts, 'following')
+        learn(parts, { fact: 'unmade', stage: 'following' })
         throw error
       })
       .finally(() => observer.outdate())

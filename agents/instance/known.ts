@@ -5,8 +5,8 @@ import type { InstanceName } from '#topology/snapshot/member.ts'
 import type { GtidText, Lack, PromiseReport } from '#topology/snapshot/observation.ts'
 
 /**
- * What one run of an agent knows besides what is on disk. Each part belongs to those who write it. Times are monotonic
- * milliseconds.
+ * What one run of an agent knows besides what is on disk. `learn` alone writes it, by the facts of `facts.ts`. Times are
+ * monotonic milliseconds.
  */
 export interface Known {
   readonly told: Told
@@ -19,31 +19,31 @@ export interface Known {
   readonly pod: Pod
 }
 
-/** What managers told this run, and orders on disk do not say. Written by orders. */
+/** What managers told this run, and orders on disk do not say. */
 export interface Told {
   /** What the primary held at the newest assignment: needed to judge a tail. */
-  sourceHolds: GtidText | null
+  readonly sourceHolds: GtidText | null
   /**
    * The same, said by the primary after it had heard of what this replica forgot last: what it has to catch up to. What
    * was said before may be less than was forgotten.
    */
-  catchUpTo: GtidText | null
+  readonly catchUpTo: GtidText | null
   /** The set that this primary was elected for, as the newest order named it; null where no order of this run did. */
-  elected: GtidText | null
+  readonly elected: GtidText | null
   /** As a primary: the replicas that a manager said are forgetful, by `forgetfulAs`. */
-  heardForgetful: Readonly<Record<InstanceName, string>>
+  readonly heardForgetful: Readonly<Record<InstanceName, string>>
   /** As a primary: the newest question of a manager, and the newest before that whose answer is known. */
-  compares: { readonly asked: Question | null; readonly answered: Question | null }
+  readonly compares: { readonly asked: Question | null; readonly answered: Question | null }
   /** As a replica: what its source never had; '' for nothing. */
-  errant: GtidText
+  readonly errant: GtidText
   /** What its binlogs say of that; null before they were read. */
-  errantJudged: { readonly of: GtidText; readonly changesNothing: boolean } | null
+  readonly errantJudged: { readonly of: GtidText; readonly changesNothing: boolean } | null
   /** The manager allowed the primary's server to start again although it ended by itself. */
-  mayRestart: boolean
+  readonly mayRestart: boolean
   /**
    * A manager told it what to be since it started, or its volume stayed where it was: nobody put an older one there.
    */
-  trustsAssignment: boolean
+  readonly trustsAssignment: boolean
 }
 
 /** A look with a higher number than `afterLook` began after the question had arrived. */
@@ -54,30 +54,30 @@ export interface Question extends Comparing {
 /** When others were heard last. */
 export interface Contact {
   /** The last order, confirmation or word of a manager. */
-  managerHeardAtMs: number
-  readonly peersHeard: Map<InstanceName, number>
+  readonly managerHeardAtMs: number
+  readonly peersHeard: ReadonlyMap<InstanceName, number>
 }
 
-/** Where convergence is. Written by passes, and by orders that run alone. */
+/** Where convergence is. */
 export interface Course {
   /** The life of the mysqld that runs or ended last: read by `lifeOf`. */
-  life: Life
-  promiseReport: PromiseReport | null
+  readonly life: Life
+  readonly promiseReport: PromiseReport | null
   /** Promised, and its receiver goes on: it hears the candidate of the switchover, and nobody else. */
-  receiverKept: boolean
+  readonly receiverKept: boolean
   /** Sentence and progress of convergence. */
-  converged: { revision: number; done: boolean; sentence: string }
+  readonly converged: { readonly revision: number; readonly done: boolean; readonly sentence: string }
   /** Since when the primary of this epoch does not take writes because it opens; null once it does. */
-  openingSince: { readonly epoch: number; readonly atMs: number } | null
+  readonly openingSince: { readonly epoch: number; readonly atMs: number } | null
   /**
    * Its server ended while it was primary, or perhaps before this run of the agent: opening it again needs a marker
    * first.
    */
-  reopening: boolean
+  readonly reopening: boolean
   /** What a server that does not answer holds, as its files or its promise say; null once the server says so itself. */
-  binlogSet: GtidText | null
+  readonly binlogSet: GtidText | null
   /** Address that its channel was pointed to, or found to be: another one is somebody's hand. */
-  pointedTo: string | null
+  readonly pointedTo: string | null
 }
 
 /** What is doubted of what this instance holds (`agents/doubts/`). */
@@ -86,86 +86,86 @@ export interface Doubts {
    * How often it was doubted that replicas hold all that was acknowledged, and writes under way that end a doubt
    * (`unsettled.ts`).
    */
-  raised: number
-  settling: number
+  readonly raised: number
+  readonly settling: number
   /** How its mysqld ended was looked at, so that its death may be shown. */
-  endingJudged: boolean
+  readonly endingJudged: boolean
   /** The silence of a primary's server was looked into up to here (see `ending.ts`). */
-  silenceSeenUpToMs: number
+  readonly silenceSeenUpToMs: number
   /** All that it held as a replica when it was last looked at; null while unknown. */
-  seenToHold: GtidText | null
+  readonly seenToHold: GtidText | null
   /** What somebody threw away of that: until it is held again, this replica counts for nothing. */
-  thrownAway: GtidText
+  readonly thrownAway: GtidText
   /** How often that was seen since the agent started. */
-  timesForgotten: number
+  readonly timesForgotten: number
   /** What the server lacks of the set that it was elected for; '' for nothing. */
-  lacksElected: GtidText
+  readonly lacksElected: GtidText
   /** Its GTIDs were reset while its server ran; on disk as well, but for a moment. */
-  gtidsReset: boolean
+  readonly gtidsReset: boolean
 }
 
 /** What keeps watch beside (`agents/guard/`). */
 export interface Guards {
   /** Why the primary keeps itself closed, by who closed it; null for no reason. Only the owner ends a reason. */
-  readonly closed: { lease: string | null; space: string | null }
+  readonly closed: { readonly lease: string | null; readonly space: string | null }
   /** Who stands in the way of the agent's statements, and of what; null for nobody. */
-  lockedBy: string | null
+  readonly lockedBy: string | null
   /** What failovers rest upon and is not there, by the last look at that. */
-  lacks: readonly Lack[]
+  readonly lacks: readonly Lack[]
   /**
    * Options of its channel that were to be put right, by the thread that is stopped for it: as they were seen, and
    * until when that is not tried again.
    */
-  readonly optionsTried: Map<StoppedThread, { readonly what: string; readonly untilMs: number }>
+  readonly optionsTried: ReadonlyMap<StoppedThread, { readonly what: string; readonly untilMs: number }>
 }
 
-/** A copy of another instance that is made here, or was tried. Written by seeding. */
+/** A copy of another instance that is made here, or was tried. */
 export interface Copying {
-  progress: { stage: string; percent: number; donor: string } | null
+  readonly progress: { readonly stage: string; readonly percent: number; readonly donor: string } | null
   /** The epoch in which a copy is made beside what is here, which stays promised. */
-  besideEpoch: number | null
+  readonly besideEpoch: number | null
   /** By donor, copies that failed since this agent started or was last seeded. */
-  readonly failures: Map<string, { readonly times: number; readonly error: string; readonly atMs: number }>
+  readonly failures: ReadonlyMap<string, { readonly times: number; readonly error: string; readonly atMs: number }>
 }
 
 /** What goes on in the background, because it may take long. */
 export interface Jobs {
   /** Switching the source's side of semi-sync off. */
-  switchingOff: Promise<void> | null
+  readonly switchingOff: Promise<void> | null
   /** Waiting for strangers' dump threads to be gone. */
-  cuttingOff: Promise<void> | null
+  readonly cuttingOff: Promise<void> | null
   /** Other passwords are being given to accounts. */
-  changesPasswords: boolean
+  readonly changesPasswords: boolean
   /** Empty transactions are being written. */
-  empties: boolean
+  readonly empties: boolean
   /** The replication group is being joined or formed. */
-  startingGroup: Promise<void> | null
+  readonly startingGroup: Promise<void> | null
   /** mysqld is older than this run: an agent that died may have had it join a group, which may still be under way. */
-  mayBeStartingGroup: boolean
+  readonly mayBeStartingGroup: boolean
   /** Why that failed the last time; '' where it did not. */
-  groupFailure: string
+  readonly groupFailure: string
   /** How often in a row it was not a member for long, and until when it does not try again. */
-  groupPause: { readonly times: number; readonly untilMs: number }
+  readonly groupPause: { readonly times: number; readonly untilMs: number }
   /** The others are not ready for it before. To form a group it need not wait: there are no others. */
-  joinsNotBeforeMs: number
+  readonly joinsNotBeforeMs: number
   /** The epoch in which it was told to stay out of its group. Null once it has waited for its turn to join. */
-  joinsInTurn: number | null
+  readonly joinsInTurn: number | null
   /** A copy of its server is being streamed to somebody, or what is left of one is being removed. */
-  streamsCopy: boolean
+  readonly streamsCopy: boolean
   /** The others are asked to remove the member that its dead mysqld was. */
-  expelling: Promise<void> | null
+  readonly expelling: Promise<void> | null
   /** Addresses of members that the group is being asked to remove since nobody hears them. */
-  expellingSilent: Set<string>
+  readonly expellingSilent: ReadonlySet<string>
 }
 
 /** The end of its pod, or of its part in the cluster. */
 export interface Pod {
   /** Told to end, since when, and whether its server is being stopped: it is not started any more. */
-  termination: { readonly sinceMs: number; readonly stopping: boolean } | null
+  readonly termination: { readonly sinceMs: number; readonly stopping: boolean } | null
   /** A caller wants the instance to leave its cluster, until then unless that is said again (`leaving.ts`). */
-  leavesUntilMs: number
+  readonly leavesUntilMs: number
   /** The instance has left its cluster, or is just leaving for good: it stays out until it is told to come back. */
-  hasLeft: boolean
+  readonly hasLeft: boolean
 }
 
 /** Why the primary keeps itself closed; null where nothing does. */

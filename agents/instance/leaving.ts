@@ -1,5 +1,6 @@
 import type { LeavingAnswer } from '#failover/protocol/word.ts'
 import { isDown } from '../ports/process.ts'
+import { learn, type Learner } from './learn.ts'
 import type { Parts } from './parts.ts'
 
 /** A wish to leave is good for so long, and is said again more often: it ends with the caller who has it. */
@@ -13,10 +14,9 @@ type LeavingParts = Pick<Parts, 'pod' | 'process' | 'course' | 'file' | 'world'>
  * leaves hands over, is let out of the sync set or the group, and stops its server (`termination.ts`). A wish that is
  * said no more before the server stops is taken back.
  */
-export function hearLeaving(parts: LeavingParts, leaves: boolean): LeavingAnswer {
-  const { pod, world } = parts
-  pod.leavesUntilMs = leaves ? world.clock.monotonicMs() + wishMs : -Infinity
-  if (!leaves) pod.hasLeft = false
+export function hearLeaving(parts: Learner & LeavingParts, leaves: boolean): LeavingAnswer {
+  const untilMs = parts.world.clock.monotonicMs() + wishMs
+  learn(parts, leaves ? { fact: 'leaveAsked', untilMs } : { fact: 'stayAsked' })
   return leaves ? hasLeft(parts) : hasJoined(parts)
 }
 

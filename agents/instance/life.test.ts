@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest'
-import { aServerState, ScriptedProcess, ScriptedServer, testParts } from '../testing.ts'
+import { aServerState, ScriptedProcess, ScriptedServer, testParts, changeLife } from '../testing.ts'
 import { freshLife } from './life.ts'
-import { changeLife, lifeOf } from './life.ts'
+import { lifeOf } from './life.ts'
 import { opened } from '../testing-passes.ts'
 
 it('What is remembered of a mysqld outlives that mysqld, and is forgotten when the next one starts', async () => {

@@ -92,23 +92,13 @@ export function freshLife(pid: number | null): Life {
 
 /** Where the life is kept, and whose life that is. */
 interface Owners {
-  readonly course: { life: Life }
+  readonly course: { readonly life: Life }
   readonly process: Pick<ProcessPort, 'pid'>
 }
 
 /** The life of the mysqld that runs or ended last. Another mysqld begins with nothing. */
-export function lifeOf({ course, process }: Owners): Life {
-  if (course.life.pid !== process.pid) course.life = freshLife(process.pid)
-  return course.life
-}
-
-export function changeLife(parts: Owners, change: Partial<Life>): void {
-  parts.course.life = { ...lifeOf(parts), ...change }
-}
-
-/** Something else was, or is to be, done to this mysqld: what it was made says nothing any more. */
-export function leaveStage(parts: Owners, is: Stage['is']): void {
-  if (lifeOf(parts).stage.is === is) changeLife(parts, { stage: { is: 'closed' } })
+export function lifeOf({ course: { life }, process: { pid } }: Owners): Life {
+  return life.pid === pid ? life : freshLife(pid)
 }
 
 /** The steps towards an open primary, where this mysqld took any. */

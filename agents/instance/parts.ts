@@ -3,7 +3,7 @@ import type { Transport, World } from '#common/ports/ports.ts'
 import type { Asks } from './asks.ts'
 import type { CertificatePort } from '../ports/certificate.ts'
 import type { AgentConfig } from './config.ts'
-import type { Known } from './known.ts'
+import type { Learner } from './learn.ts'
 import type { Notices } from './notices.ts'
 import type { ExpulsionPort } from '../ports/expulsion.ts'
 import type { ObserverPort } from '../ports/observer.ts'
@@ -16,7 +16,7 @@ import type { VolumePort } from '../ports/volume.ts'
 export type AnswersAlone = (stored: Pick<StoredState, 'assignment'>) => boolean
 
 /** What the parts of one agent share: what is known, and ports to everything outside. */
-export interface Parts extends Known {
+export interface Parts extends Learner {
   /** Random id of this start of the agent. */
   readonly run: string
   /** The incarnation that this start began with. */

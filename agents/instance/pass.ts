@@ -1,11 +1,12 @@
 import { lifeOf, type Life } from './life.ts'
-import type { Course, Known } from './known.ts'
+import type { Fact } from './facts.ts'
+import type { Known } from './known.ts'
 import type { Parts } from './parts.ts'
 import type { StoredState } from './stored-state.ts'
 import type { ProcessState, ServerState } from '#topology/snapshot/observation.ts'
 
 /** What the next pass is decided by: read once, so that a decision sees one moment. Nothing of it is changed. */
-export interface View extends Pick<Parts, 'config' | 'timings' | 'run'> {
+export interface View extends Known, Pick<Parts, 'config' | 'timings' | 'run'> {
   readonly stored: StoredState
   readonly process: ProcessState
   readonly life: Life
@@ -14,14 +15,6 @@ export interface View extends Pick<Parts, 'config' | 'timings' | 'run'> {
   /** That was said for this pass. */
   readonly looked: boolean
   readonly nowMs: number
-  readonly told: Readonly<Known['told']>
-  readonly contact: Readonly<Known['contact']>
-  readonly course: Readonly<Known['course']>
-  readonly doubts: Readonly<Known['doubts']>
-  readonly guards: Readonly<Known['guards']>
-  readonly copying: Readonly<Known['copying']>
-  readonly jobs: Readonly<Known['jobs']>
-  readonly pod: Readonly<Known['pod']>
 }
 
 /** @param looked what the server said for this pass; null where it was not asked yet */
@@ -38,20 +31,11 @@ export function viewOf(parts: Parts, looked: ServerState | null): View {
   }
 }
 
-/** What is known otherwise from now on. */
-export interface Change {
-  readonly course?: Partial<Omit<Course, 'life' | 'converged'>>
-  readonly life?: Partial<Life>
-  readonly told?: Partial<Known['told']>
-  readonly doubts?: Partial<Known['doubts']>
-  readonly converged?: Partial<Course['converged']>
-}
-
 /** One thing to do. `name` tells what, in tests and to readers. */
 export interface Step {
   readonly name: string
   /** Resolves to what was found out by it. */
-  readonly run: (parts: Parts) => Promise<Change | undefined>
+  readonly run: (parts: Parts) => Promise<Fact | undefined>
 }
 
 /**
@@ -60,9 +44,9 @@ export interface Step {
  */
 export interface NextPass {
   readonly store?: Partial<StoredState>
-  readonly now?: Change
+  readonly now?: readonly Fact[]
   readonly steps?: readonly Step[]
-  readonly then?: Change
+  readonly then?: readonly Fact[]
   /**
    * When the next one is decided: at once by the same look at the server, or after another; soon, where nothing tells
    * that something has changed; else when something has.
@@ -91,14 +75,3 @@ export function onDisk(change: Partial<StoredState>): Step {
 /** What the agent has changed: whatever was seen before is not looked at again. */
 export const closeForWrites = step('close for writes', ({ server }) => server.setReadOnly('closed'))
 export const outdate = step('outdate', async ({ observer }) => observer.outdate())
-
-/** Applies a change. Another mysqld than `pid` is not changed: that mysqld began with nothing. */
-export function learn(parts: Parts, change: Change | undefined, pid: number | null): void {
-  if (change === undefined) return
-  const { course } = parts
-  Object.assign(course, change.course)
-  Object.assign(parts.told, change.told)
-  Object.assign(parts.doubts, change.doubts)
-  if (change.converged) course.converged = { ...course.converged, ...change.converged }
-  if (change.life && parts.process.pid === pid) course.life = { ...lifeOf(parts), ...change.life }
-}

@@ -5,7 +5,7 @@ import { holdsText, ObservationBuilder } from './observation.ts'
 import { GtidResetWatch } from './gtid-reset.ts'
 import { Lease } from '../guard/lease.ts'
 import { holdsOf } from '#topology/snapshot/holdings.ts'
-import { changeLife, lifeOf } from '../instance/life.ts'
+import { lifeOf } from '../instance/life.ts'
 import type { Parts } from '../instance/parts.ts'
 import { summaryOf } from '../instance/stored-state.ts'
 import {
@@ -15,6 +15,8 @@ import {
   ScriptedProcess,
   ScriptedServer,
   testParts,
+  changeLife,
+  settable,
 } from '../testing.ts'
 import { passAsReplica } from '../testing-passes.ts'
 
@@ -42,7 +44,7 @@ async function watched(assignment: ReplicaAssignment | typeof primaryOfEpoch3) {
 describe('GTIDs that are gone while the server runs', () => {
   it('make a replica count for nothing, on its disk as well, and stop it until it is seeded again', async () => {
     const { parts, server, sees, shown } = await watched(replica)
-    parts.course.binlogSet = before
+    settable(parts).course.binlogSet = before
     await sees(gtids('shop-1', 3))
     expect(parts.course.binlogSet).toBeNull()
     expect(shown(parts).stored).toMatchObject({ forgetful: true, fromThePast: true, gtidsReset: true })
@@ -135,7 +137,7 @@ describe('what an instance holds', () => {
     ['its files say as well', gtids('shop-1', 70)],
   ])('is the same to the manager and to its agent, where %s', async (_, binlogSet) => {
     const { parts, shown } = await watched(replica)
-    parts.course.binlogSet = binlogSet
+    settable(parts).course.binlogSet = binlogSet
     expect(holdsText(parts)).toBe(holdsOf(shown(parts)).toString())
   })
 

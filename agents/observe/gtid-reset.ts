@@ -2,7 +2,7 @@ import { parseGtidSet } from '#topology/gtid/gtid-set.ts'
 import { describeError } from '#common/errors/errors.ts'
 import type { GtidText } from '#topology/snapshot/observation.ts'
 import { keepUnsettled } from '../doubts/unsettled.ts'
-import { leaveStage } from '../instance/life.ts'
+import { learn } from '../instance/learn.ts'
 import type { Parts } from '../instance/parts.ts'
 import type { StoredState } from '../instance/stored-state.ts'
 
@@ -58,11 +58,8 @@ export class GtidResetWatch {
     code: 'GtidsReset' | 'BinlogOff',
     { what, mark }: { readonly what: string; readonly mark: Partial<StoredState> },
   ): Promise<void> {
-    const { file, notices, process, doubts, course, answersAlone } = this.#parts
-    doubts.gtidsReset = true
-    course.binlogSet = null
-    // A promotion all the same finds out what the server has.
-    leaveStage(this.#parts, 'prepared')
+    const { file, notices, process, answersAlone } = this.#parts
+    learn(this.#parts, { fact: 'gtidsReset' })
     const isPrimary = file.current.assignment?.role === 'primary'
     const then = isPrimary
       ? 'it is ended, and a replica that holds everything acknowledged takes its place'

@@ -11,8 +11,9 @@ import {
   ScriptedServer,
   testParts,
   watchesOf,
+  changeLife,
+  settable,
 } from '../testing.ts'
-import { changeLife } from '../instance/life.ts'
 
 async function agent() {
   const process = new ScriptedProcess()
@@ -38,7 +39,7 @@ it.each([
     const { parts, process, desk } = await agent()
     await parts.file.update({ promise: 3, revision: 10, assignment: primaryOfEpoch3, mayHaveTail: true })
     process.state = 'dead'
-    parts.told.mayRestart = byItsAgent
+    settable(parts).told.mayRestart = byItsAgent
     changeLife(parts, { isRestarted: byItsAgent })
     await desk.obey('assign', { ...primaryOfEpoch3, member: 'shop-0@volume-0', revision: 11 })
     expect(process.state).toBe(state)
@@ -75,8 +76,8 @@ it.each([
   const { parts, process, desk, converger } = await agent()
   await parts.file.update({ promise: 3, revision: 10, assignment: primaryOfEpoch3, mayHaveTail: true })
   process.state = 'dead'
-  parts.told.trustsAssignment = true
-  parts.contact.managerHeardAtMs -= parts.timings.restartAloneMs + 1
+  settable(parts).told.trustsAssignment = true
+  settable(parts).contact.managerHeardAtMs -= parts.timings.restartAloneMs + 1
   const { version, cluster, epoch, revision } = primaryOfEpoch3
   if (takesWord) desk.hear('word', { version, cluster, member: 'shop-0@volume-0', epoch, revision })
   await converger.pass()

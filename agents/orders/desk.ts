@@ -1,6 +1,6 @@
 import { orderNames, orders, type Order, type OrderName, type Step } from '#failover/protocol/order.ts'
 import { wordNames, words, type Answers, type Word, type WordName } from '#failover/protocol/word.ts'
-import { leaveStage } from '../instance/life.ts'
+import { learn } from '../instance/learn.ts'
 import { holdsText } from '../observe/observation.ts'
 import type { OrderState } from './checks.ts'
 import { hearing, type Ears } from './hearing.ts'
@@ -44,9 +44,7 @@ export class OrderDesk {
     const steps = await converger.alone(async () => {
       const began = clock.monotonicMs()
       checkOrder(name, order, this.#state())
-      parts.contact.managerHeardAtMs = began
-      // Whatever else it is told may leave its receiver otherwise than it was made ready.
-      if (name !== 'assign') leaveStage(parts, 'following')
+      learn(parts, { fact: 'ordered', order: name, atMs: began })
       await obedience[name].obey(this.#hands, order)
       return [
         { name: `${name}: waited`, ms: began - arrived },

@@ -1,4 +1,4 @@
-import { leaveStage } from '../instance/life.ts'
+import { learn } from '../instance/learn.ts'
 import { RegentError } from '#common/errors/errors.ts'
 import type { FetchOrder } from '#failover/protocol/order.ts'
 import { replicationUser } from '../ports/server.ts'
@@ -9,11 +9,9 @@ import type { Parts } from '../instance/parts.ts'
  * until `until` is held, then stops and reports again. `checkOrder` has passed.
  */
 export async function fetchMissing(parts: Parts, order: FetchOrder): Promise<void> {
-  const { server, file, volume, course, config, replicationPassword } = parts
+  const { server, file, volume, config, replicationPassword } = parts
   await file.update({ revision: order.revision, stoppedInOrder: false })
-  course.promiseReport = null
-  course.receiverKept = false
-  leaveStage(parts, 'prepared')
+  learn(parts, { fact: 'fetchBegan' })
   await server.stopReceiver()
   await server.setSemiSyncReplica(false)
   await server.pointTo({

@@ -6,6 +6,7 @@ import { hearQuestion } from '../doubts/compared.ts'
 import { hearOfForgetful } from '../doubts/forgetful.ts'
 import type { Lease } from '../guard/lease.ts'
 import { hearLeaving } from '../instance/leaving.ts'
+import { learn } from '../instance/learn.ts'
 import type { Parts } from '../instance/parts.ts'
 import type { Watches } from '#common/watch/watches.ts'
 import { requireAddressee } from './checks.ts'
@@ -49,15 +50,14 @@ export const hearing: { readonly [N in WordName]: (ears: Ears, said: Word<N>) =>
   leaseVote: ({ parts }, request) => vote(parts, request),
   watches({ parts, watches }, { cluster }) {
     requireCluster(parts, cluster, `a manager of cluster ${cluster} asks what is looked after`)
-    return { watches: watches.list() }
+    return { watches: watches.list(), facts: parts.facts.list }
   },
 }
 
 /** A manager that leads is there. */
 function hearLeader(parts: Parts, name: WordName, said: LeaderWord): void {
-  const { contact, world } = parts
   requireForHere(parts, name, said)
-  contact.managerHeardAtMs = world.clock.monotonicMs()
+  learn(parts, { fact: 'leaderHeard', atMs: parts.world.clock.monotonicMs() })
   if (said.forgetful !== undefined) hearOfForgetful(parts, said.forgetful)
 }
 
@@ -75,9 +75,9 @@ function requireCluster({ config }: Parts, cluster: string, who: string): void {
 
 /** A peer asks whether its epoch may go on. */
 function vote(parts: Parts, request: LeaseVoteRequest): LeaseVote {
-  const { file, contact, world, observer } = parts
+  const { file, world, observer } = parts
   requireCluster(parts, request.cluster, `${request.asking} of cluster ${request.cluster} asks for a vote`)
-  contact.peersHeard.set(request.asking, world.clock.monotonicMs())
+  learn(parts, { fact: 'peerHeard', peer: request.asking, atMs: world.clock.monotonicMs() })
   return {
     granted: file.current.promise <= request.epoch,
     promise: file.current.promise,

@@ -1,19 +1,22 @@
+import type { Errand } from '../instance/facts.ts'
+import { learn } from '../instance/learn.ts'
 import type { Parts } from '../instance/parts.ts'
 
 /**
  * Begins what waits for acknowledgements, and looks at the server again once that has ended. Nothing is begun while the
  * same still goes on.
- * @param job what says in `jobs` that it goes on
+ * @param errand what says in `jobs` that it goes on
  * @param failed told the error that ended it
  */
 export function inBackground(
-  { jobs, observer, changed }: Parts,
-  job: 'empties' | 'changesPasswords',
+  parts: Parts,
+  errand: Exclude<Errand, 'streamsCopy'>,
   work: () => Promise<void>,
   failed: (error: unknown) => void,
 ): void {
-  if (jobs[job]) return
-  jobs[job] = true
+  const { jobs, observer, changed } = parts
+  if (jobs[errand]) return
+  learn(parts, { fact: 'errandBegan', errand })
   work()
     .then(() => {
       observer.outdate()
@@ -21,7 +24,7 @@ export function inBackground(
     })
     .catch(failed)
     .finally(() => {
-      jobs[job] = false
+      learn(parts, { fact: 'errandEnded', errand })
       changed()
     })
 }

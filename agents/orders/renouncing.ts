@@ -1,4 +1,4 @@
-import { leaveStage } from '../instance/life.ts'
+import { learn } from '../instance/learn.ts'
 import type { RenounceOrder } from '#failover/protocol/order.ts'
 import type { Parts } from '../instance/parts.ts'
 
@@ -9,22 +9,12 @@ import type { Parts } from '../instance/parts.ts'
  * it is the new member. `checkOrder` has passed.
  */
 export async function renounce(parts: Parts, order: RenounceOrder): Promise<void> {
-  const { file, process, server, course, told, world, notices } = parts
+  const { file, process, server, world, notices } = parts
   const { assignment, volume } = file.current
   const up = process.state !== 'dead' && process.state !== 'absent'
   if (up && assignment?.role === 'primary') await process.kill()
   else if (process.state === 'running') await server.stopReceiver()
-  course.promiseReport = null
-  told.sourceHolds = null
-  told.errant = ''
-  told.errantJudged = null
-  told.catchUpTo = null
-  leaveStage(parts, 'leading')
-  course.converged = {
-    revision: 0,
-    done: false,
-    sentence: 'its volume went back in time: it waits to be seeded again as a new member',
-  }
+  learn(parts, { fact: 'renounced' })
   // Its tail and its memory are doubtful like everything else here: it is archived where the cluster lacks it, and
   // replaced.
   const cleared = { mayHaveTail: false, unsettled: false, forgetful: false, stoppedInOrder: false }

@@ -5,7 +5,7 @@ import { unionOf } from '#topology/snapshot/holdings.ts'
 import type { ReseedOrder } from '#failover/protocol/order.ts'
 import { pruneArchives } from '../guard/archive-keeping.ts'
 import type { Converger } from '../converge/converger.ts'
-import { leaveStage } from '../instance/life.ts'
+import { learn } from '../instance/learn.ts'
 import type { Parts } from '../instance/parts.ts'
 import { dataInNoDoubt } from '../instance/stored-state.ts'
 import { replicationUser } from '../ports/server.ts'
@@ -44,25 +44,23 @@ export class Seeding {
    * has passed.
    */
   async begin(order: ReseedOrder): Promise<void> {
-    const { file, copying, told, course, server } = this.#parts
+    const { file, copying, server } = this.#parts
     if (copying.progress !== null) return
     await this.#ready().catch((error: unknown) => {
       this.#noteFailure(order, error)
       throw error
     })
     // To copy another one the agent lets itself write here: it follows, and is closed, again when it is made to.
-    leaveStage(this.#parts, 'following')
+    learn(this.#parts, { fact: 'unmade', stage: 'following' })
     await server.stopReceiver()
     // A seeding that begins again archived before; what is here now may be half a copy.
     const own = file.current.seeding ? null : (await this.#holds()).union(parseGtidSet(order.destroys))
     if (own) await this.#archive(own.subtract(parseGtidSet(order.sourceHolds)))
     await file.update({ seeding: order.beside !== true, revision: order.revision })
-    told.sourceHolds = order.sourceHolds
-    course.promiseReport = null
-    copying.besideEpoch = order.beside === true ? order.epoch : null
+    const besideEpoch = order.beside === true ? order.epoch : null
+    learn(this.#parts, { fact: 'copyBegan', sourceHolds: order.sourceHolds, besideEpoch })
     this.#progress(order, 'copying', 0)
     void this.#copy(order, own).catch((error: unknown) => {
-      copying.progress = null
       this.#noteFailure(order, error)
       this.#converger.wake()
       this.#parts.changed()
@@ -116,7 +114,7 @@ export class Seeding {
 
   /** @param own what was here when the copy began, and is archived; null when nobody knows any more */
   async #copy(order: ReseedOrder, own: GtidSet | null): Promise<void> {
-    const { server, process, volume, config, replicationPassword, copying, course, doubts, notices } = this.#parts
+    const { server, process, volume, config, replicationPassword, notices } = this.#parts
     const folder = await volume.freshSeedFolder()
     const donor = {
       host: order.donor.host,
@@ -142,14 +140,7 @@ export class Seeding {
         swapUnproven(this.#parts, order, () => this.#startOn(() => volume.swapBeside(folder))),
       )
     else await this.#swapIn(order, folder, own)
-    copying.progress = null
-    copying.failures.clear()
-    course.binlogSet = null
-    doubts.seenToHold = null
-    doubts.thrownAway = ''
-    doubts.gtidsReset = false
-    // A promise given meanwhile said that it holds nothing; now it is asked again what it holds.
-    course.promiseReport = null
+    learn(this.#parts, { fact: 'copied' })
     notices.add('Seeded', `seeded from ${order.donor.instance}`)
     this.#converger.wake()
     // Nothing else is new of a server that waits to be admitted.
@@ -198,18 +189,18 @@ export class Seeding {
    * under its own name: no donor would do better.
    */
   #noteFailure({ donor: { instance } }: ReseedOrder, failure: unknown): void {
-    const { copying, notices, world, config } = this.#parts
+    const { notices, world, config } = this.#parts
     const error = describeError(failure)
     const whose = failure instanceof OwnServerFault ? config.instance : instance
-    const times = (copying.failures.get(whose)?.times ?? 0) + 1
-    copying.failures.set(whose, { times, error: error.slice(0, longestError), atMs: world.clock.monotonicMs() })
+    const [told, atMs] = [error.slice(0, longestError), world.clock.monotonicMs()]
+    learn(this.#parts, { fact: 'copyFailed', whose, error: told, atMs })
     notices.add('SeedingFailed', `seeding from ${instance} failed: ${error}`)
   }
 
   #progress({ donor }: ReseedOrder, stage: string, percent: number): void {
     const { copying, changed } = this.#parts
     const before = copying.progress
-    copying.progress = { stage, percent, donor: donor.instance }
+    learn(this.#parts, { fact: 'copyWent', stage, percent, donor: donor.instance })
     if (before?.stage !== stage || before.percent !== percent) changed()
   }
 }

@@ -11,6 +11,7 @@ import {
   ScriptedServer,
   testParts,
   watchesOf,
+  settable,
 } from '../testing.ts'
 
 class ScriptedLauncher {
@@ -72,7 +73,7 @@ describe('An instance whose pod ends', () => {
     const { parts, process } = await begin('primary', server)
     await vi.waitUntil(() => /another to take over/.test(parts.course.converged.sentence), { timeout: 60_000 })
     expect(process.state).toBe('running')
-    parts.pod.termination = { sinceMs: -1e9, stopping: false }
+    settable(parts).pod.termination = { sinceMs: -1e9, stopping: false }
     await vi.waitUntil(() => process.state === 'dead', { timeout: 60_000 })
     expect(server.calls).toEqual([])
   })
@@ -83,7 +84,7 @@ describe('An instance whose pod ends', () => {
       const { parts, process } = await begin('primary', new ScriptedServer(aServerState()), { state })
       await vi.waitUntil(() => /another to take over/.test(parts.course.converged.sentence), { timeout: 60_000 })
       expect(process.state).toBe(state)
-      parts.pod.termination = { sinceMs: -1e9, stopping: false }
+      settable(parts).pod.termination = { sinceMs: -1e9, stopping: false }
       await vi.waitUntil(() => process.state === 'dead', { timeout: 60_000 })
       expect(parts.pod.hasLeft).toBe(false)
     },
@@ -113,18 +114,18 @@ describe('An instance that leaves for a caller', () => {
     const server = new ScriptedServer(aServerState())
     const scene = await begin(assignment, server, more)
     scene.launcher.terminating = false
-    scene.parts.pod.leavesUntilMs = Infinity
+    settable(scene.parts).pod.leavesUntilMs = Infinity
     return { ...scene, server }
   }
 
   it('stops in order once it does not count, stays down, and does not end its pod', async () => {
     const { parts, server, process, launcher } = await beginLeaving('replica', { counted: true })
     await vi.waitUntil(() => /let out of the sync set/.test(parts.course.converged.sentence), { timeout: 60_000 })
-    parts.pod.termination = { sinceMs: -1e9, stopping: false }
+    settable(parts).pod.termination = { sinceMs: -1e9, stopping: false }
     await parts.file.update({ assignment: replicaOfEpoch3 })
     await vi.waitUntil(() => server.calls.includes('shutdown'), { timeout: 60_000 })
     process.state = 'dead'
-    parts.pod.leavesUntilMs = -Infinity
+    settable(parts).pod.leavesUntilMs = -Infinity
     await vi.waitUntil(() => parts.pod.hasLeft && parts.pod.termination !== null, { timeout: 60_000 })
     expect(launcher.quits).toBe(0)
     launcher.terminating = true
@@ -134,9 +135,9 @@ describe('An instance that leaves for a caller', () => {
   it('waits as long as it counts, and goes on where the caller is gone', async () => {
     const { parts, server } = await beginLeaving('replica', { counted: true })
     await vi.waitUntil(() => parts.pod.termination !== null, { timeout: 60_000 })
-    parts.pod.termination = { sinceMs: -1e9, stopping: false }
+    settable(parts).pod.termination = { sinceMs: -1e9, stopping: false }
     await vi.waitUntil(() => /let out/.test(parts.course.converged.sentence), { timeout: 60_000 })
-    parts.pod.leavesUntilMs = -Infinity
+    settable(parts).pod.leavesUntilMs = -Infinity
     await vi.waitUntil(() => parts.pod.termination === null, { timeout: 60_000 })
     expect(server.calls).toEqual([])
   })
@@ -145,8 +146,8 @@ describe('An instance that leaves for a caller', () => {
     const { parts, process, server } = await beginLeaving('primary')
     await parts.file.update({ assignment: { ...primaryOfEpoch3, acks: 0, counted: [] } })
     await vi.waitUntil(() => /another to take over/.test(parts.course.converged.sentence), { timeout: 60_000 })
-    parts.pod.termination = { sinceMs: -1e9, stopping: false }
-    parts.course.converged = { ...parts.course.converged, sentence: '' }
+    settable(parts).pod.termination = { sinceMs: -1e9, stopping: false }
+    settable(parts).course.converged = { ...parts.course.converged, sentence: '' }
     await vi.waitUntil(() => /another to take over/.test(parts.course.converged.sentence), { timeout: 60_000 })
     expect(process.state).toBe('running')
     process.state = 'dead'
@@ -175,8 +176,8 @@ describe('An instance that leaves for a caller', () => {
     const converger = new Converger(dies, () => undefined)
     converger.stop()
     termination = new Termination(dies, converger, null)
-    parts.pod.termination = null
-    parts.pod.leavesUntilMs = Infinity
+    settable(parts).pod.termination = null
+    settable(parts).pod.leavesUntilMs = Infinity
     watches = watchesOf(dies)
     termination.watch(watches)
     await vi.waitUntil(() => process.state === 'dead' && parts.pod.termination === null, { timeout: 60_000 })

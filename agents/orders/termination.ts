@@ -3,6 +3,7 @@ import type { Watches } from '#common/watch/watches.ts'
 import type { Converger } from '../converge/converger.ts'
 import { isLeaving } from '../instance/leaving.ts'
 import { isDown } from '../ports/process.ts'
+import { learn } from '../instance/learn.ts'
 import type { Parts } from '../instance/parts.ts'
 
 /** What tells that this instance is to end, and is told that it has: the launcher of its pod. */
@@ -75,7 +76,8 @@ export class Termination implements Watch {
     this.#isTold = isTold
     const isAsked = isTold || isLeaving(this.#parts)
     if (isAsked === (pod.termination !== null)) return
-    pod.termination = isAsked ? { sinceMs: world.clock.monotonicMs(), stopping: false } : null
+    const sinceMs = world.clock.monotonicMs()
+    learn(this.#parts, isAsked ? { fact: 'endBegan', sinceMs } : { fact: 'endTakenBack' })
     this.#isOver = false
     notices.add('Terminating', isAsked ? sentences[isTold ? 'told' : 'leaves'] : sentences[wasTold ? 'began' : 'stays'])
     changed()
@@ -83,16 +85,16 @@ export class Termination implements Watch {
   }
 
   async #proceed(): Promise<void> {
-    const { process, course, changed, pod } = this.#parts
+    const { process, changed, pod } = this.#parts
     const { mode } = this.#converger
     if (isDown(process)) return this.#ends()
     // Also where mysqld starts or stands still: it may be the only one who can lead.
     const waits = pod.termination?.stopping === true ? null : this.#whyWaits()
     if (waits !== null) {
-      course.converged = { ...course.converged, sentence: waits }
+      learn(this.#parts, { fact: 'converged', sentence: waits })
       return changed()
     }
-    pod.hasLeft = !this.#isTold
+    learn(this.#parts, { fact: 'left', forGood: !this.#isTold })
     if (mode.isKilledAtEnd()) await process.kill()
     else await this.#stopInOrder()
   }
@@ -101,7 +103,7 @@ export class Termination implements Watch {
   async #ends(): Promise<void> {
     if (this.#isTold) await this.#port?.quit()
     else if (!isLeaving(this.#parts)) return
-    this.#parts.pod.hasLeft = !this.#isTold
+    learn(this.#parts, { fact: 'left', forGood: !this.#isTold })
     this.#isOver = true
   }
 
@@ -129,7 +131,7 @@ export class Termination implements Watch {
     await this.#converger.mode.leave()
     await volume.syncRelayLogs()
     await file.update({ stoppedInOrder: true })
-    pod.termination = { sinceMs: pod.termination?.sinceMs ?? 0, stopping: true }
+    learn(this.#parts, { fact: 'serverStops' })
     this.#stoppingSinceMs = world.clock.monotonicMs()
     await server.shutdown()
   }

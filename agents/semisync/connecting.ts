@@ -31,7 +31,7 @@ export function begins(view: View, assignment: ReplicaAssignment, state: ServerS
     : `connects to ${source.instance} at its manager's word: once that has set its gates, or this one has its copy`
   return {
     ...(view.stored.stoppedInOrder ? { store: { stoppedInOrder: false } } : {}),
-    now: { life: { stage: { is: 'closed' } } },
+    now: [{ fact: 'made', stage: { is: 'closed' } }],
     steps: [
       ...strayed(view, assignment, state.channel),
       ...pointsTo(view, assignment, state.channel),
@@ -39,11 +39,11 @@ export function begins(view: View, assignment: ReplicaAssignment, state: ServerS
       ...(state.semiSyncSource.enabled ? [switchAcknowledgementsOff] : [...openGates(view, state), startApplier]),
       outdate,
     ],
-    then: {
-      course: { pointedTo: source.host },
-      life: { stage },
-      converged: { revision, done: false, sentence },
-    },
+    then: [
+      { fact: 'pointed', host: source.host },
+      { fact: 'made', stage },
+      { fact: 'converged', revision, done: false, sentence },
+    ],
     next: connectsNow ? 'soon' : 'when something changes',
   }
 }
@@ -66,12 +66,12 @@ function strayed({ course }: View, { source }: ReplicaAssignment, channel: Chann
 export function connects(view: View, assignment: ReplicaAssignment): NextPass {
   const { revision, source } = assignment
   return {
-    now: { life: { stage: { is: 'closed' } } },
+    now: [{ fact: 'made', stage: { is: 'closed' } }],
     steps: [startReceiver, outdate],
-    then: {
-      life: { stage: startedNow(view, assignment) },
-      converged: { revision, done: false, sentence: `connecting to ${source.instance}` },
-    },
+    then: [
+      { fact: 'made', stage: startedNow(view, assignment) },
+      { fact: 'converged', revision, done: false, sentence: `connecting to ${source.instance}` },
+    ],
     next: 'soon',
   }
 }

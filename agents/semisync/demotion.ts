@@ -4,6 +4,7 @@ import { counted } from '#common/text/words.ts'
 import { parseGtidSet } from '#topology/gtid/gtid-set.ts'
 import { unappliedOf, unionOf } from '#topology/snapshot/holdings.ts'
 import type { ServerState } from '#topology/snapshot/observation.ts'
+import { learn } from '../instance/learn.ts'
 import type { Parts } from '../instance/parts.ts'
 import { keepUnsettled } from '../doubts/unsettled.ts'
 import { giveGrace, refuseWithoutTimeToUndo, undoLargeChanges } from '../guard/undoing.ts'
@@ -38,17 +39,18 @@ export async function demote(parts: Parts, order: DemoteOrder): Promise<void> {
   }
   await parts.file.update({ promise: order.epoch, revision: order.revision })
   const { executed, received, owned } = await parts.server.readHolds()
-  parts.course.converged = {
-    ...parts.course.converged,
+  learn(parts, {
+    fact: 'converged',
     done: false,
     sentence: `demoted under the promise of epoch ${order.epoch}`,
-  }
-  parts.course.promiseReport = {
+  })
+  const report = {
     epoch: order.epoch,
     holds: unionOf([executed, received, owned]).toString(),
     executed: parseGtidSet(executed).toString(),
     asPrimary: true,
   }
+  learn(parts, { fact: 'reported', report })
 }
 
 function seenNow({ observer }: Parts): Promise<ServerState> {

@@ -64,7 +64,7 @@ function goesOn(view: View, assignment: ReplicaAssignment, state: ServerState & 
     (switching ? null : putsOptionsRight(view, assignment, state.channel)) ?? watches(view, assignment, state)
   return {
     ...pass,
-    now: { course: { pointedTo: assignment.source.host } },
+    now: [{ fact: 'pointed', host: assignment.source.host }],
     steps: [...(switching ? [switchAcknowledgementsOff] : []), ...(pass.steps ?? [])],
   }
 }
@@ -78,7 +78,7 @@ function putsOptionsRight(view: View, assignment: ReplicaAssignment, channel: Ch
   if (!hasDueOptions(view, channel, 'both')) return null
   return {
     steps: [step('put stopped options right', (parts) => putStoppedOptionsRight(parts, channel)), startReceiver],
-    then: { life: { stage: startedNow(view, assignment) } },
+    then: [{ fact: 'made', stage: startedNow(view, assignment) }],
     next: 'soon',
   }
 }
@@ -93,7 +93,10 @@ function watches(view: View, assignment: ReplicaAssignment, state: ServerState &
   return {
     ...remembers,
     steps: [...(remembers.steps ?? []), ...(state.offlineMode === fenced ? [] : [setOffline(fenced)])],
-    then: { ...remembers.then, converged: { revision, done: true, sentence: `follows ${source.instance}` } },
+    then: [
+      ...(remembers.then ?? []),
+      { fact: 'converged', revision, done: true, sentence: `follows ${source.instance}` },
+    ],
     next: isCatchingUp(view, assignment) ? { afterMs: catchUpLookMs } : 'when something changes',
   }
 }
@@ -102,11 +105,12 @@ function watches(view: View, assignment: ReplicaAssignment, state: ServerState &
 function waitsForConnection(view: View, assignment: ReplicaAssignment, { ioError, ioErrno = 0 }: Channel): NextPass {
   const { revision, source } = assignment
   const why = ioError === '' ? '' : `: ${ioError.slice(0, 200)}`
-  const converged = { revision, done: false, sentence: `connecting to ${source.instance}${why}` }
-  if (ioError === '' || view.nowMs - startedAtMs(view) < connectMs) return { then: { converged }, next: 'soon' }
+  const sentence = `connecting to ${source.instance}${why}`
+  const converged = { fact: 'converged', revision, done: false, sentence } as const
+  if (ioError === '' || view.nowMs - startedAtMs(view) < connectMs) return { then: [converged], next: 'soon' }
   return {
     steps: [stopReceiver, ...(accessDenied.has(ioErrno) ? [pointTo(source, null)] : []), startReceiver],
-    then: { life: { stage: startedNow(view, assignment) }, converged },
+    then: [{ fact: 'made', stage: startedNow(view, assignment) }, converged],
     next: 'soon',
   }
 }
@@ -117,7 +121,7 @@ function cannotApply(view: View, revision: number, state: ServerState & { channe
   const sentence = `cannot apply: ${isStopped ? 'its applier was stopped' : sqlError.slice(0, 300)}`
   return {
     steps: isStopped ? [...openGates(view, state), startApplier] : [],
-    then: { converged: { revision, done: false, sentence } },
+    then: [{ fact: 'converged', revision, done: false, sentence }],
     next: isStopped ? 'soon' : 'when something changes',
   }
 }
@@ -145,6 +149,6 @@ function remembersAgain(
   return {
     store: { forgetful: false },
     steps: [notice('Remembers', 'it has caught up with everything its primary holds and counts again')],
-    then: { doubts: { thrownAway: '' } },
+    then: [{ fact: 'caughtUp' }],
   }
 }

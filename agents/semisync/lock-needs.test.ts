@@ -10,8 +10,10 @@ import {
   ScriptedProcess,
   ScriptedServer,
   testParts,
+  changeLife,
+  settable,
 } from '../testing.ts'
-import { changeLife, lifeOf } from '../instance/life.ts'
+import { lifeOf } from '../instance/life.ts'
 import { opened } from '../testing-passes.ts'
 
 const backup: Blocker = {
@@ -94,7 +96,7 @@ describe('a lock in the way of what ends a wait', () => {
       const { parts, server, lookAfter, graceMs } = await blocked([backup], starved)
       if (change === 'replica') await parts.file.update({ assignment: replicaOfEpoch3 })
       if (change === 'fenced') await parts.file.update({ assignment: { ...primaryOfEpoch3, fenced: true } })
-      if (change === 'closed') parts.guards.closed.space = 'low space'
+      if (change === 'closed') settable(parts).guards.closed.space = 'low space'
       await lookAfter(graceMs)
       await lookAfter(graceMs)
       expect(ended(server)).toEqual([])
@@ -173,7 +175,7 @@ describe('a session that commits', () => {
     const { parts, server, process, lookAfter, graceMs } = await blocked([committing], starved)
     await lookAfter(graceMs)
     expect(process.state).toBe('running')
-    parts.contact.peersHeard.set('shop-1', parts.world.clock.monotonicMs())
+    settable(parts).contact.peersHeard.set('shop-1', parts.world.clock.monotonicMs())
     await lookAfter(1)
     expect(process.state).toBe('dead')
     expect(parts).toMatchObject({ told: { mayRestart: true }, course: { life: { pid: 1_000, isRestarted: true } } })
@@ -186,7 +188,7 @@ describe('a session that commits', () => {
       ...well,
       semiSyncSource: { enabled: true, acks: 1, waiting: 1 },
     })
-    parts.contact.peersHeard.set('shop-1', parts.world.clock.monotonicMs())
+    settable(parts).contact.peersHeard.set('shop-1', parts.world.clock.monotonicMs())
     await lookAfter(graceMs)
     expect([process.state, ended(server)]).toEqual(['running', []])
   })

@@ -1,5 +1,6 @@
 import { hasStatementThatWaits, sentenceAbout, type LockNeeds } from '../guard/lock-watch.ts'
-import { changeLife, leadingOf, lifeOf } from '../instance/life.ts'
+import { learn } from '../instance/learn.ts'
+import { leadingOf, lifeOf } from '../instance/life.ts'
 import { isCounted } from './acknowledgers.ts'
 import { whyClosed } from '../instance/known.ts'
 import type { Parts } from '../instance/parts.ts'
@@ -65,7 +66,7 @@ export class SemisyncLockNeeds implements LockNeeds {
    */
   async doubt(): Promise<void> {
     const revision = this.#parts.file.current.assignment?.revision ?? 0
-    changeLife(this.#parts, { markedRevision: Math.min(lifeOf(this.#parts).markedRevision, revision - 1) })
+    learn(this.#parts, { fact: 'markDoubted', revision })
     await keepUnsettled(this.#parts)
   }
 
@@ -88,12 +89,11 @@ export class SemisyncLockNeeds implements LockNeeds {
    * transaction stays in the binlog: recovery commits it, and nobody reads it before it is acknowledged.
    */
   async #restart(blocker: Blocker): Promise<void> {
-    const { notices, told, process } = this.#parts
+    const { notices, process } = this.#parts
     if (!this.#isStarved()) return
     const what = 'this server is killed and started again, closed until replicas have acknowledged'
     notices.add('RestartedForLock', `${sentenceAbout(blocker)}, and it waits for an acknowledgement itself: ${what}`)
-    told.mayRestart = true
-    changeLife(this.#parts, { isRestarted: true })
+    learn(this.#parts, { fact: 'restartBegan' })
     await process.kill()
   }
 }

@@ -1,5 +1,5 @@
 import type { PrimaryAssignment } from '#failover/protocol/assignment.ts'
-import { changeLife } from '../instance/life.ts'
+import { learn } from '../instance/learn.ts'
 import { describeError } from '#common/errors/errors.ts'
 import { strangersAmong } from './acknowledgers.ts'
 import { mayBeEnding } from '../doubts/ending.ts'
@@ -73,7 +73,7 @@ export class Markers {
     const assignment = this.#assignmentOf(revision)
     if (assignment === null || process.pid !== pid || doubts !== doubtsOf(this.#parts)) return
     if (strangersAmong(dumpThreads, assignment).length > 0 || !waitsFor(assignment.acks, semiSyncSource)) return
-    changeLife(this.#parts, { markedRevision: revision })
+    learn(this.#parts, { fact: 'marked', revision })
     if (this.#parts.file.current.unsettled) await settle(this.#parts, doubts)
   }
 

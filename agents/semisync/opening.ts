@@ -28,9 +28,8 @@ export function nextOfOpening(view: View, led: Led): NextPass {
   const { course, nowMs } = view
   const { epoch } = led.assignment
   const pass = nextStep(view, led)
-  // How long it takes until writes are taken is counted for each epoch.
   if (course.openingSince?.epoch === epoch) return pass
-  return { ...pass, now: { ...pass.now, course: { openingSince: { epoch, atMs: nowMs }, ...pass.now?.course } } }
+  return { ...pass, now: [{ fact: 'openingBegan', epoch, atMs: nowMs }, ...(pass.now ?? [])] }
 }
 
 function nextStep(view: View, led: Led): NextPass {
@@ -40,7 +39,7 @@ function nextStep(view: View, led: Led): NextPass {
   const { assignment, state } = led
   const executed = state.channel === null ? state.executed : leading.executed
   const lacks = staysClosedWithout(view, assignment, parseGtidSet(executed))
-  if (lacks !== null) return { ...lacks, then: { ...lacks.then, life: { stage: { ...leading, step: 'applying' } } } }
+  if (lacks !== null) return { ...lacks, then: [{ fact: 'made', stage: { ...leading, step: 'applying' } }] }
   return leading.step === 'applied' ? setsGates(led, leading) : opens(view, led, leading)
 }
 
@@ -64,13 +63,13 @@ function begins({ life, course }: View, { assignment, state }: Led): NextPass {
   const inPlace = course.reopening
   if (stage.is === 'prepared' && stage.epoch === assignment.epoch) {
     const ready: Leading = { ...begun, step: 'applied', inPlace, executed: stage.executed, wasPrepared: true }
-    return { then: { life: { stage: ready } }, next: 'at once' }
+    return { then: [{ fact: 'made', stage: ready }], next: 'at once' }
   }
   const { enabled, waiting } = state.semiSyncSource
   const mayWait = enabled && (waiting > 0 || !state.readOnly)
   return {
     steps: [...(mayWait ? [doubt(assignment)] : []), ...(state.offlineMode ? [] : [lockOut]), endForeignSessions],
-    then: { life: { stage: { ...begun, inPlace } } },
+    then: [{ fact: 'made', stage: { ...begun, inPlace } }],
     next: 'at once',
   }
 }
@@ -78,7 +77,10 @@ function begins({ life, course }: View, { assignment, state }: Led): NextPass {
 /** The rest of the relay log is applied before anybody writes. */
 function applies({ state }: Led, leading: Leading): NextPass {
   if (state.channel === null)
-    return { then: { life: { stage: { ...leading, step: 'applied', executed: state.executed } } }, next: 'at once' }
+    return {
+      then: [{ fact: 'made', stage: { ...leading, step: 'applied', executed: state.executed } }],
+      next: 'at once',
+    }
   return { steps: [applyEverything(state, state.channel, leading)], next: 'at once' }
 }
 
@@ -90,10 +92,10 @@ function setsGates({ assignment, state }: Led, leading: Leading): NextPass {
       ...prepareToOpen(assignment, state.channel !== null && !leading.wasPrepared),
       ...(leading.inPlace ? [outdate] : []),
     ],
-    then: {
-      life: { stage: { ...leading, step: 'gated', applied: assignment } },
-      converged: { revision, done: false, sentence: 'gates and acknowledgements are set' },
-    },
+    then: [
+      { fact: 'made', stage: { ...leading, step: 'gated', applied: assignment } },
+      { fact: 'converged', revision, done: false, sentence: 'gates and acknowledgements are set' },
+    ],
     // What differs after this look was changed by another hand.
     next: leading.inPlace ? 'after a look' : 'at once',
   }
@@ -106,19 +108,17 @@ function opens(view: View, led: Led, leading: Leading): NextPass {
   // Found between the election and the opening: its agent ends it.
   if (view.doubts.gtidsReset && !leading.inPlace)
     return {
-      then: { converged: { done: false, sentence: 'closed: its GTIDs do not tell any more what it holds' } },
+      then: [{ fact: 'converged', done: false, sentence: 'closed: its GTIDs do not tell any more what it holds' }],
       next: 'when something changes',
     }
   const why = whyNotOpen(view, assignment, state)
   if (leading.inPlace && acks > 0 && view.life.markedRevision < revision) return awaitsMarker(view, led, why)
   return {
     steps: [...(why === null ? [letIn] : []), outdate, ...keepMarked(view, led)],
-    then: {
-      course: { openingSince: null, reopening: false },
-      doubts: { seenToHold: null },
-      life: { stage: { ...leading, step: 'open', tidyAtMs: view.nowMs + tidyAfterMs } },
-      converged: { revision, done: true, sentence: `primary of epoch ${epoch}` },
-    },
+    then: [
+      { fact: 'opened', stage: { ...leading, step: 'open', tidyAtMs: view.nowMs + tidyAfterMs } },
+      { fact: 'converged', revision, done: true, sentence: `primary of epoch ${epoch}` },
+    ],
     next: { afterMs: tidyAfterMs },
   }
 }
@@ -136,8 +136,7 @@ function awaitsMarker(view: View, led: Led, why: string | null): NextPass {
       ? `offline until ${counted(acks, 'replica')} ${acks === 1 ? 'acknowledges' : 'acknowledge'} a marker`
       : `closed: ${why}`
   return {
-    // The server waits for replicas: another one would wait for them too.
-    now: { course: { openingSince: null }, converged: { sentence } },
+    now: [{ fact: 'openingWaits' }, { fact: 'converged', sentence }],
     steps: [...steps, ...(steps.length > 0 ? [outdate] : []), ...keepMarked(view, led, isDoubted)],
     next: 'when something changes',
   }

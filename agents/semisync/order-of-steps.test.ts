@@ -18,9 +18,10 @@ import {
   ScriptedProcess,
   ScriptedServer,
   testParts,
+  changeLife,
+  settable,
 } from '../testing.ts'
 import type { VolumePort } from '../ports/volume.ts'
-import { changeLife } from '../instance/life.ts'
 import { viewOf } from '../instance/pass.ts'
 import { givePromise, passAsReplica, passWhileDown, rememberStop } from '../testing-passes.ts'
 
@@ -149,7 +150,7 @@ describe('A replica that follows', () => {
       { promise: 3, revision: 10, assignment: counted, stoppedInOrder: true },
       { ...followsShop1, channel: { sourceHost: hostOf('shop-2'), ioRunning: 'no' } },
     )
-    on.parts.told.trustsAssignment = true
+    settable(on.parts).told.trustsAssignment = true
     await passAsReplica(on.parts, counted, on.server.state)
     expect(on.journal).toContain('startReceiver')
     expect(on.journal.indexOf('on disk: stoppedInOrder')).toBeGreaterThanOrEqual(0)
@@ -162,7 +163,7 @@ describe('A replica that follows', () => {
       { promise: 3, revision: 10, assignment: counted },
       { readOnly: true, superReadOnly: true, channel: null, semiSyncSource: { enabled: true } },
     )
-    on.parts.told.trustsAssignment = true
+    settable(on.parts).told.trustsAssignment = true
     await passAsReplica(on.parts, counted, on.server.state)
     expect(on.journal).toContain('startReceiver')
     expect(on.journal).not.toContain('startApplier')
@@ -192,8 +193,8 @@ describe('A replica that follows', () => {
         { ...followsShop1, channel: { sourceHost: hostOf('shop-1'), semiSync: false } },
       )
       changeLife(on.parts, { relayLogsDiscarded: true })
-      on.parts.course.converged = { revision: replicaOfEpoch3.revision, done: false, sentence: '' }
-      on.parts.told.catchUpTo = sourceHolds
+      settable(on.parts).course.converged = { revision: replicaOfEpoch3.revision, done: false, sentence: '' }
+      settable(on.parts).told.catchUpTo = sourceHolds
       await passAsReplica(on.parts, replicaOfEpoch3, on.server.state)
       expect(on.parts.file.current.forgetful).toBe(forgetful)
     },
@@ -227,8 +228,8 @@ describe('The start gate keeps mysqld down', () => {
   ): Promise<Scene> {
     const on = await scene(stored)
     on.process.state = 'dead'
-    on.parts.told.sourceHolds = more.sourceHolds ?? null
-    on.parts.told.mayRestart = more.mayRestart ?? false
+    settable(on.parts).told.sourceHolds = more.sourceHolds ?? null
+    settable(on.parts).told.mayRestart = more.mayRestart ?? false
     await passWhileDown(on.parts)
     return on
   }
@@ -276,7 +277,7 @@ describe('The start gate keeps mysqld down', () => {
       { endedHow: async () => ({ how: 'stopped', sentence: 'SHUTDOWN' }) },
     )
     on.process.state = 'dead'
-    on.parts.told.mayRestart = true
+    settable(on.parts).told.mayRestart = true
     await passWhileDown(on.parts)
     expect(on.parts.file.current.unsettled).toBe(true)
     expect(on.journal.indexOf('on disk: unsettled')).toBeLessThan(on.journal.indexOf('started'))

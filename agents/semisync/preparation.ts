@@ -1,4 +1,4 @@
-import { changeLife } from '../instance/life.ts'
+import { learn } from '../instance/learn.ts'
 import { describeError } from '#common/errors/errors.ts'
 import { unionOf } from '#topology/snapshot/holdings.ts'
 import { keepApplierOptions } from '../guard/channel-options.ts'
@@ -25,7 +25,7 @@ export async function prepareToLead(parts: Parts): Promise<void> {
 }
 
 async function prepare(parts: Parts): Promise<void> {
-  const { server, course, file, observer } = parts
+  const { server, file, observer } = parts
   await server.setOffline(true)
   await server.killForeignSessions()
   await keepApplierOptions(parts, observer.server?.channel ?? null)
@@ -36,10 +36,9 @@ async function prepare(parts: Parts): Promise<void> {
   await server.stopApplier()
   // The first acknowledgement waits until a replica has read the newest binlog up to here; those that gathered have.
   if ((observer.server?.dumpThreads ?? []).length === 0) await server.beginBinlogAfter(binlogBytes)
-  const applied = unionOf([executed, received]).toString()
-  course.binlogSet = applied
   observer.outdate()
-  changeLife(parts, { stage: { is: 'prepared', epoch: file.current.promise, executed: applied } })
+  const holds = unionOf([executed, received]).toString()
+  learn(parts, { fact: 'prepared', epoch: file.current.promise, holds })
 }
 
 /**

@@ -6,7 +6,8 @@ import type { InstanceName } from '#topology/snapshot/member.ts'
 import type { Channel, ServerState } from '#topology/snapshot/observation.ts'
 import { keepUnsettled } from '../doubts/unsettled.ts'
 import { keepApplierOptions } from '../guard/channel-options.ts'
-import { changeLife, lifeOf, type Leading } from '../instance/life.ts'
+import { learn } from '../instance/learn.ts'
+import type { Leading } from '../instance/life.ts'
 import { outdate, step, type NextPass, type Step } from '../instance/pass.ts'
 import type { Parts } from '../instance/parts.ts'
 import { replicationUser } from '../ports/server.ts'
@@ -30,7 +31,7 @@ export const letIn = step('open', async ({ server, clientCertificate }) => {
  */
 export function doubt({ revision }: PrimaryAssignment): Step {
   return step('doubt what was acknowledged', async (parts) => {
-    changeLife(parts, { markedRevision: Math.min(lifeOf(parts).markedRevision, revision - 1) })
+    learn(parts, { fact: 'markDoubted', revision })
     await keepUnsettled(parts)
   })
 }
@@ -40,7 +41,7 @@ export function applyEverything(state: ServerState, channel: Channel, leading: L
   return {
     name: 'apply everything received',
     run: async (parts) => {
-      const { server, course, observer } = parts
+      const { server, observer } = parts
       await server.stopReceiver()
       await keepApplierOptions(parts, channel)
       if (!channel.sqlRunning) await server.startApplier()
@@ -49,13 +50,13 @@ export function applyEverything(state: ServerState, channel: Channel, leading: L
       const { executed, received } = await server.readHolds()
       // What was observed may be older than that: who holds everything of this primary is judged by at least this.
       const everything = unionOf([executed, received]).toString()
-      course.binlogSet = everything
+      learn(parts, { fact: 'everythingRead', holds: everything })
       observer.outdate()
       if (!unappliedOf({ received, executed }).isEmpty()) await letApplierWaitForNobody(parts, state)
       if (await server.waitExecuted(received, applyMs))
-        return { life: { stage: { ...leading, step: 'applied', executed: everything } } }
+        return { fact: 'made', stage: { ...leading, step: 'applied', executed: everything } }
       const sentence = `applying ${counted(channel.backlogTransactions, 'received transaction')} before opening`
-      return { converged: { done: false, sentence } }
+      return { fact: 'converged', done: false, sentence }
     },
   }
 }
@@ -122,7 +123,10 @@ export function assignmentApplied(assignment: PrimaryAssignment, state: ServerSt
       changeAcknowledgements(acks),
       outdate,
     ],
-    then: { life: { stage: { ...leading, applied: assignment } }, converged: { revision } },
+    then: [
+      { fact: 'made', stage: { ...leading, applied: assignment } },
+      { fact: 'converged', revision },
+    ],
     next: 'after a look',
   }
 }
@@ -135,12 +139,15 @@ function isLoosened({ semiSyncSource }: ServerState, { acks }: PrimaryAssignment
 
 /** A dump thread that takes its time to go holds up neither this pass nor the orders behind it. */
 export function cutOff(threads: readonly number[]): Step {
-  return step('end dump threads of strangers', async ({ server, jobs, notices }) => {
+  return step('end dump threads of strangers', async (parts) => {
+    const { server, jobs, notices } = parts
     const ids = await server.killDumpThreads(({ threadId }) => !threads.includes(threadId))
-    jobs.cuttingOff ??= server
+    if (jobs.cuttingOff !== null) return
+    const until = server
       .waitSessionsGone(ids)
       .catch((error: unknown) => notices.add('StrangerStays', describeError(error)))
-      .finally(() => (jobs.cuttingOff = null))
+      .finally(() => learn(parts, { fact: 'waitEnded', wait: 'cuttingOff' }))
+    learn(parts, { fact: 'waitBegan', wait: 'cuttingOff', until })
   })
 }
 
@@ -168,7 +175,7 @@ export const restartForCopy = step('restart for a copy', async (parts) => {
     'something waited for an acknowledgement that no replica could give, and this server is the only ' +
       'one that can be copied: it is killed and started again, closed',
   )
-  changeLife(parts, { isRestarted: true })
+  learn(parts, { fact: 'restartBegan' })
   await parts.process.kill()
 })
 

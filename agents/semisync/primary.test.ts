@@ -4,8 +4,8 @@ import { aDumpThreadOf, gtids, type ServerOverrides } from '#topology/testing.ts
 import { leaseLost } from '../guard/lease.ts'
 import { tidyAfterMs } from './opening.ts'
 import { prepareToLead } from './preparation.ts'
-import { aServerState, primaryOfEpoch3, ScriptedServer, testParts } from '../testing.ts'
-import { changeLife, lifeOf } from '../instance/life.ts'
+import { aServerState, primaryOfEpoch3, ScriptedServer, testParts, changeLife, settable } from '../testing.ts'
+import { lifeOf } from '../instance/life.ts'
 import { opened, passAsPrimary } from '../testing-passes.ts'
 
 const closed = { readOnly: true, superReadOnly: true, offlineMode: true }
@@ -98,7 +98,7 @@ describe('an agent that is started again right after it opened its primary', () 
   async function restarted(server: ScriptedServer) {
     const parts = await testParts(server)
     await parts.file.update({ promise: 3, revision: 10, assignment: primaryOfEpoch3 })
-    parts.course.reopening = true
+    settable(parts).course.reopening = true
     const unsettledBeforeKills: boolean[] = []
     const kill = server.killForeignSessions
     Object.assign(server, {
@@ -180,7 +180,7 @@ describe('the candidate of a switchover, or of a failover', () => {
     const server = new ScriptedServer(aServerState({ ...closed, channel: stoppedChannel }))
     const parts = await testParts(server)
     await parts.file.update({ promise: 3 })
-    parts.course.promiseReport = { epoch: 3, holds: '', executed: '', asPrimary: false }
+    settable(parts).course.promiseReport = { epoch: 3, holds: '', executed: '', asPrimary: false }
     await prepareToLead(parts)
     expect(server.calls.splice(0)).toEqual([
       'offline on',
@@ -207,8 +207,8 @@ describe('the candidate of a switchover, or of a failover', () => {
     ] as const) {
       const server = new ScriptedServer(aServerState({ ...closed, channel: null }))
       const parts = await testParts(server)
-      parts.course.reopening = inPlace
-      parts.doubts.gtidsReset = true
+      settable(parts).course.reopening = inPlace
+      settable(parts).doubts.gtidsReset = true
       await passAsPrimary(parts, { ...primaryOfEpoch3, acks: 0 }, server.state)
       expect(server.calls.includes('open')).toBe(opens)
     }
@@ -263,7 +263,7 @@ describe('a primary that is copied while too few can acknowledge', () => {
       aServerState({ ...closed, ...gates, dumpThreads: [], semiSyncSource: { enabled: true, acks: 1, waiting: 1 } }),
     )
     const parts = await testParts(server)
-    parts.course.reopening = true
+    settable(parts).course.reopening = true
     await passAsPrimary(parts, donating, server.state)
     expect(parts.process.state).toBe('dead')
     expect(parts.told.mayRestart).toBe(true)
@@ -282,7 +282,7 @@ describe('a primary that is copied while too few can acknowledge', () => {
       aServerState({ ...closed, ...gates, dumpThreads: [], semiSyncSource: { enabled: true, acks: 1 } }),
     )
     const parts = await testParts(server)
-    parts.course.reopening = true
+    settable(parts).course.reopening = true
     await passAsPrimary(parts, donating, server.state)
     expect(server.calls.filter((call) => call.startsWith('marker') || call === 'open')).toEqual([])
     expect(parts.course.converged.sentence).toBe('closed: it is being copied, and too few replicas can acknowledge')
@@ -326,7 +326,7 @@ it('a primary that answers and is open needs no leave to start again', async () 
   const server = new ScriptedServer(aServerState({ openGates: ['shop-1', 'shop-2'], channel: null }))
   const parts = await testParts(server)
   changeLife(parts, { stage: opened })
-  parts.told.mayRestart = true
+  settable(parts).told.mayRestart = true
   await passAsPrimary(parts, primaryOfEpoch3, server.state)
   expect(parts.told.mayRestart).toBe(false)
 })
@@ -380,12 +380,12 @@ describe('a primary that closed itself', () => {
     )
     const parts = await testParts(server)
     changeLife(parts, { stage: { ...opened, applied: primaryOfEpoch3 } })
-    parts.guards.closed.lease = leaseLost
+    settable(parts).guards.closed.lease = leaseLost
     await parts.observer.refresh()
     const pass = async () => passAsPrimary(parts, primaryOfEpoch3, await parts.observer.recent(60_000))
     server.setReadOnly = async () => void (server.state = { ...server.state, ...closed })
     await pass()
-    parts.guards.closed.lease = null
+    settable(parts).guards.closed.lease = null
     await pass()
     expect(server.calls).toContain('open')
     expect(parts.notices.list.map(({ sentence }) => sentence).join()).not.toContain('by another hand')

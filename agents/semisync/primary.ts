@@ -13,7 +13,7 @@ export function nextAsPrimary(view: View, led: Led): NextPass {
   const { assignment, state } = led
   const leading = leadingOf(view.life)
   if (isClosedForCopy(assignment, state) && state.semiSyncSource.waiting > 0)
-    return { now: { told: { mayRestart: true } }, steps: [restartForCopy], next: 'soon' }
+    return { steps: [restartForCopy], next: 'soon' }
   if (leading?.step === 'open') return keeps(view, led, leading)
   if (!isOpenAsPrimary(state)) return nextOfOpening(view, led)
   // The agent that saw that its GTIDs were reset died before the kill.
@@ -41,14 +41,13 @@ function takesAsOpen({ channel, executed }: ServerState): NextPass {
     applied: null,
     tidyAtMs: channel ? 0 : null,
   }
-  return { then: { life: { stage } }, next: 'at once' }
+  return { then: [{ fact: 'made', stage }], next: 'at once' }
 }
 
 /** An open primary: what is otherwise than assigned was changed by another hand, and is put right. */
 function keeps(view: View, led: Led, leading: Leading): NextPass {
   const { assignment, state } = led
-  // Leave to start again was for a server that did not answer.
-  const now = { told: { mayRestart: false } }
+  const now: NextPass['now'] = [{ fact: 'leaveToRestartEnded' }]
   if (leading.applied !== assignment) return { ...assignmentApplied(assignment, state, leading), now }
   const putRight = putsRight(assignment, state)
   const tidied = tidiesUp(view, state, leading)
@@ -61,7 +60,7 @@ function keeps(view: View, led: Led, leading: Leading): NextPass {
       ...(open.steps ?? []),
       ...(tidied.steps ?? []),
     ],
-    then: { ...open.then, ...tidied.then },
+    then: [...(open.then ?? []), ...(tidied.then ?? [])],
     next: tidied.next,
   }
 }
@@ -72,13 +71,13 @@ function keepsOpen(view: View, assignment: PrimaryAssignment, state: ServerState
   if (why !== null)
     return {
       steps: closes(view, assignment, state),
-      then: { converged: { revision, done: false, sentence: `closed: ${why}` } },
+      then: [{ fact: 'converged', revision, done: false, sentence: `closed: ${why}` }],
     }
   const isOpen = !state.readOnly && !state.superReadOnly && !state.offlineMode
   const byHand = 'the primary was read-only or offline by another hand and is open again'
   return {
     steps: isOpen ? [] : [letIn, outdate, ...(view.course.converged.done ? [notice('Opened', byHand)] : [])],
-    then: { converged: { revision, done: true, sentence: `primary of epoch ${epoch}` } },
+    then: [{ fact: 'converged', revision, done: true, sentence: `primary of epoch ${epoch}` }],
   }
 }
 
@@ -91,7 +90,7 @@ function tidiesUp({ nowMs }: View, { channel }: ServerState, leading: Leading): 
   if (tidyAtMs !== null && tidyAtMs > nowMs) return { next: { afterMs: tidyAtMs - nowMs } }
   return {
     steps: [...(tidyAtMs === null ? [] : [runEvents]), ...(channel ? [forgetApplied] : [])],
-    ...(tidyAtMs === null ? {} : { then: { life: { stage: { ...leading, tidyAtMs: null } } } }),
+    ...(tidyAtMs === null ? {} : { then: [{ fact: 'made', stage: { ...leading, tidyAtMs: null } }] }),
     next: 'when something changes',
   }
 }

@@ -3,7 +3,7 @@ import { orderVersion } from '#failover/protocol/message.ts'
 import type { PromiseOrder } from '#failover/protocol/order.ts'
 import { memberOf } from '#topology/testing.ts'
 import type { Parts } from '../instance/parts.ts'
-import { aServerState, replicaOfEpoch3, ScriptedServer, testParts } from '../testing.ts'
+import { aServerState, replicaOfEpoch3, ScriptedServer, testParts, settable } from '../testing.ts'
 import { givePromise, rememberStop, stopUnderPromise } from '../testing-passes.ts'
 
 const assignment = { ...replicaOfEpoch3, counted: true }
@@ -22,7 +22,7 @@ async function gathered(): Promise<{ parts: Parts; server: ScriptedServer }> {
   const server = new ScriptedServer(aServerState())
   const parts = await testParts(server)
   await parts.file.update({ promise: 3, revision: 10, assignment, stoppedInOrder: false })
-  parts.course.converged = { revision: 10, done: true, sentence: 'follows shop-1' }
+  settable(parts).course.converged = { revision: 10, done: true, sentence: 'follows shop-1' }
   return { parts, server }
 }
 
@@ -50,15 +50,20 @@ describe('a promise', () => {
   })
 
   it.each([
-    ['another', (parts: Parts) => void (parts.course.converged = { revision: 10, done: true, sentence: '' }), 'shop-2'],
+    [
+      'another',
+      (parts: Parts) => void (settable(parts).course.converged = { revision: 10, done: true, sentence: '' }),
+      'shop-2',
+    ],
     [
       'the candidate only in its orders',
-      (parts: Parts) => void (parts.course.converged = { revision: 9, done: true, sentence: 'follows shop-2' }),
+      (parts: Parts) =>
+        void (settable(parts).course.converged = { revision: 9, done: true, sentence: 'follows shop-2' }),
       'shop-1',
     ],
     [
       'the candidate, and is just connecting',
-      (parts: Parts) => void (parts.course.converged = { revision: 10, done: false, sentence: 'connecting' }),
+      (parts: Parts) => void (settable(parts).course.converged = { revision: 10, done: false, sentence: 'connecting' }),
       'shop-1',
     ],
   ])('at a switchover stops a receiver that follows %s', async (_, arrange, candidate) => {

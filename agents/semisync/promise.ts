@@ -1,5 +1,6 @@
 import type { PromiseOrder } from '#failover/protocol/order.ts'
 import type { InstanceName } from '#topology/snapshot/member.ts'
+import { learn } from '../instance/learn.ts'
 import type { Parts } from '../instance/parts.ts'
 
 /**
@@ -8,13 +9,13 @@ import type { Parts } from '../instance/parts.ts'
  * (`underPromise`). `checkOrder` has passed. A promise given twice is reported twice.
  */
 export async function promise(parts: Parts, order: PromiseOrder): Promise<void> {
-  const { file, server, process, course } = parts
+  const { file, server, process } = parts
   const wasPrimary = file.current.assignment?.role === 'primary'
   if (!wasPrimary && order.after !== '' && process.state === 'running' && file.current.promise < order.epoch) {
     await server.waitReceived(order.after, order.waitMs)
   }
-  if (file.current.promise !== order.epoch || course.receiverKept) course.promiseReport = null
-  course.receiverKept = followsAlready(parts, order.keepReceiverFrom)
+  const isNew = file.current.promise !== order.epoch
+  learn(parts, { fact: 'promised', isNew, keepsReceiver: followsAlready(parts, order.keepReceiverFrom) })
   await file.update({ promise: order.epoch, revision: order.revision })
 }
 

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import type { ServerOverrides } from '#topology/testing.ts'
 import { lifeOf } from '../instance/life.ts'
-import { aServerState, primaryOfEpoch3, ScriptedServer, testParts } from '../testing.ts'
+import { aServerState, primaryOfEpoch3, ScriptedServer, testParts, settable } from '../testing.ts'
 import { passAsPrimary } from '../testing-passes.ts'
 import { Markers } from './marker.ts'
 
@@ -28,7 +28,7 @@ async function whatIsDone(byHand: ServerOverrides, assignment = primaryOfEpoch3)
   const server = new UnheardServer(aServerState(asAssigned))
   const parts = await testParts(server)
   await parts.file.update({ promise: 3, revision: 10, assignment: primaryOfEpoch3 })
-  parts.course.reopening = true
+  settable(parts).course.reopening = true
   const markers = new Markers(parts, () => undefined)
   await passAsPrimary(parts, primaryOfEpoch3, server.state, markers)
   expect(lifeOf(parts).stage).toMatchObject({ step: 'gated', inPlace: true })

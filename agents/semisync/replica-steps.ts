@@ -4,6 +4,7 @@ import type { Channel, ServerState } from '#topology/snapshot/observation.ts'
 import { putOptionsRight } from '../guard/channel-options.ts'
 import { letAccountsChange } from '../instance/account-changes.ts'
 import { instancesOf } from '../instance/accounts.ts'
+import { learn } from '../instance/learn.ts'
 import { step, type Step, type View } from '../instance/pass.ts'
 import type { Parts } from '../instance/parts.ts'
 import { replicationUser } from '../ports/server.ts'
@@ -39,7 +40,8 @@ export function willAcknowledge(counted: boolean): Step {
  */
 export const switchAcknowledgementsOff = step('switch acknowledgements off, beside', async (parts) => {
   const { server, jobs, notices, world, changed } = parts
-  jobs.switchingOff ??= server
+  if (jobs.switchingOff !== null) return
+  const until = server
     .killDumpThreads(() => false)
     .then((ids) => server.waitSessionsGone(ids))
     .then(() => world.timers.sleep(acknowledgementsSeenMs))
@@ -48,9 +50,10 @@ export const switchAcknowledgementsOff = step('switch acknowledgements off, besi
       notices.add('AcknowledgementsSet', `switching acknowledgements off failed: ${describeError(error)}`),
     )
     .finally(() => {
-      jobs.switchingOff = null
+      learn(parts, { fact: 'waitEnded', wait: 'switchingOff' })
       changed()
     })
+  learn(parts, { fact: 'waitBegan', wait: 'switchingOff', until })
 })
 
 /**

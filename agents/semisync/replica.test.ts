@@ -1,7 +1,15 @@
 import { describe, expect, it } from 'vitest'
 import { replicationUser } from '../ports/server.ts'
-import { aServerState, replicaOfEpoch3, ScriptedProcess, ScriptedServer, testParts } from '../testing.ts'
-import { changeLife, type Stage } from '../instance/life.ts'
+import {
+  aServerState,
+  replicaOfEpoch3,
+  ScriptedProcess,
+  ScriptedServer,
+  testParts,
+  changeLife,
+  settable,
+} from '../testing.ts'
+import type { Stage } from '../instance/life.ts'
 import { passAsReplica } from '../testing-passes.ts'
 
 const assignment = replicaOfEpoch3
@@ -20,7 +28,7 @@ async function passOver(ioRunning: 'yes' | 'connecting', startedAt: number): Pro
     aServerState({ readOnly: true, superReadOnly: true, semiSyncSource: { enabled: false }, channel }),
   )
   const parts = await testParts(server)
-  parts.course.converged = { revision: startedAt, done: false, sentence: '' }
+  settable(parts).course.converged = { revision: startedAt, done: false, sentence: '' }
   await passAsReplica(parts, assignment, server.state)
   return server.calls
 }
@@ -40,7 +48,7 @@ it('a replica acknowledges as it was assigned to only when its volume stayed whe
       aServerState({ readOnly: true, superReadOnly: true, semiSyncSource: { enabled: false }, channel: null }),
     )
     const parts = await testParts(server)
-    parts.told.trustsAssignment = trustsAssignment
+    settable(parts).told.trustsAssignment = trustsAssignment
     await passAsReplica(parts, { ...assignment, counted: true }, server.state)
     return server.calls.filter((call) => call.startsWith('semiSyncReplica'))
   }
@@ -61,7 +69,7 @@ it('a replica that was let in a moment ago and does not count yet is looked at a
       aServerState({ readOnly: true, superReadOnly: true, semiSyncSource: { enabled: false }, channel }),
     )
     const parts = await testParts(server)
-    parts.told.trustsAssignment = true
+    settable(parts).told.trustsAssignment = true
     const sinceMs = parts.world.clock.monotonicMs() - startedMsAgo
     changeLife(parts, { stage: { is: 'following', step: 'started', as: '', sinceMs } })
     const next = await passAsReplica(parts, { ...assignment, counted }, server.state)
@@ -90,7 +98,7 @@ it('a replica that is told that it was passed over stops receiving, counted or n
       }),
     )
     const parts = await testParts(server)
-    parts.told.trustsAssignment = true
+    settable(parts).told.trustsAssignment = true
     await passAsReplica(parts, { ...assignment, counted, passedOver: true }, server.state)
     expect(server.calls).toContain('stopReceiver')
     expect(parts.course.converged).toMatchObject({
@@ -156,7 +164,7 @@ it.each<[string, object, number | null]>([
   const closed = { readOnly: true, superReadOnly: true, semiSyncSource: { enabled: false }, channel: null }
   const [server, process] = [new ScriptedServer(aServerState(closed)), new ScriptedProcess()]
   const parts = await testParts(server, { process })
-  parts.told.trustsAssignment = true
+  settable(parts).told.trustsAssignment = true
   await passAsReplica(parts, { ...assignment, sourceReady: false }, aServerState(closed))
   if (pid !== null) process.pid = pid
   const prepared = server.calls.length

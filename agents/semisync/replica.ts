@@ -19,7 +19,7 @@ export function nextAsReplica(view: View, assigned: ReplicaAssignment, state: Se
   const pass = standsBy(view, assignment, state) ?? mends(view, state) ?? follows(view, assignment, state)
   return withDuties(view, assignment, state, {
     ...pass,
-    now: { ...pass.now, doubts: { seenToHold: holds.toString() } },
+    now: [...(pass.now ?? []), { fact: 'holdsSeen', holds: holds.toString() }],
   })
 }
 
@@ -34,15 +34,9 @@ function asSeenNow({ told }: View, assignment: ReplicaAssignment): ReplicaAssign
 
 /** What each pass of a replica does first: it leads nobody, and is closed for writes, whoever opened it. */
 function withDuties(view: View, { revision }: ReplicaAssignment, state: ServerState, pass: NextPass): NextPass {
-  const { stage } = view.life
-  const led = stage.is === 'leading' || stage.is === 'prepared'
   return {
     ...pass,
-    now: {
-      ...pass.now,
-      course: { ...pass.now?.course, reopening: false },
-      ...(led ? { life: { stage: { is: 'closed' } } } : {}),
-    },
+    now: [...(pass.now ?? []), { fact: 'leadsNobody' }],
     steps: [
       ...staysClosed(view, revision, state),
       ...(state.changedSettings?.length ? [putSettingsRight(state)] : []),
@@ -75,7 +69,7 @@ function standsBy(view: View, assignment: ReplicaAssignment, state: ServerState)
   const isReceiving = state.channel !== null && state.channel.ioRunning !== 'no'
   return {
     steps: [...(isReceiving ? [stopReceiver] : []), ...(state.offlineMode ? [] : [setOffline(true)])],
-    then: { converged: { revision, done: false, sentence: why } },
+    then: [{ fact: 'converged', revision, done: false, sentence: why }],
     next: 'when something changes',
   }
 }
@@ -126,7 +120,7 @@ function mends({ stored, life }: View, { channel }: ServerState): NextPass | nul
       notice('ForgetfulReplica', 'received and unapplied transactions were thrown away and are fetched again'),
       outdate,
     ],
-    then: { doubts: { seenToHold: null }, life: { relayLogsDiscarded: true } },
+    then: [{ fact: 'relayLogsDiscarded' }],
     next: 'after a look',
   }
 }

@@ -1,7 +1,7 @@
 import type { PrimaryAssignment } from '#failover/protocol/assignment.ts'
 import type { ServerState } from '#topology/snapshot/observation.ts'
 import { whyClosed } from '../instance/known.ts'
-import { changeLife } from '../instance/life.ts'
+import { learn } from '../instance/learn.ts'
 import { step, type Step, type View } from '../instance/pass.ts'
 import { isCounted } from './acknowledgers.ts'
 import type { Markers } from './marker.ts'
@@ -47,7 +47,7 @@ export interface Led {
 export function keepMarked(view: View, { assignment, state, markers }: Led, isDoubted = false): readonly Step[] {
   const { acks, revision } = assignment
   const { life, stored } = view
-  if (acks === 0) return [step('nothing to prove', async (parts) => changeLife(parts, { markedRevision: revision }))]
+  if (acks === 0) return [step('nothing to prove', async (parts) => learn(parts, { fact: 'marked', revision }))]
   // Closed, it takes no marker either; and one that waits would hold up the closing.
   if (whyNotOpen(view, assignment, state) !== null) return []
   const counted = state.dumpThreads.filter((thread) => thread.semiSync)

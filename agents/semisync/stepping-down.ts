@@ -1,5 +1,5 @@
 import { doubtsOf, settle } from '../doubts/unsettled.ts'
-import { leaveStage } from '../instance/life.ts'
+import { learn } from '../instance/learn.ts'
 import type { Parts } from '../instance/parts.ts'
 
 /**
@@ -8,7 +8,7 @@ import type { Parts } from '../instance/parts.ts'
  */
 export async function stepDown(parts: Parts): Promise<void> {
   const { process, course, file, server } = parts
-  leaveStage(parts, 'leading')
+  learn(parts, { fact: 'unmade', stage: 'leading' })
   if (process.state === 'dead' || process.state === 'absent') return
   const demoted =
     course.promiseReport?.epoch === file.current.promise &&

@@ -4,10 +4,18 @@ import { gtids } from '#topology/testing.ts'
 import type { ServerState } from '#topology/snapshot/observation.ts'
 import { nextPass } from '../converge/next-pass.ts'
 import { runPass } from '../converge/runner.ts'
-import { changeLife, lifeOf } from '../instance/life.ts'
+import { lifeOf } from '../instance/life.ts'
 import { viewOf, type NextPass } from '../instance/pass.ts'
 import type { Parts } from '../instance/parts.ts'
-import { aServerState, primaryOfEpoch3, replicaOfEpoch3, ScriptedServer, testParts } from '../testing.ts'
+import {
+  aServerState,
+  primaryOfEpoch3,
+  replicaOfEpoch3,
+  ScriptedServer,
+  testParts,
+  changeLife,
+  settable,
+} from '../testing.ts'
 import { told } from '../testing-passes.ts'
 import { Semisync } from './semisync.ts'
 
@@ -20,7 +28,7 @@ const open = aServerState({ readOnly: false, superReadOnly: false })
 async function promised(assignment: Assignment = replicaOfEpoch3): Promise<Parts> {
   const parts = await testParts(new ScriptedServer(closed))
   await parts.file.update({ promise: 4, revision: 11, assignment })
-  parts.course.promiseReport = report
+  settable(parts).course.promiseReport = report
   changeLife(parts, { stage: { is: 'prepared', epoch: 4, executed: held } })
   return parts
 }

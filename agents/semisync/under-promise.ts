@@ -19,7 +19,7 @@ export function underPromise(view: View): NextPass | null {
   const steps = assignment?.role === 'primary' ? stopsAsPrimary(view) : stopsAsReplica(view)
   if (steps === null) return null
   const sentence = `stopped under the promise of epoch ${epoch}`
-  return { now: { converged: { done: false, sentence } }, steps, next: 'at once' }
+  return { now: [{ fact: 'converged', done: false, sentence }], steps, next: 'at once' }
 }
 
 /**
@@ -51,8 +51,9 @@ export function staysClosed(view: View): NextPass {
   if (stored.assignment?.role !== 'replica' || server === null || server.superReadOnly) return rest
   // What was seen last may be from before it was closed.
   if (!looked) return { next: 'after a look' }
-  const now = { life: { stage: { is: 'closed' } }, course: { promiseReport: null } } as const
-  return noticesOpening(view, true) ?? { now, steps: [closeForWrites, outdate], next: 'at once' }
+  return (
+    noticesOpening(view, true) ?? { now: [{ fact: 'openedByHand' }], steps: [closeForWrites, outdate], next: 'at once' }
+  )
 }
 
 function isDown({ process }: View): boolean {
@@ -70,12 +71,8 @@ function reportHeld(epoch: number): Step {
       await parts.volume.syncRelayLogs()
       const holds = unionOf([executed, received, owned])
       await noticeThrownAway(parts, holds)
-      return reporting({
-        epoch,
-        holds: holds.toString(),
-        executed: parseGtidSet(executed).toString(),
-        asPrimary: false,
-      })
+      const report = { epoch, holds: holds.toString(), executed: parseGtidSet(executed).toString(), asPrimary: false }
+      return { fact: 'reported', report }
     },
   }
 }
@@ -89,16 +86,11 @@ function reportTheDead(epoch: number, purged?: GtidText): Step {
     name: 'report what the dead server holds',
     run: async ({ volume }) => {
       const holds = unionOf([await volume.readBinlogSet(), purged]).toString()
-      const { course } = reporting({ epoch, holds, executed: holds, asPrimary: true })
-      return { course: { ...course, binlogSet: holds } }
+      return { fact: 'reported', report: { epoch, holds, executed: holds, asPrimary: true }, ofFiles: true }
     },
   }
 }
 
 function reported(report: PromiseReport): Step {
-  return { name: 'report', run: async () => reporting(report) }
-}
-
-function reporting(promiseReport: PromiseReport) {
-  return { course: { promiseReport } }
+  return { name: 'report', run: async () => ({ fact: 'reported', report }) }
 }

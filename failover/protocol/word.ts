@@ -85,7 +85,10 @@ const table = {
   /** A peer's question: do you know of an epoch newer than mine? */
   leaseVote: word('/v1/lease-vote', objectOf({ version, cluster: name, asking: name, epoch: atLeast(0) })),
 
-  /** A person wants to know what this agent looks after again and again. An older agent does not know the route. */
+  /**
+   * A person wants to know what this agent looks after again and again, and what it got to know last. An older agent
+   * does not know the route, or tells no facts.
+   */
   watches: word('/v1/watches', objectOf({ version, cluster: name })),
 }
 
@@ -97,11 +100,19 @@ export type Word<N extends WordName> = Bodies[N]
 export const words: { readonly [N in WordName]: WordEntry<Bodies[N]> } = table
 export const wordNames = Object.keys(table) as readonly WordName[]
 
+/** What an agent got to know, and how long ago. */
+export interface FactView {
+  readonly agoMs: number
+  /** Its name in `agents/instance/facts.ts`. */
+  readonly fact: string
+  readonly detail: string
+}
+
 /** Of most words nothing is answered but that they were heard. */
 export interface Answers extends Record<WordName, object> {
   readonly leaving: LeavingAnswer
   readonly leaseVote: LeaseVote
-  readonly watches: { readonly watches: readonly WatchView[] }
+  readonly watches: { readonly watches: readonly WatchView[]; readonly facts?: readonly FactView[] }
 }
 
 export type LeaseConfirmation = Word<'lease'>

@@ -1,5 +1,6 @@
 import { Type } from 'typebox'
 import type { WatchView } from '#common/watch/watch.ts'
+import type { FactView } from '#failover/protocol/word.ts'
 import { nullable } from './views.ts'
 
 /** What an agent says of itself when it is asked. */
@@ -9,6 +10,8 @@ export interface AgentView {
   readonly failure: string
   /** What it looks after again and again. */
   readonly watches: readonly WatchView[]
+  /** What it got to know last: the oldest first. */
+  readonly facts: readonly FactView[]
 }
 
 const ms = (description: string) => Type.Number({ description })
@@ -22,13 +25,24 @@ const watchSchema = Type.Object({
   failure: Type.String({ description: 'Why the last look failed; empty where it did not.' }),
 })
 
+const factSchema = Type.Object({
+  agoMs: ms('Since it was learnt.'),
+  fact: Type.String({ description: 'What kind of thing became known.' }),
+  detail: Type.String({ description: 'What was found out.' }),
+})
+
 export const agentViewSchema = Type.Unsafe<AgentView>(
   Type.Object(
     {
       instance: Type.String(),
       failure: Type.String({ description: 'Why nothing is known of it; empty where it answered.' }),
       watches: Type.Array(watchSchema),
+      facts: Type.Array(factSchema, { description: 'The newest last; empty where an older agent tells none.' }),
     },
-    { $id: 'AgentView', description: 'What an agent looks after again and again, as it says when it is asked.' },
+    {
+      $id: 'AgentView',
+      description:
+        'What an agent looks after again and again, and what it got to know last, as it says when it is asked.',
+    },
   ),
 )

@@ -68,7 +68,7 @@ export async function play(seed: number, options: PlayOptions = {}): Promise<Out
   const { faults, endMs } = drawFaults(cluster, random, { shape, only })
   await time.runUntil(endMs, () => violation() !== undefined)
   const violated = await healed(cluster, clients, violation)
-  if (violated !== undefined) cluster.say(`══ ${violated}`)
+  if (violated !== undefined) cluster.sayBroken(violated)
   return { violation: violated, acknowledged: clients.count, events: time.count, faults }
 }
 

@@ -218,6 +218,14 @@ export class SimulatedCluster {
     return this.#agents.get(name)?.agent.observation()
   }
 
+  /** The rule that is broken, and what the agents knew until then. */
+  sayBroken(violation: string): void {
+    this.say(`══ ${violation}`)
+    for (const [name, { agent }] of this.#agents)
+      for (const { agoMs, fact, detail } of agent.facts)
+        this.say(`   ${name} learnt ${agoMs} ms ago: ${fact} ${detail}`)
+  }
+
   /** Its instance is on another volume: an empty one, or an older one that knows nothing of what came since. */
   isElsewhere(member: MemberId): boolean {
     const name = instanceOf(member)

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { aServerState, primaryOfEpoch3, replicaOfEpoch3, ScriptedServer, testParts } from '#agents/testing.ts'
+import { aServerState, primaryOfEpoch3, replicaOfEpoch3, ScriptedServer, testParts, settable } from '#agents/testing.ts'
 import { runBuiltIn } from '../built-in/run-built-in.ts'
 import { realWorld } from '#common/ports/real-world.ts'
 import { accountProvision } from './account-provision.ts'
@@ -108,7 +108,7 @@ describe('accountProvision', () => {
     const mayGoOn: boolean[] = []
     server.provisionAccount = async (_name, _statements, terms) => {
       mayGoOn.push(terms.mayGoOn())
-      parts.guards.closed.lease = 'the lease ran out'
+      settable(parts).guards.closed.lease = 'the lease ran out'
       mayGoOn.push(terms.mayGoOn())
     }
     await call()

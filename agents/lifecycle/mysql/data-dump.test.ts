@@ -20,6 +20,7 @@ import {
   ScriptedServer,
   testParts,
   watcherOf,
+  settable,
 } from '#agents/testing.ts'
 import { ProcessGroups } from '../actions/process-groups.ts'
 import type { BuiltInAction } from '../built-in/built-in-action.ts'
@@ -170,10 +171,10 @@ describe('dataDump', () => {
     ['is seeded', ({ file }) => file.update({ seeding: true }), 'made anew as a copy'],
     [
       'is made a copy beside',
-      ({ copying }) => (copying.progress = { stage: 'copying', percent: 1, donor: 'shop-1' }),
+      ({ copying }) => (settable(copying).progress = { stage: 'copying', percent: 1, donor: 'shop-1' }),
       'it is made anew as a copy of another instance',
     ],
-    ['whose pod ends', ({ pod }) => (pod.termination = { sinceMs: 0, stopping: false }), 'its pod is ending'],
+    ['whose pod ends', ({ pod }) => (settable(pod).termination = { sinceMs: 0, stopping: false }), 'its pod is ending'],
     [
       'that has a MyISAM table',
       (parts, server) => {
@@ -237,7 +238,7 @@ describe('dataDump', () => {
     ['another epoch is promised', ({ file }) => file.update({ promise: 4 }), 'changing its primary'],
     ['it is to lead', ({ file }) => file.update({ assignment: primaryOfEpoch3 }), 'changing its primary'],
     ['it is to be seeded', ({ file }) => file.update({ seeding: true }), 'made anew'],
-    ['its pod ends', ({ pod }) => (pod.termination = { sinceMs: 0, stopping: false }), 'its pod is ending'],
+    ['its pod ends', ({ pod }) => (settable(pod).termination = { sinceMs: 0, stopping: false }), 'its pod is ending'],
   ])('ends while the copy is made when %s, and the server is let go', async (_what, change, why) => {
     const { begin, server, parts, folder } = await aReplica()
     const held = hold(server)

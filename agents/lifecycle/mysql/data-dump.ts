@@ -2,6 +2,7 @@ import { duration } from '#common/text/words.ts'
 import { Readable } from 'node:stream'
 import type { Watch } from '#common/watch/watch.ts'
 import { codeOf, describeError } from '#common/errors/errors.ts'
+import { learn, type Learner } from '#agents/instance/learn.ts'
 import type { Parts } from '#agents/instance/parts.ts'
 import type { ServerPort } from '#agents/ports/server.ts'
 import type { VolumePort } from '#agents/ports/volume.ts'
@@ -10,7 +11,8 @@ import { refusal, type ErrorName } from '../wire/calls.ts'
 import { whyNoCopy, whyStop, type CopyParts } from './copy-rules.ts'
 import { roleAfterLook, type Role } from './role.ts'
 
-export type DumpParts = CopyParts &
+export type DumpParts = Learner &
+  CopyParts &
   Pick<Parts, 'notices'> & {
     readonly server: Pick<ServerPort, 'cloneLocal' | 'endLocalClones' | 'readHolds'>
     readonly volume: Pick<VolumePort, 'dataBytes' | 'freshStreamFolder' | 'hasStreamFolder' | 'dropStreamFolder'>
@@ -18,6 +20,8 @@ export type DumpParts = CopyParts &
 
 /** How often it is looked whether a copy has to end: what it may hold up must not wait. */
 const lookMs = 50
+const streaming = { fact: 'errandBegan', errand: 'streamsCopy' } as const
+const streamed = { fact: 'errandEnded', errand: 'streamsCopy' } as const
 /** A client that takes nothing for so long keeps a copy on the volume for nothing. */
 const stalledMs = 300_000
 
@@ -41,10 +45,10 @@ export function dataDump(parts: DumpParts): BuiltInAction {
 export class LeftoverCopy implements Watch {
   readonly name = 'a copy that an earlier agent left'
   readonly failure = { code: 'CopyRemoved', sentence: 'the copy of an earlier agent could not be removed' }
-  readonly #parts: Pick<DumpParts, 'jobs' | 'process' | 'server' | 'volume' | 'notices'>
+  readonly #parts: DumpParts
   #isGone = false
 
-  constructor(parts: Pick<DumpParts, 'jobs' | 'process' | 'server' | 'volume' | 'notices'>) {
+  constructor(parts: DumpParts) {
     this.#parts = parts
   }
 
@@ -54,8 +58,8 @@ export class LeftoverCopy implements Watch {
   }
 
   async look(): Promise<void> {
-    const { jobs, volume, notices } = this.#parts
-    jobs.streamsCopy = true
+    const { volume, notices } = this.#parts
+    learn(this.#parts, streaming)
     try {
       if (await volume.hasStreamFolder()) {
         await removeCopy(this.#parts)
@@ -63,7 +67,7 @@ export class LeftoverCopy implements Watch {
       }
       this.#isGone = true
     } finally {
-      jobs.streamsCopy = false
+      learn(this.#parts, streamed)
     }
   }
 }
@@ -130,7 +134,7 @@ class Dump implements OutgoingStream {
     try {
       if (!isOwner)
         throw new Refused('busy', 'a copy of this server is being streamed already; ask again when it has ended')
-      jobs.streamsCopy = true
+      learn(this.#parts, streaming)
       yield* this.#copy()
       isWhole = true
     } catch (error) {
@@ -141,7 +145,7 @@ class Dump implements OutgoingStream {
         await removeCopy(this.#parts).catch((error: unknown) =>
           notices.add('CopyRemoved', `a copy that was streamed could not be removed: ${describeError(error)}`),
         )
-        jobs.streamsCopy = false
+        learn(this.#parts, streamed)
       }
       this.#end.resolve(isWhole ? { ok: true } : { ok: false, why: this.#whyBroken(failure) })
     }

@@ -7,6 +7,7 @@ import {
   ScriptedServer,
   aServerState,
   testParts,
+  settable,
 } from '#agents/testing.ts'
 import type { Parts } from '#agents/instance/parts.ts'
 import type { ActionResult } from '../wire/calls.ts'
@@ -64,14 +65,14 @@ describe('memberLeave', () => {
     const parts = await agent()
     const left = call(parts, 'memberLeave', {}, 5_000)
     expect(parts.pod.leavesUntilMs).toBeGreaterThan(parts.world.clock.monotonicMs())
-    parts.pod.hasLeft = true
+    settable(parts).pod.hasLeft = true
     ;(parts.process as ScriptedProcess).state = 'dead'
     expect(await left).toBe('said shop-0: it has left, and its mysqld is stopped')
   })
 
   it('says where the instance stands when its time is over', async () => {
     const parts = await agent()
-    parts.course.converged = {
+    settable(parts).course.converged = {
       revision: 1,
       done: false,
       sentence: 'the pod ends: it waits to be let out of the sync set',
@@ -114,18 +115,18 @@ describe('memberLeave', () => {
 describe('memberJoin', () => {
   it('is done where the instance counts, and takes a memberLeave back', async () => {
     const parts = await agent()
-    parts.pod.hasLeft = true
-    parts.course.converged = { revision: 1, done: true, sentence: 'follows shop-1' }
+    settable(parts).pod.hasLeft = true
+    settable(parts).course.converged = { revision: 1, done: true, sentence: 'follows shop-1' }
     expect(await call(parts, 'memberJoin')).toBe('said shop-0: it is a member that counts')
     expect(parts.pod.hasLeft).toBe(false)
   })
 
   it('says why the instance does not count yet', async () => {
     const parts = await agent()
-    parts.course.converged = { revision: 1, done: false, sentence: 'copying from shop-1, 40 %' }
+    settable(parts).course.converged = { revision: 1, done: false, sentence: 'copying from shop-1, 40 %' }
     expect(await call(parts, 'memberJoin')).toBe('shop-0 has not joined: copying from shop-1, 40 %: timedOut')
     await parts.file.update({ assignment: { ...replicaOfEpoch3, counted: false, peers } })
-    parts.course.converged = { revision: 1, done: true, sentence: 'follows shop-1' }
+    settable(parts).course.converged = { revision: 1, done: true, sentence: 'follows shop-1' }
     expect(await call(parts, 'memberJoin')).toMatch(/it follows, and does not count yet: timedOut$/)
   })
 })
@@ -136,7 +137,7 @@ describe('postProvision and preTerminate', () => {
     const parts = await agent()
     const volume = { ...parts.volume, syncRelayLogs: async () => void (synced += 1) }
     expect(await call({ ...parts, volume }, 'postProvision', {}, 300)).toMatch(/: timedOut$/)
-    parts.course.converged = { revision: 1, done: true, sentence: 'follows shop-1' }
+    settable(parts).course.converged = { revision: 1, done: true, sentence: 'follows shop-1' }
     const state = { readOnly: true, superReadOnly: true, offlineMode: false }
     ;(parts.server as ScriptedServer).readState = async () => aServerState(state)
     parts.observer.outdate()

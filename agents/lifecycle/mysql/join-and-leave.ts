@@ -2,15 +2,13 @@ import { describeError } from '#common/errors/errors.ts'
 import { orderVersion } from '#failover/protocol/message.ts'
 import { say, type LeavingAnswer, type LeavingRequest } from '#failover/protocol/word.ts'
 import { hearLeaving, sayAgainMs } from '#agents/instance/leaving.ts'
+import type { Learner } from '#agents/instance/learn.ts'
 import type { Parts } from '#agents/instance/parts.ts'
 import { askUntil } from './ask-until.ts'
 import type { BuiltInAction, Parameters, Patience } from '../built-in/built-in-action.ts'
 import { refusal, succeeded, type ActionResult } from '../wire/calls.ts'
 
-export type MembershipParts = Pick<
-  Parts,
-  'config' | 'file' | 'world' | 'transport' | 'timings' | 'pod' | 'process' | 'course'
->
+export type MembershipParts = Learner & Pick<Parts, 'config' | 'file' | 'world' | 'transport' | 'timings' | 'process'>
 
 /**
  * `memberLeave` has an instance hand over, leave the sync set or the group, and stop its mysqld, which then stays down.

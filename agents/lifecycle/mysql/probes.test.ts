@@ -6,6 +6,7 @@ import {
   ScriptedProcess,
   ScriptedServer,
   testParts,
+  settable,
 } from '#agents/testing.ts'
 import type { ServerState } from '#topology/snapshot/observation.ts'
 import type { StoredState } from '#agents/instance/stored-state.ts'
@@ -73,8 +74,12 @@ describe('roleProbe', () => {
       { stored: { ...leading, assignment: { ...primaryOfEpoch3, fenced: true } } },
       'said ""',
     ],
-    ['a primary without its lease', { change: ({ guards }) => (guards.closed.lease = 'the lease ran out') }, 'said ""'],
-    ['a primary short of space', { change: ({ guards }) => (guards.closed.space = 'low space') }, 'said ""'],
+    [
+      'a primary without its lease',
+      { change: ({ guards }) => (settable(guards).closed.lease = 'the lease ran out') },
+      'said ""',
+    ],
+    ['a primary short of space', { change: ({ guards }) => (settable(guards).closed.space = 'low space') }, 'said ""'],
     ['a primary whose mysqld is dead', { change: (_parts, process) => (process.state = 'dead') }, 'said ""'],
     [
       'a replica whose mysqld starts',
@@ -140,7 +145,7 @@ describe('healthyProbe and availableProbe', () => {
     ],
     [
       'a primary short of space',
-      { server: closed, change: ({ guards }) => (guards.closed.space = 'low space: 1 MiB free') },
+      { server: closed, change: ({ guards }) => (settable(guards).closed.space = 'low space: 1 MiB free') },
       'low space: 1 MiB free: failed',
       'low space: 1 MiB free: failed',
     ],

@@ -16,7 +16,11 @@ export function addExplain(program: Command, io: Io): void {
       'Say why a cluster is as it is: what Regent does or why it does nothing, what is wrong, and what was not chosen.',
     )
     .argument('[cluster]', 'the cluster; <namespace>/<name> on Kubernetes', clusterReference)
-    .option('--agents', 'ask each agent also what it looks after again and again, and how its last looks went', false)
+    .option(
+      '--agents',
+      'ask each agent also what it looks after again and again, how its last looks went, and what it got to know last',
+      false,
+    )
   withApi(command).action(async (cluster: string | undefined, options: ExplainOptions) => {
     const [{ findPlace }, { renderExplanation, section }, { renderAgents }, { paintFor }] = await Promise.all([
       import('../connection/connect.ts'),

@@ -145,8 +145,9 @@ export const shopAgents: readonly AgentView[] = [
       },
       { name: 'needs', everyMs: 1_000, rests: true, last: null, underWayMs: 40, failure: 'no answer' },
     ],
+    facts: [{ agoMs: 300, fact: 'ordered', detail: 'order promise' }],
   },
-  { instance: 'shop-1', failure: 'no answer within 2000 ms', watches: [] },
+  { instance: 'shop-1', failure: 'no answer within 2000 ms', watches: [], facts: [] },
 ]
 
 export function memoryClusters(): MemoryClusters {

@@ -15,12 +15,16 @@ export async function askAgents(
   instances: readonly Pick<InstanceView, 'name' | 'agent'>[],
 ): Promise<readonly AgentView[]> {
   const ask = async ({ name, agent }: Pick<InstanceView, 'name' | 'agent'>): Promise<AgentView> => {
-    if (agent === '') return { instance: name, failure: 'the agent has no address yet', watches: [] }
+    const silent = (failure: string): AgentView => ({ instance: name, failure, watches: [], facts: [] })
+    if (agent === '') return silent('the agent has no address yet')
     try {
-      const { watches } = await say({ transport, deadlineMs }, agent, 'watches', { version: orderVersion, cluster })
-      return { instance: name, failure: '', watches }
+      const { watches, facts = [] } = await say({ transport, deadlineMs }, agent, 'watches', {
+        version: orderVersion,
+        cluster,
+      })
+      return { instance: name, failure: '', watches, facts }
     } catch (error) {
-      return { instance: name, failure: describeError(error), watches: [] }
+      return silent(describeError(error))
     }
   }
   return Promise.all(instances.map(ask))

@@ -1,0 +1,53 @@
+import type { Clock } from '#common/ports/ports.ts'
+import type { FactView } from '#failover/protocol/word.ts'
+import type { FactName } from './facts.ts'
+
+const kept = 200
+const longestDetail = 200
+
+/** What comes again and again while all is well would leave no room for anything else. */
+const quiet: ReadonlySet<FactName> = new Set<FactName>([
+  'beganHere',
+  'copyWent',
+  'holdsSeen',
+  'leaderHeard',
+  'leaveAsked',
+  'peerHeard',
+  'questionHeard',
+  'silenceSeen',
+])
+
+/** The newest facts that changed what is known: what a run of the agent did, and by what, in their order. */
+export class FactLog {
+  readonly #clock: Pick<Clock, 'monotonicMs'>
+  readonly #list: { readonly atMs: number; readonly fact: FactName; readonly detail: string }[] = []
+
+  constructor(clock: Pick<Clock, 'monotonicMs'>) {
+    this.#clock = clock
+  }
+
+  /** The oldest first. */
+  get list(): readonly FactView[] {
+    const nowMs = this.#clock.monotonicMs()
+    return this.#list.map(({ atMs, fact, detail }) => ({ agoMs: Math.round(nowMs - atMs), fact, detail }))
+  }
+
+  add({ fact, ...found }: { readonly fact: FactName }): void {
+    if (quiet.has(fact)) return
+    this.#list.push({ atMs: this.#clock.monotonicMs(), fact, detail: detailOf(found) })
+    if (this.#list.length > kept) this.#list.shift()
+  }
+}
+
+/** `revision 12, done, sentence follows shop-1` */
+function detailOf(found: object): string {
+  const details = Object.entries(found).map(([name, value]: [string, unknown]) => textOf(name, value))
+  return details.filter((text) => text !== '').join(', ')
+}
+
+function textOf(name: string, value: unknown): string {
+  if (typeof value === 'boolean') return value ? name : `not ${name}`
+  if (value instanceof Promise || value === undefined) return ''
+  const text = typeof value === 'string' ? value : JSON.stringify(value)
+  return `${name} ${text.length > longestDetail ? `${text.slice(0, longestDetail)}…` : text}`
+}

@@ -1,0 +1,43 @@
+import { effects, type Change } from './effects.ts'
+import type { FactLog } from './fact-log.ts'
+import type { Fact, FactName } from './facts.ts'
+import type { Known } from './known.ts'
+import { lifeOf } from './life.ts'
+import type { ProcessPort } from '../ports/process.ts'
+
+/** Whoever gets to know something. */
+export interface Learner extends Known {
+  readonly facts: FactLog
+  readonly process: Pick<ProcessPort, 'pid'>
+}
+
+/**
+ * The only writer of `Known`. Parts are changed in their place: whoever holds one across a wait sees what is known then.
+ * @param pid the mysqld that was looked at. Another one is not changed: that mysqld began with nothing
+ */
+export function learn<N extends FactName>(to: Learner, fact: Fact<N>, pid: number | null = to.process.pid): void {
+  const { converged, life, ...parts }: Change = effects[fact.fact](fact, to, lifeOf(to))
+  const { course } = to
+  const changes: Change = {
+    ...parts,
+    course: {
+      ...parts.course,
+      ...(converged && { converged: { ...course.converged, ...converged } }),
+      ...(life && to.process.pid === pid && { life: { ...lifeOf(to), ...life } }),
+    },
+  }
+  const names = Object.keys(changes) as readonly (keyof Known)[]
+  const isNews = names.some((part) => differs(to[part], changes[part]))
+  for (const part of names) Object.assign(to[part], changes[part])
+  if (isNews) to.facts.add(fact)
+}
+
+function differs(before: object, change: object | undefined): boolean {
+  return Object.entries(change ?? {}).some(([name, now]) => isOther((before as Record<string, unknown>)[name], now))
+}
+
+/** What a Map or a Set holds, and a promise, is in no JSON: another one is another. */
+function isOther(before: unknown, now: unknown): boolean {
+  if (before === now) return false
+  return now instanceof Map || now instanceof Set || JSON.stringify(before) !== JSON.stringify(now)
+}
