@@ -34,14 +34,14 @@ export function staysClosedWithout(
 ): NextPass | null {
   const lacks = lacking(told.elected ?? assignment.elected ?? '', executed)
   if (lacks === '')
-    return doubts.lacksElected === '' ? null : { now: [{ fact: 'electedLacks', gtids: '' }], next: 'at once' }
+    return doubts.lacksElected === '' ? null : { now: [{ fact: 'electedLacks', lacksElected: '' }], next: 'at once' }
   const what = `${counted(parseGtidSet(lacks).count(), 'transaction')} of the set that it was elected for (${lacks.slice(0, 120)})`
   const news =
     `it lacks ${what}: received and unapplied transactions were thrown away by another hand. It ` +
     'stays closed until another instance, or a person, takes over'
   return {
     now: [
-      { fact: 'electedLacks', gtids: lacks },
+      { fact: 'electedLacks', lacksElected: lacks },
       // Revision 0: no replica connects to it.
       { fact: 'converged', revision: 0, done: false, sentence: `stays closed: it lacks ${what}` },
     ],

@@ -70,7 +70,7 @@ export class SilenceWatch {
       await this.#keepTail('does not answer, and may be stopping', ending).catch((error: unknown) =>
         this.#failed(error),
       )
-    learn(this.#parts, { fact: 'silenceSeen', upToMs: beganMs })
+    learn(this.#parts, { fact: 'silenceSeen', silenceSeenUpToMs: beganMs })
     changed()
     if (ending?.how !== 'stopped') return
     await this.#keepTail('is being stopped by another hand and is ended now', ending)

@@ -6,6 +6,7 @@ import { learn } from '../instance/learn.ts'
 import type { AnswersAlone, Parts } from '../instance/parts.ts'
 import type { StoredState } from '../instance/stored-state.ts'
 import { rest, type NextPass, type View } from '../instance/pass.ts'
+import { isDown } from '../ports/process.ts'
 import type { Watches } from '#common/watch/watches.ts'
 import type { GroupState } from '#topology/snapshot/observation.ts'
 import { silentMembers } from '../instance/silent-members.ts'
@@ -65,7 +66,7 @@ export class Group implements Mode {
 
   start(watches: Watches): void {
     const { process, world, timings } = this.#parts
-    learn(this.#parts, { fact: 'groupMayBeStarting', is: process.state !== 'dead' && process.state !== 'absent' })
+    learn(this.#parts, { fact: 'groupMayBeStarting', mayBeStartingGroup: !isDown(process) })
     process.onChange(() => {
       this.#expelTheDead()
       // The next look may be later.
@@ -107,7 +108,7 @@ export class Group implements Mode {
   #expelTheDead(): void {
     const { process, expulsion, notices, config, world } = this.#parts
     const isDead = process.state === 'dead' || process.state === 'exiting'
-    if (isDead) learn(this.#parts, { fact: 'groupMayBeStarting', is: false })
+    if (isDead) learn(this.#parts, { fact: 'groupMayBeStarting', mayBeStartingGroup: false })
     if (!isDead || this.#memberPid === null || this.#memberPid !== process.pid) return
     this.#memberPid = null
     learn(this.#parts, { fact: 'joinsNotBefore', untilMs: world.clock.monotonicMs() + forgottenMs })
@@ -151,7 +152,7 @@ export class Group implements Mode {
 
   async promise(order: PromiseOrder): Promise<void> {
     const { file } = this.#parts
-    learn(this.#parts, { fact: 'promised', isNew: file.current.promise !== order.epoch, keepsReceiver: false })
+    learn(this.#parts, { fact: 'promised', isNew: file.current.promise !== order.epoch, receiverKept: false })
     await file.update({ promise: order.epoch, revision: order.revision })
   }
 

@@ -32,7 +32,7 @@ export class FactLog {
     return this.#list.map(({ atMs, fact, detail }) => ({ agoMs: Math.round(nowMs - atMs), fact, detail }))
   }
 
-  add({ fact, ...found }: { readonly fact: FactName }): void {
+  add(fact: FactName, found: object): void {
     if (quiet.has(fact)) return
     this.#list.push({ atMs: this.#clock.monotonicMs(), fact, detail: detailOf(found) })
     if (this.#list.length > kept) this.#list.shift()

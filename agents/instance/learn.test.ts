@@ -40,12 +40,12 @@ describe('What an agent learns', () => {
   it('is kept as a fact with what was found out', async () => {
     const parts = await anAgent()
     learn(parts, { fact: 'ordered', order: 'promise', atMs: 7 })
-    learn(parts, { fact: 'promised', isNew: true, keepsReceiver: true })
+    learn(parts, { fact: 'promised', isNew: true, receiverKept: true })
     learn(parts, { fact: 'closedFor', lease: 'the lease ran out' })
     learn(parts, { fact: 'waitBegan', wait: 'switchingOff', until: Promise.resolve() })
     expect(shown(parts)).toEqual([
       'ordered order promise, atMs 7',
-      'promised isNew, keepsReceiver',
+      'promised isNew, receiverKept',
       'closedFor lease the lease ran out',
       'waitBegan wait switchingOff',
     ])

@@ -1,8 +1,7 @@
-import { effects, type Change } from './effects.ts'
 import type { FactLog } from './fact-log.ts'
-import type { Fact, FactName } from './facts.ts'
+import { facts, type Change, type Fact } from './facts.ts'
 import type { Known } from './known.ts'
-import { lifeOf } from './life.ts'
+import { lifeOf, type Life } from './life.ts'
 import type { ProcessPort } from '../ports/process.ts'
 
 /** Whoever gets to know something. */
@@ -15,8 +14,9 @@ export interface Learner extends Known {
  * The only writer of `Known`. Parts are changed in their place: whoever holds one across a wait sees what is known then.
  * @param pid the mysqld that was looked at. Another one is not changed: that mysqld began with nothing
  */
-export function learn<N extends FactName>(to: Learner, fact: Fact<N>, pid: number | null = to.process.pid): void {
-  const { converged, life, ...parts }: Change = effects[fact.fact](fact, to, lifeOf(to))
+export function learn(to: Learner, { fact, ...found }: Fact, pid: number | null = to.process.pid): void {
+  const effect = facts[fact] as (found: object, known: Known, life: Life) => Change
+  const { converged, life, ...parts } = effect(found, to, lifeOf(to))
   const { course } = to
   const changes: Change = {
     ...parts,
@@ -29,7 +29,7 @@ export function learn<N extends FactName>(to: Learner, fact: Fact<N>, pid: numbe
   const names = Object.keys(changes) as readonly (keyof Known)[]
   const isNews = names.some((part) => differs(to[part], changes[part]))
   for (const part of names) Object.assign(to[part], changes[part])
-  if (isNews) to.facts.add(fact)
+  if (isNews) to.facts.add(fact, found)
 }
 
 function differs(before: object, change: object | undefined): boolean {

@@ -15,8 +15,8 @@ type LeavingParts = Pick<Parts, 'pod' | 'process' | 'course' | 'file' | 'world'>
  * said no more before the server stops is taken back.
  */
 export function hearLeaving(parts: Learner & LeavingParts, leaves: boolean): LeavingAnswer {
-  const untilMs = parts.world.clock.monotonicMs() + wishMs
-  learn(parts, leaves ? { fact: 'leaveAsked', untilMs } : { fact: 'stayAsked' })
+  const leavesUntilMs = parts.world.clock.monotonicMs() + wishMs
+  learn(parts, leaves ? { fact: 'leaveAsked', leavesUntilMs } : { fact: 'stayAsked' })
   return leaves ? hasLeft(parts) : hasJoined(parts)
 }
 

@@ -94,7 +94,7 @@ export class Termination implements Watch {
       learn(this.#parts, { fact: 'converged', sentence: waits })
       return changed()
     }
-    learn(this.#parts, { fact: 'left', forGood: !this.#isTold })
+    learn(this.#parts, { fact: 'left', hasLeft: !this.#isTold })
     if (mode.isKilledAtEnd()) await process.kill()
     else await this.#stopInOrder()
   }
@@ -103,7 +103,7 @@ export class Termination implements Watch {
   async #ends(): Promise<void> {
     if (this.#isTold) await this.#port?.quit()
     else if (!isLeaving(this.#parts)) return
-    learn(this.#parts, { fact: 'left', forGood: !this.#isTold })
+    learn(this.#parts, { fact: 'left', hasLeft: !this.#isTold })
     this.#isOver = true
   }
 

@@ -15,7 +15,7 @@ export async function promise(parts: Parts, order: PromiseOrder): Promise<void> 
     await server.waitReceived(order.after, order.waitMs)
   }
   const isNew = file.current.promise !== order.epoch
-  learn(parts, { fact: 'promised', isNew, keepsReceiver: followsAlready(parts, order.keepReceiverFrom) })
+  learn(parts, { fact: 'promised', isNew, receiverKept: followsAlready(parts, order.keepReceiverFrom) })
   await file.update({ promise: order.epoch, revision: order.revision })
 }
 
