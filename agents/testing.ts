@@ -9,7 +9,6 @@ import { anObservation, hostOf, memberOf, type ServerOverrides } from '#topology
 import type { AgentConfig } from './instance/config.ts'
 import { FactLog } from './instance/fact-log.ts'
 import { nothingKnown } from './instance/known.ts'
-import { lifeOf, type Life } from './instance/life.ts'
 import type { Parts } from './instance/parts.ts'
 import { Asks } from './instance/asks.ts'
 import type { Watch } from '#common/watch/watch.ts'
@@ -303,21 +302,4 @@ export function anAgentConfig(overrides: Partial<AgentConfig> = {}): AgentConfig
     logLevel: 'info',
     ...overrides,
   }
-}
-
-type Writable<T> =
-  T extends ReadonlyMap<infer K, infer V>
-    ? Map<K, V>
-    : T extends object
-      ? { -readonly [K in keyof T]: Writable<T[K]> }
-      : T
-
-/** What is known, or a part of that: a test sets its scene without the facts that would lead to it. */
-export function settable<T extends object>(known: T): Writable<T> {
-  return known as Writable<T>
-}
-
-/** What its agent remembers of the mysqld that runs. */
-export function changeLife(parts: Parts, change: Partial<Life>): void {
-  Object.assign(parts.course, { life: { ...lifeOf(parts), ...change } })
 }

@@ -13,8 +13,8 @@ import {
   ScriptedProcess,
   ScriptedServer,
   testParts,
-  settable,
 } from '../testing.ts'
+import { settable } from '../testing-known.ts'
 import { readTrimPlan } from './unacknowledged-tail.ts'
 import { GtidSet } from '#topology/gtid/gtid-set.ts'
 import { givePromise, passWhileDown } from '../testing-passes.ts'

@@ -10,9 +10,8 @@ import {
   ScriptedProcess,
   ScriptedServer,
   testParts,
-  changeLife,
-  settable,
 } from '../testing.ts'
+import { changeLife, settable } from '../testing-known.ts'
 
 const source = { instance: 'shop-1', host: hostOf('shop-1'), port: 3306, agent: `${hostOf('shop-1')}:9400` }
 const held = '11111111-1111-1111-1111-111111111111:1-10'

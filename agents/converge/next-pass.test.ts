@@ -12,9 +12,8 @@ import {
   ScriptedProcess,
   ScriptedServer,
   testParts,
-  changeLife,
-  settable,
 } from '../testing.ts'
+import { changeLife, settable } from '../testing-known.ts'
 import { opened, told } from '../testing-passes.ts'
 import type { Known } from '../instance/known.ts'
 import { nextPass } from './next-pass.ts'

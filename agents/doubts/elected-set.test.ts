@@ -8,9 +8,8 @@ import {
   ScriptedProcess,
   ScriptedServer,
   testParts,
-  changeLife,
-  settable,
 } from '../testing.ts'
+import { changeLife, settable } from '../testing-known.ts'
 import { givePromise, passAsPrimary, passAsReplica } from '../testing-passes.ts'
 
 const closed = { readOnly: true, superReadOnly: true, offlineMode: true }

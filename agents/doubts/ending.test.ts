@@ -4,7 +4,8 @@ import { ObservationBuilder } from '../observe/observation.ts'
 import { isEndingUnseen, judgeEndingFirst, mayBeEnding, SilenceWatch } from './ending.ts'
 import { Lease } from '../guard/lease.ts'
 import type { Parts } from '../instance/parts.ts'
-import { aServerState, primaryOfEpoch3, ScriptedProcess, ScriptedServer, testParts, settable } from '../testing.ts'
+import { aServerState, primaryOfEpoch3, ScriptedProcess, ScriptedServer, testParts } from '../testing.ts'
+import { settable } from '../testing-known.ts'
 import type { Ending } from '../ports/volume.ts'
 
 const stopped: Ending = { how: 'stopped', sentence: 'its error log says "Received SHUTDOWN"' }

@@ -1,6 +1,7 @@
 import { expect, it } from 'vitest'
 import { gtids } from '#topology/testing.ts'
-import { aServerState, quietVolume, ScriptedServer, testParts, settable } from '../testing.ts'
+import { aServerState, quietVolume, ScriptedServer, testParts } from '../testing.ts'
+import { settable } from '../testing-known.ts'
 import { judgeErrant } from './judged-errant.ts'
 
 const errant = gtids('shop-0', 3)

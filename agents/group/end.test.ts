@@ -11,8 +11,8 @@ import {
   ScriptedServer,
   testParts,
   watchesOf,
-  settable,
 } from '../testing.ts'
+import { settable } from '../testing-known.ts'
 
 let watches: Watches | undefined
 afterEach(() => watches?.stop())

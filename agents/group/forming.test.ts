@@ -1,7 +1,8 @@
 import { expect, it } from 'vitest'
 import { outsideGroup, inGroup } from '#topology/testing-group.ts'
 import { viewOf } from '../instance/pass.ts'
-import { aServerState, primaryOfEpoch3, ScriptedServer, testParts, settable } from '../testing.ts'
+import { aServerState, primaryOfEpoch3, ScriptedServer, testParts } from '../testing.ts'
+import { settable } from '../testing-known.ts'
 import type { GroupPort } from '../ports/group.ts'
 import { Group } from './group.ts'
 

@@ -5,7 +5,8 @@ import type { Assignment, GroupTask } from '#failover/protocol/assignment.ts'
 import { learn } from '../instance/learn.ts'
 import { viewOf } from '../instance/pass.ts'
 import type { GroupPort, GroupSettings } from '../ports/group.ts'
-import { aServerState, replicaOfEpoch3, ScriptedServer, testParts, settable } from '../testing.ts'
+import { aServerState, replicaOfEpoch3, ScriptedServer, testParts } from '../testing.ts'
+import { settable } from '../testing-known.ts'
 import { Group } from './group.ts'
 
 const peers = ['shop-0', 'shop-1', 'shop-2', 'shop-3'].map((instance, at) => ({

@@ -5,7 +5,8 @@ import type { ServerOverrides } from '#topology/testing.ts'
 import { LockWatch } from '../guard/lock-watch.ts'
 import type { Parts } from '../instance/parts.ts'
 import type { Blocker } from '../ports/server.ts'
-import { aServerState, replicaOfEpoch3, ScriptedServer, testParts, settable } from '../testing.ts'
+import { aServerState, replicaOfEpoch3, ScriptedServer, testParts } from '../testing.ts'
+import { settable } from '../testing-known.ts'
 import { GroupLockNeeds } from './lock-needs.ts'
 
 const dump: Blocker = {

@@ -7,15 +7,8 @@ import { viewOf, type NextPass } from '../instance/pass.ts'
 import type { Parts } from '../instance/parts.ts'
 import type { StoredState } from '../instance/stored-state.ts'
 import type { GroupPort, GroupSettings } from '../ports/group.ts'
-import {
-  aServerState,
-  primaryOfEpoch3,
-  replicaOfEpoch3,
-  ScriptedServer,
-  testParts,
-  changeLife,
-  settable,
-} from '../testing.ts'
+import { aServerState, primaryOfEpoch3, replicaOfEpoch3, ScriptedServer, testParts } from '../testing.ts'
+import { changeLife, settable } from '../testing-known.ts'
 import { convergedIn, told } from '../testing-passes.ts'
 import { Group } from './group.ts'
 import { leadsGroup } from './stage.ts'

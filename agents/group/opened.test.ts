@@ -7,7 +7,8 @@ import { viewOf } from '../instance/pass.ts'
 import type { VolumePort } from '../ports/volume.ts'
 import type { GroupPort } from '../ports/group.ts'
 import { runPass } from '../converge/runner.ts'
-import { aServerState, replicaOfEpoch3, ScriptedServer, testParts, settable } from '../testing.ts'
+import { aServerState, replicaOfEpoch3, ScriptedServer, testParts } from '../testing.ts'
+import { settable } from '../testing-known.ts'
 import { Group } from './group.ts'
 
 const closed: ServerOverrides = { readOnly: true, superReadOnly: true, offlineMode: true }

@@ -5,15 +5,8 @@ import { runPass } from '../converge/runner.ts'
 import { viewOf } from '../instance/pass.ts'
 import type { Parts } from '../instance/parts.ts'
 import type { StoredState } from '../instance/stored-state.ts'
-import {
-  aServerState,
-  primaryOfEpoch3,
-  ScriptedProcess,
-  ScriptedServer,
-  testParts,
-  watchesOf,
-  settable,
-} from '../testing.ts'
+import { aServerState, primaryOfEpoch3, ScriptedProcess, ScriptedServer, testParts, watchesOf } from '../testing.ts'
+import { settable } from '../testing-known.ts'
 import { told } from '../testing-passes.ts'
 import { Group } from './group.ts'
 

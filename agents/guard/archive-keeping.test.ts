@@ -5,7 +5,8 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { gtids } from '#topology/testing.ts'
 import { dueArchives, pruneArchives } from './archive-keeping.ts'
 import { archivesOf, archiveVersion, listArchives, removeArchive, writeArchive } from '../binlog/archive.ts'
-import { aServerState, replicaOfEpoch3, ScriptedProcess, ScriptedServer, testParts, settable } from '../testing.ts'
+import { aServerState, replicaOfEpoch3, ScriptedProcess, ScriptedServer, testParts } from '../testing.ts'
+import { settable } from '../testing-known.ts'
 import { passWhileDown } from '../testing-passes.ts'
 
 let archiveDir: string

@@ -4,7 +4,8 @@ import type { ChangedSetting } from '#topology/snapshot/observation.ts'
 import { prepareToLead } from '../semisync/preparation.ts'
 import { changedOptionsIn, optionsToSet, reported } from '../sql/replication/channel-options.ts'
 import { replicationUser } from '../ports/server.ts'
-import { aServerState, primaryOfEpoch3, replicaOfEpoch3, ScriptedServer, testParts, settable } from '../testing.ts'
+import { aServerState, primaryOfEpoch3, replicaOfEpoch3, ScriptedServer, testParts } from '../testing.ts'
+import { settable } from '../testing-known.ts'
 import { passAsPrimary, passAsReplica } from '../testing-passes.ts'
 
 const { source } = replicaOfEpoch3

@@ -1,15 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { EventKeeper } from './event-keeper.ts'
-import {
-  aServerState,
-  primaryOfEpoch3,
-  ScriptedProcess,
-  ScriptedServer,
-  testParts,
-  watcherOf,
-  changeLife,
-  settable,
-} from '../testing.ts'
+import { aServerState, primaryOfEpoch3, ScriptedProcess, ScriptedServer, testParts, watcherOf } from '../testing.ts'
+import { changeLife, settable } from '../testing-known.ts'
 import { opened } from '../testing-passes.ts'
 
 async function aPrimary() {

@@ -8,8 +8,8 @@ import {
   ScriptedProcess,
   ScriptedServer,
   testParts,
-  settable,
 } from '../testing.ts'
+import { settable } from '../testing-known.ts'
 
 const gib = 1024 ** 3
 

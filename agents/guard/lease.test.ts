@@ -10,8 +10,8 @@ import {
   ScriptedProcess,
   ScriptedServer,
   testParts,
-  settable,
 } from '../testing.ts'
+import { settable } from '../testing-known.ts'
 
 const orderOf = ({ version, cluster, member, epoch, revision }: PrimaryAssignment) => ({
   version,

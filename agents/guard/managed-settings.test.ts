@@ -4,15 +4,8 @@ import { isSameValue } from '#failover/settings/setting.ts'
 import { inGroup, outsideGroup, type GroupShape } from '#topology/testing-group.ts'
 import type { ServerState } from '#topology/snapshot/observation.ts'
 import { keepSettings } from './managed-settings.ts'
-import {
-  aServerState,
-  anAgentConfig,
-  primaryOfEpoch3,
-  ScriptedServer,
-  testParts,
-  changeLife,
-  settable,
-} from '../testing.ts'
+import { aServerState, anAgentConfig, primaryOfEpoch3, ScriptedServer, testParts } from '../testing.ts'
+import { changeLife, settable } from '../testing-known.ts'
 import { volumeLayout } from '../instance/volume-layout.ts'
 import { opened, passAsPrimary } from '../testing-passes.ts'
 

@@ -2,15 +2,8 @@ import { describe, expect, it } from 'vitest'
 import { NeedsKeeper } from './needs-keeper.ts'
 import type { Assignment } from '#failover/protocol/assignment.ts'
 import type { ServerOverrides } from '#topology/testing.ts'
-import {
-  aServerState,
-  primaryOfEpoch3,
-  replicaOfEpoch3,
-  ScriptedServer,
-  testParts,
-  watcherOf,
-  changeLife,
-} from '../testing.ts'
+import { aServerState, primaryOfEpoch3, replicaOfEpoch3, ScriptedServer, testParts, watcherOf } from '../testing.ts'
+import { changeLife } from '../testing-known.ts'
 import { opened } from '../testing-passes.ts'
 
 const table = { what: 'table regent.marker', for: 'the proof', cure: 'its agent puts that right' }

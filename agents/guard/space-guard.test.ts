@@ -2,7 +2,8 @@ import { describe, expect, it } from 'vitest'
 import { whyClosed } from '../instance/known.ts'
 import type { Parts } from '../instance/parts.ts'
 import { guardSpace } from './space-guard.ts'
-import { aServerState, ScriptedServer, testParts, settable } from '../testing.ts'
+import { aServerState, ScriptedServer, testParts } from '../testing.ts'
+import { settable } from '../testing-known.ts'
 
 const mib = 1024 ** 2
 

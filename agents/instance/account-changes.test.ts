@@ -1,7 +1,8 @@
 import { expect, it } from 'vitest'
 import { letAccountsChange } from './account-changes.ts'
 import { lifeOf } from './life.ts'
-import { aServerState, ScriptedServer, testParts, changeLife } from '../testing.ts'
+import { aServerState, ScriptedServer, testParts } from '../testing.ts'
+import { changeLife } from '../testing-known.ts'
 
 const follows = { is: 'following', step: 'started', as: 'secondary', sinceMs: 0 } as const
 

@@ -5,8 +5,8 @@ import type { InstanceName } from '#topology/snapshot/member.ts'
 import type { GtidText, Lack, PromiseReport } from '#topology/snapshot/observation.ts'
 
 /**
- * What one run of an agent knows besides what is on disk. `learn` alone writes it, by the facts of `facts.ts`. Times are
- * monotonic milliseconds.
+ * What one run of an agent knows besides what is on disk. Only `learn` writes here, by the facts of `facts.ts`. Times
+ * are monotonic milliseconds.
  */
 export interface Known {
   readonly told: Told

@@ -11,7 +11,7 @@ export interface Learner extends Known {
 }
 
 /**
- * The only writer of `Known`. Parts are changed in their place: whoever holds one across a wait sees what is known then.
+ * The only writer of `Known`. Parts are changed in their place: who holds one across a wait sees what is known then.
  * @param pid the mysqld that was looked at. Another one is not changed: that mysqld began with nothing
  */
 export function learn(to: Learner, { fact, ...found }: Fact, pid: number | null = to.process.pid): void {

@@ -1,5 +1,6 @@
 import { expect, it } from 'vitest'
-import { aServerState, ScriptedProcess, ScriptedServer, testParts, changeLife } from '../testing.ts'
+import { aServerState, ScriptedProcess, ScriptedServer, testParts } from '../testing.ts'
+import { changeLife } from '../testing-known.ts'
 import { freshLife } from './life.ts'
 import { lifeOf } from './life.ts'
 import { opened } from '../testing-passes.ts'

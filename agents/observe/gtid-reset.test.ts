@@ -15,9 +15,8 @@ import {
   ScriptedProcess,
   ScriptedServer,
   testParts,
-  changeLife,
-  settable,
 } from '../testing.ts'
+import { changeLife, settable } from '../testing-known.ts'
 import { passAsReplica } from '../testing-passes.ts'
 
 const before = gtids('shop-1', 50)

@@ -11,9 +11,8 @@ import {
   ScriptedServer,
   testParts,
   watchesOf,
-  changeLife,
-  settable,
 } from '../testing.ts'
+import { changeLife, settable } from '../testing-known.ts'
 
 async function agent() {
   const process = new ScriptedProcess()

@@ -10,9 +10,8 @@ import {
   ScriptedProcess,
   ScriptedServer,
   testParts,
-  changeLife,
-  settable,
 } from '../testing.ts'
+import { changeLife, settable } from '../testing-known.ts'
 import { lifeOf } from '../instance/life.ts'
 import { opened } from '../testing-passes.ts'
 

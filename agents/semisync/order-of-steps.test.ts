@@ -18,9 +18,8 @@ import {
   ScriptedProcess,
   ScriptedServer,
   testParts,
-  changeLife,
-  settable,
 } from '../testing.ts'
+import { changeLife, settable } from '../testing-known.ts'
 import type { VolumePort } from '../ports/volume.ts'
 import { viewOf } from '../instance/pass.ts'
 import { givePromise, passAsReplica, passWhileDown, rememberStop } from '../testing-passes.ts'

@@ -4,7 +4,8 @@ import { aDumpThreadOf, gtids, type ServerOverrides } from '#topology/testing.ts
 import { leaseLost } from '../guard/lease.ts'
 import { tidyAfterMs } from './opening.ts'
 import { prepareToLead } from './preparation.ts'
-import { aServerState, primaryOfEpoch3, ScriptedServer, testParts, changeLife, settable } from '../testing.ts'
+import { aServerState, primaryOfEpoch3, ScriptedServer, testParts } from '../testing.ts'
+import { changeLife, settable } from '../testing-known.ts'
 import { lifeOf } from '../instance/life.ts'
 import { opened, passAsPrimary } from '../testing-passes.ts'
 

@@ -3,7 +3,8 @@ import { orderVersion } from '#failover/protocol/message.ts'
 import type { PromiseOrder } from '#failover/protocol/order.ts'
 import { memberOf } from '#topology/testing.ts'
 import type { Parts } from '../instance/parts.ts'
-import { aServerState, replicaOfEpoch3, ScriptedServer, testParts, settable } from '../testing.ts'
+import { aServerState, replicaOfEpoch3, ScriptedServer, testParts } from '../testing.ts'
+import { settable } from '../testing-known.ts'
 import { givePromise, rememberStop, stopUnderPromise } from '../testing-passes.ts'
 
 const assignment = { ...replicaOfEpoch3, counted: true }

@@ -1,7 +1,8 @@
 import { describe, expect, it } from 'vitest'
 import type { ServerOverrides } from '#topology/testing.ts'
 import { lifeOf } from '../instance/life.ts'
-import { aServerState, primaryOfEpoch3, ScriptedServer, testParts, settable } from '../testing.ts'
+import { aServerState, primaryOfEpoch3, ScriptedServer, testParts } from '../testing.ts'
+import { settable } from '../testing-known.ts'
 import { passAsPrimary } from '../testing-passes.ts'
 import { Markers } from './marker.ts'
 

@@ -1,14 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { replicationUser } from '../ports/server.ts'
-import {
-  aServerState,
-  replicaOfEpoch3,
-  ScriptedProcess,
-  ScriptedServer,
-  testParts,
-  changeLife,
-  settable,
-} from '../testing.ts'
+import { aServerState, replicaOfEpoch3, ScriptedProcess, ScriptedServer, testParts } from '../testing.ts'
+import { changeLife, settable } from '../testing-known.ts'
 import type { Stage } from '../instance/life.ts'
 import { passAsReplica } from '../testing-passes.ts'
 

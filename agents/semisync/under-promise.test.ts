@@ -7,15 +7,8 @@ import { runPass } from '../converge/runner.ts'
 import { lifeOf } from '../instance/life.ts'
 import { viewOf, type NextPass } from '../instance/pass.ts'
 import type { Parts } from '../instance/parts.ts'
-import {
-  aServerState,
-  primaryOfEpoch3,
-  replicaOfEpoch3,
-  ScriptedServer,
-  testParts,
-  changeLife,
-  settable,
-} from '../testing.ts'
+import { aServerState, primaryOfEpoch3, replicaOfEpoch3, ScriptedServer, testParts } from '../testing.ts'
+import { changeLife, settable } from '../testing-known.ts'
 import { told } from '../testing-passes.ts'
 import { Semisync } from './semisync.ts'
 

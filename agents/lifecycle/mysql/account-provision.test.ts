@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { aServerState, primaryOfEpoch3, replicaOfEpoch3, ScriptedServer, testParts, settable } from '#agents/testing.ts'
+import { aServerState, primaryOfEpoch3, replicaOfEpoch3, ScriptedServer, testParts } from '#agents/testing.ts'
+import { settable } from '#agents/testing-known.ts'
 import { runBuiltIn } from '../built-in/run-built-in.ts'
 import { realWorld } from '#common/ports/real-world.ts'
 import { accountProvision } from './account-provision.ts'

@@ -20,8 +20,8 @@ import {
   ScriptedServer,
   testParts,
   watcherOf,
-  settable,
 } from '#agents/testing.ts'
+import { settable } from '#agents/testing-known.ts'
 import { ProcessGroups } from '../actions/process-groups.ts'
 import type { BuiltInAction } from '../built-in/built-in-action.ts'
 import { unpack } from '../copy/unpack.ts'

@@ -7,8 +7,8 @@ import {
   ScriptedServer,
   aServerState,
   testParts,
-  settable,
 } from '#agents/testing.ts'
+import { settable } from '#agents/testing-known.ts'
 import type { Parts } from '#agents/instance/parts.ts'
 import type { ActionResult } from '../wire/calls.ts'
 import { membershipActions } from './join-and-leave.ts'

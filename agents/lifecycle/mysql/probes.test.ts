@@ -6,8 +6,8 @@ import {
   ScriptedProcess,
   ScriptedServer,
   testParts,
-  settable,
 } from '#agents/testing.ts'
+import { settable } from '#agents/testing-known.ts'
 import type { ServerState } from '#topology/snapshot/observation.ts'
 import type { StoredState } from '#agents/instance/stored-state.ts'
 import type { Parts } from '#agents/instance/parts.ts'
