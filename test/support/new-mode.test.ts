@@ -59,7 +59,7 @@ export class Toy implements Mode {
   marksOfPrimary = (): object => ({})
 
   next(_: View, { revision }: { readonly revision: number }): NextPass {
-    return { ...rest, then: { converged: { revision, done: true, sentence: 'a toy converges at once' } } }
+    return { ...rest, then: [{ fact: 'converged', revision, done: true, sentence: 'a toy converges at once' }] }
   }
 }
 `

@@ -22,11 +22,11 @@ it('What agents look after is a line each, with the last look and what came of i
 
 it('What agents have learnt is a line each: the newest ten of each, the newest last', () => {
   const facts = Array.from({ length: 12 }, (_, at) => ({
-    ...{ agoMs: (12 - at) * 1_000, fact: 'ordered', detail: `order ${at}` },
+    ...{ agoMs: (32 - at) * 1_000, fact: 'ordered', detail: `order ${at}` },
   }))
   const lines = renderAgents([{ instance: 'shop-0', failure: '', watches: [{ ...watch, last }], facts }])
-  expect(lines.slice(2, 5)).toEqual(['', 'agent   learnt    fact     which is', 'shop-0  10 s ago  ordered  order 2'])
-  expect(lines.at(-1)).toBe('shop-0  1 s ago   ordered  order 11')
+  expect(lines.slice(2, 5)).toEqual(['', 'agent   learnt    fact     which is', 'shop-0  30 s ago  ordered  order 2'])
+  expect(lines.at(-1)).toBe('shop-0  21 s ago  ordered  order 11')
 })
 
 it('An agent that did not answer is named with the reason', () => {
