@@ -62,7 +62,7 @@ export async function runManager(options: ManagerOptions): Promise<void> {
     leadershipMs: defaultTimings.leadershipMs,
     changed: (leads) => cluster.loop.lead(leads),
     failed: (error) => warn(`leadership: ${describeError(error)}`),
-    storeIs: (trouble) => cluster.loop.storeIs(trouble),
+    storeSaid: (trouble) => cluster.loop.storeSaid(trouble),
   })
   const app = await createApi({
     clusters: serviceFor(
@@ -86,7 +86,7 @@ export async function runManager(options: ManagerOptions): Promise<void> {
     world,
     known: spec,
     // The rest is taken at a start.
-    changed: ({ group }) => cluster.loop.specIs({ ...cluster.loop.spec, group }),
+    changed: ({ group }) => cluster.loop.changeSpec({ ...cluster.loop.spec, group }),
     failed: warn,
   })
   await aborted(toldToStop())

@@ -75,7 +75,7 @@ export class SimulatedManager {
       leadershipMs: ports.timings.leadershipMs,
       changed: (leads) => this.loop.lead(leads),
       failed: (error) => said(this.name, `cannot lead: ${String(error)}`),
-      storeIs: (trouble) => this.loop.storeIs(trouble),
+      storeSaid: (trouble) => this.loop.storeSaid(trouble),
     })
   }
 

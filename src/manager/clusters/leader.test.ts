@@ -26,7 +26,7 @@ it('A claim that could not be taken up, because the store was lost again at that
       if (leads && !readable) throw new Error('the record cannot be read')
     },
     failed: (error) => troubles.push(String(error)),
-    storeIs: (trouble) => troubles.push(trouble),
+    storeSaid: (trouble) => troubles.push(trouble),
   })
   leader.start()
   await realWorld.timers.sleep(10)

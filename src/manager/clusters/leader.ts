@@ -10,7 +10,7 @@ export interface LeaderOptions {
   readonly changed: (leads: boolean) => Promise<void>
   readonly failed: (error: unknown) => void
   /** After each attempt: '' when the store answered, else why it did not. */
-  readonly storeIs: (trouble: string) => void
+  readonly storeSaid: (trouble: string) => void
 }
 
 /**
@@ -50,15 +50,15 @@ export class Leader {
   async #renew(): Promise<void> {
     if (this.#busy) return
     this.#busy = true
-    const { store, world, manager, leadershipMs, failed, storeIs } = this.#options
+    const { store, world, manager, leadershipMs, failed, storeSaid } = this.#options
     const askedMs = world.clock.monotonicMs()
     try {
       const leadership = await store.lead(manager, leadershipMs)
       if (leadership) this.#untilMs = askedMs + leadershipMs
-      storeIs('')
+      storeSaid('')
     } catch (error) {
       failed(error)
-      storeIs(describeError(error))
+      storeSaid(describeError(error))
     }
     try {
       await this.#tell(world.clock.monotonicMs() < this.#untilMs)

@@ -109,7 +109,7 @@ export class ClusterSet {
     if (known !== undefined && (known.uid !== uid || known.token !== token)) await this.remove(key)
     const held = this.#held.get(keyText(key)) ?? (await this.#take(cluster, token))
     if (held.generation !== generation) {
-      held.managed.loop.specIs(coreSpecOf(key.name, cluster.spec))
+      held.managed.loop.changeSpec(coreSpecOf(key.name, cluster.spec))
       held.generation = generation
     }
     return held.managed
@@ -142,8 +142,8 @@ export class ClusterSet {
   }
 
   /** The API server answers (''), or does not, and why. */
-  storeIs(trouble: string): void {
-    for (const { managed } of this.#held.values()) managed.loop.storeIs(trouble)
+  storeSaid(trouble: string): void {
+    for (const { managed } of this.#held.values()) managed.loop.storeSaid(trouble)
   }
 
   async #take(cluster: MySQLCluster, token: string): Promise<Held> {

@@ -109,7 +109,7 @@ export async function runKubernetesManager(options: KubernetesManagerOptions): P
     webhookConfiguration: webhook.enabled && webhook.certificateFolder === undefined ? names.webhookConfiguration : '',
   })
   const elector = new LeaseElector({
-    client: noting(leaseClient, (trouble) => set.storeIs(trouble)),
+    client: noting(leaseClient, (trouble) => set.storeSaid(trouble)),
     lease: { namespace: options.leaderElection.namespace ?? namespace, name: names.lease },
     identity,
     world,
@@ -307,14 +307,17 @@ async function tokenFromSecret(client: KubeClient, namespace: string): Promise<s
 }
 
 /** Whether the API server answers belongs into what a manager without a lead says. */
-function noting(client: KubeClient, storeIs: (trouble: string) => void): Pick<KubeClient, 'get' | 'create' | 'update'> {
+function noting(
+  client: KubeClient,
+  storeSaid: (trouble: string) => void,
+): Pick<KubeClient, 'get' | 'create' | 'update'> {
   const noted = async <Result>(asked: Promise<Result>): Promise<Result> => {
     try {
       const result = await asked
-      storeIs('')
+      storeSaid('')
       return result
     } catch (error) {
-      if (error instanceof RegentError && error.code === 'REGENT_KUBE_UNREACHABLE') storeIs(describeError(error))
+      if (error instanceof RegentError && error.code === 'REGENT_KUBE_UNREACHABLE') storeSaid(describeError(error))
       throw error
     }
   }

@@ -128,7 +128,7 @@ describe('the loop of a cluster', () => {
     await realWorld.timers.sleep(50)
     const trouble = /nothing can be committed until the store is back: no answer within 2000 ms/
     expect(loop.decision).toMatchObject({ blocked: true, sentence: expect.stringMatching(trouble) as string })
-    loop.storeIs('no answer within 2000 ms')
+    loop.storeSaid('no answer within 2000 ms')
     await loop.lead(false)
     loop.wake()
     await realWorld.timers.sleep(10)
@@ -138,12 +138,12 @@ describe('the loop of a cluster', () => {
       sentence: expect.stringMatching(trouble) as string,
     })
     expect(loop.record).toBeUndefined()
-    loop.storeIs('connection refused')
+    loop.storeSaid('connection refused')
     loop.wake()
     await realWorld.timers.sleep(10)
     expect(loop.decision?.sentence).toMatch(/until the store is back: connection refused$/)
     gone = false
-    loop.storeIs('')
+    loop.storeSaid('')
     expect(loop.decision).toBeNull()
     await loop.lead(true)
     await realWorld.timers.sleep(50)
@@ -170,7 +170,7 @@ describe('the loop of a cluster', () => {
       forged = true
       await expect(reads(loop)).rejects.toThrow('shop-record is no record')
       for (let answers = 0; answers < 3; answers++) {
-        loop.storeIs('')
+        loop.storeSaid('')
         await realWorld.timers.sleep(10)
         expect(loop.decision).toMatchObject({
           blocked: true,
@@ -180,7 +180,7 @@ describe('the loop of a cluster', () => {
         })
       }
       forged = false
-      loop.storeIs('')
+      loop.storeSaid('')
       await realWorld.timers.sleep(10)
       await loop.lead(true)
       await realWorld.timers.sleep(10)
@@ -205,7 +205,7 @@ describe('the loop of a cluster', () => {
         blocked: true,
         sentence: expect.stringMatching(/until the store is back: not allowed to change shop-record$/) as string,
       })
-      loop.storeIs('')
+      loop.storeSaid('')
     }
     refused = false
     loop.wake()
@@ -227,11 +227,11 @@ describe('the loop of a cluster', () => {
       takesWord: true,
       stored: { ...untold.stored, promise: 1, revision: 1, assignment },
     } as const
-    loop.storeIs('connection refused')
+    loop.storeSaid('connection refused')
     listeners[0]?.heard({ ...primary, sequence: 2 })
     listeners[0]?.alive()
     expect(words()).toBe(0)
-    loop.storeIs('')
+    loop.storeSaid('')
     listeners[0]?.alive()
     listeners[0]?.alive()
     expect(words()).toBe(1)
@@ -244,7 +244,7 @@ describe('the loop of a cluster', () => {
     const { loop, listeners } = timelessLoop()
     await loop.start()
     await loop.lead(true)
-    loop.storeIs('connection refused')
+    loop.storeSaid('connection refused')
     loop.stop()
     listeners[0]?.heard(untold)
     await realWorld.timers.sleep(10)

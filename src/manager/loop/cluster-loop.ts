@@ -14,6 +14,7 @@ import type { Observation } from '#topology/snapshot/observation.ts'
 import type { Snapshot } from '#topology/snapshot/snapshot.ts'
 import type { AgentFeed } from './agent-feed.ts'
 import { FollowedAgents } from './followed-agents.ts'
+import { IncarnationBook } from './incarnation-book.ts'
 import { LeaderWords } from './leader-words.ts'
 import { LeaseDesk } from './lease-desk.ts'
 import { NotesDesk } from './notes-desk.ts'
@@ -24,7 +25,6 @@ import { RecoveryBook, type EndedRecovery } from './recovery-book.ts'
 import { withRecovery } from './repair-codes.ts'
 import { RequestBook } from './request-book.ts'
 import { RouteKeeper } from './route-keeper.ts'
-import { RunBook } from './run-book.ts'
 import { Sightings } from './sightings.ts'
 import { StoreLooks } from './store-looks.ts'
 import { StoreTrouble } from './store-trouble.ts'
@@ -73,7 +73,7 @@ export class ClusterLoop {
   readonly #sightings: Sightings
   readonly #desk: OrderDesk
   readonly #book: RecoveryBook
-  readonly #runs: RunBook
+  readonly #incarnations: IncarnationBook
   readonly #leases: LeaseDesk
   readonly #words: LeaderWords
   readonly #notes: NotesDesk
@@ -102,7 +102,7 @@ export class ClusterLoop {
     this.#beganMs = ports.world.clock.monotonicMs()
     this.#sightings = new Sightings(config.timings)
     this.#book = new RecoveryBook(ports.world.clock, ports.world.random)
-    this.#runs = new RunBook(
+    this.#incarnations = new IncarnationBook(
       (change) => this.changeNotes(change),
       () => this.#notes.damage !== '',
     )
@@ -166,7 +166,7 @@ export class ClusterLoop {
   }
 
   /** What is wanted has changed. */
-  specIs(spec: ClusterSpec): void {
+  changeSpec(spec: ClusterSpec): void {
     this.#config = { ...this.#config, spec }
     this.wake()
   }
@@ -182,7 +182,7 @@ export class ClusterLoop {
   async lead(leads: boolean): Promise<void> {
     const told = (this.#told = { leads })
     if (leads && !this.#leads) await this.reread()
-    if (!leads) this.#trouble.is({ reading: '', committing: '' })
+    if (!leads) this.#trouble.tell({ reading: '', committing: '' })
     if (this.#told !== told) return
     if (leads && !this.#leads) this.#leadsSinceMs = this.#ports.world.clock.monotonicMs()
     this.#leads = leads
@@ -195,8 +195,8 @@ export class ClusterLoop {
   }
 
   /** The store took something (''), or did not, and why. */
-  storeIs(trouble: string): void {
-    this.#trouble.is({ store: trouble })
+  storeSaid(trouble: string): void {
+    this.#trouble.tell({ store: trouble })
     // The record may have been mended: nothing else would tell.
     if (trouble === '' && this.#trouble.of('reading') !== '') void this.#looks.soon()
   }
@@ -228,7 +228,7 @@ export class ClusterLoop {
     const { clock } = this.#ports.world
     return {
       ...this.#config,
-      snapshot: this.#runs.believed(heard, this.notes),
+      snapshot: this.#incarnations.believed(heard, this.notes),
       record: this.record,
       notes: this.notes,
       notesDamage: this.#notes.damage,
@@ -301,7 +301,7 @@ export class ClusterLoop {
   #decideOn(input: DecisionInput): Decision {
     if (input.record) this.#sightings.track({ ...input, record: input.record })
     const decision = decide(input)
-    if (decision.actions.every(({ kind }) => kind !== 'commit')) this.#trouble.is({ committing: '' })
+    if (decision.actions.every(({ kind }) => kind !== 'commit')) this.#trouble.tell({ committing: '' })
     return this.#trouble.limit(decision, this.#leads)
   }
 
@@ -312,7 +312,7 @@ export class ClusterLoop {
     this.#deciding = true
     try {
       const heard = this.#heardNow()
-      this.#runs.see(heard, this.notes)
+      this.#incarnations.see(heard, this.notes)
       const input = this.#inputFrom(heard)
       const decision = this.#decideOn(input)
       const changed = decision.sentence !== this.#decision?.sentence
@@ -322,7 +322,7 @@ export class ClusterLoop {
       this.#listener.decided(decision, changed, input)
       this.#planRevisit(decision, heard)
       if (this.#leads)
-        this.#runs
+        this.#incarnations
           .note({ snapshot: heard, record: this.record, isQuiet: decision.flow === null }, this.notes)
           .catch((error: unknown) => this.#listener.failed('noting who is there', error))
       for (const action of decision.actions) {
@@ -340,7 +340,7 @@ export class ClusterLoop {
     const { clock, timers } = this.#ports.world
     this.#revisit?.cancel()
     const waits = [
-      this.#runs.nextNotingMs(heard, this.notes, this.record),
+      this.#incarnations.nextNotingMs(heard, this.notes, this.record),
       decision.revisitMs,
       this.#sightings.nextSilenceMs(clock.monotonicMs()),
       decision.actions.length > 0 ? 400 : null,
@@ -374,7 +374,7 @@ export class ClusterLoop {
       }
     } catch (error) {
       this.#listener.failed('commit', error)
-      if (this.#leads) this.#trouble.is({ committing: describeError(error) })
+      if (this.#leads) this.#trouble.tell({ committing: describeError(error) })
       // Tried again when the decision is due to be revisited: a store that refuses is not asked again and again.
       await this.reread().catch((again: unknown) => this.#listener.failed('reading the record', again))
       return
@@ -427,14 +427,14 @@ export class ClusterLoop {
   async #readInstances(): Promise<void> {
     const instances = await this.#ports.platform.instances()
     this.#sightings.setInstances(instances)
-    this.#agents.are(instances)
+    this.#agents.follow(instances)
     this.wake()
   }
 
   #heard(observation: Observation): void {
     if (observation.cluster !== this.#config.cluster) return
     if (!this.#sightings.hear(observation, this.#ports.world.clock.monotonicMs())) return
-    if (this.#leads && this.#runs.believes(observation, this.notes)) void this.#leases.confirm(observation)
+    if (this.#leads && this.#incarnations.believes(observation, this.notes)) void this.#leases.confirm(observation)
     this.#sayWhoLeads(observation.instance)
     if (observation.stored.revision > (this.record?.revision ?? 0) && !this.#deciding)
       void this.#looks.soon(this.#leads ? 0 : followerReadsAfterMs)
@@ -445,6 +445,6 @@ export class ClusterLoop {
   #sayWhoLeads(instance: string): void {
     const observation = this.#sightings.observationOf(instance)
     if (!this.#leads || !this.#trouble.isOver || observation === null) return
-    if (this.#runs.believes(observation, this.notes)) this.#words.say(observation, this.record)
+    if (this.#incarnations.believes(observation, this.notes)) this.#words.say(observation, this.record)
   }
 }

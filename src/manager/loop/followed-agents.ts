@@ -14,7 +14,8 @@ export class FollowedAgents {
     this.#listenerOf = listenerOf
   }
 
-  are(instances: readonly PlatformInstance[]): void {
+  /** These and no others. */
+  follow(instances: readonly PlatformInstance[]): void {
     const reachable = new Map(instances.filter(({ agent }) => agent !== '').map(({ agent, name }) => [agent, name]))
     for (const address of this.#unfollow.keys()) if (!reachable.has(address)) this.#leave(address)
     for (const [address, name] of reachable)

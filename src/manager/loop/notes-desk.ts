@@ -71,7 +71,7 @@ export class NotesDesk {
     try {
       const notes = await this.#parts.store.readNotes(this.#parts.cluster)
       if (learnt !== this.#learnt) return await this.read()
-      this.#are(notes)
+      this.#take(notes)
     } catch (error) {
       if (!['REGENT_STORE_DAMAGED', 'REGENT_NEWER_VERSION'].includes(codeOf(error))) throw error
       if (this.#damage === '') this.#parts.failed(error)
@@ -80,7 +80,7 @@ export class NotesDesk {
     }
   }
 
-  #are(notes: ClusterNotes): void {
+  #take(notes: ClusterNotes): void {
     this.#learnt++
     this.#damage = ''
     this.#notes = changed(notes, this.#waiting)
@@ -153,7 +153,7 @@ export class NotesDesk {
     this.#waiting = []
     this.#next = undefined
     try {
-      this.#are(await store.updateNotes(cluster, (notes) => changed(notes, taken)))
+      this.#take(await store.updateNotes(cluster, (notes) => changed(notes, taken)))
     } catch (error) {
       const again = taken
         .filter((each) => each.moreTries > 0)

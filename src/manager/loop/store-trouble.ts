@@ -25,7 +25,7 @@ export class StoreTrouble {
   }
 
   /** '' where that kind stands in the way no more. */
-  is(told: Partial<Readonly<Record<Kind, string>>>): void {
+  tell(told: Partial<Readonly<Record<Kind, string>>>): void {
     const before = this.#reason
     this.#why = { ...this.#why, ...told }
     if ((before === '') !== (this.#reason === '')) this.#turned()
@@ -34,11 +34,11 @@ export class StoreTrouble {
   async read<Read>(reading: Promise<Read>): Promise<Read> {
     try {
       const read = await reading
-      this.is({ reading: '' })
+      this.tell({ reading: '' })
       return read
     } catch (error) {
       this.#damaged = ['REGENT_STORE_DAMAGED', 'REGENT_NEWER_VERSION'].includes(codeOf(error))
-      this.is({ reading: describeError(error) })
+      this.tell({ reading: describeError(error) })
       throw error
     }
   }
@@ -48,7 +48,7 @@ export class StoreTrouble {
   }
 
   over(): void {
-    this.is({ store: '', reading: '', committing: '' })
+    this.tell({ store: '', reading: '', committing: '' })
   }
 
   get isOver(): boolean {

@@ -2,7 +2,7 @@ import { expect, it } from 'vitest'
 import { aSnapshot } from '#topology/testing.ts'
 import { emptyNotes, type ClusterNotes } from '#failover/protocol/notes.ts'
 import { aRecord, shop1 } from '#failover/testing.ts'
-import { RunBook } from './run-book.ts'
+import { IncarnationBook } from './incarnation-book.ts'
 
 const notes: ClusterNotes = { ...emptyNotes, incarnations: { [shop1]: ['b', 'a'] } }
 const snapshot = aSnapshot({ 'shop-1': { stored: { incarnation: 'c', earlierIncarnations: ['a'] } } })
@@ -10,7 +10,7 @@ const snapshot = aSnapshot({ 'shop-1': { stored: { incarnation: 'c', earlierInca
 it('While the notes cannot be used, nobody is suspected and nothing is noted: what the record allows goes on', async () => {
   let isBlind = true
   const writes: unknown[] = []
-  const book = new RunBook(
+  const book = new IncarnationBook(
     async (change) => void writes.push(change),
     () => isBlind,
   )
@@ -30,7 +30,7 @@ it('An unsettled tail is noted also while something is under way: a successor mu
   const record = aRecord()
   const heard = (unsettled: boolean) => aSnapshot({ 'shop-0': { stored: { unsettled } } })
   let noted = emptyNotes
-  const book = new RunBook(
+  const book = new IncarnationBook(
     async (change) => void (noted = change(noted)),
     () => false,
   )

@@ -19,7 +19,7 @@ export interface Heard {
  * Which runs of agents this manager saw noted, and the noting of those that are not (`failover/judge/incarnations.ts`),
  * and of unsettled tails (`failover/judge/unsettled.ts`).
  */
-export class RunBook {
+export class IncarnationBook {
   readonly #runs = new Set<string>()
   readonly #change: (change: (notes: ClusterNotes) => ClusterNotes) => Promise<void>
   readonly #isBlind: () => boolean
