@@ -1,5 +1,5 @@
+import { printed } from '#common/sentence/sentence.ts'
 import type { Analyses, Decision } from './protocol/decision.ts'
-import { inPlace, type Place } from '#common/errors/commands.ts'
 import type { Mode } from './flows/mode.ts'
 import { group } from './group/decide-group.ts'
 import { semisync } from './semisync/decide-semisync.ts'
@@ -8,7 +8,13 @@ import type { ClusterSpec } from './protocol/spec.ts'
 
 /** What to do now and why, for the cluster's mode. Pure: the same input always gives the same decision. */
 export function decide(input: DecisionInput): Decision {
-  return said(modeOf(input.spec).decide(input), input.place)
+  const { sentence, reasons, ...decided } = modeOf(input.spec).decide(input)
+  return {
+    ...decided,
+    sentence: printed(sentence, input.place),
+    news: sentence.news,
+    reasons: reasons.map((reason) => printed(reason, input.place)),
+  }
 }
 
 /**
@@ -16,10 +22,9 @@ export function decide(input: DecisionInput): Decision {
  * follows from it.
  */
 export function analyse(input: DecisionInput): Analyses {
-  const found = modeOf(input.spec).analyse(input)
-  const { place } = input
-  if (place === undefined || place.kind === 'local') return found
-  return found.map((analysis) => ({ ...analysis, sentence: inPlace(analysis.sentence, place) }))
+  return modeOf(input.spec)
+    .analyse(input)
+    .map(({ sentence, ...finding }) => ({ ...finding, sentence: printed(sentence, input.place) }))
 }
 
 /** The switch between modes for whoever decides; the agents have another (`agents/converge/mode-of.ts`). */
@@ -29,18 +34,5 @@ export function modeOf({ mode }: Pick<ClusterSpec, 'mode'>): Mode {
       return semisync
     case 'group':
       return group
-  }
-}
-
-/** With the commands of the place where the cluster is. */
-function said(decision: Decision, place: Place | undefined): Decision {
-  if (place === undefined || place.kind === 'local') return decision
-  return {
-    ...decision,
-    sentence: inPlace(decision.sentence, place),
-    reasons: decision.reasons.map((reason) => inPlace(reason, place)),
-    actions: decision.actions.map((action) =>
-      action.kind === 'commit' ? { ...action, why: inPlace(action.why, place) } : action,
-    ),
   }
 }

@@ -1,7 +1,8 @@
 import { readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
-import { inPlace, localPlace, type Place } from '#common/errors/commands.ts'
+import { clusterVerbs, instanceVerbs, localPlace, type Place } from '#common/sentence/command.ts'
+import type { Sentence } from '#common/sentence/sentence.ts'
 import { catalogue, remedyOf, type ErrorCode } from '#common/errors/error-catalogue.ts'
 import { durabilityCases } from '#topology/analysis/cases/durability-cases.ts'
 import { primaryCases } from '#topology/analysis/cases/primary-cases.ts'
@@ -10,7 +11,7 @@ import { serversCases } from '#topology/analysis/cases/servers-cases.ts'
 import { standingCases } from '#topology/analysis/cases/standing-cases.ts'
 import { aDumpThreadOf } from '#topology/testing.ts'
 import { decide } from './decide.ts'
-import { spokenIn } from './testing-sentence-corpus.ts'
+import { keysSpoken, spoken, spokenIn } from './testing-sentence-corpus.ts'
 import { faultsOf, strangeIn } from './testing-sentence-rules.ts'
 import {
   aSituation,
@@ -118,7 +119,7 @@ const findings = casesOfAnalysis.flatMap(({ findings: lines }) =>
 )
 
 describe.each(places)('everything that is said in a place that is $kind', (place) => {
-  const spoken = { ...spokenIn(place), findings: findings.map((sentence) => inPlace(sentence, place)) }
+  const spoken = { ...spokenIn(place), ...(place.kind === 'local' ? { findings } : {}) }
 
   it.each(Object.entries(spoken))('reads well: %s', (_, sentences) => {
     expect(sentences.length).toBeGreaterThan(2)
@@ -155,46 +156,67 @@ describe('the rules that sentences are held to', () => {
   })
 })
 
-describe('a command', () => {
-  const place = places[1]
-  it.each([
-    [
-      'bring it back or use: regent failover --accept-loss --to shop-1',
-      'bring it back or use: kubectl regent failover shop -n shops --accept-loss --to shop-1',
-    ],
-    ['regent resume first', 'kubectl regent resume shop -n shops first'],
-    ['fenced until: regent unfence shop-1', 'fenced until: kubectl regent unfence shop-1 -n shops'],
-    ['add one: regent local scale shop 4; then', 'add one: kubectl -n shops scale mysql/shop --replicas 4; then'],
-  ])('is turned into what works on Kubernetes, once: %s', (sentence, turned) => {
-    expect(inPlace(sentence, place)).toBe(turned)
-    expect(inPlace(turned, place)).toBe(turned)
-    expect(inPlace(sentence, localPlace)).toBe(sentence)
+describe('a sentence', () => {
+  const { steps: _steps, refusals: _refusals, ...told } = keysSpoken()
+  const sentences: readonly Sentence[] = Object.values(spoken()).flat()
+
+  it('begins with what it is about, and not with a word that stands for that', () => {
+    const begun = Object.values(told).flat()
+    expect(begun.filter((key) => /^(it|its|they|them|that|these|those|he|she)\b/i.test(key))).toEqual([])
   })
 
-  it('that the code of both platforms writes into a sentence is one that can be turned', async () => {
-    const root = join(import.meta.dirname, '..')
-    const names = (
-      await Promise.all(
-        ['failover', 'topology', 'agents', 'src/manager/loop', 'src/manager/clusters'].map(async (room) =>
-          (await readdir(join(root, room), { recursive: true })).map((name) => join(root, room, name)),
-        ),
-      )
-    ).flat()
-    const sources = await Promise.all(
-      names
-        .filter((name) => name.endsWith('.ts') && !/\.test\.ts$|sentence-/.test(name))
-        .map((name) => readFile(name, 'utf8')),
-    )
-    const code = sources.join('\n').replace(/\/\*\*[^]*?\*\/|^\s*\/\/.*$/gm, '')
-    const written = code.match(/\bregent [a-z]+ ?[^\s`';,)]*/g) ?? []
-    expect(written.length).toBeGreaterThan(10)
-    const left = written.filter(
-      (command) =>
-        !inPlace(
-          command.replace(/\$\{[^}]*\}?/, 'shop-1').replace(/^regent local scale.*/, 'regent local scale shop 4'),
-          place,
-        ).startsWith('kubectl '),
-    )
-    expect(left).toEqual([])
+  it('says of nothing at all that there is nothing, and not "0 of 0"', () => {
+    const all = Object.values(spokenIn(localPlace)).flat()
+    expect(all.filter((sentence) => /\b0 of 0\b/.test(sentence))).toEqual([])
+  })
+
+  it('has names where names are said, and no prose: prose is a sentence within', () => {
+    const parts = sentences.flatMap((sentence) => sentence.parts)
+    const names = new Set(parts.flatMap((part) => (part.kind === 'name' ? [part.text] : [])))
+    const lists = /, | and | or |^either |^any of /
+    expect([...names].filter((name) => name.split(lists).some((word) => word.includes(' ')))).toEqual([])
   })
 })
+
+describe('the fixed words of every sentence in the code', async () => {
+  const root = join(import.meta.dirname, '..')
+  const names = (
+    await Promise.all(
+      ['failover', 'topology', 'agents', 'src/manager', 'src/common', 'src/cli/connection'].map(async (room) =>
+        (await readdir(join(root, room), { recursive: true })).map((name) => join(root, room, name)),
+      ),
+    )
+  ).flat()
+  const sources = await Promise.all(
+    names
+      .filter((name) => name.endsWith('.ts') && !/\.test\.ts$|testing|\/cases\//.test(name))
+      .map((name) => readFile(name, 'utf8')),
+  )
+
+  it('are at most 160 characters', () => {
+    const said = sources.flatMap(wordsSaidIn)
+    expect(said.length).toBeGreaterThan(500)
+    expect(said.filter((words) => words.length > 160)).toEqual([])
+  })
+
+  it('name no command: a command is a part, printed for the place where the sentence is read', () => {
+    const code = sources.join('\n').replace(/\/\*\*[^]*?\*\/|^\s*\/\/.*$/gm, '')
+    const verbs = [...clusterVerbs, ...instanceVerbs, 'local scale'].join('|')
+    expect(code.match(new RegExp(`\\bregent (${verbs})\\b.*`, 'g')) ?? []).toEqual([])
+  })
+})
+
+/** Of each sentence in a source the words that do not change, without those of sentences within. */
+function wordsSaidIn(source: string): readonly string[] {
+  return [...source.matchAll(/\bsay`/g)].map(({ index }) => {
+    let words = ''
+    for (let at = index + 'say`'.length, depth = 0; at < source.length; at += 1) {
+      const isPart = source.startsWith('${', at)
+      if (depth === 0 && source[at] === '`') break
+      if (depth === 0 && !isPart) words += source[at]
+      if (isPart || (depth > 0 && source[at] === '{' && source[at - 1] !== '$')) depth += 1
+      else if (depth > 0 && source[at] === '}') depth -= 1
+    }
+    return words
+  })
+}

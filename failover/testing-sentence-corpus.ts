@@ -1,7 +1,8 @@
 import type { ViewOverrides } from '#topology/testing.ts'
 import { aDumpThreadOf, gtids } from '#topology/testing.ts'
-import { inPlace, type Place } from '#common/errors/commands.ts'
-import { analyse, decide } from './decide.ts'
+import type { Place } from '#common/sentence/command.ts'
+import { printed, Sentence } from '#common/sentence/sentence.ts'
+import { modeOf } from './decide.ts'
 import { planForcedBootstrap } from './flows/forced-bootstrap.ts'
 import { planReplace } from './flows/replace.ts'
 import { planScale } from './flows/scaling.ts'
@@ -131,20 +132,26 @@ function situations(): readonly SituationOverrides[] {
   return [...three, ...others]
 }
 
-export interface Spoken {
-  readonly decisions: readonly string[]
-  readonly reasons: readonly string[]
-  readonly analyses: readonly string[]
-  readonly commits: readonly string[]
-  readonly refusals: readonly string[]
-  readonly steps: readonly string[]
+export interface Spoken<S = Sentence> {
+  readonly decisions: readonly S[]
+  readonly reasons: readonly S[]
+  readonly analyses: readonly S[]
+  readonly commits: readonly S[]
+  readonly refusals: readonly S[]
+  readonly steps: readonly S[]
 }
 
-/** All that is said in these situations, each once, in the words of that place. */
-export function spokenIn(place: Place): Spoken {
-  const inputs = situations().map((given) => aSituation({ ...given, place }))
+let said: Spoken | undefined
+
+/** All that is said in these situations. */
+export function spoken(): Spoken {
+  return (said ??= speak())
+}
+
+function speak(): Spoken {
+  const inputs = situations().map((given) => aSituation(given))
   const all = [...inputs, ...inputs.map((input) => ({ ...input, record: undefined }))]
-  const decided = all.map((input) => decide(input))
+  const decided = all.map((input) => modeOf(input.spec).decide(input))
   const plans: readonly object[] = inputs.flatMap((input) => [
     ...[null, 'shop-1', 'shop-2'].map((to) => planSwitchover(input, to)),
     ...['shop-0', 'shop-1'].flatMap((instance) =>
@@ -154,27 +161,40 @@ export function spokenIn(place: Place): Spoken {
     planForcedBootstrap({ ...input, record: undefined }, 'shop-1'),
   ])
   return {
-    decisions: unique(decided.map(({ sentence }) => sentence)),
-    reasons: unique(decided.flatMap(({ reasons }) => reasons)),
-    analyses: unique(all.flatMap((input) => analyse(input).map(({ sentence }) => sentence))),
-    commits: unique(
-      decided.flatMap(({ actions }) => actions.flatMap((action) => (action.kind === 'commit' ? [action.why] : []))),
+    decisions: decided.map(({ sentence }) => sentence),
+    reasons: decided.flatMap(({ reasons }) => reasons),
+    analyses: all.flatMap((input) =>
+      modeOf(input.spec)
+        .analyse(input)
+        .map(({ sentence }) => sentence),
     ),
-    refusals: unique(
-      plans
-        .flatMap((plan) => textsIn(plan, ['refusal', 'givenUp', 'loss']))
-        .map((sentence) => inPlace(sentence, place)),
+    commits: decided.flatMap(({ actions }) =>
+      actions.flatMap((action) => (action.kind === 'commit' ? [action.why] : [])),
     ),
-    steps: unique(plans.flatMap((plan) => textsIn(plan, ['steps']))),
+    refusals: plans.flatMap((plan) => sentencesIn(plan, ['refusal', 'givenUp', 'loss'])),
+    steps: plans.flatMap((plan) => sentencesIn(plan, ['steps'])),
   }
 }
 
-function textsIn(plan: object, keys: readonly string[]): readonly string[] {
-  return Object.entries(plan)
-    .flatMap(([key, value]) => (keys.includes(key) ? ([value].flat() as string[]) : []))
-    .filter((text) => text !== '')
+/** …, each once, in the words of that place. */
+export function spokenIn(place: Place): Spoken<string> {
+  return each(spoken(), (sentence) => printed(sentence, place))
 }
 
-function unique(sentences: readonly string[]): readonly string[] {
-  return [...new Set(sentences)].toSorted()
+/** …, each once, without what changes. */
+export function keysSpoken(): Spoken<string> {
+  return each(spoken(), ({ key }) => key)
+}
+
+function each(all: Spoken, print: (sentence: Sentence) => string): Spoken<string> {
+  const lists = Object.entries(all) as [keyof Spoken, readonly Sentence[]][]
+  return Object.fromEntries(
+    lists.map(([kind, said]) => [kind, [...new Set(said.map(print))].sort()]),
+  ) as unknown as Spoken<string>
+}
+
+function sentencesIn(plan: object, keys: readonly string[]): readonly Sentence[] {
+  return Object.entries(plan)
+    .flatMap(([key, value]) => (keys.includes(key) ? [value].flat() : []))
+    .filter((value) => value instanceof Sentence)
 }

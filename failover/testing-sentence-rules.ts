@@ -1,4 +1,4 @@
-import { clusterVerbs, instanceVerbs, type Place } from '#common/errors/commands.ts'
+import { clusterVerbs, instanceVerbs, type Place } from '#common/sentence/command.ts'
 
 /** What no sentence may have, whatever values went into it, for tests: each pattern with what is wrong about it. */
 const rules: readonly (readonly [RegExp, string])[] = [

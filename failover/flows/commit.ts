@@ -1,3 +1,4 @@
+import { say, type Sentence } from '#common/sentence/sentence.ts'
 import type { GtidSet } from '#topology/gtid/gtid-set.ts'
 import { electedFor } from '../judge/elected-set.ts'
 import type { Promised } from '../judge/promised.ts'
@@ -45,7 +46,7 @@ function canFollow(asPrimary: boolean, process: string): boolean {
 /** These changes of the record, and nothing else. */
 export function changeRecord(
   { record }: Pick<Situation, 'record'>,
-  why: string,
+  why: Sentence,
   changes: Partial<ClusterRecord>,
 ): FlowStep {
   return step(why, [{ kind: 'commit', why, next: nextRecord(record, changes) }])
@@ -55,8 +56,8 @@ export function changeRecord(
  * An intent that no longer leads anywhere is taken out of the record. That raises the revision, so that promises must
  * be given again: whoever does refuses what was ordered under the intent.
  */
-export function dropIntent(situation: Situation, because: string): FlowStep {
-  const why = `the ${situation.record.intent?.kind ?? 'intent'} that was under way is given up: ${because}`
+export function dropIntent(situation: Situation, because: Sentence): FlowStep {
+  const why = say`the ${situation.record.intent?.kind ?? 'intent'} that was under way is given up: ${because}`
   return changeRecord(situation, why, { intent: null })
 }
 
@@ -64,11 +65,11 @@ export function dropIntent(situation: Situation, because: string): FlowStep {
 export function withoutForeignIntent(situation: Situation): FlowStep | undefined {
   const { intent } = situation.record
   const inTheWay = intent !== null && (intent.by !== situation.manager || intent.kind === 'switchover')
-  return inTheWay ? dropIntent(situation, 'the primary is lost') : undefined
+  return inTheWay ? dropIntent(situation, say`the primary is lost`) : undefined
 }
 
 /** The same primary, S and k in the next epoch: for members that promised in vain. */
-export function bump(situation: Situation, why: string, timedOut = false): FlowStep {
+export function bump(situation: Situation, why: Sentence, timedOut = false): FlowStep {
   const { record } = situation
   const promised = situation.snapshot.instances.filter(isLive).map((view) => view.observation.stored.promise)
   const epoch = Math.max(record.epoch + 1, ...promised)

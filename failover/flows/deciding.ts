@@ -1,16 +1,21 @@
 import type { DecisionInput, Situation } from '../judge/situation.ts'
-import type { Decision } from '../protocol/decision.ts'
+import type { Condition } from '../protocol/condition.ts'
 import { nobodyAnswers, recordInDoubt } from './doubtful-record.ts'
 import type { FlowStep } from './step.ts'
+
+/** A step, and what the cluster is in: what is done follows from that. */
+export interface Decided extends FlowStep {
+  readonly condition: Condition
+}
 
 /** What a mode does of a cluster without a record, and of one whose record can be believed. */
 export interface Deciding {
   bootstrap(input: DecisionInput): FlowStep
-  decide(situation: Situation): Decision
+  decide(situation: Situation): Decided
 }
 
 /** In any mode: before a record is believed it is known that somebody answers, and that nothing speaks against it. */
-export function decideBy(mode: Deciding, input: DecisionInput): Decision {
+export function decideBy(mode: Deciding, input: DecisionInput): Decided {
   const nobody = nobodyAnswers(input)
   if (nobody !== null) return { ...nobody, condition: 'nobodyAnswers' }
   if (input.record === undefined) return { ...mode.bootstrap(input), condition: 'noRecord' }

@@ -1,3 +1,4 @@
+import { say, type Sentence } from '#common/sentence/sentence.ts'
 import { instanceOf } from '#topology/snapshot/member.ts'
 import { isLive, liveViews, type DecisionInput, type Situation } from '../judge/situation.ts'
 import { step, type FlowStep } from './step.ts'
@@ -7,10 +8,10 @@ export function nobodyAnswers({ snapshot: { instances }, record }: DecisionInput
   if (instances.length === 0 || instances.some(isLive)) return null
   const isBeingMade = record === undefined && instances.every(({ heardAtMs }) => heardAtMs === null)
   if (isBeingMade)
-    return step(`waiting for the first word of the agents of ${instances.map(({ name }) => name).join(', ')}`, [], {
+    return step(say`waiting for the first word of the agents of ${instances.map(({ name }) => name).join(', ')}`, [], {
       revisitMs: 1_000,
     })
-  return step('no action: this manager reaches no instance at all and suspects itself', [], {
+  return step(say`no action: this manager reaches no instance at all and suspects itself`, [], {
     blocked: true,
     revisitMs: 1_000,
   })
@@ -23,7 +24,7 @@ export function recordInDoubt(situation: Situation): FlowStep | null {
 }
 
 /** What an agent stored is newer than the record: the store was put back. Nothing is ordered; a person decides. */
-function fromThePast({ snapshot, record }: Situation): string | null {
+function fromThePast({ snapshot, record }: Situation): Sentence | null {
   const ahead = liveViews(snapshot).find(({ observation: { stored } }) => {
     const acted = stored.assignment?.epoch ?? 0
     return (
@@ -34,20 +35,20 @@ function fromThePast({ snapshot, record }: Situation): string | null {
   })
   if (ahead === undefined) return null
   const { promise, revision } = ahead.observation.stored
-  return `record from the past: ${ahead.name} stored promise ${promise}, revision ${revision}; the record says epoch ${record.epoch}, revision ${record.revision}. Nothing is ordered until a person restores the newer record`
+  return say`record from the past: ${ahead.name} stored promise ${promise}, revision ${revision}; the record says epoch ${record.epoch}, revision ${record.revision}. Nothing is ordered until a person restores the newer record`
 }
 
 /**
  * An epoch has one primary: where somebody else was made primary in it, this record is not the one that did that.
  * Nothing is ordered; a person decides.
  */
-function namingAnother({ snapshot, record }: Situation): string | null {
+function namingAnother({ snapshot, record }: Situation): Sentence | null {
   const named = instanceOf(record.primary)
   const other = liveViews(snapshot).find(
     ({ name, observation: { stored } }) =>
       name !== named && stored.assignment?.role === 'primary' && stored.assignment.epoch === record.epoch,
   )
   if (other === undefined) return null
-  const says = `the record says ${named} in the same epoch, revision ${record.revision}`
-  return `record of another history: ${other.name} was made primary of epoch ${record.epoch}, revision ${other.observation.stored.revision}; ${says}. Nothing is ordered until a person restores the right record`
+  const says = say`the record says ${named} in the same epoch, revision ${record.revision}`
+  return say`record of another history: ${other.name} was made primary of epoch ${record.epoch}, revision ${other.observation.stored.revision}; ${says}. Nothing is ordered until a person restores the right record`
 }

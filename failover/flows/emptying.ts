@@ -1,4 +1,4 @@
-import { counted } from '#common/text/words.ts'
+import { counted, say, text } from '#common/sentence/sentence.ts'
 import { errantKind, provenErrant } from '../judge/errant.ts'
 import { isServing, liveViews, type LiveView, type Situation } from '../judge/situation.ts'
 import { orderFor } from './assignments.ts'
@@ -16,7 +16,7 @@ export function emptyingStep(situation: Situation, primary: LiveView): FlowStep 
   const errant = provenErrant(situation, view)
   const some = counted(errant.count(), 'errant transaction')
   return step(
-    `${view.name} has ${some} that changed no data (FLUSH, ANALYZE or OPTIMIZE: ${errant.toString().slice(0, 120)}): ${primary.name} writes empty ones in their place, and nothing is copied`,
+    say`${view.name} has ${some} that changed no data (FLUSH, ANALYZE or OPTIMIZE: ${text(errant.toString().slice(0, 120))}): ${primary.name} writes empty ones in their place, and nothing is copied`,
     [
       {
         kind: 'empty',

@@ -1,6 +1,6 @@
+import { counted, joined, say, text, type Said } from '#common/sentence/sentence.ts'
 import type { GtidSet } from '#topology/gtid/gtid-set.ts'
 import { instanceOf, type MemberId } from '#topology/snapshot/member.ts'
-import { counted } from '#common/text/words.ts'
 import type { Revocation } from '../judge/durability.ts'
 import type { Election } from '../judge/election.ts'
 import type { Promised } from '../judge/promised.ts'
@@ -30,16 +30,15 @@ export function sourceFor(
 }
 
 /** Fetches of this candidate that failed, as a sentence; '' when none did. */
-export function failedFetches({ failedRequests, record }: Situation, candidate: MemberId): string {
+export function failedFetches({ failedRequests, record }: Situation, candidate: MemberId): Said {
   const sources = [record.primary, ...record.syncSet].filter((member) =>
     failedRequests.has(fetchKey(candidate, member)),
   )
-  return sources
-    .map(
-      (member) =>
-        `${instanceOf(candidate)} could not fetch what it lacks from ${instanceOf(member)} (${failedRequests.get(fetchKey(candidate, member))?.why ?? ''})`,
-    )
-    .join(', ')
+  const failed = sources.map(
+    (member) =>
+      say`${instanceOf(candidate)} could not fetch what it lacks from ${instanceOf(member)} (${text(failedRequests.get(fetchKey(candidate, member))?.why ?? '')})`,
+  )
+  return joined(failed, ', ')
 }
 
 /**
@@ -61,8 +60,8 @@ export function fetchFirst(
     record.intent?.kind === 'fetch' && record.intent.by === manager && record.intent.candidate === candidate.member
   if (!mine) {
     const next = nextRecord(record, { intent: { kind: 'fetch', by: manager, candidate: candidate.member } })
-    const why = `${name} will fetch what it lacks before it is promoted`
-    return failing(`failing over: ${why}`, [{ kind: 'commit', next, why }], { reasons: election.reasons })
+    const why = say`${name} will fetch what it lacks before it is promoted`
+    return failing(say`failing over: ${why}`, [{ kind: 'commit', next, why }], { reasons: election.reasons })
   }
   const order = {
     ...orderFor(situation, candidate.member, record.epoch + 1),
@@ -71,7 +70,7 @@ export function fetchFirst(
     deadlineMs: situation.timings.orderDeadlineMs,
   }
   return failing(
-    `failing over: ${name} fetches ${counted(lacking.count(), 'transaction')} from ${instanceOf(from.member)}`,
+    say`failing over: ${name} fetches ${counted(lacking.count(), 'transaction')} from ${instanceOf(from.member)}`,
     [{ kind: 'fetch', to: name, order }],
     { reasons: election.reasons },
   )

@@ -1,4 +1,4 @@
-import { counted } from '#common/text/words.ts'
+import { command, counted, joined, say, text, type Sentence } from '#common/sentence/sentence.ts'
 import { lackedOf } from '#topology/snapshot/comparison.ts'
 import { describeProcess } from '#topology/analysis/instance-state.ts'
 import { ordinalOf, type InstanceName } from '#topology/snapshot/member.ts'
@@ -16,8 +16,7 @@ import {
 } from '../judge/situation.ts'
 
 /** How a command makes a blocked bootstrap go on, as the end of a sentence. */
-export const forcedAdvice =
-  'or choose who leads: regent failover --accept-loss --to <instance> gives up what only others hold, and names it with --dry-run'
+export const forcedAdvice = say`or choose who leads: ${command('failover', '--accept-loss', '--to', '<instance>')} gives up what only others hold, and names it with --dry-run`
 
 /** Whom a person chose to lead although there is no record; undefined where nobody did. */
 export function chosenLeader({ requests }: DecisionInput): InstanceName | undefined {
@@ -29,15 +28,15 @@ export function chosenLeader({ requests }: DecisionInput): InstanceName | undefi
 export function planForcedBootstrap(
   input: DecisionInput,
   to: InstanceName,
-): ForcedBootstrap | { readonly refusal: string } {
+): ForcedBootstrap | { readonly refusal: Sentence } {
   const leader = viewNamed(input.snapshot, to)
   const refusal = whyNotLeader(input, leader)
-  if (refusal !== null || !isLive(leader)) return { refusal: `${to} ${refusal}` }
+  if (refusal !== null || !isLive(leader)) return { refusal: say`${to} ${refusal}` }
   const asked = liveViews(input.snapshot).filter(({ past }) => past === undefined)
   const others = input.snapshot.instances.filter(({ name }) => name !== to)
   const unknown = others.filter((view) => !isLive(view) || view.past !== undefined).map(({ name }) => name)
   const losses = others.flatMap((view) => lossOf(view, leader))
-  return { leader, asked, unknown, givenUp: losses.length === 0 ? 'nothing' : losses.join('; ') }
+  return { leader, asked, unknown, givenUp: joined(losses, '; ') || say`nothing` }
 }
 
 /** Those whose promise is waited for: a former primary's agent can always give it, and whoever runs. */
@@ -48,34 +47,34 @@ export function mustPromise({ leader, asked }: ForcedBootstrap, { timings }: Dec
   )
 }
 
-function whyNotLeader(input: DecisionInput, view: InstanceView | undefined): string | null {
-  if (!isLive(view)) return 'cannot lead: its agent is silent'
+function whyNotLeader(input: DecisionInput, view: InstanceView | undefined): Sentence | null {
+  if (!isLive(view)) return say`cannot lead: its agent is silent`
   const seen = view.observation
   const { stored, server } = seen
   if (ordinalOf(view.name) >= wantedInstances(input))
-    return `cannot lead: the cluster should have ${counted(wantedInstances(input), 'instance')}, and it is beyond them`
-  if (view.past !== undefined) return 'cannot lead: its volume went back in time, and it must be seeded first'
-  if (stored.seeding) return 'cannot lead: it began to be seeded and holds nothing that counts'
+    return say`cannot lead: the cluster should have ${counted(wantedInstances(input), 'instance')}, and it is beyond them`
+  if (view.past !== undefined) return say`cannot lead: its volume went back in time, and it must be seeded first`
+  if (stored.seeding) return say`cannot lead: it began to be seeded and holds nothing that counts`
   if (server !== null && server.foreignTables.length > 0)
-    return `cannot lead: it has tables that are not InnoDB (${server.foreignTables.join(', ')})`
+    return say`cannot lead: it has tables that are not InnoDB (${server.foreignTables.join(', ')})`
   const answers = stored.promise > 0 || isServing(view, input.timings)
-  return answers ? null : `cannot lead: ${describeProcess(seen)}`
+  return answers ? null : say`cannot lead: ${describeProcess(seen)}`
 }
 
 const shownCharacters = 200
 
-function lossOf(view: InstanceView, leader: LiveView): readonly string[] {
-  if (!isLive(view)) return [`whatever ${view.name} alone holds: its agent is silent`]
-  if (view.past !== undefined) return [`whatever ${view.name} alone holds: its volume went back in time`]
+function lossOf(view: InstanceView, leader: LiveView): readonly Sentence[] {
+  if (!isLive(view)) return [say`whatever ${view.name} alone holds: its agent is silent`]
+  if (view.past !== undefined) return [say`whatever ${view.name} alone holds: its volume went back in time`]
   const seen = view.observation
-  if (!isKnown(seen)) return [`whatever ${view.name} alone holds, which is not known: ${describeProcess(seen)}`]
+  if (!isKnown(seen)) return [say`whatever ${view.name} alone holds, which is not known: ${describeProcess(seen)}`]
   // Nobody leads, so nothing is written: neither look is too old, whichever came first.
   const lacking = lackedOf(leader.observation, seen)
   if (lacking.isEmpty()) return []
-  const text = lacking.toString()
-  const many = lacking.count() === 1 ? 'one transaction' : `${lacking.count()} transactions`
+  const all = lacking.toString()
+  const many = lacking.count() === 1 ? say`one transaction` : say`${lacking.count()} transactions`
   return [
-    `${many} of ${view.name} that ${leader.name} lacks (${text.length > shownCharacters ? `${text.slice(0, shownCharacters)}…` : text})`,
+    say`${many} of ${view.name} that ${leader.name} lacks (${text(all.length > shownCharacters ? `${all.slice(0, shownCharacters)}…` : all)})`,
   ]
 }
 

@@ -1,4 +1,4 @@
-import { counted } from '#common/text/words.ts'
+import { command, counted, say, type Said } from '#common/sentence/sentence.ts'
 import { instanceOf, type InstanceName, type MemberId } from '#topology/snapshot/member.ts'
 import { fetchFirst, isFetching } from './fetching.ts'
 import { promiseAction } from './promising.ts'
@@ -33,7 +33,7 @@ export function forcedFailoverStep(
   if (safe !== null && !safe.blocked) return safe
   const unbelieved = notYetNoted(situation)
   if (unbelieved.length > 0)
-    return step(`forced failover: waiting until the start of ${names(unbelieved)} is noted`, [], {
+    return step(say`forced failover: waiting until the start of ${names(unbelieved)} is noted`, [], {
       revisitMs: situation.timings.heartbeatMs,
     })
   const { members, accepted } = forcedCandidates(situation)
@@ -41,7 +41,7 @@ export function forcedFailoverStep(
   const asked = members.filter((member) => promisedBy(situation, member, next) === undefined)
   if (asked.length > 0) {
     return step(
-      `forced failover: asking ${names(asked)} to promise epoch ${next}`,
+      say`forced failover: asking ${names(asked)} to promise epoch ${next}`,
       asked.map((member) => promiseAction(situation, member, next)),
       { revisitMs: 500 },
     )
@@ -74,7 +74,7 @@ function electByForce(situation: Situation, verdict: Verdict, { promised, accept
   const election = elect(situation, electable, to === null ? most : GtidSet.empty, { to, leaving: [] })
   const { winner, reasons } = election
   if (winner === null)
-    return step(`forced failover: nobody can be promoted`, [], { blocked: true, reasons, revisitMs: 1_000 })
+    return step(say`forced failover: nobody can be promoted`, [], { blocked: true, reasons, revisitMs: 1_000 })
   const genuine = promised.filter(({ view }) => isGenuine(view))
   const union = genuine.reduce((all, { holds }) => all.union(holds), winner.holds)
   const fetch = fetchStep(situation, { promised: genuine, union }, { ...election, winner })
@@ -95,7 +95,7 @@ function refuseToGiveUp(
 ): FlowStep {
   const lacking = counted(union.subtract(holds).count(), 'transaction')
   const name = instanceOf(member)
-  const sentence = `no forced failover: ${name} lacks ${lacking} that others hold who run, and could not fetch them; to give them up, use: regent failover --accept-loss --to ${name}`
+  const sentence = say`no forced failover: ${name} lacks ${lacking} that others hold who run, and could not fetch them; to give them up, use: ${command('failover', '--accept-loss', '--to', name)}`
   return step(sentence, [], { blocked: true, reasons, revisitMs: timings.unreachableMs })
 }
 
@@ -120,13 +120,13 @@ function fetchStep(
   if (winner.holds.contains(givers.union))
     return intent === null || intent.candidate === winner.member
       ? null
-      : dropIntent(situation, `${instanceOf(winner.member)} holds everything`)
+      : dropIntent(situation, say`${instanceOf(winner.member)} holds everything`)
   if (isFetching(situation))
-    return step(`forced failover: waiting for what is being fetched`, [], { reasons, revisitMs: 500 })
+    return step(say`forced failover: waiting for what is being fetched`, [], { reasons, revisitMs: 500 })
   const fetch = fetchFirst(situation, givers, winner, election)
   if (fetch !== undefined) return fetch
   // A fetch that is late could still change what was counted (model: NO_INTENT).
-  return intent === null ? null : dropIntent(situation, 'nobody could give what was to be fetched')
+  return intent === null ? null : dropIntent(situation, say`nobody could give what was to be fetched`)
 }
 
 interface Elected extends Pick<Election, 'reasons'> {
@@ -144,8 +144,8 @@ function commitByForce(
   const missing = [record.primary, ...record.syncSet].filter((member) => !promised.some((one) => one.member === member))
   const lacking = union.subtract(winner.holds)
   const holders = promised.filter(({ holds }) => !lacking.intersect(holds).isEmpty()).map(({ member }) => member)
-  const known = lacking.isEmpty() ? '' : `, and so is what ${names(holders)} could not give it`
-  const why = `forced failover to ${instanceOf(winner.member)}: writes that only ${names(missing)} ${missing.length === 1 ? 'holds' : 'hold'} are given up${known}${whatIsForgotten(promised)}; ${verdict.sentence}`
+  const known = lacking.isEmpty() ? '' : say`, and so is what ${names(holders)} could not give it`
+  const why = say`forced failover to ${instanceOf(winner.member)}: writes that only ${names(missing)} ${missing.length === 1 ? say`holds` : say`hold`} are given up${known}${whatIsForgotten(promised)}; ${verdict.sentence}`
   return step(why, [{ kind: 'commit', next: commitTo(situation, winner, promised, winner.holds), why }], { reasons })
 }
 
@@ -156,7 +156,7 @@ function primaryAsItIs(situation: Situation, to: InstanceName | null): FlowStep 
   if (gone === null) return null
   const promises = liveViews(situation.snapshot).map(({ observation }) => observation.stored.promise)
   const epoch = Math.max(record.epoch + 1, ...promises)
-  const why = `forced failover to ${to}, which is taken as it is: ${counted(gone.lost.count(), 'transaction')} that ${gone.heldBy} received from it are given up`
+  const why = say`forced failover to ${to}, which is taken as it is: ${counted(gone.lost.count(), 'transaction')} that ${gone.heldBy} received from it are given up`
   return changeRecord({ record }, why, { epoch, syncSet: [], leaving: [], acksWanted: record.acks, intent: null })
 }
 
@@ -193,7 +193,7 @@ export function asItIs(view: LiveView, accepted: Accepted): LiveView {
   return { ...view, observation: { ...observation, stored: { ...observation.stored, ...accepted } } }
 }
 
-function whatIsForgotten(promised: readonly Promised[]): string {
+function whatIsForgotten(promised: readonly Promised[]): Said {
   const forgetful = promised.filter(({ view }) => view.observation.stored.forgetful).map(({ member }) => member)
-  return forgetful.length === 0 ? '' : `, and so is what ${names(forgetful)} forgot`
+  return forgetful.length === 0 ? '' : say`, and so is what ${names(forgetful)} forgot`
 }

@@ -1,3 +1,4 @@
+import { say } from '#common/sentence/sentence.ts'
 import { instanceOf } from '#topology/snapshot/member.ts'
 import type { Switches } from './mode.ts'
 import { step, type FlowStep } from './step.ts'
@@ -26,10 +27,14 @@ export function handOverWaits(situation: Situation, mode: Switches): FlowStep | 
   if (!isPrimaryEnding(situation)) return undefined
   const plan = mode.planSwitchover(situation, null)
   return 'refusal' in plan
-    ? step(`primary ${instanceOf(situation.record.primary)} is told to end and cannot hand over: ${plan.refusal}`, [], {
-        blocked: true,
-        revisitMs: 1_000,
-      })
+    ? step(
+        say`primary ${instanceOf(situation.record.primary)} is told to end and cannot hand over: ${plan.refusal}`,
+        [],
+        {
+          blocked: true,
+          revisitMs: 1_000,
+        },
+      )
     : undefined
 }
 

@@ -1,3 +1,4 @@
+import { say, text, type Said } from '#common/sentence/sentence.ts'
 import { instanceOf } from '#topology/snapshot/member.ts'
 import type { ServerState } from '#topology/snapshot/observation.ts'
 import { orderFor } from './assignments.ts'
@@ -30,21 +31,22 @@ export function passwordsOrders(situation: Situation): readonly Action[] {
  * Why the passwords are not as wished yet; '' once they are at the primary, and new ones at every replica that follows
  * it too: whoever reads them next may log in there. One that is away has them when it has caught up.
  */
-export function whyNotAsWished(input: DecisionInput, wish: PasswordsWish): string {
+export function whyNotAsWished(input: DecisionInput, wish: PasswordsWish): Said {
   const { record, snapshot, notes } = input
-  if (notes.paused !== null) return `the cluster is paused: ${notes.paused.reason}`
-  if (record === undefined || !isWritable(input)) return 'the cluster takes no writes now'
+  if (notes.paused !== null) return say`the cluster is paused: ${text(notes.paused.reason)}`
+  if (record === undefined || !isWritable(input)) return say`the cluster takes no writes now`
   const primary = instanceOf(record.primary)
   const asked = snapshot.instances.filter(
     (view) => view.name === primary || (wish.old === 'kept' && isFollowing(view, { ...input, record })),
   )
   const older = asked.find(({ observation }) => observation?.server?.passwords === undefined)
-  if (older !== undefined) return `the agent of ${older.name} is older than this and cannot do it: it must start again`
+  if (older !== undefined)
+    return say`the agent of ${older.name} is older than this and cannot do it: it must start again`
   const late = asked.find(({ observation }) => observation?.server && !isAsWished(observation.server, wish))
   if (late === undefined) return ''
   return late.name === primary
-    ? `primary ${primary} has not changed them yet`
-    : `${late.name} has not applied the change yet`
+    ? say`primary ${primary} has not changed them yet`
+    : say`${late.name} has not applied the change yet`
 }
 
 function isAsWished({ passwords = [] }: ServerState, { generation, old }: PasswordsWish): boolean {

@@ -1,4 +1,4 @@
-import { counted } from '#common/text/words.ts'
+import { command, counted, joined, say, text, type Said, type Sentence } from '#common/sentence/sentence.ts'
 import { errantOf } from '#topology/snapshot/comparison.ts'
 import { isErrant } from '../judge/errant.ts'
 import { instanceOf, type InstanceName, type MemberId } from '#topology/snapshot/member.ts'
@@ -23,13 +23,13 @@ import { hasDoubtedData } from '../judge/doubted-data.ts'
 /** What giving up an instance and its volume would do, or why it is refused. */
 export type ReplacePlan =
   | {
-      readonly steps: readonly string[]
+      readonly steps: readonly Sentence[]
       /** Nobody answers there: its machine may be gone, and nothing can wait for it. */
       readonly isSilent: boolean
       /** What may be lost by it and was accepted; '' for nothing. */
-      readonly loss: string
+      readonly loss: Said
     }
-  | { readonly refusal: string }
+  | { readonly refusal: Sentence }
 
 /**
  * Gives up a volume for good, so a healthy copy of all that was acknowledged must be elsewhere (safety rule 8): on a
@@ -39,8 +39,8 @@ export type ReplacePlan =
 export function planReplace(situation: Situation, instance: InstanceName, acceptLoss: boolean): ReplacePlan {
   const standing = whyNotNow(situation, instance)
   if (standing !== null) return { refusal: standing }
-  const loss = whatCouldBeLost(situation, instance).join('; ')
-  if (loss !== '' && !acceptLoss) return { refusal: `${loss}. Only --accept-loss gives ${instance} up all the same` }
+  const loss = joined(whatCouldBeLost(situation, instance), '; ')
+  if (loss !== '' && !acceptLoss) return { refusal: say`${loss}. Only --accept-loss gives ${instance} up all the same` }
   const view = viewNamed(situation.snapshot, instance)
   return { steps: stepsOf(situation, instance, view), isSilent: !isLive(view), loss }
 }
@@ -49,24 +49,24 @@ export function planReplace(situation: Situation, instance: InstanceName, accept
  * What no accepted loss changes: while somebody else has to lead, or nobody would be seeded, a volume less can only do
  * harm.
  */
-function whyNotNow(situation: Situation, instance: InstanceName): string | null {
+function whyNotNow(situation: Situation, instance: InstanceName): Sentence | null {
   const { record, notes, spec } = situation
   if (spec.reseed === 'manual')
-    return 'reseed is manual, and an empty instance would be left as it is; make it automatic first'
+    return say`reseed is manual, and an empty instance would be left as it is; make it automatic first`
   if (notes.paused)
-    return `the cluster is paused (${notes.paused.reason}) and would not seed the new one; regent resume first`
-  if (record.intent) return `a ${record.intent.kind} is under way`
+    return say`the cluster is paused (${text(notes.paused.reason)}) and would not seed the new one; ${command('resume')} first`
+  if (record.intent) return say`a ${record.intent.kind} is under way`
   const verdict = judgePrimary(situation)
   const isPrimary = instance === instanceOf(record.primary)
-  if (isPrimary && verdict.kind === 'well') return `${instance} is primary; regent switchover first`
+  if (isPrimary && verdict.kind === 'well') return say`${instance} is primary; ${command('switchover')} first`
   if (isPrimary)
-    return `${instance} is primary in the record, and nobody else may lead without what it holds or their promises: ${verdict.sentence}; regent failover first`
+    return say`${instance} is primary in the record, and nobody else may lead without what it holds or their promises: ${verdict.sentence}; ${command('failover')} first`
   return verdict.kind === 'well'
     ? null
-    : `the primary is not well, and ${instance} may hold what its successor needs: ${verdict.sentence}`
+    : say`the primary is not well, and ${instance} may hold what its successor needs: ${verdict.sentence}`
 }
 
-function whatCouldBeLost(situation: Situation, instance: InstanceName): readonly string[] {
+function whatCouldBeLost(situation: Situation, instance: InstanceName): readonly Sentence[] {
   const { record } = situation
   const others = countedMembers(record).filter(
     (member) => instanceOf(member) !== instance && isProvenCopy(situation, member),
@@ -76,17 +76,17 @@ function whatCouldBeLost(situation: Situation, instance: InstanceName): readonly
   return [
     ...(others.length < needed
       ? [
-          `what was acknowledged would be on ${names([record.primary, ...others])} alone until another has it: besides ${instance}, ${needed} must follow and count, and ${others.length} ${others.length === 1 ? 'does' : 'do'}`,
+          say`what was acknowledged would be on ${names([record.primary, ...others])} alone until another has it: besides ${instance}, ${needed} must follow and count, and ${others.length} ${others.length === 1 ? say`does` : say`do`}`,
         ]
       : []),
     ...(others.length >= needed && leavesUnproven(situation, instance)
       ? [
-          `${instance} is about to leave the sync set, and no marker has proven yet that the others hold all it acknowledged; ask again when it has left`,
+          say`${instance} is about to leave the sync set, and no marker has proven yet that the others hold all it acknowledged; ask again when it has left`,
         ]
       : []),
     ...(errant > 0
       ? [
-          `${counted(errant, 'errant transaction')} ${errant === 1 ? 'is' : 'are'} on ${instance} alone; Regent archives what is errant and seeds it again by itself`,
+          say`${counted(errant, 'errant transaction')} ${errant === 1 ? say`is` : say`are`} on ${instance} alone; Regent archives what is errant and seeds it again by itself`,
         ]
       : []),
   ]
@@ -126,13 +126,13 @@ function errantOn({ snapshot, record }: Situation, instance: InstanceName): numb
   return isLive(view) && primary ? errantOf(view.observation, primary.observation).count() : 0
 }
 
-function stepsOf({ record }: Situation, instance: InstanceName, view: InstanceView | undefined): readonly string[] {
+function stepsOf({ record }: Situation, instance: InstanceName, view: InstanceView | undefined): readonly Sentence[] {
   return [
-    `the volume of ${instance} is given up, and all that is on it`,
+    say`the volume of ${instance} is given up, and all that is on it`,
     isLive(view)
-      ? 'it is told to end: it leaves the sync set where it counts, and its server stops'
-      : 'nobody answers there, so nothing waits for the machine it was on',
-    'it is made anew, wherever there is room, with an empty volume',
-    `what comes up there is another member: the old one leaves the record, the new one is seeded, follows ${instanceOf(record.primary)} and counts once it has caught up`,
+      ? say`${instance} is told to end: it leaves the sync set where it counts, and its server stops`
+      : say`nobody answers there, so nothing waits for the machine it was on`,
+    say`${instance} is made anew, wherever there is room, with an empty volume`,
+    say`what comes up there is another member: the old one leaves the record, the new one is seeded, follows ${instanceOf(record.primary)} and counts once it has caught up`,
   ]
 }

@@ -1,3 +1,4 @@
+import { command, say, text, type Said, type Sentence } from '#common/sentence/sentence.ts'
 import { holdsOf } from '#topology/snapshot/holdings.ts'
 import { errantIn, orderFor, peersOf } from './assignments.ts'
 import { step, type FlowStep } from './step.ts'
@@ -33,7 +34,7 @@ export function reseedStep(situation: Situation, primary: LiveView): FlowStep | 
   if (copied) return copyingStep(copied, copiesDue(situation, primary))
   // A donor gives one copy at a time (CLONE, error 3634): the next waits until the last one told shows that it copies.
   const [told] = [...situation.inFlight].find(([, { order }]) => order === 'reseed') ?? []
-  if (told !== undefined) return step(`${told} is being told to take a copy of another instance`)
+  if (told !== undefined) return step(say`${told} is being told to take a copy of another instance`)
   const free = all.filter(({ view }) => !situation.inFlight.has(view.name))
   const due = free.find(({ donor }) => donor?.waitMs === 0) ?? free[0]
   return due
@@ -41,10 +42,10 @@ export function reseedStep(situation: Situation, primary: LiveView): FlowStep | 
     : (unsparedStep(situation, primary) ?? servesOnStep(situation, primary))
 }
 
-function copyingStep({ view, donor }: DueSeeding, due: string): FlowStep {
+function copyingStep({ view, donor }: DueSeeding, due: Said): FlowStep {
   const { seedingProgress } = view.observation
   return step(
-    `${view.name} is seeded from ${donor?.view.name ?? 'another instance'} (${seedingProgress?.stage})${failedBefore(view)}${due === '' ? '' : `; ${due}`}`,
+    say`${view.name} is seeded from ${donor?.view.name ?? say`another instance`} (${text(seedingProgress?.stage ?? '')})${failedBefore(view)}${due === '' ? '' : say`; ${due}`}`,
   )
 }
 
@@ -53,16 +54,16 @@ function unsparedStep(situation: Situation, primary: LiveView): FlowStep | undef
   const [unspared] = unsparedMembers(situation, primary)
   if (unspared === undefined) return undefined
   const { view, why } = unspared
-  const left = view.observation.server?.channel?.ioRunning === 'yes' ? '' : ', and writes wait'
+  const left = view.observation.server?.channel?.ioRunning === 'yes' ? '' : say`, and writes wait`
   return step(
-    `${view.name} ${why}, but it is in the sync set and too few others there can acknowledge: it is not seeded again, since only it may hold what was acknowledged${left}. ${adviceFor(situation, view)}`,
+    say`${view.name} ${why}, but it is in the sync set and too few others there can acknowledge: it is not seeded again, since only it may hold what was acknowledged${left}. ${adviceFor(situation, view)}`,
     [],
     waitsASecond,
   )
 }
 
-function adviceFor(situation: Situation, { name }: LiveView): string {
-  return `What helps is another replica: add one: regent local scale ${situation.cluster} ${wantedInstances(situation) + 1}; once it counts, ${name} is archived and seeded again by itself, and you can scale back`
+function adviceFor(situation: Situation, { name }: LiveView): Sentence {
+  return say`What helps is another replica: add one: ${command('scale', situation.cluster, String(wantedInstances(situation) + 1))}; once it counts, ${name} is archived and seeded again by itself, and you can scale back`
 }
 
 /** Nothing is ordered: nobody is closed or ended for a member that serves. */
@@ -71,7 +72,7 @@ function servesOnStep(situation: Situation, primary: LiveView): FlowStep | undef
   if (serving === undefined) return undefined
   const { view, why } = serving
   return step(
-    `${view.name} ${why} and goes on acknowledging: too few others can. ${adviceFor(situation, view)}`,
+    say`${view.name} ${why} and goes on acknowledging: too few others can. ${adviceFor(situation, view)}`,
     [],
     waitsASecond,
   )
@@ -82,55 +83,55 @@ const waitsASecond = { blocked: true, revisitMs: 1_000 } as const
 function seedStep(situation: Situation, primary: LiveView, due: DueSeeding): FlowStep {
   const { view, why, donor, beside } = due
   if (situation.spec.reseed === 'manual' && !view.observation.stored.seeding)
-    return step(`${view.name} ${why}; policy is manual: it is left as it is`, [], { blocked: true })
+    return step(say`${view.name} ${why}; policy is manual: it is left as it is`, [], { blocked: true })
   if (donor === null)
-    return step(`${view.name} ${why}; it is not seeded: ${whyNoDonor(view, primary)}`, [], waitsASecond)
-  const because = `${view.name} ${why}${failedBefore(view)}`
+    return step(say`${view.name} ${why}; it is not seeded: ${whyNoDonor(view, primary)}`, [], waitsASecond)
+  const because = say`${view.name} ${why}${failedBefore(view)}`
   const held =
     waitFor(donor, view, because) ??
     closeFirst(situation, primary, { ...due, donor, because }) ??
     refusedStep(situation, view, because)
   if (held) return held
   const how = beside
-    ? `the sync set cannot spare it: it is copied from ${donor.view.name} beside what it has`
-    : `it is archived and seeded again from ${donor.view.name}`
+    ? say`the sync set cannot spare it: it is copied from ${donor.view.name} beside what it has`
+    : say`it is archived and seeded again from ${donor.view.name}`
   const order = { ...reseedOrder(situation, primary, view, donor), ...(beside ? { beside: true as const } : {}) }
-  return step(`${because}; ${how}`, [{ kind: 'reseed', to: view.name, order }])
+  return step(say`${because}; ${how}`, [{ kind: 'reseed', to: view.name, order }])
 }
 
 /** A donor that failed is left alone for a while. */
-function waitFor(donor: Donor, { observation }: LiveView, because: string): FlowStep | undefined {
+function waitFor(donor: Donor, { observation }: LiveView, because: Sentence): FlowStep | undefined {
   if (donor.waitMs <= 0) return undefined
   const isBlamed = observation.seedingFailures?.some((failure) => failure.donor === donor.view.name) === true
   const [who, when] = isBlamed ? [donor.view.name, 'it failed'] : ['it', 'that']
-  const again = `${who} is tried again ${donor.pauseMs / 1_000} s after ${when}`
-  return step(`${because}; ${again}`, [], { blocked: true, revisitMs: donor.waitMs })
+  const again = say`${who} is tried again ${donor.pauseMs / 1_000} s after ${when}`
+  return step(say`${because}; ${again}`, [], { blocked: true, revisitMs: donor.waitMs })
 }
 
 function closeFirst(
   situation: Situation,
   primary: LiveView,
-  { donor, beside, because }: DueSeeding & { readonly donor: Donor; readonly because: string },
+  { donor, beside, because }: DueSeeding & { readonly donor: Donor; readonly because: Sentence },
 ): FlowStep | undefined {
   const isDonor = donor.view.name === primary.name && (beside || primaryDonates(situation, primary))
   if (!isDonor || isReadyAsDonor(primary)) return undefined
   return step(
-    `${because}; only ${primary.name} can be copied, and it closes first: too few replicas can acknowledge, and a copy does not end while a write waits`,
+    say`${because}; only ${primary.name} can be copied, and it closes first: too few replicas can acknowledge, and a copy does not end while a write waits`,
     [],
     waitsASecond,
   )
 }
 
 /** Its agent has refused so often, for the same reason, that it is asked again only after a while. */
-function refusedStep(situation: Situation, view: LiveView, because: string): FlowStep | undefined {
+function refusedStep(situation: Situation, view: LiveView, because: Sentence): FlowStep | undefined {
   const refusal = situation.refused.get(view.name)
   const restMs = refusal === undefined || refusal.times < patience ? 0 : refusal.atMs + refusedAgainMs - situation.nowMs
   if (refusal === undefined || restMs <= 0) return undefined
-  const why = `its agent refused that ${refusal.times} times (${refusal.error}), and is asked again after ${refusedAgainMs / 1_000} s`
+  const why = say`its agent refused that ${refusal.times} times (${text(refusal.error)}), and is asked again after ${refusedAgainMs / 1_000} s`
   const advice = refusal.error.includes(cannotBeArchived)
-    ? `. They are in no binlog: only a person can give them up, with all that is on its volume: regent replace ${view.name} --accept-loss`
+    ? say`. They are in no binlog: only a person can give them up, with all that is on its volume: ${command('replace', view.name, '--accept-loss')}`
     : ''
-  return step(`${because}; it is not seeded: ${why}${advice}`, [], { blocked: true, revisitMs: restMs })
+  return step(say`${because}; it is not seeded: ${why}${advice}`, [], { blocked: true, revisitMs: restMs })
 }
 
 function reseedOrder(situation: Situation, primary: LiveView, view: LiveView, donor: Donor): ReseedOrder {

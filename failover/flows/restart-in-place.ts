@@ -1,5 +1,5 @@
+import { command, counted, joined, say, type Said, type Sayable, type Sentence } from '#common/sentence/sentence.ts'
 import { instanceOf, type MemberId } from '#topology/snapshot/member.ts'
-import { counted } from '#common/text/words.ts'
 import { standsStill } from '../judge/elected-set.ts'
 import { isBinlogUnread, lostByPrimary, type LostByPrimary } from '../judge/lost-by-primary.ts'
 import { isLive, liveView, names, viewNamed, type Situation } from '../judge/situation.ts'
@@ -16,21 +16,21 @@ import { failing, step, type FlowStep } from './step.ts'
 export function restartInPlace(
   situation: Situation,
   verdict: Verdict,
-  missing: string,
-  reasons: readonly string[] = [],
+  missing: Said,
+  reasons: readonly Sentence[] = [],
 ): FlowStep {
   const { record, timings } = situation
   if (verdict.kind === 'unable') return standStill(situation, verdict, reasons)
   // A restart would only make it wait longer.
   if (verdict.opening !== undefined)
-    return step(`no failover: ${verdict.sentence}, and ${missing}`, [], {
+    return step(say`no failover: ${verdict.sentence}, and ${missing}`, [], {
       blocked: true,
       reasons,
       revisitMs: 1_000,
     })
   const unheard = unheardYet(situation)
   if (unheard.length > 0) {
-    const sentence = `failing over: ${verdict.sentence}; this manager has just begun and waits for a word of ${names(unheard)}`
+    const sentence = say`failing over: ${verdict.sentence}; this manager has just begun and waits for a word of ${names(unheard)}`
     return failing(sentence, [], { reasons, revisitMs: timings.heartbeatMs })
   }
   const name = instanceOf(record.primary)
@@ -39,12 +39,12 @@ export function restartInPlace(
   const gone = lostByPrimary(situation)
   if (gone !== null) return staysDown(situation, verdict, gone, missing)
   if (isBinlogUnread(situation)) {
-    const sentence = `restarting ${name} in place once its agent has read what its binlog holds: ${verdict.sentence}, and ${missing}`
+    const sentence = say`restarting ${name} in place once its agent has read what its binlog holds: ${verdict.sentence}, and ${missing}`
     return step(sentence, [], { flow: 'restart', reasons, blocked: true, revisitMs: timings.heartbeatMs })
   }
   if (view.observation.stored.promise > record.epoch)
-    return bump(situation, `${name} promised epoch ${view.observation.stored.promise}; giving it back`)
-  const sentence = `restarting ${name} in place: ${verdict.sentence}, and ${missing}`
+    return bump(situation, say`${name} promised epoch ${view.observation.stored.promise}; giving it back`)
+  const sentence = say`restarting ${name} in place: ${verdict.sentence}, and ${missing}`
   return step(sentence, assignmentOrders(situation, { mayRestart: true }), {
     flow: 'restart',
     reasons,
@@ -57,30 +57,30 @@ export function restartInPlace(
 function waitsForMissing(
   situation: Situation,
   verdict: Verdict,
-  missing: string,
-  reasons: readonly string[],
+  missing: Said,
+  reasons: readonly Sentence[],
 ): FlowStep {
   const { record, requests, snapshot } = situation
   const name = instanceOf(record.primary)
   // A person who asked knows that it is not automatic.
-  const what = requests.some(({ kind }) => kind === 'failover') ? 'no failover' : 'no automatic failover'
+  const what = requests.some(({ kind }) => kind === 'failover') ? say`no failover` : say`no automatic failover`
   const isPast = viewNamed(snapshot, name)?.past === record.primary
-  const asItIs = isPast ? ` (with --to ${name} it is taken as it is now)` : ''
-  const sentence = `${what}: ${verdict.sentence}, and ${missing}; ${bringBack(situation, missingNames(situation).join(', '), `giving up what only they may hold, use: regent failover --accept-loss${asItIs}`)}`
+  const asItIs = isPast ? say` (with --to ${name} it is taken as it is now)` : ''
+  const sentence = say`${what}: ${verdict.sentence}, and ${missing}; ${bringBack(situation, joined(missingNames(situation), ', '), say`giving up what only they may hold, use: ${command('failover', '--accept-loss')}${asItIs}`)}`
   return step(sentence, [], { blocked: true, reasons, revisitMs: 1_000 })
 }
 
 /** A start would let clients in without what was acknowledged to them. */
-function staysDown(situation: Situation, verdict: Verdict, { lost, heldBy }: LostByPrimary, missing: string): FlowStep {
+function staysDown(situation: Situation, verdict: Verdict, { lost, heldBy }: LostByPrimary, missing: Said): FlowStep {
   const name = instanceOf(situation.record.primary)
-  const lacks = `${name} lacks ${counted(lost.count(), 'transaction')} that ${heldBy} received from it, and is not started again`
-  const back = [`the volume of ${name} as it was`, ...missingNames(situation)].join(', ')
-  const sentence = `no automatic failover: ${verdict.sentence}; ${lacks}; ${missing}; ${bringBack(situation, back, `giving up what only they may hold, use: regent failover --accept-loss (with --to ${name} it is taken as it is now)`)}`
+  const lacks = say`${name} lacks ${counted(lost.count(), 'transaction')} that ${heldBy} received from it, and is not started again`
+  const back = joined([say`the volume of ${name} as it was`, ...missingNames(situation)], ', ')
+  const sentence = say`no automatic failover: ${verdict.sentence}; ${lacks}; ${missing}; ${bringBack(situation, back, say`giving up what only they may hold, use: ${command('failover', '--accept-loss')} (with --to ${name} it is taken as it is now)`)}`
   return step(sentence, [], { blocked: true, revisitMs: 1_000 })
 }
 
 /** A restart gives nothing back of what an elected primary lacks. */
-function standStill(situation: Situation, verdict: Verdict, reasons: readonly string[]): FlowStep {
+function standStill(situation: Situation, verdict: Verdict, reasons: readonly Sentence[]): FlowStep {
   return step(standsStill(situation, verdict.sentence), [], { blocked: true, reasons, revisitMs: 1_000 })
 }
 
@@ -97,10 +97,10 @@ function unheardYet({ record, snapshot, leadsSinceMs, timings, nowMs }: Situatio
 }
 
 /** One that went back in time answers, and what is missing is what its volume was. */
-function missingNames(situation: Situation): readonly string[] {
+function missingNames(situation: Situation): readonly Sayable[] {
   return missingMembers(situation).map((member) => {
     const name = instanceOf(member)
-    return viewNamed(situation.snapshot, name)?.past === member ? `the volume of ${name} as it was` : name
+    return viewNamed(situation.snapshot, name)?.past === member ? say`the volume of ${name} as it was` : name
   })
 }
 

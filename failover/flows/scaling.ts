@@ -1,4 +1,5 @@
-import { counted, allOf } from '#common/text/words.ts'
+import { counted, say, text, type Sentence } from '#common/sentence/sentence.ts'
+import { allOf } from '#common/text/words.ts'
 import { instanceOf, ordinalOf, type InstanceName } from '#topology/snapshot/member.ts'
 import { whyTooMany } from '../protocol/spec.ts'
 import type { Switches } from './mode.ts'
@@ -13,7 +14,7 @@ export function scalingStep(situation: Situation, mode: Switches): FlowStep | un
   const { record, snapshot, wallMs, spec } = situation
   const wanted = wantedInstances(situation)
   if (snapshot.instances.length < wanted) {
-    return step(`scaling out from ${snapshot.instances.length} to ${wanted} instances`, [
+    return step(say`scaling out from ${snapshot.instances.length} to ${wanted} instances`, [
       { kind: 'scale', count: wanted },
     ])
   }
@@ -23,7 +24,7 @@ export function scalingStep(situation: Situation, mode: Switches): FlowStep | un
   if (going.includes(primary)) {
     const plan = mode.planSwitchover(situation, null)
     if ('refusal' in plan)
-      return step(`scale-in to ${wanted} waits: ${primary} is primary and ${plan.refusal}`, [], {
+      return step(say`scale-in to ${wanted} waits: ${primary} is primary and ${plan.refusal}`, [], {
         blocked: true,
         revisitMs: 1_000,
       })
@@ -35,8 +36,8 @@ export function scalingStep(situation: Situation, mode: Switches): FlowStep | un
   }
   const still = record.syncSet.map(instanceOf).filter((name) => going.includes(name))
   if (still.length > 0)
-    return step(`scale-in to ${wanted}: ${allOf(still)} must leave the sync set first`, [], { revisitMs: 500 })
-  return step(`scale-in to ${wanted}: ${allOf(going)} ${going.length === 1 ? 'goes' : 'go'}`, [
+    return step(say`scale-in to ${wanted}: ${allOf(still)} must leave the sync set first`, [], { revisitMs: 500 })
+  return step(say`scale-in to ${wanted}: ${allOf(going)} ${going.length === 1 ? say`goes` : say`go`}`, [
     { kind: 'scale', count: wanted },
   ])
 }
@@ -53,10 +54,10 @@ export function withMissingMadeAgain(situation: Situation, flow: FlowStep): Flow
     .map(instanceOf)
     .filter((name) => ordinalOf(name) < wanted && viewNamed(snapshot, name) === undefined)
   if (missing.length === 0 || notes.paused !== null) return flow
-  const what = `${allOf(missing)} ${missing.length === 1 ? 'is not there and is' : 'are not there and are'} made again`
+  const what = say`${allOf(missing)} ${missing.length === 1 ? say`is not there and is` : say`are not there and are`} made again`
   return {
     ...flow,
-    sentence: `${flow.sentence}; ${what}`,
+    sentence: say`${flow.sentence}; ${what}`,
     actions: [...flow.actions, { kind: 'scale', count: wanted }],
   }
 }
@@ -66,30 +67,32 @@ export function planScale(
   situation: Situation,
   count: number,
   mode: Switches,
-): { readonly steps: readonly string[] } | { readonly refusal: string } {
+): { readonly steps: readonly Sentence[] } | { readonly refusal: Sentence } {
   const now = wantedInstances(situation)
   const tooMany = whyTooMany(situation.spec, count)
-  if (tooMany !== undefined) return { refusal: tooMany }
-  if (count === now) return { steps: [`there ${now === 1 ? 'is' : 'are'} ${counted(now, 'instance')} already`] }
+  if (tooMany !== undefined) return { refusal: say`${text(tooMany)}` }
+  if (count === now)
+    return { steps: [say`there ${now === 1 ? say`is` : say`are`} ${counted(now, 'instance')} already`] }
   if (count > now)
     return {
       steps: [
-        `add ${nameRange(situation, now, count)}`,
-        'seed them from the healthiest replica',
-        'let them into the sync set when they have caught up',
+        say`add ${nameRange(situation, now, count)}`,
+        say`seed them from the healthiest replica`,
+        say`let them into the sync set when they have caught up`,
       ],
     }
   const scaled: Situation = { ...situation, notes: { ...situation.notes, instances: count } }
   const primary = instanceOf(situation.record.primary)
   const moves = leavers(scaled).includes(primary)
   const plan = moves ? mode.planSwitchover(scaled, null) : undefined
-  if (plan && 'refusal' in plan) return { refusal: `${primary} is primary and would have to go, but ${plan.refusal}` }
-  const lead = plan ? [`switch over from ${primary} to ${instanceOf(plan.candidate)}`] : []
+  if (plan && 'refusal' in plan)
+    return { refusal: say`${primary} is primary and would have to go, but ${plan.refusal}` }
+  const lead = plan ? [say`switch over from ${primary} to ${instanceOf(plan.candidate)}`] : []
   return {
     steps: [
       ...lead,
-      `${allOf(leavers(scaled))} ${leavers(scaled).length === 1 ? 'leaves' : 'leave'} the sync set`,
-      'then what leaves is taken away; its volume is kept',
+      say`${allOf(leavers(scaled))} ${leavers(scaled).length === 1 ? say`leaves` : say`leave`} the sync set`,
+      say`then what leaves is taken away; its volume is kept`,
     ],
   }
 }

@@ -1,21 +1,22 @@
+import { say, type Sentence } from '#common/sentence/sentence.ts'
 import type { Action, FlowKind } from '../protocol/decision.ts'
 
 /** What a step of a flow wants: actions, a sentence, and whether the flow stands still. */
 export interface FlowStep {
-  readonly sentence: string
+  readonly sentence: Sentence
   readonly flow: FlowKind | null
   readonly actions: readonly Action[]
   readonly blocked: boolean
-  readonly reasons: readonly string[]
+  readonly reasons: readonly Sentence[]
   readonly revisitMs: number | null
 }
 
-export function step(sentence: string, actions: readonly Action[] = [], more: Partial<FlowStep> = {}): FlowStep {
+export function step(sentence: Sentence, actions: readonly Action[] = [], more: Partial<FlowStep> = {}): FlowStep {
   return { sentence, actions, flow: null, blocked: false, reasons: [], revisitMs: null, ...more }
 }
 
 /** A step of a failover that goes on. */
-export function failing(sentence: string, actions: readonly Action[], more: Partial<FlowStep> = {}): FlowStep {
+export function failing(sentence: Sentence, actions: readonly Action[], more: Partial<FlowStep> = {}): FlowStep {
   return step(sentence, actions, { ...more, flow: 'failover' })
 }
 
@@ -25,7 +26,7 @@ export function besides(scaling: FlowStep | undefined, seeding: FlowStep | undef
     return scaling ?? seeding
   return {
     ...seeding,
-    sentence: `${scaling.sentence}; ${seeding.sentence}`,
+    sentence: say`${scaling.sentence}; ${seeding.sentence}`,
     actions: [...scaling.actions, ...seeding.actions],
     blocked: scaling.blocked || seeding.blocked,
     revisitMs: soonest(scaling.revisitMs, seeding.revisitMs),

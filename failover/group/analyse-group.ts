@@ -1,3 +1,4 @@
+import { counted, reported, say, text } from '#common/sentence/sentence.ts'
 import { groupView, type GroupView } from '#topology/group/group-view.ts'
 import { ranked } from '#topology/analysis/analyse.ts'
 import { analysePast } from '#topology/analysis/analyse-durability.ts'
@@ -7,7 +8,6 @@ import { analyseServers } from '#topology/analysis/analyse-servers.ts'
 import { analyseStanding, isIsolated } from '#topology/analysis/analyse-standing.ts'
 import { critical, warning, type AnalysisInput, type Expected } from '#topology/analysis/analysis-input.ts'
 import type { Analysis } from '#topology/analysis/analysis.ts'
-import { counted } from '#common/text/words.ts'
 import { instanceOf } from '#topology/snapshot/member.ts'
 import type { InstanceView } from '#topology/snapshot/snapshot.ts'
 import { describeDowntime, downtimesAt } from '../judge/downtime.ts'
@@ -64,7 +64,7 @@ function expectedBy(input: DecisionInput, view: GroupView): Expected {
 }
 
 function beforeAnyRecord(instances: number): Analysis {
-  return critical('NoWritablePrimary', null, `no primary is recorded yet for ${counted(instances, 'instance')}`)
+  return critical('NoWritablePrimary', null, say`no primary is recorded yet for ${counted(instances, 'instance')}`)
 }
 
 /** The group as a whole first, then each member. */
@@ -90,7 +90,11 @@ const codes = {
 function forming({ primary }: ClusterRecord, { snapshot }: AnalysisInput): Analysis {
   const name = instanceOf(primary)
   const does = snapshot.instances.find((one) => one.name === name && one.reachable)?.observation?.converged.sentence
-  return critical('NoWritablePrimary', name, `${name} is to form the group: ${does ?? 'its agent is not heard'}`)
+  return critical(
+    'NoWritablePrimary',
+    name,
+    say`${name} is to form the group: ${does === undefined ? say`its agent is not heard` : reported(does)}`,
+  )
 }
 
 /** Of Regent alone: the group elects another primary by itself all the same. */
@@ -101,7 +105,7 @@ function analysePause({ notes: { paused } }: DecisionInput): readonly Analysis[]
         warning(
           'Paused',
           null,
-          `automatic actions are paused: nobody is admitted, and no group is formed anew, until they are resumed (${paused.reason}); the group elects a primary by itself all the same`,
+          say`automatic actions are paused: nobody is admitted, and no group is formed anew, until they are resumed (${text(paused.reason)}); the group elects a primary by itself all the same`,
         ),
       ]
 }
@@ -113,14 +117,14 @@ function analyseForgetful({ name, observation }: InstanceView): readonly Analysi
     warning(
       'ForgetfulReplica',
       name,
-      `the machine of ${name} crashed, or its volume was cut off: it may have forgotten what it had received, and gets that from the group`,
+      say`the machine of ${name} crashed, or its volume was cut off: it may have forgotten what it had received, and gets that from the group`,
     ),
   ]
 }
 
 function analyseSize(input: DecisionInput): readonly Analysis[] {
   const wanted = wantedInstances(input)
-  if (wanted === 1) return [warning('NotProtected', null, 'there is only one instance: what it loses is lost')]
+  if (wanted === 1) return [warning('NotProtected', null, say`there is only one instance: what it loses is lost`)]
   const cost = costOfSize(input.spec, wanted)
-  return cost === undefined ? [] : [warning('GroupEvenSize', null, cost)]
+  return cost === undefined ? [] : [warning('GroupEvenSize', null, say`${text(cost)}`)]
 }

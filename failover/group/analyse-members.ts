@@ -1,3 +1,4 @@
+import { counted, reported, say, text, type Said, type Sentence } from '#common/sentence/sentence.ts'
 import { analyseErrant, seedingOf } from '#topology/analysis/analyse-replicas.ts'
 import { analyseServing } from '#topology/analysis/analyse-primary.ts'
 import { critical, warning, type AnalysisInput } from '#topology/analysis/analysis-input.ts'
@@ -17,7 +18,7 @@ import { describeLag, maxBacklog } from '#topology/snapshot/lag.ts'
 import { instanceOf } from '#topology/snapshot/member.ts'
 import type { MemberState } from '#topology/snapshot/observation.ts'
 import type { InstanceView } from '#topology/snapshot/snapshot.ts'
-import { abbreviated, counted } from '#common/text/words.ts'
+import { abbreviated } from '#common/text/words.ts'
 import type { ClusterRecord } from '../protocol/record.ts'
 import { lowestIfBlocked } from './blocked-by-version.ts'
 
@@ -40,7 +41,7 @@ export function analyseMembers(group: GroupView, record: ClusterRecord, within: 
 }
 
 function inFork({ name }: InstanceView): Analysis {
-  const sentence = `${name} is in a group that another hand formed (group_replication_bootstrap_group): it leaves that, and joins the others again`
+  const sentence = say`${name} is in a group that another hand formed (group_replication_bootstrap_group): it leaves that, and joins the others again`
   return critical('GroupFork', name, sentence)
 }
 
@@ -48,7 +49,7 @@ function inFork({ name }: InstanceView): Analysis {
 function wrongAccount(view: InstanceView, { limits }: Known): readonly Analysis[] {
   const trouble = groupSeenBy(view, limits.frozenMs)?.accountTrouble
   if (trouble === undefined) return []
-  const sentence = `account regent_group of ${view.name} ${trouble}: by that account members log in to each other, and nobody joins through ${view.name} until it is put right`
+  const sentence = say`account regent_group of ${view.name} ${trouble}: by that account members log in to each other, and nobody joins through ${view.name} until it is put right`
   return [warning('GroupAccountWrong', view.name, sentence)]
 }
 
@@ -77,40 +78,40 @@ function withMajority(view: InstanceView, known: Known): readonly Analysis[] {
 function asPrimary(view: InstanceView, known: Known): readonly Analysis[] {
   const { name } = view
   if (!isHeard(view))
-    return [warning('PrimaryAgentUnreachable', name, `the agent of primary ${name} is unreachable; ${heardByGroup}`)]
+    return [warning('PrimaryAgentUnreachable', name, say`the agent of primary ${name} is unreachable; ${heardByGroup}`)]
   const why = describeProcess(view.observation)
   if (isGone(view.observation))
-    return [critical('DeadPrimary', name, `primary ${name} is dead: ${why}; ${untilExpelled(known)}`)]
+    return [critical('DeadPrimary', name, say`primary ${name} is dead: ${why}; ${untilExpelled(known)}`)]
   if (isFrozen(view.observation, known.limits))
-    return [critical('FrozenPrimary', name, `primary ${name} is frozen: ${why}; ${untilExpelled(known)}`)]
+    return [critical('FrozenPrimary', name, say`primary ${name} is frozen: ${why}; ${untilExpelled(known)}`)]
   return isServing(view, known.limits)
     ? analyseServing(view, known)
-    : [critical('NoWritablePrimary', name, `primary ${name} takes no writes: ${why}`)]
+    : [critical('NoWritablePrimary', name, say`primary ${name} takes no writes: ${why}`)]
 }
 
-const heardByGroup = 'the rest of the group hears its server'
+const heardByGroup = say`the rest of the group hears its server`
 
-function untilExpelled({ group }: Known): string {
+function untilExpelled({ group }: Known): Sentence {
   const others = [...group.members.values()].filter((state) => state === 'ONLINE').length - 1
   return others < 1
-    ? 'there is no other member that is online'
-    : `${others === 1 ? 'the other member elects' : `the other ${others} members elect`} another one once it is expelled`
+    ? say`there is no other member that is online`
+    : say`${others === 1 ? say`the other member elects` : say`the other ${others} members elect`} another one once it is expelled`
 }
 
 function asSecondary(view: InstanceView, { limits }: Known): readonly Analysis[] {
-  if (!isHeard(view)) return [agentUnreachable(view, `; ${heardByGroup}`)]
+  if (!isHeard(view)) return [agentUnreachable(view, say`; ${heardByGroup}`)]
   if (isServing(view, limits)) return applying(view, limits)
-  return [missing(view, limits, '; the group has not expelled it yet')]
+  return [missing(view, limits, say`; the group has not expelled it yet`)]
 }
 
 function applying({ name, observation }: ServingView, { maxLagSeconds }: Known['limits']): readonly Analysis[] {
   const { applying: left = 0, lagSeconds = null } = observation.server.group ?? {}
   if (lagSeconds !== null && lagSeconds > maxLagSeconds) {
     const behind = describeLag({ lagSeconds, backlogTransactions: left })
-    return [warning('ReplicaLagging', name, `${name} is ${behind}; ${maxLagSeconds} s are allowed`)]
+    return [warning('ReplicaLagging', name, say`${name} is ${behind}; ${maxLagSeconds} s are allowed`)]
   }
   if (left <= maxBacklog) return []
-  const sentence = `${name} has ${counted(left, 'transaction')} to apply; ${counted(maxBacklog, 'transaction')} are allowed, and from 25000 on the group slows its writers down`
+  const sentence = say`${name} has ${counted(left, 'transaction')} to apply; ${counted(maxBacklog, 'transaction')} are allowed, and from 25000 on the group slows its writers down`
   return [warning('ReplicaLagging', name, sentence)]
 }
 
@@ -119,29 +120,33 @@ function recovering(view: InstanceView, { group, snapshot, limits }: Known): Ana
   const own = groupSeenBy(view, limits.frozenMs)
   const progress =
     lacks === null
-      ? 'how far it is nobody says'
-      : `it lacks ${counted(lacks, 'transaction')} of primary ${group.primary ?? ''}, and clients are kept out until it has them`
-  const trouble = own === undefined || own.error === '' ? '' : `; ${abbreviated(own.error)}`
-  return warning('GroupMemberRecovering', view.name, `${view.name} recovers from another member: ${progress}${trouble}`)
+      ? say`how far it is nobody says`
+      : say`it lacks ${counted(lacks, 'transaction')} of primary ${group.primary ?? ''}, and clients are kept out until it has them`
+  const trouble = own === undefined || own.error === '' ? '' : say`; ${text(abbreviated(own.error))}`
+  return warning(
+    'GroupMemberRecovering',
+    view.name,
+    say`${view.name} recovers from another member: ${progress}${trouble}`,
+  )
 }
 
 /** The group waits for it for a while and expels it then. */
 function unreachable(view: InstanceView, { group, limits }: Known): Analysis {
   const why = isHeard(view)
     ? isServing(view, limits)
-      ? 'its own agent hears its server'
+      ? say`its own agent hears its server`
       : describeProcess(view.observation)
-    : 'its agent is unreachable as well'
-  const what = `the rest of the group does not hear ${view.name} and expels it unless that ends`
+    : say`its agent is unreachable as well`
+  const what = say`the rest of the group does not hear ${view.name} and expels it unless that ends`
   return view.name === group.primary
-    ? critical('UnreachablePrimary', view.name, `${what}: ${why}`)
-    : warning('GroupMemberUnreachable', view.name, `${what}: ${why}`)
+    ? critical('UnreachablePrimary', view.name, say`${what}: ${why}`)
+    : warning('GroupMemberUnreachable', view.name, say`${what}: ${why}`)
 }
 
 /** Not in the view of the majority, or there as one that left. */
 function outside(view: InstanceView, state: MemberState | undefined, known: Known): readonly Analysis[] {
   const errant = isHeard(view) ? analyseErrant(view, known) : []
-  if (!isHeard(view)) return [agentUnreachable(view, '; it is missing in the group')]
+  if (!isHeard(view)) return [agentUnreachable(view, say`; it is missing in the group`)]
   const isInError = state === 'ERROR' || groupSeenBy(view, known.limits.frozenMs)?.state === 'ERROR'
   return [isInError ? inError(view) : (blocked(view, known) ?? missing(view, known.limits)), ...errant]
 }
@@ -151,26 +156,26 @@ function blocked(view: HeardView, { group, snapshot, limits }: Known): Analysis 
   const lowest = primary === undefined ? null : lowestIfBlocked(view, primary, limits.frozenMs)
   if (lowest === null) return undefined
   const own = view.observation.server?.version ?? ''
-  const sentence = `${view.name} is missing in the group, blocked by version: it runs MySQL ${own}, and no member runs less than ${lowest}. A lower version does not join a higher group: update ${view.name}`
+  const sentence = say`${view.name} is missing in the group, blocked by version: it runs MySQL ${own}, and no member runs less than ${lowest}. A lower version does not join a higher group: update ${view.name}`
   return warning('GroupMemberMissing', view.name, sentence)
 }
 
 function inError(view: HeardView): Analysis {
   const error = view.observation.server?.group?.error ?? ''
-  const why = error === '' ? 'it was expelled, or lost its majority for long' : abbreviated(error)
-  return warning('GroupMemberError', view.name, `${view.name} left the group with an error: ${why}`)
+  const why = error === '' ? say`it was expelled, or lost its majority for long` : abbreviated(error)
+  return warning('GroupMemberError', view.name, say`${view.name} left the group with an error: ${why}`)
 }
 
-function missing(view: HeardView, limits: AnalysisInput['limits'], rest = ''): Analysis {
+function missing(view: HeardView, limits: AnalysisInput['limits'], rest: Said = ''): Analysis {
   const { observation, name } = view
   const why = isServing(view, limits)
-    ? `its agent: ${observation.converged.sentence}`
+    ? say`its agent: ${reported(observation.converged.sentence)}`
     : `${describeProcess(observation)}${seedingOf(observation)}`
-  return warning('GroupMemberMissing', name, `${name} is missing in the group: ${why}${rest}`)
+  return warning('GroupMemberMissing', name, say`${name} is missing in the group: ${why}${rest}`)
 }
 
-function agentUnreachable({ name, observation }: InstanceView, rest: string): Analysis {
+function agentUnreachable({ name, observation }: InstanceView, rest: Said): Analysis {
   return observation === null
-    ? warning('InstanceUnreachable', name, `the agent of ${name} was never heard by this manager${rest}`)
-    : warning('InstanceUnreachable', name, `the agent of ${name} is unreachable${rest}`)
+    ? warning('InstanceUnreachable', name, say`the agent of ${name} was never heard by this manager${rest}`)
+    : warning('InstanceUnreachable', name, say`the agent of ${name} is unreachable${rest}`)
 }

@@ -1,9 +1,9 @@
+import { counted, say, type Sentence } from '#common/sentence/sentence.ts'
 import type { InstanceView } from '#topology/snapshot/snapshot.ts'
 import { compareVersions } from '#topology/group/versions.ts'
 import { GtidSet } from '#topology/gtid/gtid-set.ts'
 import { holdsOf } from '#topology/snapshot/holdings.ts'
 import { ordinalOf } from '#topology/snapshot/member.ts'
-import { counted } from '#common/text/words.ts'
 import { standStillInMaking, waitInMaking } from '../flows/making.ts'
 import { step, type FlowStep } from '../flows/step.ts'
 import { isLive, isServing, liveViews, wantedInstances, type DecisionInput, type LiveView } from '../judge/situation.ts'
@@ -15,21 +15,21 @@ import { groupNameFor } from './assignments.ts'
  * believed before everybody answered.
  */
 export function bootstrapStep(input: DecisionInput): FlowStep {
-  if (input.notes.paused) return step('no action: paused before the first primary was chosen')
+  if (input.notes.paused) return step(say`no action: paused before the first primary was chosen`)
   const wanted = wantedInstances(input)
   const { instances } = input.snapshot
   if (instances.length < wanted)
-    return step(`waiting for ${counted(wanted, 'instance')} to exist`, [{ kind: 'scale', count: wanted }])
+    return step(say`waiting for ${counted(wanted, 'instance')} to exist`, [{ kind: 'scale', count: wanted }])
   const live = liveViews(input.snapshot)
   const silent = instances.filter((view) => !isLive(view))
   if (silent.length > 0)
-    return waitInMaking(input, silent, `waiting for the agents of ${namesOf(silent)} before anything is believed`)
+    return waitInMaking(input, silent, say`waiting for the agents of ${namesOf(silent)} before anything is believed`)
   const starting = live.filter((view) => !isServing(view, input.timings))
-  if (starting.length > 0) return waitInMaking(input, starting, `waiting for mysqld of ${namesOf(starting)}`)
+  if (starting.length > 0) return waitInMaking(input, starting, say`waiting for mysqld of ${namesOf(starting)}`)
   const known = live.find(({ observation: { stored } }) => stored.promise > 0)
   if (known !== undefined)
     return standStillInMaking(
-      `the record is lost: ${known.name} promised epoch ${known.observation.stored.promise} of a cluster that was. Bring the record back`,
+      say`the record is lost: ${known.name} promised epoch ${known.observation.stored.promise} of a cluster that was. Bring the record back`,
     )
   return commitLeader(input, live)
 }
@@ -41,8 +41,8 @@ function commitLeader(input: DecisionInput, live: readonly LiveView[]): FlowStep
     // A lower version does not join a higher group.
     .toSorted((a, b) => compareVersions(versionOf(a), versionOf(b)) || ordinalOf(a.name) - ordinalOf(b.name))
   if (leader === undefined)
-    return standStillInMaking('no instance holds everything that the others hold: a person decides')
-  const why = `bootstrap: ${leader.name} forms the group${union.isEmpty() ? '' : `, it holds all ${counted(union.count(), 'transaction')}`}`
+    return standStillInMaking(say`no instance holds everything that the others hold: a person decides`)
+  const why = say`bootstrap: ${leader.name} forms the group${union.isEmpty() ? '' : say`, it holds all ${counted(union.count(), 'transaction')}`}`
   const { member } = leader.observation
   const next: ClusterRecord = {
     version: recordVersion,
@@ -66,6 +66,6 @@ function versionOf({ observation }: LiveView): string {
 
 const namesOf = (views: readonly InstanceView[]) => views.map(({ name }) => name).join(', ')
 
-export function planForcedBootstrap(): { readonly refusal: string } {
-  return { refusal: 'a cluster in mode group without its record is not begun by force: bring the record back' }
+export function planForcedBootstrap(): { readonly refusal: Sentence } {
+  return { refusal: say`a cluster in mode group without its record is not begun by force: bring the record back` }
 }

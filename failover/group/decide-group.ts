@@ -1,10 +1,11 @@
+import { reported, say, text, type Said, type Sentence } from '#common/sentence/sentence.ts'
 import { groupSeenBy, type GroupView } from '#topology/group/group-view.ts'
 import { shownGroup, type ShownGroup } from '#topology/group/shown-group.ts'
 import { isLaterView } from '#topology/group/view-id.ts'
 import { instanceOf, type InstanceName } from '#topology/snapshot/member.ts'
 import type { Observation } from '#topology/snapshot/observation.ts'
 import { changeRecord } from '../flows/commit.ts'
-import { decideBy } from '../flows/deciding.ts'
+import { decideBy, type Decided } from '../flows/deciding.ts'
 import { handOverStep, handOverWaits } from '../flows/hand-over.ts'
 import type { Mode } from '../flows/mode.ts'
 import { emptyingStep } from '../flows/emptying.ts'
@@ -24,7 +25,7 @@ import {
   type Situation,
 } from '../judge/situation.ts'
 import { isWell, judgePrimary, type Verdict } from '../judge/verdict.ts'
-import type { Action, Decision } from '../protocol/decision.ts'
+import type { Action } from '../protocol/decision.ts'
 import { nextRecord, type ClusterRecord } from '../protocol/record.ts'
 import { analyseGroup } from './analyse-group.ts'
 import { assignmentOrders } from './assignments.ts'
@@ -78,11 +79,11 @@ function heardByGroup({ snapshot, timings }: Situation, primary: InstanceName): 
   const witnesses = snapshot.instances.flatMap((one) =>
     groupSeenBy(one, timings.frozenMs)?.state === 'ONLINE' ? [one.name] : [],
   )
-  const sentence = `the agent of ${primary} is unreachable but the group has its server as primary, by ${allOf(witnesses)}`
+  const sentence = say`the agent of ${primary} is unreachable but the group has its server as primary, by ${allOf(witnesses)}`
   return { kind: 'agentLost', sentence, witnesses, revisitMs: timings.unreachableMs }
 }
 
-function whyNothingToMend(situation: Situation): string | null {
+function whyNothingToMend(situation: Situation): Sentence | null {
   const verdict = judge(situation)
   return isWell(verdict) ? verdict.sentence : null
 }
@@ -91,7 +92,7 @@ function whyNothingToMend(situation: Situation): string | null {
  * The group is the authority on membership and primary. The record follows the group, admits members, and decides who
  * forms a group where there is none.
  */
-function decideGroup(input: DecisionInput): Decision {
+function decideGroup(input: DecisionInput): Decided {
   return decideBy({ bootstrap, decide }, input)
 }
 
@@ -99,7 +100,7 @@ function bootstrap(input: DecisionInput): FlowStep {
   return { ...bootstrapStep(input), flow: 'bootstrap' }
 }
 
-function decide(situation: Situation): Decision {
+function decide(situation: Situation): Decided {
   const view = viewOf(situation)
   const found = conditionOf(situation, view)
   const flow = act(situation, found)
@@ -109,7 +110,7 @@ function decide(situation: Situation): Decision {
   return {
     ...flow,
     condition: found.condition,
-    sentence: expulsion === undefined ? flow.sentence : `${expulsion.sentence}; ${flow.sentence}`,
+    sentence: expulsion === undefined ? flow.sentence : say`${expulsion.sentence}; ${flow.sentence}`,
     actions: [
       ...routeActions(situation),
       ...renounced,
@@ -150,7 +151,7 @@ const acts: ActsOf<Known> = {
     flow: 'switchover',
   }),
   switchoverAsked: (_, { begun }) => begun,
-  paused: (situation, { view, paused }) => steady(situation, view, `paused: ${paused.reason}; `),
+  paused: (situation, { view, paused }) => steady(situation, view, say`paused: ${text(paused.reason)}; `),
   promisedInVain: takeBackPromises,
   viewUnknown: learnView,
   membersMissing: wishedOrSteady,
@@ -176,10 +177,14 @@ function formingStep(situation: Situation, { view }: Known['forming']): FlowStep
   const isFormed = (stored.formedEpoch ?? 0) >= record.epoch
   const waits = { flow, blocked: true, revisitMs: 1_000 } as const
   if (!isFormed || record.group === undefined)
-    return step(`${name} forms the group: ${converged.sentence}`, assignmentOrders(situation), waits)
+    return step(say`${name} forms the group: ${reported(converged.sentence)}`, assignmentOrders(situation), waits)
   if (isBeingLookedAt(primary, timings))
-    return step(`${name} has formed the group, and is looked at once more: ${converged.sentence}`, [], waits)
-  const why = `${name} has formed the group; the others may join`
+    return step(
+      say`${name} has formed the group, and is looked at once more: ${reported(converged.sentence)}`,
+      [],
+      waits,
+    )
+  const why = say`${name} has formed the group; the others may join`
   const viewId = groupSeenBy(primary, timings.frozenMs)?.viewId ?? ''
   const group = { ...record.group, forming: false, ...(viewId === '' ? {} : { view: viewId }) }
   return step(why, [{ kind: 'commit', why, next: nextRecord(record, { group }) }], { flow })
@@ -198,14 +203,14 @@ function followStep(situation: Situation, { primary, view: { sentence, viewId } 
   const former = instanceOf(record.primary)
   if (isOutdated(situation, viewId))
     return step(
-      `${sentence}, by a view that is older than the newest known: it was removed meanwhile, and has not heard of that`,
+      say`${sentence}, by a view that is older than the newest known: it was removed meanwhile, and has not heard of that`,
       [],
       { blocked: true, revisitMs: 500 },
     )
   const member = snapshot.instances.find(({ name }) => name === primary)?.observation?.member
   if (member === undefined)
-    return step(`${sentence}; its agent has said nothing yet`, [], { blocked: true, revisitMs: 500 })
-  const why = `the group made ${primary} primary in place of ${former}`
+    return step(say`${sentence}; its agent has said nothing yet`, [], { blocked: true, revisitMs: 500 })
+  const why = say`the group made ${primary} primary in place of ${former}`
   const next = nextRecord(record, {
     epoch: record.epoch + 1,
     primary: member,
@@ -243,16 +248,16 @@ function takeBackPromises(situation: Situation, { ahead }: Known['promisedInVain
   // A primary that promises as well ends its server: the epoch that is committed meanwhile would be over at once.
   if (inFlight.get(primary)?.order === 'promise')
     return step(
-      `${promised} promised epoch ${epoch}, and so may ${primary} at this moment: its answer is waited for`,
+      say`${promised} promised epoch ${epoch}, and so may ${primary} at this moment: its answer is waited for`,
       [],
       { blocked: true, revisitMs: 100 },
     )
-  const why = `the group goes on with ${primary} in epoch ${epoch}, which ${promised} promised`
+  const why = say`the group goes on with ${primary} in epoch ${epoch}, which ${promised} promised`
   return changeRecord(situation, why, { epoch })
 }
 
 function learnView(situation: Situation, { group, view: { viewId } }: Known['viewUnknown']): FlowStep {
-  const why = `the record goes by the group as it is since view ${viewId}`
+  const why = say`the record goes by the group as it is since view ${viewId}`
   return changeRecord(situation, why, { group: { ...group, view: viewId } })
 }
 
@@ -288,17 +293,19 @@ function moveAwayStep(situation: Situation): FlowStep | undefined {
   return goes && !('refusal' in planSwitchover(situation, null)) ? scalingStep(situation, group) : undefined
 }
 
-function steady(situation: Situation, view: GroupView, prefix = ''): FlowStep {
+function steady(situation: Situation, view: GroupView, prefix: Said = ''): FlowStep {
   const { record } = situation
   const primary = liveView(situation.snapshot, record.primary)
   const isOpen = primary?.observation.converged.done === true
-  const closed = isOpen ? '' : `; ${primary?.observation.converged.sentence ?? unheard(record)}`
-  return step(`${prefix}no action: ${view.sentence}${closed}`, assignmentOrders(situation), {
+  const closed = isOpen
+    ? ''
+    : say`; ${primary === undefined ? unheard(record) : reported(primary.observation.converged.sentence)}`
+  return step(say`${prefix}no action: ${view.sentence}${closed}`, assignmentOrders(situation), {
     blocked: !isOpen,
     revisitMs: view.condition === 'online' ? null : 1_000,
   })
 }
 
-function unheard({ primary }: ClusterRecord): string {
-  return `the agent of ${instanceOf(primary)} is unreachable, and what is asked of that agent waits`
+function unheard({ primary }: ClusterRecord): Sentence {
+  return say`the agent of ${instanceOf(primary)} is unreachable, and what is asked of that agent waits`
 }

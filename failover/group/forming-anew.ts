@@ -1,7 +1,8 @@
+import { command, counted, say, together, type Said, type Sentence } from '#common/sentence/sentence.ts'
 import { compareVersions } from '#topology/group/versions.ts'
 import { GtidSet } from '#topology/gtid/gtid-set.ts'
 import { instanceOf, ordinalOf, type InstanceName, type MemberId } from '#topology/snapshot/member.ts'
-import { allOf, counted } from '#common/text/words.ts'
+import { allOf } from '#common/text/words.ts'
 import { step, type FlowStep } from '../flows/step.ts'
 import type { Promised } from '../judge/promised.ts'
 import { liveView, type Situation } from '../judge/situation.ts'
@@ -37,10 +38,10 @@ export function formAnew(situation: Situation, promised: readonly Promised[], ch
     return step(whyNobodyLeads(promised, choice), [], { blocked: true, revisitMs: 1_000 })
   const { leader, lost } = found
   const given = givenUp(lost, choice)
-  const whose = lost.length === 0 ? 'it holds all' : 'a person chose its'
-  const holds = `${whose} ${counted(leader.holds.count(), 'transaction')}`
-  const ofWhom = lost.length === 0 ? ` of ${allOf(promised.map(({ member }) => instanceOf(member)))}` : ''
-  const why = `${instanceOf(leader.member)} forms the group anew: ${holds}${ofWhom}${given === '' ? '' : `; given up: ${given}`}`
+  const whose = lost.length === 0 ? say`it holds all` : say`a person chose its`
+  const holds = say`${whose} ${counted(leader.holds.count(), 'transaction')}`
+  const ofWhom = lost.length === 0 ? say` of ${allOf(promised.map(({ member }) => instanceOf(member)))}` : ''
+  const why = say`${instanceOf(leader.member)} forms the group anew: ${holds}${ofWhom}${given === '' ? '' : say`; given up: ${given}`}`
   const next = nextRecord(record, {
     epoch: record.epoch + 1,
     primary: leader.member,
@@ -80,17 +81,17 @@ function lostBy(promised: readonly Promised[], kept: GtidSet): readonly Lost[] {
     .filter(({ transactions }) => transactions > 0)
 }
 
-function whyNobodyLeads(promised: readonly Promised[], { to }: Choice): string {
+function whyNobodyLeads(promised: readonly Promised[], { to }: Choice): Sentence {
   const union = unionOf(promised)
   const named = promised.find(({ member }) => instanceOf(member) === to)
-  if (named !== undefined)
-    return `${to} lacks ${counted(union.subtract(named.holds).count(), 'transaction')} that others hold: to give them up, use: regent failover --accept-loss --to ${to}`
+  if (named !== undefined && to !== null)
+    return say`${to} lacks ${counted(union.subtract(named.holds).count(), 'transaction')} that others hold: to give them up, use: ${command('failover', '--accept-loss', '--to', to)}`
   const each = promised.map((one) => {
     const others = unionOf(promised.filter((other) => other !== one))
     const alone = counted(one.holds.subtract(others).count(), 'transaction')
-    return `${instanceOf(one.member)} alone holds ${alone} and lacks ${union.subtract(one.holds).count()}`
+    return say`${instanceOf(one.member)} alone holds ${alone} and lacks ${union.subtract(one.holds).count()}`
   })
-  return `no member holds everything that the others hold: ${allOf(each)}. A person decides who leads, and gives up what that one lacks: regent failover --accept-loss --to <instance>`
+  return say`no member holds everything that the others hold: ${together(each)}. A person decides who leads, and gives up what that one lacks: ${command('failover', '--accept-loss', '--to', '<instance>')}`
 }
 
 function unionOf(promised: readonly Promised[]): GtidSet {
@@ -118,17 +119,17 @@ function rank({ record }: Situation, member: MemberId): number {
 }
 
 /** What a person would give up by that choice, as far as it is known, in words. */
-export function lossBy(promised: readonly Promised[], { accepted, to }: Choice): string {
+export function lossBy(promised: readonly Promised[], { accepted, to }: Choice): Sentence {
   const named = promised.find(({ member }) => instanceOf(member) === to)
   const lost = named === undefined ? [] : lostBy(promised, named.holds)
   const given = givenUp(lost, { accepted })
-  return given === '' ? 'nothing that is known of would be given up' : `${given} would be given up`
+  return given === '' ? say`nothing that is known of would be given up` : say`${given} would be given up`
 }
 
 /** '' for nothing. */
-function givenUp(lost: readonly Lost[], { accepted }: Pick<Choice, 'accepted'>): string {
-  return allOf([
-    ...lost.map(({ member, transactions }) => `${counted(transactions, 'transaction')} of ${instanceOf(member)}`),
-    ...(accepted.length === 0 ? [] : [`what only ${allOf(accepted.map(instanceOf))} may hold`]),
+function givenUp(lost: readonly Lost[], { accepted }: Pick<Choice, 'accepted'>): Said {
+  return together([
+    ...lost.map(({ member, transactions }) => say`${counted(transactions, 'transaction')} of ${instanceOf(member)}`),
+    ...(accepted.length === 0 ? [] : [say`what only ${allOf(accepted.map(instanceOf))} may hold`]),
   ])
 }

@@ -1,3 +1,4 @@
+import { say, type Sentence } from '#common/sentence/sentence.ts'
 import { groupSeenBy, type GroupView } from '#topology/group/group-view.ts'
 import { isFreeOfErrant } from '#topology/snapshot/comparison.ts'
 import { unappliedOf } from '#topology/snapshot/holdings.ts'
@@ -40,7 +41,7 @@ function finishLeaving(situation: Situation, view: GroupView): FlowStep | undefi
   if (gone === undefined || !hasExecutedAll(situation)) return undefined
   return changeRecord(
     situation,
-    `${instanceOf(gone)} left the group; the primary has executed all that the group received`,
+    say`${instanceOf(gone)} left the group; the primary has executed all that the group received`,
     {
       syncSet: record.syncSet.filter((member) => member !== gone),
       leaving: record.leaving.filter((member) => member !== gone),
@@ -86,25 +87,25 @@ function beginLeaving(situation: Situation, view: GroupView): FlowStep | undefin
   for (const member of record.syncSet) {
     const why = record.leaving.includes(member) ? null : whyLeave(situation, member, view)
     if (why !== null)
-      return changeRecord(situation, `${instanceOf(member)} ${why}`, { leaving: [...record.leaving, member] })
+      return changeRecord(situation, say`${instanceOf(member)} ${why}`, { leaving: [...record.leaving, member] })
   }
   return undefined
 }
 
-function whyLeave(situation: Situation, member: MemberId, view: GroupView): string | null {
+function whyLeave(situation: Situation, member: MemberId, view: GroupView): Sentence | null {
   const name = instanceOf(member)
-  if (isElsewhere(situation, member)) return 'lives on another volume, or is gone, and leaves the group'
-  if (departing(situation).includes(name)) return 'is to go and leaves the group'
+  if (isElsewhere(situation, member)) return say`lives on another volume, or is gone, and leaves the group`
+  if (departing(situation).includes(name)) return say`is to go and leaves the group`
   const own = liveView(situation.snapshot, member)
   const why = view.members.has(name) ? whyInDoubt(situation, own, view) : whyCopied(situation, own)
-  return why === null ? null : `${why}: it leaves the group, to be seeded`
+  return why === null ? null : say`${why}: it leaves the group, to be seeded`
 }
 
 /**
  * Why a member whose data are in doubt leaves the group; one at a time, and only while each instance is a member. Until
  * then it stays, and is elected last. Where a person decides about copies it stays a member as it is.
  */
-function whyInDoubt(situation: Situation, view: LiveView | undefined, { members }: GroupView): string | null {
+function whyInDoubt(situation: Situation, view: LiveView | undefined, { members }: GroupView): Sentence | null {
   const { spec, record, snapshot } = situation
   const isWhole = snapshot.instances.every(({ name }) => members.get(name) === 'ONLINE')
   const isSpared = isWhole && record.leaving.length === 0 && spec.reseed === 'automatic'
@@ -116,7 +117,7 @@ function whyInDoubt(situation: Situation, view: LiveView | undefined, { members 
  * Why an instance outside of the group must be a copy of another before it may join; null where it may as it is, or
  * nobody can tell. What it alone has is archived by the order that seeds it.
  */
-function whyCopied(situation: Situation, view: LiveView | undefined): string | null {
+function whyCopied(situation: Situation, view: LiveView | undefined): Sentence | null {
   const primary = primaryOf(situation)
   if (primary === undefined || !isServing(view, situation.timings)) return null
   return whyNotAsItIs(situation, view, primary)
@@ -141,7 +142,7 @@ function admit(situation: Situation): FlowStep | undefined {
       !situation.inFlight.has(view.name),
   )
   if (joiner === undefined) return undefined
-  return changeRecord(situation, `${joiner.name} is admitted to the group`, {
+  return changeRecord(situation, say`${joiner.name} is admitted to the group`, {
     syncSet: [...record.syncSet, joiner.observation.member],
   })
 }

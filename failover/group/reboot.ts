@@ -1,3 +1,4 @@
+import { command, joined, say, text, type Sentence } from '#common/sentence/sentence.ts'
 import { areBeingStarted, startingAmong } from '../judge/starting.ts'
 import type { GroupView } from '#topology/group/group-view.ts'
 import { instanceOf, type InstanceName, type MemberId } from '#topology/snapshot/member.ts'
@@ -32,7 +33,7 @@ export function rebootStep(situation: Situation, view: GroupView): FlowStep {
   const missing = asked.filter((member) => !promised.some((one) => one.member === member))
   if (missing.length > 0)
     return step(
-      `${view.sentence}: asking ${allOf(missing.map(instanceOf))} to promise epoch ${next} and to say what they hold`,
+      say`${view.sentence}: asking ${allOf(missing.map(instanceOf))} to promise epoch ${next} and to say what they hold`,
       missing.map((member) => promiseAction(situation, member, next)),
       { flow: 'failover', blocked: true, revisitMs: 1_000 },
     )
@@ -47,7 +48,7 @@ function waitsFor(situation: Situation, view: GroupView, isForced: boolean): Flo
   const stalled = stalledMembers(situation)
   if (stalled.length > 0) return waitForStalled(situation, view, stalled)
   if (paused === null) return undefined
-  const sentence = `${view.sentence}, but the cluster is paused: ${paused.reason}`
+  const sentence = say`${view.sentence}, but the cluster is paused: ${text(paused.reason)}`
   return step(sentence, assignmentOrders(situation), { blocked: true, revisitMs: 1_000 })
 }
 
@@ -65,7 +66,7 @@ function trustingForks({ snapshot }: Situation, { forks }: GroupView): readonly 
 function waitForDoubt(situation: Situation, view: GroupView): FlowStep | undefined {
   const trusting = trustingForks(situation, view)
   if (trusting.length === 0) return undefined
-  const sentence = `${view.sentence}: before anybody is asked what is held, ${allOf(trusting)} ${trusting.length === 1 ? 'stores' : 'store'} that nobody can tell what was written there`
+  const sentence = say`${view.sentence}: before anybody is asked what is held, ${allOf(trusting)} ${trusting.length === 1 ? say`stores` : say`store`} that nobody can tell what was written there`
   return step(sentence, assignmentOrders(situation), { blocked: true, revisitMs: 500 })
 }
 
@@ -98,48 +99,50 @@ function wasMember({ process, server }: Observation): boolean {
 
 function waitForStalled(situation: Situation, view: GroupView, stalled: readonly LiveView[]): FlowStep {
   const names = allOf(stalled.map(({ name }) => name))
-  const sentence = `${view.sentence}; ${names} ${stalled.length === 1 ? 'was a member and does' : 'were members and do'} not answer at this moment: the group is formed anew where that lasts ${stalledMs / 1_000} s`
+  const sentence = say`${view.sentence}; ${names} ${stalled.length === 1 ? say`was a member and does` : say`were members and do`} not answer at this moment: the group is formed anew where that lasts ${stalledMs / 1_000} s`
   return step(sentence, assignmentOrders(situation), { blocked: true, revisitMs: 500 })
 }
 
 function waitForSilent(situation: Situation, view: GroupView, silent: readonly MemberId[]): FlowStep {
   const past = silent.filter((member) => wentBack(situation, member))
   const away = silent.filter((member) => !past.includes(member))
-  const missing = [...whoIsAway(away), ...whoWentBack(past)].join('; ')
-  const only = silent.length === 1 ? 'it' : 'they'
+  const missing = joined([...whoIsAway(away), ...whoWentBack(past)], '; ')
+  const only = silent.length === 1 ? say`it` : say`they`
   const seeded =
-    past.length === 0 ? '' : `; ${allOf(past.map(instanceOf))} ${are(past)} seeded again by ${itself(past)} after that`
+    past.length === 0
+      ? ''
+      : say`; ${allOf(past.map(instanceOf))} ${are(past)} seeded again by ${itself(past)} after that`
   const starting = startingAmong(situation)
   const without =
     starting.length > 0
-      ? `; ${areBeingStarted(starting)}`
-      : `, or give up what only ${only} may hold: regent failover --accept-loss${seeded}`
-  return step(`${view.sentence}. ${missing}${without}`, assignmentOrders(situation), {
+      ? say`; ${areBeingStarted(starting)}`
+      : say`, or give up what only ${only} may hold: ${command('failover', '--accept-loss')}${seeded}`
+  return step(say`${view.sentence}. ${missing}${without}`, assignmentOrders(situation), {
     blocked: true,
     revisitMs: 1_000,
   })
 }
 
-function whoIsAway(away: readonly MemberId[]): readonly string[] {
+function whoIsAway(away: readonly MemberId[]): readonly Sentence[] {
   if (away.length === 0) return []
-  const [does, them] = away.length === 1 ? ['does', 'it'] : ['do', 'them']
+  const [does, them] = away.length === 1 ? [say`does`, say`it`] : [say`do`, say`them`]
   return [
-    `${allOf(away.map(instanceOf))} may hold what was acknowledged last and ${does} not answer: bring ${them} back`,
+    say`${allOf(away.map(instanceOf))} may hold what was acknowledged last and ${does} not answer: bring ${them} back`,
   ]
 }
 
 /** They answer, and what they held last is on the volumes that were there before. */
-function whoWentBack(past: readonly MemberId[]): readonly string[] {
+function whoWentBack(past: readonly MemberId[]): readonly Sentence[] {
   if (past.length === 0) return []
   const [volumes, newer] =
-    past.length === 1 ? ['its volume', 'the newer volume'] : ['their volumes', 'the newer volumes']
+    past.length === 1 ? [say`its volume`, say`the newer volume`] : [say`their volumes`, say`the newer volumes`]
   return [
-    `${allOf(past.map(instanceOf))} may have held what was acknowledged last, and ${volumes} went back in time: put ${newer} back`,
+    say`${allOf(past.map(instanceOf))} may have held what was acknowledged last, and ${volumes} went back in time: put ${newer} back`,
   ]
 }
 
-const are = (members: readonly MemberId[]) => (members.length === 1 ? 'is' : 'are')
-const itself = (members: readonly MemberId[]) => (members.length === 1 ? 'itself' : 'themselves')
+const are = (members: readonly MemberId[]) => (members.length === 1 ? say`is` : say`are`)
+const itself = (members: readonly MemberId[]) => (members.length === 1 ? say`itself` : say`themselves`)
 
 /** Its volume went back in time: whoever answers there is nobody whom the record knows. */
 function wentBack({ snapshot }: Situation, member: MemberId): boolean {
@@ -147,35 +150,35 @@ function wentBack({ snapshot }: Situation, member: MemberId): boolean {
 }
 
 /** Why the group cannot be formed anew without giving anything up; null where it can. */
-export function whyNoReboot(situation: Situation): string | null {
+export function whyNoReboot(situation: Situation): Sentence | null {
   const silent = silentMembers(situation)
   const past = silent.find((member) => wentBack(situation, member))
-  if (past !== undefined) return `the volume of ${instanceOf(past)} went back in time`
+  if (past !== undefined) return say`the volume of ${instanceOf(past)} went back in time`
   return silent.length === 0
     ? null
-    : `${allOf(silent.map(instanceOf))} ${silent.length === 1 ? 'does' : 'do'} not answer`
+    : say`${allOf(silent.map(instanceOf))} ${silent.length === 1 ? say`does` : say`do`} not answer`
 }
 
 /** Why this instance cannot form the group anew, whatever a person gives up; null where it may. */
-export function whyNeverForms(situation: Situation, to: InstanceName): string | null {
-  if (!situation.snapshot.instances.some(({ name }) => name === to)) return `there is no instance ${to}`
+export function whyNeverForms(situation: Situation, to: InstanceName): Sentence | null {
+  if (!situation.snapshot.instances.some(({ name }) => name === to)) return say`there is no instance ${to}`
   const member = everybody(situation).find((one) => instanceOf(one) === to)
-  if (member === undefined) return `${to} is no member of the group that the record names`
-  if (wentBack(situation, member)) return `the volume of ${to} went back in time`
-  return liveView(situation.snapshot, member) === undefined ? `${to} does not answer` : null
+  if (member === undefined) return say`${to} is no member of the group that the record names`
+  if (wentBack(situation, member)) return say`the volume of ${to} went back in time`
+  return liveView(situation.snapshot, member) === undefined ? say`${to} does not answer` : null
 }
 
 /** What a person would give up, as far as it is known, in words. */
-export function lossOfReboot(situation: Situation, to: InstanceName | null): string {
+export function lossOfReboot(situation: Situation, to: InstanceName | null): Sentence {
   const promised = everybody(situation).flatMap(
     (member) => promisedBy(situation, member, situation.record.epoch + 1) ?? [],
   )
   return lossBy(promised, { accepted: silentMembers(situation), acceptLoss: true, to })
 }
 
-export function stepsOfReboot(situation: Situation): readonly string[] {
+export function stepsOfReboot(situation: Situation): readonly Sentence[] {
   return [
-    `each of ${allOf(everybody(situation).map(instanceOf))} leaves what is left of the group and promises epoch ${situation.record.epoch + 1}`,
-    'the one that holds everything forms the group anew, the others join it, the route moves',
+    say`each of ${allOf(everybody(situation).map(instanceOf))} leaves what is left of the group and promises epoch ${situation.record.epoch + 1}`,
+    say`the one that holds everything forms the group anew, the others join it, the route moves`,
   ]
 }

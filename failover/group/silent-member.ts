@@ -1,3 +1,4 @@
+import { say, type Sentence } from '#common/sentence/sentence.ts'
 import { allOf } from '#common/text/words.ts'
 import type { GroupView } from '#topology/group/group-view.ts'
 import { hasMajority } from '#topology/group/majority.ts'
@@ -8,7 +9,7 @@ import { orderFor } from '../flows/assignments.ts'
 
 /** A member to be removed, in a sentence, and the order for that. */
 export interface Expulsion {
-  readonly sentence: string
+  readonly sentence: Sentence
   readonly actions: readonly Action[]
 }
 
@@ -29,7 +30,7 @@ export function expulsionOfSilent(situation: Situation, view: GroupView): Expuls
   if (silent === undefined) return undefined
   const order = { ...orderFor(situation, first.observation.member, situation.record.epoch), silent: endpointOf(silent) }
   return {
-    sentence: `${silent.name} is unreachable for this manager, and ${allOf(witnesses.map(({ name }) => name))} do not hear its server: the group removes it`,
+    sentence: say`${silent.name} is unreachable for this manager, and ${allOf(witnesses.map(({ name }) => name))} do not hear its server: the group removes it`,
     actions: [{ kind: 'expel', to: first.name, order }],
   }
 }

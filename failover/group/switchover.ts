@@ -1,4 +1,5 @@
-import { allOf, duration } from '#common/text/words.ts'
+import { duration, joined, say, text, type Sentence } from '#common/sentence/sentence.ts'
+import { allOf } from '#common/text/words.ts'
 import type { GroupState, MemberState } from '#topology/snapshot/observation.ts'
 import { viewOf } from './view.ts'
 import { groupSeenBy } from '#topology/group/group-view.ts'
@@ -34,8 +35,8 @@ export function planSwitchover(situation: Situation, to: InstanceName | null, ti
       : countedMembers(situation.record).filter((member) => instanceOf(member) === to)
   const [candidate] = able.toSorted((a, b) => rank(situation, b) - rank(situation, a))
   if (candidate !== undefined) return planFor(situation, candidate)
-  const why = staying.map((member) => whyNotTo(situation, instanceOf(member))).join('; ')
-  return { refusal: `no member can take over${why === '' ? ': nobody else is in the group' : `: ${why}`}` }
+  const why = staying.map((member) => whyNotTo(situation, instanceOf(member)))
+  return { refusal: say`no member can take over: ${joined(why, '; ') || say`nobody else is in the group`}` }
 }
 
 /** The policy comes before the priority, and the priority before what is left to apply. */
@@ -51,67 +52,69 @@ function planFor(situation: Situation, candidate: MemberId): SwitchoverPlan {
   return {
     candidate,
     steps: [
-      `put the intent into the record (revision ${record.revision + 1})`,
+      say`put the intent into the record (revision ${record.revision + 1})`,
       ...undoingSteps(situation),
-      `${from} has the group elect ${to}; transactions that run get ${duration(spec.switchover.graceMs)}, then their sessions are ended`,
-      `commit: ${to} is primary of epoch ${record.epoch + 1}, and the route moves`,
+      say`${from} has the group elect ${to}; transactions that run get ${duration(spec.switchover.graceMs)}, then their sessions are ended`,
+      say`commit: ${to} is primary of epoch ${record.epoch + 1}, and the route moves`,
     ],
   }
 }
 
-function whyNotNow(situation: Situation): string | null {
+function whyNotNow(situation: Situation): Sentence | null {
   const { record, snapshot, timings } = situation
-  if (record.intent) return `a ${record.intent.kind} is under way`
-  if (record.group?.forming !== false) return 'the group is not formed yet'
+  if (record.intent) return say`a ${record.intent.kind} is under way`
+  if (record.group?.forming !== false) return say`the group is not formed yet`
   const primary = liveView(snapshot, record.primary)
   if (primary === undefined)
-    return `the agent of ${instanceOf(record.primary)} is unreachable, and only that agent can have the group elect another primary`
+    return say`the agent of ${instanceOf(record.primary)} is unreachable, and only that agent can have the group elect another primary`
   const seen = groupSeenBy(primary, timings.frozenMs)
   if (seen?.state !== 'ONLINE')
-    return `${instanceOf(record.primary)} is not online in the group: the group elects another primary by itself`
+    return say`${instanceOf(record.primary)} is not online in the group: the group elects another primary by itself`
   return primary.observation.stored.promise === record.epoch
     ? null
-    : `${instanceOf(record.primary)} has not taken epoch ${record.epoch} yet`
+    : say`${instanceOf(record.primary)} has not taken epoch ${record.epoch} yet`
 }
 
 /** MySQL elects nobody then (error 3910), and would have clients wait until it says so. */
-function whyNotWhileViewChanges(situation: Situation): string | null {
+function whyNotWhileViewChanges(situation: Situation): Sentence | null {
   const { members } = viewOf(situation)
   const named = (state: MemberState) => allOf([...members].flatMap(([name, its]) => (its === state ? [name] : [])))
   const [joining, silent] = [named('RECOVERING'), named('UNREACHABLE')]
-  if (silent !== '') return `MySQL elects nobody while the group does not hear ${silent}: that ends by itself`
-  return joining === '' ? null : `MySQL elects nobody while ${joining} recovers in the group: wait until that is online`
+  if (silent !== '') return say`MySQL elects nobody while the group does not hear ${silent}: that ends by itself`
+  return joining === ''
+    ? null
+    : say`MySQL elects nobody while ${joining} recovers in the group: wait until that is online`
 }
 
-function whyNotTo(situation: Situation, to: InstanceName): string | null {
+function whyNotTo(situation: Situation, to: InstanceName): Sentence | null {
   const { record } = situation
-  if (to === instanceOf(record.primary)) return `${to} is the primary already`
+  if (to === instanceOf(record.primary)) return say`${to} is the primary already`
   const peers = peersOf(situation).map(({ instance }) => instance)
-  if (!peers.includes(to)) return `there is no instance ${to}; there are ${peers.join(', ')}`
+  if (!peers.includes(to)) return say`there is no instance ${to}; there are ${peers.join(', ')}`
   const member = countedMembers(record).find((one) => instanceOf(one) === to)
   const view = member && liveView(situation.snapshot, member)
-  return isLive(view) ? whyNotToMember(situation, view) : `${to} is no member of the group, or does not answer`
+  return isLive(view) ? whyNotToMember(situation, view) : say`${to} is no member of the group, or does not answer`
 }
 
-function whyNotToMember(situation: Situation, view: LiveView): string | null {
+function whyNotToMember(situation: Situation, view: LiveView): Sentence | null {
   const { notes, spec, timings } = situation
   const { name } = view
   const seen = groupSeenBy(view, timings.frozenMs)
-  if (seen?.state !== 'ONLINE') return `${name} is ${seen?.state.toLowerCase() ?? 'silent'} in the group`
+  if (seen?.state !== 'ONLINE') return say`${name} is ${seen?.state.toLowerCase() ?? 'silent'} in the group`
   const late = whyTooLate(name, seen, spec.maxLagSeconds)
   if (late !== null) return late
-  if (isFenced(notes, name)) return `${name} is fenced`
+  if (isFenced(notes, name)) return say`${name} is fenced`
   if (view.observation.stored.opened)
-    return `${name} was open for writes while it was no primary, and has not been seeded since`
-  if (spec.policies[name]?.promotion === 'never') return `the policy of ${name} is never`
+    return say`${name} was open for writes while it was no primary, and has not been seeded since`
+  if (spec.policies[name]?.promotion === 'never') return say`the policy of ${name} is never`
   return whyTooNew(situation, view)
 }
 
-function whyTooLate(name: InstanceName, { applying, lagSeconds }: GroupState, maxLagSeconds: number): string | null {
-  if (applying > mostToApply) return `${name} has ${applying} transactions to apply (at most ${mostToApply})`
+function whyTooLate(name: InstanceName, { applying, lagSeconds }: GroupState, maxLagSeconds: number): Sentence | null {
+  if (applying > mostToApply) return say`${name} has ${applying} transactions to apply (at most ${mostToApply})`
   const behind = lagSeconds ?? 0
   return behind > maxLagSeconds
-    ? `${name} is ${Math.round(behind)} s behind (at most ${maxLagSeconds} s): clients would wait until it has applied that`
+    ? say`${name} is ${Math.round(behind)} s behind (at most ${maxLagSeconds} s): clients would wait until it has applied that`
     : null
 }
 
@@ -119,14 +122,14 @@ function whyTooLate(name: InstanceName, { applying, lagSeconds }: GroupState, ma
  * A primary of a newer version than a secondary's would write what the secondary cannot apply (manual, "Upgrading Group
  * Replication").
  */
-function whyTooNew({ snapshot, record, timings }: Situation, candidate: LiveView): string | null {
+function whyTooNew({ snapshot, record, timings }: Situation, candidate: LiveView): Sentence | null {
   const primary = liveView(snapshot, record.primary)
   const members = primary === undefined ? [] : (groupSeenBy(primary, timings.frozenMs)?.members ?? [])
   const own = candidate.observation.server?.version ?? ''
   const older = members.find(({ version, state }) => state === 'ONLINE' && compareVersions(version, own) < 0)
   return older === undefined
     ? null
-    : `${candidate.name} runs MySQL ${own}, and a member at ${older.host} runs ${older.version}: the lowest version leads`
+    : say`${candidate.name} runs MySQL ${own}, and a member at ${older.host} runs ${older.version}: the lowest version leads`
 }
 
 /** The first step: the intent, before anything is touched. */
@@ -136,7 +139,7 @@ export function beginSwitchover(
   request: Pick<SwitchoverIntent, 'request' | 'deadlineWallMs' | 'reason'>,
 ): FlowStep {
   const intent: SwitchoverIntent = { kind: 'switchover', by: situation.manager, candidate, ...request }
-  const why = `switching over to ${instanceOf(candidate)}: ${request.reason}`
+  const why = say`switching over to ${instanceOf(candidate)}: ${text(request.reason)}`
   return changeRecord(situation, why, { intent })
 }
 
@@ -146,14 +149,14 @@ export function beginSwitchover(
  */
 export function switchoverStep(situation: Situation, intent: SwitchoverIntent, manager: string): FlowStep {
   const { record, snapshot, spec, wallMs } = situation
-  if (intent.by !== manager) return dropIntent(situation, 'the manager that began it is gone')
+  if (intent.by !== manager) return dropIntent(situation, say`the manager that began it is gone`)
   const failed = situation.failedRequests.get(intent.request)
-  if (failed !== undefined) return dropIntent(situation, failed.why)
+  if (failed !== undefined) return dropIntent(situation, say`${text(failed.why)}`)
   const leftMs = intent.deadlineWallMs - wallMs
-  if (leftMs <= 0) return dropIntent(situation, 'its deadline passed')
+  if (leftMs <= 0) return dropIntent(situation, say`its deadline passed`)
   const candidate = liveView(snapshot, intent.candidate)
   const electUuid = candidate?.observation.server?.uuid
-  if (electUuid === undefined) return dropIntent(situation, `${instanceOf(intent.candidate)} is gone`)
+  if (electUuid === undefined) return dropIntent(situation, say`${instanceOf(intent.candidate)} is gone`)
   const name = instanceOf(record.primary)
   const order = {
     ...orderFor(situation, record.primary, record.epoch + 1),
@@ -162,7 +165,7 @@ export function switchoverStep(situation: Situation, intent: SwitchoverIntent, m
     electUuid,
   }
   return step(
-    `switching over: the group elects ${instanceOf(intent.candidate)} in place of ${name}; ${duration(leftMs)} left`,
+    say`switching over: the group elects ${instanceOf(intent.candidate)} in place of ${name}; ${duration(leftMs)} left`,
     [{ kind: 'demote', to: name, order }],
     { revisitMs: leftMs + 1 },
   )

@@ -1,3 +1,4 @@
+import { joined, say, text, type Said, type Sentence } from '#common/sentence/sentence.ts'
 import { errantOf } from '#topology/snapshot/comparison.ts'
 import type { SeedingFailure, StoredSummary } from '#topology/snapshot/observation.ts'
 import { hasHole } from './holes.ts'
@@ -85,11 +86,11 @@ function releaseOf(version: string): { readonly series: string; readonly release
 }
 
 /** What keeps `view` from being a copy of anybody, and what a person can do. */
-export function whyNoDonor(view: LiveView, primary: LiveView): string {
+export function whyNoDonor(view: LiveView, primary: LiveView): Sentence {
   const tables = foreignTablesOf(primary)
   if (tables !== '')
-    return `${primary.name} has tables that are not InnoDB (${tables}), and a copy would have none of their rows. Convert them first`
-  return `it runs MySQL ${view.observation.server?.version ?? 'of another series'}, ${primary.name} ${primary.observation.server?.version ?? 'another'}, and a copy is possible within a series only. Run the same image in both`
+    return say`${primary.name} has tables that are not InnoDB (${tables}), and a copy would have none of their rows. Convert them first`
+  return say`it runs MySQL ${view.observation.server?.version ?? say`of another series`}, ${primary.name} ${primary.observation.server?.version ?? 'another'}, and a copy is possible within a series only. Run the same image in both`
 }
 
 /** What its own server failed at (reported under its own name) makes it wait for any donor, and speaks against none. */
@@ -110,12 +111,12 @@ function pauseAfter({ times, agoMs }: SeedingFailure): Pick<Donor, 'waitMs' | 'p
 }
 
 /** Which donors failed and why, to follow a sentence; '' for none. */
-export function failedBefore({ name, observation }: LiveView): string {
+export function failedBefore({ name, observation }: LiveView): Said {
   const failures = (observation.seedingFailures ?? []).map(({ donor, times, error }) => {
-    const copies = times === 1 ? 'a copy' : `${times} copies`
-    return `; ${copies}${donor === name ? '' : ` of ${donor}`} failed (${error.slice(0, 120)})`
+    const copies = times === 1 ? say`a copy` : say`${times} copies`
+    return say`; ${copies}${donor === name ? '' : say` of ${donor}`} failed (${text(error.slice(0, 120))})`
   })
-  return failures.join('')
+  return joined(failures, '')
 }
 
 /** User tables that are not InnoDB, as text; '' for none. */

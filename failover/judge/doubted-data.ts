@@ -1,12 +1,13 @@
+import { say, type Sentence } from '#common/sentence/sentence.ts'
 import type { StoredSummary } from '#topology/snapshot/observation.ts'
 
 /** What an instance says of itself for which its data may be others than its GTIDs say. */
 const doubts = [
-  ['binlogOff', 'it ran without a binary log and has not been seeded since'],
-  ['gtidsReset', 'its GTIDs were reset by another hand and it has not been seeded since'],
-  ['fromThePast', 'its volume went back in time and it has not been seeded since'],
-  ['filterSeen', 'it has had a replication filter'],
-  ['opened', 'it was open for writes while it was no primary and has not been seeded since'],
+  ['binlogOff', say`it ran without a binary log and has not been seeded since`],
+  ['gtidsReset', say`its GTIDs were reset by another hand and it has not been seeded since`],
+  ['fromThePast', say`its volume went back in time and it has not been seeded since`],
+  ['filterSeen', say`it has had a replication filter`],
+  ['opened', say`it was open for writes while it was no primary and has not been seeded since`],
 ] as const
 
 type Doubted = Pick<StoredSummary, (typeof doubts)[number][0]>
@@ -15,7 +16,7 @@ type Doubted = Pick<StoredSummary, (typeof doubts)[number][0]>
  * Why its data may be others than its GTIDs say; null where nothing speaks for that. Only a copy of another instance
  * ends it.
  */
-export function whyDoubted(stored: Doubted): string | null {
+export function whyDoubted(stored: Doubted): Sentence | null {
   return doubts.find(([of]) => stored[of] === true)?.[1] ?? null
 }
 

@@ -1,3 +1,4 @@
+import { say, type Sentence } from '#common/sentence/sentence.ts'
 import type { InstanceName } from '#topology/snapshot/member.ts'
 import type { ClusterNotes, Downtime } from '../protocol/notes.ts'
 
@@ -45,6 +46,6 @@ function othersThan(instance: InstanceName, notes: ClusterNotes, wallMs: number)
 const moment = new Intl.DateTimeFormat('sv-SE', { timeZone: 'UTC', dateStyle: 'short', timeStyle: 'medium' })
 
 /** `downtime until 2026-11-23 12:03:10 UTC by ann: new disk`. */
-export function describeDowntime({ untilWallMs, reason, owner }: Omit<Downtime, 'instance'>): string {
-  return `downtime until ${moment.format(untilWallMs)} UTC${owner === '' ? '' : ` by ${owner}`}: ${reason}`
+export function describeDowntime({ untilWallMs, reason, owner }: Omit<Downtime, 'instance'>): Sentence {
+  return say`downtime until ${moment.format(untilWallMs)} UTC${owner === '' ? '' : say` by ${owner}`}: ${reason}`
 }

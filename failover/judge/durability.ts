@@ -1,4 +1,4 @@
-import { counted, noneOr } from '#common/text/words.ts'
+import { counted, noneOr, say, type Said, type Sentence } from '#common/sentence/sentence.ts'
 import type { GtidSet } from '#topology/gtid/gtid-set.ts'
 import { electedSetOf, outsiders } from './elected-set.ts'
 import { elect } from './election.ts'
@@ -30,7 +30,7 @@ export interface Revocation {
   /** Everything that may have been acknowledged. */
   readonly union: GtidSet
   /** What is missing, as a sentence; '' when revoked. */
-  readonly missing: string
+  readonly missing: Said
 }
 
 /**
@@ -84,15 +84,15 @@ export function isUnsettled({ snapshot, record, notes }: Situation): boolean {
   return view?.observation?.stored.unsettled === true || isNotedUnsettled(notes, record.primary)
 }
 
-function missingSentence(situation: Situation, given: number, unsettled: boolean): string {
+function missingSentence(situation: Situation, given: number, unsettled: boolean): Sentence {
   const { record } = situation
   if (unsettled)
-    return `the agent of the primary must promise, because its last writes are not settled: it may have acknowledged what no replica holds`
+    return say`the agent of the primary must promise, because its last writes are not settled: it may have acknowledged what no replica holds`
   const quorum = revocationQuorum(record)
   if (record.acks === 0)
-    return 'writes needed no acknowledgement, so only the primary’s own agent can say what clients were told'
+    return say`writes needed no acknowledgement, so only the primary’s own agent can say what clients were told`
   if (quorum === null) {
-    return `the sync set (${record.syncSet.length}) is smaller than the acknowledgements a write needs (${record.acks}), so only the primary’s own agent can say what was acknowledged`
+    return say`the sync set (${record.syncSet.length}) is smaller than the acknowledgements a write needs (${record.acks}), so only the primary’s own agent can say what was acknowledged`
   }
-  return `${counted(quorum, 'member')} of the sync set must promise and ${noneOr(given)} did`
+  return say`${counted(quorum, 'member')} of the sync set must promise and ${noneOr(given)} did`
 }

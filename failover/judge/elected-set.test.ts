@@ -1,3 +1,4 @@
+import { say } from '#common/sentence/sentence.ts'
 import { describe, expect, it } from 'vitest'
 import { gtids, type ViewOverrides } from '#topology/testing.ts'
 import { bump } from '../flows/commit.ts'
@@ -72,7 +73,7 @@ describe('what a primary is elected for', () => {
   it('stays in the record of the same epoch, and of the next one with the same primary', () => {
     const situation = aSituation({ record: { elected }, spec: { acks: 0 } })
     expect(committed(decide(situation))).toMatchObject({ epoch: 1, elected })
-    expect(committed(bump(situation, 'promised in vain'))).toMatchObject({ epoch: 2, elected })
+    expect(committed(bump(situation, say`promised in vain`))).toMatchObject({ epoch: 2, elected })
   })
 
   it('belongs to the union of the next election, although nobody who promised has it', () => {

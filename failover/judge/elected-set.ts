@@ -1,3 +1,4 @@
+import { command, say, type Sentence } from '#common/sentence/sentence.ts'
 import { bringBack } from './starting.ts'
 import { GtidSet, parseGtidSet } from '#topology/gtid/gtid-set.ts'
 import { holdsOf } from '#topology/snapshot/holdings.ts'
@@ -77,7 +78,7 @@ export function isToBeStarted({ snapshot, record }: Situation): boolean {
 }
 
 /** Why the cluster has no primary, and what helps. */
-export function standsStill(situation: Situation, sentence: string): string {
+export function standsStill(situation: Situation, sentence: Sentence): Sentence {
   const { record, snapshot } = situation
   const silent = snapshot.instances.filter(({ reachable }) => !reachable).map(({ name }) => name)
   const lost = [
@@ -86,7 +87,11 @@ export function standsStill(situation: Situation, sentence: string): string {
       ...silent,
     ]),
   ]
-  const whom = lost.length > 0 ? lost.join(', ') : 'an instance that holds it'
-  const advice = bringBack(situation, whom, 'giving up what is missing, use: regent failover --accept-loss')
-  return `no primary: ${sentence}; nobody who answers and may lead holds that whole set: ${advice}`
+  const whom = lost.length > 0 ? lost.join(', ') : say`an instance that holds it`
+  const advice = bringBack(
+    situation,
+    whom,
+    say`giving up what is missing, use: ${command('failover', '--accept-loss')}`,
+  )
+  return say`no primary: ${sentence}; nobody who answers and may lead holds that whole set: ${advice}`
 }

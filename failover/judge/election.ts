@@ -1,4 +1,4 @@
-import { counted } from '#common/text/words.ts'
+import { counted, say, text, type Sentence } from '#common/sentence/sentence.ts'
 import { delaySecondsOf } from '#topology/snapshot/channel-delay.ts'
 import type { GtidSet } from '#topology/gtid/gtid-set.ts'
 import { instanceOf, ordinalOf, type InstanceName, type MemberId } from '#topology/snapshot/member.ts'
@@ -16,14 +16,14 @@ export interface Election {
   /** The best that is allowed but lacks some of the union: it would have to fetch first. */
   readonly mustFetch: Promised | null
   /** Why each other one was not chosen, a line each. */
-  readonly reasons: readonly string[]
+  readonly reasons: readonly Sentence[]
 }
 
 export interface Wishes {
   /** Nobody else may win: a person named it, or it opens sooner than the one that was elected. */
   readonly to: InstanceName | null
   /** Why that one, where no person did. */
-  readonly because?: string
+  readonly because?: Sentence
   /**
    * Instances that are about to leave: they win only where nobody else holds everything, and hand over before they go.
    */
@@ -36,11 +36,11 @@ export interface Wishes {
  */
 export function elect(situation: Situation, promised: readonly Promised[], union: GtidSet, wishes: Wishes): Election {
   const allowed: Promised[] = []
-  const reasons: string[] = []
+  const reasons: Sentence[] = []
   for (const candidate of promised) {
     const why = whyNot(situation, candidate, wishes)
     if (why === null) allowed.push(candidate)
-    else reasons.push(`${instanceOf(candidate.member)} is not chosen: ${why}`)
+    else reasons.push(say`${instanceOf(candidate.member)} is not chosen: ${why}`)
   }
   const leaves = ({ member }: Promised) => wishes.leaving.includes(instanceOf(member))
   // One whose server must be started first, or who brings what nobody promised, leads only where nobody else holds
@@ -54,7 +54,7 @@ export function elect(situation: Situation, promised: readonly Promised[], union
   for (const loser of ranked) {
     if (loser !== winner)
       reasons.push(
-        `${instanceOf(loser.member)} is not chosen: ${leaves(loser) ? 'it is about to leave' : whyBehind(situation, loser, winner, union)}`,
+        say`${instanceOf(loser.member)} is not chosen: ${leaves(loser) ? say`it is about to leave` : whyBehind(situation, loser, winner, union)}`,
       )
   }
   const able = ranked.filter(({ view }) => !isDeadHolder(view))
@@ -88,46 +88,47 @@ export function preferredOf(situation: Situation, members: readonly MemberId[]):
   )
 }
 
-function whyNot(situation: Situation, { member, view, report }: Promised, wishes: Wishes): string | null {
+function whyNot(situation: Situation, { member, view, report }: Promised, wishes: Wishes): Sentence | null {
   const name = instanceOf(member)
-  if (wishes.to !== null && name !== wishes.to) return wishes.because ?? `${wishes.to} was asked for`
-  if (report.asPrimary && (member === situation.record.primary || !isDeadHolder(view))) return 'it is the old primary'
+  if (wishes.to !== null && name !== wishes.to) return wishes.because ?? say`${wishes.to} was asked for`
+  if (report.asPrimary && (member === situation.record.primary || !isDeadHolder(view)))
+    return say`it is the old primary`
   return whyUnfit(situation, member, view)
 }
 
 /** What forbids an instance to lead, whatever it holds; null when nothing does. */
-export function whyUnfit(situation: Situation, member: MemberId, view: LiveView): string | null {
-  if (policyOf(situation, member).promotion === 'never') return 'its policy is never'
-  if (isFenced(situation.notes, instanceOf(member))) return 'it is fenced'
+export function whyUnfit(situation: Situation, member: MemberId, view: LiveView): Sentence | null {
+  if (policyOf(situation, member).promotion === 'never') return say`its policy is never`
+  if (isFenced(situation.notes, instanceOf(member))) return say`it is fenced`
   const { stored, probe, process } = view.observation
-  if (process !== 'running' && !isDeadHolder(view)) return `its mysqld is ${process}`
+  if (process !== 'running' && !isDeadHolder(view)) return say`its mysqld is ${process}`
   const doubt = whyInDoubt(stored)
   if (doubt !== null) return doubt
   return probe === 'diskFull' || probe === 'readOnlyFilesystem' || probe === 'lowSpace'
-    ? `its disk: ${view.observation.probeDetail || probe}`
+    ? say`its disk: ${text(view.observation.probeDetail || probe)}`
     : null
 }
 
-function whyInDoubt(stored: StoredSummary): string | null {
-  const forgot = stored.forgetful ? 'it may have forgotten what it received and has not caught up since' : null
+function whyInDoubt(stored: StoredSummary): Sentence | null {
+  const forgot = stored.forgetful ? say`it may have forgotten what it received and has not caught up since` : null
   return whyDoubted(stored) ?? forgot
 }
 
-function whyBehind(situation: Situation, loser: Promised, winner: Promised | null, union: GtidSet): string {
+function whyBehind(situation: Situation, loser: Promised, winner: Promised | null, union: GtidSet): Sentence {
   const lacking = union.subtract(loser.holds).count()
-  if (lacking > 0) return `it lacks ${counted(lacking, 'transaction')}`
-  if (winner === null) return 'nobody was'
-  if (isDeadHolder(loser.view)) return 'its mysqld is down'
+  if (lacking > 0) return say`it lacks ${counted(lacking, 'transaction')}`
+  if (winner === null) return say`nobody was`
+  if (isDeadHolder(loser.view)) return say`its mysqld is down`
   if (rankOf(winner.view) < rankOf(loser.view))
-    return `it runs MySQL ${seriesNameOf(loser.view)} and ${instanceOf(winner.member)} ${seriesNameOf(winner.view)}, which cannot follow a newer one`
-  if (compareDowntime(situation, winner.member, loser.member) < 0) return 'it is in downtime'
+    return say`it runs MySQL ${seriesNameOf(loser.view)} and ${instanceOf(winner.member)} ${seriesNameOf(winner.view)}, which cannot follow a newer one`
+  if (compareDowntime(situation, winner.member, loser.member) < 0) return say`it is in downtime`
   if (comparePolicy(situation, winner.member, loser.member) < 0)
-    return `${instanceOf(winner.member)} is preferred by policy`
+    return say`${instanceOf(winner.member)} is preferred by policy`
   if (isDelayed(winner.view) < isDelayed(loser.view))
-    return `it was told to apply ${delaySecondsOf(channelOf(loser.view))} s later than it receives`
+    return say`it was told to apply ${delaySecondsOf(channelOf(loser.view))} s later than it receives`
   return backlogOf(winner) < backlogOf(loser)
-    ? `it has ${counted(backlogOf(loser), 'transaction')} to apply, ${instanceOf(winner.member)} ${backlogOf(winner)}`
-    : `equal, and ${instanceOf(winner.member)} has the lower ordinal`
+    ? say`it has ${counted(backlogOf(loser), 'transaction')} to apply, ${instanceOf(winner.member)} ${backlogOf(winner)}`
+    : say`equal, and ${instanceOf(winner.member)} has the lower ordinal`
 }
 
 function compare(situation: Situation, a: Promised, b: Promised): number {

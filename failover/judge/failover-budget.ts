@@ -1,3 +1,4 @@
+import { say, time, type Part, type Said, type Sentence } from '#common/sentence/sentence.ts'
 import type { ClusterNotes } from '../protocol/notes.ts'
 import type { DecisionInput } from './situation.ts'
 import type { ClusterSpec } from '../protocol/spec.ts'
@@ -77,24 +78,24 @@ export function automaticFailoverAt(wallMs: number): (notes: ClusterNotes) => Cl
 }
 
 /** `2 of 3 automatic failovers left until 12:03:10 UTC`; '' where all are left, or nothing limits them. */
-export function budgetSentence(budget: FailoverBudget | null): string {
+export function budgetSentence(budget: FailoverBudget | null): Said {
   if (budget === null || budget.moreAtWallMs === null) return ''
-  return `${budget.left} of ${budget.most} automatic ${budget.most === 1 ? 'failover' : 'failovers'} left until ${timeOf(budget.moreAtWallMs)}`
+  return say`${budget.left} of ${budget.most} automatic ${budget.most === 1 ? say`failover` : say`failovers`} left until ${timeOf(budget.moreAtWallMs)}`
 }
 
 /** Why no automatic failover may be done now, and from when on one may; null while one may. */
-export function whySpent(budget: FailoverBudget | null): string | null {
+export function whySpent(budget: FailoverBudget | null): Sentence | null {
   if (budget === null || budget.left > 0 || budget.moreAtWallMs === null) return null
-  const next = `the next one may be at ${timeOf(budget.moreAtWallMs)}`
-  const window = `${budget.windowMs / 1_000} s`
+  const next = say`the next one may be at ${timeOf(budget.moreAtWallMs)}`
+  const window = say`${budget.windowMs / 1_000} s`
   if (budget.most === 1)
-    return `the last automatic failover was at ${timeOf(budget.moreAtWallMs - budget.windowMs)} and ${next} (window ${window})`
-  return `all ${budget.most} automatic failovers are used up; ${next} (one comes back every ${window})`
+    return say`the last automatic failover was at ${timeOf(budget.moreAtWallMs - budget.windowMs)} and ${next} (window ${window})`
+  return say`all ${budget.most} automatic failovers are used up; ${next} (one comes back every ${window})`
 }
 
 /** A moment of the day, so that the sentence stays the same while time passes. */
-function timeOf(wallMs: number): string {
+function timeOf(wallMs: number): Part {
   const ofDay = Math.floor(wallMs / 1_000) % 86_400
   const parts = [Math.floor(ofDay / 3_600), Math.floor(ofDay / 60) % 60, ofDay % 60]
-  return `${parts.map((part) => String(part).padStart(2, '0')).join(':')} UTC`
+  return time(`${parts.map((part) => String(part).padStart(2, '0')).join(':')} UTC`)
 }

@@ -1,4 +1,4 @@
-import { counted } from '#common/text/words.ts'
+import { counted, say, text, type Said } from '#common/sentence/sentence.ts'
 import { parseGtidSet, type GtidSet } from '#topology/gtid/gtid-set.ts'
 import { holdsOf } from '#topology/snapshot/holdings.ts'
 import type { InstanceView } from '#topology/snapshot/snapshot.ts'
@@ -14,11 +14,10 @@ export function hasHole(situation: Situation, view: InstanceView): boolean {
 }
 
 /** As the end of a sentence; '' for no hole that is known. */
-export function whyHoled({ passedOver }: Pick<Situation, 'passedOver'>, { name }: InstanceView): string {
-  const text = passedOver.get(name) ?? ''
-  if (text === '') return ''
-  const lacking = parseGtidSet(text)
-  return `was passed over: it has received what came after ${counted(lacking.count(), 'transaction')} that it lacks (${lacking.toString().slice(0, 120)})`
+export function whyHoled({ passedOver }: Pick<Situation, 'passedOver'>, { name }: InstanceView): Said {
+  const lacking = parseGtidSet(passedOver.get(name) ?? '')
+  if (lacking.isEmpty()) return ''
+  return say`was passed over: it has received what came after ${counted(lacking.count(), 'transaction')} that it lacks (${text(lacking.toString().slice(0, 120))})`
 }
 
 /**

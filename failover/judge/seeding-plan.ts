@@ -1,6 +1,6 @@
+import { counted, say, text, type Said, type Sentence } from '#common/sentence/sentence.ts'
 import { whyNameless } from '#topology/snapshot/nameless.ts'
 import { isForLackOfSpace } from '#topology/snapshot/no-space.ts'
-import { counted } from '#common/text/words.ts'
 import { holdsOf } from '#topology/snapshot/holdings.ts'
 import { donorFor, primaryAsDonor, type Donor } from './donor.ts'
 import { isMeasure } from './elected-set.ts'
@@ -25,7 +25,7 @@ const brokenMs = 5_000
 /** An instance that cannot follow as it is, and whom it is to be a copy of. */
 export interface DueSeeding {
   readonly view: LiveView
-  readonly why: string
+  readonly why: Sentence
   /** Null: nobody can be copied (`whyNoDonor`). */
   readonly donor: Donor | null
   /** The sync set cannot spare it: what it has stays until the copy is proven. */
@@ -141,7 +141,7 @@ export function needsCopy(situation: Situation, view: LiveView, primary: LiveVie
  * them it follows, holds what it acknowledges, and is seeded again once it need not count. The agent of an older one
  * stands by for them.
  */
-function whyOnlyCopied(situation: Situation, view: LiveView, primary: LiveView): string | null {
+function whyOnlyCopied(situation: Situation, view: LiveView, primary: LiveView): Sentence | null {
   const why = whyReseedAtOnce(situation, view)
   if (why !== null || !isMeasure(situation.record, primary)) return why
   const errant = view.observation.errantTold === undefined ? whyErrant(situation, view) : null
@@ -167,7 +167,7 @@ function isTold(
   )
 }
 
-function whyReseed(situation: Situation, view: LiveView, primary: LiveView): string | null {
+function whyReseed(situation: Situation, view: LiveView, primary: LiveView): Sentence | null {
   const why = whyReseedAtOnce(situation, view)
   if (why !== null || !isMeasure(situation.record, primary)) return why
   return whyErrant(situation, view) ?? whyReseedBesides(situation, view, primary)
@@ -177,7 +177,7 @@ function whyReseed(situation: Situation, view: LiveView, primary: LiveView): str
  * Why an instance may not become a member as that instance is; null where it may. An empty one that a person decides
  * about applies all that ever happened.
  */
-export function whyNotAsItIs(situation: Situation, view: LiveView, primary: LiveView): string | null {
+export function whyNotAsItIs(situation: Situation, view: LiveView, primary: LiveView): Sentence | null {
   const { spec } = situation
   return spec.reseed === 'automatic'
     ? whyReseed(situation, view, primary)
@@ -185,36 +185,37 @@ export function whyNotAsItIs(situation: Situation, view: LiveView, primary: Live
 }
 
 /** Whatever the primary holds. */
-function whyReseedAtOnce(situation: Situation, { name, observation }: LiveView): string | null {
-  if (observation.stored.seeding) return 'began a seeding that has not ended'
-  if (situation.inFlight.get(name)?.order === 'reseed') return 'is being told to give up what it has'
+function whyReseedAtOnce(situation: Situation, { name, observation }: LiveView): Sentence | null {
+  if (observation.stored.seeding) return say`began a seeding that has not ended`
+  if (situation.inFlight.get(name)?.order === 'reseed') return say`is being told to give up what it has`
   const nameless = whyNameless(observation.stored)
   if (nameless !== null) return nameless
   return observation.stored.fromThePast
-    ? 'went back in time, so that what its GTIDs name may be something else elsewhere'
+    ? say`went back in time, so that what its GTIDs name may be something else elsewhere`
     : null
 }
 
 /** Those that changed no data are made good at the primary (`failover/flows/emptying.ts`). */
-function whyErrant(situation: Situation, view: LiveView): string | null {
+function whyErrant(situation: Situation, view: LiveView): Sentence | null {
   if (errantKind(situation, view) !== 'harmful') return null
   const errant = provenErrant(situation, view)
-  return `has ${counted(errant.count(), 'errant transaction')} (${errant.toString().slice(0, 120)})`
+  return say`has ${counted(errant.count(), 'errant transaction')} (${text(errant.toString().slice(0, 120))})`
 }
 
 /** Because of what the primary holds. A copy too many loses nothing. */
-function whyReseedBesides(situation: Situation, view: LiveView, primary: LiveView): string | null {
+function whyReseedBesides(situation: Situation, view: LiveView, primary: LiveView): Sentence | null {
   const { observation } = view
-  if (!lackedForGood(view, primary).isEmpty()) return 'lacks transactions that the primary no longer has in its binlogs'
+  if (!lackedForGood(view, primary).isEmpty())
+    return say`lacks transactions that the primary no longer has in its binlogs`
   const holed = whyHoled(situation, view)
   if (holed !== '') return holed
-  if (observation.stored.filterSeen) return 'has had a replication filter'
+  if (observation.stored.filterSeen) return say`has had a replication filter`
   const broken = brokenApplier(situation, view)
-  if (broken !== '') return `cannot apply what it receives (${broken.slice(0, 120)})`
+  if (broken !== '') return say`cannot apply what it receives (${text(broken.slice(0, 120))})`
   if (observation.stored.opened)
-    return 'was open for writes while it was no primary, so that nobody can tell whether its data are those of the primary'
+    return say`was open for writes while it was no primary, so that nobody can tell whether its data are those of the primary`
   const behind = lacksAll(situation, view, primary)
-  return behind > 0 ? `is empty and lacks ${counted(behind, 'transaction')}` : null
+  return behind > 0 ? say`is empty and lacks ${counted(behind, 'transaction')}` : null
 }
 
 /**
@@ -246,7 +247,7 @@ export function waitsForItsCopy(situation: Situation, view: LiveView, primary: L
  * What is said of those who were told to wait for their copy and are not being copied; '' where nobody is. One that is
  * to go gets none.
  */
-export function copiesDue(situation: Situation, primary: LiveView | undefined): string {
+export function copiesDue(situation: Situation, primary: LiveView | undefined): Said {
   const going = departing(situation)
   const waiting = liveViews(situation.snapshot).filter((view) => {
     const { stored, seedingProgress } = view.observation
@@ -259,7 +260,7 @@ export function copiesDue(situation: Situation, primary: LiveView | undefined): 
     )
   })
   if (waiting.length === 0) return ''
-  return `${waiting.map(({ name }) => name).join(', ')} ${waiting.length === 1 ? 'is' : 'are'} to be copied from another instance${situation.notes.paused ? ' once the cluster is resumed' : ''}`
+  return say`${waiting.map(({ name }) => name).join(', ')} ${waiting.length === 1 ? say`is` : say`are`} to be copied from another instance${situation.notes.paused ? say` once the cluster is resumed` : ''}`
 }
 
 /** What its applier stopped at; '' while it may go on by itself. */

@@ -1,7 +1,7 @@
 import { instanceOf, ordinalOf, type InstanceName, type MemberId } from '#topology/snapshot/member.ts'
 import type { ChangedSetting, GtidText, Observation, ServerState } from '#topology/snapshot/observation.ts'
 import type { InstanceView, Snapshot } from '#topology/snapshot/snapshot.ts'
-import type { Place } from '#common/errors/commands.ts'
+import type { Place } from '#common/sentence/command.ts'
 import { allOf } from '#common/text/words.ts'
 import type { PrimaryRoute } from '#common/ports/platform.ts'
 import type { ClusterNotes } from '../protocol/notes.ts'

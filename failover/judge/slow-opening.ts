@@ -1,4 +1,4 @@
-import { counted, noneOr } from '#common/text/words.ts'
+import { counted, joined, noneOr, say, type Sentence } from '#common/sentence/sentence.ts'
 import { holdsOf } from '#topology/snapshot/holdings.ts'
 import { instanceOf, type InstanceName, type MemberId } from '#topology/snapshot/member.ts'
 import { describeOpening, leftToApply } from '#topology/snapshot/opening.ts'
@@ -10,7 +10,7 @@ import { departing, isServing, liveView, type Situation } from './situation.ts'
 
 /** A primary that was elected and does not take writes yet: it applies what it had received. */
 export interface Opening {
-  readonly sentence: string
+  readonly sentence: Sentence
   /** Who is to be elected in its place; null while it is waited for. */
   readonly successor: InstanceName | null
   /** Look again after this long. */
@@ -33,19 +33,23 @@ export function openingOf(situation: Situation, seen: Observation): Opening | nu
   const isTold = assignment?.role === 'primary' && assignment.epoch === record.epoch
   // Open, it goes on from an earlier epoch of its own.
   if (!isTold && seen.server?.superReadOnly === true)
-    return { sentence: `${name} is elected and has not begun to open`, successor: null, revisitMs: lookAgainMs }
+    return { sentence: say`${name} is elected and has not begun to open`, successor: null, revisitMs: lookAgainMs }
   const told = describeOpening(seen)
   if (told === null || seen.openingMs === undefined || !isTold) return null
-  const sentence = `${name} ${told}`
+  const sentence = say`${name} ${told}`
   const leftMs = timings.slowOpeningMs - seen.openingMs
   if (leftMs > 0) return { sentence, successor: null, revisitMs: Math.min(leftMs, lookAgainMs) }
   return slowOpening(situation, seen, sentence)
 }
 
-function slowOpening(situation: Situation, seen: Observation, sentence: string): Opening {
+function slowOpening(situation: Situation, seen: Observation, sentence: Sentence): Opening {
   const successor = successorOf(situation, seen)
   return 'refusal' in successor
-    ? { sentence: `${sentence}; nobody else is taken: ${successor.refusal}`, successor: null, revisitMs: lookAgainMs }
+    ? {
+        sentence: say`${sentence}; nobody else is taken: ${successor.refusal}`,
+        successor: null,
+        revisitMs: lookAgainMs,
+      }
     : { sentence, successor: successor.name, revisitMs: lookAgainMs }
 }
 
@@ -57,18 +61,18 @@ function slowOpening(situation: Situation, seen: Observation, sentence: string):
 function successorOf(
   situation: Situation,
   primary: Observation,
-): { readonly name: InstanceName } | { readonly refusal: string } {
+): { readonly name: InstanceName } | { readonly refusal: Sentence } {
   const { record, snapshot } = situation
-  if (electedSetOf(record).isEmpty()) return { refusal: 'the record does not say what it was elected for' }
-  if (isUnsettled(situation)) return { refusal: 'its last writes may have been acknowledged' }
+  if (electedSetOf(record).isEmpty()) return { refusal: say`the record does not say what it was elected for` }
+  if (isUnsettled(situation)) return { refusal: say`its last writes may have been acknowledged` }
   const quorum = revocationQuorum(record)
   const able = record.syncSet.filter((member) => canVote(situation, member)).length
   if (quorum === null || able < quorum)
     return {
       refusal:
         quorum === null
-          ? 'too few are in the sync set'
-          : `${counted(quorum, 'member')} of the sync set must promise and ${noneOr(able)} can`,
+          ? say`too few are in the sync set`
+          : say`${counted(quorum, 'member')} of the sync set must promise and ${noneOr(able)} can`,
     }
   const most = Math.floor(leftToApply(primary).count() / worthPart)
   const reasons = snapshot.instances
@@ -82,7 +86,10 @@ function successorOf(
   return best === null
     ? {
         refusal:
-          reasons.map(([name, why]) => `${name} ${why ?? 'is not preferred'}`).join(', ') || 'there is nobody else',
+          joined(
+            reasons.map(([name, why]) => say`${name} ${why ?? 'is not preferred'}`),
+            ', ',
+          ) || say`there is nobody else`,
       }
     : { name: instanceOf(best) }
 }
@@ -98,18 +105,18 @@ function leftOf({ snapshot }: Situation, member: MemberId): number {
 }
 
 /** Why an instance is not elected in its place, to be read behind its name; null where it can be. */
-function whyNot(situation: Situation, name: InstanceName, most: number): string | null {
+function whyNot(situation: Situation, name: InstanceName, most: number): Sentence | null {
   const { record, snapshot } = situation
   const member = record.syncSet.find((one) => instanceOf(one) === name)
-  if (member === undefined) return 'is not in the sync set'
+  if (member === undefined) return say`is not in the sync set`
   const view = liveView(snapshot, member)
   if (view === undefined || !canVote(situation, member))
-    return 'does not answer, or may have forgotten what it received'
-  if (departing(situation).includes(name)) return 'is about to leave'
+    return say`does not answer, or may have forgotten what it received`
+  if (departing(situation).includes(name)) return say`is about to leave`
   const unfit = whyUnfit(situation, member, view)
-  if (unfit !== null) return `may not lead: ${unfit}`
+  if (unfit !== null) return say`may not lead: ${unfit}`
   const lacks = electedSetOf(record).subtract(holdsOf(view.observation)).count()
-  if (lacks > 0) return `lacks ${counted(lacks, 'transaction')}`
+  if (lacks > 0) return say`lacks ${counted(lacks, 'transaction')}`
   const left = leftToApply(view.observation).count()
-  return left === 0 || left <= most ? null : `has ${counted(left, 'transaction')} to apply itself`
+  return left === 0 || left <= most ? null : say`has ${counted(left, 'transaction')} to apply itself`
 }

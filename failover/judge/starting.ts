@@ -1,3 +1,4 @@
+import { say, type Sayable, type Sentence } from '#common/sentence/sentence.ts'
 import { allOf } from '#common/text/words.ts'
 import type { InstanceName } from '#topology/snapshot/member.ts'
 import type { InstanceView } from '#topology/snapshot/snapshot.ts'
@@ -12,19 +13,19 @@ export function startingAmong({ snapshot }: Pick<DecisionInput, 'snapshot'>): re
 }
 
 /** `shop-1 is being started by Kubernetes at this moment`. */
-export function areBeingStarted(names: readonly InstanceName[]): string {
-  return `${allOf(names)} ${names.length === 1 ? 'is' : 'are'} being started by Kubernetes at this moment`
+export function areBeingStarted(names: readonly InstanceName[]): Sentence {
+  return say`${allOf(names)} ${names.length === 1 ? say`is` : say`are`} being started by Kubernetes at this moment`
 }
 
 /**
  * What helps where somebody is missed, as the end of a sentence: the missing come back, or a person does without them.
  * While some of them are being started nothing is to be given up yet.
  */
-export function bringBack(input: Pick<DecisionInput, 'snapshot'>, missing: string, without: string): string {
+export function bringBack(input: Pick<DecisionInput, 'snapshot'>, missing: Sayable, without: Sentence): Sentence {
   const starting = startingAmong(input)
   return starting.length > 0
-    ? `bring back ${missing}: ${areBeingStarted(starting)}`
-    : `bring back ${missing} or, ${without}`
+    ? say`bring back ${missing}: ${areBeingStarted(starting)}`
+    : say`bring back ${missing} or, ${without}`
 }
 
 /** Whether the making of a cluster stands still: only once something is amiss with one of these, or it takes long. */

@@ -1,4 +1,4 @@
-import { counted } from '#common/text/words.ts'
+import { command, counted, say, text, type Sentence } from '#common/sentence/sentence.ts'
 import { undoMs, whyNoTimeToUndo, type OpenChange } from '#topology/snapshot/open-changes.ts'
 import type { InstanceName } from '#topology/snapshot/member.ts'
 import { liveView, type Situation } from './situation.ts'
@@ -16,21 +16,21 @@ export function doomedBy({ snapshot, record }: Situation): readonly OpenChange[]
 }
 
 /** Why a switchover with this time-out would not begin; with a command that does, and what that command costs. */
-export function whyNoTimeFor(situation: Situation, to: InstanceName | null, timeoutMs: number): string | null {
+export function whyNoTimeFor(situation: Situation, to: InstanceName | null, timeoutMs: number): Sentence | null {
   const changes = doomedBy(situation)
   const { graceMs } = situation.spec.switchover
   const demotionMs = timeoutMs * demotionShare
   const why = whyNoTimeToUndo(changes, demotionMs - Math.min(graceMs, demotionMs / 2))
   if (why === null) return null
   const seconds = Math.ceil((((undoMs(changes) + graceMs) / demotionShare) * spareFactor + spareMs) / 1_000)
-  const command = ['regent switchover', ...(to === null ? [] : ['--to', to]), '--timeout', `${seconds}s`].join(' ')
-  return `${why}. Wait until that is committed or, ending it, use: ${command}`
+  const again = command('switchover', ...(to === null ? [] : ['--to', to]), '--timeout', `${seconds}s`)
+  return say`${text(why)}. Wait until that is committed or, ending it, use: ${again}`
 }
 
 /** What it costs, for whoever asks before. */
-export function undoingSteps(situation: Situation): readonly string[] {
+export function undoingSteps(situation: Situation): readonly Sentence[] {
   return doomedBy(situation).map(
     (change) =>
-      `session ${change.session} of ${change.user} is ended, and ${counted(change.rows, 'row')} are undone, for up to ${Math.ceil(undoMs([change]) / 1_000)} s, before writes are stopped`,
+      say`session ${change.session} of ${change.user} is ended, and ${counted(change.rows, 'row')} are undone, for up to ${Math.ceil(undoMs([change]) / 1_000)} s, before writes are stopped`,
   )
 }

@@ -1,7 +1,8 @@
+import { counted, duration, lasting, say, text, type Sentence } from '#common/sentence/sentence.ts'
 import type { Observation } from '#topology/snapshot/observation.ts'
 import { isToBeStarted, lackedByPrimary } from './elected-set.ts'
 import { instanceOf } from '#topology/snapshot/member.ts'
-import { counted, allOf, lasting, duration } from '#common/text/words.ts'
+import { allOf } from '#common/text/words.ts'
 import { openingOf, type Opening } from './slow-opening.ts'
 import { isLive, isServing, viewNamed, viewOf, type LiveView, type Situation } from './situation.ts'
 
@@ -15,7 +16,7 @@ export type VerdictKind = 'well' | 'starting' | 'dead' | 'frozen' | 'agentLost' 
 
 export interface Verdict {
   readonly kind: VerdictKind
-  readonly sentence: string
+  readonly sentence: Sentence
   readonly witnesses: readonly string[]
   /** Look again after this long; null when only events matter. */
   readonly revisitMs: number | null
@@ -42,23 +43,23 @@ export function judgePrimary(situation: Situation): Verdict {
   return judgeByOthers(situation, name, view.heardAtMs)
 }
 
-function whyGone({ snapshot, record }: Situation, name: string): string {
+function whyGone({ snapshot, record }: Situation, name: string): Sentence {
   const wentBack = viewNamed(snapshot, name)?.past === record.primary
   return wentBack
-    ? `the volume of ${name} went back in time and is nobody’s who is known`
-    : `${name} is gone or lives on another volume`
+    ? say`the volume of ${name} went back in time and is nobody’s who is known`
+    : say`${name} is gone or lives on another volume`
 }
 
 function judgeByOwnAgent(name: string, seen: Observation, situation: Situation): Verdict {
   const own = ['its own agent']
   if (isToBeStarted(situation))
-    return verdict('starting', `mysqld of ${name} is to be started: it was elected while it was down`, own)
+    return verdict('starting', say`mysqld of ${name} is to be started: it was elected while it was down`, own)
   // Before its server’s state: it ends its server when it promises, and no start would bring back what it lacks.
   const lacks = lackedByPrimary(situation.record, seen).count()
   if (lacks > 0)
     return verdict(
       'unable',
-      `${name} lacks ${counted(lacks, 'transaction')} of the set that it was elected for and stays closed`,
+      say`${name} lacks ${counted(lacks, 'transaction')} of the set that it was elected for and stays closed`,
       own,
     )
   return judgeProcess(name, seen, situation)
@@ -71,13 +72,17 @@ function judgeProcess(name: string, seen: Observation, situation: Situation): Ve
     case 'dead':
     case 'exiting':
     case 'absent':
-      return verdict('dead', `mysqld of ${name} is dead${seen.processNote ? `: ${seen.processNote}` : ''}`, own)
+      return verdict(
+        'dead',
+        say`mysqld of ${name} is dead${seen.processNote ? say`: ${text(seen.processNote)}` : ''}`,
+        own,
+      )
     case 'starting':
       return seen.processSinceMs < timings.startMs
-        ? verdict('starting', `mysqld of ${name} is starting`, own, timings.startMs - seen.processSinceMs)
-        : verdict('dead', `mysqld of ${name} did not come up within ${duration(timings.startMs)}`, own)
+        ? verdict('starting', say`mysqld of ${name} is starting`, own, timings.startMs - seen.processSinceMs)
+        : verdict('dead', say`mysqld of ${name} did not come up within ${duration(timings.startMs)}`, own)
     case 'stopped':
-      return frozenAfter(name, 'is stopped (SIGSTOP)', seen.processSinceMs, timings.frozenMs)
+      return frozenAfter(name, say`is stopped (SIGSTOP)`, seen.processSinceMs, timings.frozenMs)
     case 'running':
       return judgeRunning(name, seen, situation)
   }
@@ -87,12 +92,12 @@ function judgeRunning(name: string, seen: Observation, situation: Situation): Ve
   const { frozenMs, startMs } = situation.timings
   const own = ['its own agent']
   if (seen.probe === 'readOnlyFilesystem')
-    return verdict('dead', `the file system of ${name} is read-only: ${seen.probeDetail}`, own)
+    return verdict('dead', say`the file system of ${name} is read-only: ${text(seen.probeDetail)}`, own)
   if (seen.server === null && seen.processSinceMs >= startMs)
-    return verdict('dead', `mysqld of ${name} runs and has not answered within ${duration(startMs)}`, own)
-  if (seen.server === null) return verdict('starting', `mysqld of ${name} runs and has not answered yet`, own, 200)
+    return verdict('dead', say`mysqld of ${name} runs and has not answered within ${duration(startMs)}`, own)
+  if (seen.server === null) return verdict('starting', say`mysqld of ${name} runs and has not answered yet`, own, 200)
   const answersNothing = seen.probe === 'stuck' || seen.probe === 'unknown'
-  if (seen.silentMs > 0 && answersNothing) return frozenAfter(name, 'does not answer', seen.silentMs, frozenMs)
+  if (seen.silentMs > 0 && answersNothing) return frozenAfter(name, say`does not answer`, seen.silentMs, frozenMs)
   return judgeAnswering(name, seen, situation)
 }
 
@@ -104,21 +109,21 @@ function judgeAnswering(name: string, seen: Observation, situation: Situation): 
   if (deafSinceMs !== null && leftMs !== null && leftMs <= 0)
     return verdict(
       'deaf',
-      `writes at ${name} have waited ${lasting(nowMs - deafSinceMs)} for acknowledgements of what enough replicas hold: its server does not hear its replicas`,
+      say`writes at ${name} have waited ${lasting(nowMs - deafSinceMs)} for acknowledgements of what enough replicas hold: its server does not hear its replicas`,
       [...own, 'its replicas'],
     )
   const opening = openingOf(situation, seen)
-  if (opening === null) return verdict('well', `${name} is healthy`, own, leftMs)
+  if (opening === null) return verdict('well', say`${name} is healthy`, own, leftMs)
   const kind = opening.successor === null ? 'well' : 'slow'
   return { ...verdict(kind, opening.sentence, own, opening.revisitMs), opening }
 }
 
-function frozenAfter(name: string, what: string, sinceMs: number, frozenMs: number): Verdict {
+function frozenAfter(name: string, what: Sentence, sinceMs: number, frozenMs: number): Verdict {
   return sinceMs >= frozenMs
-    ? verdict('frozen', `mysqld of ${name} ${what} ${lasting(sinceMs)}`, ['its own agent'])
+    ? verdict('frozen', say`mysqld of ${name} ${what} ${lasting(sinceMs)}`, ['its own agent'])
     : verdict(
         'unknown',
-        `mysqld of ${name} ${what} ${lasting(sinceMs)}, frozen after ${duration(frozenMs)}`,
+        say`mysqld of ${name} ${what} ${lasting(sinceMs)}, frozen after ${duration(frozenMs)}`,
         ['its own agent'],
         frozenMs - sinceMs,
       )
@@ -128,14 +133,19 @@ function judgeByOthers(situation: Situation, name: string, heardAtMs: number | n
   const { timings, nowMs, snapshot } = situation
   const silent = nowMs - (heardAtMs ?? situation.managerSinceMs)
   if (silent < timings.unreachableMs)
-    return verdict('unknown', `the agent of ${name} is silent ${lasting(silent)}`, [], timings.unreachableMs - silent)
+    return verdict(
+      'unknown',
+      say`the agent of ${name} is silent ${lasting(silent)}`,
+      [],
+      timings.unreachableMs - silent,
+    )
   const replicas = snapshot.instances.filter((view): view is LiveView => view.name !== name && isServing(view, timings))
   const hearing = replicas.filter((view) => hearsSource(view.observation, name, timings.unreachableMs))
   if (hearing.length > 0) {
-    const hear = hearing.length === 1 ? 'hears' : 'hear'
+    const hear = hearing.length === 1 ? say`hears` : say`hear`
     return verdict(
       'agentLost',
-      `the agent of ${name} is unreachable but ${allOf(hearing.map((view) => view.name))} still ${hear} its server`,
+      say`the agent of ${name} is unreachable but ${allOf(hearing.map((view) => view.name))} still ${hear} its server`,
       [],
       timings.unreachableMs,
     )
@@ -146,14 +156,14 @@ function judgeByOthers(situation: Situation, name: string, heardAtMs: number | n
   if (lost.length === 0)
     return verdict(
       'unknown',
-      `the agent of ${name} is unreachable and no replica can testify`,
+      say`the agent of ${name} is unreachable and no replica can testify`,
       ['this manager'],
       timings.unreachableMs,
     )
   const witnesses = ['this manager', ...lost.map((view) => view.name)]
   return verdict(
     'dead',
-    `${name} is unreachable for this manager and for ${allOf(lost.map((view) => view.name))}`,
+    say`${name} is unreachable for this manager and for ${allOf(lost.map((view) => view.name))}`,
     witnesses,
   )
 }
@@ -175,7 +185,7 @@ function hearsSource(seen: Observation, name: string, unreachableMs: number): bo
 
 function verdict(
   kind: VerdictKind,
-  sentence: string,
+  sentence: Sentence,
   witnesses: readonly string[],
   revisitMs: number | null = null,
 ): Verdict {

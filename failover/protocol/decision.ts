@@ -1,4 +1,5 @@
-import type { Analysis } from '#topology/analysis/analysis.ts'
+import type { Sentence } from '#common/sentence/sentence.ts'
+import type { Analysis, PrintedAnalysis } from '#topology/analysis/analysis.ts'
 import type { InstanceName } from '#topology/snapshot/member.ts'
 import type { PrimaryRoute } from '#common/ports/platform.ts'
 import type { Condition } from './condition.ts'
@@ -20,7 +21,7 @@ export type OrderAction<N extends OrderName = OrderName> = {
 export interface CommitAction {
   readonly kind: 'commit'
   readonly next: ClusterRecord
-  readonly why: string
+  readonly why: Sentence
   /** A deadline ended what was asked for, or an order had no answer in time. */
   readonly timedOut?: boolean
   /** It is what a person's failover asked for, though the primary stays the same. */
@@ -29,11 +30,14 @@ export interface CommitAction {
 
 export type FlowKind = 'bootstrap' | 'failover' | 'switchover' | 'restart'
 
-/** What is to be done and, always, one sentence that says why, also when nothing is. */
+/** What is decided, printed for the place where the cluster is. */
 export interface Decision {
   /** What the cluster is in: what is done follows from that. */
   readonly condition: Condition
+  /** Why something is done, and always, also where nothing is. */
   readonly sentence: string
+  /** Another decision is news where this differs: figures in a sentence change all the time. */
+  readonly news: string
   /** The recovery this is a step of; null when there is none. */
   readonly flow: FlowKind | null
   readonly actions: readonly Action[]
@@ -45,5 +49,6 @@ export interface Decision {
   readonly reasons: readonly string[]
 }
 
-/** What is wrong with the same input, by name, for people. */
-export type Analyses = readonly Analysis[]
+/** What is wrong with the same input, by name, for people; `Analyses` for the place where the cluster is. */
+export type Findings = readonly Analysis[]
+export type Analyses = readonly PrintedAnalysis[]

@@ -1,6 +1,6 @@
+import { counted, joined, say, type Sentence } from '#common/sentence/sentence.ts'
 import { areBeingStarted, startingAmong } from '../judge/starting.ts'
 import type { InstanceView } from '#topology/snapshot/snapshot.ts'
-import { counted } from '#common/text/words.ts'
 import { holdsOf } from '#topology/snapshot/holdings.ts'
 import { GtidSet } from '#topology/gtid/gtid-set.ts'
 import { ordinalOf, type InstanceName } from '#topology/snapshot/member.ts'
@@ -22,11 +22,11 @@ import { acksFor } from '../protocol/spec.ts'
 export function bootstrapStep(input: DecisionInput): FlowStep {
   const chosen = chosenLeader(input)
   if (chosen !== undefined) return forcedStep(input, chosen)
-  if (input.notes.paused) return step('no action: paused before the first primary was chosen')
+  if (input.notes.paused) return step(say`no action: paused before the first primary was chosen`)
   const wanted = wantedInstances(input)
   const { instances } = input.snapshot
   if (instances.length < wanted)
-    return step(`waiting for ${counted(wanted, 'instance')} to exist`, [{ kind: 'scale', count: wanted }])
+    return step(say`waiting for ${counted(wanted, 'instance')} to exist`, [{ kind: 'scale', count: wanted }])
   const live = liveViews(input.snapshot)
   const silent = instances.filter((view) => !isLive(view))
   const highest = Math.max(0, ...live.map(({ observation }) => observation.stored.promise))
@@ -34,31 +34,31 @@ export function bootstrapStep(input: DecisionInput): FlowStep {
   const past = live.find((view) => view.past !== undefined)
   if (past)
     return standStillInMaking(
-      `the volume of ${past.name} went back in time, and there is no record to say what it missed: bring the newer volume back; ${forcedAdvice}`,
+      say`the volume of ${past.name} went back in time, and there is no record to say what it missed: bring the newer volume back; ${forcedAdvice}`,
     )
   return highest > 0 ? rebuild(input, live, highest) : begin(input, live)
 }
 
 function waitForSilent(input: DecisionInput, silent: readonly InstanceView[], isLost: boolean): FlowStep {
-  const sentence = `waiting for the agents of ${silent.map(({ name }) => name).join(', ')} before anything is believed`
+  const sentence = say`waiting for the agents of ${silent.map(({ name }) => name).join(', ')} before anything is believed`
   if (!isLost) return waitInMaking(input, silent, sentence)
   const starting = startingAmong(input)
   return standStillInMaking(
-    `${sentence}: the record is lost; ${starting.length > 0 ? areBeingStarted(starting) : forcedAdvice}`,
+    say`${sentence}: the record is lost; ${starting.length > 0 ? areBeingStarted(starting) : forcedAdvice}`,
   )
 }
 
 function begin(input: DecisionInput, live: readonly LiveView[]): FlowStep {
   const starting = live.filter((view): boolean => !isServing(view, input.timings))
   if (starting.length > 0)
-    return waitInMaking(input, starting, `waiting for mysqld of ${starting.map((view) => view.name).join(', ')}`)
+    return waitInMaking(input, starting, say`waiting for mysqld of ${starting.map((view) => view.name).join(', ')}`)
   const foreign = live.find(({ observation }) => (observation.server?.foreignTables.length ?? 0) > 0)
   if (foreign) {
     return standStillInMaking(
-      `${foreign.name} has tables that are not InnoDB (${foreign.observation.server?.foreignTables.join(', ')}): convert them first, they cannot be kept safe`,
+      say`${foreign.name} has tables that are not InnoDB (${foreign.observation.server?.foreignTables.join(', ')}): convert them first, they cannot be kept safe`,
     )
   }
-  return commitLeader(input, live, { epoch: 1, revision: 1 }, 'bootstrap')
+  return commitLeader(input, live, { epoch: 1, revision: 1 }, say`bootstrap`)
 }
 
 /**
@@ -76,7 +76,7 @@ function rebuild(input: DecisionInput, live: readonly LiveView[], highest: numbe
   const lost = lostLeader(live)
   if (lost !== undefined)
     return standStillInMaking(
-      `${lost} was the primary and lives on another volume now; what only it held is on the old one: bring that back; ${forcedAdvice}`,
+      say`${lost} was the primary and lives on another volume now; what only it held is on the old one: bring that back; ${forcedAdvice}`,
     )
   const newest = Math.max(...live.map(({ observation }) => observation.stored.revision))
   const revision = Math.ceil(newest / rebuildStep) * rebuildStep
@@ -88,11 +88,11 @@ function rebuild(input: DecisionInput, live: readonly LiveView[], highest: numbe
       input,
       live,
       { epoch: highest, revision: revision + 1 },
-      'the record was lost and is rebuilt from what all instances stored',
+      say`the record was lost and is rebuilt from what all instances stored`,
     )
   const epoch = freeEpoch(live, highest, 1)
   return step(
-    `the record is lost; asking ${live.length === 1 ? live[0]?.name : `all ${live.length} instances`} to promise epoch ${epoch}`,
+    say`the record is lost; asking ${live.length === 1 ? live[0]?.name : say`all ${live.length} instances`} to promise epoch ${epoch}`,
     promisesOf(input, live, { epoch, revision }),
     { blocked: true, revisitMs: 1_000 },
   )
@@ -148,9 +148,9 @@ const unknownRevisions = 1_000_000_000
  */
 function forcedStep(input: DecisionInput, to: InstanceName): FlowStep {
   const plan = planForcedBootstrap(input, to)
-  if ('refusal' in plan) return standStillInMaking(`no forced bootstrap: ${plan.refusal}`)
+  if ('refusal' in plan) return standStillInMaking(say`no forced bootstrap: ${plan.refusal}`)
   const { leader, asked, unknown, givenUp } = plan
-  const why = `forced: ${to} leads; given up: ${givenUp}`
+  const why = say`forced: ${to} leads; given up: ${givenUp}`
   const [highest, newest] = [
     Math.max(...asked.map(({ observation }) => observation.stored.promise)),
     Math.max(...asked.map(({ observation }) => observation.stored.revision)),
@@ -164,7 +164,7 @@ function forcedStep(input: DecisionInput, to: InstanceName): FlowStep {
   )
   if (missing.length === 0) return commitTo(input, leader, { epoch, revision: revision + 1 }, why)
   return step(
-    `${why}; asking ${missing.map(({ name }) => name).join(', ')} to promise epoch ${epoch}`,
+    say`${why}; asking ${missing.map(({ name }) => name).join(', ')} to promise epoch ${epoch}`,
     promisesOf(input, asked, { epoch, revision }),
     { blocked: true, revisitMs: 500 },
   )
@@ -187,7 +187,7 @@ function commitLeader(
   input: DecisionInput,
   live: readonly LiveView[],
   { epoch, revision }: Pick<ClusterRecord, 'epoch' | 'revision'>,
-  reason: string,
+  reason: Sentence,
 ): FlowStep {
   const union = live.reduce((all, { observation }) => all.union(holdsOf(observation)), GtidSet.empty)
   const leaders = live.filter(
@@ -195,19 +195,19 @@ function commitLeader(
   )
   const leader = leaders.toSorted((a, b) => ordinalOf(a.name) - ordinalOf(b.name))[0]
   if (leader === undefined) {
-    const each = live
-      .map(
-        ({ name, observation }) =>
-          `${name} lacks ${counted(union.subtract(holdsOf(observation)).count(), 'transaction')}`,
-      )
-      .join(', ')
-    return standStillInMaking(`no instance holds everything the others hold (${each}): ${forcedAdvice}`)
+    const each = live.map(
+      ({ name, observation }) =>
+        say`${name} lacks ${counted(union.subtract(holdsOf(observation)).count(), 'transaction')}`,
+    )
+    return standStillInMaking(
+      say`no instance holds everything the others hold (${joined(each, ', ')}): ${forcedAdvice}`,
+    )
   }
   return commitTo(
     input,
     leader,
     { epoch, revision },
-    `${reason}: ${leader.name} leads${union.isEmpty() ? '' : `, it holds ${union.count() === 1 ? 'the only transaction' : `all ${union.count()} transactions`}`}`,
+    say`${reason}: ${leader.name} leads${union.isEmpty() ? '' : say`, it holds ${union.count() === 1 ? say`the only transaction` : say`all ${union.count()} transactions`}`}`,
   )
 }
 
@@ -215,7 +215,7 @@ function commitTo(
   input: DecisionInput,
   leader: LiveView,
   { epoch, revision }: Pick<ClusterRecord, 'epoch' | 'revision'>,
-  why: string,
+  why: Sentence,
 ): FlowStep {
   const acks = acksFor(input.spec, wantedInstances(input))
   const elected = electedFor(holdsOf(leader.observation))

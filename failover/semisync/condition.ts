@@ -1,3 +1,4 @@
+import { command, say, text, type Sentence } from '#common/sentence/sentence.ts'
 import { instanceOf } from '#topology/snapshot/member.ts'
 import type { FoundOf } from '../flows/acting.ts'
 import { askedSwitchover } from '../flows/hand-over.ts'
@@ -21,8 +22,8 @@ interface Judged {
 export interface Known extends Record<OfPrimary, Judged> {
   readonly failoverAsked: Judged & { readonly asked: FailoverRequest }
   readonly primaryToBeStarted: Judged
-  readonly failoverHeld: Judged & { readonly why: string }
-  readonly intentLeft: { readonly why: string }
+  readonly failoverHeld: Judged & { readonly why: Sentence }
+  readonly intentLeft: { readonly why: Sentence }
   readonly switchingOver: { readonly intent: SwitchoverIntent }
   readonly promisedInVain: Judged
   readonly switchoverAsked: { readonly begun: FlowStep }
@@ -84,25 +85,28 @@ function conditionOfLost(situation: Situation, verdict: Verdict): Found {
  * Gates before an automatic failover: a person's pause or fence, the policy, the budget of automatic failovers. Each
  * says so.
  */
-function whyHeldBack(situation: Situation, verdict: Verdict): string | null {
+function whyHeldBack(situation: Situation, verdict: Verdict): Sentence | null {
   const { notes, spec, record } = situation
   if (revocation(situation, record.epoch + 1).revoked) return null
-  if (notes.paused) return `the cluster is paused (${notes.paused.reason}); regent failover does it by hand`
+  if (notes.paused)
+    return say`the cluster is paused (${text(notes.paused.reason)}); ${command('failover')} does it by hand`
   const fence = notes.fenced.find(({ instance }) => instance === instanceOf(record.primary))
-  if (fence?.keepPrimary) return `${fence.instance} is fenced on purpose; regent unfence ${fence.instance} ends that`
+  if (fence?.keepPrimary)
+    return say`${fence.instance} is fenced on purpose; ${command('unfence', fence.instance)} ends that`
   // The failover that elected it has not ended.
   if (verdict.kind === 'unable') return null
-  if (!spec.failover.automatic) return 'automatic failover is off; regent failover does it by hand'
+  if (!spec.failover.automatic) return say`automatic failover is off; ${command('failover')} does it by hand`
   const spent = whySpent(failoverBudget(situation))
-  return spent === null ? null : `${spent}; regent failover does it by hand`
+  return spent === null ? null : say`${spent}; ${command('failover')} does it by hand`
 }
 
 /** While the primary is there a switchover of ours goes on, everything else is taken back before anything is done. */
 function conditionOfIntent({ manager }: Situation, intent: Intent): Found {
-  if (intent.by !== manager) return { condition: 'intentLeft', why: `the manager that began a ${intent.kind} is gone` }
+  if (intent.by !== manager)
+    return { condition: 'intentLeft', why: say`the manager that began a ${intent.kind} is gone` }
   return intent.kind === 'switchover'
     ? { condition: 'switchingOver', intent }
-    : { condition: 'intentLeft', why: 'the primary is back before the fetch ended' }
+    : { condition: 'intentLeft', why: say`the primary is back before the fetch ended` }
 }
 
 /** Members promised the next epoch, nobody asks for more, and the primary is up for sure. */

@@ -1,5 +1,5 @@
+import { counted, say, text, type Said, type Sentence } from '#common/sentence/sentence.ts'
 import { parseGtidSet } from '#topology/gtid/gtid-set.ts'
-import { counted } from '#common/text/words.ts'
 import { holdsOf } from '#topology/snapshot/holdings.ts'
 import { instanceOf, type InstanceName, type MemberId } from '#topology/snapshot/member.ts'
 import { commitTo, dropIntent } from '../flows/commit.ts'
@@ -26,14 +26,14 @@ export function failoverStep(situation: Situation, verdict: Verdict, to: Instanc
     return restartInPlace(
       situation,
       verdict,
-      'its last writes may have been acknowledged and no replica that could lead holds them all',
+      say`its last writes may have been acknowledged and no replica that could lead holds them all`,
     )
   if (!enoughCould(situation, verdict)) return restartInPlace(situation, verdict, revoked.missing)
   if (notYetPromised(situation, verdict).length > 0) return askForPromises(situation, verdict, to)
   return restartInPlace(
     situation,
     verdict,
-    'nobody who could lead can get all that its last writes may have acknowledged',
+    say`nobody who could lead can get all that its last writes may have acknowledged`,
   )
 }
 
@@ -47,7 +47,7 @@ function askForPromises(situation: Situation, verdict: Verdict, to: InstanceName
   const next = situation.record.epoch + 1
   const able = notYetPromised(situation, verdict)
   const likely = likelyWinner(situation, to)
-  const sentence = `failing over: ${verdict.sentence}; asking ${names(able)} to promise epoch ${next}`
+  const sentence = say`failing over: ${verdict.sentence}; asking ${names(able)} to promise epoch ${next}`
   return failing(
     sentence,
     able.map((member) => promiseAction(situation, member, next, member === likely ? { prepare: true } : {})),
@@ -170,11 +170,11 @@ function electAndCommit(
   const election = elect(situation, revoked.promised, revoked.union, {
     to,
     leaving: departing(situation),
-    ...(to !== null && to === verdict.opening?.successor ? { because: `${to} opens sooner` } : {}),
+    ...(to !== null && to === verdict.opening?.successor ? { because: say`${to} opens sooner` } : {}),
   })
   if (election.winner) return commitWinner(situation, verdict, { ...election, winner: election.winner }, revoked)
   if (isFetching(situation))
-    return failing(`failing over: ${verdict.sentence}; waiting for what is being fetched`, [], {
+    return failing(say`failing over: ${verdict.sentence}; waiting for what is being fetched`, [], {
       reasons: election.reasons,
     })
   // Somebody who has not promised yet may hold everything: cheaper than any fetch, and the primary's own word alone
@@ -187,9 +187,9 @@ function electAndCommit(
   )
 }
 
-function whyNobody(situation: Situation, { mustFetch }: Election): string {
+function whyNobody(situation: Situation, { mustFetch }: Election): Sentence {
   const failed = mustFetch === null ? '' : failedFetches(situation, mustFetch.member)
-  return failed === '' ? 'nobody who promised may be promoted' : failed
+  return failed === '' ? say`nobody who promised may be promoted` : failed
 }
 
 function commitWinner(
@@ -201,21 +201,21 @@ function commitWinner(
   const { intent } = situation.record
   // A late fetch could still change that other candidate after it was counted into S′ (model: NO_INTENT).
   if (intent && intent.candidate !== winner.member)
-    return dropIntent(situation, `${instanceOf(winner.member)} holds everything`)
+    return dropIntent(situation, say`${instanceOf(winner.member)} holds everything`)
   const late = stragglers(situation)
   if (late !== null)
-    return failing(`failing over to ${instanceOf(winner.member)} as soon as the others have promised`, [], {
+    return failing(say`failing over to ${instanceOf(winner.member)} as soon as the others have promised`, [], {
       revisitMs: late,
     })
-  const sentence = `failing over to ${instanceOf(winner.member)}, which holds everything acknowledged${butFor(situation, winner)}: ${verdict.sentence}`
+  const sentence = say`failing over to ${instanceOf(winner.member)}, which holds everything acknowledged${butFor(situation, winner)}: ${verdict.sentence}`
   return failing(sentence, [{ kind: 'commit', next: commitTo(situation, winner, promised, union), why: sentence }], {
     reasons,
   })
 }
 
 /** What another hand gave the primary past its binlog no replica was ever sent: the old primary alone has it. */
-function butFor({ passedOver, record }: Situation, { member, holds }: Promised): string {
+function butFor({ passedOver, record }: Situation, { member, holds }: Promised): Said {
   const lacking = parseGtidSet(passedOver.get(instanceOf(member)) ?? '').subtract(holds)
   if (lacking.isEmpty()) return ''
-  return `, but for ${counted(lacking.count(), 'transaction')} that ${instanceOf(record.primary)} never sent (${lacking.toString().slice(0, 120)})`
+  return say`, but for ${counted(lacking.count(), 'transaction')} that ${instanceOf(record.primary)} never sent (${text(lacking.toString().slice(0, 120))})`
 }

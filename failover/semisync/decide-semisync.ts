@@ -1,5 +1,5 @@
-import { counted } from '#common/text/words.ts'
-import { decideBy } from '../flows/deciding.ts'
+import { counted, joined, reported, say, text, type Said, type Sentence } from '#common/sentence/sentence.ts'
+import { decideBy, type Decided } from '../flows/deciding.ts'
 import { routeActions } from '../flows/route.ts'
 import { analyse } from '#topology/analysis/analyse.ts'
 import { describeLag, isBehind } from '#topology/snapshot/lag.ts'
@@ -12,7 +12,7 @@ import { failoverStep, safeFailoverStep } from './crash-failover.ts'
 import { bump, withoutForeignIntent } from '../flows/commit.ts'
 import { restartInPlace } from '../flows/restart-in-place.ts'
 import { besides, soonest, step, type FlowStep } from '../flows/step.ts'
-import type { Action, Analyses, Decision } from '../protocol/decision.ts'
+import type { Action, Findings } from '../protocol/decision.ts'
 import { whyNothingToMend } from '../judge/acknowledging.ts'
 import { revocationQuorum } from '../judge/durability.ts'
 import { describeDowntime, downtimesAt, untilADowntimeEnds } from '../judge/downtime.ts'
@@ -52,20 +52,20 @@ export const semisync: Mode = {
   planForcedBootstrap,
 }
 
-function stepsOfFailover({ record }: Situation, to: InstanceName | null): readonly string[] {
+function stepsOfFailover({ record }: Situation, to: InstanceName | null): readonly Sentence[] {
   return [
-    `${revocationQuorum(record) ?? 'the primary’s agent'} of the sync set must promise epoch ${record.epoch + 1}`,
-    `${to ?? 'the one that holds everything acknowledged'} is committed as primary`,
-    'it opens, the others follow, the route moves',
+    say`${revocationQuorum(record) ?? say`the primary’s agent`} of the sync set must promise epoch ${record.epoch + 1}`,
+    say`${to ?? say`the one that holds everything acknowledged`} is committed as primary`,
+    say`it opens, the others follow, the route moves`,
   ]
 }
 
 /** What concerns the primary comes before everything else. */
-function decideSemisync(input: DecisionInput): Decision {
+function decideSemisync(input: DecisionInput): Decided {
   return revisitedBy(untilADowntimeEnds(input.notes, input.wallMs), decideBy({ bootstrap, decide }, input))
 }
 
-function revisitedBy(ms: number | null, decision: Decision): Decision {
+function revisitedBy(ms: number | null, decision: Decided): Decided {
   return ms === null ? decision : { ...decision, revisitMs: Math.min(ms, decision.revisitMs ?? ms) }
 }
 
@@ -74,7 +74,7 @@ function bootstrap(input: DecisionInput): FlowStep {
   return next.actions.length === 0 && !next.blocked ? next : { ...next, flow: 'bootstrap' }
 }
 
-function decide(situation: Situation): Decision {
+function decide(situation: Situation): Decided {
   const found = conditionOf(situation)
   const flow = act(situation, found)
   const before = [...routeActions(situation), ...renounceOrders(situation)]
@@ -91,7 +91,7 @@ const acts: ActsOf<Known> = {
     withMissingMadeAgain(situation, { ...askedFailover(situation, known), flow: 'failover' }),
   primaryToBeStarted: (situation, { verdict }) =>
     step(
-      `restarting ${instanceOf(situation.record.primary)}: ${verdict.sentence}`,
+      say`restarting ${instanceOf(situation.record.primary)}: ${verdict.sentence}`,
       assignmentOrders(situation, { mayRestart: true }),
       { flow: 'restart' },
     ),
@@ -106,10 +106,10 @@ const acts: ActsOf<Known> = {
   promisedInVain: (situation, { verdict }) =>
     bump(
       situation,
-      `giving members that promised ahead back to ${instanceOf(situation.record.primary)}: ${verdict.sentence}`,
+      say`giving members that promised ahead back to ${instanceOf(situation.record.primary)}: ${verdict.sentence}`,
     ),
   switchoverAsked: (_, { begun }) => begun,
-  paused: (situation, { verdict, reason }) => steady(situation, verdict, `paused: ${reason}`),
+  paused: (situation, { verdict, reason }) => steady(situation, verdict, say`paused: ${text(reason)}`),
   primaryStarting: (situation, { verdict }) => steady(situation, verdict),
   primaryUnsure: (situation, { verdict }) => steady(situation, verdict),
   primaryOpening: wishedOrSteady,
@@ -140,7 +140,7 @@ function heldFailover(situation: Situation, { verdict, why }: Known['failoverHel
   const process = liveView(situation.snapshot, situation.record.primary)?.observation.process
   const isDown = process !== undefined && process !== 'running' && process !== 'stopped'
   if (isDown && situation.notes.paused === null) return restartInPlace(situation, verdict, why)
-  return step(`no failover: ${verdict.sentence}, but ${why}`, assignmentOrders(situation), {
+  return step(say`no failover: ${verdict.sentence}, but ${why}`, assignmentOrders(situation), {
     blocked: true,
     revisitMs: 1_000,
   })
@@ -172,22 +172,20 @@ function wishes(situation: Situation, primary: LiveView): FlowStep | undefined {
   )
 }
 
-function steady(situation: Situation, verdict: Verdict, prefix = ''): FlowStep {
+function steady(situation: Situation, verdict: Verdict, prefix: Said = ''): FlowStep {
   const shortfall = syncSetShortfall(situation)
   const { record, spec } = situation
   const primary = liveView(situation.snapshot, record.primary)
-  const state = `no action: ${stateOfPrimary(situation, verdict)}, ${countedReplicas(situation)}`
+  const state = say`no action: ${stateOfPrimary(situation, verdict)}, ${countedReplicas(situation)}`
   const behind = replicasBehind(situation)
   const budget = spec.failover.automatic ? failoverBudget(situation) : null
-  const sentence = [prefix, state, behind, shortfall, copiesDue(situation, primary), budgetSentence(budget)]
-    .filter((part) => part !== '')
-    .join('; ')
+  const also = [behind, shortfall, copiesDue(situation, primary), budgetSentence(budget)]
   const closed =
     primary?.observation.server && !primary.observation.converged.done && verdict.opening === undefined
-      ? `; ${primary.observation.converged.sentence}`
+      ? say`; ${reported(primary.observation.converged.sentence)}`
       : ''
   const budgetMs = budget?.moreAtWallMs == null ? null : budget.moreAtWallMs - situation.wallMs
-  return step(sentence + closed, assignmentOrders(situation), {
+  return step(say`${joined([prefix, state, ...also], '; ')}${closed}`, assignmentOrders(situation), {
     blocked: verdict.kind !== 'well',
     revisitMs: soonest(verdict.revisitMs, budgetMs),
   })
@@ -197,32 +195,32 @@ function steady(situation: Situation, verdict: Verdict, prefix = ''): FlowStep {
  * Well is not healthy: one that a person fenced runs, and takes no writes. Where others testify, the sentence begins
  * with whom it is about.
  */
-function stateOfPrimary({ notes, record }: Situation, verdict: Verdict): string {
+function stateOfPrimary({ notes, record }: Situation, verdict: Verdict): Sentence {
   if (verdict.kind !== 'well') return verdict.sentence
   const name = instanceOf(record.primary)
-  return isFenced(notes, name) ? `primary ${name} runs and is fenced by a person` : `primary ${verdict.sentence}`
+  return isFenced(notes, name) ? say`primary ${name} runs and is fenced by a person` : say`primary ${verdict.sentence}`
 }
 
 /** Instances that are there: a member whose volume is gone may stand beside its successor for a while. */
-function countedReplicas({ record, snapshot }: Situation): string {
+function countedReplicas({ record, snapshot }: Situation): Sentence {
   const replicas = snapshot.instances.map(({ name }) => name).filter((name) => name !== instanceOf(record.primary))
   const members = new Set(record.syncSet.map(instanceOf))
   return replicas.length === 0
-    ? 'no replicas'
-    : `${replicas.filter((name) => members.has(name)).length} of ${counted(replicas.length, 'replica')} in the sync set`
+    ? say`no replicas`
+    : say`${replicas.filter((name) => members.has(name)).length} of ${counted(replicas.length, 'replica')} in the sync set`
 }
 
 /**
  * They count: what they acknowledged they have received. They are not whole: a failover to one of them, and whoever
  * reads there, waits until it has applied it.
  */
-function replicasBehind({ snapshot, record, timings, spec }: Situation): string {
+function replicasBehind({ snapshot, record, timings, spec }: Situation): Said {
   const behind = snapshot.instances.flatMap((view) => {
     const channel =
       isServing(view, timings) && view.observation.member !== record.primary ? view.observation.server?.channel : null
-    return channel && isBehind(channel, spec.maxLagSeconds) ? [`${view.name} is ${describeLag(channel)}`] : []
+    return channel && isBehind(channel, spec.maxLagSeconds) ? [say`${view.name} is ${describeLag(channel)}`] : []
   })
-  return behind.join(', ')
+  return joined(behind, ', ')
 }
 
 function withAssignments(situation: Situation, flow: FlowStep): FlowStep {
@@ -241,7 +239,7 @@ function expectedBy(record: ClusterRecord | undefined) {
   return { primary: instanceOf(primary), epoch, revision, syncSet: syncSet.map(instanceOf), acks }
 }
 
-function analyseSemisync(input: DecisionInput): Analyses {
+function analyseSemisync(input: DecisionInput): Findings {
   const { record, notes, snapshot, timings, spec } = input
   const expected = {
     ...expectedBy(record),

@@ -1,4 +1,4 @@
-import { lasting } from '#common/text/words.ts'
+import { lasting, say, type Sentence } from '#common/sentence/sentence.ts'
 import { instanceOf, type InstanceName } from '#topology/snapshot/member.ts'
 import { revocationQuorum } from '../judge/durability.ts'
 import { whyUnfit } from '../judge/election.ts'
@@ -10,13 +10,13 @@ import { isLive, isServing, liveView, viewNamed, type LiveView, type Situation }
  * Why a failover to this instance cannot end with it as primary, as far as that is known before anybody promised; null
  * where it may. What is asked for in vain would cost the promises of the others, and there is no way back from those.
  */
-export function whyNeverTo(situation: Situation, to: InstanceName, acceptLoss: boolean): string | null {
+export function whyNeverTo(situation: Situation, to: InstanceName, acceptLoss: boolean): Sentence | null {
   const { record } = situation
   if (acceptLoss && isTakenAsItIs(situation, to)) return null
   const view = viewNamed(situation.snapshot, to)
   const isReplaced = isLive(view) && view.observation.member !== record.primary
   if (to === instanceOf(record.primary) && !isReplaced)
-    return `${to} is the primary that is to be replaced; name another instance, or none`
+    return say`${to} is the primary that is to be replaced; name another instance, or none`
   const silent = whySilent(situation, to, view)
   if (silent !== null || !isLive(view)) return silent
   const unfit = whyUnfit(situation, view.observation.member, view)
@@ -29,30 +29,30 @@ function isTakenAsItIs(situation: Situation, to: InstanceName): boolean {
   return viewNamed(situation.snapshot, to)?.past !== undefined || (isPrimary && lostByPrimary(situation) !== null)
 }
 
-function whySilent({ timings }: Situation, to: InstanceName, view: ReturnType<typeof viewNamed>): string | null {
-  if (!isLive(view)) return `the agent of ${to} is not heard`
+function whySilent({ timings }: Situation, to: InstanceName, view: ReturnType<typeof viewNamed>): Sentence | null {
+  if (!isLive(view)) return say`the agent of ${to} is not heard`
   const { process, silentMs, stored } = view.observation
-  if (view.past !== undefined) return `the volume of ${to} went back in time`
-  if (stored.seeding) return `${to} is being seeded and holds nothing yet`
-  if (process !== 'running') return `the mysqld of ${to} is ${process}`
+  if (view.past !== undefined) return say`the volume of ${to} went back in time`
+  if (stored.seeding) return say`${to} is being seeded and holds nothing yet`
+  if (process !== 'running') return say`the mysqld of ${to} is ${process}`
   return isServing(view, timings)
     ? null
-    : `the mysqld of ${to} ${silentMs > 0 ? `has not answered ${lasting(silentMs)}` : 'has not answered yet'}`
+    : say`the mysqld of ${to} ${silentMs > 0 ? say`has not answered ${lasting(silentMs)}` : say`has not answered yet`}`
 }
 
 /** Without an accepted loss only those lead whose promises prove that nothing acknowledged is lost. */
-function whyNotInSyncSet({ record }: Situation, { name, observation }: LiveView): string | null {
+function whyNotInSyncSet({ record }: Situation, { name, observation }: LiveView): Sentence | null {
   return record.syncSet.includes(observation.member)
     ? null
-    : `${name} is not in the sync set, and may lack what was acknowledged`
+    : say`${name} is not in the sync set, and may lack what was acknowledged`
 }
 
 /** While nothing needs to be lost nothing is: then only the sync set is asked. */
-function whyNotByForce(situation: Situation, view: LiveView): string | null {
+function whyNotByForce(situation: Situation, view: LiveView): Sentence | null {
   const { members, accepted } = forcedCandidates(situation)
   const stranger = isSafePossible(situation) ? whyNotInSyncSet(situation, view) : null
-  if (stranger !== null) return `${stranger}; without it nothing has to be given up`
-  if (!members.includes(view.observation.member)) return `the copy of ${view.name} is old, and others are there`
+  if (stranger !== null) return say`${stranger}; without it nothing has to be given up`
+  if (!members.includes(view.observation.member)) return say`the copy of ${view.name} is old, and others are there`
   return prefixed(view.name, whyUnfit(situation, view.observation.member, asItIs(view, accepted)))
 }
 
@@ -67,6 +67,6 @@ export function isSafePossible(situation: Situation): boolean {
   return quorum !== null && able.length >= quorum && mayLead
 }
 
-function prefixed(to: InstanceName, unfit: string | null): string | null {
-  return unfit === null ? null : `${to} may not lead: ${unfit}`
+function prefixed(to: InstanceName, unfit: Sentence | null): Sentence | null {
+  return unfit === null ? null : say`${to} may not lead: ${unfit}`
 }

@@ -1,6 +1,6 @@
+import { command, counted, say } from '#common/sentence/sentence.ts'
 import { bringBack } from '../judge/starting.ts'
 import { instanceOf } from '#topology/snapshot/member.ts'
-import { counted } from '#common/text/words.ts'
 import { step, type FlowStep } from '../flows/step.ts'
 import { nextRecord } from '../protocol/record.ts'
 import { whyNotAcknowledged } from '../judge/acknowledging.ts'
@@ -19,11 +19,11 @@ export function leaveWaiting(situation: Situation, verdict: Verdict, { to, accep
   if (isSafePossible(situation) && !isUnsettled(situation)) return failoverStep(situation, verdict, to)
   const name = instanceOf(situation.record.primary)
   if (acceptLoss && (to === null || to === name)) return goOn(situation)
-  const waits = `${verdict.sentence}, and ${whyNotAcknowledged(situation) ?? 'its writes wait'}`
-  const without = `letting ${name} go on without, use: regent failover --accept-loss`
+  const waits = say`${verdict.sentence}, and ${whyNotAcknowledged(situation) ?? say`its writes wait`}`
+  const without = say`letting ${name} go on without, use: ${command('failover', '--accept-loss')}`
   const advice = bringBack(situation, names(missingAt(situation)), without)
-  const whom = to === null || to === name ? '' : ` to ${to}: it may lack what ${name} holds`
-  return step(`no failover${whom}: ${waits}; ${advice}`, [], { blocked: true, revisitMs: 1_000 })
+  const whom = to === null || to === name ? '' : say` to ${to}: it may lack what ${name} holds`
+  return step(say`no failover${whom}: ${waits}; ${advice}`, [], { blocked: true, revisitMs: 1_000 })
 }
 
 /**
@@ -36,9 +36,9 @@ function goOn(situation: Situation): FlowStep {
   const able = Math.min(record.acks, threads.filter(({ semiSync }) => semiSync).length)
   const acks = record.syncSet.length < record.acks ? 0 : able
   const name = instanceOf(record.primary)
-  const need = acks === 0 ? 'no acknowledgement' : counted(acks, 'acknowledgement')
+  const need = acks === 0 ? say`no acknowledgement` : counted(acks, 'acknowledgement')
   const missing = missingAt(situation)
-  const why = `${name} goes on as primary, and its writes need ${need} until ${names(missing)} ${missing.length === 1 ? 'follows' : 'follow'} again: what only ${name} holds is lost with its volume`
+  const why = say`${name} goes on as primary, and its writes need ${need} until ${names(missing)} ${missing.length === 1 ? say`follows` : say`follow`} again: what only ${name} holds is lost with its volume`
   const next = nextRecord(record, { acks, acksWanted: acks })
   return step(why, [{ kind: 'commit', next, why, isAnswer: true }])
 }

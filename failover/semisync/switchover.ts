@@ -1,4 +1,4 @@
-import { counted, duration } from '#common/text/words.ts'
+import { counted, duration, joined, say, text, type Sentence } from '#common/sentence/sentence.ts'
 import { errantOf } from '#topology/snapshot/comparison.ts'
 import { parseGtidSet } from '#topology/gtid/gtid-set.ts'
 import { maxBacklog } from '#topology/snapshot/lag.ts'
@@ -32,7 +32,6 @@ import {
   names,
   type LiveView,
   type Situation,
-  type RequestFailure,
 } from '../judge/situation.ts'
 import { whyDoubted } from '../judge/doubted-data.ts'
 import { lackedForGood, whyHoled } from '../judge/holes.ts'
@@ -51,8 +50,8 @@ export function planSwitchover(situation: Situation, to: InstanceName | null, ti
   const able = staying.filter((member) => whyNotTo(situation, instanceOf(member)) === null)
   const best = preferredOf(situation, able)
   if (best) return planFor(situation, best)
-  const why = staying.map((member) => whyNotTo(situation, instanceOf(member))).join('; ')
-  return { refusal: `no replica can take over${why ? `: ${why}` : ': nobody is in the sync set'}` }
+  const why = staying.map((member) => whyNotTo(situation, instanceOf(member)))
+  return { refusal: say`no replica can take over: ${joined(why, '; ') || say`nobody is in the sync set`}` }
 }
 
 function planFor(situation: Situation, candidate: MemberId): SwitchoverPlan {
@@ -62,75 +61,75 @@ function planFor(situation: Situation, candidate: MemberId): SwitchoverPlan {
   return {
     candidate,
     steps: [
-      `put the intent into the record (revision ${record.revision + 1})`,
+      say`put the intent into the record (revision ${record.revision + 1})`,
       ...(gathered.length > 0
-        ? [`${names(gathered)} ${gathered.length === 1 ? 'connects' : 'connect'} to ${to} beforehand`]
+        ? [say`${names(gathered)} ${gathered.length === 1 ? say`connects` : say`connect`} to ${to} beforehand`]
         : []),
       ...undoingSteps(situation),
-      `${from} stops taking writes; running statements get ${duration(situation.spec.switchover.graceMs)}, then they are killed; it promises epoch ${record.epoch + 1}`,
-      `${to} catches up with its last transaction and promises`,
-      `commit: ${to} is primary of epoch ${record.epoch + 1}`,
-      `${to} opens, the others follow it, the route moves`,
+      say`${from} stops taking writes; running statements get ${duration(situation.spec.switchover.graceMs)}, then they are killed; it promises epoch ${record.epoch + 1}`,
+      say`${to} catches up with its last transaction and promises`,
+      say`commit: ${to} is primary of epoch ${record.epoch + 1}`,
+      say`${to} opens, the others follow it, the route moves`,
     ],
   }
 }
 
-function whyNotNow(situation: Situation): string | null {
+function whyNotNow(situation: Situation): Sentence | null {
   const { record } = situation
-  if (record.intent) return `a ${record.intent.kind} is under way`
+  if (record.intent) return say`a ${record.intent.kind} is under way`
   const verdict = judgePrimary(situation)
-  if (verdict.opening !== undefined) return `${verdict.sentence}; there is nothing to hand over yet`
-  if (verdict.kind !== 'well') return `the primary is not well: ${verdict.sentence}`
+  if (verdict.opening !== undefined) return say`${verdict.sentence}; there is nothing to hand over yet`
+  if (verdict.kind !== 'well') return say`the primary is not well: ${verdict.sentence}`
   const primary = liveView(situation.snapshot, record.primary)?.observation
   if (primary?.stored.promise !== record.epoch)
-    return `${instanceOf(record.primary)} has not taken epoch ${record.epoch} yet`
-  if (record.acks === 0 && countedMembers(record).length === 0) return 'no replica is in the sync set'
+    return say`${instanceOf(record.primary)} has not taken epoch ${record.epoch} yet`
+  if (record.acks === 0 && countedMembers(record).length === 0) return say`no replica is in the sync set`
   // The primary's agent would refuse to stop writes (`demotion.ts`): what asks by itself would ask again at once.
   return whyNotAcknowledged(situation)
 }
 
-function whyNotTo(situation: Situation, to: InstanceName): string | null {
+function whyNotTo(situation: Situation, to: InstanceName): Sentence | null {
   const { record } = situation
-  if (to === instanceOf(record.primary)) return `${to} is the primary already`
+  if (to === instanceOf(record.primary)) return say`${to} is the primary already`
   if (!peersOf(situation).some(({ instance }) => instance === to))
-    return `there is no instance ${to}; there are ${peersOf(situation)
+    return say`there is no instance ${to}; there are ${peersOf(situation)
       .map(({ instance }) => instance)
       .join(', ')}`
   const member = countedMembers(record).find((candidate) => instanceOf(candidate) === to)
-  return member === undefined ? `${to} is not in the sync set` : whyNotToMember(situation, to, member)
+  return member === undefined ? say`${to} is not in the sync set` : whyNotToMember(situation, to, member)
 }
 
-function whyNotToMember(situation: Situation, to: InstanceName, member: MemberId): string | null {
+function whyNotToMember(situation: Situation, to: InstanceName, member: MemberId): Sentence | null {
   const { record, spec } = situation
   const view = liveView(situation.snapshot, member)
-  if (!isFollowing(view, situation)) return `${to} does not follow the primary`
+  if (!isFollowing(view, situation)) return say`${to} does not follow the primary`
   const otherData = whyOtherData(situation, view, liveView(situation.snapshot, record.primary))
   if (otherData !== null) return otherData
-  if (isFenced(situation.notes, to)) return `${to} is fenced`
-  if (spec.policies[to]?.promotion === 'never') return `the policy of ${to} is never`
+  if (isFenced(situation.notes, to)) return say`${to} is fenced`
+  if (spec.policies[to]?.promotion === 'never') return say`the policy of ${to} is never`
   return whyTooFarBehind(to, view.observation.server?.channel, spec.maxLagSeconds)
 }
 
 /** Its data are not those of the primary, or may not be. */
-function whyOtherData(situation: Situation, view: LiveView, primary: LiveView | undefined): string | null {
+function whyOtherData(situation: Situation, view: LiveView, primary: LiveView | undefined): Sentence | null {
   const { name, observation } = view
   const doubt = whyDoubted(observation.stored)
-  if (doubt !== null) return `${name} may not lead: ${doubt}`
+  if (doubt !== null) return say`${name} may not lead: ${doubt}`
   const holed = whyHoled(situation, view)
-  if (holed !== '') return `${name} ${holed}; it leaves the sync set and is seeded again by itself`
+  if (holed !== '') return say`${name} ${holed}; it leaves the sync set and is seeded again by itself`
   if (primary === undefined) return null
   const errant = errantOf(observation, primary.observation)
-  if (!errant.isEmpty()) return `${name} has ${counted(errant.count(), 'errant transaction')}`
+  if (!errant.isEmpty()) return say`${name} has ${counted(errant.count(), 'errant transaction')}`
   const lacked = lackedForGood(view, primary)
   if (lacked.isEmpty()) return null
-  return `${name} lacks ${counted(lacked.count(), 'transaction')} that ${primary.name} has in no binlog (${lacked.toString().slice(0, 120)}); it is seeded again by itself`
+  return say`${name} lacks ${counted(lacked.count(), 'transaction')} that ${primary.name} has in no binlog (${text(lacked.toString().slice(0, 120))}); it is seeded again by itself`
 }
 
 /**
  * The oldest series leads while somebody of it can: a newer one could not be followed by it (decision 19). Without such
  * a candidate the newer one is all there is.
  */
-function whyTooNew(situation: Situation, to: InstanceName): string | null {
+function whyTooNew(situation: Situation, to: InstanceName): Sentence | null {
   const { record, snapshot } = situation
   const seriesAt = (member: MemberId) => seriesOf(liveView(snapshot, member)?.observation ?? { server: null })
   const own = seriesAt(memberNamed(record, to))
@@ -139,18 +138,18 @@ function whyTooNew(situation: Situation, to: InstanceName): string | null {
   )
   const older = others.find((member) => whyNotTo(situation, instanceOf(member)) === null)
   if (older === undefined) return null
-  return `${to} runs MySQL ${own?.name ?? ''} and ${instanceOf(older)} ${seriesAt(older)?.name ?? ''}, which cannot follow a newer one: update ${instanceOf(older)} first, or let it lead`
+  return say`${to} runs MySQL ${own?.name ?? ''} and ${instanceOf(older)} ${seriesAt(older)?.name ?? ''}, which cannot follow a newer one: update ${instanceOf(older)} first, or let it lead`
 }
 
 function whyTooFarBehind(
   to: InstanceName,
   channel: { backlogTransactions: number; lagSeconds: number | null } | null | undefined,
   maxLagSeconds: number,
-): string | null {
+): Sentence | null {
   if (channel && channel.backlogTransactions > maxBacklog)
-    return `${to} has ${counted(channel.backlogTransactions, 'transaction')} to apply (at most ${maxBacklog})`
+    return say`${to} has ${counted(channel.backlogTransactions, 'transaction')} to apply (at most ${maxBacklog})`
   return (channel?.lagSeconds ?? 0) > maxLagSeconds
-    ? `${to} lags ${channel?.lagSeconds} s (at most ${maxLagSeconds} s)`
+    ? say`${to} lags ${channel?.lagSeconds} s (at most ${maxLagSeconds} s)`
     : null
 }
 
@@ -188,7 +187,7 @@ export function beginSwitchover(
     ...request,
     ...(members.length > 0 ? { gathering: { members, untilWallMs } } : {}),
   }
-  const why = `switching over to ${instanceOf(candidate)}: ${request.reason}`
+  const why = say`switching over to ${instanceOf(candidate)}: ${text(request.reason)}`
   return changeRecord(situation, why, { intent })
 }
 
@@ -206,7 +205,7 @@ export function switchoverStep(situation: Situation, intent: SwitchoverIntent): 
   )
   if (candidate === undefined) {
     const waitMs = Math.max(1, Math.floor((intent.deadlineWallMs - situation.wallMs) / 2))
-    const sentence = `switching over: ${instanceOf(intent.candidate)} catches up with the last transaction of ${instanceOf(record.primary)} and promises epoch ${next}`
+    const sentence = say`switching over: ${instanceOf(intent.candidate)} catches up with the last transaction of ${instanceOf(record.primary)} and promises epoch ${next}`
     // The others wait a moment too: S′ needs k members that hold everything. The commit does not wait longer for them
     // than for any straggler.
     const patience = (member: MemberId): number =>
@@ -229,11 +228,11 @@ export function switchoverStep(situation: Situation, intent: SwitchoverIntent): 
   if (!candidate.holds.contains(primary.holds)) return fetchRest(situation, intent, primary.report.holds)
   const late = stragglers(situation)
   if (late !== null)
-    return step(`switching over to ${instanceOf(intent.candidate)} as soon as the others have promised`, [], {
+    return step(say`switching over to ${instanceOf(intent.candidate)} as soon as the others have promised`, [], {
       revisitMs: late,
     })
   const others = record.syncSet.flatMap((member) => promisedBy(situation, member, next) ?? [])
-  const why = `switched over to ${instanceOf(intent.candidate)}, which holds everything ${instanceOf(record.primary)} has: ${intent.reason}`
+  const why = say`switched over to ${instanceOf(intent.candidate)}, which holds everything ${instanceOf(record.primary)} has: ${text(intent.reason)}`
   return step(why, [{ kind: 'commit', next: commitTo(situation, candidate, [primary, ...others], primary.holds), why }])
 }
 
@@ -253,7 +252,7 @@ function gather(situation: Situation, { candidate, gathering }: SwitchoverIntent
   const leftMs = (gathering?.untilWallMs ?? 0) - situation.wallMs
   if (missing.length === 0 || leftMs <= 0) return undefined
   return step(
-    `switching over to ${instanceOf(candidate)}: ${names(missing)} ${missing.length === 1 ? 'connects' : 'connect'} to it first`,
+    say`switching over to ${instanceOf(candidate)}: ${names(missing)} ${missing.length === 1 ? say`connects` : say`connect`} to it first`,
     assignmentOrders(situation),
     { revisitMs: leftMs + 1 },
   )
@@ -263,22 +262,22 @@ function isGathered(situation: Situation, member: MemberId): boolean {
   return isFollowingAsTold(liveView(situation.snapshot, member), situation)
 }
 
-function whyGiveUp(situation: Situation, intent: SwitchoverIntent): RequestFailure | null {
+function whyGiveUp(situation: Situation, intent: SwitchoverIntent): { why: Sentence; timedOut: boolean } | null {
   const failed = situation.failedRequests.get(intent.request)
-  if (failed !== undefined) return failed
-  if (situation.wallMs > intent.deadlineWallMs) return { why: 'its deadline passed', timedOut: true }
+  if (failed !== undefined) return { ...failed, why: say`${text(failed.why)}` }
+  if (situation.wallMs > intent.deadlineWallMs) return { why: say`its deadline passed`, timedOut: true }
   const verdict = judgePrimary(situation)
   if (verdict.kind !== 'well' && verdict.kind !== 'unknown') return { why: verdict.sentence, timedOut: false }
   const why = whyNotAnyMore(situation, intent.candidate)
   return why === null ? null : { why, timedOut: false }
 }
 
-function whyNotAnyMore({ snapshot }: Situation, candidate: MemberId): string | null {
+function whyNotAnyMore({ snapshot }: Situation, candidate: MemberId): Sentence | null {
   const view = liveView(snapshot, candidate)
   const name = instanceOf(candidate)
-  if (view === undefined || view.observation.process !== 'running') return `${name} is gone`
+  if (view === undefined || view.observation.process !== 'running') return say`${name} is gone`
   const doubt = whyDoubted(view.observation.stored)
-  return doubt === null ? null : `${name} may not lead: ${doubt}`
+  return doubt === null ? null : say`${name} may not lead: ${doubt}`
 }
 
 function demote(situation: Situation, intent: SwitchoverIntent): FlowStep {
@@ -291,7 +290,7 @@ function demote(situation: Situation, intent: SwitchoverIntent): FlowStep {
     deadlineMs: Math.ceil(remainingMs * demotionShare),
   }
   return step(
-    `switching over to ${instanceOf(intent.candidate)}: ${name} stops taking writes`,
+    say`switching over to ${instanceOf(intent.candidate)}: ${name} stops taking writes`,
     [{ kind: 'demote', to: name, order }],
     { revisitMs: remainingMs + 1 },
   )
@@ -300,14 +299,14 @@ function demote(situation: Situation, intent: SwitchoverIntent): FlowStep {
 function fetchRest(situation: Situation, intent: SwitchoverIntent, until: string): FlowStep {
   const { record, timings } = situation
   const source = liveView(situation.snapshot, record.primary)
-  if (source === undefined) return undoSwitchover(situation, 'the old primary is gone')
+  if (source === undefined) return undoSwitchover(situation, say`the old primary is gone`)
   const order = {
     ...orderFor(situation, intent.candidate, record.epoch + 1),
     from: endpointOf(source),
     until: parseGtidSet(until).toString(),
     deadlineMs: timings.orderDeadlineMs,
   }
-  return step(`switching over: ${instanceOf(intent.candidate)} fetches the rest from ${source.name}`, [
+  return step(say`switching over: ${instanceOf(intent.candidate)} fetches the rest from ${source.name}`, [
     { kind: 'fetch', to: instanceOf(intent.candidate), order },
   ])
 }
@@ -316,9 +315,9 @@ function fetchRest(situation: Situation, intent: SwitchoverIntent, until: string
  * Takes the intent back. Before any promise the old primary just opens again; after promises were given the same
  * primary, S and k are committed in the next epoch.
  */
-export function undoSwitchover(situation: Situation, why: string, timedOut = false): FlowStep {
+export function undoSwitchover(situation: Situation, why: Sentence, timedOut = false): FlowStep {
   const { record } = situation
-  const sentence = `switchover undone: ${why}; ${instanceOf(record.primary)} goes on as primary`
+  const sentence = say`switchover undone: ${why}; ${instanceOf(record.primary)} goes on as primary`
   const promisedAhead = situation.snapshot.instances.some(
     (view) => view.reachable && (view.observation?.stored.promise ?? 0) > record.epoch,
   )

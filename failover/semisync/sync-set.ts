@@ -1,3 +1,4 @@
+import { say, type Said, type Sentence } from '#common/sentence/sentence.ts'
 import { isFreeOfErrant, lackedOf } from '#topology/snapshot/comparison.ts'
 import { eachOf } from '#common/text/words.ts'
 import { instanceOf, type MemberId } from '#topology/snapshot/member.ts'
@@ -56,7 +57,7 @@ function isMarked(situation: Situation, primary: LiveView): boolean {
 function finishRaise(situation: Situation, primary: LiveView): FlowStep | undefined {
   const { record } = situation
   if (record.acksWanted === record.acks || !isMarked(situation, primary)) return undefined
-  return changeRecord(situation, `writes now need ${counted(record.acksWanted)}`, { acks: record.acksWanted })
+  return changeRecord(situation, say`writes now need ${counted(record.acksWanted)}`, { acks: record.acksWanted })
 }
 
 function cancelLeaving(situation: Situation, primary: LiveView): FlowStep | undefined {
@@ -68,8 +69,8 @@ function cancelLeaving(situation: Situation, primary: LiveView): FlowStep | unde
     leftWithout(situation, member, (other) => mayFollow(situation, other)) < mostAcks(record)
   const back = record.leaving.find((member) => follows(member) || isNeeded(member))
   if (back === undefined) return undefined
-  const why = follows(back) ? 'follows again' : 'cannot be spared'
-  return changeRecord(situation, `${instanceOf(back)} ${why} and stays in the sync set`, {
+  const why = follows(back) ? say`follows again` : say`cannot be spared`
+  return changeRecord(situation, say`${instanceOf(back)} ${why} and stays in the sync set`, {
     leaving: record.leaving.filter((member) => member !== back),
   })
 }
@@ -98,9 +99,9 @@ function finishLeaving(situation: Situation, primary: LiveView): FlowStep | unde
   const leaver = record.leaving[0]
   if (leaver === undefined || !(isSmallerThanK(record) || isMarked(situation, primary))) return undefined
   const proof = isSmallerThanK(record)
-    ? 'nothing is acknowledged until so many hold everything'
-    : 'a marker proved that the others hold everything'
-  return changeRecord(situation, `${instanceOf(leaver)} left the sync set; ${proof}`, {
+    ? say`nothing is acknowledged until so many hold everything`
+    : say`a marker proved that the others hold everything`
+  return changeRecord(situation, say`${instanceOf(leaver)} left the sync set; ${proof}`, {
     syncSet: record.syncSet.filter((member) => member !== leaver),
     leaving: record.leaving.filter((member) => member !== leaver),
   })
@@ -115,7 +116,7 @@ function addMember(situation: Situation, primary: LiveView): FlowStep | undefine
     const size = record.syncSet.length
     if (size + 1 === record.acks && !enoughHoldEverything(situation, [...record.syncSet, member], record.acks, primary))
       continue
-    return changeRecord(situation, `${view.name} follows and joins the sync set`, {
+    return changeRecord(situation, say`${view.name} follows and joins the sync set`, {
       syncSet: [...record.syncSet, member],
     })
   }
@@ -185,8 +186,8 @@ function lowerAcks(situation: Situation, primary: LiveView): FlowStep | undefine
   if (record.syncSet.length < record.acks && !enoughHoldEverything(situation, record.syncSet, target, primary))
     return undefined
   const loudly =
-    target < wanted ? ' (durability available: fewer than wanted, because too few replicas can acknowledge)' : ''
-  return changeRecord(situation, `writes now need ${counted(target)}${loudly}`, { acks: target, acksWanted: target })
+    target < wanted ? say` (durability available: fewer than wanted, because too few replicas can acknowledge)` : ''
+  return changeRecord(situation, say`writes now need ${counted(target)}${loudly}`, { acks: target, acksWanted: target })
 }
 
 function beginRaise(situation: Situation): FlowStep | undefined {
@@ -196,7 +197,7 @@ function beginRaise(situation: Situation): FlowStep | undefined {
   // every write.
   const target = Math.min(wantedAcks(situation), acksFor(situation.spec, healthy + 1))
   if (record.acks !== record.acksWanted || target <= record.acks) return undefined
-  return changeRecord(situation, `the primary waits for ${counted(record.acks + 1)} from now on`, {
+  return changeRecord(situation, say`the primary waits for ${counted(record.acks + 1)} from now on`, {
     acksWanted: record.acks + 1,
   })
 }
@@ -235,7 +236,7 @@ function beginLeaving(situation: Situation, primary: LiveView): FlowStep | undef
   if (due === undefined) return undefined
   return changeRecord(
     situation,
-    `${instanceOf(due)} ${mustLeave(situation, due) ? 'is to leave' : 'does not follow'} and leaves the sync set`,
+    say`${instanceOf(due)} ${mustLeave(situation, due) ? say`is to leave` : say`does not follow`} and leaves the sync set`,
     { leaving: [due] },
   )
 }
@@ -287,18 +288,18 @@ function isStraying(situation: Situation, member: MemberId): boolean {
 }
 
 /** What keeps writes waiting or less protected than asked for; '' when nothing does. */
-export function syncSetShortfall(situation: Situation): string {
+export function syncSetShortfall(situation: Situation): Said {
   const { record } = situation
   const live = countedMembers(record).filter((member) => !isStraying(situation, member))
   if (live.length < record.acks) {
-    return `writes wait: ${counted(record.acks)} ${record.acks === 1 ? 'is' : 'are'} needed and ${live.length === 0 ? 'no replica' : `only ${names(live)}`} can give one`
+    return say`writes wait: ${counted(record.acks)} ${record.acks === 1 ? say`is` : say`are`} needed and ${live.length === 0 ? say`no replica` : say`only ${names(live)}`} can give one`
   }
   if (record.acks < wantedAcks(situation))
-    return `writes need ${counted(record.acks)} instead of ${wantedAcks(situation)}`
-  if (record.acks === 0) return 'not protected: writes need no acknowledgement'
-  return live.length === record.acks ? `the loss of ${eachOf(live.map(instanceOf))} would make writes wait` : ''
+    return say`writes need ${counted(record.acks)} instead of ${wantedAcks(situation)}`
+  if (record.acks === 0) return say`not protected: writes need no acknowledgement`
+  return live.length === record.acks ? say`the loss of ${eachOf(live.map(instanceOf))} would make writes wait` : ''
 }
 
-function counted(acks: number): string {
-  return acks === 0 ? 'no acknowledgement' : acks === 1 ? 'one acknowledgement' : `${acks} acknowledgements`
+function counted(acks: number): Sentence {
+  return acks === 0 ? say`no acknowledgement` : acks === 1 ? say`one acknowledgement` : say`${acks} acknowledgements`
 }

@@ -1,4 +1,4 @@
-import { inPlace } from '#common/errors/commands.ts'
+import { say, time, type Sentence } from '#common/sentence/sentence.ts'
 import { utcTimeOf } from '#common/text/utc-time.ts'
 import { instanceOf } from '#topology/snapshot/member.ts'
 import { modeOf } from '../decide.ts'
@@ -13,7 +13,7 @@ export type TakingWrites =
       /** It did when it was heard last, and others hear its server now. */
       readonly isLikely: boolean
       /** What was known last, of when, what others see, and what is to be done. */
-      readonly sentence: string
+      readonly sentence: Sentence
     }
 
 /** The primary's own agent tells. Where that agent is silent, only the death of its server is known by others. */
@@ -24,18 +24,18 @@ export function takingWrites(input: DecisionInput): TakingWrites {
 }
 
 function ofRecorded(situation: Situation): TakingWrites {
-  const { record, snapshot, place } = situation
+  const { record, snapshot } = situation
   const view = viewOf(snapshot, record.primary)
   if (view === undefined || liveView(snapshot, record.primary) !== undefined) return { kind: 'no' }
   const { kind, sentence } = modeOf(situation.spec).judge(situation)
   if ((kind !== 'agentLost' && kind !== 'unknown') || isLedByAnother(situation)) return { kind: 'no' }
   const name = instanceOf(record.primary)
-  const known = `whether ${name} takes writes is not known: ${sentence}; ${lastKnown(situation)}`
-  const cure = 'Its agent has to come back: its log and its machine say why it is away'
+  const known = say`whether ${name} takes writes is not known: ${sentence}; ${lastKnown(situation)}`
+  const cure = say`Its agent has to come back: its log and its machine say why it is away`
   return {
     kind: 'unknown',
     isLikely: kind === 'agentLost' && wasOpen(record, view.observation),
-    sentence: inPlace(`${known}. ${cure}`, place),
+    sentence: say`${known}. ${cure}`,
   }
 }
 
@@ -45,10 +45,10 @@ function isLedByAnother(situation: Situation): boolean {
   return group !== undefined && group.viewId !== '' && group.primary !== instanceOf(situation.record.primary)
 }
 
-function lastKnown({ record, snapshot, nowMs, wallMs }: Situation): string {
+function lastKnown({ record, snapshot, nowMs, wallMs }: Situation): Sentence {
   const view = viewOf(snapshot, record.primary)
-  if (view === undefined || view.heardAtMs === null) return 'this manager never heard its agent'
-  const at = utcTimeOf(wallMs - (nowMs - view.heardAtMs))
-  const took = wasOpen(record, view.observation) ? 'it took writes' : 'it took none'
-  return `when its agent was heard last, at ${at}, ${took}`
+  if (view === undefined || view.heardAtMs === null) return say`this manager never heard its agent`
+  const at = time(utcTimeOf(wallMs - (nowMs - view.heardAtMs)))
+  const took = wasOpen(record, view.observation) ? say`it took writes` : say`it took none`
+  return say`when its agent was heard last, at ${at}, ${took}`
 }

@@ -1,8 +1,10 @@
+import { command, say, type CommandPart, type Sentence } from '#common/sentence/sentence.ts'
+import { localPlace, typedIn } from '#common/sentence/command.ts'
 import { areBeingStarted, startingAmong } from '../judge/starting.ts'
-import { inPlace } from '#common/errors/commands.ts'
 import { instanceOf, type InstanceName } from '#topology/snapshot/member.ts'
 import { holdsOf } from '#topology/snapshot/holdings.ts'
-import { decide, modeOf } from '../decide.ts'
+import { modeOf } from '../decide.ts'
+import type { Decided } from '../flows/deciding.ts'
 import { nobodyAnswers, recordInDoubt } from '../flows/doubtful-record.ts'
 import { whyNotAcknowledged } from '../judge/acknowledging.ts'
 import {
@@ -15,7 +17,6 @@ import {
   type Situation,
 } from '../judge/situation.ts'
 import type { Verdict } from '../judge/verdict.ts'
-import type { Decision } from '../protocol/decision.ts'
 import { countedMembers } from '../protocol/record.ts'
 import { takingWrites } from './taking-writes.ts'
 import { trialOf, whyNoFailover, type AskedFailover } from './asked-failover.ts'
@@ -31,7 +32,7 @@ export type Command =
 export interface WayOut {
   /** Null where none helps, or none is needed: the sentence says for what is waited. */
   readonly command: Command | null
-  readonly sentence: string
+  readonly sentence: Sentence
 }
 
 /**
@@ -43,16 +44,15 @@ export function wayOut(input: DecisionInput): WayOut | null {
   const takes = takingWrites(input)
   // Its clients write on, in all likelihood: nobody is told how to end that.
   if (takes.kind === 'yes' || (takes.kind === 'unknown' && takes.isLikely)) return null
-  const found = input.record === undefined ? withoutRecord(input) : withRecord({ ...input, record: input.record })
-  return { ...found, sentence: inPlace(found.sentence, input.place) }
+  return input.record === undefined ? withoutRecord(input) : withRecord({ ...input, record: input.record })
 }
 
 function withRecord(situation: Situation): WayOut {
-  const decision = decide(situation)
+  const decision = modeOf(situation.spec).decide(situation)
   if (nobodyAnswers(situation) !== null || recordInDoubt(situation) !== null) return noneHelps(decision)
   const { notes, record } = situation
   const primary = instanceOf(record.primary)
-  if (isFenced(notes, primary)) return use({ verb: 'unfence', instance: primary }, `${primary} takes writes again`)
+  if (isFenced(notes, primary)) return use({ verb: 'unfence', instance: primary }, say`${primary} takes writes again`)
   if (goesOn(situation, decision)) return noneNeeded(decision)
   return byItsAgent(situation) ?? byAPerson(situation) ?? noneHelps(decision)
 }
@@ -73,12 +73,12 @@ function byAPerson(situation: Situation): WayOut | null {
 function byWaiting(situation: Situation): WayOut | null {
   const starting = startingAmong(situation)
   if (starting.length === 0) return null
-  const are = starting.length === 1 ? 'is' : 'are'
-  return { command: null, sentence: `no command is needed: ${areBeingStarted(starting)}, and ${are} waited for` }
+  const are = starting.length === 1 ? say`is` : say`are`
+  return { command: null, sentence: say`no command is needed: ${areBeingStarted(starting)}, and ${are} waited for` }
 }
 
 /** Regent is about to end it, or somebody is back in a moment. */
-function goesOn(situation: Situation, { flow }: Decision): boolean {
+function goesOn(situation: Situation, { flow }: Decided): boolean {
   if (flow !== null) return true
   const verdict = modeOf(situation.spec).judge(situation)
   if (verdict.kind === 'starting' || isWatched(verdict)) return true
@@ -114,8 +114,8 @@ function byItsAgent({ snapshot, record }: Situation): WayOut | null {
   const [first] = settingsRefusingWrites(server)
   if (first === undefined) return null
   const { name, seen, wanted } = first
-  const sentence = `writes of clients are refused while ${name} is ${seen} on ${view.name}, and its agent sets it to ${wanted}`
-  return { command: null, sentence: `no command is needed: ${sentence}` }
+  const sentence = say`writes of clients are refused while ${name} is ${seen} on ${view.name}, and its agent sets it to ${wanted}`
+  return { command: null, sentence: say`no command is needed: ${sentence}` }
 }
 
 function byFailover(situation: Situation, asked: AskedFailover): WayOut | null {
@@ -127,13 +127,13 @@ function byFailover(situation: Situation, asked: AskedFailover): WayOut | null {
 function bySwitchover(situation: Situation): WayOut | null {
   if (modeOf(situation.spec).judge(situation).kind !== 'well') return null
   const plan = modeOf(situation.spec).planSwitchover(situation, null)
-  return 'refusal' in plan ? null : use({ verb: 'switchover' }, `${instanceOf(plan.candidate)} takes over`)
+  return 'refusal' in plan ? null : use({ verb: 'switchover' }, say`${instanceOf(plan.candidate)} takes over`)
 }
 
 function byResuming(situation: Situation): WayOut | null {
   if (situation.notes.paused === null) return null
   const resumed = { ...situation, notes: { ...situation.notes, paused: null } }
-  const decision = decide(resumed)
+  const decision = modeOf(situation.spec).decide(resumed)
   return goesOn(resumed, decision) ? use({ verb: 'resume' }, decision.sentence) : null
 }
 
@@ -144,17 +144,17 @@ function byChoice(situation: Situation): WayOut | null {
     .find((one) => whyNoFailover(situation, one) === null)
   return asked === undefined
     ? null
-    : use({ verb: 'failover', ...asked }, `${asked.to} leads, and what only others hold is given up`)
+    : use({ verb: 'failover', ...asked }, say`${asked.to} leads, and what only others hold is given up`)
 }
 
 /** A record that was lost is made anew once everybody has answered; or a person chooses who leads. */
 function withoutRecord(input: DecisionInput): WayOut {
-  const decision = decide(input)
+  const decision = modeOf(input.spec).decide(input)
   const isLost = liveViews(input.snapshot).some(({ observation }) => observation.stored.promise > 0)
   const stands = decision.blocked && decision.actions.length === 0
   const to = byHoldings(input).find((name) => !('refusal' in modeOf(input.spec).planForcedBootstrap(input, name)))
   if (!isLost || !stands || to === undefined) return noneNeeded(decision)
-  return use({ verb: 'failover', to, acceptLoss: true }, `${to} leads, and what only others hold is given up`)
+  return use({ verb: 'failover', to, acceptLoss: true }, say`${to} leads, and what only others hold is given up`)
 }
 
 function byHoldings({ snapshot }: DecisionInput): readonly InstanceName[] {
@@ -163,31 +163,33 @@ function byHoldings({ snapshot }: DecisionInput): readonly InstanceName[] {
     .map(({ name }) => name)
 }
 
-function use(command: Command, what: string): WayOut {
-  return { command, sentence: `use: ${inWords(command)} (${what})` }
+function use(command: Command, what: Sentence): WayOut {
+  return { command, sentence: say`use: ${toType(command)} (${what})` }
 }
 
-function noneNeeded({ sentence }: Decision): WayOut {
-  return { command: null, sentence: `no command is needed: ${sentence}` }
+function noneNeeded({ sentence }: Decided): WayOut {
+  return { command: null, sentence: say`no command is needed: ${sentence}` }
 }
 
-function noneHelps({ sentence }: Decision): WayOut {
-  return { command: null, sentence: `no command helps: ${sentence}` }
+function noneHelps({ sentence }: Decided): WayOut {
+  return { command: null, sentence: say`no command helps: ${sentence}` }
 }
 
 /** As it is typed on one machine. */
-export function inWords(command: Command): string {
-  switch (command.verb) {
-    case 'failover':
-      return [
-        'regent failover',
-        ...(command.acceptLoss ? ['--accept-loss'] : []),
-        ...(command.to === null ? [] : ['--to', command.to]),
-      ].join(' ')
+export function inWords(way: Command): string {
+  return typedIn(localPlace, toType(way))
+}
+
+function toType(way: Command): CommandPart {
+  switch (way.verb) {
+    case 'failover': {
+      const whom = way.to === null ? [] : ['--to', way.to]
+      return command('failover', ...(way.acceptLoss ? ['--accept-loss'] : []), ...whom)
+    }
     case 'unfence':
-      return `regent unfence ${command.instance}`
+      return command('unfence', way.instance)
     case 'switchover':
     case 'resume':
-      return `regent ${command.verb}`
+      return command(way.verb)
   }
 }

@@ -1,5 +1,4 @@
-import { spokenIn, type Spoken } from '#failover/testing-sentence-corpus.ts'
-import { localPlace } from '#common/errors/commands.ts'
+import { keysSpoken, type Spoken } from '#failover/testing-sentence-corpus.ts'
 import { page } from './markdown.ts'
 
 const titles: Readonly<Record<keyof Spoken, string>> = {
@@ -13,33 +12,26 @@ const titles: Readonly<Record<keyof Spoken, string>> = {
 
 /** docs/reference/sentences.md */
 export function sentencesPage(): string {
-  const local = spokenIn(localPlace)
-  const onKubernetes = spokenIn({ kind: 'kubernetes', namespace: 'shops', cluster: 'shop' })
+  const keys = keysSpoken()
   const sections = (Object.keys(titles) as (keyof Spoken)[]).map(
-    (kind) => `## ${titles[kind]}\n\n${listed(local[kind])}`,
+    (kind) => `## ${titles[kind]}\n\n${listed(keys[kind])}`,
   )
-  const known = new Set(Object.values(local).flat())
-  const others = Object.values(onKubernetes)
-    .flat()
-    .filter((sentence) => !known.has(sentence))
   return page(
     'Sentences',
     '`failover/testing-sentence-corpus.ts`',
-    'What Regent says of a cluster of three that has many kinds of trouble, with figures that are hard to say. A sentence is left out whose parts other lines have. `failover/sentences.test.ts` holds all of them to a few rules; whether they read well, a person sees here.',
-    [...sections, `## With commands of Kubernetes\n\n${listed(others)}`].join('\n\n'),
+    'What Regent says of a cluster of three that has many kinds of trouble. `‹name›`, `‹count›`, `‹duration›`, `‹number›`, `‹time›` and `‹text›` stand for what changes; a decision is news in the log and in Events where more than its figures differ. Commands are as on one machine: on Kubernetes they are printed as `kubectl regent`. A sentence is left out whose parts other lines have. `failover/sentences.test.ts` holds all of them to a few rules; whether they read well, a person sees here.',
+    sections.join('\n\n'),
   )
 }
 
-/** Each that says something new, other names and figures aside. */
-function listed(sentences: readonly string[]): string {
+/** Each that says something new. */
+function listed(keys: readonly string[]): string {
   const said = new Set<string>()
-  const lines = sentences.filter((sentence) => {
-    const parts = sentence
-      .split(/; |: |, but |, and /)
-      .map((part) => part.replace(/shop-\d/g, 'x').replace(/\d+/g, '0'))
+  const lines = keys.filter((key) => {
+    const parts = key.split(/; |: |, but |, and /)
     const isNew = parts.some((part) => !said.has(part))
     for (const part of parts) said.add(part)
     return isNew
   })
-  return lines.map((sentence) => `- ${sentence.replaceAll('<', '\\<')}`).join('\n')
+  return lines.map((key) => `- ${key.replaceAll('<', '\\<')}`).join('\n')
 }

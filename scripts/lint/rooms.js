@@ -13,6 +13,7 @@ src/common/errors
 src/common/files
 src/common/ports                     src/common/files
 src/common/text
+src/common/sentence                  src/common/text
 src/common/events                    src/common/ports
 src/common/log                       src/common/{errors,ports,text}
 src/common/tls                       src/common/{errors,log,ports}

@@ -1,6 +1,6 @@
 import { Type } from 'typebox'
 import type { ClusterRecord } from '#failover/protocol/record.ts'
-import type { Analysis } from '#topology/analysis/analysis.ts'
+import type { PrintedAnalysis } from '#topology/analysis/analysis.ts'
 import { groupSchema, nullable, type ClusterView, wayOutField, writableUnknownField } from './views.ts'
 
 /** Why a cluster is as it is: the last decision with its reasons, and what it was decided from. */
@@ -13,7 +13,7 @@ export interface ExplainView {
   readonly place?: readonly string[]
   /** Reasons for what was not chosen or not done, one line each. */
   readonly reasons: readonly string[]
-  readonly analyses: readonly Analysis[]
+  readonly analyses: readonly PrintedAnalysis[]
   /** In mode group alone. */
   readonly group?: NonNullable<ClusterView['group']>
   /** Null while there is none: before the first primary, or after it was lost. */

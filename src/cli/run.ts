@@ -1,5 +1,6 @@
 import { CommanderError, type Command } from 'commander'
-import { anyOnKubernetes, inPlace, localPlace, type Place } from '#common/errors/commands.ts'
+import { anyOnKubernetes, localPlace, type Place } from '#common/sentence/command.ts'
+import { printed } from '#common/sentence/sentence.ts'
 import { codeOf, describeError, RegentError } from '#common/errors/errors.ts'
 import { bareProgram } from './bare-program.ts'
 import { addAgent } from './commands/agent.ts'
@@ -48,10 +49,9 @@ function tell(
   { json, where }: { readonly json: boolean; readonly where: Place['kind'] },
 ): void {
   const error = asOurs(thrown)
-  const [code, message] = [
-    codeOf(error),
-    inPlace(printable(describeError(error)), where === 'local' ? localPlace : anyOnKubernetes),
-  ]
+  const said = error instanceof RegentError ? error.said : describeError(error)
+  const code = codeOf(error)
+  const message = printable(printed(said, where === 'local' ? localPlace : anyOnKubernetes))
   const remedy = error instanceof RegentError ? error.remedyIn(where) : ''
   if (json) return io.note(toJson({ code, message, remedy }))
   const paint = paintFor(io.colour)

@@ -1,6 +1,6 @@
+import { command, counted, say, type Sentence } from '#common/sentence/sentence.ts'
 import type { Analysis } from './analysis.ts'
 import { critical, warning, type AnalysisInput } from './analysis-input.ts'
-import { counted } from '#common/text/words.ts'
 import { lackedOf } from '../snapshot/comparison.ts'
 import { isHeard, isServing, isWritable, type ServingView } from './instance-state.ts'
 import type { DumpThread, Observation, ServerState } from '../snapshot/observation.ts'
@@ -34,14 +34,14 @@ function analyseAcknowledging(view: ServingView, input: AnalysisInput): readonly
 function analyseSemiSync(view: ServingView, { expected: { acks }, limits }: AnalysisInput): readonly Analysis[] {
   const why = whyNotInForce(view.observation.server.semiSyncSource, acks)
   if (acks === 0 || why === null || !isWritable(view, limits)) return []
-  const sentence = `primary ${view.name} takes writes and must wait for ${counted(acks, 'acknowledgement')} of each: ${why}`
+  const sentence = say`primary ${view.name} takes writes and must wait for ${counted(acks, 'acknowledgement')} of each: ${why}`
   return [critical('PrimarySemiSyncMustBeSet', view.name, sentence)]
 }
 
-function whyNotInForce(semiSync: ServerState['semiSyncSource'], acks: number): string | null {
-  if (!semiSync.enabled) return 'semi-sync is off'
-  if (semiSync.acks < acks) return `it waits for ${semiSync.acks}`
-  return semiSync.intact ? null : 'its time-out, wait point or wait_no_replica was changed, and it may go on without'
+function whyNotInForce(semiSync: ServerState['semiSyncSource'], acks: number): Sentence | null {
+  if (!semiSync.enabled) return say`semi-sync is off`
+  if (semiSync.acks < acks) return say`it waits for ${semiSync.acks}`
+  return semiSync.intact ? null : say`its time-out, wait point or wait_no_replica was changed, and it may go on without`
 }
 
 /** A replica that has just joined the sync set acknowledges once it was told so and has connected anew. */
@@ -55,8 +55,8 @@ function analyseReceivers(input: AnalysisInput): readonly Analysis[] {
     return knows && server.channel?.ioRunning === 'yes' && !server.channel.semiSync
   })
   return mute.map(({ name }) => {
-    const sentence = `replica ${name} is in the sync set and receives from primary ${primary}, but acknowledges nothing`
-    return warning('ReplicaSemiSyncMustBeSet', name, `${sentence}: semi-sync of its receiver is not in force`)
+    const sentence = say`replica ${name} is in the sync set and receives from primary ${primary}, but acknowledges nothing`
+    return warning('ReplicaSemiSyncMustBeSet', name, say`${sentence}: semi-sync of its receiver is not in force`)
   })
 }
 
@@ -65,11 +65,8 @@ function analyseWaiting({ name, observation }: ServingView): readonly Analysis[]
   const acknowledging = dumpThreads.filter(({ semiSync }) => semiSync).length
   if (!semiSyncSource.enabled || semiSyncSource.waiting === 0 || acknowledging >= semiSyncSource.acks) return []
   // A group commit counts as one waiting session.
-  const waiting = `at least ${counted(semiSyncSource.waiting, 'session')} of primary ${name} wait${semiSyncSource.waiting === 1 ? 's' : ''}`
-  const sentence =
-    `${waiting} for ${counted(semiSyncSource.acks, 'acknowledgement')}, and ` +
-    `${acknowledging === 0 ? 'no' : `only ${acknowledging}`} acknowledging ` +
-    `${acknowledging > 1 ? 'replicas are' : 'replica is'} connected`
+  const waiting = say`at least ${counted(semiSyncSource.waiting, 'session')} of primary ${name} wait${semiSyncSource.waiting === 1 ? 's' : ''}`
+  const sentence = say`${waiting} for ${counted(semiSyncSource.acks, 'acknowledgement')}, and ${acknowledging === 0 ? 'no' : say`only ${acknowledging}`} acknowledging ${acknowledging > 1 ? say`replicas are` : say`replica is`} connected`
   return [critical('LockedSemiSyncPrimary', name, sentence)]
 }
 
@@ -84,7 +81,7 @@ function analyseStrangers({ name, observation }: ServingView, input: AnalysisInp
     critical(
       'StrangerAcknowledges',
       name,
-      `primary ${name} counts acknowledgements of ${user}@${host} (${serverUuid || 'no server_uuid announced'}), which is not in the sync set`,
+      say`primary ${name} counts acknowledgements of ${user}@${host} (${serverUuid || say`no server_uuid announced`}), which is not in the sync set`,
     ),
   )
 }
@@ -105,11 +102,7 @@ function analyseUnacknowledged({ name, observation }: ServingView, input: Analys
     (view) => syncSet.includes(view.name) && lackedOf(view.observation, observation).isEmpty(),
   )
   if (holders.length >= acks) return []
-  const sentence =
-    `primary ${name} confirmed ${counted(unacknowledged, 'commit')} to clients without the ` +
-    `${counted(acks, 'acknowledgement')} a commit needs; ${holders.length} of ` +
-    `${counted(syncSet.length, 'sync replica')} ${holders.length === 1 ? 'holds' : 'hold'} all of ` +
-    'its binlog'
+  const sentence = say`primary ${name} confirmed ${counted(unacknowledged, 'commit')} to clients without the ${counted(acks, 'acknowledgement')} a commit needs; ${holders.length} of ${counted(syncSet.length, 'sync replica')} ${holders.length === 1 ? say`holds` : say`hold`} all of its binlog`
   return [critical('UnacknowledgedCommits', name, sentence)]
 }
 
@@ -124,13 +117,13 @@ function analyseSyncSet(condition: PrimaryCondition, input: AnalysisInput): read
   if (alive.length >= acks) return []
   const members =
     syncSet.length === 0
-      ? 'the sync set is empty'
-      : `${alive.length} of ${counted(syncSet.length, 'sync replica')} (${syncSet.join(', ')}) ${alive.length === 1 ? 'is' : 'are'} known to be alive`
+      ? say`the sync set is empty`
+      : say`${alive.length} of ${counted(syncSet.length, 'sync replica')} (${syncSet.join(', ')}) ${alive.length === 1 ? say`is` : say`are`} known to be alive`
   return [
     (isAcknowledged(condition, input) ? warning : critical)(
       'NotEnoughSyncReplicas',
       primary,
-      `a write at primary ${primary} needs ${counted(acks, 'acknowledgement')}: ${members}`,
+      say`a write at primary ${primary} needs ${counted(acks, 'acknowledgement')}: ${members}`,
     ),
   ]
 }
@@ -145,10 +138,10 @@ function isAcknowledged(condition: PrimaryCondition, { snapshot, expected, limit
   )
 }
 
-function unprotectedSentence({ snapshot, expected }: AnalysisInput): string {
+function unprotectedSentence({ snapshot, expected }: AnalysisInput): Sentence {
   return snapshot.instances.length === 1
-    ? `${expected.primary} is the only instance: what it loses is lost`
-    : `writes at primary ${expected.primary} wait for no acknowledgement: a failover may lose them`
+    ? say`${expected.primary} is the only instance: what it loses is lost`
+    : say`writes at primary ${expected.primary} wait for no acknowledgement: a failover may lose them`
 }
 
 /** What members know of themselves is on their disks: it stays true while they are unreachable. */
@@ -163,9 +156,9 @@ function analyseTail({ stored }: Observation, name: string): readonly Analysis[]
   if (!stored.unsettled) return []
   const cause =
     stored.unsettledBy === 'switchover'
-      ? `${name} ended sessions that stood in the way of a switchover`
-      : `${name} stopped without an order, or was changed by another hand,`
-  const sentence = `${cause} and may have acknowledged writes that no replica holds; its binlog belongs to any failover until that is settled`
+      ? say`${name} ended sessions that stood in the way of a switchover`
+      : say`${name} stopped without an order, or was changed by another hand,`
+  const sentence = say`${cause} and may have acknowledged writes that no replica holds; its binlog belongs to any failover until that is settled`
   return [warning('UnsettledTail', name, sentence)]
 }
 
@@ -175,9 +168,7 @@ export function analysePast({ name, observation, past }: InstanceView): readonly
       critical(
         'VolumeFromThePast',
         name,
-        `the volume of ${name} went back in time (a snapshot put back?): it counts for nothing, and ` +
-          'becomes a new member that is seeded again as soon as another instance leads. If its data is ' +
-          `what is wanted, and nobody leads: regent failover --accept-loss --to ${name}`,
+        say`the volume of ${name} went back in time (a snapshot put back?) and counts for nothing: it is seeded again once another leads. To keep its data, where nobody leads: ${command('failover', '--accept-loss', '--to', name)}`,
       ),
     ]
   if (observation?.stored.binlogOff === true)
@@ -185,7 +176,7 @@ export function analysePast({ name, observation, past }: InstanceView): readonly
       critical(
         'BinlogOff',
         name,
-        `${name} ran without a binary log: what it committed has no GTID and is on no replica, and it counts for nothing until it has been seeded again`,
+        say`${name} ran without a binary log: what it committed has no GTID and is on no replica, and it counts for nothing until it has been seeded again`,
       ),
     ]
   if (observation?.stored.gtidsReset === true) {
@@ -193,8 +184,7 @@ export function analysePast({ name, observation, past }: InstanceView): readonly
       critical(
         'GtidsReset',
         name,
-        `the GTIDs of ${name} were reset by another hand (RESET BINARY LOGS AND GTIDS): nobody can tell ` +
-          'what it holds, and it counts for nothing until it has been seeded again',
+        say`the GTIDs of ${name} were reset by another hand (RESET BINARY LOGS AND GTIDS): nobody can tell what it holds, and it counts for nothing until it has been seeded again`,
       ),
     ]
   }
@@ -203,7 +193,7 @@ export function analysePast({ name, observation, past }: InstanceView): readonly
     warning(
       'VolumeFromThePast',
       name,
-      `the volume of ${name} went back in time; it is a new member and counts for nothing until it has been seeded again`,
+      say`the volume of ${name} went back in time; it is a new member and counts for nothing until it has been seeded again`,
     ),
   ]
 }
@@ -214,7 +204,7 @@ function analyseForgetful({ stored }: Observation, name: string): readonly Analy
     warning(
       'ForgetfulReplica',
       name,
-      `the machine of ${name} crashed, or its volume was cut off: it may have forgotten what it acknowledged and counts for nothing until it has caught up`,
+      say`the machine of ${name} crashed, or its volume was cut off: it may have forgotten what it acknowledged and counts for nothing until it has caught up`,
     ),
   ]
 }

@@ -1,3 +1,4 @@
+import { counted, reported, say, text, type Sentence } from '#common/sentence/sentence.ts'
 import type { Analysis, AnalysisCode } from './analysis.ts'
 import { critical, warning, type AnalysisInput } from './analysis-input.ts'
 import { parseGtidSet } from '../gtid/gtid-set.ts'
@@ -6,7 +7,7 @@ import type { InstanceName } from '../snapshot/member.ts'
 import { describeOpening } from '../snapshot/opening.ts'
 import { replicasOf, servingReplicas, type PrimaryCondition } from './primary-condition.ts'
 import { sourceLinkOf } from '../snapshot/replication-tree.ts'
-import { abbreviated, counted, allOf } from '#common/text/words.ts'
+import { abbreviated, allOf } from '#common/text/words.ts'
 
 /** Whether there is a primary that takes writes, and only one. */
 export function analysePrimary(condition: PrimaryCondition, input: AnalysisInput): readonly Analysis[] {
@@ -21,36 +22,40 @@ function analyseCondition(condition: PrimaryCondition, input: AnalysisInput): re
         critical(
           'NoWritablePrimary',
           null,
-          `no primary is recorded yet for ${counted(input.snapshot.instances.length, 'instance')}`,
+          say`no primary is recorded yet for ${counted(input.snapshot.instances.length, 'instance')}`,
         ),
       ]
     case 'serving':
       return [...analyseServing(condition.view, input), ...analyseForeignSource(condition.view, input)]
     case 'silent':
-      return [critical('NoWritablePrimary', primary, `primary ${primary} takes no writes: ${condition.why}`)]
+      return [critical('NoWritablePrimary', primary, say`primary ${primary} takes no writes: ${condition.why}`)]
     case 'frozen':
-      return [critical('FrozenPrimary', primary, `primary ${primary} is frozen: ${condition.why}`)]
+      return [critical('FrozenPrimary', primary, say`primary ${primary} is frozen: ${condition.why}`)]
     case 'dead':
       return [analyseDeath(condition.why, input)]
     case 'agentLost':
       return [analyseLostAgent(condition.heardBy, input)]
     case 'unknown':
       return [
-        critical('UnreachablePrimary', primary, `nobody knows whether primary ${primary} is alive: ${condition.why}`),
+        critical(
+          'UnreachablePrimary',
+          primary,
+          say`nobody knows whether primary ${primary} is alive: ${condition.why}`,
+        ),
       ]
   }
 }
 
-function analyseDeath(why: string, input: AnalysisInput): Analysis {
+function analyseDeath(why: Sentence, input: AnalysisInput): Analysis {
   const { primary } = input.expected
   const replicas = replicasOf(input).length
   const alive = servingReplicas(input).length
   const code = deathCode(replicas, alive)
   const left =
     replicas === 0
-      ? 'it has no replicas'
-      : `${alive} of ${counted(replicas, 'replica')} ${alive === 1 ? 'is' : 'are'} alive`
-  return critical(code, primary, `primary ${primary} is dead: ${why}; ${left}`)
+      ? say`it has no replicas`
+      : say`${alive} of ${counted(replicas, 'replica')} ${alive === 1 ? say`is` : say`are`} alive`
+  return critical(code, primary, say`primary ${primary} is dead: ${why}; ${left}`)
 }
 
 function deathCode(replicas: number, alive: number): AnalysisCode {
@@ -60,9 +65,7 @@ function deathCode(replicas: number, alive: number): AnalysisCode {
 }
 
 function analyseLostAgent(heardBy: readonly InstanceName[], { expected: { primary } }: AnalysisInput): Analysis {
-  const sentence =
-    `the agent of primary ${primary} is unreachable, its server is not: ${allOf(heardBy)} still ` +
-    `${heardBy.length === 1 ? 'receives' : 'receive'} from it`
+  const sentence = say`the agent of primary ${primary} is unreachable, its server is not: ${allOf(heardBy)} still ${heardBy.length === 1 ? say`receives` : say`receive`} from it`
   return warning('PrimaryAgentUnreachable', primary, sentence)
 }
 
@@ -74,23 +77,24 @@ export function analyseServing(view: ServingView, input: AnalysisInput): readonl
       critical(
         'ElectedSetLost',
         view.name,
-        `primary ${view.name} stays closed: it lacks ${counted(lacks.count(), 'transaction')} of the set ` +
-          `that it was elected for: ${abbreviated(lacks.toString())}`,
+        say`primary ${view.name} stays closed: it lacks ${counted(lacks.count(), 'transaction')} of the set that it was elected for: ${text(abbreviated(lacks.toString()))}`,
       ),
     ]
   const { readOnly, superReadOnly, offlineMode } = view.observation.server
   if (!(readOnly || superReadOnly || offlineMode) || input.expected.fenced.includes(view.name)) return []
   const opening = describeOpening(view.observation)
   if (opening !== null)
-    return [critical('NoWritablePrimary', view.name, `primary ${view.name} takes no writes: it ${opening}`)]
+    return [critical('NoWritablePrimary', view.name, say`primary ${view.name} takes no writes: it ${opening}`)]
   const on = Object.entries({ read_only: readOnly, super_read_only: superReadOnly, offline_mode: offlineMode })
   const switches = on.filter(([, isOn]) => isOn).map(([name]) => name)
-  const doing = view.observation.converged.done ? '' : `; its agent: ${view.observation.converged.sentence}`
+  const doing = view.observation.converged.done
+    ? ''
+    : say`; its agent: ${reported(view.observation.converged.sentence)}`
   return [
     critical(
       'NoWritablePrimary',
       view.name,
-      `primary ${view.name} takes no writes: ${switches.join(', ')} ${switches.length === 1 ? 'is' : 'are'} on${doing}`,
+      say`primary ${view.name} takes no writes: ${switches.join(', ')} ${switches.length === 1 ? say`is` : say`are`} on${doing}`,
     ),
   ]
 }
@@ -109,12 +113,12 @@ export function analyseForeignSource(view: ServingView, { snapshot }: AnalysisIn
   const source =
     link.kind === 'instance'
       ? link.instance
-      : `${channel.sourceHost}:${channel.sourcePort}, which is none of this cluster`
+      : say`${channel.sourceHost}:${channel.sourcePort}, which is none of this cluster`
   return [
     warning(
       'PrimaryHasSource',
       view.name,
-      `primary ${view.name} has a replication channel of its own, from ${source}: what arrives there is written beside what its clients write`,
+      say`primary ${view.name} has a replication channel of its own, from ${source}: what arrives there is written beside what its clients write`,
     ),
   ]
 }
@@ -124,12 +128,12 @@ export function analyseWriters({ snapshot, limits, expected }: AnalysisInput): r
   const writers = snapshot.instances.filter((view) => isWritable(view, limits)).map(({ name }) => name)
   const wrong = writers.filter((name) => name !== expected.primary)
   if (wrong.length === 0 || (expected.primary === null && writers.length < 2)) return []
-  const should = expected.primary === null ? 'no primary is recorded' : `only ${expected.primary} may`
+  const should = expected.primary === null ? say`no primary is recorded` : say`only ${expected.primary} may`
   return [
     critical(
       'TwoWritablePrimaries',
       wrong[0] ?? null,
-      `${counted(writers.length, 'instance')} can be written to: ${writers.join(', ')}; ${should}`,
+      say`${counted(writers.length, 'instance')} can be written to: ${writers.join(', ')}; ${should}`,
     ),
   ]
 }

@@ -1,6 +1,7 @@
+import { counted, joined, say, text, type Said, type Sentence } from '#common/sentence/sentence.ts'
 import type { Analysis } from './analysis.ts'
 import { critical, warning, type AnalysisInput } from './analysis-input.ts'
-import { abbreviated, counted } from '#common/text/words.ts'
+import { abbreviated } from '#common/text/words.ts'
 import { errantOf } from '../snapshot/comparison.ts'
 import { describeProcess, isGone, isHeard, isServing, type HeardView, type ServingView } from './instance-state.ts'
 import { describeLag, isBehind, maxBacklog } from '../snapshot/lag.ts'
@@ -32,8 +33,8 @@ function analyseAll(condition: PrimaryCondition, input: AnalysisInput): readonly
     return []
   const { name } = condition.view
   const waits =
-    input.expected.acks > 0 ? `; every write waits for ${counted(input.expected.acks, 'acknowledgement')}` : ''
-  const sentence = `none of ${counted(replicas.length, 'replica')} replicates from primary ${name}${waits}`
+    input.expected.acks > 0 ? say`; every write waits for ${counted(input.expected.acks, 'acknowledgement')}` : ''
+  const sentence = say`none of ${counted(replicas.length, 'replica')} replicates from primary ${name}${waits}`
   return [(waits === '' ? warning : critical)('AllReplicasNotReplicating', name, sentence)]
 }
 
@@ -60,7 +61,7 @@ function analyseReplica(view: InstanceView, condition: PrimaryCondition, input: 
       warning(
         'ReplicaDead',
         view.name,
-        `${condition.kind === 'none' ? 'instance' : 'replica'} ${view.name} is dead: ${describeProcess(view.observation)}${seedingOf(view.observation)}`,
+        say`${condition.kind === 'none' ? say`instance` : say`replica`} ${view.name} is dead: ${describeProcess(view.observation)}${seedingOf(view.observation)}`,
       ),
     ]
   if (condition.kind === 'none') return []
@@ -69,7 +70,7 @@ function analyseReplica(view: InstanceView, condition: PrimaryCondition, input: 
       warning(
         'ReplicaNotReplicating',
         view.name,
-        `replica ${view.name} does not replicate: ${describeProcess(view.observation)}${seedingOf(view.observation)}`,
+        say`replica ${view.name} does not replicate: ${describeProcess(view.observation)}${seedingOf(view.observation)}`,
       ),
     ]
   }
@@ -84,34 +85,34 @@ function analyseReplica(view: InstanceView, condition: PrimaryCondition, input: 
 function analyseHole({ name, observation }: ServingView, { expected }: AnalysisInput): readonly Analysis[] {
   const why = expected.passedOver?.get(name) ?? ''
   if (why === '' || observation.stored.seeding) return []
-  return [warning('ReplicaPassedOver', name, `replica ${name} ${why}; it does not count until it was seeded again`)]
+  return [warning('ReplicaPassedOver', name, say`replica ${name} ${why}; it does not count until it was seeded again`)]
 }
 
-export function seedingOf({ seedingProgress }: Observation): string {
+export function seedingOf({ seedingProgress }: Observation): Said {
   if (seedingProgress === null) return ''
   const { stage, percent, donor } = seedingProgress
-  return `; it is being seeded${donor === undefined ? '' : ` from ${donor}`}: ${stage}, ${percent} %`
+  return say`; it is being seeded${donor === undefined ? '' : say` from ${donor}`}: ${text(stage)}, ${percent} %`
 }
 
 function unreachable(view: InstanceView, condition: PrimaryCondition): Analysis {
   const { name, observation } = view
   if (observation === null)
-    return warning('InstanceUnreachable', name, `the agent of ${name} was never heard by this manager`)
+    return warning('InstanceUnreachable', name, say`the agent of ${name} was never heard by this manager`)
   const server = readsFromPrimary(view, condition)
-    ? 'its server is still connected to the primary'
-    : `its process was ${observation.process} when last heard`
-  return warning('InstanceUnreachable', name, `the agent of ${name} is unreachable; ${server}`)
+    ? say`its server is still connected to the primary`
+    : say`its process was ${observation.process} when last heard`
+  return warning('InstanceUnreachable', name, say`the agent of ${name} is unreachable; ${server}`)
 }
 
 /** Said as long as it was not seeded, also while another donor is tried. */
 export function analyseSeeding(view: InstanceView): readonly Analysis[] {
   const failures = isHeard(view) ? (view.observation.seedingFailures ?? []) : []
   return failures.map(({ donor, times, error }) => {
-    const from = donor === view.name ? '' : ` from ${donor}`
+    const from = donor === view.name ? '' : say` from ${donor}`
     return warning(
       'SeedingFailed',
       view.name,
-      `${view.name} could not be seeded${from} (${counted(times, 'failure')}): ${abbreviated(error)}`,
+      say`${view.name} could not be seeded${from} (${counted(times, 'failure')}): ${text(abbreviated(error))}`,
     )
   })
 }
@@ -128,10 +129,14 @@ function analyseChannel(view: ServingView, condition: PrimaryCondition, input: A
   const why = problems.filter((problem) => problem !== undefined)
   return why.length === 0
     ? []
-    : [warning('ReplicaNotReplicating', view.name, `replica ${view.name} does not replicate: ${why.join('; ')}`)]
+    : [warning('ReplicaNotReplicating', view.name, say`replica ${view.name} does not replicate: ${joined(why, '; ')}`)]
 }
 
-function wrongSourceOf(view: ServingView, channel: Channel, { snapshot, expected }: AnalysisInput): string | undefined {
+function wrongSourceOf(
+  view: ServingView,
+  channel: Channel,
+  { snapshot, expected }: AnalysisInput,
+): Sentence | undefined {
   const { name, observation } = view
   const link = sourceLinkOf(view, snapshot)
   if (link.kind === 'instance' && link.instance === expected.primary) return undefined
@@ -140,40 +145,40 @@ function wrongSourceOf(view: ServingView, channel: Channel, { snapshot, expected
   const source =
     link.kind === 'instance'
       ? link.instance
-      : `${channel.sourceHost}:${channel.sourcePort}, which is none of this cluster,`
+      : say`${channel.sourceHost}:${channel.sourcePort}, which is none of this cluster,`
   const told = observation.stored.assignment
   const since =
     told !== null && told.epoch < expected.epoch
-      ? `; it was last told whom to follow in epoch ${told.epoch}, now is ${expected.epoch}`
+      ? say`; it was last told whom to follow in epoch ${told.epoch}, now is ${expected.epoch}`
       : ''
-  return `replica ${name} follows ${source} instead of primary ${expected.primary}${since}`
+  return say`replica ${name} follows ${source} instead of primary ${expected.primary}${since}`
 }
 
-function missingChannel({ stored }: Observation, { expected }: AnalysisInput): string {
+function missingChannel({ stored }: Observation, { expected }: AnalysisInput): Sentence {
   return stored.promise > expected.epoch
-    ? `it promised epoch ${stored.promise} and follows nobody until that is decided`
-    : 'it follows nobody'
+    ? say`it promised epoch ${stored.promise} and follows nobody until that is decided`
+    : say`it follows nobody`
 }
 
 /** Without a primary to receive from a receiver cannot run: that is the primary's finding, not the replica's. */
-function receiverProblem(channel: Channel, condition: PrimaryCondition): string | undefined {
+function receiverProblem(channel: Channel, condition: PrimaryCondition): Sentence | undefined {
   const blameless = condition.kind !== 'serving' && condition.kind !== 'agentLost'
   if (channel.ioRunning === 'yes' || blameless) return undefined
-  const state = channel.ioRunning === 'connecting' ? 'its IO thread cannot connect' : 'its IO thread is stopped'
-  return channel.ioError === '' ? state : `${state}: ${abbreviated(channel.ioError)}`
+  const state = channel.ioRunning === 'connecting' ? say`its IO thread cannot connect` : say`its IO thread is stopped`
+  return channel.ioError === '' ? state : say`${state}: ${text(abbreviated(channel.ioError))}`
 }
 
-function applierProblem(channel: Channel): string | undefined {
+function applierProblem(channel: Channel): Sentence | undefined {
   if (channel.sqlRunning) return undefined
-  const state = `its SQL thread is stopped with ${counted(channel.backlogTransactions, 'transaction')} to apply`
-  return channel.sqlError === '' ? state : `${state}: ${abbreviated(channel.sqlError)}`
+  const state = say`its SQL thread is stopped with ${counted(channel.backlogTransactions, 'transaction')} to apply`
+  return channel.sqlError === '' ? state : say`${state}: ${text(abbreviated(channel.sqlError))}`
 }
 
 function analyseLag({ name, observation }: ServingView, { limits }: AnalysisInput): readonly Analysis[] {
   const channel = observation.server.channel
   if (channel === null || !isBehind(channel, limits.maxLagSeconds)) return []
-  const allowed = channel.lagSeconds === null ? counted(maxBacklog, 'transaction') : `${limits.maxLagSeconds} s`
-  return [warning('ReplicaLagging', name, `replica ${name} is ${describeLag(channel)}; ${allowed} are allowed`)]
+  const allowed = channel.lagSeconds === null ? counted(maxBacklog, 'transaction') : say`${limits.maxLagSeconds} s`
+  return [warning('ReplicaLagging', name, say`replica ${name} is ${describeLag(channel)}; ${allowed} are allowed`)]
 }
 
 /** What a member holds while it is seeded is nobody's. */
@@ -196,7 +201,7 @@ export function analyseErrant(
     warning(
       'ErrantTransactions',
       name,
-      `replica ${name} has ${have} that primary ${expected.primary} has not: ${abbreviated(errant.toString())}`,
+      say`replica ${name} has ${have} that primary ${expected.primary} has not: ${text(abbreviated(errant.toString()))}`,
     ),
   ]
 }

@@ -1,10 +1,11 @@
+import { counted, figure, joined, say, text, type Said, type Sentence } from '#common/sentence/sentence.ts'
 import type { Analysis, AnalysisCode } from './analysis.ts'
 import { critical, info, warning, type AnalysisInput } from './analysis-input.ts'
 import { isHeard, type HeardView } from './instance-state.ts'
 import { delaySecondsOf } from '../snapshot/channel-delay.ts'
 import type { ChangedSetting, WriteProbe } from '../snapshot/observation.ts'
 import { compareSeries, seriesOf } from '../snapshot/series.ts'
-import { counted, refusesSettings } from '#common/text/words.ts'
+import { refusesSettings } from '#common/text/words.ts'
 
 /**
  * From here on it is time to act: past 999999 the server compares file names as strings and semi-sync switches itself
@@ -38,43 +39,37 @@ function analyseVersions(heard: readonly HeardView[], { expected }: AnalysisInpu
   if (all.length < 2) return []
   const primary = known.find(({ name }) => name === expected.primary)
   const older = known.filter(({ series }) => compareSeries(series, primary?.series) < 0)
-  const who = all
-    .map(
-      (each) =>
-        `${each.name} (${known
-          .filter(({ series }) => series.name === each.name)
-          .map(({ name }) => name)
-          .join(', ')})`,
-    )
-    .join(', ')
-  const mixed = `instances run different series of MySQL: ${who}`
+  const who = all.map((each) => {
+    const names = known.filter(({ series }) => series.name === each.name).map(({ name }) => name)
+    return say`${each.name} (${names.join(', ')})`
+  })
+  const mixed = say`instances run different series of MySQL: ${joined(who, ', ')}`
   if (primary === undefined || older.length === 0)
     return [
       info(
         'MixedVersions',
         null,
-        `${mixed}; one of the oldest leads until all are updated, since an older replica cannot follow a newer primary`,
+        say`${mixed}; one of the oldest leads until all are updated, since an older replica cannot follow a newer primary`,
       ),
     ]
   return older.map(({ name, series }) =>
     warning(
       'MixedVersions',
       name,
-      `${name} runs MySQL ${series.name} and follows primary ${primary.name} of ${primary.series.name}: ` +
-        `MySQL does not support an older replica of a newer source; update ${name}`,
+      say`${name} runs MySQL ${series.name} and follows primary ${primary.name} of ${primary.series.name}: MySQL does not support an older replica of a newer source; update ${name}`,
     ),
   )
 }
 
-const probeFindings: Readonly<Record<WriteProbe, readonly [AnalysisCode, string] | null>> = {
+const probeFindings: Readonly<Record<WriteProbe, readonly [AnalysisCode, Sentence] | null>> = {
   ok: null,
   unknown: null,
   stuck: null,
-  locked: ['GlobalLock', 'a lock is in the way of writes, or of what Regent must do'],
-  diskFull: ['DiskFull', 'its disk is full'],
-  lowSpace: ['LowSpace', 'it was closed to writes before its disk is full'],
-  readOnlyFilesystem: ['ReadOnlyFilesystem', 'its file system is read-only'],
-  tooManyConnections: ['TooManyConnections', 'all of its connections are taken'],
+  locked: ['GlobalLock', say`a lock is in the way of writes, or of what Regent must do`],
+  diskFull: ['DiskFull', say`its disk is full`],
+  lowSpace: ['LowSpace', say`it was closed to writes before its disk is full`],
+  readOnlyFilesystem: ['ReadOnlyFilesystem', say`its file system is read-only`],
+  tooManyConnections: ['TooManyConnections', say`all of its connections are taken`],
 }
 
 /** The last probe of a server that ended since says nothing. */
@@ -83,14 +78,14 @@ function analyseProbe({ name, observation }: HeardView, { expected }: AnalysisIn
   if (found === null) return []
   const [code, what] = found
   const isPrimary = name === expected.primary
-  const detail = observation.probeDetail === '' ? '' : ` (${observation.probeDetail})`
-  const sentence = `${isPrimary ? 'primary' : 'replica'} ${name}: ${what}${detail}${spaceOf(observation.freeBytes, code)}`
+  const detail = observation.probeDetail === '' ? '' : say` (${text(observation.probeDetail)})`
+  const sentence = say`${isPrimary ? say`primary` : say`replica`} ${name}: ${what}${detail}${spaceOf(observation.freeBytes, code)}`
   return [(isPrimary ? critical : warning)(code, name, sentence)]
 }
 
-function spaceOf(freeBytes: number | null, code: AnalysisCode): string {
+function spaceOf(freeBytes: number | null, code: AnalysisCode): Said {
   return freeBytes !== null && (code === 'DiskFull' || code === 'LowSpace')
-    ? `; ${(freeBytes / 1_048_576).toFixed(1)} MiB are free`
+    ? say`; ${figure((freeBytes / 1_048_576).toFixed(1))} MiB are free`
     : ''
 }
 
@@ -98,14 +93,14 @@ function analyseRefusedSettings({ name, observation }: HeardView): readonly Anal
   const { settingsRefused = '', settingsRolledBack, process } = observation
   if (settingsRefused === '') return []
   const runs = settingsRolledBack
-    ? 'it was started with those of its last good start, and stays so'
-    : 'it runs on with those of before, and would not start again'
-  const state = process === 'running' ? runs : 'it is not started'
+    ? say`it was started with those of its last good start, and stays so`
+    : say`it runs on with those of before, and would not start again`
+  const state = process === 'running' ? runs : say`it is not started`
   return [
     warning(
       'SettingsRefused',
       name,
-      `${refusesSettings(name, settingsRefused)}; ${state} until that setting is taken out or put right`,
+      say`${text(refusesSettings(name, settingsRefused))}; ${state} until that setting is taken out or put right`,
     ),
   ]
 }
@@ -115,7 +110,7 @@ function analyseFailedStart({ name, observation }: HeardView, input: AnalysisInp
   const { startFailed = '', settingsRefused = '', process, server } = observation
   if (startFailed === '' || settingsRefused !== '' || (process === 'running' && server !== null)) return []
   const isPrimary = name === input.expected.primary
-  const sentence = `mysqld of ${name} does not come up: ${startFailed}; it is started again by itself`
+  const sentence = say`mysqld of ${name} does not come up: ${text(startFailed)}; it is started again by itself`
   return [(isPrimary ? critical : warning)('MysqldDoesNotStart', name, sentence)]
 }
 
@@ -127,13 +122,13 @@ function analyseNeeds({ name, observation }: HeardView): readonly Analysis[] {
   if (lacks.length === 0 || process !== 'running') return []
   const named = lacks
     .slice(0, mostLacksNamed)
-    .map(({ what, for: whatFor, cure }) => `${what} (for ${whatFor}; ${cure})`)
+    .map(({ what, for: whatFor, cure }) => say`${what} (for ${whatFor}; ${cure})`)
   const more = lacks.length - named.length
   return [
     warning(
       'NotReadyForFailover',
       name,
-      `${name} lacks what a failover, a copy or its next start rests upon: ${named.join(', ')}${more > 0 ? ` and ${more} more` : ''}`,
+      say`${name} lacks what a failover, a copy or its next start rests upon: ${joined(named, ', ')}${more > 0 ? say` and ${more} more` : ''}`,
     ),
   ]
 }
@@ -143,10 +138,7 @@ function analyseUnclassified({
   observation: { unclassifiedSettings: names = [] },
 }: HeardView): readonly Analysis[] {
   if (names.length === 0) return []
-  const sentence =
-    `${name} has ${counted(names.length, 'setting')} that Regent does not know and a person allowed ` +
-    `(allowUnclassified): ${names.join(', ')}; nobody can say whether safety rests on ` +
-    `${names.length === 1 ? 'that' : 'them'}`
+  const sentence = say`${name} has ${counted(names.length, 'setting')} that Regent does not know and a person allowed (allowUnclassified): ${names.join(', ')}; nobody can say whether safety rests on ${names.length === 1 ? say`that` : say`them`}`
   return [warning('UnclassifiedSettings', name, sentence)]
 }
 
@@ -157,52 +149,54 @@ function analyseSettings({ name, observation }: HeardView): readonly Analysis[] 
   const delayed = delaySecondsOf(server.channel)
   const options = (server.channel?.changedOptions ?? []).filter(({ name }) => delayed === 0 || name !== 'SOURCE_DELAY')
   const filtered = server.channel?.filtered === true
-  const findings: readonly (readonly [boolean, AnalysisCode, string])[] = [
+  const findings: readonly (readonly [boolean, AnalysisCode, Sentence])[] = [
     [
       filtered || stored.filterSeen,
       'ReplicationFilter',
-      `${name} ${filtered ? 'has' : 'had'} a replication filter: it may lack rows that its GTIDs claim`,
+      say`${name} ${filtered ? say`has` : say`had`} a replication filter: it may lack rows that its GTIDs claim`,
     ],
     [
       stored.opened === true,
       'OpenedByHand',
-      `${name} was open for writes while it was no primary: nobody can tell by its GTIDs whether its ` +
-        'data are those of the primary, and it counts for nothing until it is seeded again',
+      say`${name} was open for writes while it was no primary: its GTIDs do not tell whether its data are the primary’s, and it counts for nothing until it is seeded again`,
     ],
     [
       foreignTables.length > 0,
       'ForeignTables',
-      `${name} has tables that are not InnoDB, which no failover or CLONE keeps whole: ${foreignTables.join(', ')}`,
+      say`${name} has tables that are not InnoDB, which no failover or CLONE keeps whole: ${foreignTables.join(', ')}`,
     ],
     [
       persisted.length > 0,
       'PersistedVariables',
-      `${name} has settings persisted that Regent manages: ${persisted.join(', ')}`,
+      say`${name} has settings persisted that Regent manages: ${persisted.join(', ')}`,
     ],
     [
       changedSettings.length > 0,
       'SettingsChanged',
-      `${name} has settings that another hand changed and its agent puts right: ${described(changedSettings)}`,
+      say`${name} has settings that another hand changed and its agent puts right: ${described(changedSettings)}`,
     ],
     [
       delayed > 0,
       'ReplicaDelayed',
-      `${name} was told to apply ${delayed} s later than it receives (SOURCE_DELAY); its agent ends that`,
+      say`${name} was told to apply ${delayed} s later than it receives (SOURCE_DELAY); its agent ends that`,
     ],
     [
       options.length > 0,
       'ChannelOptionsChanged',
-      `the replication channel of ${name} has options that another hand changed and its agent puts right: ${described(options)}`,
+      say`the replication channel of ${name} has options that another hand changed and its agent puts right: ${described(options)}`,
     ],
     [
       binlogNumber >= highBinlogNumber,
       'BinlogNumberHigh',
-      `${name} writes binlog file number ${binlogNumber}; semi-sync breaks past 999999`,
+      say`${name} writes binlog file number ${binlogNumber}; semi-sync breaks past 999999`,
     ],
   ]
   return findings.filter(([applies]) => applies).map(([, code, sentence]) => warning(code, name, sentence))
 }
 
-function described(changed: readonly ChangedSetting[]): string {
-  return changed.map(({ name, seen, wanted }) => `${name} is ${seen || 'empty'}, to be ${wanted || 'empty'}`).join('; ')
+function described(changed: readonly ChangedSetting[]): Said {
+  return joined(
+    changed.map(({ name, seen, wanted }) => say`${name} is ${seen || 'empty'}, to be ${wanted || 'empty'}`),
+    '; ',
+  )
 }

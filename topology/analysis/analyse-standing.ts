@@ -1,3 +1,4 @@
+import { say, text, type Sentence } from '#common/sentence/sentence.ts'
 import type { Analysis } from './analysis.ts'
 import { critical, warning, type AnalysisInput } from './analysis-input.ts'
 import type { InstanceName } from '../snapshot/member.ts'
@@ -6,16 +7,16 @@ import type { InstanceView } from '../snapshot/snapshot.ts'
 /** What a person wished, and what makes this manager doubt itself or its record. */
 export function analyseStanding({ snapshot, expected }: AnalysisInput): readonly Analysis[] {
   const paused = expected.paused
-    ? [warning('Paused', null, 'automatic actions are paused: nothing fails over until they are resumed')]
+    ? [warning('Paused', null, say`automatic actions are paused: nothing fails over until they are resumed`)]
     : []
   const fenced = expected.fenced.map((name) => {
     const consequence =
       name === expected.primary
-        ? 'nobody can write until it is unfenced'
-        : 'it takes no connections until it is unfenced'
-    return warning('Fenced', name, `${name} is fenced by a person: ${consequence}`)
+        ? say`nobody can write until it is unfenced`
+        : say`it takes no connections until it is unfenced`
+    return warning('Fenced', name, say`${name} is fenced by a person: ${consequence}`)
   })
-  const damaged = expected.notesDamage ? [critical('NotesDamaged', null, expected.notesDamage)] : []
+  const damaged = expected.notesDamage ? [critical('NotesDamaged', null, say`${text(expected.notesDamage)}`)] : []
   return [
     ...analyseReach(snapshot.instances),
     ...snapshot.instances.flatMap((view) => analyseRecord(view, expected)),
@@ -36,7 +37,7 @@ function analyseReach(instances: readonly InstanceView[]): readonly Analysis[] {
     critical(
       'ManagerIsolated',
       null,
-      `this manager reaches ${instances.length === 1 ? 'not even the only agent' : `none of ${instances.length} agents`}: it suspects itself and does nothing`,
+      say`this manager reaches ${instances.length === 1 ? say`not even the only agent` : say`none of ${instances.length} agents`}: it suspects itself and does nothing`,
     ),
   ]
 }
@@ -55,14 +56,12 @@ function analyseRecord(
   if (leads && primary !== null && name !== primary) return [ofAnotherHistory(name, primary, epoch)]
   const told = assignment === null ? 0 : assignment.epoch
   if (Math.max(promise - 1, told) <= epoch && stored <= revision) return []
-  const knows = `epoch ${Math.max(promise, told)}, revision ${stored}`
+  const knows = say`epoch ${Math.max(promise, told)}, revision ${stored}`
   return [older(name, { epoch, revision, knows, rebuildsRecord })]
 }
 
 function ofAnotherHistory(name: InstanceName, primary: InstanceName, epoch: number): Analysis {
-  const sentence =
-    `the record names ${primary} as primary of epoch ${epoch}, and ${name} was made primary in the ` +
-    'same epoch: an epoch has one primary, so this record is not the right one; a person must decide'
+  const sentence = say`the record names ${primary} as primary of epoch ${epoch}, and ${name} was made primary in the same epoch, which has one alone: this record is not the right one; a person must decide`
   return critical('RecordOfAnotherHistory', name, sentence)
 }
 
@@ -76,7 +75,7 @@ function older(
   }: {
     readonly epoch: number
     readonly revision: number
-    readonly knows: string
+    readonly knows: Sentence
     readonly rebuildsRecord: boolean | undefined
   },
 ): Analysis {
@@ -84,12 +83,11 @@ function older(
     return critical(
       'RecordLost',
       name,
-      `there is no record, and ${name} acted on one (${knows}): ` +
-        `${rebuildsRecord === false ? 'bring the record back' : 'the record is rebuilt once all known members have answered'}`,
+      say`there is no record, and ${name} acted on one (${knows}): ${rebuildsRecord === false ? say`bring the record back` : say`the record is rebuilt once all known members have answered`}`,
     )
   return critical(
     'RecordFromThePast',
     name,
-    `the record (epoch ${epoch}, revision ${revision}) is older than what ${name} stored (${knows}): a person must decide`,
+    say`the record (epoch ${epoch}, revision ${revision}) is older than what ${name} stored (${knows}): a person must decide`,
   )
 }

@@ -1,3 +1,4 @@
+import { say } from '#common/sentence/sentence.ts'
 import { analyseDurability } from './analyse-durability.ts'
 import { analysePrimary } from './analyse-primary.ts'
 import { analyseReplicas } from './analyse-replicas.ts'
@@ -40,7 +41,7 @@ export function ranked(findings: readonly Analysis[], expected: Expected): reado
 function asExpected(finding: Analysis, { downtimes }: Expected): Analysis {
   const words = finding.instance === null ? undefined : downtimes?.get(finding.instance)
   if (words === undefined || finding.severity === 'critical') return finding
-  return { ...finding, severity: 'info', sentence: `${finding.sentence} (expected: ${words})`, expected: true }
+  return { ...finding, severity: 'info', sentence: say`${finding.sentence} (expected: ${words})`, expected: true }
 }
 
 const ranks: Readonly<Record<Severity, number>> = { critical: 0, warning: 1, info: 2 }

@@ -1,3 +1,4 @@
+import type { Said, Sentence } from '#common/sentence/sentence.ts'
 import type { Analysis, AnalysisCode, Severity } from './analysis.ts'
 import type { InstanceName } from '../snapshot/member.ts'
 import type { Snapshot } from '../snapshot/snapshot.ts'
@@ -13,9 +14,9 @@ export interface Expected {
   readonly fenced: readonly InstanceName[]
   readonly paused: boolean
   /** Instances in downtime, with the words for it. Absent for none. */
-  readonly downtimes?: ReadonlyMap<InstanceName, string>
+  readonly downtimes?: ReadonlyMap<InstanceName, Sentence>
   /** Replicas that were passed over, and lack what their source never sends again: in words. Absent for none. */
-  readonly passedOver?: ReadonlyMap<InstanceName, string>
+  readonly passedOver?: ReadonlyMap<InstanceName, Said>
   /** Why the notes of the cluster cannot be used; '' or absent where they can. */
   readonly notesDamage?: string
   /** A record that is lost is made anew by itself. Absent for yes. */
@@ -34,19 +35,19 @@ export interface AnalysisInput {
   readonly limits: Limits
 }
 
-export function critical(code: AnalysisCode, instance: InstanceName | null, sentence: string): Analysis {
+export function critical(code: AnalysisCode, instance: InstanceName | null, sentence: Sentence): Analysis {
   return finding('critical', code, instance, sentence)
 }
 
-export function warning(code: AnalysisCode, instance: InstanceName | null, sentence: string): Analysis {
+export function warning(code: AnalysisCode, instance: InstanceName | null, sentence: Sentence): Analysis {
   return finding('warning', code, instance, sentence)
 }
 
 /** Worth knowing, and nothing is wrong. */
-export function info(code: AnalysisCode, instance: InstanceName | null, sentence: string): Analysis {
+export function info(code: AnalysisCode, instance: InstanceName | null, sentence: Sentence): Analysis {
   return finding('info', code, instance, sentence)
 }
 
-function finding(severity: Severity, code: AnalysisCode, instance: InstanceName | null, sentence: string): Analysis {
+function finding(severity: Severity, code: AnalysisCode, instance: InstanceName | null, sentence: Sentence): Analysis {
   return { code, severity, instance, sentence }
 }

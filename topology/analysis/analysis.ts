@@ -1,3 +1,4 @@
+import type { Sentence } from '#common/sentence/sentence.ts'
 import type { InstanceName } from '../snapshot/member.ts'
 
 export type Severity = 'info' | 'warning' | 'critical'
@@ -6,9 +7,13 @@ export interface Analysis {
   readonly code: AnalysisCode
   readonly severity: Severity
   readonly instance: InstanceName | null
-  readonly sentence: string
+  readonly sentence: Sentence
   /** A person said that trouble of that instance is expected now. Absent where not. */
   readonly expected?: true
+}
+
+export interface PrintedAnalysis extends Omit<Analysis, 'sentence'> {
+  readonly sentence: string
 }
 
 export type AnalysisCode = ReplicationCode | GroupCode

@@ -1,7 +1,7 @@
+import { lasting, say, text, type Sentence } from '#common/sentence/sentence.ts'
 import type { Limits } from './analysis-input.ts'
 import type { Observation, ServerState } from '../snapshot/observation.ts'
 import type { InstanceView } from '../snapshot/snapshot.ts'
-import { lasting } from '#common/text/words.ts'
 
 /** An instance whose agent speaks now. */
 export interface HeardView extends InstanceView {
@@ -43,13 +43,13 @@ export function isWritable(view: InstanceView, limits: Limits): boolean {
 }
 
 /** What keeps a server from serving, as the end of a sentence: `its mysqld is dead for 20 ms (killed by signal 9)`. */
-export function describeProcess(seen: Observation): string {
-  const note = seen.processNote === '' ? '' : ` (${seen.processNote})`
+export function describeProcess(seen: Observation): Sentence {
+  const note = seen.processNote === '' ? '' : say` (${text(seen.processNote)})`
   const since = lasting(seen.processSinceMs)
-  if (seen.process === 'stopped') return `its mysqld is stopped ${since}${note}`
-  if (seen.process !== 'running') return `its mysqld is ${seen.process} ${since}${note}`
-  if (seen.server === null) return `its mysqld runs ${since} and has not answered yet`
+  if (seen.process === 'stopped') return say`its mysqld is stopped ${since}${note}`
+  if (seen.process !== 'running') return say`its mysqld is ${seen.process} ${since}${note}`
+  if (seen.server === null) return say`its mysqld runs ${since} and has not answered yet`
   return seen.silentMs < 1
-    ? 'its server has not answered at its last look'
-    : `its server has not answered ${lasting(seen.silentMs)}`
+    ? say`its server has not answered at its last look`
+    : say`its server has not answered ${lasting(seen.silentMs)}`
 }

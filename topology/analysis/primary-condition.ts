@@ -1,5 +1,5 @@
+import { counted, say, type Sentence } from '#common/sentence/sentence.ts'
 import { type AnalysisInput } from './analysis-input.ts'
-import { counted } from '#common/text/words.ts'
 import {
   describeProcess,
   isFrozen,
@@ -22,13 +22,13 @@ export type PrimaryCondition =
   | { readonly kind: 'none' }
   | { readonly kind: 'serving'; readonly view: ServingView }
   /** Its mysqld is there, and does not answer for a reason that is no death: it starts, or went silent just now. */
-  | { readonly kind: 'silent'; readonly view: HeardView; readonly why: string }
-  | { readonly kind: 'frozen'; readonly why: string }
-  | { readonly kind: 'dead'; readonly why: string }
+  | { readonly kind: 'silent'; readonly view: HeardView; readonly why: Sentence }
+  | { readonly kind: 'frozen'; readonly why: Sentence }
+  | { readonly kind: 'dead'; readonly why: Sentence }
   /** Its agent is unreachable, and these replicas still receive from its server. */
   | { readonly kind: 'agentLost'; readonly heardBy: readonly InstanceName[] }
   /** Its agent is unreachable, and no replica can testify either way. */
-  | { readonly kind: 'unknown'; readonly why: string }
+  | { readonly kind: 'unknown'; readonly why: Sentence }
 
 export function primaryCondition(input: AnalysisInput): PrimaryCondition {
   const { primary } = input.expected
@@ -39,7 +39,7 @@ export function primaryCondition(input: AnalysisInput): PrimaryCondition {
 
 function byItsOwnAgent(view: HeardView, { limits }: AnalysisInput): PrimaryCondition {
   const seen = view.observation
-  if (isGone(seen)) return { kind: 'dead', why: `its own agent says ${describeProcess(seen)}` }
+  if (isGone(seen)) return { kind: 'dead', why: say`its own agent says ${describeProcess(seen)}` }
   if (isFrozen(seen, limits)) return { kind: 'frozen', why: describeProcess(seen) }
   return isServing(view, limits) ? { kind: 'serving', view } : { kind: 'silent', view, why: describeProcess(seen) }
 }
@@ -50,9 +50,12 @@ function byItsReplicas(primary: InstanceName, input: AnalysisInput): PrimaryCond
   if (hearing.length > 0) return { kind: 'agentLost', heardBy: hearing }
   const replicas = counted(replicasOf(input).length, 'replica')
   if (witnesses.length === 0)
-    return { kind: 'unknown', why: `its agent is unreachable and none of ${replicas} can testify` }
+    return { kind: 'unknown', why: say`its agent is unreachable and none of ${replicas} can testify` }
   const names = witnesses.map(({ name }) => name).join(', ')
-  return { kind: 'dead', why: `its agent is unreachable, and no replica that can testify (${names}) receives from it` }
+  return {
+    kind: 'dead',
+    why: say`its agent is unreachable, and no replica that can testify (${names}) receives from it`,
+  }
 }
 
 /** Everybody but the primary. */

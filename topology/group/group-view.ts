@@ -1,3 +1,4 @@
+import { command, say, together, type Sentence } from '#common/sentence/sentence.ts'
 import { allOf } from '#common/text/words.ts'
 import type { GroupMember, GroupState, MemberState, Observation } from '../snapshot/observation.ts'
 import { goesOn, partedBy, type Parted, type Witness } from './forks.ts'
@@ -26,7 +27,7 @@ export interface GroupView {
   readonly viewId: string
   /** Instances that are in groups which another hand formed, and that are to leave those. */
   readonly forks: readonly InstanceName[]
-  readonly sentence: string
+  readonly sentence: Sentence
 }
 
 /** What is to be known of a group beforehand. */
@@ -58,29 +59,29 @@ type View = Omit<GroupView, 'forks'>
 function viewBy({ own, large }: Parted, instances: readonly InstanceView[], expected: readonly InstanceName[]): View {
   if (large !== undefined) {
     const without = allOf(expected.filter((one) => !large.members.has(one)))
-    return split(large, `another hand formed one of ${namesIn(large)}, without ${without}`)
+    return split(large, say`another hand formed one of ${namesIn(large)}, without ${without}`)
   }
   const agreeing = own.filter(goesOn)
   const [first, ...others] = agreeing.toSorted(newestFirst)
   if (first === undefined) return withoutMajority(instances, expected, own)
   const apart = others.find(({ members }) => ![...members.keys()].some((one) => first.members.has(one)))
-  if (apart !== undefined) return split(first, `${namesIn(first)}, and ${namesIn(apart)}`)
+  if (apart !== undefined) return split(first, say`${namesIn(first)}, and ${namesIn(apart)}`)
   const witnesses = agreeing.filter(({ group }) => group.viewId === first.group.viewId)
   return withMajority(witnesses, first.members, { instances, expected })
 }
 
-function split({ members }: Witness, groups: string): View {
-  const decides = 'a person decides whose writes count: regent failover --accept-loss --to <instance>'
-  const sentence = `two groups: ${groups}. Nothing is done; ${decides}`
+function split({ members }: Witness, groups: Sentence): View {
+  const decides = say`a person decides whose writes count: ${command('failover', '--accept-loss', '--to', '<instance>')}`
+  const sentence = say`two groups: ${groups}. Nothing is done; ${decides}`
   return { condition: 'splitBrain', primary: null, members, viewId: '', sentence }
 }
 
 function besideForks(view: View, { forks }: Parted): GroupView {
   const names = forks.map(({ name }) => name)
   if (names.length === 0) return { ...view, forks: names }
-  const are = names.length === 1 ? 'is in a group' : 'are in groups'
-  const leave = names.length === 1 ? 'leaves that' : 'leave those'
-  const sentence = `${view.sentence}; ${allOf(names)} ${are} that another hand formed, and ${leave}`
+  const are = names.length === 1 ? say`is in a group` : say`are in groups`
+  const leave = names.length === 1 ? say`leaves that` : say`leave those`
+  const sentence = say`${view.sentence}; ${allOf(names)} ${are} that another hand formed, and ${leave}`
   return { ...view, forks: names, sentence }
 }
 
@@ -96,11 +97,12 @@ function withMajority(
   const primary = primaryBy(witnesses, instances, expected[0])
   const viewId = witnesses[0]?.group.viewId ?? ''
   const missing = expected.filter((one) => members.get(one) !== 'ONLINE')
-  const size = `${expected.length - missing.length} of ${expected.length} members online`
-  const leads = primary === null ? 'the group has no primary at this moment' : `${primary} is primary of the group`
-  if (missing.length === 0) return { condition: 'online', primary, members, viewId, sentence: `${leads}, ${size}` }
-  const states = missing.map((one) => `${one} is ${members.get(one)?.toLowerCase() ?? 'missing'}`)
-  return { condition: 'partial', primary, members, viewId, sentence: `${leads}, ${size}: ${allOf(states)}` }
+  const size = say`${expected.length - missing.length} of ${expected.length} members online`
+  const leads =
+    primary === null ? say`the group has no primary at this moment` : say`${primary} is primary of the group`
+  if (missing.length === 0) return { condition: 'online', primary, members, viewId, sentence: say`${leads}, ${size}` }
+  const states = missing.map((one) => say`${one} is ${members.get(one)?.toLowerCase() ?? 'missing'}`)
+  return { condition: 'partial', primary, members, viewId, sentence: say`${leads}, ${size}: ${together(states)}` }
 }
 
 /**
@@ -132,25 +134,25 @@ function withoutMajority(
 ): View {
   const largest = seen.toSorted((a, b) => b.members.size - a.members.size)[0]
   if (largest !== undefined) {
-    const sentence = `no majority: ${whyNoMajority(largest)}`
+    const sentence = say`no majority: ${whyNoMajority(largest)}`
     return { condition: 'noQuorum', primary: null, members: largest.members, viewId: '', sentence }
   }
   const members = new Map<InstanceName, MemberState>()
   const silent = expected.filter((one) => !instances.some(({ name, reachable }) => name === one && reachable))
   if (silent.length > 0) {
-    const sentence = `nobody who answers is in the group, and nothing is known of ${allOf(silent)}`
+    const sentence = say`nobody who answers is in the group, and nothing is known of ${allOf(silent)}`
     return { condition: 'uncertain', primary: null, members, viewId: '', sentence }
   }
-  return { condition: 'outage', primary: null, members, viewId: '', sentence: 'no instance is in the group' }
+  return { condition: 'outage', primary: null, members, viewId: '', sentence: say`no instance is in the group` }
 }
 
-function whyNoMajority({ group, members }: Witness): string {
+function whyNoMajority({ group, members }: Witness): Sentence {
   const are = (wanted: MemberState) => [...members].flatMap(([one, state]) => (state === wanted ? [one] : []))
   if (!hasMajority(group))
-    return `${allOf(are('UNREACHABLE'))} cannot be reached by the rest of the group, and writes wait`
+    return say`${allOf(are('UNREACHABLE'))} cannot be reached by the rest of the group, and writes wait`
   const recovering = are('RECOVERING')
-  const recover = recovering.length === 1 ? 'recovers' : 'recover'
-  return `${allOf(recovering)} ${recover}, and nobody is online whom to recover from`
+  const recover = recovering.length === 1 ? say`recovers` : say`recover`
+  return say`${allOf(recovering)} ${recover}, and nobody is online whom to recover from`
 }
 
 /** The group by a server that answered lately; undefined for any other. */

@@ -1,4 +1,4 @@
-import { counted } from '#common/text/words.ts'
+import { counted, say, type Sentence } from '#common/sentence/sentence.ts'
 import type { Channel } from './observation.ts'
 
 /** To apply while writes wait for it: more than this is an outage of its own, whatever the clock says. */
@@ -16,7 +16,7 @@ export function isBehind({ lagSeconds, backlogTransactions }: Lag, maxLagSeconds
 }
 
 /** `666 s behind with 9104 transactions to apply`. */
-export function describeLag({ lagSeconds, backlogTransactions }: Lag): string {
-  const behind = lagSeconds === null ? 'behind' : `${Math.round(lagSeconds)} s behind`
-  return `${behind} with ${counted(backlogTransactions, 'transaction')} to apply`
+export function describeLag({ lagSeconds, backlogTransactions }: Lag): Sentence {
+  const behind = lagSeconds === null ? 'behind' : say`${Math.round(lagSeconds)} s behind`
+  return say`${behind} with ${counted(backlogTransactions, 'transaction')} to apply`
 }

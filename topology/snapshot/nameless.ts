@@ -1,12 +1,16 @@
+import { say, type Sentence } from '#common/sentence/sentence.ts'
 import type { StoredSummary } from './observation.ts'
 
 /**
  * Why nobody can tell by its GTIDs what an instance holds, as words that go on after its name; null where they tell. A
  * server without a binary log gives what it commits no GTID.
  */
-export function whyNameless({ gtidsReset, binlogOff }: Pick<StoredSummary, 'gtidsReset' | 'binlogOff'>): string | null {
+export function whyNameless({
+  gtidsReset,
+  binlogOff,
+}: Pick<StoredSummary, 'gtidsReset' | 'binlogOff'>): Sentence | null {
   if (gtidsReset !== true) return null
   return binlogOff === true
-    ? 'ran without a binary log, so that what it committed has no GTID'
-    : 'has had its GTIDs reset by another hand (RESET BINARY LOGS AND GTIDS), so that nobody can tell what it holds'
+    ? say`ran without a binary log, so that what it committed has no GTID`
+    : say`has had its GTIDs reset by another hand (RESET BINARY LOGS AND GTIDS), so that nobody can tell what it holds`
 }

@@ -1,4 +1,4 @@
-import { counted } from '#common/text/words.ts'
+import { counted, say, type Sentence } from '#common/sentence/sentence.ts'
 import type { GtidSet } from '../gtid/gtid-set.ts'
 import { parseGtidSet } from '../gtid/gtid-set.ts'
 import { holdsOf } from './holdings.ts'
@@ -13,9 +13,9 @@ export function leftToApply(seen: Observation): GtidSet {
  * `it is elected and applies 12345 transactions before it takes writes, for 8 s`; null for a primary that does not
  * open.
  */
-export function describeOpening(seen: Observation): string | null {
+export function describeOpening(seen: Observation): Sentence | null {
   if (seen.openingMs === undefined) return null
   const left = leftToApply(seen).count()
-  const does = left === 0 ? 'opens' : `applies ${counted(left, 'transaction')} before it takes writes`
-  return `is elected and ${does}, for ${Math.floor(seen.openingMs / 1_000)} s`
+  const does = left === 0 ? 'opens' : say`applies ${counted(left, 'transaction')} before it takes writes`
+  return say`is elected and ${does}, for ${Math.floor(seen.openingMs / 1_000)} s`
 }

@@ -1,3 +1,4 @@
+import { command, say } from '#common/sentence/sentence.ts'
 import { catalogue, type ErrorCode } from '#common/errors/error-catalogue.ts'
 import { RegentError } from '#common/errors/errors.ts'
 import { readText } from '#local/files/input-file.ts'
@@ -109,7 +110,7 @@ export class ApiClient {
       if (signal.aborted)
         throw new RegentError(
           'REGENT_TIMED_OUT',
-          `the manager at ${this.url} did not answer within ${deadlineMs / 1000} s; what was asked may still be going on: regent recoveries shows it`,
+          say`the manager at ${this.url} did not answer within ${deadlineMs / 1000} s; what was asked may still be going on: ${command('recoveries')} shows it`,
           { cause: error },
         )
       throw error

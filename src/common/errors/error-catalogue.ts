@@ -1,4 +1,5 @@
-import { anyOnKubernetes, inPlace, localPlace, type Place } from './commands.ts'
+import { anyOnKubernetes, localPlace, type Place } from '../sentence/command.ts'
+import { command, printed, say, Sentence } from '../sentence/sentence.ts'
 
 /**
  * Every error Regent reports: its stable code, the HTTP status it is answered with, and what to do about it.
@@ -8,13 +9,12 @@ export interface CatalogueEntry {
   readonly status: number
   readonly title: string
   /**
-   * Names an object and an action. Commands as on one machine (`commands.ts`); two of them where the places have
-   * different things.
+   * Names an object and an action; two of them where the places have different things.
    */
   readonly remedy: Remedy
 }
 
-export type Remedy = string | { readonly local: string; readonly kubernetes: string }
+export type Remedy = string | Sentence | { readonly local: string; readonly kubernetes: string }
 
 export const catalogue = {
   REGENT_BAD_NAME: {
@@ -121,12 +121,12 @@ export const catalogue = {
   REGENT_REFUSED: {
     status: 409,
     title: 'Not possible in the present state',
-    remedy: 'Ask again once the reason in the message is gone: regent explain shows when, and what ends it.',
+    remedy: say`Ask again once the reason in the message is gone: ${command('explain')} shows when, and what ends it.`,
   },
   REGENT_TIMED_OUT: {
     status: 504,
     title: 'It did not end in time',
-    remedy: 'See with regent recoveries how it ended, before you ask again.',
+    remedy: say`See with ${command('recoveries')} how it ended, before you ask again.`,
   },
   REGENT_STALE_ORDER: {
     status: 409,
@@ -141,8 +141,7 @@ export const catalogue = {
   REGENT_ORDER_NOT_ALLOWED: {
     status: 409,
     title: 'The order is not allowed in this state',
-    remedy:
-      'Do nothing: the manager reads the state of the agent and decides again. If it lasts, regent explain says what is in the way.',
+    remedy: say`Do nothing: the manager reads the state of the agent and decides again. If it lasts, ${command('explain')} says what is in the way.`,
   },
   REGENT_AGENT_UNREACHABLE: {
     status: 502,
@@ -173,13 +172,12 @@ export const catalogue = {
   REGENT_SERVER_ERROR: {
     status: 502,
     title: 'MySQL refused a statement',
-    remedy:
-      'Put right on that server what MySQL’s own words in the message complain of; regent explain says what waits for it.',
+    remedy: say`Put right on that server what MySQL’s own words in the message complain of; ${command('explain')} says what waits for it.`,
   },
   REGENT_SERVER_DOWN: {
     status: 502,
     title: 'MySQL is not running',
-    remedy: 'See with regent topology why that instance’s mysqld does not run.',
+    remedy: say`See with ${command('topology')} why that instance’s mysqld does not run.`,
   },
   REGENT_GROUP_PROTOCOL: {
     status: 502,
@@ -315,5 +313,6 @@ export type ErrorCode = keyof typeof catalogue
 /** What to do about it, where the error is read. */
 export function remedyOf(code: ErrorCode, where: Place['kind']): string {
   const remedy: Remedy = catalogue[code].remedy
-  return inPlace(typeof remedy === 'string' ? remedy : remedy[where], where === 'local' ? localPlace : anyOnKubernetes)
+  const one = typeof remedy === 'string' || remedy instanceof Sentence ? remedy : remedy[where]
+  return printed(one, where === 'local' ? localPlace : anyOnKubernetes)
 }

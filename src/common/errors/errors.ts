@@ -1,4 +1,5 @@
-import type { Place } from './commands.ts'
+import type { Place } from '../sentence/command.ts'
+import type { Sentence } from '../sentence/sentence.ts'
 import { catalogue, remedyOf, type ErrorCode } from './error-catalogue.ts'
 
 /** `regent resume`, `kubectl -n shops scale …`: something to type. */
@@ -7,10 +8,13 @@ const namesCommand = /\b(?:regent|kubectl(?: -n \S+)?) (?:local )?[a-z]+\b/
 /** The one error class: a stable code of the catalogue, and a message that names what was wrong and where. */
 export class RegentError extends Error {
   readonly code: ErrorCode
+  /** The message, before it is printed for a place. */
+  readonly said: string | Sentence
 
-  constructor(code: ErrorCode, message: string, options?: { cause?: unknown }) {
-    super(message, options)
+  constructor(code: ErrorCode, said: string | Sentence, options?: { cause?: unknown }) {
+    super(String(said), options)
     this.name = 'RegentError'
+    this.said = said
     this.code = code
   }
 

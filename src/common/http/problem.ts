@@ -1,4 +1,4 @@
-import type { Place } from '../errors/commands.ts'
+import type { Place } from '../sentence/command.ts'
 import { catalogue, remedyOf, type ErrorCode } from '../errors/error-catalogue.ts'
 import { codeOf, describeError, RegentError } from '../errors/errors.ts'
 

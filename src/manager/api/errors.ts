@@ -1,6 +1,6 @@
 import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify'
 import type { Socket } from 'node:net'
-import type { Place } from '#common/errors/commands.ts'
+import type { Place } from '#common/sentence/command.ts'
 import { codeOf, RegentError } from '#common/errors/errors.ts'
 import { problemContentType, problemOf } from '#common/http/problem.ts'
 

@@ -1,3 +1,4 @@
+import { printed } from '#common/sentence/sentence.ts'
 import { analyse, modeOf } from '#failover/decide.ts'
 import { takingWrites } from '#failover/way-out/taking-writes.ts'
 import { wayOut } from '#failover/way-out/way-out.ts'
@@ -65,7 +66,7 @@ function analysesFor(input: DecisionInput, decision: Decision | null): Analyses 
 function writableFields(input: DecisionInput): Pick<ClusterView, 'writable' | 'writableUnknown'> {
   const takes = takingWrites(input)
   return takes.kind === 'unknown'
-    ? { writable: null, writableUnknown: { likely: takes.isLikely, sentence: takes.sentence } }
+    ? { writable: null, writableUnknown: { likely: takes.isLikely, sentence: printed(takes.sentence, input.place) } }
     : { writable: takes.kind === 'yes' }
 }
 
@@ -122,7 +123,7 @@ export function topologyView(input: DecisionInput, decision: Decision | null, bo
 /** Nothing where it takes writes, and for a manager that decides nothing. */
 export function wayOutOf(input: DecisionInput, decision: Decision | null): Pick<TopologyView, 'wayOut'> {
   const found = decision === null ? null : wayOut(input)
-  return found === null ? {} : { wayOut: found.sentence }
+  return found === null ? {} : { wayOut: printed(found.sentence, input.place) }
 }
 
 /** Members have no channel from one another: the primary stands above those that are in its view. */

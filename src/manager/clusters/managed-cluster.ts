@@ -1,7 +1,6 @@
 import { describeError } from '#common/errors/errors.ts'
 import type { Logger } from '#common/log/logger.ts'
 import { Repeats, timesLeftOut } from '#common/log/repeats.ts'
-import { gistOf } from '#common/text/gist.ts'
 import { analyse } from '#failover/decide.ts'
 import type { DecisionInput } from '#failover/judge/situation.ts'
 import type { Action, Analyses, Decision } from '#failover/protocol/decision.ts'
@@ -55,7 +54,7 @@ export class ManagedCluster {
   readonly #listeners = new Set<(event: ClusterEvent) => void>()
   readonly #waiting = new Set<(recovery: EndedRecovery) => void>()
   #lastView = ''
-  #lastGist = ''
+  #lastNews = ''
   #viewPlanned = false
   #notedMs = -Infinity
   #remark: { readonly sentence: string; readonly atMs: number } | undefined
@@ -140,11 +139,9 @@ export class ManagedCluster {
   }
 
   #decided(decision: Decision, changed: boolean, input: DecisionInput): void {
-    // Figures in a sentence change all the time; the log wants what is new.
-    const gist = gistOf(decision.sentence)
-    const differs = changed && gist !== this.#lastGist
+    const differs = changed && decision.news !== this.#lastNews
     if (differs) this.#log[decision.blocked ? 'warn' : 'info']({ reasons: decision.reasons }, decision.sentence)
-    this.#lastGist = gist
+    this.#lastNews = decision.news
     this.#told?.decided(decision, () => analyse(input), differs || decision.actions.length > 0)
     if (this.loop.leads) this.#asks.look(input)
     this.#planView()

@@ -1,3 +1,4 @@
+import { say, type Sentence } from '#common/sentence/sentence.ts'
 import { describe, expect, it } from 'vitest'
 import { realWorld } from '#common/ports/real-world.ts'
 import { EventCorrelator, type Happening } from '#controller-runtime/events/event-correlator.ts'
@@ -7,7 +8,7 @@ import type { Recovery } from '#failover/protocol/notes.ts'
 import { ClusterEvents, eventLimits } from './cluster-events.ts'
 
 const key = { namespace: 'shops', name: 'shop' }
-const well = { blocked: false, sentence: 'no action: primary shop-0 is healthy' }
+const well = { blocked: false, sentence: 'no action: primary shop-0 is healthy', news: 'healthy' }
 
 function aRecovery(overrides: Partial<Recovery> = {}): Recovery {
   return {
@@ -126,15 +127,16 @@ describe('the Events of a cluster', () => {
 
   it('say why something stands still, again only when the reason is another one', () => {
     const { events: all, told } = events()
-    const blocked = (sentence: string) => all.decided(key, { blocked: true, sentence }, null)
+    const blocked = (said: Sentence) =>
+      all.decided(key, { blocked: true, sentence: String(said), news: said.news }, null)
     for (let seconds = 1; seconds < 20; seconds++)
-      blocked(`shop-0 has been silent for ${seconds}.5 s; shop-1 must come back`)
+      blocked(say`shop-0 has been silent for ${seconds + 0.5} s; shop-1 must come back`)
     expect(told()).toEqual(['Warning Blocked Wait: shop-0 has been silent for 1.5 s; shop-1 must come back'])
-    blocked('shop-0 has been silent for 30 s; shop-2 must come back')
+    blocked(say`shop-0 has been silent for ${30} s; shop-2 must come back`)
     expect(told()).toHaveLength(1)
     all.decided(key, well, null)
     expect(told()).toEqual([])
-    blocked('shop-0 has been silent for 31 s; shop-2 must come back')
+    blocked(say`shop-0 has been silent for ${31} s; shop-2 must come back`)
     expect(told()).toHaveLength(1)
   })
 
@@ -187,7 +189,7 @@ describe('the Events of a cluster', () => {
 
   it('are told by nobody who does not lead, nor of a cluster that is gone', () => {
     const { events: all, told } = events(false)
-    all.decided(key, { blocked: true, sentence: 'no' }, aRecovery())
+    all.decided(key, { blocked: true, sentence: 'no', news: 'no' }, aRecovery())
     all.ended(key, aRecovery({ outcome: 'succeeded' }))
     expect(told()).toEqual([])
     const leading = events()

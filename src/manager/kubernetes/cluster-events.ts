@@ -31,7 +31,7 @@ const ends: Readonly<Record<Recovery['outcome'], string>> = {
   abandoned: 'Abandoned',
 }
 
-interface Decided extends Pick<Decision, 'blocked' | 'sentence'> {
+interface Decided extends Pick<Decision, 'blocked' | 'sentence' | 'news'> {
   readonly analyses?: Analyses
 }
 
@@ -57,11 +57,11 @@ export class ClusterEvents {
   }
 
   /** @param recovery the one that is under way */
-  decided(key: ObjectKey, { blocked, sentence, analyses = [] }: Decided, recovery: Recovery | null): void {
+  decided(key: ObjectKey, { blocked, sentence, news, analyses = [] }: Decided, recovery: Recovery | null): void {
     if (recovery !== null && this.#isNews(key, 'recovery', recovery.id))
       this.#recovery(key, recovery, recovery.sentence)
     if (recovery !== null) this.#logSteps(key, recovery)
-    if (this.#isNews(key, 'blocked', blocked ? gistOf(sentence) : '') && blocked)
+    if (this.#isNews(key, 'blocked', blocked ? news : '') && blocked)
       this.#tell(key, { type: 'Warning', reason: 'Blocked', action: 'Wait', note: sentence })
     const refused = analyses
       .filter(({ code }) => code === 'SettingsRefused')

@@ -69,7 +69,7 @@ export async function rotatePasswords(
   ask(loop, why === '' ? undefined : wish)
   if (why === '') return goOn(parts, cluster, { internal, wish }, signal)
   if (now.next === undefined && wish.old === 'kept') return laterMs
-  events.passwords(keyOf(cluster), 'Waits', why)
+  events.passwords(keyOf(cluster), 'Waits', String(why))
   return isWritable(loop.input()) ? soonMs : laterMs
 }
 

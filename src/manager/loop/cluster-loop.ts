@@ -385,7 +385,7 @@ export class ClusterLoop {
   #committed(done: Done): void {
     const { before, action } = done
     this.#listener.acted(action)
-    this.#book.committed(action)
+    this.#book.committed(action, this.#config.place)
     const fails = before !== undefined && before.primary !== action.next.primary
     if (fails && this.#book.current?.kind === 'failover' && !this.#requests.asksForFailover)
       this.#notes.changeSoon(automaticFailoverAt(this.#ports.world.clock.wallMs()))

@@ -1,3 +1,4 @@
+import { say } from '#common/sentence/sentence.ts'
 import { describe, expect, it } from 'vitest'
 import type { CommitAction } from '#failover/protocol/decision.ts'
 import { aRecord } from '#failover/testing.ts'
@@ -5,7 +6,7 @@ import type { Store } from '#store/store.ts'
 import { RecordKeeper } from './record-keeper.ts'
 
 const before = aRecord({ revision: 4 })
-const commit: CommitAction = { kind: 'commit', why: 'shop-1 leads', next: aRecord({ revision: 5, epoch: 9 }) }
+const commit: CommitAction = { kind: 'commit', why: say`shop-1 leads`, next: aRecord({ revision: 5, epoch: 9 }) }
 
 function keeping(compareAndSwap: Store['compareAndSwap']): RecordKeeper {
   const keeper = new RecordKeeper({ compareAndSwap } as Store, 'shop')

@@ -1,3 +1,4 @@
+import { say } from '#common/sentence/sentence.ts'
 import { describe, expect, it } from 'vitest'
 import { decide } from '#failover/decide.ts'
 import { aSituation, deadServer, shop0, shop1, switchoverIntent, type SituationOverrides } from '#failover/testing.ts'
@@ -50,7 +51,11 @@ it('A group that is formed anew is a failover that succeeded, also with the prim
     const situation = aSituation()
     const { record } = situation
     book.begin({ kind: 'failover', sentence: 'an outage', analysis: () => '', record: { ...record, epoch: 0 } })
-    book.committed({ kind: 'commit', next: { ...record, group: { name: 'the group', forming } }, why: 'formed anew' })
+    book.committed({
+      kind: 'commit',
+      next: { ...record, group: { name: 'the group', forming } },
+      why: say`formed anew`,
+    })
     return book.keep({ ...decide(situation), flow: null }, situation)?.outcome
   }
   expect([outcomeWith(true), outcomeWith(false)]).toEqual(['succeeded', 'abandoned'])

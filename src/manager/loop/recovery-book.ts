@@ -1,3 +1,5 @@
+import type { Place } from '#common/sentence/command.ts'
+import { printed } from '#common/sentence/sentence.ts'
 import type { PrimaryRoute } from '#common/ports/platform.ts'
 import type { Clock, Random } from '#common/ports/ports.ts'
 import { analyse } from '#failover/decide.ts'
@@ -160,13 +162,13 @@ export class RecoveryBook {
     this.note(`waits: ${seen.instance} ${describeOpening(seen) ?? ''}`)
   }
 
-  committed({ next: record, why, timedOut = false, isAnswer }: CommitAction): void {
+  committed({ next: record, why, timedOut = false, isAnswer }: CommitAction, place?: Place): void {
     if (this.#open === null) return
     this.note(`committed revision ${record.revision}, epoch ${record.epoch}`)
     const moved = record.epoch > this.#open.fromEpoch
     this.#open = {
       ...this.#open,
-      sentence: why,
+      sentence: printed(why, place),
       timedOut,
       formsAnew: this.#open.formsAnew || record.group?.forming === true,
       isAnswered: this.#open.isAnswered || isAnswer === true,

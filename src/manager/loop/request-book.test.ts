@@ -1,3 +1,4 @@
+import { say } from '#common/sentence/sentence.ts'
 import { describe, expect, it } from 'vitest'
 import type { Action } from '#failover/protocol/decision.ts'
 import type { Request } from '#failover/judge/situation.ts'
@@ -24,10 +25,10 @@ const refused = (action: Partial<Action>) => ({ action, error: 'no answer', time
 describe('The book of requests', () => {
   it('drops a switchover whose intent a commit ends, and every failover once another primary is committed', () => {
     const book = aBook()
-    book.committed({ before: from, action: { kind: 'commit', why: '', next: { ...from, intent: null } } })
+    book.committed({ before: from, action: { kind: 'commit', why: say``, next: { ...from, intent: null } } })
     expect(book.open).toEqual([failover])
     expect(book.asksForFailover).toBe(true)
-    book.committed({ before: from, action: { kind: 'commit', why: '', next: to } })
+    book.committed({ before: from, action: { kind: 'commit', why: say``, next: to } })
     expect(book.open).toEqual([])
   })
 

@@ -7,6 +7,7 @@ const decision: Decision = {
   condition: 'primaryWell',
   actions: [],
   sentence: 'no action: primary shop-0 is healthy',
+  news: 'no action: primary shop-0 is healthy',
   reasons: [],
   blocked: false,
   flow: null,

@@ -61,8 +61,15 @@ export class StoreTrouble {
     if (reason === '') return decision
     const until =
       this.#damaged && this.#why.reading === reason ? 'until the record can be used again' : 'until the store is back'
-    const sentence = `${decision.sentence}; nothing can be committed ${until}: ${reason}`
-    return { ...decision, condition: 'storeAway', sentence, blocked: true, actions: leads ? decision.actions : [] }
+    const cannot = `nothing can be committed ${until}`
+    return {
+      ...decision,
+      condition: 'storeAway',
+      sentence: `${decision.sentence}; ${cannot}: ${reason}`,
+      news: `${decision.news}; ${cannot}`,
+      blocked: true,
+      actions: leads ? decision.actions : [],
+    }
   }
 
   get #reason(): string {

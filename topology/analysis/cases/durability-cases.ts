@@ -174,9 +174,8 @@ export const durabilityCases: Cases = {
       views: { 'shop-1': { member: 'shop-1@volume-1~b', past: 'shop-1@volume-1' } },
       findings: [
         'VolumeFromThePast critical shop-1: the volume of shop-1 went back in time (a snapshot put ' +
-          'back?): it counts for nothing, and becomes a new member that is seeded again as soon as another ' +
-          'instance leads. If its data is what is wanted, and nobody leads: regent failover --accept-loss ' +
-          '--to shop-1',
+          'back?) and counts for nothing: it is seeded again once another leads. To keep its data, where ' +
+          'nobody leads: regent failover --accept-loss --to shop-1',
       ],
     },
     'a volume went back in time and has not been seeded since': {

@@ -1,3 +1,4 @@
+import { say } from '#common/sentence/sentence.ts'
 import { lost, type Cases } from './case.ts'
 import { gtids, uuidOf } from '#topology/testing.ts'
 
@@ -32,7 +33,7 @@ export const replicasCases: Cases = {
     },
     'one was passed over': {
       expected: {
-        passedOver: new Map([['shop-1', 'was passed over: it has received what came after 2 transactions']]),
+        passedOver: new Map([['shop-1', say`was passed over: it has received what came after 2 transactions`]]),
       },
       findings: [
         'ReplicaPassedOver warning shop-1: replica shop-1 was passed over: it has received what came ' +
@@ -41,7 +42,7 @@ export const replicasCases: Cases = {
     },
     'one was passed over and is seeded': {
       views: { 'shop-1': { stored: { seeding: true } } },
-      expected: { passedOver: new Map([['shop-1', 'was passed over']]) },
+      expected: { passedOver: new Map([['shop-1', say`was passed over`]]) },
       findings: [],
     },
     'one follows nobody': {

@@ -70,9 +70,8 @@ export const serversCases: Cases = {
     'a replica was open for writes': {
       views: { 'shop-1': { stored: { opened: true } } },
       findings: [
-        'OpenedByHand warning shop-1: shop-1 was open for writes while it was no primary: nobody can ' +
-          'tell by its GTIDs whether its data are those of the primary, and it counts for nothing until it ' +
-          'is seeded again',
+        'OpenedByHand warning shop-1: shop-1 was open for writes while it was no primary: its GTIDs ' +
+          'do not tell whether its data are the primary’s, and it counts for nothing until it is seeded again',
       ],
     },
     'tables are not InnoDB and settings were persisted': {

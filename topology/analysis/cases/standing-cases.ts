@@ -62,8 +62,8 @@ export const standingCases: Cases = {
       },
       findings: [
         'RecordOfAnotherHistory critical shop-1: the record names shop-0 as primary of epoch 1, and ' +
-          'shop-1 was made primary in the same epoch: an epoch has one primary, so this record is not the ' +
-          'right one; a person must decide',
+          'shop-1 was made primary in the same epoch, which has one alone: this record is not the right one; ' +
+          'a person must decide',
       ],
     },
     'a promise one epoch ahead belongs to a failover under way': {

@@ -1,4 +1,4 @@
-import { inPlace } from '#common/errors/commands.ts'
+import { printed, say, type Sentence } from '#common/sentence/sentence.ts'
 import { RegentError } from '#common/errors/errors.ts'
 import type { Platform } from '#common/ports/platform.ts'
 import type { World } from '#common/ports/ports.ts'
@@ -50,25 +50,26 @@ export class Asking {
   /** Who asks while another one is under way would hear how that one ends. */
   mustBeAlone(kind: Request['kind']): void {
     if (this.input.requests.some((other) => other.kind === kind))
-      throw this.refusal(`no ${kind}: another one was asked for and has not ended`)
+      throw this.refusal(say`no ${kind}: another one was asked for and has not ended`)
   }
 
   /** A dry run only asks: nobody else is told. */
-  refusal(sentence: string): RegentError {
-    const said = this.said(this.#withWayOut(sentence))
+  refusal(sentence: Sentence): RegentError {
+    const said = this.printed(this.#withWayOut(sentence))
     if (!this.#dryRun) this.cluster.declined(said)
     return new RegentError('REGENT_REFUSED', said)
   }
 
   /** The sentence, with the commands of the place where the cluster is. */
-  said(sentence: string): string {
-    return inPlace(sentence, this.input.place)
+  printed(sentence: Sentence | string): string {
+    return printed(sentence, this.input.place)
   }
 
   /** Who is refused while the cluster takes no writes hears what ends that, unless it was said. */
-  #withWayOut(sentence: string): string {
+  #withWayOut(sentence: Sentence): Sentence {
     const found = wayOut(this.cluster.loop.input())
-    const isSaid = found === null || (found.command !== null && sentence.includes(inWords(found.command)))
-    return isSaid || sentence.includes(found.sentence) ? sentence : `${sentence}; ${found.sentence}`
+    const isSaid = (words: string) => String(sentence).includes(words)
+    if (found === null || (found.command !== null && isSaid(inWords(found.command)))) return sentence
+    return isSaid(String(found.sentence)) ? sentence : say`${sentence}; ${found.sentence}`
   }
 }

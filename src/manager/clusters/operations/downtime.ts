@@ -1,3 +1,4 @@
+import { command, say } from '#common/sentence/sentence.ts'
 import { describeDowntime, downtimeOf, withDowntime, withoutDowntime } from '#failover/judge/downtime.ts'
 import { instanceOf } from '#topology/snapshot/member.ts'
 import type { Performer } from './performer.ts'
@@ -8,14 +9,14 @@ export const downtime: Performer<'downtime'> = (asking, { instance, forMs, reaso
   const begun = { instance, untilWallMs: wallMs + forMs, reason, owner }
   const leads = record !== undefined && instanceOf(record.primary) === instance
   const note = leads
-    ? '; it is the primary: if it fails, another one takes over as ever. Without an interruption: regent switchover'
+    ? say`; it is the primary: if it fails, another one takes over as ever. Without an interruption: ${command('switchover')}`
     : ''
-  const rest = `in ${describeDowntime(begun)}${asking.said(note)}`
+  const rest = say`in ${describeDowntime(begun)}${note}`
   return {
-    would: { sentence: `${instance} would be ${rest}` },
+    would: { sentence: say`${instance} would be ${rest}` },
     act: async () => {
       await asking.cluster.loop.changeNotes((notes) => withDowntime(notes, begun, wallMs))
-      return { sentence: `${instance} is ${rest}` }
+      return { sentence: say`${instance} is ${rest}` }
     },
   }
 }

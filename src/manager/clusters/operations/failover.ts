@@ -1,4 +1,4 @@
-import type { OperationResult } from '#api-contract/operation-result.ts'
+import { say, type Sentence } from '#common/sentence/sentence.ts'
 import type { OperationRequest } from '#api-contract/operations.ts'
 import { allOf } from '#common/text/words.ts'
 import { modeOf } from '#failover/decide.ts'
@@ -8,7 +8,7 @@ import { instanceOf, type InstanceName } from '#topology/snapshot/member.ts'
 import { answered, patienceMs, resultOf } from './answered.ts'
 import type { Asking } from './asking.ts'
 import { chooseLeader } from './forced-choice.ts'
-import type { Plan } from './performer.ts'
+import type { Plan, Told } from './performer.ts'
 import { vouchFor } from './vouching.ts'
 
 export function failover(asking: Asking, request: OperationRequest<'failover'>): Plan {
@@ -34,22 +34,22 @@ export function failover(asking: Asking, request: OperationRequest<'failover'>):
   }
 }
 
-function foreseen(situation: Situation, { to, acceptLoss }: AskedFailover): Pick<OperationResult, 'sentence' | 'plan'> {
+function foreseen(situation: Situation, { to, acceptLoss }: AskedFailover): Told {
   const mode = modeOf(situation.spec)
   const [goesOn] = trialOf(situation, { to, acceptLoss }).actions.flatMap((action) =>
     action.kind === 'commit' && action.isAnswer === true ? [action.why] : [],
   )
-  if (goesOn !== undefined) return { sentence: `would not fail over: ${goesOn}`, plan: [goesOn] }
-  const loss = acceptLoss ? `; ${lossOf(situation, to)}` : ''
+  if (goesOn !== undefined) return { sentence: say`would not fail over: ${goesOn}`, plan: [goesOn] }
+  const loss = acceptLoss ? say`; ${lossOf(situation, to)}` : ''
   return {
-    sentence: `would fail over: ${mode.judge(situation).sentence}${loss}`,
+    sentence: say`would fail over: ${mode.judge(situation).sentence}${loss}`,
     plan: mode.stepsOfFailover(situation, to),
   }
 }
 
-function lossOf(situation: Situation, to: InstanceName | null): string {
+function lossOf(situation: Situation, to: InstanceName | null): Sentence {
   const known = modeOf(situation.spec).lossOfFailover?.(situation, to)
-  return known ?? `writes that only ${missing(situation)} hold would be given up`
+  return known ?? say`writes that only ${missing(situation)} hold would be given up`
 }
 
 function missing(situation: Situation): string {

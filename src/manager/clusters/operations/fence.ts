@@ -1,3 +1,4 @@
+import { command, say } from '#common/sentence/sentence.ts'
 import { isFenced } from '#failover/judge/situation.ts'
 import { instanceOf } from '#topology/snapshot/member.ts'
 import type { Performer } from './performer.ts'
@@ -28,7 +29,7 @@ export const fence: Performer<'fence'> = (asking, { instance, keepPrimary, dryRu
         ...before,
         fenced: [...before.fenced.filter((one) => one.instance !== instance), { instance, keepPrimary, wallMs }],
       }))
-      return { sentence: asking.said(`${instance} is fenced until: regent unfence ${instance}`) }
+      return { sentence: say`${instance} is fenced until: ${command('unfence', instance)}` }
     },
   }
 }

@@ -1,3 +1,4 @@
+import { say } from '#common/sentence/sentence.ts'
 import { modeOf } from '#failover/decide.ts'
 import { instanceOf, type InstanceName } from '#topology/snapshot/member.ts'
 import { answered, patienceMs, resultOf } from './answered.ts'
@@ -9,14 +10,14 @@ export function chooseLeader(asking: Asking, to: InstanceName | null): Plan {
   const { cluster, input } = asking
   if (to === null)
     throw asking.refusal(
-      `no failover: cluster ${input.cluster} has no record, so nobody can be elected; choose who leads with --to, one of ${input.snapshot.instances.map(({ name }) => name).join(', ')}`,
+      say`no failover: cluster ${input.cluster} has no record, so nobody can be elected; choose who leads with --to, one of ${input.snapshot.instances.map(({ name }) => name).join(', ')}`,
     )
   asking.mustExist(to)
   const plan = modeOf(input.spec).planForcedBootstrap(input, to)
-  if ('refusal' in plan) throw asking.refusal(`no failover: ${plan.refusal}`)
+  if ('refusal' in plan) throw asking.refusal(say`no failover: ${plan.refusal}`)
   return {
     would: {
-      sentence: `would make a record in which ${to} leads; given up: ${plan.givenUp}`,
+      sentence: say`would make a record in which ${to} leads; given up: ${plan.givenUp}`,
       plan: [
         `${plan.asked.map(({ name }) => name).join(', ')} must promise a new epoch`,
         `${to} is committed as primary`,
@@ -29,7 +30,7 @@ export function chooseLeader(asking: Asking, to: InstanceName | null): Plan {
       const { record } = cluster.loop
       // That its server is dead, or that others are to be seeded first, is another recovery.
       if (record !== undefined && instanceOf(record.primary) === to)
-        return { sentence: `${to} leads; given up: ${plan.givenUp}` }
+        return { sentence: say`${to} leads; given up: ${plan.givenUp}` }
       return resultOf(cluster, recovery, 'a forced choice of who leads')
     },
   }

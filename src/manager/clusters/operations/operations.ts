@@ -34,8 +34,16 @@ export class Operations {
 
   async perform<N extends OperationName>(name: N, request: OperationRequest<N>): Promise<OperationResult> {
     const { dryRun } = request
-    const plan = performers[name](new Asking(this.#cluster, dryRun), request)
+    const asking = new Asking(this.#cluster, dryRun)
+    const plan = performers[name](asking, request)
     if ('needless' in plan) return { done: false, dryRun, sentence: plan.needless }
-    return dryRun ? { done: false, dryRun, ...plan.would } : { done: true, dryRun, ...(await plan.act()) }
+    const { sentence, plan: steps, ...told } = dryRun ? plan.would : await plan.act()
+    return {
+      done: !dryRun,
+      dryRun,
+      ...told,
+      sentence: asking.printed(sentence),
+      ...(steps && { plan: steps.map((each) => asking.printed(each)) }),
+    }
   }
 }

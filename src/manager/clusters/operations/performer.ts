@@ -1,8 +1,13 @@
+import type { Sentence } from '#common/sentence/sentence.ts'
 import type { OperationResult } from '#api-contract/operation-result.ts'
 import type { OperationName, OperationRequest } from '#api-contract/operations.ts'
 import type { Asking } from './asking.ts'
 
-type Told = Pick<OperationResult, 'sentence' | 'plan' | 'recovery'>
+/** As an operation answers, before it is printed for the place where the cluster is. */
+export interface Told extends Pick<OperationResult, 'recovery'> {
+  readonly sentence: string | Sentence
+  readonly plan?: readonly (string | Sentence)[]
+}
 
 export interface Plan {
   /** What a dry run is answered with. */

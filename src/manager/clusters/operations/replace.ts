@@ -1,3 +1,4 @@
+import { say } from '#common/sentence/sentence.ts'
 import { RegentError } from '#common/errors/errors.ts'
 import { planReplace } from '#failover/flows/replace.ts'
 import { viewNamed } from '#failover/judge/situation.ts'
@@ -15,11 +16,11 @@ export const replace: Performer<'replace'> = (asking, { instance, acceptLoss }) 
       `no replacement of ${instance}: nothing where ${situation.cluster} runs can make a volume anew`,
     )
   const planned = planReplace(situation, instance, acceptLoss)
-  if ('refusal' in planned) throw asking.refusal(`no replacement of ${instance}: ${planned.refusal}`)
+  if ('refusal' in planned) throw asking.refusal(say`no replacement of ${instance}: ${planned.refusal}`)
   const { steps: plan, isSilent } = planned
-  const loss = planned.loss === '' ? '' : `; accepted: ${planned.loss}`
+  const loss = planned.loss === '' ? '' : say`; accepted: ${planned.loss}`
   return {
-    would: { sentence: `would give up ${instance} with its volume${loss}`, plan },
+    would: { sentence: say`would give up ${instance} with its volume${loss}`, plan },
     act: async () => {
       const member = viewNamed(situation.snapshot, instance)?.observation?.member
       const takeBack = member && loop.giveUp(member)
@@ -29,7 +30,7 @@ export const replace: Performer<'replace'> = (asking, { instance, acceptLoss }) 
         takeBack?.()
         throw error
       }
-      return { sentence: `${instance} is given up with its volume${loss}`, plan }
+      return { sentence: say`${instance} is given up with its volume${loss}`, plan }
     },
   }
 }

@@ -1,3 +1,4 @@
+import { command, say } from '#common/sentence/sentence.ts'
 import { counted } from '#common/text/words.ts'
 import { modeOf } from '#failover/decide.ts'
 import { planScale } from '#failover/flows/scaling.ts'
@@ -9,9 +10,11 @@ export const scale: Performer<'scale'> = (asking, { instances }) => {
   const { loop, platform } = asking.cluster
   const { paused } = situation.notes
   if (paused)
-    throw asking.refusal(`no scaling to ${instances}: the cluster is paused (${paused.reason}); regent resume first`)
+    throw asking.refusal(
+      say`no scaling to ${instances}: the cluster is paused (${paused.reason}); ${command('resume')} first`,
+    )
   const planned = planScale(situation, instances, modeOf(situation.spec))
-  if ('refusal' in planned) throw asking.refusal(`no scaling to ${instances}: ${planned.refusal}`)
+  if ('refusal' in planned) throw asking.refusal(say`no scaling to ${instances}: ${planned.refusal}`)
   const plan = [...planned.steps, ...protectionAfter(instances)]
   return {
     would: { sentence: `would scale to ${counted(instances, 'instance')}`, plan },

@@ -1,3 +1,4 @@
+import { command, say, type Sentence } from '#common/sentence/sentence.ts'
 import type { Situation } from '#failover/judge/situation.ts'
 import type { Recovery } from '#failover/protocol/notes.ts'
 import type { ClusterRecord } from '#failover/protocol/record.ts'
@@ -14,9 +15,9 @@ const sameWishMs = 1_000
 export function whyNotMeant(
   { record, notes, wallMs }: Situation,
   { from, to }: Pick<OperationRequest<'switchover'>, 'from' | 'to'>,
-): string | null {
+): Sentence | null {
   const primary = instanceOf(record.primary)
-  if (from !== undefined) return from === primary ? null : `${primary} is the primary, and not ${from}`
+  if (from !== undefined) return from === primary ? null : say`${primary} is the primary, and not ${from}`
   if (to !== undefined) return null
   const agoMs = sinceSwitchoverTo(
     record.primary,
@@ -25,7 +26,7 @@ export function whyNotMeant(
   )
   return agoMs === null || Math.abs(agoMs) >= sameWishMs
     ? null
-    : `${primary} took over ${Math.max(0, Math.round(agoMs))} ms ago, by a switchover that somebody asked for at the same time; to have it hand over again: regent switchover --from ${primary}`
+    : say`${primary} took over ${Math.max(0, Math.round(agoMs))} ms ago, by a switchover that somebody asked for at the same time; to have it hand over again: ${command('switchover', '--from', primary)}`
 }
 
 function sinceSwitchoverTo(primary: MemberId, last: Recovery | undefined, wallMs: number): number | null {

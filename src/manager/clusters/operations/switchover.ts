@@ -1,3 +1,4 @@
+import { say } from '#common/sentence/sentence.ts'
 import type { OperationRequest } from '#api-contract/operations.ts'
 import { modeOf } from '#failover/decide.ts'
 import { instanceOf } from '#topology/snapshot/member.ts'
@@ -12,10 +13,10 @@ export function switchover(asking: Asking, request: OperationRequest<'switchover
   for (const named of [request.from, request.to]) if (named !== undefined) asking.mustExist(named)
   asking.mustBeAlone('switchover')
   const stale = whyNotMeant(situation, request)
-  if (stale !== null) throw asking.refusal(`no switchover: ${stale}`)
+  if (stale !== null) throw asking.refusal(say`no switchover: ${stale}`)
   const timeoutMs = request.timeoutMs ?? situation.spec.switchover.timeoutMs
   const plan = modeOf(situation.spec).planSwitchover(situation, request.to ?? null, timeoutMs)
-  if ('refusal' in plan) throw asking.refusal(`no switchover: ${plan.refusal}`)
+  if ('refusal' in plan) throw asking.refusal(say`no switchover: ${plan.refusal}`)
   const { cluster } = asking
   const { random, clock } = cluster.world
   const from = instanceOf(situation.record.primary)
@@ -30,7 +31,7 @@ export function switchover(asking: Asking, request: OperationRequest<'switchover
       const cameFirst = (one: EndedRecovery) => takesAway(situation.record, one) && !one.requests.includes(id)
       const recovery = await answered(cluster, asked, timeoutMs + patienceMs, cameFirst)
       if (recovery !== undefined && cameFirst(recovery))
-        throw asking.refusal(`no switchover: another ${recovery.kind} came first: ${recovery.sentence}`)
+        throw asking.refusal(say`no switchover: another ${recovery.kind} came first: ${recovery.sentence}`)
       return resultOf(cluster, recovery, `switchover to ${to}`)
     },
   }
