@@ -27,7 +27,7 @@ const kube = {
 export default defineConfig({
   test: {
     isolate: false,
-    setupFiles: ['test/support/draws.ts'],
+    setupFiles: ['test/support/draws.ts', 'test/support/said-as-text.ts'],
     reporters: ['default', new SlowestFiles()],
     projects: [
       {

@@ -133,6 +133,6 @@ describe('passwords are as wished', () => {
   ])('%s', (_, why, wish, overrides) => {
     const found = whyNotAsWished(aSituation(overrides), wish)
     if (why === '') expect(found).toBe('')
-    else expect(found).toContain(why)
+    else expect(String(found)).toContain(why)
   })
 })

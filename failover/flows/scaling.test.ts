@@ -1,3 +1,4 @@
+import { saying } from '#test/support/said-as-text.ts'
 import { describe, expect, it } from 'vitest'
 import { decide } from '../decide.ts'
 import { planScale } from './scaling.ts'
@@ -174,16 +175,14 @@ describe('a dry run of scaling', () => {
       2,
       semisync,
     )
-    expect('steps' in plan && plan.steps[0]).toBe('switch over from shop-2 to shop-0')
+    expect(String('steps' in plan && plan.steps[0])).toBe('switch over from shop-2 to shop-0')
   })
 
   it('is refused with the reason why the primary cannot move', () => {
     expect(
       planScale(aSituation({ shape: { primary: 'shop-2' }, record: { primary: shop2, syncSet: [] } }), 2, semisync),
     ).toEqual({
-      refusal: expect.stringContaining(
-        'shop-2 is primary and would have to go, but no replica can take over',
-      ) as string,
+      refusal: saying('shop-2 is primary and would have to go, but no replica can take over'),
     })
   })
 })

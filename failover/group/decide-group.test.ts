@@ -33,6 +33,7 @@ describe('A group that is well', () => {
     expect(after()).toEqual({
       condition: 'primaryWell',
       sentence: 'no action: shop-0 is primary of the group, 3 of 3 members online',
+      news: 'no action: shop-0 is primary of the group, # of # members online',
       flow: null,
       actions: [],
       blocked: false,
@@ -396,7 +397,7 @@ describe('What is wrong is named', () => {
 
 it('A failover to an instance that there is not is refused', () => {
   const mode = modeOf({ mode: 'group' })
-  expect(mode.whyNeverTo(aGroupSituation(), 'shop-7', true)).toBe('there is no instance shop-7')
+  expect(String(mode.whyNeverTo(aGroupSituation(), 'shop-7', true))).toBe('there is no instance shop-7')
   expect(mode.whyNeverTo(aGroupSituation(), 'shop-1', true)).toBeNull()
 })
 

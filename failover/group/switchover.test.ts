@@ -62,7 +62,7 @@ describe('A transaction with many changed rows', () => {
 
   it('is in the plan with what it costs where there is the time', () => {
     const planned = planSwitchover(aGroupSituation({ views }), null, 26_000)
-    expect('steps' in planned && planned.steps[1]).toBe(
+    expect(String('steps' in planned && planned.steps[1])).toBe(
       'session 21 of client is ended, and 140000 rows are undone, for up to 14 s, before writes are stopped',
     )
   })

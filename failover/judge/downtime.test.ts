@@ -75,7 +75,7 @@ describe('a downtime', () => {
   })
 
   it('of nobody who gave a name is described without one', () => {
-    expect(describeDowntime({ untilWallMs: 1_795_435_390_000, reason: 'new disk', owner: '' })).toBe(
+    expect(String(describeDowntime({ untilWallMs: 1_795_435_390_000, reason: 'new disk', owner: '' }))).toBe(
       'downtime until 2026-11-23 12:03:10 UTC: new disk',
     )
   })

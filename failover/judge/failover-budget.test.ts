@@ -59,11 +59,11 @@ describe('of three automatic failovers in five minutes', () => {
   it.each(Object.entries(cases))('%s', (_, [used, left, says]) => {
     const budget = budgetAfter(used)
     expect(budget?.left).toBe(left)
-    expect(budgetSentence(budget)).toBe(says)
+    expect(String(budgetSentence(budget))).toBe(says)
   })
 
   it('the next one is named when all are used', () => {
-    expect(whySpent(budgetAfter([62, 61, 60]))).toBe(
+    expect(String(whySpent(budgetAfter([62, 61, 60])))).toBe(
       'all 3 automatic failovers are used up; the next one may be at 12:03:58 UTC (one comes back every 300 s)',
     )
     expect(whySpent(budgetAfter([61, 60]))).toBeNull()
@@ -86,7 +86,7 @@ test.each<readonly [string, Partial<ClusterSpec['failover']>, ReturnType<typeof 
 
 describe('the older window alone', () => {
   it('holds a second failover back as it always did', () => {
-    expect(whySpent(budgetAfter([30], { windowMs: 60_000 }))).toBe(
+    expect(String(whySpent(budgetAfter([30], { windowMs: 60_000 })))).toBe(
       'the last automatic failover was at 11:59:30 UTC and the next one may be at 12:00:30 UTC (window 60 s)',
     )
     expect(whySpent(budgetAfter([61], { windowMs: 60_000 }))).toBeNull()

@@ -63,7 +63,7 @@ describe('a dead primary whose binlog lacks what a member of the sync set receiv
   it('is taken as it is where a person accepts the loss: whoever holds more counts no more, and it is started', () => {
     const forced = { kind: 'failover', id: 'one', to: 'shop-0', acceptLoss: true } as const
     expect(whyNeverTo(goneBack, 'shop-0', true)).toBeNull()
-    expect(whyNeverTo(goneBack, 'shop-0', false)).toContain('is the primary that is to be replaced')
+    expect(String(whyNeverTo(goneBack, 'shop-0', false))).toContain('is the primary that is to be replaced')
     const decision = decide({ ...goneBack, requests: [forced] })
     const record = committed(decision)
     expect(record).toMatchObject({ epoch: 2, revision: 2, primary: shop0, syncSet: [], acks: 1 })

@@ -1,3 +1,4 @@
+import { saying } from '#test/support/said-as-text.ts'
 import { describe, expect, it } from 'vitest'
 import { anObservation, aSnapshot, memberOf, type ViewOverrides } from '#topology/testing.ts'
 import { decide } from '../decide.ts'
@@ -33,7 +34,7 @@ describe('a primary that was noted as unsettled', () => {
     expect(isUnsettled(situation)).toBe(true)
     expect(revocation(situation, 2)).toMatchObject({
       revoked: false,
-      missing: expect.stringMatching(/^the agent of the primary must promise/) as string,
+      missing: saying(/^the agent of the primary must promise/),
     })
   })
 

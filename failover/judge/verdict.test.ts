@@ -187,7 +187,7 @@ describe('the verdict on the primary when', () => {
   it.each(Object.entries(cases))('%s', (_, [kind, given, says, witnesses]) => {
     const verdict = judgePrimary(aSituation(given))
     expect(verdict.kind).toBe(kind)
-    expect(verdict.sentence).toContain(says)
+    expect(String(verdict.sentence)).toContain(says)
     if (witnesses) expect(verdict.witnesses).toEqual(witnesses)
     expect(callsForFailover(verdict)).toBe(kind === 'dead' || kind === 'frozen')
   })

@@ -248,7 +248,7 @@ describe('the next change of the record', () => {
     const { step } = given(situation)
     if (step === undefined) throw new Error('nothing is to be done')
     expect(committed(step)).toMatchObject({ epoch: 1, revision: revision + 1, primary: shop0, ...becomes })
-    expect(step.sentence).toContain(says)
+    expect(String(step.sentence)).toContain(says)
   })
 })
 
@@ -426,5 +426,5 @@ test.each([
   [{ spec: { acks: 2 } }, /^writes need .* instead of /],
   [{ record: { acks: 0 }, spec: { acks: 0 } }, /^not protected/],
 ] as const)('what is missing is said: %j', (situation, says) => {
-  expect(syncSetShortfall(aSituation(situation as SituationOverrides))).toMatch(says)
+  expect(String(syncSetShortfall(aSituation(situation as SituationOverrides)))).toMatch(says)
 })

@@ -1,3 +1,4 @@
+import { saying } from '#test/support/said-as-text.ts'
 import { describe, expect, it } from 'vitest'
 import { aGroupSituation } from '../group/testing-group.ts'
 import { aSituation, deadServer, lostAgent } from '../testing.ts'
@@ -26,9 +27,9 @@ describe('Whether a cluster takes writes', () => {
     expect(takingWrites(aGroupSituation({ ...later, views: { 'shop-0': lostAgent } }))).toMatchObject({
       kind: 'unknown',
       isLikely: true,
-      sentence: expect.stringContaining(
+      sentence: saying(
         'the agent of shop-0 is unreachable but the group has its server as primary, by shop-1 and shop-2; when its agent',
-      ) as string,
+      ),
     })
   })
 
@@ -39,12 +40,12 @@ describe('Whether a cluster takes writes', () => {
     expect(takingWrites(aSituation({ ...later, views: { 'shop-0': closed } }))).toMatchObject({
       kind: 'unknown',
       isLikely: false,
-      sentence: expect.stringContaining('at 00:15:40 UTC, it took none') as string,
+      sentence: saying('at 00:15:40 UTC, it took none'),
     })
     expect(takingWrites(aSituation({ ...later, views: { 'shop-0': { unheard: true } } }))).toMatchObject({
       kind: 'unknown',
       isLikely: false,
-      sentence: expect.stringContaining('this manager never heard its agent') as string,
+      sentence: saying('this manager never heard its agent'),
     })
   })
 

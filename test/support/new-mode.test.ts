@@ -12,23 +12,24 @@ const switches = ['agents/converge/mode-of.ts', 'failover/decide.ts']
  * replica follows without a channel, a primary that is healthy for the others is still opening, and nobody answers
  * alone. Whoever asks another mode, or guesses by what a record or an assignment has, hears something else.
  */
-const decides = `import type { Mode } from '../flows/mode.ts'
+const decides = `import { say } from '#common/sentence/sentence.ts'
+import type { Mode } from '../flows/mode.ts'
 import { step } from '../flows/step.ts'
 
-const never = 'a toy leads nobody'
+const never = say\`a toy leads nobody\`
 
 export const toy: Mode = {
-  decide: () => ({ ...step('a toy decides nothing'), condition: 'primaryUnsure' }),
+  decide: () => ({ ...step(say\`a toy decides nothing\`), condition: 'primaryUnsure' }),
   analyse: () => [],
   planSwitchover: () => ({ refusal: never }),
   beginSwitchover: () => step(never),
   follows: ({ stored }) => stored.assignment?.source === 'shop-0',
   judge: () => ({
     kind: 'unknown',
-    sentence: 'a toy judges by itself',
+    sentence: say\`a toy judges by itself\`,
     witnesses: [],
     revisitMs: null,
-    opening: { sentence: 'a toy opens', successor: null, revisitMs: 1 },
+    opening: { sentence: say\`a toy opens\`, successor: null, revisitMs: 1 },
   }),
   whyNothingToMend: () => null,
   stepsOfFailover: () => [],
@@ -79,7 +80,7 @@ const situation = aSituation({ spec: { mode: 'toy' }, views: { 'shop-1': away } 
 console.log(decide(situation).sentence)
 console.log('follows:', isFollowing(situation.snapshot.instances[1], situation))
 const asking = { input: situation, situation: () => situation, mustBeAlone: () => undefined, cluster: {} }
-console.log(failover(asking as never, { to: null, acceptLoss: true } as never).would.sentence)
+console.log(String(failover(asking as never, { to: null, acceptLoss: true } as never).would.sentence))
 const process0 = new ScriptedProcess()
 const parts = await testParts(new ScriptedServer(aServerState()), { process: process0 })
 const config = { ...parts.config, mode: 'toy' as const }

@@ -38,7 +38,9 @@ describe('A group of three is', () => {
   })
 
   it('as large as it is expected to be, whoever else is in it still', () => {
-    expect(seen({}, {}, ['shop-0', 'shop-1']).sentence).toBe('shop-0 is primary of the group, 2 of 2 members online')
+    expect(String(seen({}, {}, ['shop-0', 'shop-1']).sentence)).toBe(
+      'shop-0 is primary of the group, 2 of 2 members online',
+    )
   })
 
   it('partial where a member recovers, and names who', () => {
