@@ -194,7 +194,6 @@ function each(all: Spoken, print: (sentence: Sentence) => string): Spoken<string
 }
 
 function sentencesIn(plan: object, keys: readonly string[]): readonly Sentence[] {
-  return Object.entries(plan)
-    .flatMap(([key, value]) => (keys.includes(key) ? [value].flat() : []))
-    .filter((value) => value instanceof Sentence)
+  const named = Object.entries(plan).filter(([key]) => keys.includes(key)) as [string, unknown][]
+  return named.flatMap(([, value]): readonly unknown[] => [value].flat()).filter((value) => value instanceof Sentence)
 }

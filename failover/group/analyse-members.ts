@@ -170,7 +170,7 @@ function missing(view: HeardView, limits: AnalysisInput['limits'], rest: Said = 
   const { observation, name } = view
   const why = isServing(view, limits)
     ? say`its agent: ${reported(observation.converged.sentence)}`
-    : `${describeProcess(observation)}${seedingOf(observation)}`
+    : say`${describeProcess(observation)}${seedingOf(observation)}`
   return warning('GroupMemberMissing', name, say`${name} is missing in the group: ${why}${rest}`)
 }
 

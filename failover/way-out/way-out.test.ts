@@ -1,3 +1,4 @@
+import { printed } from '#common/sentence/sentence.ts'
 import { saying } from '#test/support/said-as-text.ts'
 import { describe, expect, it } from 'vitest'
 import { aSituation, deadServer, type SituationOverrides } from '../testing.ts'
@@ -138,7 +139,7 @@ describe('how it ends that a cluster takes no writes', () => {
 
   it('is in the words of the place where the cluster is', () => {
     const place = { kind: 'kubernetes', namespace: 'db', cluster: 'shop' } as const
-    expect(String(wayOut({ ...aSituation(bothDead), place })?.sentence)).toMatch(
+    expect(printed(wayOut(aSituation(bothDead))?.sentence ?? '', place)).toMatch(
       /^use: kubectl regent failover shop -n db --accept-loss \(/,
     )
   })

@@ -9,15 +9,15 @@ import { dirname, join, relative, sep } from 'node:path'
  */
 const table = `
 src/common
-src/common/errors
-src/common/files
-src/common/ports                     src/common/files
 src/common/text
 src/common/sentence                  src/common/text
+src/common/errors                    src/common/sentence
+src/common/files
+src/common/ports                     src/common/files
 src/common/events                    src/common/ports
 src/common/log                       src/common/{errors,ports,text}
 src/common/tls                       src/common/{errors,log,ports}
-src/common/http                      src/common/{errors,ports,tls}
+src/common/http                      src/common/{errors,ports,sentence,tls}
 src/common/input                     src/common/errors
 src/common/mysql                     src/common/errors
 src/common/process

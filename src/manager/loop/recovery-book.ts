@@ -1,5 +1,5 @@
 import type { Place } from '#common/sentence/command.ts'
-import { printed } from '#common/sentence/sentence.ts'
+import { printed, say } from '#common/sentence/sentence.ts'
 import type { PrimaryRoute } from '#common/ports/platform.ts'
 import type { Clock, Random } from '#common/ports/ports.ts'
 import { analyse } from '#failover/decide.ts'
@@ -159,7 +159,7 @@ export class RecoveryBook {
     const seen = instances.find(({ observation }) => observation?.member === record.primary)?.observation
     if (!seen || !opensLong(seen, record.epoch)) return
     this.#waitedInEpoch = record.epoch
-    this.note(`waits: ${seen.instance} ${describeOpening(seen) ?? ''}`)
+    this.note(String(say`waits: ${seen.instance} ${describeOpening(seen)}`))
   }
 
   committed({ next: record, why, timedOut = false, isAnswer }: CommitAction, place?: Place): void {

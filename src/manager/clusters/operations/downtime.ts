@@ -30,7 +30,7 @@ export const endDowntime: Performer<'end-downtime'> = (asking, { instance }) => 
     return { needless: `${instance} is not in downtime` }
   }
   return {
-    would: { sentence: `would end the ${describeDowntime(present)}` },
+    would: { sentence: say`would end the ${describeDowntime(present)}` },
     act: async () => {
       await cluster.loop.changeNotes((notes) => withoutDowntime(notes, instance, input.wallMs))
       return { sentence: `${instance} is no longer in downtime` }
