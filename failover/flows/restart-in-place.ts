@@ -66,7 +66,7 @@ function waitsForMissing(
   const what = requests.some(({ kind }) => kind === 'failover') ? say`no failover` : say`no automatic failover`
   const isPast = viewNamed(snapshot, name)?.past === record.primary
   const asItIs = isPast ? say` (with --to ${name} it is taken as it is now)` : ''
-  const sentence = say`${what}: ${verdict.sentence}, and ${missing}; ${bringBack(situation, joined(missingNames(situation), ', '), say`giving up what only they may hold, use: ${command('failover', '--accept-loss')}${asItIs}`)}`
+  const sentence = say`${what}: ${verdict.sentence}, and ${missing}; ${bringBack(situation, joined(namesOf(situation, missingMembers(situation)), ', '), say`giving up what only they may hold, use: ${command('failover', '--accept-loss')}${asItIs}`)}`
   return step(sentence, [], { blocked: true, reasons, revisitMs: 1_000 })
 }
 
@@ -74,7 +74,8 @@ function waitsForMissing(
 function staysDown(situation: Situation, verdict: Verdict, { lost, heldBy }: LostByPrimary, missing: Said): FlowStep {
   const name = instanceOf(situation.record.primary)
   const lacks = say`${name} lacks ${counted(lost.count(), 'transaction')} that ${heldBy} received from it, and is not started again`
-  const back = joined([say`the volume of ${name} as it was`, ...missingNames(situation)], ', ')
+  const others = missingMembers(situation).filter((member) => member !== situation.record.primary)
+  const back = joined([say`the volume of ${name} as it was`, ...namesOf(situation, others)], ', ')
   const sentence = say`no automatic failover: ${verdict.sentence}; ${lacks}; ${missing}; ${bringBack(situation, back, say`giving up what only they may hold, use: ${command('failover', '--accept-loss')} (with --to ${name} it is taken as it is now)`)}`
   return step(sentence, [], { blocked: true, revisitMs: 1_000 })
 }
@@ -97,8 +98,8 @@ function unheardYet({ record, snapshot, leadsSinceMs, timings, nowMs }: Situatio
 }
 
 /** One that went back in time answers, and what is missing is what its volume was. */
-function missingNames(situation: Situation): readonly Sayable[] {
-  return missingMembers(situation).map((member) => {
+function namesOf(situation: Situation, members: readonly MemberId[]): readonly Sayable[] {
+  return members.map((member) => {
     const name = instanceOf(member)
     return viewNamed(situation.snapshot, name)?.past === member ? say`the volume of ${name} as it was` : name
   })
