@@ -173,3 +173,12 @@ describe('a repair that goes on', () => {
     expect(cluster.loop.notes.recoveries).toMatchObject([{ id: 'orphan', outcome: 'succeeded' }])
   })
 })
+
+it('A failover that goes on is filed as it begins, as the store takes it', async () => {
+  const { cluster, store, turn } = await logged()
+  await turn(1)
+  await turn(2, 1_000, { process: 'dead', server: null, mysqldPid: null })
+  expect(cluster.loop.recovery).not.toBeNull()
+  expect(cluster.loop.notes.recoveries).toContainEqual(expect.objectContaining({ outcome: 'running' }))
+  await expect(store.updateNotes('shop', () => cluster.loop.notes)).resolves.toBeDefined()
+})

@@ -77,7 +77,7 @@ describe('A recovery that a manager began and did not end', () => {
   it('is gone on with by the next one', () => {
     const { book, ended } = kept({ nowMs: 5_000, views: { 'shop-0': deadServer } })
     expect(ended).toBeNull()
-    expect(book.current).toMatchObject({ id: 'orphan', startedWallMs: 1_000, analysis: 'mysqld is dead' })
+    expect(book.current).toMatchObject({ id: 'orphan', startedWallMs: 1_000, sentence: 'failing over' })
     expect(book.end('succeeded')?.timeline).toMatchObject([
       { atMs: 0, what: 'noticed: failing over' },
       { atMs: 30_000, what: 'another manager goes on with it' },
@@ -96,6 +96,14 @@ describe('A recovery that a manager began and did not end', () => {
     const sentence = 'shop-0 takes writes in epoch 1; the manager that began this is gone'
     expect(ended).toMatchObject({ id: 'orphan', sentence, ...end })
     expect(book.current).toBeNull()
+  })
+
+  it('is shown, and filed, with nothing that belongs to this manager alone', () => {
+    const { book } = kept({ nowMs: 5_000, views: { 'shop-0': deadServer } })
+    expect(Object.keys(book.current ?? {}).toSorted()).toEqual(Object.keys(orphan).toSorted())
+    const [own, situation] = [new RecoveryBook(virtualWorld().clock, virtualWorld().random), aSituation()]
+    own.begin({ kind: 'failover', sentence: 'failing over', analysis: () => '', record: situation.record })
+    expect(Object.keys(own.current ?? {}).toSorted()).toEqual(Object.keys(orphan).toSorted())
   })
 
   it('is forgotten where another manager has ended it', () => {

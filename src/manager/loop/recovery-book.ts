@@ -49,6 +49,14 @@ interface Open extends EndedRecovery {
   readonly formsAnew: boolean
   /** A person had the primary of before go on. */
   readonly isAnswered: boolean
+  /** Another manager began it, and this one has committed nothing for it. */
+  readonly isTakenUp: boolean
+}
+
+/** What the notes know, and who asked. */
+function withoutOwn(open: Open): EndedRecovery {
+  const { beganMs, leftOut, formsAnew, isAnswered, isTakenUp, ...recovery } = open
+  return recovery
 }
 
 /** The timeline with one more entry. One entry in the middle says how many are left out, since when. */
@@ -72,8 +80,11 @@ export class RecoveryBook {
     this.#random = random
   }
 
+  /** As it is filed while it goes on. */
   get current(): Recovery | null {
-    return this.#open
+    if (this.#open === null) return null
+    const { timedOut: _timedOut, requests: _requests, ...recovery } = withoutOwn(this.#open)
+    return recovery
   }
 
   /** Opens, continues and ends the recovery that decisions are steps of. @returns what ended */
@@ -89,7 +100,8 @@ export class RecoveryBook {
     }
     this.waits(record, snapshot)
     this.#answers(decision, seen)
-    return this.#open !== null && isWhole(record, snapshot, published) ? this.end(outcomeOf(this.#open)) : null
+    if (this.#open === null || record === undefined || !isWhole(record, snapshot, published)) return null
+    return this.end(outcomeOf(this.#open), this.#open.isTakenUp ? endUnseen(record) : undefined)
   }
 
   /** Goes on with one that another manager began, and forgets what another manager has ended. */
@@ -99,13 +111,11 @@ export class RecoveryBook {
     if (orphan === undefined) return
     const { record } = seen
     const moved = record !== undefined && record.epoch > orphan.fromEpoch
-    const leads = record === undefined ? '' : `${instanceOf(record.primary)} takes writes in epoch ${record.epoch}; `
     this.#open = {
       ...orphan,
       ...goneOnWith(orphan, { nowMs: this.#clock.monotonicMs(), wallMs: seen.wallMs }),
-      sentence: `${leads}the manager that began this is gone`,
       ...(moved ? { to: record.primary, toEpoch: record.epoch } : {}),
-      ...{ leftOut: 0, formsAnew: moved, isAnswered: false, timedOut: false, requests: [] },
+      ...{ leftOut: 0, formsAnew: moved, isAnswered: false, isTakenUp: true, timedOut: false, requests: [] },
     }
   }
 
@@ -133,6 +143,7 @@ export class RecoveryBook {
       leftOut: 0,
       formsAnew: false,
       isAnswered: false,
+      isTakenUp: false,
       timedOut: false,
       requests: [],
     }
@@ -169,6 +180,7 @@ export class RecoveryBook {
     this.#open = {
       ...this.#open,
       sentence: printed(why, place),
+      isTakenUp: false,
       timedOut,
       formsAnew: this.#open.formsAnew || record.group?.forming === true,
       isAnswered: this.#open.isAnswered || isAnswer === true,
@@ -180,7 +192,7 @@ export class RecoveryBook {
   end(outcome: Recovery['outcome'], sentence?: string): EndedRecovery | null {
     if (this.#open === null) return null
     this.note(`ended: ${outcome}`)
-    const { beganMs, leftOut, formsAnew, isAnswered, ...recovery } = this.#open
+    const recovery = withoutOwn(this.#open)
     this.#open = null
     return { ...recovery, outcome, sentence: sentence ?? recovery.sentence }
   }
@@ -209,6 +221,10 @@ function opensLong({ openingMs = 0, stored }: Observation, epoch: number): boole
   return openingMs >= toldAfterMs && stored.assignment?.epoch === epoch
 }
 
+function endUnseen({ primary, epoch }: ClusterRecord): string {
+  return `${instanceOf(primary)} takes writes in epoch ${epoch}; the manager that began this is gone`
+}
+
 /** How a recovery ended, once the primary is open: a change of primary either happened or did not. */
 function outcomeOf({ kind, from, to, formsAnew, isAnswered }: Open): Recovery['outcome'] {
   const moved = to !== null && to !== from
@@ -217,12 +233,8 @@ function outcomeOf({ kind, from, to, formsAnew, isAnswered }: Open): Recovery['o
 }
 
 /** The record's primary takes writes and its address is published. */
-function isWhole(
-  record: ClusterRecord | undefined,
-  { instances }: Snapshot,
-  published: PrimaryRoute | undefined,
-): boolean {
-  if (record === undefined || record.intent !== null || published?.epoch !== record.epoch) return false
+function isWhole(record: ClusterRecord, { instances }: Snapshot, published: PrimaryRoute | undefined): boolean {
+  if (record.intent !== null || published?.epoch !== record.epoch) return false
   return instances.some(({ reachable, observation: seen }) => {
     const opened =
       seen?.converged.done === true &&
