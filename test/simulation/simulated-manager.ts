@@ -50,7 +50,7 @@ export class SimulatedManager {
           said(
             this.name,
             action.kind === 'commit'
-              ? `commits: ${action.why}`
+              ? `commits: ${String(action.why)}`
               : `sends ${action.kind}${'to' in action ? ` to ${action.to}` : ''}`,
           ),
         answered: ({ action, error }) => said(this.name, `${action.kind} ${action.to}: ${error || 'done'}`),

@@ -141,7 +141,8 @@ function renderRow(placed: Placed, widths: readonly number[], paint: Paint): rea
   const address = paint.dim(`${row.host}:${row.port}${row.version === null ? '' : `  ${row.version}`}`)
   const line = [...padded.map((cell, column) => (colours[column] ?? plain)(cell)), address].join('  ')
   const mark = row.downtime === undefined ? paint.red('!') : paint.yellow('·')
-  const downtime = row.downtime === undefined ? [] : [`${placed.below}  ${mark} ${describeDowntime(row.downtime)}`]
+  const downtime =
+    row.downtime === undefined ? [] : [`${placed.below}  ${mark} ${String(describeDowntime(row.downtime))}`]
   return [line, ...downtime, ...row.problems.map(({ sentence }) => `${placed.below}  ${mark} ${sentence}`)]
 }
 

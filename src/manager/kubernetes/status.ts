@@ -211,7 +211,7 @@ function settingsSentence({ instances, sentence }: ClusterView): Said | undefine
 function notDegraded({ instances, sentence }: ClusterView, isWhole: boolean): Said {
   if (isWhole) return no('Whole', sentence)
   const words = instances.flatMap(({ name, downtime }) =>
-    downtime === undefined ? [] : [`${name}: ${describeDowntime(downtime)}`],
+    downtime === undefined ? [] : [`${name}: ${String(describeDowntime(downtime))}`],
   )
   return words.length === 0 ? no('Changing', sentence) : no('Downtime', words.join('; '))
 }
@@ -235,7 +235,7 @@ function degradationOf(
   if (writable && behind.length > 0)
     return yes(
       'ReplicasLagging',
-      `${behind.map(({ name, lagSeconds, backlog }) => `${name} is ${describeLag({ lagSeconds, backlogTransactions: backlog ?? 0 })}`).join(', ')}; ` +
+      `${behind.map(({ name, lagSeconds, backlog }) => `${name} is ${String(describeLag({ lagSeconds, backlogTransactions: backlog ?? 0 }))}`).join(', ')}; ` +
         `${sentence}`,
     )
   return trouble === '' ? undefined : yes('SpecNotFollowed', trouble)

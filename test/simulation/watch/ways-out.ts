@@ -40,7 +40,7 @@ export class WaysOut {
     if (found == null || command == null) return
     life.enter(() => {
       dryRunOf(operations, command).catch((error: unknown) => {
-        this.broken ??= `way out: "${inWords(command)}" is refused: ${describeError(error)}; it was named: ${found.sentence}`
+        this.broken ??= `way out: "${inWords(command)}" is refused: ${describeError(error)}; it was named: ${String(found.sentence)}`
       })
     })
   }

@@ -33,5 +33,7 @@ export const lost: ViewOverrides = {
 
 export function findingsOf({ views, expected, shape }: Omit<Case, 'findings'>): readonly string[] {
   const findings = analyse(aSnapshot(views, shape), { ...healthy, ...expected }, { frozenMs: 1_200, maxLagSeconds: 30 })
-  return findings.map(({ code, severity, instance, sentence }) => `${code} ${severity} ${instance ?? '-'}: ${sentence}`)
+  return findings.map(
+    ({ code, severity, instance, sentence }) => `${code} ${severity} ${instance ?? '-'}: ${String(sentence)}`,
+  )
 }
