@@ -3,23 +3,27 @@ import type { Row } from '../connections/connection.ts'
 import type { Sql } from '../connections/statements.ts'
 import { setGates } from './gates.ts'
 
-/** A server with the accounts of shop-1 and shop-2, unlocked, and a session of each. */
+/**
+ * A server with the accounts of shop-1 and shop-2, unlocked, and a dump thread of each. `KILL QUERY` leaves a session.
+ */
 class GatedServer {
   readonly said: string[] = []
   readonly sql: Sql
   #sessions = ['regent_r_1', 'regent_r_2']
+  readonly #ended = new Set<string>()
 
   constructor() {
     const read: Sql['read'] = async (statement) => (statement.includes('mysql.user') ? this.#gates() : this.#threads())
     const change: Sql['change'] = async (statement) => {
       this.said.push(statement)
-      const killed = /^KILL CONNECTION (\d+)$/.exec(statement)?.[1]
-      if (killed !== undefined) this.#sessions = this.#sessions.filter((user) => user !== `regent_r_${killed}`)
+      const [, what, id] = /^KILL (\w+) (\d+)$/.exec(statement) ?? []
+      if (what === 'QUERY') this.#ended.add(`regent_r_${id}`)
+      if (what === 'CONNECTION') this.#sessions = this.#sessions.filter((user) => user !== `regent_r_${id}`)
       return []
     }
-    const until: Sql['until'] = async (look) => (await look()) || look()
+    const until: Sql['until'] = async (look) => (await look()) || (await look()) || look()
     this.sql = {
-      countdown: () => () => 1,
+      countdown: (deadlineMs) => () => deadlineMs,
       read,
       readAll: () => Promise.reject(new Error('nobody asks')),
       change,
@@ -37,7 +41,11 @@ class GatedServer {
   }
 
   #threads(): readonly Row[] {
-    return this.#sessions.map((user) => ({ id: Number(user.at(-1)), user, command: 'Binlog Dump GTID' }))
+    return this.#sessions.map((user) => ({
+      id: Number(user.at(-1)),
+      user,
+      command: this.#ended.has(user) ? 'Sleep' : 'Binlog Dump GTID',
+    }))
   }
 }
 
@@ -45,13 +53,13 @@ describe('Closing a gate', () => {
   it('locks the account, ends the sessions of that account, and waits until these are gone', async () => {
     const server = new GatedServer()
     await setGates(server.sql, 'secret', ['shop-1'])
-    expect(server.said).toEqual(["ALTER USER 'regent_r_2'@'%' ACCOUNT LOCK", 'KILL CONNECTION 2'])
+    expect(server.said).toEqual(["ALTER USER 'regent_r_2'@'%' ACCOUNT LOCK", 'KILL QUERY 2', 'KILL CONNECTION 2'])
     expect(server.connected).toEqual(['regent_r_1'])
   })
 
   it('locks before it ends a session: nobody comes back meanwhile', async () => {
     const server = new GatedServer()
     await setGates(server.sql, 'secret', [])
-    expect(server.said.map((statement) => statement.split(' ')[0])).toEqual(['ALTER', 'KILL', 'KILL'])
+    expect(server.said.map((statement) => statement.split(' ')[0])).toEqual(['ALTER', 'KILL', 'KILL', 'KILL', 'KILL'])
   })
 })
