@@ -68,7 +68,7 @@ onApiServer('The status subresource', (api) => {
       lagSeconds: null,
       inSyncSet: false,
       member: 'ONLINE',
-      reason: 'it leads',
+      problems: [{ code: 'NotReplicating', sentence: 'replica shop-1 does not replicate' }],
     }
     const status = {
       ...{
