@@ -32,8 +32,12 @@ export class FactLog {
     return this.#list.map(({ atMs, fact, detail }) => ({ agoMs: Math.round(nowMs - atMs), fact, detail }))
   }
 
+  /** Whether such a fact is kept where it changed anything. */
+  keeps(fact: FactName): boolean {
+    return !quiet.has(fact)
+  }
+
   add(fact: FactName, found: object): void {
-    if (quiet.has(fact)) return
     this.#list.push({ atMs: this.#clock.monotonicMs(), fact, detail: detailOf(found) })
     if (this.#list.length > kept) this.#list.shift()
   }

@@ -16,18 +16,19 @@ export interface Learner extends Known {
  */
 export function learn(to: Learner, { fact, ...found }: Fact, pid: number | null = to.process.pid): void {
   const effect = facts[fact] as (found: object, known: Known, life: Life) => Change
-  const { converged, life, ...parts } = effect(found, to, lifeOf(to))
+  const before = lifeOf(to)
+  const { converged, life, ...parts } = effect(found, to, before)
   const { course } = to
   const changes: Change = {
     ...parts,
     course: {
       ...parts.course,
       ...(converged && { converged: { ...course.converged, ...converged } }),
-      ...(life && to.process.pid === pid && { life: { ...lifeOf(to), ...life } }),
+      ...(life && to.process.pid === pid && { life: { ...before, ...life } }),
     },
   }
   const names = Object.keys(changes) as readonly (keyof Known)[]
-  const isNews = names.some((part) => differs(to[part], changes[part]))
+  const isNews = to.facts.keeps(fact) && names.some((part) => differs(to[part], changes[part]))
   for (const part of names) Object.assign(to[part], changes[part])
   if (isNews) to.facts.add(fact, found)
 }

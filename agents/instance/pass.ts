@@ -72,6 +72,7 @@ export function onDisk(change: Partial<StoredState>): Step {
   return step(`on disk ${Object.keys(change).join(', ')}`, ({ file }) => file.update(change))
 }
 
-/** What the agent has changed: whatever was seen before is not looked at again. */
 export const closeForWrites = step('close for writes', ({ server }) => server.setReadOnly('closed'))
+
+/** What the agent has changed: whatever was seen before is not looked at again. */
 export const outdate = step('outdate', async ({ observer }) => observer.outdate())

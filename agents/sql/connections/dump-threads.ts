@@ -15,9 +15,6 @@ import { numberOf, textOf, type Sql } from './statements.ts'
 const goneMs = 2_000
 /** A dump thread that has not ended by then hangs in its connection, and is not heard either: cut all the same. */
 const endsMs = 500
-/** It sends nothing any more, and waits until nobody reads its acknowledgements. */
-const ending = 'Waiting to finalize termination'
-
 /**
  * Replicas that read this server's binary log, and whether they acknowledge: they say so in a variable of their
  * session.
@@ -53,9 +50,8 @@ export async function killDumpThreads(sql: Sql, keep: (thread: DumpThread) => bo
     .map(({ threadId }) => threadId)
   if (ids.length === 0) return ids
   const ender = new Ender(sql)
-  let sending: readonly Row[] = []
   await sql.until(async () => {
-    sending = (await sql.read(sessionsOf(ids))).filter((row) => isDump(row) && textOf(row, 'state') !== ending)
+    const sending = (await sql.read(sessionsOf(ids))).filter((row) => isDump(row) && !isEnding(row))
     for (const row of sending) await ender.end(row)
     return sending.length === 0
   }, 2 * endsMs)
@@ -104,10 +100,11 @@ class Ender {
   }
 
   async end(row: Row): Promise<void> {
+    if (textOf(row, 'command') === 'Killed' || isEnding(row)) return
     const id = numberOf(row, 'id')
-    if (textOf(row, 'command') === 'Killed' || textOf(row, 'state') === ending) return
-    if (!isDump(row) || (this.#asked.has(id) && this.#leftMs() <= 1)) return kill(this.#sql, id)
-    if (this.#asked.has(id)) return
+    const wasAsked = this.#asked.has(id)
+    if (!isDump(row) || (wasAsked && this.#leftMs() <= 1)) return kill(this.#sql, id)
+    if (wasAsked) return
     this.#asked.add(id)
     await kill(this.#sql, id, 'QUERY')
   }
@@ -119,4 +116,9 @@ function sessionsOf(ids: readonly number[]): string {
 
 function isDump(row: Row): boolean {
   return textOf(row, 'command').startsWith('Binlog Dump')
+}
+
+/** It sends nothing any more, and waits until nobody reads its acknowledgements. */
+function isEnding(row: Row): boolean {
+  return textOf(row, 'state') === 'Waiting to finalize termination'
 }
