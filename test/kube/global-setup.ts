@@ -22,10 +22,7 @@ let shared: Promise<ApiServer> | undefined
 let door: Server | undefined
 let isMissing = false
 
-/**
- * One API server for all files of the project, started when the first of them asks: while the tests before them measure
- * milliseconds it takes no processor from them.
- */
+/** One API server for all files of the project, started when the first of them asks. */
 export async function setup(project: TestProject): Promise<void> {
   const [programs, helm] = await Promise.all([findControlPlane(), findHelm().catch(() => undefined)])
   isMissing = programs === undefined || helm === undefined
