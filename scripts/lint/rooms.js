@@ -15,7 +15,7 @@ src/common/errors                    src/common/sentence
 src/common/files
 src/common/ports                     src/common/files
 src/common/events                    src/common/ports
-src/common/log                       src/common/{errors,ports,text}
+src/common/log                       src/common/{errors,ports,sentence,text}
 src/common/tls                       src/common/{errors,log,ports}
 src/common/http                      src/common/{errors,ports,sentence,tls}
 src/common/input                     src/common/errors

@@ -5,6 +5,7 @@ import { createHttpTransport } from '#common/http/http-transport.ts'
 import { createLogger } from '#common/log/logger.ts'
 import { realWorld } from '#common/ports/real-world.ts'
 import { aborted, toldToStop } from '#common/process/signals.ts'
+import { reported, say } from '#common/sentence/sentence.ts'
 import { readCluster } from '#local/folder/cluster-file.ts'
 import { localPlatform } from '#local/platform/platform.ts'
 import { readSpec } from '#local/folder/spec-file.ts'
@@ -54,14 +55,14 @@ export async function runManager(options: ManagerOptions): Promise<void> {
     { cluster: name, spec, timings: defaultTimings, manager },
     { log, metrics },
   )
-  const warn = seldom(world.clock, (sentence) => log.warn(sentence))
+  const warn = seldom(world.clock, (line) => log.warn(line))
   const leader = new Leader({
     store,
     world,
     manager,
     leadershipMs: defaultTimings.leadershipMs,
     changed: (leads) => cluster.loop.lead(leads),
-    failed: (error) => warn(`leadership: ${describeError(error)}`),
+    failed: (error) => warn(say`leadership: ${reported(describeError(error))}`),
     storeSaid: (trouble) => cluster.loop.storeSaid(trouble),
   })
   const app = await createApi({
@@ -87,7 +88,7 @@ export async function runManager(options: ManagerOptions): Promise<void> {
     known: spec,
     // The rest is taken at a start.
     changed: ({ group }) => cluster.loop.changeSpec({ ...cluster.loop.spec, group }),
-    failed: warn,
+    failed: (sentence) => warn(say`${reported(sentence)}`),
   })
   await aborted(toldToStop())
   log.info('manager stops; primaries stay writable')

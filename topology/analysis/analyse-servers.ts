@@ -4,8 +4,8 @@ import { critical, info, warning, type AnalysisInput } from './analysis-input.ts
 import { isHeard, type HeardView } from './instance-state.ts'
 import { delaySecondsOf } from '../snapshot/channel-delay.ts'
 import type { ChangedSetting, WriteProbe } from '../snapshot/observation.ts'
+import { refusesSettings } from '../snapshot/refused-settings.ts'
 import { compareSeries, seriesOf } from '../snapshot/series.ts'
-import { refusesSettings } from '#common/text/words.ts'
 
 /**
  * From here on it is time to act: past 999999 the server compares file names as strings and semi-sync switches itself
@@ -100,7 +100,7 @@ function analyseRefusedSettings({ name, observation }: HeardView): readonly Anal
     warning(
       'SettingsRefused',
       name,
-      say`${text(refusesSettings(name, settingsRefused))}; ${state} until that setting is taken out or put right`,
+      say`${refusesSettings(name, settingsRefused)}; ${state} until that setting is taken out or put right`,
     ),
   ]
 }

@@ -1,5 +1,5 @@
 import type { Clock } from '../ports/ports.ts'
-import { gistOf } from '../text/gist.ts'
+import type { Sentence } from '../sentence/sentence.ts'
 import { counted } from '../text/words.ts'
 
 /** Said again after this long, with how often it was left out. */
@@ -21,9 +21,9 @@ export class Repeats {
 
   /**
    * How often this was left out since it was told last, if it is to be told now; null if it is to be left out.
-   * @param key what makes it another thing, where that is not its gist
+   * @param key the same for what is the same but for its figures: the `news` of a sentence, the code of an error
    */
-  toTell(what: string, key = gistOf(what)): number | null {
+  toTell(key: string): number | null {
     const nowMs = this.#clock.monotonicMs()
     const last = this.#told.get(key)
     if (last !== undefined && nowMs - last.atMs < windowMs) {
@@ -44,10 +44,10 @@ export function timesLeftOut(leftOut: number): string {
 }
 
 /** Tells each kind of sentence once, then once a minute with how often it was left out. */
-export function seldom(clock: Clock, tell: (sentence: string) => void): (sentence: string) => void {
+export function seldom(clock: Clock, tell: (line: string) => void): (sentence: Sentence) => void {
   const repeats = new Repeats(clock)
   return (sentence) => {
-    const leftOut = repeats.toTell(sentence)
-    if (leftOut !== null) tell(`${sentence}${timesLeftOut(leftOut)}`)
+    const leftOut = repeats.toTell(sentence.news)
+    if (leftOut !== null) tell(`${String(sentence)}${timesLeftOut(leftOut)}`)
   }
 }

@@ -19,7 +19,7 @@ export interface CommandPart extends Command {
 export type Said = Sentence | ''
 
 /** A bare string is a name, a bare number a figure. */
-export type Sayable = Part | Sentence | string | number | null | undefined
+export type Sayable = Part | Sentence | string | number | bigint | null | undefined
 
 /** What Regent says, as data until it is printed. */
 export class Sentence {
@@ -125,7 +125,7 @@ function wordsOf(text: string): readonly Part[] {
 function partsOf(part: Sayable): readonly Part[] {
   if (part === null || part === undefined || part === '') return []
   if (typeof part === 'string') return [{ kind: 'name', text: part }]
-  if (typeof part === 'number') return [{ kind: 'number', text: String(part) }]
+  if (typeof part === 'number' || typeof part === 'bigint') return [{ kind: 'number', text: String(part) }]
   return part instanceof Sentence ? part.parts : [part]
 }
 

@@ -39,8 +39,3 @@ export function eachOf(names: readonly string[]): string {
   if (names.length === 2) return `either ${names.join(' or ')}`
   return names.length < 2 ? names.join('') : `any of ${names.join(', ')}`
 }
-
-/** @param words mysqld's own, of the settings that it does not take */
-export function refusesSettings(instance: string, words: string): string {
-  return `mysqld of ${instance} refuses its settings: ${words}`
-}

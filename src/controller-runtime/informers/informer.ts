@@ -1,6 +1,7 @@
 import type { Logger } from '#common/log/logger.ts'
 import { seldom } from '#common/log/repeats.ts'
 import type { Timer, World } from '#common/ports/ports.ts'
+import { say, type Sentence } from '#common/sentence/sentence.ts'
 import { fractionOf } from '../client/backoff.ts'
 import { deepFrozen, Indexer, type Indexes } from './indexer.ts'
 import type { KubeClient, Selection } from '../client/kube-client.ts'
@@ -53,7 +54,7 @@ export class Informer<Kind extends KubeObject> {
   readonly resource: Resource<Kind>
   readonly #parts: InformerParts<Kind>
   readonly #indexer: Indexer<Kind>
-  readonly #sayOver: (sentence: string) => void
+  readonly #sayOver: (sentence: Sentence) => void
   readonly #budget: NamespaceBudget<Kind>
   readonly #handlers = new Set<InformerHandler<Kind>>()
   readonly #firstList = Promise.withResolvers<void>()
@@ -65,7 +66,7 @@ export class Informer<Kind extends KubeObject> {
     this.resource = parts.resource
     this.#parts = parts
     this.#indexer = new Indexer(parts.indexes)
-    this.#sayOver = seldom(parts.world.clock, (sentence) => parts.logger.warn({ resource: this.name }, sentence))
+    this.#sayOver = seldom(parts.world.clock, (line) => parts.logger.warn({ resource: this.name }, line))
     this.#budget = this.#newBudget()
   }
 
@@ -224,12 +225,10 @@ export class Informer<Kind extends KubeObject> {
   }
 }
 
-function overBudget(kind: string, namespace: string, bytes: number): string {
-  const where = namespace === '' ? 'of no namespace' : `of namespace ${namespace}`
-  return (
-    `objects of kind ${kind} ${where} take more than ${bytes / 1024 / 1024} MiB of this manager: ` +
-    'some of them are not looked at. Find out who writes them, and delete what nobody needs'
-  )
+function overBudget(kind: string, namespace: string, bytes: number): Sentence {
+  const where = namespace === '' ? say`no namespace` : say`namespace ${namespace}`
+  const what = say`objects of kind ${kind} of ${where} take more than ${bytes / 1024 / 1024} MiB of this manager`
+  return say`${what}: some of them are not looked at. Find out who writes them, and delete what nobody needs`
 }
 
 /**

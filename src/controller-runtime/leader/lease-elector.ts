@@ -3,6 +3,7 @@ import { describeError, RegentError } from '#common/errors/errors.ts'
 import { Repeats, timesLeftOut } from '#common/log/repeats.ts'
 import type { Logger } from '#common/log/logger.ts'
 import type { Timer, World } from '#common/ports/ports.ts'
+import { duration, reported, say, type Sentence } from '#common/sentence/sentence.ts'
 import { jittered } from '../client/backoff.ts'
 import { isAlreadyExists, isConflict, isNotFound } from '../client/kube-api-error.ts'
 import type { KubeClient, RequestOptions } from '../client/kube-client.ts'
@@ -97,7 +98,7 @@ export class LeaseElector {
           return true
         }
       } catch (error) {
-        if (!signal.aborted) this.#warn(`cannot acquire lease ${keyText(lease)}: ${describeError(error)}`, error)
+        if (!signal.aborted) this.#warn(say`cannot acquire lease ${keyText(lease)}`, error)
       }
       await world.timers.sleep(this.#untilNextTryMs(), signal).catch(() => undefined)
     }
@@ -178,19 +179,18 @@ export class LeaseElector {
         else term.end(`lease ${keyText(lease)} is held by ${holder === '' ? 'nobody' : holder} now`)
       } catch (error) {
         if (!term.lost.aborted)
-          this.#warn(
-            `cannot renew lease ${keyText(lease)}, ${Math.round(term.leftMs())} ms are left: ${describeError(error)}`,
-            error,
-          )
+          this.#warn(say`cannot renew lease ${keyText(lease)}, ${duration(term.leftMs())} are left`, error)
       }
     }
   }
 
   /** Tried every half second: one that fails for long fails a thousand times. */
-  #warn(sentence: string, error: unknown): void {
+  #warn(what: Sentence, error: unknown): void {
     const { logger, lease } = this.#parts
-    const leftOut = this.#repeats.toTell(sentence)
-    if (leftOut !== null) logger.warn({ lease: keyText(lease), err: error }, `${sentence}${timesLeftOut(leftOut)}`)
+    const sentence = say`${what}: ${reported(describeError(error))}`
+    const leftOut = this.#repeats.toTell(sentence.news)
+    if (leftOut !== null)
+      logger.warn({ lease: keyText(lease), err: error }, `${String(sentence)}${timesLeftOut(leftOut)}`)
   }
 
   /** @returns who holds the lease now. */

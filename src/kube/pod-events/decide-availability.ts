@@ -1,3 +1,4 @@
+import { reported, say } from '#common/sentence/sentence.ts'
 import type { Pod } from '../pods/stateful-set.ts'
 import { availabilityPolicyIn, defaultPolicy, type AvailabilityPolicy } from './availability-policy.ts'
 import { isGoverned, type Owner, type OwnerPlace } from './component.ts'
@@ -57,7 +58,7 @@ export function decideAvailability(question: AvailabilityQuestion): PodDecision 
 
 function notAsked({ place, owner }: AvailabilityQuestion): PodDecision {
   const { name, annotations } = owner.metadata
-  const sentence = `nobody asks whether ${name} is available`
+  const sentence = say`nobody asks whether ${name} is available`
   if (annotations?.[marks.available] === undefined) return unchanged('AvailabilityNotAsked', sentence)
   const changes = [metadataChange(place.resource, owner, { annotations: { [marks.available]: null } })]
   return { changes, weight: 'routine', reason: 'AvailabilityNotAsked', sentence }
@@ -133,7 +134,7 @@ function change({ place, owner, nowMs }: AvailabilityQuestion, condition: Availa
   const { name, annotations } = owner.metadata
   const before = jsonObject(annotations?.[marks.available]) ?? {}
   const isTrue = condition.status === 'True'
-  const sentence = `${name} is ${isTrue ? 'available' : 'not available'}: ${condition.message}`
+  const sentence = say`${name} is ${isTrue ? '' : say`not `}available: ${reported(condition.message)}`
   const reason = isTrue ? 'Available' : 'NotAvailable'
   const isSame = (['status', 'reason', 'message'] as const).every((field) => before[field] === condition[field])
   if (isSame) return unchanged(reason, sentence)

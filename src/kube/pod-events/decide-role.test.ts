@@ -109,14 +109,14 @@ describe('A role that a pod says it has', () => {
 
   it('that is none takes the label away', () => {
     const decision = decided(roleSaid(0, '', { at: 9 }), [aMember(0, { role: 'primary', snapshot: microsOf(8) })])
-    expect(decision.sentence).toBe('db-0 has no role now')
+    expect(String(decision.sentence)).toBe('db-0 has no role now')
     expect(decision.changes).toMatchObject([{ patch: { metadata: { labels: { [roleLabel]: null } } } }])
   })
 
   it('that its component does not have takes the label away, and is told', () => {
     const decision = decided(roleSaid(0, 'candidate'), [aMember(0, { role: 'primary' })])
     expect(decision).toMatchObject({ weight: 'warning', reason: 'RoleUndefined' })
-    expect(decision.sentence).toBe(
+    expect(String(decision.sentence)).toBe(
       'db-0 says it is "candidate", which is none of its component\'s roles (primary, secondary); db-0 has no role now',
     )
     expect(decision.changes).toMatchObject([{ patch: { metadata: { labels: { [roleLabel]: null } } } }])
@@ -162,7 +162,7 @@ describe('Nothing changes', () => {
   ])('by %s', (_what, event, reason, sentence) => {
     const decision = decided(event, [labelled])
     expect(decision).toMatchObject({ changes: [], reason })
-    expect(decision.sentence).toMatch(sentence)
+    expect(String(decision.sentence)).toMatch(sentence)
   })
 
   it('of a pod that Regent governs, whose role is in its record', () => {
@@ -199,7 +199,7 @@ describe('An exclusive role', () => {
 
   it('comes off its old holder before the new one gets it', () => {
     const decision = decided(roleSaid(1, 'primary', { at: 61 }), held)
-    expect(decision.sentence).toBe('db-1 is primary now, and db-0 no longer')
+    expect(String(decision.sentence)).toBe('db-1 is primary now, and db-0 no longer')
     expect(decision.changes.map(({ key, patch }) => [key.name, patch['metadata']])).toMatchObject([
       [
         'db-0',
@@ -363,7 +363,7 @@ describe('A role with a version', () => {
     for (const output of ['secondary', '', snapshot]) {
       const decision = decided(roleSaid(0, output, { at: 3_600 }), [versioned])
       expect(decision.changes).toEqual([])
-      expect(decision.sentence).toContain('its role has version 10')
+      expect(String(decision.sentence)).toContain('its role has version 10')
     }
   })
 
@@ -412,7 +412,7 @@ describe('A snapshot of several pods', () => {
   it('changes no pod of another uid, nor of another component, and the rest of it stands', () => {
     const said = roleSaid(0, snapshot('9', [0, 'primary', 'uid-old'], [7, 'primary'], [1, 'secondary']))
     expect(rolesOf(after([said], [aMember(0), aMember(1)]))).toBe('- secondary')
-    expect(decided(said, [aMember(0), aMember(1)]).sentence).toBe(
+    expect(String(decided(said, [aMember(0), aMember(1)]).sentence)).toBe(
       'db-0 is another pod than the one of which its role was said; db-7 is no pod of this component; db-1 is secondary now',
     )
   })

@@ -1,3 +1,5 @@
+import { describeError } from '#common/errors/errors.ts'
+import { reported, say, type Sentence } from '#common/sentence/sentence.ts'
 import type { Pod } from '../pods/stateful-set.ts'
 import { isGoverned, rolesOf, type Owner, type Role } from './component.ts'
 import { unchanged, type PodDecision } from './decision.ts'
@@ -35,24 +37,25 @@ export const mistakenMs = 30_000
 export function hearRole(event: PodEvent, pod: Pod | undefined): PodDecision | Speaker {
   const name = event.involvedObject?.name ?? ''
   const message = roleMessageOf(event)
-  if (message === undefined) return unchanged('RoleNotUnderstood', `${name}: its message is no role probe's`, 'warning')
-  if (pod === undefined) return unchanged('PodGone', `${name} is gone`)
+  if (message === undefined)
+    return unchanged('RoleNotUnderstood', say`${name}: its message is no role probe's`, 'warning')
+  if (pod === undefined) return unchanged('PodGone', say`${name} is gone`)
   if (pod.metadata.uid !== event.involvedObject?.uid)
-    return unchanged('PodGone', `${name} is another pod than the one of which its role was said`)
+    return unchanged('PodGone', say`${name} is another pod than the one of which its role was said`)
   if (isGoverned(pod))
     return unchanged(
       'RoleGoverned',
-      `${name} has the role that Regent's record says, whatever its probe says`,
+      say`${name} has the role that Regent's record says, whatever its probe says`,
       'notice',
     )
   if (message.code !== 0) return unchanged('RoleProbeFailed', failed(pod, message.message), 'warning')
   return { event, pod, claim: roleClaimOf(message.output) }
 }
 
-function failed({ metadata }: Pod, why: string): string {
+function failed({ metadata }: Pod, why: string): Sentence {
   const role = metadata.labels?.[roleLabel]
-  const kept = role === undefined ? 'it has no role, and gets none' : `its label as ${role} stays`
-  return `${metadata.name}: its role probe failed, and ${kept}: ${why === '' ? 'it does not say why' : why}`
+  const kept = role === undefined ? say`it has no role, and gets none` : say`its label as ${role} stays`
+  return say`${metadata.name}: its role probe failed, and ${kept}: ${why === '' ? say`it does not say why` : reported(why)}`
 }
 
 /**
@@ -65,15 +68,15 @@ export function decideRole({ event, pod, claim, owner, peers, serverMs }: RoleQu
   if (owner === undefined)
     return unchanged(
       'OwnerUnknown',
-      `${name} is no pod of a StatefulSet or an InstanceSet: its role is not kept`,
+      say`${name} is no pod of a StatefulSet or an InstanceSet: its role is not kept`,
       'notice',
     )
-  if (claim.is === 'rejected') return unchanged('RoleNotUnderstood', `${name}: ${claim.why}`, 'warning')
+  if (claim.is === 'rejected') return unchanged('RoleNotUnderstood', say`${name}: ${reported(claim.why)}`, 'warning')
   let roles: readonly Role[] | undefined
   try {
     roles = rolesOf(owner)
   } catch (error) {
-    const sentence = `${owner.kind} ${owner.metadata.name}: its roles cannot be read: ${(error as Error).message}`
+    const sentence = say`${owner.kind} ${owner.metadata.name}: its roles cannot be read: ${reported(describeError(error))}`
     return { ...unchanged('RolesNotUnderstood', sentence, 'warning'), againAfterMs: mistakenMs }
   }
   const bounds = orderBoundsAt(serverMs)
@@ -90,21 +93,18 @@ function versionOf(claim: Exclude<RoleClaim, { is: 'rejected' }>, said: SaidAt):
   return { kind: 'snapshot', number: claim.is === 'snapshot' ? claim.term : said.micros }
 }
 
-function tooGreat(pod: string, { kind, number }: Version): string {
-  const what = kind === 'authoritative' ? 'version' : 'term'
-  return (
-    `${pod} says its role with ${what} ${number}, which is greater than any can be by the API ` +
-    'server’s clock: nothing is changed, since no later word would count'
-  )
+function tooGreat(pod: string, { kind, number }: Version): Sentence {
+  const what = say`${kind === 'authoritative' ? 'version' : 'term'} ${number}`
+  const why = say`greater than any can be by the API server’s clock`
+  return say`${pod} says its role with ${what}, which is ${why}: nothing is changed, since no later word would count`
 }
 
 /** A clock that is ahead is said, and moves nothing into the future. */
 function byClock(decision: PodDecision, pod: string, { aheadMs }: SaidAt): PodDecision {
   if (aheadMs === undefined) return decision
   const seconds = Math.round(aheadMs / 1_000)
-  const sentence =
-    `${decision.sentence}; the clock of ${pod} is ${seconds} s ahead of the API server’s, and its ` +
-    'word counts as said when it came: set the clock of its node right'
+  const ahead = say`the clock of ${pod} is ${seconds} s ahead of the API server’s`
+  const sentence = say`${decision.sentence}; ${ahead}, and its word counts as said when it came: set the clock of its node right`
   return { ...decision, weight: 'warning', reason: 'ClockAhead', sentence }
 }
 

@@ -89,7 +89,7 @@ describe('A new replica', () => {
   it('is not said to be loaded by the end of an earlier task of its own, while a newer one waits', () => {
     const decision = decided(workerSaid(finished), { environment: environment(task('db-1,db-2', 'task-2')) })
     expect(decision).toMatchObject({ changes: [], reason: 'TaskOver' })
-    expect(decision.sentence).toBe('db-1: its newReplica of that time is over, and another one waits for it')
+    expect(String(decision.sentence)).toBe('db-1: its newReplica of that time is over, and another one waits for it')
   })
 
   it('that was the last one of its task ends the task, and leaves other tasks as they are', () => {

@@ -1,7 +1,8 @@
+import { reported, say, type Sentence } from '#common/sentence/sentence.ts'
 import { configMaps, type ConfigMap } from '#controller-runtime/objects/config-map.ts'
 import type { Pod } from '../pods/stateful-set.ts'
 import { isGoverned, type Owner, type OwnerPlace } from './component.ts'
-import { metadataChange, unchanged, type Change, type PodDecision, type Weight } from './decision.ts'
+import { metadataChange, unchanged, type Change, type PodDecision } from './decision.ts'
 import { marks } from './marks.ts'
 import { taskMessageOf, type TaskMessage } from './messages.ts'
 import type { PodEvent } from './pod-event.ts'
@@ -38,12 +39,12 @@ const newReplica = 'newReplica'
 export function decideTask({ event, pod, place, owner, environment }: TaskQuestion): PodDecision {
   const message = taskMessageOf(event)
   const name = event.involvedObject?.name ?? ''
-  if (message === undefined) return unchanged('TaskNotUnderstood', `${name}: its message is no task's`, 'warning')
+  if (message === undefined) return unchanged('TaskNotUnderstood', say`${name}: its message is no task's`, 'warning')
   if (pod === undefined || pod.metadata.uid !== event.involvedObject?.uid)
-    return unchanged('PodGone', `${name}: the pod whose ${message.task} this is about is gone`)
-  if (isGoverned(pod)) return unchanged('TaskGoverned', `${name} is seeded as Regent's record says`, 'notice')
+    return unchanged('PodGone', say`${name}: the pod whose ${message.task} this is about is gone`)
+  if (isGoverned(pod)) return unchanged('TaskGoverned', say`${name} is seeded as Regent's record says`, 'notice')
   if (owner === undefined || place === undefined)
-    return unchanged('OwnerUnknown', `${name} is no pod of a StatefulSet or an InstanceSet`, 'notice')
+    return unchanged('OwnerUnknown', say`${name} is no pod of a StatefulSet or an InstanceSet`, 'notice')
   return ofMember({ message, pod, place, owner, environment: takenBy(pod, environment) })
 }
 
@@ -52,9 +53,9 @@ function ofMember(known: Known): PodDecision {
   return refusal === undefined ? ofNewReplica(known) : unchanged('TaskNotUnderstood', refusal, 'warning')
 }
 
-function refusalOf({ task, replica }: TaskMessage, pod: string): string | undefined {
-  if (task !== newReplica) return `${pod}: nobody here knows the task ${task}`
-  return replica === pod ? undefined : `${pod} speaks of a task of ${replica}, and a worker speaks for itself alone`
+function refusalOf({ task, replica }: TaskMessage, pod: string): Sentence | undefined {
+  if (task !== newReplica) return say`${pod}: nobody here knows the task ${task}`
+  return replica === pod ? undefined : say`${pod} speaks of a task of ${replica}, and a worker speaks for itself alone`
 }
 
 /**
@@ -77,11 +78,11 @@ function ofNewReplica(known: Known): PodDecision {
   try {
     const tasks = tasksIn(environment?.data?.[taskKey])
     if (stage !== 'finished' && environment !== undefined && !isPending(tasks, message))
-      return unchanged('TaskOver', `${message.replica}: its ${message.task} is over already`)
+      return unchanged('TaskOver', say`${message.replica}: its ${message.task} is over already`)
     if (!isPending(tasks, message) && isAskedAgain(tasks, message))
       return unchanged(
         'TaskOver',
-        `${message.replica}: its ${message.task} of that time is over, and another one waits for it`,
+        say`${message.replica}: its ${message.task} of that time is over, and another one waits for it`,
       )
     return {
       changes: [...recordChange(known, stage, tasks), ...statusChange(known, stage)],
@@ -89,8 +90,8 @@ function ofNewReplica(known: Known): PodDecision {
     }
   } catch (error) {
     if (!(error instanceof SyntaxError)) throw error
-    const where = `${owner.kind} ${owner.metadata.name} and its environment ${environmentOf(message.instance)}`
-    return unchanged('TaskNotUnderstood', `${where} cannot be read: ${error.message}`, 'warning')
+    const where = say`${owner.kind} ${owner.metadata.name} and its environment ${environmentOf(message.instance)}`
+    return unchanged('TaskNotUnderstood', say`${where} cannot be read: ${reported(error.message)}`, 'warning')
   }
 }
 
@@ -102,15 +103,19 @@ function stageOf({ endTime, code }: TaskMessage): Stage {
 function told(
   { replica, task, message, code }: TaskMessage,
   stage: Stage,
-): { readonly weight: Weight; readonly reason: string; readonly sentence: string } {
-  const why = message === '' ? '' : `: ${message}`
+): Pick<PodDecision, 'weight' | 'reason' | 'sentence'> {
+  const why = message === '' ? '' : say`: ${reported(message)}`
   switch (stage) {
     case 'finished':
-      return { weight: 'news', reason: 'TaskFinished', sentence: `${replica} has its data: ${task} is finished` }
+      return { weight: 'news', reason: 'TaskFinished', sentence: say`${replica} has its data: ${task} is finished` }
     case 'failed':
-      return { weight: 'warning', reason: 'TaskFailed', sentence: `${replica}: ${task} failed with code ${code}${why}` }
+      return {
+        weight: 'warning',
+        reason: 'TaskFailed',
+        sentence: say`${replica}: ${task} failed with code ${code}${why}`,
+      }
     case 'unfinished':
-      return { weight: 'news', reason: 'TaskProgress', sentence: `${replica}: ${task} goes on${why}` }
+      return { weight: 'news', reason: 'TaskProgress', sentence: say`${replica}: ${task} goes on${why}` }
   }
 }
 

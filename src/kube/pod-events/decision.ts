@@ -1,3 +1,4 @@
+import { say, type Sentence } from '#common/sentence/sentence.ts'
 import type { MergePatch } from '#controller-runtime/client/kube-client.ts'
 import { keyText, type KubeObject, type ObjectKey, type Resource } from '#controller-runtime/objects/objects.ts'
 
@@ -7,7 +8,7 @@ export interface PodDecision {
   readonly weight: Weight
   /** One word for programs: the reason of the Event that tells of it. */
   readonly reason: string
-  readonly sentence: string
+  readonly sentence: Sentence
   /** The Event is not handled yet: it is looked at again after this time. Milliseconds. */
   readonly againAfterMs?: number
 }
@@ -26,7 +27,7 @@ export interface Change {
 }
 
 /** Nothing is changed, and why. */
-export function unchanged(reason: string, sentence: string, weight: Weight = 'routine'): PodDecision {
+export function unchanged(reason: string, sentence: Sentence, weight: Weight = 'routine'): PodDecision {
   return { changes: [], weight, reason, sentence }
 }
 
@@ -41,7 +42,7 @@ export function within(namespace: string, decision: PodDecision): PodDecision {
   const { resource, key } = foreign
   return unchanged(
     'ForeignNamespace',
-    `what was said in namespace ${namespace} would change ${resource.kind} ${keyText(key)}, which is in another: nothing is changed`,
+    say`what was said in namespace ${namespace} would change ${resource.kind} ${keyText(key)}, which is in another: nothing is changed`,
     'warning',
   )
 }

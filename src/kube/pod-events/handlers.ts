@@ -1,3 +1,4 @@
+import { reported, say } from '#common/sentence/sentence.ts'
 import { unchanged, type PodDecision } from './decision.ts'
 import { probeMessageOf } from './messages.ts'
 import { isLegacy, type PodEvent } from './pod-event.ts'
@@ -24,7 +25,7 @@ export function topicOf(event: PodEvent): Topic | undefined {
 export function decideWord(event: PodEvent): PodDecision {
   const name = event.involvedObject?.name ?? ''
   const said = probeMessageOf(event)
-  if (said === undefined) return unchanged('WordNotUnderstood', `${name}: its message is no probe's`, 'warning')
-  const word = said.code === 0 ? 'succeeded' : `failed: ${said.message}`
-  return unchanged('WordHeard', `${name}: its availability probe ${word}`)
+  if (said === undefined) return unchanged('WordNotUnderstood', say`${name}: its message is no probe's`, 'warning')
+  const word = said.code === 0 ? say`succeeded` : say`failed: ${reported(said.message)}`
+  return unchanged('WordHeard', say`${name}: its availability probe ${word}`)
 }

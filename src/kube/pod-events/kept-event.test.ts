@@ -26,7 +26,7 @@ it.each([
 ])('Of an Event with a %s of 32 KiB that is its name alone, and a sentence', (_, part) => {
   const kept = keptEvent({ ...said(0, 'roleProbe', {}), ...part })
   expect(JSON.stringify(kept).length).toBeLessThan(400)
-  expect(whyUnread(kept)).toMatch(
+  expect(String(whyUnread(kept))).toMatch(
     /^Event shops\/\S+ is larger than 32 KiB \(about 3\d KiB\) and is not read: no agent says so much\. Find out/,
   )
 })

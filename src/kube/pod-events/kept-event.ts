@@ -1,3 +1,4 @@
+import { say, type Sentence } from '#common/sentence/sentence.ts'
 import { lastWritten, roughBytes, type BudgetOptions } from '#controller-runtime/client/namespace-budget.ts'
 import { keyOf, keyText } from '#controller-runtime/objects/objects.ts'
 import { marks } from './marks.ts'
@@ -35,11 +36,9 @@ function picked<From extends object, Name extends keyof From>(from: From, names:
 }
 
 /** Why an Event is not read; undefined where it is. */
-export function whyUnread(event: PodEvent): string | undefined {
+export function whyUnread(event: PodEvent): Sentence | undefined {
   if (event.unread === undefined) return undefined
-  return (
-    `Event ${keyText(keyOf(event))} is larger than ${mostLetters / 1024} KiB (about ` +
-    `${Math.ceil(event.unread / 1024)} KiB) and is not read: no agent says so much. Find out who ` +
-    'writes it, and take the right to create Events from that account'
-  )
+  const size = say`is larger than ${mostLetters / 1024} KiB (about ${Math.ceil(event.unread / 1024)} KiB)`
+  const cure = say`Find out who writes it, and take the right to create Events from that account`
+  return say`Event ${keyText(keyOf(event))} ${size} and is not read: no agent says so much. ${cure}`
 }

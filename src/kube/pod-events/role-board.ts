@@ -1,3 +1,4 @@
+import { joined, say, text, type Sentence } from '#common/sentence/sentence.ts'
 import type { Pod } from '../pods/stateful-set.ts'
 import { isLabelValue, type Role } from './component.ts'
 import type { PodDecision } from './decision.ts'
@@ -12,7 +13,7 @@ export const contestedMs = 5_000
 export class RoleBoard {
   readonly #seats: ReadonlyMap<string, Seat>
   readonly #roles: readonly Role[] | undefined
-  readonly #sentences: string[] = []
+  readonly #sentences: Sentence[] = []
   #isUndefined = false
   #isContested = false
 
@@ -22,7 +23,7 @@ export class RoleBoard {
     for (const { name, tooGreat } of this.#seats.values())
       if (tooGreat.length > 0)
         this.#say(
-          `${name}: ${tooGreat.join(' and ')}, by which its role was ordered, is greater than any number can be by the API server’s clock, and is taken back`,
+          say`${name}: ${text(tooGreat.join(' and '))}, by which its role was ordered, is greater than any number can be by the API server’s clock, and is taken back`,
         )
   }
 
@@ -30,7 +31,7 @@ export class RoleBoard {
   claim({ pod, uid, role: said }: PodRole, version: Version): void {
     const seat = this.#seats.get(pod)
     // A snapshot may name any pod: only those of the same owner are this component's business.
-    if (seat === undefined) return this.#say(`${pod} is no pod of this component`)
+    if (seat === undefined) return this.#say(say`${pod} is no pod of this component`)
     const refusal = refusalOf(seat, uid, version)
     if (refusal !== undefined) return this.#say(refusal)
     const role = this.#defined(seat, said)
@@ -51,7 +52,7 @@ export class RoleBoard {
     return {
       ...this.#gist(seats.some(({ hasMoved }) => hasMoved)),
       changes: inOrder.flatMap(({ change }) => change ?? []),
-      sentence: this.#sentences.join('; ') || 'it names no pod',
+      sentence: joined(this.#sentences, '; ') || say`it names no pod`,
       ...(this.#isContested && { againAfterMs: contestedMs }),
     }
   }
@@ -64,7 +65,7 @@ export class RoleBoard {
     return hasNews ? { weight: 'news', reason: 'RoleChanged' } : { weight: 'routine', reason: 'RoleUnchanged' }
   }
 
-  #say(sentence: string): void {
+  #say(sentence: Sentence): void {
     this.#sentences.push(sentence)
   }
 
@@ -77,7 +78,9 @@ export class RoleBoard {
     if (role === undefined) {
       this.#isUndefined = true
       const choice = this.#roles?.map(({ name }) => name).join(', ') ?? 'whatever a label can say'
-      this.#say(`${seat.name} says it is "${lower.slice(0, 80)}", which is none of its component's roles (${choice})`)
+      this.#say(
+        say`${seat.name} says it is "${lower.slice(0, 80)}", which is none of its component's roles (${text(choice)})`,
+      )
     }
     return role
   }
@@ -85,7 +88,7 @@ export class RoleBoard {
   /** The peers that lose an exclusive role to this claim; undefined where the claim does not win it. */
   #holders(seat: Seat, role: string, version: Version): readonly Seat[] | undefined {
     if (version.kind === 'snapshot' && version.number <= seat.lostUntil(role)) {
-      this.#say(`${seat.name} is not made ${role}: a peer said later that it is`)
+      this.#say(say`${seat.name} is not made ${role}: a peer said later that it is`)
       return undefined
     }
     // KubeBlocks' manager writes a role in lower case, whatever its definition says.
@@ -98,38 +101,41 @@ export class RoleBoard {
   /** Whether a peer's claim on an exclusive role stands against this one. */
   #standsAgainst(seat: Seat, holder: Seat, version: Version): boolean {
     const authoritative = holder.version('authoritative')
-    const stands = `${seat.name} is not made ${holder.role ?? ''}: ${holder.name} is`
+    const stands = say`${seat.name} is not made ${holder.role ?? ''}: ${holder.name} is`
     if (version.kind === 'authoritative') {
       if (authoritative === undefined || authoritative < version.number) return false
-      this.#say(`${stands}, of version ${authoritative}, and ${version.number} is no later one`)
+      this.#say(say`${stands}, of version ${authoritative}, and ${version.number} is no later one`)
       return true
     }
     if (authoritative !== undefined) {
-      this.#say(`${stands}, of version ${authoritative}, and this claim has none`)
+      this.#say(say`${stands}, of version ${authoritative}, and this claim has none`)
       return true
     }
     // Clocks of nodes differ. A holder that is ill stands in nobody's way; one that is well may be told otherwise soon.
     if (version.number >= (holder.version('snapshot') ?? 0n) || !holder.isReady) return false
     this.#isContested = true
-    this.#say(`${stands}, said so later, and is ready; looked at again`)
+    this.#say(say`${stands}, said so later, and is ready; looked at again`)
     return true
   }
 }
 
 /** Why a claim is not about this pod, or older than what is known of it; undefined where neither is so. */
-function refusalOf(seat: Seat, uid: string, { kind, number }: Version): string | undefined {
-  if (seat.pod.metadata.uid !== uid) return `${seat.name} is another pod than the one of which its role was said`
+function refusalOf(seat: Seat, uid: string, { kind, number }: Version): Sentence | undefined {
+  if (seat.pod.metadata.uid !== uid) return say`${seat.name} is another pod than the one of which its role was said`
   const authoritative = seat.version('authoritative')
   if (kind === 'snapshot' && authoritative !== undefined)
-    return `${seat.name}: its role has version ${authoritative}, and a claim without one does not change it`
+    return say`${seat.name}: its role has version ${authoritative}, and a claim without one does not change it`
   const known = seat.version(kind)
   if (known === undefined || number > known) return undefined
-  return `${seat.name}: ${number} is no later than ${known}, when its role was last told`
+  return say`${seat.name}: ${number} is no later than ${known}, when its role was last told`
 }
 
-function outcome(seat: Seat, holders: readonly Seat[]): string {
+function outcome(seat: Seat, holders: readonly Seat[]): Sentence {
   const { name, role, hasMoved } = seat
-  const is = role === undefined ? 'has no role' : `is ${role}`
-  const lost = holders.map((holder) => `, and ${holder.name} no longer`).join('')
-  return hasMoved || holders.length > 0 ? `${name} ${is} now${lost}` : `${name} ${is}, as before`
+  const is = role === undefined ? say`has no role` : say`is ${role}`
+  const lost = joined(
+    holders.map((holder) => say`, and ${holder.name} no longer`),
+    '',
+  )
+  return hasMoved || holders.length > 0 ? say`${name} ${is} now${lost}` : say`${name} ${is}, as before`
 }

@@ -98,7 +98,7 @@ export class AskDesk {
       await say({ transport: this.#ports.transport, deadlineMs: tellMs }, agent, 'answer', answer)
     } catch (error) {
       taken.isTold = false
-      this.#ports.failed(`answering what ${instance} asked for: ${describeError(error)}`, error)
+      this.#ports.failed(`answering what ${instance} asked for`, error)
     }
   }
 }

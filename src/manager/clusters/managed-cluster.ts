@@ -1,6 +1,7 @@
 import { describeError } from '#common/errors/errors.ts'
 import type { Logger } from '#common/log/logger.ts'
 import { Repeats, timesLeftOut } from '#common/log/repeats.ts'
+import { reported, say } from '#common/sentence/sentence.ts'
 import { analyse } from '#failover/decide.ts'
 import type { DecisionInput } from '#failover/judge/situation.ts'
 import type { Action, Analyses, Decision } from '#failover/protocol/decision.ts'
@@ -121,7 +122,7 @@ export class ManagedCluster {
 
   /** Tells in the log, and for a while to those who ask why, what another hand did. */
   remark(sentence: string): void {
-    const leftOut = this.#repeats.toTell(sentence, sentence)
+    const leftOut = this.#repeats.toTell(sentence)
     if (leftOut !== null) this.#log.warn(`${sentence}${timesLeftOut(leftOut)}`)
     this.#remark = { sentence, atMs: this.#ports.world.clock.monotonicMs() }
   }
@@ -192,14 +193,15 @@ export class ManagedCluster {
     this.#log.debug({ action: action.kind, to: 'to' in action ? action.to : undefined }, 'acted')
   }
 
-  #answered({ action, ms, error }: OrderOutcome): void {
+  #answered({ action, ms, error, code }: OrderOutcome): void {
     this.#metrics.agentAnswered(action.kind, ms)
-    const leftOut = error ? this.#repeats.toTell(`${action.kind} of ${action.to}: ${error}`) : null
-    if (leftOut !== null) this.#log.warn(`${action.kind} of ${action.to}: ${error}${timesLeftOut(leftOut)}`)
+    const what = `${action.kind} of ${action.to}`
+    const leftOut = code === null ? null : this.#repeats.toTell(`${what}: ${code}`)
+    if (leftOut !== null) this.#log.warn(`${what}: ${error}${timesLeftOut(leftOut)}`)
   }
 
   #failed(what: string, error: unknown): void {
-    const leftOut = this.#repeats.toTell(`${what}: ${describeError(error)}`)
+    const leftOut = this.#repeats.toTell(say`${what}: ${reported(describeError(error))}`.news)
     if (leftOut !== null) this.#log.warn({ err: error }, `${what} failed${timesLeftOut(leftOut)}`)
   }
 

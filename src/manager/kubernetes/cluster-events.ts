@@ -6,7 +6,6 @@ import { keyText, type ObjectKey } from '#controller-runtime/objects/objects.ts'
 import type { MySQLCluster } from '#kube/spec/mysql-cluster.ts'
 import type { Analyses, Decision } from '#failover/protocol/decision.ts'
 import type { Recovery } from '#failover/protocol/notes.ts'
-import { gistOf } from '#common/text/gist.ts'
 
 export interface ClusterEventsParts {
   readonly recorder: Pick<EventRecorder, 'record'>
@@ -78,7 +77,7 @@ export class ClusterEvents {
 
   /** The spec cannot be followed, and why; '' where it can. */
   refused(key: ObjectKey, trouble: string): void {
-    if (this.#isNews(key, 'refused', gistOf(trouble)) && trouble !== '')
+    if (this.#isNews(key, 'refused', trouble) && trouble !== '')
       this.#tell(key, { type: 'Warning', reason: 'SpecNotFollowed', action: 'Apply', note: trouble })
   }
 

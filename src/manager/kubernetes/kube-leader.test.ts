@@ -24,7 +24,7 @@ function leader() {
     elector: { run },
     timers: world.timers,
     changed: (leads) => told.push(leads),
-    failed: (sentence) => told.push(sentence),
+    failed: (sentence) => told.push(String(sentence)),
   })
   const running = made.run(stop.signal)
   onTestFinished(async () => {

@@ -1,6 +1,7 @@
 import { describeError } from '#common/errors/errors.ts'
 import type { Timers } from '#common/ports/ports.ts'
 import { aborted } from '#common/process/signals.ts'
+import { reported, say, type Sentence } from '#common/sentence/sentence.ts'
 import type { LeaseElector } from '#controller-runtime/leader/lease-elector.ts'
 import type { Leadership } from '#controller-runtime/leader/leadership.ts'
 
@@ -9,7 +10,7 @@ export interface KubeLeaderParts {
   readonly timers: Timers
   /** Must not throw. */
   readonly changed: (leads: boolean) => void
-  readonly failed: (sentence: string) => void
+  readonly failed: (sentence: Sentence) => void
 }
 
 const againMs = 1_000
@@ -42,7 +43,7 @@ export class KubeLeader implements Leadership {
       try {
         await elector.run(signal, (term) => this.#lead(term, signal))
       } catch (error) {
-        failed(`leader election: ${describeError(error)}`)
+        failed(say`leader election: ${reported(describeError(error))}`)
         await timers.sleep(againMs, signal).catch(() => undefined)
       }
     }

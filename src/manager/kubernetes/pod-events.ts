@@ -1,7 +1,6 @@
 import type { Logger } from '#common/log/logger.ts'
 import { seldom } from '#common/log/repeats.ts'
 import type { Clock, World } from '#common/ports/ports.ts'
-import { gistOf } from '#common/text/gist.ts'
 import { retryOnConflict } from '#controller-runtime/changes/conflict-retry.ts'
 import { isNotFound } from '#controller-runtime/client/kube-api-error.ts'
 import type { KubeClient } from '#controller-runtime/client/kube-client.ts'
@@ -78,7 +77,7 @@ export function podEventPipeline(parts: PodEventParts): PodEventPipeline {
       indexes: { [byComponent]: (event) => [keyText(componentKey(event))] },
     }),
   )
-  const warn = seldom(world.clock, (sentence) => log.warn(sentence))
+  const warn = seldom(world.clock, (line) => log.warn(line))
   const sayUnread = (event: PodEvent): void => {
     const why = whyUnread(event)
     if (why !== undefined) warn(why)
@@ -101,14 +100,15 @@ export function podEventPipeline(parts: PodEventParts): PodEventPipeline {
   function tell(regarding: KubeObject, topic: Topic, { weight, reason, sentence }: PodDecision): void {
     const { namespace = '', uid = '' } = regarding.metadata
     const about = `${uid} ${topic}`
-    const isNews = weight === 'news' || (weight !== 'routine' && told.get(about) !== gistOf(sentence))
-    told.set(about, gistOf(sentence))
-    const line = `${namespace}: ${sentence}`
+    const isNews = weight === 'news' || (weight !== 'routine' && told.get(about) !== sentence.news)
+    told.set(about, sentence.news)
+    const note = String(sentence)
+    const line = `${namespace}: ${note}`
     if (!isNews) return log.debug(line)
     log[weight === 'warning' ? 'warn' : 'info'](line)
     if (weight === 'notice') return
     const type = weight === 'warning' ? 'Warning' : 'Normal'
-    recorder.record({ regarding, type, reason, action: 'HandleEvent', note: sentence })
+    recorder.record({ regarding, type, reason, action: 'HandleEvent', note })
   }
 
   /** Changes what is to change in that namespace, and nothing elsewhere. @returns what was decided in the end */

@@ -1,4 +1,5 @@
 import type { Clock } from '#common/ports/ports.ts'
+import { say, type Said } from '#common/sentence/sentence.ts'
 import type { InformerPort } from '#controller-runtime/informers/informer-port.ts'
 import { isConflict, isNotFound } from '#controller-runtime/client/kube-api-error.ts'
 import type { KubeClient } from '#controller-runtime/client/kube-client.ts'
@@ -19,7 +20,7 @@ export interface PodKeeperParts {
 
 export interface Kept {
   /** Pods of before that must be gone first; '' where there are none. */
-  readonly sentence: string
+  readonly sentence: Said
   /** When it is to be looked at again by itself. */
   readonly requeueAfterMs?: number
 }
@@ -127,8 +128,8 @@ export class PodKeeper {
   }
 }
 
-function sentenceOf(earlier: readonly string[]): string {
+function sentenceOf(earlier: readonly string[]): Said {
   if (earlier.length === 0) return ''
   const [it, they] = earlier.length === 1 ? ['pod', 'is'] : ['pods', 'are']
-  return `${it} ${earlier.join(', ')} of an earlier cluster of this name ${they} still ending; new ones are made when they are gone`
+  return say`${it} ${earlier.join(', ')} of an earlier cluster of this name ${they} still ending; new ones are made when they are gone`
 }

@@ -1,5 +1,9 @@
 import { describe, expect, it } from 'vitest'
-import { reconcileStatus, type ReconcileStatusParts } from './reconcile-status.ts'
+import { counted, say, type Sentence } from '#common/sentence/sentence.ts'
+import { aCluster } from '#kube/testing.ts'
+import { reconcileStatus, statusWriter, type ReconcileStatusParts } from './reconcile-status.ts'
+import { statusOf } from './status.ts'
+import { aView } from './testing.ts'
 
 const now = 1_790_000_000_000
 const shop = { namespace: 'shops', name: 'shop' }
@@ -49,5 +53,41 @@ describe('role labels and status', () => {
     const { seen, reconcile } = during(recovery)
     await expect(reconcile()).rejects.toThrow('shown')
     expect(seen.shown).toBe(1)
+  })
+})
+
+describe('a status', () => {
+  const behind = (name: string, transactions: number): Sentence =>
+    say`${name} is ${counted(transactions, 'transaction')} behind`
+
+  /** What is written of a cluster that says one sentence after the other, half a second apart. */
+  async function written(...sentences: readonly Sentence[]): Promise<readonly string[]> {
+    const said: string[] = []
+    let monotonicMs = 0
+    let cluster = aCluster({ instances: 3 })
+    const client = {
+      apply: (_resource: unknown, { status = {} }: typeof cluster) => {
+        said.push(String(status.sentence))
+        cluster = { ...cluster, status }
+        return Promise.resolve(cluster)
+      },
+    }
+    const parts = [client, { monotonicMs: () => monotonicMs, wallMs: () => now }] as unknown
+    const writer = statusWriter(...(parts as Parameters<typeof statusWriter>))
+    for (const sentence of sentences) {
+      const progress = { generation: 1, trouble: '' }
+      const view = aView({ sentence: String(sentence) })
+      const status = statusOf({ cluster, view, pods: [], update: '', progress, wallMs: now })
+      await writer.write(cluster, status, [sentence.news], new AbortController().signal)
+      monotonicMs += 500
+    }
+    return said
+  }
+
+  it('is written at once where a sentence is about another instance, and not where its figures moved', async () => {
+    expect(await written(behind('shop-1', 3), behind('shop-1', 2), behind('shop-2', 1))).toEqual([
+      'shop-1 is 3 transactions behind',
+      'shop-2 is 1 transaction behind',
+    ])
   })
 })

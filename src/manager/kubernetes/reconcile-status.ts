@@ -1,5 +1,6 @@
 import type { Clock } from '#common/ports/ports.ts'
 import type { Reconcile, ReconcileResult } from '#controller-runtime/controller/controller.ts'
+import { say } from '#common/sentence/sentence.ts'
 import { deleteObject } from '#controller-runtime/changes/delete-object.ts'
 import type { InformerPort } from '#controller-runtime/informers/informer-port.ts'
 import type { KubeClient } from '#controller-runtime/client/kube-client.ts'
@@ -61,6 +62,7 @@ export function reconcileStatus(parts: ReconcileStatusParts): Reconcile {
 
   async function showLed({ key, cluster, managed, progress, wallMs }: Led, signal: AbortSignal) {
     const view = managed.view()
+    const { decision } = managed.loop
     const ours = await allWithinRecord(podsOf(pods, key), view.epoch, () => set.committedEpoch(key))
     await moveRoles(
       client,
@@ -79,6 +81,8 @@ export function reconcileStatus(parts: ReconcileStatusParts): Reconcile {
     const result = await show.write(
       cluster,
       statusOf({ cluster, view, pods: ours, update: sentence, progress, wallMs, distrust: set.distrust(key) }),
+      // Words of others are there as they say them.
+      [decision?.news, say`${sentence}`.news, progress.trouble, ...view.instances.map(({ trouble }) => trouble)],
       signal,
     )
     if (update.restart !== undefined) await deleteObject(client, podResource, update.restart, { signal })
@@ -98,7 +102,7 @@ export function reconcileStatus(parts: ReconcileStatusParts): Reconcile {
     if (managed === undefined)
       return progress.trouble === ''
         ? undefined
-        : show.write(cluster, refusedStatusOf({ cluster, progress, wallMs }), signal)
+        : show.write(cluster, refusedStatusOf({ cluster, progress, wallMs }), [progress.trouble], signal)
     if (managed.loop.decision === null) return
     const { recovery, notes } = managed.loop
     const holdMs = heldUp(recovery ?? notes.recoveries.find(({ kind }) => kind !== 'repair'), wallMs)
@@ -118,24 +122,31 @@ function heldUp(newest: Recovery | undefined, wallMs: number): number {
 }
 
 interface StatusWriter {
-  write(cluster: MySQLCluster, status: MySQLClusterStatus, signal: AbortSignal): Promise<ReconcileResult>
+  /** @param said what differs where a sentence of the status is news */
+  write(
+    cluster: MySQLCluster,
+    status: MySQLClusterStatus,
+    said: readonly (string | undefined)[],
+    signal: AbortSignal,
+  ): Promise<ReconcileResult>
   forget(key: ObjectKey): void
 }
 
 /** Writes what is news, after a moment, and figures now and then; nothing where nothing differs. */
-function statusWriter(client: KubeClient, clock: Clock): StatusWriter {
-  const written = new Map<string, { readonly gist: string; readonly atMs: number }>()
+export function statusWriter(client: KubeClient, clock: Clock): StatusWriter {
+  const written = new Map<string, { readonly news: string; readonly atMs: number }>()
   return {
-    async write(cluster, status, signal) {
+    async write(cluster, status, said, signal) {
       const text = keyText(keyOf(cluster))
       const gist = gistOfStatus(status)
+      const news = JSON.stringify([gist, ...said])
       const last = written.get(text)
       const nowMs = clock.monotonicMs()
       const sinceMs = nowMs - (last?.atMs ?? -Infinity)
-      const isNews = last?.gist !== gist || gist !== gistOfStatus(cluster.status)
+      const isNews = last?.news !== news || gist !== gistOfStatus(cluster.status)
       const pauseMs = isNews ? settleMs : figuresMs
       if (sinceMs < pauseMs) return { requeueAfterMs: pauseMs - sinceMs }
-      written.set(text, { gist, atMs: nowMs })
+      written.set(text, { news, atMs: nowMs })
       const observedAt = isNews ? status.observedAt : observedTime(cluster.status, status)
       const { apiVersion, kind, metadata } = cluster
       await applyStatus(

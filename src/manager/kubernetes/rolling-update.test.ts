@@ -9,7 +9,7 @@ const outdated = (ordinal: number, shape: PodShape = {}) => aPod(ordinal, { revi
 const updated = (ordinal: number, shape: PodShape = {}) => aPod(ordinal, { revision: 'new', ...shape })
 const step = (pods: readonly Pod[], view: Partial<ClusterView> = {}, spec: object = {}) => {
   const { restart, sentence } = nextRestart(aCluster({ instances: 3, ...spec }), aView(view), pods, 'new')
-  return [restart?.metadata.name, sentence]
+  return [restart?.metadata.name, String(sentence)]
 }
 const all = [outdated(0), outdated(1), outdated(2)]
 

@@ -2,7 +2,8 @@ import type { MySQLCluster } from '#kube/spec/mysql-cluster.ts'
 import { annotations } from '#kube/names/names.ts'
 import type { Pod } from '#kube/pods/stateful-set.ts'
 import { ordinalOf } from '#topology/snapshot/member.ts'
-import { refusesSettings } from '#common/text/words.ts'
+import { say, type Said } from '#common/sentence/sentence.ts'
+import { refusesSettings } from '#topology/snapshot/refused-settings.ts'
 import type { ClusterView, InstanceRow } from '#api-contract/views.ts'
 import { takesPart } from '../clusters/whole.ts'
 
@@ -10,7 +11,7 @@ export interface RollingUpdateStep {
   /** The pod to be deleted, so that its set makes it anew; undefined where none may be now. */
   readonly restart: Pod | undefined
   /** '' where every pod is as it should be. */
-  readonly sentence: string
+  readonly sentence: Said
 }
 
 /**
@@ -28,23 +29,23 @@ export function nextRestart(
 ): RollingUpdateStep {
   const outdated = pods.filter((pod) => wanted !== undefined && revisionOf(pod) !== wanted)
   if (outdated.length === 0) return { restart: undefined, sentence: '' }
-  const behind = `${outdated.length} of ${pods.length} pods are not as the spec says`
+  const behind = say`${outdated.length} of ${pods.length} pods are not as the spec says`
   if (cluster.spec.update.strategy === 'manual')
     return {
       restart: undefined,
-      sentence: `${behind}; the update strategy is manual: each takes the change when it is deleted`,
+      sentence: say`${behind}; the update strategy is manual: each takes the change when it is deleted`,
     }
-  if (view.paused) return { restart: undefined, sentence: `${behind}; the cluster is paused` }
-  const waits = (why: string): RollingUpdateStep => ({
+  if (view.paused) return { restart: undefined, sentence: say`${behind}; the cluster is paused` }
+  const waits = (why: Said): RollingUpdateStep => ({
     restart: undefined,
-    sentence: `rolling update waits: ${why}; ${behind}`,
+    sentence: say`rolling update waits: ${why}; ${behind}`,
   })
   const restarts = (pod: Pod): RollingUpdateStep => ({
     restart: pod,
-    sentence: `rolling update: ${pod.metadata.name} restarts; ${behind}`,
+    sentence: say`rolling update: ${pod.metadata.name} restarts; ${behind}`,
   })
   const ending = pods.find(({ metadata }) => metadata.deletionTimestamp !== undefined)
-  if (ending !== undefined) return waits(`${ending.metadata.name} is ending`)
+  if (ending !== undefined) return waits(say`${ending.metadata.name} is ending`)
   // It runs nothing that could be lost, and the change may be what it waits for: an image that there is, less memory.
   const stuck = outdated.find(({ status }) => status?.phase === 'Pending')
   if (stuck !== undefined) return restarts(stuck)
@@ -54,8 +55,7 @@ export function nextRestart(
   const { name } = next.metadata
   return isLastThatServes(view, pods, name)
     ? waits(
-        `${name} is the only instance that serves, and nobody takes its place while it restarts: scale ` +
-          `up, or delete pod ${name} when clients can do without it`,
+        say`${name} is the only instance that serves, and nobody takes its place while it restarts: scale up, or delete pod ${name} when clients can do without it`,
       )
     : restarts(next)
 }
@@ -80,18 +80,20 @@ function whyNotNow(
   { spec }: MySQLCluster,
   view: ClusterView,
   { pods, outdated }: { readonly pods: readonly Pod[]; readonly outdated: readonly Pod[] },
-): string {
-  if (!view.writable) return 'the cluster takes no writes'
+): Said {
+  if (!view.writable) return say`the cluster takes no writes`
   if (view.instances.length !== spec.instances)
-    return `there are ${view.instances.length} of ${spec.instances} instances`
+    return say`there are ${view.instances.length} of ${spec.instances} instances`
   const names = new Set(outdated.map(({ metadata }) => metadata.name))
   const refusing = view.instances.find(({ name, settingsRefused }) => !names.has(name) && settingsRefused !== undefined)
   if (refusing?.settingsRefused !== undefined) return refusesSettings(refusing.name, refusing.settingsRefused)
   const late = view.instances.find(({ name }) => !names.has(name) && !isBack(view, pods, name))
   if (late === undefined) return ''
   if (!takesPart(view, late))
-    return `${late.name} is not back in the ${late.group === undefined ? 'sync set' : 'group'}`
-  return acknowledges(view, late) ? `the pod of ${late.name} is not ready` : `${late.name} does not acknowledge yet`
+    return say`${late.name} is not back in the ${late.group === undefined ? say`sync set` : say`group`}`
+  return acknowledges(view, late)
+    ? say`the pod of ${late.name} is not ready`
+    : say`${late.name} does not acknowledge yet`
 }
 
 function inOrder(view: ClusterView, pods: readonly Pod[], outdated: readonly Pod[]): readonly Pod[] {

@@ -119,7 +119,7 @@ export async function runKubernetesManager(options: KubernetesManagerOptions): P
   const leader = new KubeLeader({
     elector,
     timers: world.timers,
-    failed: seldom(world.clock, (sentence) => log.warn(sentence)),
+    failed: seldom(world.clock, (line) => log.warn(line)),
     changed: (leads) => {
       log.info({ identity }, leads ? 'this manager leads' : 'this manager does not lead')
       runtimeMetrics.leads(names.lease, leads)

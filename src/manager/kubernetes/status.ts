@@ -1,8 +1,9 @@
 import { describeDowntime } from '#failover/judge/downtime.ts'
 import { describeLag } from '#topology/snapshot/lag.ts'
-import { gistOf } from '#common/text/gist.ts'
 import { takesPart } from '../clusters/whole.ts'
-import { counted, refusesSettings } from '#common/text/words.ts'
+import type { Said as Sentences } from '#common/sentence/sentence.ts'
+import { counted } from '#common/text/words.ts'
+import { refusesSettings } from '#topology/snapshot/refused-settings.ts'
 import type { MySQLCluster } from '#kube/spec/mysql-cluster.ts'
 import { namesOf, selectorTextOf } from '#kube/names/names.ts'
 import { agentAddress } from '#kube/objects/services.ts'
@@ -16,7 +17,7 @@ export interface StatusInput {
   readonly view: ClusterView
   readonly pods: readonly Pod[]
   /** What a rolling update does or waits for; '' where none is under way. */
-  readonly update: string
+  readonly update: Sentences
   readonly progress: Progress
   /** Agents that are there, and that this manager and they do not trust: why, by address. */
   readonly distrust?: ReadonlyMap<string, string>
@@ -200,7 +201,7 @@ function untrustedSentence(
  */
 function settingsSentence({ instances, sentence }: ClusterView): Said | undefined {
   const refusing = instances.flatMap(({ name, settingsRefused }) =>
-    settingsRefused === undefined ? [] : [refusesSettings(name, settingsRefused)],
+    settingsRefused === undefined ? [] : [String(refusesSettings(name, settingsRefused))],
   )
   return refusing.length === 0
     ? undefined
@@ -241,8 +242,8 @@ function degradationOf(
   return trouble === '' ? undefined : yes('SpecNotFollowed', trouble)
 }
 
-function progressOf(wanted: number, view: ClusterView, update: string): string {
-  if (update !== '') return update
+function progressOf(wanted: number, view: ClusterView, update: Sentences): string {
+  if (update !== '') return String(update)
   if (view.epoch === 0) return view.sentence
   return view.instances.length === wanted
     ? ''
@@ -267,17 +268,13 @@ function timeOf(wallMs: number): string {
   return new Date(wallMs).toISOString().replace(/\.\d+Z$/, 'Z')
 }
 
-/** The same but for figures that move all the time, also within sentences: those need not be written at once. */
+/** The same but for what need not be written at once: figures, and sentences with them, move all the time. */
 export function gistOfStatus(status: MySQLClusterStatus | undefined): string {
   if (status === undefined) return ''
   const instances = status.instances?.map(({ executed: _executed, lagSeconds: _lag, ...rest }) => rest)
   return JSON.stringify({ ...status, instances, observedAt: undefined }, (key, value: unknown) =>
-    isSentence(key, value) ? gistOf(value) : isObject(value) ? sorted(value) : value,
+    key === 'sentence' || key === 'message' ? undefined : isObject(value) ? sorted(value) : value,
   )
-}
-
-function isSentence(key: string, value: unknown): value is string {
-  return typeof value === 'string' && ['sentence', 'message', 'reason'].includes(key)
 }
 
 function isObject(value: unknown): value is object {

@@ -1,4 +1,3 @@
-import { describeError } from '#common/errors/errors.ts'
 import type { Transport, World } from '#common/ports/ports.ts'
 import { orderVersion } from '#failover/protocol/message.ts'
 import { say, type Comparing, type LeaderWord } from '#failover/protocol/word.ts'
@@ -49,7 +48,7 @@ export class LeaderWords {
     const base = { version: orderVersion, cluster, member, epoch, revision }
     const said: LeaderWord = { ...base, ...(forgetful && { forgetful }), ...(compare && { compare }) }
     say({ transport, deadlineMs: timings.leaseRenewMs }, address, 'word', said).catch((error: unknown) =>
-      failed(`saying to ${instance} who leads: ${describeError(error)}`, error),
+      failed(`saying to ${instance} who leads`, error),
     )
   }
 

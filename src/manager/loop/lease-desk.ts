@@ -1,4 +1,3 @@
-import { describeError } from '#common/errors/errors.ts'
 import type { Transport } from '#common/ports/ports.ts'
 import type { ClusterRecord } from '#failover/protocol/record.ts'
 import { orderVersion } from '#failover/protocol/message.ts'
@@ -32,7 +31,7 @@ export class LeaseDesk {
    */
   confirm(observation: Observation): Promise<void> {
     return this.#confirm(observation).catch((error: unknown) =>
-      this.#ports.failed(`confirming the lease of ${observation.instance}: ${describeError(error)}`, error),
+      this.#ports.failed(`confirming the lease of ${observation.instance}`, error),
     )
   }
 
