@@ -87,6 +87,18 @@ describe('After the loss of every server, and of one volume,', () => {
   )
 })
 
+it('After the loss of every server alone the group is formed anew by itself', async () => {
+  const cluster = shop.current
+  const { epoch } = await cluster.whole(3, wholeMs)
+  const writer = await Writer.start(cluster)
+  await Promise.all(all.map((name) => cluster.fault(name, 'kill-mysqld')))
+  await cluster.waitFor('the outage is seen', ({ writable }) => !writable, 10_000)
+  // The group may elect once more while its servers die one after the other.
+  expect((await cluster.whole(3, wholeMs)).epoch).toBeGreaterThan(epoch)
+  await writer.next()
+  expect(await writer.check()).toMatchObject(nothingLost)
+})
+
 it('After the loss of every server, with a volume put back from before, a person is told so and what to do, and that one command heals the cluster', async () => {
   const cluster = shop.current
   const { epoch, primary } = await cluster.whole(3, wholeMs)

@@ -162,18 +162,6 @@ it('After the loss of every server and agent the group is formed anew once all h
   expect(await writer.check()).toMatchObject(nothingLost)
 })
 
-it('After the loss of every server alone the group is formed anew by itself', async () => {
-  const cluster = shop.current
-  const { epoch } = await cluster.whole()
-  const writer = await Writer.start(cluster)
-  await Promise.all(all.map((name) => cluster.fault(name, 'kill-mysqld')))
-  await cluster.waitFor('the outage is seen', ({ writable }) => !writable, 10_000)
-  // The group may elect once more while its servers die one after the other.
-  expect((await cluster.whole()).epoch).toBeGreaterThan(epoch)
-  await writer.next()
-  expect(await writer.check()).toMatchObject(nothingLost)
-})
-
 it('A member that took a write of its own outside of the group never joins again, and is named', async () => {
   const cluster = shop.current
   const { primary } = await cluster.whole()

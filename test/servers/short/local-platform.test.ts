@@ -5,7 +5,6 @@ import { join } from 'node:path'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import type { LocalStatus } from '#cli/local/status.ts'
 import { runRegent } from '#test/support/cluster.ts'
-import { freePort } from '#test/support/redis-server.ts'
 import { withCluster } from '#test/support/with-cluster.ts'
 
 const bin = join(import.meta.dirname, '../..', '..', 'bin', 'regent')
@@ -126,28 +125,6 @@ describe('a cluster that cannot start', () => {
     const ran = await runRegent(home, ['local', 'up', 'shop'], { deadlineMs: 30_000 })
     expect(ran).toMatchObject({ code: 1, stderr: expect.stringContaining('REGENT_MYSQLD=/bin/true') as string })
     expect(await readdir(home)).toEqual(['lock'])
-  })
-
-  it('says what the log says, and leaves nothing running', async () => {
-    const home = await homeFolder()
-    const port = String(await freePort())
-    const ran = await runRegent(
-      home,
-      ['local', 'up', 'shop', '--instances', '1', '--port', port, '--store', 'redis://127.0.0.1:1'],
-      { deadlineMs: 120_000 },
-    )
-    expect(ran.code).not.toBe(0)
-    expect(ran.stderr).toMatch(/the logs say:\n.*manager: /s)
-    const status = await runRegent(home, ['local', 'status', 'shop', '-o', 'json'], { deadlineMs: 10_000 })
-    expect(JSON.parse(status.stdout)).toMatchObject({
-      state: 'down',
-      supervisorPid: null,
-      managerPid: null,
-      instances: [{ pid: null, agentPid: null }],
-    })
-    expect(await runRegent(home, ['local', 'down', 'shop', '--purge'], { deadlineMs: 10_000 })).toMatchObject({
-      code: 0,
-    })
   })
 })
 

@@ -31,22 +31,6 @@ describe('a new server', () => {
     expect((await readdir(source.config.volume)).toSorted()).toEqual(['agent', 'data', 'run'])
   })
 
-  it('has the size of pages, and the case of names, that its settings say', async () => {
-    const settings = { innodb_page_size: '4k', lower_case_table_names: '1' }
-    const other = await BareInstance.create('bare-2', '127.24.215.3', settings)
-    try {
-      await other.process.initialise()
-      await other.start()
-      const seen = await firstValue(
-        await other.session('regent'),
-        "select concat_ws(' ', @@innodb_page_size, @@lower_case_table_names)",
-      )
-      expect(seen).toBe('4096 1')
-    } finally {
-      await other.remove()
-    }
-  })
-
   it('leaves no password in a file', async () => {
     const { runDir } = volumeLayout(source.config.volume)
     for (const name of await readdir(runDir)) {
