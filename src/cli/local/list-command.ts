@@ -24,7 +24,7 @@ export function addList(local: Command, io: Io): void {
     )
     const lost = orphans.map(({ name, dir, processes }) => {
       io.note(
-        `${dir} was removed under ${counted(processes, 'process')} of ${name}, still there; "regent local down ${name}" ends what is left`,
+        `${name} has ${counted(processes, 'process')}, and ${dir} was removed; "regent local down ${name}" ends what is left`,
       )
       return { name, state: 'orphaned' as const, writable: null, api: null, primary: null, instances: null, dir }
     })

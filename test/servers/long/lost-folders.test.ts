@@ -74,7 +74,7 @@ it('Processes whose cluster’s folder was removed are listed, keep a new one fr
     { name: 'other', state: 'up', writable: true },
     { name: 'shop', state: 'orphaned', dir },
   ])
-  expect(listed.stderr).toContain('"regent local down shop" ends them')
+  expect(listed.stderr).toContain('"regent local down shop" ends what is left')
   expect(await regent('local', 'up', 'shop', '--port', String(await freePort()))).toMatchObject({
     code: 1,
     stderr: expect.stringContaining('processes of an earlier cluster still run') as string,
