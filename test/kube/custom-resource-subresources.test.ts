@@ -103,6 +103,23 @@ onApiServer('The status subresource', (api) => {
     expect(told.metadata.resourceVersion).not.toBe(made.metadata.resourceVersion)
   })
 
+  it('takes what a manager of the version before says, which may lead while an upgrade rolls, and lets it go with that', async () => {
+    const made = await api.client.create(mysqlClusters, manifest(api.namespace, smallest))
+    const instance = { name: 'shop-0', role: 'primary', inSyncSet: false }
+    const say = (more: object) =>
+      applyStatus(
+        api.client,
+        mysqlClusters,
+        { ...made, status: { epoch: 1, instances: [{ ...instance, ...more }] } },
+        { fieldManager: 'regent-status' },
+      )
+    const before = await say({ reason: 'does not replicate' })
+    expect(before.status?.instances).toEqual([{ ...instance, reason: 'does not replicate' }])
+    const problems = [{ code: 'NotReplicating', sentence: 'shop-0 does not replicate' }]
+    const now = await say({ problems })
+    expect(now.status?.instances).toEqual([{ ...instance, problems }])
+  })
+
   it('and the spec cannot be written through each other', async () => {
     const made = await api.client.create(mysqlClusters, { ...manifest(api.namespace, smallest), status: { epoch: 9 } })
     expect(made.status).toBeUndefined()

@@ -5,6 +5,12 @@ import { Type, type Static } from 'typebox'
  * record is an object of its own.
  */
 const text = (description: string) => Type.Optional(Type.String({ description }))
+/**
+ * Of the version before, and written by nobody else. While an upgrade rolls a manager of that version may lead, and the
+ * API server refuses a status as a whole for one field that the definition lacks.
+ */
+const deprecatedText = (description: string) =>
+  Type.Optional(Type.Unsafe<never>({ type: 'string', description: `Deprecated: ${description}` }))
 
 export const conditionTypes = ['Ready', 'Available', 'Progressing', 'Degraded', 'Paused'] as const
 
@@ -49,6 +55,7 @@ const instance = Type.Object({
       { description: 'What is wrong with it; absent for nothing.' },
     ),
   ),
+  reason: deprecatedText('managers of the version before say here what problems says.'),
 })
 
 const group = Type.Object(
