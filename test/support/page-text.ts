@@ -6,9 +6,9 @@ export const root = join(import.meta.dirname, '..', '..')
 export const read = (file: string): Promise<string> => readFile(join(root, file), 'utf8')
 
 /** A page without its blocks of code. */
-export async function proseOf(page: string): Promise<string> {
-  return (await read(page)).replace(/^```[^]*?^```/gm, '')
-}
+export const withoutCode = (page: string): string => page.replace(/^```[^]*?^```/gm, '')
+
+export const proseOf = async (page: string): Promise<string> => withoutCode(await read(page))
 
 /** The cells of each table of a page, row by row; the first row of each is its head. */
 export function tablesOf(prose: string): readonly (readonly (readonly string[])[])[] {
