@@ -143,10 +143,15 @@ src/manager/kubernetes               failover/{flows,judge,protocol} src/{api-co
 src/cli/commands                     agents agents/{instance,lifecycle} failover/{judge,protocol}
                                      src/{api-contract,manager} src/cli/{connection,terminal} src/local/{files,folder}
                                      src/manager/{kubernetes,options} topology/snapshot
-src/cli/local                        agents/{instance,mysqld} failover/protocol src/{api-contract,store}
-                                     src/cli/{commands,connection,terminal}
-                                     src/local/{addresses,clusters,faults,files,folder,logs}
-                                     src/local/{packages,platform,processes,supervisor}
+src/cli/local/show                   src/api-contract src/cli/{connection,terminal}
+                                     src/local/{clusters,files,folder,logs,platform,processes,supervisor}
+src/cli/local/sql                    agents/instance src/cli/local/show src/cli/terminal
+                                     src/local/{clusters,files,folder,packages,platform}
+src/cli/local/up                     agents/{instance,mysqld} failover/protocol src/{api-contract,store}
+                                     src/cli/local/show src/cli/{commands,connection,terminal}
+                                     src/local/{addresses,clusters,files,folder,logs,packages,supervisor}
+src/cli/local                        src/cli/{commands,terminal} src/cli/local/{show,sql,up} src/store
+                                     src/local/{addresses,clusters,faults,files,folder,platform,processes,supervisor}
 src/cli                              src/cli/{commands,local,terminal}
 src                                  src/cli src/cli/terminal src/local/files
 `

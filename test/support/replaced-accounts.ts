@@ -1,7 +1,7 @@
 import { rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { findCluster } from '#local/clusters/cluster-index.ts'
-import { instanceFor, runClient } from '#cli/local/mysql-client.ts'
+import { instanceFor, runClient } from '#cli/local/sql/mysql-client.ts'
 import type { TestCluster } from './cluster.ts'
 
 const parameters = ['--set-gtid-purged=OFF', '--no-tablespaces', "--where=user not like 'regent%'"]

@@ -4,11 +4,11 @@ import { clusterArgument, instanceOrPrimary, integerFrom, pathArgument } from '.
 import { withOutput, type OutputOptions } from '../terminal/common-options.ts'
 import type { Io } from '../terminal/io.ts'
 import { toJson } from '../terminal/json-output.ts'
-import { addList } from './list-command.ts'
-import type { LogsOptions } from './logs.ts'
+import { addList } from './show/list-command.ts'
+import type { LogsOptions } from './show/logs.ts'
 import { addScale } from './scale-command.ts'
-import { addDump, addSql } from './sql-command.ts'
-import { addUp } from './up-command.ts'
+import { addDump, addSql } from './sql/sql-command.ts'
+import { addUp } from './up/up-command.ts'
 
 /** Clusters that run on this machine. */
 export function addLocal(program: Command, io: Io): void {
@@ -51,7 +51,7 @@ function addStatus(local: Command, io: Io): void {
     async (name: string | undefined, options: OutputOptions & { readonly showPassword?: true }) => {
       const [{ findCluster }, { printStatus }] = await Promise.all([
         import('#local/clusters/cluster-index.ts'),
-        import('./status.ts'),
+        import('./show/status.ts'),
       ])
       await printStatus(io, await findCluster(name), options)
     },
@@ -71,7 +71,7 @@ function addLogs(local: Command, io: Io): void {
         .default(50),
     )
   withOutput(command).action(async (first: string | undefined, second: string | undefined, options: LogsOptions) => {
-    const { logs } = await import('./logs.ts')
+    const { logs } = await import('./show/logs.ts')
     await logs(io, first, second, options)
   })
 }

@@ -35,7 +35,7 @@ export function addScale(local: Command, io: Io): void {
         details: { instances: count },
       })
       if (options.wait !== true || options.dryRun === true) return
-      const { waitUntilWhole } = await import('./wait-until-whole.ts')
+      const { waitUntilWhole } = await import('./up/wait-until-whole.ts')
       await waitUntilWhole(io, { dir, cluster }, { instances: count, deadlineMs })
     },
   )

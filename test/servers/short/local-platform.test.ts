@@ -3,7 +3,7 @@ import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, expect, it, onTestFinished } from 'vitest'
-import type { LocalStatus } from '#cli/local/status.ts'
+import type { LocalStatus } from '#cli/local/show/status.ts'
 import { runRegent } from '#test/support/cluster.ts'
 import { withCluster } from '#test/support/with-cluster.ts'
 

@@ -2,8 +2,8 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { ClusterView } from '#api-contract/views.ts'
 import { RegentError } from '#common/errors/errors.ts'
 import type { FoundCluster } from '#local/clusters/cluster-index.ts'
-import { openLocal } from '../connection/connect.ts'
-import type { Io } from '../terminal/io.ts'
+import { openLocal } from '#cli/connection/connect.ts'
+import type { Io } from '#cli/terminal/io.ts'
 import { teller, waitForManager } from './wait-until-writable.ts'
 
 const lookEveryMs = 500

@@ -5,8 +5,8 @@ import type { FoundCluster } from '#local/clusters/cluster-index.ts'
 import { explainingLines } from '#local/logs/log-tail.ts'
 import { layoutOf, type StateLayout } from '#local/folder/state-layout.ts'
 import type { ClusterView } from '#api-contract/views.ts'
-import { openLocal } from '../connection/connect.ts'
-import type { Io } from '../terminal/io.ts'
+import { openLocal } from '#cli/connection/connect.ts'
+import type { Io } from '#cli/terminal/io.ts'
 
 /** Initialising sixteen servers on two cores takes minutes. */
 const deadlineMs = 300_000

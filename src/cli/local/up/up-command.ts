@@ -1,8 +1,8 @@
 import { Option, type Command } from 'commander'
 import { defaultMode, modes } from '#failover/protocol/mode.ts'
-import { clusterArgument, integerFrom, oneOf, pathArgument, storeArgument } from '../terminal/arguments.ts'
-import { withOutput } from '../terminal/common-options.ts'
-import type { Io } from '../terminal/io.ts'
+import { clusterArgument, integerFrom, oneOf, pathArgument, storeArgument } from '#cli/terminal/arguments.ts'
+import { withOutput } from '#cli/terminal/common-options.ts'
+import type { Io } from '#cli/terminal/io.ts'
 import type { UpOptions } from './up-options.ts'
 
 export function addUp(local: Command, io: Io): void {

@@ -1,5 +1,5 @@
 import type { ModeName } from '#failover/protocol/mode.ts'
-import type { OutputOptions } from '../terminal/common-options.ts'
+import type { OutputOptions } from '#cli/terminal/common-options.ts'
 
 /** What the command line says of a local cluster that is to be up. */
 export interface UpOptions extends OutputOptions {

@@ -8,11 +8,11 @@ import { readRoute } from '#local/platform/routes.ts'
 import { clientUser, passwordOf } from '#local/folder/secrets.ts'
 import { layoutOf } from '#local/folder/state-layout.ts'
 import type { ClusterView } from '#api-contract/views.ts'
-import type { ApiClient } from '../connection/api-client.ts'
-import { localTarget, openLocal } from '../connection/connect.ts'
-import type { Io } from '../terminal/io.ts'
-import { toJson } from '../terminal/json-output.ts'
-import { renderTable } from '../terminal/table.ts'
+import type { ApiClient } from '#cli/connection/api-client.ts'
+import { localTarget, openLocal } from '#cli/connection/connect.ts'
+import type { Io } from '#cli/terminal/io.ts'
+import { toJson } from '#cli/terminal/json-output.ts'
+import { renderTable } from '#cli/terminal/table.ts'
 
 /** What `local status -o json` prints; scripts rely on it. */
 export interface LocalStatus {

@@ -11,7 +11,7 @@ import { firstExecutable } from '#local/packages/executables.ts'
 import { readRoute } from '#local/platform/routes.ts'
 import { adminUser, passwordOf } from '#local/folder/secrets.ts'
 import { layoutOf } from '#local/folder/state-layout.ts'
-import { localStatus } from './status.ts'
+import { localStatus } from '../show/status.ts'
 
 /** The programs of MySQL that are run for a person. */
 export type ClientProgram = 'mysql' | 'mysqldump'

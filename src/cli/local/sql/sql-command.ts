@@ -1,5 +1,5 @@
 import { Option, type Command } from 'commander'
-import { clusterArgument, instanceArgument, pathArgument } from '../terminal/arguments.ts'
+import { clusterArgument, instanceArgument, pathArgument } from '#cli/terminal/arguments.ts'
 
 const onInstance = () =>
   new Option('--on <instance>', 'the instance to connect to (default: the primary)').argParser(instanceArgument)

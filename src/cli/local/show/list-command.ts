@@ -1,6 +1,6 @@
 import type { Command } from 'commander'
-import { withOutput, type OutputOptions } from '../terminal/common-options.ts'
-import type { Io } from '../terminal/io.ts'
+import { withOutput, type OutputOptions } from '#cli/terminal/common-options.ts'
+import type { Io } from '#cli/terminal/io.ts'
 import { counted } from '#common/text/words.ts'
 
 export function addList(local: Command, io: Io): void {
@@ -11,8 +11,8 @@ export function addList(local: Command, io: Io): void {
         import('#local/clusters/cluster-index.ts'),
         import('./status.ts'),
         import('#common/errors/errors.ts'),
-        import('../terminal/table.ts'),
-        import('../terminal/json-output.ts'),
+        import('#cli/terminal/table.ts'),
+        import('#cli/terminal/json-output.ts'),
       ])
     const leftOut = (dir: string, error: unknown) => io.note(`${dir} is left out: ${describeError(error)}`)
     const [found, orphans] = await Promise.all([allClusters(leftOut), orphanedClusters()])

@@ -6,8 +6,8 @@ import { allClusters, findCluster, type FoundCluster } from '#local/clusters/clu
 import { isMissing } from '#local/files/input-file.ts'
 import { lastLines } from '#local/logs/log-tail.ts'
 import { layoutOf, logPath } from '#local/folder/state-layout.ts'
-import type { OutputOptions } from '../terminal/common-options.ts'
-import type { Io } from '../terminal/io.ts'
+import type { OutputOptions } from '#cli/terminal/common-options.ts'
+import type { Io } from '#cli/terminal/io.ts'
 
 export interface LogsOptions extends OutputOptions {
   readonly follow?: true

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { topology } from '../testing.ts'
+import { topology } from '#cli/testing.ts'
 import { whatIsMissing } from './wait-until-whole.ts'
 
 it('What is missing of a cluster is how many instances there are, else the worst of what is wrong, else what is under way', () => {
