@@ -155,7 +155,7 @@ function speak(): Spoken {
   const plans: readonly object[] = inputs.flatMap((input) => [
     ...[null, 'shop-1', 'shop-2'].map((to) => planSwitchover(input, to)),
     ...['shop-0', 'shop-1'].flatMap((instance) =>
-      [true, false].map((acceptLoss) => planReplace(input, instance, acceptLoss)),
+      [true, false].map((acceptLoss) => planReplace(input, instance, acceptLoss, semisync)),
     ),
     ...[1, 2, 3, 4].map((count) => planScale(input, count, semisync)),
     planForcedBootstrap({ ...input, record: undefined }, 'shop-1'),

@@ -1,6 +1,6 @@
 import { basename } from 'node:path'
 import { describeError } from '#common/errors/errors.ts'
-import { mebibytes } from '#common/text/mebibytes.ts'
+import { mebibytes } from '#common/text/words.ts'
 import type { Parts } from '../instance/parts.ts'
 import type { ArchiveSize } from '../ports/volume.ts'
 

@@ -1,4 +1,4 @@
-import { mebibytes } from '#common/text/mebibytes.ts'
+import { mebibytes } from '#common/text/words.ts'
 import type { InstanceName } from '#topology/snapshot/member.ts'
 import type { GtidText } from '#topology/snapshot/observation.ts'
 import { parseGtidSet } from '#topology/gtid/gtid-set.ts'

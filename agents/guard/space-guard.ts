@@ -1,6 +1,6 @@
 import { learn, type Learner } from '../instance/learn.ts'
 import type { Parts } from '../instance/parts.ts'
-import { mebibytes } from '#common/text/mebibytes.ts'
+import { mebibytes } from '#common/text/words.ts'
 
 /**
  * Stops writes cleanly before the disk is full: a server that runs into a full disk hangs, and that looks like death.

@@ -1,16 +1,16 @@
 import type { Action } from '../protocol/decision.ts'
 import { orderVersion } from '../protocol/message.ts'
 import { isLive, type Situation } from '../judge/situation.ts'
-import { judgePrimary } from '../judge/verdict.ts'
+import type { Mode } from './mode.ts'
 
 /**
  * Tells those who went back in time that they are new members, which cannot be taken back: only while somebody else
  * leads. Else they may be all there is, and a person decides. A paused cluster leaves them as they are: a person may be
  * about to put the right volume back.
  */
-export function renounceOrders(situation: Situation): readonly Action[] {
+export function renounceOrders(situation: Situation, mode: Pick<Mode, 'judge'>): readonly Action[] {
   const { snapshot, record, notes, cluster } = situation
-  if (notes.paused || judgePrimary(situation).kind !== 'well') return []
+  if (notes.paused || mode.judge(situation).kind !== 'well') return []
   return snapshot.instances.flatMap((view): readonly Action[] => {
     if (!isLive(view) || view.past === undefined) return []
     const { promise, revision, incarnation } = view.observation.stored

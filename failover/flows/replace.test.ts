@@ -3,6 +3,9 @@ import { describe, expect, it } from 'vitest'
 import { memberId, type MemberId } from '#topology/snapshot/member.ts'
 import { gtids } from '#topology/testing.ts'
 import { decide } from '../decide.ts'
+import { group } from '../group/decide-group.ts'
+import { aGroupSituation } from '../group/testing-group.ts'
+import { semisync } from '../semisync/decide-semisync.ts'
 import { planReplace } from './replace.ts'
 import {
   aSituation,
@@ -17,7 +20,7 @@ import {
 } from '../testing.ts'
 
 const plan = (given: SituationOverrides = {}, { instance = 'shop-2', acceptLoss = false } = {}) =>
-  planReplace(aSituation(given), instance, acceptLoss)
+  planReplace(aSituation(given), instance, acceptLoss, semisync)
 const lost: SituationOverrides = { views: { 'shop-2': lostAgent }, record: { syncSet: [shop1] } }
 
 describe('an instance is given up', () => {
@@ -143,7 +146,7 @@ describe('an instance is given up only if the loss is accepted', () => {
 })
 
 it('an instance that was given up a moment ago is no proven copy, whatever its agent says, until another volume is there', () => {
-  const given = (member: MemberId) => planReplace(aSituation({ givenUp: [member] }), 'shop-2', false)
+  const given = (member: MemberId) => planReplace(aSituation({ givenUp: [member] }), 'shop-2', false, semisync)
   expect(given(shop1)).toEqual({ refusal: saying('on shop-0 alone') })
   expect(given(memberId('shop-1', 'the volume before'))).toMatchObject({ loss: '' })
 })
@@ -158,4 +161,13 @@ describe('after a replacement', () => {
       committed(decide(aSituation({ ...replaced, record: { syncSet: [shop1, shop2, memberElsewhere] } }))),
     ).toMatchObject({ leaving: [shop2] })
   })
+})
+
+it('nothing is given up in a group without a majority, although the agent of its primary says that its server runs', () => {
+  const alone = { members: { 'shop-0': 'ONLINE', 'shop-1': 'UNREACHABLE', 'shop-2': 'UNREACHABLE' } } as const
+  const situation = aGroupSituation({
+    sees: { 'shop-0': alone },
+    views: { 'shop-1': lostAgent, 'shop-2': lostAgent },
+  })
+  expect(planReplace(situation, 'shop-2', true, group)).toEqual({ refusal: saying('the primary is not well') })
 })

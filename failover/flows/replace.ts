@@ -17,7 +17,7 @@ import {
   type LiveView,
   type Situation,
 } from '../judge/situation.ts'
-import { judgePrimary } from '../judge/verdict.ts'
+import type { Mode } from './mode.ts'
 import { hasDoubtedData } from '../judge/doubted-data.ts'
 
 /** What giving up an instance and its volume would do, or why it is refused. */
@@ -36,8 +36,13 @@ export type ReplacePlan =
  * primary that is well, and on as many others that count and follow as a write needs. The record needs no order: what
  * comes up on an empty volume is a new member, and the old one leaves because its volume is gone (`sync-set.ts`).
  */
-export function planReplace(situation: Situation, instance: InstanceName, acceptLoss: boolean): ReplacePlan {
-  const standing = whyNotNow(situation, instance)
+export function planReplace(
+  situation: Situation,
+  instance: InstanceName,
+  acceptLoss: boolean,
+  mode: Pick<Mode, 'judge'>,
+): ReplacePlan {
+  const standing = whyNotNow(situation, mode, instance)
   if (standing !== null) return { refusal: standing }
   const loss = joined(whatCouldBeLost(situation, instance), '; ')
   if (loss !== '' && !acceptLoss) return { refusal: say`${loss}. Only --accept-loss gives ${instance} up all the same` }
@@ -49,14 +54,14 @@ export function planReplace(situation: Situation, instance: InstanceName, accept
  * What no accepted loss changes: while somebody else has to lead, or nobody would be seeded, a volume less can only do
  * harm.
  */
-function whyNotNow(situation: Situation, instance: InstanceName): Sentence | null {
+function whyNotNow(situation: Situation, mode: Pick<Mode, 'judge'>, instance: InstanceName): Sentence | null {
   const { record, notes, spec } = situation
   if (spec.reseed === 'manual')
     return say`reseed is manual, and an empty instance would be left as it is; make it automatic first`
   if (notes.paused)
     return say`the cluster is paused (${text(notes.paused.reason)}) and would not seed the new one; ${command('resume')} first`
   if (record.intent) return say`a ${record.intent.kind} is under way`
-  const verdict = judgePrimary(situation)
+  const verdict = mode.judge(situation)
   const isPrimary = instance === instanceOf(record.primary)
   if (isPrimary && verdict.kind === 'well') return say`${instance} is primary; ${command('switchover')} first`
   if (isPrimary)

@@ -105,15 +105,14 @@ function decide(situation: Situation): Decided {
   const found = conditionOf(situation, view)
   const flow = act(situation, found)
   const expulsion = expulsionOfSilent(situation, view)
-  // Only while the group has a majority: else one that went back in time may be among all there is.
-  const renounced = view.primary === null ? [] : renounceOrders(situation)
   return {
     ...flow,
     condition: found.condition,
     sentence: expulsion === undefined ? flow.sentence : say`${expulsion.sentence}; ${flow.sentence}`,
     actions: [
       ...routeActions(situation),
-      ...renounced,
+      // A primary is well only by a majority: else one that went back in time may be among all there is.
+      ...renounceOrders(situation, group),
       ...(expulsion?.actions ?? []),
       ...flow.actions,
       ...passwordsOrders(situation),

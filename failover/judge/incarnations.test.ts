@@ -4,6 +4,8 @@ import { decide } from '../decide.ts'
 import { revocation } from './durability.ts'
 import { believed, standingOf, withIncarnation, withoutIncarnations } from './incarnations.ts'
 import { renounceOrders } from '../flows/renouncing.ts'
+import { semisync } from '../semisync/decide-semisync.ts'
+import type { Situation } from './situation.ts'
 import { emptyNotes, type ClusterNotes } from '../protocol/notes.ts'
 import { aSituation, deadServer, ordersOf, promised, shop0, shop1, type SituationOverrides } from '../testing.ts'
 
@@ -60,6 +62,8 @@ describe('what is believed', () => {
   })
 })
 
+const renounced = (situation: Situation) => renounceOrders(situation, semisync)
+
 /** The situation with the volume of `name` gone back in time. */
 function wentBack(name: 'shop-0' | 'shop-1', overrides: SituationOverrides = {}) {
   const view = overrides.views?.[name]
@@ -97,13 +101,13 @@ describe('a member whose volume went back in time', () => {
   })
 
   it('is left alone while the cluster is paused: a person may put the right volume back', () => {
-    expect(renounceOrders(wentBack('shop-1', { notes: { paused: { reason: 'work', wallMs: 1 } } }))).toEqual([])
+    expect(renounced(wentBack('shop-1', { notes: { paused: { reason: 'work', wallMs: 1 } } }))).toEqual([])
   })
 
   it('is told nothing while nobody else leads: neither the primary of the record, nor a replica beside a primary that is dead', () => {
-    expect(renounceOrders(wentBack('shop-0'))).toEqual([])
-    expect(renounceOrders(wentBack('shop-1', { views: { 'shop-0': deadServer } }))).toEqual([])
-    expect(renounceOrders(wentBack('shop-1'))).toHaveLength(1)
+    expect(renounced(wentBack('shop-0'))).toEqual([])
+    expect(renounced(wentBack('shop-1', { views: { 'shop-0': deadServer } }))).toEqual([])
+    expect(renounced(wentBack('shop-1'))).toHaveLength(1)
   })
 
   it('stays what it is where nobody could lead without it, and the way out is said', () => {

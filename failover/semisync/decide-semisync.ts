@@ -4,6 +4,7 @@ import { routeActions } from '../flows/route.ts'
 import { analyse } from '#topology/analysis/analyse.ts'
 import { describeLag, isBehind } from '#topology/snapshot/lag.ts'
 import { instanceOf, type InstanceName } from '#topology/snapshot/member.ts'
+import type { Observation } from '#topology/snapshot/observation.ts'
 import { assignmentOrders } from '../flows/assignments.ts'
 import { bootstrapStep } from './bootstrap.ts'
 import type { ActsOf, FoundOf } from '../flows/acting.ts'
@@ -18,11 +19,10 @@ import { revocationQuorum } from '../judge/durability.ts'
 import { describeDowntime, downtimesAt, untilADowntimeEnds } from '../judge/downtime.ts'
 import { budgetSentence, failoverBudget } from '../judge/failover-budget.ts'
 import { isSafePossible, whyNeverTo } from './failover-target.ts'
-import { follows } from './following.ts'
 import { planForcedBootstrap } from '../flows/forced-bootstrap.ts'
 import { leaveWaiting } from './primary-alone.ts'
 import type { Mode } from '../flows/mode.ts'
-import type { ClusterRecord } from '../protocol/record.ts'
+import { sourceOf, type ClusterRecord } from '../protocol/record.ts'
 import { emptyingStep } from '../flows/emptying.ts'
 import { handOverStep, handOverWaits } from '../flows/hand-over.ts'
 import { forcedFailoverStep } from '../flows/forced-failover.ts'
@@ -52,6 +52,18 @@ export const semisync: Mode = {
   planForcedBootstrap,
 }
 
+/** Follows whom the record wants it to follow, in the record's epoch, both threads running. */
+function follows({ member, stored, server }: Observation, record: ClusterRecord): boolean {
+  const channel = server?.channel
+  return (
+    stored.assignment?.role === 'replica' &&
+    stored.assignment.epoch === record.epoch &&
+    stored.assignment.source === instanceOf(sourceOf(record, member)) &&
+    channel?.ioRunning === 'yes' &&
+    channel.sqlRunning
+  )
+}
+
 function stepsOfFailover({ record }: Situation, to: InstanceName | null): readonly Sentence[] {
   return [
     say`${revocationQuorum(record) ?? say`the primary’s agent`} of the sync set must promise epoch ${record.epoch + 1}`,
@@ -77,7 +89,7 @@ function bootstrap(input: DecisionInput): FlowStep {
 function decide(situation: Situation): Decided {
   const found = conditionOf(situation)
   const flow = act(situation, found)
-  const before = [...routeActions(situation), ...renounceOrders(situation)]
+  const before = [...routeActions(situation), ...renounceOrders(situation, semisync)]
   const actions = [...before, ...flow.actions, ...passwordsOrders(situation)]
   return { ...flow, condition: found.condition, actions }
 }

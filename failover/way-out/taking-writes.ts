@@ -1,5 +1,5 @@
 import { say, time, type Sentence } from '#common/sentence/sentence.ts'
-import { utcTimeOf } from '#common/text/utc-time.ts'
+import { utcTimeOf } from '#common/text/words.ts'
 import { instanceOf } from '#topology/snapshot/member.ts'
 import { modeOf } from '../decide.ts'
 import { isWritable, liveView, viewOf, wasOpen, type DecisionInput, type Situation } from '../judge/situation.ts'

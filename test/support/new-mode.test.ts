@@ -14,6 +14,7 @@ import { decide } from './failover/decide.ts'
 import { isFollowing } from './failover/judge/situation.ts'
 import { aSituation } from './failover/testing.ts'
 import { failover } from './src/manager/clusters/operations/failover.ts'
+import { replace } from './src/manager/clusters/operations/replace.ts'
 
 const away = { server: { channel: null } }
 const situation = aSituation({ spec: { mode: 'toy' }, views: { 'shop-1': away } })
@@ -21,6 +22,12 @@ console.log(decide(situation).sentence)
 console.log('follows:', isFollowing(situation.snapshot.instances[1], situation))
 const asking = { input: situation, situation: () => situation, mustBeAlone: () => undefined, cluster: {} }
 console.log(String(failover(asking as never, { to: null, acceptLoss: true } as never).would.sentence))
+const anew = { ...asking, mustExist: () => undefined, cluster: { platform: { replace: () => undefined } }, refusal: String }
+try {
+  replace(anew as never, { instance: 'shop-1', acceptLoss: true } as never)
+} catch (refusal) {
+  console.log(refusal)
+}
 const process0 = new ScriptedProcess()
 const parts = await testParts(new ScriptedServer(aServerState()), { process: process0 })
 const config = { ...parts.config, mode: 'toy' as const }
@@ -51,6 +58,7 @@ describe('A mode that is not one of the two', () => {
       'a toy decides nothing',
       'follows: true',
       'would fail over: a toy judges by itself; writes that only shop-0 hold would be given up',
+      'no replacement of shop-1: the primary is not well, and shop-1 may hold what its successor needs: a toy judges by itself',
       'a toy converges at once',
       'ending unseen: false',
       expect.stringMatching(/a toy keeps its data$/),

@@ -1,14 +1,28 @@
 import type { Parts } from '#agents/instance/parts.ts'
 import type { BuiltInAction } from '../built-in/built-in-action.ts'
+import { refusal } from '../wire/calls.ts'
 import { accountProvision } from './account-provision.ts'
 import { dataDump } from './data-dump.ts'
-import { dataLoad } from './data-load.ts'
 import { membershipActions } from './join-and-leave.ts'
 import { builtInProbes } from './probes.ts'
 import { provisionActions } from './provision.ts'
 import { readOnlyActions } from './read-only.ts'
 import { reconfigure } from './reconfigure.ts'
 import { switchover } from './switchover.ts'
+
+/**
+ * `dataLoad` is a worker's, before any mysqld runs. Beside a mysqld the answer is `notImplemented`: a success that did
+ * nothing would be believed.
+ */
+const dataLoad: BuiltInAction = {
+  name: 'dataLoad',
+  run: async () =>
+    refusal(
+      'notImplemented',
+      'dataLoad is not done beside a mysqld: a governed instance copies another by CLONE, as Regent’s ' +
+        'manager orders, and a worker (--server=false --data-dir <folder>) fills an empty folder',
+    ),
+}
 
 /** All actions that an agent beside a mysqld has without a script, by KubeBlocks' names. */
 export function builtInActions(parts: Parts): readonly BuiltInAction[] {

@@ -1,4 +1,4 @@
-import { mebibytes } from '#common/text/mebibytes.ts'
+import { mebibytes } from '#common/text/words.ts'
 import type { Parts } from '#agents/instance/parts.ts'
 import type { VolumePort } from '#agents/ports/volume.ts'
 import type { Role, RoleParts } from './role.ts'

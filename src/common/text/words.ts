@@ -24,6 +24,16 @@ export function lasting(ms: number): string {
   return Math.round(ms) < 1 ? 'since just now' : `for ${duration(ms)}`
 }
 
+/** `09:15:30 UTC`, for a moment of today. */
+export function utcTimeOf(wallMs: number): string {
+  return `${new Date(wallMs).toISOString().slice(11, 19)} UTC`
+}
+
+/** `8.0`. */
+export function mebibytes(bytes: number): string {
+  return (bytes / 1_048_576).toFixed(1)
+}
+
 /** `none`, `1`, `2`. */
 export function noneOr(number: number): string {
   return number === 0 ? 'none' : String(number)

@@ -1,12 +1,19 @@
 import { createHash } from 'node:crypto'
-import type { V1Affinity, V1Container, V1EnvVar, V1PodSpec, V1PodTemplateSpec, V1Volume } from '@kubernetes/client-node'
+import type {
+  V1Affinity,
+  V1Container,
+  V1EnvVar,
+  V1PodSpec,
+  V1PodTemplateSpec,
+  V1ResourceRequirements,
+  V1Volume,
+} from '@kubernetes/client-node'
 import { frugalEnvironment, frugalNode } from '#common/process/frugal-environment.ts'
 import { asksForTls, podPaths, probePort, probePortName } from '../objects/agent-config.ts'
 import type { MySQLCluster } from '../spec/mysql-cluster.ts'
 import { annotations, commonLabels, namesOf, selectorOf } from '../names/names.ts'
 import { agentPort, mysqlPort } from '../objects/services.ts'
 import { lifecycleParts } from './lifecycle.ts'
-import { mysqlResourcesOf } from './mysql-resources.ts'
 
 /** The images a cluster's pods are made of. */
 export interface PodImages {
@@ -179,6 +186,18 @@ function mysql({ spec }: MySQLCluster, image: string): V1Container {
       { name: 'tmp', mountPath: '/tmp', subPath: 'mysql' },
     ],
   }
+}
+
+/**
+ * What container `mysql` asks for where nobody says: what a server with MySQL's own defaults takes. A container that
+ * asks for nothing gets no processor beside others that do, and is the first to be ended where memory is short.
+ */
+const mysqlRequests = { cpu: '100m', memory: '512Mi' } as const
+
+/** The same with a request for each resource that has neither request nor limit: a limit alone is a request too. */
+function mysqlResourcesOf(given: V1ResourceRequirements = {}): V1ResourceRequirements {
+  const missing = Object.entries(mysqlRequests).filter(([name]) => given.limits?.[name] === undefined)
+  return { ...given, requests: { ...Object.fromEntries(missing), ...given.requests } }
 }
 
 function volumesOf({ metadata, spec }: MySQLCluster): V1Volume[] {

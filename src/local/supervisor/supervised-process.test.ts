@@ -1,7 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import type { Child, Children } from './child.ts'
-import { restartDelayMs } from './restart-delay.ts'
-import { SupervisedProcess } from './supervised-process.ts'
+import { restartDelayMs, SupervisedProcess } from './supervised-process.ts'
 
 /** Children that exist only here. Their pids are beyond any kernel's, so that no signal reaches a process. */
 function fakeChildren() {

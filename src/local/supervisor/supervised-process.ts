@@ -2,7 +2,6 @@ import { describeError } from '#common/errors/errors.ts'
 import type { ProcessIdentity } from '#common/process/process-stat.ts'
 import type { Child, Children, Command } from './child.ts'
 import { endProcess } from '../processes/process-identity.ts'
-import { provenMs, restartDelayMs } from './restart-delay.ts'
 
 /** `running` · `waiting` to be started again · `stopped` on purpose. */
 export type SupervisedState = 'running' | 'waiting' | 'stopped'
@@ -27,6 +26,16 @@ export interface SupervisedOptions {
   readonly changed: (sentence: string) => void
   /** Time to end by itself after SIGTERM before SIGKILL. */
   readonly graceMs: number
+}
+
+const firstDelayMs = 1_000
+const longestDelayMs = 30_000
+/** What ran this long has proved itself: its next end counts as a first one. */
+const provenMs = 60_000
+
+/** How long to wait after the `ends`-th end in a row: 1 s, then twice as long each time, 30 s at most. */
+export function restartDelayMs(ends: number): number {
+  return Math.min(longestDelayMs, firstDelayMs * 2 ** Math.max(0, ends - 1))
 }
 
 /** One process that is started again whenever it ends by itself: after a second, then with growing delays. */

@@ -1,5 +1,6 @@
 import { say } from '#common/sentence/sentence.ts'
 import { RegentError } from '#common/errors/errors.ts'
+import { modeOf } from '#failover/decide.ts'
 import { planReplace } from '#failover/flows/replace.ts'
 import { viewNamed } from '#failover/judge/situation.ts'
 import type { Performer } from './performer.ts'
@@ -15,7 +16,7 @@ export const replace: Performer<'replace'> = (asking, { instance, acceptLoss }) 
       'REGENT_REFUSED',
       `no replacement of ${instance}: nothing where ${situation.cluster} runs can make a volume anew`,
     )
-  const planned = planReplace(situation, instance, acceptLoss)
+  const planned = planReplace(situation, instance, acceptLoss, modeOf(situation.spec))
   if ('refusal' in planned) throw asking.refusal(say`no replacement of ${instance}: ${planned.refusal}`)
   const { steps: plan, isSilent } = planned
   const loss = planned.loss === '' ? '' : say`; accepted: ${planned.loss}`
