@@ -6,7 +6,7 @@ import { describeLag, isBehind } from '#topology/snapshot/lag.ts'
 import { instanceOf, type InstanceName } from '#topology/snapshot/member.ts'
 import type { Observation } from '#topology/snapshot/observation.ts'
 import { assignmentOrders } from '../flows/assignments.ts'
-import { bootstrapStep } from './bootstrap.ts'
+import { bootstrapStep } from '../flows/bootstrap.ts'
 import type { ActsOf, FoundOf } from '../flows/acting.ts'
 import { conditionOf, type Known } from './condition.ts'
 import { failoverStep, safeFailoverStep } from './crash-failover.ts'
@@ -23,6 +23,7 @@ import { planForcedBootstrap } from '../flows/forced-bootstrap.ts'
 import { leaveWaiting } from './primary-alone.ts'
 import type { Mode } from '../flows/mode.ts'
 import { sourceOf, type ClusterRecord } from '../protocol/record.ts'
+import { acksFor } from '../protocol/spec.ts'
 import { emptyingStep } from '../flows/emptying.ts'
 import { handOverStep, handOverWaits } from '../flows/hand-over.ts'
 import { forcedFailoverStep } from '../flows/forced-failover.ts'
@@ -32,7 +33,15 @@ import { reseedStep } from '../flows/reseeding.ts'
 import { whyHoled } from '../judge/holes.ts'
 import { copiesDue } from '../judge/seeding-plan.ts'
 import { scalingStep, withMissingMadeAgain } from '../flows/scaling.ts'
-import { isFenced, isServing, liveView, type DecisionInput, type LiveView, type Situation } from '../judge/situation.ts'
+import {
+  isFenced,
+  isServing,
+  liveView,
+  wantedInstances,
+  type DecisionInput,
+  type LiveView,
+  type Situation,
+} from '../judge/situation.ts'
 import { syncSetShortfall, syncSetStep } from './sync-set.ts'
 import { beginSwitchover, planSwitchover, switchoverStep, undoSwitchover } from './switchover.ts'
 import { isWell, judgePrimary, type Verdict } from '../judge/verdict.ts'
@@ -82,7 +91,7 @@ function revisitedBy(ms: number | null, decision: Decided): Decided {
 }
 
 function bootstrap(input: DecisionInput): FlowStep {
-  const next = bootstrapStep(input)
+  const next = bootstrapStep({ ...input, acks: acksFor(input.spec, wantedInstances(input)) })
   return next.actions.length === 0 && !next.blocked ? next : { ...next, flow: 'bootstrap' }
 }
 

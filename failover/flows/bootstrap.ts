@@ -4,22 +4,24 @@ import type { InstanceView } from '#topology/snapshot/snapshot.ts'
 import { holdsOf } from '#topology/snapshot/holdings.ts'
 import { GtidSet } from '#topology/gtid/gtid-set.ts'
 import { ordinalOf, type InstanceName } from '#topology/snapshot/member.ts'
-import { standStillInMaking, waitInMaking } from '../flows/making.ts'
-import { step, type FlowStep } from '../flows/step.ts'
+import { standStillInMaking, waitInMaking } from './making.ts'
+import { step, type FlowStep } from './step.ts'
 import type { Action } from '../protocol/decision.ts'
 import { electedFor } from '../judge/elected-set.ts'
-import { chosenLeader, forcedAdvice, mustPromise, planForcedBootstrap } from '../flows/forced-bootstrap.ts'
+import { chosenLeader, forcedAdvice, mustPromise, planForcedBootstrap } from './forced-bootstrap.ts'
 import { orderVersion } from '../protocol/message.ts'
 import { recordVersion, type ClusterRecord } from '../protocol/record.ts'
 import { isLive, isServing, liveViews, wantedInstances, type DecisionInput, type LiveView } from '../judge/situation.ts'
-import { acksFor } from '../protocol/spec.ts'
+
+/** What is known of a cluster without a record, and how many acknowledgements its writes are to need. */
+type Beginning = DecisionInput & { readonly acks: number }
 
 /**
  * A cluster without a record. Nothing is believed before everybody answered: the most advanced leads, and only when it
  * holds what all others hold. A record that is lost while instances hold promises is rebuilt above the highest promise
  * (docs/why/safety.md, "When the record is in doubt").
  */
-export function bootstrapStep(input: DecisionInput): FlowStep {
+export function bootstrapStep(input: Beginning): FlowStep {
   const chosen = chosenLeader(input)
   if (chosen !== undefined) return forcedStep(input, chosen)
   if (input.notes.paused) return step(say`no action: paused before the first primary was chosen`)
@@ -48,7 +50,7 @@ function waitForSilent(input: DecisionInput, silent: readonly InstanceView[], is
   )
 }
 
-function begin(input: DecisionInput, live: readonly LiveView[]): FlowStep {
+function begin(input: Beginning, live: readonly LiveView[]): FlowStep {
   const starting = live.filter((view): boolean => !isServing(view, input.timings))
   if (starting.length > 0)
     return waitInMaking(input, starting, say`waiting for mysqld of ${starting.map((view) => view.name).join(', ')}`)
@@ -72,7 +74,7 @@ const rebuildStep = 1_000_000
  * revision above all that it may have committed and told nobody, so that an order which a manager sent before the loss
  * is refused when it arrives.
  */
-function rebuild(input: DecisionInput, live: readonly LiveView[], highest: number): FlowStep {
+function rebuild(input: Beginning, live: readonly LiveView[], highest: number): FlowStep {
   const lost = lostLeader(live)
   if (lost !== undefined)
     return standStillInMaking(
@@ -146,7 +148,7 @@ const unknownRevisions = 1_000_000_000
  * A person chose who leads, and gives up what only others hold. Whoever answers promises first, so that nothing of an
  * earlier record can go on.
  */
-function forcedStep(input: DecisionInput, to: InstanceName): FlowStep {
+function forcedStep(input: Beginning, to: InstanceName): FlowStep {
   const plan = planForcedBootstrap(input, to)
   if ('refusal' in plan) return standStillInMaking(say`no forced bootstrap: ${plan.refusal}`)
   const { leader, asked, unknown, givenUp } = plan
@@ -155,14 +157,14 @@ function forcedStep(input: DecisionInput, to: InstanceName): FlowStep {
     Math.max(...asked.map(({ observation }) => observation.stored.promise)),
     Math.max(...asked.map(({ observation }) => observation.stored.revision)),
   ]
-  if (highest === 0 && unknown.length === 0) return commitTo(input, leader, { epoch: 1, revision: 1 }, why)
+  if (highest === 0 && unknown.length === 0) return commitFirst(input, leader, { epoch: 1, revision: 1 }, why)
   const pace = unknown.length > 0 ? unknownRevisions : rebuildStep
   const revision = Math.max(pace, Math.ceil(newest / pace) * pace)
   const epoch = freeEpoch(asked, highest, unknown.length > 0 ? unknownEpochs : 1)
   const missing = mustPromise(plan, input).filter(
     ({ observation }) => observation.promiseReport?.epoch !== epoch || observation.stored.revision !== revision,
   )
-  if (missing.length === 0) return commitTo(input, leader, { epoch, revision: revision + 1 }, why)
+  if (missing.length === 0) return commitFirst(input, leader, { epoch, revision: revision + 1 }, why)
   return step(
     say`${why}; asking ${missing.map(({ name }) => name).join(', ')} to promise epoch ${epoch}`,
     promisesOf(input, asked, { epoch, revision }),
@@ -184,7 +186,7 @@ function lostLeader(live: readonly LiveView[]): InstanceName | undefined {
 }
 
 function commitLeader(
-  input: DecisionInput,
+  input: Beginning,
   live: readonly LiveView[],
   { epoch, revision }: Pick<ClusterRecord, 'epoch' | 'revision'>,
   reason: Sentence,
@@ -203,7 +205,7 @@ function commitLeader(
       say`no instance holds everything the others hold (${joined(each, ', ')}): ${forcedAdvice}`,
     )
   }
-  return commitTo(
+  return commitFirst(
     input,
     leader,
     { epoch, revision },
@@ -211,17 +213,16 @@ function commitLeader(
   )
 }
 
-function commitTo(
-  input: DecisionInput,
+function commitFirst(
+  { cluster, acks }: Beginning,
   leader: LiveView,
   { epoch, revision }: Pick<ClusterRecord, 'epoch' | 'revision'>,
   why: Sentence,
 ): FlowStep {
-  const acks = acksFor(input.spec, wantedInstances(input))
   const elected = electedFor(holdsOf(leader.observation))
   const next: ClusterRecord = {
     version: recordVersion,
-    cluster: input.cluster,
+    cluster,
     epoch,
     revision,
     primary: leader.observation.member,
