@@ -1,4 +1,4 @@
-import type { ModeName } from '#failover/protocol/mode.ts'
+import type { ModeName } from '#failover/protocol/mode-name.ts'
 import type { Mode } from '../instance/agent-mode.ts'
 import type { AnswersAlone, Parts } from '../instance/parts.ts'
 import { Group } from '../group/group.ts'

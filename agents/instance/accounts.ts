@@ -1,4 +1,4 @@
-import type { ModeName } from '#failover/protocol/mode.ts'
+import type { ModeName } from '#failover/protocol/mode-name.ts'
 import { ownSession } from '#failover/settings/own-session.ts'
 import { passwordFor } from '#common/mysql/account-password.ts'
 import { instanceName, mostInstances, type InstanceName } from '#topology/snapshot/member.ts'

@@ -1,4 +1,4 @@
-import type { ModeName } from '#failover/protocol/mode.ts'
+import type { ModeName } from '#failover/protocol/mode-name.ts'
 import type { Timings } from '#failover/protocol/timings.ts'
 
 /** What one agent is started with: the content of its configuration file. Paths are absolute. */

@@ -1,4 +1,4 @@
-import type { ModeName } from '#failover/protocol/mode.ts'
+import type { ModeName } from '#failover/protocol/mode-name.ts'
 import type { InstanceName } from '#topology/snapshot/member.ts'
 import { agentHost, agentUser, instancesOf, markerRows } from '../instance/accounts.ts'
 import { replicationUser } from '../ports/server.ts'

@@ -1,7 +1,7 @@
 import { Type, type Static } from 'typebox'
 import { mostInstances } from '#topology/snapshot/member.ts'
 import { defaultArchiveBytes } from './archive-default.ts'
-import { defaultMode, modes } from './mode.ts'
+import { defaultMode, modes } from './mode-name.ts'
 
 /**
  * What a person may say about a cluster. The schema is the TypeScript type, the check of configuration files, and

@@ -1,5 +1,5 @@
 import { groupHost } from '../protocol/group-address.ts'
-import type { ModeName } from '../protocol/mode.ts'
+import type { ModeName } from '../protocol/mode-name.ts'
 import { loose, managed, watched, type Setting } from './setting.ts'
 
 /**

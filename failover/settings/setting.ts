@@ -1,4 +1,4 @@
-import type { ModeName } from '../protocol/mode.ts'
+import type { ModeName } from '../protocol/mode-name.ts'
 
 /** What the settings of one server depend on: its agent's configuration, and where things lie on its volume. */
 export interface ServerFacts {

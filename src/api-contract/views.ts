@@ -1,6 +1,6 @@
 import { Type, type Static, type TSchema } from 'typebox'
 import { conditions } from '#failover/protocol/condition.ts'
-import { modes } from '#failover/protocol/mode.ts'
+import { modes } from '#failover/protocol/mode-name.ts'
 
 /**
  * What the API shows of a cluster. Each schema is the TypeScript type, the shape every answer is written by, and an

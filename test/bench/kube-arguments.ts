@@ -1,5 +1,5 @@
 import { parseArgs, type ParseArgsConfig } from 'node:util'
-import { defaultMode, modes, type ModeName } from '#failover/protocol/mode.ts'
+import { defaultMode, modes, type ModeName } from '#failover/protocol/mode-name.ts'
 import { integerFrom } from '#cli/terminal/arguments.ts'
 import { describeError } from '#common/errors/errors.ts'
 import { episodes, type EpisodeName } from './kube-episodes.ts'

@@ -1,6 +1,6 @@
 import { writeFile } from 'node:fs/promises'
 import { parseArgs } from 'node:util'
-import { defaultMode, type ModeName } from '#failover/protocol/mode.ts'
+import { defaultMode, type ModeName } from '#failover/protocol/mode-name.ts'
 import { integerFrom } from '#cli/terminal/arguments.ts'
 import { describeError } from '#common/errors/errors.ts'
 import { findMysql } from '#local/packages/mysql-binaries.ts'

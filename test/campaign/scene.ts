@@ -1,4 +1,4 @@
-import type { ModeName } from '#failover/protocol/mode.ts'
+import type { ModeName } from '#failover/protocol/mode-name.ts'
 import type { TestCluster } from '../support/cluster.ts'
 import type { Namespaces } from '../support/namespaces.ts'
 import type { Dice } from './dice.ts'

@@ -1,7 +1,7 @@
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { parseArgs } from 'node:util'
-import { defaultMode, modes, type ModeName } from '#failover/protocol/mode.ts'
+import { defaultMode, modes, type ModeName } from '#failover/protocol/mode-name.ts'
 import { describeError } from '#common/errors/errors.ts'
 import { findMysql } from '#local/packages/mysql-binaries.ts'
 import { stateHome } from '#local/folder/state-layout.ts'

@@ -1,5 +1,5 @@
 import { afterAll, afterEach, beforeAll, expect } from 'vitest'
-import type { ModeName } from '#failover/protocol/mode.ts'
+import type { ModeName } from '#failover/protocol/mode-name.ts'
 import { stopWriters, type Writer } from '../support/writer.ts'
 import { KubeCluster } from './kube-cluster.ts'
 

@@ -1,6 +1,6 @@
 import type { AgentConfig } from '#agents/instance/config.ts'
 import { defaultArchiveBytes } from '#failover/protocol/archive-default.ts'
-import { defaultMode, modes } from '#failover/protocol/mode.ts'
+import { defaultMode, modes } from '#failover/protocol/mode-name.ts'
 import { contradictionIn, defaultTimings } from '#failover/protocol/timings.ts'
 import { RegentError } from '#common/errors/errors.ts'
 import { parseBoundedJson } from '#common/input/bounded-json.ts'

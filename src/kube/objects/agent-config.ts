@@ -1,6 +1,6 @@
 import type { ConfigMap } from '#controller-runtime/objects/config-map.ts'
 import { defaultArchiveBytes } from '#failover/protocol/archive-default.ts'
-import { defaultMode } from '#failover/protocol/mode.ts'
+import { defaultMode } from '#failover/protocol/mode-name.ts'
 import type { MySQLCluster } from '../spec/mysql-cluster.ts'
 import { namesOf } from '../names/names.ts'
 import { ownedBy } from '../spec/owned.ts'

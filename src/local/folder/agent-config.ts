@@ -1,4 +1,4 @@
-import type { ModeName } from '#failover/protocol/mode.ts'
+import type { ModeName } from '#failover/protocol/mode-name.ts'
 import type { LocalCluster, LocalInstance } from './cluster-file.ts'
 import { replaceJson } from '../files/durable-file.ts'
 import { readJsonIfThere } from '../files/input-file.ts'

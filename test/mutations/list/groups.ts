@@ -2,7 +2,7 @@ import type { Mutation } from '../mutation.ts'
 
 const heading = 'A replication group'
 const reboot = 'failover/group/reboot.ts'
-const membership = 'failover/group/membership.ts'
+const membership = 'failover/group/admission.ts'
 const member = 'agents/group/membership.ts'
 const silent = 'failover/group/silent-member.ts'
 
@@ -94,7 +94,7 @@ export const groups: readonly Mutation[] = [
   return isOut && joinsGroup !== true && stored.assignment?.groupDoes === 'stayOut'`,
     replace: 'return isOutside(view) && joinsGroup !== true && stored.promise > 0',
     family: 'groupLeavers',
-    shownBy: 'failover/group/membership.test.ts',
+    shownBy: 'failover/group/admission.test.ts',
   },
   {
     id: 'group-dropped-once-it-joins-no-more',
@@ -104,7 +104,7 @@ export const groups: readonly Mutation[] = [
     find: 'return isOut && joinsGroup !== true && ',
     replace: 'return isOut && joinsGroup !== null && ',
     family: 'groupMembers',
-    shownBy: 'failover/group/membership.test.ts',
+    shownBy: 'failover/group/admission.test.ts',
   },
   {
     id: 'group-dropped-once-it-is-out',
@@ -114,7 +114,7 @@ export const groups: readonly Mutation[] = [
     find: '(!view.members.has(instanceOf(member)) && staysOut(situation, member))',
     replace: '(!view.members.has(instanceOf(member)) || member !== record.primary)',
     family: 'groupMembers',
-    shownBy: 'failover/group/membership.test.ts',
+    shownBy: 'failover/group/admission.test.ts',
   },
   {
     id: 'group-closed-without-majority',
@@ -292,7 +292,7 @@ export const groups: readonly Mutation[] = [
     find: 'if ((stored.assignment?.revision ?? 0) < situation.record.revision) return false',
     replace: 'if ((stored.assignment?.revision ?? 0) < 0) return false',
     family: 'groupMembers',
-    shownBy: 'failover/group/membership.test.ts',
+    shownBy: 'failover/group/admission.test.ts',
   },
   {
     id: 'group-older-view-is-not-followed',

@@ -1,5 +1,5 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
-import { defaultMode } from '#failover/protocol/mode.ts'
+import { defaultMode } from '#failover/protocol/mode-name.ts'
 import { LifecycleService } from '#test/support/lifecycle-service.ts'
 import { withCluster } from '#test/support/with-cluster.ts'
 import { stopWriters, Writer } from '#test/support/writer.ts'

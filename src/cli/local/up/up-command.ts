@@ -1,5 +1,5 @@
 import { Option, type Command } from 'commander'
-import { defaultMode, modes } from '#failover/protocol/mode.ts'
+import { defaultMode, modes } from '#failover/protocol/mode-name.ts'
 import { clusterArgument, integerFrom, oneOf, pathArgument, storeArgument } from '#cli/terminal/arguments.ts'
 import { withOutput } from '#cli/terminal/common-options.ts'
 import type { Io } from '#cli/terminal/io.ts'

@@ -1,4 +1,4 @@
-import type { ModeName } from '#failover/protocol/mode.ts'
+import type { ModeName } from '#failover/protocol/mode-name.ts'
 import type { OutputOptions } from '#cli/terminal/common-options.ts'
 
 /** What the command line says of a local cluster that is to be up. */
