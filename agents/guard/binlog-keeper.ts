@@ -56,7 +56,7 @@ export class BinlogKeeper implements Watch {
     return world.clock.monotonicMs() - this.#roundAtMs >= keepingEveryMs(config)
   }
 
-  /** Its server answers and is not being seeded, and its agent was told what it is. */
+  /** The server answers and is not being seeded, and its agent was told what it is. */
   while(): boolean {
     const { observer, process, file } = this.#parts
     const { assignment, seeding } = file.current
@@ -125,7 +125,7 @@ export class BinlogKeeper implements Watch {
     const known = this.#before.get(this.#keyOf(next))
     if (known !== undefined) return known
     const before = await volume.previousGtids(next)
-    // One that cannot be read, as it is encrypted for example, counts as if everything were in it.
+    // A file that cannot be read, as it is encrypted for example, counts as if everything were in it.
     if (before === null) return observer.server?.executed ?? ''
     this.#before.set(this.#keyOf(next), before)
     return before

@@ -16,13 +16,13 @@ export interface KeepingLimits {
 export interface DueBinlog extends BinlogFile {
   /** The file after it. */
   readonly next: string
-  /** Why it goes even if somebody lacks some of what is in it; null: then it is held. */
+  /** Why the file goes even if somebody lacks some of what is in it; null: then it is held. */
   readonly force: 'space' | 'limit' | null
 }
 
 export interface MemberHoldings {
   readonly instance: InstanceName
-  /** What it had executed when it last said so; null: it has not since this agent began. */
+  /** What the peer had executed when it last said so; null: it has not since this agent began. */
   readonly executed: GtidText | null
 }
 

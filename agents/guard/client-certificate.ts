@@ -87,7 +87,7 @@ export class ClientCertificate implements CertificatePort {
     this.#wake()
   }
 
-  /** Why it is not shown; '' where it is. */
+  /** Why the certificate is not shown; '' where it is. */
   async #ask(material: TlsMaterial): Promise<string> {
     const name = createHash('sha256').update(JSON.stringify(material)).digest('hex').slice(0, 16)
     try {

@@ -109,7 +109,7 @@ function* judgeAcks({ acks, instances }: MySQLClusterSpec): Generator<RegentErro
     yield bad('spec.acks', acks, `less than spec.instances, ${instances}: only replicas acknowledge`)
 }
 
-/** Of what a person says now: a cluster that is stored with it runs, and its switchovers are undone. */
+/** Judged where a person says it now: a cluster that is stored with it runs, and its switchovers are undone. */
 function* judgeSwitchover({ switchover: { graceMs, timeoutMs } }: MySQLClusterSpec): Generator<RegentError> {
   if (graceMs > timeoutMs)
     yield bad(
@@ -132,7 +132,7 @@ function* judgeImage({ image }: MySQLClusterSpec): Generator<RegentError> {
 }
 
 function* judgeStorage({ storage, lowSpaceBytes }: MySQLClusterSpec): Generator<RegentError> {
-  // It opens again at twice as much.
+  // A primary that closed for lack of space opens again at twice as much.
   if (quantityOf(storage.size) <= 2 * lowSpaceBytes)
     yield bad(
       'spec.storage.size',

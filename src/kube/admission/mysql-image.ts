@@ -20,7 +20,7 @@ export function tagOf(image: string): string {
   return /:([^:/]+)$/.exec(reference)?.[1] ?? ''
 }
 
-/** Whether it is always the same image: by digest, or by a tag that is not moved as a habit. */
+/** Whether the text names always the same image: by digest, or by a tag that is not moved as a habit. */
 export function isPinned(image: string): boolean {
   return image.includes('@') || !['', 'latest'].includes(tagOf(image))
 }

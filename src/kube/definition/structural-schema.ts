@@ -48,7 +48,7 @@ function convert(node: Node, path: string): StructuralSchema {
   return node.items ? { ...plain(node), items: convert(node.items, `${path}[]`) } : plain(node)
 }
 
-/** Of words, or of something and null. */
+/** A union of words, or of something and null. */
 function convertUnion(options: readonly Node[], path: string): StructuralSchema {
   const words = options.filter((one) => one.const !== undefined).map((one) => one.const)
   if (words.length === options.length) return { type: typeOf(words[0]), enum: words }

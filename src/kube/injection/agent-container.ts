@@ -36,7 +36,7 @@ export interface Additions {
   readonly volumes: readonly V1Volume[]
 }
 
-/** Of Regent's image, and of no image that anybody's scripts need. */
+/** A folder of Regent's image, and of no image that anybody's scripts need. */
 const programs = '/opt/regent'
 const tokenFolder = '/run/regent-lifecycle'
 const volumes = { programs: agentContainer, tmp: `${agentContainer}-tmp`, token: `${agentContainer}-token` }
@@ -141,7 +141,7 @@ function mountsOf({ image, tokenSecret }: Wishes, { mounts }: Surroundings): V1V
   ]
 }
 
-/** Those of the agent alone; the others are the pod's. */
+/** Volumes of the agent alone; the others are the pod's. */
 function volumesOf({ tokenSecret }: Wishes, mounts: readonly V1VolumeMount[]): V1Volume[] {
   const isMounted = (name: string): boolean => mounts.some((mount) => mount.name === name)
   const items = [{ key: 'token', path: 'token' }]

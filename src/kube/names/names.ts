@@ -14,7 +14,7 @@ export const labels = {
 } as const
 
 export const annotations = {
-  /** Of a pod: which of the things that only a restart brings it was made with. */
+  /** Of a pod: with which of the things that only a restart brings the pod was made. */
   podRevision: 'regent.dev/pod-revision',
   /** Of the set: when its controller was last woken by Regent. */
   lookedAt: 'regent.dev/looked-at',

@@ -15,7 +15,7 @@ export interface PodMonitor extends KubeObject {
   }
 }
 
-/** Of the Prometheus operator. */
+/** A resource of the Prometheus operator. */
 export const podMonitors: Resource<PodMonitor> = {
   group: 'monitoring.coreos.com',
   version: 'v1',

@@ -27,7 +27,7 @@ export interface Condition {
   readonly not?: Condition
 }
 
-/** Of one pod's word; all that is given must hold. */
+/** What the word of one pod must be; all that is given must hold. */
 export interface Assertion {
   readonly succeed?: boolean
   readonly stdout?: TextMatch

@@ -116,7 +116,7 @@ function isRole(value: unknown): value is Role {
   return typeof name === 'string' && isLabelValue(name) && typeof isExclusive === 'boolean'
 }
 
-/** Whether it is of a cluster that Regent governs: what its record says counts there, and no Event. */
+/** Whether the object is of a cluster that Regent governs: its record counts there, and no Event. */
 export function isGoverned({ metadata }: KubeObject): boolean {
   return metadata.labels?.[labels.cluster] !== undefined
 }

@@ -28,7 +28,7 @@ export function phaseOf(owner: Owner, pods: readonly Pod[]): Phase {
   return (owner.status?.readyReplicas ?? 0) >= replicas ? 'Running' : 'Creating'
 }
 
-/** Its controller has not seen yet what it should be, or has not brought that to every pod. */
+/** The controller of the owner has not seen yet what is wanted, or has not brought that to every pod. */
 function isUpdating({ metadata, status = {} }: Owner, replicas: number): boolean {
   const { observedGeneration = 0, updatedReplicas = replicas } = status
   return observedGeneration < (metadata.generation ?? 0) || updatedReplicas < replicas

@@ -61,7 +61,7 @@ export function isLegacy({ involvedObject, reason }: Pick<PodEvent, 'involvedObj
   return reason === legacyReason && legacyPaths.has(involvedObject?.fieldPath ?? '')
 }
 
-/** Whether it was handled, this often as it happened. A repeat counts on, and is to be handled again. */
+/** Whether the Event was handled, this often as it happened. A repeat counts on, and is to be handled again. */
 export function isHandled({ metadata, count = 0 }: PodEvent): boolean {
   return metadata.annotations?.[marks.handled] === String(count)
 }

@@ -6,7 +6,7 @@ export type RoleClaim =
   | { readonly is: 'plain'; readonly role: string }
   /** Ordered by a version of the engine's own, such as an election's epoch. */
   | { readonly is: 'versioned'; readonly role: string; readonly version: bigint }
-  /** Of several pods at once, ordered by its term. */
+  /** A word about several pods at once, ordered by its term. */
   | { readonly is: 'snapshot'; readonly term: bigint; readonly pods: readonly PodRole[] }
   | { readonly is: 'rejected'; readonly why: string }
 

@@ -41,7 +41,7 @@ export function withoutReplica(tasks: readonly Fields[], task: TaskOfReplica): r
   })
 }
 
-/** The same task for these replicas. They are named in its own part too. */
+/** The same task for these replicas, which the own part of the task names too. */
 function shortened(task: Fields, replicas: string): Fields {
   const { newReplica } = task
   if (typeof newReplica !== 'object' || newReplica === null) return { ...task, replicas }

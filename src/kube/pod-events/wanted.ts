@@ -19,7 +19,7 @@ function hasNamesOfItsOwn({ kind, spec = {} }: Owner): boolean {
   return kind !== 'InstanceSet' || instances !== undefined || ordinals !== undefined || flatInstanceOrdinal === true
 }
 
-/** Whether it is one of the first pods, as many as there should be, that are not offline. */
+/** Whether the pod is one of the first, as many as there should be, that are not offline. */
 function isOfFirst(owner: Owner, name: string, offline: readonly string[]): boolean {
   const { replicas = 1, ordinals } = owner.spec ?? {}
   const [first, at] = [ordinals?.start ?? 0, ordinalIn(owner, name)]

@@ -2,9 +2,9 @@ import type { ContainerStatus, Pod } from './stateful-set.ts'
 
 /** What Kubernetes says of a pod that is not there as it should be. */
 export interface PodState {
-  /** Why it waits, how it ended last, where it cannot be put; '' for nothing. */
+  /** Why the pod waits, how it ended last, where it cannot be put; '' for nothing. */
   readonly trouble: string
-  /** It is on its way, and nothing is known to stand in it. */
+  /** The pod is on its way, and nothing is known to be in the way. */
   readonly isStarting: boolean
 }
 

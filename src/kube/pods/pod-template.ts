@@ -94,7 +94,7 @@ export function podRevisionOf({ spec }: MySQLCluster, mysqlImage: string): strin
     .slice(0, 10)
 }
 
-/** It runs in the mysql container, whose image is anybody's: copied to where both see it. */
+/** The launcher runs in the mysql container, whose image is anybody's: copied to where both see it. */
 function launcherCopy(image: string): V1Container {
   return {
     name: 'launcher',
@@ -143,7 +143,7 @@ function agent({ spec }: MySQLCluster, image: string): V1Container {
       { name: probePortName, containerPort: probePort, protocol: 'TCP' },
       ...lifecycle.ports,
     ],
-    // It lives as long as it answers: a server that recovers or waits is no reason to restart anything.
+    // The agent lives as long as it answers: a server that recovers or waits is no reason to restart anything.
     livenessProbe: probe('/live', 15),
     readinessProbe: probe('/ready', 1),
     securityContext: restricted,

@@ -40,7 +40,7 @@ export function isOfCluster(cluster: string, { metadata }: KubeObject): boolean 
   return owners.some(isOwner) || metadata.labels?.[labels.cluster] === cluster
 }
 
-/** That an object of somebody else has a name that a cluster needs. Nothing of it is changed or deleted. */
+/** Objects of somebody else have names that a cluster needs. Nothing of them is changed or deleted. */
 export function foreign(cluster: string, objects: readonly KubeObject[]): RegentError {
   const named = objects.map((object) => `${object.kind} ${keyText(keyOf(object))}`).join(', ')
   const [is, it, its] = objects.length === 1 ? ['is', 'it', 'its'] : ['are', 'them', 'their']

@@ -150,7 +150,7 @@ export class ManagedCluster {
     if (this.loop.leads) this.#keepRepairs(input, decision)
   }
 
-  /** One that begins is filed, too: this manager may not see the end. */
+  /** A repair that begins is filed, too: this manager may not see the end. */
   #keepRepairs(input: DecisionInput, decision: Decision): void {
     for (const repair of this.#repairs.keep(input, decision)) this.#repaired(repair)
     for (const open of this.#running) if (!isFiledIn(this.loop.notes, open)) this.loop.file(open)

@@ -156,7 +156,7 @@ function stateGauges(registry: Registry): ManagerMetrics['collect'] {
 type NewGauge = (name: string, help: string, ...labelNames: string[]) => Gauge
 type Labels = ReturnType<typeof labelsOf>
 
-/** Of clusters that are one replication group. */
+/** Gauges of clusters that are one replication group. */
 function groupGauges(gauge: NewGauge) {
   return {
     online: gauge('regent_group_members_online', 'Members that are ONLINE.', 'namespace', 'cluster'),

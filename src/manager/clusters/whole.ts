@@ -2,7 +2,7 @@ import type { ClusterView, InstanceRow } from '#api-contract/views.ts'
 
 type Shown = Omit<ClusterView, 'whole' | 'problems'>
 
-/** It leads, or its acknowledgement counts. A member of a replication group is one that the group counts on. */
+/** The instance leads, its acknowledgement counts, or its group counts on it. */
 export function takesPart(view: Pick<Shown, 'primary' | 'writable'>, row: InstanceRow): boolean {
   const isIn = row.group === undefined || row.group.state === 'ONLINE'
   const counts = row.inSyncSet || (row.name === view.primary && view.writable === true)

@@ -10,7 +10,7 @@ export interface Setting {
   /** `REGENT_LEADER_ELECTION_LEASE_SECONDS` */
   readonly variable: string
   readonly schema: SettingSchema
-  /** It has no default and need not be said. */
+  /** The setting has no default and need not be said. */
   readonly isOptional: boolean
 }
 

@@ -19,7 +19,7 @@ import type { ListenAddress } from '../options/listen-address.ts'
 
 export interface WebhookServerParts {
   readonly address: ListenAddress
-  /** It does not listen before the first are there. */
+  /** The server does not listen before the first certificates are there. */
   readonly certificates: CertificateSource
   /** By path: `admissionRoutes` of `src/kube/admission/admission.ts`. */
   readonly routes: Readonly<Record<string, AdmissionRoute>>

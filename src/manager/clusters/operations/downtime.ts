@@ -25,7 +25,7 @@ export const endDowntime: Performer<'end-downtime'> = (asking, { instance }) => 
   const { input, cluster } = asking
   const present = downtimeOf(input, instance)
   if (present === undefined) {
-    // One that was scaled away may have left a downtime behind.
+    // An instance that was scaled away may have left a downtime behind.
     asking.mustExist(instance)
     return { needless: `${instance} is not in downtime` }
   }

@@ -28,7 +28,7 @@ export function chooseLeader(asking: Asking, to: InstanceName | null): Plan {
       const asked = { kind: 'failover', id: cluster.world.random.hex(12), to, acceptLoss: true } as const
       const recovery = await answered(cluster, asked, patienceMs)
       const { record } = cluster.loop
-      // That its server is dead, or that others are to be seeded first, is another recovery.
+      // Where the server of `to` is dead, or others are to be seeded first, another recovery follows.
       if (record !== undefined && instanceOf(record.primary) === to)
         return { sentence: say`${to} leads; given up: ${plan.givenUp}` }
       return resultOf(cluster, recovery, 'a forced choice of who leads')
