@@ -23,7 +23,6 @@ import { planForcedBootstrap } from '../flows/forced-bootstrap.ts'
 import { leaveWaiting } from './primary-alone.ts'
 import type { Mode } from '../flows/mode.ts'
 import { sourceOf, type ClusterRecord } from '../protocol/record.ts'
-import { acksFor } from '../protocol/spec.ts'
 import { emptyingStep } from '../flows/emptying.ts'
 import { handOverStep, handOverWaits } from '../flows/hand-over.ts'
 import { forcedFailoverStep } from '../flows/forced-failover.ts'
@@ -33,16 +32,8 @@ import { reseedStep } from '../flows/reseeding.ts'
 import { whyHoled } from '../judge/holes.ts'
 import { copiesDue } from '../judge/seeding-plan.ts'
 import { scalingStep, withMissingMadeAgain } from '../flows/scaling.ts'
-import {
-  isFenced,
-  isServing,
-  liveView,
-  wantedInstances,
-  type DecisionInput,
-  type LiveView,
-  type Situation,
-} from '../judge/situation.ts'
-import { syncSetShortfall, syncSetStep } from './sync-set.ts'
+import { isFenced, isServing, liveView, type DecisionInput, type LiveView, type Situation } from '../judge/situation.ts'
+import { syncSetShortfall, syncSetStep, wantedAcks } from './sync-set.ts'
 import { beginSwitchover, planSwitchover, switchoverStep, undoSwitchover } from './switchover.ts'
 import { isWell, judgePrimary, type Verdict } from '../judge/verdict.ts'
 
@@ -91,7 +82,7 @@ function revisitedBy(ms: number | null, decision: Decided): Decided {
 }
 
 function bootstrap(input: DecisionInput): FlowStep {
-  const next = bootstrapStep({ ...input, acks: acksFor(input.spec, wantedInstances(input)) })
+  const next = bootstrapStep({ ...input, acks: wantedAcks(input) })
   return next.actions.length === 0 && !next.blocked ? next : { ...next, flow: 'bootstrap' }
 }
 

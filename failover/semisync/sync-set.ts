@@ -20,6 +20,7 @@ import {
   names,
   viewOf,
   wantedInstances,
+  type DecisionInput,
   type LiveView,
   type Situation,
 } from '../judge/situation.ts'
@@ -45,8 +46,8 @@ export function syncSetStep(situation: Situation, primary: LiveView): FlowStep |
   return undefined
 }
 
-function wantedAcks(situation: Situation): number {
-  return acksFor(situation.spec, wantedInstances(situation))
+export function wantedAcks(input: DecisionInput): number {
+  return acksFor(input.spec, wantedInstances(input))
 }
 
 /** A marker acknowledged at this revision: k counted members hold everything before it. */

@@ -1,13 +1,5 @@
 import { createHash } from 'node:crypto'
-import type {
-  V1Affinity,
-  V1Container,
-  V1EnvVar,
-  V1PodSpec,
-  V1PodTemplateSpec,
-  V1ResourceRequirements,
-  V1Volume,
-} from '@kubernetes/client-node'
+import type { V1Affinity, V1Container, V1EnvVar, V1PodSpec, V1PodTemplateSpec, V1Volume } from '@kubernetes/client-node'
 import { frugalEnvironment, frugalNode } from '#common/process/frugal-environment.ts'
 import { asksForTls, podPaths, probePort, probePortName } from '../objects/agent-config.ts'
 import type { MySQLCluster } from '../spec/mysql-cluster.ts'
@@ -195,7 +187,7 @@ function mysql({ spec }: MySQLCluster, image: string): V1Container {
 const mysqlRequests = { cpu: '100m', memory: '512Mi' } as const
 
 /** The same with a request for each resource that has neither request nor limit: a limit alone is a request too. */
-function mysqlResourcesOf(given: V1ResourceRequirements = {}): V1ResourceRequirements {
+function mysqlResourcesOf(given: V1Container['resources'] = {}): V1Container['resources'] {
   const missing = Object.entries(mysqlRequests).filter(([name]) => given.limits?.[name] === undefined)
   return { ...given, requests: { ...Object.fromEntries(missing), ...given.requests } }
 }
