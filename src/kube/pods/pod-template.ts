@@ -187,7 +187,7 @@ function mysql({ spec }: MySQLCluster, image: string): V1Container {
 const mysqlRequests = { cpu: '100m', memory: '512Mi' } as const
 
 /** The same with a request for each resource that has neither request nor limit: a limit alone is a request too. */
-function mysqlResourcesOf(given: V1Container['resources'] = {}): V1Container['resources'] {
+function mysqlResourcesOf(given: V1Container['resources'] = {}): NonNullable<V1Container['resources']> {
   const missing = Object.entries(mysqlRequests).filter(([name]) => given.limits?.[name] === undefined)
   return { ...given, requests: { ...Object.fromEntries(missing), ...given.requests } }
 }
