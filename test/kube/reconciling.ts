@@ -75,10 +75,6 @@ export function aManager(
     manager: 'm1',
     log,
     metrics: createMetrics(),
-    changed: () => undefined,
-    decided: () => undefined,
-    recovered: () => undefined,
-    declined: () => undefined,
   })
   const options = {
     reconcile: { concurrent: 1, applyOnce, disabledCapabilities: [...disabled] },

@@ -32,25 +32,12 @@ function clusters({ leads = false }: { leads?: boolean } = {}) {
   })
   const leading = { now: leads }
   const set = new ClusterSet({
-    ...{
-      world,
-      client,
-      pods,
-      statefulSets,
-      slices,
-      configMaps: records,
-      secrets: testingInformer<Secret>('secrets'),
-      manager: 'm1',
-      log,
-      metrics: createMetrics(),
-    },
-    ...{
-      leads: () => leading.now,
-      changed: () => undefined,
-      decided: () => undefined,
-      recovered: () => undefined,
-      declined: () => undefined,
-    },
+    ...{ world, client, pods, statefulSets, slices, log },
+    configMaps: records,
+    secrets: testingInformer<Secret>('secrets'),
+    manager: 'm1',
+    metrics: createMetrics(),
+    leads: () => leading.now,
   })
   onTestFinished(() => set.removeAll())
   return { world, client, pods, statefulSets, slices, records, lines, leading, set }

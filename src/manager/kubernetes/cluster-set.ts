@@ -43,6 +43,10 @@ export interface ClusterSetParts {
   readonly leads: () => boolean
   readonly log: Logger
   readonly metrics: ManagerMetrics
+}
+
+/** Who is told what clusters do. */
+export interface ClusterSetListener {
   /** Something of a cluster is different now: its status may be, too. */
   readonly changed: (key: ObjectKey) => void
   readonly decided: (key: ObjectKey, ...decided: Parameters<Told['decided']>) => void
@@ -73,10 +77,16 @@ const leadAgainMs = 500
 export class ClusterSet {
   readonly #parts: ClusterSetParts
   readonly #held = new Map<string, Held>()
+  #listener: ClusterSetListener | undefined
   readonly progress = new SpecProgress()
 
   constructor(parts: ClusterSetParts) {
     this.#parts = parts
+  }
+
+  /** Controllers read the clusters, and are told of clusters: so they come after. */
+  listen(listener: ClusterSetListener): void {
+    this.#listener = listener
   }
 
   all(): readonly ManagedCluster[] {
@@ -147,23 +157,7 @@ export class ClusterSet {
   }
 
   async #take(cluster: MySQLCluster, token: string): Promise<Held> {
-    const {
-      world,
-      client,
-      pods,
-      statefulSets,
-      slices,
-      secrets,
-      configMaps,
-      manager,
-      log,
-      metrics,
-      changed,
-      decided,
-      recovered,
-      declined,
-      leads,
-    } = this.#parts
+    const { world, client, secrets, configMaps, manager, log, metrics, leads } = this.#parts
     const key = keyOf(cluster)
     const { uid = '', generation = 0 } = cluster.metadata
     const spec = coreSpecOf(key.name, cluster.spec)
@@ -171,10 +165,7 @@ export class ClusterSet {
     const store = kubeStore(client, { namespace: key.namespace, owner })
     const committedEpoch = async () => (await store.readRecord(key.name))?.epoch
     const platform = kubePlatform({
-      client,
-      pods,
-      statefulSets,
-      slices,
+      ...this.#parts,
       cluster: key,
       owner,
       routing: cluster.spec.services.routing,
@@ -185,12 +176,12 @@ export class ClusterSet {
     const secured = { token, tls: managerTlsFor(key.name, key.namespace, () => secrets.get(authority)) }
     const transport = createHttpTransport(secured)
     const name = `${key.namespace}.${key.name}`
-    const trust = watchTrust(createHttpFeed(secured), () => changed(key))
+    const trust = watchTrust(createHttpFeed(secured), () => this.#listener?.changed(key))
     const ports = { world, transport, store, platform, feed: trust.feed }
     const told: Told = {
-      decided: (...all) => decided(key, ...all),
-      recovered: (recovery) => recovered(key, recovery),
-      declined: (sentence) => declined(key, sentence),
+      decided: (...all) => this.#listener?.decided(key, ...all),
+      recovered: (recovery) => this.#listener?.recovered(key, recovery),
+      declined: (sentence) => this.#listener?.declined(key, sentence),
     }
     const config = {
       cluster: key.name,
@@ -208,16 +199,8 @@ export class ClusterSet {
       meddled: () => void managed.lookAgain(),
     })
     const held: Held = {
-      uid,
-      token,
-      managed,
-      platform,
-      transport,
-      store,
-      trust,
-      committedEpoch,
-      endRecordWatch,
-      generation,
+      ...{ uid, token, generation, managed, platform },
+      ...{ transport, store, trust, committedEpoch, endRecordWatch },
     }
     this.#held.set(keyText(key), held)
     platform.onMeddling(() => void managed.lookAgain())

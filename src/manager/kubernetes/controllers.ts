@@ -91,25 +91,9 @@ const mostRetryMs = 30_000
 
 /** The controllers of clusters, which run until they are told to stop. */
 export function createControllers(parts: ControllerParts): ClusterControllers {
-  const {
-    client,
-    podEvents,
-    world,
-    log,
-    metrics,
-    informers,
-    clusters,
-    pods,
-    statefulSets,
-    secrets,
-    configMaps,
-    set,
-    events,
-    recorder,
-    leads,
-    options,
-    managerNamespace,
-  } = parts
+  const { client, world, log, informers, clusters, pods, statefulSets, secrets, configMaps, events, leads } = parts
+  const { podEvents, metrics, recorder, options, managerNamespace } = parts
+  const { clock } = world
   const disabled = new Set(options.reconcile.disabledCapabilities)
   const passedOver = {
     status: new PassedOver(leads),
@@ -136,16 +120,7 @@ export function createControllers(parts: ControllerParts): ClusterControllers {
       watchMapped(pods, clusterOfLabel),
     ],
     reconcile: passedOver.status.noting(
-      reconcileStatus({
-        client,
-        clock: world.clock,
-        clusters,
-        pods,
-        statefulSets,
-        set,
-        leads,
-        putRight: (key, sentence) => events.putRight(key, sentence),
-      }),
+      reconcileStatus({ ...parts, clock, putRight: (key, sentence) => events.putRight(key, sentence) }),
     ),
   })
   const cluster = controller({
@@ -166,21 +141,13 @@ export function createControllers(parts: ControllerParts): ClusterControllers {
     ],
     reconcile: passedOver.cluster.noting(
       reconcileCluster({
-        client,
-        clock: world.clock,
-        clusters,
-        set,
-        leads,
-        options,
+        ...parts,
+        clock,
         objects: {
-          client,
-          world,
-          managerNamespace,
-          disabled,
-          templates: new TemplateKeeper({ client, clock: world.clock }),
+          ...{ client, world, managerNamespace, disabled },
+          templates: new TemplateKeeper({ client, clock }),
           authorities: new Map(),
         },
-        events,
         applied: (applied) => status.enqueue(keyOf(applied)),
       }),
     ),

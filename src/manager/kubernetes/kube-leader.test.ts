@@ -1,4 +1,5 @@
 import { describe, expect, it, onTestFinished } from 'vitest'
+import type { Sentence } from '#common/sentence/sentence.ts'
 import type { Leadership } from '#controller-runtime/leader/leadership.ts'
 import { virtualWorld } from '#common/ports/testing-world.ts'
 import { KubeLeader } from './kube-leader.ts'
@@ -20,13 +21,14 @@ function leader() {
       signal.addEventListener('abort', end, { once: true })
       waiting.push({ lead: (term) => lead(term).then(end), fail: reject })
     })
-  const made = new KubeLeader({
+  const made = new KubeLeader()
+  const election = {
     elector: { run },
     timers: world.timers,
-    changed: (leads) => told.push(leads),
-    failed: (sentence) => told.push(String(sentence)),
-  })
-  const running = made.run(stop.signal)
+    changed: (leads: boolean) => told.push(leads),
+    failed: (sentence: Sentence) => told.push(String(sentence)),
+  }
+  const running = made.run(election, stop.signal)
   onTestFinished(async () => {
     stop.abort()
     await running

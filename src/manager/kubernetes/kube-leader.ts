@@ -5,7 +5,7 @@ import { reported, say, type Sentence } from '#common/sentence/sentence.ts'
 import type { LeaseElector } from '#controller-runtime/leader/lease-elector.ts'
 import type { Leadership } from '#controller-runtime/leader/leadership.ts'
 
-export interface KubeLeaderParts {
+export interface Election {
   readonly elector: Pick<LeaseElector, 'run'>
   readonly timers: Timers
   /** Must not throw. */
@@ -21,12 +21,7 @@ const againMs = 1_000
  * rests on the record in any case.
  */
 export class KubeLeader implements Leadership {
-  readonly #parts: KubeLeaderParts
   #term: Leadership | undefined
-
-  constructor(parts: KubeLeaderParts) {
-    this.#parts = parts
-  }
 
   holds(): boolean {
     return this.#term?.holds() ?? false
@@ -37,23 +32,22 @@ export class KubeLeader implements Leadership {
     return this.#term?.lost ?? AbortSignal.abort()
   }
 
-  async run(signal: AbortSignal): Promise<void> {
-    const { elector, timers, failed } = this.#parts
+  /** Whoever asks `holds` is there before there is an election: those that are told are made of them. */
+  async run({ elector, timers, changed, failed }: Election, signal: AbortSignal): Promise<void> {
+    const lead = async (term: Leadership): Promise<void> => {
+      this.#term = term
+      changed(true)
+      await aborted(AbortSignal.any([term.lost, signal]))
+      this.#term = undefined
+      changed(false)
+    }
     while (!signal.aborted) {
       try {
-        await elector.run(signal, (term) => this.#lead(term, signal))
+        await elector.run(signal, lead)
       } catch (error) {
         failed(say`leader election: ${reported(describeError(error))}`)
         await timers.sleep(againMs, signal).catch(() => undefined)
       }
     }
-  }
-
-  async #lead(term: Leadership, signal: AbortSignal): Promise<void> {
-    this.#term = term
-    this.#parts.changed(true)
-    await aborted(AbortSignal.any([term.lost, signal]))
-    this.#term = undefined
-    this.#parts.changed(false)
   }
 }

@@ -43,7 +43,7 @@ import { serviceFor } from '../clusters/service.ts'
 import { webhookServer } from '../servers/webhook.ts'
 import { ClusterEvents, eventLimits } from './cluster-events.ts'
 import { ClusterSet } from './cluster-set.ts'
-import { createControllers, ours, type ClusterControllers } from './controllers.ts'
+import { createControllers, ours } from './controllers.ts'
 import { keptConfigMap, keptPod, keptSecret } from './kept.ts'
 import { KubeLeader } from './kube-leader.ts'
 
@@ -99,38 +99,8 @@ export async function runKubernetesManager(options: KubernetesManagerOptions): P
     configMaps: informers.of(configMaps, { ...ours, keep: keptConfigMap }),
   }
 
-  const { webhook } = options
-  const ownCertificates = followCertificates({
-    client,
-    world,
-    log,
-    namespace,
-    waitForSecretMs: webhook.waitForSecretSeconds * 1_000,
-    webhookConfiguration: webhook.enabled && webhook.certificateFolder === undefined ? names.webhookConfiguration : '',
-  })
-  const elector = new LeaseElector({
-    client: noting(leaseClient, (trouble) => set.storeSaid(trouble)),
-    lease: { namespace: options.leaderElection.namespace ?? namespace, name: names.lease },
-    identity,
-    world,
-    logger: log,
-    durations: durationsOf(options.leaderElection),
-  })
-  const leader = new KubeLeader({
-    elector,
-    timers: world.timers,
-    failed: seldom(world.clock, (line) => log.warn(line)),
-    changed: (leads) => {
-      log.info({ identity }, leads ? 'this manager leads' : 'this manager does not lead')
-      runtimeMetrics.leads(names.lease, leads)
-      set.lead(leads)
-      if (!leads) return
-      controllers.lead()
-      ownCertificates.wake()
-    },
-  })
+  const leader = new KubeLeader()
   const leads = (): boolean => leader.holds()
-
   const recorder = new EventRecorder({
     client,
     world,
@@ -148,7 +118,7 @@ export async function runKubernetesManager(options: KubernetesManagerOptions): P
     debug: (line) => log.debug(line),
   })
 
-  const set: ClusterSet = new ClusterSet({
+  const set = new ClusterSet({
     world,
     client: leaderClient(urgentClient, leader),
     ...cached,
@@ -157,17 +127,8 @@ export async function runKubernetesManager(options: KubernetesManagerOptions): P
     leads,
     log,
     metrics,
-    changed: (key) => controllers.status.enqueue(key),
-    decided: (key, decision, analyses, isNews) => {
-      clusterEvents.decided(key, { ...decision, analyses: analyses() }, set.get(key)?.loop.recovery ?? null)
-      if (isNews) controllers.status.enqueue(key)
-      else controllers.status.enqueueWithin(key, sameAgainMs)
-    },
-    recovered: (key, recovery) => clusterEvents.ended(key, recovery),
-    declined: (key, sentence) => clusterEvents.declined(key, sentence),
   })
-
-  const controllers: ClusterControllers = createControllers({
+  const controllers = createControllers({
     client: leaderClient(client, leader),
     podEvents: {
       client: leaderClient(podEventClient, leader),
@@ -188,6 +149,48 @@ export async function runKubernetesManager(options: KubernetesManagerOptions): P
     managerNamespace: namespace,
   })
 
+  set.listen({
+    changed: (key) => controllers.status.enqueue(key),
+    decided: (key, decision, analyses, isNews) => {
+      clusterEvents.decided(key, { ...decision, analyses: analyses() }, set.get(key)?.loop.recovery ?? null)
+      if (isNews) controllers.status.enqueue(key)
+      else controllers.status.enqueueWithin(key, sameAgainMs)
+    },
+    recovered: (key, recovery) => clusterEvents.ended(key, recovery),
+    declined: (key, sentence) => clusterEvents.declined(key, sentence),
+  })
+
+  const { webhook } = options
+  const ownCertificates = followCertificates({
+    client,
+    world,
+    log,
+    namespace,
+    waitForSecretMs: webhook.waitForSecretSeconds * 1_000,
+    webhookConfiguration: webhook.enabled && webhook.certificateFolder === undefined ? names.webhookConfiguration : '',
+  })
+  const elector = new LeaseElector({
+    client: noting(leaseClient, (trouble) => set.storeSaid(trouble)),
+    lease: { namespace: options.leaderElection.namespace ?? namespace, name: names.lease },
+    identity,
+    world,
+    logger: log,
+    durations: durationsOf(options.leaderElection),
+  })
+  const election = {
+    elector,
+    timers: world.timers,
+    failed: seldom(world.clock, (line) => log.warn(line)),
+    changed(leads: boolean) {
+      log.info({ identity }, leads ? 'this manager leads' : 'this manager does not lead')
+      runtimeMetrics.leads(names.lease, leads)
+      set.lead(leads)
+      if (!leads) return
+      controllers.lead()
+      ownCertificates.wake()
+    },
+  }
+
   await refuseOlderDefinition(client)
   const service = serviceFor(() => set.all(), leads)
   const token = await tokenFor(options.api, client, namespace)
@@ -204,7 +207,7 @@ export async function runKubernetesManager(options: KubernetesManagerOptions): P
     await runAll(
       {
         world,
-        election: { run: async (until) => leader.run(until).then(() => 'stopped' as const) },
+        election: { run: async (until) => leader.run(election, until).then(() => 'stopped' as const) },
         groups: {
           http: [
             healthServer({
