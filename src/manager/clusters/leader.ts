@@ -1,6 +1,7 @@
 import { describeError } from '#common/errors/errors.ts'
 import type { Timer, World } from '#common/ports/ports.ts'
 import type { LeadingStore } from '#store/store.ts'
+import { oneAtATime } from '../loop/one-at-a-time.ts'
 
 export interface LeaderOptions {
   readonly store: LeadingStore
@@ -24,7 +25,6 @@ export class Leader {
   /** What was told last, taken up or not. */
   #told = false
   #untilMs = 0
-  #busy = false
 
   constructor(options: LeaderOptions) {
     this.#options = options
@@ -47,27 +47,22 @@ export class Leader {
       await this.#options.store.resign(this.#options.manager).catch((error: unknown) => this.#options.failed(error))
   }
 
-  async #renew(): Promise<void> {
-    if (this.#busy) return
-    this.#busy = true
-    const { store, world, manager, leadershipMs, failed, storeSaid } = this.#options
-    const askedMs = world.clock.monotonicMs()
-    try {
-      const leadership = await store.lead(manager, leadershipMs)
-      if (leadership) this.#untilMs = askedMs + leadershipMs
-      storeSaid('')
-    } catch (error) {
-      failed(error)
-      storeSaid(describeError(error))
-    }
-    try {
+  readonly #renew = oneAtATime(
+    async () => {
+      const { store, world, manager, leadershipMs, failed, storeSaid } = this.#options
+      const askedMs = world.clock.monotonicMs()
+      try {
+        const leadership = await store.lead(manager, leadershipMs)
+        if (leadership) this.#untilMs = askedMs + leadershipMs
+        storeSaid('')
+      } catch (error) {
+        failed(error)
+        storeSaid(describeError(error))
+      }
       await this.#tell(world.clock.monotonicMs() < this.#untilMs)
-    } catch (error) {
-      failed(error)
-    } finally {
-      this.#busy = false
-    }
-  }
+    },
+    (error) => this.#options.failed(error),
+  )
 
   async #tell(leads: boolean): Promise<void> {
     if (this.#timer === null || (leads === this.#leads && leads === this.#told)) return

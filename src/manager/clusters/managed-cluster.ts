@@ -112,12 +112,9 @@ export class ManagedCluster {
    */
   async lookAgain(): Promise<void> {
     if (!this.loop.leads) return
-    try {
-      await this.loop.reread()
-      this.loop.wake()
-    } catch (error) {
+    const failed = (error: unknown): void =>
       this.#failed(`reading the record of ${this.name} and what is published`, error)
-    }
+    await this.loop.reread().catch(failed)
   }
 
   /** Tells in the log, and for a while to those who ask why, what another hand did. */

@@ -1,4 +1,3 @@
-import { describeError } from '#common/errors/errors.ts'
 import type { Platform } from '#common/ports/platform.ts'
 import type { Timer, Transport, World } from '#common/ports/ports.ts'
 import type { Store } from '#store/store.ts'
@@ -17,9 +16,11 @@ import { FollowedAgents } from './followed-agents.ts'
 import { IncarnationBook } from './incarnation-book.ts'
 import { LeaderWords } from './leader-words.ts'
 import { LeaseDesk } from './lease-desk.ts'
+import { atFirst, reduce, speaks, type LoopEvent } from './loop-state.ts'
 import { NotesDesk } from './notes-desk.ts'
+import { oneAtATime } from './one-at-a-time.ts'
 import type { MemberId } from '#topology/snapshot/member.ts'
-import { observationIn, OrderDesk, type OrderOutcome } from './order-desk.ts'
+import { OrderDesk, type OrderOutcome } from './order-desk.ts'
 import { RecordKeeper, type Done } from './record-keeper.ts'
 import { RecoveryBook, type EndedRecovery } from './recovery-book.ts'
 import { withRecovery } from './repair-codes.ts'
@@ -27,7 +28,7 @@ import { RequestBook } from './request-book.ts'
 import { RouteKeeper } from './route-keeper.ts'
 import { Sightings } from './sightings.ts'
 import { StoreLooks } from './store-looks.ts'
-import { StoreTrouble } from './store-trouble.ts'
+import { limited, whyNoCommit } from './store-trouble.ts'
 
 /**
  * A leader's commit is a moment in which store and processor belong to what it does next: one that follows can wait.
@@ -79,20 +80,12 @@ export class ClusterLoop {
   readonly #notes: NotesDesk
   readonly #agents: FollowedAgents
   readonly #beganMs: number
-  #leadsSinceMs = 0
   readonly #requests: RequestBook
   readonly #records: RecordKeeper
   readonly #looks: StoreLooks
   readonly #route: RouteKeeper
+  #state = atFirst
   #decision: Decision | null = null
-  #leads = false
-  /** What it was told last of leadership: another object for each word. */
-  #told = { leads: false }
-  readonly #trouble = new StoreTrouble(() => this.wake())
-  #queued = false
-  #deciding = false
-  #wokenMeanwhile = false
-  #scaling = false
   #revisit: Timer | null = null
 
   constructor(ports: LoopPorts, config: LoopConfig, listener: LoopListener) {
@@ -110,7 +103,7 @@ export class ClusterLoop {
       store: ports.store,
       timers: ports.world.timers,
       cluster: config.cluster,
-      failed: (error) => this.#listener.failed('reading or writing the notes', error),
+      failed: this.#failed('reading or writing the notes'),
       mended: () => this.wake(),
     })
     this.#agents = new FollowedAgents(ports.feed, config.cluster, (name) => ({
@@ -120,14 +113,14 @@ export class ClusterLoop {
         this.#sayWhoLeads(name)
       },
       lost: () => this.wake(),
-      strange: (error) => this.#listener.failed(`hearing the agent of ${name}`, error),
+      strange: this.#failed(`hearing the agent of ${name}`),
     }))
     this.#records = new RecordKeeper(ports.store, config.cluster)
     this.#looks = new StoreLooks({
       timers: ports.world.timers,
       cluster: config.cluster,
-      look: () => this.reread().then(() => this.wake()),
-      failed: (error) => this.#listener.failed('reading the record', error),
+      look: () => this.reread(),
+      failed: this.#failed('reading the record'),
     })
     this.#requests = new RequestBook({
       timers: ports.world.timers,
@@ -137,7 +130,7 @@ export class ClusterLoop {
     this.#route = new RouteKeeper(ports.platform, {
       moved: ({ instance }) => this.#book.note(`route moved to ${instance}`),
       looked: () => this.wake(),
-      failed: (error) => this.#listener.failed('publishing the primary', error),
+      failed: this.#failed('publishing the primary'),
     })
     const answering = { ...ports, timings: config.timings, failed: listener.failed.bind(listener) }
     this.#leases = new LeaseDesk(answering, this.#sightings)
@@ -152,14 +145,12 @@ export class ClusterLoop {
   /** Begins to listen to agents. Decides only while `lead` said so. */
   async start(): Promise<void> {
     await this.#readInstances()
-    this.#ports.platform.onChange(
-      () => void this.#readInstances().catch((error: unknown) => this.#listener.failed('reading the instances', error)),
-    )
+    this.#ports.platform.onChange(() => void this.#readInstances().catch(this.#failed('reading the instances')))
   }
 
   stop(): void {
-    void this.lead(false)
-    this.#trouble.over()
+    this.#on({ event: 'told', leads: false })
+    this.#on({ event: 'storeTakes' })
     this.#revisit?.cancel()
     this.#agents.stop()
     this.#notes.stop()
@@ -175,30 +166,22 @@ export class ClusterLoop {
     return this.#config.spec
   }
 
-  /**
-   * Leadership came or went. A new leader reads everything before it decides; what it was told last counts, also when
-   * it was told while it read.
-   */
+  /** Leadership came or went. Rejects where a new leader cannot read what it is to decide on. */
   async lead(leads: boolean): Promise<void> {
-    const told = (this.#told = { leads })
-    if (leads && !this.#leads) await this.reread()
-    if (!leads) this.#trouble.tell({ reading: '', committing: '' })
-    if (this.#told !== told) return
-    if (leads && !this.#leads) this.#leadsSinceMs = this.#ports.world.clock.monotonicMs()
-    this.#leads = leads
-    this.#looks.regularly(leads)
-    if (leads) this.wake()
+    this.#on({ event: 'told', leads })
+    if (!leads || this.leads) return
+    const { word } = this.#state.told
+    await this.#read()
+    this.#on({ event: 'readForWord', word, nowMs: this.#ports.world.clock.monotonicMs() })
   }
 
   get leads(): boolean {
-    return this.#leads
+    return this.#state.leads
   }
 
   /** The store took something (''), or did not, and why. */
-  storeSaid(trouble: string): void {
-    this.#trouble.tell({ store: trouble })
-    // The record may have been mended: nothing else would tell.
-    if (trouble === '' && this.#trouble.of('reading') !== '') void this.#looks.soon()
+  storeSaid(store: string): void {
+    this.#on({ event: 'storeSaid', store })
   }
 
   get record(): ClusterRecord | undefined {
@@ -211,20 +194,18 @@ export class ClusterLoop {
 
   /** Null when this manager has nothing to say: what it decided while it led may be out of date. */
   get decision(): Decision | null {
-    return this.#speaks ? this.#decision : null
+    return speaks(this.#state) ? this.#decision : null
   }
 
   get recovery(): Recovery | null {
     return this.#book.current
   }
 
-  /** What would be decided from now, for views and dry runs. */
-  input(): DecisionInput {
-    return this.#inputFrom(this.#heardNow())
-  }
-
-  /** What was heard counts as far as that may be believed (`incarnations.ts`). */
-  #inputFrom(heard: Snapshot): DecisionInput {
+  /**
+   * What would be decided from now, for views and dry runs. What was heard counts as far as that may be believed
+   * (`incarnations.ts`).
+   */
+  input(heard = this.#heardNow()): DecisionInput {
     const { clock } = this.#ports.world
     return {
       ...this.#config,
@@ -235,7 +216,7 @@ export class ClusterLoop {
       requests: this.#requests.open,
       nowMs: clock.monotonicMs(),
       wallMs: clock.wallMs(),
-      ...{ managerSinceMs: this.#beganMs, leadsSinceMs: this.#leadsSinceMs },
+      ...{ managerSinceMs: this.#beganMs, leadsSinceMs: this.#state.leadsSinceMs },
       follows: modeOf(this.#config.spec).follows,
       published: this.#route.published,
       ...this.#sightings.remembered,
@@ -268,71 +249,78 @@ export class ClusterLoop {
     this.wake()
   }
 
+  /** Reads again what is stored and published, then decides. */
   async reread(): Promise<void> {
-    const isNewest = this.#records.look()
-    const reads = [this.#records.read(), this.#route.read(), this.#notes.read()] as const
-    const [record] = await this.#trouble.read(Promise.all(reads))
-    const done = isNewest() ? this.#records.learn(record) : null
-    if (done === null) return
-    this.#committed(done)
+    await this.#read()
     this.wake()
+  }
+
+  async #read(): Promise<void> {
+    const isNewest = this.#records.look()
+    const reads = Promise.all([this.#records.read(), this.#route.read(), this.#notes.read()])
+    reads.catch((error: unknown) => this.#on({ event: 'unreadable', error }))
+    const [record] = await reads
+    this.#on({ event: 'read' })
+    const done = isNewest() ? this.#records.learn(record) : null
+    if (done) this.#committed(done)
   }
 
   /** Asks for a decision as soon as what runs now is done. */
   wake(): void {
-    if (!this.#speaks || this.#queued) return
-    this.#queued = true
-    void Promise.resolve()
-      .then(() => {
-        this.#queued = false
-        return this.#turn()
-      })
-      .catch((error: unknown) => this.#listener.failed('deciding', error))
+    this.#on({ event: 'woken' })
   }
 
-  /**
-   * A manager that lost its claim because the store is gone goes on saying what it sees, and so does one that cannot
-   * take up its claim because the record cannot be read.
-   */
-  get #speaks(): boolean {
-    return this.#leads || this.#trouble.of('store') !== '' || (this.#told.leads && this.#trouble.of('reading') !== '')
+  #on(event: LoopEvent): void {
+    const { state, todo } = reduce(this.#state, event)
+    this.#state = state
+    this.#looks.regularly(state.leads)
+    for (const what of todo)
+      if (what === 'turn')
+        void Promise.resolve()
+          .then(() => this.#turn())
+          .catch(this.#failed('deciding'))
+      else void this.#looks.soon(what === 'look' ? 0 : followerReadsAfterMs)
+  }
+
+  #failed(what: string): (error: unknown) => void {
+    return (error) => this.#listener.failed(what, error)
+  }
+
+  async #turn(): Promise<void> {
+    this.#on({ event: 'turnBegan' })
+    if (this.#state.turn !== 'under way') return
+    try {
+      await this.#decide()
+    } finally {
+      this.#on({ event: 'turnEnded' })
+    }
   }
 
   #decideOn(input: DecisionInput): Decision {
     if (input.record) this.#sightings.track({ ...input, record: input.record })
     const decision = decide(input)
-    if (decision.actions.every(({ kind }) => kind !== 'commit')) this.#trouble.tell({ committing: '' })
-    return this.#trouble.limit(decision, this.#leads)
+    if (decision.actions.every(({ kind }) => kind !== 'commit')) this.#on({ event: 'nothingToCommit' })
+    return limited(decision, this.#state.trouble, this.leads)
   }
 
-  async #turn(): Promise<void> {
-    if (!this.#speaks) return
-    // What happened may change what is being acted on: it is decided again at once.
-    if (this.#deciding) return void (this.#wokenMeanwhile = true)
-    this.#deciding = true
-    try {
-      const heard = this.#heardNow()
-      this.#incarnations.see(heard, this.notes)
-      const input = this.#inputFrom(heard)
-      const decision = this.#decideOn(input)
-      const changed = decision.sentence !== this.#decision?.sentence
-      this.#decision = decision
-      const ended = this.#leads ? this.#book.keep(decision, input) : null
-      if (ended) this.#file(ended)
-      this.#listener.decided(decision, changed, input)
-      this.#planRevisit(decision, heard)
-      if (this.#leads)
-        this.#incarnations
-          .note({ snapshot: heard, record: this.record, isQuiet: decision.flow === null }, this.notes)
-          .catch((error: unknown) => this.#listener.failed('noting who is there', error))
-      for (const action of decision.actions) {
-        await this.#act(action)
-        if (action.kind === 'commit') break
-      }
-    } finally {
-      this.#deciding = false
-      if (this.#wokenMeanwhile) this.wake()
-      this.#wokenMeanwhile = false
+  async #decide(): Promise<void> {
+    const heard = this.#heardNow()
+    this.#incarnations.see(heard, this.notes)
+    const input = this.input(heard)
+    const decision = this.#decideOn(input)
+    const changed = decision.sentence !== this.#decision?.sentence
+    this.#decision = decision
+    const ended = this.leads ? this.#book.keep(decision, input) : null
+    if (ended) this.#file(ended)
+    this.#listener.decided(decision, changed, input)
+    this.#planRevisit(decision, heard)
+    if (this.leads)
+      this.#incarnations
+        .note({ snapshot: heard, record: this.record, isQuiet: decision.flow === null }, this.notes)
+        .catch(this.#failed('noting who is there'))
+    for (const action of decision.actions) {
+      await this.#act(action)
+      if (action.kind === 'commit') break
     }
   }
 
@@ -366,20 +354,16 @@ export class ClusterLoop {
     const revision = this.record?.revision ?? 0
     try {
       const done = await this.#records.commit(action)
-      this.#trouble.over()
-      if (done) this.#committed(done)
-      else {
-        this.#listener.failed('commit', new Error(`somebody else changed the record after revision ${revision}`))
-        await this.reread()
-      }
+      this.#on({ event: 'storeTakes' })
+      if (done) return this.#committed(done)
+      this.#listener.failed('commit', new Error(`somebody else changed the record after revision ${revision}`))
+      await this.reread()
     } catch (error) {
       this.#listener.failed('commit', error)
-      if (this.#leads) this.#trouble.tell({ committing: describeError(error) })
+      this.#on({ event: 'refused', error })
       // Tried again when the decision is due to be revisited: a store that refuses is not asked again and again.
-      await this.reread().catch((again: unknown) => this.#listener.failed('reading the record', again))
-      return
+      await this.#read().catch(this.#failed('reading the record'))
     }
-    this.wake()
   }
 
   #committed(done: Done): void {
@@ -390,26 +374,19 @@ export class ClusterLoop {
     if (fails && this.#book.current?.kind === 'failover' && !this.#requests.asksForFailover)
       this.#notes.changeSoon(automaticFailoverAt(this.#ports.world.clock.wallMs()))
     this.#requests.committed(done)
+    this.wake()
   }
 
-  async #scale(count: number): Promise<void> {
-    if (this.#scaling) return
-    this.#scaling = true
-    try {
-      await this.#ports.platform.scaleTo(count)
-      await this.#readInstances()
-    } catch (error) {
-      this.#listener.failed(`scaling to ${count}`, error)
-    } finally {
-      this.#scaling = false
-    }
-  }
+  readonly #scale = oneAtATime(async (count: number) => {
+    await this.#ports.platform.scaleTo(count)
+    await this.#readInstances()
+  }, this.#failed('scaling'))
 
   #orderAnswered(outcome: OrderOutcome): void {
-    const { action, ms, error } = outcome
-    const observation = observationIn(outcome)
+    const { action, ms, answer, error } = outcome
+    const observation = answer?.observation
     if (observation) this.#sightings.hear(observation, this.#ports.world.clock.monotonicMs())
-    const took = outcome.answer?.steps.map((step) => `${step.name} ${step.ms.toFixed(1)} ms`).join(', ') ?? ''
+    const took = answer?.steps.map((step) => `${step.name} ${step.ms.toFixed(1)} ms`).join(', ') ?? ''
     this.#book.note(`${action.kind} ${action.to}: ${error || `${ms.toFixed(1)} ms${took ? ` (${took})` : ''}`}`)
     if (error !== '') this.#requests.orderFailed(outcome, this.record)
     this.#listener.answered(outcome)
@@ -434,17 +411,15 @@ export class ClusterLoop {
   #heard(observation: Observation): void {
     if (observation.cluster !== this.#config.cluster) return
     if (!this.#sightings.hear(observation, this.#ports.world.clock.monotonicMs())) return
-    if (this.#leads && this.#incarnations.believes(observation, this.notes)) void this.#leases.confirm(observation)
+    if (this.leads && this.#incarnations.believes(observation, this.notes)) void this.#leases.confirm(observation)
     this.#sayWhoLeads(observation.instance)
-    if (observation.stored.revision > (this.record?.revision ?? 0) && !this.#deciding)
-      void this.#looks.soon(this.#leads ? 0 : followerReadsAfterMs)
-    else this.wake()
+    this.#on({ event: observation.stored.revision > (this.record?.revision ?? 0) ? 'heardNewer' : 'woken' })
   }
 
   /** Whoever can commit nothing does not say that somebody leads: a primary may have to go on alone. */
   #sayWhoLeads(instance: string): void {
     const observation = this.#sightings.observationOf(instance)
-    if (!this.#leads || !this.#trouble.isOver || observation === null) return
+    if (!this.leads || observation === null || whyNoCommit(this.#state.trouble) !== '') return
     if (this.#incarnations.believes(observation, this.notes)) this.#words.say(observation, this.record)
   }
 }

@@ -5,7 +5,6 @@ import { orders, type OrderAnswer, type OrderName } from '#failover/protocol/ord
 import type { Timings } from '#failover/protocol/timings.ts'
 import type { OrderAction } from '#failover/protocol/decision.ts'
 import type { Refusal } from '#failover/judge/situation.ts'
-import type { Observation } from '#topology/snapshot/observation.ts'
 
 /**
  * The same order is not sent again at once, whether it was obeyed or refused: what it leads to, or what refused it, has
@@ -120,11 +119,6 @@ export class OrderDesk {
         atMs: this.#world.clock.monotonicMs(),
       })
   }
-}
-
-/** The observation in an answer, if it came with one. */
-export function observationIn(outcome: OrderOutcome): Observation | null {
-  return outcome.answer?.observation ?? null
 }
 
 function deadlineOf<N extends OrderName>({ kind, order }: OrderAction<N>, usualMs: number): number {

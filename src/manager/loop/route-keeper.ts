@@ -1,5 +1,6 @@
 import type { Platform, PrimaryRoute } from '#common/ports/platform.ts'
 import { NewestFirst } from './newest-first.ts'
+import { oneAtATime } from './one-at-a-time.ts'
 
 export interface RouteListener {
   /** Services lead to another instance from now on. */
@@ -15,7 +16,6 @@ export class RouteKeeper {
   readonly #listener: RouteListener
   readonly #looks = new NewestFirst()
   #published: PrimaryRoute | undefined
-  #publishing = false
 
   constructor(platform: Platform, listener: RouteListener) {
     this.#platform = platform
@@ -32,21 +32,16 @@ export class RouteKeeper {
     if (isNewest()) this.#published = published
   }
 
-  /** One at a time: a route that is decided meanwhile is decided again once this one is published. */
-  async publish(route: PrimaryRoute): Promise<void> {
-    if (this.#publishing) return
-    this.#publishing = true
-    try {
+  /** A route that is decided meanwhile is decided again once this one is published. */
+  readonly publish = oneAtATime(
+    async (route: PrimaryRoute) => {
       const isNewest = this.#looks.begin()
       if (await this.#platform.publishPrimary(route)) {
         if (isNewest()) this.#published = route
         this.#listener.moved(route)
       } else this.#published = await this.#platform.publishedPrimary()
       this.#listener.looked()
-    } catch (error) {
-      this.#listener.failed(error)
-    } finally {
-      this.#publishing = false
-    }
-  }
+    },
+    (error) => this.#listener.failed(error),
+  )
 }

@@ -1,4 +1,5 @@
 import type { Timer, Timers } from '#common/ports/ports.ts'
+import { oneAtATime } from './one-at-a-time.ts'
 
 /**
  * How often a manager that leads looks at the store, whatever it hears: another one that believed the same may have
@@ -19,7 +20,6 @@ interface StoreLooksPorts {
 /** Looks at the store besides those that a decision waits for: one at a time. */
 export class StoreLooks {
   readonly #ports: StoreLooksPorts
-  #looking = false
   #regular: Timer | null = null
 
   constructor(ports: StoreLooksPorts) {
@@ -27,19 +27,13 @@ export class StoreLooks {
   }
 
   /** Also where another manager leads: what this one shows is to be what is so. */
-  async soon(afterMs = 0): Promise<void> {
-    if (this.#looking) return
-    this.#looking = true
-    const { timers, look, failed } = this.#ports
-    try {
-      if (afterMs > 0) await timers.sleep(afterMs)
-      await look()
-    } catch (error) {
-      failed(error)
-    } finally {
-      this.#looking = false
-    }
-  }
+  readonly soon = oneAtATime(
+    async (afterMs: number = 0) => {
+      if (afterMs > 0) await this.#ports.timers.sleep(afterMs)
+      await this.#ports.look()
+    },
+    (error) => this.#ports.failed(error),
+  )
 
   /** Whether the regular ones are wanted. */
   regularly(wanted: boolean): void {

@@ -1,78 +1,37 @@
 import type { Decision } from '#failover/protocol/decision.ts'
-import { codeOf, describeError } from '#common/errors/errors.ts'
 
 /**
- * What can be in the way of a commit, each taken back only by what disproves it: the whole store (told by who renews
- * leadership in it), this cluster's record, which cannot be read, or the last commit, which was refused.
+ * What can be in the way of a commit, in the words of who refused it, each taken back only by what disproves it: the
+ * whole store (told by who renews leadership in it), this cluster's record, which cannot be read, or the last commit,
+ * which was refused. '' where that stands in the way no more.
  */
-type Kind = 'store' | 'reading' | 'committing'
-
-/**
- * Why nothing can be committed now, in the words of who refused it. It belongs into every sentence until it is over.
- */
-export class StoreTrouble {
-  readonly #turned: () => void
+export interface Trouble {
+  readonly store: string
+  readonly reading: string
+  readonly committing: string
   /** The store answered, and what it keeps cannot be used. */
-  #damaged = false
-  #why: Readonly<Record<Kind, string>> = { store: '', reading: '', committing: '' }
+  readonly isDamaged: boolean
+}
 
-  /**
-   * @param turned called when a first trouble comes or the last one goes. Another reason alone calls nobody: it may be
-   * what a commit of this very turn was told.
-   */
-  constructor(turned: () => void) {
-    this.#turned = turned
-  }
+export const noTrouble: Trouble = { store: '', reading: '', committing: '', isDamaged: false }
 
-  /** '' where that kind stands in the way no more. */
-  tell(told: Partial<Readonly<Record<Kind, string>>>): void {
-    const before = this.#reason
-    this.#why = { ...this.#why, ...told }
-    if ((before === '') !== (this.#reason === '')) this.#turned()
-  }
+/** Why nothing can be committed now; '' where something can. It belongs into every sentence until it is over. */
+export function whyNoCommit({ store, reading, committing }: Trouble): string {
+  return store || reading || committing
+}
 
-  async read<Read>(reading: Promise<Read>): Promise<Read> {
-    try {
-      const read = await reading
-      this.tell({ reading: '' })
-      return read
-    } catch (error) {
-      this.#damaged = ['REGENT_STORE_DAMAGED', 'REGENT_NEWER_VERSION'].includes(codeOf(error))
-      this.tell({ reading: describeError(error) })
-      throw error
-    }
-  }
-
-  of(kind: Kind): string {
-    return this.#why[kind]
-  }
-
-  over(): void {
-    this.tell({ store: '', reading: '', committing: '' })
-  }
-
-  get isOver(): boolean {
-    return this.#reason === ''
-  }
-
-  /** A decision as it can be carried out; by one that does not lead, not at all. */
-  limit(decision: Decision, leads: boolean): Decision {
-    const reason = this.#reason
-    if (reason === '') return decision
-    const until =
-      this.#damaged && this.#why.reading === reason ? 'until the record can be used again' : 'until the store is back'
-    const cannot = `nothing can be committed ${until}`
-    return {
-      ...decision,
-      condition: 'storeAway',
-      sentence: `${decision.sentence}; ${cannot}: ${reason}`,
-      news: `${decision.news}; ${cannot}`,
-      blocked: true,
-      actions: leads ? decision.actions : [],
-    }
-  }
-
-  get #reason(): string {
-    return this.#why.store || this.#why.reading || this.#why.committing
+/** A decision as it can be carried out; by one that does not lead, not at all. */
+export function limited(decision: Decision, trouble: Trouble, leads: boolean): Decision {
+  const reason = whyNoCommit(trouble)
+  if (reason === '') return decision
+  const isDamage = trouble.isDamaged && trouble.reading === reason
+  const cannot = `nothing can be committed until ${isDamage ? 'the record can be used again' : 'the store is back'}`
+  return {
+    ...decision,
+    condition: 'storeAway',
+    sentence: `${decision.sentence}; ${cannot}: ${reason}`,
+    news: `${decision.news}; ${cannot}`,
+    blocked: true,
+    actions: leads ? decision.actions : [],
   }
 }
