@@ -1,6 +1,7 @@
-import { basename } from 'node:path'
+import { rename } from 'node:fs/promises'
+import { basename, join } from 'node:path'
 import { expect, it } from 'vitest'
-import { byHand, byQuickHand } from '#test/support/by-hand.ts'
+import { byQuickHand } from '#test/support/by-hand.ts'
 import { deafenReplicas, untilWaiting } from '#test/support/deaf-replicas.ts'
 import { archivesOf, logOf, printArchive } from '#test/support/instance-files.ts'
 import { troublesOf } from '#test/support/troubles.ts'
@@ -70,9 +71,9 @@ it('A replica whose copy of a donor fails is copied from another one, it is said
   const primary = await cluster.primary()
   const writer = await Writer.start(cluster)
   const [older] = await archivesOf(cluster, errant)
-  // CLONE refuses a donor whose server collates otherwise (manual, "Remote Cloning Prerequisites").
-  const collation = await cluster.value(donor, 'select @@global.collation_server')
-  await byHand(cluster, donor, 'set global collation_server = utf8mb4_bin')
+  // CLONE opens each file by its name; mysqld has this one open.
+  const file = join((await cluster.instance(donor)).volume, 'data', 'app', 'tail.ibd')
+  await rename(file, `${file}.away`)
   await byQuickHand(cluster, errant, 'set global super_read_only = off', 'create table app.errant (id int primary key)')
   const view = await cluster.waitFor('another donor is tried', ({ sentence }) =>
     sentence.startsWith(`${errant} is seeded from ${primary}`),
@@ -90,7 +91,7 @@ it('A replica whose copy of a donor fails is copied from another one, it is said
       ({ description: { kind, wallMs } }) => kind === 'errant' && wallMs > (older?.description.wallMs ?? wallMs),
     ),
   ).toEqual([true])
-  await byHand(cluster, donor, `set global collation_server = ${collation}`)
+  await rename(`${file}.away`, file)
   await cluster.whole()
   expect(await writer.check()).toMatchObject({ lost: [], duplicated: [], differing: [], instances: 3 })
 })

@@ -123,9 +123,11 @@ it('No write is lost that only a stranger’s replica had acknowledged when the 
   const deafSinceMs = monotonicMs()
   await stray.acknowledge(cluster, 'shop-0', login)
   await reported('shop-0', /auditing@\S+ acknowledged without being counted/)
-  // Cut off before it had acknowledged anything, it connects again a second later.
+  // An agent cuts it off before it has acknowledged anything; it connects again a second later.
+  await cluster.fault('shop-0', 'freeze-agent')
   await cluster.until('the stranger acknowledged a write', async () => writer.since(deafSinceMs).length > 0, 60_000)
   const atMs = await cluster.fault('shop-0', 'kill-mysqld')
+  await cluster.fault('shop-0', 'thaw-agent')
   await stray.stop()
   await deaf.end()
   await writer.next(atMs)
