@@ -1,3 +1,4 @@
+import { say } from '#common/sentence/sentence.ts'
 import type { Disk, Machine, Timer, Transport, World } from '#common/ports/ports.ts'
 import { regentVersion } from '#common/version.ts'
 import { Watches } from '#common/watch/watches.ts'
@@ -8,7 +9,6 @@ import type { Observation } from '#topology/snapshot/observation.ts'
 import { BinlogKeeper, binlogLookMs } from './guard/binlog-keeper.ts'
 import { ClientCertificate, type CertificateFolders } from './guard/client-certificate.ts'
 import { ObservationBuilder } from './observe/observation.ts'
-import { describeError } from '#common/errors/errors.ts'
 import { answersAloneIn } from './converge/mode-of.ts'
 import { Converger } from './converge/converger.ts'
 import { judgeEndingFirst, SilenceWatch } from './doubts/ending.ts'
@@ -159,7 +159,7 @@ export class Agent implements AgentHandlers {
     const file = await StoredStateFile.open(ports.disk, ports.stateFile, () => freshState(random.hex(12), bootId))
     const medium = await ports.medium.read()
     const before = file.current
-    const lost = before.bootId === bootId ? whyCacheIsLost(before.medium, medium) : 'its machine crashed'
+    const lost = before.bootId === bootId ? whyCacheIsLost(before.medium, medium) : say`the machine crashed`
     const forgets = lost !== null && !before.stoppedInOrder && before.assignment?.role === 'replica'
     await file.update({
       bootId,
@@ -172,7 +172,7 @@ export class Agent implements AgentHandlers {
     if (forgets)
       agent.#parts.notices.add(
         'ForgetfulReplica',
-        `${lost} and it did not stop in order before: it counts for nothing until it has caught up`,
+        say`${lost} and it did not stop in order before: it counts for nothing until it has caught up`,
       )
     return agent
   }
@@ -274,7 +274,7 @@ export class Agent implements AgentHandlers {
     const { doubts, notices } = this.#parts
     if (!doubts.endingJudged)
       await judgeEndingFirst(this.#parts).catch((error: unknown) =>
-        notices.add('UnsettledTail', `how mysqld ended could not be stored: ${describeError(error)}`),
+        notices.failed('UnsettledTail', say`the end of mysqld could not be stored`, error),
       )
     learn(this.#parts, { fact: 'endingJudged' })
     this.#publish()

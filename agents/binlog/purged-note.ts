@@ -1,3 +1,4 @@
+import { say } from '#common/sentence/sentence.ts'
 import { open, readFile, rename } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describeError } from '#common/errors/errors.ts'
@@ -77,10 +78,7 @@ export class PurgedNote {
       }
     } catch (error) {
       // A full disk: tried again with the next look.
-      this.#parts.notices.add(
-        'PurgedNotNoted',
-        `what it executed and no binlog of it names could not be noted: ${describeError(error)}`,
-      )
+      this.#parts.notices.failed('PurgedNotNoted', say`transactions that no binlog names could not be noted`, error)
     } finally {
       this.#writing = false
     }

@@ -1,5 +1,5 @@
+import { counted, say, text } from '#common/sentence/sentence.ts'
 import type { PrimaryAssignment } from '#failover/protocol/assignment.ts'
-import { counted } from '#common/text/words.ts'
 import { parseGtidSet, type GtidSet } from '#topology/gtid/gtid-set.ts'
 import type { GtidText } from '#topology/snapshot/observation.ts'
 import { notice, type NextPass, type View } from '../instance/pass.ts'
@@ -35,17 +35,16 @@ export function staysClosedWithout(
   const lacks = lacking(told.elected ?? assignment.elected ?? '', executed)
   if (lacks === '')
     return doubts.lacksElected === '' ? null : { now: [{ fact: 'electedLacks', lacksElected: '' }], next: 'at once' }
-  const what = `${counted(parseGtidSet(lacks).count(), 'transaction')} of the set that it was elected for (${lacks.slice(0, 120)})`
-  const news =
-    `it lacks ${what}: received and unapplied transactions were thrown away by another hand. It ` +
-    'stays closed until another instance, or a person, takes over'
+  const what = say`${counted(parseGtidSet(lacks).count(), 'transaction')} of the set that it was elected for (${text(lacks.slice(0, 120))})`
+  const why = say`received and unapplied transactions were thrown away by another hand`
+  const news = say`this primary lacks ${what}: ${why}. It stays closed until another instance, or a person, takes over`
   return {
     now: [
       { fact: 'electedLacks', lacksElected: lacks },
       // Revision 0: no replica connects to it.
-      { fact: 'converged', revision: 0, done: false, sentence: `stays closed: it lacks ${what}` },
+      { fact: 'converged', revision: 0, done: false, sentence: `stays closed: it lacks ${String(what)}` },
     ],
-    steps: lacks === doubts.lacksElected ? [] : [notice('ElectedSetLost', news)],
+    steps: lacks === doubts.lacksElected ? [] : [notice('ElectedSetLost', String(news))],
     next: { afterMs: lookAgainMs },
   }
 }

@@ -1,3 +1,4 @@
+import { say, text, type Sentence } from '#common/sentence/sentence.ts'
 import { lifeOf } from '../instance/life.ts'
 import { describeError } from '#common/errors/errors.ts'
 import { learn } from '../instance/learn.ts'
@@ -18,7 +19,7 @@ export async function judgeEndingFirst(parts: Parts): Promise<void> {
   learn(parts, { fact: 'filesChanged' })
   notices.add(
     'UnsettledTail',
-    `mysqld was not ended by a crash nor by Regent: ${ending.sentence}; its last writes may have been acknowledged and are kept`,
+    say`mysqld was not ended by a crash nor by Regent: ${text(ending.sentence)}; its last writes may have been acknowledged and are kept`,
   )
 }
 
@@ -67,13 +68,13 @@ export class SilenceWatch {
     if (ending?.how === 'stopped') learn(this.#parts, { fact: 'stoppedByOthers' })
     // The server may answer again and be settled by a marker, so this is kept on disk alone.
     if (ending?.how === 'unknown')
-      await this.#keepTail('does not answer, and may be stopping', ending).catch((error: unknown) =>
+      await this.#keepTail(say`does not answer, and may be stopping`, ending).catch((error: unknown) =>
         this.#failed(error),
       )
     learn(this.#parts, { fact: 'silenceSeen', silenceSeenUpToMs: beganMs })
     changed()
     if (ending?.how !== 'stopped') return
-    await this.#keepTail('is being stopped by another hand and is ended now', ending)
+    await this.#keepTail(say`is being stopped by another hand and is ended now`, ending)
     await process.kill()
   }
 
@@ -82,16 +83,16 @@ export class SilenceWatch {
     return answersAlone(file.current) && (process.state === 'running' || process.state === 'stopped')
   }
 
-  async #keepTail(seen: string, { sentence }: Ending): Promise<void> {
+  async #keepTail(seen: Sentence, { sentence }: Ending): Promise<void> {
     if (!(await keepUnsettled(this.#parts))) return
     this.#parts.notices.add(
       'UnsettledTail',
-      `mysqld ${seen}: ${sentence}; its last writes may have been acknowledged and are kept`,
+      say`mysqld ${seen}: ${text(sentence)}; its last writes may have been acknowledged and are kept`,
     )
   }
 
   #failed(error: unknown): void {
-    this.#parts.notices.add('UnsettledTail', `how mysqld ends could not be stored: ${describeError(error)}`)
+    this.#parts.notices.failed('UnsettledTail', say`the end of mysqld could not be stored`, error)
   }
 }
 

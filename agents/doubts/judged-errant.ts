@@ -1,4 +1,4 @@
-import { describeError } from '#common/errors/errors.ts'
+import { say } from '#common/sentence/sentence.ts'
 import { parseGtidSet } from '#topology/gtid/gtid-set.ts'
 import type { GtidText } from '#topology/snapshot/observation.ts'
 import { learn, type Learner } from '../instance/learn.ts'
@@ -26,8 +26,7 @@ async function isWithoutEffect({ volume, notices }: Pick<Parts, 'volume' | 'noti
   try {
     return parseGtidSet(await volume.withoutEffect(of)).contains(parseGtidSet(of))
   } catch (error) {
-    const why = describeError(error)
-    notices.add('ErrantNotRead', `the binlogs do not tell whether errant transactions changed data: ${why}`)
+    notices.failed('ErrantNotRead', say`the binlogs do not tell whether errant transactions changed data`, error)
     return false
   }
 }

@@ -1,4 +1,4 @@
-import { counted } from '#common/text/words.ts'
+import { counted, say, text, type Sentence } from '#common/sentence/sentence.ts'
 import { parseGtidSet, type GtidSet } from '#topology/gtid/gtid-set.ts'
 import type { Fact } from '../instance/facts.ts'
 import { learn } from '../instance/learn.ts'
@@ -18,7 +18,7 @@ export function noticesLoss(view: Pick<View, 'doubts'>, holds: GtidSet): NextPas
     loss && {
       store: { forgetful: true },
       now: [loss.seen],
-      steps: [notice('ReceivedThrownAway', loss.sentence)],
+      steps: [notice('ReceivedThrownAway', String(loss.sentence))],
       next: 'at once',
     }
   )
@@ -33,13 +33,13 @@ export async function noticeThrownAway(parts: Parts, holds: GtidSet): Promise<vo
   parts.notices.add('ReceivedThrownAway', loss.sentence)
 }
 
-function lossOf({ doubts }: Pick<View, 'doubts'>, holds: GtidSet): { seen: Fact; sentence: string } | null {
+function lossOf({ doubts }: Pick<View, 'doubts'>, holds: GtidSet): { seen: Fact; sentence: Sentence } | null {
   const missing = parseGtidSet(doubts.seenToHold ?? '').subtract(holds)
   if (missing.isEmpty()) return null
-  const what = `${counted(missing.count(), 'transaction')} that it held (${missing.toString().slice(0, 120)})`
+  const what = say`${counted(missing.count(), 'transaction')} that it held (${text(missing.toString().slice(0, 120))})`
   const were = missing.count() === 1 ? 'was' : 'were'
   return {
     seen: { fact: 'lossSeen', holds: holds.toString(), missing: missing.toString() },
-    sentence: `${what} ${were} thrown away by another hand; until it holds them again it counts for nothing`,
+    sentence: say`${what} ${were} thrown away by another hand; until they are here again this instance counts for nothing`,
   }
 }

@@ -1,3 +1,4 @@
+import { say } from '#common/sentence/sentence.ts'
 import { parseGtidSet } from '#topology/gtid/gtid-set.ts'
 import type { ReseedOrder } from '#failover/protocol/order.ts'
 import { learn } from '../instance/learn.ts'
@@ -41,6 +42,6 @@ export async function takeBack(parts: Parts): Promise<void> {
   await file.update({ unproven: false })
   notices.add(
     'SeedingFailed',
-    'a copy was not proven to hold what this instance stands for; what was here before is in its place again',
+    say`a copy was not proven to hold what this instance stands for; what was here before is in its place again`,
   )
 }

@@ -1,3 +1,4 @@
+import { say } from '#common/sentence/sentence.ts'
 import { lasting, duration } from '#common/text/words.ts'
 import type { Watch } from '#common/watch/watch.ts'
 import type { Parts } from '../instance/parts.ts'
@@ -15,7 +16,7 @@ const betweenMs = 300_000
  */
 export class FrozenWatch implements Watch {
   readonly name = 'a member that is frozen'
-  readonly failure = { code: 'HungServer', sentence: 'mysqld is frozen and could not be ended' }
+  readonly failure = { code: 'HungServer', sentence: say`mysqld is frozen and could not be ended` }
   readonly #parts: Parts
   #endedAtMs = -Infinity
   #electing = false

@@ -1,6 +1,5 @@
+import { mebibytes, say, type Sentence } from '#common/sentence/sentence.ts'
 import { basename } from 'node:path'
-import { describeError } from '#common/errors/errors.ts'
-import { mebibytes } from '#common/text/words.ts'
 import type { Parts } from '../instance/parts.ts'
 import type { ArchiveSize } from '../ports/volume.ts'
 
@@ -37,20 +36,15 @@ export async function pruneArchives({ volume, config, notices }: Parts, made: re
       removed.push(archive)
     }
   } catch (error) {
-    notices.add('ArchivesNotPruned', `old archives could not be removed: ${describeError(error)}`)
+    notices.failed('ArchivesNotPruned', say`old archives could not be removed`, error)
   }
   if (removed.length > 0) notices.add('ArchivesPruned', sentenceAbout(removed, config.archiveBytes))
 }
 
-function sentenceAbout(removed: readonly ArchiveSize[], archiveBytes: number): string {
-  const more = removed.length > mostNamed ? ` and ${removed.length - mostNamed} more` : ''
-  const names =
-    removed
-      .slice(0, mostNamed)
-      .map(({ folder }) => basename(folder))
-      .join(', ') + more
-  return (
-    `the oldest archives (${names}; ${mebibytes(removed.reduce((sum, { bytes }) => sum + bytes, 0))} ` +
-    `MiB) are removed, as all of them took more than ${mebibytes(archiveBytes)} MiB`
-  )
+function sentenceAbout(removed: readonly ArchiveSize[], archiveBytes: number): Sentence {
+  const more = removed.length > mostNamed ? say` and ${removed.length - mostNamed} more` : ''
+  const names = removed.slice(0, mostNamed).map(({ folder }) => basename(folder))
+  const size = mebibytes(removed.reduce((sum, { bytes }) => sum + bytes, 0))
+  const which = say`the oldest archives (${names.join(', ')}${more}; ${size})`
+  return say`${which} are removed, as all of them took more than ${mebibytes(archiveBytes)}`
 }

@@ -1,6 +1,7 @@
+import { say, type Said } from '#common/sentence/sentence.ts'
 import type { Watch } from '#common/watch/watch.ts'
 import { orderVersion, type Endpoint } from '#failover/protocol/message.ts'
-import { say } from '#failover/protocol/word.ts'
+import { sayWord } from '#failover/protocol/word.ts'
 import type { InstanceName } from '#topology/snapshot/member.ts'
 import type { GtidText } from '#topology/snapshot/observation.ts'
 import {
@@ -25,7 +26,7 @@ export const binlogLookMs = 2_000
  */
 export class BinlogKeeper implements Watch {
   readonly name = 'binlogs to be purged'
-  readonly failure = { code: 'BinlogsNotPurged', sentence: 'binlogs could not be purged' }
+  readonly failure = { code: 'BinlogsNotPurged', sentence: say`binlogs could not be purged` }
   readonly #parts: Parts
   readonly #executed = new Map<InstanceName, GtidText>()
   /** What was executed before each file began: reading that is dear, and it never changes. */
@@ -74,7 +75,7 @@ export class BinlogKeeper implements Watch {
     }
     await Promise.allSettled(
       this.#peers().map(async ({ instance, agent }) => {
-        const vote = await say({ transport, deadlineMs: timings.leaseRenewMs }, agent, 'leaseVote', request)
+        const vote = await sayWord({ transport, deadlineMs: timings.leaseRenewMs }, agent, 'leaseVote', request)
         if (typeof vote.executed === 'string') this.#executed.set(instance, vote.executed)
       }),
     )
@@ -94,7 +95,7 @@ export class BinlogKeeper implements Watch {
     }))
     const forced: DueBinlog[] = []
     let robbed: readonly MemberHoldings[] = []
-    let holding = ''
+    let holding: Said = ''
     for (const file of due) {
       const lacking = membersLacking(await this.#upToEndOf(file), purged, members)
       if (lacking.length > 0 && file.force === null) {
@@ -108,8 +109,8 @@ export class BinlogKeeper implements Watch {
       if (lacking.length > 0) forced.push(file)
     }
     if (forced.length > 0) notices.add('BinlogsPurged', sentenceAboutForced(forced, robbed, config))
-    if (holding !== '' && holding !== this.#holding) notices.add('BinlogsHeld', holding)
-    this.#holding = holding
+    if (holding !== '' && String(holding) !== this.#holding) notices.add('BinlogsHeld', holding)
+    this.#holding = String(holding)
   }
 
   /** False where it is still there: mysqld removes no file that a replica reads at this moment. */

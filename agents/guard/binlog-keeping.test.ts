@@ -95,16 +95,16 @@ describe('what is said', () => {
   const lacking = [{ instance: 'shop-2', executed: '' }]
 
   it('names the members for whom binlogs are held', () => {
-    expect(sentenceAboutHeld(due(3, null), [...lacking, { instance: 'shop-1', executed: null }])).toBe(
+    expect(String(sentenceAboutHeld(due(3, null), [...lacking, { instance: 'shop-1', executed: null }]))).toBe(
       'binlogs from binlog.000003 on are kept longer than asked for: shop-2 lacks some of what is in them; shop-1 has not said what it holds',
     )
   })
 
   it('names what was purged by force, whose it was, and why', () => {
-    expect(sentenceAboutForced([due(1, 'limit'), due(2, 'limit')], lacking, limits)).toBe(
+    expect(String(sentenceAboutForced([due(1, 'limit'), due(2, 'limit')], lacking, limits))).toBe(
       'binlog.000001 to binlog.000002 (20.0 MiB) are purged, as more than 30.0 MiB of binlogs were there; who needed them is seeded again: shop-2 lacks some of what is in them',
     )
-    expect(sentenceAboutForced([due(1, 'space')], lacking, limits)).toMatch(
+    expect(String(sentenceAboutForced([due(1, 'space')], lacking, limits))).toMatch(
       /^binlog.000001 \(10.0 MiB\) are purged, as the disk is nearly full; /,
     )
   })

@@ -1,4 +1,4 @@
-import { mebibytes } from '#common/text/words.ts'
+import { joined, mebibytes, say, type Said, type Sentence } from '#common/sentence/sentence.ts'
 import type { InstanceName } from '#topology/snapshot/member.ts'
 import type { GtidText } from '#topology/snapshot/observation.ts'
 import { parseGtidSet } from '#topology/gtid/gtid-set.ts'
@@ -81,8 +81,8 @@ export function membersLacking(
   })
 }
 
-export function sentenceAboutHeld({ name }: DueBinlog, lacking: readonly MemberHoldings[]): string {
-  return `binlogs from ${name} on are kept longer than asked for: ${named(lacking)}`
+export function sentenceAboutHeld({ name }: DueBinlog, lacking: readonly MemberHoldings[]): Sentence {
+  return say`binlogs from ${name} on are kept longer than asked for: ${named(lacking)}`
 }
 
 /** @param purged at least one, all by force */
@@ -90,23 +90,20 @@ export function sentenceAboutForced(
   purged: readonly DueBinlog[],
   lacking: readonly MemberHoldings[],
   limits: KeepingLimits,
-): string {
+): Sentence {
   const names = [purged[0], purged.length > 1 ? purged.at(-1) : undefined]
     .flatMap((file) => (file ? [file.name] : []))
     .join(' to ')
   const why = purged.some(({ force }) => force === 'space')
-    ? 'the disk is nearly full'
-    : `more than ${mebibytes(limits.heldBinlogsBytes)} MiB of binlogs were there`
-  return (
-    `${names} (${mebibytes(purged.reduce((sum, { bytes }) => sum + bytes, 0))} MiB) are purged, as ` +
-    `${why}; who needed them is seeded again: ${named(lacking)}`
-  )
+    ? say`the disk is nearly full`
+    : say`more than ${mebibytes(limits.heldBinlogsBytes)} of binlogs were there`
+  const size = mebibytes(purged.reduce((sum, { bytes }) => sum + bytes, 0))
+  return say`${names} (${size}) are purged, as ${why}; who needed them is seeded again: ${named(lacking)}`
 }
 
-function named(members: readonly MemberHoldings[]): string {
-  return members
-    .map(({ instance, executed }) =>
-      executed === null ? `${instance} has not said what it holds` : `${instance} lacks some of what is in them`,
-    )
-    .join('; ')
+function named(members: readonly MemberHoldings[]): Said {
+  const said = members.map(({ instance, executed }) =>
+    executed === null ? say`${instance} has not said what it holds` : say`${instance} lacks some of what is in them`,
+  )
+  return joined(said, '; ')
 }

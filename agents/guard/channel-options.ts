@@ -1,5 +1,5 @@
+import { say, type Sentence } from '#common/sentence/sentence.ts'
 import { changedOptions, type StoppedThread } from '#failover/protocol/channel-options.ts'
-import { describeError } from '#common/errors/errors.ts'
 import type { Channel, ChangedSetting } from '#topology/snapshot/observation.ts'
 import { viewOf, type View } from '../instance/pass.ts'
 import { learn, type Learner } from '../instance/learn.ts'
@@ -30,7 +30,7 @@ export function forgetPutRight(to: Learner, channel: Channel | null): void {
     if (changedOptions(channel, stopped).length === 0) learn(to, { fact: 'optionsRight', stopped })
 }
 
-const why = 'put right once everything received is applied, else that would be thrown away'
+const why = say`put right once everything received is applied, else that would be thrown away`
 
 /** Resolves to false where it has to wait until everything received is applied. */
 type Change = () => Promise<boolean>
@@ -51,18 +51,18 @@ export async function putOptionsRight(
     const isDone = await change()
     retryAfter(isDone ? uselessMs[stopped] : backlogMs)
     if (isDone) for (const one of changed) notices.add('ChannelOptionPutRight', sentenceOf(one))
-    else notices.add('ChannelOptionWaits', `${what} by another hand; ${why}`)
+    else notices.add('ChannelOptionWaits', say`${what} by another hand; ${why}`)
   } catch (error) {
     retryAfter(refusedMs)
-    notices.add('ChannelOptionStays', `${what} by another hand and could not be put right: ${describeError(error)}`)
+    notices.failed('ChannelOptionStays', say`${what} by another hand and could not be put right`, error)
     throw error
   } finally {
     observer.outdate()
   }
 }
 
-function sentenceOf({ name, seen, wanted }: ChangedSetting): string {
-  return `${name} is ${shown(wanted)} again (by another hand it was ${shown(seen)})`
+function sentenceOf({ name, seen, wanted }: ChangedSetting): Sentence {
+  return say`${name} is ${shown(wanted)} again (by another hand it was ${shown(seen)})`
 }
 
 /** A delay, above all: neither a replica that follows nor an opening waits for it. */

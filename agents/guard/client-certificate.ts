@@ -1,8 +1,9 @@
+import { say, text, time, type Said, type Sentence } from '#common/sentence/sentence.ts'
 import { createHash, X509Certificate } from 'node:crypto'
 import { mkdir, readdir, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { watchCertificateFolder, type WatchedFolder } from '#common/tls/certificate-folder.ts'
-import { codeOf, describeError } from '#common/errors/errors.ts'
+import { codeOf, described } from '#common/errors/errors.ts'
 import type { Clock, Timers } from '#common/ports/ports.ts'
 import type { TlsMaterial } from '#common/tls/tls.ts'
 import type { CertificatePort } from '../ports/certificate.ts'
@@ -32,7 +33,7 @@ export class ClientCertificate implements CertificatePort {
   #watched: WatchedFolder | null = null
   /** What the folder says, and what mysqld said. */
   #unreadable = ''
-  #refused = ''
+  #refused: Said = ''
   /** What this mysqld was last asked to show. */
   #asked: { readonly pid: number; readonly material: TlsMaterial } | null = null
   /** What a mysqld last took. */
@@ -56,7 +57,7 @@ export class ClientCertificate implements CertificatePort {
   }
 
   get trouble(): string {
-    return this.#refused || this.#unreadable
+    return String(this.#refused) || this.#unreadable
   }
 
   get isDue(): boolean {
@@ -74,7 +75,7 @@ export class ClientCertificate implements CertificatePort {
     this.#refused = await this.#ask(wanted)
     if (this.#refused === '') {
       this.#shown = wanted
-      this.#ports.notices.add('ClientCertificate', `clients are shown the certificate ${nameOf(wanted)}`)
+      this.#ports.notices.add('ClientCertificate', say`clients are shown the certificate ${nameOf(wanted)}`)
     } else {
       this.#ports.notices.add('ClientCertificate', this.#refused)
       if (isNew && this.#shown !== null) await this.#ask(this.#shown)
@@ -83,12 +84,12 @@ export class ClientCertificate implements CertificatePort {
 
   #read(complaint: string): void {
     this.#unreadable = complaint
-    if (complaint !== '') this.#ports.notices.add('ClientCertificate', complaint)
+    if (complaint !== '') this.#ports.notices.add('ClientCertificate', say`${text(complaint)}`)
     this.#wake()
   }
 
   /** Why the certificate is not shown; '' where it is. */
-  async #ask(material: TlsMaterial): Promise<string> {
+  async #ask(material: TlsMaterial): Promise<Said> {
     const name = createHash('sha256').update(JSON.stringify(material)).digest('hex').slice(0, 16)
     try {
       await this.#ports.server.showCertificate(await this.#copy(material, name))
@@ -97,7 +98,7 @@ export class ClientCertificate implements CertificatePort {
     } catch (error) {
       // Nobody said no: it is asked again.
       if (codeOf(error) !== 'REGENT_SERVER_ERROR') this.#asked = null
-      return `mysqld does not take the certificate ${nameOf(material)} for clients and shows the one it has: ${describeError(error)}`
+      return say`mysqld does not take the certificate ${nameOf(material)} for clients and shows the one it has: ${described(error)}`
     }
   }
 
@@ -127,7 +128,7 @@ export class ClientCertificate implements CertificatePort {
   }
 }
 
-function nameOf({ cert }: TlsMaterial): string {
+function nameOf({ cert }: TlsMaterial): Sentence {
   const { subjectAltName, subject, validToDate } = new X509Certificate(cert)
-  return `for ${subjectAltName ?? subject}, valid until ${validToDate.toISOString().slice(0, 16)}Z`
+  return say`for ${subjectAltName ?? subject}, valid until ${time(`${validToDate.toISOString().slice(0, 16)}Z`)}`
 }

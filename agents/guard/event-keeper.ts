@@ -1,3 +1,4 @@
+import { say } from '#common/sentence/sentence.ts'
 import { leadingOf, lifeOf } from '../instance/life.ts'
 import type { Watch } from '#common/watch/watch.ts'
 import type { Parts } from '../instance/parts.ts'
@@ -11,7 +12,7 @@ export class EventKeeper implements Watch {
   readonly name = 'events that are disabled'
   readonly failure = {
     code: 'EventsNotRecorded',
-    sentence: 'which events are disabled could not be recorded for the next primary',
+    sentence: say`which events are disabled could not be recorded for the next primary`,
   }
   readonly #parts: Parts
   /** How often events had been changed when they were recorded last, and by which mysqld (pid) that was counted. */

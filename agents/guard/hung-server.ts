@@ -1,3 +1,4 @@
+import { say } from '#common/sentence/sentence.ts'
 import type { Watch } from '#common/watch/watch.ts'
 import type { Parts } from '../instance/parts.ts'
 
@@ -15,7 +16,7 @@ const betweenMs = 300_000
  */
 export class HungServerWatch implements Watch {
   readonly name = 'a server that hangs'
-  readonly failure = { code: 'HungServer', sentence: 'mysqld hangs and could not be ended' }
+  readonly failure = { code: 'HungServer', sentence: say`mysqld hangs and could not be ended` }
   readonly #parts: Parts
   #endedAtMs = -Infinity
 
@@ -31,7 +32,10 @@ export class HungServerWatch implements Watch {
     if (!hasSpace || !(this.#hangs() || this.#isStoppedForGood())) return
     this.#endedAtMs = world.clock.monotonicMs()
     const silentMs = process.state === 'stopped' ? this.#endedAtMs - process.changedAtMs : observer.silentMs
-    notices.add('HungServer', `mysqld has answered nothing for ${Math.round(silentMs / 1_000)} s and is started again`)
+    notices.add(
+      'HungServer',
+      say`mysqld has answered nothing for ${Math.round(silentMs / 1_000)} s and is started again`,
+    )
     await process.kill()
   }
 

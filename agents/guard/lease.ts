@@ -1,6 +1,6 @@
+import { figure, say, text } from '#common/sentence/sentence.ts'
 import { orderVersion } from '#failover/protocol/message.ts'
-import { say, type LeaseConfirmation } from '#failover/protocol/word.ts'
-import { describeError } from '#common/errors/errors.ts'
+import { sayWord, type LeaseConfirmation } from '#failover/protocol/word.ts'
 import { silentPeersMs, unheardLeaderMs } from '#failover/protocol/timings.ts'
 import type { Timer } from '#common/ports/ports.ts'
 import { whyClosed } from '../instance/known.ts'
@@ -111,9 +111,9 @@ export class Lease {
     const { guards, notices, timings } = this.#parts
     if (nowMs <= this.#heldUntilMs || this.#asksUntilMs !== null || guards.closed.lease !== null) return
     this.#asksUntilMs = nowMs + timings.leaseAfterPauseMs
-    const paused = `this agent was paused for ${(stoodStillMs / 1_000).toFixed(1)} s`
-    const what = `the lease of epoch ${this.#epoch} ran out meanwhile: it asks for another one before it closes the primary`
-    notices.add('AgentPaused', `${paused}, and ${what}`)
+    const paused = say`this agent was paused for ${figure((stoodStillMs / 1_000).toFixed(1))} s`
+    const what = say`the lease of epoch ${this.#epoch} ran out meanwhile: it asks for another one before it closes the primary`
+    notices.add('AgentPaused', say`${paused}, and ${what}`)
   }
 
   /** A new epoch begins with a full lease: it was just assigned. */
@@ -146,7 +146,7 @@ export class Lease {
     const request = { version: orderVersion, cluster: config.cluster, asking: config.instance, epoch: this.#epoch }
     let votes = 1
     const ask = async (instance: string, address: string): Promise<void> => {
-      const vote = await say({ transport, deadlineMs: timings.leaseRenewMs }, address, 'leaseVote', request)
+      const vote = await sayWord({ transport, deadlineMs: timings.leaseRenewMs }, address, 'leaseVote', request)
       learn(this.#parts, { fact: 'peerHeard', peer: instance, atMs: world.clock.monotonicMs() })
       if (!vote.granted) return
       votes += 1
@@ -172,8 +172,8 @@ export class Lease {
     if (guards.closed.lease !== null) {
       learn(this.#parts, { fact: 'closedFor', lease: null })
       const still = whyClosed(guards)
-      const then = still === null ? 'the primary opens' : `the primary stays closed: ${still}`
-      notices.add('LeaseRegained', `the lease is confirmed again; ${then}`)
+      const then = still === null ? say`the primary opens` : say`the primary stays closed: ${text(still)}`
+      notices.add('LeaseRegained', say`the lease is confirmed again; ${then}`)
       this.#wake()
     }
   }
@@ -185,11 +185,11 @@ export class Lease {
     learn(this.#parts, { fact: 'closedFor', lease: leaseLost })
     notices.add(
       'LeaseLost',
-      `neither the manager nor a majority of agents confirmed epoch ${this.#epoch} in time: this primary closes itself`,
+      say`neither the manager nor a majority of agents confirmed epoch ${this.#epoch} in time: this primary closes itself`,
     )
     const waiting = observer.server?.semiSyncSource.waiting ?? 0
     if (waiting > 0 && process.state === 'running')
-      process.kill().catch((error: unknown) => notices.add('LeaseLost', describeError(error)))
+      process.kill().catch((error: unknown) => notices.failed('LeaseLost', say`mysqld could not be killed`, error))
     this.#wake()
   }
 }

@@ -1,3 +1,4 @@
+import { say, text, type Sentence } from '#common/sentence/sentence.ts'
 import type { Watch } from '#common/watch/watch.ts'
 import { learn } from '../instance/learn.ts'
 import type { Parts } from '../instance/parts.ts'
@@ -38,7 +39,7 @@ export class LockWatch implements Watch {
   readonly name = 'locks in the way'
   readonly failure = {
     code: 'GlobalLock',
-    sentence: 'who stands in the way of a statement could not be found or ended',
+    sentence: say`who stands in the way of a statement could not be found or ended`,
   }
   readonly #parts: Parts
   readonly #needs: LockNeeds
@@ -56,7 +57,7 @@ export class LockWatch implements Watch {
     const blockers = this.#needs.mayBeBlocked() ? await server.blockers() : []
     const nowMs = world.clock.monotonicMs()
     this.#remember(blockers, nowMs)
-    const first = blockers.slice(0, mostTold).map((blocker) => sentenceAbout(blocker))
+    const first = blockers.slice(0, mostTold).map((blocker) => String(sentenceAbout(blocker)))
     const told = first.length === 0 ? this.#lastTold() : first.join(', and ')
     if (told !== guards.lockedBy) {
       learn(this.#parts, { fact: 'blockersSeen', lockedBy: told })
@@ -88,8 +89,8 @@ export class LockWatch implements Watch {
     const { server, notices } = this.#parts
     for (const blocker of overdue.filter(({ commits }) => !commits)) {
       if (blocker.mayCommit) await this.#needs.doubt()
-      const ended = `${blocker.waits ? 'its statement' : 'its session'} is ended`
-      notices.add('GlobalLock', `${sentenceAbout(blocker)}; ${this.#needs.purpose}: ${ended}`)
+      const ended = blocker.waits ? say`its statement is ended` : say`its session is ended`
+      notices.add('GlobalLock', say`${sentenceAbout(blocker)}; ${text(this.#needs.purpose)}: ${ended}`)
       await server.endBlocker(blocker)
       this.#seen.delete(blocker.session)
     }
@@ -102,7 +103,7 @@ export function hasStatementThatWaits({ server, observer }: Pick<Parts, 'server'
   return server.oldestStatementMs() > patienceMs || observer.silentMs > 0
 }
 
-export function sentenceAbout({ session, user, host, lock, waits, seconds, behind }: Blocker): string {
-  const does = waits ? 'waits for' : 'holds'
-  return `session ${session} of ${user}@${host} ${does} ${lock} for ${seconds} s; ${behind} waits behind it`
+export function sentenceAbout({ session, user, host, lock, waits, seconds, behind }: Blocker): Sentence {
+  const does = waits ? say`waits for` : say`holds`
+  return say`session ${session} of ${user}@${host} ${does} ${lock} for ${seconds} s; ${behind} waits behind it`
 }

@@ -1,3 +1,4 @@
+import { say, text } from '#common/sentence/sentence.ts'
 import type { Watch } from '#common/watch/watch.ts'
 import type { Parts } from '../instance/parts.ts'
 
@@ -14,7 +15,7 @@ const betweenMs = 60_000
  */
 export class LockedOutWatch implements Watch {
   readonly name = 'a server that refuses its agent'
-  readonly failure = { code: 'HungServer', sentence: 'mysqld hangs and could not be ended' }
+  readonly failure = { code: 'HungServer', sentence: say`mysqld hangs and could not be ended` }
   readonly #parts: Parts
   #sinceMs: number | null = null
   #endedAtMs = -Infinity
@@ -38,7 +39,7 @@ export class LockedOutWatch implements Watch {
     this.#sinceMs = null
     notices.add(
       'LockedOut',
-      `mysqld refuses its own agent (${why}): it is ended, and started again with that account, and with its own settings`,
+      say`mysqld refuses its own agent (${text(why)}): it is ended, and started again with that account, and with its own settings`,
     )
     this.#isTidy = false
     process.accountsAtStart()

@@ -1,5 +1,5 @@
+import { say } from '#common/sentence/sentence.ts'
 import { beginsBinlog, isAgreedOn } from '#failover/settings/runtime.ts'
-import { describeError } from '#common/errors/errors.ts'
 import type { ChangedSetting, ServerState } from '#topology/snapshot/observation.ts'
 import type { Parts } from '../instance/parts.ts'
 
@@ -32,12 +32,9 @@ async function putRight({ server, notices }: Parts, state: ServerState, changed:
   try {
     if (stops) await server.stopApplier()
     await server.setSetting(name, wanted)
-    notices.add('SettingPutRight', `${name} is ${wanted} again (by another hand it was ${seen})`)
+    notices.add('SettingPutRight', say`${name} is ${wanted} again (by another hand it was ${seen})`)
   } catch (error) {
-    notices.add(
-      'SettingStays',
-      `${name} is ${seen} by another hand and could not be set to ${wanted}: ${describeError(error)}`,
-    )
+    notices.failed('SettingStays', say`${name} is ${seen} by another hand and could not be set to ${wanted}`, error)
   } finally {
     if (stops) await server.startApplier()
   }

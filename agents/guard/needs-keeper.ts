@@ -1,4 +1,5 @@
-import { codeOf, describeError } from '#common/errors/errors.ts'
+import { say } from '#common/sentence/sentence.ts'
+import { codeOf } from '#common/errors/errors.ts'
 import type { Watch } from '#common/watch/watch.ts'
 import { counted } from '#common/text/words.ts'
 import type { Lack } from '#topology/snapshot/observation.ts'
@@ -28,7 +29,7 @@ interface Beside {
  */
 export class NeedsKeeper implements Watch {
   readonly name = 'what failovers rest upon'
-  readonly failure = { code: 'NeedsUnknown', sentence: 'what failovers rest upon could not be looked at' }
+  readonly failure = { code: 'NeedsUnknown', sentence: say`what failovers rest upon could not be looked at` }
   readonly #parts: Parts
   readonly #beside: Beside
   #dueAtMs = -Infinity
@@ -72,10 +73,7 @@ export class NeedsKeeper implements Watch {
     try {
       await this.#supply()
     } catch (error) {
-      notices.add(
-        'NeedsLacking',
-        `${named(lacking.filter(isForAgent))} could not be put right: ${describeError(error)}`,
-      )
+      notices.failed('NeedsLacking', say`${named(lacking.filter(isForAgent))} could not be put right`, error)
     }
     const left = await this.#lacking()
     this.#show(left)
@@ -84,7 +82,7 @@ export class NeedsKeeper implements Watch {
     if (supplied.length === 0) return
     notices.add(
       'NeedsSupplied',
-      `${named(supplied)} ${supplied.length === 1 ? 'is' : 'are'} as Regent needs ${supplied.length === 1 ? 'it' : 'them'} again (by another hand, or on a volume that is older)`,
+      say`${named(supplied)} ${supplied.length === 1 ? say`is` : say`are`} as Regent needs ${supplied.length === 1 ? say`it` : say`them`} again (by another hand, or on a volume that is older)`,
     )
     if (supplied.some(({ what }) => what.startsWith('table '))) this.#beside.schemaIsNew()
   }

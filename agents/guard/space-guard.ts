@@ -1,6 +1,6 @@
+import { mebibytes, say } from '#common/sentence/sentence.ts'
 import { learn, type Learner } from '../instance/learn.ts'
 import type { Parts } from '../instance/parts.ts'
-import { mebibytes } from '#common/text/words.ts'
 
 /**
  * Stops writes cleanly before the disk is full: a server that runs into a full disk hangs, and that looks like death.
@@ -12,12 +12,12 @@ export function guardSpace(parts: Learner & Pick<Parts, 'observer' | 'config' | 
   if (freeBytes === null || config.lowSpaceBytes === 0) return
   const { closed } = guards
   if (closed.space === null && freeBytes < config.lowSpaceBytes) {
-    const space = `low space: ${mebibytes(freeBytes)} MiB free, writes stop below ${mebibytes(config.lowSpaceBytes)} MiB`
-    learn(parts, { fact: 'closedFor', space })
+    const space = say`low space: ${mebibytes(freeBytes)} free, writes stop below ${mebibytes(config.lowSpaceBytes)}`
+    learn(parts, { fact: 'closedFor', space: String(space) })
     notices.add('LowSpace', space)
   }
   if (closed.space !== null && freeBytes >= config.lowSpaceBytes * 2) {
     learn(parts, { fact: 'closedFor', space: null })
-    notices.add('SpaceBack', `${mebibytes(freeBytes)} MiB free again`)
+    notices.add('SpaceBack', say`${mebibytes(freeBytes)} free again`)
   }
 }

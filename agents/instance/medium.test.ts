@@ -30,18 +30,18 @@ describe('the page cache of a volume', () => {
     ],
     ['is kept as far as an agent can tell that is the first to look', null, medium, null],
     ['is kept when the pod is unknown', { ...medium, podUid: '' }, medium, null],
-    ['is lost in another pod', medium, { ...medium, podUid: 'pod-2' }, 'it runs in another pod than before'],
+    ['is lost in another pod', medium, { ...medium, podUid: 'pod-2' }, 'this instance runs in another pod than before'],
     [
       'is lost when the file system was mounted anew, with the same mount id',
       medium,
       { ...medium, mounting: '/sys/fs/ext4/sda1:9' },
-      'its volume was mounted anew',
+      'the volume was mounted anew',
     ],
     [
       'is lost with another mount id, where the file system tells no more',
       elsewhere,
       { ...elsewhere, mount: { namespace: 'mnt:[1]', id: '44' } },
-      'its volume was mounted anew',
+      'the volume was mounted anew',
     ],
     [
       'is kept with another mount id of another namespace, where the file system tells no more',
@@ -53,17 +53,17 @@ describe('the page cache of a volume', () => {
       'is lost when the volume was copied away and put back',
       medium,
       { ...medium, file: '2049:13' },
-      'its volume was put in place from a copy',
+      'the volume was put in place from a copy',
     ],
     [
       'is lost when the file system met errors',
       medium,
       { ...medium, filesystemErrors: 2 },
-      'the file system of its volume has counted 2 more errors',
+      'the file system of the volume has counted 2 errors more',
     ],
     ['is kept when the errors are old', { ...medium, filesystemErrors: 2 }, { ...medium, filesystemErrors: 2 }, null],
   ])('%s', (_, before, now, why) => {
-    expect(whyCacheIsLost(before, now)).toBe(why)
+    expect(whyCacheIsLost(before, now)).toEqual(why)
   })
 })
 
@@ -76,7 +76,7 @@ it('A file that was copied away and put back is another one', async () => {
     await copyFile(file, `${file}.copy`)
     expect(whyCacheIsLost(before, await realMedium(file, {}).read())).toBe(null)
     await rename(`${file}.copy`, file)
-    expect(whyCacheIsLost(before, await realMedium(file, {}).read())).toBe('its volume was put in place from a copy')
+    expect(whyCacheIsLost(before, await realMedium(file, {}).read())).toEqual('the volume was put in place from a copy')
   } finally {
     await rm(folder, { recursive: true })
   }

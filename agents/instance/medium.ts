@@ -1,3 +1,4 @@
+import { counted, say, type Sentence } from '#common/sentence/sentence.ts'
 import { readFile, readlink, realpath, stat } from 'node:fs/promises'
 import { basename } from 'node:path'
 
@@ -32,13 +33,13 @@ export interface MediumPort {
  * Why what was written before may be gone from the page cache although no kernel was booted; null when nothing says so.
  * A container that is started again in its pod finds the same mounting, in a mount namespace of its own.
  */
-export function whyCacheIsLost(before: Medium | null, now: Medium): string | null {
+export function whyCacheIsLost(before: Medium | null, now: Medium): Sentence | null {
   if (before === null) return null
-  if (isAnotherPod(before, now)) return 'it runs in another pod than before'
-  if (wasMountedAnew(before, now)) return 'its volume was mounted anew'
-  if (before.file !== now.file) return 'its volume was put in place from a copy'
+  if (isAnotherPod(before, now)) return say`this instance runs in another pod than before`
+  if (wasMountedAnew(before, now)) return say`the volume was mounted anew`
+  if (before.file !== now.file) return say`the volume was put in place from a copy`
   const errors = (now.filesystemErrors ?? 0) - (before.filesystemErrors ?? now.filesystemErrors ?? 0)
-  return errors > 0 ? `the file system of its volume has counted ${errors} more errors` : null
+  return errors > 0 ? say`the file system of the volume has counted ${counted(errors, 'error')} more` : null
 }
 
 function isAnotherPod(before: Medium, now: Medium): boolean {

@@ -1,5 +1,7 @@
 import type { Clock } from '#common/ports/ports.ts'
 import { timesLeftOut } from '#common/log/repeats.ts'
+import { described } from '#common/errors/errors.ts'
+import { say, type Sentence } from '#common/sentence/sentence.ts'
 import type { Notice } from '#topology/snapshot/observation.ts'
 
 const kept = 20
@@ -40,7 +42,13 @@ export class Notices {
     return this.#list
   }
 
-  add(code: string, sentence: string): void {
+  /** What was tried has failed, and why. */
+  failed(code: string, what: Sentence, error: unknown): void {
+    this.add(code, say`${what}: ${described(error)}`)
+  }
+
+  add(code: string, what: Sentence | string): void {
+    const sentence = String(what)
     const nowMs = this.#clock.monotonicMs()
     const isSame = this.#list.at(-1)?.sentence === sentence
     const said = this.#said.get(code) ?? { sinceMs: nowMs, times: 0, leftOut: 0 }

@@ -1,5 +1,5 @@
+import { say, type Sentence } from '#common/sentence/sentence.ts'
 import { parseGtidSet } from '#topology/gtid/gtid-set.ts'
-import { describeError } from '#common/errors/errors.ts'
 import type { GtidText } from '#topology/snapshot/observation.ts'
 import { keepUnsettled } from '../doubts/unsettled.ts'
 import { learn } from '../instance/learn.ts'
@@ -38,7 +38,7 @@ export class GtidResetWatch {
     const lost = parseGtidSet(before.executed).subtract(parseGtidSet(now.executed))
     if (lost.isEmpty()) return
     void this.#keep('GtidsReset', {
-      what: `its GTIDs were reset by another hand (RESET BINARY LOGS AND GTIDS), ${lost.count()} of them are gone`,
+      what: say`the GTIDs were reset by another hand (RESET BINARY LOGS AND GTIDS), ${lost.count()} of them are gone`,
       mark: { gtidsReset: true },
     })
   }
@@ -49,27 +49,27 @@ export class GtidResetWatch {
     if (this.#offIn === process.pid) return
     this.#offIn = process.pid
     void this.#keep('BinlogOff', {
-      what: 'its mysqld has no binary log (switched off after an error, or by another hand), and what it commits has no GTID',
+      what: say`mysqld has no binary log (switched off after an error, or by another hand), and what it commits has no GTID`,
       mark: { gtidsReset: true, binlogOff: true },
     })
   }
 
   async #keep(
     code: 'GtidsReset' | 'BinlogOff',
-    { what, mark }: { readonly what: string; readonly mark: Partial<StoredState> },
+    { what, mark }: { readonly what: Sentence; readonly mark: Partial<StoredState> },
   ): Promise<void> {
     const { file, notices, process, answersAlone } = this.#parts
     learn(this.#parts, { fact: 'gtidsReset' })
     const isPrimary = file.current.assignment?.role === 'primary'
     const then = isPrimary
-      ? 'it is ended, and a replica that holds everything acknowledged takes its place'
-      : 'it stops replicating and is seeded again'
-    notices.add(code, `${what}, and nobody can tell any more what it holds: ${then}`)
+      ? say`it is ended, and a replica that holds everything acknowledged takes its place`
+      : say`it stops replicating and is seeded again`
+    notices.add(code, say`${what}, and nobody can tell any more what it holds: ${then}`)
     try {
       if (code === 'BinlogOff' && answersAlone(file.current)) await keepUnsettled(this.#parts)
       await file.update(mark)
     } catch (error) {
-      notices.add(code, `that nobody can tell what it holds could not be stored: ${describeError(error)}`)
+      notices.failed(code, say`the doubt about what is here could not be stored`, error)
     }
     if (isPrimary) await process.kill()
   }

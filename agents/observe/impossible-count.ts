@@ -1,4 +1,4 @@
-import { describeError } from '#common/errors/errors.ts'
+import { say, type Sentence } from '#common/sentence/sentence.ts'
 import type { ServerState } from '#topology/snapshot/observation.ts'
 import { keepUnsettled } from '../doubts/unsettled.ts'
 import type { Parts } from '../instance/parts.ts'
@@ -7,15 +7,15 @@ import type { Parts } from '../instance/parts.ts'
  * What a server counts begins at 0. A count below that, also one that the server shows as a number near the largest,
  * says that the server has lost count: nobody can tell any more whether somebody waits for an acknowledgement.
  */
-export function impossibleCount({ semiSyncSource }: ServerState): string | null {
+export function impossibleCount({ semiSyncSource }: ServerState): Sentence | null {
   const { waiting, unacknowledged, acks } = semiSyncSource
   const counts = [
-    ['sessions that wait for an acknowledgement', waiting],
-    ['transactions that were acknowledged by nobody', unacknowledged],
-    ['acknowledgements that a write waits for', acks],
+    [say`sessions that wait for an acknowledgement`, waiting],
+    [say`transactions that were acknowledged by nobody`, unacknowledged],
+    [say`acknowledgements that a write waits for`, acks],
   ] as const
   const wrong = counts.find(([, count]) => count < 0 || !Number.isSafeInteger(count))
-  return wrong === undefined ? null : `${wrong[1]} ${wrong[0]}`
+  return wrong === undefined ? null : say`${wrong[1]} ${wrong[0]}`
 }
 
 /**
@@ -41,16 +41,16 @@ export class ImpossibleCountWatch {
     void this.#end(what)
   }
 
-  async #end(what: string): Promise<void> {
+  async #end(what: Sentence): Promise<void> {
     const { notices, process } = this.#parts
     notices.add(
       'ImpossibleCount',
-      `its mysqld counts ${what}, which cannot be: it is ended, and its last writes may have been acknowledged and are kept`,
+      say`mysqld counts ${what}, which cannot be: it is ended, and its last writes may have been acknowledged and are kept`,
     )
     try {
       await keepUnsettled(this.#parts)
     } catch (error) {
-      notices.add('UnsettledTail', `that its last writes are in doubt could not be stored: ${describeError(error)}`)
+      notices.failed('UnsettledTail', say`the doubt about the last writes could not be stored`, error)
     }
     await process.kill()
   }

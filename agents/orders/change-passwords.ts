@@ -1,5 +1,5 @@
+import { say } from '#common/sentence/sentence.ts'
 import type { PasswordsOrder } from '#failover/protocol/order.ts'
-import { describeError } from '#common/errors/errors.ts'
 import type { Parts } from '../instance/parts.ts'
 import { inBackground } from './in-background.ts'
 
@@ -17,8 +17,7 @@ export function beginPasswords(parts: Parts, order: PasswordsOrder): void {
     parts,
     'changesPasswords',
     () => changePasswords(parts, order),
-    (error) =>
-      parts.notices.add('PasswordsNotChanged', `the passwords of accounts were not changed: ${describeError(error)}`),
+    (error) => parts.notices.failed('PasswordsNotChanged', say`the passwords of accounts were not changed`, error),
   )
 }
 
@@ -35,8 +34,8 @@ async function changePasswords(parts: Parts, order: PasswordsOrder): Promise<voi
   notices.add(
     'PasswordsChanged',
     order.old === 'kept'
-      ? 'accounts have new passwords; the old ones are accepted too'
-      : 'the old passwords of accounts are not accepted any more',
+      ? say`accounts have new passwords; the old ones are accepted too`
+      : say`the old passwords of accounts are not accepted any more`,
   )
 }
 
@@ -55,13 +54,11 @@ function watchLockout(parts: Parts, order: PasswordsOrder): { cancel(): void } {
 function endLockout({ process, notices }: Parts): void {
   notices.add(
     'AccountChangeKilled',
-    `a change of passwords was not acknowledged within ${(2 * halfPatienceMs) / 1_000} s and let nobody log in, replicas neither: mysqld is killed`,
+    say`a change of passwords was not acknowledged within ${(2 * halfPatienceMs) / 1_000} s and let nobody log in, replicas neither: mysqld is killed`,
   )
   process
     .kill()
-    .catch((error: unknown) =>
-      notices.add('AccountChangeKilled', `mysqld could not be killed: ${describeError(error)}`),
-    )
+    .catch((error: unknown) => notices.failed('AccountChangeKilled', say`mysqld could not be killed`, error))
 }
 
 function stillLeads({ file: { current } }: Parts, { epoch }: PasswordsOrder): boolean {

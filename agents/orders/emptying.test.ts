@@ -32,7 +32,7 @@ it('A primary writes an empty transaction with each GTID that it lacks, and says
   await isOver(parts)
   expect(server.calls).toEqual([`empty ${uuidOf('shop-1')}:1`, `empty ${uuidOf('shop-1')}:3`])
   expect(parts.notices.list.at(-1)?.sentence).toBe(
-    `wrote 2 empty transactions in place of what changed no data on shop-1 (${order.gtids})`,
+    `2 empty transactions took the place of what changed no data on shop-1 (${order.gtids})`,
   )
 })
 

@@ -1,6 +1,5 @@
+import { counted, say, text } from '#common/sentence/sentence.ts'
 import type { EmptyOrder } from '#failover/protocol/order.ts'
-import { describeError } from '#common/errors/errors.ts'
-import { counted } from '#common/text/words.ts'
 import { parseGtidSet } from '#topology/gtid/gtid-set.ts'
 import { unionOf } from '#topology/snapshot/holdings.ts'
 import type { Parts } from '../instance/parts.ts'
@@ -17,7 +16,7 @@ export function beginEmptying(parts: Parts, order: EmptyOrder): void {
     parts,
     'empties',
     () => empty(parts, order),
-    (error) => parts.notices.add('EmptyTransactions', `empty transactions were not written: ${describeError(error)}`),
+    (error) => parts.notices.failed('EmptyTransactions', say`empty transactions were not written`, error),
   )
 }
 
@@ -34,7 +33,7 @@ async function empty(parts: Parts, order: EmptyOrder): Promise<void> {
   if (written > 0)
     notices.add(
       'EmptyTransactions',
-      `wrote ${counted(written, 'empty transaction')} in place of what changed no data on ${order.of} (${order.gtids.slice(0, 120)})`,
+      say`${counted(written, 'empty transaction')} took the place of what changed no data on ${order.of} (${text(order.gtids.slice(0, 120))})`,
     )
 }
 

@@ -1,3 +1,4 @@
+import { say } from '#common/sentence/sentence.ts'
 import { learn } from '../instance/learn.ts'
 import type { RenounceOrder } from '#failover/protocol/order.ts'
 import type { Parts } from '../instance/parts.ts'
@@ -27,6 +28,6 @@ export async function renounce(parts: Parts, order: RenounceOrder): Promise<void
   })
   notices.add(
     'VolumeFromThePast',
-    `its volume went back in time: it was ${volume} and is a new member, ${file.current.volume}, from now on`,
+    say`the volume went back in time: it was ${volume} and is a new member, ${file.current.volume}, from now on`,
   )
 }

@@ -1,5 +1,5 @@
+import { counted, say } from '#common/sentence/sentence.ts'
 import { describeError } from '#common/errors/errors.ts'
-import { counted } from '#common/text/words.ts'
 import { GtidSet, parseGtidSet } from '#topology/gtid/gtid-set.ts'
 import { unionOf } from '#topology/snapshot/holdings.ts'
 import type { ReseedOrder } from '#failover/protocol/order.ts'
@@ -71,7 +71,10 @@ export class Seeding {
     if (errant.isEmpty()) return
     const { volume, notices } = this.#parts
     const folders = await volume.archiveErrant(errant.toString())
-    notices.add('ErrantArchived', `archived in ${folders.join(', ')}: ${counted(errant.count(), 'errant transaction')}`)
+    notices.add(
+      'ErrantArchived',
+      say`${counted(errant.count(), 'errant transaction')} archived in ${folders.join(', ')}`,
+    )
     this.#archived.push(...folders)
   }
 
@@ -141,7 +144,7 @@ export class Seeding {
       )
     else await this.#swapIn(order, folder, own)
     learn(this.#parts, { fact: 'copied' })
-    notices.add('Seeded', `seeded from ${order.donor.instance}`)
+    notices.add('Seeded', say`this instance was seeded from ${order.donor.instance}`)
     this.#converger.wake()
     // Nothing else is new of a server that waits to be admitted.
     this.#parts.changed()
@@ -194,7 +197,7 @@ export class Seeding {
     const whose = failure instanceof OwnServerFault ? config.instance : instance
     const [told, atMs] = [error.slice(0, longestError), world.clock.monotonicMs()]
     learn(this.#parts, { fact: 'copyFailed', whose, error: told, atMs })
-    notices.add('SeedingFailed', `seeding from ${instance} failed: ${error}`)
+    notices.failed('SeedingFailed', say`seeding from ${instance} failed`, failure)
   }
 
   #progress({ donor }: ReseedOrder, stage: string, percent: number): void {

@@ -1,3 +1,4 @@
+import { say } from '#common/sentence/sentence.ts'
 import type { Watch } from '#common/watch/watch.ts'
 import type { Watches } from '#common/watch/watches.ts'
 import type { Converger } from '../converge/converger.ts'
@@ -17,10 +18,10 @@ const lookMs = 200
 const shutdownMs = 30_000
 
 const sentences = {
-  told: 'the pod was told to end: the instance hands over and stops',
-  leaves: 'a caller wants the instance to leave its cluster: the instance hands over and stops',
-  began: 'the pod stays: its container began again',
-  stays: 'the instance stays: its caller is gone, or wants it back',
+  told: say`the pod was told to end: the instance hands over and stops`,
+  leaves: say`a caller wants the instance to leave its cluster: the instance hands over and stops`,
+  began: say`the pod stays: its container began again`,
+  stays: say`the instance stays: its caller is gone, or wants it back`,
 } as const
 
 /**
@@ -33,7 +34,7 @@ const sentences = {
  */
 export class Termination implements Watch {
   readonly name = 'whether the instance is to end'
-  readonly failure = { code: 'Terminating', sentence: 'ending this instance' }
+  readonly failure = { code: 'Terminating', sentence: say`ending this instance` }
   readonly #parts: Parts
   readonly #converger: Converger
   readonly #port: TerminationPort | null

@@ -426,7 +426,7 @@ describe('An agent that starts', () => {
 
   it.each([
     ['its machine was booted', { bootId: 'another' }],
-    ['its volume was mounted anew', { mounting: 'another' }],
+    ['the volume was mounted anew', { mounting: 'another' }],
   ])('may have forgotten what it received where %s', async (_, machine) => {
     expect(await started({}, machine)).toMatchObject({ forgetful: true })
   })

@@ -1,4 +1,4 @@
-import { say, type Sentence } from '#common/sentence/sentence.ts'
+import { say, text, time, type Sentence } from '#common/sentence/sentence.ts'
 import type { InstanceName } from '#topology/snapshot/member.ts'
 import type { ClusterNotes, Downtime } from '../protocol/notes.ts'
 
@@ -47,5 +47,5 @@ const moment = new Intl.DateTimeFormat('sv-SE', { timeZone: 'UTC', dateStyle: 's
 
 /** `downtime until 2026-11-23 12:03:10 UTC by ann: new disk`. */
 export function describeDowntime({ untilWallMs, reason, owner }: Omit<Downtime, 'instance'>): Sentence {
-  return say`downtime until ${moment.format(untilWallMs)} UTC${owner === '' ? '' : say` by ${owner}`}: ${reason}`
+  return say`downtime until ${time(moment.format(untilWallMs))} UTC${owner === '' ? '' : say` by ${owner}`}: ${text(reason)}`
 }

@@ -123,7 +123,7 @@ export type LeaseVoteRequest = Word<'leaseVote'>
 export type Comparing = Shaped<typeof compare>
 
 /** POSTs a word to the agent at `address` (`host:port`). Throws as `Transport.post` does. */
-export async function say<N extends WordName>(
+export async function sayWord<N extends WordName>(
   { transport, deadlineMs }: { readonly transport: Transport; readonly deadlineMs: number },
   address: string,
   name: N,

@@ -21,7 +21,7 @@ src/common/http                      src/common/{errors,ports,sentence,tls}
 src/common/input                     src/common/errors
 src/common/mysql                     src/common/errors
 src/common/process
-src/common/watch                     src/common/{errors,ports,text}
+src/common/watch                     src/common/{errors,ports,sentence}
 src/certificates
 src/cli/terminal
 src/controller-runtime/kube-config

@@ -1,11 +1,11 @@
 import { readTokenFile } from '#common/http/bearer-token.ts'
-import { describeError, RegentError } from '#common/errors/errors.ts'
+import { described, RegentError } from '#common/errors/errors.ts'
 import { seldom } from '#common/log/repeats.ts'
 import { createHttpTransport } from '#common/http/http-transport.ts'
 import { createLogger } from '#common/log/logger.ts'
 import { realWorld } from '#common/ports/real-world.ts'
 import { aborted, toldToStop } from '#common/process/signals.ts'
-import { reported, say } from '#common/sentence/sentence.ts'
+import { say } from '#common/sentence/sentence.ts'
 import { readCluster } from '#local/folder/cluster-file.ts'
 import { localPlatform } from '#local/platform/platform.ts'
 import { readSpec } from '#local/folder/spec-file.ts'
@@ -62,7 +62,7 @@ export async function runManager(options: ManagerOptions): Promise<void> {
     manager,
     leadershipMs: defaultTimings.leadershipMs,
     changed: (leads) => cluster.loop.lead(leads),
-    failed: (error) => warn(say`leadership: ${reported(describeError(error))}`),
+    failed: (error) => warn(say`leadership: ${described(error)}`),
     storeSaid: (trouble) => cluster.loop.storeSaid(trouble),
   })
   const app = await createApi({
@@ -88,7 +88,7 @@ export async function runManager(options: ManagerOptions): Promise<void> {
     known: spec,
     // The rest is taken at a start.
     changed: ({ group }) => cluster.loop.changeSpec({ ...cluster.loop.spec, group }),
-    failed: (sentence) => warn(say`${reported(sentence)}`),
+    failed: warn,
   })
   await aborted(toldToStop())
   log.info('manager stops; primaries stay writable')

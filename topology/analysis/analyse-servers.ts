@@ -1,4 +1,4 @@
-import { counted, figure, joined, say, text, type Said, type Sentence } from '#common/sentence/sentence.ts'
+import { counted, joined, mebibytes, say, text, type Said, type Sentence } from '#common/sentence/sentence.ts'
 import type { Analysis, AnalysisCode } from './analysis.ts'
 import { critical, info, warning, type AnalysisInput } from './analysis-input.ts'
 import { isHeard, type HeardView } from './instance-state.ts'
@@ -85,7 +85,7 @@ function analyseProbe({ name, observation }: HeardView, { expected }: AnalysisIn
 
 function spaceOf(freeBytes: number | null, code: AnalysisCode): Said {
   return freeBytes !== null && (code === 'DiskFull' || code === 'LowSpace')
-    ? say`; ${figure((freeBytes / 1_048_576).toFixed(1))} MiB are free`
+    ? say`; ${mebibytes(freeBytes)} are free`
     : ''
 }
 

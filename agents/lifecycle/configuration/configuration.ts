@@ -1,4 +1,5 @@
-import { RegentError } from '#common/errors/errors.ts'
+import { described, RegentError } from '#common/errors/errors.ts'
+import { say, text, type Sentence } from '#common/sentence/sentence.ts'
 import { parseBoundedJson } from '#common/input/bounded-json.ts'
 import type { JsonSchema } from '#common/input/json-schema.ts'
 import { complaintAbout } from '#common/input/schema-complaint.ts'
@@ -47,7 +48,7 @@ export function readActions(environment: Environment): ReadonlyMap<string, Actio
   const actions = new Map<string, Action>()
   for (const action of list) {
     if (actions.has(action.name))
-      throw bad('KB_AGENT_ACTION', `action "${action.name}" is there twice; each name is allowed once`)
+      throw bad('KB_AGENT_ACTION', say`action "${action.name}" is there twice; each name is allowed once`)
     actions.set(action.name, action)
   }
   return actions
@@ -77,12 +78,12 @@ interface ListOf {
 function readList<Item>(environment: Environment, variable: string, { schema, noun, key }: ListOf): readonly Item[] {
   const value = parse(variable, environment[variable] || 'null')
   if (value === null) return []
-  if (!Array.isArray(value)) throw bad(variable, `the top level is no list; allowed is a JSON list of ${noun}s`)
+  if (!Array.isArray(value)) throw bad(variable, say`the top level is no list; allowed is a JSON list of ${noun}s`)
   const items = value.map(withoutNulls)
   for (const [at, item] of items.entries()) {
     const complaint = complaintAbout(schema, item)
     if (complaint !== undefined)
-      throw bad(variable, `${nameOf(item, { noun, key, at, of: items.length })}: ${complaint}`)
+      throw bad(variable, say`${nameOf(item, { noun, key, at, of: items.length })}: ${complaint}`)
   }
   return items as readonly Item[]
 }
@@ -91,7 +92,7 @@ function parse(variable: string, text: string): unknown {
   try {
     return parseBoundedJson(text, 'its value')
   } catch (error) {
-    throw error instanceof RegentError ? bad(variable, error.message, error) : error
+    throw error instanceof RegentError ? bad(variable, say`${described(error)}`, error) : error
   }
 }
 
@@ -106,10 +107,10 @@ function requireAction(actions: ReadonlySet<string>, variable: string, name: str
   const known = [...actions].join(', ')
   throw bad(
     variable,
-    `"${name.slice(0, 60)}" is no action of KB_AGENT_ACTION; ${known === '' ? 'there is none' : `there are ${known}`}`,
+    say`"${text(name.slice(0, 60))}" is no action of ${'KB_AGENT_ACTION'}; ${known === '' ? say`there is none` : say`there are ${text(known)}`}`,
   )
 }
 
-function bad(variable: string, what: string, cause?: unknown): RegentError {
-  return new RegentError('REGENT_BAD_ENVIRONMENT', `${variable}: ${what}`, { cause })
+function bad(variable: string, what: Sentence, cause?: unknown): RegentError {
+  return new RegentError('REGENT_BAD_ENVIRONMENT', say`${variable}: ${what}`, { cause })
 }

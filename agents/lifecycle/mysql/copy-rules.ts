@@ -39,7 +39,7 @@ export function whyStop(
   if (unfit !== undefined) return unfit
   const { observer, config, file } = parts
   if (observer.freeBytes !== null && observer.freeBytes < config.lowSpaceBytes * 2)
-    return `${mebibytes(observer.freeBytes)} MiB are free on the volume, which its server needs itself`
+    return `${mebibytes(observer.freeBytes)} are free on the volume, which its server needs itself`
   if (during === null) return undefined
   const { promise, assignment } = file.current
   const isPrimary = assignment?.role === 'primary'
@@ -62,7 +62,7 @@ async function whyNoSpace({ volume, observer, config }: CopyParts): Promise<stri
   const needed = Math.ceil(bytes * growth) + config.lowSpaceBytes * reserve
   if (freeBytes >= needed) return undefined
   return (
-    `its volume has ${mebibytes(freeBytes)} MiB free; a copy takes ${mebibytes(bytes)} MiB for a ` +
-    `while, and with what a server needs ${mebibytes(needed)} MiB must be free`
+    `its volume has ${mebibytes(freeBytes)} free; a copy takes ${mebibytes(bytes)} for a ` +
+    `while, and with what a server needs ${mebibytes(needed)} must be free`
   )
 }

@@ -1,4 +1,4 @@
-import { duration } from '#common/text/words.ts'
+import { duration, say, type Said } from '#common/sentence/sentence.ts'
 import { Readable } from 'node:stream'
 import type { Watch } from '#common/watch/watch.ts'
 import { codeOf, describeError } from '#common/errors/errors.ts'
@@ -44,7 +44,7 @@ export function dataDump(parts: DumpParts): BuiltInAction {
  */
 export class LeftoverCopy implements Watch {
   readonly name = 'a copy that an earlier agent left'
-  readonly failure = { code: 'CopyRemoved', sentence: 'the copy of an earlier agent could not be removed' }
+  readonly failure = { code: 'CopyRemoved', sentence: say`the copy of an earlier agent could not be removed` }
   readonly #parts: DumpParts
   #isGone = false
 
@@ -63,7 +63,7 @@ export class LeftoverCopy implements Watch {
     try {
       if (await volume.hasStreamFolder()) {
         await removeCopy(this.#parts)
-        notices.add('CopyRemoved', 'the copy that an earlier agent was streaming when it ended is removed')
+        notices.add('CopyRemoved', say`the copy that an earlier agent was streaming when it ended is removed`)
       }
       this.#isGone = true
     } finally {
@@ -143,7 +143,7 @@ class Dump implements OutgoingStream {
     } finally {
       if (isOwner) {
         await removeCopy(this.#parts).catch((error: unknown) =>
-          notices.add('CopyRemoved', `a copy that was streamed could not be removed: ${describeError(error)}`),
+          notices.failed('CopyRemoved', say`a copy that was streamed could not be removed`, error),
         )
         learn(this.#parts, streamed)
       }
@@ -169,7 +169,10 @@ class Dump implements OutgoingStream {
     const looks = world.timers.every(lookMs, this.#look(role))
     try {
       const folder = await this.#freshFolder()
-      notices.add('CopyStreamed', `a copy of this server is made for a client of the streaming port${atPrimary(role)}`)
+      notices.add(
+        'CopyStreamed',
+        say`a copy of this server is made for a client of the streaming port${atPrimary(role)}`,
+      )
       const [{ executed: atLeast }, of] = [await server.readHolds(), observer.server]
       this.#isCloning = true
       const beganMs = world.clock.monotonicMs()
@@ -177,7 +180,7 @@ class Dump implements OutgoingStream {
       const { executed: atMost } = await server.readHolds()
       const { cluster, instance } = config
       const tookMs = Math.round(world.clock.monotonicMs() - beganMs)
-      notices.add('CopyStreamed', `the copy was made in ${duration(tookMs)}, and is sent`)
+      notices.add('CopyStreamed', say`the copy was made in ${duration(tookMs)}, and is sent`)
       // Loaded only now: most agents never stream a copy, and need not keep a library for it in memory.
       const { packFolder } = await import('../copy/pack-folder.ts')
       const note = { version: 1, mysql: of?.version ?? '', serverUuid: of?.uuid ?? '', instance, cluster } as const
@@ -210,6 +213,6 @@ class Dump implements OutgoingStream {
   }
 }
 
-function atPrimary({ is }: Role): string {
-  return is === 'primary' ? '; this is the primary, and a replica would do the same without a cost for clients' : ''
+function atPrimary({ is }: Role): Said {
+  return is === 'primary' ? say`; this is the primary, and a replica would do the same without a cost for clients` : ''
 }

@@ -1,6 +1,6 @@
 import { describeError } from '#common/errors/errors.ts'
 import { orderVersion } from '#failover/protocol/message.ts'
-import { say, type LeavingAnswer, type LeavingRequest } from '#failover/protocol/word.ts'
+import { sayWord, type LeavingAnswer, type LeavingRequest } from '#failover/protocol/word.ts'
 import { hearLeaving, sayAgainMs } from '#agents/instance/leaving.ts'
 import type { Learner } from '#agents/instance/learn.ts'
 import type { Parts } from '#agents/instance/parts.ts'
@@ -60,5 +60,5 @@ async function tell(parts: MembershipParts, instance: string, leaves: boolean): 
   const peer = file.current.assignment?.peers.find((one) => one.instance === instance)
   if (peer === undefined) throw new Error('the record names it no more')
   const request: LeavingRequest = { version: orderVersion, cluster: config.cluster, instance, leaves }
-  return say({ transport, deadlineMs: timings.leaseRenewMs }, peer.agent, 'leaving', request)
+  return sayWord({ transport, deadlineMs: timings.leaseRenewMs }, peer.agent, 'leaving', request)
 }

@@ -159,7 +159,7 @@ function parseAnswer(url: string, text: string): unknown {
   }
 }
 
-/** The error that a problem+json answer (RFC 9457) carries: `{status, title, detail, code}`. */
+/** The error that a problem+json answer (RFC 9457) carries: `{status, title, detail, code, remedy}`. */
 export function problemOf(url: string, status: number, text: string): RegentError {
   let problem: unknown
   try {
@@ -167,10 +167,11 @@ export function problemOf(url: string, status: number, text: string): RegentErro
   } catch {
     problem = undefined
   }
-  const { code, detail, title } = (typeof problem === 'object' && problem !== null ? problem : {}) as {
+  const { code, detail, title, remedy } = (typeof problem === 'object' && problem !== null ? problem : {}) as {
     code?: unknown
     detail?: unknown
     title?: unknown
+    remedy?: unknown
   }
   if (typeof code !== 'string')
     return new RegentError(
@@ -182,5 +183,6 @@ export function problemOf(url: string, status: number, text: string): RegentErro
   return new RegentError(
     known ? (code as ErrorCode) : 'REGENT_REFUSED',
     `${words ?? `HTTP status ${status}`}${known ? '' : ` (${code})`}`,
+    typeof remedy === 'string' ? { remedy } : {},
   )
 }

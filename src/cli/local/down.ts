@@ -113,6 +113,7 @@ async function takeLead(store: LeadingStore, purger: string, name: string): Prom
       throw new RegentError(
         'REGENT_REFUSED',
         `${name} is down, and not removed: a manager that "regent local up" did not start still leads it; end that one, then purge again`,
+        { remedy: '' },
       )
     await new Promise((resolve) => setTimeout(resolve, 100))
   }

@@ -1,18 +1,23 @@
 import type { Place } from '../sentence/command.ts'
-import type { Sentence } from '../sentence/sentence.ts'
+import { reported, Sentence, type Sayable } from '../sentence/sentence.ts'
 import { catalogue, remedyOf, type ErrorCode } from './error-catalogue.ts'
 
-/** `regent resume`, `kubectl -n shops scale …`: something to type. */
-const namesCommand = /\b(?:regent|kubectl(?: -n \S+)?) (?:local )?[a-z]+\b/
+export interface ErrorOptions {
+  readonly cause?: unknown
+  /** What to do, in place of the catalogue's word; '' where the message says that already. */
+  readonly remedy?: string | undefined
+}
 
 /** The one error class: a stable code of the catalogue, and a message that names what was wrong and where. */
 export class RegentError extends Error {
   readonly code: ErrorCode
   /** The message, before it is printed for a place. */
   readonly said: string | Sentence
+  readonly #remedy: string | undefined
 
-  constructor(code: ErrorCode, said: string | Sentence, options?: { cause?: unknown }) {
+  constructor(code: ErrorCode, said: string | Sentence, { remedy, ...options }: ErrorOptions = {}) {
     super(String(said), options)
+    this.#remedy = remedy
     this.name = 'RegentError'
     this.said = said
     this.code = code
@@ -23,9 +28,9 @@ export class RegentError extends Error {
     return catalogue[this.code].status
   }
 
-  /** What to do about it, where it is read. One remedy: '' where the message names the command already. */
+  /** What to do about it, where it is read. */
   remedyIn(where: Place['kind']): string {
-    return this.code === 'REGENT_REFUSED' && namesCommand.test(this.message) ? '' : remedyOf(this.code, where)
+    return this.#remedy ?? remedyOf(this.code, where)
   }
 }
 
@@ -37,4 +42,9 @@ export function codeOf(error: unknown): ErrorCode {
 /** One line about any thrown value. */
 export function describeError(error: unknown): string {
   return error instanceof Error ? error.message : String(error)
+}
+
+/** The same as a part of a sentence. */
+export function described(error: unknown): Sayable {
+  return error instanceof RegentError && error.said instanceof Sentence ? error.said : reported(describeError(error))
 }

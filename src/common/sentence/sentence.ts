@@ -39,6 +39,11 @@ export class Sentence {
     return this.parts.map(newsOf).join('')
   }
 
+  /** It says what to type. */
+  get namesCommand(): boolean {
+    return this.parts.some(({ kind }) => kind === 'command')
+  }
+
   /** On one machine; `printed` knows other places. */
   toString(): string {
     return printed(this, localPlace)
@@ -67,6 +72,14 @@ export function together(all: readonly Sentence[]): Said {
   return all.length < 2 ? joined(all, '') : say`${joined(all.slice(0, -1), ', ')} and ${all.at(-1)}`
 }
 
+/** The same about things that have other names where the sentence is read. */
+export function renamed(said: Sentence | string, names: Readonly<Record<string, string>>): Sentence {
+  const { parts } = typeof said === 'string' ? say`${text(said)}` : said
+  return new Sentence(
+    parts.map((part) => (part.kind === 'name' ? { ...part, text: names[part.text] ?? part.text } : part)),
+  )
+}
+
 /** In the words of the place where the sentence is read: the one machine where none is given. */
 export function printed(sentence: Sentence | string, place: Place = localPlace): string {
   if (typeof sentence === 'string') return sentence
@@ -76,6 +89,11 @@ export function printed(sentence: Sentence | string, place: Place = localPlace):
 /** `2 replicas` */
 export function counted(number: number, noun: string): Part {
   return { kind: 'count', text: words.counted(number, noun) }
+}
+
+/** `12.0 MiB` */
+export function mebibytes(bytes: number): Part {
+  return { kind: 'count', text: words.mebibytes(bytes) }
 }
 
 /** `none`, `1`, `2` */

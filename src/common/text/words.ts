@@ -29,9 +29,9 @@ export function utcTimeOf(wallMs: number): string {
   return `${new Date(wallMs).toISOString().slice(11, 19)} UTC`
 }
 
-/** `8.0`. */
+/** `12.0 MiB` */
 export function mebibytes(bytes: number): string {
-  return (bytes / 1_048_576).toFixed(1)
+  return `${(bytes / 1_048_576).toFixed(1)} MiB`
 }
 
 /** `none`, `1`, `2`. */

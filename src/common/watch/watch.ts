@@ -1,3 +1,5 @@
+import type { Sentence } from '../sentence/sentence.ts'
+
 /** What is looked at again and again. How often, whoever starts the watch says. */
 export interface Watch {
   /** What is looked after, in a few words: people read the name. */
@@ -5,7 +7,7 @@ export interface Watch {
   /** A look that takes longer is told of, once. Absent for a minute. */
   readonly deadlineMs?: number
   /** How a look that failed is told: its code, and the sentence before what went wrong. Absent where others tell. */
-  readonly failure?: { readonly code: string; readonly sentence: string }
+  readonly failure?: { readonly code: string; readonly sentence: Sentence }
   /** The watch rests while this says no: there is nothing of the kind to look at. Asked each time. */
   while?(): boolean
   /** Whether the time of the next look has come, or something hints at news. Asked each time. */
@@ -29,4 +31,4 @@ export interface WatchView {
 }
 
 /** Is told what is news. Told the same again at each failed look: who tells people leaves repetitions out. */
-export type TellOfWatch = (code: string, sentence: string) => void
+export type TellOfWatch = (code: string, sentence: Sentence) => void

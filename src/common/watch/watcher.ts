@@ -1,6 +1,6 @@
-import { describeError } from '../errors/errors.ts'
+import { described } from '../errors/errors.ts'
 import type { Clock } from '../ports/ports.ts'
-import { duration } from '../text/words.ts'
+import { duration, say, text, type Said } from '../sentence/sentence.ts'
 import type { TellOfWatch, Watch, WatchView } from './watch.ts'
 
 const usualDeadlineMs = 60_000
@@ -16,7 +16,7 @@ export class Watcher {
   readonly #tell: TellOfWatch
   #beganMs: number | null = null
   #last: { readonly endedMs: number; readonly tookMs: number } | null = null
-  #failure = ''
+  #failure: Said = ''
   #rests = false
   #isLateTold = false
   #isStopped = false
@@ -57,15 +57,16 @@ export class Watcher {
       rests: this.#rests,
       last: this.#last && { agoMs: nowMs - this.#last.endedMs, tookMs: this.#last.tookMs },
       underWayMs: this.#beganMs === null ? null : nowMs - this.#beganMs,
-      failure: this.#failure,
+      failure: String(this.#failure),
     }
   }
 
   #failed(error: unknown): void {
     const { failure } = this.watch
-    const why = describeError(error)
-    this.#failure = failure === undefined ? why : `${failure.sentence}: ${why}`
-    if (failure !== undefined && !this.#isStopped) this.#tell(failure.code, this.#failure)
+    const why = described(error)
+    const said = failure === undefined ? say`${why}` : say`${failure.sentence}: ${why}`
+    this.#failure = said
+    if (failure !== undefined && !this.#isStopped) this.#tell(failure.code, said)
   }
 
   #ended(): void {
@@ -82,7 +83,7 @@ export class Watcher {
     this.#isLateTold = true
     this.#tell(
       'WatchLate',
-      `the watch of ${name} has been at one look for ${duration(forMs)}: the next look begins when this one ends`,
+      say`the watch of ${text(name)} has been at one look for ${duration(forMs)}: the next look begins when this one ends`,
     )
   }
 }

@@ -1,3 +1,4 @@
+import { say } from '../sentence/sentence.ts'
 import { describe, expect, it } from 'vitest'
 import { virtualWorld } from '../ports/testing-world.ts'
 import type { Watch } from './watch.ts'
@@ -6,7 +7,7 @@ import { Watches } from './watches.ts'
 function watching(...watches: readonly Watch[]) {
   const world = virtualWorld()
   const told: string[] = []
-  const book = new Watches(world, (code, sentence) => told.push(`${code}: ${sentence}`))
+  const book = new Watches(world, (code, sentence) => told.push(`${code}: ${String(sentence)}`))
   book.every(100, watches)
   return { world, told, book, views: () => book.list(), one: () => book.list()[0] }
 }
@@ -26,7 +27,7 @@ function throws(): never {
   throw new Error('no answer')
 }
 
-const failure = { code: 'LocksUnknown', sentence: 'locks could not be read' }
+const failure = { code: 'LocksUnknown', sentence: say`locks could not be read` }
 
 describe('A watch', () => {
   it('looks each time, not before the first, and in the order of the list', async () => {

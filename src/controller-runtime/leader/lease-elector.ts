@@ -1,9 +1,9 @@
 import { isDeepStrictEqual } from 'node:util'
-import { describeError, RegentError } from '#common/errors/errors.ts'
+import { described, describeError, RegentError } from '#common/errors/errors.ts'
 import { Repeats, timesLeftOut } from '#common/log/repeats.ts'
 import type { Logger } from '#common/log/logger.ts'
 import type { Timer, World } from '#common/ports/ports.ts'
-import { duration, reported, say, type Sentence } from '#common/sentence/sentence.ts'
+import { duration, say, type Sentence } from '#common/sentence/sentence.ts'
 import { jittered } from '../client/backoff.ts'
 import { isAlreadyExists, isConflict, isNotFound } from '../client/kube-api-error.ts'
 import type { KubeClient, RequestOptions } from '../client/kube-client.ts'
@@ -187,7 +187,7 @@ export class LeaseElector {
   /** Tried every half second: one that fails for long fails a thousand times. */
   #warn(what: Sentence, error: unknown): void {
     const { logger, lease } = this.#parts
-    const sentence = say`${what}: ${reported(describeError(error))}`
+    const sentence = say`${what}: ${described(error)}`
     const leftOut = this.#repeats.toTell(sentence.news)
     if (leftOut !== null)
       logger.warn({ lease: keyText(lease), err: error }, `${String(sentence)}${timesLeftOut(leftOut)}`)

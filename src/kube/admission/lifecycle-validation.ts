@@ -3,6 +3,7 @@ import { builtInNames, builtInStreams } from '#agents/lifecycle/built-in/names.t
 import { readConfiguration } from '#agents/lifecycle/configuration/configuration.ts'
 import type { Action } from '#agents/lifecycle/wire/definitions.ts'
 import { RegentError } from '#common/errors/errors.ts'
+import { renamed } from '#common/sentence/sentence.ts'
 import { namesOf } from '../names/names.ts'
 import { lifecycleVolumes, mayReport, type Lifecycle } from '../pods/lifecycle.ts'
 import { portsInUse } from '../objects/agent-config.ts'
@@ -103,7 +104,7 @@ function* aboutActions({ actions, probes, streaming }: Lifecycle): Generator<str
     for (const action of (known ?? new Map<string, never>()).values()) yield* aboutPlace(action)
   } catch (error) {
     if (!(error instanceof RegentError)) throw error
-    yield error.message.replace(/\bKB_AGENT_(?:ACTION|PROBE|STREAMING)\b/g, (variable) => fieldOf[variable] ?? variable)
+    yield String(renamed(error.said, fieldOf))
   }
 }
 

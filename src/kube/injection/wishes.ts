@@ -2,6 +2,7 @@ import type { V1EnvVar } from '@kubernetes/client-node'
 import { readConfiguration } from '#agents/lifecycle/configuration/configuration.ts'
 import type { Action } from '#agents/lifecycle/wire/definitions.ts'
 import { RegentError } from '#common/errors/errors.ts'
+import { renamed } from '#common/sentence/sentence.ts'
 import { complaintAbout } from '#common/input/schema-complaint.ts'
 import { askPrefix, asks } from './marks.ts'
 import { refusal } from './refusal.ts'
@@ -101,20 +102,16 @@ function servedIn(annotations: Annotations): Read | undefined {
     })
     return { served, actions: [...(known ?? new Map<string, never>()).values()] }
   } catch (error) {
-    if (error instanceof RegentError) throw refusal(inAnnotations(error.message), error)
+    if (error instanceof RegentError) throw refusal(String(renamed(error.said, annotationOf)), error)
     throw error
   }
 }
 
+/** The agent's sentence names variables; whoever reads this one wrote annotations. */
 const annotationOf: Readonly<Record<string, string>> = {
   KB_AGENT_ACTION: asks.actions,
   KB_AGENT_PROBE: asks.probes,
   KB_AGENT_STREAMING: asks.streaming,
-}
-
-/** The agent's sentence names variables; whoever reads this one wrote annotations. */
-function inAnnotations(sentence: string): string {
-  return sentence.replace(/\bKB_AGENT_(?:ACTION|PROBE|STREAMING)\b/g, (variable) => annotationOf[variable] ?? variable)
 }
 
 /** What KubeBlocks' actions say of the container they run in. */

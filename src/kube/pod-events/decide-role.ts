@@ -1,4 +1,4 @@
-import { describeError } from '#common/errors/errors.ts'
+import { described } from '#common/errors/errors.ts'
 import { reported, say, type Sentence } from '#common/sentence/sentence.ts'
 import type { Pod } from '../pods/stateful-set.ts'
 import { isGoverned, rolesOf, type Owner, type Role } from './component.ts'
@@ -76,7 +76,7 @@ export function decideRole({ event, pod, claim, owner, peers, serverMs }: RoleQu
   try {
     roles = rolesOf(owner)
   } catch (error) {
-    const sentence = say`${owner.kind} ${owner.metadata.name}: its roles cannot be read: ${reported(describeError(error))}`
+    const sentence = say`${owner.kind} ${owner.metadata.name}: its roles cannot be read: ${described(error)}`
     return { ...unchanged('RolesNotUnderstood', sentence, 'warning'), againAfterMs: mistakenMs }
   }
   const bounds = orderBoundsAt(serverMs)

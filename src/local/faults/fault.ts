@@ -75,6 +75,7 @@ async function start(layout: StateLayout, name: string): Promise<string> {
     throw new RegentError(
       'REGENT_REFUSED',
       `no supervisor runs that could start the agent of ${name}; "regent local up" starts it`,
+      { remedy: '' },
     )
   return `started the agent of ${name}, which starts its mysqld as its promise allows`
 }

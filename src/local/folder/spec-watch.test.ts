@@ -21,7 +21,7 @@ test('A spec that is changed while it is watched is told once, and one that is g
     },
     known,
     changed: (spec) => void told.push(spec),
-    failed: (sentence) => void failures.push(sentence),
+    failed: (sentence) => void failures.push(String(sentence)),
   })
   const look = async () => {
     looks[0]?.()

@@ -1,3 +1,4 @@
+import { say, type Sentence } from '#common/sentence/sentence.ts'
 import { isDeepStrictEqual } from 'node:util'
 import type { ClusterSpec } from '#failover/protocol/spec.ts'
 import type { World } from '#common/ports/ports.ts'
@@ -12,7 +13,7 @@ interface SpecReader {
   /** As it was read last. */
   readonly known: ClusterSpec
   readonly changed: (spec: ClusterSpec) => void
-  readonly failed: (sentence: string) => void
+  readonly failed: (sentence: Sentence) => void
 }
 
 /** Tells of a spec that was changed while its manager runs (`regent local up --config`). */
@@ -24,7 +25,7 @@ export function watchSpec(layout: StateLayout, name: string, { world, known, cha
     last = spec
     changed(spec)
   }
-  const failure = { code: 'SpecUnreadable', sentence: 'the spec cannot be read, and stays as it was' }
+  const failure = { code: 'SpecUnreadable', sentence: say`the spec cannot be read, and stays as it was` }
   const watches = new Watches(world, (_, sentence) => failed(sentence))
   watches.every(lookMs, [{ name: 'the spec of the cluster', failure, look }])
   return watches

@@ -73,5 +73,6 @@ async function scaleTo(layout: StateLayout, count: number): Promise<void> {
     throw new RegentError(
       'REGENT_REFUSED',
       `no supervisor runs for cluster ${cluster.name}, so nothing starts or stops instances; "regent local up ${cluster.name}" starts it`,
+      { remedy: '' },
     )
 }

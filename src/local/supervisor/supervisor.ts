@@ -1,5 +1,6 @@
+import { say } from '#common/sentence/sentence.ts'
 import type { Server } from 'node:net'
-import { RegentError, describeError } from '#common/errors/errors.ts'
+import { describeError, RegentError } from '#common/errors/errors.ts'
 import { realWorld } from '#common/ports/real-world.ts'
 import { Watches } from '#common/watch/watches.ts'
 import { readProcessStat } from '#common/process/process-stat.ts'
@@ -42,7 +43,7 @@ export class Supervisor {
   #processes = new Map<string, SupervisedProcess>()
   #claim: NumberClaim
   #server: Server | undefined
-  #watches = new Watches(realWorld, (_, sentence) => this.#options.log(sentence))
+  #watches = new Watches(realWorld, (_, sentence) => this.#options.log(String(sentence)))
   #bookWrites: Promise<void> = Promise.resolve()
   #reloads: Promise<void> = Promise.resolve()
   #ended = Promise.withResolvers<void>()
@@ -95,7 +96,7 @@ export class Supervisor {
   }
 
   async #begin(): Promise<void> {
-    const failure = { code: 'LogsNotRotated', sentence: 'logs cannot be rotated' }
+    const failure = { code: 'LogsNotRotated', sentence: say`logs cannot be rotated` }
     this.#watches.every(rotateEveryMs, [{ name: 'logs that grow', failure, look: () => rotateLogs(this.#layout.logs) }])
     const book = await readBook(this.#layout)
     for (const name of this.#wanted()) await this.#add(name).begin(book.processes[name])

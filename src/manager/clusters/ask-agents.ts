@@ -2,7 +2,7 @@ import type { AgentView } from '#api-contract/agent-view.ts'
 import { describeError } from '#common/errors/errors.ts'
 import type { Transport } from '#common/ports/ports.ts'
 import { orderVersion } from '#failover/protocol/message.ts'
-import { say } from '#failover/protocol/word.ts'
+import { sayWord } from '#failover/protocol/word.ts'
 import type { InstanceView } from '#topology/snapshot/snapshot.ts'
 
 /** A person waits. */
@@ -18,7 +18,7 @@ export async function askAgents(
     const silent = (failure: string): AgentView => ({ instance: name, failure, watches: [], facts: [] })
     if (agent === '') return silent('the agent has no address yet')
     try {
-      const { watches, facts = [] } = await say({ transport, deadlineMs }, agent, 'watches', {
+      const { watches, facts = [] } = await sayWord({ transport, deadlineMs }, agent, 'watches', {
         version: orderVersion,
         cluster,
       })

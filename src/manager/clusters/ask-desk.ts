@@ -1,7 +1,7 @@
 import { codeOf, describeError, RegentError } from '#common/errors/errors.ts'
 import type { Transport } from '#common/ports/ports.ts'
 import { orderVersion } from '#failover/protocol/message.ts'
-import { say, type AskAnswer } from '#failover/protocol/word.ts'
+import { sayWord, type AskAnswer } from '#failover/protocol/word.ts'
 import type { DecisionInput } from '#failover/judge/situation.ts'
 import { instanceOf } from '#topology/snapshot/member.ts'
 import type { Ask, Observation } from '#topology/snapshot/observation.ts'
@@ -95,7 +95,7 @@ export class AskDesk {
     const { member, instance } = observation
     const answer: AskAnswer = { version: orderVersion, cluster: input.cluster, member, id: ask.id, ...taken.outcome }
     try {
-      await say({ transport: this.#ports.transport, deadlineMs: tellMs }, agent, 'answer', answer)
+      await sayWord({ transport: this.#ports.transport, deadlineMs: tellMs }, agent, 'answer', answer)
     } catch (error) {
       taken.isTold = false
       this.#ports.failed(`answering what ${instance} asked for`, error)

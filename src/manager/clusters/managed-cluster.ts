@@ -1,7 +1,7 @@
-import { describeError } from '#common/errors/errors.ts'
+import { described } from '#common/errors/errors.ts'
 import type { Logger } from '#common/log/logger.ts'
 import { Repeats, timesLeftOut } from '#common/log/repeats.ts'
-import { reported, say } from '#common/sentence/sentence.ts'
+import { say } from '#common/sentence/sentence.ts'
 import { analyse } from '#failover/decide.ts'
 import type { DecisionInput } from '#failover/judge/situation.ts'
 import type { Action, Analyses, Decision } from '#failover/protocol/decision.ts'
@@ -198,7 +198,7 @@ export class ManagedCluster {
   }
 
   #failed(what: string, error: unknown): void {
-    const leftOut = this.#repeats.toTell(say`${what}: ${reported(describeError(error))}`.news)
+    const leftOut = this.#repeats.toTell(say`${what}: ${described(error)}`.news)
     if (leftOut !== null) this.#log.warn({ err: error }, `${what} failed${timesLeftOut(leftOut)}`)
   }
 

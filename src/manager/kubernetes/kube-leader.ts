@@ -1,7 +1,7 @@
-import { describeError } from '#common/errors/errors.ts'
+import { described } from '#common/errors/errors.ts'
 import type { Timers } from '#common/ports/ports.ts'
 import { aborted } from '#common/process/signals.ts'
-import { reported, say, type Sentence } from '#common/sentence/sentence.ts'
+import { say, type Sentence } from '#common/sentence/sentence.ts'
 import type { LeaseElector } from '#controller-runtime/leader/lease-elector.ts'
 import type { Leadership } from '#controller-runtime/leader/leadership.ts'
 
@@ -45,7 +45,7 @@ export class KubeLeader implements Leadership {
       try {
         await elector.run(signal, lead)
       } catch (error) {
-        failed(say`leader election: ${reported(describeError(error))}`)
+        failed(say`leader election: ${described(error)}`)
         await timers.sleep(againMs, signal).catch(() => undefined)
       }
     }

@@ -1,6 +1,6 @@
 import type { Transport, World } from '#common/ports/ports.ts'
 import { orderVersion } from '#failover/protocol/message.ts'
-import { say, type Comparing, type LeaderWord } from '#failover/protocol/word.ts'
+import { sayWord, type Comparing, type LeaderWord } from '#failover/protocol/word.ts'
 import type { ClusterRecord } from '#failover/protocol/record.ts'
 import { leaderWordMs, type Timings } from '#failover/protocol/timings.ts'
 import { questionsFor } from '#topology/snapshot/comparison.ts'
@@ -47,7 +47,7 @@ export class LeaderWords {
     const { epoch, revision } = record
     const base = { version: orderVersion, cluster, member, epoch, revision }
     const said: LeaderWord = { ...base, ...(forgetful && { forgetful }), ...(compare && { compare }) }
-    say({ transport, deadlineMs: timings.leaseRenewMs }, address, 'word', said).catch((error: unknown) =>
+    sayWord({ transport, deadlineMs: timings.leaseRenewMs }, address, 'word', said).catch((error: unknown) =>
       failed(`saying to ${instance} who leads`, error),
     )
   }

@@ -1,7 +1,7 @@
 import type { Transport } from '#common/ports/ports.ts'
 import type { ClusterRecord } from '#failover/protocol/record.ts'
 import { orderVersion } from '#failover/protocol/message.ts'
-import { say, type LeaseConfirmation } from '#failover/protocol/word.ts'
+import { sayWord, type LeaseConfirmation } from '#failover/protocol/word.ts'
 import type { Timings } from '#failover/protocol/timings.ts'
 import type { Observation } from '#topology/snapshot/observation.ts'
 import type { Store } from '#store/store.ts'
@@ -53,7 +53,7 @@ export class LeaseDesk {
       question: lease.question,
       ...this.#forgetfulFor(observation),
     }
-    await say({ transport, deadlineMs: timings.leaseRenewMs }, address, 'lease', confirmation)
+    await sayWord({ transport, deadlineMs: timings.leaseRenewMs }, address, 'lease', confirmation)
   }
 
   /** Who takes a word hears of them there (`leader-words.ts`), and an agent older still would refuse this. */

@@ -8,8 +8,8 @@ import { RepairBook } from './repair-book.ts'
 import { filed } from './repair-codes.ts'
 
 const notice = (id: number, code: string, sentence: string) => ({ id, wallMs: 0, code, sentence })
-const errant = notice(1, 'ErrantArchived', 'archived in archive/1: 2 errant transactions')
-const seeded = notice(2, 'Seeded', 'seeded from shop-2')
+const errant = notice(1, 'ErrantArchived', '2 errant transactions archived in archive/1')
+const seeded = notice(2, 'Seeded', 'this instance was seeded from shop-2')
 const copying = (stage: string): ViewOverrides => ({
   seedingProgress: { stage, percent: 1, donor: 'shop-2' },
   notices: [errant],
@@ -40,7 +40,7 @@ it('A seeding is a repair: with its cause, what was archived and where, each ste
     { kind: 'repair', outcome: 'succeeded', from: shop1, to: shop1, fromEpoch: 1, toEpoch: null },
   ])
   expect(ended.map(told)).toEqual([
-    [`0 ${errant.sentence}`, '0 copying: copying', '1000 copying: swapping', '2000 seeded from shop-2'],
+    [`0 ${errant.sentence}`, '0 copying: copying', '1000 copying: swapping', `2000 ${seeded.sentence}`],
   ])
 })
 

@@ -65,7 +65,7 @@ describe.skipIf(!canBe)('A primary whose data folder takes no new file', () => {
       'another one leads',
       (view) => view.writable && view.primary !== null && view.primary !== first,
     )
-    expect(await logOf(cluster, first)).toMatch(/its mysqld has no binary log/)
+    expect(await logOf(cluster, first)).toMatch(/mysqld has no binary log/)
     expect(await cluster.value(primary ?? '', 'select count(*) from app.kept')).toBe('1')
     await openDataFolders()
     await cluster.whole()

@@ -87,7 +87,7 @@ it('A hand throws away what the elected primary had received: it stays closed an
   )
   expect({ primary, after }).toEqual({ primary: 'shop-1', after: epoch + 2 })
   expect(await logOf(cluster, 'shop-2')).toMatch(
-    /it lacks \d+ transactions of the set that it was elected for .*thrown away by another hand/,
+    /this primary lacks \d+ transactions of the set that it was elected for .*thrown away by another hand/,
   )
   await cluster.fault('shop-0', 'start')
   await writer.next()

@@ -31,7 +31,7 @@ async function resetReplica(cluster: TestCluster, instances: number): Promise<vo
   await copied(cluster, replica, uuid)
   await cluster.whole(instances, 120_000)
   await writer.next()
-  expect(await logOf(cluster, replica)).toContain('its GTIDs were reset by another hand')
+  expect(await logOf(cluster, replica)).toContain('the GTIDs were reset by another hand')
   expect(await refusals(cluster)).toBeLessThan(10)
   expect(await writer.check()).toMatchObject({ ...whole, instances })
 }

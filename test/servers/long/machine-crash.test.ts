@@ -47,7 +47,7 @@ it('A follower whose machine crashed counts for nothing until it has caught up, 
   const log = await logOf(cluster, follower)
   await crash(cluster, follower)
   await cluster.fault(follower, 'start')
-  await cluster.until('it says so', async () => /its machine crashed/.test(await newIn(log, cluster, follower)))
+  await cluster.until('it says so', async () => /the machine crashed/.test(await newIn(log, cluster, follower)))
   await cluster.until('it has caught up', async () =>
     /caught up with everything its primary holds and counts again/.test(await newIn(log, cluster, follower)),
   )

@@ -70,6 +70,6 @@ it('An instance that lacks more than the binlogs are used for is copied from a r
   await writer.next()
   await cluster.scale(4)
   await cluster.whole(4)
-  expect(await readFile(logPath(cluster.layout, 'mall-3'), 'utf8')).toMatch(/"seeded from mall-[12]"/)
+  expect(await readFile(logPath(cluster.layout, 'mall-3'), 'utf8')).toMatch(/"this instance was seeded from mall-[12]"/)
   expect(await writer.check()).toMatchObject({ lost: [], duplicated: [], differing: [], instances: 4 })
 })

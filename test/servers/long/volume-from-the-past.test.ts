@@ -21,7 +21,7 @@ async function startAgentAgain(cluster: TestCluster, name: string): Promise<void
 async function timesTold(cluster: TestCluster, name: string): Promise<number> {
   return [
     ...(await logOf(cluster, name)).matchAll(
-      /its volume went back in time: it was \w+ and is a new member, \w+, from now on/g,
+      /the volume went back in time: it was \w+ and is a new member, \w+, from now on/g,
     ),
   ].length
 }

@@ -49,7 +49,7 @@ describe.skipIf(whyNot !== undefined)('The volume of a follower', () => {
     await disk?.repair()
     await cluster.fault('shop-2', 'start')
     await cluster.until('it says so', async () =>
-      /its volume was mounted anew and it did not stop in order before: it counts for nothing/.test(
+      /the volume was mounted anew and it did not stop in order before: it counts for nothing/.test(
         await newIn(stayed),
       ),
     )

@@ -77,6 +77,7 @@ async function existing(name: string, dir: string): Promise<LocalCluster | undef
     throw new RegentError(
       'REGENT_REFUSED',
       `the cluster ${name} lives in ${known}; leave --data out, or remove it first with "regent local down ${name} --purge"`,
+      { remedy: '' },
     )
   }
   return cluster

@@ -55,9 +55,10 @@ export class Asking {
 
   /** A dry run only asks: nobody else is told. */
   refusal(sentence: Sentence): RegentError {
-    const said = this.printed(this.#withWayOut(sentence))
+    const whole = this.#withWayOut(sentence)
+    const said = this.printed(whole)
     if (!this.#dryRun) this.cluster.declined(said)
-    return new RegentError('REGENT_REFUSED', said)
+    return new RegentError('REGENT_REFUSED', said, whole.namesCommand ? { remedy: '' } : {})
   }
 
   /** The sentence, with the commands of the place where the cluster is. */
