@@ -134,12 +134,27 @@ agents                               agents/{binlog,converge,doubts,group,guard,
 src/manager/api                      src/api-contract src/manager/clusters
 src/manager                          failover/protocol src/local/{folder,platform} src/manager/{api,clusters}
                                      src/store
-src/manager/kubernetes               failover/{flows,judge,protocol} src/{api-contract,store}
+src/manager/kubernetes/memory        src/controller-runtime/{client,controller,objects}
+                                     src/kube/{pod-events,pods,secrets}
+src/manager/kubernetes/pod-events    src/controller-runtime/{changes,client,controller,events,informers,objects}
+                                     src/kube/{pod-events,pods} src/manager/kubernetes/memory
+src/manager/kubernetes/status        failover/{judge,protocol} src/api-contract src/kube/{names,objects,pods,spec}
+                                     src/controller-runtime/{events,informers,objects} src/manager/clusters
+                                     topology/snapshot
+src/manager/kubernetes/pods          src/api-contract src/controller-runtime/{client,informers,objects}
+                                     src/kube/{names,pods,spec} src/manager/clusters topology/snapshot
+src/manager/kubernetes/objects       failover/{flows,judge,protocol} src/controller-runtime/{changes,client,objects}
+                                     src/kube/{certificates,names,objects,pods,primary,secrets,spec}
+                                     src/manager/kubernetes/status src/manager/{loop,options} topology/snapshot
+src/manager/kubernetes/loops         failover/protocol src/controller-runtime/{client,informers,objects} src/store
+                                     src/kube/{certificates,names,platform,pods,primary,secrets,spec}
+                                     src/manager/kubernetes/{objects,status} src/manager/{clusters,loop}
+src/manager/kubernetes               failover/protocol
                                      src/controller-runtime/{changes,client,controller,events,informers,kube-config}
                                      src/controller-runtime/{leader,objects,runnables}
                                      src/kube/{admission,certificates,definition,injection,names,objects}
-                                     src/kube/{platform,pod-events,pods,primary,secrets,spec}
-                                     src/manager/{api,clusters,loop,options,servers} topology/snapshot
+                                     src/kube/{pods,primary,secrets,spec} src/manager/{api,clusters,options,servers}
+                                     src/manager/kubernetes/{loops,memory,objects,pod-events,pods,status}
 src/cli/commands                     agents agents/{instance,lifecycle} failover/{judge,protocol}
                                      src/{api-contract,manager} src/cli/{connection,terminal} src/local/{files,folder}
                                      src/manager/{kubernetes,options} topology/snapshot

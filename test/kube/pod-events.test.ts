@@ -19,7 +19,7 @@ import { isHandled, podEvents, selections, type PodEvent } from '#kube/pod-event
 import { taskKey } from '#kube/pod-events/task-record.ts'
 import { serviceAccounts } from '#kube/objects/service-account.ts'
 import { pods, statefulSets, type Pod } from '#kube/pods/stateful-set.ts'
-import { podEventPipeline } from '#manager/kubernetes/pod-events.ts'
+import { podEventPipeline } from '#manager/kubernetes/pod-events/pod-events.ts'
 import { agentAccount } from './agent-account.ts'
 import { clientWith, customResourceDefinitions, namespaces, userOf, type Client } from './clients.ts'
 import { describeCharts, only, render } from './helm.ts'

@@ -12,7 +12,7 @@ import { secrets } from '#kube/secrets/secrets.ts'
 import { serviceAccounts } from '#kube/objects/service-account.ts'
 import { services } from '#kube/objects/services.ts'
 import { pods, scaleManager, scaleOf, statefulSets, volumeClaims } from '#kube/pods/stateful-set.ts'
-import { gistOfStatus } from '#manager/kubernetes/status.ts'
+import { gistOfStatus } from '#manager/kubernetes/status/status.ts'
 import { onApiServer } from './on-api-server.ts'
 import { objectsOf, shopOn } from './reconciling.ts'
 

@@ -10,11 +10,16 @@ import { mysqlClusters, type MySQLCluster } from '#kube/spec/mysql-cluster.ts'
 import type { Pause } from '#failover/protocol/notes.ts'
 import type { ManagedCluster } from '../clusters/managed-cluster.ts'
 import type { KubernetesManagerOptions } from '../options/schema.ts'
-import { checkClientCertificate } from './client-certificate.ts'
-import { agentTokenOf, applyClusterObjects, keepCertificates, type ClusterObjectsParts } from './cluster-objects.ts'
-import type { ClusterEvents } from './cluster-events.ts'
-import type { ClusterSet } from './cluster-set.ts'
-import { rotatePasswords } from './rotate-passwords.ts'
+import { checkClientCertificate } from './objects/client-certificate.ts'
+import {
+  agentTokenOf,
+  applyClusterObjects,
+  keepCertificates,
+  type ClusterObjectsParts,
+} from './objects/cluster-objects.ts'
+import type { ClusterEvents } from './status/cluster-events.ts'
+import type { ClusterSet } from './loops/cluster-set.ts'
+import { rotatePasswords } from './objects/rotate-passwords.ts'
 
 export interface ReconcileClusterParts {
   readonly client: KubeClient

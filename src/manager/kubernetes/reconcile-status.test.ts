@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { counted, say, type Sentence } from '#common/sentence/sentence.ts'
 import { aCluster } from '#kube/testing.ts'
 import { reconcileStatus, statusWriter, type ReconcileStatusParts } from './reconcile-status.ts'
-import { statusOf } from './status.ts'
+import { statusOf } from './status/status.ts'
 import { aView } from './testing.ts'
 
 const now = 1_790_000_000_000

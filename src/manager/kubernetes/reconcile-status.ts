@@ -14,10 +14,10 @@ import { pods as podResource, type Pod, type StatefulSet } from '#kube/pods/stat
 import type { MySQLClusterStatus } from '#kube/spec/status-schema.ts'
 import type { Recovery } from '#failover/protocol/notes.ts'
 import type { ManagedCluster } from '../clusters/managed-cluster.ts'
-import type { ClusterSet } from './cluster-set.ts'
-import { PodKeeper } from './pod-keeper.ts'
-import { nextRestart, revisionOf } from './rolling-update.ts'
-import { gistOfStatus, refusedStatusOf, statusOf, type StatusInput } from './status.ts'
+import type { ClusterSet } from './loops/cluster-set.ts'
+import { PodKeeper } from './pods/pod-keeper.ts'
+import { nextRestart, revisionOf } from './pods/rolling-update.ts'
+import { gistOfStatus, refusedStatusOf, statusOf, type StatusInput } from './status/status.ts'
 
 export interface ReconcileStatusParts {
   readonly client: KubeClient

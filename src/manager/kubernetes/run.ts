@@ -41,10 +41,10 @@ import type { KubernetesManagerOptions } from '../options/schema.ts'
 import { profilingServer } from '../servers/profiling.ts'
 import { serviceFor } from '../clusters/service.ts'
 import { webhookServer } from '../servers/webhook.ts'
-import { ClusterEvents, eventLimits } from './cluster-events.ts'
-import { ClusterSet } from './cluster-set.ts'
+import { ClusterEvents, eventLimits } from './status/cluster-events.ts'
+import { ClusterSet } from './loops/cluster-set.ts'
 import { createControllers, ours } from './controllers.ts'
-import { keptConfigMap, keptPod, keptSecret } from './kept.ts'
+import { keptConfigMap, keptPod, keptSecret } from './memory/kept.ts'
 import { KubeLeader } from './kube-leader.ts'
 
 /** Longer than most recoveries take: Events about them come after. */

@@ -3,7 +3,7 @@ import { say } from '#common/sentence/sentence.ts'
 import type { MySQLClusterStatus } from '#kube/spec/status-schema.ts'
 import { aCluster, aPod } from '#kube/testing.ts'
 import { gistOfStatus, refusedStatusOf, statusOf, type StatusInput } from './status.ts'
-import { aRow, aView } from './testing.ts'
+import { aRow, aView } from '../testing.ts'
 
 const whole = 'no action: primary shop-0 is healthy, 2 of 2 replicas in the sync set'
 const cluster = aCluster({ instances: 3 }, { generation: 7 })

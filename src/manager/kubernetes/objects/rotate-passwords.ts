@@ -7,8 +7,8 @@ import { secrets, type Secret } from '#kube/secrets/secrets.ts'
 import type { PasswordsWish } from '#failover/protocol/order.ts'
 import { whyNotAsWished } from '#failover/flows/passwords.ts'
 import { isWritable } from '#failover/judge/situation.ts'
-import type { ClusterLoop } from '../loop/cluster-loop.ts'
-import type { ClusterEvents } from './cluster-events.ts'
+import type { ClusterLoop } from '#manager/loop/cluster-loop.ts'
+import type { ClusterEvents } from '../status/cluster-events.ts'
 import { applySecrets, type ClusterObjectsParts } from './cluster-objects.ts'
 
 export interface RotatePasswordsParts {

@@ -33,7 +33,7 @@ import { refuseMissingSecrets } from './missing-secrets.ts'
 import type { TemplateKeeper } from './keep-template.ts'
 import { clientCertificateOf, refuseNewCertificate } from './client-certificate.ts'
 import { ofThis, refuseForeign } from './foreign-objects.ts'
-import type { Capability } from '../options/schema.ts'
+import type { Capability } from '#manager/options/schema.ts'
 
 export interface ClusterObjectsParts {
   readonly client: KubeClient

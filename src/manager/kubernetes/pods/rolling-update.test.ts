@@ -3,7 +3,7 @@ import type { Pod } from '#kube/pods/stateful-set.ts'
 import { aCluster, aPod, type PodShape } from '#kube/testing.ts'
 import type { ClusterView } from '#api-contract/views.ts'
 import { nextRestart } from './rolling-update.ts'
-import { aRow, aView } from './testing.ts'
+import { aRow, aView } from '../testing.ts'
 
 const outdated = (ordinal: number, shape: PodShape = {}) => aPod(ordinal, { revision: 'old', ...shape })
 const updated = (ordinal: number, shape: PodShape = {}) => aPod(ordinal, { revision: 'new', ...shape })

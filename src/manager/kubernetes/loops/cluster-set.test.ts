@@ -9,7 +9,7 @@ import { endpointSlices, managedBy, serviceName, type EndpointSlice } from '#kub
 import type { Secret } from '#kube/secrets/secrets.ts'
 import type { Pod, StatefulSet } from '#kube/pods/stateful-set.ts'
 import { aCluster } from '#kube/testing.ts'
-import { createMetrics } from '../clusters/metrics.ts'
+import { createMetrics } from '#manager/clusters/metrics.ts'
 import { ClusterSet } from './cluster-set.ts'
 
 const key = { namespace: 'shops', name: 'shop' }

@@ -4,7 +4,7 @@ import { listInPages } from '#controller-runtime/client/list-pages.ts'
 import { firstMade, NamespaceBudget } from '#controller-runtime/client/namespace-budget.ts'
 import { isMember, ownerPlaceOf, selectorOf, type Owner, type OwnerPlace } from '#kube/pod-events/component.ts'
 import { pods, type Pod } from '#kube/pods/stateful-set.ts'
-import { keptPod } from './kept.ts'
+import { keptPod } from '../memory/kept.ts'
 
 /** The objects of a component, as etcd has them now. */
 export interface ComponentObjects {

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest'
 import { aCluster, aPod } from '#kube/testing.ts'
 import { statusOf } from './status.ts'
-import { aRow, aView } from './testing.ts'
+import { aRow, aView } from '../testing.ts'
 
 it('A status says first what Kubernetes says of a pod that does not take part', () => {
   const trouble = 'container mysql of its pod waits: ImagePullBackOff (no such image)'

@@ -13,7 +13,7 @@ import { secrets } from '#kube/secrets/secrets.ts'
 import type { MySQLCluster } from '#kube/spec/mysql-cluster.ts'
 import { foreign, isOfCluster } from '#kube/spec/owned.ts'
 import { instanceName } from '#topology/snapshot/member.ts'
-import type { Capability } from '../options/schema.ts'
+import type { Capability } from '#manager/options/schema.ts'
 
 export interface ForeignParts {
   readonly client: Pick<KubeClient, 'get'>

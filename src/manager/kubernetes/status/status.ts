@@ -1,6 +1,6 @@
 import { describeDowntime } from '#failover/judge/downtime.ts'
 import { describeLag } from '#topology/snapshot/lag.ts'
-import { takesPart } from '../clusters/whole.ts'
+import { takesPart } from '#manager/clusters/whole.ts'
 import type { Said as Sentences } from '#common/sentence/sentence.ts'
 import { counted } from '#common/text/words.ts'
 import { refusesSettings } from '#topology/snapshot/refused-settings.ts'

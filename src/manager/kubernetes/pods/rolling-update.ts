@@ -5,7 +5,7 @@ import { ordinalOf } from '#topology/snapshot/member.ts'
 import { say, type Said } from '#common/sentence/sentence.ts'
 import { refusesSettings } from '#topology/snapshot/refused-settings.ts'
 import type { ClusterView, InstanceRow } from '#api-contract/views.ts'
-import { takesPart } from '../clusters/whole.ts'
+import { takesPart } from '#manager/clusters/whole.ts'
 
 export interface RollingUpdateStep {
   /** The pod to be deleted, so that its set makes it anew; undefined where none may be now. */

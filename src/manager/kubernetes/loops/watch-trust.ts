@@ -1,4 +1,4 @@
-import type { AgentFeed } from '../loop/agent-feed.ts'
+import type { AgentFeed } from '#manager/loop/agent-feed.ts'
 
 export interface WatchedTrust {
   /** The feed that was given, listened in on. */

@@ -1,6 +1,6 @@
 import { expect, it, vi } from 'vitest'
 import type { Observation } from '#topology/snapshot/observation.ts'
-import type { FeedListener } from '../loop/agent-feed.ts'
+import type { FeedListener } from '#manager/loop/agent-feed.ts'
 import { watchTrust } from './watch-trust.ts'
 
 const address = '10.0.0.2:9400'

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest'
 import { aCluster, aPod } from '#kube/testing.ts'
 import { statusOf } from './status.ts'
-import { aRow, aView } from './testing.ts'
+import { aRow, aView } from '../testing.ts'
 
 it('A status says that nobody knows whether writes are taken, and not that none are', () => {
   const sentence = 'whether shop-0 takes writes is not known: …'
