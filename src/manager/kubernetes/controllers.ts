@@ -71,7 +71,7 @@ export interface ClusterControllers {
   readonly cluster: Controller
   /** Shows what clusters are. */
   readonly status: Controller
-  /** Those that a manager can do without: what agents of any component say in Events. */
+  /** Controllers that a manager can do without: what agents of any component say in Events. */
   readonly optional: readonly Controller[]
   /** This manager leads: what it left undone until now is done. */
   lead(): void
@@ -171,7 +171,7 @@ export function createControllers(parts: ControllerParts): ClusterControllers {
   }
 }
 
-/** Those of the label: retained Secrets and claims have no owner. */
+/** Objects with the label: retained Secrets and claims have no owner. */
 function clusterOfLabel({ metadata: { namespace, labels: worn } }: KubeObject): readonly ObjectKey[] {
   const name = worn?.[labels.cluster]
   return namespace === undefined || name === undefined ? [] : [{ namespace, name }]

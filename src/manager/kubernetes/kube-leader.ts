@@ -27,7 +27,7 @@ export class KubeLeader implements Leadership {
     return this.#term?.holds() ?? false
   }
 
-  /** Of the present term; aborted where there is none. */
+  /** Ends with the present term; aborted where there is none. */
   get lost(): AbortSignal {
     return this.#term?.lost ?? AbortSignal.abort()
   }

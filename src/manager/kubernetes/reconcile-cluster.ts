@@ -30,7 +30,7 @@ export interface ReconcileClusterParts {
   readonly options: Pick<KubernetesManagerOptions, 'reconcile' | 'images'>
   readonly objects: Omit<ClusterObjectsParts, 'images' | 'yields' | 'putRight'>
   readonly events: Pick<ClusterEvents, 'refused' | 'forget' | 'passwords' | 'putRight'>
-  /** Its status is to be looked at again. */
+  /** The status of the cluster is to be looked at again. */
   readonly applied: (cluster: MySQLCluster) => void
 }
 
@@ -77,7 +77,7 @@ export function reconcileCluster(parts: ReconcileClusterParts): Reconcile {
   }
 }
 
-/** It says nothing about the spec: something was read too early, or the API server has no time. */
+/** The error says nothing about the spec: something was read too early, or the API server has no time. */
 function isPassing(error: unknown): boolean {
   return error instanceof KubeApiError
     ? [409, 429, 503, 504].includes(error.status)

@@ -14,7 +14,7 @@ export class FollowedAgents {
     this.#listenerOf = listenerOf
   }
 
-  /** These and no others. */
+  /** Follows these agents and no others. */
   follow(instances: readonly PlatformInstance[]): void {
     const reachable = new Map(instances.filter(({ agent }) => agent !== '').map(({ agent, name }) => [agent, name]))
     for (const address of this.#unfollow.keys()) if (!reachable.has(address)) this.#leave(address)

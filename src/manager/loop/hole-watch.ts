@@ -16,7 +16,7 @@ const keptMs = 3_000
 export class HoleWatch {
   #kept: { readonly look: SourceLook; readonly atMs: number } | null = null
   readonly #lacking = new Map<string, GtidText>()
-  /** Of which server on which volume, behind which source, that was shown. */
+  /** The server, volume and source of which that was shown. */
   readonly #shownOf = new Map<string, string>()
 
   /** By instance: '' for nothing, and no entry while nothing is shown. */

@@ -11,7 +11,7 @@ export interface NotesDeskParts {
   readonly cluster: string
   /** A change that nobody waits for could not be written, or the notes cannot be used. */
   readonly failed: (error: unknown) => void
-  /** They were read again: those that could not be used, and after a write that was not answered. */
+  /** The notes were read again: where they could not be used, and after a write that was not answered. */
   readonly mended: () => void
 }
 
@@ -25,7 +25,7 @@ const moreTries = 5
 const againMs = 2_000
 /** Notes that cannot be used are read again so often: a person mends them meanwhile. */
 const mendedMs = 5_000
-/** Of a write that was not answered. The write may have been done, or be on its way still. */
+/** Waits after a write that was not answered: it may have been done, or be on its way still. */
 const doubtMs = [0, 2_000, 5_000, 10_000, 30_000] as const
 
 interface Waiting {

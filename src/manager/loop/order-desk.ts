@@ -18,7 +18,7 @@ export interface OrderOutcome {
   readonly answer: OrderAnswer | null
   /** '' when it was carried out. */
   readonly error: string
-  /** What it was refused with, or could not be sent for; null when it was carried out. */
+  /** Why the order was refused or could not be sent; null when it was carried out. */
   readonly code: ErrorCode | null
   readonly timedOut: boolean
 }

@@ -9,7 +9,7 @@ export function orphansIn({ recoveries }: ClusterNotes, isRepair: boolean): read
   return recoveries.filter(({ outcome, kind }) => outcome === 'running' && (kind === 'repair') === isRepair)
 }
 
-/** Another manager, which led meanwhile, has ended it. */
+/** Another manager, which led meanwhile, has ended the recovery. */
 export function isEndedIn({ recoveries }: ClusterNotes, { id }: Pick<Recovery, 'id'>): boolean {
   return recoveries.some((one) => one.id === id && one.outcome !== 'running')
 }

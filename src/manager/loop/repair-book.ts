@@ -8,7 +8,7 @@ import { instanceOf } from '#topology/snapshot/member.ts'
 import { goesOn, goneOnWith, isEndedIn, orphansIn } from './orphans.ts'
 import { isRepair } from './repair-codes.ts'
 
-/** One that goes on for hours is no longer. */
+/** A repair that goes on for hours keeps no more steps. */
 const stepsKept = 40
 
 interface Open {
@@ -43,7 +43,7 @@ export class RepairBook {
     this.#random = random
   }
 
-  /** Those that go on, as they would be filed now. */
+  /** Repairs that go on, as they would be filed now. */
   get running(): readonly Recovery[] {
     return [...this.#open.values()].map((open) => asRecovery(open, 'running'))
   }
@@ -74,7 +74,7 @@ export class RepairBook {
     }
   }
 
-  /** Those of instances that are gone. */
+  /** Repairs of instances that are gone. */
   #giveUp({ snapshot }: DecisionInput): Recovery[] {
     const gone = [...this.#open].filter(([name]) => snapshot.instances.every((one) => one.name !== name))
     return gone.map(([name, open]) => {
@@ -136,7 +136,7 @@ function processSteps(before: Seen, { process, processNote, mysqldPid }: Observa
   return isAnother ? [`mysqld runs again (pid ${mysqldPid})`] : []
 }
 
-/** It does what it was told, on data that is whole. */
+/** The instance does what it was told, on data that is whole. */
 function isSettled({ process, server, seedingProgress, stored, converged }: Observation): boolean {
   return process === 'running' && server !== null && seedingProgress === null && !stored.seeding && converged.done
 }

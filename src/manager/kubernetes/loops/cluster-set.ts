@@ -102,7 +102,7 @@ export class ClusterSet {
     return this.#held.get(keyText(key))?.trust.distrust ?? new Map()
   }
 
-  /** Of its record, read anew; undefined where there is none. */
+  /** The epoch of the record, read anew; undefined where there is none. */
   async committedEpoch(key: ObjectKey): Promise<number | undefined> {
     return this.#held.get(keyText(key))?.committedEpoch()
   }

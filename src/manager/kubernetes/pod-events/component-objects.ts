@@ -48,7 +48,7 @@ export async function readOwner(
 /** What the pods of one component may take of this process: some thousand pods. */
 const membersBytes = 4 * 1024 * 1024
 
-/** Its pods; none where it selects by no label. Throws `REGENT_REFUSED` where there are too many to be looked at. */
+/** The pods of an owner; none where it selects by no label. Throws `REGENT_REFUSED` where they are too many. */
 export async function readMembers(client: Reader, owner: Owner, signal: AbortSignal): Promise<readonly Pod[]> {
   const labelSelector = selectorOf(owner)
   if (labelSelector === undefined) return []

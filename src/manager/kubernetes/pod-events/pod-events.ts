@@ -179,7 +179,7 @@ function componentKey(event: PodEvent): ObjectKey {
 }
 
 /**
- * Of roles the newest first: what is older is then stale, and nobody sees a label that is outdated already. All else in
+ * The newest role first: what is older is then stale, and nobody sees a label that is outdated already. All else in
  * the order of time, since the end of a task follows its progress.
  */
 function inOrder(events: readonly PodEvent[]): readonly PodEvent[] {

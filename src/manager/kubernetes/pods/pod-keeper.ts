@@ -21,7 +21,7 @@ export interface PodKeeperParts {
 export interface Kept {
   /** Pods of before that must be gone first; '' where there are none. */
   readonly sentence: Said
-  /** When it is to be looked at again by itself. */
+  /** When the pods are to be looked at again, though nothing changed. */
   readonly requeueAfterMs?: number
 }
 

@@ -46,7 +46,7 @@ export function nextRestart(
   })
   const ending = pods.find(({ metadata }) => metadata.deletionTimestamp !== undefined)
   if (ending !== undefined) return waits(say`${ending.metadata.name} is ending`)
-  // It runs nothing that could be lost, and the change may be what it waits for: an image that there is, less memory.
+  // A pending pod runs nothing that could be lost, and may wait for the change: an image that there is, less memory.
   const stuck = outdated.find(({ status }) => status?.phase === 'Pending')
   if (stuck !== undefined) return restarts(stuck)
   const why = whyNotNow(cluster, view, { pods, outdated })
@@ -73,8 +73,8 @@ export function revisionOf(
 }
 
 /**
- * One that has the change must be back before the next goes, or two would be away. One that is broken without it keeps
- * nobody waiting: it is the next.
+ * An instance that has the change must be back before the next goes, or two would be away. An instance that is broken
+ * without the change keeps nobody waiting: it is the next.
  */
 function whyNotNow(
   { spec }: MySQLCluster,

@@ -144,7 +144,7 @@ function stepsOf({ outcome, timeline }: Pick<Recovery, 'outcome' | 'timeline'>):
   return outcome === 'running' ? timeline : timeline.slice(0, -1)
 }
 
-/** How it ended, and its steps; its first step is how it began and its last how it ended, which are told anyway. */
+/** How a recovery ended, and its steps between: the first tells how it began and the last how it ended. */
 function storyOf(recovery: Recovery): string {
   const end = `after ${Math.round(recovery.timeline.at(-1)?.atMs ?? 0)} ms: ${recovery.sentence}`
   const steps = stepsOf(recovery)

@@ -59,7 +59,7 @@ function withTroublesFirst(view: ClusterView): ClusterView {
   return words.length === 0 ? view : { ...view, sentence: `${words.join('; ')}. ${view.sentence}` }
 }
 
-/** Of a cluster that has no loop, because its spec cannot be followed. What was said of it before stays. */
+/** The status of a cluster without a loop, whose spec cannot be followed. What was said of it before stays. */
 export function refusedStatusOf({
   cluster,
   progress,
