@@ -3,7 +3,7 @@ import { composeSpec, writeSpec } from '#local/folder/spec-file.ts'
 import { layoutOf } from '#local/folder/state-layout.ts'
 import { clusterIn, fileWith, temporaryFolder } from '#local/testing.ts'
 import { refuseChanges, specWhileUp } from './up-changes.ts'
-import type { UpOptions } from './up-options.ts'
+import type { UpOptions } from './up-command.ts'
 
 async function refusal(options: Partial<UpOptions>, isUp: boolean, store = 'file') {
   const dir = await temporaryFolder()

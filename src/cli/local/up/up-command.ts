@@ -1,9 +1,21 @@
 import { Option, type Command } from 'commander'
-import { defaultMode, modes } from '#failover/protocol/mode-name.ts'
+import { defaultMode, modes, type ModeName } from '#failover/protocol/mode-name.ts'
 import { clusterArgument, integerFrom, oneOf, pathArgument, storeArgument } from '#cli/terminal/arguments.ts'
-import { withOutput } from '#cli/terminal/common-options.ts'
+import { withOutput, type OutputOptions } from '#cli/terminal/common-options.ts'
 import type { Io } from '#cli/terminal/io.ts'
-import type { UpOptions } from './up-options.ts'
+
+/** What the command line says of a local cluster that is to be up. */
+export interface UpOptions extends OutputOptions {
+  readonly instances?: number
+  readonly mode?: ModeName
+  readonly acks?: number
+  readonly durability?: 'strict' | 'available'
+  readonly data?: string
+  readonly port?: number
+  readonly hosts?: string
+  readonly config?: string
+  readonly store?: string
+}
 
 export function addUp(local: Command, io: Io): void {
   const command = local
