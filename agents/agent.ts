@@ -109,6 +109,7 @@ export class Agent implements AgentHandlers {
         ? new ClientCertificate(ports.certificateFolders, { process, server, notices, world }, () => this.#observed())
         : null,
       changed,
+      wake: () => this.#converger.wake(),
       facts: new FactLog(world.clock),
       ...nothingKnown(world.clock.monotonicMs()),
     }

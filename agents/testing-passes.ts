@@ -3,13 +3,13 @@ import type { PromiseOrder } from '#failover/protocol/order.ts'
 import type { ServerState } from '#topology/snapshot/observation.ts'
 import { nextPass } from './converge/next-pass.ts'
 import { runPass } from './converge/runner.ts'
+import type { NextPass, Step } from './converge/steps.ts'
 import { remembersStop } from './doubts/forgetful.ts'
 import { forgetPutRight } from './guard/channel-options.ts'
 import type { Course } from './instance/known.ts'
 import type { Leading } from './instance/life.ts'
-import { viewOf, type NextPass, type View } from './instance/pass.ts'
+import { viewOf, type View } from './instance/pass.ts'
 import type { Parts } from './instance/parts.ts'
-import { Markers } from './semisync/marker.ts'
 import { nextAsPrimary } from './semisync/primary.ts'
 import { promise } from './semisync/promise.ts'
 import { nextAsReplica } from './semisync/replica.ts'
@@ -46,10 +46,9 @@ export async function passAsPrimary(
   parts: Parts,
   assignment: PrimaryAssignment,
   state: ServerState,
-  markers = new Markers(parts, () => undefined),
 ): Promise<NextPass['next'] | null> {
   return passOf(parts, state, (view) =>
-    view.server === null ? null : nextAsPrimary(view, { assignment, state: view.server, markers }),
+    view.server === null ? null : nextAsPrimary(view, { assignment, state: view.server }),
   )
 }
 
@@ -63,7 +62,7 @@ export async function passAsReplica(
 
 /** Everything up to a mysqld that runs, or stays down with a reason. */
 export async function passWhileDown(parts: Parts): Promise<void> {
-  const mode = new Semisync(parts, () => undefined)
+  const mode = new Semisync(parts)
   await passOf(parts, null, (view) => nextPass(view, mode))
 }
 
@@ -93,11 +92,24 @@ export const opened: Leading = {
   tidyAtMs: null,
 }
 
+/** Does what was decided, and nothing else of that pass. */
+export async function perform(parts: Parts, { steps = [] }: Pick<NextPass, 'steps'>): Promise<void> {
+  await runPass(parts, { steps, next: 'soon' })
+}
+
 /** What a pass does, in words: what it stores, its steps, and its sentence. */
 export function told({ store, steps = [], now, then }: NextPass): string {
   const sentence = convergedIn(now, then).sentence ?? ''
   const stores = store === undefined ? [] : [`stores ${Object.keys(store).join()}`]
-  return [...stores, ...steps.map(({ name }) => name), sentence].filter((part) => part !== '').join('; ')
+  return [...stores, ...steps.map(wordsOf), sentence].filter((part) => part !== '').join('; ')
+}
+
+/** `setWeight 50`; of a notice its code, and of a fact its name. */
+function wordsOf({ do: name, ...decided }: Step): string {
+  if (name === 'notice') return `notice ${(decided as { code: string }).code}`
+  if (name === 'know') return `know ${(decided as { fact: { fact: string } }).fact.fact}`
+  const values = Object.values<unknown>(decided).filter((value) => ['string', 'number'].includes(typeof value))
+  return [name, ...values].join(' ')
 }
 
 /** What a pass says of convergence. */

@@ -259,6 +259,7 @@ export async function testParts(
     clientCertificate: null,
     observer: new Observer({ process, server, volume, clock, timers, timings }, () => undefined),
     changed: () => undefined,
+    wake: () => undefined,
     facts: new FactLog(clock),
     ...nothingKnown(clock.monotonicMs()),
   }

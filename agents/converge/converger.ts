@@ -3,11 +3,12 @@ import type { ServerState } from '#topology/snapshot/observation.ts'
 import { forgetPutRight } from '../guard/channel-options.ts'
 import type { Mode } from '../instance/agent-mode.ts'
 import { learn } from '../instance/learn.ts'
-import { viewOf, type NextPass } from '../instance/pass.ts'
+import { viewOf } from '../instance/pass.ts'
 import type { Parts } from '../instance/parts.ts'
 import { modeOf } from './mode-of.ts'
 import { nextPass } from './next-pass.ts'
 import { runPass } from './runner.ts'
+import type { NextPass, Step } from './steps.ts'
 
 /**
  * A pass that did not reach its goal is tried again after this long, and a little later each time: nothing signals when
@@ -25,7 +26,7 @@ const mostDecisions = 30
  * `nextPass`. Passes and orders never overlap: both go through one queue, in the order they came.
  */
 export class Converger {
-  readonly mode: Mode
+  readonly mode: Mode<Step>
   readonly #parts: Parts
   readonly #changed: () => void
   #queue: Promise<unknown> = Promise.resolve()
@@ -36,12 +37,7 @@ export class Converger {
   constructor(parts: Parts, changed: () => void) {
     this.#parts = parts
     this.#changed = changed
-    // What a mode found out by itself is shown at once. A pass may see nothing new in that, and on an idle cluster the
-    // manager would wait.
-    this.mode = modeOf(parts, () => {
-      changed()
-      this.wake()
-    })
+    this.mode = modeOf(parts)
   }
 
   /** Runs `task` alone, after everything queued before it. */

@@ -3,9 +3,10 @@ import type { Mode } from '../instance/agent-mode.ts'
 import type { AnswersAlone, Parts } from '../instance/parts.ts'
 import { Group } from '../group/group.ts'
 import { Semisync } from '../semisync/semisync.ts'
+import type { Step } from './steps.ts'
 
 interface ModeClass {
-  new (parts: Parts, done: () => void): Mode
+  new (parts: Parts): Mode<Step>
   readonly answersAlone: AnswersAlone
 }
 
@@ -15,9 +16,8 @@ const modes: Readonly<Record<ModeName, ModeClass>> = {
   group: Group,
 }
 
-/** @param done something was found out that a pass must see */
-export function modeOf(parts: Parts, done: () => void): Mode {
-  return new modes[parts.config.mode](parts, done)
+export function modeOf(parts: Parts): Mode<Step> {
+  return new modes[parts.config.mode](parts)
 }
 
 export function answersAloneIn(mode: ModeName): AnswersAlone {

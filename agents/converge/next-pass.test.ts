@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest'
 import type { Assignment } from '#failover/protocol/assignment.ts'
-import { gtids } from '#topology/testing.ts'
+import { gtids, uuidOf } from '#topology/testing.ts'
 import type { Life } from '../instance/life.ts'
-import { viewOf, type NextPass } from '../instance/pass.ts'
+import { viewOf } from '../instance/pass.ts'
 import type { StoredState } from '../instance/stored-state.ts'
 import { Semisync } from '../semisync/semisync.ts'
 import {
@@ -14,9 +14,10 @@ import {
   testParts,
 } from '../testing.ts'
 import { changeLife, settable } from '../testing-known.ts'
-import { opened, told } from '../testing-passes.ts'
+import { convergedIn, opened } from '../testing-passes.ts'
 import type { Known } from '../instance/known.ts'
 import { nextPass } from './next-pass.ts'
+import type { NextPass } from './steps.ts'
 
 /** What an agent of shop-0 knows where its mysqld is dead, and what it decides. */
 interface Case {
@@ -36,78 +37,87 @@ async function decided(state: ScriptedProcess['state'], known: Case): Promise<Ne
   Object.assign(parts.told, known.told)
   Object.assign(parts.course, known.course)
   settable(parts).contact.managerHeardAtMs = parts.world.clock.monotonicMs() - (known.silentForMs ?? 0)
-  return nextPass(viewOf(parts, null), new Semisync(parts, () => undefined))
+  return nextPass(viewOf(parts, null), new Semisync(parts))
 }
 
 const held = gtids('shop-0', 100)
+const saidBy = ({ now, then }: NextPass) => convergedIn(now, then).sentence ?? ''
+const starts = [{ do: 'initialiseWhereEmpty' }, { do: 'start' }] as const
+const tailIsJudged = { do: 'store', change: { mayHaveTail: false } } as const
 const crashed: Partial<Life> = { ending: { how: 'crashed', sentence: '' } }
-const stopped: Partial<Life> = { ending: { how: 'stopped', sentence: 'its error log says so' } }
+const stopped = { ending: { how: 'stopped', sentence: 'its error log says so' } } as const
 const tail = { mayHaveTail: true, assignment: primaryOfEpoch3 } as const
 const follows = { mayHaveTail: true, assignment: replicaOfEpoch3 } as const
 const reported = { epoch: 4, holds: held, executed: held, asPrimary: true }
 const report = (asPrimary: boolean) => ({ promiseReport: { ...reported, asPrimary }, binlogSet: held })
 
 describe('With its mysqld dead, an agent', () => {
-  it.each<[string, Case, string]>([
+  it.each<[string, Case, NonNullable<NextPass['steps']>, string]>([
     [
       'starts the server of a replica, closed',
       { stored: { assignment: replicaOfEpoch3 } },
-      'initialise where empty; start; starting mysqld: read-only, offline, replication stopped',
+      starts,
+      'starting mysqld: read-only, offline, replication stopped',
     ],
     [
       'takes back a copy that was not proven, before anything else',
       { stored: { unproven: true, promise: 4, ...tail } },
-      'take back',
+      [{ do: 'takeBack' }],
+      '',
     ],
     [
       'waits while a seeding has not ended',
       { stored: { seeding: true, assignment: replicaOfEpoch3 } },
+      [],
       'mysqld stays down: a seeding has not ended; it waits to be seeded again',
     ],
     [
       'that promised a newer epoch as primary reports what the dead server holds, and starts nothing before that',
       { stored: { promise: 4, ...tail } },
-      'report what the dead server holds; stopped under the promise of epoch 4',
+      [{ do: 'reportTheDead', epoch: 4, purged: '' }],
+      'stopped under the promise of epoch 4',
     ],
     [
       'that promised a newer epoch after it was primary, and was assigned to follow, does so too',
       { stored: { promise: 4, ...follows } },
-      'report what the dead server holds; stopped under the promise of epoch 4',
+      [{ do: 'reportTheDead', epoch: 4, purged: '' }],
+      'stopped under the promise of epoch 4',
     ],
     [
       'that promised a newer epoch as primary, and reported, finds out how its server ended',
       { stored: { promise: 4, ...tail }, course: report(true) },
-      'initialise where empty; read how mysqld ended',
+      [{ do: 'initialiseWhereEmpty' }, { do: 'readEnding' }],
+      '',
     ],
     [
       'that promised a newer epoch as primary keeps its server down',
       { stored: { promise: 4, ...tail }, course: report(true), life: crashed },
+      [],
       'mysqld stays down: it was primary and promised epoch 4',
     ],
     [
       'that promised a newer epoch as replica starts its server, to say what that holds',
       { stored: { promise: 4, assignment: replicaOfEpoch3 } },
-      'initialise where empty; start; starting mysqld: read-only, offline, replication stopped',
-    ],
-    [
-      'that promised as replica remembers that it stopped in order, before its server starts again',
-      { stored: { promise: 4, stoppedInOrder: false, assignment: replicaOfEpoch3 }, course: report(false) },
-      'stores stoppedInOrder',
+      starts,
+      'starting mysqld: read-only, offline, replication stopped',
     ],
     [
       'of a primary waits for its manager',
       { stored: tail, life: crashed, course: { binlogSet: held } },
+      [],
       'mysqld stays down: it was primary; it waits for the manager to fail over or to let it start again',
     ],
     [
       'of a primary that a stranger stopped has the doubt on disk first, also where it may start again',
       { stored: tail, life: stopped, course: { binlogSet: held }, told: { mayRestart: true } },
-      'keep as unsettled',
+      [{ do: 'keepAsUnsettled', ending: stopped.ending }],
+      '',
     ],
     [
       'of a primary that may start again starts it, to be opened in place',
       { stored: tail, life: crashed, course: { binlogSet: held, reopening: true }, told: { mayRestart: true } },
-      'initialise where empty; start; starting mysqld: read-only, offline, replication stopped',
+      starts,
+      'starting mysqld: read-only, offline, replication stopped',
     ],
     [
       'of a primary that heard no manager for long does so by itself',
@@ -118,27 +128,32 @@ describe('With its mysqld dead, an agent', () => {
         told: { trustsAssignment: true },
         silentForMs: 1e7,
       },
-      'initialise where empty; start; starting mysqld: read-only, offline, replication stopped',
+      starts,
+      'starting mysqld: read-only, offline, replication stopped',
     ],
     [
       'of a primary whose volume may be of the past waits for its manager, however long no manager was heard',
       { stored: tail, life: crashed, course: { binlogSet: held }, told: { trustsAssignment: false }, silentForMs: 1e7 },
+      [],
       'mysqld stays down: it was primary; it waits for the manager to fail over or to let it start again',
     ],
     [
       'that follows another primary now waits to hear what that holds',
       { stored: follows, life: crashed, course: { binlogSet: held } },
+      [],
       'mysqld stays down: it waits to hear what the new primary holds, to judge its own tail',
     ],
     [
       'whose tail the new primary holds settles that',
       { stored: follows, life: crashed, course: { binlogSet: held }, told: { sourceHolds: held } },
-      'settle',
+      [{ do: 'settle', raised: 0, change: { mayHaveTail: false } }],
+      '',
     ],
     [
       'whose tail the new primary lacks has it judged',
       { stored: follows, life: crashed, course: { binlogSet: held }, told: { sourceHolds: gtids('shop-0', 99) } },
-      'judge the tail',
+      [{ do: 'judgeTail', sourceHolds: gtids('shop-0', 99) }],
+      '',
     ],
     [
       'whose tail was judged to be cut archives and cuts it',
@@ -148,7 +163,8 @@ describe('With its mysqld dead, an agent', () => {
         course: { binlogSet: held },
         told: { sourceHolds: gtids('shop-0', 99) },
       },
-      'archive and cut the tail; on disk mayHaveTail',
+      [{ do: 'cutTail', sourceHolds: gtids('shop-0', 99), transactions: 1 }, tailIsJudged],
+      '',
     ],
     [
       'never cuts a tail that may have been acknowledged',
@@ -158,32 +174,43 @@ describe('With its mysqld dead, an agent', () => {
         course: { binlogSet: held },
         told: { sourceHolds: gtids('shop-0', 99) },
       },
-      'archive what may have been acknowledged; on disk mayHaveTail',
+      [{ do: 'archiveUnsettled', extra: `${uuidOf('shop-0')}:100` }, tailIsJudged],
+      '',
     ],
-  ])('%s', async (_, known, what) => {
-    expect(told(await decided('dead', known))).toBe(what)
+  ])('%s', async (_, known, steps, sentence) => {
+    const pass = await decided('dead', known)
+    expect([pass.steps ?? [], saidBy(pass)]).toEqual([steps, sentence])
+  })
+
+  it('that promised as replica remembers that it stopped in order, before its server starts again', async () => {
+    const stored = { promise: 4, stoppedInOrder: false, assignment: replicaOfEpoch3 }
+    expect(await decided('dead', { stored, course: report(false) })).toEqual({
+      store: { stoppedInOrder: true },
+      next: 'at once',
+    })
   })
 })
 
 describe('With its mysqld running, an agent', () => {
-  it.each<[string, Partial<StoredState>, string]>([
+  it.each<[string, Partial<StoredState>, NonNullable<NextPass['steps']>]>([
     [
       'that promised a newer epoch as primary kills it, never drains it, and reports after that',
       { promise: 4, ...tail },
-      'kill; report what the dead server holds; stopped under the promise of epoch 4',
+      [{ do: 'kill' }, { do: 'reportTheDead', epoch: 4, purged: '' }],
     ],
     [
       'that promised a newer epoch as replica stops receiving before it reads what it reports',
       { promise: 4, assignment: replicaOfEpoch3 },
-      'stop the receiver; stop acknowledging; report what is held; stopped under the promise of epoch 4',
+      [{ do: 'stopReceiver' }, { do: 'setAcknowledging', on: false }, { do: 'reportHeld', epoch: 4 }],
     ],
     [
       'that gives up what it has reports nothing of that',
       { promise: 4, seeding: true, assignment: replicaOfEpoch3 },
-      'report; stopped under the promise of epoch 4',
+      [{ do: 'know', fact: { fact: 'reported', report: { epoch: 4, holds: '', executed: '', asPrimary: false } } }],
     ],
-  ])('%s', async (_, stored, what) => {
-    expect(told(await decided('running', { stored }))).toBe(what)
+  ])('%s', async (_, stored, steps) => {
+    const pass = await decided('running', { stored })
+    expect([pass.steps, saidBy(pass)]).toEqual([steps, 'stopped under the promise of epoch 4'])
   })
 
   it('looks at it before anything is decided by what it says', async () => {

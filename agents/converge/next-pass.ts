@@ -1,10 +1,11 @@
-import type { Decider } from '../instance/agent-mode.ts'
-import { rest, step, type NextPass, type View } from '../instance/pass.ts'
+import type { Decider as DeciderOf } from '../instance/agent-mode.ts'
+import { rest, type View } from '../instance/pass.ts'
 import { isPromised } from '../instance/stored-state.ts'
 import { remembersStop } from '../doubts/forgetful.ts'
-import { takeBack } from '../doubts/unproven-copy.ts'
-import { initialiseWhereEmpty, start } from './start-steps.ts'
 import { passesStartGate, staysDown } from './start-gate.ts'
+import type { NextPass, Step } from './steps.ts'
+
+type Decider = DeciderOf<Step>
 
 /**
  * What the agent does next with its mysqld: pure, from what is on disk and what is known. The first of the reasons
@@ -14,7 +15,7 @@ export function nextPass(view: View, mode: Decider): NextPass {
   const { stored, process, pod } = view
   if (pod.termination?.stopping) return rest
   // An agent that died between a copy's swap and its proof is found here first: passes and swaps exclude each other.
-  if (stored.unproven) return { steps: [step('take back', takeBack)], next: 'at once' }
+  if (stored.unproven) return { steps: [{ do: 'takeBack' }], next: 'at once' }
   if (isCopying(view)) return rest
   if (process === 'dead' || process === 'absent') return whileDown(view, mode)
   const kept = keepsPromise(view, mode)
@@ -42,7 +43,7 @@ function whileDown(view: View, mode: Decider): NextPass {
         { fact: 'leaveToRestartEnded' },
         { fact: 'converged', done: false, sentence: 'starting mysqld: read-only, offline, replication stopped' },
       ],
-      steps: [initialiseWhereEmpty, start],
+      steps: [{ do: 'initialiseWhereEmpty' }, { do: 'start' }],
       next: 'when something changes',
     }
   )

@@ -1,7 +1,10 @@
 import { describe, expect, it } from 'vitest'
 import { lifeOf } from '../instance/life.ts'
 import { aServerState, ScriptedProcess, ScriptedServer, testParts } from '../testing.ts'
+import { groupSteps } from '../group/steps.ts'
+import { semisyncSteps } from '../semisync/steps.ts'
 import { runPass } from './runner.ts'
+import { performers } from './steps.ts'
 
 describe('What a pass finds out', () => {
   it('is known only once what the pass stores is on disk', async () => {
@@ -21,15 +24,16 @@ describe('What a pass finds out', () => {
 
   it('counts for its own mysqld alone: of the next one nothing is known', async () => {
     const process = new ScriptedProcess()
-    const parts = await testParts(new ScriptedServer(aServerState()), { process })
-    const marked = {
-      name: 'mark',
-      run: async () => {
-        process.pid = 1_001
-        return { fact: 'marked', revision: 7 } as const
-      },
+    const judgeTail = async () => {
+      process.pid = 1_001
+      return { kind: 'nothing' } as const
     }
-    await runPass(parts, { steps: [marked], next: 'soon' })
-    expect(lifeOf(parts)).toMatchObject({ pid: 1_001, markedRevision: 0 })
+    const parts = await testParts(new ScriptedServer(aServerState()), { process, volume: { judgeTail } })
+    await runPass(parts, { steps: [{ do: 'judgeTail', sourceHolds: '' }], next: 'soon' })
+    expect(lifeOf(parts)).toMatchObject({ pid: 1_001, tail: null })
   })
+})
+
+it('No two modes mean different things by one step: there is one table of all', () => {
+  for (const table of [semisyncSteps, groupSteps]) expect(performers).toMatchObject(table)
 })

@@ -1,7 +1,7 @@
 import { learn } from '../instance/learn.ts'
 import type { Fact } from '../instance/facts.ts'
-import type { NextPass } from '../instance/pass.ts'
 import type { Parts } from '../instance/parts.ts'
+import { performers, type NextPass, type Step } from './steps.ts'
 
 /**
  * Does what was decided: first on disk, then done, and known only after that. Rejects with the first step that fails;
@@ -12,12 +12,18 @@ export async function runPass(parts: Parts, { store, now = [], steps = [], then 
   const { pid } = process
   if (store) await parts.file.update(store)
   know(parts, now, pid)
-  for (const { run } of steps) {
+  for (const step of steps) {
     const { pid } = process
-    const found = await run(parts)
+    const found = await perform(parts, step)
     if (found !== undefined) learn(parts, found, pid)
   }
   know(parts, then, pid)
+}
+
+/** The row asks for what was decided: a step is made of its row (`StepOf`). */
+async function perform(parts: Parts, step: Step): Promise<Fact | undefined> {
+  const performer = performers[step.do] as (ports: Parts, decided: Step) => Promise<Fact | void>
+  return (await performer(parts, step)) ?? undefined
 }
 
 function know(parts: Parts, facts: readonly Fact[], pid: number | null): void {

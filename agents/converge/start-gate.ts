@@ -1,18 +1,10 @@
-import { notice, onDisk, step, type NextPass, type Step, type View } from '../instance/pass.ts'
+import { notice, type View } from '../instance/pass.ts'
 import { leads } from '../instance/stored-state.ts'
-import { settle } from '../doubts/unsettled.ts'
 import { counted } from '#common/text/words.ts'
 import { parseGtidSet } from '#topology/gtid/gtid-set.ts'
 import type { GtidText } from '#topology/snapshot/observation.ts'
 import type { Ending, TailJudgement } from '../ports/volume.ts'
-import {
-  archiveUnsettled,
-  cutTail,
-  initialiseWhereEmpty,
-  judgeTail,
-  keepAsUnsettled,
-  readEnding,
-} from './start-steps.ts'
+import type { NextPass, Step } from './steps.ts'
 
 /**
  * The gate before a mysqld that was primary starts again (docs/why/safety.md, "A stop nobody ordered" and "The
@@ -23,7 +15,7 @@ export function passesStartGate(view: View): NextPass | null {
   const { stored, life, course } = view
   const { assignment, promise } = stored
   if (life.ending === null || course.binlogSet === null)
-    return { steps: [initialiseWhereEmpty, readEnding], next: 'at once' }
+    return { steps: [{ do: 'initialiseWhereEmpty' }, { do: 'readEnding' }], next: 'at once' }
   const doubted = doubtsTail(view, life.ending)
   if (doubted !== null) return doubted
   if (assignment?.role === 'replica' && promise === assignment.epoch) return settlesTail(view, course.binlogSet)
@@ -33,7 +25,7 @@ export function passesStartGate(view: View): NextPass | null {
 /** A stop nobody ordered may have acknowledged what no replica holds: on disk before anything is started or cut. */
 function doubtsTail({ stored, doubts }: View, ending: Ending): NextPass | null {
   if (ending.how === 'crashed' || (stored.unsettled && doubts.settling === 0)) return null
-  return { steps: [keepAsUnsettled(ending)], next: 'at once' }
+  return { steps: [{ do: 'keepAsUnsettled', ending }], next: 'at once' }
 }
 
 /** This instance leads, and nobody else was elected. */
@@ -70,12 +62,10 @@ function settlesTail({ told, stored, life, doubts }: View, binlogSet: GtidText):
   if (told.sourceHolds === null) return staysDown('it waits to hear what the new primary holds, to judge its own tail')
   const extra = parseGtidSet(binlogSet).subtract(parseGtidSet(told.sourceHolds))
   if (extra.isEmpty())
-    return {
-      steps: [step('settle', (parts) => settle(parts, doubts.raised, { mayHaveTail: false }))],
-      next: 'at once',
-    }
-  if (stored.unsettled) return { steps: [archiveUnsettled(extra), tailIsJudged], next: 'at once' }
-  if (life.tail === null) return { steps: [judgeTail(told.sourceHolds)], next: 'at once' }
+    return { steps: [{ do: 'settle', raised: doubts.raised, change: tailIsJudged.change }], next: 'at once' }
+  if (stored.unsettled)
+    return { steps: [{ do: 'archiveUnsettled', extra: extra.toString() }, tailIsJudged], next: 'at once' }
+  if (life.tail === null) return { steps: [{ do: 'judgeTail', sourceHolds: told.sourceHolds }], next: 'at once' }
   return {
     steps: [...byJudgement(life.tail, told.sourceHolds, extra.count()), tailIsJudged],
     then: [{ fact: 'filesChanged' }],
@@ -83,10 +73,10 @@ function settlesTail({ told, stored, life, doubts }: View, binlogSet: GtidText):
   }
 }
 
-const tailIsJudged = onDisk({ mayHaveTail: false })
+const tailIsJudged = { do: 'store', change: { mayHaveTail: false } } as const
 
 function byJudgement(judgement: TailJudgement, sourceHolds: GtidText, transactions: number): readonly Step[] {
-  if (judgement.kind === 'trim') return [cutTail(sourceHolds, counted(transactions, 'unacknowledged transaction'))]
+  if (judgement.kind === 'trim') return [{ do: 'cutTail', sourceHolds, transactions }]
   if (judgement.kind === 'nothing') return []
   const tail = `the tail of ${counted(transactions, 'transaction')}`
   return [notice('TailKept', `${tail} cannot be cut: ${judgement.sentence}; it will be archived and seeded again`)]

@@ -4,7 +4,7 @@ import { aServerState, primaryOfEpoch3, ScriptedServer, testParts } from '../tes
 import { doubtsOf, keepUnsettled, settle } from './unsettled.ts'
 import type { Ending } from '../ports/volume.ts'
 import { lifeOf } from '../instance/life.ts'
-import { Markers } from '../semisync/marker.ts'
+import { writeMarker } from '../semisync/marker.ts'
 
 const stopped: Ending = { how: 'stopped', sentence: 'its error log says "Received SHUTDOWN"' }
 const crashed: Ending = { how: 'crashed', sentence: 'killed' }
@@ -53,7 +53,7 @@ describe('the mark of an unsettled tail', () => {
       return server.state
     }
     const done = Promise.withResolvers<void>()
-    new Markers(parts, () => done.resolve()).write(10)
+    writeMarker({ ...parts, wake: done.resolve }, 10)
     await done.promise
     expect(looks).toBe(1)
     expect(parts.file.current.unsettled).toBe(true)

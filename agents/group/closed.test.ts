@@ -1,12 +1,13 @@
 import { describe, expect, it } from 'vitest'
 import { allOnline, inGroup, type GroupShape } from '#topology/testing-group.ts'
-import { viewOf, type NextPass } from '../instance/pass.ts'
+import { viewOf } from '../instance/pass.ts'
 import { aServerState, primaryOfEpoch3, replicaOfEpoch3, ScriptedServer, testParts } from '../testing.ts'
 import { settable } from '../testing-known.ts'
 import { runPass } from '../converge/runner.ts'
 import { RegentError } from '#common/errors/errors.ts'
 import { convergedIn } from '../testing-passes.ts'
 import { Group } from './group.ts'
+import type { NextPass } from './steps.ts'
 
 interface Given {
   readonly isPrimary?: boolean
@@ -24,28 +25,27 @@ async function passOf({ isPrimary = true, fenced = false, space, isClosed = fals
   settable(parts).guards.closed.space = space ?? null
   const group = { name: 'g', does: 'join', consistency: 'EVENTUAL' } as const
   const assignment = { ...(isPrimary ? primaryOfEpoch3 : replicaOfEpoch3), fenced, group }
-  return new Group(parts, () => undefined).next(viewOf(parts, server), assignment)
+  return new Group(parts).next(viewOf(parts, server), assignment)
 }
 
-const stepsOf = ({ steps = [] }: NextPass) => steps.map(({ name }) => name)
 const saidBy = ({ then }: NextPass) => convergedIn(then).sentence
 
 describe('A member that a person fences', () => {
   it.each([true, false])('is closed for everybody and stays a member (primary: %s)', async (isPrimary) => {
     const pass = await passOf({ isPrimary, fenced: true })
-    expect(stepsOf(pass)).toEqual(['close to everybody'])
+    expect(pass.steps).toEqual([{ do: 'closeToEverybody' }])
     expect(saidBy(pass)).toBe('closed: fenced by a person')
   })
 
   it('is opened again once the fence is gone', async () => {
-    expect(stepsOf(await passOf({ isClosed: true }))).toEqual(['open', 'outdate'])
+    expect((await passOf({ isClosed: true })).steps).toEqual([{ do: 'open' }, { do: 'outdate' }])
   })
 
   it('as a secondary lets readers in again, and nobody write', async () => {
-    expect(stepsOf(await passOf({ isPrimary: false, isClosed: true }))).toEqual([
-      'stop events',
-      'end offline mode',
-      'outdate',
+    expect((await passOf({ isPrimary: false, isClosed: true })).steps).toEqual([
+      { do: 'becomeMember' },
+      { do: 'letReadersIn' },
+      { do: 'outdate' },
     ])
   })
 })
@@ -53,13 +53,13 @@ describe('A member that a person fences', () => {
 describe('A member that is short of space', () => {
   it('as primary is closed before its disk is full, and stays a member', async () => {
     const pass = await passOf({ space: 'low space: 40 MiB free' })
-    expect(stepsOf(pass)).toEqual(['close to everybody'])
+    expect(pass.steps).toEqual([{ do: 'closeToEverybody' }])
     expect(saidBy(pass)).toBe('closed: low space: 40 MiB free')
   })
 
   it('as secondary still serves reads: what is written there the group writes', async () => {
     const pass = await passOf({ isPrimary: false, space: 'low space: 40 MiB free' })
-    expect(stepsOf(pass)).toEqual(['stop events'])
+    expect(pass.steps).toEqual([{ do: 'becomeMember' }])
     expect(convergedIn(pass.then).done).toBe(true)
   })
 })
@@ -79,7 +79,7 @@ describe('A primary without a majority', () => {
       }),
     )
     const group = { name: 'g', does: 'join', consistency: 'EVENTUAL' } as const
-    await runPass(parts, new Group(parts, () => undefined).next(viewOf(parts, server), { ...primaryOfEpoch3, group }))
+    await runPass(parts, new Group(parts).next(viewOf(parts, server), { ...primaryOfEpoch3, group }))
     expect(scripted.calls).toEqual(['offline on'])
     return parts.course.converged.sentence
   }

@@ -38,7 +38,7 @@ async function primaryWith(looks: readonly (readonly OpenChange[])[], later: Gro
     clock: { ...parts.world.clock, monotonicMs: () => nowMs },
     timers: { ...parts.world.timers, sleep: async (ms: number) => void (nowMs += ms) },
   }
-  return { server, mode: new Group({ ...parts, world }, () => undefined) }
+  return { server, mode: new Group({ ...parts, world }) }
 }
 
 describe('Transactions with many changed rows at the primary of a group', () => {

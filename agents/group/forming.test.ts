@@ -3,26 +3,29 @@ import { outsideGroup, inGroup } from '#topology/testing-group.ts'
 import { viewOf } from '../instance/pass.ts'
 import { aServerState, primaryOfEpoch3, ScriptedServer, testParts } from '../testing.ts'
 import { settable } from '../testing-known.ts'
+import { perform } from '../testing-passes.ts'
 import type { GroupPort } from '../ports/group.ts'
 import { Group } from './group.ts'
+import type { NextPass } from './steps.ts'
 
 /** Steps of a closed member that is told to form the group. */
-async function stepsWhere(trustsAssignment: boolean): Promise<readonly string[]> {
+async function stepsWhere(trustsAssignment: boolean): Promise<NextPass['steps']> {
   const closed = { readOnly: true, superReadOnly: true, offlineMode: true }
   const server = aServerState({ ...inGroup('shop-0', outsideGroup()), ...closed })
   const parts = await testParts(new ScriptedServer(server))
   settable(parts).told.trustsAssignment = trustsAssignment
   const group = { name: 'g', does: 'form', consistency: 'EVENTUAL' } as const
-  const { steps = [] } = new Group(parts, () => undefined).next(viewOf(parts, server), { ...primaryOfEpoch3, group })
-  return steps.map(({ name }) => name)
+  return new Group(parts).next(viewOf(parts, server), { ...primaryOfEpoch3, group }).steps
 }
 
 it('a group is formed by whoever is told so', async () => {
-  expect(await stepsWhere(true)).toEqual(['form the group'])
+  expect(await stepsWhere(true)).toEqual([
+    { do: 'joinGroup', settings: { name: 'g', consistency: 'EVENTUAL', seeds: [] }, formsIn: 3 },
+  ])
 })
 
 it('a group is not formed by what is on the disk alone, where that may have gone back in time: there may be one already', async () => {
-  expect(await stepsWhere(false)).toEqual([])
+  expect(await stepsWhere(false)).toBeUndefined()
 })
 
 it('a group is shown to be formed only beside a look that shows this server in the group, however many looks fail', async () => {
@@ -34,7 +37,7 @@ it('a group is shown to be formed only beside a look that shows this server in t
   settable(parts).told.trustsAssignment = true
   await parts.observer.refresh()
   const formed = { ...primaryOfEpoch3, group: { name: 'g', does: 'form', consistency: 'EVENTUAL' } as const }
-  const { steps = [] } = new Group(parts, () => undefined).next(viewOf(parts, server.state), formed)
+  const pass = new Group(parts).next(viewOf(parts, server.state), formed)
   let looks = 0
   server.readState = async () => {
     looks += 1
@@ -49,7 +52,7 @@ it('a group is shown to be formed only beside a look that shows this server in t
     if ('formedEpoch' in change) shown = parts.observer.server?.group?.state
     return update(change)
   }
-  for (const { run } of steps) await run(parts)
+  await perform(parts, pass)
   await expect.poll(() => parts.file.current.formedEpoch).toBe(3)
   expect(shown).toBe('ONLINE')
   expect(looks).toBeGreaterThan(16)

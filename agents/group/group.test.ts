@@ -51,7 +51,7 @@ async function aMember(group: GroupState = online) {
   }
   await parts.observer.refresh()
   const changes: number[] = []
-  const mode = new Group({ ...parts, expulsion, changed: () => void changes.push(1) }, () => undefined)
+  const mode = new Group({ ...parts, expulsion, changed: () => void changes.push(1) })
   const watches = watchesOf(parts)
   mode.start(watches)
   look()

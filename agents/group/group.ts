@@ -5,7 +5,7 @@ import type { Mode } from '../instance/agent-mode.ts'
 import { learn } from '../instance/learn.ts'
 import type { AnswersAlone, Parts } from '../instance/parts.ts'
 import type { StoredState } from '../instance/stored-state.ts'
-import { rest, type NextPass, type View } from '../instance/pass.ts'
+import { rest, type View } from '../instance/pass.ts'
 import { isDown } from '../ports/process.ts'
 import type { Watches } from '#common/watch/watches.ts'
 import type { GroupState } from '#topology/snapshot/observation.ts'
@@ -21,6 +21,7 @@ import { OldAddresses } from './old-addresses.ts'
 import { ProtocolWatch } from './protocol-watch.ts'
 import { beginToExpel } from './silent-member.ts'
 import { SinglePrimaryWatch } from './single-primary.ts'
+import type { NextPass, Step } from './steps.ts'
 import { underPromise } from './under-promise.ts'
 import { viewLookMs, ViewWatch } from './view-watch.ts'
 
@@ -34,7 +35,7 @@ const forgottenMs = 5_000
 const lookMs = 200
 
 /** Members of one replication group (MySQL Group Replication, single-primary). The group elects who takes writes. */
-export class Group implements Mode {
+export class Group implements Mode<Step> {
   /** The group decides what is acknowledged. */
   static readonly answersAlone: AnswersAlone = () => false
   readonly #parts: Parts
@@ -43,7 +44,6 @@ export class Group implements Mode {
   readonly #single: SinglePrimaryWatch
   readonly #first: FirstMessages
   readonly #addresses: OldAddresses
-  readonly #done: () => void
   readonly #views: ViewWatch
   readonly #locks: LockWatch
   /** Whom this agent has called silent last. */
@@ -51,8 +51,7 @@ export class Group implements Mode {
   /** The mysqld that was seen to be a member last. */
   #memberPid: number | null = null
 
-  /** @param done something was found out that a pass must see */
-  constructor(parts: Parts, done: () => void) {
+  constructor(parts: Parts) {
     this.#parts = parts
     this.#frozen = new FrozenWatch(parts)
     this.#protocol = new ProtocolWatch(parts)
@@ -61,7 +60,6 @@ export class Group implements Mode {
     this.#addresses = new OldAddresses(parts)
     this.#views = new ViewWatch(parts)
     this.#locks = new LockWatch(parts, new GroupLockNeeds(parts))
-    this.#done = done
   }
 
   start(watches: Watches): void {
@@ -106,7 +104,7 @@ export class Group implements Mode {
 
   /** The kernel has ended this mysqld: the group need not wait for its member. */
   #expelTheDead(): void {
-    const { process, expulsion, notices, config, world } = this.#parts
+    const { process, expulsion, notices, config, world, changed, wake } = this.#parts
     const isDead = process.state === 'dead' || process.state === 'exiting'
     if (isDead) learn(this.#parts, { fact: 'groupMayBeStarting', mayBeStartingGroup: false })
     if (!isDead || this.#memberPid === null || this.#memberPid !== process.pid) return
@@ -117,7 +115,8 @@ export class Group implements Mode {
       expulsion.rest()
       notices.add('GroupMemberExpelled', sentence)
       learn(this.#parts, { fact: 'waitEnded', wait: 'expelling' })
-      this.#done()
+      changed()
+      wake()
     })
     learn(this.#parts, { fact: 'waitBegan', wait: 'expelling', until })
   }

@@ -7,6 +7,7 @@ import { viewOf } from '../instance/pass.ts'
 import type { GroupPort, GroupSettings } from '../ports/group.ts'
 import { aServerState, replicaOfEpoch3, ScriptedServer, testParts } from '../testing.ts'
 import { settable } from '../testing-known.ts'
+import { perform } from '../testing-passes.ts'
 import { Group } from './group.ts'
 
 const peers = ['shop-0', 'shop-1', 'shop-2', 'shop-3'].map((instance, at) => ({
@@ -35,11 +36,11 @@ async function anOutsider(
     member: memberOf(instance),
     group: { ...group, does },
   }
-  const mode = new Group(parts, () => undefined)
+  const mode = new Group(parts)
   const told = (order: Assignment) => mode.next(viewOf(parts, server.state), order)
   if (stayedOut !== null) {
     const before = { ...assignment, epoch: stayedOut, group: { ...group, does: 'stayOut' as const } }
-    for (const { run } of told(before).steps ?? []) await run(parts)
+    await perform(parts, told(before))
     expect(told(before).steps).toEqual([])
   }
   const pass = () => told(assignment)
@@ -49,7 +50,7 @@ async function anOutsider(
 /** How long this instance waits before it joins. */
 async function waited(instance: string, stayedOut: number | null): Promise<number> {
   const { parts, pass } = await anOutsider(instance, stayedOut)
-  for (const { name, run } of pass().steps ?? []) if (name === 'wait for its turn to join') await run(parts)
+  await perform(parts, { steps: (pass().steps ?? []).filter((step) => step.do === 'waitForTurn') })
   const { next, steps = [] } = pass()
   return steps.length > 0 || typeof next !== 'object' ? 0 : Math.round(next.afterMs / 100) * 100
 }
@@ -67,7 +68,7 @@ describe('A member that waited outside while a group was formed', () => {
 
 it('A member asks the primary first: another one may be joining, too', async () => {
   const { parts, pass, started } = await anOutsider('shop-0', null, 'shop-2')
-  for (const { run } of pass().steps ?? []) await run(parts)
+  await perform(parts, pass())
   await expect.poll(() => started).toHaveLength(1)
   expect(started[0]?.seeds).toEqual(['127.0.0.1:10002', '127.0.0.1:10001', '127.0.0.1:10003'])
 })

@@ -1,7 +1,7 @@
 import { instanceOf, type InstanceName } from '#topology/snapshot/member.ts'
 import type { Assignment } from '#failover/protocol/assignment.ts'
-import { learn } from '../instance/learn.ts'
-import { step, type Step, type View } from '../instance/pass.ts'
+import { groupAddress } from '#failover/protocol/group-address.ts'
+import type { View } from '../instance/pass.ts'
 
 /** A member was seen to need 0.2 to 0.7 s, on a busy machine, until the group had taken its request to join. */
 export const turnMs = 1_000
@@ -19,16 +19,13 @@ export function turnOf({ jobs }: Pick<View, 'jobs'>, assignment: Assignment): nu
   return Math.max(0, joiners.indexOf(instanceOf(assignment.member)))
 }
 
-export function waitForTurn(turn: number): Step {
-  return step('wait for its turn to join', async (parts) => {
-    learn(parts, { fact: 'joinsNotBefore', untilMs: parts.world.clock.monotonicMs() + turn * turnMs })
-    learn(parts, { fact: 'joinsInTurn', joinsInTurn: null })
-  })
-}
-
-/** For an instance that is to stay out. */
-export function joinInTurn({ epoch }: Assignment): Step {
-  return step('join in turn later', async (parts) => learn(parts, { fact: 'joinsInTurn', joinsInTurn: epoch }))
+/** The primary comes first: one that joins as well is in no group yet, and cannot be dialled while it starts. */
+export function seedsFor({ config }: Pick<View, 'config'>, assignment: Assignment): readonly string[] {
+  const leader = leaderIn(assignment)
+  return assignment.peers
+    .filter(({ instance }) => instance !== config.instance)
+    .toSorted((a, b) => Number(b.instance === leader) - Number(a.instance === leader))
+    .map(groupAddress)
 }
 
 /** Who leads by this assignment; null for the leader itself. */

@@ -8,6 +8,7 @@ import type { Parts } from '../instance/parts.ts'
 import { ObservationBuilder } from '../observe/observation.ts'
 import type { GroupPort } from '../ports/group.ts'
 import { aServerState, replicaOfEpoch3, ScriptedServer, testParts } from '../testing.ts'
+import { perform } from '../testing-passes.ts'
 import { Group } from './group.ts'
 
 /** One pass of the agent of shop-0, which is told this. */
@@ -16,8 +17,7 @@ async function passes(does: GroupTask['does'], sees: GroupShape, port: Partial<G
   const server = new ScriptedServer(state)
   const parts = await testParts(Object.assign(server, { group: port as GroupPort }))
   const group: GroupTask = { name: groupName, does, consistency: 'BEFORE_ON_PRIMARY_FAILOVER' }
-  const pass = new Group(parts, () => undefined).next(viewOf(parts, state), { ...replicaOfEpoch3, group })
-  for (const { run } of pass.steps ?? []) await run(parts)
+  await perform(parts, new Group(parts).next(viewOf(parts, state), { ...replicaOfEpoch3, group }))
   return parts
 }
 

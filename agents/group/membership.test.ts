@@ -3,16 +3,16 @@ import type { Assignment, GroupTask } from '#failover/protocol/assignment.ts'
 import { gtids, uuidOf, type ServerOverrides } from '#topology/testing.ts'
 import { groupName, inGroup, outsideGroup, type GroupShape } from '#topology/testing-group.ts'
 import type { Stage } from '../instance/life.ts'
-import { viewOf, type NextPass } from '../instance/pass.ts'
+import { viewOf } from '../instance/pass.ts'
 import type { Parts } from '../instance/parts.ts'
 import type { StoredState } from '../instance/stored-state.ts'
 import type { GroupPort, GroupSettings } from '../ports/group.ts'
 import { aServerState, primaryOfEpoch3, replicaOfEpoch3, ScriptedServer, testParts } from '../testing.ts'
 import { changeLife, settable } from '../testing-known.ts'
-import { convergedIn, told } from '../testing-passes.ts'
+import { convergedIn, perform, told } from '../testing-passes.ts'
 import { Group } from './group.ts'
 import { leadsGroup } from './stage.ts'
-import { pauseBeforeJoining } from './steps.ts'
+import { pauseBeforeJoining, type NextPass } from './steps.ts'
 
 const open: ServerOverrides = { readOnly: false, superReadOnly: false, offlineMode: false }
 const readable: ServerOverrides = { readOnly: true, superReadOnly: true, offlineMode: false }
@@ -53,10 +53,7 @@ async function given(known: Case, port?: GroupPort): Promise<Parts> {
 }
 
 function next(parts: Parts, known: Case): NextPass {
-  return new Group(parts, () => undefined).next(
-    viewOf(parts, (parts.server as ScriptedServer).state),
-    assignmentOf(known),
-  )
+  return new Group(parts).next(viewOf(parts, (parts.server as ScriptedServer).state), assignmentOf(known))
 }
 
 async function decided(known: Case): Promise<NextPass> {
@@ -71,28 +68,28 @@ const recovering: GroupShape = { members: { 'shop-0': 'RECOVERING', 'shop-1': 'O
 
 describe('Outside of the group, a member', () => {
   it.each<[string, Case, string]>([
-    ['is closed before anything else', { server: readable }, 'close to everybody'],
+    ['is closed before anything else', { server: readable }, 'closeToEverybody'],
     [
       'is closed also where only writes are refused no more',
       { server: { ...closed, superReadOnly: false } },
-      'close to everybody',
+      'closeToEverybody',
     ],
     [
       'that is not admitted waits, and joins in turn later',
       { does: 'stayOut' },
-      'join in turn later; outside of the group: it waits until it is told to join',
+      'know joinsInTurn; outside of the group: it waits until it is told to join',
     ],
-    ['that is admitted joins', {}, 'join the group; joins the group'],
-    ['that is to form the group forms it', { does: 'form' }, 'form the group; forms the group'],
+    ['that is admitted joins', {}, 'joinGroup; joins the group'],
+    ['that is to form the group forms it', { does: 'form' }, 'joinGroup 3; forms the group'],
     [
       'that formed the group in this epoch never does so again: it joins',
       { does: 'form', stored: { formedEpoch: 3 } },
-      'join the group; joins the group',
+      'joinGroup; joins the group',
     ],
     [
       'that formed the group in an earlier epoch forms it anew',
       { does: 'form', stored: { formedEpoch: 2 } },
-      'form the group; forms the group',
+      'joinGroup 3; forms the group',
     ],
     ['that is joining already is not told to again', { isStarting: true }, 'joins the group'],
     [
@@ -123,22 +120,22 @@ describe('A member', () => {
     [
       'in error says why, leaves what is left of the group, and is closed',
       { sees: { ...inError, error: 'duplicate key' }, server: readable },
-      'close to everybody; notice GroupMemberInError; leave the group after an error; outdate; leaves the group: duplicate key',
+      'closeToEverybody; notice GroupMemberInError; leaveInError; outdate; leaves the group: duplicate key',
     ],
     [
       'in error without a word was expelled, or alone for long',
       { sees: inError },
-      'notice GroupMemberInError; leave the group after an error; outdate; leaves the group: it was expelled, or lost its majority for long',
+      'notice GroupMemberInError; leaveInError; outdate; leaves the group: it was expelled, or lost its majority for long',
     ],
     [
       'that recovers lets nobody in, and says how much is left',
       { sees: { ...recovering, applying: 40 }, server: readable },
-      'close to everybody; recovers from another member: 40 transactions to apply',
+      'closeToEverybody; recovers from another member: 40 transactions to apply',
     ],
     [
       'that recovers, and that the record has let go meanwhile, leaves',
       { does: 'stayOut', sees: recovering },
-      'leave the group; outdate',
+      'leaveGroup; outdate',
     ],
     [
       'that recovers and is closed does nothing',
@@ -153,7 +150,7 @@ describe('A member', () => {
     [
       'that hears no majority is closed: neither writes nor reads',
       { sees: lost, server: open },
-      'close to everybody; closed: 2 of 3 members do not answer, which is no majority',
+      'closeWithoutMajority; closed: 2 of 3 members do not answer, which is no majority',
     ],
     [
       'that hears half of four is closed too',
@@ -161,7 +158,7 @@ describe('A member', () => {
         sees: { members: { 'shop-0': 'ONLINE', 'shop-1': 'ONLINE', 'shop-2': 'UNREACHABLE', 'shop-3': 'UNREACHABLE' } },
         server: readable,
       },
-      'close to everybody; closed: 2 of 4 members do not answer, which is no majority',
+      'closeWithoutMajority; closed: 2 of 4 members do not answer, which is no majority',
     ],
     [
       'that hears two of three goes on',
@@ -171,17 +168,17 @@ describe('A member', () => {
     [
       'that is admitted no more leaves',
       { does: 'stayOut', sees: led1, server: readable },
-      'close to everybody; leave the group; outdate',
+      'closeWithoutMajority; leaveGroup; outdate',
     ],
     [
       'that is fenced is closed, and stays a member',
       { sees: led1, server: readable, fenced: true },
-      'close to everybody; closed: fenced by a person',
+      'closeToEverybody; closed: fenced by a person',
     ],
     [
       'that runs out of space is closed',
       { sees: {}, server: open, lowSpace: true, stage: leadsGroup },
-      'close to everybody; closed: low space: 3 MiB',
+      'closeToEverybody; closed: low space: 3 MiB',
     ],
     [
       'that has formed the group has that on disk before anything else',
@@ -203,7 +200,7 @@ describe('The primary of the group', () => {
     [
       'that the group opened runs events',
       { sees: {}, server: open },
-      'run events; primary of the group, 3 of 3 members online',
+      'becomePrimary; primary of the group, 3 of 3 members online',
     ],
     [
       'that is primary already does nothing',
@@ -213,7 +210,7 @@ describe('The primary of the group', () => {
     [
       'lets readers in where it takes writes and nobody may log in',
       { sees: {}, server: { ...open, offlineMode: true }, stage: leadsGroup },
-      'end offline mode; outdate; primary of the group, 3 of 3 members online',
+      'letReadersIn; outdate; primary of the group, 3 of 3 members online',
     ],
     ['opens again what its agent had closed', { sees: {}, server: closed }, 'open; outdate'],
     [
@@ -246,7 +243,7 @@ describe('A secondary of the group', () => {
     [
       'that has just joined stops events, and lets readers in',
       { sees: led1 },
-      'stop events; end offline mode; outdate; secondary of the group, 3 of 3 members online',
+      'becomeMember; letReadersIn; outdate; secondary of the group, 3 of 3 members online',
     ],
     [
       'that is as it should be does nothing',
@@ -256,12 +253,12 @@ describe('A secondary of the group', () => {
     [
       'that was primary stops events',
       { sees: led1, server: readable, stage: leadsGroup },
-      'stop events; secondary of the group, 3 of 3 members online',
+      'becomeMember; secondary of the group, 3 of 3 members online',
     ],
     [
       'that takes writes, and was not seen closed before, is closed: the group may be just doing so',
       { sees: led1, server: open, stage: leadsGroup },
-      'stop events and close for writes',
+      'closeAsMember',
     ],
     [
       'that takes writes and had been closed is in doubt, on disk before that is said',
@@ -317,8 +314,7 @@ describe('To join', () => {
     const parts = await given(known, group)
     const peers = [{ ...first!, instance: 'shop-0', host: '10.0.0.9' }, first!, { ...second!, host: '127.24.1.3' }]
     const view = viewOf(parts, (parts.server as ScriptedServer).state)
-    for (const { run } of new Group(parts, () => undefined).next(view, { ...assignmentOf(known), peers }).steps ?? [])
-      await run(parts)
+    await perform(parts, new Group(parts).next(view, { ...assignmentOf(known), peers }))
     return parts
   }
 
@@ -332,7 +328,7 @@ describe('To join', () => {
   it('is begun once, however often it is decided', async () => {
     const { it: group, calls } = port()
     const parts = await begins({}, group)
-    for (const { run } of next(parts, {}).steps ?? []) await run(parts)
+    await perform(parts, next(parts, {}))
     expect(calls).toHaveLength(1)
   })
 
@@ -419,7 +415,7 @@ describe('A switchover that is ordered here', () => {
     }
     const parts = await given({ sees, server: open }, group)
     const order = { ...assignmentOf({}), electUuid: uuidOf('shop-1'), graceMs: 1_000, deadlineMs: 8_000 }
-    await new Group(parts, () => undefined).demote(order)
+    await new Group(parts).demote(order)
     return calls
   }
 
@@ -445,5 +441,5 @@ describe('A switchover that is ordered here', () => {
 
 it('A secondary in doubt that a hand opens once more is closed again', async () => {
   const known: Case = { stage: follows, sees: led1, server: open, stored: { opened: true } }
-  expect((await decided(known)).steps?.map(({ name }) => name)).toContain('close for writes')
+  expect((await decided(known)).steps).toContainEqual({ do: 'closeForWrites' })
 })

@@ -1,6 +1,6 @@
 import { counted } from '#common/text/words.ts'
 import type { Assignment, GroupTask } from '#failover/protocol/assignment.ts'
-import { joinInTurn, turnOf, waitForTurn } from './join-turn.ts'
+import { seedsFor, turnMs, turnOf } from './join-turn.ts'
 import { agreedOn } from '#failover/settings/runtime.ts'
 import { writesHere } from './single-primary.ts'
 import { noticesWriting, proposedBy, seenClosed } from './opening.ts'
@@ -9,28 +9,11 @@ import { isForLackOfSpace } from '#topology/snapshot/no-space.ts'
 import { unappliedOf } from '#topology/snapshot/holdings.ts'
 import type { GroupState, ServerState } from '#topology/snapshot/observation.ts'
 import { noticesOpening } from '../doubts/opened.ts'
-import { keepSettings } from '../guard/managed-settings.ts'
 import { whyClosed } from '../instance/known.ts'
-import { closeForWrites, notice, outdate, rest, step, type NextPass, type Step, type View } from '../instance/pass.ts'
+import { notice, rest, when, type View } from '../instance/pass.ts'
 import type { StoredState } from '../instance/stored-state.ts'
 import { hasMajority, ownMember } from '#topology/group/majority.ts'
-import {
-  becomeMember,
-  becomePrimary,
-  closeAsMember,
-  closeToEverybody,
-  closeWithoutMajority,
-  forgetMode,
-  joinGroup,
-  leaveGroup,
-  leaveInError,
-  letReadersIn,
-  openAgain,
-  setAccountOfAll,
-  setConsistency,
-  setOwnAccount,
-  setWeight,
-} from './steps.ts'
+import type { NextPass, Step } from './steps.ts'
 
 /** `group_replication_member_weight` is 50 unless somebody says otherwise: then the server uuid decides. */
 const usualWeight = 50
@@ -89,7 +72,7 @@ function outsideAndClosed(view: View, member: Membership): NextPass {
   if (task.does === 'stayOut')
     return {
       ...waits(member, 'outside of the group: it waits until it is told to join'),
-      steps: [...putsRight(member), ...(view.jobs.joinsInTurn === assignment.epoch ? [] : [joinInTurn(assignment)])],
+      steps: [...putsRight(member), ...joinsInTurnLater(view, assignment)],
     }
   // A removal goes by address once it is accepted: come back too soon, the new member would be removed.
   if (view.jobs.expelling !== null) return waits(member, 'the others remove the member that was here before')
@@ -97,16 +80,22 @@ function outsideAndClosed(view: View, member: Membership): NextPass {
   // What is on disk may be from before it formed the group: a volume that went back in time does not know that.
   if (forms && !view.told.trustsAssignment)
     return waits(member, 'outside of the group: it waits to hear whether it is still to form the group')
-  return starts(view, member, forms)
+  return starts(view, member, forms ? assignment.epoch : null)
 }
 
-function starts({ jobs, guards, nowMs }: View, member: Membership, forms: boolean): NextPass {
+function joinsInTurnLater({ jobs }: View, { epoch }: Assignment): readonly Step[] {
+  return when(jobs.joinsInTurn !== epoch, { do: 'know', fact: { fact: 'joinsInTurn', joinsInTurn: epoch } })
+}
+
+function starts(view: View, member: Membership, formsIn: number | null): NextPass {
+  const forms = formsIn !== null
+  const { jobs, guards, nowMs } = view
   const { assignment, isStarting, failure, group } = member
   const what = forms ? 'forms the group' : 'joins the group'
   const before = failure === '' ? '' : `; before: ${failure}`
   if (isStarting) return waits(member, `${what}${before}`)
-  const turn = forms ? 0 : turnOf({ jobs }, assignment)
-  if (turn > 0) return { steps: [waitForTurn(turn)], next: 'after a look' }
+  const turn = forms ? 0 : turnOf(view, assignment)
+  if (turn > 0) return { steps: [{ do: 'waitForTurn', waitMs: turn * turnMs }], next: 'after a look' }
   if (guards.closed.space !== null && isForLackOfSpace(group.error))
     return {
       ...waits(member, `its disk was full: it joins the group once there is space (${guards.closed.space})`),
@@ -114,8 +103,10 @@ function starts({ jobs, guards, nowMs }: View, member: Membership, forms: boolea
     }
   const pauseMs = Math.max(jobs.groupPause.untilMs, forms ? -Infinity : jobs.joinsNotBeforeMs) - nowMs
   if (pauseMs > 0) return { ...waits(member, `${what} after a pause${before}`), next: { afterMs: pauseMs } }
+  const { name, consistency } = member.task
+  const settings = { name, consistency, seeds: seedsFor(view, assignment) }
   return {
-    steps: [...putsRight(member), joinGroup(member.assignment, member.task, forms)],
+    steps: [...putsRight(member), { do: 'joinGroup', settings, formsIn }],
     then: [{ fact: 'converged', revision: assignment.revision, done: false, sentence: what }],
     next: 'when something changes',
   }
@@ -128,8 +119,8 @@ function inError(member: Membership): NextPass {
     steps: [
       ...closes(member),
       notice('GroupMemberInError', `this member left its group: ${why}`),
-      leaveInError,
-      outdate,
+      { do: 'leaveInError' },
+      { do: 'outdate' },
     ],
     then: [
       { fact: 'converged', revision: member.assignment.revision, done: false, sentence: `leaves the group: ${why}` },
@@ -143,7 +134,7 @@ function inError(member: Membership): NextPass {
  * this member go.
  */
 function recovering(member: Membership): NextPass {
-  if (member.task.does === 'stayOut') return { steps: [leaveGroup, outdate], next: 'after a look' }
+  if (member.task.does === 'stayOut') return { steps: [{ do: 'leaveGroup' }, { do: 'outdate' }], next: 'after a look' }
   const left = counted(member.group.applying, 'transaction')
   return { ...waits(member, `recovers from another member: ${left} to apply`), steps: closes(member) }
 }
@@ -156,7 +147,7 @@ function withoutMajority(member: Membership): NextPass {
   const { members } = member.group
   const silent = members.filter(({ state }) => state === 'UNREACHABLE').length
   const sentence = `closed: ${silent} of ${members.length} members do not answer, which is no majority`
-  return { ...waits(member, sentence), steps: closes(member, closeWithoutMajority), next: 'soon' }
+  return { ...waits(member, sentence), steps: closes(member, 'closeWithoutMajority'), next: 'soon' }
 }
 
 /** A member that the group counts on. What it may have forgotten it has got from the others. */
@@ -164,7 +155,10 @@ function online(view: View, member: Membership): NextPass {
   const { task, assignment, group, state } = member
   // To leave waits for a majority, and so does each look at the server meanwhile: nobody could close it then.
   if (task.does === 'stayOut')
-    return { steps: [...closes(member, closeWithoutMajority), leaveGroup, outdate], next: 'after a look' }
+    return {
+      steps: [...closes(member, 'closeWithoutMajority'), { do: 'leaveGroup' }, { do: 'outdate' }],
+      next: 'after a look',
+    }
   const store = whatItKnowsNow(view.stored, member)
   const isPrimary = writesHere(state, group, assignment)
   // What a guard closes is writing: a secondary writes nothing for clients, and still serves reads.
@@ -186,8 +180,12 @@ function settingsOf({ stored }: View, member: Membership): readonly Step[] {
   const { consistency = task.consistency, weight: now = weight } = group
   return [
     ...putsRight(member),
-    ...(now === weight ? [] : [setWeight(weight)]),
-    ...(consistency === task.consistency ? [] : [setConsistency(task.consistency), outdate]),
+    ...when(now !== weight, { do: 'setWeight', weight }),
+    ...when(
+      consistency !== task.consistency,
+      { do: 'setConsistency', consistency: task.consistency },
+      { do: 'outdate' },
+    ),
   ]
 }
 
@@ -199,14 +197,17 @@ function putsRight({ state, group, assignment }: Membership): readonly Step[] {
   const { accountTrouble: trouble, state: isIn } = group
   const isOpen = !state.superReadOnly && !state.readOnly
   const writes = trouble !== undefined && (isIn === 'OFFLINE' || (isOpen && writesHere(state, group, assignment)))
+  const account: readonly Step[] = writes
+    ? [{ do: isIn === 'OFFLINE' ? 'setOwnAccount' : 'setAccountOfAll', trouble }, { do: 'outdate' }]
+    : []
   const changed = state.changedSettings ?? []
   const hasOld = [...agreedOn].some(
     (name) => state.persisted.includes(name) && !changed.some((one) => one.name === name),
   )
   return [
-    ...(changed.length > 0 ? [step('put settings right', (parts) => keepSettings(parts, state))] : []),
-    ...(hasOld ? [forgetMode, outdate] : []),
-    ...(writes ? [isIn === 'OFFLINE' ? setOwnAccount(trouble) : setAccountOfAll(trouble), outdate] : []),
+    ...when(changed.length > 0, { do: 'putSettingsRight', state }),
+    ...when(hasOld, { do: 'forgetMode' }, { do: 'outdate' }),
+    ...account,
   ]
 }
 
@@ -228,8 +229,8 @@ function asPrimary(view: View, member: Membership): NextPass {
   if (state.superReadOnly || state.readOnly) return opensAsPrimary(view, member)
   return {
     steps: [
-      ...(state.offlineMode ? [letReadersIn, outdate] : []),
-      ...(isLeadingGroup(view.life) ? [] : [becomePrimary]),
+      ...when(state.offlineMode, { do: 'letReadersIn' }, { do: 'outdate' }),
+      ...when(!isLeadingGroup(view.life), { do: 'becomePrimary' }),
     ],
     then: [
       {
@@ -250,9 +251,9 @@ function opensAsPrimary(view: View, member: Membership): NextPass {
   if (!isBehind && (state.offlineMode || byHand))
     return {
       steps: [
-        openAgain,
-        outdate,
-        ...(byHand ? [notice('Opened', 'the primary was read-only by another hand and is open again')] : []),
+        { do: 'open' },
+        { do: 'outdate' },
+        ...when(byHand, notice('Opened', 'the primary was read-only by another hand and is open again')),
       ],
       next: 'after a look',
     }
@@ -266,7 +267,9 @@ function asSecondary(view: View, member: Membership): NextPass {
   if (ownMember(group, state.uuid)?.role === 'PRIMARY') return asOneTooMany(member)
   if (isMemberAs(view.life)) return staysSecondary(member, [])
   // Until it was seen closed nobody is blamed for that: the group may be closing it.
-  return state.superReadOnly ? staysSecondary(member, [becomeMember]) : { steps: [closeAsMember], next: 'after a look' }
+  return state.superReadOnly
+    ? staysSecondary(member, [{ do: 'becomeMember' }])
+    : { steps: [{ do: 'closeAsMember' }], next: 'after a look' }
 }
 
 function staysSecondary({ state, group, assignment }: Membership, before: readonly Step[]): NextPass {
@@ -274,8 +277,8 @@ function staysSecondary({ state, group, assignment }: Membership, before: readon
   return {
     steps: [
       ...before,
-      ...(superReadOnly ? [] : [closeForWrites, outdate]),
-      ...(offlineMode ? [letReadersIn, outdate] : []),
+      ...when(!superReadOnly, { do: 'closeForWrites' }, { do: 'outdate' }),
+      ...when(offlineMode, { do: 'letReadersIn' }, { do: 'outdate' }),
     ],
     then: [
       { fact: 'beganHere', proposed: proposedBy(state, group) },
@@ -296,7 +299,7 @@ function asOneTooMany(member: Membership): NextPass {
     'closed for writes: the group is in multi-primary mode by another hand, and another member goes on alone'
   const { revision } = member.assignment
   return {
-    steps: [closeAsMember],
+    steps: [{ do: 'closeAsMember' }],
     then: [
       { fact: 'made', stage: { is: 'closed' } },
       { fact: 'converged', revision, done: false, sentence },
@@ -309,8 +312,11 @@ function onlineOf({ members }: GroupState): string {
   return `${members.filter(({ state }) => state === 'ONLINE').length} of ${counted(members.length, 'member')} online`
 }
 
-function closes({ state }: Membership, close = closeToEverybody): readonly Step[] {
-  return state.superReadOnly && state.offlineMode ? [] : [close]
+function closes(
+  { state }: Membership,
+  how: 'closeToEverybody' | 'closeWithoutMajority' = 'closeToEverybody',
+): readonly Step[] {
+  return when(!(state.superReadOnly && state.offlineMode), { do: how })
 }
 
 function waits({ assignment: { revision } }: Membership, sentence: string): NextPass {

@@ -29,7 +29,7 @@ async function afterReading(volume: Partial<VolumePort>, ...looks: readonly Look
   const parts = await testParts(server, { volume })
   await parts.file.update({ promise: 3, revision: 10 })
   settable(parts).told.trustsAssignment = true
-  const mode = new Group(parts, () => undefined)
+  const mode = new Group(parts)
   for (const [sees, more] of looks) {
     server.state = aServerState(inGroup('shop-0', sees, more))
     const does = sees.state === 'OFFLINE' ? 'stayOut' : 'join'
@@ -105,7 +105,7 @@ describe('A member of a group that another hand formed', () => {
     const parts = await testParts(Object.assign(server, { group: { stop } as unknown as GroupPort }))
     await parts.file.update({ promise: 3, revision: 10 })
     const assignment: Assignment = { ...replicaOfEpoch3, group: { ...group, fork: true } }
-    const mode = new Group(parts, () => undefined)
+    const mode = new Group(parts)
     for (let pass = 0; pass < 2; pass += 1) await runPass(parts, mode.next(viewOf(parts, server.state), assignment))
     expect(server.calls.at(-1)).toBe('stop, in doubt: true')
     expect(parts.notices.list.map(({ sentence }) => sentence)).toEqual([

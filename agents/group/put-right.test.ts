@@ -8,10 +8,9 @@ import type { Parts } from '../instance/parts.ts'
 import type { GroupPort } from '../ports/group.ts'
 import { aServerState, replicaOfEpoch3, ScriptedServer, testParts } from '../testing.ts'
 import { changeLife, settable } from '../testing-known.ts'
-import { told } from '../testing-passes.ts'
+import { perform, told } from '../testing-passes.ts'
 import { Group } from './group.ts'
 import { leadsGroup } from './stage.ts'
-import { setOwnAccount } from './steps.ts'
 
 const open: ServerOverrides = { readOnly: false, superReadOnly: false, offlineMode: false }
 const readable: ServerOverrides = { readOnly: true, superReadOnly: true, offlineMode: false }
@@ -41,7 +40,7 @@ async function decided(known: Case): Promise<string> {
   const parts = await given(known)
   const group: GroupTask = { name: groupName, does: known.does ?? 'join', consistency: 'BEFORE_ON_PRIMARY_FAILOVER' }
   const assignment: Assignment = { ...replicaOfEpoch3, group }
-  return told(new Group(parts, () => undefined).next(viewOf(parts, (parts.server as ScriptedServer).state), assignment))
+  return told(new Group(parts).next(viewOf(parts, (parts.server as ScriptedServer).state), assignment))
 }
 
 describe('What another hand changed', () => {
@@ -52,17 +51,17 @@ describe('What another hand changed', () => {
         sees: outsideGroup({ accountTrouble: 'is locked' }),
         server: { ...closed, changedSettings: [{ name: 'group_replication_ssl_mode', seen: 'X', wanted: 'REQUIRED' }] },
       },
-      'put settings right; set its own account of the group; outdate; join the group; joins the group',
+      'putSettingsRight; setOwnAccount is locked; outdate; joinGroup; joins the group',
     ],
     [
       'puts its own account right while it waits to be admitted',
       { does: 'stayOut', sees: outsideGroup({ accountTrouble: 'is locked' }) },
-      'set its own account of the group; outdate; join in turn later; outside of the group: it waits until it is told to join',
+      'setOwnAccount is locked; outdate; know joinsInTurn; outside of the group: it waits until it is told to join',
     ],
     [
       'sets the account of the group for all members, where another hand changed it',
       { sees: { accountTrouble: 'is locked' }, server: open, stage: leadsGroup },
-      'set the account of the group; outdate; primary of the group, 3 of 3 members online',
+      'setAccountOfAll is locked; outdate; primary of the group, 3 of 3 members online',
     ],
     [
       'writes no account while it is closed',
@@ -72,7 +71,7 @@ describe('What another hand changed', () => {
     [
       'that another hand made a second primary is closed for writes and runs no events',
       { sees: { writers: ['shop-0', 'shop-1'] }, server: open, stage: follows },
-      'stop events and close for writes; closed for writes: the group is in multi-primary mode by another hand, and another member goes on alone',
+      'closeAsMember; closed for writes: the group is in multi-primary mode by another hand, and another member goes on alone',
     ],
     [
       'leaves the account of the group to the primary',
@@ -82,7 +81,7 @@ describe('What another hand changed', () => {
     [
       'forgets what another hand had the server persist, once the group is in its mode again',
       { sees: led1, server: { ...readable, persisted: [mode] }, stage: follows },
-      'forget the mode of before; outdate; secondary of the group, 3 of 3 members online',
+      'forgetMode; outdate; secondary of the group, 3 of 3 members online',
     ],
     [
       'forgets nothing before that',
@@ -91,7 +90,7 @@ describe('What another hand changed', () => {
         server: { ...readable, persisted: [mode], changedSettings: [{ name: mode, seen: '0', wanted: 'ON' }] },
         stage: follows,
       },
-      'put settings right; secondary of the group, 3 of 3 members online',
+      'putSettingsRight; secondary of the group, 3 of 3 members online',
     ],
   ])('%s', async (_, known, words) => {
     expect(await decided(known)).toBe(words)
@@ -102,9 +101,7 @@ it('An account is changed outside of the group by a server that is closed again,
   for (const fails of [false, true]) {
     const port = { setAccount: () => (fails ? Promise.reject(new Error('no')) : Promise.resolve()) }
     const parts = await given({ sees: outsideGroup() }, port as unknown as GroupPort)
-    await setOwnAccount('is locked')
-      .run(parts)
-      .catch(() => undefined)
+    await perform(parts, { steps: [{ do: 'setOwnAccount', trouble: 'is locked' }] }).catch(() => undefined)
     expect((parts.server as ScriptedServer).calls).toEqual(['readOnly accounts', 'readOnly closed'])
     expect(parts.notices.list.map(({ sentence }) => sentence)).toEqual(
       fails ? [] : ['its own account regent_group was changed by another hand (it is locked), and is right again'],

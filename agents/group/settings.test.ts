@@ -2,14 +2,15 @@ import { describe, expect, it } from 'vitest'
 import type { Assignment } from '#failover/protocol/assignment.ts'
 import { groupName, inGroup, outsideGroup, type GroupShape } from '#topology/testing-group.ts'
 import type { ServerOverrides } from '#topology/testing.ts'
-import { viewOf, type NextPass } from '../instance/pass.ts'
+import { viewOf } from '../instance/pass.ts'
 import type { Parts } from '../instance/parts.ts'
 import type { GroupPort } from '../ports/group.ts'
 import { aServerState, replicaOfEpoch3, ScriptedServer, testParts } from '../testing.ts'
 import { changeLife, settable } from '../testing-known.ts'
-import { told } from '../testing-passes.ts'
+import { perform, told } from '../testing-passes.ts'
 import { Group } from './group.ts'
 import { leadsGroup } from './stage.ts'
+import type { NextPass } from './steps.ts'
 
 const readable: ServerOverrides = { readOnly: true, superReadOnly: true, offlineMode: false }
 const closed: ServerOverrides = { readOnly: true, superReadOnly: true, offlineMode: true }
@@ -36,7 +37,7 @@ async function given({ sees, server: more, isInDoubt = undefined }: Case, group?
 function next(parts: Parts): NextPass {
   const group = { name: groupName, does: 'join', consistency: 'BEFORE_ON_PRIMARY_FAILOVER' } as const
   const assignment: Assignment = { ...replicaOfEpoch3, group }
-  return new Group(parts, () => undefined).next(viewOf(parts, (parts.server as ScriptedServer).state), assignment)
+  return new Group(parts).next(viewOf(parts, (parts.server as ScriptedServer).state), assignment)
 }
 
 describe('A member that left because its disk was full', () => {
@@ -48,13 +49,13 @@ describe('A member that left because its disk was full', () => {
     settable(parts).guards.closed.space = lowSpace
     expect(told(next(parts))).toBe(`its disk was full: it joins the group once there is space (${lowSpace})`)
     settable(parts).guards.closed.space = null
-    expect(told(next(parts))).toBe('join the group; joins the group')
+    expect(told(next(parts))).toBe('joinGroup; joins the group')
   })
 
   it('waits for nothing where that was no matter of space', async () => {
     const parts = await given({ ...full, sees: outsideGroup({ error: 'Duplicate entry, Error_code: 1062' }) })
     settable(parts).guards.closed.space = lowSpace
-    expect(told(next(parts))).toBe('join the group; joins the group')
+    expect(told(next(parts))).toBe('joinGroup; joins the group')
   })
 })
 
@@ -65,12 +66,12 @@ describe('A member that is online', () => {
     [
       'takes the consistency that the spec says now, as secondary',
       { sees: { ...led1, consistency: 'AFTER' }, server: readable },
-      'set the consistency; outdate; secondary of the group, 3 of 3 members online',
+      'setConsistency BEFORE_ON_PRIMARY_FAILOVER; outdate; secondary of the group, 3 of 3 members online',
     ],
     [
       'and as primary',
       { sees: { consistency: 'AFTER' }, server: open },
-      'set the consistency; outdate; primary of the group, 3 of 3 members online',
+      'setConsistency BEFORE_ON_PRIMARY_FAILOVER; outdate; primary of the group, 3 of 3 members online',
     ],
     [
       'leaves the consistency that it was told',
@@ -80,17 +81,17 @@ describe('A member that is online', () => {
     [
       'puts right what somebody changed',
       { sees: led1, server: { ...readable, changedSettings } },
-      'put settings right; secondary of the group, 3 of 3 members online',
+      'putSettingsRight; secondary of the group, 3 of 3 members online',
     ],
     [
       'is to be elected last while its data are in doubt',
       { sees: { ...led1, weight: 50 }, server: readable, isInDoubt: true },
-      'set its weight to 0; secondary of the group, 3 of 3 members online',
+      'setWeight 0; secondary of the group, 3 of 3 members online',
     ],
     [
       'is elected as any other once they are not',
       { sees: { ...led1, weight: 0 }, server: readable },
-      'set its weight to 50; secondary of the group, 3 of 3 members online',
+      'setWeight 50; secondary of the group, 3 of 3 members online',
     ],
   ])('%s', async (_, known, words) => {
     expect(told(next(await given(known)))).toBe(words)
@@ -101,7 +102,7 @@ describe('A member that is online', () => {
     const group = { setConsistency: async (consistency: string) => void calls.push(consistency) } as GroupPort
     const known: Case = { sees: { ...led1, consistency: 'AFTER' }, server: readable }
     const parts = await given(known, group)
-    for (const { run } of next(parts).steps ?? []) await run(parts)
+    await perform(parts, next(parts))
     expect(calls).toEqual(['BEFORE_ON_PRIMARY_FAILOVER'])
     expect(parts.notices.list.map(({ sentence }) => sentence)).toEqual([
       'group_replication_consistency is BEFORE_ON_PRIMARY_FAILOVER for sessions that begin now',

@@ -1,42 +1,130 @@
-import { groupAddress } from '#failover/protocol/group-address.ts'
-import type { Assignment, GroupTask } from '#failover/protocol/assignment.ts'
-import type { Endpoint } from '#failover/protocol/message.ts'
 import { describeError, RegentError } from '#common/errors/errors.ts'
+import { parseGtidSet } from '#topology/gtid/gtid-set.ts'
+import { unionOf } from '#topology/snapshot/holdings.ts'
+import { settingsSteps } from '../guard/managed-settings.ts'
 import { letAccountsChange } from '../instance/account-changes.ts'
 import { groupUser } from '../instance/accounts.ts'
 import { learn } from '../instance/learn.ts'
 import type { Parts } from '../instance/parts.ts'
-import { step, type Step } from '../instance/pass.ts'
-import type { GroupPort } from '../ports/group.ts'
-import { leaderIn } from './join-turn.ts'
+import type { NextPass as PassOf } from '../instance/pass.ts'
+import { commonSteps, type Performers, type StepOf } from '../instance/steps.ts'
+import type { GroupPort, GroupSettings } from '../ports/group.ts'
+import { judgeBegun } from './begun-here.ts'
 import { leadsGroup } from './stage.ts'
 
-/** Steps of a member. What each one is for is told where the steps are decided (`membership.ts`). */
-
-/** Sessions are ended: a commit under way would hold read-only up, and nobody is told that the commit is done. */
-export const closeToEverybody = step('close to everybody', async ({ server, observer }) => {
-  try {
-    await server.setOffline(true)
-    await server.killForeignSessions()
-    await server.setReadOnly('closed', 500)
-  } finally {
-    observer.outdate()
-  }
-})
-
 /**
- * A write that waits for a majority keeps its session, though that is killed, and holds read-only up until the majority
- * is back (9.7). Offline mode has told its client, and lets nobody in meanwhile.
+ * Where no majority agrees on that, the stop never ends, and meanwhile this member neither closes nor promises: what is
+ * left to do then follows from the state of its group.
  */
-export const closeWithoutMajority = step('close to everybody', async ({ server, observer }) => {
+const leaveMs = 3_000
+
+/** All that is done in mode `group`. What each step is for is told where it is decided (`membership.ts`). */
+export const groupSteps = {
+  ...commonSteps,
+  ...settingsSteps,
+  /** Sessions are ended: a commit under way would hold read-only up, and nobody is told that the commit is done. */
+  closeToEverybody: (parts) => closeToEverybody(parts, (statement) => statement),
+  /**
+   * A write that waits for a majority keeps its session, though that is killed, and holds read-only up until the
+   * majority is back (9.7). Offline mode has told its client, and lets nobody in meanwhile.
+   */
+  closeWithoutMajority: (parts) => closeToEverybody(parts, unlessTooLate),
+  letReadersIn: async ({ server, clientCertificate }) => {
+    await clientCertificate?.show()
+    await server.setOffline(false)
+  },
+  becomePrimary: async (parts) => {
+    await parts.server.setEvents(true)
+    learn(parts, { fact: 'made', stage: leadsGroup })
+  },
+  becomeMember: async (parts) => {
+    await parts.server.setEvents(false)
+    const sinceMs = parts.world.clock.monotonicMs()
+    learn(parts, { fact: 'made', stage: { is: 'following', step: 'started', as: 'secondary', sinceMs } })
+    learn(parts, { fact: 'beganHere', proposed: null })
+  },
+  /** A group may just be changing its primary, or its mode: the group, or the agent, closes the member in a moment. */
+  closeAsMember: async ({ server, observer }) => {
+    try {
+      await server.setEvents(false)
+      await server.setReadOnly('closed')
+    } finally {
+      observer.outdate()
+    }
+  },
+  /** A member whose data are in doubt is elected only where there is nobody else. */
+  setWeight: async ({ server, observer }, { weight }: { weight: number }) => {
+    try {
+      await server.setSetting('group_replication_member_weight', String(weight))
+    } finally {
+      observer.outdate()
+    }
+  },
+  leaveInError: async (parts) => {
+    pauseBeforeJoining(parts)
+    await groupOf(parts).stop()
+    parts.expulsion?.rest()
+  },
+  leaveGroup: async (parts) => {
+    await groupOf(parts).stop(leaveMs)
+    parts.expulsion?.rest()
+  },
+  /** The spec says another one since this server joined. */
+  setConsistency: async (parts, { consistency }: { consistency: string }) => {
+    await groupOf(parts).setConsistency(consistency)
+    parts.notices.add('ConsistencySet', `group_replication_consistency is ${consistency} for sessions that begin now`)
+  },
+  /** Persisted by the function with which a person had the group change its mode. */
+  forgetMode: (parts) => groupOf(parts).forgetMode(),
+  /** At the primary: the change is one of the group's transactions. */
+  setAccountOfAll: async (parts, { trouble }: { trouble: string }) => {
+    await groupOf(parts).setAccount(true)
+    parts.notices.add(
+      'GroupAccountSet',
+      `account ${groupUser} was changed by another hand (it ${trouble}), and is right again for all members`,
+    )
+  },
+  /**
+   * At a server that is outside of the group, closed and offline: accounts are not changed under `super_read_only`. The
+   * change of another hand may come here once more, from the binlog of a member, and so does the primary's.
+   */
+  setOwnAccount: async (parts, { trouble }: { trouble: string }) => {
+    await letAccountsChange(parts, () => groupOf(parts).setAccount(false))
+    parts.notices.add(
+      'GroupAccountSet',
+      `its own account ${groupUser} was changed by another hand (it ${trouble}), and is right again`,
+    )
+  },
+  waitForTurn: async (parts, { waitMs }: { waitMs: number }) => {
+    learn(parts, { fact: 'joinsNotBefore', untilMs: parts.world.clock.monotonicMs() + waitMs })
+    learn(parts, { fact: 'joinsInTurn', joinsInTurn: null })
+  },
+  joinGroup,
+  judgeBegun,
+  /** @param isSeeding what is there now is given up */
+  reportOutside: async ({ server, volume }, { epoch, isSeeding }: { epoch: number; isSeeding: boolean }) => {
+    const { executed, received } = isSeeding ? { executed: '', received: '' } : await server.readHolds()
+    await volume.syncRelayLogs()
+    const holds = unionOf([executed, received]).toString()
+    const report = { epoch, holds, executed: parseGtidSet(executed).toString(), asPrimary: false }
+    return { fact: 'reported', report }
+  },
+} satisfies Performers
+
+export type Step = StepOf<typeof groupSteps>
+export type NextPass = PassOf<Step>
+
+type Bounded = (statement: Promise<void>) => Promise<void>
+
+async function closeToEverybody({ server, observer }: Parts, bounded: Bounded): Promise<void> {
   try {
     await server.setOffline(true)
-    await unlessTooLate(server.killForeignSessions())
-    await unlessTooLate(server.setReadOnly('closed', 500))
+    await bounded(server.killForeignSessions())
+    await bounded(server.setReadOnly('closed', 500))
   } finally {
     observer.outdate()
   }
-})
+}
 
 async function unlessTooLate(statement: Promise<void>): Promise<void> {
   try {
@@ -44,50 +132,6 @@ async function unlessTooLate(statement: Promise<void>): Promise<void> {
   } catch (error) {
     if (!(error instanceof RegentError && error.code === 'REGENT_SERVER_TIMEOUT')) throw error
   }
-}
-
-export const letReadersIn = step('end offline mode', async ({ server, clientCertificate }) => {
-  await clientCertificate?.show()
-  await server.setOffline(false)
-})
-
-/** Only of the member that the group calls primary. */
-export const openAgain = step('open', async ({ server, clientCertificate }) => {
-  await clientCertificate?.show()
-  await server.open()
-})
-
-export const becomePrimary = step('run events', async (parts) => {
-  await parts.server.setEvents(true)
-  learn(parts, { fact: 'made', stage: leadsGroup })
-})
-
-export const becomeMember = step('stop events', async (parts) => {
-  await parts.server.setEvents(false)
-  const sinceMs = parts.world.clock.monotonicMs()
-  learn(parts, { fact: 'made', stage: { is: 'following', step: 'started', as: 'secondary', sinceMs } })
-  learn(parts, { fact: 'beganHere', proposed: null })
-})
-
-/** A group may just be changing its primary, or its mode: the group, or the agent, closes the member in a moment. */
-export const closeAsMember = step('stop events and close for writes', async ({ server, observer }) => {
-  try {
-    await server.setEvents(false)
-    await server.setReadOnly('closed')
-  } finally {
-    observer.outdate()
-  }
-})
-
-/** A member whose data are in doubt is elected only where there is nobody else. */
-export function setWeight(weight: number): Step {
-  return step(`set its weight to ${weight}`, async ({ server, observer }) => {
-    try {
-      await server.setSetting('group_replication_member_weight', String(weight))
-    } finally {
-      observer.outdate()
-    }
-  })
 }
 
 /** Between two attempts in a row: each changes the view of the whole group. */
@@ -102,108 +146,48 @@ export function pauseBeforeJoining(parts: Parts): void {
   learn(parts, { fact: 'joinPaused', untilMs: world.clock.monotonicMs() + pauseMs })
 }
 
-export const leaveInError = step('leave the group after an error', async (parts) => {
-  pauseBeforeJoining(parts)
-  await groupOf(parts).stop()
-  parts.expulsion?.rest()
-})
-
-/**
- * Where no majority agrees on that, the stop never ends, and meanwhile this member neither closes nor promises: what is
- * left to do then follows from the state of its group.
- */
-const leaveMs = 3_000
-
-export const leaveGroup = step('leave the group', async (parts) => {
-  await groupOf(parts).stop(leaveMs)
-  parts.expulsion?.rest()
-})
-
-/** The spec says another one since this server joined. */
-export function setConsistency(consistency: string): Step {
-  return step('set the consistency', async (parts) => {
-    await groupOf(parts).setConsistency(consistency)
-    parts.notices.add('ConsistencySet', `group_replication_consistency is ${consistency} for sessions that begin now`)
-  })
-}
-
-/** Persisted by the function with which a person had the group change its mode. */
-export const forgetMode = step('forget the mode of before', (parts) => groupOf(parts).forgetMode())
-
-/** At the primary: the change is one of the group's transactions. */
-export function setAccountOfAll(trouble: string): Step {
-  return step('set the account of the group', async (parts) => {
-    await groupOf(parts).setAccount(true)
-    parts.notices.add(
-      'GroupAccountSet',
-      `account ${groupUser} was changed by another hand (it ${trouble}), and is right again for all members`,
-    )
-  })
-}
-
-/**
- * At a server that is outside of the group, closed and offline: accounts are not changed under `super_read_only`. The
- * change of another hand may come here once more, from the binlog of a member, and so does the primary's.
- */
-export function setOwnAccount(trouble: string): Step {
-  return step('set its own account of the group', async (parts) => {
-    await letAccountsChange(parts, () => groupOf(parts).setAccount(false))
-    parts.notices.add(
-      'GroupAccountSet',
-      `its own account ${groupUser} was changed by another hand (it ${trouble}), and is right again`,
-    )
-  })
-}
-
 /** How long what an earlier life received is applied before a group is formed of it. */
 const applyMs = 60_000
 
-/** A start takes until this server is in a view: it goes on in the background, and is begun once. */
-export function joinGroup(assignment: Assignment, task: GroupTask, forms: boolean): Step {
-  return step(forms ? 'form the group' : 'join the group', async (parts) => {
-    const { jobs, config, notices, file, expulsion } = parts
-    const others = seedsFor(assignment).filter(({ instance }) => instance !== config.instance)
-    const settings = {
-      name: task.name,
-      consistency: task.consistency,
-      seeds: others.map(groupAddress),
-    }
-    const start = async (): Promise<void> => {
-      expulsion?.rest()
-      if (forms) await applyReceived(parts)
-      await groupOf(parts).start(settings, forms)
-      if (!forms) return
-      await lookAgain(parts)
-      // On disk before anybody may join: in this epoch it is never formed again.
-      await file.update({ formedEpoch: assignment.epoch })
-    }
-    if (jobs.startingGroup !== null) return
-    const until = start()
-      .then(
-        () => '',
-        (error: unknown) => {
-          const why = describeError(error)
-          pauseBeforeJoining(parts)
-          notices.add('GroupNotJoined', `the group was not ${forms ? 'formed' : 'joined'}: ${why}`)
-          return why
-        },
-      )
-      .then((failure) => {
-        learn(parts, { fact: 'groupStartEnded', failure })
-        // What was seen before shows a server that is in no group.
-        parts.observer.outdate()
-        parts.changed()
-        // What the group made of this server is seen by a look alone.
-        void parts.observer.refresh().catch(() => undefined)
-      })
-    learn(parts, { fact: 'waitBegan', wait: 'startingGroup', until })
-  })
+interface Joining {
+  readonly settings: GroupSettings
+  /** The epoch in which it forms the group; null where it joins one. */
+  readonly formsIn: number | null
 }
 
-/** The primary comes first: one that joins as well is in no group yet, and cannot be dialled while it starts. */
-function seedsFor(assignment: Assignment): readonly Endpoint[] {
-  const leader = leaderIn(assignment)
-  return assignment.peers.toSorted((a, b) => Number(b.instance === leader) - Number(a.instance === leader))
+/** A start takes until this server is in a view: it goes on in the background, and is begun once. */
+async function joinGroup(parts: Parts, { settings, formsIn }: Joining): Promise<void> {
+  const { jobs, notices, file, expulsion } = parts
+  const forms = formsIn !== null
+  const start = async (): Promise<void> => {
+    expulsion?.rest()
+    if (forms) await applyReceived(parts)
+    await groupOf(parts).start(settings, forms)
+    if (formsIn === null) return
+    await lookAgain(parts)
+    // On disk before anybody may join: in this epoch it is never formed again.
+    await file.update({ formedEpoch: formsIn })
+  }
+  if (jobs.startingGroup !== null) return
+  const until = start()
+    .then(
+      () => '',
+      (error: unknown) => {
+        const why = describeError(error)
+        pauseBeforeJoining(parts)
+        notices.add('GroupNotJoined', `the group was not ${forms ? 'formed' : 'joined'}: ${why}`)
+        return why
+      },
+    )
+    .then((failure) => {
+      learn(parts, { fact: 'groupStartEnded', failure })
+      // What was seen before shows a server that is in no group.
+      parts.observer.outdate()
+      parts.changed()
+      // What the group made of this server is seen by a look alone.
+      void parts.observer.refresh().catch(() => undefined)
+    })
+  learn(parts, { fact: 'waitBegan', wait: 'startingGroup', until })
 }
 
 /** A server answers slowly while its member starts, and its connections may have been lost. */

@@ -1,13 +1,12 @@
 import { describe, expect, it } from 'vitest'
 import { gtids } from '#topology/testing.ts'
 import { inGroup, outsideGroup, type GroupShape } from '#topology/testing-group.ts'
-import { runPass } from '../converge/runner.ts'
 import { viewOf } from '../instance/pass.ts'
 import type { Parts } from '../instance/parts.ts'
 import type { StoredState } from '../instance/stored-state.ts'
 import { aServerState, primaryOfEpoch3, ScriptedProcess, ScriptedServer, testParts, watchesOf } from '../testing.ts'
 import { settable } from '../testing-known.ts'
-import { told } from '../testing-passes.ts'
+import { perform, told } from '../testing-passes.ts'
 import { Group } from './group.ts'
 
 const sentence = 'outside of every group under the promise of epoch 4'
@@ -24,11 +23,11 @@ async function promised(sees: GroupShape, stored: Partial<StoredState> = {}, pro
 }
 
 function decided(parts: Parts) {
-  return new Group(parts, () => undefined).underPromise(viewOf(parts, (parts.server as ScriptedServer).state))
+  return new Group(parts).underPromise(viewOf(parts, (parts.server as ScriptedServer).state))
 }
 
 async function run(parts: Parts): Promise<void> {
-  await runPass(parts, { steps: decided(parts)?.steps ?? [], next: 'soon' })
+  await perform(parts, decided(parts) ?? {})
 }
 
 describe('Under a promise, the agent of a group’s member', () => {
@@ -39,7 +38,7 @@ describe('Under a promise, the agent of a group’s member', () => {
     ['in error', { members: { 'shop-0': 'ERROR' } }],
   ])('%s kills its server, and reports nothing', async (_, sees) => {
     const { parts, process } = await promised(sees)
-    expect(told(decided(parts)!)).toBe(`leave at once; ${sentence}`)
+    expect(told(decided(parts)!)).toBe(`kill; ${sentence}`)
     await run(parts)
     expect(process.state).toBe('dead')
     expect(parts.course.promiseReport).toBeNull()
@@ -55,7 +54,7 @@ describe('Under a promise, the agent of a group’s member', () => {
 
   it('whose server is older than the agent kills it too: the agent before may have had it join', async () => {
     const { parts, process } = await promised(outsideGroup())
-    const mode = new Group(parts, () => undefined)
+    const mode = new Group(parts)
     const watches = watchesOf(parts)
     mode.start(watches)
     watches.stop()
@@ -87,7 +86,7 @@ describe('Under a promise, the agent of a group’s member', () => {
     await run(parts)
     expect(decided(parts)).toBeNull()
     await parts.file.update({ promise: 5 })
-    expect(told(decided(parts)!)).toBe('report what is held; outside of every group under the promise of epoch 5')
+    expect(told(decided(parts)!)).toBe('reportOutside 5; outside of every group under the promise of epoch 5')
   })
 
   it('whose server is down waits for the server', async () => {
@@ -98,9 +97,9 @@ describe('Under a promise, the agent of a group’s member', () => {
 
   it('looks at the server first, and waits for one that says nothing of a group', async () => {
     const { parts, server } = await promised(outsideGroup())
-    expect(new Group(parts, () => undefined).underPromise(viewOf(parts, null))).toEqual({ next: 'after a look' })
+    expect(new Group(parts).underPromise(viewOf(parts, null))).toEqual({ next: 'after a look' })
     const { group: _, ...without } = server.state
-    expect(new Group(parts, () => undefined).underPromise(viewOf(parts, without))).toBeNull()
+    expect(new Group(parts).underPromise(viewOf(parts, without))).toBeNull()
   })
 })
 
@@ -110,7 +109,7 @@ describe('A promise', () => {
   it('of a newer epoch drops what was reported under the one before', async () => {
     const { parts } = await promised(outsideGroup())
     await run(parts)
-    await new Group(parts, () => undefined).promise(order)
+    await new Group(parts).promise(order)
     expect(parts.file.current).toMatchObject({ promise: 5, revision: 13 })
     expect(parts.course.promiseReport).toBeNull()
   })
@@ -118,7 +117,7 @@ describe('A promise', () => {
   it('of the same epoch at a newer revision keeps it', async () => {
     const { parts } = await promised(outsideGroup())
     await run(parts)
-    await new Group(parts, () => undefined).promise({ ...order, epoch: 4 })
+    await new Group(parts).promise({ ...order, epoch: 4 })
     expect(parts.file.current).toMatchObject({ promise: 4, revision: 13 })
     expect(parts.course.promiseReport).not.toBeNull()
   })

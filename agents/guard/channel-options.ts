@@ -65,17 +65,21 @@ function sentenceOf({ name, seen, wanted }: ChangedSetting): Sentence {
   return say`${name} is ${shown(wanted)} again (by another hand it was ${shown(seen)})`
 }
 
-/** A delay, above all: neither a replica that follows nor an opening waits for it. */
-export async function keepApplierOptions(parts: Parts, channel: Channel | null): Promise<void> {
-  if (hasDueOptions(viewOf(parts, null), channel, 'applier')) await putApplierOptionsRight(parts, channel)
+interface OfChannel {
+  readonly channel: Channel | null
 }
 
-export function putApplierOptionsRight(parts: Parts, channel: Channel | null): Promise<void> {
+/** A delay, above all: neither a replica that follows nor an opening waits for it. */
+export async function keepApplierOptions(parts: Parts, channel: Channel | null): Promise<void> {
+  if (hasDueOptions(viewOf(parts, null), channel, 'applier')) await putApplierOptionsRight(parts, { channel })
+}
+
+export function putApplierOptionsRight(parts: Parts, { channel }: OfChannel): Promise<void> {
   return putOptionsRight(parts, channel, 'applier', () => parts.server.setApplierOptions().then(() => true))
 }
 
 /** What is changed with both threads stopped, once nothing can be lost by it. The receiver is stopped afterwards. */
-export function putStoppedOptionsRight(parts: Parts, channel: Channel | null): Promise<void> {
+export function putStoppedOptionsRight(parts: Parts, { channel }: OfChannel): Promise<void> {
   return putOptionsRight(parts, channel, 'both', () => parts.server.setStoppedOptions(applyMs))
 }
 

@@ -3,7 +3,7 @@ import { restsDurabilityOn, runtimeSettings, wantedAtRuntime } from '#failover/s
 import { isSameValue } from '#failover/settings/setting.ts'
 import { inGroup, outsideGroup, type GroupShape } from '#topology/testing-group.ts'
 import type { ServerState } from '#topology/snapshot/observation.ts'
-import { keepSettings } from './managed-settings.ts'
+import { settingsSteps } from './managed-settings.ts'
 import { aServerState, anAgentConfig, primaryOfEpoch3, ScriptedServer, testParts } from '../testing.ts'
 import { changeLife, settable } from '../testing-known.ts'
 import { volumeLayout } from '../instance/volume-layout.ts'
@@ -69,7 +69,7 @@ describe('A setting of a group', () => {
     const server = new ScriptedServer(state)
     const parts = await testParts(server)
     if (starts) settable(parts).jobs.startingGroup = new Promise(() => undefined)
-    await keepSettings(parts, state)
+    await settingsSteps.putSettingsRight(parts, { state })
     return server.calls
   }
 

@@ -2,12 +2,16 @@ import { say } from '#common/sentence/sentence.ts'
 import { beginsBinlog, isAgreedOn } from '#failover/settings/runtime.ts'
 import type { ChangedSetting, ServerState } from '#topology/snapshot/observation.ts'
 import type { Parts } from '../instance/parts.ts'
+import type { Performers } from '../instance/steps.ts'
+
+/** What guards the settings in any mode. */
+export const settingsSteps = { putSettingsRight } satisfies Performers
 
 /**
  * Puts managed settings right that somebody changed while the server runs. A primary on which durability was in doubt
  * meanwhile says so before that (`agents/semisync/put-right.ts`).
  */
-export async function keepSettings(parts: Parts, state: ServerState): Promise<void> {
+async function putSettingsRight(parts: Parts, { state }: { readonly state: ServerState }): Promise<void> {
   const due = (state.changedSettings ?? []).filter((setting) => isDueNow(parts, state, setting))
   if (due.length === 0) return
   for (const setting of due) await putRight(parts, state, setting)

@@ -2,12 +2,13 @@ import type { Assignment } from '#failover/protocol/assignment.ts'
 import type { Watches } from '#common/watch/watches.ts'
 import type { DemoteOrder, ExpelOrder, PromiseOrder } from '#failover/protocol/order.ts'
 import type { NextPass, View } from './pass.ts'
+import type { Step } from './steps.ts'
 import type { StoredState } from './stored-state.ts'
 
 /** What an agent decides in one way of replicating. Pure. */
-export interface Decider {
+export interface Decider<S = Step> {
   /** Towards what is assigned, of a mysqld that runs. Nothing newer than the assignment was promised. */
-  next(view: View, assignment: Assignment): NextPass
+  next(view: View, assignment: Assignment): NextPass<S>
   /** Whether the server was made ready for this assignment, so that the next pass needs no new look at the server. */
   isReadyFor(view: View, assignment: Assignment): boolean
   /**
@@ -15,9 +16,9 @@ export interface Decider {
    * `course.promiseReport` says what is held. Null where that is so, or is not possible now. Asked in each pass: the
    * agent may have died in between.
    */
-  underPromise(view: View): NextPass | null
+  underPromise(view: View): NextPass<S> | null
   /** While that promise is kept, and told: what another hand opens is closed again. */
-  staysClosed(view: View): NextPass
+  staysClosed(view: View): NextPass<S>
 }
 
 /**
@@ -25,7 +26,7 @@ export interface Decider {
  * Everybody else knows no mode by name. What returns a promise never runs beside another pass or order
  * (`Converger.alone`).
  */
-export interface Mode extends Decider {
+export interface Mode<S = Step> extends Decider<S> {
   /** Begins to look at what no event brings. */
   start(watches: Watches): void
   /** Promises an epoch, on disk. What follows from that is `underPromise`. */

@@ -18,7 +18,7 @@ export type Change = { readonly [P in keyof Known]?: Partial<Known[P]> } & {
 type Bare = object
 type Times = { readonly atMs: number }
 /** Work in the background: what takes a flag, and what others may wait for. */
-export type Errand = 'changesPasswords' | 'empties' | 'streamsCopy'
+export type Errand = 'changesPasswords' | 'empties' | 'streamsCopy' | 'writesMarker'
 export type Awaited = 'cuttingOff' | 'expelling' | 'startingGroup' | 'switchingOff'
 
 const closed: Stage = { is: 'closed' }
@@ -208,6 +208,12 @@ export const facts = {
   errandEnded: ({ errand }: { errand: Errand }): Change => ({ jobs: { [errand]: false } }),
   waitBegan: ({ wait, until }: { wait: Awaited; until: Promise<void> }): Change => ({ jobs: { [wait]: until } }),
   waitEnded: ({ wait }: { wait: Awaited }): Change => ({ jobs: { [wait]: null } }),
+  wakerBegan: ({ connections }: { connections: string }, { jobs }: Known): Change => ({
+    jobs: { wakers: { count: jobs.wakers.count + 1, connections } },
+  }),
+  wakerEnded: (_: Bare, { jobs }: Known): Change => ({
+    jobs: { wakers: { ...jobs.wakers, count: jobs.wakers.count - 1 } },
+  }),
 
   // Of a member of a group.
   groupMayBeStarting: (is: Pick<Jobs, 'mayBeStartingGroup'>): Change => ({ jobs: is }),

@@ -138,6 +138,10 @@ export interface Jobs {
   readonly changesPasswords: boolean
   /** Empty transactions are being written. */
   readonly empties: boolean
+  /** A marker is being written that proves a revision. */
+  readonly writesMarker: boolean
+  /** Markers that are being written to wake who waits, and the connections for which the newest is written. */
+  readonly wakers: { readonly count: number; readonly connections: string }
   /** The replication group is being joined or formed. */
   readonly startingGroup: Promise<void> | null
   /** mysqld is older than this run: an agent that died may have had it join a group, which may still be under way. */
@@ -216,6 +220,8 @@ export function nothingKnown(nowMs: number): Known {
       cuttingOff: null,
       changesPasswords: false,
       empties: false,
+      writesMarker: false,
+      wakers: { count: 0, connections: '' },
       startingGroup: null,
       mayBeStartingGroup: false,
       groupFailure: '',

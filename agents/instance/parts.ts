@@ -56,6 +56,8 @@ export interface Parts extends Learner {
   readonly expulsion?: ExpulsionPort
   /** Something that is reported is different now. */
   readonly changed: () => void
+  /** Something was found out that a pass must see. */
+  readonly wake: () => void
 }
 
 /**

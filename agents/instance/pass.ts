@@ -2,6 +2,7 @@ import { lifeOf, type Life } from './life.ts'
 import type { Fact } from './facts.ts'
 import type { Known } from './known.ts'
 import type { Parts } from './parts.ts'
+import type { Step } from './steps.ts'
 import type { StoredState } from './stored-state.ts'
 import type { ProcessState, ServerState } from '#topology/snapshot/observation.ts'
 
@@ -31,21 +32,14 @@ export function viewOf(parts: Parts, looked: ServerState | null): View {
   }
 }
 
-/** One thing to do. `name` tells what, in tests and to readers. */
-export interface Step {
-  readonly name: string
-  /** Resolves to what was found out by it. */
-  readonly run: (parts: Parts) => Promise<Fact | undefined>
-}
-
 /**
  * What an agent does next. The runner (`agents/converge/runner.ts`) does it in this order: on disk what is to be on
  * disk, then what is known at once, then the steps, one after the other, then what is known once they are done.
  */
-export interface NextPass {
+export interface NextPass<S = Step> {
   readonly store?: Partial<StoredState>
   readonly now?: readonly Fact[]
-  readonly steps?: readonly Step[]
+  readonly steps?: readonly S[]
   readonly then?: readonly Fact[]
   /**
    * When the next one is decided: at once by the same look at the server, or after another; soon, where nothing tells
@@ -55,24 +49,14 @@ export interface NextPass {
 }
 
 /** Nothing to do, and nothing new to say. */
-export const rest: NextPass = { next: 'when something changes' }
+export const rest: NextPass<never> = { next: 'when something changes' }
 
-/** A step that finds nothing out. */
-export function step(name: string, run: (parts: Parts) => Promise<unknown>): Step {
-  return { name, run: (parts) => run(parts).then(() => undefined) }
+/** What is done only where that is so. */
+export function when<const S extends readonly unknown[]>(isSo: boolean, ...steps: S): readonly S[number][] {
+  return isSo ? steps : []
 }
 
 /** Tells people what happened. */
 export function notice(code: string, sentence: string): Step {
-  return step(`notice ${code}`, async ({ notices }) => notices.add(code, sentence))
+  return { do: 'notice', code, sentence }
 }
-
-/** On disk in the midst of steps: what may be so only once the step before is done. */
-export function onDisk(change: Partial<StoredState>): Step {
-  return step(`on disk ${Object.keys(change).join(', ')}`, ({ file }) => file.update(change))
-}
-
-export const closeForWrites = step('close for writes', ({ server }) => server.setReadOnly('closed'))
-
-/** What the agent has changed: whatever was seen before is not looked at again. */
-export const outdate = step('outdate', async ({ observer }) => observer.outdate())

@@ -10,7 +10,7 @@ import type { Parts } from '../instance/parts.ts'
  */
 export function inBackground(
   parts: Parts,
-  errand: Exclude<Errand, 'streamsCopy'>,
+  errand: Exclude<Errand, 'streamsCopy' | 'writesMarker'>,
   work: () => Promise<void>,
   failed: (error: unknown) => void,
 ): void {

@@ -5,7 +5,6 @@ import { sentenceAbout, strangersAmong } from './acknowledgers.ts'
 import { replicationUser } from '../ports/server.ts'
 import { aServerState, primaryOfEpoch3, ScriptedServer, testParts } from '../testing.ts'
 import { changeLife } from '../testing-known.ts'
-import { Markers } from './marker.ts'
 import { opened, passAsPrimary } from '../testing-passes.ts'
 
 const thread = (overrides: Partial<DumpThread> = {}): DumpThread =>
@@ -87,9 +86,8 @@ it('A primary whose stranger does not go waits for it beside the rest, and says 
   const awaited: (readonly number[])[] = []
   server.killDumpThreads = async () => [99]
   server.waitSessionsGone = (ids) => (awaited.push(ids), gone.promise)
-  const markers = new Markers(parts, () => undefined)
-  await passAsPrimary(parts, told, server.state, markers)
-  await passAsPrimary(parts, told, server.state, markers)
+  await passAsPrimary(parts, told, server.state)
+  await passAsPrimary(parts, told, server.state)
   expect(server.calls).toEqual(expect.arrayContaining(['marker 1', 'open']))
   expect(awaited).toEqual([[99]])
   gone.reject(

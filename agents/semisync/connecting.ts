@@ -2,18 +2,10 @@ import type { ReplicaAssignment } from '#failover/protocol/assignment.ts'
 import type { Channel, ServerState } from '#topology/snapshot/observation.ts'
 import { nobodysAddress } from '#topology/snapshot/replication-tree.ts'
 import { hasDueOptions } from '../guard/channel-options.ts'
+import { instancesOf } from '../instance/accounts.ts'
 import type { Following, Stage } from '../instance/life.ts'
-import { notice, outdate, type NextPass, type Step, type View } from '../instance/pass.ts'
-import {
-  openGates,
-  pointTo,
-  pointWithOptions,
-  startApplier,
-  startReceiver,
-  stopReceiver,
-  switchAcknowledgementsOff,
-  willAcknowledge,
-} from './replica-steps.ts'
+import { notice, when, type View } from '../instance/pass.ts'
+import type { NextPass, Step } from './steps.ts'
 
 /** So long nobody looks again at what was made ready. */
 const pointedMs = 1_000
@@ -26,6 +18,9 @@ export function begins(view: View, assignment: ReplicaAssignment, state: ServerS
   // While acknowledgements are switched off it is not ready: its applier was not started.
   const isPointed = !connectsNow && !state.semiSyncSource.enabled
   const stage: Stage = connectsNow ? started : isPointed ? { ...started, step: 'pointed' } : { is: 'closed' }
+  const applying: readonly Step[] = state.semiSyncSource.enabled
+    ? [{ do: 'switchAcknowledgementsOff' }]
+    : startsApplier(view, state)
   const sentence = connectsNow
     ? `connecting to ${source.instance}`
     : `connects to ${source.instance} at its manager's word: once that has set its gates, or this one has its copy`
@@ -35,9 +30,9 @@ export function begins(view: View, assignment: ReplicaAssignment, state: ServerS
     steps: [
       ...strayed(view, assignment, state.channel),
       ...pointsTo(view, assignment, state.channel),
-      ...(connectsNow ? [startReceiver] : []),
-      ...(state.semiSyncSource.enabled ? [switchAcknowledgementsOff] : [...openGates(view, state), startApplier]),
-      outdate,
+      ...when(connectsNow, { do: 'startReceiver' }),
+      ...applying,
+      { do: 'outdate' },
     ],
     then: [
       { fact: 'pointed', host: source.host },
@@ -50,9 +45,9 @@ export function begins(view: View, assignment: ReplicaAssignment, state: ServerS
 
 function pointsTo(view: View, { source, counted }: ReplicaAssignment, channel: Channel | null): readonly Step[] {
   return [
-    ...(channel !== null && channel.ioRunning !== 'no' ? [stopReceiver] : []),
-    willAcknowledge(counted),
-    hasDueOptions(view, channel, 'receiver') ? pointWithOptions(source, channel) : pointTo(source, channel),
+    ...when(channel !== null && channel.ioRunning !== 'no', { do: 'stopReceiver' }),
+    { do: 'setAcknowledging', on: counted },
+    { do: hasDueOptions(view, channel, 'receiver') ? 'pointWithOptions' : 'pointTo', source, channel },
   ]
 }
 
@@ -62,12 +57,23 @@ function strayed({ course }: View, { source }: ReplicaAssignment, channel: Chann
   return [notice('WrongSource', `it followed ${channel.sourceHost} and follows ${source.instance} again`)]
 }
 
+/**
+ * Everybody may clone from, or fetch from, a replica: its gates guard nothing, since its semi-sync source is off, and a
+ * promotion sets them anew. Done while it is still offline, so for those that are not there yet too: one that is added
+ * later is copied from here.
+ */
+export function startsApplier({ config }: View, { offlineMode, openGates }: ServerState): readonly Step[] {
+  const open = instancesOf(config.cluster).filter((instance) => instance !== config.instance)
+  const areOpen = !offlineMode || open.every((instance) => openGates.includes(instance))
+  return [...when(!areOpen, { do: 'openGates', open }), { do: 'startApplier' }]
+}
+
 /** Everything is prepared, and its source is ready now. */
 export function connects(view: View, assignment: ReplicaAssignment): NextPass {
   const { revision, source } = assignment
   return {
     now: [{ fact: 'made', stage: { is: 'closed' } }],
-    steps: [startReceiver, outdate],
+    steps: [{ do: 'startReceiver' }, { do: 'outdate' }],
     then: [
       { fact: 'made', stage: startedNow(view, assignment) },
       { fact: 'converged', revision, done: false, sentence: `connecting to ${source.instance}` },

@@ -1,18 +1,10 @@
 import type { ReplicaAssignment } from '#failover/protocol/assignment.ts'
 import { unionOf } from '#topology/snapshot/holdings.ts'
 import type { Channel, ServerState } from '#topology/snapshot/observation.ts'
-import { hasDueOptions, putApplierOptionsRight, putStoppedOptionsRight } from '../guard/channel-options.ts'
-import { notice, rest, step, type NextPass, type View } from '../instance/pass.ts'
-import { begins, connects, isPointed, startedNow } from './connecting.ts'
-import {
-  openGates,
-  pointTo,
-  setOffline,
-  startApplier,
-  startReceiver,
-  stopReceiver,
-  switchAcknowledgementsOff,
-} from './replica-steps.ts'
+import { hasDueOptions } from '../guard/channel-options.ts'
+import { notice, rest, when, type View } from '../instance/pass.ts'
+import { begins, connects, isPointed, startedNow, startsApplier } from './connecting.ts'
+import type { NextPass } from './steps.ts'
 
 /** A connection attempt gets this long before it is begun anew. */
 const connectMs = 150
@@ -65,19 +57,16 @@ function goesOn(view: View, assignment: ReplicaAssignment, state: ServerState & 
   return {
     ...pass,
     now: [{ fact: 'pointed', host: assignment.source.host }],
-    steps: [...(switching ? [switchAcknowledgementsOff] : []), ...(pass.steps ?? [])],
+    steps: [...when(switching, { do: 'switchAcknowledgementsOff' }), ...(pass.steps ?? [])],
   }
 }
 
 function putsOptionsRight(view: View, assignment: ReplicaAssignment, channel: Channel): NextPass | null {
   if (hasDueOptions(view, channel, 'applier'))
-    return {
-      steps: [step('put applier options right', (parts) => putApplierOptionsRight(parts, channel))],
-      next: 'soon',
-    }
+    return { steps: [{ do: 'putApplierOptionsRight', channel }], next: 'soon' }
   if (!hasDueOptions(view, channel, 'both')) return null
   return {
-    steps: [step('put stopped options right', (parts) => putStoppedOptionsRight(parts, channel)), startReceiver],
+    steps: [{ do: 'putStoppedOptionsRight', channel }, { do: 'startReceiver' }],
     then: [{ fact: 'made', stage: startedNow(view, assignment) }],
     next: 'soon',
   }
@@ -92,7 +81,7 @@ function watches(view: View, assignment: ReplicaAssignment, state: ServerState &
   const remembers = remembersAgain(view, state)
   return {
     ...remembers,
-    steps: [...(remembers.steps ?? []), ...(state.offlineMode === fenced ? [] : [setOffline(fenced)])],
+    steps: [...(remembers.steps ?? []), ...when(state.offlineMode !== fenced, { do: 'setOffline', on: fenced })],
     then: [
       ...(remembers.then ?? []),
       { fact: 'converged', revision, done: true, sentence: `follows ${source.instance}` },
@@ -109,7 +98,11 @@ function waitsForConnection(view: View, assignment: ReplicaAssignment, { ioError
   const converged = { fact: 'converged', revision, done: false, sentence } as const
   if (ioError === '' || view.nowMs - startedAtMs(view) < connectMs) return { then: [converged], next: 'soon' }
   return {
-    steps: [stopReceiver, ...(accessDenied.has(ioErrno) ? [pointTo(source, null)] : []), startReceiver],
+    steps: [
+      { do: 'stopReceiver' },
+      ...when(accessDenied.has(ioErrno), { do: 'pointTo', source, channel: null }),
+      { do: 'startReceiver' },
+    ],
     then: [{ fact: 'made', stage: startedNow(view, assignment) }, converged],
     next: 'soon',
   }
@@ -120,7 +113,7 @@ function cannotApply(view: View, revision: number, state: ServerState & { channe
   const isStopped = sqlError === ''
   const sentence = `cannot apply: ${isStopped ? 'its applier was stopped' : sqlError.slice(0, 300)}`
   return {
-    steps: isStopped ? [...openGates(view, state), startApplier] : [],
+    steps: isStopped ? startsApplier(view, state) : [],
     then: [{ fact: 'converged', revision, done: false, sentence }],
     next: isStopped ? 'soon' : 'when something changes',
   }

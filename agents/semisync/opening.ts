@@ -1,19 +1,11 @@
-import { counted } from '#common/text/words.ts'
+import { counted as countedIn } from '#common/text/words.ts'
 import { parseGtidSet } from '#topology/gtid/gtid-set.ts'
 import { staysClosedWithout } from '../doubts/elected-set.ts'
 import { leadingOf, type Leading } from '../instance/life.ts'
-import { outdate, type NextPass, type View } from '../instance/pass.ts'
-import {
-  applyEverything,
-  assignmentApplied,
-  doubt,
-  endForeignSessions,
-  letIn,
-  lockOut,
-  prepareToOpen,
-} from './primary-steps.ts'
-import { putsRight } from './put-right.ts'
+import { when, type View } from '../instance/pass.ts'
+import { assignmentApplied, putsRight, setsAsAssigned } from './put-right.ts'
 import { keepMarked, whyNotOpen, type Led } from './standing.ts'
+import type { NextPass } from './steps.ts'
 
 /** Clients come back and the first replica connects in this time: what nobody waits for is not done beside that. */
 export const tidyAfterMs = 300
@@ -68,7 +60,11 @@ function begins({ life, course }: View, { assignment, state }: Led): NextPass {
   const { enabled, waiting } = state.semiSyncSource
   const mayWait = enabled && (waiting > 0 || !state.readOnly)
   return {
-    steps: [...(mayWait ? [doubt(assignment)] : []), ...(state.offlineMode ? [] : [lockOut]), endForeignSessions],
+    steps: [
+      ...when(mayWait, { do: 'doubt', revision: assignment.revision }),
+      ...when(!state.offlineMode, { do: 'setOffline', on: true }),
+      { do: 'endForeignSessions' },
+    ],
     then: [{ fact: 'made', stage: { ...begun, inPlace } }],
     next: 'at once',
   }
@@ -76,21 +72,25 @@ function begins({ life, course }: View, { assignment, state }: Led): NextPass {
 
 /** The rest of the relay log is applied before anybody writes. */
 function applies({ state }: Led, leading: Leading): NextPass {
-  if (state.channel === null)
-    return {
-      then: [{ fact: 'made', stage: { ...leading, step: 'applied', executed: state.executed } }],
-      next: 'at once',
-    }
-  return { steps: [applyEverything(state, state.channel, leading)], next: 'at once' }
+  const { channel, executed, semiSyncSource } = state
+  return channel === null
+    ? { then: [{ fact: 'made', stage: { ...leading, step: 'applied', executed } }], next: 'at once' }
+    : { steps: [{ do: 'applyEverything', channel, waits: semiSyncSource.enabled, leading }], next: 'at once' }
 }
 
-/** Replicas may connect from then on, while this server opens. */
+/**
+ * Gates and k exactly as assigned, once nothing that an earlier life left behind can acknowledge. Replicas may connect
+ * from then on, while this server opens.
+ */
 function setsGates({ assignment, state }: Led, leading: Leading): NextPass {
-  const { revision } = assignment
+  const { revision, connected = [], counted } = assignment
   return {
     steps: [
-      ...prepareToOpen(assignment, state.channel !== null && !leading.wasPrepared),
-      ...(leading.inPlace ? [outdate] : []),
+      { do: 'awaitSwitchingOff' },
+      ...when(state.channel !== null && !leading.wasPrepared, { do: 'stopApplier' }),
+      { do: 'endDumpThreads', but: connected.filter((instance) => counted.includes(instance)) },
+      ...setsAsAssigned(assignment, true),
+      ...when(leading.inPlace, { do: 'outdate' }),
     ],
     then: [
       { fact: 'made', stage: { ...leading, step: 'gated', applied: assignment } },
@@ -114,7 +114,7 @@ function opens(view: View, led: Led, leading: Leading): NextPass {
   const why = whyNotOpen(view, assignment, state)
   if (leading.inPlace && acks > 0 && view.life.markedRevision < revision) return awaitsMarker(view, led, why)
   return {
-    steps: [...(why === null ? [letIn] : []), outdate, ...keepMarked(view, led)],
+    steps: [...when(why === null, { do: 'open' }), { do: 'outdate' }, ...keepMarked(view, led)],
     then: [
       { fact: 'opened', stage: { ...leading, step: 'open', tidyAtMs: view.nowMs + tidyAfterMs } },
       { fact: 'converged', revision, done: true, sentence: `primary of epoch ${epoch}` },
@@ -133,11 +133,11 @@ function awaitsMarker(view: View, led: Led, why: string | null): NextPass {
   const { steps, isDoubted } = putsRight(assignment, state)
   const sentence =
     why === null
-      ? `offline until ${counted(acks, 'replica')} ${acks === 1 ? 'acknowledges' : 'acknowledge'} a marker`
+      ? `offline until ${countedIn(acks, 'replica')} ${acks === 1 ? 'acknowledges' : 'acknowledge'} a marker`
       : `closed: ${why}`
   return {
     now: [{ fact: 'openingWaits' }, { fact: 'converged', sentence }],
-    steps: [...steps, ...(steps.length > 0 ? [outdate] : []), ...keepMarked(view, led, isDoubted)],
+    steps: [...steps, ...when(steps.length > 0, { do: 'outdate' }), ...keepMarked(view, led, isDoubted)],
     next: 'when something changes',
   }
 }

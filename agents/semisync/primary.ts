@@ -2,22 +2,22 @@ import type { PrimaryAssignment } from '#failover/protocol/assignment.ts'
 import { unappliedOf } from '#topology/snapshot/holdings.ts'
 import type { ServerState } from '#topology/snapshot/observation.ts'
 import { leadingOf, type Leading } from '../instance/life.ts'
-import { notice, outdate, type NextPass, type View } from '../instance/pass.ts'
+import { notice, when, type View } from '../instance/pass.ts'
 import { nextOfOpening } from './opening.ts'
-import { assignmentApplied, forgetApplied, kill, letIn, restartForCopy, runEvents } from './primary-steps.ts'
-import { putsRight } from './put-right.ts'
+import { assignmentApplied, putsRight } from './put-right.ts'
 import { closes, isClosedForCopy, keepMarked, whyNotOpen, type Led } from './standing.ts'
+import type { NextPass } from './steps.ts'
 
 /** The next pass towards being the primary of this assignment. Pure. */
 export function nextAsPrimary(view: View, led: Led): NextPass {
   const { assignment, state } = led
   const leading = leadingOf(view.life)
   if (isClosedForCopy(assignment, state) && state.semiSyncSource.waiting > 0)
-    return { steps: [restartForCopy], next: 'soon' }
+    return { steps: [{ do: 'restartForCopy' }], next: 'soon' }
   if (leading?.step === 'open') return keeps(view, led, leading)
   if (!isOpenAsPrimary(state)) return nextOfOpening(view, led)
   // The agent that saw that its GTIDs were reset died before the kill.
-  return view.stored.gtidsReset ? { steps: [kill], next: 'when something changes' } : takesAsOpen(state)
+  return view.stored.gtidsReset ? { steps: [{ do: 'kill' }], next: 'when something changes' } : takesAsOpen(state)
 }
 
 /**
@@ -76,7 +76,9 @@ function keepsOpen(view: View, assignment: PrimaryAssignment, state: ServerState
   const isOpen = !state.readOnly && !state.superReadOnly && !state.offlineMode
   const byHand = 'the primary was read-only or offline by another hand and is open again'
   return {
-    steps: isOpen ? [] : [letIn, outdate, ...(view.course.converged.done ? [notice('Opened', byHand)] : [])],
+    steps: isOpen
+      ? []
+      : [{ do: 'open' }, { do: 'outdate' }, ...when(view.course.converged.done, notice('Opened', byHand))],
     then: [{ fact: 'converged', revision, done: true, sentence: `primary of epoch ${epoch}` }],
   }
 }
@@ -89,7 +91,7 @@ function tidiesUp({ nowMs }: View, { channel }: ServerState, leading: Leading): 
   const { tidyAtMs } = leading
   if (tidyAtMs !== null && tidyAtMs > nowMs) return { next: { afterMs: tidyAtMs - nowMs } }
   return {
-    steps: [...(tidyAtMs === null ? [] : [runEvents]), ...(channel ? [forgetApplied] : [])],
+    steps: [...when(tidyAtMs !== null, { do: 'runEvents' }), ...when(channel !== null, { do: 'forgetApplied' })],
     ...(tidyAtMs === null ? {} : { then: [{ fact: 'made', stage: { ...leading, tidyAtMs: null } }] }),
     next: 'when something changes',
   }

@@ -4,7 +4,6 @@ import { lifeOf } from '../instance/life.ts'
 import { aServerState, primaryOfEpoch3, ScriptedServer, testParts } from '../testing.ts'
 import { settable } from '../testing-known.ts'
 import { passAsPrimary } from '../testing-passes.ts'
-import { Markers } from './marker.ts'
 
 const asAssigned: ServerOverrides = {
   readOnly: true,
@@ -30,12 +29,11 @@ async function whatIsDone(byHand: ServerOverrides, assignment = primaryOfEpoch3)
   const parts = await testParts(server)
   await parts.file.update({ promise: 3, revision: 10, assignment: primaryOfEpoch3 })
   settable(parts).course.reopening = true
-  const markers = new Markers(parts, () => undefined)
-  await passAsPrimary(parts, primaryOfEpoch3, server.state, markers)
+  await passAsPrimary(parts, primaryOfEpoch3, server.state)
   expect(lifeOf(parts).stage).toMatchObject({ step: 'gated', inPlace: true })
   const first = server.calls.splice(0)
   server.state = aServerState({ ...asAssigned, ...byHand })
-  await passAsPrimary(parts, assignment, server.state, markers)
+  await passAsPrimary(parts, assignment, server.state)
   return { parts, first, then: server.calls }
 }
 

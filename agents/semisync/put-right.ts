@@ -1,11 +1,12 @@
 import type { PrimaryAssignment } from '#failover/protocol/assignment.ts'
 import { restsDurabilityOn } from '#failover/settings/runtime.ts'
 import { counted } from '#common/text/words.ts'
+import type { InstanceName } from '#topology/snapshot/member.ts'
 import type { ServerState } from '#topology/snapshot/observation.ts'
-import { keepSettings } from '../guard/managed-settings.ts'
-import { notice, step, type Step } from '../instance/pass.ts'
+import type { Leading } from '../instance/life.ts'
+import { notice, when } from '../instance/pass.ts'
 import { sentenceAbout, strangersAmong } from './acknowledgers.ts'
-import { changeAcknowledgements, changeGates, cutOff, doubt } from './primary-steps.ts'
+import type { NextPass, Step } from './steps.ts'
 
 /**
  * What another hand changed on a primary whose assignment is in force: gates, acknowledgements, settings and who
@@ -19,7 +20,7 @@ export function putsRight(assignment: PrimaryAssignment, state: ServerState): Pu
     ...keepsAcknowledgements(assignment, state),
     ...keepsSettings(assignment, state),
   ]
-  return { steps, isDoubted: steps.some(({ name }) => name === doubt(assignment).name) }
+  return { steps, isDoubted: steps.some((one) => one.do === 'doubt') }
 }
 
 export interface PutRight {
@@ -37,12 +38,12 @@ function keepsGates(assignment: PrimaryAssignment, state: ServerState): readonly
       'GatesSet',
       `replication accounts are unlocked for ${wanted.join(', ') || 'nobody'} again (by another hand they were for ${was})`,
     ),
-    ...changeGates(wanted, state),
+    ...setsGates(wanted, state.superReadOnly),
   ]
 }
 
 function keepsAcknowledgements(assignment: PrimaryAssignment, state: ServerState): readonly Step[] {
-  const { acks } = assignment
+  const { acks, revision } = assignment
   const { enabled, acks: k, intact } = state.semiSyncSource
   const inForce = enabled ? k : 0
   const isLoose = acks > 0 && !intact
@@ -50,25 +51,69 @@ function keepsAcknowledgements(assignment: PrimaryAssignment, state: ServerState
   const again = `writes wait for ${counted(acks, 'acknowledgement')} again (by another hand ${was})`
   const strangers = strangersAmong(state.dumpThreads, assignment)
   return [
-    ...(inForce !== acks || isLoose
-      ? [doubt(assignment), changeAcknowledgements(acks), notice('AcknowledgementsSet', again)]
-      : []),
-    ...(strangers.length > 0
-      ? [
-          doubt(assignment),
-          notice('StrangerAcknowledges', sentenceAbout(strangers, assignment)),
-          cutOff(strangers.map(({ threadId }) => threadId)),
-        ]
-      : []),
+    ...when(
+      inForce !== acks || isLoose,
+      { do: 'doubt', revision },
+      { do: 'setAcknowledgements', acks },
+      notice('AcknowledgementsSet', again),
+    ),
+    ...when(
+      strangers.length > 0,
+      { do: 'doubt', revision },
+      notice('StrangerAcknowledges', sentenceAbout(strangers, assignment)),
+      { do: 'cutOff', threads: strangers.map(({ threadId }) => threadId) },
+    ),
   ]
 }
 
 /** On disk that the tail is in doubt, before anything is put right. */
-function keepsSettings(assignment: PrimaryAssignment, state: ServerState): readonly Step[] {
+function keepsSettings({ revision }: PrimaryAssignment, state: ServerState): readonly Step[] {
   const { changedSettings: changed = [] } = state
-  if (changed.length === 0) return []
   return [
-    ...(changed.some(({ name }) => restsDurabilityOn(name)) ? [doubt(assignment)] : []),
-    step('put settings right', (parts) => keepSettings(parts, state)),
+    ...when(
+      changed.some(({ name }) => restsDurabilityOn(name)),
+      { do: 'doubt', revision },
+    ),
+    ...when(changed.length > 0, { do: 'putSettingsRight', state }),
   ]
+}
+
+/**
+ * A new assignment is applied as a whole, and the server looked at again: what differs after that was changed by
+ * another hand. So was what differs before from the assignment that was in force.
+ */
+export function assignmentApplied(assignment: PrimaryAssignment, state: ServerState, leading: Leading): NextPass {
+  const { revision } = assignment
+  const isDoubted = isLoosened(state, leading.applied ?? assignment)
+  return {
+    steps: [
+      ...when(isDoubted, { do: 'doubt', revision }),
+      ...setsAsAssigned(assignment, state.superReadOnly),
+      { do: 'outdate' },
+    ],
+    then: [
+      { fact: 'made', stage: { ...leading, applied: assignment } },
+      { fact: 'converged', revision },
+    ],
+    next: 'after a look',
+  }
+}
+
+/** Another hand let writes through that waited for fewer acknowledgements than `applied` asks for. */
+function isLoosened({ semiSyncSource }: ServerState, { acks }: PrimaryAssignment): boolean {
+  const { enabled, acks: k, intact } = semiSyncSource
+  return acks > 0 && (!enabled || k < acks || !intact)
+}
+
+/** Gates and acknowledgements exactly as assigned. */
+export function setsAsAssigned({ counted, catchingUp, acks }: PrimaryAssignment, isSuper: boolean): readonly Step[] {
+  return [...setsGates([...counted, ...catchingUp], isSuper), { do: 'setAcknowledgements', acks }]
+}
+
+/**
+ * A primary that is closed, or was demoted and goes on, is super read-only: no account can be changed then, not even
+ * without the binary log.
+ */
+function setsGates(open: readonly InstanceName[], isSuper: boolean): readonly Step[] {
+  return [...when(isSuper, { do: 'letAccountsChange' }), { do: 'setGates', open }]
 }

@@ -5,10 +5,9 @@ import { parseGtidSet } from '#topology/gtid/gtid-set.ts'
 import type { ServerState } from '#topology/snapshot/observation.ts'
 import { unionOf } from '#topology/snapshot/holdings.ts'
 import { noticesLoss } from '../doubts/thrown-away.ts'
-import { keepSettings } from '../guard/managed-settings.ts'
-import { closeForWrites, notice, outdate, step, type NextPass, type Step, type View } from '../instance/pass.ts'
+import { notice, when, type View } from '../instance/pass.ts'
 import { follows } from './following.ts'
-import { clearFilters, forgetSource, setOffline, stopReceiver } from './replica-steps.ts'
+import type { NextPass, Step } from './steps.ts'
 
 /** The next pass towards following as assigned. Pure. `state` is what the server said. */
 export function nextAsReplica(view: View, assigned: ReplicaAssignment, state: ServerState): NextPass {
@@ -39,7 +38,7 @@ function withDuties(view: View, { revision }: ReplicaAssignment, state: ServerSt
     now: [...(pass.now ?? []), { fact: 'leadsNobody' }],
     steps: [
       ...staysClosed(view, revision, state),
-      ...(state.changedSettings?.length ? [putSettingsRight(state)] : []),
+      ...when((state.changedSettings ?? []).length > 0, { do: 'putSettingsRight', state }),
       ...(pass.steps ?? []),
     ],
   }
@@ -54,11 +53,7 @@ function staysClosed({ course }: View, revision: number, state: ServerState): re
   if (state.superReadOnly && state.readOnly) return []
   const wasClosed = course.converged.done && course.converged.revision === revision
   const byHand = notice('ClosedAgain', 'read-only was switched off by another hand and is on again')
-  return wasClosed ? [closeForWrites, outdate, byHand] : [closeForWrites, outdate]
-}
-
-function putSettingsRight(state: ServerState): Step {
-  return step('put settings right', (parts) => keepSettings(parts, state))
+  return [{ do: 'closeForWrites' }, { do: 'outdate' }, ...when(wasClosed, byHand)]
 }
 
 /** Why it follows nobody; null where it is to follow. */
@@ -68,7 +63,7 @@ function standsBy(view: View, assignment: ReplicaAssignment, state: ServerState)
   if (why === null) return null
   const isReceiving = state.channel !== null && state.channel.ioRunning !== 'no'
   return {
-    steps: [...(isReceiving ? [stopReceiver] : []), ...(state.offlineMode ? [] : [setOffline(true)])],
+    steps: [...when(isReceiving, { do: 'stopReceiver' }), ...when(!state.offlineMode, { do: 'setOffline', on: true })],
     then: [{ fact: 'converged', revision, done: false, sentence: why }],
     next: 'when something changes',
   }
@@ -103,12 +98,12 @@ function mends({ stored, life }: View, { channel }: ServerState): NextPass | nul
     return {
       store: { filterSeen: true },
       steps: [
-        clearFilters,
+        { do: 'clearFilters' },
         notice(
           'ReplicationFilter',
           'a replication filter was set by hand and removed; what it left out is unknown, so this instance will be seeded again',
         ),
-        outdate,
+        { do: 'outdate' },
       ],
       next: 'after a look',
     }
@@ -116,9 +111,9 @@ function mends({ stored, life }: View, { channel }: ServerState): NextPass | nul
   // Its page cache was lost: what it received may have holes. The replica starts again from what it executed.
   return {
     steps: [
-      ...(channel ? [forgetSource] : []),
+      ...when(channel !== null, { do: 'forgetSource' }),
       notice('ForgetfulReplica', 'received and unapplied transactions were thrown away and are fetched again'),
-      outdate,
+      { do: 'outdate' },
     ],
     then: [{ fact: 'relayLogsDiscarded' }],
     next: 'after a look',

@@ -3,33 +3,30 @@ import { RegentError } from '#common/errors/errors.ts'
 import type { Assignment } from '#failover/protocol/assignment.ts'
 import type { DemoteOrder, ExpelOrder, PromiseOrder } from '#failover/protocol/order.ts'
 import type { Mode } from '../instance/agent-mode.ts'
-import type { NextPass, View } from '../instance/pass.ts'
+import type { View } from '../instance/pass.ts'
 import type { AnswersAlone, Parts } from '../instance/parts.ts'
 import type { StoredState } from '../instance/stored-state.ts'
 import { demote } from './demotion.ts'
 import { waitsToEnd } from './end.ts'
 import { lockLookMs, LockWatch } from '../guard/lock-watch.ts'
 import { SemisyncLockNeeds } from './lock-needs.ts'
-import { Markers } from './marker.ts'
 import { isPreparedFor, prepareToLead } from './preparation.ts'
 import { nextAsPrimary } from './primary.ts'
 import { promise } from './promise.ts'
 import { isPointed } from './connecting.ts'
 import { nextAsReplica } from './replica.ts'
 import { stepDown } from './stepping-down.ts'
+import type { NextPass, Step } from './steps.ts'
 import { staysClosed, underPromise } from './under-promise.ts'
 
 /** Replicas follow a primary by GTID. A write is acknowledged once k counted replicas have received it. */
-export class Semisync implements Mode {
+export class Semisync implements Mode<Step> {
   static readonly answersAlone: AnswersAlone = ({ assignment }) => assignment?.role === 'primary'
   readonly #parts: Parts
-  readonly #markers: Markers
   readonly #locks: LockWatch
 
-  /** @param done a marker has ended */
-  constructor(parts: Parts, done: () => void) {
+  constructor(parts: Parts) {
     this.#parts = parts
-    this.#markers = new Markers(parts, done)
     this.#locks = new LockWatch(parts, new SemisyncLockNeeds(parts))
   }
 
@@ -41,7 +38,7 @@ export class Semisync implements Mode {
     const { server: state } = view
     if (state === null) return { next: 'after a look' }
     return assignment.role === 'primary'
-      ? nextAsPrimary(view, { assignment, state, markers: this.#markers })
+      ? nextAsPrimary(view, { assignment, state })
       : nextAsReplica(view, assignment, state)
   }
 

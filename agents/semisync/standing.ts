@@ -1,11 +1,9 @@
 import type { PrimaryAssignment } from '#failover/protocol/assignment.ts'
 import type { ServerState } from '#topology/snapshot/observation.ts'
 import { whyClosed } from '../instance/known.ts'
-import { learn } from '../instance/learn.ts'
-import { step, type Step, type View } from '../instance/pass.ts'
+import { when, type View } from '../instance/pass.ts'
 import { isCounted } from './acknowledgers.ts'
-import type { Markers } from './marker.ts'
-import { closeUndrained, kill } from './primary-steps.ts'
+import type { Step } from './steps.ts'
 
 /** Whether a primary is to be open, and what is proven of its writes. */
 
@@ -32,22 +30,21 @@ export function isClosedForCopy(assignment: PrimaryAssignment, state: ServerStat
  */
 export function closes({ guards }: View, { fenced }: PrimaryAssignment, state: ServerState): readonly Step[] {
   if (state.superReadOnly && state.offlineMode) return []
-  if (state.semiSyncSource.waiting === 0) return [closeUndrained]
-  return fenced || guards.closed.lease !== null ? [kill] : []
+  if (state.semiSyncSource.waiting === 0) return [{ do: 'closeUndrained' }]
+  return when(fenced || guards.closed.lease !== null, { do: 'kill' })
 }
 
 export interface Led {
   readonly assignment: PrimaryAssignment
   /** What the server said. A server that was made ready is not asked again: nobody was let in since. */
   readonly state: ServerState
-  readonly markers: Markers
 }
 
 /** Markers prove steps of the sync set, settle a tail, and wake a waiting session after a counted replica came back. */
-export function keepMarked(view: View, { assignment, state, markers }: Led, isDoubted = false): readonly Step[] {
+export function keepMarked(view: View, { assignment, state }: Led, isDoubted = false): readonly Step[] {
   const { acks, revision } = assignment
   const { life, stored } = view
-  if (acks === 0) return [step('nothing to prove', async (parts) => learn(parts, { fact: 'marked', revision }))]
+  if (acks === 0) return [{ do: 'know', fact: { fact: 'marked', revision } }]
   // Closed, it takes no marker either; and one that waits would hold up the closing.
   if (whyNotOpen(view, assignment, state) !== null) return []
   const counted = state.dumpThreads.filter((thread) => thread.semiSync)
@@ -58,7 +55,7 @@ export function keepMarked(view: View, { assignment, state, markers }: Led, isDo
     .toSorted((a, b) => a - b)
     .join()
   return [
-    ...(isUnproven ? [step('write a marker', async () => markers.write(revision))] : []),
-    ...(isStuck ? [step('wake who waits', async () => markers.wakeWaiting(revision, connections))] : []),
+    ...when(isUnproven, { do: 'writeMarker', revision }),
+    ...when(isStuck, { do: 'wakeWaiting', revision, connections }),
   ]
 }

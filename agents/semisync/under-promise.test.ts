@@ -4,8 +4,9 @@ import { gtids } from '#topology/testing.ts'
 import type { ServerState } from '#topology/snapshot/observation.ts'
 import { nextPass } from '../converge/next-pass.ts'
 import { runPass } from '../converge/runner.ts'
+import type { NextPass } from '../converge/steps.ts'
 import { lifeOf } from '../instance/life.ts'
-import { viewOf, type NextPass } from '../instance/pass.ts'
+import { viewOf } from '../instance/pass.ts'
 import type { Parts } from '../instance/parts.ts'
 import { aServerState, primaryOfEpoch3, replicaOfEpoch3, ScriptedServer, testParts } from '../testing.ts'
 import { changeLife, settable } from '../testing-known.ts'
@@ -28,7 +29,7 @@ async function promised(assignment: Assignment = replicaOfEpoch3): Promise<Parts
 
 async function next(parts: Parts, seen: ServerState, looked: boolean): Promise<NextPass> {
   const view = { ...viewOf(parts, looked ? seen : null), server: seen }
-  const pass = nextPass(view, new Semisync(parts, () => undefined))
+  const pass = nextPass(view, new Semisync(parts))
   await runPass(parts, pass)
   return pass
 }
@@ -44,7 +45,7 @@ describe('A replica whose promise is kept and told', () => {
     expect(await next(parts, open, false)).toEqual({ next: 'after a look' })
     expect(told(await next(parts, open, true))).toBe('stores opened; notice OpenedByHand')
     expect(parts.course.promiseReport).toEqual(report)
-    expect(told(await next(parts, open, true))).toBe('close for writes; outdate')
+    expect((await next(parts, open, true)).steps).toEqual([{ do: 'closeForWrites' }, { do: 'outdate' }])
     expect(parts.course.promiseReport).toBeNull()
     expect(lifeOf(parts).stage).toEqual({ is: 'closed' })
     expect(parts.file.current).toMatchObject({ promise: 4, opened: true })

@@ -1,11 +1,6 @@
 import { noticesOpening } from '../doubts/opened.ts'
-import { noticeThrownAway } from '../doubts/thrown-away.ts'
-import { closeForWrites, outdate, rest, step, type NextPass, type Step, type View } from '../instance/pass.ts'
-import { parseGtidSet } from '#topology/gtid/gtid-set.ts'
-import { unionOf } from '#topology/snapshot/holdings.ts'
-import type { GtidText, PromiseReport } from '#topology/snapshot/observation.ts'
-import { kill } from './primary-steps.ts'
-import { stopReceiver } from './replica-steps.ts'
+import { rest, when, type View } from '../instance/pass.ts'
+import type { NextPass, Step } from './steps.ts'
 
 /**
  * Makes true what a promise newer than the assignment says: nothing here acknowledges or accepts a write, and the
@@ -26,20 +21,29 @@ export function underPromise(view: View): NextPass | null {
  * A former primary is killed, not drained: whatever waits stays a tail that can be cut. A demotion reports by itself.
  */
 function stopsAsPrimary(view: View): readonly Step[] {
-  // Known of the server that runs, and perhaps not noted yet.
-  const purged = view.server?.purged
-  return isDown(view) ? [reportTheDead(view.stored.promise)] : [kill, reportTheDead(view.stored.promise, purged)]
+  const { purged = '' } = view.server ?? {}
+  const { promise: epoch } = view.stored
+  return isDown(view) ? [reportTheDead(epoch)] : [{ do: 'kill' }, reportTheDead(epoch, purged)]
 }
 
 function stopsAsReplica(view: View): readonly Step[] | null {
   const { stored, process, course } = view
+  const { promise: epoch } = stored
   // What is there now is given up, and what comes is not there yet.
-  if (stored.seeding) return [reported({ epoch: stored.promise, holds: '', executed: '', asPrimary: false })]
+  if (stored.seeding) return [{ do: 'know', fact: { fact: 'reported', report: { epoch, ...nothing } } }]
   // A copy that is not proven is taken back first, and nothing is said of it.
   if (stored.unproven) return null
-  if (isDown(view) && stored.mayHaveTail) return [reportTheDead(stored.promise)]
+  if (isDown(view) && stored.mayHaveTail) return [reportTheDead(epoch)]
   if (process !== 'running') return null
-  return [...(course.receiverKept ? [] : stopReceiving), reportHeld(stored.promise)]
+  return [...when(!course.receiverKept, ...stopReceiving), { do: 'reportHeld', epoch }]
+}
+
+const nothing = { holds: '', executed: '', asPrimary: false }
+const stopReceiving: readonly Step[] = [{ do: 'stopReceiver' }, { do: 'setAcknowledging', on: false }]
+
+/** @param purged known of the server that ran, and perhaps not noted yet */
+function reportTheDead(epoch: number, purged = ''): Step {
+  return { do: 'reportTheDead', epoch, purged }
 }
 
 /**
@@ -52,45 +56,14 @@ export function staysClosed(view: View): NextPass {
   // What was seen last may be from before it was closed.
   if (!looked) return { next: 'after a look' }
   return (
-    noticesOpening(view, true) ?? { now: [{ fact: 'openedByHand' }], steps: [closeForWrites, outdate], next: 'at once' }
+    noticesOpening(view, true) ?? {
+      now: [{ fact: 'openedByHand' }],
+      steps: [{ do: 'closeForWrites' }, { do: 'outdate' }],
+      next: 'at once',
+    }
   )
 }
 
 function isDown({ process }: View): boolean {
   return process === 'dead' || process === 'absent'
-}
-
-const stopReceiving = [stopReceiver, step('stop acknowledging', ({ server }) => server.setSemiSyncReplica(false))]
-
-/** In this order: with a receiver that goes on, only what was read before is on disk after. */
-function reportHeld(epoch: number): Step {
-  return {
-    name: 'report what is held',
-    run: async (parts) => {
-      const { executed, received, owned } = await parts.server.readHolds()
-      await parts.volume.syncRelayLogs()
-      const holds = unionOf([executed, received, owned])
-      await noticeThrownAway(parts, holds)
-      const report = { epoch, holds: holds.toString(), executed: parseGtidSet(executed).toString(), asPrimary: false }
-      return { fact: 'reported', report }
-    },
-  }
-}
-
-/**
- * The instance was primary, and nobody started its server since: what it holds may be all that is left of an election's
- * set.
- */
-function reportTheDead(epoch: number, purged?: GtidText): Step {
-  return {
-    name: 'report what the dead server holds',
-    run: async ({ volume }) => {
-      const holds = unionOf([await volume.readBinlogSet(), purged]).toString()
-      return { fact: 'reported', report: { epoch, holds, executed: holds, asPrimary: true }, ofFiles: true }
-    },
-  }
-}
-
-function reported(report: PromiseReport): Step {
-  return { name: 'report', run: async () => ({ fact: 'reported', report }) }
 }

@@ -3,7 +3,6 @@ import type { Mutation } from '../mutation.ts'
 const failover = 'A failover, and why each step keeps the invariant'
 const switchover = 'A switchover, and why each step keeps the invariant'
 const storedState = 'agents/instance/stored-state.ts'
-const underPromise = 'agents/semisync/under-promise.ts'
 const promise = 'agents/semisync/promise.ts'
 
 /** What an agent does with its word, and where that word is kept. */
@@ -63,8 +62,8 @@ export const promises: readonly Mutation[] = [
     rule: 'A replica that promised stops receiving before it reports.',
     heading: failover,
     file: 'agents/semisync/under-promise.ts',
-    find: '[stopReceiver, step',
-    replace: '[step',
+    find: "[{ do: 'stopReceiver' }, ",
+    replace: '[',
     family: 'failovers',
     shownBy: 'test/simulation/scenarios/promise.test.ts',
   },
@@ -73,8 +72,8 @@ export const promises: readonly Mutation[] = [
     rule: 'A replica that promised reads what it holds only after its receiver has stopped.',
     heading: failover,
     file: 'agents/semisync/under-promise.ts',
-    find: '[...(course.receiverKept ? [] : stopReceiving), reportHeld(stored.promise)]',
-    replace: '[reportHeld(stored.promise), ...(course.receiverKept ? [] : stopReceiving)]',
+    find: "[...when(!course.receiverKept, ...stopReceiving), { do: 'reportHeld', epoch }]",
+    replace: "[{ do: 'reportHeld', epoch }, ...when(!course.receiverKept, ...stopReceiving)]",
     family: 'failovers',
     shownBy: 'test/simulation/scenarios/promise.test.ts',
   },
@@ -82,8 +81,8 @@ export const promises: readonly Mutation[] = [
     id: 'fsync-before-report',
     rule: 'A replica that promised fsyncs its relay logs before it reports.',
     heading: failover,
-    file: 'agents/semisync/under-promise.ts',
-    find: '      await parts.volume.syncRelayLogs()\n',
+    file: 'agents/semisync/replica-steps.ts',
+    find: '    await parts.volume.syncRelayLogs()\n',
     replace: '',
     family: 'failovers',
   },
@@ -92,7 +91,7 @@ export const promises: readonly Mutation[] = [
     rule: 'A primary that promised is killed before its agent reports.',
     heading: failover,
     file: 'agents/semisync/under-promise.ts',
-    find: 'kill, ',
+    find: "{ do: 'kill' }, ",
     replace: '',
     family: 'stops',
     shownBy: 'test/simulation/scenarios/late-orders.test.ts',
@@ -101,7 +100,7 @@ export const promises: readonly Mutation[] = [
     id: 'dead-report-their-binlog',
     rule: 'A primary whose mysqld is dead reports what its binlog holds.',
     heading: failover,
-    file: underPromise,
+    file: 'agents/semisync/replica-steps.ts',
     find: 'unionOf([await volume.readBinlogSet(), purged])',
     replace: 'unionOf([purged])',
     family: 'failovers',
@@ -111,7 +110,7 @@ export const promises: readonly Mutation[] = [
     rule: 'An instance that is being seeded reports that it holds nothing.',
     heading: 'Nothing is destroyed on a guess',
     file: 'agents/semisync/under-promise.ts',
-    find: "  if (stored.seeding) return [reported({ epoch: stored.promise, holds: '', executed: '', asPrimary: false })]\n",
+    find: "  if (stored.seeding) return [{ do: 'know', fact: { fact: 'reported', report: { epoch, ...nothing } } }]\n",
     replace: '',
     family: 'seedings',
     shownBy: 'test/simulation/scenarios/late-orders.test.ts',

@@ -90,7 +90,7 @@ export const starts: readonly Mutation[] = [
     file: 'agents/converge/start-gate.ts',
     find: "if (told.sourceHolds === null) return staysDown('it waits to hear what the new primary holds, to judge its own tail')",
     replace:
-      "if (told.sourceHolds === null) return { now: [{ fact: 'copyBegan', sourceHolds: '', besideEpoch: null }], steps: [judgeTail('')], next: 'at once' }",
+      "if (told.sourceHolds === null) return { now: [{ fact: 'copyBegan', sourceHolds: '', besideEpoch: null }], steps: [{ do: 'judgeTail', sourceHolds: '' }], next: 'at once' }",
     family: 'failovers',
   },
   {
@@ -98,9 +98,8 @@ export const starts: readonly Mutation[] = [
     rule: 'A tail that may have been acknowledged is never cut.',
     heading: stop,
     file: 'agents/converge/start-gate.ts',
-    find: "if (stored.unsettled) return { steps: [archiveUnsettled(extra), tailIsJudged], next: 'at once' }",
-    replace:
-      "if (stored.unsettled && extra.isEmpty()) return { steps: [archiveUnsettled(extra), tailIsJudged], next: 'at once' }",
+    find: 'if (stored.unsettled)\n',
+    replace: 'if (stored.unsettled && extra.isEmpty())\n',
     family: 'stops',
     shownBy: 'agents/converge/next-pass.test.ts',
   },
@@ -159,7 +158,7 @@ export const starts: readonly Mutation[] = [
     rule: 'A marker that returns while its server is being stopped proves nothing.',
     heading: 'A server that is being shut down',
     file: 'agents/semisync/marker.ts',
-    find: 'if (await mayBeEnding(this.#parts)) return',
+    find: 'if (await mayBeEnding(parts)) return',
     replace: '',
     family: 'stops',
     shownBy: 'agents/semisync/marker.test.ts',
@@ -247,7 +246,7 @@ export const starts: readonly Mutation[] = [
     rule: 'A primary is in doubt on disk before sessions that may wait are ended.',
     heading: 'Sessions that must be ended',
     file: 'agents/semisync/opening.ts',
-    find: '...(mayWait ? [doubt(assignment)] : []), ',
+    find: "      ...when(mayWait, { do: 'doubt', revision: assignment.revision }),\n",
     replace: '',
     family: 'restarts',
     shownBy: 'agents/semisync/primary.test.ts',

@@ -2,7 +2,6 @@ import { afterAll, beforeAll, expect, it } from 'vitest'
 import { primaryOfEpoch3, testParts, ScriptedServer, aServerState } from '#agents/testing.ts'
 import { BareInstance, until } from '#test/support/bare-instance.ts'
 import { queryWithin } from '#test/support/sql-session.ts'
-import { Markers } from '#agents/semisync/marker.ts'
 import { passAsPrimary } from '#agents/testing-passes.ts'
 
 let source: BareInstance
@@ -55,9 +54,8 @@ it('A primary that was elected with an hour of delay and unapplied writes applie
     process: replica.process,
   }
   const assignment = { ...primaryOfEpoch3, acks: 0, counted: [], elected }
-  const markers = new Markers(parts, () => undefined)
   const isOpen = async () => {
-    await passAsPrimary(parts, assignment, await replica.server.readState(), markers)
+    await passAsPrimary(parts, assignment, await replica.server.readState())
     return parts.course.converged.done
   }
   await until(isOpen, 'it opens', 5_000)

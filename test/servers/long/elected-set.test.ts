@@ -3,7 +3,6 @@ import { primaryOfEpoch3, testParts, ScriptedServer, aServerState } from '#agent
 import type { Parts } from '#agents/instance/parts.ts'
 import { BareInstance, until } from '#test/support/bare-instance.ts'
 import { queryWithin } from '#test/support/sql-session.ts'
-import { Markers } from '#agents/semisync/marker.ts'
 import { passAsPrimary } from '#agents/testing-passes.ts'
 
 let source: BareInstance
@@ -51,8 +50,7 @@ it('A primary whose received, unapplied writes were thrown away by hand after it
   expect((await replica.server.readHolds()).executed).not.toBe(elected)
   const parts = await partsOfReplica()
   const assignment = { ...primaryOfEpoch3, acks: 0, counted: [], elected }
-  const markers = new Markers(parts, () => undefined)
-  const pass = async () => passAsPrimary(parts, assignment, await replica.server.readState(), markers)
+  const pass = async () => passAsPrimary(parts, assignment, await replica.server.readState())
   await hand('stop replica sql_thread')
   await hand('change replication source to source_delay = 0')
   await hand('start replica sql_thread')
