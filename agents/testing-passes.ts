@@ -30,11 +30,7 @@ async function passOf(
   for (;;) {
     const pass = decide(viewOf(parts, looked))
     if (pass === null) return null
-    const before = [parts.file.current, parts.course.life, parts.course.promiseReport, parts.course.binlogSet]
-    const wasReopening = parts.course.reopening
-    await runPass(parts, pass)
-    const after = [parts.file.current, parts.course.life, parts.course.promiseReport, parts.course.binlogSet]
-    const isNew = after.some((one, index) => one !== before[index]) || parts.course.reopening !== wasReopening
+    const isNew = await runPass(parts, pass)
     if (pass.next === 'after a look') {
       looked = await parts.observer.refresh()
       forgetPutRight(parts, looked.channel)

@@ -70,9 +70,9 @@ export class Converger {
     try {
       this.#goOn(await this.#converge())
     } catch (error) {
-      const before = course.converged
+      const shown = course.converged
       learn(this.#parts, { fact: 'converged', done: false, sentence: describeError(error) })
-      if (before.done || before.sentence !== course.converged.sentence) this.#changed()
+      if (course.converged !== shown) this.#changed()
       world.timers.after(retryMs, () => this.wake())
     }
   }
@@ -97,19 +97,16 @@ export class Converger {
     return 'soon'
   }
 
-  /** True where something is known or stored now by which another thing may be decided. */
   async #run(pass: NextPass): Promise<boolean> {
     const { course, file } = this.#parts
-    const known = (): readonly unknown[] => [course.life, course.promiseReport, course.binlogSet, course.reopening]
-    const [before, stored, shown] = [known(), file.current, JSON.stringify(course.converged)]
+    const [stored, shown] = [file.current, course.converged]
     try {
-      await runPass(this.#parts, pass)
+      return await runPass(this.#parts, pass)
     } finally {
       // What is stored is shown too: on a cluster that nobody writes to, nothing else would tell that a follower has
       // caught up and counts again.
-      if (JSON.stringify(course.converged) !== shown || file.current !== stored) this.#changed()
+      if (course.converged !== shown || file.current !== stored) this.#changed()
     }
-    return file.current !== stored || known().some((one, index) => one !== before[index])
   }
 
   /** Before anybody is let in clients are shown what they are to be shown. */

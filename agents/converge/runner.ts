@@ -6,10 +6,12 @@ import { performers, type NextPass, type Step } from './steps.ts'
 /**
  * Does what was decided: first on disk, then done, and known only after that. Rejects with the first step that fails;
  * what comes after that step is not done, and the next pass is decided from what is so then.
+ * @returns true where something is known or stored now by which another thing may be decided
  */
-export async function runPass(parts: Parts, { store, now = [], steps = [], then = [] }: NextPass): Promise<void> {
-  const { process } = parts
+export async function runPass(parts: Parts, { store, now = [], steps = [], then = [] }: NextPass): Promise<boolean> {
+  const { facts, file, process } = parts
   const { pid } = process
+  const [learned, stored] = [facts.decisive, file.current]
   if (store) await parts.file.update(store)
   know(parts, now, pid)
   for (const step of steps) {
@@ -18,6 +20,7 @@ export async function runPass(parts: Parts, { store, now = [], steps = [], then 
     if (found !== undefined) learn(parts, found, pid)
   }
   know(parts, then, pid)
+  return file.current !== stored || facts.decisive !== learned
 }
 
 /** The row asks for what was decided: a step is made of its row (`StepOf`). */

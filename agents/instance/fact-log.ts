@@ -21,6 +21,7 @@ const quiet: ReadonlySet<FactName> = new Set<FactName>([
 export class FactLog {
   readonly #clock: Pick<Clock, 'monotonicMs'>
   readonly #list: { readonly atMs: number; readonly fact: FactName; readonly detail: string }[] = []
+  #decisive = 0
 
   constructor(clock: Pick<Clock, 'monotonicMs'>) {
     this.#clock = clock
@@ -37,7 +38,13 @@ export class FactLog {
     return !quiet.has(fact)
   }
 
+  /** How many of them another thing may be decided by: what convergence says of itself decides nothing. */
+  get decisive(): number {
+    return this.#decisive
+  }
+
   add(fact: FactName, found: object): void {
+    if (fact !== 'converged') this.#decisive += 1
     this.#list.push({ atMs: this.#clock.monotonicMs(), fact, detail: detailOf(found) })
     if (this.#list.length > kept) this.#list.shift()
   }

@@ -23,7 +23,8 @@ export function learn(to: Learner, { fact, ...found }: Fact, pid: number | null 
     ...parts,
     course: {
       ...parts.course,
-      ...(converged && { converged: { ...course.converged, ...converged } }),
+      // Another object only where it says something else: who shows that compares no more than the object.
+      ...(converged && differs(course.converged, converged) && { converged: { ...course.converged, ...converged } }),
       ...(life && to.process.pid === pid && { life: { ...before, ...life } }),
     },
   }
