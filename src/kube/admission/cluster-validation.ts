@@ -244,7 +244,7 @@ function* judgeDowngrade({ image }: MySQLClusterSpec, before: MySQLClusterSpec):
 }
 
 /**
- * Of those that stay, so many must hold what is acknowledged that the cluster can go on as durable as it is to be.
+ * So many of the instances that stay must hold what is acknowledged that the cluster goes on as durable as it is to be.
  * Where nothing is known of them the controller waits, as it does anyway.
  */
 function* judgeScaleIn({ metadata, spec }: MySQLCluster, before: MySQLCluster): Generator<RegentError> {

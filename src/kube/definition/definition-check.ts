@@ -13,7 +13,7 @@ export const customResourceDefinitions: Resource = {
 
 /**
  * Throws `REGENT_DEFINITION_OUTDATED` where the definition of `MySQLCluster` in the API server is missing or older than
- * this program: what it writes would lose the fields that one does not know. A newer one has all of them.
+ * this program: what it writes would lose the fields that the definition lacks. A newer one has them all.
  */
 export async function refuseOlderDefinition(client: Pick<KubeClient, 'get'>, signal?: AbortSignal): Promise<void> {
   const { name } = customResourceDefinition().metadata

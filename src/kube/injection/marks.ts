@@ -24,8 +24,8 @@ export const asks = {
 export const askPrefix = 'regent.dev/lifecycle-'
 
 /**
- * Of the agent's container. Managers made for KubeBlocks find the agent's port by this name, and Events of an agent are
- * about `spec.containers{kbagent}`.
+ * Name of the agent's container. Managers made for KubeBlocks find the agent's port by this name, and Events of an
+ * agent are about `spec.containers{kbagent}`.
  */
 export const agentContainer = 'kbagent'
 export const portNames = { http: 'http', streaming: 'streaming' } as const

@@ -107,7 +107,7 @@ function servedIn(annotations: Annotations): Read | undefined {
   }
 }
 
-/** The agent's sentence names variables; whoever reads this one wrote annotations. */
+/** The agent's sentence names variables; whoever reads the refusal wrote annotations. */
 const annotationOf: Readonly<Record<string, string>> = {
   KB_AGENT_ACTION: asks.actions,
   KB_AGENT_PROBE: asks.probes,

@@ -67,7 +67,7 @@ function servedBy({ actions, probes, streaming, configMap }: Lifecycle): readonl
     }))
   return [
     ...(actions === undefined ? [] : [literal('KB_AGENT_ACTION', actions)]),
-    // Without this one the agent does not look at the next.
+    // Without this variable the agent does not look at the next.
     literal('KB_AGENT_PROBE', probes ?? 'null'),
     ...(streaming === undefined ? [] : [literal('KB_AGENT_STREAMING', streaming)]),
   ]

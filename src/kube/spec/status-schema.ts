@@ -6,8 +6,8 @@ import { Type, type Static } from 'typebox'
  */
 const text = (description: string) => Type.Optional(Type.String({ description }))
 /**
- * Of the version before, and written by nobody else. While an upgrade rolls a manager of that version may lead, and the
- * API server refuses a status as a whole for one field that the definition lacks.
+ * A field that managers of the version before write, and nobody else. While an upgrade rolls one of them may lead, and
+ * the API server refuses a status as a whole for one field that the definition lacks.
  */
 const deprecatedText = (description: string) =>
   Type.Optional(Type.Unsafe<never>({ type: 'string', description: `Deprecated: ${description}` }))

@@ -86,7 +86,7 @@ function openStream(
     incoming.on('error', (error) => end(describeError(error)))
     const lines = createInterface({ input: incoming })
     lines.on('line', (line) => {
-      // More of them may have come with the one that ended it.
+      // More lines may have come with the line that ended the stream.
       if (over) return
       try {
         if (line === '') listener.alive()

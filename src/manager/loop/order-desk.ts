@@ -71,7 +71,7 @@ export class OrderDesk {
   send(action: OrderAction): boolean {
     const address = this.#addressOf(action.to)
     if (address === undefined || address === '') return false
-    // An order that is on its way to where an instance was does not hold back the one to where it is.
+    // An order on its way to where an instance was does not hold back the order to where the instance is.
     const key = `${action.to}/${action.kind}/${address}`
     if (this.#flying.has(key)) return false
     const text = JSON.stringify({ ...action.order, sourceHolds: '', destroys: '' })

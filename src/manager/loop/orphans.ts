@@ -2,8 +2,8 @@ import type { DecisionInput } from '#failover/judge/situation.ts'
 import type { ClusterNotes, Recovery, TimelineEntry } from '#failover/protocol/notes.ts'
 
 /**
- * A recovery is filed as it begins and again as it ends. One that stands as running in the notes, and that this manager
- * does not know, is another manager's, which is gone: whoever leads goes on with that one or ends it.
+ * A recovery is filed as it begins and again as it ends. A recovery that runs by the notes, and that this manager does
+ * not know, is of another manager, which is gone: whoever leads goes on with that recovery or ends it.
  */
 export function orphansIn({ recoveries }: ClusterNotes, isRepair: boolean): readonly Recovery[] {
   return recoveries.filter(({ outcome, kind }) => outcome === 'running' && (kind === 'repair') === isRepair)

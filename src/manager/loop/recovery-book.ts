@@ -202,17 +202,17 @@ export class RecoveryBook {
   }
 }
 
-/** The switchover that goes on, and the one that begins now. */
 function worstIn(seen: DecisionInput): string | undefined {
   return analyse(seen).find(({ severity }) => severity === 'critical')?.sentence
 }
 
+/** Requests of the switchover that goes on, and of a switchover that begins now. */
 function switchoversIn({ actions }: Decision, { record }: Seen): readonly string[] {
   const begun = actions.flatMap((action) => (action.kind === 'commit' ? [action.next.intent] : []))
   return [record?.intent, ...begun].flatMap((intent) => (intent?.kind === 'switchover' ? [intent.request] : []))
 }
 
-/** While one is open, whatever is done for a primary that fails is done for that one. */
+/** While a person's failover is open, whatever is done for a primary that fails is done for that request. */
 function failoversIn({ requests }: Seen): readonly string[] {
   return requests.filter(({ kind }) => kind === 'failover').map(({ id }) => id)
 }

@@ -13,9 +13,7 @@ export interface KeepTemplateParts {
   readonly clock: Clock
 }
 
-/**
- * Who puts the same back each time is not fought: after so many times within this time it is left, and that is said.
- */
+/** Another hand that puts the same back so many times within this time is not fought: it is left, and that is said. */
 const mostTimes = 3
 const withinMs = 600_000
 

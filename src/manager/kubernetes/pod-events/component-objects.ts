@@ -21,7 +21,7 @@ export interface ComponentObjects {
 type Reader = Pick<KubeClient, 'get' | 'list'>
 
 /**
- * Reads what made a pod, and that one's other pods. Never from a cache: a manager that kept all pods of a cluster in
+ * Reads the owner of a pod, and its other pods. Never from a cache: a manager that kept all pods of a cluster in
  * memory for the few that have an agent would be dear.
  */
 export async function readComponent(
