@@ -13,6 +13,7 @@ import { Launcher } from './launcher.ts'
 import { forgetGoodSettings } from './good-settings.ts'
 import { StartBook } from './start-book.ts'
 import { lacksAioSlots, machineLacks, writePidFileAgain, type MachineNeeds } from './machine-needs.ts'
+import { removeCutOffKeys } from './own-keys.ts'
 import { findByArgument, readPidFile, writePidFile } from './pid-file.ts'
 import type { ProcessPort } from '../ports/process.ts'
 import type { ProcessPhase } from './process-phase.ts'
@@ -172,6 +173,7 @@ class MysqldProcess implements ProcessPort {
     await mkdir(this.#layout.runDir, { recursive: true, mode: 0o700 })
     await mkdir(this.#layout.agentDir, { recursive: true, mode: 0o700 })
     for (const leftover of [serverPidFile, socket, `${socket}.lock`, accountsFile]) await rm(leftover, { force: true })
+    await removeCutOffKeys(this.#layout.dataDir)
     await markErrorLog(this.#layout)
     const bootId = await this.#bootId()
     // A server that cannot run the statements would not start: only once, and then as always.

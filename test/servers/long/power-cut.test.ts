@@ -9,6 +9,7 @@ import { createVolume } from '#agents/volume/volume.ts'
 import { orderVersion } from '#failover/protocol/message.ts'
 import type { PromiseOrder } from '#failover/protocol/order.ts'
 import { realDisk, realWorld } from '#common/ports/real-world.ts'
+import { runCommand } from '#common/process/run-command.ts'
 import { GtidSet } from '#topology/gtid/gtid-set.ts'
 import { unionOf } from '#topology/snapshot/holdings.ts'
 import { memberOf } from '#topology/testing.ts'
@@ -56,6 +57,8 @@ describe.skipIf(whyNot !== undefined)('A replica whose machine loses its power r
     replica = await BareInstance.create('power-1', '127.24.213.2')
     disk = await SmallDisk.create(replica.config.volume, 700)
     await replica.process.initialise()
+    // A data folder that was copied for a test is not synced as one that mysqld makes.
+    await runCommand(['sync', '--file-system', replica.config.volume], { deadlineMs: 30_000 })
     await replica.start()
   })
 

@@ -1,4 +1,4 @@
-import { readdir, readFile, rm } from 'node:fs/promises'
+import { readdir, readFile, rm, stat, truncate } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { createMysqldProcess } from '#agents/mysqld/process.ts'
@@ -167,6 +167,14 @@ describe('the process', () => {
       semiSyncSource: { enabled: false },
       openGates: before.openGates,
     })
+  })
+
+  it('that finds a key of its own empty, as a loss of power leaves it, makes new ones', async () => {
+    await source.process.kill()
+    const keys = ['private_key.pem', 'server-key.pem'].map((name) => join(source.config.volume, 'data', name))
+    for (const path of keys) await truncate(path)
+    await source.start()
+    for (const path of keys) expect((await stat(path)).size).toBeGreaterThan(0)
   })
 
   it('that does not come up with settings that it takes says why, and comes up with those of before', async () => {
