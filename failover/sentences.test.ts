@@ -12,7 +12,8 @@ import { standingCases } from '#topology/analysis/cases/standing-cases.ts'
 import { aDumpThreadOf } from '#topology/testing.ts'
 import { decide } from './decide.ts'
 import { keysSpoken, spoken, spokenIn } from './testing-sentence-corpus.ts'
-import { faultsOf, strangeIn } from './testing-sentence-rules.ts'
+import { noticesOfAgents } from '#test/support/notices-in-source.ts'
+import { beginningFaultsOf, faultsOf, strangeIn } from './testing-sentence-rules.ts'
 import {
   aSituation,
   deadServer,
@@ -162,7 +163,23 @@ describe('a sentence', () => {
 
   it('begins with what it is about, and not with a word that stands for that', () => {
     const begun: readonly string[] = Object.values(told).flat()
-    expect(begun.filter((key) => /^(it|its|they|them|that|these|those|he|she)\b/i.test(key))).toEqual([])
+    expect(begun.flatMap((key) => beginningFaultsOf(key).map((fault) => `${fault}: ${key}`))).toEqual([])
+  })
+
+  it('of an agent begins so, too', async () => {
+    const notices = await noticesOfAgents()
+    expect(notices.length).toBeGreaterThan(60)
+    expect(notices.flatMap(({ key }) => beginningFaultsOf(key).map((fault) => `${fault}: ${key}`))).toEqual([])
+    expect(notices.flatMap(({ key }) => faultsOf(key))).toEqual([])
+  })
+
+  it.each([
+    'it waits for shop-0',
+    'there is nothing',
+    'when shop-0 is dead, writes stop',
+    'waiting until somebody comes',
+  ])('that begins otherwise is found: %s', (key) => {
+    expect(beginningFaultsOf(key)).toHaveLength(1)
   })
 
   it('says of nothing at all that there is nothing, and not "0 of 0"', () => {

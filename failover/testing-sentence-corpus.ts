@@ -3,11 +3,9 @@ import { aDumpThreadOf, gtids } from '#topology/testing.ts'
 import type { Place } from '#common/sentence/command.ts'
 import { printed, Sentence } from '#common/sentence/sentence.ts'
 import { modeOf } from './decide.ts'
-import { planForcedBootstrap } from './flows/forced-bootstrap.ts'
 import { planReplace } from './flows/replace.ts'
 import { planScale } from './flows/scaling.ts'
-import { semisync } from './semisync/decide-semisync.ts'
-import { planSwitchover } from './semisync/switchover.ts'
+import { groupSituations } from './group/testing-sentences.ts'
 import {
   aSituation,
   deadServer,
@@ -149,16 +147,16 @@ export function spoken(): Spoken {
 }
 
 function speak(): Spoken {
-  const inputs = situations().map((given) => aSituation(given))
+  const inputs = [...situations().map((given) => aSituation(given)), ...groupSituations()]
   const all = [...inputs, ...inputs.map((input) => ({ ...input, record: undefined }))]
   const decided = all.map((input) => modeOf(input.spec).decide(input))
   const plans: readonly object[] = inputs.flatMap((input) => [
-    ...[null, 'shop-1', 'shop-2'].map((to) => planSwitchover(input, to)),
+    ...[null, 'shop-1', 'shop-2'].map((to) => modeOf(input.spec).planSwitchover(input, to)),
     ...['shop-0', 'shop-1'].flatMap((instance) =>
-      [true, false].map((acceptLoss) => planReplace(input, instance, acceptLoss, semisync)),
+      [true, false].map((acceptLoss) => planReplace(input, instance, acceptLoss, modeOf(input.spec))),
     ),
-    ...[1, 2, 3, 4].map((count) => planScale(input, count, semisync)),
-    planForcedBootstrap({ ...input, record: undefined }, 'shop-1'),
+    ...[1, 2, 3, 4].map((count) => planScale(input, count, modeOf(input.spec))),
+    modeOf(input.spec).planForcedBootstrap({ ...input, record: undefined }, 'shop-1'),
   ])
   return {
     decisions: decided.map(({ sentence }) => sentence),

@@ -39,3 +39,31 @@ const onlyKubernetes = /\bkubectl\b|\bSecret\b(?! or folder)|\bmysql\//
 export function strangeIn(sentence: string, { kind }: Place): string | undefined {
   return (kind === 'local' ? onlyKubernetes : onlyLocal).exec(sentence)?.[0]
 }
+
+/** Words with which a sentence begins that tells late what it is about, or not at all. */
+const lateBeginnings: readonly (readonly [RegExp, string])[] = [
+  [/^(it|its|they|them|their|that|these|those|he|she|who|which)\b/i, 'a word that stands for something'],
+  [/^there (is|are|was|were)\b/i, 'a beginning without a thing'],
+  [/^(when|if|while|because|since|as|after|before|until|where|whether|how|why)\b/i, 'a clause before the thing'],
+  [/^(and|or|but|so)\b/i, 'a word that joins'],
+]
+
+/** Why a sentence, by its key, does not begin with what it is about; empty where it does. */
+export function beginningFaultsOf(key: string): readonly string[] {
+  const late = lateBeginnings.flatMap(([pattern, what]) => (pattern.test(key) ? [what] : []))
+  return late.length > 0 || isAboutSomething(key) ? late : ['no thing within the first three words']
+}
+
+/** `no action: …`, `switchover undone: …`, `failing over: …`: what is done is said first, and then of whom. */
+const label = /^[\w() -]{1,40}: /
+/** Names, figures and texts are things, and so is what an article or a number of things stands before. */
+const thing = /‹|\b(the|a|an|this|each|all|no|none|nobody|neither|both|one|mysqld|[a-z]{3,}[^s]s)\b/
+
+function isAboutSomething(key: string): boolean {
+  const first = key
+    .replace(/\b(failing|switching) over\b/, '$1-over')
+    .split(' ')
+    .slice(0, 3)
+    .join(' ')
+  return thing.test(first) || label.test(key)
+}

@@ -12,7 +12,7 @@ export class EventKeeper implements Watch {
   readonly name = 'events that are disabled'
   readonly failure = {
     code: 'EventsNotRecorded',
-    sentence: say`which events are disabled could not be recorded for the next primary`,
+    sentence: say`events that are disabled could not be recorded for the next primary`,
   }
   readonly #parts: Parts
   /** How often events had been changed when they were recorded last, and by which mysqld (pid) that was counted. */

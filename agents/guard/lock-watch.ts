@@ -39,7 +39,7 @@ export class LockWatch implements Watch {
   readonly name = 'locks in the way'
   readonly failure = {
     code: 'GlobalLock',
-    sentence: say`who stands in the way of a statement could not be found or ended`,
+    sentence: say`sessions in the way of a statement could not be found or ended`,
   }
   readonly #parts: Parts
   readonly #needs: LockNeeds

@@ -29,7 +29,7 @@ interface Beside {
  */
 export class NeedsKeeper implements Watch {
   readonly name = 'what failovers rest upon'
-  readonly failure = { code: 'NeedsUnknown', sentence: say`what failovers rest upon could not be looked at` }
+  readonly failure = { code: 'NeedsUnknown', sentence: say`the needs of failovers could not be looked at` }
   readonly #parts: Parts
   readonly #beside: Beside
   #dueAtMs = -Infinity

@@ -279,7 +279,7 @@ test('before any record somebody is to be primary, and a record that was lost is
   expect(findings.map(({ code, sentence }) => `${code}: ${sentence}`)).toEqual([
     'NoWritablePrimary: no primary is recorded yet for 3 instances',
     ...['shop-0', 'shop-1', 'shop-2'].map(
-      (name) => `RecordLost: there is no record, and ${name} acted on one (epoch 1, revision 5): bring the record back`,
+      (name) => `RecordLost: no record is there, and ${name} acted on one (epoch 1, revision 5): bring the record back`,
     ),
   ])
 })

@@ -33,7 +33,7 @@ describe('A group that is well', () => {
     expect(after()).toEqual({
       condition: 'primaryWell',
       sentence: 'no action: shop-0 is primary of the group, 3 of 3 members online',
-      news: 'no action: shop-0 is primary of the group, # of # members online',
+      news: 'no action: shop-0 is primary of the group, # of # online',
       flow: null,
       actions: [],
       blocked: false,

@@ -1,4 +1,5 @@
 import { keysSpoken, type Spoken } from '#failover/testing-sentence-corpus.ts'
+import { noticesOfAgents } from '#test/support/notices-in-source.ts'
 import { page } from './markdown.ts'
 
 const titles: Readonly<Record<keyof Spoken, string>> = {
@@ -11,7 +12,7 @@ const titles: Readonly<Record<keyof Spoken, string>> = {
 }
 
 /** docs/reference/sentences.md */
-export function sentencesPage(): string {
+export async function sentencesPage(): Promise<string> {
   const keys = keysSpoken()
   const sections = (Object.keys(titles) as (keyof Spoken)[]).map(
     (kind) => `## ${titles[kind]}\n\n${listed(keys[kind])}`,
@@ -19,8 +20,11 @@ export function sentencesPage(): string {
   return page(
     'Sentences',
     '`failover/testing-sentence-corpus.ts`',
-    'What Regent says of a cluster of three that has many kinds of trouble. `‹name›`, `‹count›`, `‹duration›`, `‹number›`, `‹time›` and `‹text›` stand for what changes; a decision is news in the log and in Events where more than its figures differ. Commands are as on one machine: on Kubernetes they are printed as `kubectl regent`. A sentence is left out whose parts other lines have. `failover/sentences.test.ts` holds all of them to a few rules; whether they read well, a person sees here.',
-    sections.join('\n\n'),
+    'What Regent says of a cluster of three that has many kinds of trouble, in either mode. `‹name›`, `‹count›`, `‹duration›`, `‹number›`, `‹time›` and `‹text›` stand for what changes; a decision is news in the log and in Events where more than its figures differ. Commands are as on one machine: on Kubernetes they are printed as `kubectl regent`. A sentence is left out whose parts other lines have. `failover/sentences.test.ts` holds all of them to a few rules; whether they read well, a person sees here.',
+    ...sections,
+    '## What agents notice',
+    '`regent topology` shows the last notices of each instance, with these codes, and the agent’s log has all of them. Read from the sources of agents: a part whose kind these do not tell is a ‹name›.',
+    (await noticesOfAgents()).map(({ code, key }) => `- \`${code}\`: ${key.replaceAll('<', '\\<')}`).join('\n'),
   )
 }
 

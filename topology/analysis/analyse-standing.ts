@@ -83,7 +83,7 @@ function older(
     return critical(
       'RecordLost',
       name,
-      say`there is no record, and ${name} acted on one (${knows}): ${rebuildsRecord === false ? say`bring the record back` : say`the record is rebuilt once all known members have answered`}`,
+      say`no record is there, and ${name} acted on one (${knows}): ${rebuildsRecord === false ? say`bring the record back` : say`the record is rebuilt once all known members have answered`}`,
     )
   return critical(
     'RecordFromThePast',

@@ -1,4 +1,4 @@
-import { command, say, together, type Sentence } from '#common/sentence/sentence.ts'
+import { command, counted, say, together, type Sentence } from '#common/sentence/sentence.ts'
 import { allOf } from '#common/text/words.ts'
 import type { GroupMember, GroupState, MemberState, Observation } from '../snapshot/observation.ts'
 import { goesOn, partedBy, type Parted, type Witness } from './forks.ts'
@@ -97,7 +97,7 @@ function withMajority(
   const primary = primaryBy(witnesses, instances, expected[0])
   const viewId = witnesses[0]?.group.viewId ?? ''
   const missing = expected.filter((one) => members.get(one) !== 'ONLINE')
-  const size = say`${expected.length - missing.length} of ${expected.length} members online`
+  const size = say`${expected.length - missing.length} of ${counted(expected.length, 'member')} online`
   const leads =
     primary === null ? say`the group has no primary at this moment` : say`${primary} is primary of the group`
   if (missing.length === 0) return { condition: 'online', primary, members, viewId, sentence: say`${leads}, ${size}` }

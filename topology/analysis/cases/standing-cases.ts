@@ -23,7 +23,7 @@ export const standingCases: Cases = {
       shape: { instances: 1 },
       findings: [
         'NoWritablePrimary critical -: no primary is recorded yet for 1 instance',
-        'RecordLost critical shop-0: there is no record, and shop-0 acted on one (epoch 1, revision 1): ' +
+        'RecordLost critical shop-0: no record is there, and shop-0 acted on one (epoch 1, revision 1): ' +
           'the record is rebuilt once all known members have answered',
       ],
     },

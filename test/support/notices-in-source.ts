@@ -1,0 +1,110 @@
+import { readdir, readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import ts from 'typescript'
+
+export interface NoticeKey {
+  readonly code: string
+  readonly key: string
+}
+
+/**
+ * What agents say in notices: read from their sources, since no test makes an agent say everything. A part that is a
+ * sentence of the same file is there with its words, in each way in which that can be said.
+ */
+export async function noticesOfAgents(): Promise<readonly NoticeKey[]> {
+  const folder = join(import.meta.dirname, '../../agents')
+  const names = (await readdir(folder, { recursive: true })).filter((name) =>
+    /^(?!.*(\.test|testing)).*\.ts$/.test(name),
+  )
+  const sources = await Promise.all(names.map((name) => readFile(join(folder, name), 'utf8')))
+  const keys = new Map(sources.flatMap(noticesIn).map((one) => [`${one.code} ${one.key}`, one]))
+  return [...keys].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, one]) => one)
+}
+
+export function noticesIn(source: string): readonly NoticeKey[] {
+  const found: NoticeKey[] = []
+  const visit = (node: ts.Node): void => {
+    const told = toldBy(node)
+    if (told !== undefined)
+      found.push(...waysOf(told.sentence).flatMap((key) => (key === '' ? [] : [{ code: told.code, key }])))
+    ts.forEachChild(node, visit)
+  }
+  visit(ts.createSourceFile('a.ts', source, ts.ScriptTarget.Latest, true))
+  return found
+}
+
+/** `notices.add('Code', …)`, `notice('Code', …)`, `{ code: 'Code', sentence: … }`. */
+function toldBy(node: ts.Node): { readonly code: string; readonly sentence: ts.Expression } | undefined {
+  const [code, sentence] = ts.isObjectLiteralExpression(node) ? ['code', 'sentence'].map(valueIn(node)) : toldIn(node)
+  return code !== undefined && sentence !== undefined && ts.isStringLiteral(code)
+    ? { code: code.text, sentence }
+    : undefined
+}
+
+function toldIn(node: ts.Node): readonly ts.Expression[] {
+  return ts.isCallExpression(node) && /\bnotices\.(add|failed)$|^notice$/.test(node.expression.getText())
+    ? node.arguments
+    : []
+}
+
+function valueIn(object: ts.ObjectLiteralExpression) {
+  return (name: string): ts.Expression | undefined => {
+    const found = object.properties.find((property) => property.name?.getText() === name)
+    return found !== undefined && ts.isPropertyAssignment(found) ? found.initializer : undefined
+  }
+}
+
+/** Each way in which an expression says a sentence; empty where the file does not tell. */
+function waysOf(node: ts.Expression): readonly string[] {
+  if (ts.isTaggedTemplateExpression(node)) return waysOfTemplate(node.template)
+  if (ts.isConditionalExpression(node)) return [node.whenTrue, node.whenFalse].flatMap(waysOf)
+  if (ts.isParenthesizedExpression(node)) return waysOf(node.expression)
+  if (ts.isStringLiteral(node)) return node.text === '' ? [''] : []
+  if (ts.isIdentifier(node)) return declaredAs(node).flatMap(waysOf)
+  return ts.isCallExpression(node) && ts.isIdentifier(node.expression)
+    ? declaredAs(node.expression).flatMap(waysOf)
+    : []
+}
+
+function waysOfTemplate(template: ts.TemplateLiteral): readonly string[] {
+  if (ts.isNoSubstitutionTemplateLiteral(template)) return [template.text]
+  return template.templateSpans.reduce<readonly string[]>(
+    (ways, { expression, literal }) =>
+      ways.flatMap((way) => partsOf(expression).map((part) => `${way}${part}${literal.text}`)),
+    [template.head.text],
+  )
+}
+
+const kinds: Readonly<Record<string, string>> = {
+  ...{ counted: 'count', duration: 'duration', lasting: 'duration', time: 'time', figure: 'number', noneOr: 'number' },
+  ...{ text: 'text', reported: 'text', described: 'text' },
+}
+
+function partsOf(node: ts.Expression): readonly string[] {
+  const ways = waysOf(node)
+  if (ways.length > 0) return ways
+  const name = ts.isCallExpression(node) ? node.expression.getText() : ''
+  return [`‹${kinds[name] ?? (/^Math\.|\.count$/.test(name) ? 'number' : 'name')}›`]
+}
+
+/** What a name of the same file stands for: the value of a constant, or what a function returns. */
+function declaredAs(name: ts.Identifier): readonly ts.Expression[] {
+  const found: ts.Expression[] = []
+  const visit = (node: ts.Node): void => {
+    if (ts.isVariableDeclaration(node) && node.name.getText() === name.text && node.initializer !== undefined)
+      found.push(node.initializer)
+    if (ts.isFunctionDeclaration(node) && node.name?.text === name.text) found.push(...returnedBy(node))
+    ts.forEachChild(node, visit)
+  }
+  visit(name.getSourceFile())
+  return found
+}
+
+function returnedBy(node: ts.Node): readonly ts.Expression[] {
+  const found: ts.Expression[] = []
+  ts.forEachChild(node, function visit(inner) {
+    if (ts.isReturnStatement(inner) && inner.expression !== undefined) found.push(inner.expression)
+    else if (!ts.isFunctionLike(inner)) ts.forEachChild(inner, visit)
+  })
+  return found
+}
