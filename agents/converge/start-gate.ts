@@ -1,6 +1,6 @@
+import { counted, say, text } from '#common/sentence/sentence.ts'
 import { notice, type View } from '../instance/pass.ts'
 import { leads } from '../instance/stored-state.ts'
-import { counted } from '#common/text/words.ts'
 import { parseGtidSet } from '#topology/gtid/gtid-set.ts'
 import type { GtidText } from '#topology/snapshot/observation.ts'
 import type { Ending, TailJudgement } from '../ports/volume.ts'
@@ -78,6 +78,8 @@ const tailIsJudged = { do: 'store', change: { mayHaveTail: false } } as const
 function byJudgement(judgement: TailJudgement, sourceHolds: GtidText, transactions: number): readonly Step[] {
   if (judgement.kind === 'trim') return [{ do: 'cutTail', sourceHolds, transactions }]
   if (judgement.kind === 'nothing') return []
-  const tail = `the tail of ${counted(transactions, 'transaction')}`
-  return [notice('TailKept', `${tail} cannot be cut: ${judgement.sentence}; it will be archived and seeded again`)]
+  const tail = say`the tail of ${counted(transactions, 'transaction')}`
+  return [
+    notice('TailKept', say`${tail} cannot be cut: ${text(judgement.sentence)}; it will be archived and seeded again`),
+  ]
 }

@@ -1,3 +1,4 @@
+import { counted, say, text } from '#common/sentence/sentence.ts'
 import { pruneArchives } from '../guard/archive-keeping.ts'
 import { learn } from '../instance/learn.ts'
 import type { NextPass as PassOf } from '../instance/pass.ts'
@@ -11,7 +12,6 @@ import type { StoredState } from '../instance/stored-state.ts'
 import { parseGtidSet } from '#topology/gtid/gtid-set.ts'
 import type { GtidText } from '#topology/snapshot/observation.ts'
 import type { Ending } from '../ports/volume.ts'
-import { counted } from '#common/text/words.ts'
 
 /** What is done while mysqld is down. What each step is for is told where it is decided. */
 const startSteps = {
@@ -32,7 +32,7 @@ const startSteps = {
     if (!(await keepUnsettled(parts))) return
     parts.notices.add(
       'UnsettledTail',
-      `mysqld was not ended by a crash nor by Regent: ${ending.sentence}; its last writes may have been acknowledged and are kept`,
+      say`mysqld was not ended by a crash nor by Regent: ${text(ending.sentence)}; its last writes may have been acknowledged and are kept`,
     )
   },
   settle: (parts, { raised, change }: { raised: number; change: Partial<StoredState> }) =>
@@ -46,7 +46,7 @@ const startSteps = {
   cutTail: async (parts, { sourceHolds, transactions }: { sourceHolds: GtidText; transactions: number }) => {
     const archive = await parts.volume.trimTail(sourceHolds)
     const what = counted(transactions, 'unacknowledged transaction')
-    parts.notices.add('TailTrimmed', `${what} archived in ${archive} and cut off before mysqld started`)
+    parts.notices.add('TailTrimmed', say`${what} archived in ${archive} and cut off before mysqld started`)
     await pruneArchives(parts, [archive])
   },
   archiveUnsettled,
@@ -66,11 +66,11 @@ async function archiveUnsettled(parts: Parts, { extra }: { readonly extra: GtidT
   const archives = tail.isEmpty() ? [] : await volume.archiveErrant(tail.toString())
   const where =
     archives.length === 0
-      ? 'they are in no binlog that could be archived'
-      : `they are archived in ${archives.join(', ')}`
+      ? say`they are in no binlog that could be archived`
+      : say`they are archived in ${archives.join(', ')}`
   notices.add(
     'UnsettledTail',
-    `the new primary lacks ${counted(lacking.count(), 'transaction')} that may have been acknowledged; ${where}`,
+    say`the new primary lacks ${counted(lacking.count(), 'transaction')} that may have been acknowledged; ${where}`,
   )
   await pruneArchives(parts, archives)
 }

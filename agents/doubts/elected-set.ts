@@ -44,7 +44,7 @@ export function staysClosedWithout(
       // Revision 0: no replica connects to it.
       { fact: 'converged', revision: 0, done: false, sentence: `stays closed: it lacks ${String(what)}` },
     ],
-    steps: lacks === doubts.lacksElected ? [] : [notice('ElectedSetLost', String(news))],
+    steps: lacks === doubts.lacksElected ? [] : [notice('ElectedSetLost', news)],
     next: { afterMs: lookAgainMs },
   }
 }

@@ -1,3 +1,4 @@
+import { say, type Sentence } from '#common/sentence/sentence.ts'
 import { notice, type NextPass, type View } from '../instance/pass.ts'
 import type { Parts } from '../instance/parts.ts'
 
@@ -14,7 +15,7 @@ import type { Parts } from '../instance/parts.ts'
 export function noticesOpening(
   { stored }: Pick<View, 'stored'>,
   isOpen: boolean,
-  seen = 'it was opened for writes',
+  seen = say`this instance was opened for writes`,
 ): NextPass | null {
   if (stored.opened || !isOpen) return null
   const { code, sentence } = telling(seen)
@@ -22,15 +23,15 @@ export function noticesOpening(
 }
 
 /** The same where that was found out by a step. @param seen what was found */
-export async function doubtOpening({ file, notices }: Pick<Parts, 'file' | 'notices'>, seen: string): Promise<void> {
+export async function doubtOpening({ file, notices }: Pick<Parts, 'file' | 'notices'>, seen: Sentence): Promise<void> {
   const { code, sentence } = telling(seen)
   await file.update({ opened: true })
   notices.add(code, sentence)
 }
 
-function telling(seen: string) {
+function telling(seen: Sentence) {
   return {
     code: 'OpenedByHand',
-    sentence: `${seen} by another hand while it was no primary: nobody can tell what was written, and it counts for nothing until it is seeded`,
+    sentence: say`${seen} by another hand while it was no primary: nobody can tell what was written, and it counts for nothing until it is seeded`,
   }
 }

@@ -18,7 +18,7 @@ export function noticesLoss(view: Pick<View, 'doubts'>, holds: GtidSet): NextPas
     loss && {
       store: { forgetful: true },
       now: [loss.seen],
-      steps: [notice('ReceivedThrownAway', String(loss.sentence))],
+      steps: [notice('ReceivedThrownAway', loss.sentence)],
       next: 'at once',
     }
   )

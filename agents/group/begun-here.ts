@@ -1,5 +1,4 @@
-import { describeError } from '#common/errors/errors.ts'
-import { counted } from '#common/text/words.ts'
+import { counted, say } from '#common/sentence/sentence.ts'
 import type { BinlogPlace } from '#topology/snapshot/observation.ts'
 import { doubtOpening } from '../doubts/opened.ts'
 import type { Fact } from '../instance/facts.ts'
@@ -21,7 +20,7 @@ interface Begun {
  */
 export async function judgeBegun(parts: Parts, { began, from, proposed }: Begun): Promise<Fact> {
   const { all, changing } = await readBegun(parts, began, from)
-  if (changing > 0 || all < began) await doubtOpening(parts, `${counted(began, 'transaction')} began here`)
+  if (changing > 0 || all < began) await doubtOpening(parts, say`${counted(began, 'transaction')} began here`)
   return { fact: 'beganHere', proposed }
 }
 
@@ -36,7 +35,7 @@ async function readBegun({ volume, world, notices }: Parts, began: number, from:
       await world.timers.sleep(betweenMs)
     }
   } catch (error) {
-    notices.add('BegunNotRead', `the binlogs do not tell what began here: ${describeError(error)}`)
+    notices.failed('BegunNotRead', say`the binlogs do not tell what began here`, error)
     return { all: 0, changing: 0 }
   }
 }

@@ -1,4 +1,4 @@
-import { describeError } from '#common/errors/errors.ts'
+import { say } from '#common/sentence/sentence.ts'
 import type { GroupMember, GroupState } from '#topology/snapshot/observation.ts'
 import type { Parts } from '../instance/parts.ts'
 import type { StoredState } from '../instance/stored-state.ts'
@@ -57,6 +57,6 @@ export async function leaveBeforeEnd({ server, observer, notices }: Parts): Prom
   try {
     await server.group?.stop(stopMs)
   } catch (error) {
-    notices.add('Terminating', `the member stops without having left its group: ${describeError(error)}`)
+    notices.failed('Terminating', say`the member stops without having left its group`, error)
   }
 }

@@ -1,4 +1,4 @@
-import { say } from '#common/sentence/sentence.ts'
+import { say, text } from '#common/sentence/sentence.ts'
 import { lasting, duration } from '#common/text/words.ts'
 import type { Watch } from '#common/watch/watch.ts'
 import type { Parts } from '../instance/parts.ts'
@@ -35,7 +35,7 @@ export class FrozenWatch implements Watch {
     if (process.state === 'running') this.#endedAtMs = world.clock.monotonicMs()
     notices.add(
       'HungServer',
-      `mysqld ${why} while the others are a majority of its group: it is ended, and joins again`,
+      say`mysqld ${text(why)} while the others are a majority of its group: it is ended, and joins again`,
     )
     await process.kill()
   }

@@ -1,3 +1,4 @@
+import { say, text } from '#common/sentence/sentence.ts'
 import { groupAddress } from '#failover/protocol/group-address.ts'
 import type { Assignment } from '#failover/protocol/assignment.ts'
 import type { DemoteOrder, ExpelOrder, PromiseOrder } from '#failover/protocol/order.ts'
@@ -113,7 +114,7 @@ export class Group implements Mode<Step> {
     if (expulsion === undefined) return
     const until = expulsion.expel(groupAddress(config)).then((sentence) => {
       expulsion.rest()
-      notices.add('GroupMemberExpelled', sentence)
+      notices.add('GroupMemberExpelled', say`${text(sentence)}`)
       learn(this.#parts, { fact: 'waitEnded', wait: 'expelling' })
       changed()
       wake()

@@ -1,3 +1,4 @@
+import { say, text } from '#common/sentence/sentence.ts'
 import { counted } from '#common/text/words.ts'
 import type { Assignment, GroupTask } from '#failover/protocol/assignment.ts'
 import { seedsFor, turnMs, turnOf } from './join-turn.ts'
@@ -41,7 +42,7 @@ export function nextAsMember(view: View, member: Membership): NextPass {
  */
 function noticesFork(view: View, { task, group }: Membership): NextPass | null {
   const isIn = group.state === 'ONLINE' || group.state === 'RECOVERING'
-  return noticesOpening(view, task.fork === true && isIn, 'it was in a group that was formed')
+  return noticesOpening(view, task.fork === true && isIn, say`this instance was in a group that was formed`)
 }
 
 function byState(view: View, member: Membership): NextPass {
@@ -118,7 +119,7 @@ function inError(member: Membership): NextPass {
   return {
     steps: [
       ...closes(member),
-      notice('GroupMemberInError', `this member left its group: ${why}`),
+      notice('GroupMemberInError', say`this member left its group: ${text(why)}`),
       { do: 'leaveInError' },
       { do: 'outdate' },
     ],
@@ -253,7 +254,7 @@ function opensAsPrimary(view: View, member: Membership): NextPass {
       steps: [
         { do: 'open' },
         { do: 'outdate' },
-        ...when(byHand, notice('Opened', 'the primary was read-only by another hand and is open again')),
+        ...when(byHand, notice('Opened', say`the primary was read-only by another hand and is open again`)),
       ],
       next: 'after a look',
     }

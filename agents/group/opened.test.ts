@@ -46,7 +46,7 @@ describe('A member that is not to write', () => {
     const parts = await after([led1, readable], [led1, open], [led1, readable], [led1, open])
     expect(parts.file.current.opened).toBe(true)
     expect(parts.notices.list.map(({ code, sentence }) => `${code}: ${sentence}`)).toEqual([
-      'OpenedByHand: it was opened for writes by another hand while it was no primary: nobody can tell what was written, and it counts for nothing until it is seeded',
+      'OpenedByHand: this instance was opened for writes by another hand while it was no primary: nobody can tell what was written, and it counts for nothing until it is seeded',
     ])
   })
 
@@ -109,7 +109,7 @@ describe('A member of a group that another hand formed', () => {
     for (let pass = 0; pass < 2; pass += 1) await runPass(parts, mode.next(viewOf(parts, server.state), assignment))
     expect(server.calls.at(-1)).toBe('stop, in doubt: true')
     expect(parts.notices.list.map(({ sentence }) => sentence)).toEqual([
-      'it was in a group that was formed by another hand while it was no primary: nobody can tell what was written, and it counts for nothing until it is seeded',
+      'this instance was in a group that was formed by another hand while it was no primary: nobody can tell what was written, and it counts for nothing until it is seeded',
     ])
   })
 })

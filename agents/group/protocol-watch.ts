@@ -1,4 +1,5 @@
-import { describeError } from '#common/errors/errors.ts'
+import { say } from '#common/sentence/sentence.ts'
+import { described } from '#common/errors/errors.ts'
 import type { Watch } from '#common/watch/watch.ts'
 import { compareVersions, highestProtocolOf, lowestOf } from '#topology/group/versions.ts'
 import { wholeGroupUnder } from '#topology/group/majority.ts'
@@ -61,11 +62,11 @@ export class ProtocolWatch implements Watch {
     const { server, notices } = this.#parts
     try {
       await server.group?.setProtocol(highest, raiseMs)
-      notices.add('GroupProtocolRaised', `the group speaks protocol ${highest} from now on: ${why}`)
+      notices.add('GroupProtocolRaised', say`the group speaks protocol ${highest} from now on: ${why}`)
     } catch (error) {
       notices.add(
         'GroupProtocolStays',
-        `the protocol could not be raised to ${highest}: ${describeError(error)}; ${why}`,
+        say`the protocol could not be raised to ${highest}: ${described(error)}; ${why}`,
       )
     }
   }

@@ -104,7 +104,9 @@ it('An account is changed outside of the group by a server that is closed again,
     await perform(parts, { steps: [{ do: 'setOwnAccount', trouble: 'is locked' }] }).catch(() => undefined)
     expect((parts.server as ScriptedServer).calls).toEqual(['readOnly accounts', 'readOnly closed'])
     expect(parts.notices.list.map(({ sentence }) => sentence)).toEqual(
-      fails ? [] : ['its own account regent_group was changed by another hand (it is locked), and is right again'],
+      fails
+        ? []
+        : ['the account regent_group of this server was changed by another hand (it is locked), and is right again'],
     )
   }
 })

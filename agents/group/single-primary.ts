@@ -1,4 +1,4 @@
-import { describeError } from '#common/errors/errors.ts'
+import { say } from '#common/sentence/sentence.ts'
 import type { Watch } from '#common/watch/watch.ts'
 import type { Assignment } from '#failover/protocol/assignment.ts'
 import { hasMajority } from '#topology/group/majority.ts'
@@ -61,12 +61,13 @@ export class SinglePrimaryWatch implements Watch {
       await server.group?.leadAlone(uuid, switchMs)
       notices.add(
         'SinglePrimaryAgain',
-        `the group was in multi-primary mode by another hand, and has one primary again: ${config.instance}`,
+        say`the group was in multi-primary mode by another hand, and has one primary again: ${config.instance}`,
       )
     } catch (error) {
-      notices.add(
+      notices.failed(
         'MultiPrimaryStays',
-        `the group is in multi-primary mode by another hand, and could not be switched back: ${describeError(error)}`,
+        say`the group is in multi-primary mode by another hand, and could not be switched back`,
+        error,
       )
     } finally {
       observer.outdate()

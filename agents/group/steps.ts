@@ -1,3 +1,4 @@
+import { say, text } from '#common/sentence/sentence.ts'
 import { describeError, RegentError } from '#common/errors/errors.ts'
 import { parseGtidSet } from '#topology/gtid/gtid-set.ts'
 import { unionOf } from '#topology/snapshot/holdings.ts'
@@ -72,7 +73,10 @@ export const groupSteps = {
   /** The spec says another one since this server joined. */
   setConsistency: async (parts, { consistency }: { consistency: string }) => {
     await groupOf(parts).setConsistency(consistency)
-    parts.notices.add('ConsistencySet', `group_replication_consistency is ${consistency} for sessions that begin now`)
+    parts.notices.add(
+      'ConsistencySet',
+      say`group_replication_consistency is ${consistency} for sessions that begin now`,
+    )
   },
   /** Persisted by the function with which a person had the group change its mode. */
   forgetMode: (parts) => groupOf(parts).forgetMode(),
@@ -81,7 +85,7 @@ export const groupSteps = {
     await groupOf(parts).setAccount(true)
     parts.notices.add(
       'GroupAccountSet',
-      `account ${groupUser} was changed by another hand (it ${trouble}), and is right again for all members`,
+      say`account ${groupUser} was changed by another hand (it ${text(trouble)}), and is right again for all members`,
     )
   },
   /**
@@ -92,7 +96,7 @@ export const groupSteps = {
     await letAccountsChange(parts, () => groupOf(parts).setAccount(false))
     parts.notices.add(
       'GroupAccountSet',
-      `its own account ${groupUser} was changed by another hand (it ${trouble}), and is right again`,
+      say`the account ${groupUser} of this server was changed by another hand (it ${text(trouble)}), and is right again`,
     )
   },
   waitForTurn: async (parts, { waitMs }: { waitMs: number }) => {
@@ -175,7 +179,7 @@ async function joinGroup(parts: Parts, { settings, formsIn }: Joining): Promise<
       (error: unknown) => {
         const why = describeError(error)
         pauseBeforeJoining(parts)
-        notices.add('GroupNotJoined', `the group was not ${forms ? 'formed' : 'joined'}: ${why}`)
+        notices.failed('GroupNotJoined', say`the group was not ${forms ? say`formed` : say`joined`}`, error)
         return why
       },
     )

@@ -82,7 +82,7 @@ export class NeedsKeeper implements Watch {
     if (supplied.length === 0) return
     notices.add(
       'NeedsSupplied',
-      say`${named(supplied)} ${supplied.length === 1 ? say`is` : say`are`} as Regent needs ${supplied.length === 1 ? say`it` : say`them`} again (by another hand, or on a volume that is older)`,
+      say`${named(supplied)} ${supplied.length === 1 ? say`is as Regent needs it` : say`are as Regent needs them`} again (by another hand, or on a volume that is older)`,
     )
     if (supplied.some(({ what }) => what.startsWith('table '))) this.#beside.schemaIsNew()
   }

@@ -47,7 +47,7 @@ export class Notices {
     this.add(code, say`${what}: ${described(error)}`)
   }
 
-  add(code: string, what: Sentence | string): void {
+  add(code: string, what: Sentence): void {
     const sentence = String(what)
     const nowMs = this.#clock.monotonicMs()
     const isSame = this.#list.at(-1)?.sentence === sentence

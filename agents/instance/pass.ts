@@ -1,3 +1,4 @@
+import type { Sentence } from '#common/sentence/sentence.ts'
 import { lifeOf, type Life } from './life.ts'
 import type { Fact } from './facts.ts'
 import type { Known } from './known.ts'
@@ -57,6 +58,6 @@ export function when<const S extends readonly unknown[]>(isSo: boolean, ...steps
 }
 
 /** Tells people what happened. */
-export function notice(code: string, sentence: string): Step {
+export function notice(code: string, sentence: Sentence): Step {
   return { do: 'notice', code, sentence }
 }

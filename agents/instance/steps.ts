@@ -1,3 +1,4 @@
+import type { Sentence } from '#common/sentence/sentence.ts'
 import type { Fact } from './facts.ts'
 import type { Parts } from './parts.ts'
 import type { StoredState } from './stored-state.ts'
@@ -13,7 +14,7 @@ export type StepOf<T extends Performers> = {
 /** What is done in any mode. */
 export const commonSteps = {
   /** Tells people what happened. */
-  notice: async ({ notices }, { code, sentence }: { code: string; sentence: string }) => notices.add(code, sentence),
+  notice: async ({ notices }, { code, sentence }: { code: string; sentence: Sentence }) => notices.add(code, sentence),
   /** On disk in the midst of steps: what may be so only once the step before is done. */
   store: async ({ file }, { change }: { change: Partial<StoredState> }) => void (await file.update(change)),
   /** Known in the midst of steps. */

@@ -34,7 +34,7 @@ const sentences = {
  */
 export class Termination implements Watch {
   readonly name = 'whether the instance is to end'
-  readonly failure = { code: 'Terminating', sentence: say`ending this instance` }
+  readonly failure = { code: 'Terminating', sentence: say`this instance could not be ended` }
   readonly #parts: Parts
   readonly #converger: Converger
   readonly #port: TerminationPort | null

@@ -34,7 +34,7 @@ describe('who acknowledges without being counted', () => {
 
   it('is named, with both uuids', () => {
     const sentence = sentenceAbout([thread({ serverUuid: 'impostor', host: '10.0.0.9' })], told)
-    expect(sentence).toBe(
+    expect(String(sentence)).toBe(
       `regent_r_1@10.0.0.9 acknowledged with the account of shop-1 and is another server (its server_uuid is impostor, that of shop-1 ${uuidOf('shop-1')}); its connection is ended`,
     )
   })

@@ -1,3 +1,4 @@
+import { joined, say, type Sentence } from '#common/sentence/sentence.ts'
 import type { PrimaryAssignment } from '#failover/protocol/assignment.ts'
 import type { DumpThread } from '#topology/snapshot/observation.ts'
 import { replicationUser } from '../ports/server.ts'
@@ -16,19 +17,19 @@ export function isCounted(thread: DumpThread, assignment: PrimaryAssignment): bo
 }
 
 /** What is reported of them. */
-export function sentenceAbout(strangers: readonly DumpThread[], assignment: PrimaryAssignment): string {
-  const told = strangers.map((thread) => `${thread.user}@${thread.host} ${whyStrange(thread, assignment) ?? ''}`)
-  return `${told.join(', and ')}; its connection is ended`
+export function sentenceAbout(strangers: readonly DumpThread[], assignment: PrimaryAssignment): Sentence {
+  const told = strangers.map((thread) => say`${thread.user}@${thread.host} ${whyStrange(thread, assignment)}`)
+  return say`${joined(told, ', and ')}; its connection is ended`
 }
 
 /** Null for a counted replica. A replica whose uuid is not known yet is known by its account alone. */
 function whyStrange(
   { user, serverUuid }: DumpThread,
   { counted, countedUuids = {} }: PrimaryAssignment,
-): string | null {
+): Sentence | null {
   const instance = counted.find((one) => replicationUser(one) === user)
-  if (instance === undefined) return 'acknowledged without being counted'
+  if (instance === undefined) return say`acknowledged without being counted`
   const known = countedUuids[instance] ?? ''
   if (known === '' || serverUuid === known) return null
-  return `acknowledged with the account of ${instance} and is another server (its server_uuid is ${serverUuid || 'not told'}, that of ${instance} ${known})`
+  return say`acknowledged with the account of ${instance} and is another server (its server_uuid is ${serverUuid || say`not told`}, that of ${instance} ${known})`
 }

@@ -1,3 +1,4 @@
+import { say } from '#common/sentence/sentence.ts'
 import type { ReplicaAssignment } from '#failover/protocol/assignment.ts'
 import type { Channel, ServerState } from '#topology/snapshot/observation.ts'
 import { nobodysAddress } from '#topology/snapshot/replication-tree.ts'
@@ -54,7 +55,7 @@ function pointsTo(view: View, { source, counted }: ReplicaAssignment, channel: C
 function strayed({ course }: View, { source }: ReplicaAssignment, channel: Channel | null): readonly Step[] {
   if (channel === null || course.pointedTo !== source.host) return []
   if ([source.host, nobodysAddress.host].includes(channel.sourceHost)) return []
-  return [notice('WrongSource', `it followed ${channel.sourceHost} and follows ${source.instance} again`)]
+  return [notice('WrongSource', say`this replica followed ${channel.sourceHost} and follows ${source.instance} again`)]
 }
 
 /**

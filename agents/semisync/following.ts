@@ -1,3 +1,4 @@
+import { say } from '#common/sentence/sentence.ts'
 import type { ReplicaAssignment } from '#failover/protocol/assignment.ts'
 import { unionOf } from '#topology/snapshot/holdings.ts'
 import type { Channel, ServerState } from '#topology/snapshot/observation.ts'
@@ -141,7 +142,7 @@ function remembersAgain(
   if (!own.contains(unionOf([told.catchUpTo, doubts.thrownAway]))) return {}
   return {
     store: { forgetful: false },
-    steps: [notice('Remembers', 'it has caught up with everything its primary holds and counts again')],
+    steps: [notice('Remembers', say`this replica has caught up with everything its primary holds and counts again`)],
     then: [{ fact: 'caughtUp' }],
   }
 }

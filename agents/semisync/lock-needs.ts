@@ -1,3 +1,4 @@
+import { say } from '#common/sentence/sentence.ts'
 import { hasStatementThatWaits, sentenceAbout, type LockNeeds } from '../guard/lock-watch.ts'
 import { learn } from '../instance/learn.ts'
 import { leadingOf, lifeOf } from '../instance/life.ts'
@@ -91,8 +92,8 @@ export class SemisyncLockNeeds implements LockNeeds {
   async #restart(blocker: Blocker): Promise<void> {
     const { notices, process } = this.#parts
     if (!this.#isStarved()) return
-    const what = 'this server is killed and started again, closed until replicas have acknowledged'
-    notices.add('RestartedForLock', `${sentenceAbout(blocker)}, and it waits for an acknowledgement itself: ${what}`)
+    const what = say`this server is killed and started again, closed until replicas have acknowledged`
+    notices.add('RestartedForLock', say`${sentenceAbout(blocker)}, and it waits for an acknowledgement itself: ${what}`)
     learn(this.#parts, { fact: 'restartBegan' })
     await process.kill()
   }

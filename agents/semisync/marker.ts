@@ -1,7 +1,7 @@
+import { say } from '#common/sentence/sentence.ts'
 import type { PrimaryAssignment } from '#failover/protocol/assignment.ts'
 import type { Fact } from '../instance/facts.ts'
 import { learn } from '../instance/learn.ts'
-import { describeError } from '#common/errors/errors.ts'
 import { strangersAmong } from './acknowledgers.ts'
 import { mayBeEnding } from '../doubts/ending.ts'
 import type { ServerState } from '#topology/snapshot/observation.ts'
@@ -46,7 +46,7 @@ function begin(parts: Parts, slot: 1 | 2, revision: number, ended: Fact): void {
   const { notices, world, changed, wake } = parts
   writeOne(parts, slot, revision)
     .catch((error: unknown) => {
-      notices.add('MarkerFailed', `a marker failed: ${describeError(error)}`)
+      notices.failed('MarkerFailed', say`a marker failed`, error)
       return world.timers.sleep(failedPauseMs)
     })
     .finally(() => {

@@ -1,5 +1,5 @@
+import { say } from '#common/sentence/sentence.ts'
 import { learn } from '../instance/learn.ts'
-import { describeError } from '#common/errors/errors.ts'
 import { unionOf } from '#topology/snapshot/holdings.ts'
 import { keepApplierOptions } from '../guard/channel-options.ts'
 import type { View } from '../instance/pass.ts'
@@ -20,7 +20,7 @@ export async function prepareToLead(parts: Parts): Promise<void> {
   const { course, process, notices } = parts
   if (process.state !== 'running' || course.promiseReport?.asPrimary !== false || course.receiverKept) return
   await prepare(parts).catch((error: unknown) =>
-    notices.add('NotPrepared', `it could not make ready to lead ahead of time: ${describeError(error)}`),
+    notices.failed('NotPrepared', say`this replica could not make ready to lead ahead of time`, error),
   )
 }
 

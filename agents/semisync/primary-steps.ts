@@ -1,5 +1,4 @@
-import { counted } from '#common/text/words.ts'
-import { describeError } from '#common/errors/errors.ts'
+import { counted, say } from '#common/sentence/sentence.ts'
 import { unappliedOf, unionOf } from '#topology/snapshot/holdings.ts'
 import type { InstanceName } from '#topology/snapshot/member.ts'
 import type { Channel } from '#topology/snapshot/observation.ts'
@@ -49,7 +48,7 @@ export const primarySteps = {
     if (unapplied === 0) return server.forgetSource()
     notices.add(
       'ChannelKept',
-      `its replication channel has ${counted(unapplied, 'received transaction')} to apply, and is kept until then`,
+      say`the replication channel has ${counted(unapplied, 'received transaction')} to apply, and is kept until then`,
     )
     await server.startApplier()
   },
@@ -60,8 +59,7 @@ export const primarySteps = {
   restartForCopy: async (parts) => {
     parts.notices.add(
       'RestartedForCopy',
-      'something waited for an acknowledgement that no replica could give, and this server is the only ' +
-        'one that can be copied: it is killed and started again, closed',
+      say`a transaction waited for an acknowledgement that no replica could give, and only this server can be copied: it is killed and started again, closed`,
     )
     learn(parts, { fact: 'restartBegan' })
     await parts.process.kill()
@@ -107,7 +105,7 @@ async function applyEverything(parts: Parts, { channel, waits, leading }: Applyi
   }
   if (await server.waitExecuted(received, applyMs))
     return { fact: 'made', stage: { ...leading, step: 'applied', executed: everything } }
-  const sentence = `applying ${counted(channel.backlogTransactions, 'received transaction')} before opening`
+  const sentence = String(say`applying ${counted(channel.backlogTransactions, 'received transaction')} before opening`)
   return { fact: 'converged', done: false, sentence }
 }
 
@@ -118,7 +116,7 @@ async function cutOff(parts: Parts, { threads }: { readonly threads: readonly nu
   if (jobs.cuttingOff !== null) return
   const until = server
     .waitSessionsGone(ids)
-    .catch((error: unknown) => notices.add('StrangerStays', describeError(error)))
+    .catch((error: unknown) => notices.failed('StrangerStays', say`strangers could not be cut off`, error))
     .finally(() => learn(parts, { fact: 'waitEnded', wait: 'cuttingOff' }))
   learn(parts, { fact: 'waitBegan', wait: 'cuttingOff', until })
 }

@@ -1,3 +1,4 @@
+import { say } from '#common/sentence/sentence.ts'
 import type { PrimaryAssignment } from '#failover/protocol/assignment.ts'
 import { unappliedOf } from '#topology/snapshot/holdings.ts'
 import type { ServerState } from '#topology/snapshot/observation.ts'
@@ -74,7 +75,7 @@ function keepsOpen(view: View, assignment: PrimaryAssignment, state: ServerState
       then: [{ fact: 'converged', revision, done: false, sentence: `closed: ${why}` }],
     }
   const isOpen = !state.readOnly && !state.superReadOnly && !state.offlineMode
-  const byHand = 'the primary was read-only or offline by another hand and is open again'
+  const byHand = say`the primary was read-only or offline by another hand and is open again`
   return {
     steps: isOpen
       ? []

@@ -1,6 +1,6 @@
+import { counted, say } from '#common/sentence/sentence.ts'
 import type { PrimaryAssignment } from '#failover/protocol/assignment.ts'
 import { restsDurabilityOn } from '#failover/settings/runtime.ts'
-import { counted } from '#common/text/words.ts'
 import type { InstanceName } from '#topology/snapshot/member.ts'
 import type { ServerState } from '#topology/snapshot/observation.ts'
 import type { Leading } from '../instance/life.ts'
@@ -36,7 +36,7 @@ function keepsGates(assignment: PrimaryAssignment, state: ServerState): readonly
   return [
     notice(
       'GatesSet',
-      `replication accounts are unlocked for ${wanted.join(', ') || 'nobody'} again (by another hand they were for ${was})`,
+      say`replication accounts are unlocked for ${wanted.join(', ') || say`nobody`} again (by another hand they were for ${was})`,
     ),
     ...setsGates(wanted, state.superReadOnly),
   ]
@@ -47,8 +47,8 @@ function keepsAcknowledgements(assignment: PrimaryAssignment, state: ServerState
   const { enabled, acks: k, intact } = state.semiSyncSource
   const inForce = enabled ? k : 0
   const isLoose = acks > 0 && !intact
-  const was = isLoose ? 'its time-out, wait point or wait_no_replica was changed' : `it was ${inForce}`
-  const again = `writes wait for ${counted(acks, 'acknowledgement')} again (by another hand ${was})`
+  const was = isLoose ? say`its time-out, wait point or wait_no_replica was changed` : say`it was ${inForce}`
+  const again = say`writes wait for ${counted(acks, 'acknowledgement')} again (by another hand ${was})`
   const strangers = strangersAmong(state.dumpThreads, assignment)
   return [
     ...when(

@@ -1,4 +1,4 @@
-import { describeError } from '#common/errors/errors.ts'
+import { say } from '#common/sentence/sentence.ts'
 import type { Endpoint } from '#failover/protocol/message.ts'
 import { parseGtidSet } from '#topology/gtid/gtid-set.ts'
 import { unionOf } from '#topology/snapshot/holdings.ts'
@@ -69,9 +69,7 @@ async function switchAcknowledgementsOff(parts: Parts): Promise<void> {
     .then((ids) => server.waitSessionsGone(ids))
     .then(() => world.timers.sleep(acknowledgementsSeenMs))
     .then(() => server.setSemiSyncSource(0))
-    .catch((error: unknown) =>
-      notices.add('AcknowledgementsSet', `switching acknowledgements off failed: ${describeError(error)}`),
-    )
+    .catch((error: unknown) => notices.failed('AcknowledgementsSet', say`switching acknowledgements off failed`, error))
     .finally(() => {
       learn(parts, { fact: 'waitEnded', wait: 'switchingOff' })
       changed()

@@ -122,7 +122,7 @@ it('a replica that somebody pointed elsewhere is reported, also where it was see
   for (const overrides of [{}, { ioRunning: 'no' }, { ioRunning: 'no', sourceHost: '10.0.0.9' }])
     await passAsReplica(parts, assignment, seen(overrides))
   expect(parts.notices.list.map(({ sentence }) => sentence)).toEqual([
-    `it followed 10.0.0.9 and follows ${source.instance} again`,
+    `this replica followed 10.0.0.9 and follows ${source.instance} again`,
   ])
   await passAsReplica(parts, { ...assignment, source: { ...source, host: '10.0.0.7' } }, seen({}))
   expect(parts.notices.list).toHaveLength(1)

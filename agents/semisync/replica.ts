@@ -1,3 +1,4 @@
+import { say } from '#common/sentence/sentence.ts'
 import type { ReplicaAssignment } from '#failover/protocol/assignment.ts'
 import { noticesOpening } from '../doubts/opened.ts'
 import { counted as countedIn } from '#common/text/words.ts'
@@ -52,7 +53,7 @@ function wasOpened({ life: { stage } }: View, { superReadOnly }: ServerState): b
 function staysClosed({ course }: View, revision: number, state: ServerState): readonly Step[] {
   if (state.superReadOnly && state.readOnly) return []
   const wasClosed = course.converged.done && course.converged.revision === revision
-  const byHand = notice('ClosedAgain', 'read-only was switched off by another hand and is on again')
+  const byHand = notice('ClosedAgain', say`read-only was switched off by another hand and is on again`)
   return [{ do: 'closeForWrites' }, { do: 'outdate' }, ...when(wasClosed, byHand)]
 }
 
@@ -101,7 +102,7 @@ function mends({ stored, life }: View, { channel }: ServerState): NextPass | nul
         { do: 'clearFilters' },
         notice(
           'ReplicationFilter',
-          'a replication filter was set by hand and removed; what it left out is unknown, so this instance will be seeded again',
+          say`a replication filter was set by hand and removed; what it left out is unknown, so this instance will be seeded again`,
         ),
         { do: 'outdate' },
       ],
@@ -112,7 +113,7 @@ function mends({ stored, life }: View, { channel }: ServerState): NextPass | nul
   return {
     steps: [
       ...when(channel !== null, { do: 'forgetSource' }),
-      notice('ForgetfulReplica', 'received and unapplied transactions were thrown away and are fetched again'),
+      notice('ForgetfulReplica', say`unapplied transactions were thrown away and are fetched again`),
       { do: 'outdate' },
     ],
     then: [{ fact: 'relayLogsDiscarded' }],

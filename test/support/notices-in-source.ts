@@ -25,19 +25,34 @@ export function noticesIn(source: string): readonly NoticeKey[] {
   const found: NoticeKey[] = []
   const visit = (node: ts.Node): void => {
     const told = toldBy(node)
-    if (told !== undefined)
-      found.push(...waysOf(told.sentence).flatMap((key) => (key === '' ? [] : [{ code: told.code, key }])))
+    if (told !== undefined) found.push(...keysOf(told))
     ts.forEachChild(node, visit)
   }
   visit(ts.createSourceFile('a.ts', source, ts.ScriptTarget.Latest, true))
   return found
 }
 
+interface Told {
+  readonly code: string
+  readonly sentence: ts.Expression
+  /** What goes wrong is said behind what was tried. */
+  readonly hasFailed: boolean
+}
+
+function keysOf({ code, sentence, hasFailed }: Told): readonly NoticeKey[] {
+  const said = waysOf(sentence).filter((key) => key !== '')
+  return said.map((key) => ({ code, key: hasFailed ? `${key}: ‹text›` : key }))
+}
+
 /** `notices.add('Code', …)`, `notice('Code', …)`, `{ code: 'Code', sentence: … }`. */
-function toldBy(node: ts.Node): { readonly code: string; readonly sentence: ts.Expression } | undefined {
+function toldBy(node: ts.Node): Told | undefined {
   const [code, sentence] = ts.isObjectLiteralExpression(node) ? ['code', 'sentence'].map(valueIn(node)) : toldIn(node)
   return code !== undefined && sentence !== undefined && ts.isStringLiteral(code)
-    ? { code: code.text, sentence }
+    ? {
+        code: code.text,
+        sentence,
+        hasFailed: ts.isCallExpression(node) && node.expression.getText().endsWith('failed'),
+      }
     : undefined
 }
 
@@ -76,7 +91,15 @@ function waysOfTemplate(template: ts.TemplateLiteral): readonly string[] {
 }
 
 const kinds: Readonly<Record<string, string>> = {
-  ...{ counted: 'count', duration: 'duration', lasting: 'duration', time: 'time', figure: 'number', noneOr: 'number' },
+  ...{
+    counted: 'count',
+    mebibytes: 'count',
+    duration: 'duration',
+    lasting: 'duration',
+    time: 'time',
+    figure: 'number',
+    noneOr: 'number',
+  },
   ...{ text: 'text', reported: 'text', described: 'text' },
 }
 
@@ -87,16 +110,24 @@ function partsOf(node: ts.Expression): readonly string[] {
   return [`‹${kinds[name] ?? (/^Math\.|\.count$/.test(name) ? 'number' : 'name')}›`]
 }
 
-/** What a name of the same file stands for: the value of a constant, or what a function returns. */
+/** What a name of the same file stands for: the value of the nearest constant, or what a function returns. */
 function declaredAs(name: ts.Identifier): readonly ts.Expression[] {
+  for (let scope: ts.Node = name; !ts.isSourceFile(scope); scope = scope.parent) {
+    const found = declaredIn(scope.parent, name.text)
+    if (found.length > 0) return found
+  }
+  return []
+}
+
+function declaredIn(scope: ts.Node, name: string): readonly ts.Expression[] {
   const found: ts.Expression[] = []
   const visit = (node: ts.Node): void => {
-    if (ts.isVariableDeclaration(node) && node.name.getText() === name.text && node.initializer !== undefined)
+    if (ts.isVariableDeclaration(node) && node.name.getText() === name && node.initializer !== undefined)
       found.push(node.initializer)
-    if (ts.isFunctionDeclaration(node) && node.name?.text === name.text) found.push(...returnedBy(node))
+    if (ts.isFunctionDeclaration(node) && node.name?.text === name) found.push(...returnedBy(node))
     ts.forEachChild(node, visit)
   }
-  visit(name.getSourceFile())
+  visit(scope)
   return found
 }
 

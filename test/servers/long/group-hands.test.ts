@@ -56,7 +56,7 @@ it('A member that has the wrong account itself, and is outside of the group, put
   const wrong = await cluster.value(primary!, accountPrint)
   await cluster.until('it has it too', async () => (await cluster.value(killed, accountPrint)) === wrong)
   await cluster.fault(killed, 'kill-mysqld')
-  await said(killed, /its own account regent_group .* is right again/)
+  await said(killed, /the account regent_group of this server .* is right again/)
   await cluster.fault(primary!, 'thaw-agent')
   await cluster.whole()
   for (const name of all) expect(await cluster.value(name, accountPrint)).not.toBe(wrong)

@@ -52,7 +52,7 @@ it('A secondary that was opened and changed with the binary log off leaves the g
   const since = await lengthOfLog(opened)
   const writer = await Writer.start(cluster)
   await byHand(cluster, opened, ...opens, 'set sql_log_bin = 0', 'update app.kept set value = 999')
-  await says(opened, 'it was opened for writes by another hand while it was no primary', since)
+  await says(opened, 'this instance was opened for writes by another hand while it was no primary', since)
   await isMadeAgain(opened, since)
   for (const name of all) expect(await keptAt(name)).toBe(await keptAt(primary!))
   await writer.next()
