@@ -111,10 +111,10 @@ export function isEndingUnseen({ process, doubts, file, answersAlone }: Parts): 
 }
 
 /** The server is known to be stopped by another hand, or may be: what it says was acknowledged proves nothing. */
-export async function mayBeEnding(parts: Parts): Promise<boolean> {
+export async function mayBeEnding(parts: Pick<Parts, 'course' | 'process' | 'volume'>): Promise<boolean> {
   return lifeOf(parts).isStoppedByOthers || (await glance(parts)).how === 'stopped'
 }
 
-function glance({ volume }: Parts): Promise<Ending> {
+function glance({ volume }: Pick<Parts, 'volume'>): Promise<Ending> {
   return volume.glanceAtEnding().catch((error: unknown) => ({ how: 'unknown', sentence: describeError(error) }))
 }

@@ -1,4 +1,4 @@
-import { learn } from '../instance/learn.ts'
+import { learn, type Learner } from '../instance/learn.ts'
 import type { Parts } from '../instance/parts.ts'
 import type { StoredState } from '../instance/stored-state.ts'
 
@@ -8,8 +8,10 @@ import type { StoredState } from '../instance/stored-state.ts'
  * doubt is written behind a proof whose write is under way, also where the mark still stands because of that.
  */
 
+type DoubtParts = Learner & Pick<Parts, 'file'>
+
 /** To be remembered by whoever begins to prove something (`settle`). */
-export function doubtsOf({ doubts }: Parts): number {
+export function doubtsOf({ doubts }: Pick<Parts, 'doubts'>): number {
   return doubts.raised
 }
 
@@ -17,7 +19,7 @@ export function doubtsOf({ doubts }: Parts): number {
  * Resolves once the mark is on disk; true where it was not there before, or was about to go.
  * @param unsettledBy why, where that was an order
  */
-export async function keepUnsettled(parts: Parts, unsettledBy?: 'switchover'): Promise<boolean> {
+export async function keepUnsettled(parts: DoubtParts, unsettledBy?: 'switchover'): Promise<boolean> {
   const { doubts, file } = parts
   learn(parts, { fact: 'doubted' })
   const isNews = !file.current.unsettled || doubts.settling > 0
@@ -31,7 +33,7 @@ export async function keepUnsettled(parts: Parts, unsettledBy?: 'switchover'): P
  * Takes the mark away, together with what else changes, if nothing was doubted since.
  * @param raised as many doubts as there were when the proof began
  */
-export async function settle(parts: Parts, raised: number, change: Partial<StoredState> = {}): Promise<void> {
+export async function settle(parts: DoubtParts, raised: number, change: Partial<StoredState> = {}): Promise<void> {
   const { doubts, file } = parts
   const proven = raised === doubts.raised
   if (proven) learn(parts, { fact: 'settlingBegan' })

@@ -34,14 +34,14 @@ export async function haveElected(parts: Parts, order: DemoteOrder, frozen: Froz
  * long as they run, with everybody held up: a statement that has not found its first row yet is not ended (9.7). A
  * commit that waits for its group is not broken off by the end of its session: nothing is in doubt by that.
  */
-async function clearTheWay(parts: Parts, graceMs: number, endMs: number): Promise<void> {
+async function clearTheWay(parts: Pick<Parts, 'server' | 'world'>, graceMs: number, endMs: number): Promise<void> {
   await giveGrace(parts, graceMs)
   await undoLargeChanges(parts, endMs, async () => undefined)
   await parts.server.endBusySessions()
 }
 
 /** Any member can have its group elect: whoever is primary no more would take the primary from another one. */
-async function seenFitToElect({ observer }: Parts, candidate: string): Promise<ServerState> {
+async function seenFitToElect({ observer }: Pick<Parts, 'observer'>, candidate: string): Promise<ServerState> {
   observer.outdate()
   const state = await observer.refresh()
   const why = whyNotElect(state, candidate)

@@ -5,7 +5,7 @@ import { unionOf } from '#topology/snapshot/holdings.ts'
 import { settingsSteps } from '../guard/managed-settings.ts'
 import { letAccountsChange } from '../instance/account-changes.ts'
 import { groupUser } from '../instance/accounts.ts'
-import { learn } from '../instance/learn.ts'
+import { learn, type Learner } from '../instance/learn.ts'
 import type { Parts } from '../instance/parts.ts'
 import type { NextPass as PassOf } from '../instance/pass.ts'
 import { commonSteps, type Performers, type StepOf } from '../instance/steps.ts'
@@ -143,7 +143,7 @@ const firstPauseMs = 500
 const longestPauseMs = 60_000
 
 /** The server was not a member for long, or could not become one: the next attempt waits, longer each time. */
-export function pauseBeforeJoining(parts: Parts): void {
+export function pauseBeforeJoining(parts: Learner & Pick<Parts, 'world'>): void {
   const { jobs, world } = parts
   const { times } = jobs.groupPause
   const pauseMs = Math.min(longestPauseMs, firstPauseMs * 2 ** times)
@@ -202,7 +202,7 @@ const betweenLooksMs = 20
  * A member that is shown to have formed the group is shown in that group. With an older look beside it nobody would be
  * in the group, and the group would be formed anew.
  */
-async function lookAgain({ observer, process, world }: Parts): Promise<void> {
+async function lookAgain({ observer, process, world }: Pick<Parts, 'observer' | 'process' | 'world'>): Promise<void> {
   const { clock, timers } = world
   const untilMs = clock.monotonicMs() + lookAgainMs
   observer.outdate()
@@ -214,7 +214,7 @@ async function lookAgain({ observer, process, world }: Parts): Promise<void> {
   }
 }
 
-async function applyReceived(parts: Parts): Promise<void> {
+async function applyReceived(parts: Pick<Parts, 'server'>): Promise<void> {
   const { server } = parts
   const { executed, received } = await server.readHolds()
   if (received === '' || received === executed) return
@@ -222,7 +222,7 @@ async function applyReceived(parts: Parts): Promise<void> {
   await server.waitExecuted(received, applyMs)
 }
 
-function groupOf({ server }: Parts): GroupPort {
+function groupOf({ server }: Pick<Parts, 'server'>): GroupPort {
   if (server.group === undefined) throw new TypeError('an agent in mode group has a server with a group')
   return server.group
 }

@@ -37,7 +37,7 @@ type Change = () => Promise<boolean>
 
 /** Makes the change, and says what it was for, or why it was not made. */
 export async function putOptionsRight(
-  parts: Parts,
+  parts: Learner & Pick<Parts, 'notices' | 'observer' | 'world'>,
   channel: Channel | null,
   stopped: StoppedThread,
   change: Change,

@@ -13,7 +13,7 @@ export function refuseWithoutTimeToUndo(changes: readonly OpenChange[], leftMs: 
 }
 
 /** What runs long gets its grace while writes still flow: it costs no outage. */
-export async function giveGrace({ server, world }: Parts, graceMs: number): Promise<void> {
+export async function giveGrace({ server, world }: Pick<Parts, 'server' | 'world'>, graceMs: number): Promise<void> {
   const until = world.clock.monotonicMs() + graceMs
   while ((await server.busySessions()) > 0 && world.clock.monotonicMs() < until) {
     await world.timers.sleep(Math.min(20, graceMs))
@@ -28,7 +28,7 @@ export async function giveGrace({ server, world }: Parts, graceMs: number): Prom
  * @param beforeEnding what is to be on disk before a session is ended
  */
 export async function undoLargeChanges(
-  { server, world }: Parts,
+  { server, world }: Pick<Parts, 'server' | 'world'>,
   deadlineMs: number,
   beforeEnding: () => Promise<unknown>,
 ): Promise<void> {

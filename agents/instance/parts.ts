@@ -64,6 +64,6 @@ export interface Parts extends Learner {
  * Which server answers, and in which of its lives: in a container two after each other may have the same pid, and a
  * copy has a uuid of its own. Null while none does.
  */
-export function serverLife({ observer, process }: Parts): string | null {
+export function serverLife({ observer, process }: Pick<Parts, 'observer' | 'process'>): string | null {
   return observer.server === null || process.state !== 'running' ? null : `${process.pid} ${observer.server.uuid}`
 }

@@ -162,7 +162,7 @@ export class ObservationBuilder {
   }
 }
 
-function errantKnown({ told }: Parts): Pick<Observation, 'errantTold' | 'errantJudged'> {
+function errantKnown({ told }: Pick<Parts, 'told'>): Pick<Observation, 'errantTold' | 'errantJudged'> {
   const { errant, errantJudged } = told
   return errantJudged === null ? { errantTold: errant } : { errantTold: errant, errantJudged }
 }
@@ -184,7 +184,7 @@ function openingFor({ file, course: { openingSince } }: Parts, nowMs: number): P
  * Everything this instance holds, as far as it was seen, as text, by the rule that the manager has; null before its
  * server answered.
  */
-export function holdsText({ observer, course, file }: Parts): string | null {
+export function holdsText({ observer, course, file }: Pick<Parts, 'course' | 'file' | 'observer'>): string | null {
   const seen = {
     promiseReport: course.promiseReport,
     server: file.current.unproven ? null : observer.server,
@@ -194,15 +194,15 @@ export function holdsText({ observer, course, file }: Parts): string | null {
 }
 
 /** What a start made of its server is shown by a look that began after the start. */
-function joiningOf({ jobs, observer }: Parts): Pick<Observation, 'joinsGroup'> {
+function joiningOf({ jobs, observer }: Pick<Parts, 'jobs' | 'observer'>): Pick<Observation, 'joinsGroup'> {
   const isUnseen = observer.server?.group !== undefined && !observer.isFresh
   return jobs.startingGroup !== null || isUnseen ? { joinsGroup: true } : {}
 }
 
-function lacksOf({ guards: { lacks } }: Parts): Pick<Observation, 'lacks'> {
+function lacksOf({ guards: { lacks } }: Pick<Parts, 'guards'>): Pick<Observation, 'lacks'> {
   return lacks.length === 0 ? {} : { lacks }
 }
 
-function asksOf({ asks: { shown } }: Parts): Pick<Observation, 'asks'> {
+function asksOf({ asks: { shown } }: Pick<Parts, 'asks'>): Pick<Observation, 'asks'> {
   return shown.length === 0 ? {} : { asks: shown }
 }

@@ -3,7 +3,7 @@ import type { Converger } from '../converge/converger.ts'
 import { keptOfElected } from '../doubts/elected-set.ts'
 import { forgetfulAs } from '../doubts/forgetful.ts'
 import { judgeErrant } from '../doubts/judged-errant.ts'
-import { learn } from '../instance/learn.ts'
+import { learn, type Learner } from '../instance/learn.ts'
 import type { Parts } from '../instance/parts.ts'
 import { notedNow, type StoredState } from '../instance/stored-state.ts'
 
@@ -31,7 +31,7 @@ export async function obeyAssignment(parts: Parts, converger: Converger, order: 
 
 /** What the order says and the disk does not keep. Another role ends what belongs to the one before. */
 async function hear(
-  parts: Parts,
+  parts: Learner & Pick<Parts, 'file' | 'observer' | 'run'>,
   converger: Converger,
   { order, now }: { readonly order: Assignment; readonly now: Assignment | null },
 ): Promise<void> {

@@ -51,7 +51,7 @@ function watchLockout(parts: Parts, order: PasswordsOrder): { cancel(): void } {
   return { cancel: () => timer.cancel() }
 }
 
-function endLockout({ process, notices }: Parts): void {
+function endLockout({ process, notices }: Pick<Parts, 'notices' | 'process'>): void {
   notices.add(
     'AccountChangeKilled',
     say`a change of passwords was not acknowledged within ${(2 * halfPatienceMs) / 1_000} s and let nobody log in, replicas neither: mysqld is killed`,
@@ -61,6 +61,6 @@ function endLockout({ process, notices }: Parts): void {
     .catch((error: unknown) => notices.failed('AccountChangeKilled', say`mysqld could not be killed`, error))
 }
 
-function stillLeads({ file: { current } }: Parts, { epoch }: PasswordsOrder): boolean {
+function stillLeads({ file: { current } }: Pick<Parts, 'file'>, { epoch }: PasswordsOrder): boolean {
   return current.assignment?.role === 'primary' && current.assignment.epoch === epoch && current.promise === epoch
 }

@@ -20,7 +20,7 @@ export function beginEmptying(parts: Parts, order: EmptyOrder): void {
   )
 }
 
-async function empty(parts: Parts, order: EmptyOrder): Promise<void> {
+async function empty(parts: Pick<Parts, 'file' | 'notices' | 'server'>, order: EmptyOrder): Promise<void> {
   const { server, notices } = parts
   const { executed, owned, received } = await server.readHolds()
   const missing = parseGtidSet(order.gtids).subtract(unionOf([executed, owned, received]))
@@ -37,6 +37,6 @@ async function empty(parts: Parts, order: EmptyOrder): Promise<void> {
     )
 }
 
-function stillLeads({ file: { current } }: Parts, { epoch }: EmptyOrder): boolean {
+function stillLeads({ file: { current } }: Pick<Parts, 'file'>, { epoch }: EmptyOrder): boolean {
   return current.assignment?.role === 'primary' && current.assignment.epoch === epoch && current.promise === epoch
 }

@@ -68,7 +68,7 @@ function requireForHere({ config, file }: Parts, name: WordName, said: Pick<Addr
   })
 }
 
-function requireCluster({ config }: Parts, cluster: string, who: string): void {
+function requireCluster({ config }: Pick<Parts, 'config'>, cluster: string, who: string): void {
   if (cluster === config.cluster) return
   throw new RegentError('REGENT_WRONG_MEMBER', `${who}; this is ${config.instance} of cluster ${config.cluster}`)
 }

@@ -1,5 +1,5 @@
 import type { Errand } from '../instance/facts.ts'
-import { learn } from '../instance/learn.ts'
+import { learn, type Learner } from '../instance/learn.ts'
 import type { Parts } from '../instance/parts.ts'
 
 /**
@@ -9,7 +9,7 @@ import type { Parts } from '../instance/parts.ts'
  * @param failed told the error that ended it
  */
 export function inBackground(
-  parts: Parts,
+  parts: Learner & Pick<Parts, 'changed' | 'observer'>,
   errand: Exclude<Errand, 'streamsCopy' | 'writesMarker'>,
   work: () => Promise<void>,
   failed: (error: unknown) => void,

@@ -53,7 +53,7 @@ export async function demote(parts: Parts, order: DemoteOrder): Promise<void> {
   learn(parts, { fact: 'reported', report })
 }
 
-function seenNow({ observer }: Parts): Promise<ServerState> {
+function seenNow({ observer }: Pick<Parts, 'observer'>): Promise<ServerState> {
   observer.outdate()
   return observer.refresh()
 }
@@ -72,7 +72,7 @@ function refuseWhileUnapplied(state: ServerState): void {
 }
 
 /** `SET GLOBAL super_read_only` hangs for ever when nobody acknowledges: never sent then. */
-async function refuseWithoutAcknowledgements({ server }: Parts, state: ServerState): Promise<void> {
+async function refuseWithoutAcknowledgements({ server }: Pick<Parts, 'server'>, state: ServerState): Promise<void> {
   const { enabled, acks } = state.semiSyncSource
   const connected = state.dumpThreads.filter((thread) => thread.semiSync).length
   if (enabled && connected < acks) {
@@ -141,7 +141,7 @@ async function waitUntilNothingWaits({ server, world }: Parts, deadlineMs: numbe
   }
 }
 
-async function openAgain({ server, observer }: Parts): Promise<void> {
+async function openAgain({ server, observer }: Pick<Parts, 'observer' | 'server'>): Promise<void> {
   await server.open()
   observer.outdate()
 }

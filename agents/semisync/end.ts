@@ -10,7 +10,7 @@ const leaveMs = 5_000
 const aloneMs = 5_000
 
 /** Why an instance that was told to end goes on for now; null where its server may go. */
-export function waitsToEnd(parts: Parts, waitedMs: number): string | null {
+export function waitsToEnd(parts: Pick<Parts, 'file' | 'observer' | 'process'>, waitedMs: number): string | null {
   const { assignment } = parts.file.current
   if (assignment === null) return null
   if (assignment.role === 'primary')
@@ -21,7 +21,7 @@ export function waitsToEnd(parts: Parts, waitedMs: number): string | null {
 }
 
 /** A server that starts can have nobody connected yet. */
-function successorMs({ observer: { server }, process }: Parts): number {
+function successorMs({ observer: { server }, process }: Pick<Parts, 'observer' | 'process'>): number {
   const mayHaveSuccessor = process.state === 'starting' || server?.dumpThreads.some(({ semiSync }) => semiSync) === true
   return mayHaveSuccessor ? handOverMs : aloneMs
 }

@@ -1,12 +1,12 @@
 import { doubtsOf, settle } from '../doubts/unsettled.ts'
-import { learn } from '../instance/learn.ts'
+import { learn, type Learner } from '../instance/learn.ts'
 import type { Parts } from '../instance/parts.ts'
 
 /**
  * Another hand leads now. Waiting sessions are never drained: killed, so that what they wait for stays a tail that can
  * be cut.
  */
-export async function stepDown(parts: Parts): Promise<void> {
+export async function stepDown(parts: Learner & Pick<Parts, 'file' | 'process' | 'server'>): Promise<void> {
   const { process, course, file, server } = parts
   learn(parts, { fact: 'unmade', stage: 'leading' })
   if (process.state === 'dead' || process.state === 'absent') return
