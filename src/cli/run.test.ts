@@ -302,7 +302,10 @@ describe('the command line', () => {
       err: 'error: demo-2 is not in the sync set\n  Ask again once the reason in the message is gone: regent explain shows when, and what ends it.\n  REGENT_REFUSED',
     })
     const detail = 'the cluster is paused (upgrade); regent resume first'
-    const paused = await httpServer(() => ({ status: 409, body: JSON.stringify({ detail, code: 'REGENT_REFUSED' }) }))
+    const paused = await httpServer(() => ({
+      status: 409,
+      body: JSON.stringify({ detail, code: 'REGENT_REFUSED', remedy: '' }),
+    }))
     expect((await regent(['switchover', 'demo'], { ...env, REGENT_API: paused })).err).toBe(
       `error: ${detail}\n  REGENT_REFUSED`,
     )
