@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { cannotBeUndone, changeManyRows, dryRun, prepareLarge, undone } from '#test/support/large-transaction.ts'
+import { cannotBeUndone, changeManyRows, dryRun, prepareLarge, isUndoing } from '#test/support/large-transaction.ts'
 import { monotonicMs } from '#test/support/monotonic.ts'
 import { withCluster } from '#test/support/with-cluster.ts'
 import { Writer } from '#test/support/writer.ts'
@@ -26,7 +26,7 @@ it('A transaction with many changed rows in a group: a switchover that has no ti
   expect(planned.plan?.join('\n')).toMatch(/session \d+ of client is ended, and \d+ rows are undone/)
   const writer = await Writer.start(cluster)
   const switched = cluster.operate('switchover', { timeoutMs: patientMs }, patientMs)
-  await cluster.until('it is undone', async () => (await cluster.value(from, undone)) !== '0')
+  await cluster.until('it is undone', () => isUndoing(cluster, from))
   await writer.next(monotonicMs())
   expect(await cluster.primary()).toBe(from)
   expect(await switched).toMatchObject({ done: true })
