@@ -110,6 +110,7 @@ export async function openLocal(dir: string, cluster: LocalCluster, tokenFile?: 
     throw new RegentError(
       'REGENT_API_UNREACHABLE',
       `${host}:${port}, where the manager of ${cluster.name} is to listen, is held by ${who}, which is not asked; "regent local up ${cluster.name} --port <another>" chooses another port`,
+      { remedy: '' },
     )
   }
   return ApiClient.open({ ...target, tokenFile: tokenFile ?? target.tokenFile })

@@ -108,6 +108,7 @@ export async function reopenCluster(
       `127.24.${before.number}.250:9399, which stands for cluster number ${before.number}, is taken: ` +
         'another cluster has that number now. Take it down first, or start this one anew with --data or ' +
         `"regent local down ${before.name} --purge"`,
+      { remedy: '' },
     )
   }
   try {
@@ -217,6 +218,7 @@ async function requireNoStrays({ dir, name }: NewCluster): Promise<void> {
         `${strays.length === 1 ? 'runs' : 'run'} on in ${dir}, which was removed meanwhile (pid ` +
         `${strays.map(({ identity }) => identity.pid).join(', ')}); "regent local down ${name}" ends ` +
         'what is left',
+      { remedy: '' },
     )
   }
 }

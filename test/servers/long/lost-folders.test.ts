@@ -77,7 +77,7 @@ it('Processes whose cluster’s folder was removed are listed, keep a new one fr
   expect(listed.stderr).toContain('"regent local down shop" ends what is left')
   expect(await regent('local', 'up', 'shop', '--port', String(await freePort()))).toMatchObject({
     code: 1,
-    stderr: expect.stringContaining('processes of an earlier cluster still run') as string,
+    stderr: expect.stringContaining('processes of an earlier cluster run on') as string,
   })
   const ended = await regent('local', 'down', 'shop', '--purge')
   expect(ended).toMatchObject({
