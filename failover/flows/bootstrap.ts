@@ -4,14 +4,14 @@ import type { InstanceView } from '#topology/snapshot/snapshot.ts'
 import { holdsOf } from '#topology/snapshot/holdings.ts'
 import { GtidSet } from '#topology/gtid/gtid-set.ts'
 import { ordinalOf, type InstanceName } from '#topology/snapshot/member.ts'
-import { standStillInMaking, waitInMaking } from './making.ts'
+import { agentsAreAwaited, beforeMaking, standStillInMaking, waitForServers, waitInMaking } from './making.ts'
 import { step, type FlowStep } from './step.ts'
 import type { Action } from '../protocol/decision.ts'
 import { electedFor } from '../judge/elected-set.ts'
 import { chosenLeader, forcedAdvice, mustPromise, planForcedBootstrap } from './forced-bootstrap.ts'
 import { orderVersion } from '../protocol/message.ts'
 import { recordVersion, type ClusterRecord } from '../protocol/record.ts'
-import { isLive, isServing, liveViews, wantedInstances, type DecisionInput, type LiveView } from '../judge/situation.ts'
+import { isLive, liveViews, wantedInstances, type DecisionInput, type LiveView } from '../judge/situation.ts'
 
 /** What is known of a cluster without a record, and how many acknowledgements its writes are to need. */
 type Beginning = DecisionInput & { readonly acks: number }
@@ -24,13 +24,10 @@ type Beginning = DecisionInput & { readonly acks: number }
 export function bootstrapStep(input: Beginning): FlowStep {
   const chosen = chosenLeader(input)
   if (chosen !== undefined) return forcedStep(input, chosen)
-  if (input.notes.paused) return step(say`no action: paused before the first primary was chosen`)
-  const wanted = wantedInstances(input)
-  const { instances } = input.snapshot
-  if (instances.length < wanted)
-    return step(say`waiting for ${counted(wanted, 'instance')} to exist`, [{ kind: 'scale', count: wanted }])
+  const early = beforeMaking(input)
+  if (early !== null) return early
   const live = liveViews(input.snapshot)
-  const silent = instances.filter((view) => !isLive(view))
+  const silent = input.snapshot.instances.filter((view) => !isLive(view))
   const highest = Math.max(0, ...live.map(({ observation }) => observation.stored.promise))
   if (silent.length > 0) return waitForSilent(input, silent, highest > 0)
   const past = live.find((view) => view.past !== undefined)
@@ -42,7 +39,7 @@ export function bootstrapStep(input: Beginning): FlowStep {
 }
 
 function waitForSilent(input: DecisionInput, silent: readonly InstanceView[], isLost: boolean): FlowStep {
-  const sentence = say`waiting for the agents of ${silent.map(({ name }) => name).join(', ')} before anything is believed`
+  const sentence = agentsAreAwaited(silent)
   if (!isLost) return waitInMaking(input, silent, sentence)
   const starting = startingAmong(input)
   return standStillInMaking(
@@ -51,9 +48,8 @@ function waitForSilent(input: DecisionInput, silent: readonly InstanceView[], is
 }
 
 function begin(input: Beginning, live: readonly LiveView[]): FlowStep {
-  const starting = live.filter((view): boolean => !isServing(view, input.timings))
-  if (starting.length > 0)
-    return waitInMaking(input, starting, say`waiting for mysqld of ${starting.map((view) => view.name).join(', ')}`)
+  const waits = waitForServers(input, live)
+  if (waits !== null) return waits
   const foreign = live.find(({ observation }) => (observation.server?.foreignTables.length ?? 0) > 0)
   if (foreign) {
     return standStillInMaking(

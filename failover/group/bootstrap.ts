@@ -1,12 +1,11 @@
 import { counted, say, type Sentence } from '#common/sentence/sentence.ts'
-import type { InstanceView } from '#topology/snapshot/snapshot.ts'
 import { compareVersions } from '#topology/group/versions.ts'
 import { GtidSet } from '#topology/gtid/gtid-set.ts'
 import { holdsOf } from '#topology/snapshot/holdings.ts'
 import { ordinalOf } from '#topology/snapshot/member.ts'
-import { standStillInMaking, waitInMaking } from '../flows/making.ts'
+import { agentsAreAwaited, beforeMaking, standStillInMaking, waitForServers, waitInMaking } from '../flows/making.ts'
 import { step, type FlowStep } from '../flows/step.ts'
-import { isLive, isServing, liveViews, wantedInstances, type DecisionInput, type LiveView } from '../judge/situation.ts'
+import { isLive, liveViews, type DecisionInput, type LiveView } from '../judge/situation.ts'
 import { recordVersion, type ClusterRecord } from '../protocol/record.ts'
 import { groupNameFor } from './assignments.ts'
 
@@ -15,17 +14,13 @@ import { groupNameFor } from './assignments.ts'
  * believed before everybody answered.
  */
 export function bootstrapStep(input: DecisionInput): FlowStep {
-  if (input.notes.paused) return step(say`no action: paused before the first primary was chosen`)
-  const wanted = wantedInstances(input)
-  const { instances } = input.snapshot
-  if (instances.length < wanted)
-    return step(say`waiting for ${counted(wanted, 'instance')} to exist`, [{ kind: 'scale', count: wanted }])
+  const early = beforeMaking(input)
+  if (early !== null) return early
   const live = liveViews(input.snapshot)
-  const silent = instances.filter((view) => !isLive(view))
-  if (silent.length > 0)
-    return waitInMaking(input, silent, say`waiting for the agents of ${namesOf(silent)} before anything is believed`)
-  const starting = live.filter((view) => !isServing(view, input.timings))
-  if (starting.length > 0) return waitInMaking(input, starting, say`waiting for mysqld of ${namesOf(starting)}`)
+  const silent = input.snapshot.instances.filter((view) => !isLive(view))
+  if (silent.length > 0) return waitInMaking(input, silent, agentsAreAwaited(silent))
+  const waits = waitForServers(input, live)
+  if (waits !== null) return waits
   const known = live.find(({ observation: { stored } }) => stored.promise > 0)
   if (known !== undefined)
     return standStillInMaking(
@@ -63,8 +58,6 @@ function commitLeader(input: DecisionInput, live: readonly LiveView[]): FlowStep
 function versionOf({ observation }: LiveView): string {
   return observation.server?.version ?? ''
 }
-
-const namesOf = (views: readonly InstanceView[]) => views.map(({ name }) => name).join(', ')
 
 export function planForcedBootstrap(): { readonly refusal: Sentence } {
   return { refusal: say`a cluster in mode group without its record is not begun by force: bring the record back` }
