@@ -1,5 +1,6 @@
-import { readFile, rm } from 'node:fs/promises'
+import { rm } from 'node:fs/promises'
 import { join } from 'node:path'
+import { realDisk } from '#common/ports/real-world.ts'
 
 /**
  * Keys and certificates that mysqld makes in its data folder, each set only where all of it is missing (manual,
@@ -18,15 +19,12 @@ const whole = /^-----BEGIN [^-]+-----\n[^]*\n-----END [^-]+-----\s*$/
 export async function removeCutOffKeys(dataDir: string): Promise<void> {
   for (const set of sets) {
     const paths = set.map((name) => join(dataDir, name))
-    const areWhole = await Promise.all(paths.map((path) => readFile(path, 'utf8').then(isWhole, isAbsent)))
-    if (areWhole.includes(false)) await Promise.all(paths.map((path) => rm(path, { force: true })))
+    const files = await Promise.all(paths.map((path) => realDisk.read(path)))
+    if (files.some(isCutOff)) await Promise.all(paths.map((path) => rm(path, { force: true })))
   }
 }
 
-const isWhole = (text: string): boolean => whole.test(text)
-
-/** A file that is not there is not cut off. Rethrows any other error. */
-function isAbsent(error: NodeJS.ErrnoException): boolean {
-  if (error.code !== 'ENOENT') throw error
-  return true
+/** A file that is not there is not cut off. */
+function isCutOff(file: Uint8Array | undefined): boolean {
+  return file !== undefined && !whole.test(String(file))
 }
