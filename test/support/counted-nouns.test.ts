@@ -1,10 +1,5 @@
-import { globSync } from 'node:fs'
-import { readFile } from 'node:fs/promises'
-import { join } from 'node:path'
 import { expect, it } from 'vitest'
-
-const root = join(import.meta.dirname, '..', '..')
-const sources = globSync(['{agents,failover,src,topology}/**/*.ts'], { cwd: root, exclude: ['**/*.test.ts'] })
+import { productSources } from './product-sources.ts'
 
 const nouns =
   'acknowledgements|addresses|agents|clusters|events|files|instances|managers|members|processes|replicas|sessions|steps|tables|times|transactions|volumes'
@@ -29,11 +24,10 @@ const alwaysSeveral = [
 
 it('No sentence has one of several things: whoever counts looks at the number', async () => {
   const wrong: string[] = []
-  for (const file of sources) {
-    const text = await readFile(join(root, file), 'utf8')
+  const sources = await productSources()
+  for (const { file, text } of sources)
     for (const [found, number = ''] of text.matchAll(uncounted))
       if (!alwaysSeveral.includes(number) && !isChosen(text, found)) wrong.push(`${file}: ${found}`)
-  }
   expect(sources.length).toBeGreaterThan(400)
   expect(wrong).toEqual([])
 })

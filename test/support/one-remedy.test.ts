@@ -1,11 +1,7 @@
-import { globSync } from 'node:fs'
-import { readFile } from 'node:fs/promises'
-import { join } from 'node:path'
 import ts from 'typescript'
 import { expect, it } from 'vitest'
+import { productSources } from './product-sources.ts'
 
-const root = join(import.meta.dirname, '..', '..')
-const sources = globSync(['{agents,failover,src,topology}/**/*.ts'], { cwd: root, exclude: ['**/*.test.ts'] })
 const command = /\bregent (?:local|failover|switchover|replace|resume|pause|downtime|reseed|explain|topology) ?[a-z]*/
 
 /** Errors that are made with these words and say nothing of a remedy. */
@@ -24,7 +20,6 @@ function errorsWithTwo(file: string, text: string): readonly string[] {
 }
 
 it('An error whose message names a command has no other remedy behind that', async () => {
-  const read = async (file: string) => errorsWithTwo(file, await readFile(join(root, file), 'utf8'))
-  expect((await Promise.all(sources.map(read))).flat()).toEqual([])
+  expect((await productSources()).flatMap(({ file, text }) => errorsWithTwo(file, text))).toEqual([])
   expect(errorsWithTwo('a.ts', `new RegentError('A', \`"regent local down \${name}" ends it\`)`)).toHaveLength(1)
 })
