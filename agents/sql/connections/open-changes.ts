@@ -5,8 +5,8 @@ import { numberOf, textOf } from './statements.ts'
 
 /**
  * Transactions of others with many changed rows. `trx_rows_modified` falls while one is rolled back. InnoDB makes the
- * table anew only for a reader before whom nobody has read the table for 100 ms: rows of a session that is gone are left
- * out by the join. On a server that is closed there is no new transaction, and the table is not asked.
+ * table anew only for a reader before whom nobody has read the table for 100 ms: the join leaves out rows of a session
+ * that is gone. On a server that is closed there is no new transaction, and the table is not asked.
  */
 export const openChangesStatement = `SELECT t.PROCESSLIST_ID AS id, t.PROCESSLIST_USER AS user, x.trx_rows_modified AS modified
   FROM information_schema.INNODB_TRX x JOIN performance_schema.threads t ON t.PROCESSLIST_ID = x.trx_mysql_thread_id
