@@ -22,7 +22,7 @@ import { oneAtATime } from './one-at-a-time.ts'
 import type { MemberId } from '#topology/snapshot/member.ts'
 import { OrderDesk, type OrderOutcome } from './order-desk.ts'
 import { RecordKeeper, type Done } from './record-keeper.ts'
-import { RecoveryBook, type EndedRecovery } from './recovery-book.ts'
+import { RecoveryBook, toFile, type EndedRecovery } from './recovery-book.ts'
 import { withRecovery } from './repair-codes.ts'
 import { RequestBook } from './request-book.ts'
 import { RouteKeeper } from './route-keeper.ts'
@@ -394,9 +394,8 @@ export class ClusterLoop {
   }
 
   #file(ended: EndedRecovery): void {
-    const { timedOut, requests, ...recovery } = ended
     this.#listener.recovered(ended)
-    this.file(recovery)
+    this.file(toFile(ended))
   }
 
   readonly file = (recovery: Recovery): void => this.#notes.changeSoon(withRecovery(recovery))

@@ -1,4 +1,4 @@
-import { say } from '#common/sentence/sentence.ts'
+import { command, say } from '#common/sentence/sentence.ts'
 import { describe, expect, it } from 'vitest'
 import { decide } from '#failover/decide.ts'
 import { aSituation, deadServer, shop0, shop1, switchoverIntent, type SituationOverrides } from '#failover/testing.ts'
@@ -60,6 +60,18 @@ it('A group that is formed anew is a failover that succeeded, also with the prim
   }
   expect([outcomeWith(true), outcomeWith(false)]).toEqual(['succeeded', 'abandoned'])
 })
+
+it.each([say`${command('resume')} ends it`, say`shop-1 is gone`])(
+  'A commit tells whether its sentence names a command: %s',
+  (why) => {
+    const { clock, random } = virtualWorld()
+    const book = new RecoveryBook(clock, random)
+    const { record } = aSituation()
+    book.begin({ kind: 'switchover', sentence: 'switching over', analysis: () => '', record })
+    book.committed({ kind: 'commit', next: record, why })
+    expect(book.end('undone')).toMatchObject({ sentence: String(why), namesCommand: why.namesCommand })
+  },
+)
 
 describe('A recovery that a manager began and did not end', () => {
   const orphan: Recovery = {

@@ -1,5 +1,5 @@
 import type { Place } from '#common/sentence/command.ts'
-import { printed, say } from '#common/sentence/sentence.ts'
+import { printed, say, Sentence } from '#common/sentence/sentence.ts'
 import type { PrimaryRoute } from '#common/ports/platform.ts'
 import type { Clock, Random } from '#common/ports/ports.ts'
 import { analyse } from '#failover/decide.ts'
@@ -34,12 +34,14 @@ const lastKept = 20
 /** An opening that takes less is over before anybody could read of it. */
 const toldAfterMs = 1_000
 
-/** What is not kept in the notes is told at the end. */
+/** What whoever waits hears besides what the notes keep. */
 export interface EndedRecovery extends Recovery {
   /** Undone because a deadline passed, or an order had no answer in time. */
   readonly timedOut: boolean
   /** Ids of the requests that it was the answer to. */
   readonly requests: readonly string[]
+  /** The sentence says what to type. */
+  readonly namesCommand: boolean
 }
 
 interface Open extends EndedRecovery {
@@ -56,6 +58,11 @@ interface Open extends EndedRecovery {
 /** What the notes know, and who asked. */
 function withoutOwn(open: Open): EndedRecovery {
   const { beganMs, leftOut, formsAnew, isAnswered, isTakenUp, ...recovery } = open
+  return recovery
+}
+
+/** What the notes keep. */
+export function toFile({ timedOut, requests, namesCommand, ...recovery }: EndedRecovery): Recovery {
   return recovery
 }
 
@@ -83,8 +90,7 @@ export class RecoveryBook {
   /** As it is filed while it goes on. */
   get current(): Recovery | null {
     if (this.#open === null) return null
-    const { timedOut: _timedOut, requests: _requests, ...recovery } = withoutOwn(this.#open)
-    return recovery
+    return toFile(withoutOwn(this.#open))
   }
 
   /** Opens, continues and ends the recovery that decisions are steps of. @returns what ended */
@@ -115,7 +121,15 @@ export class RecoveryBook {
       ...orphan,
       ...goneOnWith(orphan, { nowMs: this.#clock.monotonicMs(), wallMs: seen.wallMs }),
       ...(moved ? { to: record.primary, toEpoch: record.epoch } : {}),
-      ...{ leftOut: 0, formsAnew: moved, isAnswered: false, isTakenUp: true, timedOut: false, requests: [] },
+      ...{
+        leftOut: 0,
+        formsAnew: moved,
+        isAnswered: false,
+        isTakenUp: true,
+        timedOut: false,
+        requests: [],
+        namesCommand: false,
+      },
     }
   }
 
@@ -146,6 +160,7 @@ export class RecoveryBook {
       isTakenUp: false,
       timedOut: false,
       requests: [],
+      namesCommand: false,
     }
     return ended
   }
@@ -180,6 +195,7 @@ export class RecoveryBook {
     this.#open = {
       ...this.#open,
       sentence: printed(why, place),
+      namesCommand: why instanceof Sentence && why.namesCommand,
       isTakenUp: false,
       timedOut,
       formsAnew: this.#open.formsAnew || record.group?.forming === true,
@@ -194,7 +210,7 @@ export class RecoveryBook {
     this.note(`ended: ${outcome}`)
     const recovery = withoutOwn(this.#open)
     this.#open = null
-    return { ...recovery, outcome, sentence: sentence ?? recovery.sentence }
+    return { ...recovery, outcome, ...(sentence === undefined ? {} : { sentence, namesCommand: false }) }
   }
 
   #sinceBegan(): number {

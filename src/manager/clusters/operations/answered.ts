@@ -38,5 +38,6 @@ export function resultOf(
   throw new RegentError(
     recovery.timedOut ? 'REGENT_TIMED_OUT' : 'REGENT_REFUSED',
     `${recovery.sentence} (recovery ${recovery.id})`,
+    recovery.namesCommand ? { remedy: '' } : {},
   )
 }

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest'
+import type { RegentError } from '#common/errors/errors.ts'
 import { deadServer, lostAgent, shop0, shop1, shop2, type SituationOverrides } from '#failover/testing.ts'
 import { gtids, type ViewOverrides } from '#topology/testing.ts'
 
@@ -409,6 +410,19 @@ describe('two who ask at once', () => {
     const { operations } = operationsOn({}, true, true, async () => undone)
     await expect(operations.perform('switchover', switchover)).rejects.toMatchObject({ code })
   })
+
+  it.each([
+    [true, ''],
+    [false, 'Ask again once'],
+  ])(
+    'hear of one remedy: the command in the sentence (%j), or else the one of the catalogue',
+    async (names, remedy) => {
+      const undone = recovery('asked', { outcome: 'undone', sentence: '"regent replace" ends it', namesCommand: names })
+      const { operations } = operationsOn({}, true, true, async () => undone)
+      const refused = await operations.perform('switchover', switchover).catch((error: unknown) => error)
+      expect((refused as RegentError).remedyIn('local').slice(0, 14)).toBe(remedy)
+    },
+  )
 
   it.each(['switchover', 'failover'] as const)('for a %s: the second is refused, and a dry run too', async (kind) => {
     let answer: (recovery: EndedRecovery) => void = () => undefined
