@@ -1,0 +1,46 @@
+/** What a store tells of an object without its content. */
+export interface StoredObject {
+  readonly key: string
+  readonly bytes: number
+  /** Wall clock of the store. */
+  readonly modifiedMs: number
+}
+
+/** Which bytes of an object are asked for: from `from` to before `to`; to the end where `to` is absent. */
+export interface ByteRange {
+  readonly from: number
+  readonly to?: number
+}
+
+export interface Interruptible {
+  readonly signal?: AbortSignal | undefined
+}
+
+export interface PutOptions extends Interruptible {
+  /** About how many bytes come: the size of parts follows. Absent: unknown. */
+  readonly expectedBytes?: number | undefined
+}
+
+/**
+ * Where backups lie: a folder or a bucket. A key is relative to the address of the store: segments of `[A-Za-z0-9._-]`
+ * with `/` between them. An object is whole and durable, or not there at all, whenever the writer dies. Each promise
+ * rejects with `REGENT_BACKUP_STORE`, which names the store, the object and what the store said; a reader of an object
+ * that is not there gets `REGENT_NOT_FOUND`.
+ */
+export interface ObjectStore {
+  /** For people: the address, without credentials. */
+  readonly address: string
+  /** Takes the place of an object of this key. @returns the bytes that were stored */
+  put(key: string, content: AsyncIterable<Uint8Array>, options?: PutOptions): Promise<number>
+  /** False, and nothing is changed, where an object of this key exists. Of many at once one hears true. */
+  putIfAbsent(key: string, content: Uint8Array, options?: Interruptible): Promise<boolean>
+  /** The content, in chunks. Throws while it is read where less comes than the store promised. */
+  get(key: string, range?: ByteRange, options?: Interruptible): AsyncIterable<Uint8Array>
+  /** All whose key begins with `prefix`, in the order of their keys. */
+  list(prefix: string, options?: Interruptible): AsyncIterable<StoredObject>
+  /** One that is not there counts as deleted. */
+  delete(keys: readonly string[], options?: Interruptible): Promise<void>
+  /** Uploads under `prefix` that nobody ended and that began before `beforeMs` are given up. @returns how many */
+  dropUnfinished(prefix: string, beforeMs: number, options?: Interruptible): Promise<number>
+  close(): void
+}
