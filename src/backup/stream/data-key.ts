@@ -1,0 +1,35 @@
+import { createHash, createHmac, hkdfSync, timingSafeEqual } from 'node:crypto'
+
+/** Bytes of the key that a person keeps, and of each key derived from that key. */
+export const keyBytes = 32
+/** Bytes drawn anew for each backup, so that no two are encrypted with the same key. */
+export const saltBytes = 32
+
+/** The keys of one backup. Whoever changes a byte of the backup, or of its manifest, has neither. */
+export interface DataKeys {
+  readonly encrypts: Buffer
+  readonly signs: Buffer
+}
+
+/**
+ * HKDF-SHA256 (RFC 5869) of a person's key.
+ * @param salt drawn for this backup, and kept in its manifest
+ */
+export function dataKeys(key: Buffer, salt: Buffer): DataKeys {
+  const derived = (purpose: string) => Buffer.from(hkdfSync('sha256', key, salt, `regent backup ${purpose}`, keyBytes))
+  return { encrypts: derived('data'), signs: derived('manifest') }
+}
+
+/** What a key is called in a manifest: tells two keys apart, and says nothing of them. */
+export function keyIdOf(key: Buffer): string {
+  return createHash('sha256').update('regent backup key id').update(key).digest('hex').slice(0, 16)
+}
+
+export function signatureOf(text: string, { signs }: DataKeys): string {
+  return createHmac('sha256', signs).update(text).digest('hex')
+}
+
+export function isSignedBy(signature: string, text: string, keys: DataKeys): boolean {
+  const [given, expected] = [Buffer.from(signature), Buffer.from(signatureOf(text, keys))]
+  return given.length === expected.length && timingSafeEqual(given, expected)
+}

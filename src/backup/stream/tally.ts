@@ -1,0 +1,24 @@
+import { createHash } from 'node:crypto'
+
+/** How many bytes went by, and their SHA-256. */
+export class Tally {
+  readonly #hash = createHash('sha256')
+  #bytes = 0
+
+  get bytes(): number {
+    return this.#bytes
+  }
+
+  /** Hexadecimal; asked once, at the end. */
+  sum(): string {
+    return this.#hash.digest('hex')
+  }
+
+  async *watching<T extends Uint8Array>(content: AsyncIterable<T>): AsyncGenerator<T, void, void> {
+    for await (const chunk of content) {
+      this.#hash.update(chunk)
+      this.#bytes += chunk.length
+      yield chunk
+    }
+  }
+}
