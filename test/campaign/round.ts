@@ -21,6 +21,7 @@ const spreadMs = 1_500
  */
 const writableMs = 90_000
 export const wholeMs = 180_000
+const longestStrikeMs = 20_000
 
 /** What a round did and what it found. `wrong` is empty where everything is as it should be. */
 export interface Round {
@@ -89,7 +90,7 @@ async function strikeAndHeal(scene: Scene, note: (line: string) => void): Promis
   const moments = drawn.map(() => dice.between(0, spreadMs))
   const healAfterMs = dice.between(500, 8_000)
   const heals: Heal[] = []
-  await Promise.all(
+  const striking = Promise.all(
     drawn.map((fault, at) =>
       strike(fault, scene, moments[at] ?? 0).then(({ did, heal }) => {
         note(did)
@@ -97,7 +98,11 @@ async function strikeAndHeal(scene: Scene, note: (line: string) => void): Promis
       }),
     ),
   )
+  // One fault may wait for a lock that another one holds until that is healed.
+  await Promise.race([striking, sleep(longestStrikeMs)])
   await sleep(healAfterMs)
+  await healAll(heals.splice(0))
+  await striking
   await healAll(heals)
   return drawn
 }

@@ -87,7 +87,8 @@ export class Namespaces {
   /** The same for one way alone: what the other sends still arrives, and is never answered. */
   async cutWay(fromName: string, toName: string): Promise<void> {
     const [from, to] = [this.#host(fromName), this.#host(toName)]
-    this.#cuts.push([from, to])
+    // Two faults may cut the same way: it is mended once.
+    if (!this.#cuts.some(([a, b]) => a === from && b === to)) this.#cuts.push([from, to])
     await ip(from, 'neigh', 'replace', to.address, 'lladdr', nowhere, 'nud', 'permanent', 'dev', from.device)
   }
 
