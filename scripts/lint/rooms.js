@@ -36,6 +36,8 @@ src/controller-runtime/port-forward  src/controller-runtime/{client,kube-config}
 src/controller-runtime/runnables     src/controller-runtime/leader
 topology/gtid
 topology/snapshot                    topology/gtid
+src/object-store
+src/backup                           src/object-store topology/{gtid,snapshot}
 topology/group                       topology/snapshot
 topology/analysis                    topology/{gtid,snapshot}
 failover/protocol                    topology/{analysis,snapshot}

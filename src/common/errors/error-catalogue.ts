@@ -221,6 +221,13 @@ export const catalogue = {
     remedy:
       'Configure the store as the message says, or accept the risk with --allow-volatile-store of regent manager.',
   },
+  REGENT_BACKUP_UNUSABLE: {
+    status: 409,
+    title: 'A backup cannot be used',
+    remedy:
+      'Take another backup of those in the store, and look who changed the object that the message names: nothing of a ' +
+      'backup is used that is not exactly as Regent wrote that.',
+  },
   REGENT_MYSQL_MISSING: {
     status: 500,
     title: 'No usable mysqld',

@@ -1,0 +1,47 @@
+import { exactly, integer, objectOf, text, type Shaped } from '#common/input/shapes.ts'
+import { codeOf, described } from '#common/errors/errors.ts'
+import { say } from '#common/sentence/sentence.ts'
+import { GtidSet } from '#topology/gtid/gtid-set.ts'
+import { formatVersion, readStored, unusable, writeStored } from './stored-json.ts'
+
+const shape = objectOf({
+  formatVersion: exactly(formatVersion),
+  epoch: integer(0, 9_999_999_999),
+  instance: text(1, 64),
+  atMs: integer(0, 9_999_999_999_999),
+  gtids: text(0, 16_777_216),
+})
+
+/** As it is stored. */
+export type StoredOpening = Shaped<typeof shape>
+
+/**
+ * With what an epoch began in the archive: exactly what its primary had executed before the first piece that the
+ * primary ships in that epoch. Put there before that piece, and only if absent.
+ *
+ * Names of pieces cannot tell this. Where the old primary died before its last piece was shipped, the first number of
+ * the new primary follows as if nothing lacked; and what the old primary shipped although it was lost with that
+ * failover looks like history.
+ */
+export interface Opening {
+  readonly epoch: number
+  readonly atMs: number
+  readonly gtids: GtidSet
+}
+
+export function openingText(opening: Omit<StoredOpening, 'formatVersion'>): string {
+  return writeStored({ formatVersion, ...opening })
+}
+
+/** @param epoch that of its key. Throws `REGENT_NEWER_VERSION` or `REGENT_BACKUP_UNUSABLE` */
+export function parseOpening(stored: string, epoch: number): Opening {
+  const what = say`opening of epoch ${epoch}`
+  const opening = readStored(stored, shape, what)
+  if (opening.epoch !== epoch) throw unusable(what, say`it names epoch ${opening.epoch}`)
+  try {
+    return { epoch, atMs: opening.atMs, gtids: GtidSet.parse(opening.gtids) }
+  } catch (error) {
+    if (codeOf(error) !== 'REGENT_BAD_GTID_SET') throw error
+    throw unusable(what, described(error))
+  }
+}

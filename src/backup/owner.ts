@@ -1,0 +1,35 @@
+import { exactly, integer, matching, objectOf, text, type Shaped } from '#common/input/shapes.ts'
+import { say, type Said } from '#common/sentence/sentence.ts'
+import { formatVersion, readStored, unusable, writeStored } from './stored-json.ts'
+
+const shape = objectOf({
+  formatVersion: exactly(formatVersion),
+  cluster: text(1, 128),
+  lineage: matching('^[0-9a-f-]{8,64}$'),
+  claimedAtMs: integer(0, 9_999_999_999_999),
+})
+
+/**
+ * Who may write below the folder of a cluster. Put there if absent, by whoever writes first. A new cluster that was
+ * restored from this one has another lineage, also where its name is the same: two histories in one archive would be
+ * none.
+ */
+export type Owner = Shaped<typeof shape>
+
+export function ownerText(owner: Owner): string {
+  return writeStored(owner)
+}
+
+/** Throws `REGENT_NEWER_VERSION` or `REGENT_BACKUP_UNUSABLE`. */
+export function parseOwner(stored: string, cluster: string): Owner {
+  const what = say`owner of ${cluster}`
+  const owner = readStored(stored, shape, what)
+  if (owner.cluster !== cluster) throw unusable(what, say`it names cluster ${owner.cluster}`)
+  return owner
+}
+
+/** Why a cluster of this lineage may not write there; '' where it may. Of nobody's folder it becomes the owner. */
+export function whyNotOwner(owner: Owner | null, cluster: string, lineage: string): Said {
+  if (owner === null || owner.lineage === lineage) return ''
+  return say`folder ${cluster}/ of the store has the backups of another cluster of that name (lineage ${owner.lineage}): give this cluster (lineage ${lineage}) another store, or another folder`
+}
