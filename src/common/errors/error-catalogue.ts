@@ -228,6 +228,13 @@ export const catalogue = {
       'Take another backup of those in the store, and look who changed the object that the message names: nothing of a ' +
       'backup is used that is not exactly as Regent wrote that.',
   },
+  REGENT_BACKUP_STORE: {
+    status: 503,
+    title: 'The store of backups failed',
+    remedy:
+      'Put right at the store of backups what the message complains of: its address, its credentials, its space, or ' +
+      'the network to it. Nothing half is kept there as if it were whole.',
+  },
   REGENT_MYSQL_MISSING: {
     status: 500,
     title: 'No usable mysqld',

@@ -1,0 +1,7 @@
+import { RegentError } from '#common/errors/errors.ts'
+
+export function missingObject(address: string, key: string): RegentError {
+  return new RegentError('REGENT_NOT_FOUND', `Store of backups ${address} has no object ${key}.`, {
+    remedy: 'Look whether the address of the store is the right one, or who deleted the object.',
+  })
+}

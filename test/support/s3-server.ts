@@ -1,0 +1,97 @@
+import { spawn, type ChildProcess } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdir, mkdtemp, rm } from 'node:fs/promises'
+import { connect } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { freePort } from './redis-server.ts'
+
+export interface S3Login {
+  readonly accessKeyId: string
+  readonly secretAccessKey: string
+}
+
+export const usualLogin: S3Login = { accessKeyId: 'tests-only-user', secretAccessKey: 'tests-only-secret' }
+
+export interface S3ServerOptions {
+  readonly login?: S3Login
+  /** The buckets of another server, which this one serves, too. */
+  readonly folder?: string
+  /** Files of PEM: the server speaks TLS. */
+  readonly tls?: { readonly certFile: string; readonly keyFile: string }
+}
+
+/** A versitygw of a test's own, on a loopback port below the ephemeral ones. A folder in its folder is a bucket. */
+export class S3Server {
+  readonly port: number
+  readonly folder: string
+  readonly #ownsFolder: boolean
+  readonly #process: ChildProcess
+
+  private constructor(port: number, folder: string, ownsFolder: boolean, process: ChildProcess) {
+    this.port = port
+    this.folder = folder
+    this.#ownsFolder = ownsFolder
+    this.#process = process
+  }
+
+  /** @param program what `findVersitygw` found */
+  static async start(program: string, options: S3ServerOptions = {}): Promise<S3Server> {
+    const { login = usualLogin, tls } = options
+    const port = await freePort()
+    const folder = options.folder ?? (await mkdtemp(join(tmpdir(), 'regent-s3-')))
+    const secure = tls === undefined ? [] : ['--cert', tls.certFile, '--key', tls.keyFile]
+    const process = spawn(
+      program,
+      ['--port', `127.0.0.1:${port}`, '--quiet', '--keep-alive', ...secure, 'posix', folder],
+      {
+        env: { PATH: '/usr/bin:/bin', ROOT_ACCESS_KEY: login.accessKeyId, ROOT_SECRET_KEY: login.secretAccessKey },
+        stdio: ['ignore', 'pipe', 'pipe'],
+      },
+    )
+    const server = new S3Server(port, folder, options.folder === undefined, process)
+    await server.#listening()
+    return server
+  }
+
+  get endpoint(): string {
+    return `http://127.0.0.1:${this.port}`
+  }
+
+  /** A new bucket with nothing in it. @returns its name */
+  async makeBucket(name: string): Promise<string> {
+    await mkdir(join(this.folder, name))
+    return name
+  }
+
+  async end(): Promise<void> {
+    if (this.#process.exitCode === null && this.#process.signalCode === null) {
+      const gone = once(this.#process, 'exit')
+      this.#process.kill('SIGKILL')
+      await gone
+    }
+    if (this.#ownsFolder) await rm(this.folder, { recursive: true, force: true })
+  }
+
+  async #listening(): Promise<void> {
+    const said: string[] = []
+    for (const stream of [this.#process.stdout, this.#process.stderr])
+      stream?.on('data', (bytes: Buffer) => void said.push(bytes.toString()))
+    for (
+      const started = performance.now();
+      performance.now() - started < 60_000;
+      await new Promise((resolve) => setTimeout(resolve, 50))
+    ) {
+      if (this.#process.exitCode !== null) throw new Error(`versitygw ended: ${said.join('').trim()}`)
+      if (await isAnswering(this.port)) return
+    }
+    throw new Error(`the versitygw on port ${this.port} did not answer within 60 s: ${said.join('').trim()}`)
+  }
+}
+
+function isAnswering(port: number): Promise<boolean> {
+  return new Promise((resolve) => {
+    const socket = connect(port, '127.0.0.1', () => (socket.destroy(), resolve(true)))
+    socket.once('error', () => resolve(false))
+  })
+}
