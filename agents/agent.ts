@@ -37,6 +37,9 @@ import { Seeding } from './orders/reseeding.ts'
 import type { ServerPort } from './ports/server.ts'
 import { guardSpace } from './guard/space-guard.ts'
 import { Termination, type TerminationPort } from './orders/termination.ts'
+import { BackUp } from './backup/back-up.ts'
+import { Restoring } from './backup/restoring.ts'
+import type { BackupPort } from './ports/backup-port.ts'
 import { builtInActions } from './lifecycle/mysql/built-in-actions.ts'
 import { LeftoverCopy } from './lifecycle/mysql/data-dump.ts'
 import type { BuiltInAction } from './lifecycle/built-in/built-in-action.ts'
@@ -65,6 +68,8 @@ export interface AgentPorts extends Pick<Parts, 'config' | 'timings' | 'world' |
   readonly certificateFolders?: CertificateFolders | null
   /** Null where nobody but this agent ends the instance. */
   readonly termination?: TerminationPort | null
+  /** Null where no backups are made and none is restored. */
+  readonly backups?: BackupPort | null
 }
 
 /** One agent: it observes its instance, keeps what it promised, and makes its server what it is assigned to be. */
@@ -85,6 +90,8 @@ export class Agent implements AgentHandlers {
   readonly #answerWatches: readonly { readonly look: () => void }[]
   readonly #leftover: LeftoverCopy
   readonly #termination: Termination
+  readonly #backUp: BackUp
+  readonly #restoring: Restoring
   readonly #listeners = new Set<StreamListener>()
   #heartbeat: Timer | null = null
   #publishing = false
@@ -134,12 +141,20 @@ export class Agent implements AgentHandlers {
     this.#answerWatches = [PurgedNote, GtidResetWatch, ImpossibleCountWatch].map((Watch) => new Watch(this.#parts))
     this.#leftover = new LeftoverCopy(this.#parts)
     this.#termination = new Termination(this.#parts, this.#converger, ports.termination ?? null)
+    this.#backUp = new BackUp(this.#parts, ports.backups ?? null)
+    this.#restoring = new Restoring(this.#parts, this.#converger, ports.backups ?? null)
     const desk = new OrderDesk(
-      { parts: this.#parts, converger: this.#converger, seeding: new Seeding(this.#parts, this.#converger) },
+      {
+        parts: this.#parts,
+        converger: this.#converger,
+        seeding: new Seeding(this.#parts, this.#converger),
+        restoring: this.#restoring,
+      },
       {
         parts: this.#parts,
         lease: this.#lease,
         watches: this.#watches,
+        backUp: this.#backUp,
         heardOfLeaving: () => this.#termination.watch(this.#watches),
       },
     )
@@ -180,6 +195,7 @@ export class Agent implements AgentHandlers {
 
   async start(): Promise<void> {
     const { process, observer, timings, world, clientCertificate, file, volume } = this.#parts
+    await this.#restoring.takeNote()
     // A copy was proven, and what it took the place of was still being removed.
     if (!file.current.unproven) await volume.dropBeside()
     if (process.state === 'dead') await this.#judgeEnding()
@@ -205,6 +221,8 @@ export class Agent implements AgentHandlers {
 
   stop(): void {
     this.#watches.stop()
+    this.#backUp.stop()
+    this.#restoring.stop()
     this.#parts.expulsion?.rest()
     this.#converger.stop()
     this.#lease.stop()

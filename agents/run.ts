@@ -12,6 +12,7 @@ import { aborted, toldToStop } from '#common/process/signals.ts'
 import { ownTlsName } from '#common/tls/tls-names.ts'
 import { contradictionIn, defaultTimings, type Timings } from '#failover/protocol/timings.ts'
 import { Agent } from './agent.ts'
+import { realBackupPort } from './backup/real-backup-port.ts'
 import type { CertificateFolders } from './guard/client-certificate.ts'
 import type { AgentConfig } from './instance/config.ts'
 import { groupUser } from './instance/accounts.ts'
@@ -63,6 +64,7 @@ export async function runAgent(config: AgentConfig): Promise<void> {
     log: (sentence) => log.info(sentence),
     certificateFolders: certificateFoldersOf(config),
     termination: launcher,
+    backups: realBackupPort(secret),
   })
   const server = createAgentServer(agent, { token, certificates })
   await listen(server, config, 'agentPort')

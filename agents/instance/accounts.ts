@@ -66,10 +66,13 @@ export function initialStatements(cluster: string, secret: string, mode: ModeNam
       .flat(),
     ...(mode === 'group' ? [...createAccount(groupUser, '%', secret), ...groupAccountGrants()] : []),
     ...schemaStatements(),
-    String.raw`INSERT INTO regent.account (user, fingerprint) SELECT user, SHA2(authentication_string, 256) FROM mysql.user WHERE user LIKE 'regent\_r\_%'`,
+    fingerprintsOfAll,
     `DROP USER ${account('root', 'localhost')}`,
   ]
 }
+
+/** Of every gate. */
+const fingerprintsOfAll = String.raw`INSERT INTO regent.account (user, fingerprint) SELECT user, SHA2(authentication_string, 256) FROM mysql.user WHERE user LIKE 'regent\_r\_%'`
 
 /** Everything but power over Regent's own accounts and sessions, which SYSTEM_USER protects. */
 function adminGrants(): readonly string[] {
@@ -163,6 +166,36 @@ function identifiedBy(user: string, secret: string): string {
 export function agentAccountsAnew(secret: string): readonly string[] {
   const accounts = ['localhost', agentHost].map((host) => ({ user: agentUser, host }))
   return ['SET SESSION sql_log_bin = 0', ...accountsAnew(accounts, secret)]
+}
+
+/**
+ * What `--init-file` is given where the data come out of a backup, maybe of another cluster: accounts of Regent's with
+ * the passwords of this one, whatever the backup has, and Regent's schema made anew. Accounts and data of applications
+ * stay. Binary log off; all of it may be done twice. One statement per line.
+ */
+export function restoredStatements(cluster: string, secret: string, mode: ModeName): readonly string[] {
+  const gates = instancesOf(cluster).map((instance) => ({ user: replicationUser(instance), host: '%' }))
+  const people = [adminUser, clientUser].map((user) => `${account(user)} ${identifiedBy(user, secret)}`).join(', ')
+  return [
+    ...agentAccountsAnew(secret),
+    ...accountsAnew(gates, secret),
+    `CREATE USER IF NOT EXISTS ${people}`,
+    `ALTER USER ${people}`,
+    ...[adminUser, clientUser].map((user) => `ALTER USER ${account(user)} DISCARD OLD PASSWORD`),
+    ...adminGrants(),
+    `CREATE DATABASE IF NOT EXISTS ${identifier(clientDatabase)}`,
+    `GRANT ALL PRIVILEGES ON ${identifier(clientDatabase)}.* TO ${account(clientUser)}`,
+    ...(mode === 'group'
+      ? [
+          ...createAccount(groupUser, '%', secret),
+          `ALTER USER ${account(groupUser)} ${identifiedBy(groupUser, secret)}`,
+          ...groupAccountGrants(),
+        ]
+      : []),
+    `DROP DATABASE IF EXISTS ${identifier(regentSchema)}`,
+    ...schemaStatements(),
+    fingerprintsOfAll,
+  ]
 }
 
 /** Rows of the marker: a new one need not wait for the lock of one that still waits to be acknowledged. */

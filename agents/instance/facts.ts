@@ -206,6 +206,7 @@ export const facts = {
   // Work in the background.
   errandBegan: ({ errand }: { errand: Errand }): Change => ({ jobs: { [errand]: true } }),
   errandEnded: ({ errand }: { errand: Errand }): Change => ({ jobs: { [errand]: false } }),
+  backupWent: ({ backup }: { backup: NonNullable<Jobs['backup']> }): Change => ({ jobs: { backup } }),
   waitBegan: ({ wait, until }: { wait: Awaited; until: Promise<void> }): Change => ({ jobs: { [wait]: until } }),
   waitEnded: ({ wait }: { wait: Awaited }): Change => ({ jobs: { [wait]: null } }),
   wakerBegan: ({ connections }: { connections: string }, { jobs }: Known): Change => ({

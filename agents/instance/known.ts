@@ -2,6 +2,7 @@ import { freshLife, type Life } from './life.ts'
 import type { StoppedThread } from '#failover/protocol/channel-options.ts'
 import type { Comparing } from '#failover/protocol/word.ts'
 import type { InstanceName } from '#topology/snapshot/member.ts'
+import type { BackupSeen } from '#topology/snapshot/copies.ts'
 import type { GtidText, Lack, PromiseReport } from '#topology/snapshot/observation.ts'
 
 /**
@@ -156,6 +157,8 @@ export interface Jobs {
   readonly joinsInTurn: number | null
   /** A copy of its server is being streamed to somebody, or what is left of one is being removed. */
   readonly streamsCopy: boolean
+  /** The newest base backup that is or was made here since the agent started. */
+  readonly backup: BackupSeen | null
   /** The others are asked to remove the member that its dead mysqld was. */
   readonly expelling: Promise<void> | null
   /** Addresses of members that the group is being asked to remove since nobody hears them. */
@@ -228,6 +231,7 @@ export function nothingKnown(nowMs: number): Known {
       groupPause: { times: 0, untilMs: 0 },
       joinsNotBeforeMs: -Infinity,
       joinsInTurn: null,
+      backup: null,
       streamsCopy: false,
       expelling: null,
       expellingSilent: new Set(),

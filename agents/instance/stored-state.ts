@@ -54,6 +54,8 @@ export interface StoredState {
   readonly mayHaveTail: boolean
   /** The last epoch in which it formed its replication group, alone; 0 for none. In one epoch nobody forms it twice. */
   readonly formedEpoch: number
+  /** The backup that its data came out of, with its cluster. Absent where they began otherwise. */
+  readonly restored?: string | undefined
 }
 
 /**
@@ -232,6 +234,7 @@ export function summaryOf(stored: StoredState): StoredSummary {
     earlierIncarnations: stored.earlierIncarnations,
     toldNoted: stored.notedIncarnations.includes(stored.incarnation),
     ...(stored.formedEpoch > 0 ? { formedEpoch: stored.formedEpoch } : {}),
+    ...(stored.restored === undefined ? {} : { restored: stored.restored }),
   }
 }
 

@@ -4,7 +4,7 @@ import { randomBytes } from 'node:crypto'
 import { RegentError } from '#common/errors/errors.ts'
 import { frugalEnvironment } from '#common/process/frugal-environment.ts'
 import { usableVersion } from '#common/mysql/mysql-version.ts'
-import { agentAccountsAnew, initialStatements } from '../instance/accounts.ts'
+import { agentAccountsAnew, initialStatements, restoredStatements } from '../instance/accounts.ts'
 import type { AgentConfig } from '../instance/config.ts'
 import type { Launcher } from './launcher.ts'
 import { sentenceOf, spawnProgram, type RunningProgram } from './running-program.ts'
@@ -109,11 +109,18 @@ export async function runInitialise(
 
 /**
  * Writes the file by which mysqld makes the agent's accounts right while it starts, and gives the option that names it.
+ * Data out of a backup get all accounts of this cluster.
  * The server runs it before anybody can log in, and before it is super read-only (seen on 9.7). Who started mysqld
  * removes it: passwords are in it.
  */
-export async function accountsOption(config: AgentConfig, { accountsFile }: VolumeLayout): Promise<string> {
-  const lines = agentAccountsAnew(await secretOf(config)).map((statement) => `${statement};\n`)
+export async function accountsOption(
+  config: AgentConfig,
+  { accountsFile }: VolumeLayout,
+  isRestored: boolean,
+): Promise<string> {
+  const secret = await secretOf(config)
+  const statements = isRestored ? restoredStatements(config.cluster, secret, config.mode) : agentAccountsAnew(secret)
+  const lines = statements.map((statement) => `${statement};\n`)
   await rm(accountsFile, { force: true })
   await writeFile(accountsFile, lines.join(''), { mode: 0o600, flag: 'wx' })
   return `--init-file=${accountsFile}`

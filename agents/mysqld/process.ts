@@ -8,6 +8,7 @@ import { defaultTimings } from '#failover/protocol/timings.ts'
 import type { Lack, ProcessState } from '#topology/snapshot/observation.ts'
 import type { AgentConfig } from '../instance/config.ts'
 import { markErrorLog } from '../volume/error-log.ts'
+import { hasAccounts, lacksAccounts } from '../volume/restored-folder.ts'
 import { accountsOption, checkProgram, defaultsArgument, runInitialise, startMysqld } from './command.ts'
 import { Launcher } from './launcher.ts'
 import { forgetGoodSettings } from './good-settings.ts'
@@ -177,8 +178,9 @@ class MysqldProcess implements ProcessPort {
     await markErrorLog(this.#layout)
     const bootId = await this.#bootId()
     // A server that cannot run the statements would not start: only once, and then as always.
+    const restored = await lacksAccounts(this.#layout.dataDir)
     const options = [
-      ...(this.#makesAccounts ? [await accountsOption(this.#config, this.#layout)] : []),
+      ...(this.#makesAccounts || restored ? [await accountsOption(this.#config, this.#layout, restored)] : []),
       ...((await lacksAioSlots()) ? ['--innodb-use-native-aio=OFF'] : []),
     ]
     this.#makesAccounts = false
@@ -200,8 +202,9 @@ class MysqldProcess implements ProcessPort {
     this.#makesAccounts = true
   }
 
-  dropAccountsFile(): Promise<void> {
-    return rm(this.#layout.accountsFile, { force: true })
+  async dropAccountsFile(): Promise<void> {
+    await rm(this.#layout.accountsFile, { force: true })
+    await hasAccounts(this.#layout.dataDir)
   }
 
   async lacks(): Promise<readonly Lack[]> {

@@ -45,6 +45,7 @@ export class ObservationBuilder {
       pod,
       contact,
       notices,
+      jobs,
       clientCertificate,
       world,
     } = this.#parts
@@ -97,6 +98,7 @@ export class ObservationBuilder {
         ? {}
         : { certificateTrouble: clientCertificate.trouble }),
       ...lacksOf(this.#parts),
+      ...(jobs.backup === null ? {} : { backup: jobs.backup }),
       ...this.#settings(),
       peers: [...contact.peersHeard].map(([instance, atMs]) => ({ instance, heardMsAgo: nowMs - atMs })),
       ...silentFor(this.#parts),

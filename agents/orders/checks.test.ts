@@ -54,6 +54,15 @@ const reseed = (more: object = {}): Order => ({
   ...more,
 })
 
+const restore = (more: object = {}): Order => ({
+  ...base,
+  epoch: 1,
+  revision: 9,
+  store: { address: '/backups' },
+  of: 'prod',
+  ...more,
+})
+
 interface Given extends Partial<Omit<OrderState, 'stored'>> {
   readonly stored?: Partial<StoredState>
 }
@@ -80,6 +89,8 @@ const stopped: Given = {
   promiseReport: { epoch: 5, holds: held, executed: held, asPrimary: false },
 }
 const uncounted: Given = { stored: { assignment: replica({ counted: false }) } }
+
+const emptyInstance: Given = { stored: { promise: 0, revision: 0, assignment: null }, holds: '' }
 
 type Row = readonly [name: OrderName, order: Order, given?: Given]
 
@@ -120,6 +131,7 @@ describe('an agent obeys', () => {
       reseed({ destroys: '' }),
       { stored: { ...uncounted.stored, seeding: true } },
     ],
+    'a restore before it is anybody': ['restore', restore(), emptyInstance],
     'to renounce as the incarnation that was judged': [
       'renounce',
       { ...base, incarnation: 'run-2' },
@@ -135,6 +147,14 @@ describe('an agent obeys', () => {
 
 describe('an agent refuses', () => {
   const rows: Readonly<Record<string, readonly [says: string, ...Row]>> = {
+    'a restore once it has its place': ['it has its place in the cluster already', 'restore', restore({ epoch: 4 })],
+    'a restore over data': ['it holds', 'restore', restore(), { ...emptyInstance, holds: held }],
+    'a restore over what it does not know': [
+      'what it holds is not known',
+      'restore',
+      restore(),
+      { ...emptyInstance, holds: null },
+    ],
     'a promise it acts on already': [
       'it acts on an assignment of epoch 5 already',
       'promise',

@@ -128,6 +128,14 @@ export function reseedChecks(order: ReseedOrder, { stored, holds, whyNotSeeded }
   ]
 }
 
+/** Nothing is restored over data, or in the place of somebody who has a part in the cluster. */
+export function restoreChecks({ stored, holds }: OrderState): readonly Check[] {
+  return [
+    [stored.promise > 0 || stored.assignment !== null, 'it has its place in the cluster already'],
+    [holds !== '', holds === null ? 'what it holds is not known' : `it holds ${abbreviate(holds)}`],
+  ]
+}
+
 function leadsSince(now: Assignment | null, epoch: number): boolean {
   return now?.role === 'primary' && now.epoch >= epoch
 }

@@ -12,6 +12,8 @@ import {
   testParts,
   watchesOf,
 } from '../testing.ts'
+import { BackUp } from '../backup/back-up.ts'
+import { Restoring } from '../backup/restoring.ts'
 import { changeLife, settable } from '../testing-known.ts'
 
 async function agent() {
@@ -23,8 +25,14 @@ async function agent() {
     process,
     converger,
     desk: new OrderDesk(
-      { parts, converger, seeding: new Seeding(parts, converger) },
-      { parts, lease: new Lease(parts, () => undefined), watches: watchesOf(parts), heardOfLeaving: () => undefined },
+      { parts, converger, seeding: new Seeding(parts, converger), restoring: new Restoring(parts, converger, null) },
+      {
+        parts,
+        lease: new Lease(parts, () => undefined),
+        watches: watchesOf(parts),
+        backUp: new BackUp(parts, null),
+        heardOfLeaving: () => undefined,
+      },
     ),
   }
 }

@@ -2,6 +2,7 @@ import type { Addressed } from '#failover/protocol/message.ts'
 import type { Answers, LeaderWord, LeaseVote, LeaseVoteRequest, Word, WordName } from '#failover/protocol/word.ts'
 import { RegentError } from '#common/errors/errors.ts'
 import { memberId } from '#topology/snapshot/member.ts'
+import type { BackUp } from '../backup/back-up.ts'
 import { hearQuestion } from '../doubts/compared.ts'
 import { hearOfForgetful } from '../doubts/forgetful.ts'
 import type { Lease } from '../guard/lease.ts'
@@ -16,6 +17,7 @@ export interface Ears {
   readonly parts: Parts
   readonly lease: Lease
   readonly watches: Watches
+  readonly backUp: Pick<BackUp, 'begin'>
   /** A caller of a peer has a wish about this instance: whoever ends it may come next. */
   readonly heardOfLeaving: () => void
 }
@@ -48,6 +50,11 @@ export const hearing: { readonly [N in WordName]: (ears: Ears, said: Word<N>) =>
     return hearLeaving(parts, leaves)
   },
   leaseVote: ({ parts }, request) => vote(parts, request),
+  backUp({ parts, backUp }, said) {
+    requireForHere(parts, 'backUp', said)
+    backUp.begin(said)
+    return {}
+  },
   watches({ parts, watches }, { cluster }) {
     requireCluster(parts, cluster, `a manager of cluster ${cluster} asks what is looked after`)
     return { watches: watches.list(), facts: parts.facts.list }

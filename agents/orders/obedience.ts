@@ -1,6 +1,7 @@
 import type { Order, OrderName } from '#failover/protocol/order.ts'
 import type { Converger } from '../converge/converger.ts'
 import type { Parts } from '../instance/parts.ts'
+import type { Restoring } from '../backup/restoring.ts'
 import { obeyAssignment } from './assigning.ts'
 import {
   assignChecks,
@@ -12,6 +13,7 @@ import {
   requireAllowed,
   requireCurrent,
   reseedChecks,
+  restoreChecks,
   writeChecks,
   type Check,
   type OrderState,
@@ -27,6 +29,7 @@ export interface Hands {
   readonly parts: Parts
   readonly converger: Converger
   readonly seeding: Seeding
+  readonly restoring: Pick<Restoring, 'begin'>
 }
 
 interface Obedience<T> {
@@ -71,6 +74,10 @@ export const obedience: { readonly [N in OrderName]: Obedience<Order<N>> } = {
   reseed: {
     checks: reseedChecks,
     obey: ({ seeding }, order) => seeding.begin(order),
+  },
+  restore: {
+    checks: (_, state) => restoreChecks(state),
+    obey: ({ restoring }, order) => restoring.begin(order),
   },
   renounce: {
     checks: renounceChecks,

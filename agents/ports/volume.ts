@@ -87,6 +87,14 @@ export interface VolumePort {
   dropBeside(): Promise<void>
   /** A fresh, empty path on the same volume for a copy; leftovers of an earlier one are removed. */
   freshSeedFolder(): Promise<string>
+  /**
+   * Fills such a path with the data folder that comes as a tar, synced to the disk: its server takes the accounts of
+   * this cluster when it starts. Rejects where the stream is no whole copy.
+   * @param from the backup, with its cluster
+   */
+  unpackInto(folder: string, content: AsyncIterable<Buffer>, from: string): Promise<void>
+  /** The backup that the data folder came out of, as it was named then; undefined for none. */
+  restoredFrom(): Promise<string | undefined>
   /** Bytes of the data itself, without binlogs and relay logs: what a copy of the running server takes. */
   dataBytes(): Promise<number>
   /** A fresh path on the same volume for a copy of this server that is to be streamed; what is there is removed. */

@@ -16,6 +16,7 @@ import { readPurgedNote, writePurgedNote } from '../binlog/purged-note.ts'
 import { syncRelayLogs } from '../binlog/relay-logs.ts'
 import { readTrimPlan, trimTail } from '../binlog/unacknowledged-tail.ts'
 import type { VolumePort } from '../ports/volume.ts'
+import { markRestored, restoredFrom } from './restored-folder.ts'
 import { forgetServer } from '../instance/server-id.ts'
 import { volumeLayout, type VolumeLayout } from '../instance/volume-layout.ts'
 import { syncFolder } from '#common/files/sync-folder.ts'
@@ -63,6 +64,15 @@ export function createVolume(config: AgentConfig, wallMs: () => number): VolumeP
       await swap(layout, from, old)
       await rm(old, { recursive: true, force: true })
     },
+    async unpackInto(folder, content, from) {
+      await mkdir(folder, { mode: 0o750 })
+      // Loaded only now: most agents never restore, and need not keep a library for it in memory.
+      const { unpack } = await import('../lifecycle/copy/unpack.ts')
+      const { note } = await unpack(content, folder, notRestored)
+      if (note === undefined) throw new Error('the stream is no copy of a server: its last file is missing')
+      await markRestored(folder, from)
+    },
+    restoredFrom: () => restoredFrom(dataDir),
     swapBeside: (from) => swap(layout, from, besideDir),
     async swapBack() {
       if (!existsSync(besideDir)) return
@@ -97,6 +107,8 @@ async function swap({ volume, dataDir }: VolumeLayout, from: string, old: string
 }
 
 /** Less than this is nothing: a server needs more for a single page of its logs. */
+/** `auto.cnf` holds the `server_uuid`, which no two servers may share. */
+const notRestored = new Set(['auto.cnf'])
 const fullBelowBytes = 131_072
 
 /** Writes a small file where the agent keeps its own: what fails tells a full disk from a read-only file system. */

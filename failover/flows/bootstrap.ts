@@ -5,6 +5,7 @@ import { holdsOf } from '#topology/snapshot/holdings.ts'
 import { GtidSet } from '#topology/gtid/gtid-set.ts'
 import { ordinalOf, type InstanceName } from '#topology/snapshot/member.ts'
 import { agentsAreAwaited, beforeMaking, standStillInMaking, waitForServers, waitInMaking } from './making.ts'
+import { restoreFirst } from './restoring.ts'
 import { step, type FlowStep } from './step.ts'
 import type { Action } from '../protocol/decision.ts'
 import { electedFor } from '../judge/elected-set.ts'
@@ -50,6 +51,8 @@ function waitForSilent(input: DecisionInput, silent: readonly InstanceView[], is
 function begin(input: Beginning, live: readonly LiveView[]): FlowStep {
   const waits = waitForServers(input, live)
   if (waits !== null) return waits
+  const restores = restoreFirst(input, live)
+  if (restores !== null) return restores
   const foreign = live.find(({ observation }) => (observation.server?.foreignTables.length ?? 0) > 0)
   if (foreign) {
     return standStillInMaking(

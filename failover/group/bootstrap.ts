@@ -4,6 +4,7 @@ import { GtidSet } from '#topology/gtid/gtid-set.ts'
 import { holdsOf } from '#topology/snapshot/holdings.ts'
 import { ordinalOf } from '#topology/snapshot/member.ts'
 import { agentsAreAwaited, beforeMaking, standStillInMaking, waitForServers, waitInMaking } from '../flows/making.ts'
+import { restoreFirst } from '../flows/restoring.ts'
 import { step, type FlowStep } from '../flows/step.ts'
 import { isLive, liveViews, type DecisionInput, type LiveView } from '../judge/situation.ts'
 import { recordVersion, type ClusterRecord } from '../protocol/record.ts'
@@ -26,7 +27,7 @@ export function bootstrapStep(input: DecisionInput): FlowStep {
     return standStillInMaking(
       say`the record is lost: ${known.name} promised epoch ${known.observation.stored.promise} of a cluster that was. Bring the record back`,
     )
-  return commitLeader(input, live)
+  return restoreFirst(input, live) ?? commitLeader(input, live)
 }
 
 function commitLeader(input: DecisionInput, live: readonly LiveView[]): FlowStep {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import type { SeedingFailure } from '#topology/snapshot/observation.ts'
+import type { SeedingFailure } from '#topology/snapshot/copies.ts'
 import { gtids, type ViewOverrides } from '#topology/testing.ts'
 import { decide } from '../decide.ts'
 import type { Decision } from '../protocol/decision.ts'

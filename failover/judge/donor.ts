@@ -1,6 +1,7 @@
 import { joined, say, text, type Said, type Sentence } from '#common/sentence/sentence.ts'
 import { errantOf } from '#topology/snapshot/comparison.ts'
-import type { SeedingFailure, StoredSummary } from '#topology/snapshot/observation.ts'
+import type { SeedingFailure } from '#topology/snapshot/copies.ts'
+import type { StoredSummary } from '#topology/snapshot/observation.ts'
 import { hasHole } from './holes.ts'
 import { isFollowing, isLive, liveView, viewNamed, type LiveView, type Situation } from './situation.ts'
 

@@ -1,6 +1,7 @@
 import { anyBoolean, exactly, matching, oneOf, optional, type Shape } from '#common/input/shapes.ts'
 import type { MemberId } from '#topology/snapshot/member.ts'
 import type { Observation } from '#topology/snapshot/observation.ts'
+import { backupToRestore } from './backup-store.ts'
 import { primaryAssignment, replicaAssignment, type Assignment } from './assignment.ts'
 import { duration, endpoint, endpoints, gtids, message, name, uuid } from './message.ts'
 
@@ -93,6 +94,12 @@ const table = {
   ),
 
   /**
+   * Before the cluster has its first primary: put a backup in the place of its empty data. Ordered again and again
+   * until that is done.
+   */
+  restore: entry('/v1/restore', message(backupToRestore)),
+
+  /**
    * Its volume went back in time: whoever it takes itself for has promised and received more. It gives up that name,
    * with promise, role and place in the sync set, and goes on as a new member that is to be seeded.
    */
@@ -144,6 +151,7 @@ export type PromiseOrder = Order<'promise'>
 export type DemoteOrder = Order<'demote'>
 export type FetchOrder = Order<'fetch'>
 export type ReseedOrder = Order<'reseed'>
+export type RestoreOrder = Order<'restore'>
 export type RenounceOrder = Order<'renounce'>
 export type PasswordsOrder = Order<'passwords'>
 export type EmptyOrder = Order<'empty'>

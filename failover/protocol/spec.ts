@@ -1,6 +1,7 @@
 import { Type, type Static } from 'typebox'
 import { mostInstances } from '#topology/snapshot/member.ts'
 import { defaultArchiveBytes } from './archive-default.ts'
+import { backupStoreSchema, restoreSchema } from './backup-store.ts'
 import { defaultMode, modes } from './mode-name.ts'
 
 /**
@@ -144,6 +145,13 @@ export const clusterSpecSchema = Type.Object(
       },
       { additionalProperties: false, default: {} },
     ),
+    backup: Type.Optional(
+      Type.Object(
+        { store: backupStoreSchema },
+        { additionalProperties: false, description: 'Where backups of this cluster lie; none are made unless given.' },
+      ),
+    ),
+    restore: Type.Optional(restoreSchema),
     policies: Type.Record(Type.String({ pattern: '^[a-z][a-z0-9-]{0,38}-[0-9]{1,2}$' }), instancePolicySchema, {
       default: {},
       description: 'Per instance, by name.',

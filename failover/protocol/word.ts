@@ -2,6 +2,7 @@ import { anyBoolean, byName, objectOf, oneOf, optional, text, type Shape, type S
 import type { WatchView } from '#common/watch/watch.ts'
 import type { Transport } from '#common/ports/ports.ts'
 import type { GtidText } from '#topology/snapshot/observation.ts'
+import { backupStore } from './backup-store.ts'
 import { atLeast, count, forgetful, gtids, member, message, name, version } from './message.ts'
 
 /** What an agent is told or asked without being ordered anything, by a manager that leads or by a peer. */
@@ -84,6 +85,21 @@ const table = {
 
   /** A peer's question: do you know of an epoch newer than mine? */
   leaseVote: word('/v1/lease-vote', objectOf({ version, cluster: name, asking: name, epoch: atLeast(0) })),
+
+  /**
+   * Make a base backup of this instance. What is said twice is done once. How that goes shows in the observation. An
+   * older agent does not know the route.
+   */
+  backUp: word(
+    '/v1/back-up',
+    objectOf({
+      version,
+      cluster: name,
+      member,
+      name,
+      store: backupStore,
+    }),
+  ),
 
   /**
    * A person wants to know what this agent looks after again and again, and what it got to know last. An older agent

@@ -37,12 +37,14 @@ src/controller-runtime/runnables     src/controller-runtime/leader
 topology/gtid
 topology/snapshot                    topology/gtid
 src/object-store
+src/backup/stream
 src/backup                           src/object-store topology/{gtid,snapshot}
 topology/group                       topology/snapshot
 topology/analysis                    topology/{gtid,snapshot}
 failover/protocol                    topology/{analysis,snapshot}
 failover/settings                    failover/protocol topology/snapshot
-agents/ports                         failover/protocol topology/snapshot
+src/backup/transfer                  failover/protocol src/backup src/backup/stream src/object-store
+agents/ports                         failover/protocol src/object-store topology/snapshot
 agents/lifecycle/wire
 agents/lifecycle/built-in            agents/lifecycle/wire
 agents/lifecycle/copy
@@ -114,7 +116,7 @@ agents/group                         agents/{doubts,guard,instance,ports} agents
                                      failover/{protocol,settings} topology/{group,gtid,snapshot}
 agents/semisync                      agents/{doubts,guard,instance,ports} failover/{protocol,settings}
                                      topology/{gtid,snapshot}
-agents/volume                        agents/{binlog,instance,ports} topology/gtid
+agents/volume                        agents/{binlog,instance,ports} agents/lifecycle/copy topology/gtid
 failover                             failover/{flows,group,judge,protocol,semisync}
 failover/way-out                     failover failover/{flows,judge,protocol} topology/snapshot
 agents/converge                      agents/{doubts,group,guard,instance,ports,semisync} failover/protocol
@@ -124,13 +126,15 @@ agents/mysqld                        agents/{binlog,instance,ports,volume} failo
 agents/observe                       agents/{doubts,guard,instance,ports} failover/{protocol,settings}
                                      topology/{gtid,snapshot}
 src/manager/loop                     failover failover/{judge,protocol} src/store topology/snapshot
-agents/orders                        agents/{converge,doubts,guard,instance,observe,ports} failover/protocol
+agents/backup                        agents/{converge,instance,ports} agents/lifecycle/{copy,mysql} failover/protocol
+                                     src/backup src/backup/{stream,transfer} src/object-store topology/snapshot
+agents/orders                        agents/{backup,converge,doubts,guard,instance,observe,ports} failover/protocol
                                      topology/{gtid,snapshot}
-src/manager/clusters/operations      failover failover/{flows,judge,protocol,way-out} src/api-contract
+src/manager/clusters/operations      failover failover/{flows,judge,protocol,way-out} src/{api-contract,backup}
                                      src/manager/loop topology/snapshot
 src/manager/clusters                 failover failover/{judge,protocol,way-out} src/{api-contract,store}
                                      src/manager/clusters/operations src/manager/loop topology/{group,snapshot}
-agents                               agents/{binlog,converge,doubts,group,guard,instance}
+agents                               agents/{backup,binlog,converge,doubts,group,guard,instance}
                                      agents/{lifecycle,mysqld,observe,orders,ports,sql} agents/volume
                                      agents/lifecycle/{built-in,mysql} failover/protocol topology/snapshot
 src/manager/api                      src/api-contract src/manager/clusters
@@ -167,9 +171,11 @@ src/cli/local/sql                    agents/instance src/cli/local/show src/cli/
 src/cli/local/up                     agents/{instance,mysqld} failover/protocol src/{api-contract,store}
                                      src/cli/local/show src/cli/{commands,connection,terminal}
                                      src/local/{addresses,clusters,files,folder,logs,packages,supervisor}
-src/cli/local                        src/cli/{commands,terminal} src/cli/local/{show,sql,up} src/store
+src/cli/backup                       failover/protocol src/{api-contract,backup,object-store} src/backup/transfer
+                                     src/cli/{connection,terminal} src/local/{clusters,folder}
+src/cli/local                        failover/protocol src/cli/{backup,commands,terminal} src/cli/local/{show,sql,up} src/store
                                      src/local/{addresses,clusters,faults,files,folder,platform,processes,supervisor}
-src/cli                              src/cli/{commands,local,terminal}
+src/cli                              src/cli/{backup,commands,local,terminal}
 src                                  src/cli src/cli/terminal src/local/files
 `
 

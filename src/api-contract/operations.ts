@@ -138,6 +138,11 @@ const table = {
     body: { instance: instance('Its trouble is unexpected again.') },
     deadlineMs: 15_000,
   }),
+  backup: operation({
+    summary: 'Make a base backup in the store of the cluster',
+    body: { instance: Type.Optional(instance('Is copied; the replica that hurts least unless given.')) },
+    deadlineMs: 15_000,
+  }),
   scale: operation({
     summary: 'Change the number of instances',
     body: { instances: Type.Integer({ minimum: 1, maximum: 16, description: 'How many there shall be.' }) },

@@ -123,6 +123,18 @@ export const instanceRowSchema = Type.Object(
     settingsRefused: Type.Optional(
       Type.String({ description: 'Settings that its mysqld refuses, in mysqld’s own words; absent otherwise.' }),
     ),
+    backup: Type.Optional(
+      Type.Object(
+        {
+          name: Type.String(),
+          stage: Type.Enum(['copies', 'sends', 'done', 'failed'], { type: 'string' }),
+          rawBytes: Type.Integer({ description: 'Of the data, as far as they are in the store.' }),
+          storedBytes: Type.Integer({ description: 'What lies in the store of that.' }),
+          sentence: Type.String({ description: 'Why it failed; empty otherwise.' }),
+        },
+        { description: 'The newest base backup that was begun here since the agent started; absent for none.' },
+      ),
+    ),
     trouble: Type.Optional(
       Type.String({ description: 'What Kubernetes says of its pod, which is not ready; absent for nothing.' }),
     ),

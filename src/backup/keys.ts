@@ -9,6 +9,8 @@ export type BackupKey =
   | { readonly kind: 'owner'; readonly cluster: string }
   /** What a backup is (`manifest.ts`); is written last. */
   | { readonly kind: 'manifest'; readonly cluster: string; readonly name: BackupName }
+  /** Who began it, and when; is written first, so that no two runs have one name. */
+  | { readonly kind: 'begun'; readonly cluster: string; readonly name: BackupName }
   /** The data; parts are counted from 1. */
   | { readonly kind: 'part'; readonly cluster: string; readonly name: BackupName; readonly part: number }
   /** That the backup was restored once (`verification.ts`). */
@@ -37,6 +39,8 @@ function withinCluster(key: BackupKey): string {
       return 'owner.json'
     case 'manifest':
       return `base/${key.name}/manifest.json`
+    case 'begun':
+      return `base/${key.name}/begun.json`
     case 'part':
       return `base/${key.name}/${partName(key.part)}`
     case 'verified':
@@ -61,6 +65,7 @@ export function parseKey(text: string): BackupKey | null {
 function parseOfBackup(cluster: string, name: string, object: string): BackupKey | null {
   if (secondOf(name) === null) return null
   if (object === 'manifest.json') return { kind: 'manifest', cluster, name }
+  if (object === 'begun.json') return { kind: 'begun', cluster, name }
   if (object === 'verified.json') return { kind: 'verified', cluster, name }
   const part = Number(/^part-(\d{6})$/.exec(object)?.[1] ?? 0)
   return part === 0 ? null : { kind: 'part', cluster, name, part }

@@ -12,7 +12,9 @@ const read = (manifest: object) => parseManifest(writeStored(manifest), at)
 describe('a manifest', () => {
   it('is read as it was written', () => {
     expect(parseManifest(manifestText(whole), at)).toEqual(whole)
-    const encrypted = aManifest({ encryption: { scheme: 'aes-256-gcm', keyId: 'prod-2026' } })
+    const encrypted = aManifest({
+      encryption: { scheme: 'aes-256-gcm', keyId: 'prod-2026', salt: '4'.repeat(64), signature: '5'.repeat(64) },
+    })
     expect(parseManifest(manifestText(encrypted), at)).toEqual(encrypted)
   })
 
@@ -37,7 +39,9 @@ describe('a manifest', () => {
     [{ formatVersion: '2' }, 'formatVersion is "2"; allowed is 1'],
     [{ sha256: gone }, 'the top level lacks "sha256"'],
     [{ sha256: 'abc' }, 'sha256 is "abc"'],
-    [{ bytes: -1 }, 'bytes is -1'],
+    [{ rawBytes: -1 }, 'rawBytes is -1'],
+    [{ gtidsAtMost: `${sourceA}:1-99` }, 'it holds more than the most it can hold'],
+    [{ storedAtMs: whole.endedAtMs - 1 }, 'it was stored before its copy ended'],
     [{ compression: 'gzip' }, 'compression is "gzip"; allowed is "zstd"'],
     [{ encryption: { scheme: 'rot13', keyId: 'k' } }, 'encryption'],
     [{ cluster: 'other' }, `the name in it is ${whole.name} of cluster other`],

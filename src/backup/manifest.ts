@@ -10,7 +10,14 @@ const sha256 = matching('^[0-9a-f]{64}$')
 const moment = integer(0, 9_999_999_999_999)
 const amount = integer(0, Number.MAX_SAFE_INTEGER)
 
-const encryptionShape = objectOf({ scheme: exactly('aes-256-gcm'), keyId: matching('^[A-Za-z0-9._-]{1,64}$') })
+const encryptionShape = objectOf({
+  scheme: exactly('aes-256-gcm'),
+  keyId: matching('^[A-Za-z0-9._-]{1,64}$'),
+  /** With the key, gives the keys of this backup alone (`stream/data-key.ts`). */
+  salt: sha256,
+  /** Of what `signedText` gives, by one of these keys: whoever can write to the store makes no such manifest. */
+  signature: sha256,
+})
 export type Encryption = Shaped<typeof encryptionShape>
 const encryption: Shape<Encryption | null> = { anyOf: [{ type: 'null' }, encryptionShape] }
 
@@ -27,13 +34,19 @@ const shape = objectOf({
   epoch: integer(0, 9_999_999_999),
   startedAtMs: moment,
   endedAtMs: moment,
-  /** Exactly what the copy holds. */
+  /** When the last part was stored. */
+  storedAtMs: moment,
+  /** What the copy holds: all of the first, and none but of the second. Where nobody wrote, the two are the same. */
   gtids: text(0, 16_777_216),
-  files: amount,
-  /** Of the data, and of what lies in the store. */
-  bytes: amount,
+  gtidsAtMost: text(0, 16_777_216),
+  /** Of the tar, and of what lies in the store. */
+  rawBytes: amount,
   storedBytes: amount,
-  parts: listOf(objectOf({ name: text(1, 64), bytes: integer(1, Number.MAX_SAFE_INTEGER), sha256 }), 999_999),
+  /** `bytes` lie in the store, `rawBytes` of the tar went in. */
+  parts: listOf(
+    objectOf({ name: text(1, 64), rawBytes: amount, bytes: integer(1, Number.MAX_SAFE_INTEGER), sha256 }),
+    999_999,
+  ),
   compression: exactly('zstd'),
   encryption,
   /** Of the tar, before it was compressed. */
@@ -42,6 +55,15 @@ const shape = objectOf({
 
 /** What a backup is. Written last, and only if absent: where it is, all parts are whole. */
 export type Manifest = Shaped<typeof shape>
+
+/** All that a restore rests upon. */
+export function signedText(manifest: Omit<Manifest, 'encryption'>): string {
+  const { formatVersion, name, cluster, lineage, serverUuid, mysqlVersion } = manifest
+  const { gtids, gtidsAtMost, endedAtMs, rawBytes, sha256, parts } = manifest
+  const sums = parts.map((part) => [part.rawBytes, part.bytes, part.sha256])
+  const whose = [formatVersion, name, cluster, lineage, serverUuid, mysqlVersion]
+  return JSON.stringify([...whose, gtids, gtidsAtMost, endedAtMs, rawBytes, sha256, ...sums])
+}
 
 export function manifestText(manifest: Manifest): string {
   return writeStored(manifest)
@@ -60,17 +82,17 @@ export function parseManifest(stored: string, at: { readonly cluster: string; re
 }
 
 function contradictionIn(manifest: Manifest, at: { readonly cluster: string; readonly name: BackupName }): Said {
-  const { name, cluster, startedAtMs, endedAtMs } = manifest
+  const { name, cluster, startedAtMs, endedAtMs, storedAtMs } = manifest
   if (name !== at.name || cluster !== at.cluster) return say`the name in it is ${name} of cluster ${cluster}`
   if (secondOf(name) === null) return say`its name ${name} is not a time such as 20261126T031209Z`
   if (endedAtMs < startedAtMs) return say`its copy ended before it began`
+  if (storedAtMs < endedAtMs) return say`it was stored before its copy ended`
   return whyBadGtids(manifest) || whyBadParts(manifest)
 }
 
-function whyBadGtids({ gtids }: Manifest): Said {
+function whyBadGtids({ gtids, gtidsAtMost }: Manifest): Said {
   try {
-    GtidSet.parse(gtids)
-    return ''
+    return GtidSet.parse(gtidsAtMost).contains(GtidSet.parse(gtids)) ? '' : say`it holds more than the most it can hold`
   } catch (error) {
     if (codeOf(error) !== 'REGENT_BAD_GTID_SET') throw error
     return say`${described(error)}`

@@ -1,4 +1,5 @@
 import type { Command } from 'commander'
+import { addBackup } from './backup/backup-command.ts'
 import { bareProgram } from './bare-program.ts'
 import { addAgent } from './commands/agent.ts'
 import { addCompletion } from './commands/completion.ts'
@@ -8,6 +9,7 @@ import { addFailover } from './commands/failover.ts'
 import { addFence } from './commands/fence.ts'
 import type { Io } from './terminal/io.ts'
 import { addLocal } from './local/local-command.ts'
+import { addRestore } from './local/restore-command.ts'
 import { addLifecycleAgent } from './commands/lifecycle-agent.ts'
 import { addManager } from './commands/manager.ts'
 import { addPause } from './commands/pause.ts'
@@ -32,6 +34,8 @@ export function buildProgram(io: Io, jsonErrors = false): Command {
     addFailover,
     addFence,
     addReplace,
+    addBackup,
+    addRestore,
     addPause,
     addDowntime,
     addManager,

@@ -35,10 +35,11 @@ export class SimulatedManager {
     this.life = life
     const store = simulatedStore(place, life, ports)
     const platform = life.port(ports.platform)
+    const transport = life.port(simulatedTransport(place, ports))
     this.loop = new ClusterLoop(
       {
         world,
-        transport: life.port(simulatedTransport(place, ports)),
+        transport,
         feed: simulatedFeed(place, life, ports),
         store,
         platform,
@@ -65,6 +66,7 @@ export class SimulatedManager {
       loop: this.loop,
       world,
       platform,
+      transport,
       ended: (matches, timeoutMs) => this.#recoveryThat(matches, timeoutMs),
       declined: (sentence) => said(this.name, sentence),
     })

@@ -1,3 +1,4 @@
+import type { BackupSeen, SeedingFailure } from './copies.ts'
 import type { InstanceName, MemberId } from './member.ts'
 import type { OpenChange } from './open-changes.ts'
 
@@ -263,6 +264,8 @@ export interface StoredSummary {
   readonly toldNoted?: boolean
   /** The last epoch in which it formed its replication group, alone. Absent for none. */
   readonly formedEpoch?: number
+  /** The backup that its data came out of, with its cluster. Absent where they began otherwise. */
+  readonly restored?: string
 }
 
 /**
@@ -409,6 +412,8 @@ export interface Observation {
    * nothing, and from older agents.
    */
   readonly lacks?: readonly Lack[]
+  /** The newest base backup that was begun here since the agent started. Absent for none, and from older agents. */
+  readonly backup?: BackupSeen
   /** Peers this agent heard from within the last lease interval, and milliseconds since it last heard from each. */
   readonly peers: readonly { readonly instance: InstanceName; readonly heardMsAgo: number | null }[]
   /**
@@ -430,15 +435,6 @@ export interface Lack {
   readonly for: string
   /** What is done about that, or why nothing is: the end of a sentence. */
   readonly cure: string
-}
-
-export interface SeedingFailure {
-  readonly donor: InstanceName
-  /** How often, and why the last time. */
-  readonly times: number
-  readonly error: string
-  /** Milliseconds since the last time. */
-  readonly agoMs: number
 }
 
 export interface Notice {

@@ -1,4 +1,4 @@
-import { duration, say, type Said } from '#common/sentence/sentence.ts'
+import { duration, say, type Said, type Sentence } from '#common/sentence/sentence.ts'
 import { Readable } from 'node:stream'
 import type { Watch } from '#common/watch/watch.ts'
 import { codeOf, describeError } from '#common/errors/errors.ts'
@@ -8,6 +8,7 @@ import type { ServerPort } from '#agents/ports/server.ts'
 import type { VolumePort } from '#agents/ports/volume.ts'
 import type { BuiltInAction, OutgoingStream, Patience } from '../built-in/built-in-action.ts'
 import { refusal, type ErrorName } from '../wire/calls.ts'
+import type { NoteWithoutCounts } from '../copy/pack-folder.ts'
 import { whyNoCopy, whyStop, type CopyParts } from './copy-rules.ts'
 import { roleAfterLook, type Role } from './role.ts'
 
@@ -34,8 +35,21 @@ export function dataDump(parts: DumpParts): BuiltInAction {
     name: 'dataDump',
     run: async () =>
       refusal('badRequest', 'dataDump is a stream, which the streaming port sends; an answer of HTTP cannot hold it'),
-    stream: (_parameters, patience) => new Dump(parts, patience),
+    stream: (_parameters, patience) => streamCopy(parts, patience, { whom: say`a client of the streaming port` }),
   }
+}
+
+/** What a copy is for. */
+export interface CopyPurpose {
+  /** `a copy of this server is made for …` */
+  readonly whom: Sentence
+  /** Called once the copy is made, before its first byte is sent: what the copy holds. */
+  readonly copied?: (note: NoteWithoutCounts) => void
+}
+
+/** The same as a stream, for any purpose. */
+export function streamCopy(parts: DumpParts, patience: Patience, purpose: CopyPurpose): OutgoingStream {
+  return new Dump(parts, patience, purpose)
 }
 
 /**
@@ -94,14 +108,16 @@ class Dump implements OutgoingStream {
   readonly data: Readable
   readonly ended: OutgoingStream['ended']
   readonly #parts: DumpParts
+  readonly #purpose: CopyPurpose
   readonly #stop = new AbortController()
   readonly #end = Promise.withResolvers<Awaited<OutgoingStream['ended']>>()
   /** Since when the client takes nothing; null while the client is not waited for. */
   #waitsSinceMs: number | null = null
   #isCloning = false
 
-  constructor(parts: DumpParts, { deadlineMs, signal }: Patience) {
+  constructor(parts: DumpParts, { deadlineMs, signal }: Patience, purpose: CopyPurpose) {
     this.#parts = parts
+    this.#purpose = purpose
     const { timers } = parts.world
     const stop = (): void => this.kill('the agent is stopping')
     signal.addEventListener('abort', stop, { once: true })
@@ -169,10 +185,7 @@ class Dump implements OutgoingStream {
     const looks = world.timers.every(lookMs, this.#look(role))
     try {
       const folder = await this.#freshFolder()
-      notices.add(
-        'CopyStreamed',
-        say`a copy of this server is made for a client of the streaming port${atPrimary(role)}`,
-      )
+      notices.add('CopyStreamed', say`a copy of this server is made for ${this.#purpose.whom}${atPrimary(role)}`)
       const [{ executed: atLeast }, of] = [await server.readHolds(), observer.server]
       this.#isCloning = true
       const beganMs = world.clock.monotonicMs()
@@ -183,8 +196,10 @@ class Dump implements OutgoingStream {
       notices.add('CopyStreamed', say`the copy was made in ${duration(tookMs)}, and is sent`)
       // Loaded only now: most agents never stream a copy, and need not keep a library for it in memory.
       const { packFolder } = await import('../copy/pack-folder.ts')
-      const note = { version: 1, mysql: of?.version ?? '', serverUuid: of?.uuid ?? '', instance, cluster } as const
-      for await (const chunk of packFolder(folder, { ...note, atLeast, atMost })) {
+      const [mysql, serverUuid] = [of?.version ?? '', of?.uuid ?? '']
+      const note = { version: 1, mysql, serverUuid, instance, cluster, atLeast, atMost } as const
+      this.#purpose.copied?.(note)
+      for await (const chunk of packFolder(folder, note)) {
         this.#waitsSinceMs = world.clock.monotonicMs()
         yield chunk
         this.#waitsSinceMs = null

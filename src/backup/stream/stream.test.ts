@@ -16,10 +16,14 @@ async function* chunksOf(bytes: Uint8Array, size = 65_536): AsyncGenerator<Uint8
   for (let at = 0; at < bytes.length; at += size) yield bytes.subarray(at, at + size)
 }
 
-/** Bytes that no compression makes smaller, the same in each run. */
+const blocks = Array.from({ length: 1_024 }, (_, at) => createHash('sha256').update(`${at}`).digest())
+/** 1 MiB of 32 shuffled blocks: no compression makes much of that smaller, and it is the same in each run. */
+const noisy = Buffer.concat(
+  Array.from({ length: 32 }, (_, turn) => Buffer.concat(blocks.map((block) => block.map((byte) => byte ^ (turn * 7))))),
+)
+
 function noise(bytes: number): Buffer {
-  const blocks = Array.from({ length: Math.ceil(bytes / 32) }, (_, at) => createHash('sha256').update(`${at}`).digest())
-  return Buffer.concat(blocks).subarray(0, bytes)
+  return Buffer.concat(Array.from({ length: Math.ceil(bytes / noisy.length) }, () => noisy)).subarray(0, bytes)
 }
 
 const stored = (content: Buffer, of = { part: 1, key: key as Buffer | null }) => buffer(encoded(chunksOf(content), of))

@@ -157,10 +157,15 @@ function instanceRow(input: DecisionInput, analyses: Analyses, view: InstanceVie
     fenced: isFenced(notes, view.name),
     ...downtimeField(input, view),
     ...serverFields(server),
-    ...(seen?.settingsRefused === undefined ? {} : { settingsRefused: seen.settingsRefused }),
+    ...agentFields(seen),
     ...troubleField(view),
     problems: problemsOf(analyses, view).map(({ code, sentence }) => ({ code, sentence })),
   }
+}
+
+function agentFields(seen: Observation | null): Pick<InstanceRow, 'settingsRefused' | 'backup'> {
+  const { settingsRefused, backup } = seen ?? {}
+  return { ...(settingsRefused === undefined ? {} : { settingsRefused }), ...(backup === undefined ? {} : { backup }) }
 }
 
 function troubleField({ trouble }: InstanceView): Pick<InstanceRow, 'trouble'> {

@@ -83,6 +83,7 @@ export class ManagedCluster {
       loop: this.loop,
       world: ports.world,
       platform: ports.platform,
+      transport: ports.transport,
       ended: (matches, timeoutMs) => this.#waitForRecovery(matches, timeoutMs),
       declined: (sentence) => this.#declined(sentence),
     })

@@ -78,6 +78,10 @@ export function simulatedVolume(machine: Machine, takes: () => Promise<void>): V
       if (machine.folder !== undefined) machine.folder.uuid = ''
       return 'tail'
     },
+    restoredFrom: async () => undefined,
+    unpackInto: async () => {
+      throw new Error('no backup is restored in the simulation')
+    },
     archiveErrant: async (gtids) => {
       await takes()
       machine.archived.push(gtids)

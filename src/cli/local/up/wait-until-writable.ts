@@ -8,7 +8,7 @@ import type { ClusterView } from '#api-contract/views.ts'
 import { openLocal } from '#cli/connection/connect.ts'
 import type { Io } from '#cli/terminal/io.ts'
 
-/** Initialising sixteen servers on two cores takes minutes. */
+/** Initialising sixteen servers on two cores takes minutes. A restore may take hours, and says each second how far. */
 const deadlineMs = 300_000
 const lookEveryMs = 200
 /** A process that ended this often since it was started will not get up by itself. */
@@ -22,7 +22,7 @@ export async function waitUntilWritable(io: Io, { dir, cluster }: FoundCluster, 
   const layout = layoutOf(dir)
   const [tell, tellStart] = [teller(io), teller(io)]
   const signal = io.interrupted()
-  const until = performance.now() + deadlineMs
+  let [until, last] = [performance.now() + deadlineMs, '']
   for (;;) {
     await refuseHopeless(layout, began)
     const view = await openLocal(dir, cluster)
@@ -30,6 +30,7 @@ export async function waitUntilWritable(io: Io, { dir, cluster }: FoundCluster, 
       .catch(waitForManager)
     tell(view === undefined ? 'waiting for the manager' : view.sentence)
     for (const said of failedStarts(view)) tellStart(said)
+    if (view !== undefined && view.sentence !== last) [until, last] = [performance.now() + deadlineMs, view.sentence]
     if (view?.writable === true) return
     if (performance.now() > until)
       throw await tooLate(

@@ -1,7 +1,7 @@
 import { printed, say, type Sentence } from '#common/sentence/sentence.ts'
 import { RegentError } from '#common/errors/errors.ts'
 import type { Platform } from '#common/ports/platform.ts'
-import type { World } from '#common/ports/ports.ts'
+import type { Transport, World } from '#common/ports/ports.ts'
 import type { DecisionInput, Request, Situation } from '#failover/judge/situation.ts'
 import { inWords, wayOut } from '#failover/way-out/way-out.ts'
 import type { ClusterLoop } from '#manager/loop/cluster-loop.ts'
@@ -12,6 +12,7 @@ export interface OperatedCluster {
   readonly loop: ClusterLoop
   readonly world: World
   readonly platform: Pick<Platform, 'wish' | 'replace'>
+  readonly transport: Transport
   /** Resolves when such a recovery of the cluster ended. */
   ended(matches: (recovery: EndedRecovery) => boolean, timeoutMs: number): Promise<EndedRecovery | undefined>
   /** Something that was asked for is refused, and why. */

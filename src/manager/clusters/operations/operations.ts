@@ -1,6 +1,7 @@
 import type { OperationResult } from '#api-contract/operation-result.ts'
 import type { OperationName, OperationRequest } from '#api-contract/operations.ts'
 import { Asking, type OperatedCluster } from './asking.ts'
+import { backup } from './backup.ts'
 import { downtime, endDowntime } from './downtime.ts'
 import { failover } from './failover.ts'
 import { fence, unfence } from './fence.ts'
@@ -20,6 +21,7 @@ const performers: { readonly [N in OperationName]: Performer<N> } = {
   resume,
   downtime,
   'end-downtime': endDowntime,
+  backup,
   scale,
   replace,
 }

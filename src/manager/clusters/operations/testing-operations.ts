@@ -46,15 +46,23 @@ export function operationsOn(
     ? { replace: async (...told) => (replaced.push(told), making()) }
     : {}
   const declined: string[] = []
+  const posted: { readonly address: string; readonly path: string; readonly body: unknown }[] = []
   return {
     replaced,
     declined,
+    posted,
     asked,
     notes: () => notes,
     operations: new Operations({
       loop,
       world: realWorld,
       platform,
+      transport: {
+        post: async (address, path, body) => {
+          posted.push({ address, path, body })
+          return {}
+        },
+      },
       ended: (matches) => ended(matches, asked.at(-1)?.id ?? ''),
       declined: (sentence) => void declined.push(sentence),
     }),

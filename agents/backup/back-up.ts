@@ -1,0 +1,185 @@
+import { randomBytes } from 'node:crypto'
+import { keyOf, prefixOf } from '#backup/keys.ts'
+import { manifestText, signedText, type Manifest } from '#backup/manifest.ts'
+import { dataKeys, keyIdOf, saltBytes, signatureOf, type DataKeys } from '#backup/stream/data-key.ts'
+import { writeParts, type WrittenParts } from '#backup/transfer/write-parts.ts'
+import { describeError, RegentError } from '#common/errors/errors.ts'
+import { mebibytes, say } from '#common/sentence/sentence.ts'
+import type { Word } from '#failover/protocol/word.ts'
+import type { BackupSeen } from '#topology/snapshot/copies.ts'
+import { learn } from '../instance/learn.ts'
+import type { Parts } from '../instance/parts.ts'
+import type { NoteWithoutCounts } from '../lifecycle/copy/pack-folder.ts'
+import { streamCopy } from '../lifecycle/mysql/data-dump.ts'
+import type { BackupPort, OpenedStore } from '../ports/backup-port.ts'
+import { claimFolder } from './owner.ts'
+
+type BackUpWord = Word<'backUp'>
+
+/** What is known once all is in the store. */
+interface Sent {
+  readonly note: NoteWithoutCounts
+  /** When the copy was whole. */
+  readonly endedAtMs: number
+  readonly written: WrittenParts
+}
+
+/** Of one backup: what encrypts it, drawn anew. Null where nothing is encrypted. */
+type Sealing = { readonly keys: DataKeys; readonly keyId: string; readonly salt: Buffer } | null
+
+/**
+ * Makes base backups of this server, one at a time: CLONE on its own volume, streamed in parts to the store. The
+ * manifest is written last, and only if absent: a run that did not end never looks as if it had.
+ */
+export class BackUp {
+  readonly #parts: Parts
+  readonly #port: BackupPort | null
+  readonly #stop = new AbortController()
+
+  constructor(parts: Parts, port: BackupPort | null) {
+    this.#parts = parts
+    this.#port = port
+  }
+
+  /** How it goes shows in the observation. Throws `REGENT_BUSY` and `REGENT_REFUSED`. */
+  begin(said: BackUpWord): void {
+    const { jobs, config } = this.#parts
+    const present = jobs.backup
+    if (present?.name === said.name) return
+    if (present?.stage === 'copies' || present?.stage === 'sends')
+      throw new RegentError('REGENT_BUSY', `${config.instance} makes backup ${present.name} already`)
+    if (this.#port === null)
+      throw new RegentError('REGENT_REFUSED', `${config.instance} has no access to stores of backups`)
+    this.#tell(said, { stage: 'copies' })
+    void this.#run(said, this.#port).catch((error: unknown) => this.#failed(said, error))
+  }
+
+  stop(): void {
+    this.#stop.abort(new Error('the agent is stopping'))
+  }
+
+  async #run(said: BackUpWord, { open, lineage }: BackupPort): Promise<void> {
+    const { clock } = this.#parts.world
+    const startedAtMs = clock.wallMs()
+    const opened = await open(said.store)
+    try {
+      await claimFolder(opened.store, { cluster: said.cluster, lineage, claimedAtMs: startedAtMs })
+      await claimName(said, opened, this.#parts.config.instance)
+      const sealing = sealingWith(opened.key)
+      const sent = await this.#send(said, opened, sealing)
+      const epoch = this.#parts.file.current.assignment?.epoch ?? 0
+      const manifest = manifestOf(said, { ...sent, lineage, epoch, startedAtMs, storedAtMs: clock.wallMs() })
+      await putManifest({ ...manifest, encryption: encryptionOf(manifest, sealing) }, opened)
+      this.#ended(said, manifest)
+    } finally {
+      opened.store.close()
+    }
+  }
+
+  async #send(said: BackUpWord, { store }: OpenedStore, sealing: Sealing): Promise<Sent> {
+    const { signal } = this.#stop
+    let copied: Omit<Sent, 'written'> | undefined
+    const purpose = {
+      whom: say`backup ${said.name}`,
+      copied: (note: NoteWithoutCounts) => void (copied = { note, endedAtMs: this.#parts.world.clock.wallMs() }),
+    }
+    const copy = streamCopy(this.#parts, { deadlineMs: null, signal }, purpose)
+    try {
+      const written = await writeParts(copy.data, {
+        store,
+        keyOf: (part) => partKey(said, part),
+        key: sealing?.keys.encrypts ?? null,
+        signal,
+        progress: (sent) => this.#tell(said, { stage: 'sends', ...sent }),
+      })
+      const end = await copy.ended
+      if (!end.ok || copied === undefined) throw new Error(end.ok ? 'the copy said nothing of itself' : end.why)
+      return { ...copied, written }
+    } catch (error) {
+      copy.kill(describeError(error))
+      const end = await copy.ended
+      await this.#removeParts(said, store)
+      throw end.ok ? error : new Error(end.why, { cause: error })
+    }
+  }
+
+  /** What cannot be removed now is found as a leftover: no manifest names those parts. */
+  async #removeParts(said: BackUpWord, store: OpenedStore['store']): Promise<void> {
+    const keys: string[] = []
+    try {
+      for await (const { key } of store.list(prefixOf.backup(said.cluster, said.name))) keys.push(key)
+      await store.delete(keys)
+    } catch (error) {
+      this.#parts.notices.failed('BackupFailed', say`parts of backup ${said.name} could not be removed`, error)
+    }
+  }
+
+  #tell({ name }: BackUpWord, state: Partial<BackupSeen> & Pick<BackupSeen, 'stage'>): void {
+    const before = this.#parts.jobs.backup?.name === name ? this.#parts.jobs.backup : nothingSent
+    learn(this.#parts, { fact: 'backupWent', backup: { ...before, ...state, name } })
+    this.#parts.changed()
+  }
+
+  #ended(said: BackUpWord, { rawBytes, storedBytes }: Pick<Manifest, 'rawBytes' | 'storedBytes'>): void {
+    this.#tell(said, { stage: 'done', rawBytes, storedBytes })
+    this.#parts.notices.add(
+      'BackupMade',
+      say`backup ${said.name} is made: ${mebibytes(rawBytes)} of data, ${mebibytes(storedBytes)} in the store`,
+    )
+  }
+
+  #failed(said: BackUpWord, error: unknown): void {
+    this.#tell(said, { stage: 'failed', sentence: describeError(error) })
+    this.#parts.notices.failed('BackupFailed', say`backup ${said.name} failed`, error)
+  }
+}
+
+const nothingSent = { rawBytes: 0, storedBytes: 0, sentence: '' }
+
+function partKey({ cluster, name }: BackUpWord, part: number): string {
+  return keyOf({ kind: 'part', cluster, name, part })
+}
+
+/** Two runs of one name would write over each other's parts. */
+async function claimName({ cluster, name }: BackUpWord, { store }: OpenedStore, instance: string): Promise<void> {
+  const text = `${JSON.stringify({ formatVersion: 1, instance })}\n`
+  if (!(await store.putIfAbsent(keyOf({ kind: 'begun', cluster, name }), Buffer.from(text))))
+    throw new Error(`a backup named ${name} was begun before, and is left as it is`)
+}
+
+function sealingWith(key: Buffer | null): Sealing {
+  const salt = randomBytes(saltBytes)
+  return key && { keys: dataKeys(key, salt), keyId: keyIdOf(key), salt }
+}
+
+function manifestOf(
+  { cluster, name }: BackUpWord,
+  { note, written, ...rest }: Sent & Pick<Manifest, 'lineage' | 'epoch' | 'startedAtMs' | 'storedAtMs'>,
+): Omit<Manifest, 'encryption'> {
+  return {
+    formatVersion: 1,
+    cluster,
+    name,
+    ...rest,
+    instance: note.instance,
+    serverUuid: note.serverUuid,
+    mysqlVersion: /^\d+\.\d+\.\d+/.exec(note.mysql)?.[0] ?? '',
+    gtids: note.atLeast,
+    gtidsAtMost: note.atMost,
+    ...written,
+    compression: 'zstd',
+  }
+}
+
+function encryptionOf(manifest: Omit<Manifest, 'encryption'>, sealing: Sealing): Manifest['encryption'] {
+  if (sealing === null) return null
+  const { keys, keyId, salt } = sealing
+  const signature = signatureOf(signedText(manifest), keys)
+  return { scheme: 'aes-256-gcm', keyId, salt: salt.toString('hex'), signature }
+}
+
+async function putManifest(manifest: Manifest, { store }: OpenedStore): Promise<void> {
+  const { cluster, name } = manifest
+  if (!(await store.putIfAbsent(keyOf({ kind: 'manifest', cluster, name }), Buffer.from(manifestText(manifest)))))
+    throw new Error(`a backup named ${name} exists already, and is left as it is`)
+}

@@ -1,0 +1,213 @@
+import { createHash } from 'node:crypto'
+import { existsSync } from 'node:fs'
+import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import fc from 'fast-check'
+import { describe, expect, it, onTestFinished } from 'vitest'
+import type { RestoreOrder } from '#failover/protocol/order.ts'
+import { MemoryStore } from '#object-store/testing-store.ts'
+import { Converger } from '../converge/converger.ts'
+import { unpack } from '../lifecycle/copy/unpack.ts'
+import { aServerState, replicaOfEpoch3, ScriptedProcess, ScriptedServer, testParts } from '../testing.ts'
+import { BackUp } from './back-up.ts'
+import { Restoring } from './restoring.ts'
+
+const mebibyte = 1_048_576
+const key = createHash('sha256').update('a key').digest()
+const name = '20261126T031209Z'
+const lineage = '00112233445566778899aabbccddeeff'
+const said = { version: 1, cluster: 'shop', member: 'shop-0@volume', name, store: { address: 'memory' } } as const
+
+async function aFolder(): Promise<string> {
+  const folder = await mkdtemp(join(tmpdir(), 'regent-backup-'))
+  onTestFinished(() => rm(folder, { recursive: true, force: true }))
+  return folder
+}
+
+/** A replica whose server copies itself into two files. */
+async function aReplica(store: MemoryStore, { withKey = null as Buffer | null, of = lineage } = {}) {
+  const folder = join(await aFolder(), 'data.stream')
+  const server = new ScriptedServer({ ...aServerState(), readOnly: true, superReadOnly: true, offlineMode: false })
+  server.cloneLocal = async (to) => {
+    await mkdir(to)
+    await writeFile(join(to, 'mysql.ibd'), 'dictionary')
+    await writeFile(join(to, 'ibdata1'), Buffer.alloc(3 * mebibyte, 'x'))
+  }
+  const parts = await testParts(server, {
+    process: new ScriptedProcess(),
+    volume: {
+      dataBytes: async () => 10 * mebibyte,
+      probe: async () => ({ freeBytes: 1_000 * mebibyte, failure: null, detail: '' }),
+      freshStreamFolder: async () => folder,
+      hasStreamFolder: async () => existsSync(folder),
+      dropStreamFolder: () => rm(folder, { recursive: true, force: true }),
+    },
+  })
+  await parts.file.update({ promise: 3, assignment: replicaOfEpoch3 })
+  await parts.observer.refresh()
+  const backUp = new BackUp(parts, { lineage: of, open: async () => ({ store, key: withKey }) })
+  return { parts, backUp, folder }
+}
+
+async function ended({ parts }: Awaited<ReturnType<typeof aReplica>>) {
+  for (;;) {
+    const { backup } = parts.jobs
+    if (backup?.stage === 'done' || backup?.stage === 'failed') return backup
+    await new Promise((resolve) => setTimeout(resolve, 5))
+  }
+}
+
+async function backedUp(withKey: Buffer | null = null) {
+  const store = new MemoryStore()
+  const replica = await aReplica(store, { withKey })
+  replica.backUp.begin(said)
+  expect(await ended(replica)).toMatchObject({ stage: 'done', sentence: '' })
+  return { store, replica }
+}
+
+const keysOf = ({ objects }: MemoryStore) => [...objects.keys()].map((each) => each.replace(`shop/base/${name}/`, ''))
+
+/** The agent of an empty instance that is to begin with the newest backup. */
+async function restoredFrom(store: MemoryStore, withKey: Buffer | null = null) {
+  const [folder, server] = [await aFolder(), new ScriptedServer(aServerState())]
+  let restored: string | undefined
+  const process = new ScriptedProcess()
+  const parts = await testParts(server, {
+    process,
+    volume: {
+      freshSeedFolder: async () => join(folder, 'data.seed'),
+      unpackInto: async (to, content) => {
+        await mkdir(to)
+        await unpack(content, to, new Set())
+      },
+      swapIn: async (from) => {
+        restored = `shop/${name}`
+        expect(existsSync(from)).toBe(true)
+      },
+      restoredFrom: async () => restored,
+      probe: async () => ({ freeBytes: 1_000 * mebibyte, failure: null, detail: '' }),
+    },
+  })
+  await parts.observer.refresh()
+  const converger = new Converger(parts, () => undefined)
+  const restoring = new Restoring(parts, converger, { lineage: 'other', open: async () => ({ store, key: withKey }) })
+  const order = { ...said, epoch: 1, revision: 0, of: 'shop' } as unknown as RestoreOrder
+  restoring.begin(order)
+  while (parts.copying.progress !== null) await new Promise((resolve) => setTimeout(resolve, 5))
+  return { parts, folder, failure: parts.copying.failures.get('shop-0')?.error, isSwapped: restored !== undefined }
+}
+
+describe('A base backup', () => {
+  it('is a folder of parts, which the manifest makes a backup at the end', async () => {
+    const { store, replica } = await backedUp()
+    expect(keysOf(store)).toEqual(['shop/owner.json', 'begun.json', 'part-000001', 'manifest.json'])
+    expect(existsSync(replica.folder)).toBe(false)
+    expect(replica.parts.notices.list.map(({ code }) => code)).toContain('BackupMade')
+  })
+
+  it('of which any write fails is none: its parts are removed, and the failure is told', async () => {
+    for (const failing of ['begun.json', 'part-000001', 'manifest.json']) {
+      const store = new MemoryStore()
+      const replica = await aReplica(store)
+      store.beforeWrite = (each) => {
+        if (each.endsWith(failing)) throw new Error('the store is full')
+      }
+      replica.backUp.begin(said)
+      expect(await ended(replica)).toMatchObject({ stage: 'failed', sentence: 'the store is full' })
+      expect(keysOf(store)).not.toContain('manifest.json')
+      expect(existsSync(replica.folder)).toBe(false)
+    }
+  })
+
+  it('is made once, however often that is asked for', async () => {
+    const store = new MemoryStore()
+    const replica = await aReplica(store)
+    replica.backUp.begin(said)
+    replica.backUp.begin(said)
+    expect(() => replica.backUp.begin({ ...said, name: '20261126T031210Z' })).toThrow(`makes backup ${name} already`)
+    await ended(replica)
+    replica.backUp.begin(said)
+    expect(keysOf(store)).toHaveLength(4)
+  })
+
+  it('never takes the name of another one', async () => {
+    const { store } = await backedUp()
+    const before = new Map(store.objects)
+    const other = await aReplica(store)
+    other.backUp.begin(said)
+    expect(await ended(other)).toMatchObject({
+      stage: 'failed',
+      sentence: expect.stringContaining('was begun before') as string,
+    })
+    expect(store.objects).toEqual(before)
+  })
+
+  it('does not go into the folder of another cluster of the same name', async () => {
+    const { store } = await backedUp()
+    const other = await aReplica(store, { of: 'ffeeddccbbaa99887766554433221100' })
+    other.backUp.begin({ ...said, name: '20261126T031210Z' })
+    expect((await ended(other)).sentence).toContain('has the backups of another cluster of that name')
+    expect(keysOf(store)).toHaveLength(4)
+  })
+
+  it('is refused by an agent that can open no store', async () => {
+    const { parts } = await aReplica(new MemoryStore())
+    expect(() => new BackUp(parts, null).begin(said)).toThrow('has no access to stores of backups')
+  })
+})
+
+describe('A restore', () => {
+  it.each([null, key])('gives the data back, encrypted or not', async (withKey) => {
+    const { store } = await backedUp(withKey)
+    const { parts, folder, failure, isSwapped } = await restoredFrom(store, withKey)
+    expect([failure, isSwapped]).toEqual([undefined, true])
+    expect(await readFile(join(folder, 'data.seed/mysql.ibd'), 'utf8')).toBe('dictionary')
+    expect(parts.file.current.restored).toBe(`shop/${name}`)
+  })
+
+  it('with another key, or with none, fetches nothing', async () => {
+    const { store } = await backedUp(key)
+    const other = createHash('sha256').update('another key').digest()
+    for (const [wrong, why] of [
+      [null, 'name the file of that key'],
+      [other, 'and the file holds key'],
+    ] as const) {
+      const { folder, failure } = await restoredFrom(store, wrong)
+      expect(failure).toContain(why)
+      expect(existsSync(join(folder, 'data.seed'))).toBe(false)
+    }
+  })
+
+  it.each([null, key])(
+    'of a backup with a byte that was changed in the store swaps nothing in, and says why',
+    async (withKey) => {
+      const { store } = await backedUp(withKey)
+      const whole = new Map(store.objects)
+      const stored = [`shop/base/${name}/part-000001`, `shop/base/${name}/manifest.json`]
+      await fc.assert(
+        fc.asyncProperty(
+          fc.constantFrom(...stored),
+          fc.nat(1_000_000),
+          fc.integer({ min: 1, max: 255 }),
+          async (at, index, flip) => {
+            const bytes = Buffer.from(whole.get(at) ?? '')
+            const place = index % bytes.length
+            bytes[place] = (bytes[place] ?? 0) ^ flip
+            store.objects.set(at, bytes)
+            const { failure, isSwapped } = await restoredFrom(store, withKey)
+            store.objects.set(at, whole.get(at) ?? bytes)
+            // White space at the end of a manifest says nothing.
+            if (isSwapped) expect(place).toBe(bytes.length - 1)
+            else expect(failure).toMatch(/./)
+          },
+        ),
+        { seed: 20_260_911, numRuns: 25 },
+      )
+    },
+  )
+
+  it('of a cluster without a backup says so', async () => {
+    expect((await restoredFrom(new MemoryStore())).failure).toBe('memory has no backup of a cluster shop')
+  })
+})

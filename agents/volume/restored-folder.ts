@@ -1,0 +1,33 @@
+import { access, readFile, rm, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { syncFolder } from '#common/files/sync-folder.ts'
+
+/** In a data folder that came out of a backup: which one. It stays there. */
+const restoredName = 'regent-restored'
+/** Beside that, until the server of the folder has taken the accounts of this cluster. */
+const accountsName = 'regent-restored-accounts'
+
+/** Before the folder takes its place: whatever dies then, no mysqld serves with accounts of another cluster. */
+export async function markRestored(folder: string, from: string): Promise<void> {
+  await writeFile(join(folder, accountsName), '', { flush: true })
+  await writeFile(join(folder, restoredName), from, { flush: true })
+  await syncFolder(folder)
+}
+
+export function restoredFrom(dataDir: string): Promise<string | undefined> {
+  return readFile(join(dataDir, restoredName), 'utf8').catch((error: NodeJS.ErrnoException) => {
+    if (error.code === 'ENOENT') return undefined
+    throw error
+  })
+}
+
+export function lacksAccounts(dataDir: string): Promise<boolean> {
+  return access(join(dataDir, accountsName)).then(
+    () => true,
+    () => false,
+  )
+}
+
+export async function hasAccounts(dataDir: string): Promise<void> {
+  await rm(join(dataDir, accountsName), { force: true })
+}

@@ -1,0 +1,55 @@
+import { joined, say, type Said, type Sentence } from '#common/sentence/sentence.ts'
+import { isBehind } from '#topology/snapshot/lag.ts'
+import { instanceOf, ordinalOf, type InstanceName } from '#topology/snapshot/member.ts'
+import type { InstanceView } from '#topology/snapshot/snapshot.ts'
+import { downtimeOf } from '../judge/downtime.ts'
+import { hasDoubtedData } from '../judge/doubted-data.ts'
+import { departing, isFenced, isServing, type LiveView, type Situation } from '../judge/situation.ts'
+
+export type BackupPlan =
+  { readonly view: LiveView; readonly isPrimary: boolean; readonly passedOver: Said } | { readonly refusal: Sentence }
+
+/**
+ * Of whom a base backup is made: the replica that hurts least, since a copy costs its disk. The primary only where no
+ * replica can give one, or where a person asks for that one.
+ */
+export function planBackup(situation: Situation, asked?: InstanceName): BackupPlan {
+  const { snapshot, record } = situation
+  const candidates = asked === undefined ? snapshot.instances : snapshot.instances.filter(({ name }) => name === asked)
+  const judged = candidates.map((view) => ({ view, why: whyNot(situation, view) }))
+  const able = judged.flatMap(({ view, why }) => (why === null ? [view as LiveView] : []))
+  const passedOver = joined(
+    judged.flatMap(({ view, why }) => (why === null ? [] : [say`${view.name} ${why}`])),
+    '; ',
+  )
+  const leads = (view: LiveView) => view.name === instanceOf(record.primary)
+  const [best] = able.toSorted((one, other) => Number(leads(one)) - Number(leads(other)) || cost(one) - cost(other))
+  if (best === undefined) return { refusal: say`no instance can be copied now: ${passedOver}` }
+  return { view: best, isPrimary: leads(best), passedOver }
+}
+
+/** Who is preferred as primary is spared. */
+function cost({ name }: LiveView): number {
+  return -ordinalOf(name)
+}
+
+function whyNot(situation: Situation, view: InstanceView): Sentence | null {
+  const { timings, notes } = situation
+  if (!isServing(view, timings)) return say`does not answer`
+  const { stored, seedingProgress, converged } = view.observation
+  const reasons: readonly (readonly [boolean, Sentence])[] = [
+    [seedingProgress !== null || stored.seeding, say`is made anew as a copy itself`],
+    [hasDoubtedData(stored), say`has data that are in doubt`],
+    [isFenced(notes, view.name), say`is fenced`],
+    [downtimeOf(situation, view.name) !== undefined, say`is in downtime`],
+    [departing(situation).includes(view.name), say`is leaving`],
+    [isLate(situation, view), say`is behind`],
+    [!converged.done, say`is not what it is assigned to be`],
+  ]
+  return reasons.find(([isSo]) => isSo)?.[1] ?? null
+}
+
+function isLate({ spec }: Situation, { observation }: LiveView): boolean {
+  const channel = observation.server?.channel ?? null
+  return channel !== null && isBehind(channel, spec.maxLagSeconds)
+}

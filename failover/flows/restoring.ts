@@ -1,0 +1,46 @@
+import { counted, duration, say, text } from '#common/sentence/sentence.ts'
+import { holdsOf } from '#topology/snapshot/holdings.ts'
+import { ordinalOf } from '#topology/snapshot/member.ts'
+import type { DecisionInput, LiveView } from '../judge/situation.ts'
+import type { BackupToRestore } from '../protocol/backup-store.ts'
+import { orderVersion } from '../protocol/message.ts'
+import { standStillInMaking } from './making.ts'
+import { step, type FlowStep } from './step.ts'
+
+/** A restore that failed is tried again after this time. */
+const retryMs = 30_000
+
+/**
+ * A new cluster that is to begin with a backup: its first instance restores the backup, and leads, since nobody holds
+ * as much. Null where none is asked for, or that is done. Never over data.
+ * @param live everybody: all answer, and nobody has promised anything
+ */
+export function restoreFirst(input: DecisionInput, live: readonly LiveView[]): FlowStep | null {
+  const { restore } = input.spec
+  if (restore === undefined || live.some(({ observation }) => observation.stored.restored !== undefined)) return null
+  const holder = live.find(({ observation }) => !holdsOf(observation).isEmpty())
+  // A restore has the server up before that is noted.
+  if (holder !== undefined && holder.observation.seedingProgress === null)
+    return standStillInMaking(
+      say`${holder.name} holds ${counted(holdsOf(holder.observation).count(), 'transaction')} already, and nothing is restored over data: make a new cluster for the backup`,
+    )
+  const [first] = live.toSorted((one, other) => ordinalOf(one.name) - ordinalOf(other.name))
+  return first === undefined ? null : restoreAt(input, first, restore)
+}
+
+function restoreAt(input: DecisionInput, { name, observation }: LiveView, restore: BackupToRestore): FlowStep {
+  const what = say`${restore.backup === undefined ? say`the newest backup` : say`backup ${restore.backup}`} of ${restore.of}`
+  const { seedingProgress, seedingFailures = [], member } = observation
+  if (seedingProgress !== null)
+    return step(say`${name} restores ${what}: ${text(seedingProgress.stage)}`, [], { revisitMs: 1_000 })
+  const failed = seedingFailures.find(({ donor }) => donor === name)
+  if (failed !== undefined && failed.agoMs < retryMs)
+    return standStillInMaking(
+      say`${name} could not restore ${what}: ${text(failed.error)}; that is tried again in ${duration(retryMs - failed.agoMs)}`,
+    )
+  if (input.inFlight.has(name)) return step(say`${name} is told to restore ${what}`, [], { revisitMs: 500 })
+  const order = { version: orderVersion, cluster: input.cluster, member, epoch: 1, revision: 0, ...restore }
+  return step(say`${name} restores ${what}, before anybody leads`, [{ kind: 'restore', to: name, order }], {
+    revisitMs: 1_000,
+  })
+}

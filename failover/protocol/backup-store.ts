@@ -1,0 +1,55 @@
+import { Type, type Static } from 'typebox'
+import { optional, type Shape } from '#common/input/shapes.ts'
+import { name } from './message.ts'
+
+const line = (description: string) => Type.String({ minLength: 1, maxLength: 1_024, description })
+
+/**
+ * Where backups lie, and how an agent gets there. Files and folders are those of the agent's machine: no key and no
+ * password stands in a spec, or travels in a message.
+ */
+export const backupStoreSchema = Type.Object(
+  {
+    address: line('A folder, or s3://bucket/prefix.'),
+    endpoint: Type.Optional(line('URL of an S3 server other than AWS.')),
+    region: Type.Optional(line('Region of the bucket; us-east-1 unless given.')),
+    pathStyle: Type.Optional(
+      Type.Boolean({
+        description: 'The bucket is a part of the path, not of the host name, as most other servers want.',
+      }),
+    ),
+    caFile: Type.Optional(line('Certificate of the authority that signed the certificate of the store.')),
+    credentialsFolder: Type.Optional(
+      line('Folder with the files accessKeyId and secretAccessKey; those of the environment unless given.'),
+    ),
+    encryptionKeyFile: Type.Optional(
+      line(
+        'File with 32 bytes, or 64 hexadecimal digits: what is stored is encrypted with that key. Not encrypted unless given.',
+      ),
+    ),
+  },
+  { additionalProperties: false },
+)
+
+export type BackupStore = Readonly<Static<typeof backupStoreSchema>>
+export const backupStore: Shape<BackupStore> = { ...backupStoreSchema }
+
+export const restoreSchema = Type.Object(
+  {
+    store: backupStoreSchema,
+    of: Type.String({ minLength: 1, maxLength: 64, description: 'The cluster that the backup was made of.' }),
+    backup: Type.Optional(
+      Type.String({ minLength: 1, maxLength: 64, description: 'Name of the backup; the newest unless given.' }),
+    ),
+  },
+  {
+    additionalProperties: false,
+    description: 'A new cluster begins with this backup. Without effect once the cluster has its first primary.',
+  },
+)
+
+/** Which backup a new cluster begins with. */
+export type BackupToRestore = Readonly<Static<typeof restoreSchema>>
+
+/** The same as fields of an order. */
+export const backupToRestore = { store: backupStore, of: name, backup: optional(name) }

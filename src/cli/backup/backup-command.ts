@@ -1,0 +1,67 @@
+import { Option, type Command } from 'commander'
+import { clusterReference, instanceArgument, lineArgument } from '../terminal/arguments.ts'
+import { withBackupStore, type BackupStoreOptions } from './store-options.ts'
+import { withApi, withDryRun, withOutput, type DryRunOptions, type OutputOptions } from '../terminal/common-options.ts'
+import type { Io } from '../terminal/io.ts'
+
+export interface NowOptions extends DryRunOptions {
+  readonly instance?: string
+  readonly wait: boolean
+}
+
+export interface StoredOptions extends OutputOptions, BackupStoreOptions {
+  readonly cluster?: string
+}
+
+export function addBackup(program: Command, io: Io): void {
+  const backup = program.command('backup').description('Make backups of a cluster, and look at those that there are.')
+  for (const add of [addNow, addList, addShow]) add(backup, io)
+}
+
+function addNow(backup: Command, io: Io): void {
+  const command = backup
+    .command('now')
+    .description('Make a base backup into the store that the cluster’s spec names, and return when it is whole.')
+    .argument('[cluster]', 'the cluster; <namespace>/<name> on Kubernetes', clusterReference)
+    .addOption(
+      new Option('--instance <instance>', 'is copied (default: the replica that hurts least)').argParser(
+        instanceArgument,
+      ),
+    )
+    .option('--no-wait', 'return when it has begun')
+  withApi(withDryRun(command)).action(async (cluster: string | undefined, options: NowOptions) => {
+    const { backUpNow } = await import('./now.ts')
+    await backUpNow(io, cluster, options)
+  })
+}
+
+function addList(backup: Command, io: Io): void {
+  const command = backup
+    .command('list')
+    .description('List the backups in a store.')
+    .argument('[cluster]', 'the cluster that they were made of (default: the only local one)', lineArgument(64))
+  withOutput(withBackupStore(command, 'default: the store of the local cluster’s spec')).action(
+    async (cluster: string | undefined, options: StoredOptions) => {
+      const { listBackups } = await import('./stored.ts')
+      await listBackups(io, cluster, options)
+    },
+  )
+}
+
+function addShow(backup: Command, io: Io): void {
+  const command = backup
+    .command('show')
+    .description('Show what one backup is: of which server, of when, what the data hold.')
+    .argument('<backup>', 'name of the backup', lineArgument(64))
+    .addOption(
+      new Option('--cluster <cluster>', 'that it was made of (default: the only local one)').argParser(
+        lineArgument(64),
+      ),
+    )
+  withOutput(withBackupStore(command, 'default: the store of the local cluster’s spec')).action(
+    async (name: string, options: StoredOptions) => {
+      const { showBackup } = await import('./stored.ts')
+      await showBackup(io, name, options)
+    },
+  )
+}

@@ -1,0 +1,82 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { RegentError } from '#common/errors/errors.ts'
+import { mebibytes } from '#common/text/words.ts'
+import type { ClusterView } from '#api-contract/views.ts'
+import { findPlace } from '../connection/connect.ts'
+import type { Connection } from '../connection/place.ts'
+import type { Io } from '../terminal/io.ts'
+import { toJson } from '../terminal/json-output.ts'
+import type { NowOptions } from './backup-command.ts'
+
+const lookEveryMs = 500
+/** A manager that restarts is waited for as long as this. */
+const unseenMs = 60_000
+
+/** Has a backup made, and tells how that goes. Throws `REGENT_REFUSED` with the reason where the backup fails. */
+export async function backUpNow(io: Io, cluster: string | undefined, options: NowOptions): Promise<void> {
+  await using place = await findPlace(io, options, cluster)
+  const connection = await place.connect(cluster)
+  const { instance, dryRun, output } = options
+  const result = await connection.client.operate(connection.path, 'backup', { instance, dryRun })
+  const { backup } = result
+  if (backup !== undefined && options.wait) {
+    io.note(result.sentence)
+    const done = await untilMade(io, connection, { backup, instance: result.instance ?? '' })
+    return io.out(output === 'json' ? toJson({ ...result, ...done }) : done.sentence)
+  }
+  if (output === 'json') return io.out(toJson(result))
+  io.out(result.dryRun ? `dry run: ${result.sentence}` : result.sentence)
+}
+
+interface Made {
+  readonly sentence: string
+  readonly rawBytes: number
+  readonly storedBytes: number
+}
+
+async function untilMade(
+  io: Io,
+  connection: Connection,
+  { backup, instance }: { readonly backup: string; readonly instance: string },
+): Promise<Made> {
+  const { client, cluster, path } = connection
+  const signal = io.interrupted()
+  let [told, seenAtMs] = ['', performance.now()]
+  for (;;) {
+    const view = await client.get<ClusterView>(path, 5_000).catch(() => undefined)
+    const state = view?.instances.find(({ name }) => name === instance)?.backup
+    if (state?.name === backup) {
+      seenAtMs = performance.now()
+      const made = madeOf(state, cluster)
+      if (made !== undefined) return made
+      const line =
+        state.stage === 'copies' ? `${instance} copies its data` : `${mebibytes(state.rawBytes)} are in the store`
+      if (line !== told) io.note(line)
+      told = line
+    }
+    if (performance.now() - seenAtMs > unseenMs)
+      throw new RegentError(
+        'REGENT_TIMED_OUT',
+        `nobody speaks of backup ${backup} any more: the agent of ${instance} was perhaps started again; "regent backup list ${cluster}" shows whether it is whole`,
+        { remedy: '' },
+      )
+    await sleep(lookEveryMs, undefined, { signal }).catch(() => {
+      throw new RegentError('REGENT_REFUSED', 'interrupted; the backup goes on')
+    })
+  }
+}
+
+/** Undefined while it is being made. */
+function madeOf(
+  { name, stage, rawBytes, storedBytes, sentence }: NonNullable<ClusterView['instances'][number]['backup']>,
+  cluster: string,
+): Made | undefined {
+  if (stage === 'failed') throw new RegentError('REGENT_REFUSED', `backup ${name} of ${cluster} failed: ${sentence}`)
+  if (stage !== 'done') return undefined
+  const [data, stored] = [mebibytes(rawBytes), mebibytes(storedBytes)]
+  return {
+    sentence: `backup ${name} of ${cluster} is made: ${data} of data, ${stored} in the store`,
+    rawBytes,
+    storedBytes,
+  }
+}

@@ -1,0 +1,111 @@
+import { keyOf, parseKey, prefixOf } from '#backup/keys.ts'
+import { parseManifest, type Manifest } from '#backup/manifest.ts'
+import { textOf } from '#backup/transfer/text-of.ts'
+import { RegentError } from '#common/errors/errors.ts'
+import { mebibytes } from '#common/text/words.ts'
+import { findCluster } from '#local/clusters/cluster-index.ts'
+import { readSpec } from '#local/folder/spec-file.ts'
+import { layoutOf } from '#local/folder/state-layout.ts'
+import { openBackupStore } from '#backup/transfer/open-backup-store.ts'
+import type { ObjectStore } from '#object-store/object-store.ts'
+import type { BackupStore } from '#failover/protocol/backup-store.ts'
+import { storeSaid } from './store-options.ts'
+import type { Io } from '../terminal/io.ts'
+import { toJson } from '../terminal/json-output.ts'
+import { renderTable } from '../terminal/table.ts'
+import type { StoredOptions } from './backup-command.ts'
+
+/** Oldest first. */
+export async function listBackups(io: Io, wanted: string | undefined, options: StoredOptions): Promise<void> {
+  const { cluster, store } = await opened(wanted, options)
+  try {
+    const manifests = await manifestsOf(store, cluster)
+    if (options.output === 'json') return io.out(toJson(manifests.map(withoutParts)))
+    if (manifests.length === 0) return io.out(`${store.address} has no backup of ${cluster}`)
+    const rows = manifests.map((one) => [
+      one.name,
+      timeOf(one.startedAtMs),
+      `${Math.round((one.storedAtMs - one.startedAtMs) / 1_000)} s`,
+      one.instance,
+      one.mysqlVersion,
+      mebibytes(one.rawBytes),
+      mebibytes(one.storedBytes),
+      one.encryption?.keyId ?? 'no',
+    ])
+    const head = ['BACKUP', 'BEGUN', 'TOOK', 'INSTANCE', 'MYSQL', 'DATA', 'STORED', 'ENCRYPTED']
+    for (const line of renderTable(head, rows)) io.out(line)
+  } finally {
+    store.close()
+  }
+}
+
+export async function showBackup(io: Io, name: string, options: StoredOptions): Promise<void> {
+  const { cluster, store } = await opened(options.cluster, options)
+  try {
+    const manifest = await manifestOf(store, cluster, name)
+    if (options.output === 'json') return io.out(toJson(withoutParts(manifest)))
+    const lines = [
+      ['backup', manifest.name],
+      ['cluster', manifest.cluster],
+      ['of', `${manifest.instance} (${manifest.serverUuid}), MySQL ${manifest.mysqlVersion}`],
+      ['begun', timeOf(manifest.startedAtMs)],
+      ['copied', timeOf(manifest.endedAtMs)],
+      ['data', mebibytes(manifest.rawBytes)],
+      [
+        'stored',
+        `${mebibytes(manifest.storedBytes)} in ${manifest.parts.length === 1 ? '1 part' : `${manifest.parts.length} parts`}`,
+      ],
+      ['encrypted', manifest.encryption === null ? 'no' : `with key ${manifest.encryption.keyId}`],
+      ['holds', manifest.gtids === '' ? 'nothing' : manifest.gtids],
+      ['at most', manifest.gtidsAtMost === '' ? 'nothing' : manifest.gtidsAtMost],
+    ]
+    for (const [what = '', is = ''] of lines) io.out(`${what.padEnd(10)} ${is}`)
+  } finally {
+    store.close()
+  }
+}
+
+async function opened(
+  wanted: string | undefined,
+  options: StoredOptions,
+): Promise<{ readonly cluster: string; readonly store: ObjectStore }> {
+  const said = storeSaid(options)
+  if (said !== undefined && wanted !== undefined) return { cluster: wanted, store: await openBackupStore(said) }
+  const { dir, cluster } = await findCluster(wanted)
+  const store = said ?? (await storeOf(dir, cluster.name))
+  return { cluster: cluster.name, store: await openBackupStore(store) }
+}
+
+async function storeOf(dir: string, name: string): Promise<BackupStore> {
+  const { backup } = await readSpec(layoutOf(dir), name)
+  if (backup !== undefined) return backup.store
+  throw new RegentError(
+    'REGENT_REFUSED',
+    `the spec of ${name} names no store of backups: give --from, or backup.store in the spec`,
+    { remedy: '' },
+  )
+}
+
+async function manifestsOf(store: ObjectStore, cluster: string): Promise<readonly Manifest[]> {
+  const names: string[] = []
+  for await (const { key } of store.list(prefixOf.backups(cluster))) {
+    const found = parseKey(key)
+    if (found?.kind === 'manifest') names.push(found.name)
+  }
+  const manifests: Manifest[] = []
+  for (const name of names.toSorted()) manifests.push(await manifestOf(store, cluster, name))
+  return manifests
+}
+
+async function manifestOf(store: ObjectStore, cluster: string, name: string): Promise<Manifest> {
+  const key = keyOf({ kind: 'manifest', cluster, name })
+  return parseManifest(await textOf(store, key), { cluster, name })
+}
+
+function withoutParts({ parts, ...manifest }: Manifest) {
+  return { ...manifest, parts: parts.length }
+}
+
+function timeOf(wallMs: number): string {
+  return `${new Date(wallMs).toISOString().slice(0, 19).replace('T', ' ')} UTC`
+}

@@ -1,0 +1,35 @@
+import { expect, it } from 'vitest'
+import { aSpec } from '#failover/testing.ts'
+import { operationsOn } from './testing-operations.ts'
+
+const spec = aSpec({ backup: { store: { address: '/backups' } } })
+const asked = { instance: undefined, dryRun: false }
+
+it('A backup is begun by the agent of a replica, whom the answer names', async () => {
+  const { operations, posted } = operationsOn({ spec })
+  const result = await operations.perform('backup', asked)
+  expect(result).toMatchObject({ done: true, instance: 'shop-2', backup: '19700101T001640Z' })
+  expect(result.sentence).toContain('shop-2 makes backup 19700101T001640Z')
+  expect(posted.map(({ path, body }) => [path, body])).toEqual([
+    [
+      '/v1/back-up',
+      expect.objectContaining({ cluster: 'shop', name: '19700101T001640Z', store: { address: '/backups' } }),
+    ],
+  ])
+})
+
+it('A dry run tells nobody', async () => {
+  const { operations, posted } = operationsOn({ spec })
+  const { sentence } = await operations.perform('backup', { ...asked, dryRun: true })
+  expect([sentence, posted]).toEqual(['would copy shop-2 into /backups', []])
+})
+
+it('A cluster whose spec names no store is told where to name one', async () => {
+  await expect(operationsOn({}).operations.perform('backup', asked)).rejects.toThrow('its spec names no store')
+})
+
+it('Of two backups at once the second is refused', async () => {
+  const backup = { name: 'first', stage: 'sends', rawBytes: 1, storedBytes: 1, sentence: '' } as const
+  const { operations } = operationsOn({ spec, views: { 'shop-1': { backup } } })
+  await expect(operations.perform('backup', asked)).rejects.toThrow('no backup of shop: shop-1 makes backup first')
+})

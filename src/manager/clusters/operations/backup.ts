@@ -1,0 +1,45 @@
+import { backupName } from '#backup/backup-name.ts'
+import { RegentError } from '#common/errors/errors.ts'
+import { command, say } from '#common/sentence/sentence.ts'
+import { planBackup } from '#failover/flows/backing-up.ts'
+import { orderVersion } from '#failover/protocol/message.ts'
+import { sayWord } from '#failover/protocol/word.ts'
+import type { Performer } from './performer.ts'
+
+/** An agent that hears it begins at once, and answers before it copies. */
+const deadlineMs = 5_000
+
+/** Is done once an agent has begun: how that goes shows in the views of its instance. */
+export const backup: Performer<'backup'> = (asking, { instance: asked }) => {
+  const situation = asking.situation()
+  if (asked !== undefined) asking.mustExist(asked)
+  const { spec, snapshot, cluster, wallMs } = situation
+  if (spec.backup === undefined)
+    throw new RegentError(
+      'REGENT_REFUSED',
+      `no backup of ${cluster}: its spec names no store; give backup.store in the spec, as docs/guide/backup.md shows`,
+      { remedy: '' },
+    )
+  const { store } = spec.backup
+  const busy = snapshot.instances.find(({ observation }) => /^(?:copies|sends)$/.test(observation?.backup?.stage ?? ''))
+  if (busy !== undefined)
+    throw asking.refusal(say`no backup of ${cluster}: ${busy.name} makes backup ${busy.observation?.backup?.name}`)
+  const plan = planBackup(situation, asked)
+  if ('refusal' in plan) throw asking.refusal(say`no backup of ${cluster}: ${plan.refusal}`)
+  const { view, isPrimary, passedOver } = plan
+  const { observation, agent, name: instance } = view
+  const note = isPrimary ? say`; it is the primary, since no replica can be copied: ${passedOver}` : ''
+  return {
+    would: { sentence: say`would copy ${instance} into ${store.address}${note}` },
+    act: async () => {
+      const name = backupName(wallMs)
+      const said = { version: orderVersion, cluster, member: observation.member, name, store }
+      await sayWord({ transport: asking.cluster.transport, deadlineMs }, agent, 'backUp', said)
+      return {
+        sentence: say`${instance} makes backup ${name}${note}; ${command('topology')} shows how that goes`,
+        backup: name,
+        instance,
+      }
+    },
+  }
+}
