@@ -20,7 +20,7 @@ export async function listBackups(io: Io, wanted: string | undefined, options: S
   const { cluster, store } = await opened(wanted, options)
   try {
     const manifests = await manifestsOf(store, cluster)
-    if (options.output === 'json') return io.out(toJson(manifests.map(withoutParts)))
+    if (options.output === 'json') return io.out(toJson({ cluster, backups: manifests.map(shown) }))
     if (manifests.length === 0) return io.out(`${store.address} has no backup of ${cluster}`)
     const rows = manifests.map((one) => [
       one.name,
@@ -43,7 +43,7 @@ export async function showBackup(io: Io, name: string, options: StoredOptions): 
   const { cluster, store } = await opened(options.cluster, options)
   try {
     const manifest = await manifestOf(store, cluster, name)
-    if (options.output === 'json') return io.out(toJson(withoutParts(manifest)))
+    if (options.output === 'json') return io.out(toJson(shown(manifest)))
     const lines = [
       ['backup', manifest.name],
       ['cluster', manifest.cluster],
@@ -102,7 +102,8 @@ async function manifestOf(store: ObjectStore, cluster: string, name: string): Pr
   return parseManifest(await textOf(store, key), { cluster, name })
 }
 
-function withoutParts({ parts, ...manifest }: Manifest) {
+/** For scripts: how many parts there are is enough, and the format is that of the output. */
+function shown({ parts, formatVersion, ...manifest }: Manifest) {
   return { ...manifest, parts: parts.length }
 }
 
