@@ -33,6 +33,7 @@ const shape = objectOf({
   /** Of the record, when the copy ended. */
   epoch: integer(0, 9_999_999_999),
   startedAtMs: moment,
+  /** When the copy was whole; not before the newest commit in it, whose time another clock took. */
   endedAtMs: moment,
   /** When the last part was stored. */
   storedAtMs: moment,

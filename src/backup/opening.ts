@@ -16,8 +16,9 @@ const shape = objectOf({
 export type StoredOpening = Shaped<typeof shape>
 
 /**
- * With what an epoch began in the archive: exactly what its primary had executed before the first piece that the
- * primary ships in that epoch. Put there before that piece, and only if absent.
+ * With what an epoch began in the archive: exactly what its primary had executed at one moment of that epoch, before
+ * anybody ships a piece in that epoch. Put there before the first piece, by the primary alone, and only if absent. What
+ * earlier epochs did not ship of it comes in the first pieces of this one.
  *
  * Names of pieces cannot tell this. Where the old primary died before its last piece was shipped, the first number of
  * the new primary follows as if nothing lacked; and what the old primary shipped although it was lost with that

@@ -1,0 +1,48 @@
+import type { GtidSet } from '#topology/gtid/gtid-set.ts'
+import type { Manifest } from './manifest.ts'
+import type { Opening } from './opening.ts'
+import { gtidsOf, pieceName, type Piece } from './piece-name.ts'
+
+/** What was read of a cluster's folder. */
+export interface Archive {
+  /** Of the backups that are whole. */
+  readonly manifests: readonly Manifest[]
+  readonly openings: readonly Opening[]
+  readonly pieces: readonly Piece[]
+}
+
+/** One epoch of the archive: with what its history began, and the pieces in the order of that history. */
+export interface ArchivedEpoch {
+  readonly epoch: number
+  readonly opening: Opening | null
+  readonly pieces: readonly ArchivedPiece[]
+}
+
+export interface ArchivedPiece {
+  readonly piece: Piece
+  readonly gtids: GtidSet
+  /** Where it ends in the history of its epoch: how many transactions there are then. */
+  readonly ends: number
+}
+
+/** The epochs that have something in the archive, in their order. */
+export function historyOf({ openings, pieces }: Pick<Archive, 'openings' | 'pieces'>): readonly ArchivedEpoch[] {
+  const piecesOf = Map.groupBy(pieces, ({ epoch }) => epoch)
+  const openingOf = new Map(openings.map((opening) => [opening.epoch, opening]))
+  const epochs = [...new Set([...piecesOf.keys(), ...openingOf.keys()])].sort((one, other) => one - other)
+  return epochs.map((epoch) => ({
+    epoch,
+    opening: openingOf.get(epoch) ?? null,
+    pieces: (piecesOf.get(epoch) ?? []).toSorted(inHistory).map(archived),
+  }))
+}
+
+function archived(piece: Piece): ArchivedPiece {
+  const gtids = gtidsOf(piece)
+  return { piece, gtids, ends: piece.preceding + gtids.count() }
+}
+
+/** By their places; of two of one place, which two senders shipped, any order does that is always the same. */
+function inHistory(one: Piece, other: Piece): number {
+  return one.preceding - other.preceding || (pieceName(one) < pieceName(other) ? -1 : 1)
+}

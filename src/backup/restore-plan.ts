@@ -1,0 +1,182 @@
+import { joined, say, text, type Said, type Sentence } from '#common/sentence/sentence.ts'
+import { abbreviated } from '#common/text/words.ts'
+import { GtidSet } from '#topology/gtid/gtid-set.ts'
+import type { BackupName } from './backup-name.ts'
+import { chainFrom, type Chain, type Step } from './chain.ts'
+import { goesBeyond, upToLast } from './gtid-sources.ts'
+import { historyOf, type Archive } from './history.ts'
+import type { Manifest } from './manifest.ts'
+import { moment } from './moment.ts'
+import { whyNotForServer } from './server-fit.ts'
+import { chainsOf, describePossible, furthest, spanOf, windowOf, type Span } from './window.ts'
+
+export type Target =
+  | { readonly kind: 'newest' }
+  /** All that was committed up to this moment, which is a whole second. */
+  | { readonly kind: 'moment'; readonly ms: number }
+  /** Until all of these are there, and nothing behind the last of them. */
+  | { readonly kind: 'gtids'; readonly gtids: GtidSet }
+  /** Everything before this one transaction: the one that dropped the table. */
+  | { readonly kind: 'before'; readonly gtids: GtidSet }
+  /** That backup, and nothing behind it. */
+  | { readonly kind: 'backup'; readonly name: BackupName }
+
+export interface Asked {
+  readonly target: Target
+  /** Begin with this backup, and no other. */
+  readonly from?: BackupName | undefined
+  /** Of the server that will open the data. */
+  readonly serverVersion: string
+  /** Of the keys at hand. */
+  readonly keyIds: readonly string[]
+}
+
+export interface Plan {
+  readonly kind: 'plan'
+  readonly backup: Manifest
+  /** In the order in which they are replayed; of each only what `gtids` of the step names. */
+  readonly steps: readonly Step[]
+  /** Replaying ends before the first transaction that was committed later than this; null: with the last step. */
+  readonly untilMs: number | null
+  /** What is reached; where `untilMs` is given, at most. */
+  readonly gtids: GtidSet
+}
+
+export interface Refused {
+  readonly kind: 'refused'
+  /** With what would be possible. */
+  readonly why: Sentence
+}
+
+/** What a restore must read, and in which order; decided before anything is downloaded. */
+export function planRestore(archive: Archive, asked: Asked): Plan | Refused {
+  const named = asked.target.kind === 'backup' ? asked.target.name : asked.from
+  const offered = archive.manifests.filter(({ name }) => named === undefined || name === named)
+  if (offered.length === 0) return refused(whyNone(archive, named))
+  const usable = offered.filter((manifest) => whyUnusable(manifest, asked) === '')
+  const newest = offered.reduce((best, manifest) => (manifest.endedAtMs > best.endedAtMs ? manifest : best))
+  if (usable.length === 0) return refused(say`${whyUnusable(newest, asked)}`)
+  return planWith({ ...archive, manifests: usable }, asked.target)
+}
+
+function whyNone({ manifests }: Archive, named: BackupName | undefined): Sentence {
+  if (manifests.length === 0) return say`the store has no whole backup of this cluster: make one first`
+  const names = manifests.map(({ name }) => name).toSorted()
+  const shown = names.length > 6 ? [names[0] ?? '', '…', ...names.slice(-4)] : names
+  return say`backup ${named ?? ''} is not there or not whole; there are: ${joined(shown, ', ')}`
+}
+
+function whyUnusable({ name, mysqlVersion, encryption }: Manifest, { serverVersion, keyIds }: Asked): Said {
+  if (encryption !== null && !keyIds.includes(encryption.keyId))
+    return keyIds.length === 0
+      ? say`backup ${name} is encrypted with key ${encryption.keyId}, and no key was given: give the file of that key`
+      : say`backup ${name} is encrypted with key ${encryption.keyId}, not ${joined(keyIds, ', ')}: give the file of that key`
+  return whyNotForServer(name, mysqlVersion, serverVersion)
+}
+
+/** At least one backup is usable. */
+function planWith(archive: Archive, target: Target): Plan | Refused {
+  switch (target.kind) {
+    case 'backup':
+      return planToNewest({ ...archive, pieces: [], openings: [] })
+    case 'newest':
+      return planToNewest(archive)
+    case 'moment':
+      return planToMoment(archive, target.ms)
+    case 'gtids':
+      return planByGtids(archive, target.gtids, stepsUntil)
+    case 'before':
+      return planByGtids(archive, target.gtids, stepsBefore)
+  }
+}
+
+function planToNewest(archive: Archive): Plan | Refused {
+  const chain = furthest(chainsOf(archive))
+  return chain === null ? refused(whyNone(archive, undefined)) : planOf(chain)
+}
+
+function planToMoment(archive: Archive, ms: number): Plan | Refused {
+  const chain = chainsOf(archive).find((each) => isWithin(spanOf(each), ms))
+  if (chain === undefined) return refused(whyNotTo(archive, ms))
+  const end = chain.steps.findIndex(({ piece }) => piece.lastMs > ms)
+  const cut = chain.steps[end]
+  if (cut === undefined) return planOf(chain)
+  const steps = chain.steps.slice(0, cut.piece.firstMs > ms ? end : end + 1)
+  return { ...planOf(chain, steps), untilMs: ms }
+}
+
+function isWithin(span: Span | null, ms: number): boolean {
+  return span !== null && span.fromMs <= ms && ms <= span.toMs
+}
+
+function whyNotTo(archive: Archive, ms: number): Sentence {
+  const window = windowOf(archive)
+  const hole = window.holes.find(
+    ({ afterMs }) => afterMs <= ms && window.spans.every(({ fromMs }) => fromMs <= afterMs || fromMs > ms),
+  )
+  const possible = say`possible is ${describePossible(window)}`
+  return hole === undefined
+    ? say`moment ${moment(ms)} is outside of the window: ${possible}`
+    : say`moment ${moment(ms)} is behind a hole: ${hole.why}; ${possible}`
+}
+
+/** What of a chain leads to the transactions; null where the chain does not. */
+type Way = (chain: Chain, gtids: GtidSet) => readonly Step[] | null
+
+/**
+ * Past the newest history also those that ended at a failover: what was lost there, and shipped before, can be had back
+ * by its GTID.
+ */
+function planByGtids(archive: Archive, gtids: GtidSet, way: Way): Plan | Refused {
+  const history = historyOf(archive)
+  const manifests = archive.manifests.toSorted((one, other) => other.endedAtMs - one.endedAtMs)
+  for (let epochs = history.length; epochs >= 0; epochs -= 1)
+    for (const manifest of manifests) {
+      const chain = chainFrom(manifest, history.slice(0, epochs))
+      const steps = way(chain, gtids)
+      if (steps !== null) return planOf(chain, steps)
+    }
+  return refused(whyNotThese(archive, gtids))
+}
+
+function stepsUntil({ backup, steps }: Chain, wanted: GtidSet): readonly Step[] | null {
+  const copied = GtidSet.parse(backup.gtids)
+  if (goesBeyond(copied, wanted)) return null
+  let lacking = wanted.subtract(copied)
+  if (lacking.isEmpty()) return []
+  const end = steps.findIndex(({ gtids }) => {
+    lacking = lacking.subtract(gtids)
+    return lacking.isEmpty()
+  })
+  const last = steps[end]
+  if (last === undefined) return null
+  return [...steps.slice(0, end), { piece: last.piece, gtids: last.gtids.intersect(upToLast(wanted)) }]
+}
+
+function stepsBefore({ steps }: Chain, bad: GtidSet): readonly Step[] | null {
+  const end = steps.findIndex(({ gtids }) => gtids.contains(bad))
+  const cut = steps[end]
+  if (cut === undefined) return null
+  const before = cut.gtids.intersect(upToLast(bad).subtract(bad))
+  return [...steps.slice(0, end), ...(before.isEmpty() ? [] : [{ piece: cut.piece, gtids: before }])]
+}
+
+function whyNotThese(archive: Archive, gtids: GtidSet): Sentence {
+  const chains = chainsOf(archive)
+  const reached = chains.reduce((all, chain) => all.union(chain.gtids), GtidSet.empty)
+  const lacking = gtids.subtract(reached)
+  const shown = text(abbreviated((lacking.isEmpty() ? gtids : lacking).toString()))
+  const newest = furthest(chains)
+  const possible = say`possible is up to ${text(abbreviated(newest?.gtids.toString() ?? ''))}`
+  if (!lacking.isEmpty()) return say`transactions ${shown} are in no backup and behind none: ${possible}`
+  return say`transactions ${shown} are in each backup, with later ones: an older backup is needed; ${possible}`
+}
+
+function planOf({ backup, ...chain }: Chain, steps: readonly Step[] = chain.steps): Plan {
+  const gtids = steps.reduce((all, step) => all.union(step.gtids), GtidSet.parse(backup.gtids))
+  return { kind: 'plan', backup, steps, untilMs: null, gtids }
+}
+
+function refused(why: Sentence): Refused {
+  return { kind: 'refused', why }
+}

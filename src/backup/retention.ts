@@ -1,0 +1,67 @@
+import { counted, duration, say, type Sentence } from '#common/sentence/sentence.ts'
+import type { BackupName } from './backup-name.ts'
+import { parseKey, type BackupKey } from './keys.ts'
+import { sweepArchive } from './retention-archive.ts'
+import { judgeWhole, type Retention } from './retention-rules.ts'
+import { sumOf, type Item, type Known, type Stock, type Sweep } from './sweep.ts'
+
+/** No upload of one part takes as long, at any throttle; and the clocks of a store and of a manager may differ. */
+export const stillWritingMs = 24 * 3_600_000
+
+/**
+ * What a rule leaves of a store. What a manager deletes by this and dies is right at any moment: the manifest of a
+ * backup goes first, so that the rest is the leftover of a run; and the archive goes by backups that stay.
+ */
+export function planRetention(stock: Stock, rule: Retention, nowMs: number): Sweep {
+  const known = stock.objects.flatMap((object) => {
+    const key = parseKey(object.key)
+    return key === null ? [] : [{ key, object }]
+  })
+  const backups = sweepBackups(known, stock, rule, nowMs)
+  const gone = new Set(backups.delete.flatMap(({ keys }) => keys))
+  const left = known.filter(({ object }) => !gone.has(object.key))
+  const archive = sweepArchive(left, stock)
+  return { delete: [...backups.delete, ...archive.delete], keep: [...backups.keep, ...archive.keep] }
+}
+
+type OfBackup = Extract<BackupKey, { readonly name: BackupName }>
+
+function sweepBackups(known: readonly Known[], stock: Stock, rule: Retention, nowMs: number): Sweep {
+  const { manifests, verified } = stock
+  const whole = manifests.filter(({ name }) => known.some(({ key }) => key.kind === 'manifest' && key.name === name))
+  const verdicts = judgeWhole(whole, verified, rule)
+  const sweep = { delete: [] as Item[], keep: [] as Item[] }
+  for (const [name, objects] of Map.groupBy(known.filter(isOfBackup), ({ key }) => key.name)) {
+    const verdict = verdicts.get(name) ?? judgeUnread(name, objects, nowMs)
+    const kind = objects.some(({ key }) => key.kind === 'manifest') ? 'backup' : 'leftover'
+    sweep[verdict.stays ? 'keep' : 'delete'].push({ kind, ...sumOf(objects), why: verdict.why })
+  }
+  return sweep
+}
+
+function isOfBackup(known: Known): known is Known<OfBackup> {
+  return 'name' in known.key
+}
+
+/** What has no manifest, or one that cannot be read here. */
+function judgeUnread(name: BackupName, objects: readonly Known<OfBackup>[], nowMs: number) {
+  if (objects.some(({ key }) => key.kind === 'manifest'))
+    return {
+      stays: true,
+      why: say`backup ${name} has a manifest that this Regent cannot read: nothing of that is touched`,
+    }
+  const ageMs = nowMs - Math.max(...objects.map(({ object }) => object.modifiedMs))
+  return ageMs < stillWritingMs
+    ? {
+        stays: true,
+        why: say`run ${name} may still be writing: its newest object is ${ageMs < 60_000 ? say`less than a minute` : duration(ageMs)} old`,
+      }
+    : { stays: false, why: say`run ${name} did not finish: its newest object is ${duration(ageMs)} old` }
+}
+
+/** For people, of a dry run: what is deleted first. */
+export function describeSweep(sweep: Sweep): readonly Sentence[] {
+  const line = (fate: string) => (item: Item) =>
+    say`${item.why} (${fate}, ${counted(item.keys.length, 'object')}, ${counted(item.bytes, 'byte')})`
+  return [...sweep.delete.map(line('deleted')), ...sweep.keep.map(line('kept'))]
+}

@@ -1,0 +1,79 @@
+import { joined, say, type Sentence } from '#common/sentence/sentence.ts'
+import type { BackupName } from './backup-name.ts'
+import { chainFrom, type Chain, type Hole } from './chain.ts'
+import { historyOf, type Archive } from './history.ts'
+import { moment, secondBefore, secondBehind } from './moment.ts'
+
+/** Each second of a span can be restored. */
+export interface Span {
+  readonly fromMs: number
+  readonly toMs: number
+}
+
+/** From when to when can be restored. */
+export interface Window {
+  /** In their order, with gaps between them. */
+  readonly spans: readonly Span[]
+  /** Backups that reach themselves only: no second of a clock is known to be in them. The newest first. */
+  readonly alone: readonly BackupName[]
+  /** The chain that reaches furthest; null without a backup. */
+  readonly newest: Chain | null
+  /** Where chains break; each once. */
+  readonly holes: readonly Hole[]
+}
+
+export function windowOf(archive: Archive): Window {
+  const chains = chainsOf(archive)
+  const holes = new Map(chains.flatMap(({ hole }) => (hole === null ? [] : [[String(hole.why), hole] as const])))
+  const alone = chains.flatMap((chain) => (spanOf(chain) === null ? [chain.backup.name] : []))
+  return { spans: spansOf(chains), alone, newest: furthest(chains), holes: [...holes.values()] }
+}
+
+/** Of each backup, the newest first. */
+export function chainsOf({ manifests, ...archive }: Archive): readonly Chain[] {
+  const history = historyOf(archive)
+  return manifests
+    .toSorted((one, other) => other.endedAtMs - one.endedAtMs || (one.name < other.name ? 1 : -1))
+    .map((manifest) => chainFrom(manifest, history))
+}
+
+/** The one that reaches furthest; of several the one with the least to replay. Chains come with the newest first. */
+export function furthest(chains: readonly Chain[]): Chain | null {
+  return chains.reduce<Chain | null>(
+    (best, chain) => (best === null || chain.reachesMs > best.reachesMs ? chain : best),
+    null,
+  )
+}
+
+/** Null where not a whole second is known to be between the end of the backup and the last commit behind it. */
+export function spanOf({ backup, steps, reachesMs }: Chain): Span | null {
+  const [fromMs, toMs] = [secondBehind(backup.endedAtMs), secondBefore(reachesMs)]
+  return steps.length > 0 && fromMs <= toMs ? { fromMs, toMs } : null
+}
+
+function spansOf(chains: readonly Chain[]): readonly Span[] {
+  const spans: Span[] = []
+  const all = chains.flatMap((chain) => spanOf(chain) ?? [])
+  for (const span of all.sort((one, other) => one.fromMs - other.fromMs)) {
+    const last = spans.at(-1)
+    if (last === undefined || span.fromMs > last.toMs) spans.push(span)
+    else spans[spans.length - 1] = { fromMs: last.fromMs, toMs: Math.max(last.toMs, span.toMs) }
+  }
+  return spans
+}
+
+/** `2026-11-26T03:12:09Z to 2026-11-27T…`, of each span; and backups that can be had alone. */
+export function describePossible({ spans, alone }: Pick<Window, 'spans' | 'alone'>): Sentence {
+  const seconds = spans.map(({ fromMs, toMs }) => say`${moment(fromMs)} to ${moment(toMs)}`)
+  const backups = alone.slice(0, 3).map((name) => say`backup ${name} as it is`)
+  const all = joined([...seconds, ...backups], '; ')
+  return all === '' ? say`nothing, since no backup is whole` : all
+}
+
+/** For people: what can be restored, then each hole. */
+export function describeWindow(cluster: string, window: Window): readonly Sentence[] {
+  return [
+    say`cluster ${cluster} can be restored to: ${describePossible(window)}`,
+    ...window.holes.map(({ why }) => why),
+  ]
+}
