@@ -76,7 +76,7 @@ src/kube/pod-events                  src/controller-runtime/{client,objects} src
 src/kube/platform                    src/controller-runtime/{changes,client,informers,objects}
                                      src/kube/{names,objects,pods,primary,spec} topology/snapshot
 src/local/files
-src/local/folder                     failover/protocol src/local/files topology/snapshot
+src/local/folder                     failover/protocol src/backup/transfer src/local/files topology/snapshot
 src/local/addresses                  src/local/{files,folder}
 src/local/processes                  src/local/{files,folder}
 src/local/clusters                   failover/protocol src/local/{addresses,files,folder,processes}

@@ -92,7 +92,15 @@ describe('a restore', () => {
 
   const possible = 'possible is 2026-11-18T11:06:45Z to 2026-11-18T11:07:20Z'
   const holed = { ...whole, manifests: [old], pieces: whole.pieces.filter(({ from }) => from !== 11) }
-  const encrypted = { ...whole, manifests: [aManifest({ ...old, encryption: { scheme: 'aes-256-gcm', keyId: 'k1' } })] }
+  const encrypted = {
+    ...whole,
+    manifests: [
+      aManifest({
+        ...old,
+        encryption: { scheme: 'aes-256-gcm', keyId: 'k1', salt: '4'.repeat(64), signature: '5'.repeat(64) },
+      }),
+    ],
+  }
   it.each<[Target, Partial<Asked>, Archive, string]>([
     [{ kind: 'moment', ms: second(4) }, {}, whole, `moment 2026-11-18T11:06:44Z is outside of the window: ${possible}`],
     [

@@ -1,13 +1,32 @@
+import { describeError } from '#common/errors/errors.ts'
 import type { BackupStore } from '#failover/protocol/backup-store.ts'
 import type { ObjectStore } from '#object-store/object-store.ts'
+import type { OpenStoreOptions } from '#object-store/open-store.ts'
+import { requireS3Options } from '#object-store/s3-options.ts'
+import { parseStoreAddress } from '#object-store/store-address.ts'
 
 /** Opens the store that a spec or a command names. Rejects as `openStore`. */
 export async function openBackupStore(where: BackupStore): Promise<ObjectStore> {
-  const { address, credentialsFolder, encryptionKeyFile: _, ...s3 } = where
   // Loaded only now: most processes never open a store, and need not keep its libraries in memory.
   const { openStore } = await import('#object-store/open-store.ts')
+  return openStore(where.address, optionsOf(where))
+}
+
+/** Why nothing can be opened there, as far as can be told without asking anybody; undefined where it may be right. */
+export function complaintAboutStore(where: BackupStore): string | undefined {
+  const { s3 } = optionsOf(where)
+  try {
+    const { kind } = parseStoreAddress(where.address)
+    if (s3 !== undefined) requireS3Options(s3)
+    return kind === 'folder' && s3 !== undefined ? 'options of S3 are given for a store that is a folder' : undefined
+  } catch (error) {
+    return describeError(error)
+  }
+}
+
+function optionsOf({ address, credentialsFolder, encryptionKeyFile: _, ...s3 }: BackupStore): OpenStoreOptions {
   const credentials =
     credentialsFolder === undefined ? undefined : ({ kind: 'folder', folder: credentialsFolder } as const)
   const isBucket = /^s3:/i.test(address) || Object.keys(s3).length > 0 || credentials !== undefined
-  return openStore(address, isBucket ? { s3: { ...s3, credentials } } : {})
+  return isBucket ? { s3: { ...s3, credentials } } : {}
 }

@@ -102,6 +102,21 @@ describe('the spec of a local cluster', () => {
       'instances: 2\npolicies: {shop-0: {promotion: never}, shop-1: {promotion: never}}',
       /promotion: never for each of shop-0, shop-1: none of them could ever be primary/,
     ],
+    [
+      'a relative folder for backups',
+      'backup: {store: {address: backups}}',
+      /the store of backups cannot be opened: .*write the folder from \/ on/,
+    ],
+    [
+      'credentials in the address of backups',
+      'backup: {store: {address: "s3://me:secret@bucket"}}',
+      /cannot be opened: (?!.*me:secret).*credentials never stand in an address/,
+    ],
+    [
+      'an endpoint for a folder of backups',
+      'backup: {store: {address: /srv/backups, endpoint: "http://127.0.0.1:9000"}}',
+      /options of S3 are given for a store that is a folder/,
+    ],
     ['a key of every object', '__proto__: {instances: 1}', /has the key "__proto__", which means nothing here/],
     ['such a key further down', 'policies:\n  shop-0: {constructor: {promotion: never}}', /has the key "constructor"/],
     ['an alias that leads back to itself', 'policies: &a {shop-0: *a}', /leads back to itself/],
