@@ -68,7 +68,15 @@ function chainOf(walk: Walk, hole: Hole | null): Chain {
 
 function reachedMs({ steps, backup }: Walk): number {
   if (steps.length === 0) return backup.endedAtMs
-  return steps.reduce((latest, { piece }) => Math.max(latest, piece.lastMs), 0)
+  return steps.reduce((latest, step) => Math.max(latest, latestOf(step)), 0)
+}
+
+/**
+ * A time by which a transaction of the step was committed: the latest one, unless the last of the piece are left out.
+ * Theirs was the clock of a lost primary, which went on while another one led.
+ */
+export function latestOf({ piece, gtids }: Step): number {
+  return gtids.last(piece.source) === piece.to ? piece.lastMs : piece.firstMs
 }
 
 /** The newest epoch whose opening the copy holds: a replica that lagged was copied in an epoch it had not reached. */

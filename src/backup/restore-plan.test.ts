@@ -48,7 +48,7 @@ describe('a restore', () => {
     [{ kind: 'backup', name: old.name }, {}, ['old', [], null, '1-5']],
     [{ kind: 'moment', ms: second(27) }, {}, ['newer', ['26-30'], second(27), '1-30']],
     [{ kind: 'moment', ms: second(30) }, {}, ['newer', ['26-30'], second(30), '1-30']],
-    [{ kind: 'moment', ms: second(40) }, {}, ['newer', ['26-30', '31-40'], null, '1-40']],
+    [{ kind: 'moment', ms: second(40) }, {}, ['newer', ['26-30', '31-40'], second(40), '1-40']],
     [{ kind: 'moment', ms: second(24) }, {}, ['old', ['6-10', '11-20', '21-30'], second(24), '1-30']],
     [{ kind: 'gtids', gtids: gtids('33') }, {}, ['newer', ['26-30', '31-33'], null, '1-33']],
     [{ kind: 'gtids', gtids: gtids('1-25') }, {}, ['newer', [], null, '1-25']],
@@ -88,6 +88,23 @@ describe('a restore', () => {
       null,
       '1-38',
     ])
+  })
+
+  it('to a moment goes on behind a piece whose last transactions were lost at a failover, whatever their time', () => {
+    const openings = [...whole.openings, { epoch: 2, atMs: second(36), gtids: gtids('1-35') }]
+    const times = { firstMs: second(36), lastMs: second(38) }
+    const ofB = ten(4, { epoch: 2, source: sourceB, from: 1, to: 10, preceding: 35, ...times })
+    const archive = { ...whole, openings, pieces: [...whole.pieces, ofB] }
+    const steps = ['26-30', '31-35', `${sourceB}:1-10`]
+    expect(shown({ kind: 'moment', ms: second(37) }, {}, archive)).toEqual([
+      'newer',
+      steps,
+      second(37),
+      `1-35,${sourceB}:1-10`,
+    ])
+    expect(shown({ kind: 'moment', ms: second(37) }, {}, { ...archive, pieces: whole.pieces })).toContain(
+      'to 2026-11-18T11:07:11Z',
+    )
   })
 
   const possible = 'possible is 2026-11-18T11:06:45Z to 2026-11-18T11:07:20Z'

@@ -2,7 +2,7 @@ import { joined, say, text, type Said, type Sentence } from '#common/sentence/se
 import { abbreviated } from '#common/text/words.ts'
 import { GtidSet } from '#topology/gtid/gtid-set.ts'
 import type { BackupName } from './backup-name.ts'
-import { chainFrom, type Chain, type Step } from './chain.ts'
+import { chainFrom, latestOf, type Chain, type Step } from './chain.ts'
 import { goesBeyond, upToLast } from './gtid-sources.ts'
 import { historyOf, type Archive } from './history.ts'
 import type { Manifest } from './manifest.ts'
@@ -36,7 +36,7 @@ export interface Plan {
   readonly backup: Manifest
   /** In the order in which they are replayed; of each only what `gtids` of the step names. */
   readonly steps: readonly Step[]
-  /** Replaying ends before the first transaction that was committed later than this; null: with the last step. */
+  /** Replaying ends before the first transaction that was committed later than this; null: behind the last step. */
   readonly untilMs: number | null
   /** What is reached; where `untilMs` is given, at most. */
   readonly gtids: GtidSet
@@ -98,10 +98,9 @@ function planToNewest(archive: Archive): Plan | Refused {
 function planToMoment(archive: Archive, ms: number): Plan | Refused {
   const chain = chainsOf(archive).find((each) => isWithin(spanOf(each), ms))
   if (chain === undefined) return refused(whyNotTo(archive, ms))
-  const end = chain.steps.findIndex(({ piece }) => piece.lastMs > ms)
+  const end = chain.steps.findIndex((step) => latestOf(step) > ms)
   const cut = chain.steps[end]
-  if (cut === undefined) return planOf(chain)
-  const steps = chain.steps.slice(0, cut.piece.firstMs > ms ? end : end + 1)
+  const steps = cut === undefined ? chain.steps : chain.steps.slice(0, cut.piece.firstMs > ms ? end : end + 1)
   return { ...planOf(chain, steps), untilMs: ms }
 }
 

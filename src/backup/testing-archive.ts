@@ -74,7 +74,8 @@ function tell(
     const end = Math.max(archived, history.length - chapter.unshipped)
     const lost =
       isLast || chapter.unshipped > 0 ? [] : commits(history, epoch, leader, Array(chapter.phantoms).fill(false))
-    const seen = [...history, ...lost]
+    // Its clock goes on while others lead already.
+    const seen = [...history, ...lost.map((each) => ({ ...each, ms: each.ms + 4_000 }))]
     const shippedTo = lost.length > 0 ? seen.length : end
     pieces.push(...shipped(seen, [archived, shippedTo], chapter.longest, { epoch, sender: 'shop-0@a0' }))
     const { skips, longest } = chapter.second
