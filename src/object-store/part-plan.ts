@@ -4,7 +4,7 @@ const mostParts = 10_000
 const smallestPart = 8 * mebibyte
 const largestPart = 5_120 * mebibyte
 /** Of buffers, unless one part alone is larger. */
-const bufferBytes = 24 * mebibyte
+const bufferBytes = 16 * mebibyte
 
 /** How large the parts of an upload are: of one size first, then doubled after each `step` parts. */
 export interface PartPlan {

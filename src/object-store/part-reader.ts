@@ -18,6 +18,8 @@ export class PartReader {
   readonly #free: Buffer[] = []
   #rest: Uint8Array = new Uint8Array()
   #isEnded = false
+  /** Of the buffers that were made. */
+  #made = 0
 
   constructor(content: AsyncIterable<Uint8Array>, signal: AbortSignal | undefined) {
     this.#source = content[Symbol.asyncIterator]()
@@ -64,7 +66,8 @@ export class PartReader {
   /** Buffers that are too small for the parts that come now are let go. */
   #buffer(bytes: number): Buffer {
     for (let free = this.#free.pop(); free !== undefined; free = this.#free.pop()) if (free.length >= bytes) return free
-    return Buffer.allocUnsafeSlow(Math.min(bytes, firstBufferBytes))
+    this.#made += 1
+    return Buffer.allocUnsafeSlow(this.#made === 1 ? Math.min(bytes, firstBufferBytes) : bytes)
   }
 }
 

@@ -46,6 +46,8 @@ class S3Store implements ObjectStore {
   readonly #bucket: string
   /** '' or with a `/` at its end. */
   readonly #prefix: string
+  /** The server was seen to refuse an object that is there. */
+  #knowsConditions = false
 
   constructor(requests: S3Requests, bucket: string, prefix: string) {
     this.#requests = requests
@@ -68,7 +70,13 @@ class S3Store implements ObjectStore {
 
   async putIfAbsent(key: string, content: Uint8Array, options: Interruptible = {}): Promise<boolean> {
     const what = `object ${requireKey(key)} was not stored`
-    return uploadIfAbsent(this.#requests, this.#place(key), content, { ...options, what })
+    const task = { ...options, what }
+    if (!(await uploadIfAbsent(this.#requests, this.#place(key), content, task))) return false
+    // Some servers do not look at If-None-Match: there each of many writers would hear true. One repetition tells.
+    if (!this.#knowsConditions && (await uploadIfAbsent(this.#requests, this.#place(key), content, task)))
+      throw await this.#requests.error(what, Object.assign(new Error(), { name: 'ConditionIgnored' }))
+    this.#knowsConditions = true
+    return true
   }
 
   async *get(key: string, range?: ByteRange, { signal }: Interruptible = {}): AsyncIterable<Uint8Array> {

@@ -86,7 +86,7 @@ export class FaultyS3 {
     const seen = seenIn(request)
     this.seen.push(seen)
     const fault = (await this.misfortune(seen)) ?? none
-    if (isCut(fault, 'request')) return void request.once('data', () => request.destroy())
+    if (isCut(fault, 'request')) return cutWhileItComes(request)
     const body = await buffer(request)
     if (isInsteadOfServer(fault)) return insteadOfServer(response, fault)
     flipIf(isFlip(fault, 'request'), body)
@@ -128,6 +128,11 @@ const isFlip = (fault: MaybeFault, where: string) => fault.kind === 'flip' && fa
 function isInsteadOfServer(fault: MaybeFault): fault is InsteadOfServer {
   if (fault.kind === 'stall') return fault.where === 'before-answer'
   return fault.kind === 'answer' || fault.kind === 'html'
+}
+
+/** At its first bytes, or at its end where it has none. */
+function cutWhileItComes(request: IncomingMessage): void {
+  for (const event of ['data', 'end']) request.once(event, () => request.destroy())
 }
 
 function insteadOfServer(response: ServerResponse, fault: InsteadOfServer): void {

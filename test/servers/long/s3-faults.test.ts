@@ -102,6 +102,20 @@ describe.skipIf(program === undefined)('A bucket of S3 behind a network that fai
       expect(sumOf(await contentOf(direct, 'a'))).toBe(sumOf(small))
     })
 
+    it('no absent object into a store that would overwrite one that is there', async () => {
+      let puts = 0
+      proxy.misfortune = ({ operation }) => {
+        if (operation !== 'put') return undefined
+        puts += 1
+        return puts === 2 ? { kind: 'answer', status: 200, code: 'Overwritten' } : undefined
+      }
+      await failsWith(store.putIfAbsent('a', small), /the store overwrites what must stay \(it ignores If-None-Match\)/)
+      puts = 2
+      expect(await store.putIfAbsent('b', small)).toBe(true)
+      expect(await store.putIfAbsent('c', small)).toBe(true)
+      expect(puts).toBe(5)
+    })
+
     it('again where a part stands still', async () => {
       const brief = await stage.open(bucket, { endpoint: proxy.endpoint }, { silenceMs: 1_500 })
       proxy.next({ kind: 'stall', where: 'before-answer' }, is('part', 2))
@@ -217,9 +231,16 @@ describe.skipIf(program === undefined)('A bucket of S3 behind a network that fai
   })
 
   describe('gets', () => {
+    beforeAll(async () => {
+      const filled = await stage.open(await server.makeBucket('faults-of-gets'), { endpoint: server.endpoint })
+      await filled.put('a', inChunks(large))
+      await filled.put('s', inChunks(small))
+    })
+
     beforeEach(async () => {
-      await direct.put('a', inChunks(large))
-      await direct.put('s', inChunks(small))
+      bucket = 'faults-of-gets'
+      store = await stage.open(bucket, { endpoint: proxy.endpoint })
+      direct = await stage.open(bucket, { endpoint: server.endpoint })
     })
 
     const passing: readonly S3Fault[] = [
@@ -263,7 +284,6 @@ describe.skipIf(program === undefined)('A bucket of S3 behind a network that fai
           /object a cannot be read: the object was replaced/,
         ],
       ] as const) {
-        await direct.put('a', inChunks(large))
         let times = 0
         proxy.misfortune = async (request) => {
           if (request.operation !== 'get') return undefined
@@ -272,6 +292,7 @@ describe.skipIf(program === undefined)('A bucket of S3 behind a network that fai
           return times === 1 ? { kind: 'cut', where: 'answer' } : undefined
         }
         await failsWith(contentOf(store, 'a'), message)
+        await direct.put('a', inChunks(large))
       }
     })
 
