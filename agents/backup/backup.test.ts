@@ -106,8 +106,8 @@ describe('A base backup', () => {
     expect(replica.parts.notices.list.map(({ code }) => code)).toContain('BackupMade')
   })
 
-  it('of which any write fails is none: its parts are removed, and the failure is told', async () => {
-    for (const failing of ['begun.json', 'part-000001', 'manifest.json']) {
+  it('of which a part or its name cannot be stored leaves nothing behind, and the failure is told', async () => {
+    for (const failing of ['begun.json', 'part-000001']) {
       const store = new MemoryStore()
       const replica = await aReplica(store)
       store.beforeWrite = (each) => {
@@ -115,9 +115,20 @@ describe('A base backup', () => {
       }
       replica.backUp.begin(said)
       expect(await ended(replica)).toMatchObject({ stage: 'failed', sentence: 'the store is full' })
-      expect(keysOf(store)).not.toContain('manifest.json')
+      expect(keysOf(store)).toEqual(['shop/owner.json'])
       expect(existsSync(replica.folder)).toBe(false)
     }
+  })
+
+  it('whose manifest may have been stored keeps its parts: a backup without parts would look whole', async () => {
+    const store = new MemoryStore()
+    const replica = await aReplica(store)
+    store.beforeWrite = (each) => {
+      if (each.endsWith('manifest.json')) throw new Error('the answer was lost')
+    }
+    replica.backUp.begin(said)
+    expect(await ended(replica)).toMatchObject({ stage: 'failed', sentence: 'the answer was lost' })
+    expect(keysOf(store)).toEqual(['shop/owner.json', 'begun.json', 'part-000001'])
   })
 
   it('is made once, however often that is asked for', async () => {

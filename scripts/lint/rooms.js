@@ -172,7 +172,7 @@ src/cli/local/up                     agents/{instance,mysqld} failover/protocol 
                                      src/cli/local/show src/cli/{commands,connection,terminal}
                                      src/local/{addresses,clusters,files,folder,logs,packages,supervisor}
 src/cli/backup                       failover/protocol src/{api-contract,backup,object-store} src/backup/transfer
-                                     src/cli/{connection,terminal} src/local/{clusters,folder}
+                                     src/cli/{connection,terminal} src/local/{clusters,folder} topology/snapshot
 src/cli/local                        failover/protocol src/cli/{backup,commands,terminal} src/cli/local/{show,sql,up} src/store
                                      src/local/{addresses,clusters,faults,files,folder,platform,processes,supervisor}
 src/cli                              src/cli/{backup,commands,local,terminal}

@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { RegentError } from '#common/errors/errors.ts'
 import { mebibytes } from '#common/text/words.ts'
+import { describeBackup } from '#topology/snapshot/copies.ts'
 import type { ClusterView } from '#api-contract/views.ts'
 import { findPlace } from '../connection/connect.ts'
 import type { Connection } from '../connection/place.ts'
@@ -49,8 +50,7 @@ async function untilMade(
       seenAtMs = performance.now()
       const made = madeOf(state, cluster)
       if (made !== undefined) return made
-      const line =
-        state.stage === 'copies' ? `${instance} copies its data` : `${mebibytes(state.rawBytes)} are in the store`
+      const line = String(describeBackup(state))
       if (line !== told) io.note(line)
       told = line
     }

@@ -23,6 +23,23 @@ describe('the tree of a cluster', () => {
     `)
   })
 
+  test.each([
+    ['copies', '· backup 20261126T031209Z: the data are copied'],
+    ['sends', '· backup 20261126T031209Z: 64.0 MiB of data are in the store'],
+    ['failed', '! backup 20261126T031209Z failed: the store is full'],
+    ['done', undefined],
+  ] as const)('tells of a backup that %s', (stage, line) => {
+    const backup = {
+      name: '20261126T031209Z',
+      stage,
+      rawBytes: 67_108_864,
+      storedBytes: 1,
+      sentence: 'the store is full',
+    }
+    const lines = drawn({ instances: [row('demo-2', { backup })] }).split('\n')
+    expect(lines.find((each) => each.includes('backup'))?.trim()).toBe(line)
+  })
+
   test('says what is wrong under the instance it is wrong with', () => {
     const instances = [
       row('demo-0', { process: 'dead', inSyncSet: false, problems: problems('mysqld ended: signal SIGKILL') }),

@@ -1,5 +1,6 @@
 import type { ClusterView, InstanceRow, TopologyView, TreeNode } from '#api-contract/views.ts'
 import { describeDowntime } from '#failover/judge/downtime.ts'
+import { describeBackup } from '#topology/snapshot/copies.ts'
 import type { Paint } from '../terminal/paint.ts'
 
 /**
@@ -143,7 +144,19 @@ function renderRow(placed: Placed, widths: readonly number[], paint: Paint): rea
   const mark = row.downtime === undefined ? paint.red('!') : paint.yellow('·')
   const downtime =
     row.downtime === undefined ? [] : [`${placed.below}  ${mark} ${String(describeDowntime(row.downtime))}`]
-  return [line, ...downtime, ...row.problems.map(({ sentence }) => `${placed.below}  ${mark} ${sentence}`)]
+  return [
+    line,
+    ...downtime,
+    ...backupLines(placed, paint),
+    ...row.problems.map(({ sentence }) => `${placed.below}  ${mark} ${sentence}`),
+  ]
+}
+
+/** One that is being made, or failed. One that is made is in the list of backups. */
+function backupLines({ row: { backup }, below }: Placed, paint: Paint): readonly string[] {
+  if (backup === undefined || backup.stage === 'done') return []
+  const mark = backup.stage === 'failed' ? paint.red('!') : '·'
+  return [`${below}  ${mark} ${String(describeBackup(backup))}`]
 }
 
 interface StateWords {
