@@ -50,6 +50,7 @@ const routes = [
   'get /healthz',
   'get /metrics',
   'get /readyz',
+  'post /api/v1/clusters/{cluster}/backup',
   'post /api/v1/clusters/{cluster}/downtime',
   'post /api/v1/clusters/{cluster}/end-downtime',
   'post /api/v1/clusters/{cluster}/failover',
