@@ -8,6 +8,7 @@ import { describe, expect, it, onTestFinished } from 'vitest'
 import type { RestoreOrder } from '#failover/protocol/order.ts'
 import { MemoryStore } from '#object-store/testing-store.ts'
 import { Converger } from '../converge/converger.ts'
+import type { Parts } from '../instance/parts.ts'
 import { unpack } from '../lifecycle/copy/unpack.ts'
 import { aServerState, replicaOfEpoch3, ScriptedProcess, ScriptedServer, testParts } from '../testing.ts'
 import { BackUp } from './back-up.ts'
@@ -69,8 +70,12 @@ async function backedUp(withKey: Buffer | null = null) {
 const keysOf = ({ objects }: MemoryStore) => [...objects.keys()].map((each) => each.replace(`shop/base/${name}/`, ''))
 
 /** The agent of an empty instance that is to begin with the newest backup. */
-async function restoredFrom(store: MemoryStore, withKey: Buffer | null = null) {
-  const [folder, server] = [await aFolder(), new ScriptedServer(aServerState())]
+async function restoredFrom(
+  store: MemoryStore,
+  withKey: Buffer | null = null,
+  meanwhile: (agent: { readonly parts: Parts; readonly server: ScriptedServer }) => unknown = () => undefined,
+) {
+  const [folder, server] = [await aFolder(), new ScriptedServer({ ...aServerState(), executed: '' })]
   let restored: string | undefined
   const process = new ScriptedProcess()
   const parts = await testParts(server, {
@@ -80,6 +85,7 @@ async function restoredFrom(store: MemoryStore, withKey: Buffer | null = null) {
       unpackInto: async (to, content) => {
         await mkdir(to)
         await unpack(content, to, new Set())
+        await meanwhile({ parts, server })
       },
       swapIn: async (from) => {
         restored = `shop/${name}`
@@ -217,6 +223,18 @@ describe('A restore', () => {
       )
     },
   )
+
+  it('takes no place of anybody who got a part in the cluster, or data, while the backup was fetched', async () => {
+    const { store } = await backedUp()
+    for (const meanwhile of [
+      ({ parts }: { readonly parts: Parts }) => parts.file.update({ promise: 1 }),
+      ({ server }: { readonly server: ScriptedServer }) => void (server.state = { ...server.state, executed: 'x:1' }),
+    ]) {
+      const { failure, isSwapped } = await restoredFrom(store, null, meanwhile)
+      expect(isSwapped).toBe(false)
+      expect(failure).toContain('what was fetched is not used')
+    }
+  })
 
   it('of a cluster without a backup says so', async () => {
     expect((await restoredFrom(new MemoryStore())).failure).toBe('memory has no backup of a cluster shop')

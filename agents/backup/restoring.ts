@@ -62,7 +62,10 @@ export class Restoring {
       const folder = await this.#fetch(manifest, opened)
       this.#progress('starting the server', 100)
       // No pass may start a mysqld between.
-      await this.#converger.alone(() => this.#startOn(folder))
+      await this.#converger.alone(async () => {
+        await this.#requireNobody()
+        await this.#startOn(folder)
+      })
       await this.takeNote()
       learn(this.#parts, { fact: 'copied' })
       notices.add('Restored', say`backup ${manifest.name} of cluster ${manifest.cluster} is restored`)
@@ -71,6 +74,21 @@ export class Restoring {
     } finally {
       opened.store.close()
     }
+  }
+
+  /**
+   * A fetch takes hours: a person may have had a cluster begun by force meanwhile, and writes are acknowledged here. No
+   * assignment can come between this and the swap.
+   */
+  async #requireNobody(): Promise<void> {
+    const { file, server, config } = this.#parts
+    const { promise, assignment } = file.current
+    const { executed } = await server.readHolds()
+    if (promise > 0 || assignment !== null || executed !== '')
+      throw new RegentError(
+        'REGENT_REFUSED',
+        `${config.instance} has got its place in the cluster, or data, while the backup was fetched: what was fetched is not used`,
+      )
   }
 
   async #requireRoom({ rawBytes, name }: Manifest): Promise<void> {

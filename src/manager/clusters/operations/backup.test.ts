@@ -24,6 +24,11 @@ it('A dry run tells nobody', async () => {
   expect([sentence, posted]).toEqual(['would copy shop-2 into /backups', []])
 })
 
+it('A person who asks for the primary is told that it is one', async () => {
+  const { sentence } = await operationsOn({ spec }).operations.perform('backup', { instance: 'shop-0', dryRun: true })
+  expect(sentence).toBe('would copy shop-0 into /backups; it is the primary')
+})
+
 it('A cluster whose spec names no store is told where to name one', async () => {
   await expect(operationsOn({}).operations.perform('backup', asked)).rejects.toThrow('its spec names no store')
 })

@@ -28,7 +28,8 @@ export const backup: Performer<'backup'> = (asking, { instance: asked }) => {
   if ('refusal' in plan) throw asking.refusal(say`no backup of ${cluster}: ${plan.refusal}`)
   const { view, isPrimary, passedOver } = plan
   const { observation, agent, name: instance } = view
-  const note = isPrimary ? say`; it is the primary, since no replica can be copied: ${passedOver}` : ''
+  const why = asked === undefined ? say`, since no replica can be copied: ${passedOver}` : ''
+  const note = isPrimary ? say`; it is the primary${why}` : ''
   return {
     would: { sentence: say`would copy ${instance} into ${store.address}${note}` },
     act: async () => {
