@@ -1,7 +1,8 @@
-import { keyOf, parseKey, prefixOf } from '#backup/keys.ts'
-import { parseManifest, signedText, type Manifest } from '#backup/manifest.ts'
+import { keyOf } from '#backup/keys.ts'
+import { signedText, type Manifest } from '#backup/manifest.ts'
 import { dataKeys, isSignedBy, keyIdOf } from '#backup/stream/data-key.ts'
 import { readParts } from '#backup/transfer/read-parts.ts'
+import { backupsOf, readManifest } from '#backup/transfer/stored-manifests.ts'
 import { describeError, RegentError } from '#common/errors/errors.ts'
 import { say } from '#common/sentence/sentence.ts'
 import { mebibytes } from '#common/text/words.ts'
@@ -9,8 +10,8 @@ import type { RestoreOrder } from '#failover/protocol/order.ts'
 import type { Converger } from '../converge/converger.ts'
 import { learn } from '../instance/learn.ts'
 import type { Parts } from '../instance/parts.ts'
+import { answersWithin } from '../instance/until-answers.ts'
 import type { BackupPort, OpenedStore } from '../ports/backup-port.ts'
-import { textOf } from '#backup/transfer/text-of.ts'
 
 /** What a restore needs on the volume, as a multiple of the data: the folder, and what its server writes at once. */
 const needed = 1.1
@@ -149,15 +150,8 @@ export class Restoring {
   }
 
   async #untilAnswers(): Promise<void> {
-    const { process, observer, world } = this.#parts
-    for (let tries = 0; tries < 600 && process.state !== 'dead'; tries += 1) {
-      const answered = await observer.refresh().then(
-        () => true,
-        () => false,
-      )
-      if (answered) return
-      await world.timers.sleep(100)
-    }
+    if (await answersWithin(this.#parts, 60)) return
+    const { process } = this.#parts
     throw new Error(
       process.state === 'dead'
         ? `mysqld ended while it started on the restored data${process.note === '' ? '' : `: ${process.note}`}`
@@ -184,9 +178,9 @@ export class Restoring {
 
 /** Throws `REGENT_NOT_FOUND` and `REGENT_REFUSED`: nothing is fetched of a backup that cannot be read to its end. */
 async function manifestOf({ of, backup }: RestoreOrder, { store, key }: OpenedStore): Promise<Manifest> {
-  const name = backup ?? (await newest(of, store))
-  const at = keyOf({ kind: 'manifest', cluster: of, name })
-  const manifest = parseManifest(await textOf(store, at), { cluster: of, name })
+  const name = backup ?? (await backupsOf(store, of)).at(-1)
+  if (name === undefined) throw new RegentError('REGENT_NOT_FOUND', `${store.address} has no backup of a cluster ${of}`)
+  const manifest = await readManifest(store, of, name)
   requireKey(manifest, key)
   return manifest
 }
@@ -207,16 +201,4 @@ function requireKey(manifest: Manifest, key: Buffer | null): void {
   const keys = dataKeys(key, Buffer.from(encryption.salt, 'hex'))
   if (!isSignedBy(encryption.signature, signedText(manifest), keys))
     throw new RegentError('REGENT_REFUSED', `the manifest of backup ${name} was changed after that was written`)
-}
-
-async function newest(cluster: string, store: OpenedStore['store']): Promise<string> {
-  const names: string[] = []
-  for await (const { key } of store.list(prefixOf.backups(cluster))) {
-    const found = parseKey(key)
-    if (found?.kind === 'manifest') names.push(found.name)
-  }
-  const last = names.toSorted().at(-1)
-  if (last === undefined)
-    throw new RegentError('REGENT_NOT_FOUND', `${store.address} has no backup of a cluster ${cluster}`)
-  return last
 }

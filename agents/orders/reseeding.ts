@@ -7,6 +7,7 @@ import { pruneArchives } from '../guard/archive-keeping.ts'
 import type { Converger } from '../converge/converger.ts'
 import { learn } from '../instance/learn.ts'
 import type { Parts } from '../instance/parts.ts'
+import { answersWithin } from '../instance/until-answers.ts'
 import { dataInNoDoubt } from '../instance/stored-state.ts'
 import { replicationUser } from '../ports/server.ts'
 import { swapUnproven } from '../doubts/unproven-copy.ts'
@@ -96,18 +97,11 @@ export class Seeding {
 
   /** Starts its own mysqld and waits until that answers. Throws `OwnServerFault`. */
   async #started(start: () => Promise<void>): Promise<void> {
-    const { process, observer, world } = this.#parts
+    const { process } = this.#parts
     await start().catch((error: unknown) => {
       throw new OwnServerFault(`its own mysqld did not start: ${describeError(error)}`, { cause: error })
     })
-    for (let tries = 0; tries < 300 && process.state !== 'dead'; tries += 1) {
-      const answered = await observer.refresh().then(
-        () => true,
-        () => false,
-      )
-      if (answered) return
-      await world.timers.sleep(100)
-    }
+    if (await answersWithin(this.#parts, 30)) return
     throw new OwnServerFault(
       process.state === 'dead'
         ? `its own mysqld ended while it started${process.note === '' ? '' : `: ${process.note}`}`

@@ -1,8 +1,7 @@
-import { keyOf, parseKey, prefixOf } from '#backup/keys.ts'
-import { parseManifest, type Manifest } from '#backup/manifest.ts'
-import { textOf } from '#backup/transfer/text-of.ts'
+import type { Manifest } from '#backup/manifest.ts'
+import { backupsOf, readManifest } from '#backup/transfer/stored-manifests.ts'
 import { RegentError } from '#common/errors/errors.ts'
-import { mebibytes } from '#common/text/words.ts'
+import { counted, mebibytes } from '#common/text/words.ts'
 import { findCluster } from '#local/clusters/cluster-index.ts'
 import { readSpec } from '#local/folder/spec-file.ts'
 import { layoutOf } from '#local/folder/state-layout.ts'
@@ -19,7 +18,8 @@ import type { StoredOptions } from './backup-command.ts'
 export async function listBackups(io: Io, wanted: string | undefined, options: StoredOptions): Promise<void> {
   const { cluster, store } = await opened(wanted, options)
   try {
-    const manifests = await manifestsOf(store, cluster)
+    const manifests: Manifest[] = []
+    for (const name of await backupsOf(store, cluster)) manifests.push(await readManifest(store, cluster, name))
     if (options.output === 'json') return io.out(toJson({ cluster, backups: manifests.map(shown) }))
     if (manifests.length === 0) return io.out(`${store.address} has no backup of ${cluster}`)
     const rows = manifests.map((one) => [
@@ -42,7 +42,7 @@ export async function listBackups(io: Io, wanted: string | undefined, options: S
 export async function showBackup(io: Io, name: string, options: StoredOptions): Promise<void> {
   const { cluster, store } = await opened(options.cluster, options)
   try {
-    const manifest = await manifestOf(store, cluster, name)
+    const manifest = await readManifest(store, cluster, name)
     if (options.output === 'json') return io.out(toJson(shown(manifest)))
     const lines = [
       ['backup', manifest.name],
@@ -51,10 +51,7 @@ export async function showBackup(io: Io, name: string, options: StoredOptions): 
       ['begun', timeOf(manifest.startedAtMs)],
       ['copied', timeOf(manifest.endedAtMs)],
       ['data', mebibytes(manifest.rawBytes)],
-      [
-        'stored',
-        `${mebibytes(manifest.storedBytes)} in ${manifest.parts.length === 1 ? '1 part' : `${manifest.parts.length} parts`}`,
-      ],
+      ['stored', `${mebibytes(manifest.storedBytes)} in ${counted(manifest.parts.length, 'part')}`],
       ['encrypted', manifest.encryption === null ? 'no' : `with key ${manifest.encryption.keyId}`],
       ['holds', manifest.gtids === '' ? 'nothing' : manifest.gtids],
       ['at most', manifest.gtidsAtMost === '' ? 'nothing' : manifest.gtidsAtMost],
@@ -84,22 +81,6 @@ async function storeOf(dir: string, name: string): Promise<BackupStore> {
     `the spec of ${name} names no store of backups: give --from, or backup.store in the spec`,
     { remedy: '' },
   )
-}
-
-async function manifestsOf(store: ObjectStore, cluster: string): Promise<readonly Manifest[]> {
-  const names: string[] = []
-  for await (const { key } of store.list(prefixOf.backups(cluster))) {
-    const found = parseKey(key)
-    if (found?.kind === 'manifest') names.push(found.name)
-  }
-  const manifests: Manifest[] = []
-  for (const name of names.toSorted()) manifests.push(await manifestOf(store, cluster, name))
-  return manifests
-}
-
-async function manifestOf(store: ObjectStore, cluster: string, name: string): Promise<Manifest> {
-  const key = keyOf({ kind: 'manifest', cluster, name })
-  return parseManifest(await textOf(store, key), { cluster, name })
 }
 
 /** For scripts: how many parts there are is enough, and the format is that of the output. */

@@ -1,0 +1,24 @@
+import type { ObjectStore } from '#object-store/object-store.ts'
+import type { BackupName } from '../backup-name.ts'
+import { keyOf, parseKey, prefixOf } from '../keys.ts'
+import { parseManifest, type Manifest } from '../manifest.ts'
+import { textOf } from './text-of.ts'
+
+/** Names of the backups of a cluster that are whole, oldest first. */
+export async function backupsOf(store: Pick<ObjectStore, 'list'>, cluster: string): Promise<readonly BackupName[]> {
+  const names: BackupName[] = []
+  for await (const { key } of store.list(prefixOf.backups(cluster))) {
+    const found = parseKey(key)
+    if (found?.kind === 'manifest') names.push(found.name)
+  }
+  return names.toSorted()
+}
+
+/** Rejects as the store does, and as `parseManifest`. */
+export async function readManifest(
+  store: Pick<ObjectStore, 'get'>,
+  cluster: string,
+  name: BackupName,
+): Promise<Manifest> {
+  return parseManifest(await textOf(store, keyOf({ kind: 'manifest', cluster, name })), { cluster, name })
+}
