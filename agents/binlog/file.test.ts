@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { binlogFile, dml, previousGtids, rows, stop, uuid } from '#test/support/synthetic-binlog.ts'
-import { eventTypes } from './events.ts'
+import { eventTypes } from '#binlog/events.ts'
 import { scanBinlog, stopScan, type BinlogScan } from './file.ts'
 import { readBinlogHead, readBinlogSet, readFileSets } from './set.ts'
 

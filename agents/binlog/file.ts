@@ -1,7 +1,7 @@
 import { open, type FileHandle } from 'node:fs/promises'
 import { crc32 } from 'node:zlib'
 import type { RegentError } from '#common/errors/errors.ts'
-import { decodeFormatDescription, eventTypes, unreadable, type FormatDescription } from './events.ts'
+import { decodeFormatDescription, eventTypes, unreadable, type FormatDescription } from '#binlog/events.ts'
 
 /** One event of a binlog file. */
 export interface BinlogEvent {

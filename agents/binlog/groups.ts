@@ -1,6 +1,13 @@
 import { createReadStream } from 'node:fs'
 import { createZstdDecompress } from 'node:zlib'
-import { decodeGtid, decodePayloadHeader, decodeQuery, eventTypes, type GtidParts, type QueryEvent } from './events.ts'
+import {
+  decodeGtid,
+  decodePayloadHeader,
+  decodeQuery,
+  eventTypes,
+  type GtidParts,
+  type QueryEvent,
+} from '#binlog/events.ts'
 import { stopScan, type BinlogEvent } from './file.ts'
 
 /** One transaction in a binlog file: its GTID event and everything up to the next. */

@@ -2,7 +2,7 @@ import { previousOf, type GtidNumber } from '#topology/gtid/gtid-number.ts'
 import { parseIntervals } from '#topology/gtid/gtid-parser.ts'
 import { GtidSet } from '#topology/gtid/gtid-set.ts'
 import type { Intervals } from '#topology/gtid/intervals.ts'
-import type { GtidParts } from './events.ts'
+import type { GtidParts } from '#binlog/events.ts'
 
 /** Gathers transactions one by one; a run of consecutive numbers of one source, the usual case, costs one interval. */
 export class GtidCollector {

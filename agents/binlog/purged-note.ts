@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { describeError } from '#common/errors/errors.ts'
 import { GtidSet } from '#topology/gtid/gtid-set.ts'
 import type { GtidText } from '#topology/snapshot/observation.ts'
-import { unreadable } from './events.ts'
+import { unreadable } from '#binlog/events.ts'
 import { serverLife, type Parts } from '../instance/parts.ts'
 import { syncFolder } from '#common/files/sync-folder.ts'
 

@@ -1,4 +1,4 @@
-import type { QueryEvent } from './events.ts'
+import type { QueryEvent } from '#binlog/events.ts'
 import type { GroupEnding } from './groups.ts'
 
 /**

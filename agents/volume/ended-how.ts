@@ -1,7 +1,7 @@
 import { open } from 'node:fs/promises'
 import { basename } from 'node:path'
 import { describeError, RegentError } from '#common/errors/errors.ts'
-import { eventTypes } from '../binlog/events.ts'
+import { eventTypes } from '#binlog/events.ts'
 import { scanBinlog } from '../binlog/file.ts'
 import { lastBinlogFile } from '../binlog/set.ts'
 import { readErrorLog, type ErrorLogEvidence, type ErrorLogPlace } from './error-log.ts'

@@ -35,6 +35,7 @@ src/controller-runtime/leader        src/controller-runtime/{client,objects}
 src/controller-runtime/port-forward  src/controller-runtime/{client,kube-config}
 src/controller-runtime/runnables     src/controller-runtime/leader
 topology/gtid
+src/binlog                           topology/gtid
 topology/snapshot                    topology/gtid
 src/object-store
 src/backup/stream
@@ -43,7 +44,8 @@ topology/group                       topology/snapshot
 topology/analysis                    topology/{gtid,snapshot}
 failover/protocol                    topology/{analysis,snapshot}
 failover/settings                    failover/protocol topology/snapshot
-src/backup/transfer                  failover/protocol src/backup src/backup/stream src/object-store
+src/backup/transfer                  failover/protocol src/backup src/backup/stream src/binlog src/object-store
+                                     topology/gtid
 agents/ports                         failover/protocol src/object-store topology/snapshot
 agents/lifecycle/wire
 agents/lifecycle/built-in            agents/lifecycle/wire
@@ -93,7 +95,7 @@ agents/lifecycle/mysql               agents/{instance,ports} agents/lifecycle/{b
 failover/flows                       failover/{judge,protocol} topology/{analysis,group,gtid,snapshot}
 src/api-contract                     failover/{judge,protocol} topology/analysis
 src/manager/options                  src/controller-runtime/leader src/local/files
-agents/binlog                        agents/{instance,ports} topology/{gtid,snapshot}
+agents/binlog                        agents/{instance,ports} src/binlog topology/{gtid,snapshot}
 agents/doubts                        agents/{instance,ports} failover/protocol topology/{gtid,snapshot}
 agents/group/xcom                    agents/{instance,ports}
 agents/guard                         agents/{instance,ports} failover/{protocol,settings} topology/{gtid,snapshot}
@@ -116,7 +118,7 @@ agents/group                         agents/{doubts,guard,instance,ports} agents
                                      failover/{protocol,settings} topology/{group,gtid,snapshot}
 agents/semisync                      agents/{doubts,guard,instance,ports} failover/{protocol,settings}
                                      topology/{gtid,snapshot}
-agents/volume                        agents/{binlog,instance,ports} agents/lifecycle/copy topology/gtid
+agents/volume                        agents/{binlog,instance,ports} agents/lifecycle/copy src/binlog topology/gtid
 failover                             failover/{flows,group,judge,protocol,semisync}
 failover/way-out                     failover failover/{flows,judge,protocol} topology/snapshot
 agents/converge                      agents/{doubts,group,guard,instance,ports,semisync} failover/protocol

@@ -1,5 +1,5 @@
 import { crc32, zstdCompressSync } from 'node:zlib'
-import { eventTypes } from '#agents/binlog/events.ts'
+import { eventTypes } from '#binlog/events.ts'
 
 /** Binlog files made by hand, byte for byte as the server writes them, for what a server cannot be made to write. */
 
@@ -72,10 +72,13 @@ export function previousGtids(intervals: readonly (readonly [number, number])[])
   return intervals.length === 0 ? body.subarray(0, 8) : body
 }
 
-export function gtid(number: number): SyntheticEvent {
-  const body = Buffer.alloc(42)
+/** @param committedMs by the clock of its server */
+export function gtid(number: number, committedMs = 1_795_255_602_000): SyntheticEvent {
+  const body = Buffer.alloc(49)
   uuidBytes().copy(body, 1)
   body.writeBigUInt64LE(BigInt(number), 17)
+  body.writeUIntLE((committedMs * 1_000) % 2 ** 32, 42, 4)
+  body.writeUIntLE(Math.floor((committedMs * 1_000) / 2 ** 32), 46, 3)
   return { type: eventTypes.gtid, body }
 }
 
@@ -107,8 +110,14 @@ export const rows = (length = 40): SyntheticEvent => ({ type: eventTypes.writeRo
 export const stop: SyntheticEvent = { type: eventTypes.stop, body: Buffer.alloc(0) }
 
 /** One InnoDB transaction. */
-export function dml(number: number, length = 40): readonly SyntheticEvent[] {
-  return [gtid(number), query('BEGIN'), { type: eventTypes.tableMap, body: Buffer.alloc(20) }, rows(length), xid]
+export function dml(number: number, length = 40, committedMs?: number): readonly SyntheticEvent[] {
+  return [
+    gtid(number, committedMs),
+    query('BEGIN'),
+    { type: eventTypes.tableMap, body: Buffer.alloc(20) },
+    rows(length),
+    xid,
+  ]
 }
 
 export function ddl(number: number, text = 'create table t (id int)'): readonly SyntheticEvent[] {

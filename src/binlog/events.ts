@@ -53,6 +53,12 @@ export function decodeGtid(body: Buffer, tagged: boolean): GtidParts {
  * value. Fields 0 to 3 are flags, UUID (each byte a number of its own), transaction number and tag, always written.
  */
 function decodeTaggedGtid(cursor: Cursor): GtidParts {
+  const { uuid, number, tag } = taggedFields(cursor)
+  const source = printUuid(uuid)
+  return { source: tag === '' ? source : `${source}:${tag}`, number }
+}
+
+function taggedFields(cursor: Cursor) {
   const version = cursor.varlen()
   if (version !== 1)
     throw unreadable(`a tagged GTID event has serialization version ${version}; version 1 is understood`)
@@ -65,9 +71,40 @@ function decodeTaggedGtid(cursor: Cursor): GtidParts {
   cursor.field(2)
   const number = cursor.signedGtidNumber()
   cursor.field(3)
-  const tag = cursor.text(cursor.varlen())
-  const source = printUuid(uuid)
-  return { source: tag === '' ? source : `${source}:${tag}`, number }
+  return { uuid, number, tag: cursor.text(cursor.varlen()) }
+}
+
+/** Behind flags, UUID, number, and the three fields of the parallel applier. */
+const commitTimeOffset = 42
+
+/**
+ * When the transaction of a GTID event was committed on the server where it began, in milliseconds. Where that server
+ * was too old to say, when it was committed on the server that wrote the event.
+ */
+export function decodeCommitTime(body: Buffer, tagged: boolean): number {
+  const micros = tagged ? taggedCommitTime(new Cursor(body)) : plainCommitTime(new Cursor(body))
+  return Math.floor(micros / 1_000)
+}
+
+/** Seven bytes each; the highest bit of the first one tells that the original time follows. */
+function plainCommitTime(cursor: Cursor): number {
+  cursor.skip(commitTimeOffset)
+  const immediate = cursor.u56()
+  return immediate < hasOriginal ? immediate : cursor.u56() || immediate - hasOriginal
+}
+
+const hasOriginal = 2 ** 55
+
+function taggedCommitTime(cursor: Cursor): number {
+  taggedFields(cursor)
+  for (const field of [4, 5]) {
+    cursor.field(field)
+    cursor.skipVarlen()
+  }
+  cursor.field(6)
+  const immediate = cursor.varlen()
+  if (cursor.atEnd() || cursor.varlen() !== 7) return immediate
+  return cursor.varlen() || immediate
 }
 
 /** The set in a Previous_gtids event, in a form that `GtidSet.parse` reads. Tags appear in it since MySQL 8.3. */
@@ -245,6 +282,11 @@ class Cursor {
     return high < 2 ** 21 ? high * 2 ** 32 + low : inRange((BigInt(high) << 32n) | BigInt(low))
   }
 
+  u56(): number {
+    const low = this.#uint(4)
+    return low + this.#uint(3) * 2 ** 32
+  }
+
   /** The six bytes between the first and the last of eight. */
   u64InMiddleBytes(): number {
     this.skip(1)
@@ -282,6 +324,10 @@ class Cursor {
   /** The serialization library's number: as many trailing one-bits in the first byte as bytes follow it. */
   varlen(): number {
     return safe(Number(this.#varlen()))
+  }
+
+  skipVarlen(): void {
+    this.#varlen()
   }
 
   /** Its lowest bit is the sign. */

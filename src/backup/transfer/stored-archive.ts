@@ -1,0 +1,30 @@
+import type { ObjectStore } from '#object-store/object-store.ts'
+import type { Archive } from '../history.ts'
+import { keyOf, parseKey, prefixOf } from '../keys.ts'
+import { parseOpening, type Opening } from '../opening.ts'
+import type { Piece } from '../piece-name.ts'
+import { backupsOf, readManifest } from './stored-manifests.ts'
+import { textOf } from './text-of.ts'
+
+type Store = Pick<ObjectStore, 'get' | 'list'>
+
+/** All that tells how far a cluster can be restored. Rejects as the store does, and where an object cannot be used. */
+export async function readArchive(store: Store, cluster: string): Promise<Archive> {
+  const manifests = []
+  for (const name of await backupsOf(store, cluster)) manifests.push(await readManifest(store, cluster, name))
+  return { manifests, ...(await readBinlogArchive(store, cluster)) }
+}
+
+/** The same without the backups. */
+export async function readBinlogArchive(store: Store, cluster: string): Promise<Omit<Archive, 'manifests'>> {
+  const [openings, pieces]: [Opening[], Piece[]] = [[], []]
+  const epochs: number[] = []
+  for await (const { key } of store.list(prefixOf.archive(cluster))) {
+    const found = parseKey(key)
+    if (found?.kind === 'piece') pieces.push(found.piece)
+    if (found?.kind === 'opening') epochs.push(found.epoch)
+  }
+  for (const epoch of epochs)
+    openings.push(parseOpening(await textOf(store, keyOf({ kind: 'opening', cluster, epoch })), epoch))
+  return { openings, pieces }
+}
