@@ -3,6 +3,7 @@ import { memberId, type InstanceName, type MemberId } from '#topology/snapshot/m
 import type { Snapshot } from '#topology/snapshot/snapshot.ts'
 import { aSnapshot, gtids, memberOf, type SnapshotShape, type ViewOverrides } from '#topology/testing.ts'
 import { modeOf } from './decide.ts'
+import { backupSettingsSchema, type BackupSettings } from './protocol/backup-settings.ts'
 import type { Action, Decision } from './protocol/decision.ts'
 import { emptyNotes, type ClusterNotes } from './protocol/notes.ts'
 import { recordVersion, type ClusterRecord, type FetchIntent, type SwitchoverIntent } from './protocol/record.ts'
@@ -51,6 +52,12 @@ export function aRecord(overrides: Partial<ClusterRecord> = {}, instances = 3): 
 export function aSpec(overrides: Partial<ClusterSpec> = {}): ClusterSpec {
   const spec = Value.Default(clusterSpecSchema, {}) as ClusterSpec
   return { ...spec, ...overrides }
+}
+
+/** Backups that nobody makes unless asked, as most tests want. */
+export function aBackup(overrides: Partial<BackupSettings> = {}): BackupSettings {
+  const settings = Value.Default(backupSettingsSchema, { store: { address: '/backups' } }) as BackupSettings
+  return { ...settings, schedule: null, ...overrides }
 }
 
 export function aSituation(overrides: SituationOverrides = {}): Situation {

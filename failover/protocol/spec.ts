@@ -1,7 +1,8 @@
 import { Type, type Static } from 'typebox'
 import { mostInstances } from '#topology/snapshot/member.ts'
 import { defaultArchiveBytes } from './archive-default.ts'
-import { backupStoreSchema, restoreSchema } from './backup-store.ts'
+import { backupSettingsSchema } from './backup-settings.ts'
+import { restoreSchema } from './backup-store.ts'
 import { defaultMode, modes } from './mode-name.ts'
 
 /**
@@ -145,12 +146,7 @@ export const clusterSpecSchema = Type.Object(
       },
       { additionalProperties: false, default: {} },
     ),
-    backup: Type.Optional(
-      Type.Object(
-        { store: backupStoreSchema },
-        { additionalProperties: false, description: 'Where backups of this cluster lie; none are made unless given.' },
-      ),
-    ),
+    backup: Type.Optional(backupSettingsSchema),
     restore: Type.Optional(restoreSchema),
     policies: Type.Record(Type.String({ pattern: '^[a-z][a-z0-9-]{0,38}-[0-9]{1,2}$' }), instancePolicySchema, {
       default: {},

@@ -1,9 +1,11 @@
 import { describeError } from '#common/errors/errors.ts'
+import type { BackupSettings } from '#failover/protocol/backup-settings.ts'
 import type { BackupStore } from '#failover/protocol/backup-store.ts'
 import type { ObjectStore } from '#object-store/object-store.ts'
 import type { OpenStoreOptions } from '#object-store/open-store.ts'
 import { requireS3Options } from '#object-store/s3-options.ts'
 import { parseStoreAddress } from '#object-store/store-address.ts'
+import { whyBadSchedule } from '../schedule.ts'
 
 /** Opens the store that a spec or a command names. Rejects as `openStore`. */
 export async function openBackupStore(where: BackupStore): Promise<ObjectStore> {
@@ -22,6 +24,20 @@ export function complaintAboutStore(where: BackupStore): string | undefined {
   } catch (error) {
     return describeError(error)
   }
+}
+
+/** Why these settings of backups cannot work, where the spec is read; undefined where they may be right. */
+export function complaintAboutBackup({ store, schedule, timeZone, rehearsal }: BackupSettings): string | undefined {
+  const complaint = complaintAboutStore(store)
+  if (complaint !== undefined) return `the store of backups cannot be opened: ${complaint}`
+  const schedules = [
+    ['backup.schedule', schedule],
+    ['backup.rehearsal.schedule', rehearsal.schedule],
+    // A time zone without a schedule would be found wrong on the day a schedule is given.
+    ['backup', '@daily'],
+  ] as const
+  const why = schedules.map(([what, cron]) => (cron === null ? '' : whyBadSchedule(what, { cron, timeZone })))
+  return why.map(String).find((each) => each !== '')
 }
 
 function optionsOf({ address, credentialsFolder, encryptionKeyFile: _, ...s3 }: BackupStore): OpenStoreOptions {

@@ -43,6 +43,25 @@ describe('the spec of a local cluster', () => {
     })
   })
 
+  test('needs of backups no more than where they lie', async () => {
+    const { backup } = await composeSpec('shop', await fileWith('backup: {store: {address: /srv/backups}}'), {})
+    expect(backup).toEqual({
+      store: { address: '/srv/backups' },
+      schedule: '0 3 * * *',
+      timeZone: 'UTC',
+      retention: { last: 3, days: 7, weeks: 4 },
+      archive: { everySeconds: 5 },
+      rehearsal: { schedule: '0 4 * * 0' },
+    })
+    const said =
+      'backup: {store: {address: /srv/backups}, schedule: null, retention: {days: 30}, archive: {everySeconds: 0}}'
+    expect((await composeSpec('shop', await fileWith(said), {})).backup).toMatchObject({
+      schedule: null,
+      retention: { last: 3, days: 30, weeks: 4 },
+      archive: { everySeconds: 0 },
+    })
+  })
+
   const refusals: readonly (readonly [string, string | Uint8Array, RegExp])[] = [
     ['an empty file', '', /is empty/],
     ['more members than a group takes', 'mode: group\ninstances: 10', /10 instances in mode group; allowed is 1 to 9/],
@@ -117,6 +136,40 @@ describe('the spec of a local cluster', () => {
       'backup: {store: {address: /srv/backups, endpoint: "http://127.0.0.1:9000"}}',
       /options of S3 are given for a store that is a folder/,
     ],
+    ['a restore from nowhere', 'restore: {store: {address: x}, of: prod}', /the store of backups cannot be opened: /],
+    ['no store of backups', 'backup: {schedule: null}', /backup lacks "store"/],
+    ...(
+      [
+        [
+          'an unknown setting of backups',
+          'retain: 1',
+          /backup has the unknown key "retain"; allowed are store, schedule/,
+        ],
+        [
+          'a retention of nothing',
+          'retention: {last: 0}',
+          /backup\.retention\.last is 0; allowed is an integer from 1 to/,
+        ],
+        [
+          'an archive in the past',
+          'archive: {everySeconds: -1}',
+          /everySeconds is -1; allowed is an integer from 0 to 3600/,
+        ],
+        ['a number for a schedule', 'rehearsal: {schedule: 7}', /backup\.rehearsal\.schedule is 7; allowed is /],
+        ['a schedule in words', 'schedule: daily', /backup\.schedule is "daily": write five fields/],
+        [
+          'a day of no year',
+          'rehearsal: {schedule: "0 0 31 2 *"}',
+          /backup\.rehearsal\.schedule is .* a day that no year has/,
+        ],
+        ['an unknown time zone', 'timeZone: Berlin', /backup\.schedule is for time zone "Berlin", which is unknown/],
+        [
+          'an unknown time zone of no schedule',
+          'timeZone: Berlin, schedule: null, rehearsal: {schedule: null}',
+          /backup is for time zone "Berlin", which is unknown/,
+        ],
+      ] as const
+    ).map(([what, said, why]) => [what, `backup: {store: {address: /srv/backups}, ${said}}`, why] as const),
     ['a key of every object', '__proto__: {instances: 1}', /has the key "__proto__", which means nothing here/],
     ['such a key further down', 'policies:\n  shop-0: {constructor: {promotion: never}}', /has the key "constructor"/],
     ['an alias that leads back to itself', 'policies: &a {shop-0: *a}', /leads back to itself/],

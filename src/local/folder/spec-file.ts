@@ -1,5 +1,5 @@
 import { Value } from 'typebox/value'
-import { complaintAboutStore } from '#backup/transfer/open-backup-store.ts'
+import { complaintAboutBackup, complaintAboutStore } from '#backup/transfer/open-backup-store.ts'
 import { clusterSpecSchema, instancePolicySchema, whyTooMany, type ClusterSpec } from '#failover/protocol/spec.ts'
 import { instanceName, isInstanceOf } from '#topology/snapshot/member.ts'
 import { RegentError } from '#common/errors/errors.ts'
@@ -63,14 +63,19 @@ function contradictionIn(name: string, spec: ClusterSpec): string | undefined {
       'with a statement that runs would be undone before its grace ends; allowed is a graceMs up to ' +
       'timeoutMs'
     )
-  for (const store of [spec.backup?.store, spec.restore?.store]) {
-    const complaint = store && complaintAboutStore(store)
-    if (complaint !== undefined) return `the store of backups cannot be opened: ${complaint}`
-  }
+  const aboutBackups = contradictionInBackups(spec)
+  if (aboutBackups !== undefined) return aboutBackups
   const all = Array.from({ length: instances }, (_, ordinal) => instanceName(name, ordinal))
   if (all.every((instance) => policies[instance]?.promotion === 'never'))
     return `policies say promotion: never for each of ${all.join(', ')}: none of them could ever be primary; leave one of them out`
   return undefined
+}
+
+function contradictionInBackups({ backup, restore }: ClusterSpec): string | undefined {
+  const complaint = backup && complaintAboutBackup(backup)
+  if (complaint !== undefined) return complaint
+  const aboutStore = restore && complaintAboutStore(restore.store)
+  return aboutStore && `the store of backups cannot be opened: ${aboutStore}`
 }
 
 export async function writeSpec(layout: StateLayout, spec: ClusterSpec): Promise<void> {

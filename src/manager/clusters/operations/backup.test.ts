@@ -1,8 +1,8 @@
 import { expect, it } from 'vitest'
-import { aSpec } from '#failover/testing.ts'
+import { aBackup, aSpec } from '#failover/testing.ts'
 import { operationsOn } from './testing-operations.ts'
 
-const spec = aSpec({ backup: { store: { address: '/backups' } } })
+const spec = aSpec({ backup: aBackup() })
 const asked = { instance: undefined, dryRun: false }
 
 it('A backup is begun by the agent of a replica, whom the answer names', async () => {
