@@ -38,6 +38,7 @@ import type { ServerPort } from './ports/server.ts'
 import { guardSpace } from './guard/space-guard.ts'
 import { Termination, type TerminationPort } from './orders/termination.ts'
 import { BackUp } from './backup/back-up.ts'
+import { BinlogArchiver } from './backup/binlog-archiver.ts'
 import { Restoring } from './backup/restoring.ts'
 import type { BackupPort } from './ports/backup-port.ts'
 import { builtInActions } from './lifecycle/mysql/built-in-actions.ts'
@@ -92,6 +93,7 @@ export class Agent implements AgentHandlers {
   readonly #termination: Termination
   readonly #backUp: BackUp
   readonly #restoring: Restoring
+  readonly #binlogArchiver: BinlogArchiver
   readonly #listeners = new Set<StreamListener>()
   #heartbeat: Timer | null = null
   #publishing = false
@@ -143,6 +145,7 @@ export class Agent implements AgentHandlers {
     this.#termination = new Termination(this.#parts, this.#converger, ports.termination ?? null)
     this.#backUp = new BackUp(this.#parts, ports.backups ?? null)
     this.#restoring = new Restoring(this.#parts, this.#converger, ports.backups ?? null)
+    this.#binlogArchiver = new BinlogArchiver(this.#parts, ports.backups ?? null)
     const desk = new OrderDesk(
       {
         parts: this.#parts,
@@ -210,6 +213,7 @@ export class Agent implements AgentHandlers {
       { name: 'space on the disk', look: () => guardSpace(this.#parts) },
       this.#events,
       this.#leftover,
+      this.#binlogArchiver,
       this.#needs,
       this.#hung,
       this.#lockedOut,
@@ -223,6 +227,7 @@ export class Agent implements AgentHandlers {
     this.#watches.stop()
     this.#backUp.stop()
     this.#restoring.stop()
+    this.#binlogArchiver.stop()
     this.#parts.expulsion?.rest()
     this.#converger.stop()
     this.#lease.stop()

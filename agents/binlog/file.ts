@@ -55,6 +55,8 @@ export interface ScanOptions {
    * source's, is among them.
    */
   readonly isRelayLog?: boolean
+  /** Where an event begins: what is before that, but for the Format_description event, is passed over. */
+  readonly from?: number | undefined
 }
 
 export type Visit = (event: BinlogEvent) => typeof stopScan | undefined | void
@@ -106,18 +108,23 @@ class Scanner {
   readonly #size: number
   readonly #verify: boolean
   readonly #isRelayLog: boolean
+  readonly #from: number
   readonly #signal: AbortSignal | undefined
   #window: Buffer = Buffer.alloc(0)
   #windowStart = 0
   readonly #space: Buffer
 
-  constructor({ path, file, size, space }: Scanned, { verify = true, isRelayLog = false, signal }: ScanOptions) {
+  constructor(
+    { path, file, size, space }: Scanned,
+    { verify = true, isRelayLog = false, from = 0, signal }: ScanOptions,
+  ) {
     this.#path = path
     this.#file = file
     this.#size = size
     this.#space = space
     this.#verify = verify
     this.#isRelayLog = isRelayLog
+    this.#from = from
     this.#signal = signal
   }
 
@@ -125,7 +132,7 @@ class Scanner {
     await this.#checkMagic()
     const first = await this.#formatDescription()
     visit(first.event)
-    let at = first.event.end
+    let at = Math.max(first.event.end, this.#from)
     let lastType: number = eventTypes.formatDescription
     for (;;) {
       const event = this.#eventInWindow(at, first.checksums) ?? (await this.#eventFromFile(at, first.checksums))

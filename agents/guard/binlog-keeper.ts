@@ -5,6 +5,7 @@ import { sayWord } from '#failover/protocol/word.ts'
 import type { InstanceName } from '#topology/snapshot/member.ts'
 import type { GtidText } from '#topology/snapshot/observation.ts'
 import {
+  archiveOfBackups,
   dueBinlogs,
   isShortOfSpace,
   keepingEveryMs,
@@ -29,6 +30,8 @@ export class BinlogKeeper implements Watch {
   readonly failure = { code: 'BinlogsNotPurged', sentence: say`binlogs could not be purged` }
   readonly #parts: Parts
   readonly #executed = new Map<InstanceName, GtidText>()
+  /** What the archive of backups held when the primary last said so; null before that. */
+  #archived: GtidText | null = null
   /** What was executed before each file began: reading that is dear, and it never changes. */
   readonly #before = new Map<string, GtidText>()
   #roundAtMs = Number.NEGATIVE_INFINITY
@@ -77,6 +80,7 @@ export class BinlogKeeper implements Watch {
       this.#peers().map(async ({ instance, agent }) => {
         const vote = await sayWord({ transport, deadlineMs: timings.leaseRenewMs }, agent, 'leaseVote', request)
         if (typeof vote.executed === 'string') this.#executed.set(instance, vote.executed)
+        if (typeof vote.archived === 'string') this.#archived = vote.archived
       }),
     )
   }
@@ -89,10 +93,7 @@ export class BinlogKeeper implements Watch {
       config,
     )
     this.#forgetAllBut(due)
-    const members = this.#peers().map(({ instance }): MemberHoldings => ({
-      instance,
-      executed: this.#executed.get(instance) ?? null,
-    }))
+    const members = [...this.#members(), ...this.#archive()]
     const forced: DueBinlog[] = []
     let robbed: readonly MemberHoldings[] = []
     let holding: Said = ''
@@ -140,6 +141,18 @@ export class BinlogKeeper implements Watch {
   /** A server that was seeded again begins with the same names. */
   #keyOf(name: string): string {
     return `${this.#parts.process.pid}/${name}`
+  }
+
+  #members(): readonly MemberHoldings[] {
+    return this.#peers().map(({ instance }) => ({ instance, executed: this.#executed.get(instance) ?? null }))
+  }
+
+  /** Any instance may have to ship what the primary did not. */
+  #archive(): readonly MemberHoldings[] {
+    const { told, jobs, file } = this.#parts
+    if ((told.backups?.archive.everySeconds ?? 0) === 0) return []
+    const leads = file.current.assignment?.role === 'primary'
+    return [{ instance: archiveOfBackups, executed: leads ? (jobs.binlogArchive?.gtids ?? null) : this.#archived }]
   }
 
   #peers(): readonly Endpoint[] {

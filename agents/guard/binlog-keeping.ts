@@ -20,7 +20,11 @@ export interface DueBinlog extends BinlogFile {
   readonly force: 'space' | 'limit' | null
 }
 
+/** Binlogs are held for the archive as for a member. */
+export const archiveOfBackups = 'the archive of backups'
+
 export interface MemberHoldings {
+  /** Or `archiveOfBackups`. */
   readonly instance: InstanceName
   /** What the peer had executed when it last said so; null: it has not since this agent began. */
   readonly executed: GtidText | null
@@ -98,8 +102,23 @@ export function sentenceAboutForced(
     ? say`the disk is nearly full`
     : say`more than ${mebibytes(limits.heldBinlogsBytes)} of binlogs were there`
   const size = mebibytes(purged.reduce((sum, { bytes }) => sum + bytes, 0))
-  return say`${names} (${size}) are purged, as ${why}; who needed them is seeded again: ${named(lacking)}`
+  return say`${names} (${size}) are purged, as ${why}; ${consequence(lacking)}: ${named(lacking)}`
 }
+
+function consequence(lacking: readonly MemberHoldings[]): Said {
+  const [archive, members] = [isOfArchive, (holder: MemberHoldings) => !isOfArchive(holder)].map((of) =>
+    lacking.some(of),
+  )
+  return joined(
+    [
+      members === true ? say`who needed them is seeded again` : '',
+      archive === true ? say`the archive has a hole until the next backup` : '',
+    ].filter((said) => said !== ''),
+    ', ',
+  )
+}
+
+const isOfArchive = ({ instance }: MemberHoldings): boolean => instance === archiveOfBackups
 
 function named(members: readonly MemberHoldings[]): Said {
   const said = members.map(({ instance, executed }) =>

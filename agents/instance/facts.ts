@@ -206,6 +206,10 @@ export const facts = {
   // Work in the background.
   errandBegan: ({ errand }: { errand: Errand }): Change => ({ jobs: { [errand]: true } }),
   errandEnded: ({ errand }: { errand: Errand }): Change => ({ jobs: { [errand]: false } }),
+  backupsTold: ({ task }: { task: Told['backups'] }): Change => ({ told: { backups: task } }),
+  binlogsShipped: ({ archive }: { archive: NonNullable<Jobs['binlogArchive']> }): Change => ({
+    jobs: { binlogArchive: archive },
+  }),
   backupWent: ({ backup }: { backup: NonNullable<Jobs['backup']> }): Change => ({ jobs: { backup } }),
   waitBegan: ({ wait, until }: { wait: Awaited; until: Promise<void> }): Change => ({ jobs: { [wait]: until } }),
   waitEnded: ({ wait }: { wait: Awaited }): Change => ({ jobs: { [wait]: null } }),

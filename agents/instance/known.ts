@@ -1,7 +1,9 @@
 import { freshLife, type Life } from './life.ts'
+import type { BackupTask } from '#failover/protocol/backup-settings.ts'
 import type { StoppedThread } from '#failover/protocol/channel-options.ts'
 import type { Comparing } from '#failover/protocol/word.ts'
 import type { InstanceName } from '#topology/snapshot/member.ts'
+import type { BinlogArchiveSeen } from '#topology/snapshot/binlog-archive.ts'
 import type { BackupSeen } from '#topology/snapshot/copies.ts'
 import type { GtidText, Lack, PromiseReport } from '#topology/snapshot/observation.ts'
 
@@ -45,6 +47,8 @@ export interface Told {
    * A manager told it what to be since it started, or its volume stayed where it was: nobody put an older one there.
    */
   readonly trustsAssignment: boolean
+  /** What it does about backups while it is the primary's; null for nothing, and before it was told. */
+  readonly backups: BackupTask | null
 }
 
 /** A look with a higher number than `afterLook` began after the question had arrived. */
@@ -159,10 +163,20 @@ export interface Jobs {
   readonly streamsCopy: boolean
   /** The newest base backup that is or was made here since the agent started. */
   readonly backup: BackupSeen | null
+  /** How its shipping of binlogs goes; null where none was begun. */
+  readonly binlogArchive: BinlogArchiveKnown | null
   /** The others are asked to remove the member that its dead mysqld was. */
   readonly expelling: Promise<void> | null
   /** Addresses of members that the group is being asked to remove since nobody hears them. */
   readonly expellingSilent: ReadonlySet<string>
+}
+
+/** What is known of the archive of binlogs as a primary. */
+export interface BinlogArchiveKnown extends Pick<BinlogArchiveSeen, 'hole' | 'trouble'> {
+  /** When all that was executed was shipped, in monotonic milliseconds; null before that was so once. */
+  readonly atMs: number | null
+  /** What need not be shipped any more; null while unknown. */
+  readonly gtids: GtidText | null
 }
 
 /** The end of its pod, or of its part in the cluster. */
@@ -193,6 +207,7 @@ export function nothingKnown(nowMs: number): Known {
       errantJudged: null,
       mayRestart: false,
       trustsAssignment: false,
+      backups: null,
     },
     contact: { managerHeardAtMs: nowMs, peersHeard: new Map() },
     course: {
@@ -232,6 +247,7 @@ export function nothingKnown(nowMs: number): Known {
       joinsNotBeforeMs: -Infinity,
       joinsInTurn: null,
       backup: null,
+      binlogArchive: null,
       streamsCopy: false,
       expelling: null,
       expellingSilent: new Set(),

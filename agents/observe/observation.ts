@@ -99,6 +99,7 @@ export class ObservationBuilder {
         : { certificateTrouble: clientCertificate.trouble }),
       ...lacksOf(this.#parts),
       ...(jobs.backup === null ? {} : { backup: jobs.backup }),
+      ...binlogArchiveOf(this.#parts, nowMs),
       ...this.#settings(),
       peers: [...contact.peersHeard].map(([instance, atMs]) => ({ instance, heardMsAgo: nowMs - atMs })),
       ...silentFor(this.#parts),
@@ -207,4 +208,12 @@ function lacksOf({ guards: { lacks } }: Pick<Parts, 'guards'>): Pick<Observation
 
 function asksOf({ asks: { shown } }: Pick<Parts, 'asks'>): Pick<Observation, 'asks'> {
   return shown.length === 0 ? {} : { asks: shown }
+}
+
+/** Of what was shipped as primary, nothing is shown once another instance ships. */
+function binlogArchiveOf({ jobs, file }: Parts, nowMs: number): Pick<Observation, 'binlogArchive'> {
+  const { binlogArchive } = jobs
+  if (binlogArchive === null || file.current.assignment?.role !== 'primary') return {}
+  const { atMs, hole, trouble } = binlogArchive
+  return { binlogArchive: { behindMs: atMs === null ? null : Math.round(nowMs - atMs), hole, trouble } }
 }

@@ -82,12 +82,14 @@ function requireCluster({ config }: Pick<Parts, 'config'>, cluster: string, who:
 
 /** A peer asks whether its epoch may go on. */
 function vote(parts: Parts, request: LeaseVoteRequest): LeaseVote {
-  const { file, world, observer } = parts
+  const { file, world, observer, jobs } = parts
+  const archived = file.current.assignment?.role === 'primary' ? jobs.binlogArchive?.gtids : null
   requireCluster(parts, request.cluster, `${request.asking} of cluster ${request.cluster} asks for a vote`)
   learn(parts, { fact: 'peerHeard', peer: request.asking, atMs: world.clock.monotonicMs() })
   return {
     granted: file.current.promise <= request.epoch,
     promise: file.current.promise,
     executed: file.current.seeding || file.current.unproven ? null : (observer.server?.executed ?? null),
+    ...(archived == null ? {} : { archived }),
   }
 }

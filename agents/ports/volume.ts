@@ -1,3 +1,4 @@
+import type { GtidNumber } from '#topology/gtid/gtid-number.ts'
 import type { BinlogPlace, GtidText } from '#topology/snapshot/observation.ts'
 
 /**
@@ -35,6 +36,24 @@ export interface BinlogFile {
   readonly writtenAtMs: number
 }
 
+/** A transaction as it stands in a binlog file. */
+export interface BinlogTransaction {
+  /** `uuid` or `uuid:tag`. */
+  readonly source: string
+  readonly number: GtidNumber
+  /** By the clock of the server where it began. */
+  readonly committedMs: number
+  readonly offset: number
+  readonly end: number
+}
+
+/** A part of a binlog file, from `offset` up to `end`. */
+export interface BinlogRange {
+  readonly name: string
+  readonly offset: number
+  readonly end: number
+}
+
 /** The instance's volume while mysqld may be dead: binlogs, relay logs, archives, free space. */
 export interface VolumePort {
   /** Fsyncs the relay logs and their index: what is reported as held must survive a power cut. */
@@ -52,6 +71,18 @@ export interface VolumePort {
   listBinlogs(): Promise<readonly BinlogFile[]>
   /** What was executed before this file began; null where the file cannot be read. */
   previousGtids(name: string): Promise<GtidText | null>
+  /**
+   * Shows the whole transactions of a binlog file in their order, from the one at `from` on (0: all), until `visit`
+   * gives false. Rejects with `REGENT_BINLOG_UNREADABLE`, and where the file is gone.
+   */
+  visitBinlog(
+    name: string,
+    from: number,
+    visit: (transaction: BinlogTransaction) => boolean,
+    signal?: AbortSignal,
+  ): Promise<void>
+  /** The Format_description event of a binlog file, as of a closed one, and then a part of the file, as they stand. */
+  readBinlog(range: BinlogRange): Promise<{ readonly rawBytes: number; readonly content: AsyncIterable<Buffer> }>
   /** How mysqld ended since its last start. */
   endedHow(): Promise<Ending>
   /** The same at a glance, within a millisecond, while the process may still be torn down. */

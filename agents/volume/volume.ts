@@ -14,6 +14,7 @@ import { withoutEffect } from '../binlog/without-effect.ts'
 import { dataBytes } from './data-bytes.ts'
 import { readPurgedNote, writePurgedNote } from '../binlog/purged-note.ts'
 import { syncRelayLogs } from '../binlog/relay-logs.ts'
+import { readRange, visitTransactions } from '../binlog/transactions.ts'
 import { readTrimPlan, trimTail } from '../binlog/unacknowledged-tail.ts'
 import type { VolumePort } from '../ports/volume.ts'
 import { markRestored, restoredFrom } from './restored-folder.ts'
@@ -32,6 +33,8 @@ export function createVolume(config: AgentConfig, wallMs: () => number): VolumeP
     readPurged: async () => (await readPurgedNote(dataDir)).toString(),
     listBinlogs: () => listBinlogs(dataDir),
     previousGtids: (name) => previousGtids(join(dataDir, name)),
+    visitBinlog: (name, from, visit, signal) => visitTransactions(join(dataDir, name), from, visit, signal),
+    readBinlog: ({ name, ...range }) => readRange(join(dataDir, name), range),
     endedHow: () => endedHow(layout),
     glanceAtEnding: () => glanceAtEnding(layout),
     async judgeTail(sourceHolds) {

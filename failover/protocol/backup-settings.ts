@@ -1,5 +1,7 @@
+import { createHash } from 'node:crypto'
 import { Type, type Static } from 'typebox'
-import { backupStoreSchema } from './backup-store.ts'
+import { integer, objectOf, type Shaped } from '#common/input/shapes.ts'
+import { backupStore, backupStoreSchema } from './backup-store.ts'
 
 const closed = { additionalProperties: false } as const
 
@@ -66,3 +68,26 @@ export const backupSettingsSchema = Type.Object(
 )
 
 export type BackupSettings = Static<typeof backupSettingsSchema>
+
+/** What an agent needs to know of these settings: what it does by itself while it is the primary's. */
+export const backupTask = objectOf({
+  store: backupStore,
+  retention: objectOf({ last: integer(1, 1_000), days: integer(0, 1_000), weeks: integer(0, 1_000) }),
+  archive: objectOf({ everySeconds: integer(0, 3_600) }),
+})
+
+export type BackupTask = Shaped<typeof backupTask>
+
+/** Null where no backups are made. */
+export function backupTaskOf(settings: BackupSettings | undefined): BackupTask | null {
+  if (settings === undefined) return null
+  const { store, retention, archive } = settings
+  return { store, retention, archive }
+}
+
+/** Another text for each task; '' for none. */
+export function backupTaskText(task: BackupTask | null): string {
+  if (task === null) return ''
+  const parts = [task.store, task.retention, task.archive].map((part) => Object.entries(part).sort())
+  return createHash('sha256').update(JSON.stringify(parts)).digest('hex').slice(0, 16)
+}

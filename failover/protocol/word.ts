@@ -33,6 +33,8 @@ export interface LeaseVote {
   readonly promise: number
   /** What it has executed, so that binlogs are kept which it lacks. Absent or null: not known, or an older agent. */
   readonly executed?: GtidText | null
+  /** What the archive of backups holds, or needs no more, as the primary knows. Absent: not known, or older agent. */
+  readonly archived?: GtidText
 }
 
 const table = {

@@ -46,7 +46,7 @@ failover/protocol                    topology/{analysis,snapshot}
 failover/settings                    failover/protocol topology/snapshot
 src/backup/transfer                  failover/protocol src/backup src/backup/stream src/binlog src/object-store
                                      topology/gtid
-agents/ports                         failover/protocol src/object-store topology/snapshot
+agents/ports                         failover/protocol src/object-store topology/{gtid,snapshot}
 agents/lifecycle/wire
 agents/lifecycle/built-in            agents/lifecycle/wire
 agents/lifecycle/copy
@@ -128,8 +128,9 @@ agents/mysqld                        agents/{binlog,instance,ports,volume} failo
 agents/observe                       agents/{doubts,guard,instance,ports} failover/{protocol,settings}
                                      topology/{gtid,snapshot}
 src/manager/loop                     failover failover/{judge,protocol} src/store topology/snapshot
-agents/backup                        agents/{converge,instance,ports} agents/lifecycle/{copy,mysql} failover/protocol
-                                     src/backup src/backup/{stream,transfer} src/object-store topology/snapshot
+agents/backup                        agents/{binlog,converge,instance,ports} agents/lifecycle/{copy,mysql}
+                                     failover/protocol src/backup src/backup/{stream,transfer} src/object-store
+                                     topology/{gtid,snapshot}
 agents/orders                        agents/{backup,converge,doubts,guard,instance,observe,ports} failover/protocol
                                      topology/{gtid,snapshot}
 src/manager/clusters/operations      failover failover/{flows,judge,protocol,way-out} src/{api-contract,backup}

@@ -1,3 +1,4 @@
+import type { BinlogArchiveSeen } from './binlog-archive.ts'
 import type { BackupSeen, SeedingFailure } from './copies.ts'
 import type { InstanceName, MemberId } from './member.ts'
 import type { OpenChange } from './open-changes.ts'
@@ -412,6 +413,8 @@ export interface Observation {
    * nothing, and from older agents.
    */
   readonly lacks?: readonly Lack[]
+  /** How the shipping of binlogs goes. Absent where none was begun as primary, and from older agents. */
+  readonly binlogArchive?: BinlogArchiveSeen
   /** The newest base backup that was begun here since the agent started. Absent for none, and from older agents. */
   readonly backup?: BackupSeen
   /** Peers this agent heard from within the last lease interval, and milliseconds since it last heard from each. */

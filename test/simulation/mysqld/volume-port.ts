@@ -49,6 +49,9 @@ export function simulatedVolume(machine: Machine, takes: () => Promise<void>): V
     readPurged: async () => machine.folder?.notedPurged ?? '',
     listBinlogs: async () => [],
     previousGtids: async () => '',
+    // Nobody ships binlogs in the simulation.
+    visitBinlog: async () => undefined,
+    readBinlog: () => Promise.reject(new Error('no binlog is shipped in the simulation')),
     endedHow: async () => (await takes(), ending(false)),
     glanceAtEnding: async () => (await machine.errorLogIsRead(), ending(true)),
     judgeTail: async (sourceHolds) => {

@@ -1,0 +1,193 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { describe, expect, it, onTestFinished } from 'vitest'
+import { gtidsOf } from '#backup/piece-name.ts'
+import { aManifest } from '#backup/testing.ts'
+import { chainsOf } from '#backup/window.ts'
+import { manifestText } from '#backup/manifest.ts'
+import { keyOf } from '#backup/keys.ts'
+import { readPiece } from '#backup/transfer/read-piece.ts'
+import { readArchive } from '#backup/transfer/stored-archive.ts'
+import { MemoryStore } from '#object-store/testing-store.ts'
+import { binlogFile, dml, previousGtids, uuid } from '#test/support/synthetic-binlog.ts'
+import { GtidSet } from '#topology/gtid/gtid-set.ts'
+import { listBinlogs, previousGtids as readPrevious } from '../binlog/set.ts'
+import { readRange, visitTransactions } from '../binlog/transactions.ts'
+import { learn } from '../instance/learn.ts'
+import type { BinlogArchiveKnown } from '../instance/known.ts'
+import { aServerState, primaryOfEpoch3, ScriptedProcess, ScriptedServer, testParts } from '../testing.ts'
+import { BinlogArchiver } from './binlog-archiver.ts'
+
+const task = { store: { address: 'memory' }, retention: { last: 1, days: 0, weeks: 0 }, archive: { everySeconds: 5 } }
+
+/** A primary with binlogs of transactions that begin with these numbers; each file goes up to the next. */
+async function aPrimary(store: MemoryStore, epoch = 3) {
+  const dir = await mkdtemp(join(tmpdir(), 'regent-archiver-'))
+  onTestFinished(() => rm(dir, { recursive: true, force: true }))
+  const server = new ScriptedServer(aServerState())
+  const parts = await testParts(server, {
+    process: new ScriptedProcess(),
+    volume: {
+      listBinlogs: () => listBinlogs(dir),
+      previousGtids: (name) => readPrevious(join(dir, name)),
+      visitBinlog: (name, from, visit, signal) => visitTransactions(join(dir, name), from, visit, signal),
+      readBinlog: ({ name, ...range }) => readRange(join(dir, name), range),
+    },
+  })
+  await parts.file.update({ volume: '0a1b2c', promise: epoch, assignment: { ...primaryOfEpoch3, epoch } })
+  learn(parts, { fact: 'backupsTold', task })
+  const port = { lineage: '00112233445566778899aabbccddeeff', open: async () => ({ store, key: null }) }
+  const archiver = new BinlogArchiver(parts, port)
+
+  /** The files, by the numbers of their transactions; those below the first are purged. */
+  const has = async (files: readonly (readonly number[])[], upTo: number) => {
+    const names = files.map((_, at) => `binlog.${String(at + 1).padStart(6, '0')}`)
+    for (const [at, numbers] of files.entries()) {
+      const first = numbers[0] ?? upTo + 1
+      const content = binlogFile(
+        numbers.flatMap((number) => dml(number, 40, 1_795_000_000_000 + number * 1_000)),
+        { previous: previousGtids(first > 1 ? [[1, first - 1]] : []) },
+      )
+      await writeFile(join(dir, names[at] ?? ''), content)
+    }
+    await writeFile(join(dir, 'binlog.index'), names.map((name) => `./${name}\n`).join(''))
+    const purged = (files[0]?.[0] ?? 1) - 1
+    server.state = {
+      ...server.state,
+      executed: upTo === 0 ? '' : `${uuid}:1-${upTo}`,
+      purged: purged === 0 ? '' : `${uuid}:1-${purged}`,
+    }
+    await parts.observer.refresh()
+  }
+  const seen = (): BinlogArchiveKnown | null => parts.jobs.binlogArchive
+  return { parts, archiver, has, seen }
+}
+
+const range = (from: number, to: number) => Array.from({ length: to - from + 1 }, (_, at) => from + at)
+
+async function shipped(store: MemoryStore): Promise<string> {
+  const { pieces } = await readArchive(store, 'shop')
+  for (const piece of pieces)
+    for await (const { bytes } of readPiece({ store, cluster: 'shop', piece, key: null }))
+      expect(bytes.length).toBeGreaterThan(0)
+  return pieces.reduce((all, piece) => all.union(gtidsOf(piece)), GtidSet.empty).toString()
+}
+
+async function withBackup(store: MemoryStore, upTo: number): Promise<void> {
+  const manifest = aManifest({ gtids: `${uuid}:1-${upTo}`, epoch: 3 })
+  await store.putIfAbsent(
+    keyOf({ kind: 'manifest', cluster: 'shop', name: manifest.name }),
+    Buffer.from(manifestText(manifest)),
+  )
+}
+
+describe('A primary ships its binlogs', () => {
+  it('from the moment on at which the archive began, and says how far that is', async () => {
+    const store = new MemoryStore()
+    const { archiver, has, seen } = await aPrimary(store)
+    await has([range(1, 4), range(5, 8)], 6)
+    await archiver.look()
+    expect(await shipped(store)).toBe('')
+    await has([range(1, 4), range(5, 8), range(9, 12)], 11)
+    await archiver.look()
+    expect(await shipped(store)).toBe(`${uuid}:7-11`)
+    expect(seen()).toMatchObject({ gtids: `${uuid}:1-11`, hole: '', trouble: '' })
+    await archiver.look()
+    expect(await shipped(store)).toBe(`${uuid}:7-11`)
+  })
+
+  it('from the oldest backup on, as far as its binlogs reach back', async () => {
+    const store = new MemoryStore()
+    await withBackup(store, 2)
+    const { archiver, has, seen } = await aPrimary(store)
+    await has([range(1, 4), range(5, 8)], 8)
+    await archiver.look()
+    expect(await shipped(store)).toBe(`${uuid}:3-8`)
+    expect(seen()?.hole).toBe('')
+  })
+
+  it('and names what no binlog holds any more, until the next backup is made', async () => {
+    const store = new MemoryStore()
+    await withBackup(store, 2)
+    const { parts, archiver, has, seen } = await aPrimary(store)
+    await has([range(5, 8), range(9, 10)], 10)
+    await archiver.look()
+    expect(await shipped(store)).toBe(`${uuid}:5-10`)
+    expect(seen()?.hole).toContain(`the archive lacks 2 transactions (${uuid}:3-4), which no binlog of shop-0 holds`)
+    const [broken] = chainsOf(await readArchive(store, 'shop'))
+    expect(String(broken?.hole?.why)).toContain(`the archive lacks 2 transactions before ${uuid}:5`)
+
+    const later = aManifest({ gtids: `${uuid}:1-10`, epoch: 3, endedAtMs: 1_796_000_000_000 })
+    await store.putIfAbsent(
+      keyOf({ kind: 'manifest', cluster: 'shop', name: later.name }),
+      Buffer.from(manifestText(later)),
+    )
+    const made = { name: later.name, stage: 'done', rawBytes: 1, storedBytes: 1, sentence: '' } as const
+    learn(parts, { fact: 'backupWent', backup: made })
+    await archiver.look()
+    expect(seen()?.hole).toBe('')
+  })
+
+  it('and waits for a transaction that is in the binlog and not executed', async () => {
+    const store = new MemoryStore()
+    const { archiver, has, seen } = await aPrimary(store)
+    await has([range(1, 9)], 0)
+    await archiver.look()
+    await has([range(1, 9)], 5)
+    await archiver.look()
+    expect(await shipped(store)).toBe(`${uuid}:1-5`)
+    expect(seen()?.gtids).toBe(`${uuid}:1-5`)
+  })
+
+  it('again from the first piece that is not there, wherever a sender died', async () => {
+    for (let dies = 0; dies < 5; dies += 1) {
+      const store = new MemoryStore()
+      const [first, next] = [await aPrimary(store), await aPrimary(store, 4)]
+      await first.has([[]], 0)
+      await first.archiver.look()
+      let writes = 0
+      store.beforeWrite = () => {
+        writes += 1
+        if (writes > dies) throw new Error('the store is away')
+      }
+      await first.has([range(1, 3), range(4, 6), range(7, 9)], 9)
+      await first.archiver.look()
+      store.beforeWrite = () => undefined
+      await next.has([range(1, 5), range(6, 11)], 11)
+      await next.archiver.look()
+      expect(await shipped(store)).toBe(`${uuid}:1-11`)
+      await withBackup(store, 1)
+      const [chain] = chainsOf(await readArchive(store, 'shop'))
+      expect(chain?.hole).toBe(null)
+      expect(chain?.gtids.toString()).toBe(`${uuid}:1-11`)
+    }
+  })
+
+  it('says why that does not go on, once, and goes on when the store is there again', async () => {
+    const store = new MemoryStore()
+    const { parts, archiver, has, seen } = await aPrimary(store)
+    store.beforeWrite = () => {
+      throw new Error('the store is full')
+    }
+    await has([range(1, 3)], 3)
+    await archiver.look()
+    await archiver.look()
+    expect(seen()).toMatchObject({ atMs: null, trouble: 'the store is full' })
+    expect(parts.notices.list.filter(({ code }) => code === 'BinlogsNotShipped')).toHaveLength(1)
+    store.beforeWrite = () => undefined
+    await archiver.look()
+    expect(seen()?.trouble).toBe('')
+  })
+
+  it('as long as it is the primary, and where an archive is asked for', async () => {
+    const store = new MemoryStore()
+    const { parts, archiver, has } = await aPrimary(store)
+    await has([range(1, 3)], 3)
+    expect(archiver.while()).toBe(true)
+    learn(parts, { fact: 'backupsTold', task: { ...task, archive: { everySeconds: 0 } } })
+    expect(archiver.while()).toBe(false)
+    learn(parts, { fact: 'backupsTold', task: null })
+    expect(archiver.while()).toBe(false)
+  })
+})

@@ -1,0 +1,89 @@
+import { describeError } from '#common/errors/errors.ts'
+import { say } from '#common/sentence/sentence.ts'
+import type { Watch } from '#common/watch/watch.ts'
+import type { BackupTask } from '#failover/protocol/backup-settings.ts'
+import { learn } from '../instance/learn.ts'
+import type { Parts } from '../instance/parts.ts'
+import type { BackupPort } from '../ports/backup-port.ts'
+import { Shipping } from './shipping.ts'
+
+/**
+ * Ships what this server executes as primary to the store of backups, every few seconds, the file that is written to
+ * among them. A failover changes the sender: the next one reads in the store how far the archive goes. Two senders at
+ * once do no harm, since each piece tells its place in the history (`src/backup/chain.ts`).
+ */
+export class BinlogArchiver implements Watch {
+  readonly name = 'binlogs to be shipped'
+  /** To catch up takes hours. */
+  readonly deadlineMs = 86_400_000
+  readonly #parts: Parts
+  readonly #port: BackupPort | null
+  readonly #stop = new AbortController()
+  #shipping: Shipping | null = null
+  #begunAtMs = -Infinity
+
+  constructor(parts: Parts, port: BackupPort | null) {
+    this.#parts = parts
+    this.#port = port
+  }
+
+  while(): boolean {
+    return this.#task() !== null
+  }
+
+  isDue(): boolean {
+    const everyMs = (this.#task()?.archive.everySeconds ?? 0) * 1_000
+    return this.#parts.world.clock.monotonicMs() - this.#begunAtMs >= everyMs
+  }
+
+  async look(): Promise<void> {
+    const task = this.#task()
+    if (task === null || this.#port === null) return
+    this.#begunAtMs = this.#parts.world.clock.monotonicMs()
+    try {
+      const shipping = await this.#shippingOf(task, this.#port)
+      await shipping.ship()
+    } catch (error) {
+      this.#rest()
+      if (!this.#stop.signal.aborted) this.#failed(error)
+    }
+  }
+
+  stop(): void {
+    this.#stop.abort(new Error('the agent is stopping'))
+    this.#rest()
+  }
+
+  /** What is to be shipped; null where this is no primary, or no archive is asked for. */
+  #task(): BackupTask | null {
+    const { file, observer, process, told } = this.#parts
+    const { assignment, seeding } = file.current
+    const leads = assignment?.role === 'primary' && !seeding && process.state === 'running' && observer.server !== null
+    return leads && this.#port !== null && (told.backups?.archive.everySeconds ?? 0) > 0 ? told.backups : null
+  }
+
+  /** Begun anew for another epoch, another mysqld, another store, and where a backup was made meanwhile. */
+  async #shippingOf(task: BackupTask, port: BackupPort): Promise<Shipping> {
+    if (this.#shipping?.isStill(task) !== true) {
+      this.#rest()
+      this.#shipping = await Shipping.begin(this.#parts, { task, port, signal: this.#stop.signal })
+    }
+    return this.#shipping
+  }
+
+  #rest(): void {
+    this.#shipping?.end()
+    this.#shipping = null
+  }
+
+  #failed(error: unknown): void {
+    const trouble = describeError(error).slice(0, 300)
+    const before = this.#parts.jobs.binlogArchive
+    learn(this.#parts, { fact: 'binlogsShipped', archive: { ...(before ?? nothingShipped), trouble } })
+    if (before?.trouble !== trouble)
+      this.#parts.notices.failed('BinlogsNotShipped', say`binlogs are not shipped to the store of backups`, error)
+    this.#parts.changed()
+  }
+}
+
+const nothingShipped = { atMs: null, gtids: null, hole: '' }

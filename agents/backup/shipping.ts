@@ -1,0 +1,205 @@
+import { keyOf } from '#backup/keys.ts'
+import { openingText } from '#backup/opening.ts'
+import { gtidsOf } from '#backup/piece-name.ts'
+import { shippedOf, type Shipped } from '#backup/shipping.ts'
+import { pieceObject } from '#backup/transfer/piece-object.ts'
+import { readArchive } from '#backup/transfer/stored-archive.ts'
+import { counted, say, text, type Said } from '#common/sentence/sentence.ts'
+import { abbreviated } from '#common/text/words.ts'
+import type { BackupTask } from '#failover/protocol/backup-settings.ts'
+import { GtidSet, parseGtidSet } from '#topology/gtid/gtid-set.ts'
+import { memberId } from '#topology/snapshot/member.ts'
+import { GtidMatcher } from '../binlog/gtid-collector.ts'
+import { learn } from '../instance/learn.ts'
+import type { Parts } from '../instance/parts.ts'
+import type { BackupPort, OpenedStore } from '../ports/backup-port.ts'
+import { claimFolder } from './owner.ts'
+import { PieceCutter, type CutPiece, type CutPlace } from './piece-cutter.ts'
+
+/** For whom, and where to. */
+interface Begun {
+  readonly task: BackupTask
+  readonly port: BackupPort
+  readonly signal: AbortSignal
+}
+
+/** A binlog file, and how far that is cut. */
+interface Place extends CutPlace {
+  readonly file: string
+}
+
+/** `waits`: for a transaction that is not executed yet. `through`: there is no more in the binlogs. */
+type Went = 'on' | 'waits' | 'through'
+
+/** One primary's shipping, in one epoch and from one mysqld. */
+export class Shipping {
+  readonly #parts: Parts
+  readonly #begun: Begun
+  readonly #opened: OpenedStore
+  readonly #epoch: number
+  readonly #pid: number | null
+  readonly #backup: string | undefined
+  readonly #copied: GtidSet
+  #shipped: GtidSet
+  #lacking = GtidSet.empty
+  #place: Place | null = null
+
+  private constructor(parts: Parts, begun: Begun, opened: OpenedStore, { gtids, copied }: Shipped) {
+    this.#parts = parts
+    this.#begun = begun
+    this.#opened = opened
+    this.#epoch = epochOf(parts)
+    this.#pid = parts.process.pid
+    this.#backup = madeBy(parts)
+    this.#copied = copied
+    this.#shipped = gtids
+  }
+
+  /**
+   * Opens this epoch of the archive, and reads how far the archive goes. What this server had executed at a moment of
+   * the epoch stands there before any piece of the epoch.
+   */
+  static async begin(parts: Parts, begun: Begun): Promise<Shipping> {
+    const { cluster, instance } = parts.config
+    const epoch = epochOf(parts)
+    const opened = await begun.port.open(begun.task.store)
+    const { store } = opened
+    try {
+      const atMs = parts.world.clock.wallMs()
+      await claimFolder(store, { cluster, lineage: begun.port.lineage, claimedAtMs: atMs })
+      const { executed: gtids } = await parts.server.readHolds()
+      const opening = openingText({ epoch, instance, atMs, gtids })
+      await store.putIfAbsent(keyOf({ kind: 'opening', cluster, epoch }), Buffer.from(opening))
+      const shipped = shippedOf(await readArchive(store, cluster))
+      if (shipped === null) throw new Error('the archive has no opening, which was put there a moment ago')
+      return new Shipping(parts, begun, opened, shipped)
+    } catch (error) {
+      store.close()
+      throw error
+    }
+  }
+
+  /** Whether nothing has changed that the shipping rests upon. */
+  isStill({ store }: BackupTask): boolean {
+    return (
+      epochOf(this.#parts) === this.#epoch &&
+      this.#parts.process.pid === this.#pid &&
+      madeBy(this.#parts) === this.#backup &&
+      JSON.stringify(store) === JSON.stringify(this.#begun.task.store)
+    )
+  }
+
+  end(): void {
+    this.#opened.store.close()
+  }
+
+  /** Ships all that is executed now. */
+  async ship(): Promise<void> {
+    const { server, world } = this.#parts
+    const atMs = world.clock.monotonicMs()
+    const executed = parseGtidSet((await server.readHolds()).executed)
+    let went: Went = 'on'
+    while (went === 'on' && !this.#shipped.contains(executed)) went = await this.#shipSome(executed)
+    if (went === 'waits') return
+    if (went === 'through') this.#giveUp(executed)
+    const archive = { atMs, gtids: this.#shipped.toString(), hole: String(this.#hole()), trouble: '' }
+    learn(this.#parts, { fact: 'binlogsShipped', archive })
+    this.#parts.changed()
+  }
+
+  /** The next pieces of one file. */
+  async #shipSome(executed: GtidSet): Promise<Went> {
+    const place = this.#place ?? (await this.#firstPlace())
+    const [isExecuted, isShipped] = [new GtidMatcher(executed), new GtidMatcher(this.#shipped)]
+    const { volume, file, config } = this.#parts
+    const cutter = new PieceCutter(
+      {
+        epoch: this.#epoch,
+        sender: memberId(config.instance, file.current.volume),
+        file: place.file,
+        isExecuted: (transaction) => isExecuted.has(transaction),
+        isShipped: (transaction) => isShipped.has(transaction),
+      },
+      place,
+    )
+    let isAtEnd = true
+    await volume.visitBinlog(
+      place.file,
+      place.offset,
+      (transaction) => (isAtEnd = cutter.add(transaction)),
+      this.#begun.signal,
+    )
+    const { pieces, place: next } = cutter.finish()
+    for (const piece of pieces) await this.#put(piece)
+    this.#place = { file: place.file, ...next }
+    if (pieces.length > 0) return 'on'
+    return isAtEnd ? this.#nextFile(place.file) : 'waits'
+  }
+
+  async #put({ piece, end }: CutPiece): Promise<void> {
+    const { config, volume } = this.#parts
+    const { signal } = this.#begun
+    if (epochOf(this.#parts) !== this.#epoch) throw new Error('another instance leads meanwhile')
+    const range = { name: piece.file, offset: piece.offset, end }
+    const content = await volume.readBinlog(range)
+    const key = keyOf({ kind: 'piece', cluster: config.cluster, piece })
+    await this.#opened.store.put(key, pieceObject(content, this.#opened.key), {
+      signal,
+      expectedBytes: content.rawBytes,
+    })
+    this.#shipped = this.#shipped.union(gtidsOf(piece))
+  }
+
+  /** The newest file before which nothing is that is to be shipped; else the oldest. */
+  async #firstPlace(): Promise<Place> {
+    const files = await this.#parts.volume.listBinlogs()
+    for (const { name } of files.toReversed()) {
+      const before = await this.#before(name)
+      if (this.#shipped.union(this.#purged()).contains(before) || name === files[0]?.name)
+        return { file: name, offset: 0, preceding: before.count() }
+    }
+    throw new Error('the server has no binlog')
+  }
+
+  async #nextFile(file: string): Promise<Went> {
+    const files = await this.#parts.volume.listBinlogs()
+    const next = files[files.findIndex(({ name }) => name === file) + 1]
+    if (next === undefined) return 'through'
+    this.#place = { file: next.name, offset: 0, preceding: (await this.#before(next.name)).count() }
+    return 'on'
+  }
+
+  /** All that had been executed before this file began: what was copied, or purged, is in no file. */
+  async #before(file: string): Promise<GtidSet> {
+    const previous = await this.#parts.volume.previousGtids(file)
+    if (previous === null) throw new Error(`${file} cannot be read, as an encrypted binlog cannot`)
+    return parseGtidSet(previous).union(this.#purged())
+  }
+
+  #purged(): GtidSet {
+    return parseGtidSet(this.#parts.observer.server?.purged ?? '')
+  }
+
+  /** What no binlog here holds is not looked for any more. */
+  #giveUp(executed: GtidSet): void {
+    const lacking = executed.subtract(this.#shipped)
+    this.#lacking = this.#lacking.union(lacking)
+    this.#shipped = this.#shipped.union(lacking)
+  }
+
+  #hole(): Said {
+    const gtids = this.#lacking.subtract(this.#copied)
+    if (gtids.isEmpty()) return ''
+    return say`the archive lacks ${counted(gtids.count(), 'transaction')} (${text(abbreviated(gtids.toString()))}), which no binlog of ${this.#parts.config.instance} holds: until the next backup a restore ends before them`
+  }
+}
+
+function epochOf({ file }: Parts): number {
+  const { assignment } = file.current
+  return assignment?.role === 'primary' ? assignment.epoch : -1
+}
+
+/** The backup that was made here last: where the archive has a hole, it begins behind that one. */
+function madeBy({ jobs }: Parts): string | undefined {
+  return jobs.backup?.stage === 'done' ? jobs.backup.name : undefined
+}
