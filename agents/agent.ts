@@ -40,6 +40,7 @@ import { Termination, type TerminationPort } from './orders/termination.ts'
 import { BackUp } from './backup/back-up.ts'
 import { BinlogArchiver } from './backup/binlog-archiver.ts'
 import { Restoring } from './backup/restoring.ts'
+import { StoreWatch } from './backup/store-watch.ts'
 import type { BackupPort } from './ports/backup-port.ts'
 import { builtInActions } from './lifecycle/mysql/built-in-actions.ts'
 import { LeftoverCopy } from './lifecycle/mysql/data-dump.ts'
@@ -92,6 +93,7 @@ export class Agent implements AgentHandlers {
   readonly #leftover: LeftoverCopy
   readonly #termination: Termination
   readonly #backUp: BackUp
+  readonly #stored: StoreWatch
   readonly #restoring: Restoring
   readonly #binlogArchiver: BinlogArchiver
   readonly #listeners = new Set<StreamListener>()
@@ -100,7 +102,7 @@ export class Agent implements AgentHandlers {
   #readyUntilMs = -Infinity
 
   private constructor(ports: AgentPorts, file: StoredStateFile, volumeStayed: boolean) {
-    const { world, process, server, volume, timings } = ports
+    const { world, process, server, volume, timings, backups = null } = ports
     const changed = () => this.#publish()
     const notices = new Notices(world.clock, ports.log)
     this.#parts = {
@@ -131,7 +133,7 @@ export class Agent implements AgentHandlers {
     this.#converger = new Converger(this.#parts, changed)
     this.#lease = new Lease(this.#parts, () => this.#leaseChanged())
     this.#binlogs = new BinlogKeeper(this.#parts)
-    this.#observations = new ObservationBuilder(this.#parts, this.#lease, regentVersion)
+    this.#observations = new ObservationBuilder(this.#parts, this.#lease, regentVersion, backups !== null)
     this.#silence = new SilenceWatch(this.#parts)
     this.#hung = new HungServerWatch(this.#parts)
     this.#lockedOut = new LockedOutWatch(this.#parts)
@@ -143,9 +145,10 @@ export class Agent implements AgentHandlers {
     this.#answerWatches = [PurgedNote, GtidResetWatch, ImpossibleCountWatch].map((Watch) => new Watch(this.#parts))
     this.#leftover = new LeftoverCopy(this.#parts)
     this.#termination = new Termination(this.#parts, this.#converger, ports.termination ?? null)
-    this.#backUp = new BackUp(this.#parts, ports.backups ?? null)
-    this.#restoring = new Restoring(this.#parts, this.#converger, ports.backups ?? null)
-    this.#binlogArchiver = new BinlogArchiver(this.#parts, ports.backups ?? null)
+    this.#backUp = new BackUp(this.#parts, backups)
+    this.#restoring = new Restoring(this.#parts, this.#converger, backups)
+    this.#stored = new StoreWatch(this.#parts, backups)
+    this.#binlogArchiver = new BinlogArchiver(this.#parts, backups)
     const desk = new OrderDesk(
       {
         parts: this.#parts,
@@ -217,6 +220,7 @@ export class Agent implements AgentHandlers {
       this.#needs,
       this.#hung,
       this.#lockedOut,
+      this.#stored,
       { name: 'a goal that is not reached', while: () => this.#hasGoal(), look: () => this.#converger.wake() },
     ])
     this.#converger.mode.start(this.#watches)

@@ -206,11 +206,12 @@ export const facts = {
   // Work in the background.
   errandBegan: ({ errand }: { errand: Errand }): Change => ({ jobs: { [errand]: true } }),
   errandEnded: ({ errand }: { errand: Errand }): Change => ({ jobs: { [errand]: false } }),
-  backupsTold: ({ task }: { task: Told['backups'] }): Change => ({ told: { backups: task } }),
   binlogsShipped: ({ archive }: { archive: NonNullable<Jobs['binlogArchive']> }): Change => ({
     jobs: { binlogArchive: archive },
   }),
   backupWent: ({ backup }: { backup: NonNullable<Jobs['backup']> }): Change => ({ jobs: { backup } }),
+  backupsTold: ({ task }: { task: Told['backups'] }): Change => ({ told: { backups: task }, jobs: { backups: null } }),
+  backupsSeen: ({ seen }: { seen: NonNullable<Jobs['backups']> }): Change => ({ jobs: { backups: seen } }),
   waitBegan: ({ wait, until }: { wait: Awaited; until: Promise<void> }): Change => ({ jobs: { [wait]: until } }),
   waitEnded: ({ wait }: { wait: Awaited }): Change => ({ jobs: { [wait]: null } }),
   wakerBegan: ({ connections }: { connections: string }, { jobs }: Known): Change => ({

@@ -4,7 +4,7 @@ import type { StoppedThread } from '#failover/protocol/channel-options.ts'
 import type { Comparing } from '#failover/protocol/word.ts'
 import type { InstanceName } from '#topology/snapshot/member.ts'
 import type { BinlogArchiveSeen } from '#topology/snapshot/binlog-archive.ts'
-import type { BackupSeen } from '#topology/snapshot/copies.ts'
+import type { BackupSeen, BackupsSeen } from '#topology/snapshot/copies.ts'
 import type { GtidText, Lack, PromiseReport } from '#topology/snapshot/observation.ts'
 
 /**
@@ -165,6 +165,8 @@ export interface Jobs {
   readonly backup: BackupSeen | null
   /** How its shipping of binlogs goes; null where none was begun. */
   readonly binlogArchive: BinlogArchiveKnown | null
+  /** What it saw in the store of backups, of this task; null before the first look. */
+  readonly backups: StoreSeen | null
   /** The others are asked to remove the member that its dead mysqld was. */
   readonly expelling: Promise<void> | null
   /** Addresses of members that the group is being asked to remove since nobody hears them. */
@@ -177,6 +179,11 @@ export interface BinlogArchiveKnown extends Pick<BinlogArchiveSeen, 'hole' | 'tr
   readonly atMs: number | null
   /** What need not be shipped any more; null while unknown. */
   readonly gtids: GtidText | null
+}
+
+/** With when, in monotonic milliseconds, the store was last seen. */
+export interface StoreSeen extends Omit<BackupsSeen, 'lookedAgoMs'> {
+  readonly lookedAtMs: number | null
 }
 
 /** The end of its pod, or of its part in the cluster. */
@@ -248,6 +255,7 @@ export function nothingKnown(nowMs: number): Known {
       joinsInTurn: null,
       backup: null,
       binlogArchive: null,
+      backups: null,
       streamsCopy: false,
       expelling: null,
       expellingSilent: new Set(),

@@ -7,6 +7,7 @@ import {
   type ProcessState,
   type StoredSummary,
 } from '#topology/snapshot/observation.ts'
+import { backupTaskText } from '#failover/protocol/backup-settings.ts'
 import { unclassifiedIn } from '#failover/settings/check.ts'
 import { isEndingUnseen, shownSilenceMs } from '../doubts/ending.ts'
 import { comparedNow } from '../doubts/compared.ts'
@@ -21,13 +22,16 @@ export class ObservationBuilder {
   readonly #parts: Parts
   readonly #lease: Lease
   readonly #version: string
+  readonly #opensStores: boolean
   readonly #unclassified: readonly string[]
   #sequence = 0
 
-  constructor(parts: Parts, lease: Lease, version: string) {
+  /** @param opensStores whether the agent can be told of a store of backups */
+  constructor(parts: Parts, lease: Lease, version: string, opensStores = false) {
     this.#parts = parts
     this.#lease = lease
     this.#version = version
+    this.#opensStores = opensStores
     this.#unclassified = unclassifiedIn(parts.config.serverSettings)
   }
 
@@ -100,12 +104,23 @@ export class ObservationBuilder {
       ...lacksOf(this.#parts),
       ...(jobs.backup === null ? {} : { backup: jobs.backup }),
       ...binlogArchiveOf(this.#parts, nowMs),
+      ...this.#backups(nowMs),
       ...this.#settings(),
       peers: [...contact.peersHeard].map(([instance, atMs]) => ({ instance, heardMsAgo: nowMs - atMs })),
       ...silentFor(this.#parts),
       ...asksOf(this.#parts),
       notices: notices.list,
     }
+  }
+
+  /** Of a store that this instance looked at as primary, nothing is shown once another one looks. */
+  #backups(nowMs: number): Pick<Observation, 'backupTask' | 'backups'> {
+    const { told, jobs, file } = this.#parts
+    if (!this.#opensStores) return {}
+    const backupTask = backupTaskText(told.backups)
+    if (jobs.backups === null || file.current.assignment?.role !== 'primary') return { backupTask }
+    const { lookedAtMs, ...seen } = jobs.backups
+    return { backupTask, backups: { ...seen, lookedAgoMs: lookedAtMs === null ? null : nowMs - lookedAtMs } }
   }
 
   #settings(): Pick<Observation, 'settingsRefused' | 'settingsRolledBack' | 'startFailed' | 'unclassifiedSettings'> {

@@ -1,3 +1,4 @@
+import { backupTaskText } from '#failover/protocol/backup-settings.ts'
 import type { Addressed } from '#failover/protocol/message.ts'
 import type { Answers, LeaderWord, LeaseVote, LeaseVoteRequest, Word, WordName } from '#failover/protocol/word.ts'
 import { RegentError } from '#common/errors/errors.ts'
@@ -53,6 +54,13 @@ export const hearing: { readonly [N in WordName]: (ears: Ears, said: Word<N>) =>
   backUp({ parts, backUp }, said) {
     requireForHere(parts, 'backUp', said)
     backUp.begin(said)
+    return {}
+  },
+  backups({ parts }, said) {
+    requireForHere(parts, 'backups', said)
+    const task = said.task ?? null
+    if (backupTaskText(task) !== backupTaskText(parts.told.backups)) learn(parts, { fact: 'backupsTold', task })
+    parts.changed()
     return {}
   },
   watches({ parts, watches }, { cluster }) {

@@ -2,6 +2,7 @@ import { anyBoolean, byName, objectOf, oneOf, optional, text, type Shape, type S
 import type { WatchView } from '#common/watch/watch.ts'
 import type { Transport } from '#common/ports/ports.ts'
 import type { GtidText } from '#topology/snapshot/observation.ts'
+import { backupTask } from './backup-settings.ts'
 import { backupStore } from './backup-store.ts'
 import { atLeast, count, forgetful, gtids, member, message, name, version } from './message.ts'
 
@@ -100,6 +101,21 @@ const table = {
       member,
       name,
       store: backupStore,
+    }),
+  ),
+
+  /**
+   * What the spec says of backups: the agent looks after the store while it is the primary's. Only said to an agent
+   * that shows `backupTask`: an older agent does not know the route.
+   */
+  backups: word(
+    '/v1/backups',
+    objectOf({
+      version,
+      cluster: name,
+      member,
+      /** Absent: no backups are made. */
+      task: optional(backupTask),
     }),
   ),
 

@@ -1,4 +1,5 @@
 import { mebibytes, say, text, type Sentence } from '#common/sentence/sentence.ts'
+import type { BinlogArchiveSeen } from './binlog-archive.ts'
 import type { InstanceName } from './member.ts'
 
 /** How a base backup goes that is made of an instance. */
@@ -25,6 +26,45 @@ export function describeBackup({ name, stage, rawBytes, sentence }: BackupSeen):
     case 'failed':
       return say`backup ${name} failed: ${text(sentence)}`
   }
+}
+
+/** What the agent of the primary sees in the store of backups. */
+export interface BackupsSeen {
+  /** Backups that are whole, and runs without a manifest: those that did not finish, and those that are under way. */
+  readonly whole: number
+  readonly leftovers: number
+  /** The newest run that was begun, by its name; null for none. */
+  readonly begun: { readonly name: string; readonly whole: boolean } | null
+  /** Of the whole ones that can be read here; null for none. */
+  readonly newest: {
+    readonly name: string
+    readonly endedAtMs: number
+    readonly rawBytes: number
+    readonly storedBytes: number
+  } | null
+  /** The newest that was restored once, and how long that took; null for none. */
+  readonly verified: { readonly name: string; readonly verifiedAtMs: number; readonly restoreMs: number } | null
+  /** The last look came to its end: what is said here is of that look. */
+  readonly answers: boolean
+  /** Why the last look did not come to its end, or what of the store cannot be read; '' for nothing. */
+  readonly sentence: string
+  /** Milliseconds since the last look that came to its end; null before the first. */
+  readonly lookedAgoMs: number | null
+}
+
+/** What an agent says of backups. */
+export interface ObservedBackups {
+  /** The newest base backup that was begun here since the agent started. Absent for none, and from older agents. */
+  readonly backup?: BackupSeen
+  /**
+   * What its agent was told to do about backups, as a text (`BackupTask`); '' for nothing. Absent where the agent can
+   * open no store, and from older agents, which do not know the word.
+   */
+  readonly backupTask?: string
+  /** As a primary with a store of backups: what lies there. Absent otherwise, and from older agents. */
+  readonly backups?: BackupsSeen
+  /** How the shipping of binlogs goes. Absent where none was begun as primary, and from older agents. */
+  readonly binlogArchive?: BinlogArchiveSeen
 }
 
 /** How often a donor gave no whole copy. */

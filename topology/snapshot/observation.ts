@@ -1,5 +1,4 @@
-import type { BinlogArchiveSeen } from './binlog-archive.ts'
-import type { BackupSeen, SeedingFailure } from './copies.ts'
+import type { ObservedBackups, SeedingFailure } from './copies.ts'
 import type { InstanceName, MemberId } from './member.ts'
 import type { OpenChange } from './open-changes.ts'
 
@@ -305,7 +304,7 @@ export type AskedFor =
       readonly instance: InstanceName
     }
 
-export interface Observation {
+export interface Observation extends ObservedBackups {
   readonly version: number
   readonly cluster: string
   readonly instance: InstanceName
@@ -413,10 +412,6 @@ export interface Observation {
    * nothing, and from older agents.
    */
   readonly lacks?: readonly Lack[]
-  /** How the shipping of binlogs goes. Absent where none was begun as primary, and from older agents. */
-  readonly binlogArchive?: BinlogArchiveSeen
-  /** The newest base backup that was begun here since the agent started. Absent for none, and from older agents. */
-  readonly backup?: BackupSeen
   /** Peers this agent heard from within the last lease interval, and milliseconds since it last heard from each. */
   readonly peers: readonly { readonly instance: InstanceName; readonly heardMsAgo: number | null }[]
   /**

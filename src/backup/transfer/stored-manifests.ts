@@ -1,7 +1,8 @@
-import type { ObjectStore } from '#object-store/object-store.ts'
+import type { Interruptible, ObjectStore } from '#object-store/object-store.ts'
 import type { BackupName } from '../backup-name.ts'
 import { keyOf, parseKey, prefixOf } from '../keys.ts'
 import { parseManifest, type Manifest } from '../manifest.ts'
+import { parseVerification, type Verification } from '../verification.ts'
 import { textOf } from './text-of.ts'
 
 /** Names of the backups of a cluster that are whole, oldest first. */
@@ -19,6 +20,17 @@ export async function readManifest(
   store: Pick<ObjectStore, 'get'>,
   cluster: string,
   name: BackupName,
+  options: Interruptible = {},
 ): Promise<Manifest> {
-  return parseManifest(await textOf(store, keyOf({ kind: 'manifest', cluster, name })), { cluster, name })
+  return parseManifest(await textOf(store, keyOf({ kind: 'manifest', cluster, name }), options), { cluster, name })
+}
+
+/** Rejects as the store does, and as `parseVerification`. */
+export async function readVerification(
+  store: Pick<ObjectStore, 'get'>,
+  cluster: string,
+  name: BackupName,
+  options: Interruptible = {},
+): Promise<Verification> {
+  return parseVerification(await textOf(store, keyOf({ kind: 'verified', cluster, name }), options), name)
 }

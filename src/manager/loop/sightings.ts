@@ -2,6 +2,7 @@ import type { PlatformInstance } from '#common/ports/platform.ts'
 import { deafnessAfter, type Deafness } from '#failover/judge/deaf.ts'
 import { isFollowing, type DecisionInput, type Situation } from '#failover/judge/situation.ts'
 import type { Timings } from '#failover/protocol/timings.ts'
+import type { BackupsSeen } from '#topology/snapshot/copies.ts'
 import type { Observation } from '#topology/snapshot/observation.ts'
 import type { Snapshot } from '#topology/snapshot/snapshot.ts'
 import { HoleWatch } from './hole-watch.ts'
@@ -144,8 +145,13 @@ function aged(observation: Observation, ageMs: number): Observation {
     processSinceMs: observation.processSinceMs + ageMs,
     silentMs: observation.silentMs > 0 ? observation.silentMs + ageMs : 0,
     ...(observation.openingMs !== undefined && { openingMs: observation.openingMs + ageMs }),
+    ...(observation.backups && { backups: agedBackups(observation.backups, ageMs) }),
     ...(observation.seedingFailures && {
       seedingFailures: observation.seedingFailures.map((failure) => ({ ...failure, agoMs: failure.agoMs + ageMs })),
     }),
   }
+}
+
+function agedBackups(seen: BackupsSeen, ageMs: number): BackupsSeen {
+  return { ...seen, lookedAgoMs: seen.lookedAgoMs === null ? null : seen.lookedAgoMs + ageMs }
 }

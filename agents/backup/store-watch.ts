@@ -1,0 +1,192 @@
+import { keyOf, prefixOf } from '#backup/keys.ts'
+import { parseOwner, whyNotOwner } from '#backup/owner.ts'
+import { runsIn, type Run } from '#backup/runs.ts'
+import { readManifest, readVerification } from '#backup/transfer/stored-manifests.ts'
+import { textOf } from '#backup/transfer/text-of.ts'
+import { codeOf, describeError, RegentError } from '#common/errors/errors.ts'
+import { say } from '#common/sentence/sentence.ts'
+import type { Watch } from '#common/watch/watch.ts'
+import type { ObjectStore, StoredObject } from '#object-store/object-store.ts'
+import type { BackupsSeen } from '#topology/snapshot/copies.ts'
+import type { StoreSeen } from '../instance/known.ts'
+import { learn } from '../instance/learn.ts'
+import type { Parts } from '../instance/parts.ts'
+import type { BackupPort } from '../ports/backup-port.ts'
+import { withinDeadline } from './deadline.ts'
+
+/** Between two looks where the store answers; where it does not, twice as long each time, up to the longest. */
+const everyMs = 60_000
+const longestPauseMs = 300_000
+/** A store that has said nothing for so long does not answer. */
+const deadlineMs = 60_000
+
+type Found = Omit<StoreSeen, 'answers' | 'lookedAtMs'>
+
+const nothing: Found = { whole: 0, leftovers: 0, begun: null, newest: null, verified: null, sentence: '' }
+
+/**
+ * Looks at the store of backups while this instance is primary: what is whole there, what was verified, and what was
+ * begun last. The manager decides by that when a backup is due, and people see that in the topology. The looks are
+ * beside all passes: a store that hangs or fails is a sentence.
+ */
+export class StoreWatch implements Watch {
+  readonly name = 'the store of backups'
+  readonly #parts: Parts
+  readonly #port: BackupPort | null
+  #lastAtMs = -Infinity
+  #failures = 0
+  /** The backup of this instance as it was at the last look. */
+  #ownBackup = ''
+  /** A manifest is never changed: the newest of this store is read once. */
+  #newest: { readonly store: string; readonly read: NonNullable<BackupsSeen['newest']> } | null = null
+
+  constructor(parts: Parts, port: BackupPort | null) {
+    this.#parts = parts
+    this.#port = port
+  }
+
+  while(): boolean {
+    const { file, told } = this.#parts
+    return this.#port !== null && told.backups !== null && file.current.assignment?.role === 'primary'
+  }
+
+  isDue(): boolean {
+    const { jobs, world } = this.#parts
+    if (jobs.backups === null || this.#ownBackup !== ownBackupOf(jobs.backup)) return true
+    const pauseMs = Math.min(longestPauseMs, everyMs * 2 ** Math.max(0, this.#failures - 1))
+    return world.clock.monotonicMs() - this.#lastAtMs >= pauseMs
+  }
+
+  async look(): Promise<void> {
+    const { told, jobs, world } = this.#parts
+    const task = told.backups
+    if (task === null || this.#port === null) return
+    this.#lastAtMs = world.clock.monotonicMs()
+    this.#ownBackup = ownBackupOf(jobs.backup)
+    const { open, lineage } = this.#port
+    const look = async (signal: AbortSignal): Promise<void> => {
+      const { store } = await open(task.store)
+      try {
+        const found = await this.#lookInto(store, lineage, signal)
+        if (!signal.aborted && told.backups === task) this.#saw(found)
+      } finally {
+        store.close()
+      }
+    }
+    await withinDeadline(world.timers, { deadlineMs, whose: 'the store of backups' }, look, (error) =>
+      told.backups === task ? this.#missed(error) : undefined,
+    )
+  }
+
+  async #lookInto(store: ObjectStore, lineage: string, signal: AbortSignal): Promise<Found> {
+    const { cluster } = this.#parts.config
+    const objects: Pick<StoredObject, 'key'>[] = []
+    for await (const { key } of store.list(prefixOf.backups(cluster), { signal })) objects.push({ key })
+    if (objects.length > 0) await this.#requireOwn(store, lineage, signal)
+    const runs = runsIn(objects)
+    const whole = runs.filter(({ isWhole }) => isWhole)
+    const last = runs.at(-1)
+    return {
+      ...nothing,
+      whole: whole.length,
+      leftovers: runs.length - whole.length,
+      begun: last === undefined ? null : { name: last.name, whole: last.isWhole },
+      ...(await this.#newestOf(store, whole, signal)),
+    }
+  }
+
+  /** The backups of another cluster of that name are nothing to this one. */
+  async #requireOwn(store: ObjectStore, lineage: string, signal: AbortSignal): Promise<void> {
+    const { cluster } = this.#parts.config
+    const why = whyNotOwner(await ownerOf(store, cluster, signal), cluster, lineage)
+    if (why !== '') throw new RegentError('REGENT_REFUSED', why, { remedy: '' })
+  }
+
+  /** What cannot be read is passed over, and said: a newer Regent wrote it, or somebody changed it. */
+  async #newestOf(
+    store: ObjectStore,
+    whole: readonly Run[],
+    signal: AbortSignal,
+  ): Promise<Pick<Found, 'newest' | 'verified' | 'sentence'>> {
+    const unreadable: string[] = []
+    const passingOver = async <T>(read: () => Promise<T>): Promise<T | null> => {
+      try {
+        return await read()
+      } catch (error) {
+        if (!isOfContent(error)) throw error
+        unreadable.push(describeError(error))
+        return null
+      }
+    }
+    const newestFirst = whole.toReversed()
+    const newest = await firstOf(newestFirst, ({ name }) => passingOver(() => this.#manifest(store, name, signal)))
+    const proven = newestFirst.filter(({ isVerified }) => isVerified)
+    const verified = await firstOf(proven, ({ name }) => passingOver(() => this.#verification(store, name, signal)))
+    return { newest, verified, sentence: unreadable.slice(0, 3).join('; ') }
+  }
+
+  async #manifest(store: ObjectStore, name: string, signal: AbortSignal): Promise<NonNullable<BackupsSeen['newest']>> {
+    const known = this.#newest
+    if (known?.store === store.address && known.read.name === name) return known.read
+    const { endedAtMs, rawBytes, storedBytes } = await readManifest(store, this.#parts.config.cluster, name, { signal })
+    const read = { name, endedAtMs, rawBytes, storedBytes }
+    this.#newest = { store: store.address, read }
+    return read
+  }
+
+  async #verification(store: ObjectStore, name: string, signal: AbortSignal) {
+    const { verifiedAtMs, restoreMs } = await readVerification(store, this.#parts.config.cluster, name, { signal })
+    return { name, verifiedAtMs, restoreMs }
+  }
+
+  #saw(found: Found): void {
+    const { jobs, notices, world, changed } = this.#parts
+    if (jobs.backups?.answers === false) notices.add('BackupStoreBack', say`the store of backups answers again`)
+    this.#failures = 0
+    learn(this.#parts, {
+      fact: 'backupsSeen',
+      seen: { ...found, answers: true, lookedAtMs: world.clock.monotonicMs() },
+    })
+    changed()
+  }
+
+  /** What was seen before is kept, and grows old. */
+  #missed(error: unknown): void {
+    const { jobs, notices, changed } = this.#parts
+    const before = jobs.backups ?? { ...nothing, lookedAtMs: null }
+    if (this.#failures === 0) notices.failed('BackupStoreUnseen', say`the store of backups cannot be looked at`, error)
+    this.#failures += 1
+    const sentence = describeError(error).slice(0, 1_000)
+    learn(this.#parts, { fact: 'backupsSeen', seen: { ...before, answers: false, sentence } })
+    changed()
+  }
+}
+
+/** Null where nobody has claimed the folder. Rejects as the store does, and as `parseOwner`. */
+export async function ownerOf(store: Pick<ObjectStore, 'get'>, cluster: string, signal: AbortSignal) {
+  try {
+    return parseOwner(await textOf(store, keyOf({ kind: 'owner', cluster }), { signal }), cluster)
+  } catch (error) {
+    if (codeOf(error) === 'REGENT_NOT_FOUND') return null
+    throw error
+  }
+}
+
+/** What was read is wrong, or was deleted meanwhile; the store itself answers. */
+function isOfContent(error: unknown): boolean {
+  return /^REGENT_(?:NEWER_VERSION|BACKUP_UNUSABLE|NOT_FOUND)$/.test(codeOf(error))
+}
+
+async function firstOf<T, U>(all: readonly T[], read: (one: T) => Promise<U | null>): Promise<U | null> {
+  for (const one of all) {
+    const found = await read(one)
+    if (found !== null) return found
+  }
+  return null
+}
+
+function ownBackupOf(backup: Parts['jobs']['backup']): string {
+  return backup === null || backup.stage === 'copies' || backup.stage === 'sends'
+    ? ''
+    : `${backup.name} ${backup.stage}`
+}
