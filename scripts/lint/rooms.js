@@ -39,7 +39,7 @@ src/binlog                           topology/gtid
 topology/snapshot                    topology/gtid
 src/object-store
 src/backup/stream
-src/backup                           src/object-store topology/{gtid,snapshot}
+src/backup                           src/binlog src/object-store topology/{gtid,snapshot}
 topology/group                       topology/snapshot
 topology/analysis                    topology/{gtid,snapshot}
 failover/protocol                    topology/{analysis,snapshot}

@@ -1,0 +1,150 @@
+import { zstdDecompressSync } from 'node:zlib'
+import { decodeFormatDescription, decodePayloadHeader, decodeQuery, eventTypes } from '#binlog/events.ts'
+import { begunBy, isGtidEvent, type BegunTransaction } from '#binlog/gtid-event.ts'
+import { headerBytes, type Segment } from '#binlog/segments.ts'
+import { decodeTableId, decodeTableMap } from '#binlog/table-events.ts'
+
+export const findKinds = ['drop', 'truncate', 'alter', 'create', 'rename', 'insert', 'update', 'delete'] as const
+export type FindKind = (typeof findKinds)[number]
+
+export interface Wanted {
+  readonly schema: string
+  /** Null for anything in the schema. */
+  readonly table: string | null
+  /** Null for each of them. */
+  readonly kind: FindKind | null
+}
+
+/** A transaction that did such a thing. */
+export interface Found {
+  readonly gtid: string
+  readonly committedMs: number
+  readonly kind: FindKind
+  /** The statement where there is one; '' for rows. */
+  readonly statement: string
+}
+
+const rowKinds: Readonly<Record<number, FindKind>> = {
+  [eventTypes.writeRows]: 'insert',
+  [eventTypes.updateRows]: 'update',
+  [eventTypes.partialUpdateRows]: 'update',
+  [eventTypes.deleteRows]: 'delete',
+}
+
+const checksumBytes = 4
+
+/** A payload is decompressed as a whole; a longer one is counted and not looked into. */
+const longestPayload = 67_108_864
+
+/** Looks through the events of pieces for what was done to a table. One transaction is told once for each kind. */
+export class Finder {
+  readonly found: Found[] = []
+  /** Compressed transactions that were too long to be looked into. */
+  passedOver = 0
+  readonly #wanted: Wanted
+  #transaction: BegunTransaction | null = null
+  readonly #told = new Set<FindKind>()
+  readonly #tables = new Map<number, string>()
+  #payload: Buffer[] | null = null
+  /** At the end of each event, as the beginning of its file says. */
+  #checksumBytes = 0
+
+  constructor(wanted: Wanted) {
+    this.#wanted = wanted
+  }
+
+  see({ event, begins, ends, bytes }: Segment): void {
+    if (isGtidEvent(event.type)) return this.#begin(bytes)
+    if (event.type === eventTypes.transactionPayload) return this.#gather(event.length, bytes, ends)
+    if (!begins) return
+    const body = bytes.subarray(headerBytes)
+    if (event.type === eventTypes.formatDescription)
+      this.#checksumBytes = decodeFormatDescription(body).checksums ? checksumBytes : 0
+    else this.#look(event.type, ends ? body.subarray(0, body.length - this.#checksumBytes) : body)
+  }
+
+  #begin(bytes: Buffer): void {
+    this.#transaction = begunBy(bytes)
+    this.#told.clear()
+    this.#tables.clear()
+  }
+
+  #gather(length: number, bytes: Buffer, ends: boolean): void {
+    if (length > longestPayload) {
+      this.passedOver += ends ? 1 : 0
+      return
+    }
+    this.#payload = [...(this.#payload ?? []), Buffer.from(bytes)]
+    if (!ends) return
+    const body = Buffer.concat(this.#payload).subarray(headerBytes)
+    this.#payload = null
+    const { compression, length: start, payloadLength } = decodePayloadHeader(body)
+    const stored = body.subarray(start, start + payloadLength)
+    const most = { maxOutputLength: longestPayload * 8 }
+    this.#lookInside(compression === 'none' ? stored : zstdDecompressSync(stored, most))
+  }
+
+  /** Events without checksums, one behind the other. */
+  #lookInside(events: Buffer): void {
+    for (let at = 0; at + headerBytes <= events.length;) {
+      const length = Math.max(headerBytes, events.readUInt32LE(at + 9))
+      this.#look(events.readUInt8(at + 4), events.subarray(at + headerBytes, at + length))
+      at += length
+    }
+  }
+
+  #look(type: number, body: Buffer): void {
+    if (type === eventTypes.query) return this.#lookAtStatement(body)
+    if (type === eventTypes.tableMap) {
+      const { id, schema, table } = decodeTableMap(body)
+      this.#tables.set(id, this.#isWanted(schema, table) ? table : '')
+      return
+    }
+    const kind = rowKinds[type]
+    if (kind !== undefined && (this.#tables.get(decodeTableId(body)) ?? '') !== '') this.#tell(kind, '')
+  }
+
+  #isWanted(schema: string, table: string): boolean {
+    return schema === this.#wanted.schema && (this.#wanted.table === null || this.#wanted.table === table)
+  }
+
+  #lookAtStatement(body: Buffer): void {
+    const { text, schema } = { ...decodeQuery(body), schema: schemaOf(body) }
+    const kind = kindOf(text)
+    if (kind !== undefined && mentions(text, schema, this.#wanted)) this.#tell(kind, text)
+  }
+
+  #tell(kind: FindKind, statement: string): void {
+    const { kind: wanted } = this.#wanted
+    if (this.#transaction === null || this.#told.has(kind) || (wanted !== null && wanted !== kind)) return
+    this.#told.add(kind)
+    const { source, number, committedMs } = this.#transaction
+    this.found.push({ gtid: `${source}:${number}`, committedMs, kind, statement: statement.slice(0, 300) })
+  }
+}
+
+const leading = /^(?:\s|\/\*.*?\*\/|--[^\n]*\n)+/s
+
+function kindOf(statement: string): FindKind | undefined {
+  const [verb = ''] = /^[a-z]+/i.exec(statement.replace(leading, '')) ?? []
+  return findKinds.find((kind) => kind === verb.toLowerCase())
+}
+
+/** The schema in which a Query event was executed: behind its status variables. */
+function schemaOf(body: Buffer): string {
+  const [length, variables] = [body[8] ?? 0, body.length < 13 ? 0 : body.readUInt16LE(11)]
+  return body.toString('utf8', 13 + variables, 13 + variables + length)
+}
+
+/** The names in a statement are words: whether they name this table is not parsed, so that a few more may be told. */
+function mentions(statement: string, schema: string, wanted: Wanted): boolean {
+  const words = new Set((statement.match(/`(?:[^`]|``)+`|[\p{L}\p{N}_$]+/gu) ?? []).map(unquoted))
+  const inSchema = schema === wanted.schema || words.has(wanted.schema)
+  if (!inSchema) return false
+  if (wanted.table === null || words.has(wanted.table)) return true
+  return /^(?:drop|alter)\s+(?:database|schema)\b/i.test(statement.replace(leading, '')) && words.has(wanted.schema)
+}
+
+function unquoted(word: string): string {
+  return word.startsWith('`') ? word.slice(1, -1).replaceAll('``', '`') : word
+}
