@@ -24,6 +24,7 @@ import { Launcher } from './mysqld/launcher.ts'
 import { createMysqldProcess } from './mysqld/process.ts'
 import { replicationUser } from './ports/server.ts'
 import { createSqlServer } from './sql/server.ts'
+import { throwAwayServers } from './throw-away/throw-away.ts'
 import { createVolume } from './volume/volume.ts'
 import { volumeLayout } from './instance/volume-layout.ts'
 import { lockVolume } from './instance/volume-lock.ts'
@@ -64,7 +65,7 @@ export async function runAgent(config: AgentConfig): Promise<void> {
     log: (sentence) => log.info(sentence),
     certificateFolders: certificateFoldersOf(config),
     termination: launcher,
-    backups: realBackupPort(secret),
+    backups: realBackupPort(secret, throwAwayServers(config, world)),
   })
   const server = createAgentServer(agent, { token, certificates })
   await listen(server, config, 'agentPort')

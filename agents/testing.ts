@@ -217,6 +217,7 @@ export const quietVolume: VolumePort = {
   dropBeside: async () => undefined,
   freshSeedFolder: async () => 'seed',
   unpackInto: async () => undefined,
+  noteRestored: async () => undefined,
   restoredFrom: async () => undefined,
   dataBytes: async () => 0,
   freshStreamFolder: async () => 'stream',

@@ -9,6 +9,7 @@ import type { RestoreOrder } from '#failover/protocol/order.ts'
 import { MemoryStore } from '#object-store/testing-store.ts'
 import { Converger } from '../converge/converger.ts'
 import type { Parts } from '../instance/parts.ts'
+import type { ThrowAwayPort } from '../ports/throw-away.ts'
 import { unpack } from '../lifecycle/copy/unpack.ts'
 import { aServerState, replicaOfEpoch3, ScriptedProcess, ScriptedServer, testParts } from '../testing.ts'
 import { BackUp } from './back-up.ts'
@@ -19,6 +20,12 @@ const key = createHash('sha256').update('a key').digest()
 const name = '20261126T031209Z'
 const lineage = '00112233445566778899aabbccddeeff'
 const said = { version: 1, cluster: 'shop', member: 'shop-0@volume', name, store: { address: 'memory' } } as const
+
+/** Nothing is replayed where there is no archive. */
+const throwAway: ThrowAwayPort = {
+  start: () => Promise.reject(new Error('a server was started')),
+  endLeftover: async () => undefined,
+}
 
 async function aFolder(): Promise<string> {
   const folder = await mkdtemp(join(tmpdir(), 'regent-backup-'))
@@ -47,7 +54,7 @@ async function aReplica(store: MemoryStore, { withKey = null as Buffer | null, o
   })
   await parts.file.update({ promise: 3, assignment: replicaOfEpoch3 })
   await parts.observer.refresh()
-  const backUp = new BackUp(parts, { lineage: of, open: async () => ({ store, key: withKey }) })
+  const backUp = new BackUp(parts, { lineage: of, open: async () => ({ store, key: withKey }), throwAway })
   return { parts, backUp, folder }
 }
 
@@ -97,7 +104,8 @@ async function restoredFrom(
   })
   await parts.observer.refresh()
   const converger = new Converger(parts, () => undefined)
-  const restoring = new Restoring(parts, converger, { lineage: 'other', open: async () => ({ store, key: withKey }) })
+  const open = async () => ({ store, key: withKey })
+  const restoring = new Restoring(parts, converger, { lineage: 'other', open, throwAway })
   const order = { ...said, epoch: 1, revision: 0, of: 'shop' } as unknown as RestoreOrder
   restoring.begin(order)
   while (parts.copying.progress !== null) await new Promise((resolve) => setTimeout(resolve, 5))
@@ -187,8 +195,8 @@ describe('A restore', () => {
     const { store } = await backedUp(key)
     const other = createHash('sha256').update('another key').digest()
     for (const [wrong, why] of [
-      [null, 'name the file of that key'],
-      [other, 'and the file holds key'],
+      [null, 'no key was given: give the file of that key'],
+      [other, ': give the file of that key'],
     ] as const) {
       const { folder, failure } = await restoredFrom(store, wrong)
       expect(failure).toContain(why)
@@ -237,6 +245,8 @@ describe('A restore', () => {
   })
 
   it('of a cluster without a backup says so', async () => {
-    expect((await restoredFrom(new MemoryStore())).failure).toBe('memory has no backup of a cluster shop')
+    expect((await restoredFrom(new MemoryStore())).failure).toBe(
+      'the store has no whole backup of this cluster: make one first',
+    )
   })
 })

@@ -4,10 +4,12 @@ import { describeError, RegentError } from '#common/errors/errors.ts'
 import { keyBytes } from '#backup/stream/data-key.ts'
 import { openBackupStore } from '#backup/transfer/open-backup-store.ts'
 import type { BackupPort } from '../ports/backup-port.ts'
+import type { ThrowAwayPort } from '../ports/throw-away.ts'
 
 /** @param secret from which the passwords of the cluster's accounts are derived */
-export function realBackupPort(secret: string): BackupPort {
+export function realBackupPort(secret: string, throwAway: ThrowAwayPort): BackupPort {
   return {
+    throwAway,
     lineage: createHmac('sha256', secret).update('lineage of backups').digest('hex').slice(0, 32),
     open: async (where) => ({
       store: await openBackupStore(where),

@@ -1,8 +1,4 @@
-import { keyOf } from '#backup/keys.ts'
-import { signedText, type Manifest } from '#backup/manifest.ts'
-import { dataKeys, isSignedBy, keyIdOf } from '#backup/stream/data-key.ts'
-import { readParts } from '#backup/transfer/read-parts.ts'
-import { backupsOf, readManifest } from '#backup/transfer/stored-manifests.ts'
+import type { Plan } from '#backup/restore-plan.ts'
 import { describeError, RegentError } from '#common/errors/errors.ts'
 import { say } from '#common/sentence/sentence.ts'
 import { mebibytes } from '#common/text/words.ts'
@@ -11,15 +7,15 @@ import type { Converger } from '../converge/converger.ts'
 import { learn } from '../instance/learn.ts'
 import type { Parts } from '../instance/parts.ts'
 import { answersWithin } from '../instance/until-answers.ts'
-import type { BackupPort, OpenedStore } from '../ports/backup-port.ts'
-
-/** What a restore needs on the volume, as a multiple of the data: the folder, and what its server writes at once. */
-const needed = 1.1
+import type { BackupPort } from '../ports/backup-port.ts'
+import { planOf } from './planned.ts'
+import { describeReached } from './reached.ts'
+import { bytesToRebuild, rebuilt, type RebuildTools } from './rebuild.ts'
 
 /**
- * Puts a backup in the place of an empty data folder, before the cluster has its first primary. What comes grows in a
- * folder of its own, and takes the place of the empty one when all of that was read and proven whole: whatever dies
- * before, nothing has happened, and the manager orders it again.
+ * Puts a backup, and what the archive has behind that, in the place of an empty data folder, before the cluster has its
+ * first primary. All of that grows in a folder of its own, and takes the place of the empty one when everything was
+ * read, proven whole and replayed: whatever dies before, nothing has happened, and the manager orders it again.
  */
 export class Restoring {
   readonly #parts: Parts
@@ -54,13 +50,20 @@ export class Restoring {
     this.#stop.abort(new Error('the agent is stopping'))
   }
 
-  async #run(order: RestoreOrder, { open }: BackupPort): Promise<void> {
-    const { notices, changed, wake } = this.#parts
+  async #run(order: RestoreOrder, { open, throwAway }: BackupPort): Promise<void> {
+    const { notices, changed, wake, volume, world } = this.#parts
     const opened = await open(order.store)
     try {
-      const manifest = await manifestOf(order, opened)
-      await this.#requireRoom(manifest)
-      const folder = await this.#fetch(manifest, opened)
+      const plan = await planOf(order, opened, this.#version)
+      await this.#requireRoom(plan)
+      const folder = await volume.freshSeedFolder()
+      const tools: RebuildTools = {
+        ...opened,
+        ...{ throwAway, volume, world, spares: false, signal: this.#stop.signal },
+        progress: (stage, percent) => this.#progress(stage, percent),
+      }
+      const what = describeReached(plan, await rebuilt(plan, folder, tools))
+      await volume.noteRestored(folder, String(what))
       this.#progress('starting the server', 100)
       // No pass may start a mysqld between.
       await this.#converger.alone(async () => {
@@ -69,12 +72,17 @@ export class Restoring {
       })
       await this.takeNote()
       learn(this.#parts, { fact: 'copied' })
-      notices.add('Restored', say`backup ${manifest.name} of cluster ${manifest.cluster} is restored`)
+      notices.add('Restored', say`${what} is restored`)
       wake()
       changed()
     } finally {
       opened.store.close()
     }
+  }
+
+  /** Of the server that will open the data; '' while it has not answered. */
+  get #version(): string {
+    return /^\d+\.\d+\.\d+/.exec(this.#parts.observer.server?.version ?? '')?.[0] ?? ''
   }
 
   /**
@@ -92,50 +100,14 @@ export class Restoring {
       )
   }
 
-  async #requireRoom({ rawBytes, name }: Manifest): Promise<void> {
+  async #requireRoom({ backup, steps }: Plan): Promise<void> {
     const freeBytes = await this.#parts.observer.freeBytesNow()
-    const neededBytes = Math.ceil(rawBytes * needed) + this.#parts.config.lowSpaceBytes
+    const neededBytes = Math.ceil(bytesToRebuild(backup, steps.length > 0)) + this.#parts.config.lowSpaceBytes
     if (freeBytes < neededBytes)
       throw new RegentError(
         'REGENT_REFUSED',
-        `backup ${name} needs ${mebibytes(neededBytes)} on the volume, and ${mebibytes(freeBytes)} are free`,
+        `backup ${backup.name} needs ${mebibytes(neededBytes)} on the volume, and ${mebibytes(freeBytes)} are free`,
       )
-  }
-
-  /** Gives the folder that holds the whole backup, synced to the disk. */
-  async #fetch(manifest: Manifest, { store, key }: OpenedStore): Promise<string> {
-    const { volume } = this.#parts
-    const { cluster, name, encryption, rawBytes } = manifest
-    const keys = encryption && key && dataKeys(key, Buffer.from(encryption.salt, 'hex'))
-    const content = readParts(manifest, {
-      store,
-      keyOf: (part) => keyOf({ kind: 'part', cluster, name, part }),
-      key: keys ? keys.encrypts : null,
-      signal: this.#stop.signal,
-    })
-    const folder = await volume.freshSeedFolder()
-    await volume.unpackInto(
-      folder,
-      this.#watched(content, (bytes) => {
-        const percent = Math.floor((bytes * 100) / Math.max(1, rawBytes))
-        this.#progress(`${mebibytes(bytes)} of ${mebibytes(rawBytes)} are here`, percent)
-      }),
-      `${cluster}/${name}`,
-    )
-    return folder
-  }
-
-  async *#watched(content: AsyncIterable<Buffer>, seen: (bytes: number) => void): AsyncGenerator<Buffer, void, void> {
-    const { clock } = this.#parts.world
-    let [bytes, toldAtMs] = [0, -Infinity]
-    for await (const chunk of content) {
-      bytes += chunk.length
-      if (clock.monotonicMs() - toldAtMs >= 1_000) {
-        toldAtMs = clock.monotonicMs()
-        seen(bytes)
-      }
-      yield chunk
-    }
   }
 
   async #startOn(folder: string): Promise<void> {
@@ -176,29 +148,3 @@ export class Restoring {
   }
 }
 
-/** Throws `REGENT_NOT_FOUND` and `REGENT_REFUSED`: nothing is fetched of a backup that cannot be read to its end. */
-async function manifestOf({ of, backup }: RestoreOrder, { store, key }: OpenedStore): Promise<Manifest> {
-  const name = backup ?? (await backupsOf(store, of)).at(-1)
-  if (name === undefined) throw new RegentError('REGENT_NOT_FOUND', `${store.address} has no backup of a cluster ${of}`)
-  const manifest = await readManifest(store, of, name)
-  requireKey(manifest, key)
-  return manifest
-}
-
-function requireKey(manifest: Manifest, key: Buffer | null): void {
-  const { name, encryption } = manifest
-  if (encryption === null) return
-  if (key === null)
-    throw new RegentError(
-      'REGENT_REFUSED',
-      `backup ${name} is encrypted with key ${encryption.keyId}: name the file of that key`,
-    )
-  if (keyIdOf(key) !== encryption.keyId)
-    throw new RegentError(
-      'REGENT_REFUSED',
-      `backup ${name} is encrypted with key ${encryption.keyId}, and the file holds key ${keyIdOf(key)}`,
-    )
-  const keys = dataKeys(key, Buffer.from(encryption.salt, 'hex'))
-  if (!isSignedBy(encryption.signature, signedText(manifest), keys))
-    throw new RegentError('REGENT_REFUSED', `the manifest of backup ${name} was changed after that was written`)
-}

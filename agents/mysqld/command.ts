@@ -126,6 +126,34 @@ export async function accountsOption(
   return `--init-file=${accountsFile}`
 }
 
+/** Takes what processor and disk others leave, where these programs are there. */
+const sparing = [
+  'sh',
+  '-c',
+  'for idle in "ionice -c 3" "nice -n 19"; do command -v ${idle%% *} >/dev/null && set -- $idle "$@"; done; exec "$@"',
+  'sh',
+]
+
+/**
+ * Starts a mysqld with an options file of its own, beside the instance's or before that. Rejects as `startMysqld` does.
+ * @param spares what others need of this machine
+ */
+export function startThrowAway(
+  config: AgentConfig,
+  launcher: Launcher | null,
+  { defaultsFile, options, spares }: { defaultsFile: string; options: readonly string[]; spares: boolean },
+): Promise<RunningProgram> {
+  const asRoot = process.getuid?.() === 0 ? ['--user=root'] : []
+  const command = [
+    ...(spares ? sparing : []),
+    ...config.mysqld,
+    `--defaults-file=${defaultsFile}`,
+    ...asRoot,
+    ...options,
+  ]
+  return launcher ? launcher.run(command) : spawnProgram(command, { cwd: config.volume, env: environment(), detached: false })
+}
+
 async function secretOf({ accountSecretFile }: AgentConfig): Promise<string> {
   return (await readFile(accountSecretFile, 'utf8')).trim()
 }

@@ -1,5 +1,6 @@
 import type { BackupStore } from '#failover/protocol/backup-store.ts'
 import type { ObjectStore } from '#object-store/object-store.ts'
+import type { ThrowAwayPort } from './throw-away.ts'
 
 /** A store of backups that can be read and written, and the key that a person keeps for what lies there. */
 export interface OpenedStore {
@@ -16,4 +17,5 @@ export interface BackupPort {
    * address or a file cannot be right, with `REGENT_BACKUP_STORE` where the store does not answer.
    */
   readonly open: (where: BackupStore) => Promise<OpenedStore>
+  readonly throwAway: ThrowAwayPort
 }

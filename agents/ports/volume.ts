@@ -124,6 +124,8 @@ export interface VolumePort {
    * @param from the backup, with its cluster
    */
   unpackInto(folder: string, content: AsyncIterable<Buffer>, from: string): Promise<void>
+  /** Says of such a folder, before that takes its place, what it came out of. */
+  noteRestored(folder: string, from: string): Promise<void>
   /** The backup that the data folder came out of, as it was named then; undefined for none. */
   restoredFrom(): Promise<string | undefined>
   /** Bytes of the data itself, without binlogs and relay logs: what a copy of the running server takes. */

@@ -4,13 +4,20 @@ import { syncFolder } from '#common/files/sync-folder.ts'
 
 /** In a data folder that came out of a backup: which one. It stays there. */
 const restoredName = 'regent-restored'
+/** It is stored with what an agent has promised, where there is little room. */
+const longestNote = 1_024
 /** Beside that, until the server of the folder has taken the accounts of this cluster. */
 const accountsName = 'regent-restored-accounts'
 
 /** Before the folder takes its place: whatever dies then, no mysqld serves with accounts of another cluster. */
 export async function markRestored(folder: string, from: string): Promise<void> {
   await writeFile(join(folder, accountsName), '', { flush: true })
-  await writeFile(join(folder, restoredName), from, { flush: true })
+  await noteRestored(folder, from)
+}
+
+/** What the folder came out of, in words. */
+export async function noteRestored(folder: string, from: string): Promise<void> {
+  await writeFile(join(folder, restoredName), from.slice(0, longestNote), { flush: true })
   await syncFolder(folder)
 }
 

@@ -17,7 +17,7 @@ import { syncRelayLogs } from '../binlog/relay-logs.ts'
 import { readRange, visitTransactions } from '../binlog/transactions.ts'
 import { readTrimPlan, trimTail } from '../binlog/unacknowledged-tail.ts'
 import type { VolumePort } from '../ports/volume.ts'
-import { markRestored, restoredFrom } from './restored-folder.ts'
+import { markRestored, noteRestored, restoredFrom } from './restored-folder.ts'
 import { forgetServer } from '../instance/server-id.ts'
 import { volumeLayout, type VolumeLayout } from '../instance/volume-layout.ts'
 import { syncFolder } from '#common/files/sync-folder.ts'
@@ -75,6 +75,7 @@ export function createVolume(config: AgentConfig, wallMs: () => number): VolumeP
       if (note === undefined) throw new Error('the stream is no copy of a server: its last file is missing')
       await markRestored(folder, from)
     },
+    noteRestored,
     restoredFrom: () => restoredFrom(dataDir),
     swapBeside: (from) => swap(layout, from, besideDir),
     async swapBack() {

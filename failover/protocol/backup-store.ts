@@ -1,6 +1,6 @@
 import { Type, type Static } from 'typebox'
 import { optional, type Shape } from '#common/input/shapes.ts'
-import { name } from './message.ts'
+import { gtids, name } from './message.ts'
 
 const line = (description: string) => Type.String({ minLength: 1, maxLength: 1_024, description })
 
@@ -39,17 +39,47 @@ export const restoreSchema = Type.Object(
     store: backupStoreSchema,
     of: Type.String({ minLength: 1, maxLength: 64, description: 'The cluster that the backup was made of.' }),
     backup: Type.Optional(
-      Type.String({ minLength: 1, maxLength: 64, description: 'Name of the backup; the newest unless given.' }),
+      Type.String({ minLength: 1, maxLength: 64, description: 'Name of the backup to begin with; the best one unless given.' }),
+    ),
+    until: Type.Optional(
+      Type.String({
+        minLength: 1,
+        maxLength: 64,
+        description: 'All that was committed up to this second, such as 2026-11-25T03:12:09Z: with its time zone.',
+      }),
+    ),
+    untilGtids: Type.Optional(
+      Type.String({
+        minLength: 1,
+        maxLength: 1_048_576,
+        description: 'All up to these transactions, and nothing behind the last of them.',
+      }),
+    ),
+    before: Type.Optional(
+      Type.String({
+        minLength: 1,
+        maxLength: 128,
+        description: 'Everything before this one transaction, such as the one that dropped a table.',
+      }),
     ),
   },
   {
     additionalProperties: false,
-    description: 'A new cluster begins with this backup. Without effect once the cluster has its first primary.',
+    description:
+      'A new cluster begins with what this store holds of another one: the newest that can be reached, or what one of ' +
+      'until, untilGtids and before says. Without effect once the cluster has its first primary.',
   },
 )
 
-/** Which backup a new cluster begins with. */
+/** What a new cluster begins with. */
 export type BackupToRestore = Readonly<Static<typeof restoreSchema>>
 
 /** The same as fields of an order. */
-export const backupToRestore = { store: backupStore, of: name, backup: optional(name) }
+export const backupToRestore = {
+  store: backupStore,
+  of: name,
+  backup: optional(name),
+  until: optional(name),
+  untilGtids: optional(gtids),
+  before: optional(gtids),
+}

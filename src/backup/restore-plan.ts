@@ -140,7 +140,7 @@ function planByGtids(archive: Archive, gtids: GtidSet, way: Way): Plan | Refused
 
 function stepsUntil({ backup, steps }: Chain, wanted: GtidSet): readonly Step[] | null {
   const copied = GtidSet.parse(backup.gtids)
-  if (goesBeyond(copied, wanted)) return null
+  if (goesBeyond(GtidSet.parse(backup.gtidsAtMost), wanted)) return null
   let lacking = wanted.subtract(copied)
   if (lacking.isEmpty()) return []
   const end = steps.findIndex(({ gtids }) => {
@@ -152,7 +152,9 @@ function stepsUntil({ backup, steps }: Chain, wanted: GtidSet): readonly Step[] 
   return [...steps.slice(0, end), { piece: last.piece, gtids: last.gtids.intersect(upToLast(wanted)) }]
 }
 
-function stepsBefore({ steps }: Chain, bad: GtidSet): readonly Step[] | null {
+function stepsBefore({ backup, steps }: Chain, bad: GtidSet): readonly Step[] | null {
+  // What was committed while the server was copied may be in the copy.
+  if (!GtidSet.parse(backup.gtidsAtMost).intersect(bad).isEmpty()) return null
   const end = steps.findIndex(({ gtids }) => gtids.contains(bad))
   const cut = steps[end]
   if (cut === undefined) return null

@@ -81,6 +81,7 @@ export function simulatedVolume(machine: Machine, takes: () => Promise<void>): V
       if (machine.folder !== undefined) machine.folder.uuid = ''
       return 'tail'
     },
+    noteRestored: async () => undefined,
     restoredFrom: async () => undefined,
     unpackInto: async () => {
       throw new Error('no backup is restored in the simulation')

@@ -1,0 +1,137 @@
+import { rm } from 'node:fs/promises'
+import { keyOf } from '#backup/keys.ts'
+import type { Manifest } from '#backup/manifest.ts'
+import type { Plan } from '#backup/restore-plan.ts'
+import { dataKeys } from '#backup/stream/data-key.ts'
+import { readParts } from '#backup/transfer/read-parts.ts'
+import { readPiece } from '#backup/transfer/read-piece.ts'
+import { replayedOf } from '#backup/transfer/replayed.ts'
+import type { World } from '#common/ports/ports.ts'
+import { mebibytes } from '#common/text/words.ts'
+import type { OpenedStore } from '../ports/backup-port.ts'
+import type { ThrowAwayPort, ThrowAwayServer } from '../ports/throw-away.ts'
+import type { VolumePort } from '../ports/volume.ts'
+import { applyBatch } from './applying.ts'
+import { reachedByBackup, type Reached } from './reached.ts'
+import { batchBytes, relayBatches } from './relay-batches.ts'
+import { removeRelayLogs } from './relay-log-files.ts'
+import { ReplayProgress } from './replay-progress.ts'
+
+/** What a rebuild works with. */
+export interface RebuildTools extends OpenedStore {
+  readonly throwAway: ThrowAwayPort
+  readonly volume: Pick<VolumePort, 'unpackInto'>
+  readonly world: Pick<World, 'clock' | 'timers'>
+  /** Others work on this machine. */
+  readonly spares: boolean
+  readonly signal: AbortSignal
+  readonly progress: (stage: string, percent: number) => void
+}
+
+const tellEveryMs = 1_000
+
+/** What a rebuild needs on the volume: the data, what its server writes at once, and the relay logs of a batch. */
+export function bytesToRebuild({ rawBytes }: Pick<Manifest, 'rawBytes'>, replays: boolean): number {
+  return rawBytes * 1.1 + (replays ? 2 * batchBytes : 0)
+}
+
+/** Fills a folder, which is not there yet, with the state of a plan. Where that fails, nothing is left of the folder. */
+export async function rebuilt(plan: Plan, folder: string, tools: RebuildTools): Promise<Reached> {
+  try {
+    await fetchBase(plan.backup, folder, tools)
+    if (plan.steps.length === 0) return reachedByBackup(plan)
+    return await bringUp(plan, folder, tools, async (_, reached) => reached)
+  } catch (error) {
+    await rm(folder, { recursive: true, force: true })
+    throw error
+  }
+}
+
+/** Fills a folder, which is not there yet, with a base backup: whole, and synced to the disk. */
+export async function fetchBase(manifest: Manifest, folder: string, tools: RebuildTools): Promise<void> {
+  const { store, key, signal, progress, volume } = tools
+  const { cluster, name, encryption, rawBytes } = manifest
+  const keys = encryption && key && dataKeys(key, Buffer.from(encryption.salt, 'hex'))
+  const content = readParts(manifest, {
+    store,
+    keyOf: (part) => keyOf({ kind: 'part', cluster, name, part }),
+    key: keys ? keys.encrypts : null,
+    signal,
+  })
+  const told = (bytes: number) => {
+    const percent = Math.floor((bytes * 100) / Math.max(1, rawBytes))
+    progress(`${mebibytes(bytes)} of ${mebibytes(rawBytes)} are here`, percent)
+  }
+  await volume.unpackInto(folder, watched(content, told, tools), `${cluster}/${name}`)
+}
+
+async function* watched(
+  content: AsyncIterable<Buffer>,
+  seen: (bytes: number) => void,
+  { world }: RebuildTools,
+): AsyncGenerator<Buffer, void, void> {
+  let [bytes, toldAtMs] = [0, -Infinity]
+  for await (const chunk of content) {
+    bytes += chunk.length
+    const nowMs = world.clock.monotonicMs()
+    if (nowMs - toldAtMs >= tellEveryMs) {
+      toldAtMs = nowMs
+      seen(bytes)
+    }
+    yield chunk
+  }
+}
+
+/**
+ * Brings a folder with a plan's backup to the state that the plan names: a throw-away server replays the transactions
+ * of the archive, and ends in order. Whatever dies within leaves a folder that nobody may use.
+ *
+ * @param whileUp is done when all is replayed, and before the server ends
+ */
+export async function bringUp<T>(
+  plan: Plan,
+  folder: string,
+  tools: RebuildTools,
+  whileUp: (server: ThrowAwayServer, reached: Reached) => Promise<T>,
+): Promise<T> {
+  const server = await started(folder, tools)
+  try {
+    const result = await whileUp(server, await replay(plan, folder, server, tools))
+    tools.progress('the server of its own ends', 100)
+    await server.shutDown()
+    await removeRelayLogs(folder)
+    return result
+  } catch (error) {
+    await server.kill()
+    throw error
+  }
+}
+
+/** Recovery of a large copy takes minutes. */
+async function started(folder: string, { throwAway, world, progress, ...how }: RebuildTools): Promise<ThrowAwayServer> {
+  const beganMs = world.clock.monotonicMs()
+  const tell = () => {
+    const seconds = Math.round((world.clock.monotonicMs() - beganMs) / 1_000)
+    progress(`a server of its own starts on the backup, for ${seconds} s`, 100)
+  }
+  tell()
+  const telling = world.timers.every(10 * tellEveryMs, tell)
+  try {
+    return await throwAway.start(folder, how)
+  } finally {
+    telling.cancel()
+  }
+}
+
+async function replay(plan: Plan, folder: string, server: ThrowAwayServer, tools: RebuildTools): Promise<Reached> {
+  const { store, key, signal, world } = tools
+  const { cluster } = plan.backup
+  const replayed = replayedOf(plan, (piece) => readPiece({ store, cluster, piece, key, signal }))
+  const telling = new ReplayProgress(plan, world.clock, tools.progress)
+  let reached = reachedByBackup(plan)
+  for await (const batch of relayBatches(replayed, folder)) {
+    await applyBatch(batch, { server, timers: world.timers, progress: (executed) => telling.tell(executed) })
+    reached = { gtids: reached.gtids.union(batch.gtids), lastMs: Math.max(reached.lastMs ?? 0, batch.lastMs) }
+  }
+  return reached
+}
