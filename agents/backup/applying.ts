@@ -35,7 +35,7 @@ export async function applyBatch(batch: RelayBatch, applying: Applying): Promise
 }
 
 async function untilExecuted(batch: RelayBatch, { server, timers, progress }: Applying): Promise<void> {
-  for (let idle = 0; idle < idleLooks; ) {
+  for (let idle = 0; idle < idleLooks;) {
     const seen = await look(batch.channel, server)
     progress(seen.executed)
     if (seen.executed.contains(batch.gtids)) return

@@ -5,13 +5,14 @@ import { dataKeys, keyIdOf, saltBytes, signatureOf, type DataKeys } from '#backu
 import { writeParts, type WrittenParts } from '#backup/transfer/write-parts.ts'
 import { describeError, RegentError } from '#common/errors/errors.ts'
 import { mebibytes, say } from '#common/sentence/sentence.ts'
+import { backupFolderOf } from '#failover/protocol/backup-store.ts'
 import type { Word } from '#failover/protocol/word.ts'
 import type { BackupSeen } from '#topology/snapshot/copies.ts'
 import { learn } from '../instance/learn.ts'
 import type { Parts } from '../instance/parts.ts'
 import type { NoteWithoutCounts } from '../lifecycle/copy/pack-folder.ts'
 import { streamCopy } from '../lifecycle/mysql/data-dump.ts'
-import type { BackupPort, OpenedStore } from '../ports/backup-port.ts'
+import type { OpenedStore, StoresPort } from '../ports/backup-port.ts'
 import { claimFolder } from './owner.ts'
 
 type BackUpWord = Word<'backUp'>
@@ -33,10 +34,10 @@ type Sealing = { readonly keys: DataKeys; readonly keyId: string; readonly salt:
  */
 export class BackUp {
   readonly #parts: Parts
-  readonly #port: BackupPort | null
+  readonly #port: StoresPort | null
   readonly #stop = new AbortController()
 
-  constructor(parts: Parts, port: BackupPort | null) {
+  constructor(parts: Parts, port: StoresPort | null) {
     this.#parts = parts
     this.#port = port
   }
@@ -51,14 +52,16 @@ export class BackUp {
     if (this.#port === null)
       throw new RegentError('REGENT_REFUSED', `${config.instance} has no access to stores of backups`)
     this.#tell(said, { stage: 'copies' })
-    void this.#run(said, this.#port).catch((error: unknown) => this.#failed(said, error))
+    // From here on a cluster is named as the store has it.
+    const run = this.#run({ ...said, cluster: backupFolderOf(said) }, this.#port)
+    void run.catch((error: unknown) => this.#failed(said, error))
   }
 
   stop(): void {
     this.#stop.abort(new Error('the agent is stopping'))
   }
 
-  async #run(said: BackUpWord, { open, lineage }: BackupPort): Promise<void> {
+  async #run(said: BackUpWord, { open, lineage }: StoresPort): Promise<void> {
     const { clock } = this.#parts.world
     const startedAtMs = clock.wallMs()
     const opened = await open(said.store)

@@ -54,7 +54,7 @@ async function aReplica(store: MemoryStore, { withKey = null as Buffer | null, o
   })
   await parts.file.update({ promise: 3, assignment: replicaOfEpoch3 })
   await parts.observer.refresh()
-  const backUp = new BackUp(parts, { lineage: of, open: async () => ({ store, key: withKey }), throwAway })
+  const backUp = new BackUp(parts, { lineage: of, open: async () => ({ store, key: withKey }) })
   return { parts, backUp, folder }
 }
 

@@ -4,7 +4,7 @@ import type { Watch } from '#common/watch/watch.ts'
 import type { BackupTask } from '#failover/protocol/backup-settings.ts'
 import { learn } from '../instance/learn.ts'
 import type { Parts } from '../instance/parts.ts'
-import type { BackupPort } from '../ports/backup-port.ts'
+import type { StoresPort } from '../ports/backup-port.ts'
 import { Shipping } from './shipping.ts'
 
 /**
@@ -17,12 +17,12 @@ export class BinlogArchiver implements Watch {
   /** To catch up takes hours. */
   readonly deadlineMs = 86_400_000
   readonly #parts: Parts
-  readonly #port: BackupPort | null
+  readonly #port: StoresPort | null
   readonly #stop = new AbortController()
   #shipping: Shipping | null = null
   #begunAtMs = -Infinity
 
-  constructor(parts: Parts, port: BackupPort | null) {
+  constructor(parts: Parts, port: StoresPort | null) {
     this.#parts = parts
     this.#port = port
   }
@@ -63,7 +63,7 @@ export class BinlogArchiver implements Watch {
   }
 
   /** Begun anew for another epoch, another mysqld, another store, and where a backup was made meanwhile. */
-  async #shippingOf(task: BackupTask, port: BackupPort): Promise<Shipping> {
+  async #shippingOf(task: BackupTask, port: StoresPort): Promise<Shipping> {
     if (this.#shipping?.isStill(task) !== true) {
       this.#rest()
       this.#shipping = await Shipping.begin(this.#parts, { task, port, signal: this.#stop.signal })

@@ -147,4 +147,3 @@ export class Restoring {
     changed()
   }
 }
-

@@ -7,19 +7,20 @@ import { readArchive } from '#backup/transfer/stored-archive.ts'
 import { counted, say, text, type Said } from '#common/sentence/sentence.ts'
 import { abbreviated } from '#common/text/words.ts'
 import type { BackupTask } from '#failover/protocol/backup-settings.ts'
+import { backupFolderOf } from '#failover/protocol/backup-store.ts'
 import { GtidSet, parseGtidSet } from '#topology/gtid/gtid-set.ts'
 import { memberId } from '#topology/snapshot/member.ts'
 import { GtidMatcher } from '../binlog/gtid-collector.ts'
 import { learn } from '../instance/learn.ts'
 import type { Parts } from '../instance/parts.ts'
-import type { BackupPort, OpenedStore } from '../ports/backup-port.ts'
+import type { OpenedStore, StoresPort } from '../ports/backup-port.ts'
 import { claimFolder } from './owner.ts'
 import { PieceCutter, type CutPiece, type CutPlace } from './piece-cutter.ts'
 
 /** For whom, and where to. */
 interface Begun {
   readonly task: BackupTask
-  readonly port: BackupPort
+  readonly port: StoresPort
   readonly signal: AbortSignal
 }
 
@@ -60,7 +61,8 @@ export class Shipping {
    * the epoch stands there before any piece of the epoch.
    */
   static async begin(parts: Parts, begun: Begun): Promise<Shipping> {
-    const { cluster, instance } = parts.config
+    const { instance } = parts.config
+    const cluster = folderOf(parts, begun.task)
     const epoch = epochOf(parts)
     const opened = await begun.port.open(begun.task.store)
     const { store } = opened
@@ -137,12 +139,12 @@ export class Shipping {
   }
 
   async #put({ piece, end }: CutPiece): Promise<void> {
-    const { config, volume } = this.#parts
-    const { signal } = this.#begun
+    const { volume } = this.#parts
+    const { signal, task } = this.#begun
     if (epochOf(this.#parts) !== this.#epoch) throw new Error('another instance leads meanwhile')
     const range = { name: piece.file, offset: piece.offset, end }
     const content = await volume.readBinlog(range)
-    const key = keyOf({ kind: 'piece', cluster: config.cluster, piece })
+    const key = keyOf({ kind: 'piece', cluster: folderOf(this.#parts, task), piece })
     await this.#opened.store.put(key, pieceObject(content, this.#opened.key), {
       signal,
       expectedBytes: content.rawBytes,
@@ -192,6 +194,11 @@ export class Shipping {
     if (gtids.isEmpty()) return ''
     return say`the archive lacks ${counted(gtids.count(), 'transaction')} (${text(abbreviated(gtids.toString()))}), which no binlog of ${this.#parts.config.instance} holds: until the next backup a restore ends before them`
   }
+}
+
+/** Of this cluster in the store. */
+function folderOf({ config: { cluster } }: Parts, { store }: BackupTask): string {
+  return backupFolderOf({ cluster, store })
 }
 
 function epochOf({ file }: Parts): number {

@@ -6,12 +6,13 @@ import { textOf } from '#backup/transfer/text-of.ts'
 import { codeOf, describeError, RegentError } from '#common/errors/errors.ts'
 import { say } from '#common/sentence/sentence.ts'
 import type { Watch } from '#common/watch/watch.ts'
+import { backupFolderOf } from '#failover/protocol/backup-store.ts'
 import type { ObjectStore, StoredObject } from '#object-store/object-store.ts'
 import type { BackupsSeen } from '#topology/snapshot/copies.ts'
 import type { StoreSeen } from '../instance/known.ts'
 import { learn } from '../instance/learn.ts'
 import type { Parts } from '../instance/parts.ts'
-import type { BackupPort } from '../ports/backup-port.ts'
+import type { StoresPort } from '../ports/backup-port.ts'
 import { withinDeadline } from './deadline.ts'
 
 /** Between two looks where the store answers; where it does not, twice as long each time, up to the longest. */
@@ -32,7 +33,7 @@ const nothing: Found = { whole: 0, leftovers: 0, begun: null, newest: null, veri
 export class StoreWatch implements Watch {
   readonly name = 'the store of backups'
   readonly #parts: Parts
-  readonly #port: BackupPort | null
+  readonly #port: StoresPort | null
   #lastAtMs = -Infinity
   #failures = 0
   /** The backup of this instance as it was at the last look. */
@@ -40,7 +41,7 @@ export class StoreWatch implements Watch {
   /** A manifest is never changed: the newest of this store is read once. */
   #newest: { readonly store: string; readonly read: NonNullable<BackupsSeen['newest']> } | null = null
 
-  constructor(parts: Parts, port: BackupPort | null) {
+  constructor(parts: Parts, port: StoresPort | null) {
     this.#parts = parts
     this.#port = port
   }
@@ -79,7 +80,7 @@ export class StoreWatch implements Watch {
   }
 
   async #lookInto(store: ObjectStore, lineage: string, signal: AbortSignal): Promise<Found> {
-    const { cluster } = this.#parts.config
+    const cluster = this.#folder()
     const objects: Pick<StoredObject, 'key'>[] = []
     for await (const { key } of store.list(prefixOf.backups(cluster), { signal })) objects.push({ key })
     if (objects.length > 0) await this.#requireOwn(store, lineage, signal)
@@ -95,9 +96,17 @@ export class StoreWatch implements Watch {
     }
   }
 
+  /** Of this cluster in the store. */
+  #folder(): string {
+    const { told, config } = this.#parts
+    return told.backups === null
+      ? config.cluster
+      : backupFolderOf({ cluster: config.cluster, store: told.backups.store })
+  }
+
   /** The backups of another cluster of that name are nothing to this one. */
   async #requireOwn(store: ObjectStore, lineage: string, signal: AbortSignal): Promise<void> {
-    const { cluster } = this.#parts.config
+    const cluster = this.#folder()
     const why = whyNotOwner(await ownerOf(store, cluster, signal), cluster, lineage)
     if (why !== '') throw new RegentError('REGENT_REFUSED', why, { remedy: '' })
   }
@@ -128,14 +137,14 @@ export class StoreWatch implements Watch {
   async #manifest(store: ObjectStore, name: string, signal: AbortSignal): Promise<NonNullable<BackupsSeen['newest']>> {
     const known = this.#newest
     if (known?.store === store.address && known.read.name === name) return known.read
-    const { endedAtMs, rawBytes, storedBytes } = await readManifest(store, this.#parts.config.cluster, name, { signal })
+    const { endedAtMs, rawBytes, storedBytes } = await readManifest(store, this.#folder(), name, { signal })
     const read = { name, endedAtMs, rawBytes, storedBytes }
     this.#newest = { store: store.address, read }
     return read
   }
 
   async #verification(store: ObjectStore, name: string, signal: AbortSignal) {
-    const { verifiedAtMs, restoreMs } = await readVerification(store, this.#parts.config.cluster, name, { signal })
+    const { verifiedAtMs, restoreMs } = await readVerification(store, this.#folder(), name, { signal })
     return { name, verifiedAtMs, restoreMs }
   }
 

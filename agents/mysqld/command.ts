@@ -151,7 +151,9 @@ export function startThrowAway(
     ...asRoot,
     ...options,
   ]
-  return launcher ? launcher.run(command) : spawnProgram(command, { cwd: config.volume, env: environment(), detached: false })
+  return launcher
+    ? launcher.run(command)
+    : spawnProgram(command, { cwd: config.volume, env: environment(), detached: false })
 }
 
 async function secretOf({ accountSecretFile }: AgentConfig): Promise<string> {

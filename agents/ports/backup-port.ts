@@ -9,7 +9,8 @@ export interface OpenedStore {
   readonly key: Buffer | null
 }
 
-export interface BackupPort {
+/** Stores of this cluster. */
+export interface StoresPort {
   /** Of this cluster: a cluster with another secret for its accounts is another one, whatever its name. */
   readonly lineage: string
   /**
@@ -17,5 +18,9 @@ export interface BackupPort {
    * address or a file cannot be right, with `REGENT_BACKUP_STORE` where the store does not answer.
    */
   readonly open: (where: BackupStore) => Promise<OpenedStore>
+}
+
+/** What an agent needs for backups. */
+export interface BackupPort extends StoresPort {
   readonly throwAway: ThrowAwayPort
 }

@@ -177,7 +177,8 @@ class ThrowAway implements ThrowAwayServer {
   /** Where the connection broke, the server ends within a moment. */
   async #whyEnded(when: string, cause?: RegentError): Promise<RegentError> {
     const ending = await this.#within(cause === undefined ? 0 : 5_000)
-    if (ending === null) return cause ?? new RegentError('REGENT_SERVER_DOWN', 'the throw-away mysqld closed the connection')
+    if (ending === null)
+      return cause ?? new RegentError('REGENT_SERVER_DOWN', 'the throw-away mysqld closed the connection')
     const errors = await lastErrorsIn(this.#given.layout.errorLog)
     return new RegentError(
       'REGENT_SERVER_DOWN',

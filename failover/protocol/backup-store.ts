@@ -1,8 +1,11 @@
 import { Type, type Static } from 'typebox'
-import { optional, type Shape } from '#common/input/shapes.ts'
+import { optional, text, type Shape } from '#common/input/shapes.ts'
 import { gtids, name } from './message.ts'
 
 const line = (description: string) => Type.String({ minLength: 1, maxLength: 1_024, description })
+
+/** As `src/backup/keys.ts` takes it. */
+const folderPattern = '^([a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?[.])?[a-z][a-z0-9-]{0,38}$'
 
 /**
  * Where backups lie, and how an agent gets there. Files and folders are those of the agent's machine: no key and no
@@ -11,6 +14,14 @@ const line = (description: string) => Type.String({ minLength: 1, maxLength: 1_0
 export const backupStoreSchema = Type.Object(
   {
     address: line('A folder, or s3://bucket/prefix.'),
+    folder: Type.Optional(
+      Type.String({
+        pattern: folderPattern,
+        maxLength: 103,
+        description:
+          'Folder of this cluster below the address: the name of the cluster unless given, on Kubernetes namespace.name. Two clusters never share one.',
+      }),
+    ),
     endpoint: Type.Optional(line('URL of an S3 server other than AWS.')),
     region: Type.Optional(line('Region of the bucket; us-east-1 unless given.')),
     pathStyle: Type.Optional(
@@ -34,12 +45,25 @@ export const backupStoreSchema = Type.Object(
 export type BackupStore = Readonly<Static<typeof backupStoreSchema>>
 export const backupStore: Shape<BackupStore> = { ...backupStoreSchema }
 
+/** Whose folder in the store holds the backups of this cluster. */
+export function backupFolderOf({ cluster, store }: { readonly cluster: string; readonly store: BackupStore }): string {
+  return store.folder ?? cluster
+}
+
 export const restoreSchema = Type.Object(
   {
     store: backupStoreSchema,
-    of: Type.String({ minLength: 1, maxLength: 64, description: 'The cluster that the backup was made of.' }),
+    of: Type.String({
+      minLength: 1,
+      maxLength: 103,
+      description: 'The cluster that the backup was made of; the folder in the store, where that has another name.',
+    }),
     backup: Type.Optional(
-      Type.String({ minLength: 1, maxLength: 64, description: 'Name of the backup to begin with; the best one unless given.' }),
+      Type.String({
+        minLength: 1,
+        maxLength: 64,
+        description: 'Name of the backup to begin with; the best one unless given.',
+      }),
     ),
     until: Type.Optional(
       Type.String({
@@ -77,7 +101,7 @@ export type BackupToRestore = Readonly<Static<typeof restoreSchema>>
 /** The same as fields of an order. */
 export const backupToRestore = {
   store: backupStore,
-  of: name,
+  of: text(1, 103),
   backup: optional(name),
   until: optional(name),
   untilGtids: optional(gtids),

@@ -63,11 +63,12 @@ agents/lifecycle                     agents/lifecycle/{actions,built-in,configur
 failover/judge                       failover/protocol topology/{gtid,snapshot}
 src/kube/names
 src/kube/spec                        failover/protocol src/controller-runtime/objects src/kube/names topology/snapshot
+src/kube/backup                      src/controller-runtime/objects src/kube/{names,spec}
 src/kube/objects                     failover/protocol src/controller-runtime/objects src/kube/{names,spec}
 src/kube/injection                   agents/lifecycle/{configuration,wire} src/controller-runtime/client
 src/kube/pods                        src/controller-runtime/objects src/kube/{injection,names,objects,spec}
 src/kube/admission                   agents/lifecycle/{built-in,configuration,wire} failover/{protocol,settings}
-                                     src/controller-runtime/{client,objects}
+                                     src/backup/transfer src/controller-runtime/{client,objects}
                                      src/kube/{injection,names,objects,pods,spec} topology/snapshot
 src/kube/secrets                     failover/protocol src/controller-runtime/objects src/kube/{names,objects,spec}
 src/kube/certificates                src/certificates src/controller-runtime/{client,objects}
@@ -125,6 +126,7 @@ agents/converge                      agents/{doubts,group,guard,instance,ports,s
                                      topology/{gtid,snapshot}
 agents/mysqld                        agents/{binlog,instance,ports,volume} failover/{protocol,settings}
                                      topology/snapshot
+agents/throw-away                    agents/{instance,mysqld,ports} agents/sql/connections failover/settings
 agents/observe                       agents/{doubts,guard,instance,ports} failover/{protocol,settings}
                                      topology/{gtid,snapshot}
 src/manager/loop                     failover failover/{judge,protocol} src/store topology/snapshot
@@ -138,7 +140,7 @@ src/manager/clusters/operations      failover failover/{flows,judge,protocol,way
 src/manager/clusters                 failover failover/{judge,protocol,way-out} src/{api-contract,store}
                                      src/manager/clusters/operations src/manager/loop topology/{group,snapshot}
 agents                               agents/{backup,binlog,converge,doubts,group,guard,instance}
-                                     agents/{lifecycle,mysqld,observe,orders,ports,sql} agents/volume
+                                     agents/{lifecycle,mysqld,observe,orders,ports,sql,throw-away} agents/volume
                                      agents/lifecycle/{built-in,mysql} failover/protocol topology/snapshot
 src/manager/api                      src/api-contract src/manager/clusters
 src/manager                          failover/protocol src/local/{folder,platform} src/manager/{api,clusters}

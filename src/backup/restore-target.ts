@@ -32,7 +32,8 @@ export function whyBadTarget(wanted: WantedState): Said {
 export function targetOf(wanted: WantedState): Pick<Asked, 'target' | 'from'> {
   const { backup: from } = wanted
   const given = wishes.filter((wish) => wanted[wish] !== undefined)
-  if (given.length > 1) throw bad(say`a restore goes to one place, and ${given.join(' and ')} are given: name one of them`)
+  if (given.length > 1)
+    throw bad(say`a restore goes to one place, and ${given.join(' and ')} are given: name one of them`)
   const [wish] = given
   if (wish !== undefined) return { target: targets[wish](wanted[wish] ?? ''), from }
   return { target: from === undefined ? { kind: 'newest' } : { kind: 'backup', name: from } }

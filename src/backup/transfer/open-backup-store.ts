@@ -40,7 +40,8 @@ export function complaintAboutBackup({ store, schedule, timeZone, rehearsal }: B
   return why.map(String).find((each) => each !== '')
 }
 
-function optionsOf({ address, credentialsFolder, encryptionKeyFile: _, ...s3 }: BackupStore): OpenStoreOptions {
+function optionsOf(where: BackupStore): OpenStoreOptions {
+  const { address, folder: _folder, credentialsFolder, encryptionKeyFile: _key, ...s3 } = where
   const credentials =
     credentialsFolder === undefined ? undefined : ({ kind: 'folder', folder: credentialsFolder } as const)
   const isBucket = /^s3:/i.test(address) || Object.keys(s3).length > 0 || credentials !== undefined

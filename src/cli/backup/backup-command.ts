@@ -39,7 +39,7 @@ function addList(backup: Command, io: Io): void {
   const command = backup
     .command('list')
     .description('List the backups in a store.')
-    .argument('[cluster]', 'the cluster that they were made of (default: the only local one)', lineArgument(64))
+    .argument('[cluster]', 'the cluster that they were made of (default: the only local one)', lineArgument(103))
   withOutput(withBackupStore(command, 'default: the store of the local cluster’s spec')).action(
     async (cluster: string | undefined, options: StoredOptions) => {
       const { listBackups } = await import('./stored.ts')
@@ -55,7 +55,7 @@ function addShow(backup: Command, io: Io): void {
     .argument('<backup>', 'name of the backup', lineArgument(64))
     .addOption(
       new Option('--cluster <cluster>', 'that it was made of (default: the only local one)').argParser(
-        lineArgument(64),
+        lineArgument(103),
       ),
     )
   withOutput(withBackupStore(command, 'default: the store of the local cluster’s spec')).action(

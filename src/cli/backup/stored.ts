@@ -7,7 +7,7 @@ import { readSpec } from '#local/folder/spec-file.ts'
 import { layoutOf } from '#local/folder/state-layout.ts'
 import { openBackupStore } from '#backup/transfer/open-backup-store.ts'
 import type { ObjectStore } from '#object-store/object-store.ts'
-import type { BackupStore } from '#failover/protocol/backup-store.ts'
+import { backupFolderOf, type BackupStore } from '#failover/protocol/backup-store.ts'
 import { storeSaid } from './store-options.ts'
 import type { Io } from '../terminal/io.ts'
 import { toJson } from '../terminal/json-output.ts'
@@ -70,7 +70,7 @@ async function opened(
   if (said !== undefined && wanted !== undefined) return { cluster: wanted, store: await openBackupStore(said) }
   const { dir, cluster } = await findCluster(wanted)
   const store = said ?? (await storeOf(dir, cluster.name))
-  return { cluster: cluster.name, store: await openBackupStore(store) }
+  return { cluster: backupFolderOf({ cluster: cluster.name, store }), store: await openBackupStore(store) }
 }
 
 async function storeOf(dir: string, name: string): Promise<BackupStore> {

@@ -22,7 +22,7 @@ export function addRestore(program: Command, io: Io): void {
       new Option(
         '--cluster <name>',
         'cluster that the backup was made of (default: the name of the new one)',
-      ).argParser(lineArgument(64)),
+      ).argParser(lineArgument(103)),
     )
     .addOption(
       new Option('--backup <backup>', '"backup list" shows all (default: the newest)').argParser(lineArgument(64)),

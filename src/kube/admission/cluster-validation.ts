@@ -4,6 +4,7 @@ import type { ErrorCode } from '#common/errors/error-catalogue.ts'
 import { codeOf, describeError, RegentError } from '#common/errors/errors.ts'
 import { oldestVersion } from '#common/mysql/mysql-version.ts'
 import { complaintAbout } from '#common/input/schema-complaint.ts'
+import { keyOf } from '#controller-runtime/objects/objects.ts'
 import { changedFixedSettings, checkServerSettings } from '#failover/settings/check.ts'
 import { acksFor, costOfSize, countsAcks } from '#failover/protocol/spec.ts'
 import { instanceName } from '#topology/snapshot/member.ts'
@@ -12,6 +13,7 @@ import type { MySQLCluster } from '../spec/mysql-cluster.ts'
 import { isDowngrade, isImageName, isPinned, namesTooOld } from './mysql-image.ts'
 import { commonLabels, group, longestClusterName, namesOf } from '../names/names.ts'
 import { agentContainer, clientCertificateVolume, mysqlContainer } from '../pods/pod-template.ts'
+import { backupWarnings, complaintsAboutBackups, whyLateBootstrap } from './backup-validation.ts'
 import { complaintsAboutLifecycle, lifecycleWarnings } from './lifecycle-validation.ts'
 import { whyNowhere } from './impossible-places.ts'
 import { complaintsAboutPods } from './impossible-pods.ts'
@@ -61,9 +63,9 @@ export function whyUnfollowable(cluster: MySQLCluster): string {
 type Rule = () => Iterable<RegentError>
 
 function rulesOfAny(cluster: MySQLCluster): readonly Rule[] {
-  const { metadata, spec } = cluster
+  const { spec } = cluster
   return [
-    () => orThrown(() => coreSpecOf(metadata.name, spec)),
+    () => orThrown(() => coreSpecOf(keyOf(cluster), spec)),
     () => orThrown(() => checkServerSettings({ ...spec, where: 'spec.settings' })),
     () => judgeAcks(spec),
     () => judgeImage(spec),
@@ -74,6 +76,7 @@ function rulesOfAny(cluster: MySQLCluster): readonly Rule[] {
     () => judgePod(spec),
     () => [...complaintsAboutPods(spec)].map((sentence) => refusal('REGENT_BAD_REQUEST', sentence)),
     () => [...complaintsAboutLifecycle(cluster)].map((sentence) => refusal('REGENT_BAD_REQUEST', sentence)),
+    () => [...complaintsAboutBackups(cluster)].map((sentence) => refusal('REGENT_BAD_REQUEST', sentence)),
     () => judgePrimary(cluster),
     () => judgeScheduling(cluster),
   ]
@@ -89,6 +92,7 @@ function rulesOfChange(next: MySQLCluster, before: MySQLCluster): readonly Rule[
     () => judgeShrink(next.spec, before.spec),
     () => judgeDowngrade(next.spec, before.spec),
     () => judgeScaleIn(next, before),
+    () => judgeBootstrap(next, before),
   ]
 }
 
@@ -255,7 +259,7 @@ function* judgeScaleIn({ metadata, spec }: MySQLCluster, before: MySQLCluster): 
     .filter(({ name, inSyncSet }) => staying.includes(name) && (inSyncSet || name === primary))
     .filter(({ member = 'ONLINE' }) => member === 'ONLINE')
     .map(({ name }) => name)
-  const needed = acksFor(coreSpecOf(metadata.name, spec), spec.instances) + 1
+  const needed = acksFor(coreSpecOf(keyOf(before), spec), spec.instances) + 1
   if (sound.length >= needed) return
   const missing = staying.filter((name) => !sound.includes(name)).join(', ')
   yield refusal(
@@ -263,6 +267,11 @@ function* judgeScaleIn({ metadata, spec }: MySQLCluster, before: MySQLCluster): 
     `spec.instances is ${spec.instances}; of those that would stay ${sound.join(', ') || 'none'} ` +
       `takes part, and durability needs ${needed}: bring back ${missing} first${countsAcks(spec) ? ', or lower spec.acks' : ''}`,
   )
+}
+
+function* judgeBootstrap(next: MySQLCluster, before: MySQLCluster): Generator<RegentError> {
+  const why = whyLateBootstrap(next, before)
+  if (why !== '') yield refusal('REGENT_REFUSED', why)
 }
 
 function warningsAbout(cluster: MySQLCluster): readonly string[] {
@@ -296,7 +305,11 @@ function warningsAbout(cluster: MySQLCluster): readonly string[] {
       'spec.pod.terminationGracePeriodSeconds is shorter than spec.switchover.timeoutMs: a primary may be killed before it has handed over',
     ],
   ]
-  return [...warnings.filter(([isDue]) => isDue).map(([, words]) => words), ...lifecycleWarnings(cluster)]
+  return [
+    ...warnings.filter(([isDue]) => isDue).map(([, words]) => words),
+    ...lifecycleWarnings(cluster),
+    ...backupWarnings(cluster),
+  ]
 }
 
 function limitOf(resources: MySQLClusterSpec['resources'], name: string): unknown {

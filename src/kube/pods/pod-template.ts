@@ -5,6 +5,7 @@ import { asksForTls, podPaths, probePort, probePortName } from '../objects/agent
 import type { MySQLCluster } from '../spec/mysql-cluster.ts'
 import { annotations, commonLabels, namesOf, selectorOf } from '../names/names.ts'
 import { agentPort, mysqlPort } from '../objects/services.ts'
+import { backupParts, mountedOf } from './backup-volumes.ts'
 import { lifecycleParts } from './lifecycle.ts'
 
 /** The images a cluster's pods are made of. */
@@ -71,6 +72,7 @@ export function podTemplateOf(cluster: MySQLCluster, images: PodImages): V1PodTe
 export function podRevisionOf({ spec }: MySQLCluster, mysqlImage: string): string {
   const { settings, resources = null, pod, tls, lifecycle } = spec
   const { terminationGracePeriodSeconds: _later, ...template } = pod
+  const mounted = mountedOf(spec)
   return createHash('sha256')
     .update(
       JSON.stringify([
@@ -80,6 +82,7 @@ export function podRevisionOf({ spec }: MySQLCluster, mysqlImage: string): strin
         template,
         ...(asksForTls(spec) ? [tls.secretName ?? null, tls.required] : []),
         ...(lifecycle === undefined ? [] : [{ lifecycle }]),
+        ...(mounted === null ? [] : [{ backup: mounted }]),
       ]),
     )
     .digest('hex')
@@ -108,7 +111,8 @@ const frugal = Object.entries({ ...frugalEnvironment, NODE_OPTIONS: frugalNode.j
   value,
 }))
 
-function agent({ spec }: MySQLCluster, image: string): V1Container {
+function agent(cluster: MySQLCluster, image: string): V1Container {
+  const { spec } = cluster
   const probe = (path: string, failureThreshold: number) => ({
     httpGet: { path, port: probePort },
     periodSeconds: 2,
@@ -149,6 +153,7 @@ function agent({ spec }: MySQLCluster, image: string): V1Container {
       ...(spec.tls.secretName === undefined
         ? []
         : [{ name: clientCertificateVolume, mountPath: podPaths.clientCertificate, readOnly: true }]),
+      ...backupParts(cluster).volumeMounts,
       { name: 'tmp', mountPath: '/tmp', subPath: 'agent' },
       ...lifecycle.volumeMounts,
     ],
@@ -192,7 +197,8 @@ function mysqlResourcesOf(given: V1Container['resources'] = {}): NonNullable<V1C
   return { ...given, requests: { ...Object.fromEntries(missing), ...given.requests } }
 }
 
-function volumesOf({ metadata, spec }: MySQLCluster): V1Volume[] {
+function volumesOf(cluster: MySQLCluster): V1Volume[] {
+  const { metadata, spec } = cluster
   const names = namesOf(metadata.name)
   const keys = ['agent-token', 'account-secret']
   return [
@@ -205,6 +211,7 @@ function volumesOf({ metadata, spec }: MySQLCluster): V1Volume[] {
     },
     { name: 'certificates', secret: { secretName: names.certificates, defaultMode: 0o440 } },
     ...(spec.tls.secretName === undefined ? [] : [clientCertificateOf(spec.tls.secretName)]),
+    ...backupParts(cluster).volumes,
     ...lifecycleParts(spec).volumes,
   ]
 }

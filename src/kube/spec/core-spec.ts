@@ -1,15 +1,18 @@
 import { RegentError } from '#common/errors/errors.ts'
 import { complaintAbout } from '#common/input/schema-complaint.ts'
+import type { ObjectKey } from '#controller-runtime/objects/objects.ts'
 import { clusterSpecSchema, whyTooMany, type ClusterSpec, type InstancePolicy } from '#failover/protocol/spec.ts'
 import { instanceName, isInstanceOf } from '#topology/snapshot/member.ts'
+import { coreBackupOf, coreRestoreOf } from './backup-places.ts'
 import type { MySQLClusterSpec } from './spec-schema.ts'
 
 /**
  * What the core needs to know of a resource's spec; the rest is the platform's. Throws `REGENT_BAD_REQUEST` where it is
  * no spec, although the API server took it.
- * @param cluster the resource's name, which instances are named after
+ * @param key the resource's; instances are named after its name
  */
-export function coreSpecOf(cluster: string, spec: MySQLClusterSpec): ClusterSpec {
+export function coreSpecOf(key: ObjectKey, spec: MySQLClusterSpec): ClusterSpec {
+  const cluster = key.name
   const {
     instances,
     mode,
@@ -45,6 +48,8 @@ export function coreSpecOf(cluster: string, spec: MySQLClusterSpec): ClusterSpec
     acks: acks ?? null,
     failover: failoverOf(failover),
     policies: policiesOf(cluster, spec),
+    ...coreBackupOf(key, spec),
+    ...coreRestoreOf(key, spec),
   }
   const complaint = complaintAbout(clusterSpecSchema, core) ?? whyTooMany(core, core.instances)
   if (complaint !== undefined) throw new RegentError('REGENT_BAD_REQUEST', `spec of ${cluster}: ${complaint}`)

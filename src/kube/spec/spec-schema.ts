@@ -1,5 +1,7 @@
-import { Type, type Static, type TSchema } from 'typebox'
+import { Type, type Static } from 'typebox'
 import { clusterSpecSchema } from '#failover/protocol/spec.ts'
+import { backupSchema, bootstrapSchema } from './backup-schema.ts'
+import { asKubernetesHasIt, closed, listAsKubernetesHasIt, oneOf, texts } from './schema-words.ts'
 
 /**
  * The spec of a `MySQLCluster`, once: this schema is the TypeScript type, the schema of the custom resource definition,
@@ -7,48 +9,6 @@ import { clusterSpecSchema } from '#failover/protocol/spec.ts'
  * core's own spec (`failover/protocol/spec.ts`).
  */
 const core = clusterSpecSchema.properties
-
-/** A rule in CEL that the API server checks by itself, also while no webhook answers. */
-export interface Rule {
-  readonly rule: string
-  readonly message: string
-}
-
-const closed = <Properties extends Record<string, TSchema>>(
-  properties: Properties,
-  options: { readonly description?: string; readonly default?: unknown; readonly rules?: readonly Rule[] } = {},
-) => {
-  const { rules, ...rest } = options
-  return Type.Object(properties, {
-    additionalProperties: false,
-    ...rest,
-    ...(rules && { 'x-kubernetes-validations': rules }),
-  })
-}
-
-const oneOf = <Words extends readonly string[]>(
-  words: readonly [...Words],
-  initial: Words[number],
-  description: string,
-) => Type.Unsafe<Words[number]>({ type: 'string', enum: [...words], default: initial, description })
-
-/** An object of Kubernetes' own, passed on as it is: the API server checks it where it is used. */
-const asKubernetesHasIt = (description: string) =>
-  Type.Unsafe<Readonly<Record<string, unknown>>>({
-    type: 'object',
-    description,
-    'x-kubernetes-preserve-unknown-fields': true,
-  })
-const listAsKubernetesHasIt = (description: string) =>
-  Type.Unsafe<readonly Readonly<Record<string, unknown>>[]>({
-    type: 'array',
-    maxItems: 64,
-    description,
-    items: { type: 'object', 'x-kubernetes-preserve-unknown-fields': true },
-  })
-
-const texts = (description: string, longest = 63) =>
-  Type.Record(Type.String(), Type.String({ maxLength: longest }), { default: {}, description })
 
 /** The forms of `resource.Quantity` that sizes of storage come in. */
 const quantityPattern = '^[0-9]+(\\.[0-9]+)?(m|k|Ki|M|Mi|G|Gi|T|Ti|P|Pi|E|Ei)?$'
@@ -387,6 +347,8 @@ export const mysqlClusterSpecSchema = closed(
     }),
     podMonitor: Type.Boolean({ default: false, description: 'Make a PodMonitor for the agents’ metrics.' }),
     lifecycle: Type.Optional(lifecycle),
+    backup: Type.Optional(backupSchema),
+    bootstrap: Type.Optional(bootstrapSchema),
     pod,
   },
   {

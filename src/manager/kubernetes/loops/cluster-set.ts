@@ -119,7 +119,7 @@ export class ClusterSet {
     if (known !== undefined && (known.uid !== uid || known.token !== token)) await this.remove(key)
     const held = this.#held.get(keyText(key)) ?? (await this.#take(cluster, token))
     if (held.generation !== generation) {
-      held.managed.loop.changeSpec(coreSpecOf(key.name, cluster.spec))
+      held.managed.loop.changeSpec(coreSpecOf(key, cluster.spec))
       held.generation = generation
     }
     return held.managed
@@ -160,7 +160,7 @@ export class ClusterSet {
     const { world, client, secrets, configMaps, manager, log, metrics, leads } = this.#parts
     const key = keyOf(cluster)
     const { uid = '', generation = 0 } = cluster.metadata
-    const spec = coreSpecOf(key.name, cluster.spec)
+    const spec = coreSpecOf(key, cluster.spec)
     const owner = ownerOf(cluster)
     const store = kubeStore(client, { namespace: key.namespace, owner })
     const committedEpoch = async () => (await store.readRecord(key.name))?.epoch

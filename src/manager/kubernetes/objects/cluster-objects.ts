@@ -29,6 +29,7 @@ import {
   volumeClaims,
   type PersistentVolumeClaim,
 } from '#kube/pods/stateful-set.ts'
+import { refuseUselessStore } from './backup-secrets.ts'
 import { refuseMissingSecrets } from './missing-secrets.ts'
 import type { TemplateKeeper } from './keep-template.ts'
 import { clientCertificateOf, refuseNewCertificate } from './client-certificate.ts'
@@ -287,6 +288,7 @@ async function applyStatefulSet(parts: ClusterObjectsParts, cluster: MySQLCluste
   const existing = await client.get(statefulSets, key, { signal })
   const set = statefulSetOf(cluster, images, existing)
   await refuseMissingSecrets(client, { next: set, before: existing }, signal)
+  await refuseUselessStore(client, cluster, { next: set, before: existing }, signal)
   if (existing !== undefined || yields) {
     const live = await applyOne(parts, statefulSets, set, { cluster, signal })
     const sentence = live === undefined || yields ? '' : await parts.templates.keep(set, live, signal)

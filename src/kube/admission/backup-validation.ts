@@ -1,0 +1,88 @@
+import { isDeepStrictEqual } from 'node:util'
+import { complaintAboutStore } from '#backup/transfer/open-backup-store.ts'
+import { keyOf } from '#controller-runtime/objects/objects.ts'
+import type { BackupStore } from '#failover/protocol/backup-store.ts'
+import { namesOf } from '../names/names.ts'
+import { backupVolumes } from '../pods/backup-volumes.ts'
+import type { KubeBackupStore } from '../spec/backup-schema.ts'
+import { coreBackupOf, coreRestoreOf } from '../spec/backup-places.ts'
+import type { MySQLCluster } from '../spec/mysql-cluster.ts'
+
+/** A store that the resource names, and what agents are told of that. */
+interface Named {
+  readonly field: string
+  readonly store: KubeBackupStore
+  readonly told: BackupStore
+}
+
+/** Why no backup could be made, or restored, as the resource says: each with field, value and what is allowed. */
+export function* complaintsAboutBackups(cluster: MySQLCluster): Generator<string> {
+  const stores = storesIn(cluster)
+  for (const named of stores) {
+    yield* aboutStore(named)
+    yield* aboutSecrets(named, cluster.metadata.name)
+  }
+  if (stores.length > 0) yield* aboutVolumes(cluster)
+}
+
+/** What may be, and is not what most people want. */
+export function backupWarnings({ spec: { backup } }: MySQLCluster): readonly string[] {
+  return backup === undefined || backup.store.encryption !== undefined
+    ? []
+    : [
+        'spec.backup.store.encryption is not given: backups hold all data and all accounts, readable for whoever reads the store',
+      ]
+}
+
+/** Why what a cluster begins with may not become this; '' where it may, as before the first primary. */
+export function whyLateBootstrap(next: MySQLCluster, before: MySQLCluster): string {
+  const { bootstrap } = next.spec
+  const hasBegun = (before.status?.epoch ?? 0) > 0
+  return hasBegun && bootstrap !== undefined && !isDeepStrictEqual(bootstrap, before.spec.bootstrap)
+    ? 'spec.bootstrap is for a new cluster, and this one has had a primary; allowed is to leave spec.bootstrap as it is, or to take it away: nothing is restored over data, make a new cluster'
+    : ''
+}
+
+function storesIn(cluster: MySQLCluster): readonly Named[] {
+  const { backup, bootstrap } = cluster.spec
+  const key = keyOf(cluster)
+  const [writes, reads] = [coreBackupOf(key, cluster.spec).backup, coreRestoreOf(key, cluster.spec).restore]
+  const restore = bootstrap?.restore
+  return [
+    ...(backup && writes ? [{ field: 'spec.backup.store', store: backup.store, told: writes.store }] : []),
+    ...(restore && reads ? [{ field: 'spec.bootstrap.restore.store', store: restore.store, told: reads.store }] : []),
+  ]
+}
+
+/** As the definition's own rules say, for whoever speaks to the webhook alone; then as the agent itself would. */
+function* aboutStore({ field, store, told }: Named): Generator<string> {
+  const { address, claim, ...rest } = store
+  if ((address === undefined) === (claim === undefined)) {
+    yield `${field} does not say where backups lie; give either address, or claim`
+    return
+  }
+  const ofBuckets = ['endpoint', 'region', 'pathStyle', 'credentialsSecret', 'caSecret'].filter((word) =>
+    Object.hasOwn(rest, word),
+  )
+  if (claim !== undefined && ofBuckets.length > 0)
+    yield `${field}.claim is "${claim}" and ${ofBuckets.join(', ')} given; allowed beside a claim are folder and encryption`
+  else {
+    const complaint = complaintAboutStore(told)
+    if (complaint !== undefined) yield `${field}: the store of backups cannot be opened: ${complaint}`
+  }
+}
+
+function* aboutSecrets({ field, store }: Named, cluster: string): Generator<string> {
+  const { client, admin, internal, certificates, authority } = namesOf(cluster)
+  const own: readonly string[] = [client, admin, internal, certificates, authority]
+  const { credentialsSecret, caSecret, encryption } = store
+  for (const [word, name] of Object.entries({ credentialsSecret, caSecret, 'encryption.secret': encryption?.secret }))
+    if (name !== undefined && own.includes(name))
+      yield `${field}.${word} is "${name}"; allowed is a Secret that is not Regent’s own`
+}
+
+function* aboutVolumes({ spec: { pod } }: MySQLCluster): Generator<string> {
+  for (const { name } of (pod.volumes ?? []) as readonly { readonly name?: unknown }[])
+    if (backupVolumes.includes(String(name)))
+      yield `spec.pod.volumes is "${String(name)}"; allowed with backups are names other than ${backupVolumes.join(', ')}`
+}
