@@ -2,7 +2,7 @@ import { mkdir, readFile, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { commandLinePage } from './docs/command-line-page.ts'
 import { configurationPage } from './docs/configuration-page.ts'
-import { customResourceYaml } from './docs/custom-resource-yaml.ts'
+import { backupDefinitionYaml, customResourceYaml } from './docs/custom-resource-yaml.ts'
 import { errorsPage } from './docs/errors-page.ts'
 import { kubernetesReferencePage } from './docs/kubernetes-reference-page.ts'
 import { mutationsPage } from './docs/mutations-page.ts'
@@ -22,6 +22,7 @@ const files: Readonly<Record<string, () => string | Promise<string>>> = {
   'docs/reference/mutations.md': mutationsPage,
   'docs/reference/sentences.md': sentencesPage,
   'charts/regent/templates/custom-resource-definition.yaml': customResourceYaml,
+  'charts/regent/templates/backup-definition.yaml': backupDefinitionYaml,
 }
 
 async function differing(): Promise<readonly string[]> {

@@ -1,4 +1,5 @@
 import { stringify } from 'yaml'
+import { backupDefinition } from '#kube/definition/backup-definition.ts'
 import { customResourceDefinition } from '#kube/definition/custom-resource-definition.ts'
 
 /**
@@ -6,5 +7,14 @@ import { customResourceDefinition } from '#kube/definition/custom-resource-defin
  * upgrades.
  */
 export function customResourceYaml(): string {
-  return `# Made from src/kube/ by scripts/generate-docs.ts; "npm run docs" writes it again.\n${stringify(customResourceDefinition(), { lineWidth: 0 })}`
+  return yamlOf(customResourceDefinition())
+}
+
+/** charts/regent/templates/backup-definition.yaml */
+export function backupDefinitionYaml(): string {
+  return yamlOf(backupDefinition())
+}
+
+function yamlOf(definition: object): string {
+  return `# Made from src/kube/ by scripts/generate-docs.ts; "npm run docs" writes it again.\n${stringify(definition, { lineWidth: 0 })}`
 }

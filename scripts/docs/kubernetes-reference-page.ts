@@ -1,3 +1,5 @@
+import { mysqlBackupSpecSchema, mysqlBackupStatusSchema } from '#kube/backup/backup-schema.ts'
+import { backupDefinition } from '#kube/definition/backup-definition.ts'
 import { customResourceDefinition } from '#kube/definition/custom-resource-definition.ts'
 import { mysqlClusterSpecSchema } from '#kube/spec/spec-schema.ts'
 import { mysqlClusterStatusSchema } from '#kube/spec/status-schema.ts'
@@ -11,7 +13,7 @@ export function kubernetesReferencePage(): string {
   const { group, names, versions } = customResourceDefinition().spec
   return page(
     'Reference of the resource',
-    '`src/kube/spec/spec-schema.ts` and `src/kube/spec/status-schema.ts`',
+    '`src/kube/spec/spec-schema.ts`, `src/kube/spec/status-schema.ts` and `src/kube/backup/backup-schema.ts`',
     `Kind ${code(names.kind)} of ${code(`${group}/${versions[0]?.name ?? ''}`)}, short name ${code(names.shortNames[0] ?? '')}. The smallest one:`,
     `\`\`\`yaml\napiVersion: ${group}/${versions[0]?.name ?? ''}\nkind: ${names.kind}\nmetadata: {name: shop}\nspec: {instances: 3, storage: {size: 1Gi}}\n\`\`\``,
     'How to get there is in [kubernetes.md](../start/kubernetes.md), what a change restarts in [kubernetes-operations.md](../guide/kubernetes-operations.md#changing-the-image-settings-resources).',
@@ -24,6 +26,13 @@ export function kubernetesReferencePage(): string {
     '## status',
     'What Regent says of a cluster. Nothing is decided from it: the record is an object of its own.',
     table(['key', 'meaning'], keysIn(mysqlClusterStatusSchema, '')),
+    '## Kind MySQLBackup',
+    `${backupDefinition().spec.versions[0]?.schema.openAPIV3Schema.description ?? ''} [backup.md](../guide/backup.md#on-kubernetes) shows one.`,
+    '### spec of a MySQLBackup',
+    schemaTable(mysqlBackupSpecSchema),
+    table(['where', 'refused with'], rulesIn(mysqlBackupSpecSchema, 'spec')),
+    '### status of a MySQLBackup',
+    table(['key', 'meaning'], keysIn(mysqlBackupStatusSchema, '')),
     '## Annotations of other components',
     'Of a StatefulSet or an InstanceSet whose pods have an agent: [pod-events.md](../guide/pod-events.md).',
     table(

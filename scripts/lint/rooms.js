@@ -73,7 +73,7 @@ src/kube/admission                   agents/lifecycle/{built-in,configuration,wi
 src/kube/secrets                     failover/protocol src/controller-runtime/objects src/kube/{names,objects,spec}
 src/kube/certificates                src/certificates src/controller-runtime/{client,objects}
                                      src/kube/{names,objects,secrets,spec}
-src/kube/definition                  src/controller-runtime/{client,objects} src/kube/{names,spec}
+src/kube/definition                  src/controller-runtime/{client,objects} src/kube/{backup,names,spec}
 src/kube/primary                     src/controller-runtime/{client,objects} src/kube/{names,objects,pods,spec}
 src/kube/pod-events                  src/controller-runtime/{client,objects} src/kube/{names,objects,pods}
 src/kube/platform                    src/controller-runtime/{changes,client,informers,objects}

@@ -1,18 +1,18 @@
 import { isDeepStrictEqual } from 'node:util'
-import { complaintAboutStore } from '#backup/transfer/open-backup-store.ts'
+import { complaintAboutBackup, complaintAboutStore } from '#backup/transfer/open-backup-store.ts'
 import { keyOf } from '#controller-runtime/objects/objects.ts'
-import type { BackupStore } from '#failover/protocol/backup-store.ts'
 import { namesOf } from '../names/names.ts'
 import { backupVolumes } from '../pods/backup-volumes.ts'
 import type { KubeBackupStore } from '../spec/backup-schema.ts'
 import { coreBackupOf, coreRestoreOf } from '../spec/backup-places.ts'
 import type { MySQLCluster } from '../spec/mysql-cluster.ts'
 
-/** A store that the resource names, and what agents are told of that. */
+/** A store that the resource names. */
 interface Named {
   readonly field: string
   readonly store: KubeBackupStore
-  readonly told: BackupStore
+  /** Why the agents could not use what they are told; undefined where they perhaps can. */
+  readonly whyUnusable: string | undefined
 }
 
 /** Why no backup could be made, or restored, as the resource says: each with field, value and what is allowed. */
@@ -23,6 +23,22 @@ export function* complaintsAboutBackups(cluster: MySQLCluster): Generator<string
     yield* aboutSecrets(named, cluster.metadata.name)
   }
   if (stores.length > 0) yield* aboutVolumes(cluster)
+  yield* aboutOneFolder(cluster)
+}
+
+/** The archive of the old cluster would go on with what another one did: no restore could tell the two apart. */
+function* aboutOneFolder({ spec, ...cluster }: MySQLCluster): Generator<string> {
+  const key = keyOf(cluster)
+  const { backup } = coreBackupOf(key, spec)
+  const { restore } = coreRestoreOf(key, spec)
+  if (backup === undefined || restore === undefined) return
+  const { folder } = backup.store
+  if (folder === restore.of && isDeepStrictEqual(placeOf(spec.backup?.store), placeOf(spec.bootstrap?.restore?.store)))
+    yield `spec.backup.store.folder is "${folder}", where the backups lie that spec.bootstrap.restore begins with; allowed is another folder, such as "${folder}-2": this cluster is a new one`
+}
+
+function placeOf(store: KubeBackupStore | undefined): object {
+  return [store?.address, store?.claim, store?.endpoint]
 }
 
 /** What may be, and is not what most people want. */
@@ -48,28 +64,34 @@ function storesIn(cluster: MySQLCluster): readonly Named[] {
   const key = keyOf(cluster)
   const [writes, reads] = [coreBackupOf(key, cluster.spec).backup, coreRestoreOf(key, cluster.spec).restore]
   const restore = bootstrap?.restore
+  const whyNoSource = reads && complaintAboutStore(reads.store)
   return [
-    ...(backup && writes ? [{ field: 'spec.backup.store', store: backup.store, told: writes.store }] : []),
-    ...(restore && reads ? [{ field: 'spec.bootstrap.restore.store', store: restore.store, told: reads.store }] : []),
+    ...(backup && writes
+      ? [{ field: 'spec.backup', store: backup.store, whyUnusable: complaintAboutBackup(writes) }]
+      : []),
+    ...(restore
+      ? [
+          {
+            field: 'spec.bootstrap.restore',
+            store: restore.store,
+            whyUnusable: whyNoSource && `the store of backups cannot be opened: ${whyNoSource}`,
+          },
+        ]
+      : []),
   ]
 }
 
+const ofBuckets = ['endpoint', 'region', 'pathStyle', 'credentialsSecret', 'caSecret'] as const
+
 /** As the definition's own rules say, for whoever speaks to the webhook alone; then as the agent itself would. */
-function* aboutStore({ field, store, told }: Named): Generator<string> {
-  const { address, claim, ...rest } = store
-  if ((address === undefined) === (claim === undefined)) {
-    yield `${field} does not say where backups lie; give either address, or claim`
-    return
-  }
-  const ofBuckets = ['endpoint', 'region', 'pathStyle', 'credentialsSecret', 'caSecret'].filter((word) =>
-    Object.hasOwn(rest, word),
-  )
-  if (claim !== undefined && ofBuckets.length > 0)
-    yield `${field}.claim is "${claim}" and ${ofBuckets.join(', ')} given; allowed beside a claim are folder and encryption`
-  else {
-    const complaint = complaintAboutStore(told)
-    if (complaint !== undefined) yield `${field}: the store of backups cannot be opened: ${complaint}`
-  }
+function* aboutStore({ field, store, whyUnusable }: Named): Generator<string> {
+  const { address, claim } = store
+  const beside = ofBuckets.filter((word) => store[word] !== undefined)
+  if ((address === undefined) === (claim === undefined))
+    yield `${field}.store does not say where backups lie; give either address, or claim`
+  else if (claim !== undefined && beside.length > 0)
+    yield `${field}.store.claim is "${claim}", and ${beside.join(', ')} beside; allowed beside a claim are folder and encryption`
+  else if (whyUnusable !== undefined) yield `${field}: ${whyUnusable}`
 }
 
 function* aboutSecrets({ field, store }: Named, cluster: string): Generator<string> {
@@ -78,7 +100,7 @@ function* aboutSecrets({ field, store }: Named, cluster: string): Generator<stri
   const { credentialsSecret, caSecret, encryption } = store
   for (const [word, name] of Object.entries({ credentialsSecret, caSecret, 'encryption.secret': encryption?.secret }))
     if (name !== undefined && own.includes(name))
-      yield `${field}.${word} is "${name}"; allowed is a Secret that is not Regent’s own`
+      yield `${field}.store.${word} is "${name}"; allowed is a Secret that is not Regent’s own`
 }
 
 function* aboutVolumes({ spec: { pod } }: MySQLCluster): Generator<string> {

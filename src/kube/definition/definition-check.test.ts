@@ -4,6 +4,7 @@ import type { RegentError } from '#common/errors/errors.ts'
 import { realWorld } from '#common/ports/real-world.ts'
 import { createKubeClient } from '#controller-runtime/client/http-kube-client.ts'
 import { FakeApiServer } from '#controller-runtime/testing-api-server.ts'
+import { backupDefinition } from './backup-definition.ts'
 import { customResourceDefinition, schemaRevision, schemaRevisionAnnotation } from './custom-resource-definition.ts'
 import { customResourceDefinitions, refuseOlderDefinition } from './definition-check.ts'
 
@@ -18,6 +19,7 @@ async function refusalOf(
     await server[Symbol.asyncDispose]()
   })
   const definition = customResourceDefinition()
+  await client.create(customResourceDefinitions, backupDefinition())
   if (annotations !== 'not installed')
     await client.create(customResourceDefinitions, { ...definition, metadata: { ...definition.metadata, annotations } })
   return refuseOlderDefinition(client).then(
@@ -53,7 +55,8 @@ test.each(refusals)('a definition %s is refused, with what to do', async (_what,
 })
 
 test('its revision grows with every change of its fields: where this differs, raise the one and write down both', () => {
-  const fields = JSON.stringify(customResourceDefinition().spec.versions[0]?.schema, (key, value: unknown) =>
+  const schemas = [customResourceDefinition(), backupDefinition()].map(({ spec }) => spec.versions[0]?.schema)
+  const fields = JSON.stringify(schemas, (key, value: unknown) =>
     key === 'description' && typeof value === 'string' ? undefined : value,
   )
   const digest = createHash('sha256').update(fields).digest('hex').slice(0, 12)

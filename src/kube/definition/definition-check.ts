@@ -1,6 +1,7 @@
 import { RegentError } from '#common/errors/errors.ts'
 import type { KubeClient } from '#controller-runtime/client/kube-client.ts'
 import type { Resource } from '#controller-runtime/objects/objects.ts'
+import { backupDefinition } from './backup-definition.ts'
 import { customResourceDefinition, schemaRevision, schemaRevisionAnnotation } from './custom-resource-definition.ts'
 
 export const customResourceDefinitions: Resource = {
@@ -12,11 +13,15 @@ export const customResourceDefinitions: Resource = {
 }
 
 /**
- * Throws `REGENT_DEFINITION_OUTDATED` where the definition of `MySQLCluster` in the API server is missing or older than
- * this program: what it writes would lose the fields that the definition lacks. A newer one has them all.
+ * Throws `REGENT_DEFINITION_OUTDATED` where a definition of Regent's in the API server is missing or older than this
+ * program: what it writes would lose the fields that the definition lacks. A newer one has them all.
  */
 export async function refuseOlderDefinition(client: Pick<KubeClient, 'get'>, signal?: AbortSignal): Promise<void> {
-  const { name } = customResourceDefinition().metadata
+  for (const { metadata } of [customResourceDefinition(), backupDefinition()])
+    await refuseOlder(client, metadata.name, signal)
+}
+
+async function refuseOlder(client: Pick<KubeClient, 'get'>, name: string, signal?: AbortSignal): Promise<void> {
   const installed = await client.get(customResourceDefinitions, { namespace: '', name }, signal && { signal })
   if (installed === undefined) throw outdated(`the custom resource definition ${name} is not installed`)
   const revision = installed.metadata.annotations?.[schemaRevisionAnnotation] ?? ''

@@ -1,7 +1,7 @@
 import type { ObjectKey } from '#controller-runtime/objects/objects.ts'
 import type { BackupStore, BackupToRestore } from '#failover/protocol/backup-store.ts'
 import type { ClusterSpec } from '#failover/protocol/spec.ts'
-import type { KubeBackupStore } from './backup-schema.ts'
+import { never, type KubeBackupStore } from './backup-schema.ts'
 import type { MySQLClusterSpec } from './spec-schema.ts'
 
 /** Where the agent’s container has what a store of backups needs. */
@@ -39,7 +39,19 @@ export function folderOf({ namespace, name }: ObjectKey): string {
 /** The backups of a cluster, in the words of its agents. */
 export function coreBackupOf(key: ObjectKey, { backup }: MySQLClusterSpec): Pick<ClusterSpec, 'backup'> {
   if (backup === undefined) return {}
-  return { backup: { ...backup, store: storeAt(backup.store, storePlaces.backup, folderOf(key)) } }
+  const { store, schedule, rehearsal, ...settings } = backup
+  return {
+    backup: {
+      ...settings,
+      store: storeAt(store, storePlaces.backup, folderOf(key)),
+      schedule: orNull(schedule),
+      rehearsal: { ...rehearsal, schedule: orNull(rehearsal.schedule) },
+    },
+  }
+}
+
+function orNull(schedule: string): string | null {
+  return schedule === never ? null : schedule
 }
 
 /** What a new cluster begins with, in the words of its agents. */

@@ -1,6 +1,6 @@
-import { Type, type Static } from 'typebox'
+import { Type, type Static, type TSchema } from 'typebox'
+import { backupSettingsSchema } from '#failover/protocol/backup-settings.ts'
 import { backupStoreSchema, restoreSchema } from '#failover/protocol/backup-store.ts'
-import { clusterSpecSchema } from '#failover/protocol/spec.ts'
 import { closed } from './schema-words.ts'
 
 /**
@@ -76,14 +76,32 @@ const store = (description: string) =>
     },
   )
 
-const { store: _files, ...settings } = clusterSpecSchema.properties.backup.properties
+const { store: _files, schedule, rehearsal, ...settings } = backupSettingsSchema.properties
+
+/** In place of null, which `kubectl apply` takes away and the API server then fills with the default. */
+export const never = 'never'
+const wordsOf = (core: TSchema) => core as { readonly default?: string; readonly description?: string }
+const cron = (core: TSchema) => {
+  const { default: initial, description = '' } = wordsOf(core)
+  return Type.String({
+    default: initial,
+    minLength: 1,
+    maxLength: 128,
+    description: description.replace('null =', `"${never}" =`),
+  })
+}
 
 export const backupSchema = closed(
   {
     store: store(
       'Where backups lie. The agents alone see the Secrets, and take up what changes in one without a restart.',
     ),
+    schedule: cron(schedule),
     ...settings,
+    rehearsal: closed(
+      { ...rehearsal.properties, schedule: cron(rehearsal.properties.schedule) },
+      { default: {}, description: wordsOf(rehearsal).description ?? '' },
+    ),
   },
   {
     description:
@@ -117,5 +135,6 @@ export const bootstrapSchema = closed(
   { description: 'What a new cluster begins with; with nothing unless given.' },
 )
 
-export type KubeBackupStore = Readonly<Static<typeof backupSchema>['store']>
+export type KubeBackup = Readonly<Static<typeof backupSchema>>
+export type KubeBackupStore = KubeBackup['store']
 export type KubeRestore = Readonly<Static<typeof restore>>
