@@ -28,6 +28,16 @@ export function planBackup(situation: Situation, asked?: InstanceName): BackupPl
   return { view: best, isPrimary: leads(best), passedOver }
 }
 
+/** The backup that is being made, and of which instance. */
+export function underWay(
+  views: readonly InstanceView[],
+): { readonly instance: InstanceName; readonly name: string } | undefined {
+  return views.flatMap(({ name: instance, observation }) => {
+    const { stage, name = '' } = observation?.backup ?? {}
+    return stage === 'copies' || stage === 'sends' ? [{ instance, name }] : []
+  })[0]
+}
+
 /** Who is preferred as primary is spared. */
 function cost({ name }: LiveView): number {
   return -ordinalOf(name)

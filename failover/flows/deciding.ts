@@ -1,5 +1,6 @@
 import type { DecisionInput, Situation } from '../judge/situation.ts'
 import type { Condition } from '../protocol/condition.ts'
+import { withBackups } from './backups.ts'
 import { nobodyAnswers, recordInDoubt } from './doubtful-record.ts'
 import type { FlowStep } from './step.ts'
 
@@ -21,5 +22,7 @@ export function decideBy(mode: Deciding, input: DecisionInput): Decided {
   if (input.record === undefined) return { ...mode.bootstrap(input), condition: 'noRecord' }
   const situation: Situation = { ...input, record: input.record }
   const doubtful = recordInDoubt(situation)
-  return doubtful === null ? mode.decide(situation) : { ...doubtful, condition: 'recordInDoubt' }
+  return doubtful === null
+    ? withBackups(situation, mode.decide(situation))
+    : { ...doubtful, condition: 'recordInDoubt' }
 }

@@ -5,11 +5,13 @@ import type { PrimaryRoute } from '#common/ports/platform.ts'
 import type { Condition } from './condition.ts'
 import type { ClusterRecord } from './record.ts'
 import type { Order, OrderName } from './order.ts'
+import type { Word } from './word.ts'
 
 /** One thing to do now. Each is idempotent; what it leads to is decided again from the next snapshot. */
 export type Action =
   | CommitAction
   | OrderAction
+  | WordAction
   | { readonly kind: 'route'; readonly route: PrimaryRoute }
   | { readonly kind: 'scale'; readonly count: number }
 
@@ -17,6 +19,13 @@ export type Action =
 export type OrderAction<N extends OrderName = OrderName> = {
   [K in N]: { readonly kind: K; readonly to: InstanceName; readonly order: Order<K> }
 }[N]
+
+/** A word, and to whom. */
+export type WordAction<N extends SaidWord = SaidWord> = {
+  [K in N]: { readonly kind: 'say'; readonly to: InstanceName; readonly word: K; readonly said: Word<K> }
+}[N]
+
+type SaidWord = 'backUp' | 'backups'
 
 export interface CommitAction {
   readonly kind: 'commit'

@@ -93,7 +93,7 @@ src/store                            failover/protocol src/controller-runtime/{c
 agents/instance                      agents/ports failover/{protocol,settings} topology/snapshot
 agents/lifecycle/mysql               agents/{instance,ports} agents/lifecycle/{built-in,copy,wire}
                                      failover/{protocol,settings} topology/snapshot
-failover/flows                       failover/{judge,protocol} topology/{analysis,group,gtid,snapshot}
+failover/flows                       failover/{judge,protocol} src/backup topology/{analysis,group,gtid,snapshot}
 src/api-contract                     failover/{judge,protocol} topology/analysis
 src/manager/options                  src/controller-runtime/leader src/local/files
 agents/binlog                        agents/{instance,ports} src/binlog topology/{gtid,snapshot}

@@ -20,14 +20,37 @@ function reader({ cron, timeZone }: Schedule): Cron {
   return new Cron(cron.trim(), { timezone: timeZone, mode: '5-part', fixedTimeRule: 'no-wildcard' })
 }
 
+/** One that can be read, and its run after the moment that was asked for last. */
+interface Read {
+  readonly cron: Cron
+  next: { readonly afterMs: number; readonly atMs: number } | null
+}
+
+/** To read a schedule takes a millisecond, and each decision about a cluster asks for the same again. */
+const known = new Map<string, Read>()
+const mostKnown = 64
+
+function keyOf({ cron, timeZone }: Schedule): string {
+  return `${timeZone} ${cron}`
+}
+
+function keep(schedule: Schedule, cron: Cron): void {
+  if (known.size >= mostKnown) known.clear()
+  known.set(keyOf(schedule), { cron, next: null })
+}
+
 /** Why this can be no schedule; '' where it can. `what` names it: `backup.schedule`. */
 export function whyBadSchedule(what: string, schedule: Schedule): Said {
+  if (known.has(keyOf(schedule))) return ''
   if (!isTimeZone(schedule.timeZone))
     return say`${what} is for time zone ${quoted(schedule.timeZone)}, which is unknown: name one such as UTC or Europe/Berlin`
   if (!form.test(schedule.cron.trim()))
     return say`${what} is ${quoted(schedule.cron)}: write five fields (minute, hour, day, month, day of week) as in "0 3 * * *"`
   try {
-    return reader(schedule).nextRun(aMoment) === null ? neverIn(what, schedule) : ''
+    const cron = reader(schedule)
+    if (cron.nextRun(aMoment) === null) return neverIn(what, schedule)
+    keep(schedule, cron)
+    return ''
   } catch (error) {
     return say`${what} is ${quoted(schedule.cron)}, which cannot be read: ${text(plain(describeError(error)))}`
   }
@@ -44,8 +67,12 @@ function neverIn(what: string, { cron }: Schedule): Sentence {
 export function nextRunMs(schedule: Schedule, afterMs: number): number {
   const why = whyBadSchedule('the schedule', schedule)
   if (why !== '') throw new RegentError('REGENT_BAD_REQUEST', why)
+  const read = known.get(keyOf(schedule))
+  if (read === undefined) return Infinity
   // The library looks from the second of its argument on.
-  return reader(schedule).nextRun(new Date(afterMs))?.getTime() ?? Infinity
+  if (read.next?.afterMs !== afterMs)
+    read.next = { afterMs, atMs: read.cron.nextRun(new Date(afterMs))?.getTime() ?? Infinity }
+  return read.next.atMs
 }
 
 /** What a schedule wants now. */

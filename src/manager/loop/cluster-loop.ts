@@ -29,6 +29,7 @@ import { RouteKeeper } from './route-keeper.ts'
 import { Sightings } from './sightings.ts'
 import { StoreLooks } from './store-looks.ts'
 import { limited, whyNoCommit } from './store-trouble.ts'
+import { WordDesk } from './word-desk.ts'
 
 /**
  * A leader's commit is a moment in which store and processor belong to what it does next: one that follows can wait.
@@ -77,6 +78,7 @@ export class ClusterLoop {
   readonly #incarnations: IncarnationBook
   readonly #leases: LeaseDesk
   readonly #words: LeaderWords
+  readonly #says: WordDesk
   readonly #notes: NotesDesk
   readonly #agents: FollowedAgents
   readonly #beganMs: number
@@ -135,6 +137,7 @@ export class ClusterLoop {
     const answering = { ...ports, timings: config.timings, failed: listener.failed.bind(listener) }
     this.#leases = new LeaseDesk(answering, this.#sightings)
     this.#words = new LeaderWords(answering, this.#sightings)
+    this.#says = new WordDesk(answering, (name) => this.#sightings.addressOf(name))
     this.#desk = new OrderDesk(
       { ...ports, timings: config.timings },
       (name) => this.#sightings.addressOf(name),
@@ -344,6 +347,8 @@ export class ClusterLoop {
         return void this.#route.publish(action.route)
       case 'scale':
         return void this.#scale(action.count)
+      case 'say':
+        return void (this.#says.say(action) && this.#listener.acted(action))
       default:
         if (this.#desk.send(action)) this.#listener.acted(action)
     }

@@ -1,7 +1,8 @@
 import { backupName } from '#backup/backup-name.ts'
 import { RegentError } from '#common/errors/errors.ts'
 import { command, say } from '#common/sentence/sentence.ts'
-import { planBackup } from '#failover/flows/backing-up.ts'
+import { planBackup, underWay } from '#failover/flows/backing-up.ts'
+import { liveViews } from '#failover/judge/situation.ts'
 import { orderVersion } from '#failover/protocol/message.ts'
 import { sayWord } from '#failover/protocol/word.ts'
 import type { Performer } from './performer.ts'
@@ -21,9 +22,8 @@ export const backup: Performer<'backup'> = (asking, { instance: asked }) => {
       { remedy: '' },
     )
   const { store } = spec.backup
-  const busy = snapshot.instances.find(({ observation }) => /^(?:copies|sends)$/.test(observation?.backup?.stage ?? ''))
-  if (busy !== undefined)
-    throw asking.refusal(say`no backup of ${cluster}: ${busy.name} makes backup ${busy.observation?.backup?.name}`)
+  const busy = underWay(liveViews(snapshot))
+  if (busy !== undefined) throw asking.refusal(say`no backup of ${cluster}: ${busy.instance} makes backup ${busy.name}`)
   const plan = planBackup(situation, asked)
   if ('refusal' in plan) throw asking.refusal(say`no backup of ${cluster}: ${plan.refusal}`)
   const { view, isPrimary, passedOver } = plan

@@ -1,0 +1,44 @@
+import { backupTaskOf, backupTaskText } from '../protocol/backup-settings.ts'
+import type { WordAction } from '../protocol/decision.ts'
+import { orderVersion } from '../protocol/message.ts'
+import { liveViews, type Situation } from '../judge/situation.ts'
+import type { Decided } from './deciding.ts'
+import { scheduledBackup } from './scheduled-backup.ts'
+import { soonest } from './step.ts'
+
+/**
+ * What is decided, and what of backups goes beside that: agents are told what the spec says, and one of them to make a
+ * backup that is due. Nothing of the rest is decided otherwise; and nothing goes beside a commit, which ends a round.
+ */
+export function withBackups(situation: Situation, decided: Decided): Decided {
+  if (decided.actions.some(({ kind }) => kind === 'commit')) return decided
+  const { backup } = situation.spec
+  const told = tasksToTell(situation)
+  const due = backup === undefined ? null : scheduledBackup(situation, backup, decided)
+  if (told.length === 0 && due === null) return decided
+  return {
+    ...decided,
+    actions: [...decided.actions, ...told, ...(due?.actions ?? [])],
+    reasons: [...decided.reasons, ...(due === null ? [] : [due.reason])],
+    revisitMs: soonest(decided.revisitMs, due?.revisitMs ?? null),
+  }
+}
+
+/** Everybody hears of the store, so that whoever leads next looks at once. */
+function tasksToTell(situation: Situation): readonly WordAction<'backups'>[] {
+  const { snapshot, spec, cluster } = situation
+  const task = backupTaskOf(spec.backup)
+  const wanted = backupTaskText(task)
+  return liveViews(snapshot).flatMap(({ name, observation: { backupTask, member } }) =>
+    backupTask === undefined || backupTask === wanted
+      ? []
+      : [
+          {
+            kind: 'say' as const,
+            to: name,
+            word: 'backups' as const,
+            said: { version: orderVersion, cluster, member, ...(task === null ? {} : { task }) },
+          },
+        ],
+  )
+}
