@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
@@ -19,6 +19,7 @@ let folder = ''
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'regent-archive-'))
   await writeFile(join(folder, 'key'), key)
+  for (const mode of ['semisync', 'group']) await mkdir(join(folder, mode))
 })
 
 afterAll(() => rm(folder, { recursive: true, force: true }))
