@@ -30,12 +30,12 @@ export interface RebuildTools extends OpenedStore {
 
 const tellEveryMs = 1_000
 
-/** What a rebuild needs on the volume: the data, what its server writes at once, and the relay logs of a batch. */
+/** What a rebuild takes on the volume: data, what the server writes at once, relay logs. */
 export function bytesToRebuild({ rawBytes }: Pick<Manifest, 'rawBytes'>, replays: boolean): number {
   return rawBytes * 1.1 + (replays ? 2 * batchBytes : 0)
 }
 
-/** Fills a folder, which is not there yet, with the state of a plan. Where that fails, nothing is left of the folder. */
+/** Fills a folder, which is not there yet, with the state of a plan. Where that fails, the folder is gone. */
 export async function rebuilt(plan: Plan, folder: string, tools: RebuildTools): Promise<Reached> {
   try {
     await fetchBase(plan.backup, folder, tools)

@@ -1,5 +1,6 @@
 import type { Plan } from '#backup/restore-plan.ts'
-import { describeError, RegentError } from '#common/errors/errors.ts'
+import { planOf } from '#backup/transfer/planned.ts'
+import { codeOf, describeError, RegentError } from '#common/errors/errors.ts'
 import { say } from '#common/sentence/sentence.ts'
 import { mebibytes } from '#common/text/words.ts'
 import type { RestoreOrder } from '#failover/protocol/order.ts'
@@ -8,7 +9,6 @@ import { learn } from '../instance/learn.ts'
 import type { Parts } from '../instance/parts.ts'
 import { answersWithin } from '../instance/until-answers.ts'
 import type { BackupPort } from '../ports/backup-port.ts'
-import { planOf } from './planned.ts'
 import { describeReached } from './reached.ts'
 import { bytesToRebuild, rebuilt, type RebuildTools } from './rebuild.ts'
 
@@ -140,10 +140,20 @@ export class Restoring {
   /** Under its own name: no donor has anything to do with that. */
   #failed(failure: unknown): void {
     const { config, world, notices, wake, changed } = this.#parts
-    const error = describeError(failure).slice(0, 300)
-    learn(this.#parts, { fact: 'copyFailed', whose: config.instance, error, atMs: world.clock.monotonicMs() })
+    const error = describeError(failure).slice(0, 1_000)
+    const isRefused = refusals.has(codeOf(failure) ?? '')
+    const atMs = world.clock.monotonicMs()
+    learn(this.#parts, { fact: 'copyFailed', whose: config.instance, error, isRefused, atMs })
     notices.failed('RestoreFailed', say`the restore failed`, failure)
     wake()
     changed()
   }
 }
+
+/** The store, the key or the order must be another one first. */
+const refusals: ReadonlySet<string> = new Set([
+  'REGENT_REFUSED',
+  'REGENT_BAD_REQUEST',
+  'REGENT_BACKUP_UNUSABLE',
+  'REGENT_NEWER_VERSION',
+])

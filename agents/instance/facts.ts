@@ -21,6 +21,14 @@ type Times = { readonly atMs: number }
 export type Errand = 'changesPasswords' | 'empties' | 'streamsCopy' | 'writesMarker'
 export type Awaited = 'cuttingOff' | 'expelling' | 'startingGroup' | 'switchingOff'
 
+/** @property isRefused trying again soon would come to the same */
+type CopyFailure = {
+  readonly whose: string
+  readonly error: string
+  readonly atMs: number
+  readonly isRefused?: boolean
+}
+
 const closed: Stage = { is: 'closed' }
 
 /**
@@ -192,7 +200,7 @@ export const facts = {
     copying: { besideEpoch },
   }),
   copyWent: (progress: NonNullable<Copying['progress']>): Change => ({ copying: { progress } }),
-  copyFailed: ({ whose, ...failed }: { whose: string; error: string; atMs: number }, { copying }: Known): Change => {
+  copyFailed: ({ whose, ...failed }: CopyFailure, { copying }: Known): Change => {
     const times = (copying.failures.get(whose)?.times ?? 0) + 1
     return { copying: { progress: null, failures: new Map(copying.failures).set(whose, { times, ...failed }) } }
   },

@@ -130,7 +130,15 @@ export interface Copying {
   /** The epoch in which a copy is made beside what is here, which stays promised. */
   readonly besideEpoch: number | null
   /** By donor, copies that failed since this agent started or was last seeded. */
-  readonly failures: ReadonlyMap<string, { readonly times: number; readonly error: string; readonly atMs: number }>
+  readonly failures: ReadonlyMap<string, FailedCopies>
+}
+
+export interface FailedCopies {
+  readonly times: number
+  /** Why the last time, and whether that was a refusal: trying again soon would come to the same. */
+  readonly error: string
+  readonly isRefused?: boolean
+  readonly atMs: number
 }
 
 /** What goes on in the background, because it may take long. */

@@ -151,9 +151,8 @@ export function startThrowAway(
     ...asRoot,
     ...options,
   ]
-  return launcher
-    ? launcher.run(command)
-    : spawnProgram(command, { cwd: config.volume, env: environment(), detached: false })
+  if (launcher) return launcher.run(command)
+  return spawnProgram(command, { cwd: config.volume, env: environment(), detached: false })
 }
 
 async function secretOf({ accountSecretFile }: AgentConfig): Promise<string> {

@@ -83,10 +83,11 @@ export class ObservationBuilder {
       ...(copying.failures.size === 0
         ? {}
         : {
-            seedingFailures: [...copying.failures].map(([donor, { times, error, atMs }]) => ({
+            seedingFailures: [...copying.failures].map(([donor, { times, error, isRefused, atMs }]) => ({
               donor,
               times,
               error,
+              ...(isRefused === true ? { isRefused } : {}),
               agoMs: nowMs - atMs,
             })),
           }),

@@ -22,13 +22,13 @@ const failed = { donor: 'shop-0', times: 1, error: 'the store is away' }
 
 it('A cluster that is to begin with a backup has its first instance restore that, before anybody leads', () => {
   const { sentence, actions } = begin()
-  expect(sentence).toBe('shop-0 restores the newest backup of prod, before anybody leads')
+  expect(sentence).toBe('shop-0 restores the newest of prod, before anybody leads')
   expect(actions).toEqual([{ kind: 'restore', to: 'shop-0', order: expect.objectContaining(restore) as unknown }])
 })
 
 it('While that goes on nobody leads, and it is told how far', () => {
   const { sentence, actions } = begin({ 'shop-0': fresh({ seedingProgress: progress }) })
-  expect(sentence).toBe('shop-0 restores the newest backup of prod: 10 MiB of 20 MiB are here')
+  expect(sentence).toBe('shop-0 restores the newest of prod: 10 MiB of 20 MiB are here')
   expect(actions).toEqual([])
   // Its server answers a moment before the agent has noted what was restored.
   const answers = begin({ 'shop-0': fresh({ seedingProgress: progress, server: { executed: gtids('shop-5', 9) } }) })
@@ -55,7 +55,7 @@ it('A restore that failed says why, and is tried again after a while', () => {
   const { sentence, actions, blocked } = begin({ 'shop-0': fresh({ seedingFailures: [{ ...failed, agoMs: 10_000 }] }) })
   expect([actions, blocked]).toEqual([[], true])
   expect(sentence).toContain(
-    'shop-0 could not restore the newest backup of prod: the store is away; that is tried again in 20 s',
+    'shop-0 could not restore the newest of prod: the store is away; that is tried again in 20 s',
   )
   expect(begin({ 'shop-0': fresh({ seedingFailures: [{ ...failed, agoMs: 30_000 }] }) }).actions).toHaveLength(1)
 })

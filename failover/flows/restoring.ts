@@ -1,4 +1,5 @@
-import { counted, duration, say, text } from '#common/sentence/sentence.ts'
+import { counted, duration, say, text, type Sentence } from '#common/sentence/sentence.ts'
+import { abbreviated } from '#common/text/words.ts'
 import { holdsOf } from '#topology/snapshot/holdings.ts'
 import { ordinalOf } from '#topology/snapshot/member.ts'
 import type { DecisionInput, LiveView } from '../judge/situation.ts'
@@ -7,8 +8,8 @@ import { orderVersion } from '../protocol/message.ts'
 import { standStillInMaking } from './making.ts'
 import { step, type FlowStep } from './step.ts'
 
-/** A restore that failed is tried again after this time. */
-const retryMs = 30_000
+/** A restore that failed is tried again after this time; one that was refused needs another store, key or order. */
+const retryMs = { failed: 30_000, refused: 600_000 } as const
 
 /**
  * A new cluster that is to begin with a backup: its first instance restores the backup, and leads, since nobody holds
@@ -29,18 +30,27 @@ export function restoreFirst(input: DecisionInput, live: readonly LiveView[]): F
 }
 
 function restoreAt(input: DecisionInput, { name, observation }: LiveView, restore: BackupToRestore): FlowStep {
-  const what = say`${restore.backup === undefined ? say`the newest backup` : say`backup ${restore.backup}`} of ${restore.of}`
+  const what = whatIsWanted(restore)
   const { seedingProgress, seedingFailures = [], member } = observation
   if (seedingProgress !== null)
     return step(say`${name} restores ${what}: ${text(seedingProgress.stage)}`, [], { revisitMs: 1_000 })
   const failed = seedingFailures.find(({ donor }) => donor === name)
-  if (failed !== undefined && failed.agoMs < retryMs)
+  const waitMs = failed === undefined ? 0 : retryMs[failed.isRefused === true ? 'refused' : 'failed'] - failed.agoMs
+  if (failed !== undefined && waitMs > 0)
     return standStillInMaking(
-      say`${name} could not restore ${what}: ${text(failed.error)}; that is tried again in ${duration(retryMs - failed.agoMs)}`,
+      say`${name} could not restore ${what}: ${text(failed.error)}; that is tried again in ${duration(waitMs)}`,
     )
   if (input.inFlight.has(name)) return step(say`${name} is told to restore ${what}`, [], { revisitMs: 500 })
   const order = { version: orderVersion, cluster: input.cluster, member, epoch: 1, revision: 0, ...restore }
   return step(say`${name} restores ${what}, before anybody leads`, [{ kind: 'restore', to: name, order }], {
     revisitMs: 1_000,
   })
+}
+
+function whatIsWanted({ of, backup, until, untilGtids, before }: BackupToRestore): Sentence {
+  const from = backup === undefined ? '' : say`backup ${backup} of `
+  if (until !== undefined) return say`${from}${of} as of ${text(until)}`
+  if (untilGtids !== undefined) return say`${from}${of} up to ${text(abbreviated(untilGtids))}`
+  if (before !== undefined) return say`${from}${of} as before ${text(before)}`
+  return backup === undefined ? say`the newest of ${of}` : say`backup ${backup} of ${of}`
 }

@@ -79,7 +79,7 @@ src/kube/pod-events                  src/controller-runtime/{client,objects} src
 src/kube/platform                    src/controller-runtime/{changes,client,informers,objects}
                                      src/kube/{names,objects,pods,primary,spec} topology/snapshot
 src/local/files
-src/local/folder                     failover/protocol src/backup/transfer src/local/files topology/snapshot
+src/local/folder                     failover/protocol src/backup src/backup/transfer src/local/files topology/snapshot
 src/local/addresses                  src/local/{files,folder}
 src/local/processes                  src/local/{files,folder}
 src/local/clusters                   failover/protocol src/local/{addresses,files,folder,processes}
@@ -130,8 +130,9 @@ agents/throw-away                    agents/{instance,mysqld,ports} agents/sql/c
 agents/observe                       agents/{doubts,guard,instance,ports} failover/{protocol,settings}
                                      topology/{gtid,snapshot}
 src/manager/loop                     failover failover/{judge,protocol} src/store topology/snapshot
+agents/throw-away                    agents/{instance,mysqld,ports} agents/sql/connections failover/settings
 agents/backup                        agents/{binlog,converge,instance,ports} agents/lifecycle/{copy,mysql}
-                                     failover/protocol src/backup src/backup/{stream,transfer} src/object-store
+                                     failover/protocol src/backup src/backup/{stream,transfer} src/{binlog,object-store}
                                      topology/{gtid,snapshot}
 agents/orders                        agents/{backup,converge,doubts,guard,instance,observe,ports} failover/protocol
                                      topology/{gtid,snapshot}
@@ -140,7 +141,11 @@ src/manager/clusters/operations      failover failover/{flows,judge,protocol,way
 src/manager/clusters                 failover failover/{judge,protocol,way-out} src/{api-contract,store}
                                      src/manager/clusters/operations src/manager/loop topology/{group,snapshot}
 agents                               agents/{backup,binlog,converge,doubts,group,guard,instance}
+<<<<<<< HEAD
                                      agents/{lifecycle,mysqld,observe,orders,ports,sql,throw-away} agents/volume
+=======
+                                     agents/{lifecycle,mysqld,observe,orders,ports,sql} agents/{throw-away,volume}
+>>>>>>> e24699cd (Restore a cluster to a second, to transactions, or to what was before one)
                                      agents/lifecycle/{built-in,mysql} failover/protocol topology/snapshot
 src/manager/api                      src/api-contract src/manager/clusters
 src/manager                          failover/protocol src/local/{folder,platform} src/manager/{api,clusters}
@@ -178,8 +183,10 @@ src/cli/local/up                     agents/{instance,mysqld} failover/protocol 
                                      src/local/{addresses,clusters,files,folder,logs,packages,supervisor}
 src/cli/backup                       failover/protocol src/{api-contract,backup,object-store} src/backup/transfer
                                      src/cli/{connection,terminal} src/local/{clusters,folder} topology/snapshot
-src/cli/local                        failover/protocol src/cli/{backup,commands,terminal} src/cli/local/{show,sql,up} src/store
-                                     src/local/{addresses,clusters,faults,files,folder,platform,processes,supervisor}
+src/cli/local                        failover/protocol src/{api-contract,backup,store} src/backup/transfer
+                                     src/cli/{backup,commands,connection,terminal} src/cli/local/{show,sql,up}
+                                     src/local/{addresses,clusters,faults,files,folder,packages,platform}
+                                     src/local/{processes,supervisor}
 src/cli                              src/cli/{backup,commands,local,terminal}
 src                                  src/cli src/cli/terminal src/local/files
 `

@@ -135,6 +135,11 @@ export const instanceRowSchema = Type.Object(
         { description: 'The newest base backup that was begun here since the agent started; absent for none.' },
       ),
     ),
+    restored: Type.Optional(
+      Type.String({
+        description: 'The backup that its data came out of, and what was replayed behind that; absent for none.',
+      }),
+    ),
     trouble: Type.Optional(
       Type.String({ description: 'What Kubernetes says of its pod, which is not ready; absent for nothing.' }),
     ),

@@ -1,4 +1,4 @@
-import { joined, say, text, type Said, type Sentence } from '#common/sentence/sentence.ts'
+import { counted, joined, say, text, type Said, type Sentence } from '#common/sentence/sentence.ts'
 import { abbreviated } from '#common/text/words.ts'
 import { GtidSet } from '#topology/gtid/gtid-set.ts'
 import type { BackupName } from './backup-name.ts'
@@ -57,6 +57,15 @@ export function planRestore(archive: Archive, asked: Asked): Plan | Refused {
   const newest = offered.reduce((best, manifest) => (manifest.endedAtMs > best.endedAtMs ? manifest : best))
   if (usable.length === 0) return refused(say`${whyUnusable(newest, asked)}`)
   return planWith({ ...archive, manifests: usable }, asked.target)
+}
+
+/** `backup 20261126T031209Z of shop, and 12 transactions of the archive, up to what was committed by …`. */
+export function describePlan({ backup, steps, untilMs, gtids }: Plan): Sentence {
+  const what = say`backup ${backup.name} of cluster ${backup.cluster}`
+  if (steps.length === 0) return say`${what} is restored; nothing of the archive is replayed`
+  const behind = counted(gtids.subtract(GtidSet.parse(backup.gtids)).count(), 'transaction')
+  if (untilMs === null) return say`${what} is restored, and ${behind} behind that are replayed`
+  return say`${what} is restored, and up to ${behind} behind that are replayed, as far as they were committed by ${moment(untilMs)}`
 }
 
 function whyNone({ manifests }: Archive, named: BackupName | undefined): Sentence {

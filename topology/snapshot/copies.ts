@@ -73,6 +73,8 @@ export interface SeedingFailure {
   /** How often, and why the last time. */
   readonly times: number
   readonly error: string
+  /** It was refused: trying again soon would come to the same. Absent for no. */
+  readonly isRefused?: true
   /** Milliseconds since the last time. */
   readonly agoMs: number
 }

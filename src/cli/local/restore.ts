@@ -1,7 +1,14 @@
+import type { ClusterView } from '#api-contract/views.ts'
+import { describePlan } from '#backup/restore-plan.ts'
+import { openBackupStore } from '#backup/transfer/open-backup-store.ts'
+import { planOf } from '#backup/transfer/planned.ts'
+import { keyOfStore } from '#backup/transfer/read-key.ts'
 import { RegentError } from '#common/errors/errors.ts'
 import type { BackupToRestore } from '#failover/protocol/backup-store.ts'
 import { folderOf } from '#local/clusters/cluster-index.ts'
 import { readClusterIfThere } from '#local/folder/cluster-file.ts'
+import { findMysql } from '#local/packages/mysql-binaries.ts'
+import { openLocal } from '../connection/connect.ts'
 import type { Io } from '../terminal/io.ts'
 import type { UpOptions } from './up/up-command.ts'
 import { up } from './up/up.ts'
@@ -20,5 +27,28 @@ export async function restoreLocally(
       `${name} is there already, in ${dir}, and nothing is restored over data: choose another name for the new cluster`,
       { remedy: '' },
     )
+  await requirePossible(io, restore)
   await up(io, name, { ...options, restore })
+  const reached = await reachedBy(dir, name)
+  if (reached !== undefined) io.note(`${name} began with ${reached}`)
+}
+
+/** What cannot be is refused before anything is made: another key, a moment outside of the window, a hole. */
+async function requirePossible(io: Io, { store: where, ...wanted }: BackupToRestore): Promise<void> {
+  const { version } = await findMysql((line) => io.note(line))
+  const [key, store] = [await keyOfStore(where), await openBackupStore(where)]
+  try {
+    const plan = await planOf(wanted, { store, key }, version)
+    io.note(String(describePlan(plan)))
+  } finally {
+    store.close()
+  }
+}
+
+/** The agent's own words, by the view of the cluster. */
+async function reachedBy(dir: string, name: string): Promise<string | undefined> {
+  const cluster = await readClusterIfThere(dir)
+  if (cluster === undefined) return undefined
+  const view = await (await openLocal(dir, cluster)).get<ClusterView>(`/clusters/${name}`, 5_000)
+  return view.instances.find(({ restored }) => restored !== undefined)?.restored
 }

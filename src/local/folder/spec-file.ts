@@ -1,4 +1,5 @@
 import { Value } from 'typebox/value'
+import { whyBadTarget } from '#backup/restore-target.ts'
 import { complaintAboutBackup, complaintAboutStore } from '#backup/transfer/open-backup-store.ts'
 import { clusterSpecSchema, instancePolicySchema, whyTooMany, type ClusterSpec } from '#failover/protocol/spec.ts'
 import { instanceName, isInstanceOf } from '#topology/snapshot/member.ts'
@@ -75,7 +76,9 @@ function contradictionInBackups({ backup, restore }: ClusterSpec): string | unde
   const complaint = backup && complaintAboutBackup(backup)
   if (complaint !== undefined) return complaint
   const aboutStore = restore && complaintAboutStore(restore.store)
-  return aboutStore && `the store of backups cannot be opened: ${aboutStore}`
+  if (aboutStore !== undefined) return `the store of backups cannot be opened: ${aboutStore}`
+  const aboutTarget = restore === undefined ? '' : whyBadTarget(restore)
+  return aboutTarget === '' ? undefined : `restore cannot be done: ${String(aboutTarget)}`
 }
 
 export async function writeSpec(layout: StateLayout, spec: ClusterSpec): Promise<void> {

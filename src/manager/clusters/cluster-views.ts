@@ -163,9 +163,13 @@ function instanceRow(input: DecisionInput, analyses: Analyses, view: InstanceVie
   }
 }
 
-function agentFields(seen: Observation | null): Pick<InstanceRow, 'settingsRefused' | 'backup'> {
-  const { settingsRefused, backup } = seen ?? {}
-  return { ...(settingsRefused === undefined ? {} : { settingsRefused }), ...(backup === undefined ? {} : { backup }) }
+function agentFields(seen: Observation | null): Pick<InstanceRow, 'settingsRefused' | 'backup' | 'restored'> {
+  const { settingsRefused, backup, stored: { restored } = {} } = seen ?? {}
+  return {
+    ...(settingsRefused === undefined ? {} : { settingsRefused }),
+    ...(backup === undefined ? {} : { backup }),
+    ...(restored === undefined ? {} : { restored }),
+  }
 }
 
 function troubleField({ trouble }: InstanceView): Pick<InstanceRow, 'trouble'> {

@@ -1,10 +1,10 @@
-import { signedText, type Manifest } from '#backup/manifest.ts'
-import { planRestore, type Plan } from '#backup/restore-plan.ts'
-import { targetOf, type WantedState } from '#backup/restore-target.ts'
-import { dataKeys, isSignedBy, keyIdOf } from '#backup/stream/data-key.ts'
-import { readArchive } from '#backup/transfer/stored-archive.ts'
+import { signedText, type Manifest } from '../manifest.ts'
+import { planRestore, type Plan } from '../restore-plan.ts'
+import { targetOf, type WantedState } from '../restore-target.ts'
+import { dataKeys, isSignedBy, keyIdOf } from '../stream/data-key.ts'
+import { readArchive } from './stored-archive.ts'
 import { RegentError } from '#common/errors/errors.ts'
-import type { OpenedStore } from '../ports/backup-port.ts'
+import type { ObjectStore } from '#object-store/object-store.ts'
 
 /**
  * What is to be restored of a cluster, decided before anything is downloaded. Throws `REGENT_REFUSED` with what would
@@ -14,7 +14,7 @@ import type { OpenedStore } from '../ports/backup-port.ts'
  */
 export async function planOf(
   { of, ...wanted }: WantedState & { readonly of: string },
-  { store, key }: OpenedStore,
+  { store, key }: { readonly store: Pick<ObjectStore, 'get' | 'list'>; readonly key: Buffer | null },
   serverVersion: string,
 ): Promise<Plan> {
   const asked = targetOf(wanted)
