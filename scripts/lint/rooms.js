@@ -130,7 +130,6 @@ agents/throw-away                    agents/{instance,mysqld,ports} agents/sql/c
 agents/observe                       agents/{doubts,guard,instance,ports} failover/{protocol,settings}
                                      topology/{gtid,snapshot}
 src/manager/loop                     failover failover/{judge,protocol} src/store topology/snapshot
-agents/throw-away                    agents/{instance,mysqld,ports} agents/sql/connections failover/settings
 agents/backup                        agents/{binlog,converge,instance,ports} agents/lifecycle/{copy,mysql}
                                      failover/protocol src/backup src/backup/{stream,transfer} src/{binlog,object-store}
                                      topology/{gtid,snapshot}
@@ -141,11 +140,7 @@ src/manager/clusters/operations      failover failover/{flows,judge,protocol,way
 src/manager/clusters                 failover failover/{judge,protocol,way-out} src/{api-contract,store}
                                      src/manager/clusters/operations src/manager/loop topology/{group,snapshot}
 agents                               agents/{backup,binlog,converge,doubts,group,guard,instance}
-<<<<<<< HEAD
-                                     agents/{lifecycle,mysqld,observe,orders,ports,sql,throw-away} agents/volume
-=======
                                      agents/{lifecycle,mysqld,observe,orders,ports,sql} agents/{throw-away,volume}
->>>>>>> e24699cd (Restore a cluster to a second, to transactions, or to what was before one)
                                      agents/lifecycle/{built-in,mysql} failover/protocol topology/snapshot
 src/manager/api                      src/api-contract src/manager/clusters
 src/manager                          failover/protocol src/local/{folder,platform} src/manager/{api,clusters}

@@ -40,7 +40,7 @@ export function targetOf(wanted: WantedState): Pick<Asked, 'target' | 'from'> {
 }
 
 const targets: Readonly<Record<Wish, (words: string) => Target>> = {
-  until: (words) => ({ kind: 'moment', ms: momentOf(words) }),
+  until: (words) => ({ kind: 'moment', ms: momentOf('until', words) }),
   untilGtids: (words) => ({ kind: 'gtids', gtids: transactions('untilGtids', words) }),
   before: (words) => {
     const gtids = transactions('before', words)
@@ -51,14 +51,15 @@ const targets: Readonly<Record<Wish, (words: string) => Target>> = {
 
 const form = /^(\d{4}-\d\d-\d\d)[Tt](\d\d:\d\d:\d\d)([Zz]|[+-]\d\d:\d\d)$/
 
-function momentOf(words: string): number {
+/** A whole second, with its zone, in milliseconds. Throws `REGENT_BAD_REQUEST` */
+export function momentOf(what: string, words: string): number {
   const [, day, clock, zone = ''] = form.exec(words) ?? []
   const ms = Date.parse(`${day}T${clock}${zone.toUpperCase()}`)
   // The 31st of June is read as the 1st of July, and 24:00 as the next day.
   const isThatDay = new Date(Date.parse(`${day}T${clock}Z`) || 0).toISOString().startsWith(`${day}T${clock}`)
   if (day !== undefined && !Number.isNaN(ms) && isThatDay) return ms
   throw bad(
-    say`until is "${text(words.slice(0, 64))}": write a whole second with its time zone, such as 2026-11-25T03:12:09Z or 2026-11-25T04:12:09+01:00`,
+    say`${what} is "${text(words.slice(0, 64))}": write a whole second with its time zone, such as 2026-11-25T03:12:09Z or 2026-11-25T04:12:09+01:00`,
   )
 }
 

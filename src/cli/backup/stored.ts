@@ -62,15 +62,21 @@ export async function showBackup(io: Io, name: string, options: StoredOptions): 
   }
 }
 
-async function opened(
+/** The store that is meant, with the folder of the cluster there. */
+export async function opened(
   wanted: string | undefined,
   options: StoredOptions,
-): Promise<{ readonly cluster: string; readonly store: ObjectStore }> {
+): Promise<{ readonly cluster: string; readonly store: ObjectStore; readonly where: BackupStore }> {
   const said = storeSaid(options)
-  if (said !== undefined && wanted !== undefined) return { cluster: wanted, store: await openBackupStore(said) }
+  if (said !== undefined && wanted !== undefined)
+    return { cluster: wanted, store: await openBackupStore(said), where: said }
   const { dir, cluster } = await findCluster(wanted)
-  const store = said ?? (await storeOf(dir, cluster.name))
-  return { cluster: backupFolderOf({ cluster: cluster.name, store }), store: await openBackupStore(store) }
+  const where = said ?? (await storeOf(dir, cluster.name))
+  return {
+    cluster: backupFolderOf({ cluster: cluster.name, store: where }),
+    store: await openBackupStore(where),
+    where,
+  }
 }
 
 async function storeOf(dir: string, name: string): Promise<BackupStore> {

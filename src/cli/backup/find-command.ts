@@ -1,0 +1,44 @@
+import { Option, type Command } from 'commander'
+import { findKinds, type FindKind } from '#backup/finding.ts'
+import { lineArgument } from '../terminal/arguments.ts'
+import { withOutput } from '../terminal/common-options.ts'
+import type { Io } from '../terminal/io.ts'
+import type { StoredOptions } from './backup-command.ts'
+import { withBackupStore } from './store-options.ts'
+
+export interface FindOptions extends StoredOptions {
+  readonly table: string
+  readonly kind?: FindKind
+  readonly since?: string
+  readonly until?: string
+}
+
+/** "Somebody dropped a table": which transaction was that? */
+export function addFind(backup: Command, io: Io): void {
+  const command = backup
+    .command('find')
+    .description('Find in the archive of binlogs which transactions did something to a table.')
+    .argument('[cluster]', 'the cluster whose archive is read (default: the only local one)', lineArgument(64))
+    .addOption(
+      new Option('--table <table>', 'schema.table, or schema.* for all of a schema')
+        .argParser(lineArgument(130))
+        .makeOptionMandatory(),
+    )
+    .addOption(new Option('--kind <kind>', 'what was done (default: anything)').choices(findKinds))
+    .addOption(
+      new Option('--since <time>', 'committed at this second or later: 2026-11-25T03:12:09Z').argParser(
+        lineArgument(64),
+      ),
+    )
+    .addOption(
+      new Option('--until <time>', 'committed at this second or before: 2026-11-25T04:12:09+01:00').argParser(
+        lineArgument(64),
+      ),
+    )
+  withOutput(withBackupStore(command, 'default: the store of the local cluster’s spec')).action(
+    async (cluster: string | undefined, options: FindOptions) => {
+      const { findInArchive } = await import('./find.ts')
+      await findInArchive(io, cluster, options)
+    },
+  )
+}
