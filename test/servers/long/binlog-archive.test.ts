@@ -76,7 +76,7 @@ describe.each(['semisync', 'group'] as const)('The archive of binlogs of a clust
     await cluster.sql(primary, "insert into app.big values (2, 'tagged')")
     await cluster.sql(primary, "set gtid_next = 'AUTOMATIC'")
     await cluster.sql(primary, 'flush binary logs')
-    await cluster.fault(primary, 'kill')
+    await cluster.fault(primary, 'kill-mysqld')
     await cluster.until('another instance leads', async () =>
       (await cluster.primary()) !== primary ? true : undefined,
     )
