@@ -63,13 +63,13 @@ agents/lifecycle                     agents/lifecycle/{actions,built-in,configur
 failover/judge                       failover/protocol topology/{gtid,snapshot}
 src/kube/names
 src/kube/spec                        failover/protocol src/controller-runtime/objects src/kube/names topology/snapshot
-src/kube/backup                      src/controller-runtime/objects src/kube/{names,spec}
+src/kube/backup                      src/controller-runtime/objects src/kube/{names,spec} topology/snapshot
 src/kube/objects                     failover/protocol src/controller-runtime/objects src/kube/{names,spec}
 src/kube/injection                   agents/lifecycle/{configuration,wire} src/controller-runtime/client
 src/kube/pods                        src/controller-runtime/objects src/kube/{injection,names,objects,spec}
 src/kube/admission                   agents/lifecycle/{built-in,configuration,wire} failover/{protocol,settings}
-                                     src/backup/transfer src/controller-runtime/{client,objects}
-                                     src/kube/{injection,names,objects,pods,spec} topology/snapshot
+                                     src/backup src/backup/transfer src/controller-runtime/{client,objects}
+                                     src/kube/{backup,injection,names,objects,pods,spec} topology/snapshot
 src/kube/secrets                     failover/protocol src/controller-runtime/objects src/kube/{names,objects,spec}
 src/kube/certificates                src/certificates src/controller-runtime/{client,objects}
                                      src/kube/{names,objects,secrets,spec}
@@ -160,12 +160,14 @@ src/manager/kubernetes/objects       failover/{flows,judge,protocol} src/control
 src/manager/kubernetes/loops         failover/protocol src/controller-runtime/{client,informers,objects} src/store
                                      src/kube/{certificates,names,platform,pods,primary,secrets,spec}
                                      src/manager/kubernetes/{objects,status} src/manager/{clusters,loop}
-src/manager/kubernetes               failover/protocol
+src/manager/kubernetes/backups       src/controller-runtime/{changes,client,controller,events,informers,objects}
+                                     src/kube/{backup,names,spec} src/manager/clusters topology/snapshot
+src/manager/kubernetes               failover/protocol src/api-contract topology/snapshot
                                      src/controller-runtime/{changes,client,controller,events,informers,kube-config}
                                      src/controller-runtime/{leader,objects,runnables}
-                                     src/kube/{admission,certificates,definition,injection,names,objects}
+                                     src/kube/{admission,backup,certificates,definition,injection,names,objects}
                                      src/kube/{pods,primary,secrets,spec} src/manager/{api,clusters,options,servers}
-                                     src/manager/kubernetes/{loops,memory,objects,pod-events,pods,status}
+                                     src/manager/kubernetes/{backups,loops,memory,objects,pod-events,pods,status}
 src/cli/commands                     agents agents/{instance,lifecycle} failover/{judge,protocol}
                                      src/{api-contract,manager} src/cli/{connection,terminal} src/local/{files,folder}
                                      src/manager/{kubernetes,options} topology/snapshot

@@ -140,7 +140,16 @@ const table = {
   }),
   backup: operation({
     summary: 'Make a base backup in the store of the cluster',
-    body: { instance: Type.Optional(instance('Is copied; the replica that hurts least unless given.')) },
+    body: {
+      instance: Type.Optional(instance('Is copied; the replica that hurts least unless given.')),
+      name: Type.Optional(
+        Type.String({
+          pattern: '^[0-9]{8}T[0-9]{6}Z(-[0-9]{2})?$',
+          description:
+            'Its name, for who may ask a second time: a backup of one name is begun once. The time of now unless given.',
+        }),
+      ),
+    },
     deadlineMs: 15_000,
   }),
   scale: operation({

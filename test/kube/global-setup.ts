@@ -57,25 +57,27 @@ async function start(programs: ControlPlanePrograms): Promise<ApiServer> {
   const server = await ApiServer.start(programs)
   const client = clientWith(adminOf(server.access))
   try {
-    const definition = parse(
-      await readFile(new URL('../../charts/regent/templates/custom-resource-definition.yaml', import.meta.url), 'utf8'),
-    ) as KubeObject
-    const { metadata } = await client.create(customResourceDefinitions, definition)
-    for (
-      const started = performance.now();
-      performance.now() - started < 20_000;
-      await new Promise((resolve) => setTimeout(resolve, 50))
-    ) {
-      if (isEstablished(await client.get(customResourceDefinitions, { namespace: '', name: metadata.name })))
-        return server
-    }
-    throw new Error('the custom resource definition was not established within 20 s')
+    for (const name of ['custom-resource-definition', 'backup-definition']) await install(client, name)
+    return server
   } catch (error) {
     await server.end()
     throw error
   } finally {
     await client.close()
   }
+}
+
+async function install(client: ReturnType<typeof clientWith>, name: string): Promise<void> {
+  const file = new URL(`../../charts/regent/templates/${name}.yaml`, import.meta.url)
+  const { metadata } = await client.create(customResourceDefinitions, parse(await readFile(file, 'utf8')) as KubeObject)
+  for (
+    const started = performance.now();
+    performance.now() - started < 20_000;
+    await new Promise((resolve) => setTimeout(resolve, 50))
+  ) {
+    if (isEstablished(await client.get(customResourceDefinitions, { namespace: '', name: metadata.name }))) return
+  }
+  throw new Error(`the custom resource definition ${metadata.name} was not established within 20 s`)
 }
 
 function isEstablished(definition: Definition | undefined): boolean {

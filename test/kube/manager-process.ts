@@ -25,12 +25,10 @@ interface Ports {
 export async function prepareForManager(client: Client): Promise<void> {
   const { namespace, tokenSecret, tokenKey } = names
   await client.create(namespaces, { apiVersion: 'v1', kind: 'Namespace', metadata: { name: namespace } })
-  await client.create(
-    customResourceDefinitions,
-    parse(
-      await readFile(new URL('../../charts/regent/templates/custom-resource-definition.yaml', import.meta.url), 'utf8'),
-    ) as KubeObject,
-  )
+  for (const name of ['custom-resource-definition', 'backup-definition']) {
+    const file = new URL(`../../charts/regent/templates/${name}.yaml`, import.meta.url)
+    await client.create(customResourceDefinitions, parse(await readFile(file, 'utf8')) as KubeObject)
+  }
   await client.create(secrets, {
     apiVersion: 'v1',
     kind: 'Secret',

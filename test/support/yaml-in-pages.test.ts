@@ -10,6 +10,8 @@ import { describeError } from '#common/errors/errors.ts'
 import type { JsonSchema } from '#common/input/json-schema.ts'
 import type { KubeObject } from '#controller-runtime/objects/objects.ts'
 import { clusterSpecSchema } from '#failover/protocol/spec.ts'
+import { validateMySQLBackup } from '#kube/admission/backup-object-validation.ts'
+import type { MySQLBackup } from '#kube/backup/mysql-backup.ts'
 import { validateMySQLCluster } from '#kube/admission/cluster-validation.ts'
 import { readWishes } from '#kube/injection/wishes.ts'
 import { rolesOf } from '#kube/pod-events/component.ts'
@@ -42,11 +44,19 @@ const kinds: readonly (readonly [knows: (shown: unknown) => boolean, judge: Judg
   [(shown) => hasOnly(shown, { template: 1 }), judgeAnnotations],
   [(shown) => holds(shown, 'initContainers'), ({ initContainers = [] }: V1PodSpec) => judgeAgents(initContainers)],
   [(shown) => holds(shown, 'version', 'kube'), (shown: object) => inFile(shown, loadManager)],
+  [namesFolder, (shown: object) => inFile(shown, loadSpec)],
   [(shown) => hasOnly(shown, mysqlClusterSpecSchema.properties), judgeSpec],
   [(shown) => hasOnly(shown, clusterSpecSchema.properties), (shown: object) => inFile(shown, loadSpec)],
   [(shown) => isListOf(shown, 'address'), (shown: object) => inFile(shown, (path) => readHosts(path, 3))],
   [(shown) => isListOf(shown, 'args'), judgeAgents],
 ]
+
+/** Backups in a folder are those of a machine: on Kubernetes there are claims. */
+function namesFolder(shown: unknown): boolean {
+  const { backup } = isMapping(shown) ? shown : {}
+  const store = isMapping(backup) ? backup['store'] : undefined
+  return isMapping(store) && String(store['address']).startsWith('/')
+}
 
 function isListOf(shown: unknown, key: string): boolean {
   return Array.isArray(shown) && shown.every((one) => holds(one, key))
@@ -55,6 +65,11 @@ function isListOf(shown: unknown, key: string): boolean {
 /** Of other kinds than Regent's nothing is known but that they are objects. */
 function judgeObject(shown: MySQLCluster): void {
   if (!shown.apiVersion.startsWith('regent.dev/')) return
+  if (shown.kind === 'MySQLBackup') {
+    const [refusal] = validateMySQLBackup(shown as unknown as MySQLBackup, undefined, undefined).refusals
+    if (refusal !== undefined) throw refusal
+    return
+  }
   const { refusals } = validateMySQLCluster({ ...shown, metadata: { namespace: 'shops', ...shown.metadata } })
   for (const refusal of refusals) throw refusal
 }

@@ -12,6 +12,14 @@
 - apiGroups: [regent.dev]
   resources: [mysqlclusters/finalizers]
   verbs: [update]
+# get, list, watch: the backups that are asked for. create, delete: objects for runs of the schedule, and the oldest of those; never what lies in the store.
+- apiGroups: [regent.dev]
+  resources: [mysqlbackups]
+  verbs: [get, list, watch, create, delete]
+# patch: how a backup goes.
+- apiGroups: [regent.dev]
+  resources: [mysqlbackups/status]
+  verbs: [patch]
 # get, list, watch: pods that come, go and move. patch: role labels. delete: rolling updates, and an instance whose node is lost.
 - apiGroups: [""]
   resources: [pods]
@@ -113,7 +121,7 @@
 # get: a manager refuses to start beside a definition older than itself. It changes none: the chart does.
 - apiGroups: [apiextensions.k8s.io]
   resources: [customresourcedefinitions]
-  resourceNames: [mysqlclusters.regent.dev]
+  resourceNames: [mysqlclusters.regent.dev, mysqlbackups.regent.dev]
   verbs: [get]
 {{- if and .Values.webhook.enabled (not .Values.webhook.certManager.enabled) }}
 # get, patch: the CA of its own webhooks, now and after a renewal.

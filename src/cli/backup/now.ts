@@ -20,7 +20,7 @@ export async function backUpNow(io: Io, cluster: string | undefined, options: No
   const { instance, dryRun, output } = options
   const result = await connection.client.operate(connection.path, 'backup', { instance, dryRun })
   const { backup } = result
-  if (backup !== undefined && options.wait) {
+  if (backup !== undefined && options.wait && !result.dryRun) {
     io.note(result.sentence)
     const done = await untilMade(io, connection, { backup, instance: result.instance ?? '' })
     return io.out(output === 'json' ? toJson({ ...result, ...done }) : done.sentence)

@@ -1,6 +1,8 @@
 import { RegentError } from '#common/errors/errors.ts'
 import type { JsonPatch } from '#controller-runtime/client/kube-client.ts'
 import { keyText, type ObjectKey } from '#controller-runtime/objects/objects.ts'
+import type { MySQLBackup } from '../backup/mysql-backup.ts'
+import { validateMySQLBackup } from './backup-object-validation.ts'
 import { validateMySQLCluster } from './cluster-validation.ts'
 import type { AgentImage } from '../injection/agent-container.ts'
 import { injectionPatch, type InjectablePod } from '../injection/inject.ts'
@@ -66,6 +68,7 @@ export function admissionRoutes(situation: AdmissionSituation) {
   return {
     '/mutate/mysqlclusters': { review: (request) => reviewDefaults(request, situation.defaults), unjudged: 'refused' },
     '/mutate/pods': { review: (request) => reviewPod(request, situation.lifecycleAgent), unjudged: 'leftToPolicy' },
+    '/validate/mysqlbackups': { review: (request) => reviewBackup(request, situation), unjudged: 'refused' },
     '/validate/mysqlclusters': { review: (request) => reviewCluster(request, situation), unjudged: 'refused' },
   } satisfies Readonly<Record<string, AdmissionRoute>>
 }
@@ -167,6 +170,21 @@ function reviewCluster(
   }
 }
 
+function reviewBackup(
+  request: AdmissionRequest,
+  { clusterOf }: Pick<AdmissionSituation, 'clusterOf'>,
+): AdmissionResponse {
+  const { uid, operation, object, oldObject, namespace = '' } = request
+  if (operation === 'DELETE') return { uid, allowed: true }
+  if (!isBackup(object))
+    return refuse(request, [new RegentError('REGENT_BAD_REQUEST', 'the object has no metadata or no spec')])
+  const before = operation === 'UPDATE' && isBackup(oldObject) ? oldObject : undefined
+  const cluster = clusterOf({ namespace, name: String(object.spec.cluster) })
+  const { refusals, warnings } = validateMySQLBackup(object, before, cluster)
+  if (refusals.length > 0) return refuse(request, refusals)
+  return { uid, allowed: true, ...(warnings.length > 0 && { warnings }) }
+}
+
 interface Judged {
   readonly next: MySQLCluster
   readonly before: MySQLCluster | undefined
@@ -189,6 +207,10 @@ function scaled(request: AdmissionRequest, clusterOf: AdmissionSituation['cluste
 }
 
 function isCluster(object: unknown): object is MySQLCluster {
+  return isObject(object) && isObject(object['metadata']) && isObject(object['spec'])
+}
+
+function isBackup(object: unknown): object is MySQLBackup {
   return isObject(object) && isObject(object['metadata']) && isObject(object['spec'])
 }
 

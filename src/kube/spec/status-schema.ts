@@ -5,6 +5,7 @@ import { Type, type Static } from 'typebox'
  * record is an object of its own.
  */
 const text = (description: string) => Type.Optional(Type.String({ description }))
+const moment = (description: string) => Type.Optional(Type.String({ format: 'date-time', description }))
 /**
  * A field that managers of the version before write, and nobody else. While an upgrade rolls one of them may lead, and
  * the API server refuses a status as a whole for one field that the definition lacks.
@@ -109,6 +110,19 @@ export const mysqlClusterStatusSchema = Type.Object(
     replicas: Type.Optional(Type.Integer({ description: 'Instances that exist.' })),
     ready: Type.Optional(Type.Integer({ description: 'Instances that take part.' })),
     selector: text('Of the instances’ pods, for autoscalers.'),
+    backup: Type.Optional(
+      Type.Object(
+        {
+          whole: Type.Integer({ description: 'Backups that are whole in the store.' }),
+          newest: text('The newest of them, by its name.'),
+          newestAt: moment('When its data were copied.'),
+          verified: text('The newest that was restored once, by its name.'),
+          verifiedAt: moment('When that was.'),
+          message: text('A run that is under way, or why the store cannot be looked at.'),
+        },
+        { description: 'What lies in the store of backups. Only with spec.backup, once somebody has looked.' },
+      ),
+    ),
     binding: Type.Optional(
       Type.Object(
         { name: Type.String({ description: 'The Secret with everything a client needs (Service Binding).' }) },

@@ -19,6 +19,7 @@ import {
 import type { RuntimeMetrics } from '#controller-runtime/controller/runtime-metrics.ts'
 import { ofController, strangersAmong } from '#kube/primary/added-by-others.ts'
 import type { ConfigMap } from '#controller-runtime/objects/config-map.ts'
+import type { MySQLBackup } from '#kube/backup/mysql-backup.ts'
 import { podDisruptionBudgets } from '#kube/objects/disruption-budget.ts'
 import { mysqlClusters, type MySQLCluster } from '#kube/spec/mysql-cluster.ts'
 import { labels, namesOf } from '#kube/names/names.ts'
@@ -33,6 +34,9 @@ import type { ClusterEvents } from './status/cluster-events.ts'
 import { TemplateKeeper } from './objects/keep-template.ts'
 import type { ClusterSet } from './loops/cluster-set.ts'
 import { PassedOver } from './memory/passed-over.ts'
+import { reconcileBackup } from './backups/reconcile-backup.ts'
+import { RunBook } from './backups/run-book.ts'
+import { tellOfRuns } from './backups/tell-of-runs.ts'
 import { podEventPipeline } from './pod-events/pod-events.ts'
 import { reconcileCluster } from './reconcile-cluster.ts'
 import { reconcileStatus } from './reconcile-status.ts'
@@ -58,6 +62,7 @@ export interface ControllerParts {
   readonly statefulSets: InformerPort<StatefulSet>
   readonly secrets: InformerPort<Secret>
   readonly configMaps: InformerPort<ConfigMap>
+  readonly backups: InformerPort<MySQLBackup>
   readonly set: ClusterSet
   readonly events: ClusterEvents
   readonly recorder: Pick<EventRecorder, 'record'>
@@ -71,6 +76,8 @@ export interface ClusterControllers {
   readonly cluster: Controller
   /** Shows what clusters are. */
   readonly status: Controller
+  /** Begins and follows backups that objects ask for. */
+  readonly backup: Controller
   /** Controllers that a manager can do without: what agents of any component say in Events. */
   readonly optional: readonly Controller[]
   /** This manager leads: what it left undone until now is done. */
@@ -92,12 +99,15 @@ const mostRetryMs = 30_000
 /** The controllers of clusters, which run until they are told to stop. */
 export function createControllers(parts: ControllerParts): ClusterControllers {
   const { client, world, log, informers, clusters, pods, statefulSets, secrets, configMaps, events, leads } = parts
+  const { backups } = parts
+  const book = new RunBook()
   const { podEvents, metrics, recorder, options, managerNamespace } = parts
   const { clock } = world
   const disabled = new Set(options.reconcile.disabledCapabilities)
   const passedOver = {
     status: new PassedOver(leads),
     cluster: new PassedOver(leads),
+    backup: new PassedOver(leads),
     podEvents: new PassedOver(leads),
   }
   const owned = <Kind extends KubeObject>(resource: Resource<Kind>, ...predicates: readonly Predicate<Kind>[]) =>
@@ -120,7 +130,22 @@ export function createControllers(parts: ControllerParts): ClusterControllers {
       watchMapped(pods, clusterOfLabel),
     ],
     reconcile: passedOver.status.noting(
-      reconcileStatus({ ...parts, clock, putRight: (key, sentence) => events.putRight(key, sentence) }),
+      reconcileStatus({
+        ...parts,
+        clock,
+        putRight: (key, sentence) => events.putRight(key, sentence),
+        runs: async (cluster, instances, signal) => {
+          events.backups(keyOf(cluster), instances)
+          await tellOfRuns({ client, backups, book }, cluster, instances, signal)
+        },
+      }),
+    ),
+  })
+  const backup = controller({
+    name: 'mysqlbackup',
+    sources: [watchFor(backups, generationChanged)],
+    reconcile: passedOver.backup.noting(
+      reconcileBackup({ client, clock, backups, book, leads, recorder, clusterOf: (key) => parts.set.get(key) }),
     ),
   })
   const cluster = controller({
@@ -162,11 +187,13 @@ export function createControllers(parts: ControllerParts): ClusterControllers {
   return {
     cluster,
     status,
+    backup,
     optional,
     lead() {
       for (const key of passedOver.podEvents.keys) for (const each of optional) each.enqueue(key)
       for (const key of passedOver.cluster.keys) cluster.enqueue(key)
       for (const key of passedOver.status.keys) status.enqueue(key)
+      for (const key of passedOver.backup.keys) backup.enqueue(key)
     },
   }
 }

@@ -13,8 +13,10 @@ import { moveRoles } from '#kube/primary/role-labels.ts'
 import { pods as podResource, type Pod, type StatefulSet } from '#kube/pods/stateful-set.ts'
 import type { MySQLClusterStatus } from '#kube/spec/status-schema.ts'
 import type { Recovery } from '#failover/protocol/notes.ts'
+import type { ClusterView } from '#api-contract/views.ts'
 import type { ManagedCluster } from '../clusters/managed-cluster.ts'
 import type { ClusterSet } from './loops/cluster-set.ts'
+import { storeSeenIn } from './backups/store-seen.ts'
 import { PodKeeper } from './pods/pod-keeper.ts'
 import { nextRestart, revisionOf } from './pods/rolling-update.ts'
 import { gistOfStatus, refusedStatusOf, statusOf, type StatusInput } from './status/status.ts'
@@ -28,6 +30,8 @@ export interface ReconcileStatusParts {
   readonly set: ClusterSet
   readonly leads: () => boolean
   readonly putRight: (key: ObjectKey, sentence: string) => void
+  /** Who is told of the runs of backups that agents speak of. */
+  readonly runs?: (cluster: MySQLCluster, instances: ClusterView['instances'], signal: AbortSignal) => Promise<void>
 }
 
 const statusManager = 'regent-status'
@@ -80,11 +84,15 @@ export function reconcileStatus(parts: ReconcileStatusParts): Reconcile {
     const sentence = kept.sentence === '' ? update.sentence : kept.sentence
     const result = await show.write(
       cluster,
-      statusOf({ cluster, view, pods: ours, update: sentence, progress, wallMs, distrust: set.distrust(key) }),
+      statusOf({
+        ...{ cluster, view, pods: ours, update: sentence, progress, wallMs, distrust: set.distrust(key) },
+        backups: storeSeenIn(managed),
+      }),
       // Words of others are there as they say them.
       [decision?.news, say`${sentence}`.news, progress.trouble, ...view.instances.map(({ trouble }) => trouble)],
       signal,
     )
+    await parts.runs?.(cluster, view.instances, signal)
     if (update.restart !== undefined) await deleteObject(client, podResource, update.restart, { signal })
     return { requeueAfterMs: Math.min(result?.requeueAfterMs ?? Infinity, kept.requeueAfterMs ?? Infinity) }
   }

@@ -24,6 +24,7 @@ import { configMaps } from '#controller-runtime/objects/config-map.ts'
 import { refuseOlderDefinition } from '#kube/definition/definition-check.ts'
 import { admissionRoutes } from '#kube/admission/admission.ts'
 import type { AgentImage } from '#kube/injection/agent-container.ts'
+import { mysqlBackups } from '#kube/backup/mysql-backup.ts'
 import { mysqlClusters } from '#kube/spec/mysql-cluster.ts'
 import { followCertificates } from '#kube/certificates/manager-certificates.ts'
 import { manager as names } from '#kube/names/manager-names.ts'
@@ -98,6 +99,7 @@ export async function runKubernetesManager(options: KubernetesManagerOptions): P
     secrets: informers.of(secrets, { ...ours, keep: keptSecret }),
     configMaps: informers.of(configMaps, { ...ours, keep: keptConfigMap }),
   }
+  const backups = informers.of(mysqlBackups)
 
   const leader = new KubeLeader()
   const leads = (): boolean => leader.holds()
@@ -141,6 +143,7 @@ export async function runKubernetesManager(options: KubernetesManagerOptions): P
     informers,
     clusters,
     ...cached,
+    backups,
     set,
     events: clusterEvents,
     recorder: telling,
@@ -250,6 +253,7 @@ export async function runKubernetesManager(options: KubernetesManagerOptions): P
             { name: 'events', run: async (until) => (await aborted(until), recorder.close(2_000)) },
             { name: 'mysqlcluster controller', run: (until) => controllers.cluster.run(until) },
             { name: 'status controller', run: (until) => controllers.status.run(until) },
+            { name: 'mysqlbackup controller', run: (until) => controllers.backup.run(until) },
             { name: 'pod event informers', run: (until) => podEventInformers.run(until) },
             ...controllers.optional.map((each) => ({
               name: `${each.name} controller`,

@@ -1,8 +1,9 @@
-import { backupName } from '#backup/backup-name.ts'
+import { backupName, secondOf } from '#backup/backup-name.ts'
 import { RegentError } from '#common/errors/errors.ts'
 import { command, say } from '#common/sentence/sentence.ts'
 import { planBackup, underWay } from '#failover/flows/backing-up.ts'
-import { liveViews } from '#failover/judge/situation.ts'
+import { liveViews, type Situation } from '#failover/judge/situation.ts'
+import type { BackupStore } from '#failover/protocol/backup-store.ts'
 import { orderVersion } from '#failover/protocol/message.ts'
 import { sayWord } from '#failover/protocol/word.ts'
 import type { Performer } from './performer.ts'
@@ -11,18 +12,15 @@ import type { Performer } from './performer.ts'
 const deadlineMs = 5_000
 
 /** Is done once an agent has begun: how that goes shows in the views of its instance. */
-export const backup: Performer<'backup'> = (asking, { instance: asked }) => {
+export const backup: Performer<'backup'> = (asking, { instance: asked, name: wanted }) => {
   const situation = asking.situation()
   if (asked !== undefined) asking.mustExist(asked)
-  const { spec, snapshot, cluster, wallMs } = situation
-  if (spec.backup === undefined)
-    throw new RegentError(
-      'REGENT_REFUSED',
-      `no backup of ${cluster}: its spec names no store; give backup.store in the spec, as docs/guide/backup.md shows`,
-      { remedy: '' },
-    )
-  const { store } = spec.backup
+  const { snapshot, cluster, wallMs } = situation
+  const store = storeIn(situation)
+  const name = nameOf(wanted, wallMs)
   const busy = underWay(liveViews(snapshot))
+  if (busy !== undefined && busy.name === wanted)
+    return { needless: `${busy.instance} makes backup ${busy.name} already` }
   if (busy !== undefined) throw asking.refusal(say`no backup of ${cluster}: ${busy.instance} makes backup ${busy.name}`)
   const plan = planBackup(situation, asked)
   if ('refusal' in plan) throw asking.refusal(say`no backup of ${cluster}: ${plan.refusal}`)
@@ -31,9 +29,8 @@ export const backup: Performer<'backup'> = (asking, { instance: asked }) => {
   const why = asked === undefined ? say`, since no replica can be copied: ${passedOver}` : ''
   const note = isPrimary ? say`; it is the primary${why}` : ''
   return {
-    would: { sentence: say`would copy ${instance} into ${store.address}${note}` },
+    would: { sentence: say`would copy ${instance} into ${store.address}${note}`, backup: name, instance },
     act: async () => {
-      const name = backupName(wallMs)
       const said = { version: orderVersion, cluster, member: observation.member, name, store }
       await sayWord({ transport: asking.cluster.transport, deadlineMs }, agent, 'backUp', said)
       return {
@@ -43,4 +40,22 @@ export const backup: Performer<'backup'> = (asking, { instance: asked }) => {
       }
     },
   }
+}
+
+function nameOf(wanted: string | undefined, wallMs: number): string {
+  if (wanted === undefined) return backupName(wallMs)
+  if (secondOf(wanted) !== null) return wanted
+  throw new RegentError(
+    'REGENT_BAD_REQUEST',
+    `a backup cannot be named ${wanted}: that is no time such as 20261126T031209Z`,
+  )
+}
+
+function storeIn({ spec, cluster }: Situation): BackupStore {
+  if (spec.backup !== undefined) return spec.backup.store
+  throw new RegentError(
+    'REGENT_REFUSED',
+    `no backup of ${cluster}: its spec names no store; give backup.store in the spec, as docs/guide/backup.md shows`,
+    { remedy: '' },
+  )
 }

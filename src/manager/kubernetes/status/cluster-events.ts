@@ -4,6 +4,7 @@ import { defaultLimits, type CorrelatorLimits, type Happening } from '#controlle
 import type { InformerPort } from '#controller-runtime/informers/informer-port.ts'
 import { keyText, type ObjectKey } from '#controller-runtime/objects/objects.ts'
 import type { MySQLCluster } from '#kube/spec/mysql-cluster.ts'
+import { describeBackup, type BackupSeen } from '#topology/snapshot/copies.ts'
 import type { Analyses, Decision } from '#failover/protocol/decision.ts'
 import type { Recovery } from '#failover/protocol/notes.ts'
 
@@ -91,6 +92,20 @@ export class ClusterEvents {
     this.#tell(key, { type: 'Warning', reason: 'PutRight', action: 'PutRight', note: sentence })
   }
 
+  /** What became of the runs that agents speak of: of those alone whose end is seen here. */
+  backups(key: ObjectKey, instances: readonly { readonly name: string; readonly backup?: BackupSeen }[]): void {
+    for (const { name, backup } of instances) {
+      if (backup === undefined) continue
+      const what = `backup ${name}`
+      const isKnown = this.#told.has(`${keyText(key)} ${what}`)
+      if (!this.#isNews(key, what, `${backup.name} ${backup.stage}`) || !isKnown) continue
+      const note = String(describeBackup(backup))
+      if (backup.stage === 'done') this.#tell(key, { type: 'Normal', reason: 'BackupMade', action: 'BackUp', note })
+      if (backup.stage === 'failed')
+        this.#tell(key, { type: 'Warning', reason: 'BackupFailed', action: 'BackUp', note })
+    }
+  }
+
   /** How far a rotation of passwords is; what it waits for is told once. */
   passwords(key: ObjectKey, what: 'Began' | 'Waits' | 'Changed' | 'Ended', note: string): void {
     if (this.#isNews(key, 'passwords', `${what} ${note}`))
@@ -98,8 +113,8 @@ export class ClusterEvents {
   }
 
   forget(key: ObjectKey): void {
-    for (const what of ['recovery', 'blocked', 'settings', 'refused', 'passwords'])
-      this.#told.delete(`${keyText(key)} ${what}`)
+    const ofCluster = `${keyText(key)} `
+    for (const told of this.#told.keys()) if (told.startsWith(ofCluster)) this.#told.delete(told)
     this.#steps.delete(keyText(key))
   }
 

@@ -3,6 +3,7 @@ import { describeLag } from '#topology/snapshot/lag.ts'
 import { takesPart } from '#manager/clusters/whole.ts'
 import type { Said as Sentences } from '#common/sentence/sentence.ts'
 import { counted } from '#common/text/words.ts'
+import { describeBackup, type BackupsSeen } from '#topology/snapshot/copies.ts'
 import { refusesSettings } from '#topology/snapshot/refused-settings.ts'
 import type { MySQLCluster } from '#kube/spec/mysql-cluster.ts'
 import { namesOf, selectorTextOf } from '#kube/names/names.ts'
@@ -21,6 +22,8 @@ export interface StatusInput {
   readonly progress: Progress
   /** Agents that are there, and that this manager and they do not trust: why, by address. */
   readonly distrust?: ReadonlyMap<string, string>
+  /** What the primary's agent sees in the store of backups. */
+  readonly backups?: BackupsSeen | undefined
   readonly wallMs: number
 }
 
@@ -47,7 +50,23 @@ export function statusOf(given: StatusInput): MySQLClusterStatus {
     replicas: view.instances.length,
     ready: view.instances.filter((row) => takesPart(view, row)).length,
     selector: selectorTextOf(name),
+    ...backupOf(input),
     binding: { name: namesOf(name).client },
+  }
+}
+
+function backupOf({ cluster, view, backups }: StatusInput): Pick<MySQLClusterStatus, 'backup'> {
+  if (cluster.spec.backup === undefined || backups === undefined) return {}
+  const { whole, newest, verified, sentence } = backups
+  const running = view.instances.find(({ backup }) => backup?.stage === 'copies' || backup?.stage === 'sends')?.backup
+  const message = running === undefined ? sentence : String(describeBackup(running))
+  return {
+    backup: {
+      whole,
+      ...(newest !== null && { newest: newest.name, newestAt: timeOf(newest.endedAtMs) }),
+      ...(verified !== null && { verified: verified.name, verifiedAt: timeOf(verified.verifiedAtMs) }),
+      ...(message !== '' && { message }),
+    },
   }
 }
 

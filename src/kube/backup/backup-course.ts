@@ -1,0 +1,115 @@
+import { describeBackup, type BackupSeen, type BackupsSeen } from '#topology/snapshot/copies.ts'
+import { mebibytes } from '#common/text/words.ts'
+import type { MySQLBackupStatus } from './backup-schema.ts'
+import type { MySQLBackup } from './mysql-backup.ts'
+
+/** What is seen of the cluster that a `MySQLBackup` is about. */
+export interface CourseInput {
+  readonly object: MySQLBackup
+  /** Each instance, and the run that its agent speaks of. */
+  readonly instances: readonly { readonly name: string; readonly reachable: boolean; readonly backup?: BackupSeen }[]
+  /** What the primary's agent sees in the store; absent where nobody has looked. */
+  readonly store?: BackupsSeen | undefined
+  /** For so long nobody has spoken of the run. */
+  readonly silentMs: number
+  readonly wallMs: number
+}
+
+/** What is to be said of the object, and whether its agent is to be told to begin, once more. */
+export interface Course {
+  readonly status: MySQLBackupStatus
+  readonly asks: boolean
+}
+
+/** An agent that starts again, or a manager that has just taken the lead, speaks within this time. */
+export const longestSilenceMs = 120_000
+/** Who is cut off for longer may end the run all the same: the store has the backup then. */
+export const givenUpMs = 3_600_000
+
+export function isOver({ status }: MySQLBackup): boolean {
+  return status?.phase === 'Succeeded' || status?.phase === 'Failed'
+}
+
+/** The run that an object tells of; undefined where none is chosen yet. */
+export function runOf({ spec, status }: MySQLBackup): string | undefined {
+  return status?.backup ?? spec.backup
+}
+
+/**
+ * What becomes of a run that is chosen. Nothing ends but by a word: of the agent that makes the backup, or of the one
+ * that looks into the store. Where nobody speaks the phase says so, and not that it runs.
+ */
+export function courseOf(input: CourseInput): Course {
+  const { object, instances, store } = input
+  const run = runOf(object) ?? ''
+  const before: MySQLBackupStatus = { backup: run, ...object.status }
+  const row = instances.find(({ backup }) => backup?.name === run)
+  if (row?.backup !== undefined) return { status: heardOf(input, before, row.name, row.backup), asks: false }
+  if (store?.answers === true && store.newest?.name === run) return { status: storedOf(before, store), asks: false }
+  return unheardOf(input, before)
+}
+
+function unheardOf(input: CourseInput, before: MySQLBackupStatus): Course {
+  const { instances, object, silentMs } = input
+  if (silentMs >= givenUpMs) return { status: givenUp(input, before), asks: false }
+  const asked = instances.find(({ name }) => name === before.instance)
+  // Where it has begun another one since, what became of this one is not known there any more.
+  const asks = object.spec.backup === undefined && asked?.reachable === true && asked.backup === undefined
+  return { status: silentMs < longestSilenceMs ? { ...before, phase: 'Running' } : lost(before), asks }
+}
+
+function lost(before: MySQLBackupStatus): MySQLBackupStatus {
+  const { instance = 'the instance', backup } = before
+  const message = `nobody speaks of this run any more: the agent of ${instance} was perhaps started again; "regent backup list" shows whether backup ${backup} is whole`
+  return { ...before, phase: 'Unknown', message }
+}
+
+/** When the newest backup of the store was verified, where the object tells of that one. */
+export function verifiedBy({ status }: MySQLBackup, store: BackupsSeen | undefined): MySQLBackupStatus['verified'] {
+  const verified = store?.verified
+  if (verified === undefined || verified === null || verified.name !== status?.backup) return status?.verified
+  return { at: timeOf(verified.verifiedAtMs), restoreSeconds: Math.round(verified.restoreMs / 100) / 10 }
+}
+
+function heardOf(
+  { wallMs }: CourseInput,
+  before: MySQLBackupStatus,
+  instance: string,
+  seen: BackupSeen,
+): MySQLBackupStatus {
+  const phase = ({ copies: 'Running', sends: 'Running', done: 'Succeeded', failed: 'Failed' } as const)[seen.stage]
+  return {
+    ...before,
+    phase,
+    instance,
+    ...amountsOf(seen),
+    message: phase === 'Failed' ? seen.sentence : String(describeBackup(seen)),
+    ...(phase !== 'Running' && { completedAt: timeOf(wallMs) }),
+  }
+}
+
+function givenUp({ wallMs }: CourseInput, before: MySQLBackupStatus): MySQLBackupStatus {
+  const message = 'nobody has spoken of this run for an hour, and it is not the newest in the store'
+  return { ...before, phase: 'Failed', message, completedAt: timeOf(wallMs) }
+}
+
+/** It is whole in the store, whoever saw how it ended. */
+function storedOf(before: MySQLBackupStatus, { newest }: BackupsSeen): MySQLBackupStatus {
+  const { rawBytes, storedBytes, endedAtMs } = newest ?? { rawBytes: 0, storedBytes: 0, endedAtMs: 0 }
+  return {
+    ...before,
+    phase: 'Succeeded',
+    ...amountsOf({ rawBytes, storedBytes }),
+    message: `it is whole in the store: ${mebibytes(rawBytes)} of data`,
+    completedAt: timeOf(endedAtMs),
+  }
+}
+
+function amountsOf({ rawBytes, storedBytes }: Pick<BackupSeen, 'rawBytes' | 'storedBytes'>) {
+  return { bytes: rawBytes, storedBytes, size: mebibytes(rawBytes), stored: mebibytes(storedBytes) }
+}
+
+/** As Kubernetes writes it. */
+export function timeOf(wallMs: number): string {
+  return new Date(wallMs).toISOString().replace(/\.\d+Z$/, 'Z')
+}
