@@ -45,7 +45,7 @@ async function untilShipped(cluster: TestCluster): Promise<void> {
       const [chain] = chainsOf(await readArchive(await openBackupStore({ address: address() }), 'shop'))
       return chain?.gtids.contains(wanted) === true ? true : undefined
     },
-    deadlineMs,
+    120_000,
   )
 }
 
