@@ -1,6 +1,7 @@
 import { say } from '#common/sentence/sentence.ts'
 import type { Disk, Machine, Timer, Transport, World } from '#common/ports/ports.ts'
 import { regentVersion } from '#common/version.ts'
+import type { Watch } from '#common/watch/watch.ts'
 import { Watches } from '#common/watch/watches.ts'
 import type { OrderAnswer } from '#failover/protocol/order.ts'
 import type { FactView } from '#failover/protocol/word.ts'
@@ -40,6 +41,7 @@ import { Termination, type TerminationPort } from './orders/termination.ts'
 import { BackUp } from './backup/back-up.ts'
 import { BinlogArchiver } from './backup/binlog-archiver.ts'
 import { Restoring } from './backup/restoring.ts'
+import { RetentionWatch } from './backup/retention-watch.ts'
 import { StoreWatch } from './backup/store-watch.ts'
 import type { BackupPort } from './ports/backup-port.ts'
 import { builtInActions } from './lifecycle/mysql/built-in-actions.ts'
@@ -93,7 +95,7 @@ export class Agent implements AgentHandlers {
   readonly #leftover: LeftoverCopy
   readonly #termination: Termination
   readonly #backUp: BackUp
-  readonly #stored: StoreWatch
+  readonly #stored: readonly Watch[]
   readonly #restoring: Restoring
   readonly #binlogArchiver: BinlogArchiver
   readonly #listeners = new Set<StreamListener>()
@@ -147,7 +149,7 @@ export class Agent implements AgentHandlers {
     this.#termination = new Termination(this.#parts, this.#converger, ports.termination ?? null)
     this.#backUp = new BackUp(this.#parts, backups)
     this.#restoring = new Restoring(this.#parts, this.#converger, backups)
-    this.#stored = new StoreWatch(this.#parts, backups)
+    this.#stored = [new StoreWatch(this.#parts, backups), new RetentionWatch(this.#parts, backups)]
     this.#binlogArchiver = new BinlogArchiver(this.#parts, backups)
     const desk = new OrderDesk(
       {
@@ -220,7 +222,7 @@ export class Agent implements AgentHandlers {
       this.#needs,
       this.#hung,
       this.#lockedOut,
-      this.#stored,
+      ...this.#stored,
       { name: 'a goal that is not reached', while: () => this.#hasGoal(), look: () => this.#converger.wake() },
     ])
     this.#converger.mode.start(this.#watches)

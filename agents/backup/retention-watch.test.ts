@@ -1,0 +1,219 @@
+import { describe, expect, it } from 'vitest'
+import { backupName } from '#backup/backup-name.ts'
+import { keyOf } from '#backup/keys.ts'
+import { manifestText } from '#backup/manifest.ts'
+import { ownerText } from '#backup/owner.ts'
+import { aManifest } from '#backup/testing.ts'
+import { realWorld } from '#common/ports/real-world.ts'
+import type { BackupTask } from '#failover/protocol/backup-settings.ts'
+import { MemoryStore } from '#object-store/testing-store.ts'
+import { learn } from '../instance/learn.ts'
+import { aServerState, primaryOfEpoch3, replicaOfEpoch3, ScriptedServer, testParts, watcherOf } from '../testing.ts'
+import { RetentionWatch } from './retention-watch.ts'
+import { StoreWatch } from './store-watch.ts'
+
+const lineage = '00112233445566778899aabbccddeeff'
+const task: BackupTask = {
+  store: { address: 'memory' },
+  retention: { last: 2, days: 0, weeks: 0 },
+  archive: { everySeconds: 5 },
+}
+const hourMs = 3_600_000
+const firstMs = Date.parse('2026-11-20T03:00:00Z')
+/** A backup of each hour, the oldest first. */
+const nameOf = (at: number) => backupName(firstMs + at * hourMs)
+
+/** A store with five whole backups and one run that did not finish, each of a few objects. */
+function aStore(whose = lineage): MemoryStore {
+  const store = new MemoryStore()
+  const put = (key: string, text: string) => void store.objects.set(key, Buffer.from(text))
+  put(
+    keyOf({ kind: 'owner', cluster: 'shop' }),
+    ownerText({ ...{ formatVersion: 1, cluster: 'shop', claimedAtMs: 0 }, lineage: whose }),
+  )
+  for (let at = 0; at < 5; at += 1) {
+    const name = nameOf(at)
+    put(keyOf({ kind: 'begun', cluster: 'shop', name }), '{}')
+    for (const part of [1, 2]) put(keyOf({ kind: 'part', cluster: 'shop', name, part }), 'data')
+    const startedAtMs = firstMs + at * hourMs
+    const times = { startedAtMs, endedAtMs: startedAtMs + 60_000, storedAtMs: startedAtMs + 90_000 }
+    put(keyOf({ kind: 'manifest', cluster: 'shop', name }), manifestText(aManifest({ ...times, name })))
+  }
+  put(keyOf({ kind: 'begun', cluster: 'shop', name: backupName(firstMs - hourMs) }), '{}')
+  return store
+}
+
+async function aPrimary(store: MemoryStore, assignment: object = primaryOfEpoch3) {
+  let nowMs = 1_000
+  const parts = await testParts(new ScriptedServer(aServerState()))
+  const clock = { monotonicMs: () => nowMs, wallMs: () => firstMs + 100 * hourMs + nowMs }
+  Object.assign(parts, { world: { ...realWorld, clock } })
+  await parts.file.update({ promise: 3, assignment: assignment as typeof primaryOfEpoch3 })
+  learn(parts, { fact: 'backupsTold', task })
+  learn(parts, { fact: 'converged', done: true })
+  const port = { lineage, open: async () => ({ store, key: null }) }
+  const [seen, retention] = [new StoreWatch(parts, port), new RetentionWatch(parts, port)].map((one) =>
+    watcherOf(parts, one),
+  )
+  const turn = async () => {
+    learn(parts, { fact: 'leaderHeard', atMs: nowMs })
+    await seen?.look()
+    await retention?.look()
+  }
+  return {
+    parts,
+    turn,
+    retention,
+    later: async (ms: number) => ((nowMs += ms), turn()),
+    passes: (ms: number) => void (nowMs += ms),
+  }
+}
+
+/** Names of whole backups, and of all that has any object. */
+const left = ({ objects }: MemoryStore) => ({
+  whole: [...objects.keys()].filter((key) => key.endsWith('manifest.json')).map((key) => key.split('/')[2]),
+  any: [...new Set([...objects.keys()].flatMap((key) => key.split('/')[2] ?? []))],
+})
+const two = { whole: [nameOf(3), nameOf(4)], any: [nameOf(3), nameOf(4)] }
+const notices = ({
+  notices: { list },
+}: {
+  readonly notices: { readonly list: readonly { readonly code: string; readonly sentence: string }[] }
+}) => list.map(({ code, sentence }) => `${code}: ${sentence}`)
+
+describe('Retention', () => {
+  it('deletes what the rule leaves and what did not finish, and tells of each', async () => {
+    const store = aStore()
+    const { parts, turn } = await aPrimary(store)
+    await turn()
+    expect(left(store)).toEqual(two)
+    const told = notices(parts)
+    expect(told).toHaveLength(4)
+    expect(told.filter((line) => line.includes('is beyond what stays'))).toHaveLength(3)
+    expect(told.join('\n')).toContain('did not finish')
+  })
+
+  it('that dies after any deletion leaves no backup that looks whole and is not, and goes on', async () => {
+    for (let dies = 1; ; dies += 1) {
+      const store = aStore()
+      const remove = store.delete.bind(store)
+      let deletions = 0
+      // One object after the other, as a store does at last.
+      store.delete = async (keys) => {
+        for (const key of keys) {
+          if (++deletions > dies) throw new Error('the process died')
+          await remove([key])
+        }
+      }
+      const first = await aPrimary(store)
+      await first.turn()
+      const isWhole = left(store).whole
+      for (const name of isWhole)
+        expect(
+          [...store.objects.keys()].filter((key) => key.includes(`/${name}/`)),
+          `dies after ${dies}`,
+        ).toHaveLength(4)
+      expect(isWhole).toEqual(expect.arrayContaining(two.whole))
+      store.delete = remove
+      // What is left of a backup is a leftover, which nobody writes to.
+      const next = await aPrimary(store)
+      await next.turn()
+      expect(left(store), `dies after ${dies}`).toEqual(two)
+      if (deletions <= dies) break
+    }
+  })
+
+  it('deletes again once there is a new backup, or after some hours, and not before', async () => {
+    const store = aStore()
+    const { turn, later } = await aPrimary(store)
+    await turn()
+    const before = new Map(store.objects)
+    for (const [key, bytes] of aStore().objects) store.objects.set(key, bytes)
+    await later(60_000)
+    expect(store.objects.size).toBeGreaterThan(before.size)
+    await later(6 * hourMs)
+    expect(left(store)).toEqual(two)
+    const name = nameOf(9)
+    const times = {
+      startedAtMs: firstMs + 9 * hourMs,
+      endedAtMs: firstMs + 9 * hourMs,
+      storedAtMs: firstMs + 10 * hourMs,
+    }
+    store.objects.set(
+      keyOf({ kind: 'manifest', cluster: 'shop', name }),
+      Buffer.from(manifestText(aManifest({ ...times, name }))),
+    )
+    await later(60_000)
+    expect(left(store).whole).toEqual([nameOf(4), name])
+  })
+
+  it('deletes nothing beside a manifest of a newer Regent', async () => {
+    const store = aStore()
+    const key = keyOf({ kind: 'manifest', cluster: 'shop', name: nameOf(0) })
+    const newer = String(store.objects.get(key)).replace('"formatVersion": 1', '"formatVersion": 2')
+    store.objects.set(key, Buffer.from(newer))
+    const before = new Map(store.objects)
+    const { parts, turn } = await aPrimary(store)
+    await turn()
+    expect(store.objects).toEqual(before)
+    expect(notices(parts).join()).toContain(
+      'BackupsKept: nothing is deleted: manifest of 20261120T030000Z is of a newer Regent',
+    )
+  })
+
+  it('keeps a backup whose manifest was changed, and deletes the others', async () => {
+    const store = aStore()
+    store.objects.set(keyOf({ kind: 'manifest', cluster: 'shop', name: nameOf(0) }), Buffer.from('nonsense'))
+    const { turn } = await aPrimary(store)
+    await turn()
+    expect(left(store).any).toEqual([nameOf(0), ...two.any])
+  })
+
+  it.each<[string, string | undefined]>([
+    ['in the folder of another cluster of that name', 'ffeeddccbbaa9988'],
+    ['in a folder that nobody claimed', undefined],
+  ])('deletes nothing %s', async (_, whose) => {
+    const store = aStore(whose)
+    if (whose === undefined) store.objects.delete(keyOf({ kind: 'owner', cluster: 'shop' }))
+    const before = new Map(store.objects)
+    const { turn } = await aPrimary(store)
+    await turn()
+    expect(store.objects).toEqual(before)
+  })
+
+  it('is of the primary alone, and of one that hears a manager that leads', async () => {
+    const store = aStore()
+    const before = new Map(store.objects)
+    await (await aPrimary(store, replicaOfEpoch3)).turn()
+    const cutOff = await aPrimary(store)
+    learn(cutOff.parts, { fact: 'converged', done: false })
+    await cutOff.turn()
+    learn(cutOff.parts, { fact: 'converged', done: true })
+    cutOff.passes(60_000)
+    await cutOff.retention?.look()
+    expect(store.objects).toEqual(before)
+    await cutOff.turn()
+    expect(left(store)).toEqual(two)
+  })
+
+  it('that a store refuses is told once, and is tried again after ten minutes', async () => {
+    const store = aStore()
+    const remove = store.delete.bind(store)
+    let tries = 0
+    store.delete = async () => {
+      tries += 1
+      throw new Error('the object is locked')
+    }
+    const { parts, turn, later } = await aPrimary(store)
+    await turn()
+    await later(300_000)
+    await later(300_000)
+    expect(tries).toBe(2)
+    expect(notices(parts)).toEqual([
+      'BackupsNotRemoved: backups that need not stay could not be deleted: the object is locked',
+    ])
+    store.delete = remove
+    await later(600_000)
+    expect(left(store)).toEqual(two)
+  })
+})

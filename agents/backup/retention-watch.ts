@@ -1,0 +1,119 @@
+import { stillWritingMs, planRetention } from '#backup/retention.ts'
+import { prefixOf } from '#backup/keys.ts'
+import { whyNotOwner } from '#backup/owner.ts'
+import type { Item } from '#backup/sweep.ts'
+import { deleteInOrder, readStock } from '#backup/transfer/read-stock.ts'
+import { describeError } from '#common/errors/errors.ts'
+import { counted, mebibytes, say } from '#common/sentence/sentence.ts'
+import type { Watch } from '#common/watch/watch.ts'
+import type { BackupTask } from '#failover/protocol/backup-settings.ts'
+import type { ObjectStore } from '#object-store/object-store.ts'
+import type { Parts } from '../instance/parts.ts'
+import type { StoresPort } from '../ports/backup-port.ts'
+import { withinDeadline } from './deadline.ts'
+import { ownerOf } from './store-watch.ts'
+
+/** Leftovers grow old without a new backup. */
+const everyMs = 6 * 3_600_000
+const afterFailureMs = 600_000
+/** What is not done by then is done the next time. */
+const deadlineMs = 600_000
+/** A manager that leads says a word every few seconds. */
+const heardWithinMs = 60_000
+
+/**
+ * Deletes from the store what retention leaves, after each new backup and a few times a day. No word of a manager is
+ * needed for that: what is deleted follows from the store and the rule alone, so that a run that died goes on by
+ * itself, and two of them delete the same. But who is cut off may act by a rule that was changed meanwhile: a manager
+ * that leads was heard a moment ago, and the server takes writes.
+ */
+export class RetentionWatch implements Watch {
+  readonly name = 'backups that need not stay'
+  readonly deadlineMs = deadlineMs
+  readonly #parts: Parts
+  readonly #port: StoresPort | null
+  /** The newest whole backup that was there the last time. */
+  #sweptFor: string | null = null
+  #notBeforeMs = -Infinity
+  #trouble = ''
+
+  constructor(parts: Parts, port: StoresPort | null) {
+    this.#parts = parts
+    this.#port = port
+  }
+
+  while(): boolean {
+    return this.#port !== null && this.#mayDelete(this.#parts.told.backups)
+  }
+
+  isDue(): boolean {
+    const { jobs, world } = this.#parts
+    const newest = jobs.backups?.newest?.name ?? null
+    if (jobs.backups?.answers !== true || newest === null) return false
+    const nowMs = world.clock.monotonicMs()
+    return this.#trouble === '' && newest !== this.#sweptFor ? true : nowMs >= this.#notBeforeMs
+  }
+
+  async look(): Promise<void> {
+    const { told, jobs, world } = this.#parts
+    const task = told.backups
+    if (task === null || this.#port === null) return
+    const newest = jobs.backups?.newest?.name ?? null
+    const { open, lineage } = this.#port
+    const sweep = async (signal: AbortSignal): Promise<void> => {
+      const { store } = await open(task.store)
+      try {
+        await this.#sweep(store, { task, lineage, signal })
+        signal.throwIfAborted()
+        this.#ended('', everyMs)
+        this.#sweptFor = newest
+      } finally {
+        store.close()
+      }
+    }
+    await withinDeadline(world.timers, { deadlineMs, whose: 'the store of backups' }, sweep, (error) =>
+      this.#ended(describeError(error), afterFailureMs),
+    )
+  }
+
+  #mayDelete(task: BackupTask | null): boolean {
+    const { file, told, course, contact, world } = this.#parts
+    const isHeard = world.clock.monotonicMs() - contact.managerHeardAtMs < heardWithinMs
+    const leads = file.current.assignment?.role === 'primary' && course.converged.done
+    return task !== null && told.backups === task && leads && isHeard
+  }
+
+  async #sweep(
+    store: ObjectStore,
+    { task, lineage, signal }: { readonly task: BackupTask; readonly lineage: string; readonly signal: AbortSignal },
+  ): Promise<void> {
+    const { config, world, notices } = this.#parts
+    const { cluster } = config
+    const owner = await ownerOf(store, cluster, signal)
+    // Nobody claimed the folder, or another cluster did: nothing in there is this cluster's.
+    if (owner === null || whyNotOwner(owner, cluster, lineage) !== '') return
+    const { stock, whyNot } = await readStock(store, cluster, { signal })
+    if (whyNot !== '') return notices.add('BackupsKept', whyNot)
+    const nowMs = world.clock.wallMs()
+    for (const item of planRetention(stock, task.retention, nowMs).delete) {
+      signal.throwIfAborted()
+      if (!this.#mayDelete(task)) return
+      await deleteInOrder(store, item.keys, { signal })
+      this.#tell(item)
+    }
+    await store.dropUnfinished(prefixOf.backups(cluster), nowMs - stillWritingMs, { signal })
+  }
+
+  #tell({ keys, bytes, why }: Item): void {
+    const what = say`${counted(keys.length, 'object')} with ${mebibytes(bytes)}`
+    this.#parts.notices.add('BackupRemoved', say`${why}; ${what} are deleted from the store`)
+  }
+
+  #ended(trouble: string, pauseMs: number): void {
+    const { world, notices } = this.#parts
+    if (trouble !== '' && trouble !== this.#trouble)
+      notices.failed('BackupsNotRemoved', say`backups that need not stay could not be deleted`, new Error(trouble))
+    this.#trouble = trouble
+    this.#notBeforeMs = world.clock.monotonicMs() + pauseMs
+  }
+}

@@ -1,0 +1,78 @@
+import { codeOf, described } from '#common/errors/errors.ts'
+import { say, type Said } from '#common/sentence/sentence.ts'
+import type { Interruptible, ObjectStore, StoredObject } from '#object-store/object-store.ts'
+import type { BackupName } from '../backup-name.ts'
+import { keyOf, parseKey, prefixOf } from '../keys.ts'
+import type { Manifest } from '../manifest.ts'
+import { parseOpening, type Opening } from '../opening.ts'
+import type { Stock } from '../sweep.ts'
+import { readManifest } from './stored-manifests.ts'
+import { textOf } from './text-of.ts'
+
+/** What lies in the folder of a cluster, and why nothing may be deleted by that; '' where something may. */
+export interface ReadStock {
+  readonly stock: Stock
+  readonly whyNot: Said
+}
+
+/**
+ * Reads all that retention goes by. A manifest that was changed or cut is left out, and so is kept; one of a newer
+ * Regent may mean what this one does not know, and nothing is deleted beside. Rejects as the store does.
+ */
+export async function readStock(
+  store: Pick<ObjectStore, 'get' | 'list'>,
+  cluster: string,
+  options: Interruptible = {},
+): Promise<ReadStock> {
+  const objects: StoredObject[] = []
+  for await (const object of store.list(prefixOf.cluster(cluster), options)) objects.push(object)
+  const [manifests, openings] = [[] as Manifest[], [] as Opening[]]
+  let whyNot: Said = ''
+  const found = objects.flatMap(({ key }) => parseKey(key) ?? [])
+  for (const key of found) {
+    if (key.kind === 'opening') openings.push(await readOpening(store, key, options))
+    if (key.kind !== 'manifest') continue
+    const read = await readIfUsable(store, key, options)
+    if ('whyNot' in read) whyNot = read.whyNot || whyNot
+    else manifests.push(read)
+  }
+  const verified = new Set(found.flatMap((key) => (key.kind === 'verified' ? [key.name] : [])))
+  return { stock: { objects, manifests, openings, verified }, whyNot }
+}
+
+async function readIfUsable(
+  store: Pick<ObjectStore, 'get'>,
+  { cluster, name }: { readonly cluster: string; readonly name: BackupName },
+  options: Interruptible,
+): Promise<Manifest | { readonly whyNot: Said }> {
+  try {
+    // Of a backup with a million parts they would be most of what is kept in memory, and nobody asks for them here.
+    return { ...(await readManifest(store, cluster, name, options)), parts: [] }
+  } catch (error) {
+    if (codeOf(error) === 'REGENT_NEWER_VERSION') return { whyNot: say`nothing is deleted: ${described(error)}` }
+    if (codeOf(error) === 'REGENT_BACKUP_UNUSABLE') return { whyNot: '' }
+    throw error
+  }
+}
+
+async function readOpening(
+  store: Pick<ObjectStore, 'get'>,
+  { cluster, epoch }: { readonly cluster: string; readonly epoch: number },
+  options: Interruptible,
+): Promise<Opening> {
+  return parseOpening(await textOf(store, keyOf({ kind: 'opening', cluster, epoch }), options), epoch)
+}
+
+/** Deletes in the order of `Item.keys`: a manifest alone and first, so that no backup is there any more. */
+export async function deleteInOrder(
+  store: Pick<ObjectStore, 'delete'>,
+  keys: readonly string[],
+  options: Interruptible = {},
+): Promise<void> {
+  const isAlone = (key: string) => /^(?:manifest|verified)$/.test(parseKey(key)?.kind ?? '')
+  const rest = keys.filter((key) => !isAlone(key))
+  for (const key of keys.filter(isAlone)) await store.delete([key], options)
+  for (let at = 0; at < rest.length; at += mostAtOnce) await store.delete(rest.slice(at, at + mostAtOnce), options)
+}
+
+const mostAtOnce = 500
