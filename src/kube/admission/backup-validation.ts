@@ -1,5 +1,7 @@
 import { isDeepStrictEqual } from 'node:util'
+import { whyBadTarget } from '#backup/restore-target.ts'
 import { complaintAboutBackup, complaintAboutStore } from '#backup/transfer/open-backup-store.ts'
+import type { BackupToRestore } from '#failover/protocol/backup-store.ts'
 import { keyOf } from '#controller-runtime/objects/objects.ts'
 import { namesOf } from '../names/names.ts'
 import { backupVolumes } from '../pods/backup-volumes.ts'
@@ -64,7 +66,7 @@ function storesIn(cluster: MySQLCluster): readonly Named[] {
   const key = keyOf(cluster)
   const [writes, reads] = [coreBackupOf(key, cluster.spec).backup, coreRestoreOf(key, cluster.spec).restore]
   const restore = bootstrap?.restore
-  const whyNoSource = reads && complaintAboutStore(reads.store)
+  const whyNoSource = reads && whyNotRestored(reads)
   return [
     ...(backup && writes
       ? [{ field: 'spec.backup', store: backup.store, whyUnusable: complaintAboutBackup(writes) }]
@@ -74,11 +76,18 @@ function storesIn(cluster: MySQLCluster): readonly Named[] {
           {
             field: 'spec.bootstrap.restore',
             store: restore.store,
-            whyUnusable: whyNoSource && `the store of backups cannot be opened: ${whyNoSource}`,
+            whyUnusable: whyNoSource,
           },
         ]
       : []),
   ]
+}
+
+function whyNotRestored(restore: BackupToRestore): string | undefined {
+  const aboutStore = complaintAboutStore(restore.store)
+  if (aboutStore !== undefined) return `the store of backups cannot be opened: ${aboutStore}`
+  const aboutTarget = whyBadTarget(restore)
+  return aboutTarget === '' ? undefined : `it cannot be done: ${String(aboutTarget)}`
 }
 
 const ofBuckets = ['endpoint', 'region', 'pathStyle', 'credentialsSecret', 'caSecret'] as const

@@ -38,3 +38,15 @@ it('Of two backups at once the second is refused', async () => {
   const { operations } = operationsOn({ spec, views: { 'shop-1': { backup } } })
   await expect(operations.perform('backup', asked)).rejects.toThrow('no backup of shop: shop-1 makes backup first')
 })
+
+it('Who names a backup may ask twice: it is begun once', async () => {
+  const name = '20261126T031209Z'
+  const { operations, posted } = operationsOn({ spec })
+  expect(await operations.perform('backup', { ...asked, name })).toMatchObject({ done: true, backup: name })
+  expect(posted[0]?.body).toMatchObject({ name })
+  const backup = { name, stage: 'sends', rawBytes: 1, storedBytes: 1, sentence: '' } as const
+  const again = operationsOn({ spec, views: { 'shop-2': { backup } } })
+  expect(await again.operations.perform('backup', { ...asked, name })).toMatchObject({ done: false })
+  expect(again.posted).toEqual([])
+  await expect(operations.perform('backup', { ...asked, name: '20261340T031209Z' })).rejects.toThrow('is no time such')
+})
