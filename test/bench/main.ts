@@ -6,6 +6,7 @@ import { describeError } from '#common/errors/errors.ts'
 import { findMysql } from '#local/packages/mysql-binaries.ts'
 import { startCluster } from '../support/cluster.ts'
 import { diagnose } from '../support/diagnosis.ts'
+import { measureBackups } from './backup.ts'
 import { measureBareGroup } from './bare-group.ts'
 import { benchCases, eventOf, runCase, type BenchCase } from './cases.ts'
 import { modeNamed } from './kube-arguments.ts'
@@ -14,7 +15,8 @@ import { describeMachine } from './machine.ts'
 import { markdownTable, measuredParts, replaceMeasured, type MeasuredPart } from './measured-page.ts'
 import { asJson, headOf, lostIn, rowsOf, tableOf, type CaseResult } from './report.ts'
 
-const usage = `npm run bench -- [${benchCases.join('|')} …] [--mode semisync|group] [--runs 20] [--instances 3] [--bare 5] [--json FILE] [--into PAGE]`
+const usage = `npm run bench -- [${benchCases.join('|')} …] [--mode semisync|group] [--runs 20] [--instances 3] [--bare 5] [--json FILE] [--into PAGE]
+       npm run bench -- backup [--gigabytes 1]`
 
 interface BenchOptions {
   readonly cases: readonly BenchCase[]
@@ -26,6 +28,8 @@ interface BenchOptions {
   readonly json: string | undefined
   /** A page whose measured part is replaced. */
   readonly into: string | undefined
+  /** What backups are measured with alone; null where something else is measured. */
+  readonly backupsOf: number | null
 }
 
 function readOptions(): BenchOptions {
@@ -38,9 +42,11 @@ function readOptions(): BenchOptions {
       bare: { type: 'string', default: '5' },
       json: { type: 'string' },
       into: { type: 'string' },
+      gigabytes: { type: 'string', default: '1' },
     },
   })
-  const cases = positionals.map((word) => {
+  const isOfBackups = positionals.length === 1 && positionals[0] === 'backup'
+  const cases = (isOfBackups ? [] : positionals).map((word) => {
     const found = benchCases.find((name) => name === word)
     if (found === undefined) throw new Error(`"${word}" is no benchmark: ${usage}`)
     return found
@@ -53,14 +59,19 @@ function readOptions(): BenchOptions {
     bare: integerFrom(0, 1000)(values.bare),
     json: values.json,
     into: values.into,
+    backupsOf: isOfBackups ? integerFrom(1, 100)(values.gigabytes) : null,
   }
 }
 
 const told = (line: string) => process.stderr.write(`  ${line}\n`)
 
 async function bench(options: BenchOptions): Promise<void> {
-  const { cases, instances, mode, json, into } = options
+  const { cases, instances, mode, json, into, backupsOf } = options
   const machine = describeMachine((await findMysql()).version, 'loopback')
+  if (backupsOf !== null) {
+    console.log(`${machine}\n`)
+    return measureBackups(backupsOf, told)
+  }
   console.log(`${machine}\nmode ${mode}, ${instances} instances, one client that writes a new id every 10 ms\n`)
   const results: (CaseResult & { readonly of: MeasuredPart })[] = []
   for (const name of cases) {
