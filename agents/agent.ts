@@ -40,6 +40,7 @@ import { guardSpace } from './guard/space-guard.ts'
 import { Termination, type TerminationPort } from './orders/termination.ts'
 import { BackUp } from './backup/back-up.ts'
 import { BinlogArchiver } from './backup/binlog-archiver.ts'
+import { Rehearsing } from './backup/rehearsing.ts'
 import { Restoring } from './backup/restoring.ts'
 import { RetentionWatch } from './backup/retention-watch.ts'
 import { StoreWatch } from './backup/store-watch.ts'
@@ -96,6 +97,7 @@ export class Agent implements AgentHandlers {
   readonly #termination: Termination
   readonly #backUp: BackUp
   readonly #stored: readonly Watch[]
+  readonly #rehearsing: Rehearsing
   readonly #restoring: Restoring
   readonly #binlogArchiver: BinlogArchiver
   readonly #listeners = new Set<StreamListener>()
@@ -148,6 +150,7 @@ export class Agent implements AgentHandlers {
     this.#leftover = new LeftoverCopy(this.#parts)
     this.#termination = new Termination(this.#parts, this.#converger, ports.termination ?? null)
     this.#backUp = new BackUp(this.#parts, backups)
+    this.#rehearsing = new Rehearsing(this.#parts, backups)
     this.#restoring = new Restoring(this.#parts, this.#converger, backups)
     this.#stored = [new StoreWatch(this.#parts, backups), new RetentionWatch(this.#parts, backups)]
     this.#binlogArchiver = new BinlogArchiver(this.#parts, backups)
@@ -163,6 +166,7 @@ export class Agent implements AgentHandlers {
         lease: this.#lease,
         watches: this.#watches,
         backUp: this.#backUp,
+        rehearsing: this.#rehearsing,
         heardOfLeaving: () => this.#termination.watch(this.#watches),
       },
     )
@@ -204,6 +208,7 @@ export class Agent implements AgentHandlers {
   async start(): Promise<void> {
     const { process, observer, timings, world, clientCertificate, file, volume } = this.#parts
     await this.#restoring.takeNote()
+    await this.#rehearsing.removeLeftovers()
     // A copy was proven, and what it took the place of was still being removed.
     if (!file.current.unproven) await volume.dropBeside()
     if (process.state === 'dead') await this.#judgeEnding()
@@ -232,6 +237,7 @@ export class Agent implements AgentHandlers {
   stop(): void {
     this.#watches.stop()
     this.#backUp.stop()
+    this.#rehearsing.stop()
     this.#restoring.stop()
     this.#binlogArchiver.stop()
     this.#parts.expulsion?.rest()

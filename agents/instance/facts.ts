@@ -220,6 +220,7 @@ export const facts = {
   backupWent: ({ backup }: { backup: NonNullable<Jobs['backup']> }): Change => ({ jobs: { backup } }),
   backupsTold: ({ task }: { task: Told['backups'] }): Change => ({ told: { backups: task }, jobs: { backups: null } }),
   backupsSeen: ({ seen }: { seen: NonNullable<Jobs['backups']> }): Change => ({ jobs: { backups: seen } }),
+  rehearsalWent: ({ rehearsal }: { rehearsal: NonNullable<Jobs['rehearsal']> }): Change => ({ jobs: { rehearsal } }),
   waitBegan: ({ wait, until }: { wait: Awaited; until: Promise<void> }): Change => ({ jobs: { [wait]: until } }),
   waitEnded: ({ wait }: { wait: Awaited }): Change => ({ jobs: { [wait]: null } }),
   wakerBegan: ({ connections }: { connections: string }, { jobs }: Known): Change => ({

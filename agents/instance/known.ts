@@ -4,7 +4,7 @@ import type { StoppedThread } from '#failover/protocol/channel-options.ts'
 import type { Comparing } from '#failover/protocol/word.ts'
 import type { InstanceName } from '#topology/snapshot/member.ts'
 import type { BinlogArchiveSeen } from '#topology/snapshot/binlog-archive.ts'
-import type { BackupSeen, BackupsSeen } from '#topology/snapshot/copies.ts'
+import type { BackupSeen, BackupsSeen, RehearsalSeen } from '#topology/snapshot/copies.ts'
 import type { GtidText, Lack, PromiseReport } from '#topology/snapshot/observation.ts'
 
 /**
@@ -171,6 +171,8 @@ export interface Jobs {
   readonly streamsCopy: boolean
   /** The newest base backup that is or was made here since the agent started. */
   readonly backup: BackupSeen | null
+  /** The same of rehearsals. */
+  readonly rehearsal: RehearsalSeen | null
   /** How its shipping of binlogs goes; null where none was begun. */
   readonly binlogArchive: BinlogArchiveKnown | null
   /** What it saw in the store of backups, of this task; null before the first look. */
@@ -262,6 +264,7 @@ export function nothingKnown(nowMs: number): Known {
       joinsNotBeforeMs: -Infinity,
       joinsInTurn: null,
       backup: null,
+      rehearsal: null,
       binlogArchive: null,
       backups: null,
       streamsCopy: false,

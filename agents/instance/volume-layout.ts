@@ -10,6 +10,8 @@ export interface VolumeLayout {
   readonly besideDir: string
   /** A copy of this instance, for as long as it is streamed to somebody. */
   readonly streamDir: string
+  /** A backup is restored here to see that it can be. */
+  readonly rehearsalDir: string
   readonly archiveDir: string
   readonly agentDir: string
   /** What the agent promised and acts by. */
@@ -44,6 +46,7 @@ export function volumeLayout(volume: string): VolumeLayout {
     seedDir: join(volume, 'data.seed'),
     besideDir: join(volume, 'data.beside'),
     streamDir: join(volume, 'data.stream'),
+    rehearsalDir: join(volume, 'data.rehearsal'),
     archiveDir: join(volume, 'archive'),
     agentDir,
     stateFile: join(agentDir, 'state'),

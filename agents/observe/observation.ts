@@ -13,6 +13,7 @@ import { isEndingUnseen, shownSilenceMs } from '../doubts/ending.ts'
 import { comparedNow } from '../doubts/compared.ts'
 import { forgetfulAs } from '../doubts/forgetful.ts'
 import type { Lease } from '../guard/lease.ts'
+import type { Jobs } from '../instance/known.ts'
 import type { Parts } from '../instance/parts.ts'
 import { silentMembers } from '../instance/silent-members.ts'
 import { summaryOf } from '../instance/stored-state.ts'
@@ -103,7 +104,7 @@ export class ObservationBuilder {
         ? {}
         : { certificateTrouble: clientCertificate.trouble }),
       ...lacksOf(this.#parts),
-      ...(jobs.backup === null ? {} : { backup: jobs.backup }),
+      ...copiesOf(jobs),
       ...binlogArchiveOf(this.#parts, nowMs),
       ...this.#backups(nowMs),
       ...this.#settings(),
@@ -232,4 +233,9 @@ function binlogArchiveOf({ jobs, file }: Parts, nowMs: number): Pick<Observation
   if (binlogArchive === null || file.current.assignment?.role !== 'primary') return {}
   const { atMs, hole, trouble } = binlogArchive
   return { binlogArchive: { behindMs: atMs === null ? null : Math.round(nowMs - atMs), hole, trouble } }
+}
+
+/** What was begun here of backups since the agent started. */
+function copiesOf({ backup, rehearsal }: Jobs): Pick<Observation, 'backup' | 'rehearsal'> {
+  return { ...(backup === null ? {} : { backup }), ...(rehearsal === null ? {} : { rehearsal }) }
 }

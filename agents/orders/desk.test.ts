@@ -13,6 +13,7 @@ import {
   watchesOf,
 } from '../testing.ts'
 import { BackUp } from '../backup/back-up.ts'
+import { Rehearsing } from '../backup/rehearsing.ts'
 import { Restoring } from '../backup/restoring.ts'
 import { changeLife, settable } from '../testing-known.ts'
 
@@ -31,6 +32,7 @@ async function agent() {
         lease: new Lease(parts, () => undefined),
         watches: watchesOf(parts),
         backUp: new BackUp(parts, null),
+        rehearsing: new Rehearsing(parts, null),
         heardOfLeaving: () => undefined,
       },
     ),

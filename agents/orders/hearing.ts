@@ -4,6 +4,7 @@ import type { Answers, LeaderWord, LeaseVote, LeaseVoteRequest, Word, WordName }
 import { RegentError } from '#common/errors/errors.ts'
 import { memberId } from '#topology/snapshot/member.ts'
 import type { BackUp } from '../backup/back-up.ts'
+import type { Rehearsing } from '../backup/rehearsing.ts'
 import { hearQuestion } from '../doubts/compared.ts'
 import { hearOfForgetful } from '../doubts/forgetful.ts'
 import type { Lease } from '../guard/lease.ts'
@@ -19,6 +20,7 @@ export interface Ears {
   readonly lease: Lease
   readonly watches: Watches
   readonly backUp: Pick<BackUp, 'begin'>
+  readonly rehearsing: Pick<Rehearsing, 'begin'>
   /** A caller of a peer has a wish about this instance: whoever ends it may come next. */
   readonly heardOfLeaving: () => void
 }
@@ -54,6 +56,11 @@ export const hearing: { readonly [N in WordName]: (ears: Ears, said: Word<N>) =>
   backUp({ parts, backUp }, said) {
     requireForHere(parts, 'backUp', said)
     backUp.begin(said)
+    return {}
+  },
+  rehearse({ parts, rehearsing }, said) {
+    requireForHere(parts, 'rehearse', said)
+    rehearsing.begin(said)
     return {}
   },
   backups({ parts }, said) {

@@ -136,6 +136,11 @@ export interface VolumePort {
   hasStreamFolder(): Promise<boolean>
   /** Removes it. */
   dropStreamFolder(): Promise<void>
+  /** A fresh path on the same volume where a restore is rehearsed; what is there is removed. */
+  freshRehearsalFolder(): Promise<string>
+  /** Whether one is there, and its removal. */
+  hasRehearsalFolder(): Promise<boolean>
+  dropRehearsalFolder(): Promise<void>
   /** The message of the first write that fails here, or null; and bytes free. */
   probe(): Promise<{
     readonly freeBytes: number

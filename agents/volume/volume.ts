@@ -92,6 +92,12 @@ export function createVolume(config: AgentConfig, wallMs: () => number): VolumeP
     },
     hasStreamFolder: async () => existsSync(layout.streamDir),
     dropStreamFolder: () => rm(layout.streamDir, { recursive: true, force: true }),
+    async freshRehearsalFolder() {
+      await rm(layout.rehearsalDir, { recursive: true, force: true })
+      return layout.rehearsalDir
+    },
+    hasRehearsalFolder: async () => existsSync(layout.rehearsalDir),
+    dropRehearsalFolder: () => rm(layout.rehearsalDir, { recursive: true, force: true }),
     async probe() {
       const seen = await probe(config.volume)
       // From now on a missing message about a shutdown proves nothing.

@@ -6,14 +6,26 @@ import { downtimeOf } from '../judge/downtime.ts'
 import { hasDoubtedData } from '../judge/doubted-data.ts'
 import { departing, isFenced, isServing, type LiveView, type Situation } from '../judge/situation.ts'
 
-export type BackupPlan =
-  { readonly view: LiveView; readonly isPrimary: boolean; readonly passedOver: Said } | { readonly refusal: Sentence }
+export interface Chosen {
+  readonly view: LiveView
+  readonly isPrimary: boolean
+  /** Who could not be chosen, and why. */
+  readonly passedOver: Said
+}
+
+export type BackupPlan = Chosen | { readonly refusal: Sentence }
 
 /**
  * Of whom a base backup is made: the replica that hurts least, since a copy costs its disk. The primary only where no
  * replica can give one, or where a person asks for that one.
  */
 export function planBackup(situation: Situation, asked?: InstanceName): BackupPlan {
+  const chosen = whomItHurtsLeast(situation, asked)
+  return 'view' in chosen ? chosen : { refusal: say`no instance can be copied now: ${chosen.passedOver}` }
+}
+
+/** For work that costs the disk of an instance. */
+export function whomItHurtsLeast(situation: Situation, asked?: InstanceName): Chosen | { readonly passedOver: Said } {
   const { snapshot, record } = situation
   const candidates = asked === undefined ? snapshot.instances : snapshot.instances.filter(({ name }) => name === asked)
   const judged = candidates.map((view) => ({ view, why: whyNot(situation, view) }))
@@ -24,8 +36,7 @@ export function planBackup(situation: Situation, asked?: InstanceName): BackupPl
   )
   const leads = (view: LiveView) => view.name === instanceOf(record.primary)
   const [best] = able.toSorted((one, other) => Number(leads(one)) - Number(leads(other)) || cost(one) - cost(other))
-  if (best === undefined) return { refusal: say`no instance can be copied now: ${passedOver}` }
-  return { view: best, isPrimary: leads(best), passedOver }
+  return best === undefined ? { passedOver } : { view: best, isPrimary: leads(best), passedOver }
 }
 
 /** The backup that is being made, and of which instance. */

@@ -105,6 +105,13 @@ const table = {
   ),
 
   /**
+   * Restore the newest backup and its binlogs into a throw-away server beside the instance's own, check every table,
+   * and remove all of that: only then a backup is known to be one. What is said twice is done once. How that goes shows
+   * in the observation. An older agent does not know the route.
+   */
+  rehearse: word('/v1/rehearse', objectOf({ version, cluster: name, member, name, store: backupStore })),
+
+  /**
    * What the spec says of backups: the agent looks after the store while it is the primary's. Only said to an agent
    * that shows `backupTask`: an older agent does not know the route.
    */

@@ -8,8 +8,9 @@ export interface OperationResult {
   readonly sentence: string
   /** Id of the recovery with the timeline. */
   readonly recovery?: string
-  /** Name of the backup that was begun, and the instance that is copied. */
+  /** Name of the backup, or of the rehearsal, that was begun, and the instance that does that. */
   readonly backup?: string
+  readonly rehearsal?: string
   readonly instance?: string
   /** Steps, one line each: what a dry run would do. */
   readonly plan?: readonly string[]
@@ -23,7 +24,10 @@ export const operationResultSchema = Type.Unsafe<OperationResult>(
       sentence: Type.String(),
       recovery: Type.Optional(Type.String({ description: 'Id of the recovery with the timeline.' })),
       backup: Type.Optional(Type.String({ description: 'Name of the backup that was begun.' })),
-      instance: Type.Optional(Type.String({ description: 'The instance that is copied for a backup.' })),
+      rehearsal: Type.Optional(Type.String({ description: 'Name of the rehearsal that was begun.' })),
+      instance: Type.Optional(
+        Type.String({ description: 'The instance that is copied for a backup, or where a restore is rehearsed.' }),
+      ),
       plan: Type.Optional(Type.Array(Type.String(), { description: 'Steps, one line each.' })),
     },
     { $id: 'OperationResult', description: 'How an operation ended, or what a dry run found.' },

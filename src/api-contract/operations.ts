@@ -152,6 +152,11 @@ const table = {
     },
     deadlineMs: 15_000,
   }),
+  rehearse: operation({
+    summary: 'Restore the newest backup into a throw-away server, and check every table',
+    body: { instance: Type.Optional(instance('Rehearses; the replica that hurts least unless given.')) },
+    deadlineMs: 15_000,
+  }),
   scale: operation({
     summary: 'Change the number of instances',
     body: { instances: Type.Integer({ minimum: 1, maximum: 16, description: 'How many there shall be.' }) },

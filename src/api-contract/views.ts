@@ -135,6 +135,16 @@ export const instanceRowSchema = Type.Object(
         { description: 'The newest base backup that was begun here since the agent started; absent for none.' },
       ),
     ),
+    rehearsal: Type.Optional(
+      Type.Object(
+        {
+          name: Type.String(),
+          stage: Type.Enum(['restores', 'checks', 'done', 'failed'], { type: 'string' }),
+          sentence: Type.String({ description: 'How far that is, what came of it, or why it failed.' }),
+        },
+        { description: 'The newest rehearsal that was begun here since the agent started; absent for none.' },
+      ),
+    ),
     restored: Type.Optional(
       Type.String({
         description: 'The backup that its data came out of, and what was replayed behind that; absent for none.',

@@ -28,6 +28,21 @@ export function describeBackup({ name, stage, rawBytes, sentence }: BackupSeen):
   }
 }
 
+/** How the rehearsal of a restore goes, on a throw-away server of an instance. */
+export interface RehearsalSeen {
+  readonly name: string
+  readonly stage: 'restores' | 'checks' | 'done' | 'failed'
+  /** How far that is, what came of it, or why it failed. */
+  readonly sentence: string
+}
+
+/** `rehearsal 20261129T040000Z: 12 of 80 tables are checked`. */
+export function describeRehearsal({ name, stage, sentence }: RehearsalSeen): Sentence {
+  return stage === 'failed'
+    ? say`rehearsal ${name} failed: ${text(sentence)}`
+    : say`rehearsal ${name}: ${text(sentence)}`
+}
+
 /** What the agent of the primary sees in the store of backups. */
 export interface BackupsSeen {
   /** Backups that are whole, and runs without a manifest: those that did not finish, and those that are under way. */
@@ -56,6 +71,8 @@ export interface BackupsSeen {
 export interface ObservedBackups {
   /** The newest base backup that was begun here since the agent started. Absent for none, and from older agents. */
   readonly backup?: BackupSeen
+  /** The newest rehearsal that was begun here since the agent started. Absent for none, and from older agents. */
+  readonly rehearsal?: RehearsalSeen
   /**
    * What its agent was told to do about backups, as a text (`BackupTask`); '' for nothing. Absent where the agent can
    * open no store, and from older agents, which do not know the word.

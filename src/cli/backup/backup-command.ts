@@ -4,6 +4,7 @@ import { withBackupStore, type BackupStoreOptions } from './store-options.ts'
 import { withApi, withDryRun, withOutput, type DryRunOptions, type OutputOptions } from '../terminal/common-options.ts'
 import type { Io } from '../terminal/io.ts'
 import { addFind } from './find-command.ts'
+import { addRehearse } from './rehearse.ts'
 
 export interface NowOptions extends DryRunOptions {
   readonly instance?: string
@@ -16,7 +17,7 @@ export interface StoredOptions extends OutputOptions, BackupStoreOptions {
 
 export function addBackup(program: Command, io: Io): void {
   const backup = program.command('backup').description('Make backups of a cluster, and look at those that there are.')
-  for (const add of [addNow, addList, addShow, addFind]) add(backup, io)
+  for (const add of [addNow, addList, addShow, addFind, addRehearse]) add(backup, io)
 }
 
 function addNow(backup: Command, io: Io): void {

@@ -1,6 +1,6 @@
 import type { ClusterView, InstanceRow, TopologyView, TreeNode } from '#api-contract/views.ts'
 import { describeDowntime } from '#failover/judge/downtime.ts'
-import { describeBackup } from '#topology/snapshot/copies.ts'
+import { describeBackup, describeRehearsal } from '#topology/snapshot/copies.ts'
 import type { Paint } from '../terminal/paint.ts'
 
 /**
@@ -148,6 +148,7 @@ function renderRow(placed: Placed, widths: readonly number[], paint: Paint): rea
     line,
     ...downtime,
     ...backupLines(placed, paint),
+    ...rehearsalLines(placed, paint),
     ...row.problems.map(({ sentence }) => `${placed.below}  ${mark} ${sentence}`),
   ]
 }
@@ -157,6 +158,13 @@ function backupLines({ row: { backup }, below }: Placed, paint: Paint): readonly
   if (backup === undefined || backup.stage === 'done') return []
   const mark = backup.stage === 'failed' ? paint.red('!') : '·'
   return [`${below}  ${mark} ${String(describeBackup(backup))}`]
+}
+
+/** What came of one that is done stands beside the backup. */
+function rehearsalLines({ row: { rehearsal }, below }: Placed, paint: Paint): readonly string[] {
+  if (rehearsal === undefined || rehearsal.stage === 'done') return []
+  const mark = rehearsal.stage === 'failed' ? paint.red('!') : '·'
+  return [`${below}  ${mark} ${String(describeRehearsal(rehearsal))}`]
 }
 
 interface StateWords {

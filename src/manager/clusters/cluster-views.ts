@@ -163,11 +163,14 @@ function instanceRow(input: DecisionInput, analyses: Analyses, view: InstanceVie
   }
 }
 
-function agentFields(seen: Observation | null): Pick<InstanceRow, 'settingsRefused' | 'backup' | 'restored'> {
-  const { settingsRefused, backup, stored: { restored } = {} } = seen ?? {}
+function agentFields(
+  seen: Observation | null,
+): Pick<InstanceRow, 'settingsRefused' | 'backup' | 'rehearsal' | 'restored'> {
+  const { settingsRefused, backup, rehearsal, stored: { restored } = {} } = seen ?? {}
   return {
     ...(settingsRefused === undefined ? {} : { settingsRefused }),
     ...(backup === undefined ? {} : { backup }),
+    ...(rehearsal === undefined ? {} : { rehearsal }),
     ...(restored === undefined ? {} : { restored }),
   }
 }

@@ -82,6 +82,9 @@ export function simulatedVolume(machine: Machine, takes: () => Promise<void>): V
       return 'tail'
     },
     noteRestored: async () => undefined,
+    freshRehearsalFolder: async () => 'rehearsal',
+    hasRehearsalFolder: async () => false,
+    dropRehearsalFolder: async () => undefined,
     restoredFrom: async () => undefined,
     unpackInto: async () => {
       throw new Error('no backup is restored in the simulation')

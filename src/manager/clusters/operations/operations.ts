@@ -7,6 +7,7 @@ import { failover } from './failover.ts'
 import { fence, unfence } from './fence.ts'
 import { pause, resume } from './pause.ts'
 import type { Performer } from './performer.ts'
+import { rehearse } from './rehearse.ts'
 import { replace } from './replace.ts'
 import { scale } from './scale.ts'
 import { switchover } from './switchover.ts'
@@ -22,6 +23,7 @@ const performers: { readonly [N in OperationName]: Performer<N> } = {
   downtime,
   'end-downtime': endDowntime,
   backup,
+  rehearse,
   scale,
   replace,
 }

@@ -4,7 +4,7 @@ import type { OperationName, OperationRequest } from '#api-contract/operations.t
 import type { Asking } from './asking.ts'
 
 /** As an operation answers, before it is printed for the place where the cluster is. */
-export interface Told extends Pick<OperationResult, 'recovery' | 'backup' | 'instance'> {
+export interface Told extends Pick<OperationResult, 'recovery' | 'backup' | 'rehearsal' | 'instance'> {
   readonly sentence: string | Sentence
   readonly plan?: readonly (string | Sentence)[]
 }

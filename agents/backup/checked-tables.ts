@@ -1,0 +1,55 @@
+import { RegentError } from '#common/errors/errors.ts'
+import { say, text } from '#common/sentence/sentence.ts'
+import { identifier, literal } from '../instance/accounts.ts'
+import type { AnsweredRow, ThrowAwayServer } from '../ports/throw-away.ts'
+
+export interface CheckedTables {
+  readonly tables: number
+  readonly rows: number
+}
+
+/** Of the server itself, and of Regent, which makes its own anew. */
+const others = ['mysql', 'sys', 'performance_schema', 'information_schema', 'regent']
+
+/**
+ * Has the server check every table of applications, and counts their rows: each page of each index is read. Throws with
+ * the server's words where a table is not as it should be.
+ */
+export async function checkTables(
+  server: Pick<ThrowAwayServer, 'query'>,
+  progress: (checked: number, all: number) => void,
+): Promise<CheckedTables> {
+  const found = await server.query(
+    `SELECT TABLE_SCHEMA AS inSchema, TABLE_NAME AS name FROM information_schema.TABLES WHERE TABLE_TYPE = 'BASE TABLE' AND TABLE_SCHEMA NOT IN (${others.map(literal).join(', ')}) ORDER BY 1, 2`,
+  )
+  let rows = 0
+  for (const [at, table] of found.entries()) {
+    progress(at, found.length)
+    rows += await checkTable(server, `${identifier(wordIn(table, 'inSchema'))}.${identifier(wordIn(table, 'name'))}`)
+  }
+  return { tables: found.length, rows }
+}
+
+async function checkTable(server: Pick<ThrowAwayServer, 'query'>, table: string): Promise<number> {
+  const said = await server.query(`CHECK TABLE ${table}`)
+  const complaints = said.filter((row) => !isGood(row)).map((row) => wordIn(row, 'Msg_text'))
+  if (complaints.length > 0)
+    throw new RegentError('REGENT_REFUSED', say`table ${text(table)} is not whole: ${text(complaints.join('; '))}`)
+  const [counted] = await server.query(`SELECT COUNT(*) AS rows_there FROM ${table}`)
+  return Number(counted?.['rows_there'])
+}
+
+/** `note` and `info` say nothing bad; the last row says that all is well. */
+function isGood(row: AnsweredRow): boolean {
+  const type = wordIn(row, 'Msg_type')
+  return (
+    type === 'note' ||
+    type === 'info' ||
+    (type === 'status' && /^(OK|Table is already up to date)$/.test(wordIn(row, 'Msg_text')))
+  )
+}
+
+function wordIn(row: AnsweredRow, name: string): string {
+  const value = row[name]
+  return typeof value === 'string' || Buffer.isBuffer(value) ? String(value) : ''
+}

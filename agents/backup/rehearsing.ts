@@ -1,0 +1,177 @@
+import { keyOf } from '#backup/keys.ts'
+import type { Plan } from '#backup/restore-plan.ts'
+import { planOf } from '#backup/transfer/planned.ts'
+import { verificationText } from '#backup/verification.ts'
+import { describeError, RegentError } from '#common/errors/errors.ts'
+import { counted, duration, mebibytes, say, type Sentence } from '#common/sentence/sentence.ts'
+import type { Word } from '#failover/protocol/word.ts'
+import type { RehearsalSeen } from '#topology/snapshot/copies.ts'
+import { learn } from '../instance/learn.ts'
+import type { Parts } from '../instance/parts.ts'
+import type { BackupPort, OpenedStore } from '../ports/backup-port.ts'
+import { checkTables, type CheckedTables } from './checked-tables.ts'
+import { claimFolder } from './owner.ts'
+import type { Reached } from './reached.ts'
+import { bringUp, bytesToRebuild, fetchBase, type RebuildTools } from './rebuild.ts'
+
+type RehearseWord = Word<'rehearse'>
+
+const lookMs = 1_000
+
+interface Rehearsed extends CheckedTables {
+  readonly reached: Reached
+  readonly restoreMs: number
+}
+
+/**
+ * Rehearses restores beside the instance's own server, one at a time: the newest backup and its binlogs go into a
+ * folder and a server of their own, every table is checked, and all of that is removed. It takes what processor and
+ * disk others leave, and ends before the volume gets narrow.
+ */
+export class Rehearsing {
+  readonly #parts: Parts
+  readonly #port: BackupPort | null
+  readonly #stop = new AbortController()
+
+  constructor(parts: Parts, port: BackupPort | null) {
+    this.#parts = parts
+    this.#port = port
+  }
+
+  /** How it goes shows in the observation. Throws `REGENT_BUSY` and `REGENT_REFUSED`. */
+  begin(said: RehearseWord): void {
+    const { jobs, config, copying } = this.#parts
+    const present = jobs.rehearsal
+    if (present?.name === said.name) return
+    if (present?.stage === 'restores' || present?.stage === 'checks')
+      throw new RegentError('REGENT_BUSY', `${config.instance} has rehearsal ${present.name} under way`)
+    if (copying.progress !== null)
+      throw new RegentError('REGENT_BUSY', `${config.instance} is being made a copy itself: rehearse elsewhere`)
+    if (this.#port === null)
+      throw new RegentError('REGENT_REFUSED', `${config.instance} has no access to stores of backups`)
+    this.#tell(said, 'restores', 'looking for the newest backup')
+    void this.#run(said, this.#port).catch((error: unknown) => this.#failed(said, error))
+  }
+
+  stop(): void {
+    this.#stop.abort(new Error('the agent is stopping'))
+  }
+
+  /** Of a rehearsal whose agent died: the server goes on without an agent. */
+  async removeLeftovers(): Promise<void> {
+    const { volume, notices } = this.#parts
+    try {
+      await this.#port?.throwAway.endLeftover()
+      if (!(await volume.hasRehearsalFolder())) return
+      await volume.dropRehearsalFolder()
+      notices.add('RehearsalFailed', say`a rehearsal ended with its agent: what was left of it is removed`)
+    } catch (error) {
+      notices.failed('RehearsalFailed', say`what is left of an earlier rehearsal could not be removed`, error)
+    }
+  }
+
+  async #run(said: RehearseWord, { open, throwAway, lineage }: BackupPort): Promise<void> {
+    const { volume, world } = this.#parts
+    const opened = await open(said.store)
+    const watch = this.#watch()
+    try {
+      await claimFolder(opened.store, { cluster: said.cluster, lineage, claimedAtMs: world.clock.wallMs() })
+      const plan = await planOf({ of: said.cluster }, opened, this.#version)
+      await this.#requireRoom(plan)
+      const rehearsed = await this.#rehearse(said, plan, {
+        ...opened,
+        ...{ throwAway, volume, world, spares: true, signal: watch.signal },
+        progress: (stage) => this.#tell(said, 'restores', stage),
+      })
+      await this.#verified(said, plan, rehearsed, opened)
+    } finally {
+      watch.end()
+      opened.store.close()
+      await volume.dropRehearsalFolder()
+    }
+  }
+
+  async #rehearse(said: RehearseWord, plan: Plan, tools: RebuildTools): Promise<Rehearsed> {
+    const { clock } = this.#parts.world
+    const beganMs = clock.monotonicMs()
+    const folder = await this.#parts.volume.freshRehearsalFolder()
+    await fetchBase(plan.backup, folder, tools)
+    return bringUp(plan, folder, tools, async (server, reached) => {
+      const restoreMs = Math.round(clock.monotonicMs() - beganMs)
+      let toldMs = -Infinity
+      const checked = await checkTables(server, (done, all) => {
+        if (clock.monotonicMs() - toldMs < lookMs) return
+        toldMs = clock.monotonicMs()
+        this.#tell(said, 'checks', `${done} of ${all} tables are checked`)
+      })
+      return { ...checked, reached, restoreMs }
+    })
+  }
+
+  async #verified(said: RehearseWord, plan: Plan, rehearsed: Rehearsed, { store }: OpenedStore): Promise<void> {
+    const { reached, restoreMs, tables, rows } = rehearsed
+    const { cluster, name, endedAtMs } = plan.backup
+    const text = verificationText({
+      formatVersion: 1,
+      verifiedAtMs: this.#parts.world.clock.wallMs(),
+      restoreMs,
+      gtids: reached.gtids.toString(),
+      reachedMs: reached.lastMs ?? endedAtMs,
+      ...{ tables, rows },
+    })
+    await store.put(keyOf({ kind: 'verified', cluster, name }), once(Buffer.from(text)))
+    const what = describeRehearsed(plan, rehearsed)
+    this.#tell(said, 'done', String(what))
+    this.#parts.notices.add('BackupVerified', what)
+  }
+
+  async #requireRoom({ backup }: Plan): Promise<void> {
+    const { observer, config } = this.#parts
+    const freeBytes = await observer.freeBytesNow()
+    // Its own server closes at the half of that, and opens again at that.
+    const neededBytes = Math.ceil(bytesToRebuild(backup, true)) + 2 * config.lowSpaceBytes
+    if (freeBytes < neededBytes)
+      throw new RegentError(
+        'REGENT_REFUSED',
+        say`a rehearsal of backup ${backup.name} needs the data once more: ${mebibytes(neededBytes)} on the volume of ${config.instance}, where ${mebibytes(freeBytes)} are free`,
+      )
+  }
+
+  /** Ends a rehearsal where somebody else needs the volume or the instance more. */
+  #watch(): { readonly signal: AbortSignal; readonly end: () => void } {
+    const { observer, config, file, world } = this.#parts
+    const own = new AbortController()
+    const role = file.current.assignment?.role
+    const look = (): void => {
+      const { freeBytes } = observer
+      if (freeBytes !== null && freeBytes < 2 * config.lowSpaceBytes)
+        own.abort(new Error(`the volume got narrow: ${Math.round(freeBytes / 1_048_576)} MiB are free`))
+      if (file.current.assignment?.role !== role)
+        own.abort(new Error(`${config.instance} has got another role meanwhile`))
+    }
+    const timer = world.timers.every(lookMs, look)
+    return { signal: AbortSignal.any([this.#stop.signal, own.signal]), end: () => timer.cancel() }
+  }
+
+  get #version(): string {
+    return /^\d+\.\d+\.\d+/.exec(this.#parts.observer.server?.version ?? '')?.[0] ?? ''
+  }
+
+  #tell({ name }: RehearseWord, stage: RehearsalSeen['stage'], sentence: string): void {
+    learn(this.#parts, { fact: 'rehearsalWent', rehearsal: { name, stage, sentence } })
+    this.#parts.changed()
+  }
+
+  #failed(said: RehearseWord, error: unknown): void {
+    this.#tell(said, 'failed', describeError(error))
+    this.#parts.notices.failed('RehearsalFailed', say`rehearsal ${said.name} failed`, error)
+  }
+}
+
+function describeRehearsed({ backup }: Plan, { tables, rows, restoreMs }: Rehearsed): Sentence {
+  return say`backup ${backup.name} is verified: restored in ${duration(restoreMs)}, ${counted(tables, 'table')} with ${counted(rows, 'row')} are whole`
+}
+
+async function* once(bytes: Buffer): AsyncGenerator<Buffer, void, void> {
+  yield bytes
+}

@@ -1,0 +1,80 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { Option, type Command } from 'commander'
+import { RegentError } from '#common/errors/errors.ts'
+import type { ClusterView } from '#api-contract/views.ts'
+import { clusterReference, instanceArgument } from '../terminal/arguments.ts'
+import { withApi, withDryRun } from '../terminal/common-options.ts'
+import type { Connection } from '../connection/place.ts'
+import type { Io } from '../terminal/io.ts'
+import type { NowOptions } from './backup-command.ts'
+
+export function addRehearse(backup: Command, io: Io): void {
+  const command = backup
+    .command('rehearse')
+    .description(
+      'Restore the newest backup and its binlogs into a throw-away server of an instance, check every table, and remove that again. Returns when that is done.',
+    )
+    .argument('[cluster]', 'the cluster; <namespace>/<name> on Kubernetes', clusterReference)
+    .addOption(
+      new Option('--instance <instance>', 'rehearses (default: the replica that hurts least)').argParser(
+        instanceArgument,
+      ),
+    )
+    .option('--no-wait', 'return when it has begun')
+  withApi(withDryRun(command)).action(async (cluster: string | undefined, options: NowOptions) =>
+    rehearse(io, cluster, options),
+  )
+}
+
+const lookEveryMs = 500
+/** A manager that restarts is waited for as long as this. */
+const unseenMs = 60_000
+
+/** Throws `REGENT_REFUSED` with the reason where the rehearsal fails. */
+async function rehearse(io: Io, cluster: string | undefined, options: NowOptions): Promise<void> {
+  const { findPlace } = await import('../connection/connect.ts')
+  const { toJson } = await import('../terminal/json-output.ts')
+  await using place = await findPlace(io, options, cluster)
+  const connection = await place.connect(cluster)
+  const { instance, dryRun, output } = options
+  const result = await connection.client.operate(connection.path, 'rehearse', { instance, dryRun })
+  const { rehearsal } = result
+  if (rehearsal !== undefined && options.wait) {
+    io.note(result.sentence)
+    const sentence = await untilRehearsed(io, connection, { rehearsal, instance: result.instance ?? '' })
+    return io.out(output === 'json' ? toJson({ ...result, sentence }) : sentence)
+  }
+  if (output === 'json') return io.out(toJson(result))
+  io.out(result.dryRun ? `dry run: ${result.sentence}` : result.sentence)
+}
+
+async function untilRehearsed(
+  io: Io,
+  { client, cluster, path }: Connection,
+  { rehearsal, instance }: { readonly rehearsal: string; readonly instance: string },
+): Promise<string> {
+  const signal = io.interrupted()
+  let [told, seenAtMs] = ['', performance.now()]
+  for (;;) {
+    const view = await client.get<ClusterView>(path, 5_000).catch(() => undefined)
+    const state = view?.instances.find(({ name }) => name === instance)?.rehearsal
+    if (state?.name === rehearsal) {
+      seenAtMs = performance.now()
+      const { stage, sentence } = state
+      if (stage === 'failed')
+        throw new RegentError('REGENT_REFUSED', `rehearsal ${rehearsal} of ${cluster} failed: ${sentence}`)
+      if (stage === 'done') return sentence
+      if (sentence !== told) io.note(sentence)
+      told = sentence
+    }
+    if (performance.now() - seenAtMs > unseenMs)
+      throw new RegentError(
+        'REGENT_TIMED_OUT',
+        `nobody speaks of rehearsal ${rehearsal} any more: the agent of ${instance} was perhaps started again, and that ends a rehearsal`,
+        { remedy: '' },
+      )
+    await sleep(lookEveryMs, undefined, { signal }).catch(() => {
+      throw new RegentError('REGENT_REFUSED', 'interrupted; the rehearsal goes on')
+    })
+  }
+}
