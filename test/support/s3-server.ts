@@ -15,6 +15,8 @@ export const usualLogin: S3Login = { accessKeyId: 'tests-only-user', secretAcces
 
 export interface S3ServerOptions {
   readonly login?: S3Login
+  /** Address that it listens on; loopback unless given. */
+  readonly host?: string
   /** The buckets of another server, which this one serves, too. */
   readonly folder?: string
   /** Files of PEM: the server speaks TLS. */
@@ -23,12 +25,19 @@ export interface S3ServerOptions {
 
 /** A versitygw of a test's own, on a loopback port below the ephemeral ones. A folder in its folder is a bucket. */
 export class S3Server {
+  readonly host: string
   readonly port: number
   readonly folder: string
   readonly #ownsFolder: boolean
   readonly #process: ChildProcess
 
-  private constructor(port: number, folder: string, ownsFolder: boolean, process: ChildProcess) {
+  private constructor(
+    { host, port }: { readonly host: string; readonly port: number },
+    folder: string,
+    ownsFolder: boolean,
+    process: ChildProcess,
+  ) {
+    this.host = host
     this.port = port
     this.folder = folder
     this.#ownsFolder = ownsFolder
@@ -37,25 +46,25 @@ export class S3Server {
 
   /** @param program what `findVersitygw` found */
   static async start(program: string, options: S3ServerOptions = {}): Promise<S3Server> {
-    const { login = usualLogin, tls } = options
+    const { login = usualLogin, tls, host = '127.0.0.1' } = options
     const port = await freePort()
     const folder = options.folder ?? (await mkdtemp(join(tmpdir(), 'regent-s3-')))
     const secure = tls === undefined ? [] : ['--cert', tls.certFile, '--key', tls.keyFile]
     const process = spawn(
       program,
-      ['--port', `127.0.0.1:${port}`, '--quiet', '--keep-alive', ...secure, 'posix', folder],
+      ['--port', `${host}:${port}`, '--quiet', '--keep-alive', ...secure, 'posix', folder],
       {
         env: { PATH: '/usr/bin:/bin', ROOT_ACCESS_KEY: login.accessKeyId, ROOT_SECRET_KEY: login.secretAccessKey },
         stdio: ['ignore', 'pipe', 'pipe'],
       },
     )
-    const server = new S3Server(port, folder, options.folder === undefined, process)
+    const server = new S3Server({ host, port }, folder, options.folder === undefined, process)
     await server.#listening()
     return server
   }
 
   get endpoint(): string {
-    return `http://127.0.0.1:${this.port}`
+    return `http://${this.host}:${this.port}`
   }
 
   /** A new bucket with nothing in it. @returns its name */
@@ -83,15 +92,15 @@ export class S3Server {
       await new Promise((resolve) => setTimeout(resolve, 50))
     ) {
       if (this.#process.exitCode !== null) throw new Error(`versitygw ended: ${said.join('').trim()}`)
-      if (await isAnswering(this.port)) return
+      if (await isAnswering(this.host, this.port)) return
     }
     throw new Error(`the versitygw on port ${this.port} did not answer within 60 s: ${said.join('').trim()}`)
   }
 }
 
-function isAnswering(port: number): Promise<boolean> {
+function isAnswering(host: string, port: number): Promise<boolean> {
   return new Promise((resolve) => {
-    const socket = connect(port, '127.0.0.1', () => (socket.destroy(), resolve(true)))
+    const socket = connect(port, host, () => (socket.destroy(), resolve(true)))
     socket.once('error', () => resolve(false))
   })
 }

@@ -96,7 +96,7 @@ it('A manager that died after it chose, and before it asked, is followed by one 
   shared.cluster.operations.perform = ((perform) => async (name: never, asked: { dryRun: boolean }) => {
     if (!asked.dryRun) throw new Error('the manager died here')
     return perform.call(shared.cluster.operations, name, asked as never)
-  })(shared.cluster.operations.perform.bind(shared.cluster.operations)) as never
+  })(shared.cluster.operations.perform.bind(shared.cluster.operations))
   await first.look()
   const next = someCluster()
   next.state.instances = [{ name: 'shop-2', reachable: true }]
