@@ -64,9 +64,9 @@ export class Rehearsing {
       await this.#port?.throwAway.endLeftover()
       if (!(await volume.hasRehearsalFolder())) return
       await volume.dropRehearsalFolder()
-      notices.add('RehearsalFailed', say`a rehearsal ended with its agent: what was left of it is removed`)
+      notices.add('RehearsalFailed', say`a rehearsal ended with its agent, and is removed`)
     } catch (error) {
-      notices.failed('RehearsalFailed', say`what is left of an earlier rehearsal could not be removed`, error)
+      notices.failed('RehearsalFailed', say`a rehearsal of an earlier agent could not be removed`, error)
     }
   }
 

@@ -56,6 +56,7 @@ const routes = [
   'post /api/v1/clusters/{cluster}/failover',
   'post /api/v1/clusters/{cluster}/fence',
   'post /api/v1/clusters/{cluster}/pause',
+  'post /api/v1/clusters/{cluster}/rehearse',
   'post /api/v1/clusters/{cluster}/replace',
   'post /api/v1/clusters/{cluster}/resume',
   'post /api/v1/clusters/{cluster}/scale',
