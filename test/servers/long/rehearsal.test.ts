@@ -10,7 +10,7 @@ import { parseVerification } from '#backup/verification.ts'
 import { runRegent } from '#test/support/cluster.ts'
 import { withCluster } from '#test/support/with-cluster.ts'
 
-const deadlineMs = 600_000
+const deadlineMs = 180_000
 let folder = ''
 
 beforeAll(async () => {
@@ -22,8 +22,8 @@ beforeAll(async () => {
 afterAll(() => rm(folder, { recursive: true, force: true }))
 
 const shop = withCluster(() => ({
+  instances: 2,
   spec: {
-    instances: 2,
     backup: {
       store: { address: join(folder, 'store'), encryptionKeyFile: join(folder, 'key') },
       schedule: null,
