@@ -3,6 +3,7 @@ import type { WordAction } from '../protocol/decision.ts'
 import { orderVersion } from '../protocol/message.ts'
 import { liveViews, type Situation } from '../judge/situation.ts'
 import type { Decided } from './deciding.ts'
+import { archiveTrouble } from './archive-trouble.ts'
 import { scheduledBackup } from './scheduled-backup.ts'
 import { soonest } from './step.ts'
 
@@ -15,11 +16,12 @@ export function withBackups(situation: Situation, decided: Decided): Decided {
   const { backup } = situation.spec
   const told = tasksToTell(situation)
   const due = backup === undefined ? null : scheduledBackup(situation, backup, decided)
-  if (told.length === 0 && due === null) return decided
+  const reasons = [archiveTrouble(situation), due?.reason ?? ''].filter((reason) => reason !== '')
+  if (told.length + reasons.length === 0) return decided
   return {
     ...decided,
     actions: [...decided.actions, ...told, ...(due?.actions ?? [])],
-    reasons: [...decided.reasons, ...(due === null ? [] : [due.reason])],
+    reasons: [...decided.reasons, ...reasons],
     revisitMs: soonest(decided.revisitMs, due?.revisitMs ?? null),
   }
 }

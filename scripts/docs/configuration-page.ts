@@ -37,7 +37,7 @@ export async function configurationPage(): Promise<string> {
       ['key', 'allowed', 'meaning'],
       Object.entries(agentConfigSchema.properties).map(([name, schema]) => [
         code(name),
-        describeSchema(schema),
+        describeSchema(schema, code),
         descriptionOf(schema),
       ]),
     ),
@@ -89,7 +89,7 @@ function rowsOfAllSettings(): readonly (readonly string[])[] {
 function settingRow({ key, flag, variable, schema, isOptional }: Setting): readonly string[] {
   const fallback =
     schema.default === undefined ? (isOptional ? '' : 'must be said') : code(JSON.stringify(schema.default))
-  return [code(key), code(flag), code(variable), describeSchema(schema), fallback, schema.description]
+  return [code(key), code(flag), code(variable), describeSchema(schema, code), fallback, schema.description]
 }
 
 function exampleFile(): string {

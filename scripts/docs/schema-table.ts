@@ -14,7 +14,8 @@ export function schemaTable(schema: object): string {
 function fieldRows(schema: object, path: string): readonly (readonly string[])[] {
   return Object.entries((schema as Field).properties ?? {}).flatMap(([name, field]) => {
     if (field.properties !== undefined) return fieldRows(field, `${path}${name}.`)
-    return [[code(path + name), describeSchema(field), code(JSON.stringify(field.default) ?? ''), descriptionOf(field)]]
+    const fallback = code(JSON.stringify(field.default) ?? '')
+    return [[code(path + name), describeSchema(field, code), fallback, descriptionOf(field)]]
   })
 }
 

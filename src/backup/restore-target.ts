@@ -1,5 +1,5 @@
 import { codeOf, described, RegentError } from '#common/errors/errors.ts'
-import { say, text, type Said } from '#common/sentence/sentence.ts'
+import { counted, say, text, type Said } from '#common/sentence/sentence.ts'
 import { GtidSet } from '#topology/gtid/gtid-set.ts'
 import type { Asked, Target } from './restore-plan.ts'
 
@@ -44,7 +44,8 @@ const targets: Readonly<Record<Wish, (words: string) => Target>> = {
   untilGtids: (words) => ({ kind: 'gtids', gtids: transactions('untilGtids', words) }),
   before: (words) => {
     const gtids = transactions('before', words)
-    if (gtids.count() !== 1) throw bad(say`before is ${gtids.count()} transactions: name one, such as UUID:23`)
+    if (gtids.count() !== 1)
+      throw bad(say`before is ${counted(gtids.count(), 'transaction')}: name one, such as UUID:23`)
     return { kind: 'before', gtids }
   },
 }

@@ -11,12 +11,18 @@ export async function yamlIn(page: string): Promise<readonly YamlBlock[]> {
   const lines = (await read(page)).split('\n')
   const found: YamlBlock[] = []
   for (let at = 0; at < lines.length; at += 1) {
-    const [, language] = /^ *```(\w*)$/.exec(lines[at] ?? '') ?? []
-    if (language === undefined && !/^ {4,}\S/.test(lines[at] ?? '')) continue
-    const from = language === undefined ? at : at + 1
-    const end = endOf(lines, from, language === undefined ? /^ {0,3}\S/ : /^ *```$/)
-    found.push(...partsOf(page, from + 1, lines.slice(from, end), language ?? ''))
-    at = end
+    const line = lines[at] ?? ''
+    const [, language] = /^ *```(\w*)$/.exec(line) ?? []
+    if (language !== undefined) {
+      const end = endOf(lines, at + 1, /^ *```$/)
+      found.push(...partsOf(page, at + 2, lines.slice(at + 1, end), language))
+      at = end
+    } else if (/^ {4,}\S/.test(line)) {
+      const end = endOf(lines, at, /^ {0,3}\S/)
+      found.push(...partsOf(page, at + 1, lines.slice(at, end), ''))
+      // What ends an indented block may open a fence.
+      at = end - 1
+    }
   }
   return found
 }

@@ -59,14 +59,17 @@ function step(schema: Schema, key: string): Schema | undefined {
   return schema.properties?.[key] ?? pattern?.[1]
 }
 
-/** What a schema allows, in words: `an integer from 1 to 16`, `"strict" or "available"`. */
-export function describeSchema(schema: Schema): string {
+/**
+ * What a schema allows, in words: `an integer from 1 to 16`, `"strict" or "available"`.
+ * @param patternAs how a pattern is written: in a page its brackets would make a link
+ */
+export function describeSchema(schema: Schema, patternAs: (pattern: string) => string = (pattern) => pattern): string {
   if (schema.allowed !== undefined) return schema.allowed
   if (schema.const !== undefined) return JSON.stringify(schema.const)
   if (schema.enum !== undefined) return schema.enum.map((value) => JSON.stringify(value)).join(' or ')
-  if (schema.anyOf !== undefined) return schema.anyOf.map(describeSchema).join(' or ')
+  if (schema.anyOf !== undefined) return schema.anyOf.map((each) => describeSchema(each, patternAs)).join(' or ')
   const noun = nouns[schema.type ?? ''] ?? 'a value'
-  return `${noun}${range(schema)}${schema.pattern === undefined ? '' : ` that matches ${schema.pattern}`}`
+  return `${noun}${range(schema)}${schema.pattern === undefined ? '' : ` that matches ${patternAs(schema.pattern)}`}`
 }
 
 const nouns: Readonly<Record<string, string>> = {

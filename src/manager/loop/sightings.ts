@@ -2,6 +2,7 @@ import type { PlatformInstance } from '#common/ports/platform.ts'
 import { deafnessAfter, type Deafness } from '#failover/judge/deaf.ts'
 import { isFollowing, type DecisionInput, type Situation } from '#failover/judge/situation.ts'
 import type { Timings } from '#failover/protocol/timings.ts'
+import type { BinlogArchiveSeen } from '#topology/snapshot/binlog-archive.ts'
 import type { BackupsSeen } from '#topology/snapshot/copies.ts'
 import type { Observation } from '#topology/snapshot/observation.ts'
 import type { Snapshot } from '#topology/snapshot/snapshot.ts'
@@ -146,10 +147,15 @@ function aged(observation: Observation, ageMs: number): Observation {
     silentMs: observation.silentMs > 0 ? observation.silentMs + ageMs : 0,
     ...(observation.openingMs !== undefined && { openingMs: observation.openingMs + ageMs }),
     ...(observation.backups && { backups: agedBackups(observation.backups, ageMs) }),
+    ...(observation.binlogArchive && { binlogArchive: agedArchive(observation.binlogArchive, ageMs) }),
     ...(observation.seedingFailures && {
       seedingFailures: observation.seedingFailures.map((failure) => ({ ...failure, agoMs: failure.agoMs + ageMs })),
     }),
   }
+}
+
+function agedArchive(seen: BinlogArchiveSeen, ageMs: number): BinlogArchiveSeen {
+  return { ...seen, behindMs: seen.behindMs === null ? null : seen.behindMs + ageMs }
 }
 
 function agedBackups(seen: BackupsSeen, ageMs: number): BackupsSeen {
