@@ -7,6 +7,7 @@ import { describeError } from '#common/errors/errors.ts'
 import { counted, mebibytes, say } from '#common/sentence/sentence.ts'
 import type { Watch } from '#common/watch/watch.ts'
 import type { BackupTask } from '#failover/protocol/backup-settings.ts'
+import { backupFolderOf } from '#failover/protocol/backup-store.ts'
 import type { ObjectStore } from '#object-store/object-store.ts'
 import type { Parts } from '../instance/parts.ts'
 import type { StoresPort } from '../ports/backup-port.ts'
@@ -88,7 +89,7 @@ export class RetentionWatch implements Watch {
     { task, lineage, signal }: { readonly task: BackupTask; readonly lineage: string; readonly signal: AbortSignal },
   ): Promise<void> {
     const { config, world, notices } = this.#parts
-    const { cluster } = config
+    const cluster = backupFolderOf({ cluster: config.cluster, store: task.store })
     const owner = await ownerOf(store, cluster, signal)
     // Nobody claimed the folder, or another cluster did: nothing in there is this cluster's.
     if (owner === null || whyNotOwner(owner, cluster, lineage) !== '') return

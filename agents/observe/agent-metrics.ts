@@ -21,6 +21,7 @@ export function agentMetrics(seen: Observation): string {
     ],
     ...waitingValue(server),
     ...groupValues(group),
+    ...backupValues(seen),
     ['process_resident_memory_bytes', 'of the agent', process.memoryUsage.rss()],
   ]
   return [
@@ -35,6 +36,28 @@ type Value = readonly [name: string, help: string, value: number | null]
 function waitingValue(server: ServerState | null): readonly Value[] {
   if (server === null || server.group !== undefined) return []
   return [['regent_agent_semisync_waiting', 'sessions that wait for an acknowledgement', server.semiSyncSource.waiting]]
+}
+
+/** As a primary with a store of backups: an alert on an age compares with `time()`, so that no look is needed. */
+function backupValues({ backups }: Observation): readonly Value[] {
+  if (backups === undefined) return []
+  const { answers, whole, leftovers, newest, verified } = backups
+  return [
+    ['regent_backup_store_answers', '1 while the last look at the store of backups came to its end', Number(answers)],
+    ['regent_backup_whole', 'backups that are whole', whole],
+    ['regent_backup_unfinished', 'runs without a manifest, those under way among them', leftovers],
+    ['regent_backup_newest_timestamp_seconds', 'when the copy of the newest ended', secondsOf(newest?.endedAtMs)],
+    ['regent_backup_newest_bytes', 'that the newest takes in the store', newest?.storedBytes ?? null],
+    [
+      'regent_backup_verified_timestamp_seconds',
+      'when a backup was last proven by a restore',
+      secondsOf(verified?.verifiedAtMs),
+    ],
+  ]
+}
+
+function secondsOf(ms: number | undefined): number | null {
+  return ms === undefined ? null : ms / 1_000
 }
 
 /** In mode `group` alone. */

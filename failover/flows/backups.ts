@@ -16,7 +16,7 @@ export function withBackups(situation: Situation, decided: Decided): Decided {
   const { backup } = situation.spec
   const told = tasksToTell(situation)
   const due = backup === undefined ? null : scheduledBackup(situation, backup, decided)
-  const reasons = [archiveTrouble(situation), due?.reason ?? ''].filter((reason) => reason !== '')
+  const reasons = [archiveTrouble(situation), due?.reason ?? ''].flatMap((said) => (said === '' ? [] : [said]))
   if (told.length + reasons.length === 0) return decided
   return {
     ...decided,

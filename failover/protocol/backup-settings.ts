@@ -11,11 +11,22 @@ const schedule = (initial: string, description: string) =>
 const kept = (initial: number, minimum: number, description: string) =>
   Type.Integer({ default: initial, minimum, maximum: 1_000, description })
 
+/** What stays where nothing else is said. */
+export const usualRetention = { last: 3, days: 7, weeks: 4 } as const
+
 const retentionSchema = Type.Object(
   {
-    last: kept(3, 1, 'The newest backups that stay.'),
-    days: kept(7, 0, 'The newest backup of a day stays, for so many days that have one. Days of UTC.'),
-    weeks: kept(4, 0, 'The newest backup of a week stays, for so many weeks that have one. Weeks of UTC, from Monday.'),
+    last: kept(usualRetention.last, 1, 'The newest backups that stay.'),
+    days: kept(
+      usualRetention.days,
+      0,
+      'The newest backup of a day stays, for so many days that have one. Days of UTC.',
+    ),
+    weeks: kept(
+      usualRetention.weeks,
+      0,
+      'The newest backup of a week stays, for so many weeks that have one. Weeks of UTC, from Monday.',
+    ),
   },
   {
     ...closed,

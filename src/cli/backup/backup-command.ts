@@ -5,6 +5,7 @@ import { withApi, withDryRun, withOutput, type DryRunOptions, type OutputOptions
 import type { Io } from '../terminal/io.ts'
 import { addFind } from './find-command.ts'
 import { addRehearse } from './rehearse.ts'
+import { addDelete, addPrune } from './remove-commands.ts'
 
 export interface NowOptions extends DryRunOptions {
   readonly instance?: string
@@ -17,7 +18,8 @@ export interface StoredOptions extends OutputOptions, BackupStoreOptions {
 
 export function addBackup(program: Command, io: Io): void {
   const backup = program.command('backup').description('Make backups of a cluster, and look at those that there are.')
-  for (const add of [addNow, addList, addShow, addFind, addRehearse]) add(backup, io)
+  const all = [addNow, addList, addShow, addWindow, addFind, addVerify, addDelete, addPrune, addRehearse]
+  for (const add of all) add(backup, io)
 }
 
 function addNow(backup: Command, io: Io): void {
@@ -64,6 +66,33 @@ function addShow(backup: Command, io: Io): void {
     async (name: string, options: StoredOptions) => {
       const { showBackup } = await import('./stored.ts')
       await showBackup(io, name, options)
+    },
+  )
+}
+
+function addWindow(backup: Command, io: Io): void {
+  const command = backup
+    .command('window')
+    .description('Say from when to when a cluster can be restored, and name each hole.')
+    .argument('[cluster]', 'the cluster that is meant (default: the only local one)', lineArgument(103))
+  withOutput(withBackupStore(command, 'default: the store of the local cluster’s spec')).action(
+    async (cluster: string | undefined, options: StoredOptions) => {
+      const { showWindow } = await import('./window.ts')
+      await showWindow(io, cluster, options)
+    },
+  )
+}
+
+function addVerify(backup: Command, io: Io): void {
+  const command = backup
+    .command('verify')
+    .description('Read a backup to its end: lengths, checksums, encryption and signature.')
+    .argument('<backup>', 'name of the backup', lineArgument(64))
+    .option('--cluster <cluster>', 'that it was made of (default: the only local one)', lineArgument(103))
+  withOutput(withBackupStore(command, 'default: the store of the local cluster’s spec')).action(
+    async (name: string, options: StoredOptions) => {
+      const { verifyStored } = await import('./verify.ts')
+      await verifyStored(io, name, options)
     },
   )
 }

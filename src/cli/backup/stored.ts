@@ -1,13 +1,18 @@
 import type { Manifest } from '#backup/manifest.ts'
-import { backupsOf, readManifest } from '#backup/transfer/stored-manifests.ts'
+import { prefixOf } from '#backup/keys.ts'
+import { runsIn } from '#backup/runs.ts'
+import { readManifest, readVerification } from '#backup/transfer/stored-manifests.ts'
+import type { Verification } from '#backup/verification.ts'
 import { RegentError } from '#common/errors/errors.ts'
 import { counted, mebibytes } from '#common/text/words.ts'
 import { findCluster } from '#local/clusters/cluster-index.ts'
 import { readSpec } from '#local/folder/spec-file.ts'
 import { layoutOf } from '#local/folder/state-layout.ts'
 import { openBackupStore } from '#backup/transfer/open-backup-store.ts'
-import type { ObjectStore } from '#object-store/object-store.ts'
+import type { ObjectStore, StoredObject } from '#object-store/object-store.ts'
 import { backupFolderOf, type BackupStore } from '#failover/protocol/backup-store.ts'
+import { usualRetention } from '#failover/protocol/backup-settings.ts'
+import type { Retention } from '#backup/retention-rules.ts'
 import { storeSaid } from './store-options.ts'
 import type { Io } from '../terminal/io.ts'
 import { toJson } from '../terminal/json-output.ts'
@@ -18,9 +23,16 @@ import type { StoredOptions } from './backup-command.ts'
 export async function listBackups(io: Io, wanted: string | undefined, options: StoredOptions): Promise<void> {
   const { cluster, store } = await opened(wanted, options)
   try {
+    const objects: StoredObject[] = []
+    for await (const object of store.list(prefixOf.backups(cluster))) objects.push(object)
     const manifests: Manifest[] = []
-    for (const name of await backupsOf(store, cluster)) manifests.push(await readManifest(store, cluster, name))
-    if (options.output === 'json') return io.out(toJson({ cluster, backups: manifests.map(shown) }))
+    const proofs = new Map<string, Verification>()
+    for (const { name, isWhole, isVerified } of runsIn(objects)) {
+      if (isWhole) manifests.push(await readManifest(store, cluster, name))
+      if (isWhole && isVerified) proofs.set(name, await readVerification(store, cluster, name))
+    }
+    if (options.output === 'json')
+      return io.out(toJson({ cluster, backups: manifests.map((one) => ({ ...shown(one), ...proofOf(proofs, one) })) }))
     if (manifests.length === 0) return io.out(`${store.address} has no backup of ${cluster}`)
     const rows = manifests.map((one) => [
       one.name,
@@ -31,8 +43,9 @@ export async function listBackups(io: Io, wanted: string | undefined, options: S
       mebibytes(one.rawBytes),
       mebibytes(one.storedBytes),
       one.encryption?.keyId ?? 'no',
+      verifiedText(proofs.get(one.name)),
     ])
-    const head = ['BACKUP', 'BEGUN', 'TOOK', 'INSTANCE', 'MYSQL', 'DATA', 'STORED', 'ENCRYPTED']
+    const head = ['BACKUP', 'BEGUN', 'TOOK', 'INSTANCE', 'MYSQL', 'DATA', 'STORED', 'ENCRYPTED', 'VERIFIED']
     for (const line of renderTable(head, rows)) io.out(line)
   } finally {
     store.close()
@@ -87,6 +100,22 @@ async function storeOf(dir: string, name: string): Promise<BackupStore> {
     `the spec of ${name} names no store of backups: give --from, or backup.store in the spec`,
     { remedy: '' },
   )
+}
+
+/** Which backups stay: by the spec of the local cluster, where the store is named by that; else by the defaults. */
+export async function retentionOf(wanted: string | undefined, options: StoredOptions): Promise<Retention> {
+  if (storeSaid(options) !== undefined && wanted !== undefined) return usualRetention
+  const { dir, cluster } = await findCluster(wanted)
+  return (await readSpec(layoutOf(dir), cluster.name)).backup?.retention ?? usualRetention
+}
+
+function proofOf(proofs: ReadonlyMap<string, Verification>, { name }: Manifest) {
+  const proof = proofs.get(name)
+  return { verified: proof === undefined ? null : { verifiedAtMs: proof.verifiedAtMs, restoreMs: proof.restoreMs } }
+}
+
+function verifiedText(proof: Verification | undefined): string {
+  return proof === undefined ? 'no' : `${timeOf(proof.verifiedAtMs)}, ${Math.round(proof.restoreMs / 1_000)} s`
 }
 
 /** For scripts: how many parts there are is enough, and the format is that of the output. */

@@ -1,0 +1,47 @@
+import { RegentError } from '#common/errors/errors.ts'
+import type { ObjectStore } from '#object-store/object-store.ts'
+import { keyOf } from '../keys.ts'
+import { signedText, type Manifest } from '../manifest.ts'
+import { dataKeys, isSignedBy, keyIdOf } from '../stream/data-key.ts'
+import { readParts } from './read-parts.ts'
+
+export interface VerifySource {
+  readonly store: Pick<ObjectStore, 'get'>
+  /** That of the store; null where none is named. */
+  readonly key: Buffer | null
+  readonly signal: AbortSignal
+  /** Bytes of the data that were read so far. */
+  readonly progress: (rawBytes: number) => void
+}
+
+/**
+ * Reads every part to its end: lengths, checksums, decryption, and the signature of the manifest. Rejects where a byte
+ * is another than was stored, as `readParts` does; with `REGENT_REFUSED` before anything is read where the key is
+ * missing or another one. That the data make a server that runs, a rehearsal alone proves.
+ */
+export async function verifyBackup(manifest: Manifest, { store, key, signal, progress }: VerifySource): Promise<void> {
+  const { cluster, name } = manifest
+  const parts = readParts(manifest, {
+    store,
+    keyOf: (part) => keyOf({ kind: 'part', cluster, name, part }),
+    key: keyFor(manifest, key),
+    signal,
+  })
+  let bytes = 0
+  for await (const chunk of parts) progress((bytes += chunk.length))
+}
+
+function keyFor(manifest: Manifest, key: Buffer | null): Buffer | null {
+  const { name, encryption } = manifest
+  if (encryption === null) return null
+  if (key === null || keyIdOf(key) !== encryption.keyId)
+    throw new RegentError(
+      'REGENT_REFUSED',
+      `backup ${name} is encrypted with key ${encryption.keyId}: give the file of that key with --key-file`,
+      { remedy: '' },
+    )
+  const keys = dataKeys(key, Buffer.from(encryption.salt, 'hex'))
+  if (!isSignedBy(encryption.signature, signedText(manifest), keys))
+    throw new RegentError('REGENT_BACKUP_UNUSABLE', `the manifest of backup ${name} was changed after that was written`)
+  return keys.encrypts
+}

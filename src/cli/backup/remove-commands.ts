@@ -1,0 +1,39 @@
+import type { Command } from 'commander'
+import { lineArgument } from '../terminal/arguments.ts'
+import { withDryRun, withOutput } from '../terminal/common-options.ts'
+import type { Io } from '../terminal/io.ts'
+import type { StoredOptions } from './backup-command.ts'
+import { withBackupStore } from './store-options.ts'
+
+export interface RemoveOptions extends StoredOptions {
+  readonly dryRun?: true
+  readonly force?: true
+}
+
+const usual = 'default: the store of the local cluster’s spec'
+
+export function addDelete(backup: Command, io: Io): void {
+  const command = backup
+    .command('delete')
+    .description('Delete one backup, its manifest first.')
+    .argument('<backup>', 'name of the backup', lineArgument(64))
+    .option('--cluster <cluster>', 'that it was made of (default: the only local one)', lineArgument(103))
+    .option('--force', 'also the newest verified one, or the only whole one')
+  withOutput(withBackupStore(withDryRun(command), usual)).action(async (name: string, options: RemoveOptions) => {
+    const { deleteBackup } = await import('./remove.ts')
+    await deleteBackup(io, name, options)
+  })
+}
+
+export function addPrune(backup: Command, io: Io): void {
+  const command = backup
+    .command('prune')
+    .description('Delete what the retention of the cluster’s spec leaves, and say why of each.')
+    .argument('[cluster]', 'the cluster that they were made of (default: the only local one)', lineArgument(103))
+  withOutput(withBackupStore(withDryRun(command), usual)).action(
+    async (cluster: string | undefined, options: RemoveOptions) => {
+      const { pruneBackups } = await import('./remove.ts')
+      await pruneBackups(io, cluster, options)
+    },
+  )
+}

@@ -1,0 +1,77 @@
+import { describeSweep, planRetention } from '#backup/retention.ts'
+import { parseKey } from '#backup/keys.ts'
+import { sumOf, type Item, type Stock, type Sweep } from '#backup/sweep.ts'
+import { deleteInOrder, readStock } from '#backup/transfer/read-stock.ts'
+import { RegentError } from '#common/errors/errors.ts'
+import { say } from '#common/sentence/sentence.ts'
+import { counted } from '#common/text/words.ts'
+import type { ObjectStore } from '#object-store/object-store.ts'
+import type { Io } from '../terminal/io.ts'
+import { toJson } from '../terminal/json-output.ts'
+import type { RemoveOptions } from './remove-commands.ts'
+import { opened, retentionOf } from './stored.ts'
+
+/** Deletes one backup. Throws `REGENT_REFUSED` for the last that may be the way back, unless that is forced. */
+export async function deleteBackup(io: Io, name: string, options: RemoveOptions): Promise<void> {
+  const { cluster, store } = await opened(options.cluster, options)
+  try {
+    const { stock } = await readStock(store, cluster)
+    const known = stock.objects.flatMap((object) => {
+      const key = parseKey(object.key)
+      return key !== null && 'name' in key && key.name === name ? [{ key, object }] : []
+    })
+    if (known.length === 0)
+      throw new RegentError('REGENT_NOT_FOUND', `${store.address} has no backup ${name} of ${cluster}`)
+    const why = whyKept(name, stock)
+    if (why !== '' && options.force !== true)
+      throw new RegentError('REGENT_REFUSED', `backup ${name} ${why}: --force deletes that all the same`, {
+        remedy: '',
+      })
+    const item: Item = {
+      kind: 'backup',
+      ...sumOf(known),
+      why: say`backup ${name} of ${cluster} is deleted by a person`,
+    }
+    await carryOut(io, store, { delete: [item], keep: [] }, options)
+  } finally {
+    store.close()
+  }
+}
+
+/** Deletes what the rule of the cluster's spec leaves, as the agent of the primary does by itself. */
+export async function pruneBackups(io: Io, wanted: string | undefined, options: RemoveOptions): Promise<void> {
+  const { cluster, store } = await opened(wanted, options)
+  try {
+    const rule = await retentionOf(wanted, options)
+    const { stock, whyNot } = await readStock(store, cluster)
+    if (whyNot !== '') throw new RegentError('REGENT_REFUSED', whyNot, { remedy: '' })
+    await carryOut(io, store, planRetention(stock, rule, Date.now()), options)
+  } finally {
+    store.close()
+  }
+}
+
+/** Why this backup is the last of its kind; '' where it is not. */
+export function whyKept(
+  name: string,
+  { objects, manifests, verified }: Pick<Stock, 'objects' | 'manifests' | 'verified'>,
+): string {
+  const whole = objects.flatMap(({ key }) => {
+    const found = parseKey(key)
+    return found?.kind === 'manifest' ? [found.name] : []
+  })
+  if (whole.length === 1 && whole[0] === name) return 'is the only whole one'
+  const proven = manifests.flatMap((one) => (verified.has(one.name) ? [one.name] : [])).toSorted()
+  return proven.at(-1) === name ? 'is the newest that was verified' : ''
+}
+
+async function carryOut(io: Io, store: ObjectStore, sweep: Sweep, { dryRun, output }: RemoveOptions): Promise<void> {
+  if (dryRun !== true)
+    for (const { keys } of sweep.delete) await deleteInOrder(store, keys, { signal: io.interrupted() })
+  const shown = (items: readonly Item[]) =>
+    items.map(({ kind, keys, bytes, why }) => ({ kind, objects: keys.length, bytes, why: String(why) }))
+  if (output === 'json')
+    return io.out(toJson({ dryRun: dryRun === true, deleted: shown(sweep.delete), kept: shown(sweep.keep) }))
+  for (const line of describeSweep(sweep)) io.out(`${dryRun === true ? 'dry run: ' : ''}${String(line)}`)
+  if (sweep.delete.length === 0) io.out(`nothing is to be deleted of ${counted(sweep.keep.length, 'item')}`)
+}

@@ -1,0 +1,121 @@
+import { createHash } from 'node:crypto'
+import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { beforeEach, expect, it, onTestFinished } from 'vitest'
+import { keyOf } from '#backup/keys.ts'
+import { manifestText } from '#backup/manifest.ts'
+import { aManifest } from '#backup/testing.ts'
+import { openBackupStore } from '#backup/transfer/open-backup-store.ts'
+import { writeParts } from '#backup/transfer/write-parts.ts'
+import { verificationText } from '#backup/verification.ts'
+import type { Io } from '../terminal/io.ts'
+import { deleteBackup, pruneBackups } from './remove.ts'
+import { listBackups } from './stored.ts'
+import { verifyStored } from './verify.ts'
+import { showWindow } from './window.ts'
+
+const names = ['20261101T030000Z', '20261102T030000Z', '20261103T030000Z', '20261104T030000Z'] as const
+const [first, second] = names
+let folder = ''
+
+/** Four whole backups; the first was restored once, and a run of long ago did not finish. */
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'regent-stored-'))
+  onTestFinished(() => rm(folder, { recursive: true, force: true }))
+  const store = await openBackupStore({ address: folder })
+  for (const [at, name] of names.entries()) {
+    const key = (part: number) => keyOf({ kind: 'part', cluster: 'shop', name, part })
+    const signal = new AbortController().signal
+    const content = (async function* () {
+      yield Buffer.from(`data of ${name}`)
+    })()
+    const written = await writeParts(content, { store, keyOf: key, key: null, signal, progress: () => undefined })
+    const startedAtMs = Date.UTC(2026, 10, 1 + at, 3)
+    const times = { startedAtMs, endedAtMs: startedAtMs + 1_000, storedAtMs: startedAtMs + 2_000 }
+    const manifest = manifestText(aManifest({ ...times, ...written, name }))
+    await store.putIfAbsent(keyOf({ kind: 'manifest', cluster: 'shop', name }), Buffer.from(manifest))
+  }
+  const proof = { formatVersion: 1, verifiedAtMs: Date.UTC(2026, 10, 2), restoreMs: 12_000, gtids: '' } as const
+  const verified = verificationText({ ...proof, reachedMs: 0, tables: 3, rows: 4 })
+  await store.putIfAbsent(keyOf({ kind: 'verified', cluster: 'shop', name: first }), Buffer.from(verified))
+  store.close()
+})
+
+async function ran(command: (io: Io) => Promise<void>): Promise<string> {
+  const lines: string[] = []
+  const io = {
+    out: (line: string) => void lines.push(line),
+    note: () => undefined,
+    env: {},
+    colour: false,
+    terminal: false,
+  }
+  await command({ ...io, interrupted: () => new AbortController().signal })
+  return lines.join('\n')
+}
+
+const options = (more: object = {}) => ({ output: 'text' as const, from: folder, cluster: 'shop', ...more })
+const whole = async () => (await readdir(join(folder, 'shop/base'))).toSorted()
+
+it('The list says which backups were verified', async () => {
+  const lines = (await ran((io) => listBackups(io, 'shop', options()))).split('\n')
+  expect(lines[0]).toMatch(/VERIFIED$/)
+  expect(lines[1]).toMatch(/2026-11-02 00:00:00 UTC, 12 s$/)
+  expect(lines[2]).toMatch(/no$/)
+  const json = JSON.parse(await ran((io) => listBackups(io, 'shop', options({ output: 'json' })))) as {
+    readonly backups: readonly { readonly verified: unknown }[]
+  }
+  expect(json.backups.map(({ verified }) => verified !== null)).toEqual([true, false, false, false])
+})
+
+it('A backup is read to its end, and one byte that was changed is found', async () => {
+  expect(await ran((io) => verifyStored(io, first, options()))).toContain(
+    `backup ${first} of shop is as it was stored: 1 part`,
+  )
+  const part = join(folder, keyOf({ kind: 'part', cluster: 'shop', name: first, part: 1 }))
+  const bytes = await readFile(part)
+  bytes[bytes.length - 1] = (bytes.at(-1) ?? 0) ^ 1
+  await writeFile(part, bytes)
+  await expect(ran((io) => verifyStored(io, first, options()))).rejects.toThrow()
+})
+
+it('An encrypted backup is not read without its key', async () => {
+  const name = '20261105T030000Z'
+  const keyId = createHash('sha256').update('any').digest('hex').slice(0, 16)
+  const encryption = { scheme: 'aes-256-gcm', keyId, salt: '0'.repeat(64), signature: '0'.repeat(64) } as const
+  const store = await openBackupStore({ address: folder })
+  const text = manifestText(aManifest({ endedAtMs: Date.UTC(2026, 10, 5, 4), name, encryption }))
+  await store.putIfAbsent(keyOf({ kind: 'manifest', cluster: 'shop', name }), Buffer.from(text))
+  store.close()
+  await expect(ran((io) => verifyStored(io, name, options()))).rejects.toThrow(
+    `backup ${name} is encrypted with key ${keyId}: give the file of that key with --key-file`,
+  )
+})
+
+it('A backup is deleted whole; the newest verified one and the only whole one by force alone', async () => {
+  await expect(ran((io) => deleteBackup(io, first, options()))).rejects.toThrow('is the newest that was verified')
+  await expect(ran((io) => deleteBackup(io, '20260101T000000Z', options()))).rejects.toThrow('has no backup')
+  expect(await ran((io) => deleteBackup(io, second, options({ dryRun: true })))).toContain(`dry run: backup ${second}`)
+  expect(await whole()).toEqual(names)
+  for (const name of names.slice(1)) await ran((io) => deleteBackup(io, name, options()))
+  expect(await whole()).toEqual([first])
+  await expect(ran((io) => deleteBackup(io, first, options()))).rejects.toThrow('is the only whole one')
+  await ran((io) => deleteBackup(io, first, options({ force: true })))
+  expect(await ran((io) => listBackups(io, 'shop', options()))).toBe(`${folder} has no backup of shop`)
+})
+
+it('What retention leaves is said with the reason, and deleted where that is no dry run', async () => {
+  // By the defaults each of four days keeps one.
+  const said = await ran((io) => pruneBackups(io, 'shop', options({ dryRun: true })))
+  expect(said).toContain(`dry run: backup ${first} is the newest that was verified (kept`)
+  expect(said).toContain('nothing is to be deleted of 4 items')
+  expect(await whole()).toEqual(names)
+})
+
+it('The window without an archive is the backups themselves', async () => {
+  const said = await ran((io) => showWindow(io, 'shop', options()))
+  expect(said).toContain(`cluster shop can be restored to: backup ${names[3]} as it is`)
+  const json = JSON.parse(await ran((io) => showWindow(io, 'shop', options({ output: 'json' })))) as object
+  expect(json).toMatchObject({ cluster: 'shop', spans: [], alone: names.toReversed(), holes: [] })
+})

@@ -1,0 +1,29 @@
+import { describeWindow, windowOf } from '#backup/window.ts'
+import { readArchive } from '#backup/transfer/stored-archive.ts'
+import type { Io } from '../terminal/io.ts'
+import { toJson } from '../terminal/json-output.ts'
+import type { StoredOptions } from './backup-command.ts'
+import { opened } from './stored.ts'
+
+/** From when to when the cluster can be restored, with each hole of the archive. */
+export async function showWindow(io: Io, wanted: string | undefined, options: StoredOptions): Promise<void> {
+  const { cluster, store } = await opened(wanted, options)
+  try {
+    const window = windowOf(await readArchive(store, cluster))
+    if (options.output !== 'json') {
+      for (const line of describeWindow(cluster, window)) io.out(String(line))
+      return
+    }
+    const time = (ms: number) => new Date(ms).toISOString()
+    io.out(
+      toJson({
+        cluster,
+        spans: window.spans.map(({ fromMs, toMs }) => ({ from: time(fromMs), to: time(toMs) })),
+        alone: window.alone,
+        holes: window.holes.map(({ why }) => String(why)),
+      }),
+    )
+  } finally {
+    store.close()
+  }
+}
