@@ -22,6 +22,7 @@ export function agentMetrics(seen: Observation): string {
     ...waitingValue(server),
     ...groupValues(group),
     ...backupValues(seen),
+    recoveryPoint(seen),
     ['process_resident_memory_bytes', 'of the agent', process.memoryUsage.rss()],
   ]
   return [
@@ -56,8 +57,12 @@ function backupValues({ backups }: Observation): readonly Value[] {
   ]
 }
 
-function secondsOf(ms: number | undefined): number | null {
-  return ms === undefined ? null : ms / 1_000
+function recoveryPoint({ binlogArchive }: Observation): Value {
+  return ['regent_backup_recovery_point_seconds', 'that a restore would lack', secondsOf(binlogArchive?.behindMs)]
+}
+
+function secondsOf(ms: number | null | undefined): number | null {
+  return ms === undefined || ms === null ? null : ms / 1_000
 }
 
 /** In mode `group` alone. */
