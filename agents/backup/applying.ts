@@ -49,7 +49,7 @@ async function untilExecuted(batch: RelayBatch, { server, timers, progress }: Ap
   if (left.isEmpty()) return
   throw new RegentError(
     'REGENT_SERVER_ERROR',
-    say`${counted(left.count(), 'transaction')} (${text(abbreviated(left.toString()))}) were not replayed, although the server has read them`,
+    say`the server has read all, and did not replay ${counted(left.count(), 'transaction')} (${text(abbreviated(left.toString()))})`,
   )
 }
 

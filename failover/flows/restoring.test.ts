@@ -60,6 +60,20 @@ it('A restore that failed says why, and is tried again after a while', () => {
   expect(begin({ 'shop-0': fresh({ seedingFailures: [{ ...failed, agoMs: 30_000 }] }) }).actions).toHaveLength(1)
 })
 
+it('A restore that was refused is not tried again in a hurry', () => {
+  const refused = (agoMs: number) => fresh({ seedingFailures: [{ ...failed, isRefused: true, agoMs }] })
+  expect(begin({ 'shop-0': refused(30_000) }).sentence).toContain('the store is away; that is tried again in 10 min')
+  expect(begin({ 'shop-0': refused(599_000) }).actions).toEqual([])
+  expect(begin({ 'shop-0': refused(600_000) }).actions).toHaveLength(1)
+})
+
+it('A restore to a moment, or to a transaction, says so', () => {
+  const said = (wanted: object) => begin({}, { spec: aSpec({ restore: { ...restore, ...wanted } }) }).sentence
+  expect(said({ until: '2026-11-25T03:12:09Z' })).toContain('restores prod as of 2026-11-25T03:12:09Z')
+  expect(said({ before: 'x:23', backup: 'b' })).toContain('restores backup b of prod as before x:23')
+  expect(said({ untilGtids: 'x:1-9' })).toContain('restores prod up to x:1-9')
+})
+
 it('A cluster of mode group begins so as well', () => {
   const decision = begin({}, { spec: aSpec({ mode: 'group', restore }) })
   expect(decision.actions.map(({ kind }) => kind)).toEqual(['restore'])

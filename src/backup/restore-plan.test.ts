@@ -60,6 +60,19 @@ describe('a restore', () => {
     expect(shown(target, given)).toEqual(expected)
   })
 
+  it('does not begin with a copy that may hold what is to be left out: it was committed while that was made', () => {
+    const doubtful = { ...newer, gtidsAtMost: `${sourceA}:1-28` }
+    const archive = { ...whole, manifests: [old, doubtful] }
+    const from = (target: Target) => {
+      const planned = plan(target, {}, archive)
+      return planned.kind === 'plan' ? planned.backup : planned.why
+    }
+    expect(from({ kind: 'before', gtids: gtids('27') })).toBe(old)
+    expect(from({ kind: 'before', gtids: gtids('29') })).toBe(doubtful)
+    expect(from({ kind: 'gtids', gtids: gtids('1-27') })).toBe(old)
+    expect(from({ kind: 'gtids', gtids: gtids('1-28') })).toBe(doubtful)
+  })
+
   it('takes pieces that two senders shipped once', () => {
     const twice = {
       ...whole,

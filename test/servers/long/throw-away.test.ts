@@ -200,3 +200,23 @@ it(
   },
   deadlineMs,
 )
+
+it(
+  'a throw-away server of mode group starts too; ends with its signal; and is ended by whoever comes next',
+  async () => {
+    await source.server.cloneLocal(copy, new AbortController().signal, () => undefined)
+    const servers = throwAwayServers({ ...source.config, mode: 'group' }, realWorld)
+    const stop = new AbortController()
+    const first = await servers.start(copy, { signal: stop.signal, spares: false })
+    expect(await first.query('select count(*) as n from app.u')).toEqual([{ n: 200 }])
+    const sleeping = first.query('do sleep(600)')
+    stop.abort(new Error('the agent is stopping'))
+    await expect(sleeping).rejects.toThrow('the agent is stopping')
+
+    const second = await servers.start(copy, { signal: new AbortController().signal, spares: true })
+    await throwAwayServers(source.config, realWorld).endLeftover()
+    await expect(second.query('do 0')).rejects.toThrow(/throw-away mysqld was ended by SIGKILL while it was asked/)
+    await rm(copy, { recursive: true })
+  },
+  deadlineMs,
+)

@@ -1,0 +1,126 @@
+import { existsSync } from 'node:fs'
+import { mkdir, mkdtemp, readdir, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { describe, expect, it, onTestFinished } from 'vitest'
+import { MemoryStore } from '#object-store/testing-store.ts'
+import { parseVerification } from '#backup/verification.ts'
+import { unpack } from '../lifecycle/copy/unpack.ts'
+import type { AnsweredRow, ThrowAwayPort } from '../ports/throw-away.ts'
+import { aServerState, replicaOfEpoch3, ScriptedProcess, ScriptedServer, testParts } from '../testing.ts'
+import { BackUp } from './back-up.ts'
+import { Rehearsing } from './rehearsing.ts'
+
+const mebibyte = 1_048_576
+const lineage = '00112233445566778899aabbccddeeff'
+const backupName = '20261126T031209Z'
+const said = { version: 1, cluster: 'shop', member: 'shop-0@volume', store: { address: 'memory' } } as const
+
+/** A replica with a whole backup of its server in the store; the throw-away server answers CHECK TABLE so. */
+async function aRehearser(check: AnsweredRow, freeBytes = 1e12) {
+  const folder = await mkdtemp(join(tmpdir(), 'regent-rehearsing-'))
+  onTestFinished(() => rm(folder, { recursive: true, force: true }))
+  const server = new ScriptedServer({ ...aServerState(), readOnly: true, superReadOnly: true, offlineMode: false })
+  server.cloneLocal = async (to) => {
+    await mkdir(to)
+    await writeFile(join(to, 'mysql.ibd'), 'dictionary')
+  }
+  const [stream, rehearsal] = [join(folder, 'data.stream'), join(folder, 'data.rehearsal')]
+  const ended: string[] = []
+  const throwAway: ThrowAwayPort = {
+    start: async (of) => {
+      expect(await readdir(of)).toContain('mysql.ibd')
+      return {
+        query: async (statement) => answers(statement, check),
+        shutDown: async () => void ended.push('in order'),
+        kill: async () => void ended.push('killed'),
+      }
+    },
+    endLeftover: async () => undefined,
+  }
+  const store = new MemoryStore()
+  const parts = await testParts(server, {
+    process: new ScriptedProcess(),
+    volume: {
+      dataBytes: async () => mebibyte,
+      probe: async () => ({ freeBytes, failure: null, detail: '' }),
+      freshStreamFolder: async () => stream,
+      hasStreamFolder: async () => existsSync(stream),
+      dropStreamFolder: () => rm(stream, { recursive: true, force: true }),
+      freshRehearsalFolder: async () => rehearsal,
+      hasRehearsalFolder: async () => existsSync(rehearsal),
+      dropRehearsalFolder: () => rm(rehearsal, { recursive: true, force: true }),
+      unpackInto: async (to, content) => {
+        await mkdir(to)
+        await unpack(content, to, new Set())
+      },
+    },
+  })
+  await parts.file.update({ promise: 3, assignment: replicaOfEpoch3 })
+  await parts.observer.refresh()
+  const port = { lineage, open: async () => ({ store, key: null }), throwAway }
+  new BackUp(parts, port).begin({ ...said, name: backupName })
+  await expect.poll(() => parts.jobs.backup?.stage).toBe('done')
+  return { parts, store, rehearsal, ended, rehearsing: new Rehearsing(parts, port) }
+}
+
+function answers(statement: string, check: AnsweredRow): readonly AnsweredRow[] {
+  if (statement.startsWith('SELECT TABLE_SCHEMA')) return [{ inSchema: 'app', name: 'orders' }]
+  if (statement.startsWith('CHECK TABLE')) return [check]
+  return statement.startsWith('SELECT COUNT') ? [{ rows_there: 42 }] : []
+}
+
+async function rehearsed({ parts, rehearsing }: Awaited<ReturnType<typeof aRehearser>>) {
+  rehearsing.begin({ ...said, name: '20261129T040000Z' })
+  await expect.poll(() => parts.jobs.rehearsal?.stage).toMatch(/^(done|failed)$/)
+  return parts.jobs.rehearsal
+}
+
+const verified = `shop/base/${backupName}/verified.json`
+
+describe('A rehearsal', () => {
+  it('whose tables are whole says so beside the backup, and leaves no folder', async () => {
+    const replica = await aRehearser({ Msg_type: 'status', Msg_text: 'OK' })
+    expect(await rehearsed(replica)).toMatchObject({ stage: 'done' })
+    const stored = parseVerification(String(replica.store.objects.get(verified)), backupName)
+    expect(stored).toMatchObject({ tables: 1, rows: 42 })
+    expect([existsSync(replica.rehearsal), replica.ended]).toEqual([false, ['in order']])
+    expect(replica.parts.notices.list.map(({ code }) => code)).toContain('BackupVerified')
+  })
+
+  it('of which a table is not whole fails with the words of the server, and verifies nothing', async () => {
+    const replica = await aRehearser({ Msg_type: 'error', Msg_text: 'Corrupt' })
+    expect(await rehearsed(replica)).toMatchObject({
+      stage: 'failed',
+      sentence: 'table `app`.`orders` is not whole: Corrupt',
+    })
+    expect(replica.store.objects.has(verified)).toBe(false)
+    expect([existsSync(replica.rehearsal), replica.ended]).toEqual([false, ['killed']])
+    expect(replica.parts.notices.list.map(({ code }) => code)).toContain('RehearsalFailed')
+  })
+
+  it('for which the volume has no room begins nothing', async () => {
+    const replica = await aRehearser({ Msg_type: 'status', Msg_text: 'OK' }, 900 * mebibyte)
+    expect((await rehearsed(replica))?.sentence).toContain('needs the data once more')
+    expect(replica.ended).toEqual([])
+  })
+
+  it('goes on once, however often that is asked for, and no other beside it', async () => {
+    const replica = await aRehearser({ Msg_type: 'status', Msg_text: 'OK' })
+    const { rehearsing } = replica
+    rehearsing.begin({ ...said, name: '20261129T040000Z' })
+    expect(() => rehearsing.begin({ ...said, name: '20261129T040001Z' })).toThrow(
+      'has rehearsal 20261129T040000Z under',
+    )
+    await rehearsed(replica)
+    expect(replica.ended).toEqual(['in order'])
+  })
+
+  it('that ended with its agent is removed by the next', async () => {
+    const { parts, rehearsing, rehearsal } = await aRehearser({})
+    await mkdir(rehearsal)
+    await rehearsing.removeLeftovers()
+    expect(existsSync(rehearsal)).toBe(false)
+    expect(parts.notices.list.map(({ code }) => code)).toContain('RehearsalFailed')
+  })
+})
