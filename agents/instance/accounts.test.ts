@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { passwordFor } from '#common/mysql/account-password.ts'
 import { mostInstances } from '#topology/snapshot/member.ts'
-import { account, identifier, initialStatements, literal, replicationAccount } from './accounts.ts'
+import { account, identifier, initialStatements, literal, replicationAccount, restoredStatements } from './accounts.ts'
 
 describe('accounts', () => {
   const statements = initialStatements('shop', 'top secret', 'semisync')
@@ -61,4 +61,12 @@ describe('accounts', () => {
     expect(account("o'x", '%')).toBe("'o''x'@'%'")
     for (const text of ['a\\', 'a\nb', 'a\0']) expect(() => literal(text)).toThrow(TypeError)
   })
+})
+
+it('Data out of a backup keep what is recorded of disabled events: each of these would run otherwise', () => {
+  const statements = restoredStatements('shop', 'top secret', 'semisync').join('\n')
+  expect(statements).not.toContain('DROP DATABASE')
+  expect(statements).not.toContain('disabled_event')
+  for (const table of ['marker', 'probe', 'account'])
+    expect(statements).toContain(`DROP TABLE IF EXISTS \`regent\`.${table}`)
 })

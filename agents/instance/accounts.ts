@@ -170,7 +170,7 @@ export function agentAccountsAnew(secret: string): readonly string[] {
 
 /**
  * What `--init-file` is given where the data come out of a backup, maybe of another cluster: accounts of Regent's with
- * the passwords of this one, whatever the backup has, and Regent's schema made anew. Accounts and data of applications
+ * the passwords of this one, whatever the backup has, and Regent's tables made anew. Accounts and data of applications
  * stay. Binary log off; all of it may be done twice. One statement per line.
  */
 export function restoredStatements(cluster: string, secret: string, mode: ModeName): readonly string[] {
@@ -192,7 +192,9 @@ export function restoredStatements(cluster: string, secret: string, mode: ModeNa
           ...groupAccountGrants(),
         ]
       : []),
-    `DROP DATABASE IF EXISTS ${identifier(regentSchema)}`,
+    `CREATE DATABASE IF NOT EXISTS ${identifier(regentSchema)}`,
+    // What is recorded of events stays: an event that somebody disabled is told from all others by that alone.
+    ...['marker', 'probe', 'account'].map((table) => `DROP TABLE IF EXISTS ${identifier(regentSchema)}.${table}`),
     ...schemaStatements(),
     fingerprintsOfAll,
   ]
