@@ -1,3 +1,4 @@
+import type { Said } from '#common/sentence/sentence.ts'
 import { backupTaskOf, backupTaskText } from '../protocol/backup-settings.ts'
 import type { WordAction } from '../protocol/decision.ts'
 import { orderVersion } from '../protocol/message.ts'
@@ -16,7 +17,8 @@ export function withBackups(situation: Situation, decided: Decided): Decided {
   const { backup } = situation.spec
   const told = tasksToTell(situation)
   const due = backup === undefined ? null : scheduledBackup(situation, backup, decided)
-  const reasons = [archiveTrouble(situation), due?.reason ?? ''].flatMap((said) => (said === '' ? [] : [said]))
+  const all: readonly Said[] = [archiveTrouble(situation), due?.reason ?? '']
+  const reasons = all.flatMap((said) => (said === '' ? [] : [said]))
   if (told.length + reasons.length === 0) return decided
   return {
     ...decided,

@@ -4,8 +4,8 @@ import { gtids, name } from './message.ts'
 
 const line = (description: string) => Type.String({ minLength: 1, maxLength: 1_024, description })
 
-/** As `src/backup/keys.ts` takes it. */
-const folderPattern = '^([a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?[.])?[a-z][a-z0-9-]{0,38}$'
+/** What `src/backup/keys.ts` takes is of this form; a name that ends with a dash is refused there. */
+const folderPattern = '^([a-z0-9][a-z0-9-]{0,62}[.])?[a-z][a-z0-9-]{0,38}$'
 
 /**
  * Where backups lie, and how an agent gets there. Files and folders are those of the agent's machine: no key and no

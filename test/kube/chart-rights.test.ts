@@ -32,7 +32,7 @@ function rightsIn(role: Rendered): readonly string[] {
 }
 
 const ofInstallation = [
-  'apiextensions.k8s.io/customresourcedefinitions mysqlclusters.regent.dev: get',
+  'apiextensions.k8s.io/customresourcedefinitions mysqlclusters.regent.dev mysqlbackups.regent.dev: get',
   'admissionregistration.k8s.io/mutatingwebhookconfigurations regent: get patch',
   'admissionregistration.k8s.io/validatingwebhookconfigurations regent: get patch',
 ]
@@ -40,6 +40,8 @@ const ofClusters = [
   'regent.dev/mysqlclusters: get list watch patch',
   'regent.dev/mysqlclusters/status: get patch',
   'regent.dev/mysqlclusters/finalizers: update',
+  'regent.dev/mysqlbackups: get list watch create delete',
+  'regent.dev/mysqlbackups/status: patch',
   'pods: get list watch patch delete',
   'apps/statefulsets: get list watch create patch',
   'persistentvolumeclaims: get list watch patch delete',

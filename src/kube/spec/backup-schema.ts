@@ -15,7 +15,7 @@ const {
   ...words
 } = backupStoreSchema.properties
 
-export const secretNamePattern = '^[a-z0-9]([a-z0-9.-]*[a-z0-9])?$'
+export const secretNamePattern = '^[a-z0-9][a-z0-9.-]*$'
 const objectName = (description: string) => Type.String({ pattern: secretNamePattern, maxLength: 253, description })
 
 const store = (description: string) =>
@@ -116,7 +116,7 @@ const restore = closed(
     store: store('Where the backup lies.'),
     of: Type.Optional(
       Type.String({
-        pattern: '^([a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?/)?[a-z][a-z0-9-]{0,38}$',
+        pattern: '^([a-z0-9][a-z0-9-]{0,62}/)?[a-z][a-z0-9-]{0,38}$',
         maxLength: 103,
         description:
           'The cluster that the backup was made of, as name or namespace/name; of the same name, and in the same namespace, unless given. Without effect where store.folder is given.',
