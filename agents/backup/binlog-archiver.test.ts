@@ -180,6 +180,33 @@ describe('A primary ships its binlogs', () => {
     expect(seen()?.trouble).toBe('')
   })
 
+  it('also beside a backup whose manifest somebody damaged', async () => {
+    const store = new MemoryStore()
+    await withBackup(store, 2)
+    const { archiver, has, seen } = await aPrimary(store)
+    store.objects.set(keyOf({ kind: 'manifest', cluster: 'shop', name: '20261126T031209Z' }), Buffer.from('{'))
+    await has([range(1, 4)], 4)
+    await archiver.look()
+    expect(seen()).toMatchObject({ gtids: `${uuid}:1-4`, trouble: '' })
+    expect([...store.objects.keys()].some((key) => key.includes(`${uuid}-3-4-2`))).toBe(true)
+  })
+
+  it('into no archive of another history, or of a later epoch', async () => {
+    const store = new MemoryStore()
+    const first = await aPrimary(store, 4)
+    await first.has([range(1, 9)], 9)
+    await first.archiver.look()
+    const old = await aPrimary(store, 3)
+    await old.has([range(1, 9)], 9)
+    await old.archiver.look()
+    expect(old.seen()?.trouble).toContain('the archive has epoch 4 already, and this primary is of epoch 3')
+    const again = await aPrimary(store, 4)
+    await again.has([range(1, 2)], 2)
+    await again.archiver.look()
+    expect(again.seen()?.trouble).toContain(`transactions that this primary does not have (${uuid}:3-9)`)
+    expect(await shipped(store)).toBe('')
+  })
+
   it('as long as it is the primary, and where an archive is asked for', async () => {
     const store = new MemoryStore()
     const { parts, archiver, has } = await aPrimary(store)

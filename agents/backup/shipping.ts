@@ -1,9 +1,10 @@
 import { keyOf } from '#backup/keys.ts'
 import { openingText } from '#backup/opening.ts'
 import { gtidsOf } from '#backup/piece-name.ts'
-import { shippedOf, type Shipped } from '#backup/shipping.ts'
+import { shippedOf, whyOtherHistory, type Shipped } from '#backup/shipping.ts'
 import { pieceObject } from '#backup/transfer/piece-object.ts'
 import { readArchive } from '#backup/transfer/stored-archive.ts'
+import { RegentError } from '#common/errors/errors.ts'
 import { counted, say, text, type Said } from '#common/sentence/sentence.ts'
 import { abbreviated } from '#common/text/words.ts'
 import type { BackupTask } from '#failover/protocol/backup-settings.ts'
@@ -72,7 +73,10 @@ export class Shipping {
       const { executed: gtids } = await parts.server.readHolds()
       const opening = openingText({ epoch, instance, atMs, gtids })
       await store.putIfAbsent(keyOf({ kind: 'opening', cluster, epoch }), Buffer.from(opening))
-      const shipped = shippedOf(await readArchive(store, cluster))
+      const archive = await readArchive(store, cluster, 'passedOver')
+      const why = whyOtherHistory(archive, epoch, parseGtidSet(gtids))
+      if (why !== '') throw new RegentError('REGENT_REFUSED', why, { remedy: '' })
+      const shipped = shippedOf(archive)
       if (shipped === null) throw new Error('the archive has no opening, which was put there a moment ago')
       return new Shipping(parts, begun, opened, shipped)
     } catch (error) {

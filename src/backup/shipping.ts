@@ -1,3 +1,5 @@
+import { say, text, type Said } from '#common/sentence/sentence.ts'
+import { abbreviated } from '#common/text/words.ts'
 import { GtidSet } from '#topology/gtid/gtid-set.ts'
 import type { Archive } from './history.ts'
 import type { Manifest } from './manifest.ts'
@@ -26,6 +28,20 @@ export function shippedOf({ manifests, openings, pieces }: Archive): Shipped | n
     gtids: pieces.reduce((all, piece) => all.union(gtidsOf(piece)), begins),
     copied: newest === undefined ? begins : copiedBy(newest),
   }
+}
+
+/**
+ * Why a primary of this epoch may not go on with an archive; '' where it may. A later epoch is there where another
+ * instance leads meanwhile; or the archive is of a cluster that was there before, under the same name and secret.
+ * @param executed what the primary had executed before the archive was read
+ */
+export function whyOtherHistory({ openings }: Pick<Archive, 'openings'>, epoch: number, executed: GtidSet): Said {
+  const later = openings.find((opening) => opening.epoch > epoch)
+  if (later !== undefined)
+    return say`the archive has epoch ${later.epoch} already, and this primary is of epoch ${epoch}: another instance leads, or a cluster of before owns the folder; then give this one another folder`
+  const foreign = openings.find((opening) => opening.epoch === epoch)?.gtids.subtract(executed) ?? GtidSet.empty
+  if (foreign.isEmpty()) return ''
+  return say`the archive of epoch ${epoch} began with transactions that this primary does not have (${text(abbreviated(foreign.toString()))}): a cluster of before owns the folder; give this one another folder`
 }
 
 function copiedBy({ gtids }: Manifest): GtidSet {

@@ -1,8 +1,11 @@
+import type { BackupName } from '../backup-name.ts'
+import type { Archive } from '../history.ts'
 import { signedText, type Manifest } from '../manifest.ts'
 import { planRestore, type Plan } from '../restore-plan.ts'
 import { targetOf, type WantedState } from '../restore-target.ts'
 import { dataKeys, isSignedBy, keyIdOf } from '../stream/data-key.ts'
-import { readArchive } from './stored-archive.ts'
+import { readArchive, readBinlogArchive } from './stored-archive.ts'
+import { backupsOf, readManifest } from './stored-manifests.ts'
 import { RegentError } from '#common/errors/errors.ts'
 import type { ObjectStore } from '#object-store/object-store.ts'
 
@@ -18,11 +21,21 @@ export async function planOf(
   serverVersion: string,
 ): Promise<Plan> {
   const asked = targetOf(wanted)
-  const archive = await readArchive(store, of)
+  const archive = await archiveFor(store, of, wanted.backup)
   const plan = planRestore(archive, { ...asked, serverVersion, keyIds: key === null ? [] : [keyIdOf(key)] })
   if (plan.kind === 'refused') throw new RegentError('REGENT_REFUSED', plan.why, { remedy: '' })
   requireSigned(plan.backup, key)
   return plan
+}
+
+/** Of a backup that is named no other one need be readable. */
+async function archiveFor(
+  store: Pick<ObjectStore, 'get' | 'list'>,
+  cluster: string,
+  named: BackupName | undefined,
+): Promise<Archive> {
+  if (named === undefined || !(await backupsOf(store, cluster)).includes(named)) return readArchive(store, cluster)
+  return { manifests: [await readManifest(store, cluster, named)], ...(await readBinlogArchive(store, cluster)) }
 }
 
 function requireSigned(manifest: Manifest, key: Buffer | null): void {

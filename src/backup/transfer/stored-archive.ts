@@ -1,6 +1,8 @@
+import { codeOf } from '#common/errors/errors.ts'
 import type { ObjectStore } from '#object-store/object-store.ts'
 import type { Archive } from '../history.ts'
 import { keyOf, parseKey, prefixOf } from '../keys.ts'
+import type { Manifest } from '../manifest.ts'
 import { parseOpening, type Opening } from '../opening.ts'
 import type { Piece } from '../piece-name.ts'
 import { backupsOf, readManifest } from './stored-manifests.ts'
@@ -8,11 +10,23 @@ import { textOf } from './text-of.ts'
 
 type Store = Pick<ObjectStore, 'get' | 'list'>
 
+/** What becomes of a manifest that cannot be read. A sender passes over that; a restore takes nothing else unasked. */
+export type Unreadable = 'refused' | 'passedOver'
+
 /** All that tells how far a cluster can be restored. Rejects as the store does, and where an object cannot be used. */
-export async function readArchive(store: Store, cluster: string): Promise<Archive> {
-  const manifests = []
-  for (const name of await backupsOf(store, cluster)) manifests.push(await readManifest(store, cluster, name))
+export async function readArchive(store: Store, cluster: string, unreadable: Unreadable = 'refused'): Promise<Archive> {
+  const manifests: Manifest[] = []
+  for (const name of await backupsOf(store, cluster))
+    try {
+      manifests.push(await readManifest(store, cluster, name))
+    } catch (error) {
+      if (unreadable === 'refused' || !isOfContent(error)) throw error
+    }
   return { manifests, ...(await readBinlogArchive(store, cluster)) }
+}
+
+function isOfContent(error: unknown): boolean {
+  return codeOf(error) === 'REGENT_BACKUP_UNUSABLE' || codeOf(error) === 'REGENT_NEWER_VERSION'
 }
 
 /** The same without the backups. */
