@@ -57,7 +57,7 @@ export function aSpec(overrides: Partial<ClusterSpec> = {}): ClusterSpec {
 /** Backups that nobody makes unless asked, as most tests want. */
 export function aBackup(overrides: Partial<BackupSettings> = {}): BackupSettings {
   const settings = Value.Default(backupSettingsSchema, { store: { address: '/backups' } }) as BackupSettings
-  return { ...settings, schedule: null, ...overrides }
+  return { ...settings, schedule: null, rehearsal: { schedule: null }, ...overrides }
 }
 
 export function aSituation(overrides: SituationOverrides = {}): Situation {

@@ -6,6 +6,7 @@ import { liveViews, type Situation } from '../judge/situation.ts'
 import type { Decided } from './deciding.ts'
 import { archiveTrouble } from './archive-trouble.ts'
 import { scheduledBackup } from './scheduled-backup.ts'
+import { scheduledRehearsal } from './scheduled-rehearsal.ts'
 import { soonest } from './step.ts'
 
 /**
@@ -14,17 +15,35 @@ import { soonest } from './step.ts'
  */
 export function withBackups(situation: Situation, decided: Decided): Decided {
   if (decided.actions.some(({ kind }) => kind === 'commit')) return decided
-  const { backup } = situation.spec
   const told = tasksToTell(situation)
-  const due = backup === undefined ? null : scheduledBackup(situation, backup, decided)
-  const all: readonly Said[] = [archiveTrouble(situation), due?.reason ?? '']
-  const reasons = all.flatMap((said) => (said === '' ? [] : [said]))
+  const due = whatIsDue(situation, decided)
+  const reasons = [archiveTrouble(situation), ...due.reasons].flatMap((said) => (said === '' ? [] : [said]))
   if (told.length + reasons.length === 0) return decided
   return {
     ...decided,
-    actions: [...decided.actions, ...told, ...(due?.actions ?? [])],
+    actions: [...decided.actions, ...told, ...due.actions],
     reasons: [...decided.reasons, ...reasons],
-    revisitMs: soonest(decided.revisitMs, due?.revisitMs ?? null),
+    revisitMs: soonest(decided.revisitMs, due.revisitMs),
+  }
+}
+
+interface DueOfBackups {
+  readonly actions: readonly WordAction[]
+  readonly reasons: readonly Said[]
+  readonly revisitMs: number | null
+}
+
+function whatIsDue(situation: Situation, decided: Decided): DueOfBackups {
+  const { backup: settings } = situation.spec
+  if (settings === undefined) return { actions: [], reasons: [], revisitMs: null }
+  const backup = scheduledBackup(situation, settings, decided)
+  const rehearsal = scheduledRehearsal(situation, settings, decided)
+  const steps = [backup, rehearsal].flatMap((step) => (step === null ? [] : [step]))
+  return {
+    // A rehearsal waits for a backup that is about to be made.
+    actions: steps.find(({ actions }) => actions.length > 0)?.actions ?? [],
+    reasons: steps.map(({ reason }) => reason),
+    revisitMs: backup?.revisitMs ?? null,
   }
 }
 

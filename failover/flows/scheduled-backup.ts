@@ -155,7 +155,7 @@ function spanOf(wallMs: number): number {
 }
 
 /** A copy costs a disk its rate: nothing that the cluster needs soon waits for a backup. */
-function whatComesFirst(situation: Situation, { flow, blocked }: Pick<FlowStep, 'flow' | 'blocked'>): Said {
+export function whatComesFirst(situation: Situation, { flow, blocked }: Pick<FlowStep, 'flow' | 'blocked'>): Said {
   const { notes, record, snapshot, inFlight } = situation
   if (notes.paused !== null) return say`the cluster is paused: ${text(notes.paused.reason)}`
   if (flow !== null || record.intent !== null) return say`a ${flow ?? 'switchover'} is under way`

@@ -31,7 +31,7 @@ export async function measureBackups(gigabytes: number, told: Told): Promise<voi
   const folder = await mkdtemp(join(tmpdir(), 'regent-bench-backup-'))
   const address = join(folder, 'store')
   await mkdir(address)
-  const backup = { store: { address }, schedule: null, archive: { everySeconds: 0 } }
+  const backup = { store: { address }, schedule: null, rehearsal: { schedule: null }, archive: { everySeconds: 0 } }
   const cluster = await startCluster({ name: 'bench', instances: 3, spec: { backup } })
   try {
     await cluster.whole(3, deadlineMs)

@@ -52,7 +52,9 @@ describe.each(kinds)('A cluster of mode $mode whose backups lie in $kind', ({ ki
     ...(kind === 'a folder' ? { address: stage.folder } : inBucket()),
     encryptionKeyFile: stage.keyFile,
   })
-  const shop = withCluster(() => ({ spec: { mode, backup: { store: store(), schedule: null } } }))
+  const shop = withCluster(() => ({
+    spec: { mode, backup: { store: store(), schedule: null, rehearsal: { schedule: null } } },
+  }))
   const storeWords = () =>
     kind === 'a folder'
       ? ['--from', stage.folder, '--key-file', stage.keyFile]

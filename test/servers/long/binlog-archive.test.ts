@@ -56,6 +56,7 @@ describe.each(['semisync', 'group'] as const)('The archive of binlogs of a clust
       backup: {
         store: { address: address(), encryptionKeyFile: join(folder, 'key') },
         schedule: null,
+        rehearsal: { schedule: null },
         archive: { everySeconds: 1 },
       },
     },

@@ -22,7 +22,9 @@ afterAll(() => rm(folder, { recursive: true, force: true }))
 
 describe.each(['semisync', 'group'] as const)('When all of a cluster of mode %s is gone at once', (mode) => {
   const store = () => ({ address: join(folder, mode), encryptionKeyFile: join(folder, 'key') })
-  const shop = withCluster(() => ({ spec: { mode, backup: { store: store(), schedule: null } } }))
+  const shop = withCluster(() => ({
+    spec: { mode, backup: { store: store(), schedule: null, rehearsal: { schedule: null } } },
+  }))
 
   it('what was acknowledged is had back, but for the last seconds', async () => {
     const cluster = shop.current

@@ -29,6 +29,7 @@ const shop = withCluster(() => ({
     backup: {
       store: { address: address(), encryptionKeyFile: join(folder, 'key') },
       schedule: null,
+      rehearsal: { schedule: null },
       archive: { everySeconds: 1 },
     },
   },
