@@ -69,10 +69,14 @@ describeCharts('the chart that installs the manager', () => {
     expect(unlabelled.map(({ kind, metadata }) => `${kind} ${metadata.name}`)).toEqual([])
   })
 
-  it('keeps the definition when it is uninstalled: the clusters would go with it', () => {
-    expect(only(objects, 'CustomResourceDefinition').metadata.annotations).toMatchObject({
-      'helm.sh/resource-policy': 'keep',
-    })
+  it('keeps the definitions when it is uninstalled: the clusters would go with them', () => {
+    const definitions = ofKind(objects, 'CustomResourceDefinition')
+    expect(definitions.map(({ metadata }) => metadata.name).sort()).toEqual([
+      'mysqlbackups.regent.dev',
+      'mysqlclusters.regent.dev',
+    ])
+    for (const { metadata } of definitions)
+      expect(metadata.annotations).toMatchObject({ 'helm.sh/resource-policy': 'keep' })
   })
 
   it('makes what scripts rely on under the same names in every release', async () => {
@@ -299,7 +303,7 @@ describeCharts('an upgrade', () => {
     expect(tokenOf(only(upgraded, 'Secret', 'regent-api'))).toBe('kept')
     const kept = { clientConfig: { caBundle: 'b2xk' } }
     expect(only(upgraded, 'MutatingWebhookConfiguration')['webhooks']).toMatchObject([kept, kept])
-    expect(only(upgraded, 'ValidatingWebhookConfiguration')['webhooks']).toMatchObject([kept])
+    expect(only(upgraded, 'ValidatingWebhookConfiguration')['webhooks']).toMatchObject([kept, kept])
   })
 
   it('leaves a Secret alone that somebody else makes', async () => {
