@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto'
 import { mkdir, open, readdir, readFile, rename, rm, stat, type FileHandle } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
+import { flagsOffset, magic } from '#binlog/layout.ts'
 import type { ArchiveSize } from '../ports/volume.ts'
 import { readAt, withWindow } from './file.ts'
 import { syncFolder } from '#common/files/sync-folder.ts'
@@ -132,7 +133,7 @@ async function archiveNames(archiveDir: string): Promise<readonly string[]> {
 
 const archiveName = /^((?:tail|errant)-(.+))-[0-9a-f]{16}$/
 const descriptionFile = 'description.json'
-const flagsInFile = 4 + 17
+const flagsInFile = magic.length + flagsOffset
 
 interface Copying {
   readonly from: FileHandle

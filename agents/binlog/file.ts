@@ -2,6 +2,18 @@ import { open, type FileHandle } from 'node:fs/promises'
 import { crc32 } from 'node:zlib'
 import type { RegentError } from '#common/errors/errors.ts'
 import { decodeFormatDescription, eventTypes, unreadable, type FormatDescription } from '#binlog/events.ts'
+import {
+  asClosed,
+  checksumBytes,
+  endOffset,
+  flagsOffset,
+  headerBytes,
+  inUseFlag,
+  lengthOffset,
+  magic,
+  serverIdOffset,
+  typeOffset,
+} from '#binlog/layout.ts'
 
 /** One event of a binlog file. */
 export interface BinlogEvent {
@@ -30,12 +42,6 @@ export interface BinlogScan extends FormatDescription {
   readonly lastType: number
 }
 
-export const magicLength = 4
-const headerLength = 19
-const checksumLength = 4
-const inUseFlag = 1
-const endOffset = 13
-const flagsOffset = 17
 const windowLength = 1_048_576
 const headLength = 65_536
 /** A Previous_gtids event above this size (16 million intervals) is not believed. */
@@ -153,30 +159,29 @@ class Scanner {
   }
 
   async #checkMagic(): Promise<void> {
-    const magic = (await this.#read(0, magicLength)).toString('hex')
-    if (magic === 'fd62696e') throw unreadable(`${this.#path} is encrypted`)
-    if (magic !== 'fe62696e')
-      throw unreadable(`${this.#path} is not a binlog: it begins with "${magic}" instead of "fe62696e"`)
+    const found = (await this.#read(0, magic.length)).toString('hex')
+    if (found === 'fd62696e') throw unreadable(`${this.#path} is encrypted`)
+    if (found !== magic.toString('hex'))
+      throw unreadable(`${this.#path} is not a binlog: it begins with "${found}" instead of "fe62696e"`)
   }
 
   async #formatDescription(): Promise<FormatDescription & { readonly event: BinlogEvent; readonly inUse: boolean }> {
-    await this.#fill(magicLength)
-    const header = this.#header(magicLength)
+    await this.#fill(magic.length)
+    const header = this.#header(magic.length)
     if (header === undefined || header.type !== eventTypes.formatDescription || header.end > this.#windowEnd()) {
       throw unreadable(`${this.#path} does not begin with a whole Format_description event`)
     }
-    // The server computes this event's checksum as if the file were closed.
-    const bytes = Buffer.from(this.#slice(magicLength, header.end))
-    const inUse = (bytes.readUInt16LE(flagsOffset) & inUseFlag) !== 0
-    bytes.writeUInt16LE(bytes.readUInt16LE(flagsOffset) & ~inUseFlag, flagsOffset)
-    const format = decodeFormatDescription(bytes.subarray(headerLength))
+    const written = this.#slice(magic.length, header.end)
+    const inUse = (written.readUInt16LE(flagsOffset) & inUseFlag) !== 0
+    const bytes = asClosed(written)
+    const format = decodeFormatDescription(bytes.subarray(headerBytes))
     if (format.checksums && !isIntact(bytes))
       throw unreadable(`${this.#path}: the Format_description event fails its checksum`)
-    return { ...format, inUse, event: { ...header, body: bytes.subarray(headerLength, -checksumLength) } }
+    return { ...format, inUse, event: { ...header, body: bytes.subarray(headerBytes, -checksumBytes) } }
   }
 
   #checkSameFormat(event: BinlogEvent, checksums: boolean): void {
-    const algorithm = event.body.at(checksums ? -1 : -1 - checksumLength)
+    const algorithm = event.body.at(checksums ? -1 : -1 - checksumBytes)
     if (algorithm !== (checksums ? 1 : 0))
       throw unreadable(`${this.#path} changes its checksum algorithm at byte ${event.offset}`)
   }
@@ -184,10 +189,10 @@ class Scanner {
   /** The event at `at` without waiting, or undefined where more must be read first. */
   #eventInWindow(at: number, checksums: boolean): BinlogEvent | undefined {
     const header = this.#header(at)
-    if (header === undefined || header.end > this.#windowEnd() || header.end - at < headerLength) return undefined
+    if (header === undefined || header.end > this.#windowEnd() || header.end - at < headerBytes) return undefined
     const bytes = this.#slice(at, header.end)
     if (checksums && this.#verify && !isIntact(bytes)) return undefined
-    return { ...header, body: bytes.subarray(headerLength, checksums ? -checksumLength : undefined) }
+    return { ...header, body: bytes.subarray(headerBytes, checksums ? -checksumBytes : undefined) }
   }
 
   async #eventFromFile(at: number, checksums: boolean): Promise<BinlogEvent | undefined> {
@@ -204,7 +209,7 @@ class Scanner {
 
   /** A torn event's header still agrees with itself; otherwise the length is damaged and more events may follow. */
   #tornAt(at: number, end: number): undefined {
-    if (!this.#isRelayLog && this.#slice(at, at + headerLength).readUInt32LE(endOffset) !== end % 2 ** 32)
+    if (!this.#isRelayLog && this.#slice(at, at + headerBytes).readUInt32LE(endOffset) !== end % 2 ** 32)
       throw this.#damagedAt(at)
     return undefined
   }
@@ -215,14 +220,14 @@ class Scanner {
 
   async #largeEvent(header: Omit<BinlogEvent, 'body'>, checksums: boolean): Promise<BinlogEvent | undefined> {
     const { offset, end } = header
-    const bodyEnd = checksums ? end - checksumLength : end
+    const bodyEnd = checksums ? end - checksumBytes : end
     let checksum = 0
     const verify = checksums && this.#verify
     for (let at = offset; verify && at < bodyEnd; at = this.#windowEnd()) {
       await this.#fillSome(at)
       checksum = crc32(this.#slice(at, Math.min(bodyEnd, this.#windowEnd())), checksum)
     }
-    if (verify && checksum !== (await this.#read(bodyEnd, checksumLength)).readUInt32LE(0))
+    if (verify && checksum !== (await this.#read(bodyEnd, checksumBytes)).readUInt32LE(0))
       return this.#broken(offset, end)
     const isWhole = header.type === eventTypes.previousGtids
     if (isWhole && end - offset > wholeLimit)
@@ -230,15 +235,15 @@ class Scanner {
         `${this.#path}: its Previous_gtids event has ${end - offset} bytes; at most ${wholeLimit} are read`,
       )
     const body = await this.#read(
-      offset + headerLength,
-      (isWhole ? bodyEnd : offset + headLength) - offset - headerLength,
+      offset + headerBytes,
+      (isWhole ? bodyEnd : offset + headLength) - offset - headerBytes,
     )
     return { ...header, body }
   }
 
   /** The file's end where nothing but zeros follows what is broken, which throws otherwise. */
   async #broken(offset: number, end: number): Promise<undefined> {
-    for (let at = Math.max(end, offset + headerLength); at < this.#size; at = this.#windowEnd()) {
+    for (let at = Math.max(end, offset + headerBytes); at < this.#size; at = this.#windowEnd()) {
       await this.#fillSome(at)
       if (this.#window.some((byte) => byte !== 0)) throw this.#damagedAt(offset)
     }
@@ -246,13 +251,13 @@ class Scanner {
   }
 
   #header(at: number): Omit<BinlogEvent, 'body'> | undefined {
-    if (at + headerLength > this.#windowEnd()) return undefined
+    if (at + headerBytes > this.#windowEnd()) return undefined
     const start = at - this.#windowStart
     return {
-      type: this.#window.readUInt8(start + 4),
-      serverId: this.#window.readUInt32LE(start + 5),
+      type: this.#window.readUInt8(start + typeOffset),
+      serverId: this.#window.readUInt32LE(start + serverIdOffset),
       offset: at,
-      end: at + this.#window.readUInt32LE(start + 9),
+      end: at + this.#window.readUInt32LE(start + lengthOffset),
     }
   }
 
@@ -296,6 +301,6 @@ export async function readAt(file: FileHandle, at: number, into: Buffer): Promis
 }
 
 function isIntact(bytes: Buffer): boolean {
-  const end = bytes.length - checksumLength
-  return end >= headerLength && crc32(bytes.subarray(0, end)) === bytes.readUInt32LE(end)
+  const end = bytes.length - checksumBytes
+  return end >= headerBytes && crc32(bytes.subarray(0, end)) === bytes.readUInt32LE(end)
 }

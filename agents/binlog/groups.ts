@@ -8,6 +8,7 @@ import {
   type GtidParts,
   type QueryEvent,
 } from '#binlog/events.ts'
+import { headerBytes, lengthOffset, typeOffset } from '#binlog/layout.ts'
 import { stopScan, type BinlogEvent } from './file.ts'
 
 /** One transaction in a binlog file: its GTID event and everything up to the next. */
@@ -109,8 +110,6 @@ export class GroupFold {
   }
 }
 
-const headerLength = 19
-
 /** Follows the events of one transaction, without its GTID event. */
 class EndingFold {
   #inTransaction = false
@@ -146,7 +145,7 @@ class EndingFold {
       case eventTypes.transactionPayload:
         return {
           kind: 'payload',
-          bodyOffset: offset + headerLength,
+          bodyOffset: offset + headerBytes,
           head: Buffer.from(body.subarray(0, payloadHeaderLimit)),
         }
       default:
@@ -220,11 +219,11 @@ class PayloadEvents {
   }
 
   #takeEvent(): boolean {
-    if (this.#left.length < headerLength) return false
-    const length = Math.max(headerLength, this.#left.readUInt32LE(9))
+    if (this.#left.length < headerBytes) return false
+    const length = Math.max(headerBytes, this.#left.readUInt32LE(lengthOffset))
     const needed = Math.min(length, keptOfEvent)
     if (this.#left.length < needed) return false
-    this.#fold.add(this.#left.readUInt8(4), this.#left.subarray(headerLength, needed), 0)
+    this.#fold.add(this.#left.readUInt8(typeOffset), this.#left.subarray(headerBytes, needed), 0)
     this.#skip = Math.max(0, length - this.#left.length)
     this.#left = this.#left.subarray(Math.min(length, this.#left.length))
     return this.#left.length > 0

@@ -2,8 +2,9 @@ import { createReadStream } from 'node:fs'
 import { open } from 'node:fs/promises'
 import { decodeCommitTime, eventTypes } from '#binlog/events.ts'
 import { isGtidEvent } from '#binlog/gtid-event.ts'
+import { asClosed, headerBytes, lengthOffset, magic } from '#binlog/layout.ts'
 import type { BinlogTransaction } from '../ports/volume.ts'
-import { magicLength, readAt, scanBinlog, stopScan } from './file.ts'
+import { readAt, scanBinlog, stopScan } from './file.ts'
 import { GroupFold } from './groups.ts'
 
 /** The whole transactions of a binlog file (`VolumePort.visitBinlog`). */
@@ -32,11 +33,6 @@ export async function visitTransactions(
   if (!isStopped) fold.finish()
 }
 
-const headerLength = 19
-const lengthOffset = 9
-const flagsOffset = 17
-const inUseFlag = 1
-
 /** The Format_description event and a part of a binlog file (`VolumePort.readBinlog`). */
 export async function readRange(path: string, { offset, end }: { readonly offset: number; readonly end: number }) {
   const head = await formatDescriptionOf(path)
@@ -57,14 +53,11 @@ async function* withHead(
   if (left > 0) throw new Error(`${path} became shorter while it was read: ${left} bytes before ${end} are gone`)
 }
 
-/** Without the flag of a file that is written to: the checksum of the event is made without that flag. */
 async function formatDescriptionOf(path: string): Promise<Buffer> {
   const file = await open(path, 'r')
   try {
-    const header = await readAt(file, magicLength, Buffer.alloc(headerLength))
-    const event = await readAt(file, magicLength, Buffer.alloc(header.readUInt32LE(lengthOffset)))
-    event.writeUInt16LE(event.readUInt16LE(flagsOffset) & ~inUseFlag, flagsOffset)
-    return event
+    const header = await readAt(file, magic.length, Buffer.alloc(headerBytes))
+    return asClosed(await readAt(file, magic.length, Buffer.alloc(header.readUInt32LE(lengthOffset))))
   } finally {
     await file.close()
   }

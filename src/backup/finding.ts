@@ -1,7 +1,8 @@
 import { zstdDecompressSync } from 'node:zlib'
 import { decodeFormatDescription, decodePayloadHeader, decodeQuery, eventTypes } from '#binlog/events.ts'
 import { begunBy, isGtidEvent, type BegunTransaction } from '#binlog/gtid-event.ts'
-import { headerBytes, type Segment } from '#binlog/segments.ts'
+import { checksumBytes, headerBytes, lengthOffset, typeOffset } from '#binlog/layout.ts'
+import type { Segment } from '#binlog/segments.ts'
 import { decodeTableId, decodeTableMap } from '#binlog/table-events.ts'
 
 export const findKinds = ['drop', 'truncate', 'alter', 'create', 'rename', 'insert', 'update', 'delete'] as const
@@ -30,8 +31,6 @@ const rowKinds: Readonly<Record<number, FindKind>> = {
   [eventTypes.partialUpdateRows]: 'update',
   [eventTypes.deleteRows]: 'delete',
 }
-
-const checksumBytes = 4
 
 /** A payload is decompressed as a whole; a longer one is counted and not looked into. */
 const longestPayload = 67_108_864
@@ -87,8 +86,8 @@ export class Finder {
   /** Events without checksums, one behind the other. */
   #lookInside(events: Buffer): void {
     for (let at = 0; at + headerBytes <= events.length;) {
-      const length = Math.max(headerBytes, events.readUInt32LE(at + 9))
-      this.#look(events.readUInt8(at + 4), events.subarray(at + headerBytes, at + length))
+      const length = Math.max(headerBytes, events.readUInt32LE(at + lengthOffset))
+      this.#look(events.readUInt8(at + typeOffset), events.subarray(at + headerBytes, at + length))
       at += length
     }
   }

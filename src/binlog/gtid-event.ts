@@ -1,5 +1,5 @@
 import { decodeCommitTime, decodeGtid, eventTypes, type GtidParts } from './events.ts'
-import { headerBytes } from './segments.ts'
+import { headerBytes, typeOffset } from './layout.ts'
 
 /** The transaction that begins with a GTID event. */
 export interface BegunTransaction extends GtidParts {
@@ -13,7 +13,7 @@ export function isGtidEvent(type: number): boolean {
 
 /** @param event a whole GTID event, with its header. Throws `REGENT_BINLOG_UNREADABLE` */
 export function begunBy(event: Buffer): BegunTransaction {
-  return begunByBody(event.readUInt8(4), event.subarray(headerBytes))
+  return begunByBody(event.readUInt8(typeOffset), event.subarray(headerBytes))
 }
 
 /** @param body without header */

@@ -1,4 +1,5 @@
 import { eventTypes, unreadable } from './events.ts'
+import { headerBytes, lengthOffset, serverIdOffset, typeOffset } from './layout.ts'
 
 /** What the header of an event tells. */
 export interface EventHead {
@@ -20,7 +21,6 @@ export interface Segment {
   readonly bytes: Buffer
 }
 
-export const headerBytes = 19
 /** Longer ones come in stretches: no row of a gigabyte is in memory as a whole. */
 const wholeBytes = 65_536
 /** No server writes a longer one of these. */
@@ -95,7 +95,11 @@ class Splitter {
 /** Null where more bytes are needed. */
 function headOf(bytes: Buffer): EventHead | null {
   if (bytes.length < headerBytes) return null
-  const event = { type: bytes.readUInt8(4), serverId: bytes.readUInt32LE(5), length: bytes.readUInt32LE(9) }
+  const event = {
+    type: bytes.readUInt8(typeOffset),
+    serverId: bytes.readUInt32LE(serverIdOffset),
+    length: bytes.readUInt32LE(lengthOffset),
+  }
   if (event.length < headerBytes || (alwaysWhole.has(event.type) && event.length > longestHeadBytes))
     throw unreadable(`an event of type ${event.type} in the stream of a binlog has ${event.length} bytes`)
   return event
