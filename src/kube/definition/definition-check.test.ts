@@ -5,7 +5,8 @@ import { realWorld } from '#common/ports/real-world.ts'
 import { createKubeClient } from '#controller-runtime/client/http-kube-client.ts'
 import { FakeApiServer } from '#controller-runtime/testing-api-server.ts'
 import { backupDefinition } from './backup-definition.ts'
-import { customResourceDefinition, schemaRevision, schemaRevisionAnnotation } from './custom-resource-definition.ts'
+import { customResourceDefinition } from './custom-resource-definition.ts'
+import { schemaRevision, schemaRevisionAnnotation } from './schema-revision.ts'
 import { customResourceDefinitions, refuseOlderDefinition } from './definition-check.ts'
 
 /** Checks against an API server that has this definition; undefined when it is accepted. */

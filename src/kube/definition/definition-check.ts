@@ -2,7 +2,8 @@ import { RegentError } from '#common/errors/errors.ts'
 import type { KubeClient } from '#controller-runtime/client/kube-client.ts'
 import type { Resource } from '#controller-runtime/objects/objects.ts'
 import { backupDefinition } from './backup-definition.ts'
-import { customResourceDefinition, schemaRevision, schemaRevisionAnnotation } from './custom-resource-definition.ts'
+import { customResourceDefinition } from './custom-resource-definition.ts'
+import { schemaRevision, schemaRevisionAnnotation } from './schema-revision.ts'
 
 export const customResourceDefinitions: Resource = {
   group: 'apiextensions.k8s.io',

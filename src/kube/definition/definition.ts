@@ -1,0 +1,52 @@
+import { group, version } from '../names/names.ts'
+import { schemaRevision, schemaRevisionAnnotation } from './schema-revision.ts'
+
+/** What one kind has of its own. */
+interface Kind<Names extends { readonly plural: string }, Schema extends object, Subresources, Columns> {
+  readonly names: Names
+  readonly description: string
+  /** Of `metadata`, `spec` and `status`. */
+  readonly properties: Schema
+  readonly subresources: Subresources
+  readonly columns: Columns
+}
+
+/** The definition of a kind. Helm keeps it when the chart is uninstalled: the objects would go with it. */
+export function definitionOf<Names extends { readonly plural: string }, Schema extends object, Subresources, Columns>({
+  names,
+  description,
+  properties,
+  subresources,
+  columns,
+}: Kind<Names, Schema, Subresources, Columns>) {
+  return {
+    apiVersion: 'apiextensions.k8s.io/v1',
+    kind: 'CustomResourceDefinition',
+    metadata: {
+      name: `${names.plural}.${group}`,
+      annotations: { 'helm.sh/resource-policy': 'keep', [schemaRevisionAnnotation]: String(schemaRevision) },
+    },
+    spec: {
+      group,
+      scope: 'Namespaced',
+      names,
+      versions: [
+        {
+          name: version,
+          served: true,
+          storage: true,
+          schema: {
+            openAPIV3Schema: {
+              type: 'object',
+              description,
+              required: ['spec'],
+              properties: { apiVersion: { type: 'string' }, kind: { type: 'string' }, ...properties },
+            },
+          },
+          subresources,
+          additionalPrinterColumns: columns,
+        },
+      ],
+    },
+  }
+}
