@@ -1,4 +1,3 @@
-import { setTimeout as sleep } from 'node:timers/promises'
 import { RegentError } from '#common/errors/errors.ts'
 import { mebibytes } from '#common/text/words.ts'
 import { describeBackup } from '#topology/snapshot/copies.ts'
@@ -8,10 +7,7 @@ import type { Connection } from '../connection/place.ts'
 import type { Io } from '../terminal/io.ts'
 import { toJson } from '../terminal/json-output.ts'
 import type { NowOptions } from './backup-command.ts'
-
-const lookEveryMs = 500
-/** A manager that restarts is waited for as long as this. */
-const unseenMs = 60_000
+import { untilEnded } from './until-ended.ts'
 
 /** Has a backup made, and tells how that goes. Throws `REGENT_REFUSED` with the reason where the backup fails. */
 export async function backUpNow(io: Io, cluster: string | undefined, options: NowOptions): Promise<void> {
@@ -35,35 +31,20 @@ interface Made {
   readonly storedBytes: number
 }
 
-async function untilMade(
+function untilMade(
   io: Io,
   connection: Connection,
   { backup, instance }: { readonly backup: string; readonly instance: string },
 ): Promise<Made> {
-  const { client, cluster, path } = connection
-  const signal = io.interrupted()
-  let [told, seenAtMs] = ['', performance.now()]
-  for (;;) {
-    const view = await client.get<ClusterView>(path, 5_000).catch(() => undefined)
-    const state = view?.instances.find(({ name }) => name === instance)?.backup
-    if (state?.name === backup) {
-      seenAtMs = performance.now()
-      const made = madeOf(state, cluster)
-      if (made !== undefined) return made
-      const line = String(describeBackup(state))
-      if (line !== told) io.note(line)
-      told = line
-    }
-    if (performance.now() - seenAtMs > unseenMs)
-      throw new RegentError(
-        'REGENT_TIMED_OUT',
-        `nobody speaks of backup ${backup} any more: the agent of ${instance} was perhaps started again; "regent backup list ${cluster}" shows whether it is whole`,
-        { remedy: '' },
-      )
-    await sleep(lookEveryMs, undefined, { signal }).catch(() => {
-      throw new RegentError('REGENT_REFUSED', 'interrupted; the backup goes on')
-    })
-  }
+  const { cluster } = connection
+  return untilEnded(io, connection, {
+    what: `backup ${backup}`,
+    instance,
+    of: ({ backup: state }) => (state?.name === backup ? state : undefined),
+    ended: (state) => madeOf(state, cluster),
+    line: (state) => String(describeBackup(state)),
+    perhaps: `; "regent backup list ${cluster}" shows whether it is whole`,
+  })
 }
 
 /** Undefined while it is being made. */

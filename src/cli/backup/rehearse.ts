@@ -1,12 +1,11 @@
-import { setTimeout as sleep } from 'node:timers/promises'
 import { Option, type Command } from 'commander'
 import { RegentError } from '#common/errors/errors.ts'
-import type { ClusterView } from '#api-contract/views.ts'
 import { clusterReference, instanceArgument } from '../terminal/arguments.ts'
 import { withApi, withDryRun } from '../terminal/common-options.ts'
 import type { Connection } from '../connection/place.ts'
 import type { Io } from '../terminal/io.ts'
 import type { NowOptions } from './backup-command.ts'
+import { untilEnded } from './until-ended.ts'
 
 export function addRehearse(backup: Command, io: Io): void {
   const command = backup
@@ -26,10 +25,6 @@ export function addRehearse(backup: Command, io: Io): void {
   )
 }
 
-const lookEveryMs = 500
-/** A manager that restarts is waited for as long as this. */
-const unseenMs = 60_000
-
 /** Throws `REGENT_REFUSED` with the reason where the rehearsal fails. */
 async function rehearse(io: Io, cluster: string | undefined, options: NowOptions): Promise<void> {
   const { findPlace } = await import('../connection/connect.ts')
@@ -48,33 +43,21 @@ async function rehearse(io: Io, cluster: string | undefined, options: NowOptions
   io.out(result.dryRun ? `dry run: ${result.sentence}` : result.sentence)
 }
 
-async function untilRehearsed(
+function untilRehearsed(
   io: Io,
-  { client, cluster, path }: Connection,
+  connection: Connection,
   { rehearsal, instance }: { readonly rehearsal: string; readonly instance: string },
 ): Promise<string> {
-  const signal = io.interrupted()
-  let [told, seenAtMs] = ['', performance.now()]
-  for (;;) {
-    const view = await client.get<ClusterView>(path, 5_000).catch(() => undefined)
-    const state = view?.instances.find(({ name }) => name === instance)?.rehearsal
-    if (state?.name === rehearsal) {
-      seenAtMs = performance.now()
-      const { stage, sentence } = state
+  return untilEnded(io, connection, {
+    what: `rehearsal ${rehearsal}`,
+    instance,
+    of: ({ rehearsal: state }) => (state?.name === rehearsal ? state : undefined),
+    ended: ({ stage, sentence }) => {
       if (stage === 'failed')
-        throw new RegentError('REGENT_REFUSED', `rehearsal ${rehearsal} of ${cluster} failed: ${sentence}`)
-      if (stage === 'done') return sentence
-      if (sentence !== told) io.note(sentence)
-      told = sentence
-    }
-    if (performance.now() - seenAtMs > unseenMs)
-      throw new RegentError(
-        'REGENT_TIMED_OUT',
-        `nobody speaks of rehearsal ${rehearsal} any more: the agent of ${instance} was perhaps started again, and that ends a rehearsal`,
-        { remedy: '' },
-      )
-    await sleep(lookEveryMs, undefined, { signal }).catch(() => {
-      throw new RegentError('REGENT_REFUSED', 'interrupted; the rehearsal goes on')
-    })
-  }
+        throw new RegentError('REGENT_REFUSED', `rehearsal ${rehearsal} of ${connection.cluster} failed: ${sentence}`)
+      return stage === 'done' ? sentence : undefined
+    },
+    line: ({ sentence }) => sentence,
+    perhaps: ', and that ends a rehearsal',
+  })
 }

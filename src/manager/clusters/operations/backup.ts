@@ -2,11 +2,11 @@ import { backupName, secondOf } from '#backup/backup-name.ts'
 import { RegentError } from '#common/errors/errors.ts'
 import { command, say } from '#common/sentence/sentence.ts'
 import { planBackup, underWay } from '#failover/flows/backing-up.ts'
-import { liveViews, type Situation } from '#failover/judge/situation.ts'
-import type { BackupStore } from '#failover/protocol/backup-store.ts'
+import { liveViews } from '#failover/judge/situation.ts'
 import { orderVersion } from '#failover/protocol/message.ts'
 import { sayWord } from '#failover/protocol/word.ts'
 import type { Performer } from './performer.ts'
+import { storeIn } from './store-of-backups.ts'
 
 /** An agent that hears it begins at once, and answers before it copies. */
 const deadlineMs = 5_000
@@ -16,7 +16,7 @@ export const backup: Performer<'backup'> = (asking, { instance: asked, name: wan
   const situation = asking.situation()
   if (asked !== undefined) asking.mustExist(asked)
   const { snapshot, cluster, wallMs } = situation
-  const store = storeIn(situation)
+  const store = storeIn(situation, 'backup')
   const name = nameOf(wanted, wallMs)
   const busy = underWay(liveViews(snapshot))
   if (busy !== undefined && busy.name === wanted)
@@ -48,14 +48,5 @@ function nameOf(wanted: string | undefined, wallMs: number): string {
   throw new RegentError(
     'REGENT_BAD_REQUEST',
     `a backup cannot be named ${wanted}: that is no time such as 20261126T031209Z`,
-  )
-}
-
-function storeIn({ spec, cluster }: Situation): BackupStore {
-  if (spec.backup !== undefined) return spec.backup.store
-  throw new RegentError(
-    'REGENT_REFUSED',
-    `no backup of ${cluster}: its spec names no store; give backup.store in the spec, as docs/guide/backup.md shows`,
-    { remedy: '' },
   )
 }

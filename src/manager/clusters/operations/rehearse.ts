@@ -1,11 +1,11 @@
 import { backupName } from '#backup/backup-name.ts'
-import { RegentError } from '#common/errors/errors.ts'
 import { command, say } from '#common/sentence/sentence.ts'
 import { planRehearsal, rehearsalUnderWay } from '#failover/flows/rehearsing.ts'
 import { liveViews } from '#failover/judge/situation.ts'
 import { orderVersion } from '#failover/protocol/message.ts'
 import { sayWord } from '#failover/protocol/word.ts'
 import type { Performer } from './performer.ts'
+import { storeIn } from './store-of-backups.ts'
 
 /** An agent that hears it begins at once, and answers before it restores. */
 const deadlineMs = 5_000
@@ -14,14 +14,8 @@ const deadlineMs = 5_000
 export const rehearse: Performer<'rehearse'> = (asking, { instance: asked }) => {
   const situation = asking.situation()
   if (asked !== undefined) asking.mustExist(asked)
-  const { spec, snapshot, cluster, wallMs } = situation
-  if (spec.backup === undefined)
-    throw new RegentError(
-      'REGENT_REFUSED',
-      `no rehearsal of ${cluster}: its spec names no store; give backup.store in the spec, as docs/guide/backup.md shows`,
-      { remedy: '' },
-    )
-  const { store } = spec.backup
+  const { snapshot, cluster, wallMs } = situation
+  const store = storeIn(situation, 'rehearsal')
   const busy = rehearsalUnderWay(liveViews(snapshot))
   if (busy !== undefined)
     throw asking.refusal(say`no rehearsal of ${cluster}: ${busy.instance} has rehearsal ${busy.name} under way`)
