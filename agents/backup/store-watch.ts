@@ -1,6 +1,7 @@
 import { keyOf, prefixOf } from '#backup/keys.ts'
 import { parseOwner, whyNotOwner } from '#backup/owner.ts'
 import { runsIn, type Run } from '#backup/runs.ts'
+import { isOfContent } from '#backup/stored-json.ts'
 import { readManifest, readVerification } from '#backup/transfer/stored-manifests.ts'
 import { textOf } from '#backup/transfer/text-of.ts'
 import { codeOf, describeError, RegentError } from '#common/errors/errors.ts'
@@ -122,7 +123,7 @@ export class StoreWatch implements Watch {
       try {
         return await read()
       } catch (error) {
-        if (!isOfContent(error)) throw error
+        if (!isPassedOver(error)) throw error
         unreadable.push(describeError(error))
         return null
       }
@@ -182,8 +183,8 @@ export async function ownerOf(store: Pick<ObjectStore, 'get'>, cluster: string, 
 }
 
 /** What was read is wrong, or was deleted meanwhile; the store itself answers. */
-function isOfContent(error: unknown): boolean {
-  return /^REGENT_(?:NEWER_VERSION|BACKUP_UNUSABLE|NOT_FOUND)$/.test(codeOf(error))
+function isPassedOver(error: unknown): boolean {
+  return isOfContent(error) || codeOf(error) === 'REGENT_NOT_FOUND'
 }
 
 async function firstOf<T, U>(all: readonly T[], read: (one: T) => Promise<U | null>): Promise<U | null> {

@@ -3,7 +3,7 @@ import { parseBoundedJson } from '#common/input/bounded-json.ts'
 import type { JsonSchema } from '#common/input/json-schema.ts'
 import { complaintAbout } from '#common/input/schema-complaint.ts'
 import type { Shape } from '#common/input/shapes.ts'
-import { described, RegentError } from '#common/errors/errors.ts'
+import { codeOf, described, RegentError } from '#common/errors/errors.ts'
 import { counted, say, text, type Sayable } from '#common/sentence/sentence.ts'
 
 /** What this Regent writes, and the newest that it reads. A field that is added later does not make a new version. */
@@ -34,6 +34,11 @@ export function readStored<T>(stored: string, shape: Shape<T>, what: Sayable): T
 
 export function unusable(what: Sayable, why: Sayable): RegentError {
   return new RegentError('REGENT_BACKUP_UNUSABLE', say`${what} cannot be used: ${why}`)
+}
+
+/** That the content of an object cannot be used, as `readStored` throws: the store itself has answered. */
+export function isOfContent(error: unknown): boolean {
+  return codeOf(error) === 'REGENT_BACKUP_UNUSABLE' || codeOf(error) === 'REGENT_NEWER_VERSION'
 }
 
 /** With a checksum of its own: no other object tells whether a byte of this one was flipped. */

@@ -2,12 +2,12 @@ import { codeOf, described } from '#common/errors/errors.ts'
 import { say, type Said } from '#common/sentence/sentence.ts'
 import type { Interruptible, ObjectStore, StoredObject } from '#object-store/object-store.ts'
 import type { BackupName } from '../backup-name.ts'
-import { keyOf, parseKey, prefixOf } from '../keys.ts'
+import { parseKey, prefixOf } from '../keys.ts'
 import type { Manifest } from '../manifest.ts'
-import { parseOpening, type Opening } from '../opening.ts'
+import type { Opening } from '../opening.ts'
 import type { Stock } from '../sweep.ts'
+import { readOpening } from './stored-archive.ts'
 import { readManifest } from './stored-manifests.ts'
-import { textOf } from './text-of.ts'
 
 /** What lies in the folder of a cluster, and why nothing may be deleted by that; '' where something may. */
 export interface ReadStock {
@@ -53,14 +53,6 @@ async function readIfUsable(
     if (codeOf(error) === 'REGENT_BACKUP_UNUSABLE') return { whyNot: '' }
     throw error
   }
-}
-
-async function readOpening(
-  store: Pick<ObjectStore, 'get'>,
-  { cluster, epoch }: { readonly cluster: string; readonly epoch: number },
-  options: Interruptible,
-): Promise<Opening> {
-  return parseOpening(await textOf(store, keyOf({ kind: 'opening', cluster, epoch }), options), epoch)
 }
 
 /** Deletes in the order of `Item.keys`: a manifest alone and first, so that no backup is there any more. */

@@ -1,10 +1,10 @@
-import { codeOf } from '#common/errors/errors.ts'
-import type { ObjectStore } from '#object-store/object-store.ts'
+import type { Interruptible, ObjectStore } from '#object-store/object-store.ts'
 import type { Archive } from '../history.ts'
 import { keyOf, parseKey, prefixOf } from '../keys.ts'
 import type { Manifest } from '../manifest.ts'
 import { parseOpening, type Opening } from '../opening.ts'
 import type { Piece } from '../piece-name.ts'
+import { isOfContent } from '../stored-json.ts'
 import { backupsOf, readManifest } from './stored-manifests.ts'
 import { textOf } from './text-of.ts'
 
@@ -25,10 +25,6 @@ export async function readArchive(store: Store, cluster: string, unreadable: Unr
   return { manifests, ...(await readBinlogArchive(store, cluster)) }
 }
 
-function isOfContent(error: unknown): boolean {
-  return codeOf(error) === 'REGENT_BACKUP_UNUSABLE' || codeOf(error) === 'REGENT_NEWER_VERSION'
-}
-
 /** The same without the backups. */
 export async function readBinlogArchive(store: Store, cluster: string): Promise<Omit<Archive, 'manifests'>> {
   const [openings, pieces]: [Opening[], Piece[]] = [[], []]
@@ -38,7 +34,15 @@ export async function readBinlogArchive(store: Store, cluster: string): Promise<
     if (found?.kind === 'piece') pieces.push(found.piece)
     if (found?.kind === 'opening') epochs.push(found.epoch)
   }
-  for (const epoch of epochs)
-    openings.push(parseOpening(await textOf(store, keyOf({ kind: 'opening', cluster, epoch })), epoch))
+  for (const epoch of epochs) openings.push(await readOpening(store, { cluster, epoch }))
   return { openings, pieces }
+}
+
+/** Rejects as the store does, and as `parseOpening`. */
+export async function readOpening(
+  store: Pick<ObjectStore, 'get'>,
+  { cluster, epoch }: { readonly cluster: string; readonly epoch: number },
+  options: Interruptible = {},
+): Promise<Opening> {
+  return parseOpening(await textOf(store, keyOf({ kind: 'opening', cluster, epoch }), options), epoch)
 }
