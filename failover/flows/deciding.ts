@@ -1,13 +1,7 @@
 import type { DecisionInput, Situation } from '../judge/situation.ts'
-import type { Condition } from '../protocol/condition.ts'
-import { withBackups } from './backups.ts'
+import { withBackups } from './backups/with-backups.ts'
 import { nobodyAnswers, recordInDoubt } from './doubtful-record.ts'
-import type { FlowStep } from './step.ts'
-
-/** A step, and what the cluster is in: what is done follows from that. */
-export interface Decided extends FlowStep {
-  readonly condition: Condition
-}
+import type { Decided, FlowStep } from '../steps/step.ts'
 
 /** What a mode does of a cluster without a record, and of one whose record can be believed. */
 export interface Deciding {

@@ -1,7 +1,7 @@
 import { say, type Sentence } from '#common/sentence/sentence.ts'
 import { instanceOf } from '#topology/snapshot/member.ts'
 import { isLive, liveViews, type DecisionInput, type Situation } from '../judge/situation.ts'
-import { step, type FlowStep } from './step.ts'
+import { step, type FlowStep } from '../steps/step.ts'
 
 /** A manager that reaches no instance suspects itself (safety rule 11); null where one answers. */
 export function nobodyAnswers({ snapshot: { instances }, record }: DecisionInput): FlowStep | null {

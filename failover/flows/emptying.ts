@@ -1,8 +1,8 @@
 import { counted, say, text } from '#common/sentence/sentence.ts'
 import { errantKind, provenErrant } from '../judge/errant.ts'
 import { isServing, liveViews, type LiveView, type Situation } from '../judge/situation.ts'
-import { orderFor } from './assignments.ts'
-import { step, type FlowStep } from './step.ts'
+import { orderFor } from '../steps/assignments.ts'
+import { step, type FlowStep } from '../steps/step.ts'
 
 /**
  * Errant transactions that changed no data need no copy: the primary writes empty ones with their GTIDs, and from then

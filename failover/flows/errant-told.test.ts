@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest'
 import { gtids, uuidOf } from '#topology/testing.ts'
 import { aSituation, shop2 } from '../testing.ts'
-import { assignmentOrders } from './assignments.ts'
+import { assignmentOrders } from '../steps/assignments.ts'
 
 it.each([
   ['what its source is proven never to have had', '', gtids('shop-9', 2), gtids('shop-9', 2)],

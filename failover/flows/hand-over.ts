@@ -1,7 +1,7 @@
 import { say } from '#common/sentence/sentence.ts'
 import { instanceOf } from '#topology/snapshot/member.ts'
 import type { Switches } from './mode.ts'
-import { step, type FlowStep } from './step.ts'
+import { step, type FlowStep } from '../steps/step.ts'
 import { liveView, switchoverAsked, type Situation } from '../judge/situation.ts'
 
 /**

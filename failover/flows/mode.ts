@@ -5,8 +5,8 @@ import type { SwitchoverIntent } from '../protocol/record.ts'
 import type { ShownGroup } from '#topology/group/shown-group.ts'
 import type { DecisionInput, Follows, LiveView, Situation } from '../judge/situation.ts'
 import type { Verdict } from '../judge/verdict.ts'
-import type { Decided } from './deciding.ts'
-import type { FlowStep } from './step.ts'
+import type { Decided } from '../steps/step.ts'
+import type { FlowStep } from '../steps/step.ts'
 
 /** Who would take over, or why nobody can. */
 export type SwitchoverPlan =

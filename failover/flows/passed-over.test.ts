@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest'
 import { gtids, type ViewOverrides } from '#topology/testing.ts'
 import { aSituation, type SituationOverrides } from '../testing.ts'
-import { assignmentOrders } from './assignments.ts'
+import { assignmentOrders } from '../steps/assignments.ts'
 
 /** It counts, and was told so with these words. */
 const counted = (told: { readonly passedOver?: true } = {}): ViewOverrides => ({

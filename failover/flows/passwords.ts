@@ -1,7 +1,7 @@
 import { say, text, type Said } from '#common/sentence/sentence.ts'
 import { instanceOf } from '#topology/snapshot/member.ts'
 import type { ServerState } from '#topology/snapshot/observation.ts'
-import { orderFor } from './assignments.ts'
+import { orderFor } from '../steps/assignments.ts'
 import type { Action } from '../protocol/decision.ts'
 import type { PasswordsWish } from '../protocol/order.ts'
 import { isFollowing, isWritable, liveView, type DecisionInput, type Situation } from '../judge/situation.ts'

@@ -3,7 +3,7 @@ import { allOf } from '#common/text/words.ts'
 import { instanceOf, ordinalOf, type InstanceName } from '#topology/snapshot/member.ts'
 import { whyTooMany } from '../protocol/spec.ts'
 import type { Switches } from './mode.ts'
-import { step, type FlowStep } from './step.ts'
+import { step, type FlowStep } from '../steps/step.ts'
 import { leavers, viewNamed, wantedInstances, type Situation } from '../judge/situation.ts'
 
 /**

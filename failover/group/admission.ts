@@ -3,8 +3,8 @@ import { groupSeenBy, type GroupView } from '#topology/group/group-view.ts'
 import { isFreeOfErrant } from '#topology/snapshot/comparison.ts'
 import { unappliedOf } from '#topology/snapshot/holdings.ts'
 import { instanceOf, type MemberId } from '#topology/snapshot/member.ts'
-import { changeRecord } from '../flows/commit.ts'
-import type { FlowStep } from '../flows/step.ts'
+import { changeRecord } from '../steps/commit.ts'
+import type { FlowStep } from '../steps/step.ts'
 import { whyNotAsItIs } from '../judge/seeding-plan.ts'
 import {
   departing,

@@ -3,7 +3,7 @@ import type { GroupView } from '#topology/group/group-view.ts'
 import { holdsOf } from '#topology/snapshot/holdings.ts'
 import { instanceOf, type InstanceName } from '#topology/snapshot/member.ts'
 import type { Observation, StoredSummary } from '#topology/snapshot/observation.ts'
-import { errantIn, orderFor, peersOf } from '../flows/assignments.ts'
+import { errantIn, orderFor, peersOf } from '../steps/assignments.ts'
 import {
   endpointOf,
   isFenced,

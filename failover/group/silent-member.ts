@@ -5,7 +5,7 @@ import { hasMajority } from '#topology/group/majority.ts'
 import type { InstanceView } from '#topology/snapshot/snapshot.ts'
 import { endpointOf, isServing, type LiveView, type Situation } from '../judge/situation.ts'
 import type { Action } from '../protocol/decision.ts'
-import { orderFor } from '../flows/assignments.ts'
+import { orderFor } from '../steps/assignments.ts'
 
 /** A member to be removed, in a sentence, and the order for that. */
 export interface Expulsion {

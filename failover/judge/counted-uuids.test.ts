@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { uuidOf, type ViewOverrides } from '#topology/testing.ts'
-import { assignmentOrders } from '../flows/assignments.ts'
+import { assignmentOrders } from '../steps/assignments.ts'
 import { aSituation, deadServer, memberElsewhere, shop1, type SituationOverrides } from '../testing.ts'
 
 type Uuids = Readonly<Record<string, string>>

@@ -1,7 +1,7 @@
 import { say } from '#common/sentence/sentence.ts'
 import { describe, expect, it } from 'vitest'
 import { gtids, type ViewOverrides } from '#topology/testing.ts'
-import { bump } from '../flows/commit.ts'
+import { bump } from '../steps/commit.ts'
 import { analyse, decide } from '../decide.ts'
 import {
   aSituation,

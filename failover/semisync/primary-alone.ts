@@ -1,7 +1,7 @@
 import { command, counted, say } from '#common/sentence/sentence.ts'
 import { bringBack } from '../judge/starting.ts'
 import { instanceOf } from '#topology/snapshot/member.ts'
-import { step, type FlowStep } from '../flows/step.ts'
+import { step, type FlowStep } from '../steps/step.ts'
 import { nextRecord } from '../protocol/record.ts'
 import { whyNotAcknowledged } from '../judge/acknowledging.ts'
 import { isUnsettled } from '../judge/durability.ts'

@@ -1,7 +1,7 @@
 import { command, say, type Sentence } from '#common/sentence/sentence.ts'
 import type { InstanceName } from '#topology/snapshot/member.ts'
 import { modeOf } from '../decide.ts'
-import type { Decided } from '../flows/deciding.ts'
+import type { Decided } from '../steps/step.ts'
 import type { Action } from '../protocol/decision.ts'
 import { viewNamed, type Situation } from '../judge/situation.ts'
 

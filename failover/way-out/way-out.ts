@@ -4,7 +4,7 @@ import { areBeingStarted, startingAmong } from '../judge/starting.ts'
 import { instanceOf, type InstanceName } from '#topology/snapshot/member.ts'
 import { holdsOf } from '#topology/snapshot/holdings.ts'
 import { modeOf } from '../decide.ts'
-import type { Decided } from '../flows/deciding.ts'
+import type { Decided } from '../steps/step.ts'
 import { nobodyAnswers, recordInDoubt } from '../flows/doubtful-record.ts'
 import { whyNotAcknowledged } from '../judge/acknowledging.ts'
 import {

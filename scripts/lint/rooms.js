@@ -93,7 +93,9 @@ src/store                            failover/protocol src/controller-runtime/{c
 agents/instance                      agents/ports failover/{protocol,settings} topology/snapshot
 agents/lifecycle/mysql               agents/{instance,ports} agents/lifecycle/{built-in,copy,wire}
                                      failover/{protocol,settings} topology/snapshot
-failover/flows                       failover/{judge,protocol} src/backup topology/{analysis,group,gtid,snapshot}
+failover/steps                       failover/{judge,protocol} topology/{gtid,snapshot}
+failover/flows/backups               failover/{judge,protocol,steps} src/backup topology/snapshot
+failover/flows                       failover/flows/backups failover/{judge,protocol,steps} topology/{analysis,group,gtid,snapshot}
 src/api-contract                     failover/{judge,protocol} topology/analysis
 src/manager/options                  src/controller-runtime/leader src/local/files
 agents/binlog                        agents/{instance,ports} src/binlog topology/{gtid,snapshot}
@@ -109,8 +111,8 @@ agents/sql/settings                  agents/{instance,ports} agents/sql/connecti
                                      topology/snapshot
 agents/sql                           agents/{instance,needs,ports} agents/sql/{connections,needs,replication,settings}
                                      failover/{protocol,settings} topology/snapshot
-failover/semisync                    failover/{flows,judge,protocol} topology/{analysis,gtid,snapshot}
-failover/group                       failover/{flows,judge,protocol} topology/{analysis,group,gtid,snapshot}
+failover/semisync                    failover/{flows,judge,protocol,steps} topology/{analysis,gtid,snapshot}
+failover/group                       failover/{flows,judge,protocol,steps} failover/flows/backups topology/{analysis,group,gtid,snapshot}
 src/cli/connection                   src/api-contract src/cli/terminal
                                      src/controller-runtime/{client,kube-config,objects,port-forward}
                                      src/kube/{names,objects,secrets} src/local/{clusters,files,folder,processes}
@@ -120,8 +122,8 @@ agents/group                         agents/{doubts,guard,instance,ports} agents
 agents/semisync                      agents/{doubts,guard,instance,ports} failover/{protocol,settings}
                                      topology/{gtid,snapshot}
 agents/volume                        agents/{binlog,instance,ports} agents/lifecycle/copy src/binlog topology/gtid
-failover                             failover/{flows,group,judge,protocol,semisync}
-failover/way-out                     failover failover/{flows,judge,protocol} topology/snapshot
+failover                             failover/{flows,group,judge,protocol,semisync,steps}
+failover/way-out                     failover failover/{flows,judge,protocol,steps} topology/snapshot
 agents/converge                      agents/{doubts,group,guard,instance,ports,semisync} failover/protocol
                                      topology/{gtid,snapshot}
 agents/mysqld                        agents/{binlog,instance,ports,volume} failover/{protocol,settings}
@@ -135,7 +137,7 @@ agents/backup                        agents/{binlog,converge,instance,ports} age
                                      topology/{gtid,snapshot}
 agents/orders                        agents/{backup,converge,doubts,guard,instance,observe,ports} failover/protocol
                                      topology/{gtid,snapshot}
-src/manager/clusters/operations      failover failover/{flows,judge,protocol,way-out} src/{api-contract,backup}
+src/manager/clusters/operations      failover/flows/backups failover failover/{flows,judge,protocol,way-out} src/{api-contract,backup}
                                      src/manager/loop topology/snapshot
 src/manager/clusters                 failover failover/{judge,protocol,way-out} src/{api-contract,store}
                                      src/manager/clusters/operations src/manager/loop topology/{group,snapshot}

@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, it } from 'vitest'
-import { assignmentOrders } from '#failover/flows/assignments.ts'
+import { assignmentOrders } from '#failover/steps/assignments.ts'
 import { orders } from '#failover/protocol/order.ts'
 import { aRecord, aSituation, shop0 } from '#failover/testing.ts'
 import { issueAuthority, issueLeaf } from '#certificates/issue.ts'

@@ -12,7 +12,7 @@ const root = join(import.meta.dirname, '..', '..')
  */
 const decides = `import { say } from '#common/sentence/sentence.ts'
 import type { Mode } from '../flows/mode.ts'
-import { step } from '../flows/step.ts'
+import { step } from '../steps/step.ts'
 
 const never = say\`a toy leads nobody\`
 

@@ -6,8 +6,8 @@ const syncSet = 'Changing the sync set'
 const whoMay = 'Who may acknowledge'
 const durability = 'failover/judge/durability.ts'
 const changes = 'failover/semisync/sync-set.ts'
-const commit = 'failover/flows/commit.ts'
-const assignments = 'failover/flows/assignments.ts'
+const commit = 'failover/steps/commit.ts'
+const assignments = 'failover/steps/assignments.ts'
 
 /** What a manager decides. */
 export const decisions: readonly Mutation[] = [
@@ -155,7 +155,7 @@ export const decisions: readonly Mutation[] = [
     id: 'intent-before-fetch',
     rule: 'An intent is in the record before anything is fetched.',
     heading: failover,
-    file: 'failover/flows/fetching.ts',
+    file: 'failover/steps/fetching.ts',
     find: '  if (!mine) {',
     replace: '  if (!mine && revoked.union.isEmpty()) {',
     family: 'appliers',
@@ -318,7 +318,7 @@ export const decisions: readonly Mutation[] = [
     find: '(hasStoredUncounted(record, observation) && observation.converged.revision >= record.revision)',
     replace: 'hasStoredUncounted(record, observation)',
     family: 'members',
-    shownBy: 'failover/flows/assignments.test.ts',
+    shownBy: 'failover/steps/assignments.test.ts',
   },
   {
     id: 'let-in-when-stored',

@@ -38,7 +38,7 @@ export const managers: readonly Mutation[] = [
     id: 'route-of-the-committed',
     rule: 'Clients are sent to the primary of the record, and to nobody before the commit.',
     heading: failover,
-    file: 'failover/flows/route.ts',
+    file: 'failover/steps/route.ts',
     find: 'const instance = instanceOf(record.primary)\n  const view = snapshot.instances.find((candidate) => candidate.name === instance)\n  if (\n    view === undefined ||',
     replace:
       'const instance = record.intent === null ? instanceOf(record.primary) : instanceOf(record.intent.candidate)\n  const view = snapshot.instances.find((candidate) => candidate.name === instance)\n  if (\n    view === undefined ||',

@@ -216,7 +216,7 @@ export const starts: readonly Mutation[] = [
     id: 'primary-heard-of-the-loss',
     rule: 'A manager names a loss only once the agent of the primary has heard of that loss.',
     heading: crash,
-    file: 'failover/flows/assignments.ts',
+    file: 'failover/steps/assignments.ts',
     find: 'return heardForgetful === undefined || heardForgetful[name] === forgetfulAs ? forgetfulAs : undefined',
     replace: 'return forgetfulAs',
     family: 'crashes',

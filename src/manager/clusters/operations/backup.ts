@@ -1,7 +1,7 @@
 import { backupName, secondOf } from '#backup/backup-name.ts'
 import { RegentError } from '#common/errors/errors.ts'
 import { command, say } from '#common/sentence/sentence.ts'
-import { planBackup, underWay } from '#failover/flows/backing-up.ts'
+import { planBackup, underWay } from '#failover/flows/backups/backing-up.ts'
 import { liveViews } from '#failover/judge/situation.ts'
 import { orderVersion } from '#failover/protocol/message.ts'
 import { sayWord } from '#failover/protocol/word.ts'

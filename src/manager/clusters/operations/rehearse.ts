@@ -1,6 +1,6 @@
 import { backupName } from '#backup/backup-name.ts'
 import { command, say } from '#common/sentence/sentence.ts'
-import { planRehearsal, rehearsalUnderWay } from '#failover/flows/rehearsing.ts'
+import { planRehearsal, rehearsalUnderWay } from '#failover/flows/backups/rehearsing.ts'
 import { liveViews } from '#failover/judge/situation.ts'
 import { orderVersion } from '#failover/protocol/message.ts'
 import { sayWord } from '#failover/protocol/word.ts'

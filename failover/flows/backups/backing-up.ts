@@ -2,9 +2,9 @@ import { joined, say, type Said, type Sentence } from '#common/sentence/sentence
 import { isBehind } from '#topology/snapshot/lag.ts'
 import { instanceOf, ordinalOf, type InstanceName } from '#topology/snapshot/member.ts'
 import type { InstanceView } from '#topology/snapshot/snapshot.ts'
-import { downtimeOf } from '../judge/downtime.ts'
-import { hasDoubtedData } from '../judge/doubted-data.ts'
-import { departing, isFenced, isServing, type LiveView, type Situation } from '../judge/situation.ts'
+import { downtimeOf } from '#failover/judge/downtime.ts'
+import { hasDoubtedData } from '#failover/judge/doubted-data.ts'
+import { departing, isFenced, isServing, type LiveView, type Situation } from '#failover/judge/situation.ts'
 
 export interface Chosen {
   readonly view: LiveView

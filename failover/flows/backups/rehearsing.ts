@@ -1,7 +1,7 @@
 import { say, type Sentence } from '#common/sentence/sentence.ts'
 import type { InstanceName } from '#topology/snapshot/member.ts'
 import type { InstanceView } from '#topology/snapshot/snapshot.ts'
-import type { Situation } from '../judge/situation.ts'
+import type { Situation } from '#failover/judge/situation.ts'
 import { whomItHurtsLeast, type Chosen } from './backing-up.ts'
 
 export type RehearsalPlan = Chosen | { readonly refusal: Sentence }

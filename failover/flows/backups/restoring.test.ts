@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest'
 import { gtids, type ViewOverrides } from '#topology/testing.ts'
-import { decide } from '../decide.ts'
-import { aSituation, aSpec, committed, type SituationOverrides } from '../testing.ts'
+import { decide } from '#failover/decide.ts'
+import { aSituation, aSpec, committed, type SituationOverrides } from '#failover/testing.ts'
 
 const restore = { store: { address: '/backups' }, of: 'prod' }
 const fresh = (overrides: ViewOverrides = {}): ViewOverrides => ({

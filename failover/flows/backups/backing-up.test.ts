@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { aSituation, deadServer, lostAgent, type SituationOverrides } from '../testing.ts'
+import { aSituation, deadServer, lostAgent, type SituationOverrides } from '#failover/testing.ts'
 import { planBackup } from './backing-up.ts'
 
 function planned(given: SituationOverrides = {}, asked?: string): readonly [string, boolean] | string {

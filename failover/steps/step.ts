@@ -1,4 +1,5 @@
 import { say, type Sentence } from '#common/sentence/sentence.ts'
+import type { Condition } from '../protocol/condition.ts'
 import type { Action, FlowKind } from '../protocol/decision.ts'
 
 /** What a step of a flow wants: actions, a sentence, and whether the flow stands still. */
@@ -9,6 +10,11 @@ export interface FlowStep {
   readonly blocked: boolean
   readonly reasons: readonly Sentence[]
   readonly revisitMs: number | null
+}
+
+/** A step, and what the cluster is in: what is done follows from that. */
+export interface Decided extends FlowStep {
+  readonly condition: Condition
 }
 
 export function step(sentence: Sentence, actions: readonly Action[] = [], more: Partial<FlowStep> = {}): FlowStep {

@@ -1,6 +1,6 @@
 import { duration, say, text, type Said } from '#common/sentence/sentence.ts'
 import { instanceOf } from '#topology/snapshot/member.ts'
-import { liveView, type Situation } from '../judge/situation.ts'
+import { liveView, type Situation } from '#failover/judge/situation.ts'
 
 /** An archive that is behind by so much is told of, and by several of its turns: a store may be slow for a moment. */
 const tellMs = 60_000

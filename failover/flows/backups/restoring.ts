@@ -2,11 +2,11 @@ import { counted, duration, say, text, type Sentence } from '#common/sentence/se
 import { abbreviated } from '#common/text/words.ts'
 import { holdsOf } from '#topology/snapshot/holdings.ts'
 import { ordinalOf } from '#topology/snapshot/member.ts'
-import type { DecisionInput, LiveView } from '../judge/situation.ts'
-import type { BackupToRestore } from '../protocol/backup-store.ts'
-import { orderVersion } from '../protocol/message.ts'
-import { standStillInMaking } from './making.ts'
-import { step, type FlowStep } from './step.ts'
+import type { DecisionInput, LiveView } from '#failover/judge/situation.ts'
+import type { BackupToRestore } from '#failover/protocol/backup-store.ts'
+import { orderVersion } from '#failover/protocol/message.ts'
+import { standStillInMaking } from '#failover/steps/making.ts'
+import { step, type FlowStep } from '#failover/steps/step.ts'
 
 /** A restore that failed is tried again after this time; one that was refused needs another store, key or order. */
 const retryMs = { failed: 30_000, refused: 600_000 } as const

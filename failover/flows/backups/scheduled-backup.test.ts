@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest'
 import type { BackupsSeen, BackupSeen } from '#topology/snapshot/copies.ts'
 import type { ViewOverrides } from '#topology/testing.ts'
-import { decide } from '../decide.ts'
-import { aGroupSituation } from '../group/testing-group.ts'
-import { backupTaskOf, backupTaskText, type BackupSettings } from '../protocol/backup-settings.ts'
-import { aBackup, aSituation, deadServer, lostAgent, type SituationOverrides } from '../testing.ts'
+import { decide } from '#failover/decide.ts'
+import { aGroupSituation } from '#failover/group/testing-group.ts'
+import { backupTaskOf, backupTaskText, type BackupSettings } from '#failover/protocol/backup-settings.ts'
+import { aBackup, aSituation, deadServer, lostAgent, type SituationOverrides } from '#failover/testing.ts'
 
 const at = (text: string) => Date.parse(`2026-11-${text}Z`)
 /** Thursday, in the morning. */

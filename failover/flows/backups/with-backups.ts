@@ -1,13 +1,13 @@
 import type { Said } from '#common/sentence/sentence.ts'
-import { backupTaskOf, backupTaskText } from '../protocol/backup-settings.ts'
-import type { WordAction } from '../protocol/decision.ts'
-import { orderVersion } from '../protocol/message.ts'
-import { liveViews, type Situation } from '../judge/situation.ts'
-import type { Decided } from './deciding.ts'
+import { backupTaskOf, backupTaskText } from '#failover/protocol/backup-settings.ts'
+import type { WordAction } from '#failover/protocol/decision.ts'
+import { orderVersion } from '#failover/protocol/message.ts'
+import { liveViews, type Situation } from '#failover/judge/situation.ts'
+import type { Decided } from '#failover/steps/step.ts'
 import { archiveTrouble } from './archive-trouble.ts'
 import { scheduledBackup } from './scheduled-backup.ts'
 import { scheduledRehearsal } from './scheduled-rehearsal.ts'
-import { soonest } from './step.ts'
+import { soonest } from '#failover/steps/step.ts'
 
 /**
  * What is decided, and what of backups goes beside that: agents are told what the spec says, and one of them to make a

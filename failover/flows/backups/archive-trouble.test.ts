@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import type { BinlogArchiveSeen } from '#topology/snapshot/binlog-archive.ts'
-import { decide } from '../decide.ts'
-import { aBackup, aSituation, lostAgent } from '../testing.ts'
+import { decide } from '#failover/decide.ts'
+import { aBackup, aSituation, lostAgent } from '#failover/testing.ts'
 import { archiveTrouble } from './archive-trouble.ts'
 
 const well: BinlogArchiveSeen = { behindMs: 3_000, hole: '', trouble: '' }

@@ -2,13 +2,13 @@ import { backupName, secondOf } from '#backup/backup-name.ts'
 import { moment } from '#backup/moment.ts'
 import { dueRun, whyBadSchedule } from '#backup/schedule.ts'
 import { duration, say, text, type Said, type Sentence } from '#common/sentence/sentence.ts'
-import type { BackupSettings } from '../protocol/backup-settings.ts'
-import type { WordAction } from '../protocol/decision.ts'
-import { orderVersion } from '../protocol/message.ts'
-import { isFollowingAsTold, liveView, liveViews, wantedInstances, type Situation } from '../judge/situation.ts'
+import type { BackupSettings } from '#failover/protocol/backup-settings.ts'
+import type { WordAction } from '#failover/protocol/decision.ts'
+import { orderVersion } from '#failover/protocol/message.ts'
+import { isFollowingAsTold, liveView, liveViews, wantedInstances, type Situation } from '#failover/judge/situation.ts'
 import { instanceOf } from '#topology/snapshot/member.ts'
 import { planBackup, underWay } from './backing-up.ts'
-import type { FlowStep } from './step.ts'
+import type { FlowStep } from '#failover/steps/step.ts'
 
 /** What the schedule of backups wants now: a word to an agent, or why there is none yet. */
 export interface ScheduledBackup {
