@@ -2,7 +2,7 @@ import { defineConfig } from 'vitest/config'
 import { preparedMysqld } from './test/support/prepared-folders/paths.ts'
 import { SlowestFiles } from './test/support/slowest-files.ts'
 
-const patient = { testTimeout: 120_000, hookTimeout: 120_000 }
+const patient = { testTimeout: 600_000, hookTimeout: 600_000 }
 const servers = {
   ...patient,
   globalSetup: 'test/support/prepared-folders/global-setup.ts',
@@ -20,7 +20,7 @@ const together = { maxWorkers: 3, sequence: { groupOrder: 1 } }
 export default defineConfig({
   test: {
     isolate: false,
-    setupFiles: ['test/support/draws.ts', 'test/support/said-as-text.ts'],
+    setupFiles: ['test/support/draws.ts', 'test/support/patient-waits.ts', 'test/support/said-as-text.ts'],
     reporters: ['default', new SlowestFiles()],
     projects: [
       {
@@ -32,8 +32,8 @@ export default defineConfig({
             'test/{all,bench,campaign,demo,mutations,support}/**/*.test.ts',
           ],
           // A process of a busy machine may stand still for seconds.
-          testTimeout: 120_000,
-          expect: { poll: { timeout: 30_000 } },
+          testTimeout: 600_000,
+          expect: { poll: { timeout: 180_000 } },
         },
       },
       { test: { ...servers, ...together, name: 'real', include: ['test/servers/short/**/*.test.ts'] } },

@@ -13,6 +13,7 @@ import { realWorld } from '#common/ports/real-world.ts'
 import { findMysql } from '#local/packages/mysql-binaries.ts'
 import { bareSecret } from './prepared-folders/secrets.ts'
 import { openSession } from './sql-session.ts'
+import { patienceMs } from './patience.ts'
 
 export const secret = bareSecret
 
@@ -100,7 +101,7 @@ export class BareInstance {
         password: passwordFor(secret, user),
         ...(database === undefined ? {} : { database }),
       },
-      2_000,
+      10_000,
     )
     this.#sessions.push(session)
     return session
@@ -116,7 +117,7 @@ export class BareInstance {
 }
 
 /** Looks every 5 ms; fails, naming what was waited for, after `waitMs`. */
-export async function until(look: () => boolean | Promise<boolean>, what: string, waitMs = 60_000): Promise<void> {
+export async function until(look: () => boolean | Promise<boolean>, what: string, waitMs = patienceMs): Promise<void> {
   const end = performance.now() + waitMs
   while (!(await look())) {
     if (performance.now() > end) throw new Error(`not within ${waitMs} ms: ${what}`)

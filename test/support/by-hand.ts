@@ -21,5 +21,5 @@ export async function byQuickHand(
       () => true,
       () => false,
     )
-  await cluster.until(`a hand changes ${instance}`, tried, 10_000)
+  await cluster.until(`a hand changes ${instance}`, tried)
 }

@@ -23,6 +23,7 @@ import type { OperationResult } from '#api-contract/operation-result.ts'
 import type { ClusterView, TopologyView } from '#api-contract/views.ts'
 import { processesNaming } from './leftovers.ts'
 import { monotonicMs } from './monotonic.ts'
+import { patienceMs } from './patience.ts'
 import { freePort } from './redis-server.ts'
 import { preparedMysqld } from './prepared-folders/paths.ts'
 import { clusterSecret } from './prepared-folders/secrets.ts'
@@ -33,7 +34,7 @@ import type { WriterTarget } from './writer-wire.ts'
 import type { WrittenCluster } from './written-cluster.ts'
 
 const bin = join(import.meta.dirname, '..', '..', 'bin', 'regent')
-const upDeadlineMs = 120_000
+const upDeadlineMs = patienceMs
 /** So long a cluster must stay whole to count as such. */
 export const lastingMs = 250
 const temporaryPrefix = 'regent-'
@@ -243,7 +244,7 @@ export class TestCluster implements WrittenCluster {
    * Waits until an instance runs another mysqld than the one with this pid; a killed or stopped one may still answer
    * for a while.
    */
-  async otherMysqld(instance: string, pid: number | null, deadlineMs = 30_000): Promise<void> {
+  async otherMysqld(instance: string, pid: number | null, deadlineMs = patienceMs): Promise<void> {
     await this.until(
       `another mysqld at ${instance} than ${pid}`,
       async () => ![null, pid].includes((await this.instance(instance)).pid),
@@ -267,7 +268,11 @@ export class TestCluster implements WrittenCluster {
   }
 
   /** Waits for a state of the cluster, as the manager tells it. */
-  waitFor(what: string, predicate: (view: ClusterView) => boolean | null, deadlineMs = 30_000): Promise<ClusterView> {
+  waitFor(
+    what: string,
+    predicate: (view: ClusterView) => boolean | null,
+    deadlineMs = patienceMs,
+  ): Promise<ClusterView> {
     return this.views.waitFor(what, predicate, deadlineMs)
   }
 
@@ -275,7 +280,7 @@ export class TestCluster implements WrittenCluster {
    * Waits until every one of so many instances is up, counts and follows, and that lasts: a replica that was just let
    * in connects once more.
    */
-  async whole(instances = 3, deadlineMs = 60_000): Promise<ClusterView> {
+  async whole(instances = 3, deadlineMs = patienceMs): Promise<ClusterView> {
     const until = monotonicMs() + deadlineMs
     for (;;) {
       await this.waitFor(
@@ -293,7 +298,7 @@ export class TestCluster implements WrittenCluster {
   async until<Found>(
     what: string,
     look: () => Promise<Found | undefined | false>,
-    deadlineMs = 30_000,
+    deadlineMs = patienceMs,
   ): Promise<Found> {
     const until = monotonicMs() + deadlineMs
     for (;;) {
@@ -305,7 +310,7 @@ export class TestCluster implements WrittenCluster {
   }
 
   /** A session of its own; the caller ends it. */
-  async session(instance: string, user: 'admin' | 'client' = 'admin', deadlineMs = 2_000): Promise<Connection> {
+  async session(instance: string, user: 'admin' | 'client' = 'admin', deadlineMs = 10_000): Promise<Connection> {
     const { address: host, port } = this.#instance(await this.#foundNow(), instance)
     return openSession({ host, port, ...(await this.login(user)) }, deadlineMs)
   }
@@ -338,7 +343,7 @@ export class TestCluster implements WrittenCluster {
     statement: string,
     options: { readonly user?: 'admin' | 'client'; readonly deadlineMs?: number } = {},
   ): Promise<readonly Readonly<Record<string, unknown>>[]> {
-    const { user = 'admin', deadlineMs = 10_000 } = options
+    const { user = 'admin', deadlineMs = 60_000 } = options
     const kept = user === 'admin' ? this.#adminSessions.get(instance) : undefined
     const session = kept ?? (await this.session(instance, user))
     try {

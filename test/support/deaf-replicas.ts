@@ -27,5 +27,5 @@ export async function deafenReplicas(cluster: TestCluster, named?: readonly stri
 export async function untilWaiting(cluster: TestCluster, primary: string, count: number): Promise<void> {
   const query =
     "select count(*) from performance_schema.threads where processlist_state like 'Waiting for semi-sync%' and processlist_user = 'client'"
-  await cluster.until(`${count} writes wait`, async () => Number(await cluster.value(primary, query)) >= count, 10_000)
+  await cluster.until(`${count} writes wait`, async () => Number(await cluster.value(primary, query)) >= count)
 }

@@ -63,7 +63,7 @@ export async function killManagerAt(
   { pids, next, replicas }: ManagerScene,
   begin: () => void,
 ): Promise<ClusterRecord> {
-  const until = monotonicMs() + 30_000
+  const until = monotonicMs() + 180_000
   const frozen = freeze(replicas).map((name) => pids.agent(name))
   for (const agent of frozen) process.kill(agent, 'SIGSTOP')
   try {

@@ -39,7 +39,7 @@ export async function printArchive(cluster: TestCluster, { folder }: Archive): P
       '--base64-output=decode-rows',
       ...files.map((name) => join(folder, name)),
     ],
-    { deadlineMs: 20_000 },
+    { deadlineMs: 60_000 },
   )
   if (!printed.ok) throw new Error(printed.failure)
   return printed.stdout

@@ -108,7 +108,7 @@ export class LoneServer {
   /** What mysqlbinlog prints of these files, rows decoded. */
   async mysqlbinlog(...files: readonly string[]): Promise<string> {
     const result = await runCommand([...this.#binaries.mysqlbinlog, '--no-defaults', '-v', ...files], {
-      deadlineMs: 20_000,
+      deadlineMs: 60_000,
     })
     if (!result.ok) throw new Error(result.failure)
     return result.stdout

@@ -105,14 +105,14 @@ export class Namespaces {
 
   /** Nothing may run in them any more: a namespace lives as long as a process in it. */
   async remove(): Promise<void> {
-    const made = await runCommand(['ip', 'netns', 'list'], { deadlineMs: 10_000 })
+    const made = await runCommand(['ip', 'netns', 'list'], { deadlineMs: 60_000 })
     const ours = made.stdout
       .split('\n')
       .map((line) => line.split(' ')[0] ?? '')
       .filter((name) => name.startsWith(`${this.#id}-`))
     // Deleted by itself: with its namespace the other end would go a moment later only, and its name could not be taken
     // again at once.
-    await runCommand(['ip', 'link', 'del', this.#id], { deadlineMs: 10_000 })
+    await runCommand(['ip', 'link', 'del', this.#id], { deadlineMs: 60_000 })
     for (const name of ours) await run('ip', 'netns', 'del', name)
   }
 
@@ -167,6 +167,6 @@ function ip({ namespace }: Host, ...words: readonly string[]): Promise<void> {
 }
 
 async function run(...argv: readonly string[]): Promise<void> {
-  const done = await runCommand(argv, { deadlineMs: 10_000 })
+  const done = await runCommand(argv, { deadlineMs: 60_000 })
   if (!done.ok) throw new Error(`${argv.join(' ')}: ${done.failure}`)
 }

@@ -9,9 +9,10 @@ import type { ServerPort } from '#agents/ports/server.ts'
 import { createVolume } from '#agents/volume/volume.ts'
 import type { Heard, Lock, LockHolder, Stage, StagedServer, StagedWrite } from '../simulation/mysqld/steps/stage.ts'
 import { BareInstance, until } from './bare-instance.ts'
+import { patienceMs } from './patience.ts'
 import { queryWithin } from './sql-session.ts'
 
-const handMs = 10_000
+const handMs = patienceMs
 /** ER_OPTION_PREVENTS_STATEMENT and ER_SERVER_OFFLINE_MODE. */
 const refusals: ReadonlySet<unknown> = new Set([1290, 3032])
 const insert = 'INSERT INTO t VALUES ()'
@@ -84,7 +85,7 @@ export class RealServer implements StagedServer {
   async terminate(): Promise<void> {
     const { process: mysqld } = this.instance
     process.kill(mysqld.pid ?? 0, 'SIGTERM')
-    await until(() => mysqld.state === 'dead', `${this.name} ends`, 30_000)
+    await until(() => mysqld.state === 'dead', `${this.name} ends`)
     this.port.disconnect()
   }
 

@@ -61,11 +61,11 @@ export class SmallDisk {
   /** Fills it until so much is free; with 0, to the last block. */
   async fillUntil(freeMiB: number): Promise<void> {
     const size = Math.max(0, Math.floor(((await this.freeMiB()) - freeMiB) * 1_048_576))
-    await runCommand(['fallocate', '-l', String(size), this.#filler], { deadlineMs: 10_000 })
+    await runCommand(['fallocate', '-l', String(size), this.#filler], { deadlineMs: 60_000 })
     // What allocating at once leaves over is taken block by block; it ends with "no space left", as it should.
     for (let tries = 0; freeMiB === 0 && tries < 5 && (await this.freeMiB()) > 0; tries++) {
       await runCommand(['dd', 'if=/dev/zero', `of=${this.#filler}.${tries}`, 'bs=4k', 'status=none'], {
-        deadlineMs: 10_000,
+        deadlineMs: 60_000,
       })
     }
   }
@@ -84,7 +84,7 @@ export class SmallDisk {
   async repair(): Promise<void> {
     for (let tries = 0; tries < 20; tries++) {
       await unmount(this.#mountPoint)
-      const checked = await runCommand(['fsck.ext4', '-fy', this.#image], { deadlineMs: 30_000 })
+      const checked = await runCommand(['fsck.ext4', '-fy', this.#image], { deadlineMs: 60_000 })
       if (!checked.ok && !checked.failure.includes('1')) throw new Error(checked.failure)
       await run('mount', '-o', 'loop', this.#image, this.#mountPoint)
       if (await this.#takesWrites()) return
@@ -117,13 +117,13 @@ export class SmallDisk {
 /** A server that was killed lets go of its files a moment after it counts as dead. */
 async function unmount(mountPoint: string): Promise<void> {
   for (let tries = 0; tries < 50; tries++) {
-    if ((await runCommand(['umount', mountPoint], { deadlineMs: 10_000 })).ok) return
+    if ((await runCommand(['umount', mountPoint], { deadlineMs: 60_000 })).ok) return
     await sleep(100)
   }
   await run('umount', mountPoint)
 }
 
 async function run(...argv: readonly string[]): Promise<void> {
-  const done = await runCommand(argv, { deadlineMs: 30_000 })
+  const done = await runCommand(argv, { deadlineMs: 60_000 })
   if (!done.ok) throw new Error(done.failure)
 }

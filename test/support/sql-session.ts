@@ -31,6 +31,12 @@ export async function queryWithin(
   statement: string,
   deadlineMs: number,
 ): Promise<readonly Readonly<Record<string, unknown>>[]> {
+  const found = await answerWithin(connection, statement, deadlineMs)
+  return Array.isArray(found) ? (found as Readonly<Record<string, unknown>>[]) : []
+}
+
+/** What the server says to one statement: rows, or a header of the result. Rejects as `queryWithin` does. */
+export async function answerWithin(connection: Connection, statement: string, deadlineMs: number): Promise<unknown> {
   const late = Promise.withResolvers<never>()
   const timer = setTimeout(() => {
     connection.destroy()
@@ -38,7 +44,7 @@ export async function queryWithin(
   }, deadlineMs)
   try {
     const [found] = await Promise.race([connection.query(statement), late.promise])
-    return Array.isArray(found) ? (found as unknown as Readonly<Record<string, unknown>>[]) : []
+    return found
   } finally {
     clearTimeout(timer)
   }

@@ -6,7 +6,7 @@ import type { TestCluster } from './cluster.ts'
 export async function takeSnapshot(cluster: TestCluster, name: string): Promise<void> {
   const { volume } = await cluster.instance(name)
   await cluster.fault(name, 'kill')
-  const copied = await runCommand(['cp', '-a', '--reflink=auto', volume, `${volume}.copy`], { deadlineMs: 30_000 })
+  const copied = await runCommand(['cp', '-a', '--reflink=auto', volume, `${volume}.copy`], { deadlineMs: 60_000 })
   if (!copied.ok) throw new Error(copied.failure)
   await cluster.fault(name, 'start')
   await cluster.until(

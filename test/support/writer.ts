@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { checkWrites, type WritesCheck } from './writes-check.ts'
 import { monotonicMs } from './monotonic.ts'
 import { firstWrite, longestPause, type Pause } from './outage.ts'
+import { patienceMs } from './patience.ts'
 import type { Acknowledged, Failure, FromWriter, LetIn, ToWriter, WriterReport } from './writer-wire.ts'
 import type { WrittenCluster } from './written-cluster.ts'
 
@@ -100,7 +101,7 @@ export class Writer {
     sinceMs = monotonicMs(),
     options: { readonly notBy?: string; readonly deadlineMs?: number } = {},
   ): Promise<Acknowledged> {
-    const { notBy, deadlineMs = 30_000 } = options
+    const { notBy, deadlineMs = patienceMs } = options
     const until = monotonicMs() + deadlineMs
     for (;;) {
       const found = firstWrite(this.#acknowledged, sinceMs, notBy)
@@ -144,7 +145,7 @@ export class Writer {
   }
 
   /** Milliseconds from the fault to the first acknowledged write on another server. */
-  async outageSince(faultMs: number, deadlineMs = 30_000): Promise<number> {
+  async outageSince(faultMs: number, deadlineMs = patienceMs): Promise<number> {
     const before = this.lastBefore(faultMs)
     const first = await this.next(faultMs, { ...(before && { notBy: before.host }), deadlineMs })
     return first.ackedMs - faultMs

@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { monotonicMs } from './monotonic.ts'
+import { patienceMs } from './patience.ts'
 import type { Acknowledged } from './writer-wire.ts'
 import type { WrittenCluster } from './written-cluster.ts'
 
@@ -28,7 +29,7 @@ export async function checkWrites(
   cluster: WrittenCluster,
   table: string,
   acknowledged: readonly Acknowledged[],
-  deadlineMs = 30_000,
+  deadlineMs = patienceMs,
 ): Promise<WritesCheck> {
   const untilMs = monotonicMs() + settlesMs
   for (;;) {
@@ -85,6 +86,6 @@ async function caughtUp(cluster: WrittenCluster, replica: string, executed: stri
 }
 
 async function idsOn(cluster: WrittenCluster, instance: string, table: string): Promise<readonly number[]> {
-  const rows = await cluster.sql(instance, `select id from app.${table} order by id`, { deadlineMs: 30_000 })
+  const rows = await cluster.sql(instance, `select id from app.${table} order by id`, { deadlineMs: patienceMs })
   return rows.map((row) => Number(row['id']))
 }

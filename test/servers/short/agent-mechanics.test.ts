@@ -9,6 +9,7 @@ import { elapsed } from '#test/support/monotonic.ts'
 import { SourceAndReplica } from '#test/support/source-and-replica.ts'
 import { firstValue, queryWithin } from '#test/support/sql-session.ts'
 import { expectBelow } from '#test/support/expect-below.ts'
+import { patienceMs } from '#test/support/patience.ts'
 
 let servers: SourceAndReplica
 let source: BareInstance
@@ -45,8 +46,8 @@ describe('a source and its replica', () => {
       ioError: '',
       sqlError: '',
     })
-    expect(await replica.server.waitReceived(from.executed, 2_000)).toBe(true)
-    expect(await replica.server.waitExecuted(from.executed, 2_000)).toBe(true)
+    expect(await replica.server.waitReceived(from.executed, patienceMs)).toBe(true)
+    expect(await replica.server.waitExecuted(from.executed, patienceMs)).toBe(true)
     expect(await replica.server.readHolds()).toMatchObject({
       executed: from.executed,
       received: from.executed,
@@ -86,7 +87,7 @@ describe('a source and its replica', () => {
     await replica.server.pointTo({ ...source.sourceFor(replica), port: 3999 })
     const after = await replica.server.readState()
     expect(after.channel?.sourcePort).toBe(3999)
-    expect(await replica.server.waitExecuted(before.received, 2_000)).toBe(true)
+    expect(await replica.server.waitExecuted(before.received, patienceMs)).toBe(true)
     await servers.follow()
   })
 
@@ -137,8 +138,8 @@ describe('a source and its replica', () => {
 
   it('meet again when somebody changed the replication account’s password, and for an instance that had none', async () => {
     const admin = await source.session('admin')
-    await queryWithin(admin, 'SET SESSION sql_log_bin = 0', 1_000)
-    await queryWithin(admin, "ALTER USER 'regent_r_1'@'%' IDENTIFIED BY 'something else'", 1_000)
+    await queryWithin(admin, 'SET SESSION sql_log_bin = 0', patienceMs)
+    await queryWithin(admin, "ALTER USER 'regent_r_1'@'%' IDENTIFIED BY 'something else'", patienceMs)
     await source.server.setGates([replica.name, 'bare-12'])
     expect((await source.server.readState()).openGates).toEqual(['bare-1', 'bare-12'])
     await servers.follow()
@@ -166,7 +167,7 @@ describe('a source and its replica', () => {
     await client.query(
       'CREATE EVENT e ON SCHEDULE EVERY 1 DAY STARTS NOW() + INTERVAL 1 DAY DO DELETE FROM t WHERE id < 0',
     )
-    await replica.server.waitExecuted((await source.server.readHolds()).executed, 2_000)
+    await replica.server.waitExecuted((await source.server.readHolds()).executed, patienceMs)
     const admin = await replica.session('admin')
     const event = "SELECT CONCAT(STATUS, ' ', DEFINER) FROM information_schema.EVENTS WHERE EVENT_NAME = 'e'"
     expect(await firstValue(admin, event)).toMatch(/SIDE_DISABLED client@%$/)

@@ -13,6 +13,7 @@ import { passwordFor } from '#common/mysql/account-password.ts'
 import { realRandom, realWorld } from '#common/ports/real-world.ts'
 import { BareInstance, secret, until } from '#test/support/bare-instance.ts'
 import { queryWithin } from '#test/support/sql-session.ts'
+import { patienceMs } from '#test/support/patience.ts'
 
 const host = '127.24.214.1'
 const day = 86_400_000
@@ -123,7 +124,7 @@ describe('A client', () => {
     const { session } = await strictClient()
     await give(second)
     await shows(second)
-    expect(await queryWithin(session, 'SELECT 1 AS one', 2_000)).toEqual([{ one: 1 }])
+    expect(await queryWithin(session, 'SELECT 1 AS one', patienceMs)).toEqual([{ one: 1 }])
     session.destroy()
   })
 

@@ -11,16 +11,11 @@ async function putRight(cluster: TestCluster, instance: string, query: string, w
   await cluster.until(
     `${query} at ${instance} is ${wanted}`,
     async () => (await cluster.value(instance, query).catch(() => undefined)) === wanted,
-    10_000,
   )
 }
 
 async function reported(cluster: TestCluster, instance: string, words: RegExp): Promise<void> {
-  await cluster.until(
-    `${instance} reports ${String(words)}`,
-    async () => words.test(await logOf(cluster, instance)),
-    5_000,
-  )
+  await cluster.until(`${instance} reports ${String(words)}`, async () => words.test(await logOf(cluster, instance)))
 }
 
 /** Another server uuid than before shows that it is. */

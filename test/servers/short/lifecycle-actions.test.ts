@@ -4,6 +4,7 @@ import type { TestCluster } from '#test/support/cluster.ts'
 import { LifecycleService } from '#test/support/lifecycle-service.ts'
 import { openSession, queryWithin } from '#test/support/sql-session.ts'
 import { withCluster } from '#test/support/with-cluster.ts'
+import { patienceMs } from '#test/support/patience.ts'
 
 const shop = withCluster()
 const password = "it's a pass;word"
@@ -83,11 +84,11 @@ it('An account is made at the primary alone, and one can log in with the account
   for (const name of [primary, replica]) {
     const { host, port } = await cluster.instance(name)
     const login = { host, port, user: 'kbadmin', password, ssl: { rejectUnauthorized: false } }
-    const session = await openSession(login, 5_000)
-    const [row] = await queryWithin(session, 'select current_user() as me', 5_000)
+    const session = await openSession(login, patienceMs)
+    const [row] = await queryWithin(session, 'select current_user() as me', patienceMs)
     expect(row).toEqual({ me: 'kbadmin@%' })
     if (name === primary)
-      await expect(queryWithin(session, "alter user 'regent'@'localhost' account lock", 5_000)).rejects.toThrow(
+      await expect(queryWithin(session, "alter user 'regent'@'localhost' account lock", patienceMs)).rejects.toThrow(
         'SYSTEM_USER',
       )
     session.destroy()

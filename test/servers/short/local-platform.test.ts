@@ -6,6 +6,7 @@ import { describe, expect, it, onTestFinished } from 'vitest'
 import type { LocalStatus } from '#cli/local/show/status.ts'
 import { runRegent } from '#test/support/cluster.ts'
 import { withCluster } from '#test/support/with-cluster.ts'
+import { patienceMs } from '#test/support/patience.ts'
 
 const bin = join(import.meta.dirname, '../..', '..', 'bin', 'regent')
 
@@ -122,7 +123,7 @@ describe('a cluster that cannot start', () => {
       if (before === undefined) delete process.env['REGENT_MYSQLD']
       else process.env['REGENT_MYSQLD'] = before
     })
-    const ran = await runRegent(home, ['local', 'up', 'shop'], { deadlineMs: 30_000 })
+    const ran = await runRegent(home, ['local', 'up', 'shop'], { deadlineMs: patienceMs })
     expect(ran).toMatchObject({ code: 1, stderr: expect.stringContaining('REGENT_MYSQLD=/bin/true') as string })
     expect(await readdir(home)).toEqual(['lock'])
   })

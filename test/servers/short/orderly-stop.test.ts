@@ -1,5 +1,7 @@
 import { afterAll, beforeAll, it } from 'vitest'
 import { BareInstance, until } from '#test/support/bare-instance.ts'
+import { expectBelow } from '#test/support/expect-below.ts'
+import { monotonicMs } from '#test/support/monotonic.ts'
 
 let source: BareInstance
 let replica: BareInstance
@@ -23,6 +25,8 @@ it('a server that a replica reads from, and clients are connected to, does not w
   await replica.server.pointTo(source.sourceFor(replica))
   await replica.server.startReceiver()
   await until(async () => (await source.server.readState()).dumpThreads.length === 1, 'the replica reads')
+  const toldMs = monotonicMs()
   await source.server.shutdown()
-  await until(() => source.process.state === 'dead', 'mysqld has ended', 7_000)
+  await until(() => source.process.state === 'dead', 'mysqld has ended')
+  expectBelow(7_000, monotonicMs() - toldMs)
 })

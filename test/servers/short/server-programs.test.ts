@@ -2,12 +2,13 @@ import { describe, expect, it } from 'vitest'
 import { findMysql } from '#local/packages/mysql-binaries.ts'
 import { findRedis } from '#local/packages/redis-binaries.ts'
 import { runCommand } from '#common/process/run-command.ts'
+import { patienceMs } from '#test/support/patience.ts'
 
 /** As long as unpacking them may take where nothing is in the cache yet. */
 const setUpMs = 600_000
 
 async function expectToRun(...argv: readonly string[]): Promise<void> {
-  expect(await runCommand([...argv, '--version'], { deadlineMs: 10_000 })).toMatchObject({ ok: true, failure: '' })
+  expect(await runCommand([...argv, '--version'], { deadlineMs: patienceMs })).toMatchObject({ ok: true, failure: '' })
 }
 
 describe('the servers that set-up provides', () => {

@@ -1,0 +1,5 @@
+/**
+ * How long a test waits for what must come, unless its subject is a deadline: a busy machine may need a minute for what
+ * takes a second on an idle one, and a wait that is over early costs nothing.
+ */
+export const patienceMs = 180_000
