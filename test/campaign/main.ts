@@ -14,6 +14,7 @@ import { Namespaces } from '../support/namespaces.ts'
 import { setup } from '../support/prepared-folders/global-setup.ts'
 import { preparedMysqld } from '../support/prepared-folders/paths.ts'
 import { diceOf, type Dice } from './dice.ts'
+import { modeFrom, seedFrom } from './options.ts'
 import { playRound, wholeMs, type Round } from './round.ts'
 import type { Scene } from './scene.ts'
 
@@ -53,19 +54,12 @@ function readOptions(): Options {
     },
   })
   return {
-    seed:
-      values.seed === undefined ? Math.floor(Math.random() * 1_000_000_000) : integerFrom(0, 999_999_999)(values.seed),
+    seed: seedFrom(values.seed),
     minutes: integerFrom(1, 1_440)(values.minutes),
     mode: values.mode === undefined ? undefined : modeFrom(values.mode),
     instances: values.instances === undefined ? undefined : integerFrom(2, 7)(values.instances),
     keep: values.keep,
   }
-}
-
-function modeFrom(word: string): ModeName {
-  const mode = modes.find((name) => name === word)
-  if (mode === undefined) throw new Error(`--mode is ${modes.join(' or ')}, not ${word}`)
-  return mode
 }
 
 async function campaign(options: Options): Promise<number> {

@@ -29,19 +29,21 @@ export class S3Server {
   readonly port: number
   readonly folder: string
   readonly #ownsFolder: boolean
-  readonly #process: ChildProcess
+  readonly #begin: () => ChildProcess
+  #process: ChildProcess
 
   private constructor(
     { host, port }: { readonly host: string; readonly port: number },
     folder: string,
     ownsFolder: boolean,
-    process: ChildProcess,
+    begin: () => ChildProcess,
   ) {
     this.host = host
     this.port = port
     this.folder = folder
     this.#ownsFolder = ownsFolder
-    this.#process = process
+    this.#begin = begin
+    this.#process = begin()
   }
 
   /** @param program what `findVersitygw` found */
@@ -50,15 +52,10 @@ export class S3Server {
     const port = await freePort()
     const folder = options.folder ?? (await mkdtemp(join(tmpdir(), 'regent-s3-')))
     const secure = tls === undefined ? [] : ['--cert', tls.certFile, '--key', tls.keyFile]
-    const process = spawn(
-      program,
-      ['--port', `${host}:${port}`, '--quiet', '--keep-alive', ...secure, 'posix', folder],
-      {
-        env: { PATH: '/usr/bin:/bin', ROOT_ACCESS_KEY: login.accessKeyId, ROOT_SECRET_KEY: login.secretAccessKey },
-        stdio: ['ignore', 'pipe', 'pipe'],
-      },
-    )
-    const server = new S3Server({ host, port }, folder, options.folder === undefined, process)
+    const words = ['--port', `${host}:${port}`, '--quiet', '--keep-alive', ...secure, 'posix', folder]
+    const env = { PATH: '/usr/bin:/bin', ROOT_ACCESS_KEY: login.accessKeyId, ROOT_SECRET_KEY: login.secretAccessKey }
+    const begin = () => spawn(program, words, { env, stdio: ['ignore', 'pipe', 'pipe'] })
+    const server = new S3Server({ host, port }, folder, options.folder === undefined, begin)
     await server.#listening()
     return server
   }
@@ -73,12 +70,26 @@ export class S3Server {
     return name
   }
 
+  signal(signal: NodeJS.Signals): void {
+    this.#process.kill(signal)
+  }
+
+  /** Ends as a machine without power does; its folder stays. */
+  async die(): Promise<void> {
+    if (this.#process.exitCode !== null || this.#process.signalCode !== null) return
+    const gone = once(this.#process, 'exit')
+    this.#process.kill('SIGKILL')
+    await gone
+  }
+
+  /** On the same port, after `die`. */
+  async startAgain(): Promise<void> {
+    this.#process = this.#begin()
+    await this.#listening()
+  }
+
   async end(): Promise<void> {
-    if (this.#process.exitCode === null && this.#process.signalCode === null) {
-      const gone = once(this.#process, 'exit')
-      this.#process.kill('SIGKILL')
-      await gone
-    }
+    await this.die()
     if (this.#ownsFolder) await rm(this.folder, { recursive: true, force: true })
   }
 
