@@ -108,7 +108,7 @@ export const kinds: readonly Kind[] = [
 /** Written by the server itself, once a second; nobody acknowledges these rows. */
 export const ticking: readonly string[] = [
   'create table d_ticks (number bigint auto_increment primary key, at datetime(6))',
-  'create event d_tick on schedule every 1 second do insert into app.d_ticks (at) values (sysdate(6))',
+  'create event d_tick on schedule every 1 second do insert into app.d_ticks (at) values (utc_timestamp(6))',
 ]
 
 export const ticksSeen = 'select number as id, at as found from d_ticks order by number'
