@@ -132,6 +132,7 @@ export class BackUp {
   }
 
   #failed(said: BackUpWord, error: unknown): void {
+    learn(this.#parts, { fact: 'backupWorkFailed', work: 'backup' })
     this.#tell(said, { stage: 'failed', sentence: describeError(error) })
     this.#parts.notices.failed('BackupFailed', say`backup ${said.name} failed`, error)
   }

@@ -79,6 +79,7 @@ export class BinlogArchiver implements Watch {
   #failed(error: unknown): void {
     const trouble = describeError(error).slice(0, 300)
     const before = this.#parts.jobs.binlogArchive
+    learn(this.#parts, { fact: 'backupWorkFailed', work: 'archive' })
     learn(this.#parts, { fact: 'binlogsShipped', archive: { ...(before ?? nothingShipped), trouble } })
     if (before?.trouble !== trouble)
       this.#parts.notices.failed('BinlogsNotShipped', say`binlogs are not shipped to the store of backups`, error)

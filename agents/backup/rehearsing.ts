@@ -64,6 +64,7 @@ export class Rehearsing {
       await this.#port?.throwAway.endLeftover()
       if (!(await volume.hasRehearsalFolder())) return
       await volume.dropRehearsalFolder()
+      learn(this.#parts, { fact: 'backupWorkFailed', work: 'rehearsal' })
       notices.add('RehearsalFailed', say`a rehearsal ended with its agent, and is removed`)
     } catch (error) {
       notices.failed('RehearsalFailed', say`a rehearsal of an earlier agent could not be removed`, error)
@@ -163,6 +164,7 @@ export class Rehearsing {
   }
 
   #failed(said: RehearseWord, error: unknown): void {
+    learn(this.#parts, { fact: 'backupWorkFailed', work: 'rehearsal' })
     this.#tell(said, 'failed', describeError(error))
     this.#parts.notices.failed('RehearsalFailed', say`rehearsal ${said.name} failed`, error)
   }

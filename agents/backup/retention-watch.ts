@@ -9,6 +9,7 @@ import type { Watch } from '#common/watch/watch.ts'
 import type { BackupTask } from '#failover/protocol/backup-settings.ts'
 import { backupFolderOf } from '#failover/protocol/backup-store.ts'
 import type { ObjectStore } from '#object-store/object-store.ts'
+import { learn } from '../instance/learn.ts'
 import type { Parts } from '../instance/parts.ts'
 import type { StoresPort } from '../ports/backup-port.ts'
 import { withinDeadline } from './deadline.ts'
@@ -112,6 +113,7 @@ export class RetentionWatch implements Watch {
 
   #ended(trouble: string, pauseMs: number): void {
     const { world, notices } = this.#parts
+    if (trouble !== '') learn(this.#parts, { fact: 'backupWorkFailed', work: 'retention' })
     if (trouble !== '' && trouble !== this.#trouble)
       notices.failed('BackupsNotRemoved', say`backups that need not stay could not be deleted`, new Error(trouble))
     this.#trouble = trouble

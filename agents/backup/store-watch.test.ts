@@ -66,7 +66,10 @@ function aStoreWithABackup(): MemoryStore {
 }
 
 const empty = { whole: 0, leftovers: 0, begun: null, newest: null, verified: null }
-const newest = { name, endedAtMs: manifest.endedAtMs, rawBytes: 5_000_000, storedBytes: 1_500_000 }
+const newest = {
+  ...{ name, endedAtMs: manifest.endedAtMs, rawBytes: 5_000_000, storedBytes: 1_500_000 },
+  tookMs: manifest.storedAtMs - manifest.startedAtMs,
+}
 
 it('A primary with a store says what lies there, and how long ago that was seen', async () => {
   const { shown, look, store, later } = await aPrimary()

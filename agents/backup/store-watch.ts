@@ -138,8 +138,9 @@ export class StoreWatch implements Watch {
   async #manifest(store: ObjectStore, name: string, signal: AbortSignal): Promise<NonNullable<BackupsSeen['newest']>> {
     const known = this.#newest
     if (known?.store === store.address && known.read.name === name) return known.read
-    const { endedAtMs, rawBytes, storedBytes } = await readManifest(store, this.#folder(), name, { signal })
-    const read = { name, endedAtMs, rawBytes, storedBytes }
+    const manifest = await readManifest(store, this.#folder(), name, { signal })
+    const { endedAtMs, rawBytes, storedBytes, startedAtMs, storedAtMs } = manifest
+    const read = { name, endedAtMs, rawBytes, storedBytes, tookMs: Math.max(0, storedAtMs - startedAtMs) }
     this.#newest = { store: store.address, read }
     return read
   }

@@ -8,6 +8,7 @@ const longestDetail = 200
 /** What comes again and again while all is well would leave no room for anything else. */
 const quiet: ReadonlySet<FactName> = new Set<FactName>([
   'backupsSeen',
+  'backupWorkFailed',
   'beganHere',
   'binlogsShipped',
   'copyWent',

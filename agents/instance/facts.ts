@@ -1,6 +1,7 @@
 import type { Assignment } from '#failover/protocol/assignment.ts'
 import type { StoppedThread } from '#failover/protocol/channel-options.ts'
 import type { OrderName } from '#failover/protocol/order.ts'
+import type { BackupWork } from '#topology/snapshot/copies.ts'
 import { unionOf } from '#topology/snapshot/holdings.ts'
 import type { InstanceName } from '#topology/snapshot/member.ts'
 import type { GtidText, PromiseReport } from '#topology/snapshot/observation.ts'
@@ -221,6 +222,9 @@ export const facts = {
   backupsTold: ({ task }: { task: Told['backups'] }): Change => ({ told: { backups: task }, jobs: { backups: null } }),
   backupsSeen: ({ seen }: { seen: NonNullable<Jobs['backups']> }): Change => ({ jobs: { backups: seen } }),
   rehearsalWent: ({ rehearsal }: { rehearsal: NonNullable<Jobs['rehearsal']> }): Change => ({ jobs: { rehearsal } }),
+  backupWorkFailed: ({ work }: { work: BackupWork }, { jobs: { backupFailures } }: Known): Change => ({
+    jobs: { backupFailures: { ...backupFailures, [work]: backupFailures[work] + 1 } },
+  }),
   waitBegan: ({ wait, until }: { wait: Awaited; until: Promise<void> }): Change => ({ jobs: { [wait]: until } }),
   waitEnded: ({ wait }: { wait: Awaited }): Change => ({ jobs: { [wait]: null } }),
   wakerBegan: ({ connections }: { connections: string }, { jobs }: Known): Change => ({

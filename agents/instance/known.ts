@@ -4,7 +4,7 @@ import type { StoppedThread } from '#failover/protocol/channel-options.ts'
 import type { Comparing } from '#failover/protocol/word.ts'
 import type { InstanceName } from '#topology/snapshot/member.ts'
 import type { BinlogArchiveSeen } from '#topology/snapshot/binlog-archive.ts'
-import type { BackupSeen, BackupsSeen, RehearsalSeen } from '#topology/snapshot/copies.ts'
+import type { BackupFailures, BackupSeen, BackupsSeen, RehearsalSeen } from '#topology/snapshot/copies.ts'
 import type { GtidText, Lack, PromiseReport } from '#topology/snapshot/observation.ts'
 
 /**
@@ -175,6 +175,8 @@ export interface Jobs {
   readonly rehearsal: RehearsalSeen | null
   /** How its shipping of binlogs goes; null where none was begun. */
   readonly binlogArchive: BinlogArchiveKnown | null
+  /** How often each work for backups failed since the agent started. */
+  readonly backupFailures: BackupFailures
   /** What it saw in the store of backups, of this task; null before the first look. */
   readonly backups: StoreSeen | null
   /** The others are asked to remove the member that its dead mysqld was. */
@@ -266,6 +268,7 @@ export function nothingKnown(nowMs: number): Known {
       backup: null,
       rehearsal: null,
       binlogArchive: null,
+      backupFailures: { backup: 0, rehearsal: 0, archive: 0, retention: 0 },
       backups: null,
       streamsCopy: false,
       expelling: null,

@@ -1,4 +1,6 @@
 import type { GroupState, MemberState, Observation, ServerState } from '#topology/snapshot/observation.ts'
+import { backupFailures, backupValues } from './backup-metrics.ts'
+import { gauge, type Value } from './prometheus-text.ts'
 
 /** The agent's metrics in Prometheus' text format; few and flat, so that no library has to live beside every server. */
 export function agentMetrics(seen: Observation): string {
@@ -22,47 +24,19 @@ export function agentMetrics(seen: Observation): string {
     ...waitingValue(server),
     ...groupValues(group),
     ...backupValues(seen),
-    recoveryPoint(seen),
     ['process_resident_memory_bytes', 'of the agent', process.memoryUsage.rss()],
   ]
   return [
     ...values.map(([name, help, value]) => (value === null ? '' : gauge(name, help, [[labels, value]]))),
     group === undefined ? '' : memberStates(labels, group),
+    backupFailures(labels, seen),
   ].join('')
 }
-
-type Value = readonly [name: string, help: string, value: number | null]
 
 /** Members of a group have no semi-sync. */
 function waitingValue(server: ServerState | null): readonly Value[] {
   if (server === null || server.group !== undefined) return []
   return [['regent_agent_semisync_waiting', 'sessions that wait for an acknowledgement', server.semiSyncSource.waiting]]
-}
-
-/** As a primary with a store of backups: an alert on an age compares with `time()`, so that no look is needed. */
-function backupValues({ backups }: Observation): readonly Value[] {
-  if (backups === undefined) return []
-  const { answers, whole, leftovers, newest, verified } = backups
-  return [
-    ['regent_backup_store_answers', '1 while the last look at the store of backups came to its end', Number(answers)],
-    ['regent_backup_whole', 'backups that are whole', whole],
-    ['regent_backup_unfinished', 'runs without a manifest, those under way among them', leftovers],
-    ['regent_backup_newest_timestamp_seconds', 'when the copy of the newest ended', secondsOf(newest?.endedAtMs)],
-    ['regent_backup_newest_bytes', 'that the newest takes in the store', newest?.storedBytes ?? null],
-    [
-      'regent_backup_verified_timestamp_seconds',
-      'when a backup was last proven by a restore',
-      secondsOf(verified?.verifiedAtMs),
-    ],
-  ]
-}
-
-function recoveryPoint({ binlogArchive }: Observation): Value {
-  return ['regent_backup_recovery_point_seconds', 'that a restore would lack', secondsOf(binlogArchive?.behindMs)]
-}
-
-function secondsOf(ms: number | null | undefined): number | null {
-  return ms === undefined || ms === null ? null : ms / 1_000
 }
 
 /** In mode `group` alone. */
@@ -86,9 +60,4 @@ const states: readonly MemberState[] = ['ONLINE', 'RECOVERING', 'OFFLINE', 'ERRO
 function memberStates(labels: string, { state }: GroupState): string {
   const rows = states.map((one) => [`${labels.slice(0, -1)},state="${one}"}`, Number(one === state)] as const)
   return gauge('regent_agent_group_member_state', '1 for the state of this member', rows)
-}
-
-function gauge(name: string, help: string, rows: readonly (readonly [labels: string, value: number])[]): string {
-  const lines = rows.map(([labels, value]) => `${name}${labels} ${value}\n`)
-  return `# HELP ${name} ${help}\n# TYPE ${name} gauge\n${lines.join('')}`
 }

@@ -105,6 +105,7 @@ export class ObservationBuilder {
         : { certificateTrouble: clientCertificate.trouble }),
       ...lacksOf(this.#parts),
       ...copiesOf(jobs),
+      ...backupFailuresOf(this.#parts),
       ...binlogArchiveOf(this.#parts, nowMs),
       ...this.#backups(nowMs),
       ...this.#settings(),
@@ -238,4 +239,10 @@ function binlogArchiveOf({ jobs, file }: Parts, nowMs: number): Pick<Observation
 /** What was begun here of backups since the agent started. */
 function copiesOf({ backup, rehearsal }: Jobs): Pick<Observation, 'backup' | 'rehearsal'> {
   return { ...(backup === null ? {} : { backup }), ...(rehearsal === null ? {} : { rehearsal }) }
+}
+
+/** Nothing where there is nothing that could fail: a counter that is there says that backups are wanted. */
+function backupFailuresOf({ jobs: { backupFailures }, told }: Parts): Pick<Observation, 'backupFailures'> {
+  const hasFailed = Object.values(backupFailures).some((times) => times > 0)
+  return told.backups !== null || hasFailed ? { backupFailures } : {}
 }

@@ -123,6 +123,28 @@ describeCharts('every alert', () => {
     expect(names).toContain('RegentClusterNotWritable')
   })
 
+  it('of backups has a chapter of its own', () => {
+    const chapters = alerts()
+      .filter(({ expr }) => expr.includes('regent_backup_'))
+      .map(({ alert, annotations }) => [alert, annotations.runbook_url])
+    expect(chapters.map(([alert = '']) => alert)).toEqual([
+      ...['RegentBackupOld', 'RegentBackupNotVerified', 'RegentBackupFailed'],
+      ...['RegentRecoveryPointFar', 'RegentBackupStoreSilent', 'RegentArchiveHole'],
+    ])
+    for (const [alert = '', chapter] of chapters)
+      expect(chapter).toBe(`docs/guide/failure-modes.md#${alert.toLowerCase()}`)
+  })
+
+  it('says by the values what is too old, and how far a recovery point may be', async () => {
+    const rules = { enabled: true, newestBackupHours: 200, verifiedBackupDays: 40, recoveryPointSeconds: 4_000 }
+    const said = new Map(
+      alerts(await render('regent', { monitoring: { rules } })).map(({ alert, expr }) => [alert, expr]),
+    )
+    expect(said.get('RegentBackupOld')).toContain('regent_backup_newest_timestamp_seconds) > 720000 or ')
+    expect(said.get('RegentBackupNotVerified')).toContain('regent_backup_verified_timestamp_seconds) > 3456000 or ')
+    expect(said.get('RegentRecoveryPointFar')).toContain('regent_backup_recovery_point_seconds) > 4000 or ')
+  })
+
   it('looks at this chart’s managers alone where other controllers use the same names', () => {
     const shared = alerts().filter(({ expr }) => /controller_runtime_|rest_client_/.test(expr))
     expect(shared.map(({ alert }) => alert)).toEqual(['RegentReconcilesFail', 'RegentApiServerFails'])
@@ -186,11 +208,22 @@ function alerts(rendered: readonly Rendered[] = objects): readonly Alert[] {
   ).groups.flatMap(({ rules }) => rules)
 }
 
+/** A primary with a store of backups, which has all of their metrics. */
+const withBackups = anObservation({
+  backups: {
+    ...{ whole: 1, leftovers: 0, begun: null, answers: true, sentence: '', lookedAgoMs: 0 },
+    newest: { name: '20261126T031209Z', endedAtMs: 1, rawBytes: 1, storedBytes: 1, tookMs: 1 },
+    verified: { name: '20261126T031209Z', verifiedAtMs: 1, restoreMs: 1 },
+  },
+  binlogArchive: { behindMs: 0, hole: '', trouble: '' },
+  backupFailures: { backup: 0, rehearsal: 0, archive: 0, retention: 0 },
+})
+
 /** Every metric of managers and agents, and its type. */
 async function metricsInCode(): Promise<ReadonlyMap<string, string>> {
   const runtime = new Registry()
   createRuntimeMetrics(runtime).forController('any', 1, { depth: () => 0, runningMs: () => [] })
-  const texts = [await createMetrics().text(), await runtime.metrics(), agentMetrics(anObservation())]
+  const texts = [await createMetrics().text(), await runtime.metrics(), agentMetrics(withBackups)]
   return new Map(
     texts.flatMap((text) =>
       [...text.matchAll(/^# TYPE (\w+) (\w+)$/gm)].map(([, name = '', type = '']) => [name, type]),

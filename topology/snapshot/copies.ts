@@ -56,6 +56,8 @@ export interface BackupsSeen {
     readonly endedAtMs: number
     readonly rawBytes: number
     readonly storedBytes: number
+    /** From the first file that was copied until all was in the store. Absent from older agents. */
+    readonly tookMs?: number
   } | null
   /** The newest that was restored once, and how long that took; null for none. */
   readonly verified: { readonly name: string; readonly verifiedAtMs: number; readonly restoreMs: number } | null
@@ -66,6 +68,12 @@ export interface BackupsSeen {
   /** Milliseconds since the last look that came to its end; null before the first. */
   readonly lookedAgoMs: number | null
 }
+
+/** What of backups can fail, each counted by itself. */
+export type BackupWork = 'backup' | 'rehearsal' | 'archive' | 'retention'
+
+/** How often that failed here since the agent started. */
+export type BackupFailures = Readonly<Record<BackupWork, number>>
 
 /** What an agent says of backups. */
 export interface ObservedBackups {
@@ -82,6 +90,8 @@ export interface ObservedBackups {
   readonly backups?: BackupsSeen
   /** How the shipping of binlogs goes. Absent where none was begun as primary, and from older agents. */
   readonly binlogArchive?: BinlogArchiveSeen
+  /** Absent where the agent was told of no backups and nothing failed, and from older agents. */
+  readonly backupFailures?: BackupFailures
 }
 
 /** How often a donor gave no whole copy. */
