@@ -12,13 +12,11 @@ import { passwordFor } from '#common/mysql/account-password.ts'
 import { realWorld } from '#common/ports/real-world.ts'
 import { findMysql } from '#local/packages/mysql-binaries.ts'
 import { bareSecret } from './prepared-folders/secrets.ts'
+import { ownAddress } from './own-address.ts'
 import { openSession } from './sql-session.ts'
 import { patienceMs } from './patience.ts'
 
 export const secret = bareSecret
-
-/** A machine that others use takes long to start a server. */
-export const startMs = 90_000
 
 /** One mysqld with what an agent has to move it, and no agent: the test decides. */
 export class BareInstance {
@@ -26,21 +24,25 @@ export class BareInstance {
   readonly process: ProcessPort
   readonly server: ServerPort
   readonly #folder: string
+  readonly #release: () => void
   readonly #sessions: Connection[] = []
 
-  private constructor(folder: string, config: AgentConfig) {
+  private constructor(folder: string, config: AgentConfig, release: () => void) {
     this.#folder = folder
+    this.#release = release
     this.config = config
     this.process = createMysqldProcess(config, realWorld)
     this.server = this.anotherServerPort()
   }
 
+  /** On an address of its own, unless `more` names one. */
   static async create(
     instance: string,
-    host: string,
     serverSettings: Readonly<Record<string, string>> = {},
     more: Partial<AgentConfig> = {},
   ): Promise<BareInstance> {
+    const { host, release } =
+      more.host === undefined ? await ownAddress() : { host: more.host, release: () => undefined }
     const { mysqld, mysqlbinlog, pluginDir, shareDir } = await findMysql()
     const folder = await mkdtemp(join(tmpdir(), 'regent-bare-'))
     const [volume, accountSecretFile] = [join(folder, 'volume'), join(folder, 'secret')]
@@ -59,7 +61,7 @@ export class BareInstance {
       accountSecretFile,
       serverSettings,
     }
-    return new BareInstance(folder, anAgentConfig({ ...own, ...more }))
+    return new BareInstance(folder, anAgentConfig({ ...own, ...more }), release)
   }
 
   /** As a second agent of the same instance would have it. */
@@ -88,7 +90,6 @@ export class BareInstance {
           () => false,
         )),
       `mysqld of ${this.name} answers`,
-      startMs,
     )
   }
 
@@ -111,6 +112,7 @@ export class BareInstance {
     for (const session of this.#sessions) session.destroy()
     this.server.disconnect()
     await this.process.kill()
+    this.#release()
     // What is noted of its last start may be written at this moment: Node looks again where a folder is not empty.
     await rm(this.#folder, { recursive: true, force: true, maxRetries: 10, retryDelay: 50 })
   }

@@ -17,11 +17,11 @@ const patienceMs = 60_000
 
 /** A server of mode `group` that was never in a group. */
 export function prepareMember(port: number): Promise<BareInstance> {
-  return prepareVolume(host, atPort(port))
+  return prepareVolume(atPort(port))
 }
 
 function atPort(port: number): Partial<AgentConfig> {
-  return { mode: 'group', port, adminPort: port + 1 }
+  return { mode: 'group', host, port, adminPort: port + 1 }
 }
 
 /** Real servers without agents that may become members of one group. */
@@ -37,7 +37,7 @@ export class RealGroupStage implements GroupStage {
   /** On two ports each, from `firstPort` on. */
   static async create(template: BareInstance, firstPort: number, count: number): Promise<RealGroupStage> {
     const servers = Array.from({ length: count }, async (_, ordinal) => {
-      const instance = await BareInstance.create(`bare-${ordinal}`, host, {}, atPort(firstPort + 2 * ordinal))
+      const instance = await BareInstance.create(`bare-${ordinal}`, {}, atPort(firstPort + 2 * ordinal))
       await copyVolume(template, instance)
       return new RealMember(instance)
     })

@@ -18,8 +18,8 @@ const refusals: ReadonlySet<unknown> = new Set([1290, 3032])
 const insert = 'INSERT INTO t VALUES ()'
 
 /** An instance with the table that clients write to, and no transaction. Others begin as copies of this one. */
-export async function prepareVolume(host: string, more: Partial<AgentConfig> = {}): Promise<BareInstance> {
-  const template = await BareInstance.create('bare-0', host, {}, more)
+export async function prepareVolume(more: Partial<AgentConfig> = {}): Promise<BareInstance> {
+  const template = await BareInstance.create('bare-0', {}, more)
   await template.process.initialise()
   await template.start()
   await template.server.open()
@@ -41,10 +41,9 @@ export class RealStage implements Stage {
     this.servers = servers
   }
 
-  /** On the addresses 127.24.`network`.1 and so on. */
-  static async create(template: BareInstance, network: number, count: number): Promise<RealStage> {
+  static async create(template: BareInstance, count: number): Promise<RealStage> {
     const servers = Array.from({ length: count }, async (_, ordinal) => {
-      const instance = await BareInstance.create(`bare-${ordinal}`, `127.24.${network}.${ordinal + 1}`)
+      const instance = await BareInstance.create(`bare-${ordinal}`)
       await copyVolume(template, instance)
       return new RealServer(instance)
     })

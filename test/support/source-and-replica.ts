@@ -10,12 +10,8 @@ export class SourceAndReplica {
     this.replica = replica
   }
 
-  /** On the addresses 127.24.`network`.1 and .2. Test files run at the same time, so each has its own network. */
-  static async create(network: number): Promise<SourceAndReplica> {
-    return new SourceAndReplica(
-      await BareInstance.create('bare-0', `127.24.${network}.1`),
-      await BareInstance.create('bare-1', `127.24.${network}.2`),
-    )
+  static async create(): Promise<SourceAndReplica> {
+    return new SourceAndReplica(await BareInstance.create('bare-0'), await BareInstance.create('bare-1'))
   }
 
   async initialise(): Promise<void> {

@@ -10,7 +10,7 @@ export class StrayReplica {
   }
 
   static async create(): Promise<StrayReplica> {
-    const instance = await BareInstance.create('stray-8', '127.24.212.1')
+    const instance = await BareInstance.create('stray-8')
     await instance.process.initialise()
     await instance.start()
     return new StrayReplica(instance)

@@ -10,7 +10,7 @@ let bare: BareInstance
 const rowOf = async (session: Connection, statement: string) => (await queryWithin(session, statement, 5_000))[0]
 
 beforeAll(async () => {
-  bare = await BareInstance.create('hand-0', '127.24.219.1')
+  bare = await BareInstance.create('hand-0')
   await bare.process.initialise()
 })
 

@@ -9,8 +9,8 @@ let source: BareInstance
 let replica: BareInstance
 
 beforeAll(async () => {
-  source = await BareInstance.create('bare-0', '127.24.233.1')
-  replica = await BareInstance.create('bare-1', '127.24.233.2')
+  source = await BareInstance.create('bare-0')
+  replica = await BareInstance.create('bare-1')
   await Promise.all([source.process.initialise(), replica.process.initialise()])
   await Promise.all([source.start(), replica.start()])
   await source.server.setReadOnly('accounts')

@@ -6,6 +6,7 @@ import { afterAll, afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { GtidSet } from '#topology/gtid/gtid-set.ts'
 import { archiveErrant } from '#agents/binlog/errant-archive.ts'
 import { readTrimPlan, trimTail } from '#agents/binlog/unacknowledged-tail.ts'
+import { ownAddress } from '#test/support/own-address.ts'
 import { eventually, LoneServer, removeTemplate, value } from '#test/support/lone-server.ts'
 
 let server: LoneServer
@@ -79,14 +80,15 @@ describe('errant transactions of a running server', () => {
 
   it('that were received and never applied are archived from the relay log', async () => {
     const replica = await LoneServer.create()
+    const { host, release } = await ownAddress()
     try {
       const password = randomBytes(12).toString('hex')
       await root.query(`create user puller identified by '${password}'; grant replication slave on *.* to puller`)
       await server.kill()
-      root = await server.start('--skip-networking=OFF', '--bind-address=127.24.210.1', '--port=3306')
+      root = await server.start('--skip-networking=OFF', `--bind-address=${host}`, '--port=3306')
       const session = await replica.start('--server-id=2', '--relay-log=relay-bin')
       await session.query(
-        `change replication source to source_host = '127.24.210.1', source_user = 'puller', source_password = '${password}', source_auto_position = 1, get_source_public_key = 1`,
+        `change replication source to source_host = '${host}', source_user = 'puller', source_password = '${password}', source_auto_position = 1, get_source_public_key = 1`,
       )
       await session.query('start replica io_thread')
       await root.query("insert into app.t values (5, 'received'); insert into app.t values (6, 'received too')")
@@ -113,6 +115,7 @@ describe('errant transactions of a running server', () => {
       ])
       expect(printed).toContain("@2='received too'")
     } finally {
+      release()
       await replica.remove()
     }
   })

@@ -14,7 +14,7 @@ let asking: Connection
 let written: Promise<unknown> = Promise.resolve()
 
 beforeAll(async () => {
-  servers = await SourceAndReplica.create(215)
+  servers = await SourceAndReplica.create()
   ;({ source, replica } = servers)
   await servers.initialise()
   await servers.start()

@@ -43,7 +43,7 @@ describe.skipIf(whyNot !== undefined)('A replica whose machine loses its power r
   let disk: SmallDisk | undefined
 
   beforeAll(async () => {
-    source = await BareInstance.create('power-0', '127.24.213.1')
+    source = await BareInstance.create('power-0')
     await source.process.initialise()
     await source.start()
     await source.server.setReadOnly('accounts')
@@ -54,7 +54,7 @@ describe.skipIf(whyNot !== undefined)('A replica whose machine loses its power r
   })
 
   beforeEach(async () => {
-    replica = await BareInstance.create('power-1', '127.24.213.2')
+    replica = await BareInstance.create('power-1')
     disk = await SmallDisk.create(replica.config.volume, 700)
     await replica.process.initialise()
     // A data folder that was copied for a test is not synced as one that mysqld makes.

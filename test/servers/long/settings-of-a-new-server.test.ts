@@ -4,7 +4,7 @@ import { firstValue } from '#test/support/sql-session.ts'
 
 it('A new server has the size of pages, and the case of names, that its settings say', async () => {
   const settings = { innodb_page_size: '4k', lower_case_table_names: '1' }
-  const other = await BareInstance.create('bare-0', '127.24.229.1', settings)
+  const other = await BareInstance.create('bare-0', settings)
   try {
     await other.process.initialise()
     await other.start()

@@ -5,17 +5,16 @@ import { playScript } from '#test/simulation/mysqld/steps/stage.ts'
 import type { BareInstance } from '#test/support/bare-instance.ts'
 import { prepareVolume, RealStage } from '#test/support/real-stage.ts'
 
-const network = 218
 let prepared: BareInstance
 
 beforeAll(async () => {
-  prepared = await prepareVolume(`127.24.${network}.9`)
+  prepared = await prepareVolume()
 })
 afterAll(() => prepared.remove())
 
 describe('A real mysqld and a simulated one do the same', () => {
   it.each(scripts)('$title', async (script) => {
-    const stage = await RealStage.create(prepared, network, script.servers)
+    const stage = await RealStage.create(prepared, script.servers)
     try {
       expect(await playScript(script, stage)).toEqual(await playSimulated(script, 1))
     } finally {

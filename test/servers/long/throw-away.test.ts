@@ -29,7 +29,7 @@ let session: Connection
 let copy = ''
 
 beforeAll(async () => {
-  source = await BareInstance.create('bare-0', '127.24.91.1')
+  source = await BareInstance.create('bare-0')
   await source.process.initialise()
   await source.start()
   await source.server.setReadOnly('accounts')

@@ -6,11 +6,12 @@ import { afterAll, afterEach, beforeAll, expect, it } from 'vitest'
 import { anAgentConfig } from '#agents/testing.ts'
 import { volumeLayout } from '#agents/instance/volume-layout.ts'
 import { until } from '#test/support/bare-instance.ts'
+import { ownAddress, type OwnAddress } from '#test/support/own-address.ts'
 
 const bin = join(import.meta.dirname, '../../../bin/regent')
-const host = '127.24.212.1'
 let folder: string
 let volume: string
+let address: OwnAddress
 const running: RunningAgent[] = []
 
 /** A real agent process; there is no mysqld, since nobody assigns anything. */
@@ -45,7 +46,7 @@ async function configWith(agentPort: number): Promise<string> {
     file,
     JSON.stringify(
       anAgentConfig({
-        host,
+        host: address.host,
         agentPort,
         probePort: 0,
         volume,
@@ -64,6 +65,7 @@ const stored = () => readFile(volumeLayout(volume).stateFile)
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'regent-lock-'))
   volume = join(folder, 'volume')
+  address = await ownAddress()
   await mkdir(volume)
 })
 afterEach(async () => {
@@ -72,7 +74,10 @@ afterEach(async () => {
     await agent.end()
   }
 })
-afterAll(() => rm(folder, { recursive: true }))
+afterAll(async () => {
+  address.release()
+  await rm(folder, { recursive: true })
+})
 
 it('A second agent of a volume writes nothing, at the same address or at another, and says who has the volume and what to do', async () => {
   const first = new RunningAgent(await configWith(9471))

@@ -16,7 +16,7 @@ let source: BareInstance
 let replica: BareInstance
 
 beforeAll(async () => {
-  servers = await SourceAndReplica.create(211)
+  servers = await SourceAndReplica.create()
   ;({ source, replica } = servers)
   await servers.initialise()
   await servers.start()
@@ -37,7 +37,7 @@ describe('a source and its replica', () => {
     expect(from.openGates).toEqual(['bare-1'])
     expect(from.executed).toBe(`${from.uuid}:1-3`)
     expect(to.channel).toMatchObject({
-      sourceHost: '127.24.211.1',
+      sourceHost: source.config.host,
       sourceUuid: from.uuid,
       ioRunning: 'yes',
       sqlRunning: true,

@@ -7,7 +7,7 @@ import { BareInstance, secret } from '#test/support/bare-instance.ts'
 let there: BareInstance
 
 beforeAll(async () => {
-  there = await BareInstance.create('shop-0', '127.24.231.1')
+  there = await BareInstance.create('shop-0')
   await there.process.initialise()
   await there.start()
 })

@@ -15,7 +15,6 @@ import { BareInstance, secret, until } from '#test/support/bare-instance.ts'
 import { queryWithin } from '#test/support/sql-session.ts'
 import { patienceMs } from '#test/support/patience.ts'
 
-const host = '127.24.214.1'
 const day = 86_400_000
 const said: string[] = []
 let folder: string
@@ -37,8 +36,8 @@ beforeAll(async () => {
   const given = join(folder, 'given')
   await mkdir(given)
   const config = { tls: { certificateFolder: '/unused' }, clientTls: { certificateFolder: given, required: true } }
-  source = await BareInstance.create('bare-0', host, {}, config)
-  replica = await BareInstance.create('bare-1', '127.24.214.2', {}, config)
+  source = await BareInstance.create('bare-0', {}, config)
+  replica = await BareInstance.create('bare-1', {}, config)
   const { process, server } = source
   certificate = new ClientCertificate(
     { given, shown: join(folder, 'shown') },
@@ -70,11 +69,11 @@ async function give({ cert, key }: Issued): Promise<void> {
 /** A client that takes only what the authority signed; and whom it saw. */
 async function strictClient(): Promise<{ readonly session: Connection; readonly serial: string | undefined }> {
   const session = await createConnection({
-    host,
+    host: source.config.host,
     port: 3306,
     user: 'client',
     password: passwordFor(secret, 'client'),
-    connectTimeout: 2_000,
+    connectTimeout: patienceMs,
     ssl: { ca: authority.cert },
   })
   session.on('error', () => undefined)
@@ -145,7 +144,7 @@ describe('A client', () => {
       ).rejects.toMatchObject({ code: 'REGENT_SERVER_ERROR' })
     expect(await serialSeen()).toBe(serialOf(second))
     const admin = await createConnection({
-      host,
+      host: source.config.host,
       port: 3306,
       user: 'admin',
       password: passwordFor(secret, 'admin'),
@@ -192,7 +191,7 @@ describe('A replica', () => {
     await until(async () => (await replica.server.readState()).channel?.ioRunning === 'yes', 'it follows')
     expect((await replica.server.readState()).channel).toMatchObject({ encrypted: true, ioError: '' })
     const admin = await createConnection({
-      host,
+      host: source.config.host,
       port: 3306,
       user: 'admin',
       password: passwordFor(secret, 'admin'),

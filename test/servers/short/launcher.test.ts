@@ -12,7 +12,7 @@ let instance: BareInstance
 
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'regent-launcher-'))
-  instance = await BareInstance.create('bare-0', '127.24.213.1', {}, { launcherDir: folder })
+  instance = await BareInstance.create('bare-0', {}, { launcherDir: folder })
 })
 afterAll(async () => {
   await instance.remove()

@@ -4,7 +4,7 @@ import { BareInstance } from '#test/support/bare-instance.ts'
 let instance: BareInstance
 
 beforeAll(async () => {
-  instance = await BareInstance.create('bare-0', '127.24.212.1')
+  instance = await BareInstance.create('bare-0')
   await instance.process.initialise()
   await instance.start()
 })

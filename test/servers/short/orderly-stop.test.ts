@@ -7,8 +7,8 @@ let source: BareInstance
 let replica: BareInstance
 
 beforeAll(async () => {
-  source = await BareInstance.create('bare-0', '127.24.213.1')
-  replica = await BareInstance.create('bare-1', '127.24.213.2')
+  source = await BareInstance.create('bare-0')
+  replica = await BareInstance.create('bare-1')
   await Promise.all([source, replica].map((instance) => instance.process.initialise().then(() => instance.start())))
 })
 

@@ -5,7 +5,7 @@ import { createMysqldProcess } from '#agents/mysqld/process.ts'
 import { volumeLayout } from '#agents/instance/volume-layout.ts'
 import { passwordFor } from '#common/mysql/account-password.ts'
 import { realWorld } from '#common/ports/real-world.ts'
-import { BareInstance, secret, startMs, until } from '#test/support/bare-instance.ts'
+import { BareInstance, secret, until } from '#test/support/bare-instance.ts'
 import { elapsed } from '#test/support/monotonic.ts'
 import { SourceAndReplica } from '#test/support/source-and-replica.ts'
 import { firstValue } from '#test/support/sql-session.ts'
@@ -16,7 +16,7 @@ let source: BareInstance
 let replica: BareInstance
 
 beforeAll(async () => {
-  servers = await SourceAndReplica.create(215)
+  servers = await SourceAndReplica.create()
   ;({ source, replica } = servers)
   await servers.initialise()
 })
@@ -185,14 +185,14 @@ describe('the process', () => {
     await wrong.start()
     // The kernel shows that the process is gone before it tells a parent how the child ended.
     const isTold = () => wrong.state === 'dead' && wrong.note.includes('[ERROR]') && wrong.startFailed !== ''
-    await until(isTold, 'the reason is told', startMs)
+    await until(isTold, 'the reason is told')
     const since =
       'changed since the last good start: long_query_time 3, was by default, time_zone Nowhere/Land, was by default'
     expect(wrong.note).toMatch(/ended (?:with status 1 )?before it was up: \[ERROR\] \[MY-\d+\]/)
     expect(wrong.note).toContain(since)
     expect(wrong.startFailed).toContain(since)
     await wrong.start()
-    await until(() => wrong.state === 'running', 'it is up with those of before', startMs)
+    await until(() => wrong.state === 'running', 'it is up with those of before')
     await until(() => wrong.settingsRolledBack === true, 'that is told')
     expect(wrong.settingsRefused).toContain(since)
     expect(wrong.startFailed).toBe('')
@@ -202,12 +202,12 @@ describe('the process', () => {
     await next.adopt()
     expect(next).toMatchObject({ settingsRolledBack: true, settingsRefused: wrong.settingsRefused })
     await next.start()
-    await until(() => next.state === 'running', 'it is up', startMs)
+    await until(() => next.state === 'running', 'it is up')
     await next.kill()
     const other = createMysqldProcess({ ...source.config, serverSettings: { long_query_time: '4' } }, realWorld)
     await other.adopt()
     await other.start()
-    await until(() => other.state === 'running', 'it is up with others', startMs)
+    await until(() => other.state === 'running', 'it is up with others')
     expect(other).toMatchObject({ settingsRolledBack: false, settingsRefused: '' })
     await other.kill()
   })
