@@ -3,6 +3,8 @@ import type { Parts } from '../instance/parts.ts'
 
 /** XCom takes the median of its last 19. */
 const wanted = 20
+/** Where nobody agrees each message keeps a session of the server waiting. */
+const restMs = 1_000
 
 /**
  * Has a member that is new in its group send twenty messages at once.
@@ -17,6 +19,7 @@ export class FirstMessages implements Watch {
   readonly #parts: Parts
   #pid: number | null = null
   #sent = 0
+  #restsUntilMs = 0
 
   constructor(parts: Parts) {
     this.#parts = parts
@@ -27,14 +30,17 @@ export class FirstMessages implements Watch {
   }
 
   isDue(): boolean {
-    return this.#sent < wanted
+    return this.#sent < wanted && this.#parts.world.clock.monotonicMs() >= this.#restsUntilMs
   }
 
-  /** Sends what is left to send, one after the other. */
+  /** Sends what is left to send, one after the other. One that nobody agrees on in time may not have been sent. */
   async look(): Promise<void> {
-    // A message that is not answered in time was sent all the same.
-    for (; this.#sent < wanted && this.#isMember(); this.#sent++)
-      await this.#parts.server.group?.agree().catch(() => undefined)
+    const { server, world } = this.#parts
+    try {
+      for (; this.#sent < wanted && this.#isMember(); this.#sent += 1) await server.group?.agree()
+    } catch {
+      this.#restsUntilMs = world.clock.monotonicMs() + restMs
+    }
   }
 
   /** A server that starts, or joins, begins anew. */
