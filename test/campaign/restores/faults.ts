@@ -24,7 +24,7 @@ export async function backUp(cluster: TestCluster): Promise<string> {
   const { code, stderr } = await runRegent(cluster.home, ['backup', 'now', cluster.name], {
     deadlineMs: backupDeadlineMs,
   })
-  return code === 0 ? 'a backup was made' : `no backup: ${stderr.trim().split('\n').at(-1)}`
+  return code === 0 ? 'a backup was made' : `no backup: ${stderr.trim().replaceAll(/\s+/g, ' ').slice(-300)}`
 }
 
 /** Dead, or there and silent. A folder is never away: what was written to it instead would be in the way. */

@@ -6,6 +6,7 @@ import { describeError } from '#common/errors/errors.ts'
 import type { ModeName } from '#failover/protocol/mode-name.ts'
 import { parseGtidSet } from '#topology/gtid/gtid-set.ts'
 import { startCluster, type TestCluster } from '../../support/cluster.ts'
+import { diagnose } from '../../support/diagnosis.ts'
 import { interruption, untilInterrupted } from '../../support/interruption.ts'
 import { monotonicMs } from '../../support/monotonic.ts'
 import { setup } from '../../support/prepared-folders/global-setup.ts'
@@ -84,6 +85,9 @@ async function onStage(stage: Stage, { seed, minutes, restores, mode }: Options)
       return compared(cluster, { stage, diary, moments: momentsOf(diary, archive, restores, dice) })
     }
     return await untilInterrupted(work, interrupted)
+  } catch (error) {
+    console.log([...(await diagnose(cluster)), ...(await windowOfStore(cluster, stage))].join('\n'))
+    throw error
   } finally {
     await cluster.down()
   }
@@ -136,6 +140,17 @@ async function makeTables(cluster: TestCluster): Promise<void> {
   } finally {
     session.destroy()
   }
+}
+
+async function windowOfStore(cluster: TestCluster, stage: Stage): Promise<readonly string[]> {
+  const archive = await stage.archive(cluster.name)
+  const executed = parseGtidSet(await cluster.value(await cluster.primary(), 'select @@gtid_executed'))
+  return [
+    `executed: ${executed.toString()}`,
+    ...chainsOf(archive).map(
+      (chain) => `${chain.backup.name} reaches ${chain.gtids.toString()}, ${String(chain.hole?.why ?? 'no hole')}`,
+    ),
+  ]
 }
 
 async function untilArchived(cluster: TestCluster, stage: Stage): Promise<Archive> {
