@@ -1,4 +1,5 @@
 import { mebibytes, say, text, type Sentence } from '#common/sentence/sentence.ts'
+import { counted } from '#common/text/words.ts'
 import { parseGtidSet } from '../gtid/gtid-set.ts'
 import type { BinlogArchiveSeen } from './binlog-archive.ts'
 import type { InstanceName } from './member.ts'
@@ -22,7 +23,7 @@ const longestGtids = 1_024
 
 /** The set that a backup holds; where that is long, how many transactions there are. */
 export function shownGtids(gtids: string): string {
-  return gtids.length <= longestGtids ? gtids : `${parseGtidSet(gtids).count()} transactions`
+  return gtids.length <= longestGtids ? gtids : counted(Number(parseGtidSet(gtids).count()), 'transaction')
 }
 
 /** `backup 20261126T031209Z: 12.0 MiB of data are in the store`. */
