@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
 import type { BackupTask } from '#failover/protocol/backup-settings.ts'
-import { memberId } from '#topology/snapshot/member.ts'
+import { memberId, type MemberId } from '#topology/snapshot/member.ts'
 import { learn } from '../instance/learn.ts'
 import { aServerState, ScriptedServer, testParts } from '../testing.ts'
 import { hearing, type Ears } from './hearing.ts'
@@ -21,7 +21,7 @@ async function anAgent() {
   return {
     parts,
     changed: () => changed,
-    hear: (said: { readonly task?: BackupTask; readonly cluster?: string; readonly member?: string }) =>
+    hear: (said: { readonly task?: BackupTask; readonly cluster?: string; readonly member?: MemberId }) =>
       hearing.backups({ parts } as Ears, { ...addressed, ...said }),
   }
 }

@@ -107,7 +107,7 @@ export const instanceRowSchema = Type.Object(
       description:
         'It follows and acknowledges what it receives, as it was last seen. In mode group: it is heard and ONLINE.',
     }),
-    lagSeconds: nullable(Type.Number({ description: 'Null when idle or unknown.' })),
+    lagSeconds: nullable(Type.Number({ description: 'Null when unknown, and when idle without a heartbeat.' })),
     backlog: nullable(Type.Integer({ description: 'Transactions received and not yet applied.' })),
     behind: Type.Boolean({
       description:
