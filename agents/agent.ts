@@ -28,6 +28,7 @@ import { Notices } from './instance/notices.ts'
 import { Observer } from './observe/observer.ts'
 import { OrderDesk } from './orders/desk.ts'
 import { FactLog } from './instance/fact-log.ts'
+import { RunLog } from './instance/run-log.ts'
 import { learn } from './instance/learn.ts'
 import { nothingKnown } from './instance/known.ts'
 import type { Parts } from './instance/parts.ts'
@@ -40,6 +41,7 @@ import { guardSpace } from './guard/space-guard.ts'
 import { Termination, type TerminationPort } from './orders/termination.ts'
 import { BackUp } from './backup/back-up.ts'
 import { BinlogArchiver } from './backup/binlog-archiver.ts'
+import { Heartbeat } from './backup/heartbeat.ts'
 import { Rehearsing } from './backup/rehearsing.ts'
 import { Restoring } from './backup/restoring.ts'
 import { RetentionWatch } from './backup/retention-watch.ts'
@@ -126,6 +128,7 @@ export class Agent implements AgentHandlers {
       changed,
       wake: () => this.#converger.wake(),
       facts: new FactLog(world.clock),
+      runs: new RunLog(world.clock),
       ...nothingKnown(world.clock.monotonicMs()),
     }
     learn(this.#parts, {
@@ -224,6 +227,7 @@ export class Agent implements AgentHandlers {
       this.#events,
       this.#leftover,
       this.#binlogArchiver,
+      new Heartbeat(this.#parts),
       this.#needs,
       this.#hung,
       this.#lockedOut,

@@ -8,6 +8,7 @@ import { unionOf } from '#topology/snapshot/holdings.ts'
 import { anObservation, hostOf, memberOf, type ServerOverrides } from '#topology/testing.ts'
 import type { AgentConfig } from './instance/config.ts'
 import { FactLog } from './instance/fact-log.ts'
+import { RunLog } from './instance/run-log.ts'
 import { nothingKnown } from './instance/known.ts'
 import type { Parts } from './instance/parts.ts'
 import { Asks } from './instance/asks.ts'
@@ -140,6 +141,7 @@ export class ScriptedServer implements ServerPort {
   killDumpThreads: ServerPort['killDumpThreads'] = async () => (this.calls.push('killDumpThreads'), [])
   waitSessionsGone: ServerPort['waitSessionsGone'] = async () => undefined
   writeMarker: ServerPort['writeMarker'] = async (_token, slot) => void this.calls.push(`marker ${slot}`)
+  writeHeartbeat: ServerPort['writeHeartbeat'] = async () => void this.calls.push('heartbeat')
   writeEmpty: ServerPort['writeEmpty'] = async (gtid) => void this.calls.push(`empty ${gtid}`)
   setPasswords: ServerPort['setPasswords'] = async ({ generation, old }) =>
     void this.calls.push(`passwords ${generation} ${old}`)
@@ -269,6 +271,7 @@ export async function testParts(
     changed: () => undefined,
     wake: () => undefined,
     facts: new FactLog(clock),
+    runs: new RunLog(clock),
     ...nothingKnown(clock.monotonicMs()),
   }
 }

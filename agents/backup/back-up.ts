@@ -7,7 +7,7 @@ import { describeError, RegentError } from '#common/errors/errors.ts'
 import { mebibytes, say } from '#common/sentence/sentence.ts'
 import { backupFolderOf } from '#failover/protocol/backup-store.ts'
 import type { Word } from '#failover/protocol/word.ts'
-import type { BackupSeen } from '#topology/snapshot/copies.ts'
+import { describeBackup, shownGtids, type BackupSeen } from '#topology/snapshot/copies.ts'
 import { learn } from '../instance/learn.ts'
 import type { Parts } from '../instance/parts.ts'
 import type { NoteWithoutCounts } from '../lifecycle/copy/pack-folder.ts'
@@ -119,12 +119,18 @@ export class BackUp {
 
   #tell({ name }: BackUpWord, state: Partial<BackupSeen> & Pick<BackupSeen, 'stage'>): void {
     const before = this.#parts.jobs.backup?.name === name ? this.#parts.jobs.backup : nothingSent
-    learn(this.#parts, { fact: 'backupWent', backup: { ...before, ...state, name } })
+    const backup = { ...before, ...state, name }
+    learn(this.#parts, { fact: 'backupWent', backup })
+    const sentence = String(describeBackup(backup))
+    this.#parts.runs.add({ kind: 'backup', name, stage: backup.stage, sentence })
     this.#parts.changed()
   }
 
-  #ended(said: BackUpWord, { rawBytes, storedBytes }: Pick<Manifest, 'rawBytes' | 'storedBytes'>): void {
-    this.#tell(said, { stage: 'done', rawBytes, storedBytes })
+  #ended(
+    said: BackUpWord,
+    { rawBytes, storedBytes, gtids }: Pick<Manifest, 'rawBytes' | 'storedBytes' | 'gtids'>,
+  ): void {
+    this.#tell(said, { stage: 'done', rawBytes, storedBytes, gtids: shownGtids(gtids) })
     this.#parts.notices.add(
       'BackupMade',
       say`backup ${said.name} is made: ${mebibytes(rawBytes)} of data, ${mebibytes(storedBytes)} in the store`,

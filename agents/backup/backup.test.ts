@@ -176,6 +176,20 @@ describe('A base backup', () => {
     expect(keysOf(store)).toHaveLength(4)
   })
 
+  it('goes into the folder that its store names', async () => {
+    const store = new MemoryStore()
+    const replica = await aReplica(store)
+    replica.backUp.begin({ ...said, store: { ...said.store, folder: 'shops.prod' } })
+    expect(await ended(replica)).toMatchObject({ stage: 'done' })
+    const folders = [...store.objects.keys()].map((key) => key.split('/')[0])
+    expect([...new Set(folders)]).toEqual(['shops.prod'])
+    expect(replica.parts.runs.list.map(({ sentence }) => sentence.split(': ')[1])).toEqual([
+      'the data are copied',
+      '3.0 MiB of data are in the store',
+      '3.0 MiB of data',
+    ])
+  })
+
   it('is refused by an agent that can open no store', async () => {
     const { parts } = await aReplica(new MemoryStore())
     expect(() => new BackUp(parts, null).begin(said)).toThrow('has no access to stores of backups')

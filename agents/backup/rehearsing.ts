@@ -5,7 +5,7 @@ import { verificationText } from '#backup/verification.ts'
 import { describeError, RegentError } from '#common/errors/errors.ts'
 import { counted, duration, mebibytes, say, type Sentence } from '#common/sentence/sentence.ts'
 import type { Word } from '#failover/protocol/word.ts'
-import type { RehearsalSeen } from '#topology/snapshot/copies.ts'
+import { describeRehearsal, type RehearsalSeen } from '#topology/snapshot/copies.ts'
 import { learn } from '../instance/learn.ts'
 import type { Parts } from '../instance/parts.ts'
 import type { BackupPort, OpenedStore } from '../ports/backup-port.ts'
@@ -159,7 +159,9 @@ export class Rehearsing {
   }
 
   #tell({ name }: RehearseWord, stage: RehearsalSeen['stage'], sentence: string): void {
-    learn(this.#parts, { fact: 'rehearsalWent', rehearsal: { name, stage, sentence } })
+    const rehearsal = { name, stage, sentence }
+    learn(this.#parts, { fact: 'rehearsalWent', rehearsal })
+    this.#parts.runs.add({ kind: 'rehearsal', name, stage, sentence: String(describeRehearsal(rehearsal)) })
     this.#parts.changed()
   }
 

@@ -69,6 +69,7 @@ const empty = { whole: 0, leftovers: 0, begun: null, newest: null, verified: nul
 const newest = {
   ...{ name, endedAtMs: manifest.endedAtMs, rawBytes: 5_000_000, storedBytes: 1_500_000 },
   tookMs: manifest.storedAtMs - manifest.startedAtMs,
+  gtids: manifest.gtids,
 }
 
 it('A primary with a store says what lies there, and how long ago that was seen', async () => {
@@ -209,4 +210,17 @@ it('Nobody looks who is no primary, or was told of no store; and what another st
   expect(shown()).toBeUndefined()
   await look()
   expect(opened()).toBe(1)
+})
+
+it('The folder that the store names is the one that is looked at, whatever the cluster is called', async () => {
+  const store = aStoreWithABackup()
+  const owner = ownerText({ formatVersion: 1, cluster: 'prod', lineage, claimedAtMs: 0 })
+  store.objects.set(keyOf({ kind: 'owner', cluster: 'prod' }), Buffer.from(owner))
+  const other = '20270101T000000Z'
+  const text = manifestText(aManifest({ cluster: 'prod', name: other }))
+  store.objects.set(keyOf({ kind: 'manifest', cluster: 'prod', name: other }), Buffer.from(text))
+  const { parts, look, shown } = await aPrimary(store)
+  learn(parts, { fact: 'backupsTold', task: { ...task, store: { ...task.store, folder: 'prod' } } })
+  await look()
+  expect(shown()).toMatchObject({ whole: 1, newest: { name: other } })
 })

@@ -9,7 +9,7 @@ import { say } from '#common/sentence/sentence.ts'
 import type { Watch } from '#common/watch/watch.ts'
 import { backupFolderOf } from '#failover/protocol/backup-store.ts'
 import type { ObjectStore, StoredObject } from '#object-store/object-store.ts'
-import type { BackupsSeen } from '#topology/snapshot/copies.ts'
+import { shownGtids, type BackupsSeen } from '#topology/snapshot/copies.ts'
 import type { StoreSeen } from '../instance/known.ts'
 import { learn } from '../instance/learn.ts'
 import type { Parts } from '../instance/parts.ts'
@@ -139,8 +139,15 @@ export class StoreWatch implements Watch {
     const known = this.#newest
     if (known?.store === store.address && known.read.name === name) return known.read
     const manifest = await readManifest(store, this.#folder(), name, { signal })
-    const { endedAtMs, rawBytes, storedBytes, startedAtMs, storedAtMs } = manifest
-    const read = { name, endedAtMs, rawBytes, storedBytes, tookMs: Math.max(0, storedAtMs - startedAtMs) }
+    const { endedAtMs, rawBytes, storedBytes, startedAtMs, storedAtMs, gtids } = manifest
+    const read = {
+      name,
+      endedAtMs,
+      rawBytes,
+      storedBytes,
+      tookMs: Math.max(0, storedAtMs - startedAtMs),
+      gtids: shownGtids(gtids),
+    }
     this.#newest = { store: store.address, read }
     return read
   }

@@ -12,6 +12,7 @@ const quiet: ReadonlySet<FactName> = new Set<FactName>([
   'beganHere',
   'binlogsShipped',
   'copyWent',
+  'heartbeatWritten',
   'holdsSeen',
   'leaderHeard',
   'leaveAsked',

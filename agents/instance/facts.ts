@@ -225,6 +225,7 @@ export const facts = {
   backupWorkFailed: ({ work }: { work: BackupWork }, { jobs: { backupFailures } }: Known): Change => ({
     jobs: { backupFailures: { ...backupFailures, [work]: backupFailures[work] + 1 } },
   }),
+  heartbeatWritten: ({ atMs }: { atMs: number }): Change => ({ jobs: { heartbeatAtMs: atMs } }),
   waitBegan: ({ wait, until }: { wait: Awaited; until: Promise<void> }): Change => ({ jobs: { [wait]: until } }),
   waitEnded: ({ wait }: { wait: Awaited }): Change => ({ jobs: { [wait]: null } }),
   wakerBegan: ({ connections }: { connections: string }, { jobs }: Known): Change => ({

@@ -177,6 +177,8 @@ export interface Jobs {
   readonly binlogArchive: BinlogArchiveKnown | null
   /** How often each work for backups failed since the agent started. */
   readonly backupFailures: BackupFailures
+  /** When the newest heartbeat that was acknowledged was begun, by the wall clock; null for none. */
+  readonly heartbeatAtMs: number | null
   /** What it saw in the store of backups, of this task; null before the first look. */
   readonly backups: StoreSeen | null
   /** The others are asked to remove the member that its dead mysqld was. */
@@ -268,6 +270,7 @@ export function nothingKnown(nowMs: number): Known {
       backup: null,
       rehearsal: null,
       binlogArchive: null,
+      heartbeatAtMs: null,
       backupFailures: { backup: 0, rehearsal: 0, archive: 0, retention: 0 },
       backups: null,
       streamsCopy: false,

@@ -10,6 +10,7 @@ import type { ObserverPort } from '../ports/observer.ts'
 import type { ProcessPort } from '../ports/process.ts'
 import type { ServerPort } from '../ports/server.ts'
 import type { StoredState, StoredStateFile } from './stored-state.ts'
+import type { RunLog } from './run-log.ts'
 import type { VolumePort } from '../ports/volume.ts'
 
 /** Whether it is a primary that decides alone what is acknowledged, by its mode: how mysqld ends may be in doubt. */
@@ -58,6 +59,8 @@ export interface Parts extends Learner {
   readonly changed: () => void
   /** Something was found out that a pass must see. */
   readonly wake: () => void
+  /** What backups and rehearsals said. */
+  readonly runs: RunLog
 }
 
 /**

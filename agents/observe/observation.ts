@@ -7,7 +7,7 @@ import {
   type ProcessState,
   type StoredSummary,
 } from '#topology/snapshot/observation.ts'
-import { backupTaskText } from '#failover/protocol/backup-settings.ts'
+import { backupTaskText, heartbeatMsOf } from '#failover/protocol/backup-settings.ts'
 import { unclassifiedIn } from '#failover/settings/check.ts'
 import { isEndingUnseen, shownSilenceMs } from '../doubts/ending.ts'
 import { comparedNow } from '../doubts/compared.ts'
@@ -106,6 +106,7 @@ export class ObservationBuilder {
       ...lacksOf(this.#parts),
       ...copiesOf(jobs),
       ...backupFailuresOf(this.#parts),
+      ...heartbeatOf(this.#parts),
       ...binlogArchiveOf(this.#parts, nowMs),
       ...this.#backups(nowMs),
       ...this.#settings(),
@@ -239,6 +240,13 @@ function binlogArchiveOf({ jobs, file }: Parts, nowMs: number): Pick<Observation
 /** What was begun here of backups since the agent started. */
 function copiesOf({ backup, rehearsal }: Jobs): Pick<Observation, 'backup' | 'rehearsal'> {
   return { ...(backup === null ? {} : { backup }), ...(rehearsal === null ? {} : { rehearsal }) }
+}
+
+/** Of what was written as primary, nothing is shown once another instance writes. */
+function heartbeatOf({ jobs: { heartbeatAtMs }, file, told }: Parts): Pick<Observation, 'heartbeat'> {
+  const everyMs = heartbeatMsOf(told.backups)
+  const shows = everyMs > 0 && file.current.assignment?.role === 'primary'
+  return shows && heartbeatAtMs !== null ? { heartbeat: { atMs: heartbeatAtMs, everyMs } } : {}
 }
 
 /** Nothing where there is nothing that could fail: a counter that is there says that backups are wanted. */

@@ -72,7 +72,7 @@ export const hearing: { readonly [N in WordName]: (ears: Ears, said: Word<N>) =>
   },
   watches({ parts, watches }, { cluster }) {
     requireCluster(parts, cluster, `a manager of cluster ${cluster} asks what is looked after`)
-    return { watches: watches.list(), facts: parts.facts.list }
+    return { watches: watches.list(), facts: parts.facts.list, runs: parts.runs.list }
   },
 }
 

@@ -109,6 +109,11 @@ export interface ServerPort {
    */
   writeMarker(token: string, slot: 1 | 2): Promise<void>
   /**
+   * Writes the time into the row of the heartbeat, binary log on, unless the server is read-only as it writes; resolves
+   * when that is acknowledged, however long that takes. Rejects where a lock stands in the way for a second.
+   */
+  writeHeartbeat(): Promise<void>
+  /**
    * An empty transaction with this GTID, binary log on; resolves when it is acknowledged, however long that takes.
    * Where the server has the GTID already nothing happens.
    */

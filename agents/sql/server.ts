@@ -17,6 +17,7 @@ import { cloneInto, cloneLocal, endLocalClones } from './replication/clone.ts'
 import { showCertificate } from './settings/certificate.ts'
 import { recordEvents, setEvents } from './events.ts'
 import { setGates } from './replication/gates.ts'
+import { heartbeatSession, writeHeartbeat } from './heartbeat.ts'
 import { writeMarker } from './marker.ts'
 import { refusedLogins } from './needs/logins.ts'
 import { NeedsSql } from './needs/needs-sql.ts'
@@ -74,6 +75,7 @@ export function createSqlServer(config: AgentConfig, { world, secret, queryDeadl
     world,
   )
   const marking = new SqlPool(inside, session, world)
+  const beating = new SqlPool(inside, `${session}, ${heartbeatSession}`, world)
   const emptying = new SqlPool(
     inside.map((target) => ({ ...target, several: true })),
     session,
@@ -115,7 +117,19 @@ export function createSqlServer(config: AgentConfig, { world, secret, queryDeadl
 
   const disconnect = () => {
     state.forget()
-    const pools = [quiet, several, marking, emptying, accounts, provisioning, copying, client, agreeing, making]
+    const pools = [
+      quiet,
+      several,
+      marking,
+      beating,
+      emptying,
+      accounts,
+      provisioning,
+      copying,
+      client,
+      agreeing,
+      making,
+    ]
     for (const pool of pools) pool.disconnect()
   }
 
@@ -157,6 +171,8 @@ export function createSqlServer(config: AgentConfig, { world, secret, queryDeadl
         token,
         slot,
       ),
+    writeHeartbeat: () =>
+      writeHeartbeat((statement) => beating.query(statement, { deadlineMs: Number.POSITIVE_INFINITY, after: 'leave' })),
     writeEmpty: (gtid) => writeEmpty(emptying, gtid),
     setPasswords: (wish) =>
       setPasswords(

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import { Type, type Static } from 'typebox'
-import { integer, objectOf, type Shaped } from '#common/input/shapes.ts'
+import { integer, objectOf, optional, type Shaped } from '#common/input/shapes.ts'
 import { backupStore, backupStoreSchema } from './backup-store.ts'
 
 const closed = { additionalProperties: false } as const
@@ -65,6 +65,19 @@ export const backupSettingsSchema = Type.Object(
       },
       { ...closed, default: {}, description: 'The continuous archive of binlogs.' },
     ),
+    heartbeat: Type.Object(
+      {
+        everySeconds: Type.Integer({
+          default: 1,
+          minimum: 0,
+          maximum: 60,
+          description:
+            'How often the primary writes the time into regent.heartbeat, a commit each: so the window of an idle ' +
+            'cluster goes on, and its replicas show a lag. 0 = never. Seconds.',
+        }),
+      },
+      { ...closed, default: {}, description: 'The row that tells how far a replica, and a restore, is.' },
+    ),
     rehearsal: Type.Object(
       {
         schedule: schedule(
@@ -85,6 +98,7 @@ export const backupTask = objectOf({
   store: backupStore,
   retention: objectOf({ last: integer(1, 1_000), days: integer(0, 1_000), weeks: integer(0, 1_000) }),
   archive: objectOf({ everySeconds: integer(0, 3_600) }),
+  heartbeat: optional(objectOf({ everySeconds: integer(0, 60) })),
 })
 
 export type BackupTask = Shaped<typeof backupTask>
@@ -92,13 +106,20 @@ export type BackupTask = Shaped<typeof backupTask>
 /** Null where no backups are made. */
 export function backupTaskOf(settings: BackupSettings | undefined): BackupTask | null {
   if (settings === undefined) return null
-  const { store, retention, archive } = settings
-  return { store, retention, archive }
+  const { store, retention, archive, heartbeat } = settings
+  return { store, retention, archive, heartbeat }
+}
+
+/** How often the primary writes a heartbeat; 0 for never. */
+export function heartbeatMsOf(task: BackupTask | null): number {
+  return (task?.heartbeat?.everySeconds ?? 0) * 1_000
 }
 
 /** Another text for each task; '' for none. */
 export function backupTaskText(task: BackupTask | null): string {
   if (task === null) return ''
-  const parts = [task.store, task.retention, task.archive].map((part) => Object.entries(part).sort())
+  const parts = [task.store, task.retention, task.archive, task.heartbeat ?? {}].map((part) =>
+    Object.entries(part).sort(),
+  )
   return createHash('sha256').update(JSON.stringify(parts)).digest('hex').slice(0, 16)
 }

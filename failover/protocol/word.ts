@@ -149,11 +149,23 @@ export interface FactView {
   readonly detail: string
 }
 
+/** What a backup or a rehearsal said, and how long ago. */
+export interface RunStep {
+  readonly agoMs: number
+  readonly kind: 'backup' | 'rehearsal'
+  readonly name: string
+  readonly sentence: string
+}
+
 /** Of most words nothing is answered but that they were heard. */
 export interface Answers extends Record<WordName, object> {
   readonly leaving: LeavingAnswer
   readonly leaseVote: LeaseVote
-  readonly watches: { readonly watches: readonly WatchView[]; readonly facts?: readonly FactView[] }
+  readonly watches: {
+    readonly watches: readonly WatchView[]
+    readonly facts?: readonly FactView[]
+    readonly runs?: readonly RunStep[]
+  }
 }
 
 export type LeaseConfirmation = Word<'lease'>

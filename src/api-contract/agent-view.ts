@@ -1,6 +1,6 @@
 import { Type } from 'typebox'
 import type { WatchView } from '#common/watch/watch.ts'
-import type { FactView } from '#failover/protocol/word.ts'
+import type { FactView, RunStep } from '#failover/protocol/word.ts'
 import { nullable } from './views.ts'
 
 /** What an agent says of itself when it is asked. */
@@ -12,6 +12,8 @@ export interface AgentView {
   readonly watches: readonly WatchView[]
   /** What it got to know last: the oldest first. */
   readonly facts: readonly FactView[]
+  /** What its backups and rehearsals said: the oldest first. Absent where it did not answer, and from older agents. */
+  readonly runs?: readonly RunStep[]
 }
 
 const ms = (description: string) => Type.Number({ description })
@@ -31,6 +33,13 @@ const factSchema = Type.Object({
   detail: Type.String({ description: 'What was found out.' }),
 })
 
+const runSchema = Type.Object({
+  agoMs: ms('Since it was said.'),
+  kind: Type.String({ description: 'backup or rehearsal.' }),
+  name: Type.String({ description: 'Of the run.' }),
+  sentence: Type.String({ description: 'How far the run was, or what came of it.' }),
+})
+
 export const agentViewSchema = Type.Unsafe<AgentView>(
   Type.Object(
     {
@@ -38,6 +47,11 @@ export const agentViewSchema = Type.Unsafe<AgentView>(
       failure: Type.String({ description: 'Why nothing is known of it; empty where it answered.' }),
       watches: Type.Array(watchSchema),
       facts: Type.Array(factSchema, { description: 'The newest last; empty where an older agent tells none.' }),
+      runs: Type.Optional(
+        Type.Array(runSchema, {
+          description: 'What its backups and rehearsals said since it started, the newest last.',
+        }),
+      ),
     },
     {
       $id: 'AgentView',

@@ -107,7 +107,7 @@ export const instanceRowSchema = Type.Object(
       description:
         'It follows and acknowledges what it receives, as it was last seen. In mode group: it is heard and ONLINE.',
     }),
-    lagSeconds: nullable(Type.Number({ description: 'Null when idle or unknown.' })),
+    lagSeconds: nullable(Type.Number({ description: 'Null when unknown, and when idle without a heartbeat.' })),
     backlog: nullable(Type.Integer({ description: 'Transactions received and not yet applied.' })),
     behind: Type.Boolean({
       description:
@@ -131,6 +131,9 @@ export const instanceRowSchema = Type.Object(
           rawBytes: Type.Integer({ description: 'Of the data, as far as they are in the store.' }),
           storedBytes: Type.Integer({ description: 'What lies in the store of that.' }),
           sentence: Type.String({ description: 'Why it failed; empty otherwise.' }),
+          gtids: Type.Optional(
+            Type.String({ description: 'What it holds once it is whole; of a long set how many transactions.' }),
+          ),
         },
         { description: 'The newest base backup that was begun here since the agent started; absent for none.' },
       ),

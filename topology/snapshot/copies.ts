@@ -1,4 +1,6 @@
 import { mebibytes, say, text, type Sentence } from '#common/sentence/sentence.ts'
+import { counted } from '#common/text/words.ts'
+import { parseGtidSet } from '../gtid/gtid-set.ts'
 import type { BinlogArchiveSeen } from './binlog-archive.ts'
 import type { InstanceName } from './member.ts'
 
@@ -12,6 +14,16 @@ export interface BackupSeen {
   readonly storedBytes: number
   /** Why it failed; '' otherwise. */
   readonly sentence: string
+  /** Once it is whole: what it holds, as `shownGtids` says. Absent before, and from older agents. */
+  readonly gtids?: string
+}
+
+/** A longer set is a page of numbers for people, and is sent with each observation. */
+const longestGtids = 1_024
+
+/** The set that a backup holds; where that is long, how many transactions there are. */
+export function shownGtids(gtids: string): string {
+  return gtids.length <= longestGtids ? gtids : counted(Number(parseGtidSet(gtids).count()), 'transaction')
 }
 
 /** `backup 20261126T031209Z: 12.0 MiB of data are in the store`. */
@@ -58,6 +70,8 @@ export interface BackupsSeen {
     readonly storedBytes: number
     /** From the first file that was copied until all was in the store. Absent from older agents. */
     readonly tookMs?: number
+    /** What it holds, as `shownGtids` says. Absent from older agents. */
+    readonly gtids?: string
   } | null
   /** The newest that was restored once, and how long that took; null for none. */
   readonly verified: { readonly name: string; readonly verifiedAtMs: number; readonly restoreMs: number } | null
@@ -67,6 +81,13 @@ export interface BackupsSeen {
   readonly sentence: string
   /** Milliseconds since the last look that came to its end; null before the first. */
   readonly lookedAgoMs: number | null
+}
+
+/** A row that the primary writes: `regent.heartbeat`. */
+export interface Heartbeat {
+  /** Of the wall clock. */
+  readonly atMs: number
+  readonly everyMs: number
 }
 
 /** What of backups can fail, each counted by itself. */
@@ -90,6 +111,11 @@ export interface ObservedBackups {
   readonly backups?: BackupsSeen
   /** How the shipping of binlogs goes. Absent where none was begun as primary, and from older agents. */
   readonly binlogArchive?: BinlogArchiveSeen
+  /**
+   * As a primary: when the newest heartbeat that was acknowledged was begun, by the clock of its machine, and how often
+   * one is. Absent for none, and from older agents.
+   */
+  readonly heartbeat?: Heartbeat
   /** Absent where the agent was told of no backups and nothing failed, and from older agents. */
   readonly backupFailures?: BackupFailures
 }

@@ -1,4 +1,5 @@
 import { counted, say, type Sentence } from '#common/sentence/sentence.ts'
+import type { Heartbeat } from './copies.ts'
 import type { Channel } from './observation.ts'
 
 /** To apply while writes wait for it: more than this is an outage of its own, whatever the clock says. */
@@ -19,4 +20,15 @@ export function isBehind({ lagSeconds, backlogTransactions }: Lag, maxLagSeconds
 export function describeLag({ lagSeconds, backlogTransactions }: Lag): Sentence {
   const behind = lagSeconds === null ? 'behind' : say`${Math.round(lagSeconds)} s behind`
   return say`${behind} with ${counted(backlogTransactions, 'transaction')} to apply`
+}
+
+/**
+ * Seconds by which a replica is behind the heartbeat of its primary, also where nothing is to be applied: what does not
+ * arrive is seen as well. Both times were taken by the clock of the primary's machine. Less than two heartbeats is
+ * nothing: the two servers are not looked at in the same moment. Null where one of the times is not known.
+ */
+export function lagByHeartbeat(heartbeat: Heartbeat | undefined, appliedUpToMs: number | undefined): number | null {
+  if (heartbeat === undefined || appliedUpToMs === undefined) return null
+  const behindMs = heartbeat.atMs - appliedUpToMs
+  return behindMs < 2 * heartbeat.everyMs ? 0 : Math.round(behindMs / 100) / 10
 }

@@ -48,6 +48,8 @@ export interface Channel {
   readonly backlogTransactions: number
   /** Seconds between the original commit of what is being applied and now; null when idle or unknown. */
   readonly lagSeconds: number | null
+  /** When the newest transaction that was applied was committed at its source, by the clock there. Absent for none. */
+  readonly appliedUpToMs?: number
   /** Semi-sync acknowledgements are in force (`Rpl_semi_sync_replica_status`). */
   readonly semiSync: boolean
   /** A replication filter is set. */
@@ -142,6 +144,8 @@ export interface GroupState {
    * agents.
    */
   readonly lagSeconds?: number | null
+  /** When the newest transaction that was applied was committed at its source, by the clock there. Absent for none. */
+  readonly appliedUpToMs?: number
   /** What the channels of the group reported last as an error; '' for nothing. */
   readonly error: string
   /** The error at which applying stopped: the data here is not what the group's is. Absent for none. */

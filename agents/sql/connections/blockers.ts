@@ -27,10 +27,11 @@ const columns = `t.PROCESSLIST_ID AS id, t.PROCESSLIST_USER AS user, t.PROCESSLI
 
 /**
  * The agent's own sessions, the applier, and every login: one of a replica has neither name nor address before it is
- * let in (seen on 9.7). The write probe is to wait as any client does.
+ * let in (seen on 9.7). The write probe and the heartbeat are to wait as any client does.
  */
 const own = `(${applier} OR (me.PROCESSLIST_USER = '${agentUser}'
-  AND COALESCE(me.PROCESSLIST_INFO, '') NOT LIKE 'UPDATE regent.probe %'))`
+  AND COALESCE(me.PROCESSLIST_INFO, '') NOT LIKE 'UPDATE regent.probe %'
+  AND COALESCE(me.PROCESSLIST_INFO, '') NOT LIKE 'REPLACE INTO regent.heartbeat %'))`
 
 /** performance_schema takes none of these locks itself. */
 const statements = [

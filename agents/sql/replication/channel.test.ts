@@ -77,3 +77,13 @@ describe('a receiver that runs', () => {
     expect(shownAt([{ io: 'No' }, { io: 'Yes' }])).toEqual(['no', 'yes'])
   })
 })
+
+it('A channel tells up to when it has applied, and nothing where it has not applied anything', () => {
+  const row = { Channel_Name: '', Source_Host: '127.24.1.1', Replica_IO_Running: 'Yes' }
+  const shown = (appliedUpToMs: unknown) => {
+    const pulse = new ChannelPulse(realWorld.clock, { encrypts: true })
+    const status = pulse.from([row], [{ silentMicros: 0, appliedUpToMs }])
+    return status === null ? 'none' : channelFrom(status, { semiSync: true, backlog: 0 }).appliedUpToMs
+  }
+  expect(['1800000000123', '0', null].map(shown)).toEqual([1_800_000_000_123, undefined, undefined])
+})

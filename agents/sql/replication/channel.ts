@@ -15,6 +15,7 @@ export interface ChannelStatus {
   /** Milliseconds since the receiver last got anything; null while it is not connected. */
   readonly silentMs: number | null
   readonly lagSeconds: number | null
+  readonly appliedUpToMs?: number
   readonly workerError: string
   /** Options that are otherwise than they are to be. */
   readonly changedOptions: readonly ChangedSetting[]
@@ -26,12 +27,28 @@ export interface ChannelStatus {
 const showReplica = 'SHOW REPLICA STATUS'
 
 /**
+ * When the newest transaction that the workers of a channel applied was committed at its source, in milliseconds; 0 and
+ * NULL for none. They commit in the order of the source.
+ */
+export function appliedUpTo(channel: string): string {
+  return `(SELECT ROUND(1000 * UNIX_TIMESTAMP(MAX(LAST_APPLIED_TRANSACTION_ORIGINAL_COMMIT_TIMESTAMP)))
+    FROM performance_schema.replication_applier_status_by_worker WHERE CHANNEL_NAME = ${channel})`
+}
+
+/** As a field of what is observed. */
+export function appliedUpToIn(row: Row | undefined): { readonly appliedUpToMs?: number } {
+  const appliedUpToMs = numberOf(row, 'appliedUpToMs')
+  return appliedUpToMs > 0 ? { appliedUpToMs } : {}
+}
+
+/**
  * Microseconds of what performance_schema remembers; heartbeats and whole transactions have a time, single events have
  * none.
  */
 const pulse = `SELECT s.COUNT_RECEIVED_HEARTBEATS AS heartbeats, TIMESTAMPDIFF(MICROSECOND, GREATEST(s.LAST_HEARTBEAT_TIMESTAMP, s.LAST_QUEUED_TRANSACTION_END_QUEUE_TIMESTAMP, s.QUEUEING_TRANSACTION_START_QUEUE_TIMESTAMP), NOW(6)) AS silentMicros,
   (SELECT TIMESTAMPDIFF(MICROSECOND, MIN(w.APPLYING_TRANSACTION_ORIGINAL_COMMIT_TIMESTAMP), NOW(6)) FROM performance_schema.replication_applier_status_by_worker w
     WHERE w.CHANNEL_NAME = '' AND w.APPLYING_TRANSACTION <> '') AS lagMicros,
+  ${appliedUpTo("''")} AS appliedUpToMs,
   (SELECT w.LAST_ERROR_MESSAGE FROM performance_schema.replication_applier_status_by_worker w WHERE w.CHANNEL_NAME = '' AND w.LAST_ERROR_NUMBER <> 0 LIMIT 1) AS workerError,
   c.*, a.* FROM performance_schema.replication_connection_status s
   LEFT JOIN performance_schema.replication_connection_configuration c ON c.CHANNEL_NAME = s.CHANNEL_NAME
@@ -89,6 +106,7 @@ export class ChannelPulse {
           ? Math.min(this.#sinceMoved(row), microsToMs(numberOf(beat, 'silentMicros')))
           : this.#notConnected(),
       lagSeconds: lagMicros === null ? null : Math.max(0, Math.round(Number(lagMicros) / 100_000) / 10),
+      ...appliedUpToIn(beat),
       workerError: textOf(beat, 'workerError'),
       changedOptions: reported(changedOptionsIn(beat, this.#encrypts)),
       proven: this.#isProven(row, beat),
@@ -153,7 +171,7 @@ const filters = [
 ] as const
 
 export function channelFrom(
-  { row, silentMs, lagSeconds, workerError, changedOptions, proven, hasRead }: ChannelStatus,
+  { row, silentMs, lagSeconds, appliedUpToMs, workerError, changedOptions, proven, hasRead }: ChannelStatus,
   { semiSync, backlog }: { semiSync: boolean; backlog: number },
 ): Channel {
   const ioErrno = numberOf(row, 'Last_IO_Errno')
@@ -170,6 +188,7 @@ export function channelFrom(
     sqlError: workerError || textOf(row, 'Last_SQL_Error'),
     backlogTransactions: backlog,
     lagSeconds: backlog === 0 ? null : lagSeconds,
+    ...(appliedUpToMs === undefined ? {} : { appliedUpToMs }),
     semiSync,
     filtered: filters.some((name) => textOf(row, name) !== ''),
     silentMs,

@@ -4,6 +4,7 @@ import { withBackupStore, type BackupStoreOptions } from './store-options.ts'
 import { withApi, withDryRun, withOutput, type DryRunOptions, type OutputOptions } from '../terminal/common-options.ts'
 import type { Io } from '../terminal/io.ts'
 import { addFind } from './find-command.ts'
+import { addLogs } from './logs-command.ts'
 import { addRehearse } from './rehearse.ts'
 import { addDelete, addPrune } from './remove-commands.ts'
 
@@ -18,7 +19,7 @@ export interface StoredOptions extends OutputOptions, BackupStoreOptions {
 
 export function addBackup(program: Command, io: Io): void {
   const backup = program.command('backup').description('Make backups of a cluster, and look at those that there are.')
-  const all = [addNow, addList, addShow, addWindow, addFind, addVerify, addDelete, addPrune, addRehearse]
+  const all = [addNow, addList, addShow, addWindow, addFind, addVerify, addDelete, addPrune, addRehearse, addLogs]
   for (const add of all) add(backup, io)
 }
 

@@ -55,6 +55,15 @@ describe('A run of a backup', () => {
     expect(silent(givenUpMs).phase).toBe('Failed')
   })
 
+  it('shows what it holds as its agent, or the store, says', () => {
+    const gtids = '400 transactions'
+    expect(course({ instances: from(seen({ stage: 'done', gtids })) }).status.gtids).toBe(gtids)
+    const whole = store(run)
+    const newest = whole.newest && { ...whole.newest, gtids: 'uuid:1-9' }
+    expect(course({ store: { ...whole, newest } }).status.gtids).toBe('uuid:1-9')
+    expect(course({ store: whole }).status.gtids).toBeUndefined()
+  })
+
   it('has succeeded where it is whole in the store, whoever saw its end', () => {
     expect(course({ silentMs: givenUpMs, store: store(run) }).status).toMatchObject({
       phase: 'Succeeded',

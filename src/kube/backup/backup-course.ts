@@ -95,18 +95,21 @@ function givenUp({ wallMs }: CourseInput, before: MySQLBackupStatus): MySQLBacku
 
 /** It is whole in the store, whoever saw how it ended. */
 function storedOf(before: MySQLBackupStatus, { newest }: BackupsSeen): MySQLBackupStatus {
-  const { rawBytes, storedBytes, endedAtMs } = newest ?? { rawBytes: 0, storedBytes: 0, endedAtMs: 0 }
+  const { rawBytes, storedBytes, endedAtMs, gtids } = newest ?? { rawBytes: 0, storedBytes: 0, endedAtMs: 0 }
   return {
     ...before,
     phase: 'Succeeded',
-    ...amountsOf({ rawBytes, storedBytes }),
+    ...amountsOf({ rawBytes, storedBytes, ...(gtids !== undefined && { gtids }) }),
     message: `it is whole in the store: ${mebibytes(rawBytes)} of data`,
     completedAt: timeOf(endedAtMs),
   }
 }
 
-function amountsOf({ rawBytes, storedBytes }: Pick<BackupSeen, 'rawBytes' | 'storedBytes'>) {
-  return { bytes: rawBytes, storedBytes, size: mebibytes(rawBytes), stored: mebibytes(storedBytes) }
+function amountsOf({ rawBytes, storedBytes, gtids }: Pick<BackupSeen, 'rawBytes' | 'storedBytes' | 'gtids'>) {
+  return {
+    ...{ bytes: rawBytes, storedBytes, size: mebibytes(rawBytes), stored: mebibytes(storedBytes) },
+    ...(gtids !== undefined && { gtids }),
+  }
 }
 
 /** As Kubernetes writes it. */

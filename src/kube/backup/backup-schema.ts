@@ -64,7 +64,7 @@ export const mysqlBackupStatusSchema = Type.Object(
     storedBytes: amount('What lies in the store.'),
     size: text('The same for people.'),
     stored: text('The same for people.'),
-    gtids: text('Transactions that the backup holds, where they are known and the set is short.'),
+    gtids: text('Transactions that the backup holds; where the set is long, how many there are.'),
     message: text('How it goes, or why it does not.'),
     verified: Type.Optional(
       Type.Object(

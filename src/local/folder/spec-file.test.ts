@@ -51,6 +51,7 @@ describe('the spec of a local cluster', () => {
       timeZone: 'UTC',
       retention: { last: 3, days: 7, weeks: 4 },
       archive: { everySeconds: 5 },
+      heartbeat: { everySeconds: 1 },
       rehearsal: { schedule: '0 4 * * 0' },
     })
     const said =

@@ -146,6 +146,7 @@ export const shopAgents: readonly AgentView[] = [
       { name: 'needs', everyMs: 1_000, rests: true, last: null, underWayMs: 40, failure: 'no answer' },
     ],
     facts: [{ agoMs: 300, fact: 'ordered', detail: 'order promise' }],
+    runs: [{ agoMs: 300, kind: 'backup', name: '20261126T031209Z', sentence: 'the data are copied' }],
   },
   { instance: 'shop-1', failure: 'no answer within 2000 ms', watches: [], facts: [] },
 ]

@@ -18,11 +18,15 @@ export async function askAgents(
     const silent = (failure: string): AgentView => ({ instance: name, failure, watches: [], facts: [] })
     if (agent === '') return silent('the agent has no address yet')
     try {
-      const { watches, facts = [] } = await sayWord({ transport, deadlineMs }, agent, 'watches', {
+      const {
+        watches,
+        facts = [],
+        runs,
+      } = await sayWord({ transport, deadlineMs }, agent, 'watches', {
         version: orderVersion,
         cluster,
       })
-      return { instance: name, failure: '', watches, facts }
+      return { instance: name, failure: '', watches, facts, ...(runs && { runs }) }
     } catch (error) {
       return silent(describeError(error))
     }

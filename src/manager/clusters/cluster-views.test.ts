@@ -49,6 +49,29 @@ it('A member that applies one large transaction for long is behind, by so many s
   expect(shown(40.2)).toEqual([true, 40.2, false, ['ReplicaLagging shop-1'], ['ReplicaLagging']])
 })
 
+it('A replica shows how far it is behind the heartbeat of its primary, also while nothing is to be applied', () => {
+  const shown = (appliedUpToMs: number | undefined, lagSeconds: number | null, heartbeat = true) => {
+    const channel = { lagSeconds, ...(appliedUpToMs === undefined ? {} : { appliedUpToMs }) }
+    const situation = aSituation({
+      views: {
+        'shop-0': heartbeat ? { heartbeat: { atMs: 1_000_000, everyMs: 1_000 } } : {},
+        'shop-1': { server: { channel } },
+      },
+    })
+    const [primary, replica] = clusterView(situation, decide(situation)).instances
+    return [primary?.lagSeconds, replica?.lagSeconds]
+  }
+  expect(shown(1_000_001, null)).toEqual([null, 0])
+  expect(shown(940_000, null)).toEqual([null, 60])
+  // What is being applied tells as well, and the larger of both is the truth.
+  expect(shown(940_000, 70)).toEqual([null, 70])
+  expect(shown(940_000, 0.3)).toEqual([null, 60])
+  expect([shown(undefined, 3), shown(940_000, null, false)]).toEqual([
+    [null, 3],
+    [null, null],
+  ])
+})
+
 it('Where the primary’s agent alone is silent it is not known whether writes are taken, and the cluster is not whole', () => {
   for (const situation of [
     aSituation({ nowMs: 61_000, views: { 'shop-0': { reachable: false } } }),

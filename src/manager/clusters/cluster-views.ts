@@ -4,7 +4,8 @@ import { takingWrites } from '#failover/way-out/taking-writes.ts'
 import { wayOut } from '#failover/way-out/way-out.ts'
 import type { ShownGroup } from '#topology/group/shown-group.ts'
 import { buildReplicationTree, type ReplicationNode } from '#topology/snapshot/replication-tree.ts'
-import { isBehind, maxBacklog } from '#topology/snapshot/lag.ts'
+import type { Heartbeat } from '#topology/snapshot/copies.ts'
+import { isBehind, lagByHeartbeat, maxBacklog } from '#topology/snapshot/lag.ts'
 import { instanceOf } from '#topology/snapshot/member.ts'
 import type { Observation, ServerState } from '#topology/snapshot/observation.ts'
 import type { InstanceView } from '#topology/snapshot/snapshot.ts'
@@ -156,7 +157,7 @@ function instanceRow(input: DecisionInput, analyses: Analyses, view: InstanceVie
     behind: isFurtherBehind(input, view),
     fenced: isFenced(notes, view.name),
     ...downtimeField(input, view),
-    ...serverFields(server),
+    ...serverFields(server, heartbeatOf(input)),
     ...agentFields(seen),
     ...troubleField(view),
     problems: problemsOf(analyses, view).map(({ code, sentence }) => ({ code, sentence })),
@@ -200,14 +201,29 @@ function isMemberBehind({ observation }: InstanceView, maxLagSeconds: number): b
   return applying > maxBacklog || (lagSeconds ?? 0) > maxLagSeconds
 }
 
+/** Of the primary, where that is seen. */
+function heartbeatOf({ record, snapshot }: DecisionInput): Heartbeat | undefined {
+  return snapshot.instances.find(({ observation }) => observation !== null && observation.member === record?.primary)
+    ?.observation?.heartbeat
+}
+
+/** The larger of what is being applied and of what the heartbeat tells: that one sees as well what did not arrive. */
+function lagOf({ channel, group }: ServerState, heartbeat: Heartbeat | undefined): number | null {
+  const seen = channel ?? group
+  const ofApplied = seen?.lagSeconds ?? null
+  const ofHeartbeat = lagByHeartbeat(heartbeat, seen?.appliedUpToMs)
+  return ofApplied === null || ofHeartbeat === null ? (ofApplied ?? ofHeartbeat) : Math.max(ofApplied, ofHeartbeat)
+}
+
 function serverFields(
   server: ServerState | null,
+  heartbeat: Heartbeat | undefined,
 ): Pick<InstanceRow, 'lagSeconds' | 'backlog' | 'readOnly' | 'offline' | 'version' | 'executed'> {
   if (server === null)
     return { lagSeconds: null, backlog: null, readOnly: null, offline: null, version: null, executed: null }
   const { channel, group, readOnly, offlineMode, version, executed } = server
   return {
-    lagSeconds: channel?.lagSeconds ?? group?.lagSeconds ?? null,
+    lagSeconds: lagOf(server, heartbeat),
     backlog: channel?.backlogTransactions ?? group?.applying ?? null,
     readOnly,
     offline: offlineMode,

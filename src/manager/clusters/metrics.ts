@@ -117,7 +117,7 @@ function stateGauges(registry: Registry): ManagerMetrics['collect'] {
   )
   const lag = gauge(
     'regent_replica_lag_seconds',
-    'How far a replica is behind; absent when idle or unknown.',
+    'How far a replica is behind; absent when unknown, and when idle without a heartbeat.',
     'namespace',
     'cluster',
     'instance',

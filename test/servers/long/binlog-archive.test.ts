@@ -58,6 +58,8 @@ describe.each(['semisync', 'group'] as const)('The archive of binlogs of a clust
         schedule: null,
         rehearsal: { schedule: null },
         archive: { everySeconds: 1 },
+        // At the end the archive is compared with a server at rest.
+        heartbeat: { everySeconds: 0 },
       },
     },
   }))

@@ -177,12 +177,16 @@ export class SimulatedServer implements ServerPort {
       await this.#until((server) => !server.dumps.some(({ threadId }) => ids.includes(threadId)), 3_000)
   }
 
-  writeMarker: ServerPort['writeMarker'] = async () => {
+  writeMarker: ServerPort['writeMarker'] = () => this.#writeOwn('UPDATE regent.marker')
+
+  writeHeartbeat: ServerPort['writeHeartbeat'] = () => this.#writeOwn('REPLACE INTO regent.heartbeat')
+
+  async #writeOwn(statement: string): Promise<void> {
     const answer = await this.#ask((server) => {
       if (server.superReadOnly) throw new RegentError('REGENT_SERVER_ERROR', 'the server runs with super_read_only')
       const heard = Promise.withResolvers<CommitAnswer>()
       const isHeldUp = server.commitNew(true, heard.resolve) === undefined
-      return { heard: isHeldUp ? this.#behind('UPDATE regent.marker', heard.promise) : heard.promise }
+      return { heard: isHeldUp ? this.#behind(statement, heard.promise) : heard.promise }
     })
     const heard = await answer.heard
     if (heard === 'lost') throw down()

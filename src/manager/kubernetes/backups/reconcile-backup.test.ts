@@ -89,6 +89,32 @@ it('A MySQLBackup begins one backup, and tells how that goes to its end', async 
   expect(shared.asked).toHaveLength(1)
 })
 
+it('How a run ended is told once, in an Event about the object, with the words of its agent', async () => {
+  const shared = someCluster()
+  const manager = await aManager(shared)
+  await manager.client.create(mysqlBackups, object('b'))
+  await manager.look()
+  shared.state.instances = [{ name: 'shop-2', reachable: true, backup: sends('copies') }]
+  await manager.look()
+  expect(manager.told).toEqual([])
+  shared.state.instances = [{ name: 'shop-2', reachable: true, backup: sends('failed', 'the store is full') }]
+  for (let look = 0; look < 3; look += 1) await manager.look()
+  expect(manager.told.map(({ type, reason, action, note }) => [type, reason, action, note])).toEqual([
+    ['Warning', 'BackupFailed', 'BackUp', `backup ${run} failed: the store is full`],
+  ])
+  expect(manager.told[0]?.regarding).toMatchObject({ kind: 'MySQLBackup', metadata: { name: 'b', namespace: 'shops' } })
+})
+
+it('An object shows which transactions its backup holds', async () => {
+  const shared = someCluster()
+  const manager = await aManager(shared)
+  await manager.client.create(mysqlBackups, object('b'))
+  await manager.look()
+  const gtids = '00112233-4455-6677-8899-aabbccddeeff:1-99'
+  shared.state.instances = [{ name: 'shop-2', reachable: true, backup: { ...sends('done'), gtids } }]
+  expect(await manager.look()).toMatchObject({ phase: 'Succeeded', gtids })
+})
+
 it('A manager that died after it chose, and before it asked, is followed by one that asks the same of the same agent', async () => {
   const shared = someCluster()
   const first = await aManager(shared)

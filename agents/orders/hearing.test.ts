@@ -1,0 +1,60 @@
+import { expect, it } from 'vitest'
+import type { BackupTask } from '#failover/protocol/backup-settings.ts'
+import { memberId, type MemberId } from '#topology/snapshot/member.ts'
+import { learn } from '../instance/learn.ts'
+import { aServerState, ScriptedServer, testParts } from '../testing.ts'
+import { hearing, type Ears } from './hearing.ts'
+
+const task = (folder?: string): BackupTask => ({
+  store: { address: '/backups', ...(folder === undefined ? {} : { folder }) },
+  retention: { last: 3, days: 7, weeks: 4 },
+  archive: { everySeconds: 5 },
+  heartbeat: { everySeconds: 1 },
+})
+
+async function anAgent() {
+  let changed = 0
+  const parts = await testParts(new ScriptedServer(aServerState()))
+  Object.assign(parts, { changed: () => (changed += 1) })
+  const { cluster, instance } = parts.config
+  const addressed = { version: 1, cluster, member: memberId(instance, parts.file.current.volume) } as const
+  return {
+    parts,
+    changed: () => changed,
+    hear: (said: { readonly task?: BackupTask; readonly cluster?: string; readonly member?: MemberId }) =>
+      hearing.backups({ parts } as Ears, { ...addressed, ...said }),
+  }
+}
+
+it('An agent is told what to do about backups, shows that it was, and stops where it is told of nothing', async () => {
+  const agent = await anAgent()
+  expect(agent.hear({ task: task() })).toEqual({})
+  expect([agent.parts.told.backups, agent.changed()]).toEqual([task(), 1])
+  agent.hear({})
+  expect([agent.parts.told.backups, agent.changed()]).toEqual([null, 2])
+})
+
+it('What is said once more changes nothing that was seen in the store; another folder there is another task', async () => {
+  const { parts, hear } = await anAgent()
+  hear({ task: task() })
+  const seen = { whole: 1, leftovers: 0, begun: null, newest: null, verified: null, answers: true, sentence: '' }
+  learn(parts, { fact: 'backupsSeen', seen: { ...seen, lookedAtMs: 7 } })
+  hear({ task: task() })
+  expect(parts.jobs.backups).toMatchObject({ whole: 1 })
+  hear({ task: task('prod') })
+  expect([parts.told.backups?.store.folder, parts.jobs.backups]).toEqual(['prod', null])
+})
+
+it('A heartbeat that is switched off is another task too', async () => {
+  const { parts, hear } = await anAgent()
+  hear({ task: task() })
+  hear({ task: { ...task(), heartbeat: { everySeconds: 0 } } })
+  expect(parts.told.backups?.heartbeat).toEqual({ everySeconds: 0 })
+})
+
+it('What is meant for another cluster or another member is not heard', async () => {
+  const { parts, hear } = await anAgent()
+  expect(() => hear({ task: task(), cluster: 'other' })).toThrow('other')
+  expect(() => hear({ task: task(), member: 'shop-0@another' })).toThrow('shop-0@another')
+  expect(parts.told.backups).toBe(null)
+})
