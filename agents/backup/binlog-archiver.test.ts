@@ -107,6 +107,24 @@ describe('A primary ships its binlogs', () => {
     expect(seen()?.hole).toBe('')
   })
 
+  it('under no epoch without an opening, also where one begins while the archive is read', async () => {
+    const store = new MemoryStore()
+    await withBackup(store, 2)
+    const { parts, archiver, has } = await aPrimary(store)
+    await has([range(1, 8)], 8)
+    const open = store.putIfAbsent.bind(store)
+    store.putIfAbsent = async (key, content) => {
+      const isThere = await open(key, content)
+      await parts.file.update({ promise: 4, assignment: { ...primaryOfEpoch3, epoch: 4 } })
+      return isThere
+    }
+    await archiver.look()
+    await archiver.look()
+    const { openings, pieces } = await readArchive(store, 'shop')
+    expect(openings.map(({ epoch }) => epoch)).toEqual(expect.arrayContaining(pieces.map(({ epoch }) => epoch)))
+    expect(await shipped(store)).toBe(`${uuid}:3-8`)
+  })
+
   it('and names what no binlog holds any more, until the next backup is made', async () => {
     const store = new MemoryStore()
     await withBackup(store, 2)

@@ -25,6 +25,14 @@ interface Begun {
   readonly signal: AbortSignal
 }
 
+/** What the shipping rests upon. */
+interface Ground {
+  readonly epoch: number
+  readonly pid: number | null
+  /** The backup that was made here last: where the archive has a hole, it begins behind that one. */
+  readonly backup: string | undefined
+}
+
 /** A binlog file, and how far that is cut. */
 interface Place extends CutPlace {
   readonly file: string
@@ -38,21 +46,17 @@ export class Shipping {
   readonly #parts: Parts
   readonly #begun: Begun
   readonly #opened: OpenedStore
-  readonly #epoch: number
-  readonly #pid: number | null
-  readonly #backup: string | undefined
+  readonly #ground: Ground
   readonly #copied: GtidSet
   #shipped: GtidSet
   #lacking = GtidSet.empty
   #place: Place | null = null
 
-  private constructor(parts: Parts, begun: Begun, opened: OpenedStore, { gtids, copied }: Shipped) {
+  private constructor(parts: Parts, begun: Begun & Ground, opened: OpenedStore, { gtids, copied }: Shipped) {
     this.#parts = parts
     this.#begun = begun
     this.#opened = opened
-    this.#epoch = epochOf(parts)
-    this.#pid = parts.process.pid
-    this.#backup = madeBy(parts)
+    this.#ground = { epoch: begun.epoch, pid: begun.pid, backup: begun.backup }
     this.#copied = copied
     this.#shipped = gtids
   }
@@ -64,7 +68,9 @@ export class Shipping {
   static async begin(parts: Parts, begun: Begun): Promise<Shipping> {
     const { instance } = parts.config
     const cluster = folderOf(parts, begun.task)
-    const epoch = epochOf(parts)
+    // Noted before anything is waited for: an epoch that begins meanwhile has no opening yet.
+    const ground = groundOf(parts)
+    const { epoch } = ground
     const opened = await begun.port.open(begun.task.store)
     const { store } = opened
     try {
@@ -78,7 +84,7 @@ export class Shipping {
       if (why !== '') throw new RegentError('REGENT_REFUSED', why, { remedy: '' })
       const shipped = shippedOf(archive)
       if (shipped === null) throw new Error('the archive has no opening, which was put there a moment ago')
-      return new Shipping(parts, begun, opened, shipped)
+      return new Shipping(parts, { ...begun, ...ground }, opened, shipped)
     } catch (error) {
       store.close()
       throw error
@@ -87,12 +93,9 @@ export class Shipping {
 
   /** Whether nothing has changed that the shipping rests upon. */
   isStill({ store }: BackupTask): boolean {
-    return (
-      epochOf(this.#parts) === this.#epoch &&
-      this.#parts.process.pid === this.#pid &&
-      madeBy(this.#parts) === this.#backup &&
-      JSON.stringify(store) === JSON.stringify(this.#begun.task.store)
-    )
+    const [now, { epoch, pid, backup }] = [groundOf(this.#parts), this.#ground]
+    const isSame = now.epoch === epoch && now.pid === pid && now.backup === backup
+    return isSame && JSON.stringify(store) === JSON.stringify(this.#begun.task.store)
   }
 
   end(): void {
@@ -120,7 +123,7 @@ export class Shipping {
     const { volume, file, config } = this.#parts
     const cutter = new PieceCutter(
       {
-        epoch: this.#epoch,
+        epoch: this.#ground.epoch,
         sender: memberId(config.instance, file.current.volume),
         file: place.file,
         isExecuted: (transaction) => isExecuted.has(transaction),
@@ -145,7 +148,7 @@ export class Shipping {
   async #put({ piece, end }: CutPiece): Promise<void> {
     const { volume } = this.#parts
     const { signal, task } = this.#begun
-    if (epochOf(this.#parts) !== this.#epoch) throw new Error('another instance leads meanwhile')
+    if (epochOf(this.#parts) !== this.#ground.epoch) throw new Error('another instance leads meanwhile')
     const range = { name: piece.file, offset: piece.offset, end }
     const content = await volume.readBinlog(range)
     const key = keyOf({ kind: 'piece', cluster: folderOf(this.#parts, task), piece })
@@ -210,7 +213,11 @@ function epochOf({ file }: Parts): number {
   return assignment?.role === 'primary' ? assignment.epoch : -1
 }
 
-/** The backup that was made here last: where the archive has a hole, it begins behind that one. */
-function madeBy({ jobs }: Parts): string | undefined {
-  return jobs.backup?.stage === 'done' ? jobs.backup.name : undefined
+function groundOf(parts: Parts): Ground {
+  const { process, jobs } = parts
+  return {
+    epoch: epochOf(parts),
+    pid: process.pid,
+    backup: jobs.backup?.stage === 'done' ? jobs.backup.name : undefined,
+  }
 }
