@@ -23,6 +23,8 @@ export function partsOf({ seed, minutes, schedules }: Draws): readonly Part[] {
     ...(words.length > 0 ? ['--', ...words.map(String)] : []),
   ]
   const simulate = (mode: string) => npm('simulate', '--mode', mode, '--seeds', schedules, '--seed', seed)
+  const restores = (mode: string) =>
+    npm('campaign:restores', '--mode', mode, '--minutes', Math.ceil(minutes / 4), '--seed', seed)
   const campaign = (mode: string) => npm('campaign', '--mode', mode, '--minutes', minutes, '--seed', seed)
   return [
     {
@@ -35,6 +37,8 @@ export function partsOf({ seed, minutes, schedules }: Draws): readonly Part[] {
     { name: 'tests', looksFor: 'npm test, with times and sizes judged', words: npm('test') },
     { name: 'long', looksFor: 'what takes long or goes wrong seldom', words: npm('test:long') },
     { name: 'e2e', looksFor: 'every flow on a Kubernetes cluster', words: npm('test:e2e') },
+    { name: 'restores', looksFor: 'restores to random moments, mode semisync', words: restores('semisync') },
+    { name: 'restores-group', looksFor: 'restores to random moments, mode group', words: restores('group') },
     { name: 'campaign', looksFor: 'random faults on real servers, mode semisync', words: campaign('semisync') },
     { name: 'campaign-group', looksFor: 'random faults on real servers, mode group', words: campaign('group') },
   ]
