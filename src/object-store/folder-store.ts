@@ -11,7 +11,7 @@ import { requireKey, requireKeyBeginning } from './object-key.ts'
 import type { ByteRange, Interruptible, ObjectStore, PutOptions, StoredObject } from './object-store.ts'
 import { marked, SourceFailure } from './source-failure.ts'
 
-const chunkBytes = 524_288
+const chunkBytes = 262_144
 
 /**
  * A store in a folder of a local or mounted file system. An object is a file. A draft has a name that no key can have

@@ -7,7 +7,7 @@ import { copyNoteName, type CopyNote } from './copy-note.ts'
 /** What a note says besides the counts. */
 export type NoteWithoutCounts = Omit<CopyNote, 'files' | 'bytes'>
 
-const chunkBytes = 524_288
+const chunkBytes = 262_144
 const [fileMode, folderMode] = [0o640, 0o750]
 
 /** The dictionary of all tables. mysqld starts on no folder that lacks it, so it travels last. */

@@ -15,9 +15,9 @@ const { ZSTD_c_compressionLevel: level, ZSTD_c_checksumFlag: checksum } = consta
  * What zstd gives at once, and how many of these may lie ready. Node gives 16 KiB by default, and asks a thread of its
  * pool for each: that took more of the processor than the decompression itself. In object mode nobody joins them.
  */
-const output = { chunkSize: 262_144, readableObjectMode: true, readableHighWaterMark: 4 }
+const output = { chunkSize: 131_072, readableObjectMode: true, readableHighWaterMark: 4 }
 /** Chunks of the source that are read ahead while zstd is at work. */
-const chunksAhead = 4
+const chunksAhead = 2
 
 /**
  * One part of a backup as it is stored: a single zstd frame, encrypted where there is a key. One frame, since Node's

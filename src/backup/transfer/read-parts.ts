@@ -12,7 +12,7 @@ export interface PartsSource {
 }
 
 /** Of the next part, made ready while one is read. */
-const chunksAhead = 16
+const chunksAhead = 4
 
 /**
  * The stream that `writeParts` was given. What was read is only to be used once all of it has come: throws, at the
