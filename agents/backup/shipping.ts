@@ -79,7 +79,7 @@ export class Shipping {
       const { executed: gtids } = await parts.server.readHolds()
       const opening = openingText({ epoch, instance, atMs, gtids })
       await store.putIfAbsent(keyOf({ kind: 'opening', cluster, epoch }), Buffer.from(opening))
-      const archive = await readArchive(store, cluster, 'passedOver')
+      const archive = await readArchive(store, cluster, 'sender')
       const why = whyOtherHistory(archive, epoch, parseGtidSet(gtids))
       if (why !== '') throw new RegentError('REGENT_REFUSED', why, { remedy: '' })
       const shipped = shippedOf(archive)

@@ -2,6 +2,7 @@ import { mkdir, mkdtemp, rm, stat } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
+import type { Manifest } from '#backup/manifest.ts'
 import { openBackupStore } from '#backup/transfer/open-backup-store.ts'
 import { backupsOf, readManifest } from '#backup/transfer/stored-manifests.ts'
 import { renderTable } from '#cli/terminal/table.ts'
@@ -12,7 +13,9 @@ import { runRegent, startCluster, TestCluster } from '../support/cluster.ts'
 import { freePort } from '../support/redis-server.ts'
 import { monotonicMs } from '../support/monotonic.ts'
 import { stopWriters, Writer } from '../support/writer.ts'
+import { mostMemoryWhile } from './agent-memory.ts'
 import { distributionOf } from './distribution.ts'
+import { Stages, stagesOfBackup, type Stage } from './stages.ts'
 
 const mebibyte = 1_048_576
 const deadlineMs = 3_600_000
@@ -36,7 +39,7 @@ export async function measureBackups(gigabytes: number, told: Told): Promise<voi
   try {
     await cluster.whole(3, deadlineMs)
     await load(cluster, gigabytes, told)
-    const commits = await commitTimes(cluster, told)
+    const commits = await commitTimes(cluster, { folder, address }, told)
     const rates = await rateOfEach(cluster, { folder, address }, told)
     print(rates, commits)
   } finally {
@@ -66,28 +69,41 @@ interface Commits {
   readonly perSecond: number
 }
 
+/** Where the copies of a run lie. */
+interface Places {
+  readonly folder: string
+  readonly address: string
+}
+
 /** Of one writer that commits one row after the other. */
-async function commitTimes(cluster: TestCluster, told: Told): Promise<readonly Commits[]> {
+async function commitTimes(cluster: TestCluster, places: Places, told: Told): Promise<readonly Commits[]> {
   const writer = await Writer.start(cluster, { everyMs: 0 })
-  const during = async (what: string, enough: () => Promise<unknown>): Promise<Commits> => {
-    told(`commits, ${what}`)
-    const fromMs = monotonicMs()
-    await enough()
-    const toMs = monotonicMs()
-    const writes = writer.begunSince(fromMs).filter(({ ackedMs }) => ackedMs <= toMs)
-    return {
-      what,
-      ms: writes.map(({ beganMs, ackedMs }) => ackedMs - beganMs),
-      perSecond: (writes.length * 1_000) / (toMs - fromMs),
-    }
+  const between = (what: string, fromMs: number, toMs: number): Commits => {
+    const writes = writer.begunSince(fromMs).filter(({ beganMs, ackedMs }) => beganMs < toMs && ackedMs > 0)
+    const ms = writes.map(({ beganMs, ackedMs }) => ackedMs - beganMs)
+    return { what, ms, perSecond: (writes.length * 1_000) / (toMs - fromMs) }
   }
   const commits: Commits[] = []
-  commits.push(await during('nothing else', () => sleep(windowMs)))
+  const during = async (what: string, enough: () => Promise<unknown>): Promise<void> => {
+    told(`commits, ${what}`)
+    const fromMs = monotonicMs()
+    const most = await mostMemoryWhile(cluster, enough)
+    told(`the agents took at most ${most.map((mb) => mb.toFixed(0)).join(', ')} MB, the primary's first`)
+    commits.push(between(what, fromMs, monotonicMs()))
+  }
+  await during('nothing else', () => sleep(windowMs))
   await archiveEvery(cluster, 5)
-  commits.push(await during('with the archive', () => sleep(windowMs)))
+  await during('with the archive', () => sleep(windowMs))
   await archiveEvery(cluster, 0)
-  commits.push(await during('nothing else, again', () => sleep(windowMs)))
-  commits.push(await during('with a backup', () => backUp(cluster)))
+  await during('nothing else, again', () => sleep(windowMs))
+  await during('while `cp` and sync run', () => copyOf(cluster, places))
+  await rm(join(places.folder, 'copied'), { recursive: true })
+  await sleep(windowMs)
+  await during('while a backup runs', () => backUp(cluster))
+  const { startedAtMs, endedAtMs, storedAtMs } = await newest(places.address)
+  const wallMs = Date.now() - monotonicMs()
+  commits.push(between('… and CLONE copies', startedAtMs - wallMs, endedAtMs - wallMs))
+  commits.push(between('… and the copy is sent', endedAtMs - wallMs, storedAtMs - wallMs))
   await stopWriters()
   return commits
 }
@@ -105,9 +121,20 @@ async function backUp(cluster: TestCluster): Promise<void> {
   await succeed(cluster.home, ['backup', 'now', cluster.name])
 }
 
-async function succeed(home: string, words: readonly string[]): Promise<void> {
-  const ran = await runRegent(home, words, { deadlineMs })
+/** The data of a replica by the system's own means, synced. Gives the bytes. */
+async function copyOf(cluster: TestCluster, { folder }: Places): Promise<number> {
+  const [replica = ''] = await cluster.replicas()
+  const copied = join(folder, 'copied')
+  await command(['cp', '-r', dirname(await dataFile(cluster, replica)), copied])
+  await command(['sync', '-f', copied])
+  return bytesBelow(copied)
+}
+
+async function succeed(home: string, words: readonly string[]): Promise<readonly Stage[]> {
+  const stages = new Stages()
+  const ran = await runRegent(home, words, { deadlineMs, progress: (line) => stages.see(line) })
   if (ran.code !== 0) throw new Error(`regent ${words.join(' ')}: ${ran.stderr}`)
+  return stages.end()
 }
 
 interface Rate {
@@ -116,60 +143,43 @@ interface Rate {
   readonly bytes: number
 }
 
-async function rateOfEach(
-  cluster: TestCluster,
-  { folder, address }: { readonly folder: string; readonly address: string },
-  told: Told,
-): Promise<readonly Rate[]> {
+async function rateOfEach(cluster: TestCluster, places: Places, told: Told): Promise<readonly Rate[]> {
+  const { folder, address } = places
   const rates: Rate[] = []
-  const timed = async (what: string, bytes: () => Promise<number>, work: () => Promise<unknown>) => {
+  const timed = async (what: string, work: () => Promise<number | void>) => {
     told(what)
     const fromMs = monotonicMs()
-    await work()
+    const bytes = await work()
     const ms = monotonicMs() - fromMs
-    rates.push({ what, ms, bytes: await bytes() })
+    rates.push({ what, ms, bytes: bytes ?? (await newest(address)).rawBytes })
   }
-  await timed(
-    'backup',
-    () => rawBytesOfNewest(address),
-    () => backUp(cluster),
-  )
+  const fromMs = Date.now()
+  await timed('backup', () => backUp(cluster))
+  const stages = { backup: stagesOfBackup(await newest(address), { fromMs, toMs: Date.now() }) }
+  for (const each of stages.backup) told(lineOf(each))
+  await timed('cp and sync', () => copyOf(cluster, places))
+  await rm(join(folder, 'copied'), { recursive: true })
   const [replica = ''] = await cluster.replicas()
-  const copied = join(folder, 'copied')
-  const data = dirname(await dataFile(cluster, replica))
-  await timed(
-    'cp and sync',
-    () => bytesBelow(copied),
-    async () => {
-      await command(['cp', '-r', data, copied])
-      await command(['sync', '-f', copied])
-    },
-  )
-  await rm(copied, { recursive: true })
-  await timed(
-    'mysqldump',
-    () => rawBytesOfNewest(address),
-    () => dump(cluster, replica, join(folder, 'dump.sql')),
-  )
+  await timed('mysqldump', () => dump(cluster, replica, join(folder, 'dump.sql')))
   await rm(join(folder, 'dump.sql'), { force: true })
   await cluster.regent('local', 'down', cluster.name)
   const home = await mkdtemp(join(tmpdir(), 'regent-'))
   const words = ['--cluster', cluster.name, '--from', address, '--instances', '1', '--port', String(await freePort())]
-  await timed(
-    'restore, until writes are taken',
-    () => rawBytesOfNewest(address),
-    () => succeed(home, ['restore', 'again', ...words]),
-  )
+  await timed('restore, until writes are taken', async () => {
+    for (const each of await succeed(home, ['restore', 'again', ...words])) told(lineOf(each))
+  })
   await (await TestCluster.at(home, 'again')).down()
   await cluster.upAgain()
   return rates
 }
 
-async function rawBytesOfNewest(address: string): Promise<number> {
+const lineOf = ({ what, ms }: Stage): string => `${(ms / 1_000).toFixed(1).padStart(7)} s  ${what}`
+
+async function newest(address: string): Promise<Manifest> {
   const store = await openBackupStore({ address })
   const name = (await backupsOf(store, 'bench')).at(-1)
   if (name === undefined) throw new Error('no backup is there')
-  return (await readManifest(store, 'bench', name)).rawBytes
+  return readManifest(store, 'bench', name)
 }
 
 /** `ibdata1` of an instance. */

@@ -1,10 +1,11 @@
-import { mkdir, open, readdir, type FileHandle } from 'node:fs/promises'
+import { mkdir, open, readdir } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { extract, type Extract } from 'tar-stream'
 import { copyNoteName, longestCopyNote, parseCopyNote, type CopyNote } from './copy-note.ts'
 import { entryOf } from './entry.ts'
 import { TarEnd } from './tar-end.ts'
+import { WrittenFile } from './written-file.ts'
 import { syncFolder } from '#common/files/sync-folder.ts'
 import { counted } from '#common/text/words.ts'
 
@@ -126,11 +127,11 @@ class Unpacking {
   }
 
   /** @param to where the content goes; undefined for nowhere */
-  async #takeFile(entry: AsyncIterable<Buffer>, to: FileHandle | undefined): Promise<void> {
+  async #takeFile(entry: AsyncIterable<Buffer>, to: WrittenFile | undefined): Promise<void> {
     try {
       for await (const chunk of entry) {
         this.#bytes += chunk.length
-        await to?.writeFile(chunk)
+        await to?.write(chunk)
       }
       await to?.sync()
     } finally {
@@ -144,10 +145,10 @@ class Unpacking {
   }
 
   /** Never over a file that is there: no entry comes twice. */
-  async #create(path: string): Promise<FileHandle> {
+  async #create(path: string): Promise<WrittenFile> {
     const file = join(this.#folder, path)
     await mkdir(dirname(file), { recursive: true, mode: folderMode })
-    return open(file, 'wx', fileMode)
+    return new WrittenFile(await open(file, 'wx', fileMode))
   }
 }
 

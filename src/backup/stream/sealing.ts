@@ -22,7 +22,9 @@ export async function* sealed(content: AsyncIterable<Uint8Array>, of: SealedPart
   let chunk = 0
   for await (const { bytes, isLast } of withLast(sized(content, chunkBytes))) {
     const seal = createCipheriv(cipher, of.key, nonceOf(of.part, chunk, isLast))
-    yield Buffer.concat([seal.update(bytes), seal.final(), seal.getAuthTag()])
+    yield seal.update(bytes)
+    seal.final()
+    yield seal.getAuthTag()
     chunk += 1
   }
 }
@@ -44,7 +46,10 @@ function opened(bytes: Buffer, open: DecipherGCM, part: number): Buffer {
     const end = bytes.length - tagBytes
     if (end < 0) throw new Error('shorter than its tag')
     open.setAuthTag(bytes.subarray(end))
-    return Buffer.concat([open.update(bytes.subarray(0, end)), open.final()])
+    const bytesOpened = open.update(bytes.subarray(0, end))
+    // Throws where the tag does not fit. A cipher of this kind has no bytes left at the end.
+    open.final()
+    return bytesOpened
   } catch (error) {
     throw changed(part, error)
   }

@@ -1,4 +1,5 @@
 import type { ObjectStore } from '#object-store/object-store.ts'
+import { oneAhead } from '../stream/ahead.ts'
 import { decoded } from '../stream/part-codec.ts'
 import { Tally } from '../stream/tally.ts'
 import { checkPart, type Manifest } from '../manifest.ts'
@@ -10,14 +11,21 @@ export interface PartsSource {
   readonly signal: AbortSignal
 }
 
+/** Of the next part, made ready while one is read. */
+const chunksAhead = 4
+
 /**
  * The stream that `writeParts` was given. What was read is only to be used once all of it has come: throws, at the
  * latest at the end, where a byte in the store is another than was written, or is missing.
  */
 export async function* readParts(manifest: Manifest, source: PartsSource): AsyncGenerator<Buffer, void, void> {
   const whole = new Tally()
-  for (const [at, { rawBytes }] of manifest.parts.entries())
-    yield* whole.watching(readPart(manifest, { part: at + 1, rawBytes }, source))
+  const parts = manifest.parts.map(
+    ({ rawBytes }, at) =>
+      () =>
+        readPart(manifest, { part: at + 1, rawBytes }, source),
+  )
+  yield* whole.watching(oneAhead(parts, chunksAhead))
   if (whole.bytes !== manifest.rawBytes || whole.sum() !== manifest.sha256)
     throw new Error('the parts of the backup are not the stream that was stored: their sum is another')
 }

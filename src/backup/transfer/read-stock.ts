@@ -7,7 +7,7 @@ import type { Manifest } from '../manifest.ts'
 import type { Opening } from '../opening.ts'
 import type { Stock } from '../sweep.ts'
 import { readOpening } from './stored-archive.ts'
-import { readManifest } from './stored-manifests.ts'
+import { readOutline } from './stored-manifests.ts'
 
 /** What lies in the folder of a cluster, and why nothing may be deleted by that; '' where something may. */
 export interface ReadStock {
@@ -46,8 +46,7 @@ async function readIfUsable(
   options: Interruptible,
 ): Promise<Manifest | { readonly whyNot: Said }> {
   try {
-    // Of a backup with a million parts they would be most of what is kept in memory, and nobody asks for them here.
-    return { ...(await readManifest(store, cluster, name, options)), parts: [] }
+    return await readOutline(store, cluster, name, options)
   } catch (error) {
     if (codeOf(error) === 'REGENT_NEWER_VERSION') return { whyNot: say`nothing is deleted: ${described(error)}` }
     if (codeOf(error) === 'REGENT_BACKUP_UNUSABLE') return { whyNot: '' }

@@ -5,22 +5,26 @@ import type { Manifest } from '../manifest.ts'
 import { parseOpening, type Opening } from '../opening.ts'
 import type { Piece } from '../piece-name.ts'
 import { isOfContent } from '../stored-json.ts'
-import { backupsOf, readManifest } from './stored-manifests.ts'
+import { backupsOf, readManifest, readOutline } from './stored-manifests.ts'
 import { textOf } from './text-of.ts'
 
 type Store = Pick<ObjectStore, 'get' | 'list'>
 
-/** What becomes of a manifest that cannot be read. A sender passes over that; a restore takes nothing else unasked. */
-export type Unreadable = 'refused' | 'passedOver'
+/**
+ * Who reads. A restore takes nothing else unasked where a manifest cannot be read, and needs the parts. A sender passes
+ * over such a manifest, and keeps no parts.
+ */
+export type Reader = 'restore' | 'sender'
 
 /** All that tells how far a cluster can be restored. Rejects as the store does, and where an object cannot be used. */
-export async function readArchive(store: Store, cluster: string, unreadable: Unreadable = 'refused'): Promise<Archive> {
+export async function readArchive(store: Store, cluster: string, reader: Reader = 'restore'): Promise<Archive> {
   const manifests: Manifest[] = []
+  const read = reader === 'restore' ? readManifest : readOutline
   for (const name of await backupsOf(store, cluster))
     try {
-      manifests.push(await readManifest(store, cluster, name))
+      manifests.push(await read(store, cluster, name))
     } catch (error) {
-      if (unreadable === 'refused' || !isOfContent(error)) throw error
+      if (reader === 'restore' || !isOfContent(error)) throw error
     }
   return { manifests, ...(await readBinlogArchive(store, cluster)) }
 }

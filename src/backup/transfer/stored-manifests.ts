@@ -25,6 +25,14 @@ export async function readManifest(
   return parseManifest(await textOf(store, keyOf({ kind: 'manifest', cluster, name }), options), { cluster, name })
 }
 
+/**
+ * The same without the parts: of a backup with a million parts they would be most of what is kept in memory. Whoever
+ * looks at all backups, and restores none, asks for this.
+ */
+export async function readOutline(...which: Parameters<typeof readManifest>): Promise<Manifest> {
+  return { ...(await readManifest(...which)), parts: [] }
+}
+
 /** Rejects as the store does, and as `parseVerification`. */
 export async function readVerification(
   store: Pick<ObjectStore, 'get'>,

@@ -14,32 +14,81 @@ export interface PartsTarget {
   /** Null where nothing is encrypted. */
   readonly key: Buffer | null
   readonly signal: AbortSignal
+  /** Of the stream in one part; `usualPartBytes` unless given. */
+  readonly partBytes?: number
   /** After each part. */
   readonly progress: (written: { readonly rawBytes: number; readonly storedBytes: number }) => void
 }
 
 /** So much of the stream goes into one object: what a restore fetches anew where a connection breaks off. */
-export const partBytes = 67_108_864
+const usualPartBytes = 67_108_864
 
 /**
- * Cuts, compresses and encrypts a stream, and stores the parts one after the other. Nobody takes them for a backup
- * before a manifest names them. Rejects as the stream or the store does, or with the signal's reason.
+ * Cuts, compresses and encrypts a stream, and stores it in parts: while the store makes one part durable, the next one
+ * is sent. Nobody takes them for a backup before a manifest names them. Rejects as the stream or the store does, or
+ * with the signal's reason. A part that fails ends the other one, and then nothing is written any more.
  */
 export async function writeParts(content: AsyncIterable<Uint8Array>, target: PartsTarget): Promise<WrittenParts> {
-  const { store, keyOf, key, signal, progress } = target
-  const [whole, parts] = [new Tally(), [] as Manifest['parts'][number][]]
-  let storedBytes = 0
-  for await (const piece of inParts(whole.watching(content), partBytes)) {
-    signal.throwIfAborted()
-    const [raw, stored] = [new Tally(), new Tally()]
-    const part = parts.length + 1
-    const sent = stored.watching(encoded(raw.watching(piece), { part, key }))
-    const bytes = await store.put(keyOf(part), sent, { signal, expectedBytes: partBytes })
-    if (bytes !== stored.bytes)
-      throw new Error(`part ${part} of the backup has ${stored.bytes} bytes, and the store took ${bytes}`)
-    parts.push({ name: partName(part), rawBytes: raw.bytes, bytes, sha256: stored.sum() })
-    storedBytes += bytes
-    progress({ rawBytes: whole.bytes, storedBytes })
+  const { partBytes = usualPartBytes } = target
+  const [whole, failed] = [new Tally(), new AbortController()]
+  const signal = AbortSignal.any([target.signal, failed.signal])
+  const parts: WrittenPart[] = []
+  let [rawBytes, storedBytes] = [0, 0]
+  const stored = (part: WrittenPart): void => {
+    parts.push(part)
+    rawBytes += part.rawBytes
+    storedBytes += part.bytes
+    target.progress({ rawBytes, storedBytes })
   }
-  return { parts, rawBytes: whole.bytes, storedBytes, sha256: whole.sum() }
+  // Of all parts that were begun.
+  let [begun, all] = [0, Promise.resolve()]
+  try {
+    for await (const piece of inParts(whole.watching(content), partBytes)) {
+      signal.throwIfAborted()
+      const before = all
+      const taken = Promise.withResolvers<undefined>()
+      const written = writePart({ piece, part: (begun += 1), taken: taken.resolve }, { ...target, partBytes, signal })
+      written.catch((error: unknown) => failed.abort(error))
+      all = Promise.allSettled([before, written]).then(async () => stored(await written))
+      all.catch(() => undefined)
+      await Promise.race([taken.promise, written])
+      await before
+    }
+    await all
+  } catch (error) {
+    failed.abort(error)
+    await all.catch(() => undefined)
+    throw failed.signal.reason
+  }
+  return { parts, rawBytes, storedBytes, sha256: whole.sum() }
+}
+
+/** What a manifest says of one part. */
+type WrittenPart = Manifest['parts'][number]
+
+interface Piece {
+  readonly piece: AsyncIterable<Uint8Array>
+  readonly part: number
+  /** Called when nothing of the piece is left to be read. */
+  readonly taken: (nothing: undefined) => void
+}
+
+async function writePart(
+  { piece, part, taken }: Piece,
+  { store, keyOf, key, signal, partBytes: expectedBytes }: PartsTarget,
+): Promise<WrittenPart> {
+  const stored = new Tally()
+  let rawBytes = 0
+  async function* counted(): AsyncGenerator<Uint8Array, void, void> {
+    for await (const chunk of piece) {
+      rawBytes += chunk.length
+      yield chunk
+    }
+    taken(undefined)
+  }
+  const sent = stored.watching(encoded(counted(), { part, key }))
+  const bytes = await store.put(keyOf(part), sent, { signal, expectedBytes })
+  if (bytes !== stored.bytes)
+    throw new Error(`part ${part} of the backup has ${stored.bytes} bytes, and the store took ${bytes}`)
+  return { name: partName(part), rawBytes, bytes, sha256: stored.sum() }
 }

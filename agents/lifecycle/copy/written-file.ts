@@ -1,0 +1,49 @@
+import type { FileHandle } from 'node:fs/promises'
+
+/** So much is written before the disk is asked to begin. */
+const usualSyncBytes = 67_108_864
+
+type Disk = Pick<FileHandle, 'write' | 'datasync' | 'sync' | 'close'>
+
+/**
+ * A file that is filled, and durable once it was closed. The disk begins while the rest still comes: Linux keeps
+ * gigabytes in memory until a sync, which would then be waited for with nothing else to do.
+ */
+export class WrittenFile {
+  readonly #file: Disk
+  readonly #syncBytes: number
+  #unsynced = 0
+  /** Of what was written some time ago. Never rejects. */
+  #syncing: Promise<void> | null = null
+  #failure: { readonly error: unknown } | null = null
+
+  constructor(file: Disk, syncBytes = usualSyncBytes) {
+    this.#file = file
+    this.#syncBytes = syncBytes
+  }
+
+  /** Rejects as the disk does, also for what was written before. */
+  async write(chunk: Uint8Array): Promise<void> {
+    for (let at = 0; at < chunk.length;) at += (await this.#file.write(chunk, at, chunk.length - at)).bytesWritten
+    if (this.#failure !== null) throw this.#failure.error
+    this.#unsynced += chunk.length
+    if (this.#unsynced < this.#syncBytes || this.#syncing !== null) return
+    this.#unsynced = 0
+    this.#syncing = this.#file
+      .datasync()
+      .catch((error: unknown) => void (this.#failure ??= { error }))
+      .finally(() => (this.#syncing = null))
+  }
+
+  /** Makes all of it durable. */
+  async sync(): Promise<void> {
+    await this.#syncing
+    if (this.#failure !== null) throw this.#failure.error
+    await this.#file.sync()
+  }
+
+  async close(): Promise<void> {
+    await this.#syncing
+    await this.#file.close()
+  }
+}
