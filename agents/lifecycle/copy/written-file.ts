@@ -3,7 +3,9 @@ import type { FileHandle } from 'node:fs/promises'
 /** So much is written before the disk is asked to begin. */
 const usualSyncBytes = 67_108_864
 
-type Disk = Pick<FileHandle, 'write' | 'datasync' | 'sync' | 'close'>
+type Disk = Pick<FileHandle, 'datasync' | 'sync' | 'close'> & {
+  write(chunk: Uint8Array, at: number, length: number): Promise<{ readonly bytesWritten: number }>
+}
 
 /**
  * A file that is filled, and durable once it was closed. The disk begins while the rest still comes: Linux keeps
