@@ -1,5 +1,5 @@
 import { mebibytes, say, text, type Sentence } from '#common/sentence/sentence.ts'
-import type { BinlogArchiveSeen } from './binlog-archive.ts'
+import type { BinlogArchiveSeen, HoleClosingSeen } from './binlog-archive.ts'
 import type { InstanceName } from './member.ts'
 
 /** How a base backup goes that is made of an instance. */
@@ -78,10 +78,17 @@ export interface ObservedBackups {
    * open no store, and from older agents, which do not know the word.
    */
   readonly backupTask?: string
+  /** It can be told `closeHole`. Absent where it can open no store, and from older agents, which do not know that. */
+  readonly closesHoles?: true
   /** As a primary with a store of backups: what lies there. Absent otherwise, and from older agents. */
   readonly backups?: BackupsSeen
   /** How the shipping of binlogs goes. Absent where none was begun as primary, and from older agents. */
   readonly binlogArchive?: BinlogArchiveSeen
+  /**
+   * How the newest shipping goes of what the archive lacked. Absent where none was begun since the agent started, and
+   * from older agents.
+   */
+  readonly closesHole?: HoleClosingSeen
 }
 
 /** How often a donor gave no whole copy. */
