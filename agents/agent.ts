@@ -42,6 +42,7 @@ import { Termination, type TerminationPort } from './orders/termination.ts'
 import { BackUp } from './backup/back-up.ts'
 import { BinlogArchiver } from './backup/binlog-archiver.ts'
 import { Heartbeat } from './backup/heartbeat.ts'
+import { HoleCloser } from './backup/hole-closer.ts'
 import { Rehearsing } from './backup/rehearsing.ts'
 import { Restoring } from './backup/restoring.ts'
 import { RetentionWatch } from './backup/retention-watch.ts'
@@ -101,6 +102,7 @@ export class Agent implements AgentHandlers {
   readonly #stored: readonly Watch[]
   readonly #rehearsing: Rehearsing
   readonly #restoring: Restoring
+  readonly #holeCloser: HoleCloser
   readonly #binlogArchiver: BinlogArchiver
   readonly #listeners = new Set<StreamListener>()
   #heartbeat: Timer | null = null
@@ -155,6 +157,7 @@ export class Agent implements AgentHandlers {
     this.#backUp = new BackUp(this.#parts, backups)
     this.#rehearsing = new Rehearsing(this.#parts, backups)
     this.#restoring = new Restoring(this.#parts, this.#converger, backups)
+    this.#holeCloser = new HoleCloser(this.#parts, backups)
     this.#stored = [new StoreWatch(this.#parts, backups), new RetentionWatch(this.#parts, backups)]
     this.#binlogArchiver = new BinlogArchiver(this.#parts, backups)
     const desk = new OrderDesk(
@@ -170,6 +173,7 @@ export class Agent implements AgentHandlers {
         watches: this.#watches,
         backUp: this.#backUp,
         rehearsing: this.#rehearsing,
+        holeCloser: this.#holeCloser,
         heardOfLeaving: () => this.#termination.watch(this.#watches),
       },
     )
@@ -242,6 +246,7 @@ export class Agent implements AgentHandlers {
     this.#watches.stop()
     this.#backUp.stop()
     this.#rehearsing.stop()
+    this.#holeCloser.stop()
     this.#restoring.stop()
     this.#binlogArchiver.stop()
     this.#parts.expulsion?.rest()

@@ -16,17 +16,44 @@ import { listBinlogs, previousGtids as readPrevious } from '../binlog/set.ts'
 import { readRange, visitTransactions } from '../binlog/transactions.ts'
 import { learn } from '../instance/learn.ts'
 import type { BinlogArchiveKnown } from '../instance/known.ts'
-import { aServerState, primaryOfEpoch3, ScriptedProcess, ScriptedServer, testParts } from '../testing.ts'
+import {
+  aServerState,
+  primaryOfEpoch3,
+  replicaOfEpoch3,
+  ScriptedProcess,
+  ScriptedServer,
+  testParts,
+} from '../testing.ts'
 import { BinlogArchiver } from './binlog-archiver.ts'
+import { HoleCloser } from './hole-closer.ts'
 
 const task = { store: { address: 'memory' }, retention: { last: 1, days: 0, weeks: 0 }, archive: { everySeconds: 5 } }
 
-/** A primary with binlogs of transactions that begin with these numbers; each file goes up to the next. */
+/** A primary whose binlogs a test writes. */
 async function aPrimary(store: MemoryStore, epoch = 3) {
+  const here = await anInstance('shop-0')
+  await here.parts.file.update({ volume: '0a1b2c', promise: epoch, assignment: { ...primaryOfEpoch3, epoch } })
+  const archiver = new BinlogArchiver(here.parts, portTo(store))
+  return { ...here, archiver, seen: (): BinlogArchiveKnown | null => here.parts.jobs.binlogArchive }
+}
+
+/** A replica of the same epoch. */
+async function aReplica(store: MemoryStore) {
+  const here = await anInstance('shop-1')
+  await here.parts.file.update({ volume: '0a1b2c', promise: 3, assignment: replicaOfEpoch3 })
+  return { ...here, closer: new HoleCloser(here.parts, portTo(store)) }
+}
+
+function portTo(store: MemoryStore) {
+  return { lineage: '00112233445566778899aabbccddeeff', open: async () => ({ store, key: null }) }
+}
+
+async function anInstance(instance: string) {
   const dir = await mkdtemp(join(tmpdir(), 'regent-archiver-'))
   onTestFinished(() => rm(dir, { recursive: true, force: true }))
   const server = new ScriptedServer(aServerState())
-  const parts = await testParts(server, {
+  let passedMs = 0
+  const made = await testParts(server, {
     process: new ScriptedProcess(),
     volume: {
       listBinlogs: () => listBinlogs(dir),
@@ -35,12 +62,13 @@ async function aPrimary(store: MemoryStore, epoch = 3) {
       readBinlog: ({ name, ...range }) => readRange(join(dir, name), range),
     },
   })
-  await parts.file.update({ volume: '0a1b2c', promise: epoch, assignment: { ...primaryOfEpoch3, epoch } })
+  const { clock } = made.world
+  const monotonicMs = () => clock.monotonicMs() + passedMs
+  const world = { ...made.world, clock: { ...clock, wallMs: () => clock.wallMs(), monotonicMs } }
+  const parts = { ...made, world, config: { ...made.config, instance } }
   learn(parts, { fact: 'backupsTold', task })
-  const port = { lineage: '00112233445566778899aabbccddeeff', open: async () => ({ store, key: null }) }
-  const archiver = new BinlogArchiver(parts, port)
 
-  /** The files, by the numbers of their transactions; those below the first are purged. */
+  /** Its files, by the numbers of their transactions; those below the first are purged. */
   const has = async (files: readonly (readonly number[])[], upTo: number) => {
     const names = files.map((_, at) => `binlog.${String(at + 1).padStart(6, '0')}`)
     for (const [at, numbers] of files.entries()) {
@@ -60,8 +88,7 @@ async function aPrimary(store: MemoryStore, epoch = 3) {
     }
     await parts.observer.refresh()
   }
-  const seen = (): BinlogArchiveKnown | null => parts.jobs.binlogArchive
-  return { parts, archiver, has, seen }
+  return { parts, has, passes: (ms: number) => (passedMs += ms) }
 }
 
 const range = (from: number, to: number) => Array.from({ length: to - from + 1 }, (_, at) => from + at)
@@ -145,6 +172,33 @@ describe('A primary ships its binlogs', () => {
     learn(parts, { fact: 'backupWent', backup: made })
     await archiver.look()
     expect(seen()?.hole).toBe('')
+  })
+
+  it('and says what it lacks no more once a replica has shipped that out of its own binlogs', async () => {
+    const store = new MemoryStore()
+    await withBackup(store, 2)
+    const { archiver, has, seen, passes } = await aPrimary(store)
+    await has([range(5, 8), range(9, 10)], 10)
+    await archiver.look()
+    expect(seen()).toMatchObject({ lacks: `${uuid}:3-4`, gtids: `${uuid}:1-2:5-10` })
+
+    const replica = await aReplica(store)
+    await replica.has([range(1, 3), range(4, 10)], 10)
+    const told = { version: 1, cluster: 'shop', member: 'shop-1@0a1b2c', store: task.store } as const
+    expect(() => replica.closer.begin({ ...told, epoch: 2, gtids: `${uuid}:3-4` })).toThrow('does not act in epoch 2')
+    replica.closer.begin({ ...told, epoch: 3, gtids: `${uuid}:3-4` })
+    await expect.poll(() => replica.parts.jobs.closesHole?.stage).toBe('done')
+    expect(replica.parts.jobs.closesHole?.sentence).toBe(
+      '2 transactions that the archive lacked are shipped out of the binlogs of shop-1',
+    )
+    const [chain] = chainsOf(await readArchive(store, 'shop'))
+    expect([chain?.hole, chain?.gtids.toString()]).toEqual([null, `${uuid}:1-10`])
+    passes(30_000)
+    await archiver.look()
+    expect(seen()).toMatchObject({ lacks: '', hole: '', gtids: `${uuid}:1-10` })
+
+    replica.closer.begin({ ...told, epoch: 3, gtids: `${uuid}:3-4` })
+    await expect.poll(() => replica.parts.jobs.closesHole?.sentence).toContain('no binlog of shop-1 holds')
   })
 
   it('and waits for a transaction that is in the binlog and not executed', async () => {

@@ -87,4 +87,4 @@ export class BinlogArchiver implements Watch {
   }
 }
 
-const nothingShipped = { atMs: null, gtids: null, hole: '' }
+const nothingShipped = { atMs: null, gtids: null, lacks: '', hole: '' }

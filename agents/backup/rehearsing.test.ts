@@ -16,8 +16,12 @@ const lineage = '00112233445566778899aabbccddeeff'
 const backupName = '20261126T031209Z'
 const said = { version: 1, cluster: 'shop', member: 'shop-0@volume', store: { address: 'memory' } } as const
 
+function saidOf(folder: string | undefined) {
+  return folder === undefined ? said : { ...said, store: { ...said.store, folder } }
+}
+
 /** A replica with a whole backup of its server in the store; the throw-away server answers CHECK TABLE so. */
-async function aRehearser(check: AnsweredRow, freeBytes = 1e12) {
+async function aRehearser(check: AnsweredRow, freeBytes = 1e12, inFolder?: string) {
   const folder = await mkdtemp(join(tmpdir(), 'regent-rehearsing-'))
   onTestFinished(() => rm(folder, { recursive: true, force: true }))
   const server = new ScriptedServer({ ...aServerState(), readOnly: true, superReadOnly: true, offlineMode: false })
@@ -59,7 +63,7 @@ async function aRehearser(check: AnsweredRow, freeBytes = 1e12) {
   await parts.file.update({ promise: 3, assignment: replicaOfEpoch3 })
   await parts.observer.refresh()
   const port = { lineage, open: async () => ({ store, key: null }), throwAway }
-  new BackUp(parts, port).begin({ ...said, name: backupName })
+  new BackUp(parts, port).begin({ ...saidOf(inFolder), name: backupName })
   await expect.poll(() => parts.jobs.backup?.stage).toBe('done')
   return { parts, store, rehearsal, ended, rehearsing: new Rehearsing(parts, port) }
 }
@@ -70,8 +74,8 @@ function answers(statement: string, check: AnsweredRow): readonly AnsweredRow[] 
   return statement.startsWith('SELECT COUNT') ? [{ rows_there: 42 }] : []
 }
 
-async function rehearsed({ parts, rehearsing }: Awaited<ReturnType<typeof aRehearser>>) {
-  rehearsing.begin({ ...said, name: '20261129T040000Z' })
+async function rehearsed({ parts, rehearsing }: Awaited<ReturnType<typeof aRehearser>>, inFolder?: string) {
+  rehearsing.begin({ ...saidOf(inFolder), name: '20261129T040000Z' })
   await expect.poll(() => parts.jobs.rehearsal?.stage).toMatch(/^(done|failed)$/)
   return parts.jobs.rehearsal
 }
@@ -88,6 +92,12 @@ describe('A rehearsal', () => {
     // The folder goes right after the proof is told of.
     await expect.poll(() => existsSync(replica.rehearsal)).toBe(false)
     expect(replica.parts.notices.list.map(({ code }) => code)).toContain('BackupVerified')
+  })
+
+  it('looks into the folder of its cluster, where that has another name', async () => {
+    const replica = await aRehearser({ Msg_type: 'status', Msg_text: 'OK' }, 1e12, 'shops.shop')
+    expect(await rehearsed(replica, 'shops.shop')).toMatchObject({ stage: 'done' })
+    expect(replica.store.objects.has(verified.replace('shop/', 'shops.shop/'))).toBe(true)
   })
 
   it('of which a table is not whole fails with the words of the server, and verifies nothing', async () => {

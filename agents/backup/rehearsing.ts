@@ -4,6 +4,7 @@ import { planOf } from '#backup/transfer/planned.ts'
 import { verificationText } from '#backup/verification.ts'
 import { describeError, RegentError } from '#common/errors/errors.ts'
 import { counted, duration, mebibytes, say, type Sentence } from '#common/sentence/sentence.ts'
+import { backupFolderOf } from '#failover/protocol/backup-store.ts'
 import type { Word } from '#failover/protocol/word.ts'
 import { describeRehearsal, type RehearsalSeen } from '#topology/snapshot/copies.ts'
 import { learn } from '../instance/learn.ts'
@@ -21,6 +22,11 @@ const lookMs = 1_000
 interface Rehearsed extends CheckedTables {
   readonly reached: Reached
   readonly restoreMs: number
+}
+
+interface Outcome {
+  readonly plan: Plan
+  readonly rehearsed: Rehearsed
 }
 
 /**
@@ -50,7 +56,11 @@ export class Rehearsing {
     if (this.#port === null)
       throw new RegentError('REGENT_REFUSED', `${config.instance} has no access to stores of backups`)
     this.#tell(said, 'restores', 'looking for the newest backup')
-    void this.#run(said, this.#port).catch((error: unknown) => this.#failed(said, error))
+    // From here on a cluster is named as the store has it.
+    void this.#run({ ...said, cluster: backupFolderOf(said) }, this.#port).then(
+      (outcome) => this.#ended(said, outcome),
+      (error: unknown) => this.#failed(said, error),
+    )
   }
 
   stop(): void {
@@ -71,7 +81,8 @@ export class Rehearsing {
     }
   }
 
-  async #run(said: RehearseWord, { open, throwAway, lineage }: BackupPort): Promise<void> {
+  /** Nothing of it is left when that is told. */
+  async #run(said: RehearseWord, { open, throwAway, lineage }: BackupPort): Promise<Outcome> {
     const { volume, world } = this.#parts
     const opened = await open(said.store)
     const watch = this.#watch()
@@ -84,7 +95,8 @@ export class Rehearsing {
         ...{ throwAway, volume, world, spares: true, signal: watch.signal },
         progress: (stage) => this.#tell(said, 'restores', stage),
       })
-      await this.#verified(said, plan, rehearsed, opened)
+      await this.#verified(plan, rehearsed, opened)
+      return { plan, rehearsed }
     } finally {
       watch.end()
       opened.store.close()
@@ -109,7 +121,7 @@ export class Rehearsing {
     })
   }
 
-  async #verified(said: RehearseWord, plan: Plan, rehearsed: Rehearsed, { store }: OpenedStore): Promise<void> {
+  async #verified(plan: Plan, rehearsed: Rehearsed, { store }: OpenedStore): Promise<void> {
     const { reached, restoreMs, tables, rows } = rehearsed
     const { cluster, name, endedAtMs } = plan.backup
     const text = verificationText({
@@ -121,6 +133,9 @@ export class Rehearsing {
       ...{ tables, rows },
     })
     await store.put(keyOf({ kind: 'verified', cluster, name }), once(Buffer.from(text)))
+  }
+
+  #ended(said: RehearseWord, { plan, rehearsed }: Outcome): void {
     const what = describeRehearsed(plan, rehearsed)
     this.#tell(said, 'done', String(what))
     this.#parts.notices.add('BackupVerified', what)

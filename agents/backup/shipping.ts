@@ -1,8 +1,6 @@
 import { keyOf } from '#backup/keys.ts'
 import { openingText } from '#backup/opening.ts'
-import { gtidsOf } from '#backup/piece-name.ts'
 import { shippedOf, whyOtherHistory, type Shipped } from '#backup/shipping.ts'
-import { pieceObject } from '#backup/transfer/piece-object.ts'
 import { readArchive } from '#backup/transfer/stored-archive.ts'
 import { RegentError } from '#common/errors/errors.ts'
 import { counted, say, text, type Said } from '#common/sentence/sentence.ts'
@@ -10,13 +8,12 @@ import { abbreviated } from '#common/text/words.ts'
 import type { BackupTask } from '#failover/protocol/backup-settings.ts'
 import { backupFolderOf } from '#failover/protocol/backup-store.ts'
 import { GtidSet, parseGtidSet } from '#topology/gtid/gtid-set.ts'
-import { memberId } from '#topology/snapshot/member.ts'
 import { GtidMatcher } from '../binlog/gtid-collector.ts'
 import { learn } from '../instance/learn.ts'
 import type { Parts } from '../instance/parts.ts'
 import type { OpenedStore, StoresPort } from '../ports/backup-port.ts'
 import { claimFolder } from './owner.ts'
-import { PieceCutter, type CutPiece, type CutPlace } from './piece-cutter.ts'
+import { epochOf, PieceSender, type Went } from './piece-sender.ts'
 
 /** For whom, and where to. */
 interface Begun {
@@ -33,13 +30,8 @@ interface Ground {
   readonly backup: string | undefined
 }
 
-/** A binlog file, and how far that is cut. */
-interface Place extends CutPlace {
-  readonly file: string
-}
-
-/** `waits`: for a transaction that is not executed yet. `through`: there is no more in the binlogs. */
-type Went = 'on' | 'waits' | 'through'
+/** So often the archive is read again while something lacks: others may ship that, or a backup end the hole. */
+const readAgainMs = 30_000
 
 /** One primary's shipping, in one epoch and from one mysqld. */
 export class Shipping {
@@ -47,10 +39,11 @@ export class Shipping {
   readonly #begun: Begun
   readonly #opened: OpenedStore
   readonly #ground: Ground
-  readonly #copied: GtidSet
+  readonly #sender: PieceSender
+  #readAtMs: number
+  #copied: GtidSet
   #shipped: GtidSet
   #lacking = GtidSet.empty
-  #place: Place | null = null
 
   private constructor(parts: Parts, begun: Begun & Ground, opened: OpenedStore, { gtids, copied }: Shipped) {
     this.#parts = parts
@@ -59,6 +52,9 @@ export class Shipping {
     this.#ground = { epoch: begun.epoch, pid: begun.pid, backup: begun.backup }
     this.#copied = copied
     this.#shipped = gtids
+    this.#readAtMs = parts.world.clock.monotonicMs()
+    const [folder, { signal }] = [folderOf(parts, begun.task), begun]
+    this.#sender = new PieceSender(parts, { folder, opened, epoch: begun.epoch, signal })
   }
 
   /**
@@ -107,86 +103,37 @@ export class Shipping {
     const { server, world } = this.#parts
     const atMs = world.clock.monotonicMs()
     const executed = parseGtidSet((await server.readHolds()).executed)
+    if (!this.#lacking.isEmpty() && atMs - this.#readAtMs >= readAgainMs) await this.#readAgain(atMs)
     let went: Went = 'on'
     while (went === 'on' && !this.#shipped.contains(executed)) went = await this.#shipSome(executed)
     if (went === 'waits') return
     if (went === 'through') this.#giveUp(executed)
-    const archive = { atMs, gtids: this.#shipped.toString(), hole: String(this.#hole()), trouble: '' }
+    const gtids = this.#shipped.subtract(this.#lacking).toString()
+    const archive = { atMs, gtids, lacks: this.#lacking.toString(), hole: String(this.#hole()), trouble: '' }
     learn(this.#parts, { fact: 'binlogsShipped', archive })
     this.#parts.changed()
   }
 
-  /** The next pieces of one file. */
-  async #shipSome(executed: GtidSet): Promise<Went> {
-    const place = this.#place ?? (await this.#firstPlace())
+  #shipSome(executed: GtidSet): Promise<Went> {
     const [isExecuted, isShipped] = [new GtidMatcher(executed), new GtidMatcher(this.#shipped)]
-    const { volume, file, config } = this.#parts
-    const cutter = new PieceCutter(
+    return this.#sender.send(
       {
-        epoch: this.#ground.epoch,
-        sender: memberId(config.instance, file.current.volume),
-        file: place.file,
         isExecuted: (transaction) => isExecuted.has(transaction),
         isShipped: (transaction) => isShipped.has(transaction),
+        isDone: (before) => this.#shipped.union(this.#sender.purged).contains(before),
       },
-      place,
+      (gtids) => (this.#shipped = this.#shipped.union(gtids)),
     )
-    let isAtEnd = true
-    await volume.visitBinlog(
-      place.file,
-      place.offset,
-      (transaction) => (isAtEnd = cutter.add(transaction)),
-      this.#begun.signal,
+  }
+
+  async #readAgain(atMs: number): Promise<void> {
+    this.#readAtMs = atMs
+    const found = shippedOf(
+      await readArchive(this.#opened.store, folderOf(this.#parts, this.#begun.task), 'sender'),
     )
-    const { pieces, place: next } = cutter.finish()
-    for (const piece of pieces) await this.#put(piece)
-    this.#place = { file: place.file, ...next }
-    if (pieces.length > 0) return 'on'
-    return isAtEnd ? this.#nextFile(place.file) : 'waits'
-  }
-
-  async #put({ piece, end }: CutPiece): Promise<void> {
-    const { volume } = this.#parts
-    const { signal, task } = this.#begun
-    if (epochOf(this.#parts) !== this.#ground.epoch) throw new Error('another instance leads meanwhile')
-    const range = { name: piece.file, offset: piece.offset, end }
-    const content = await volume.readBinlog(range)
-    const key = keyOf({ kind: 'piece', cluster: folderOf(this.#parts, task), piece })
-    await this.#opened.store.put(key, pieceObject(content, this.#opened.key), {
-      signal,
-      expectedBytes: content.rawBytes,
-    })
-    this.#shipped = this.#shipped.union(gtidsOf(piece))
-  }
-
-  /** The newest file before which nothing is that is to be shipped; else the oldest. */
-  async #firstPlace(): Promise<Place> {
-    const files = await this.#parts.volume.listBinlogs()
-    for (const { name } of files.toReversed()) {
-      const before = await this.#before(name)
-      if (this.#shipped.union(this.#purged()).contains(before) || name === files[0]?.name)
-        return { file: name, offset: 0, preceding: before.count() }
-    }
-    throw new Error('the server has no binlog')
-  }
-
-  async #nextFile(file: string): Promise<Went> {
-    const files = await this.#parts.volume.listBinlogs()
-    const next = files[files.findIndex(({ name }) => name === file) + 1]
-    if (next === undefined) return 'through'
-    this.#place = { file: next.name, offset: 0, preceding: (await this.#before(next.name)).count() }
-    return 'on'
-  }
-
-  /** All that had been executed before this file began: what was copied, or purged, is in no file. */
-  async #before(file: string): Promise<GtidSet> {
-    const previous = await this.#parts.volume.previousGtids(file)
-    if (previous === null) throw new Error(`${file} cannot be read, as an encrypted binlog cannot`)
-    return parseGtidSet(previous).union(this.#purged())
-  }
-
-  #purged(): GtidSet {
-    return parseGtidSet(this.#parts.observer.server?.purged ?? '')
+    if (found === null) return
+    this.#copied = found.copied
+    this.#lacking = this.#lacking.subtract(found.gtids)
   }
 
   /** What no binlog here holds is not looked for any more. */
@@ -199,18 +146,13 @@ export class Shipping {
   #hole(): Said {
     const gtids = this.#lacking.subtract(this.#copied)
     if (gtids.isEmpty()) return ''
-    return say`the archive lacks ${counted(gtids.count(), 'transaction')} (${text(abbreviated(gtids.toString()))}), which no binlog of ${this.#parts.config.instance} holds: until the next backup a restore ends before them`
+    return say`the archive lacks ${counted(gtids.count(), 'transaction')} (${text(abbreviated(gtids.toString()))}), which no binlog of ${this.#parts.config.instance} holds: unless they are shipped out of another instance's, a restore ends before them until the next backup`
   }
 }
 
 /** Of this cluster in the store. */
-function folderOf({ config: { cluster } }: Parts, { store }: BackupTask): string {
+export function folderOf({ config: { cluster } }: Pick<Parts, 'config'>, { store }: Pick<BackupTask, 'store'>): string {
   return backupFolderOf({ cluster, store })
-}
-
-function epochOf({ file }: Parts): number {
-  const { assignment } = file.current
-  return assignment?.role === 'primary' ? assignment.epoch : -1
 }
 
 function groundOf(parts: Parts): Ground {

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { gtids } from '#topology/testing.ts'
 import {
+  archiveOfBackups,
   dueBinlogs,
   keepingEveryMs,
   membersLacking,
@@ -81,6 +82,12 @@ describe('members that lack what ends at transaction 50', () => {
   ]
   it.each(cases)('one that %s', (_what, executed, purged, lacks) => {
     expect(membersLacking(gtids('shop-0', 50), purged, [{ instance: 'shop-2', executed }])).toHaveLength(lacks ? 1 : 0)
+  })
+
+  it('are joined by an archive that lacks anything of what is still here', () => {
+    const archive = (last: number) => [{ instance: archiveOfBackups, executed: gtids('shop-0', last) }]
+    const lacking = (last: number) => membersLacking(gtids('shop-0', 50), gtids('shop-0', 30), archive(last)).length
+    expect([20, 49, 50].map(lacking)).toEqual([1, 1, 0])
   })
 })
 

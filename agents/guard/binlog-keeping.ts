@@ -69,7 +69,7 @@ export function dueBinlogs(
 
 /**
  * Members that would need a file whose end is `upTo`: all transactions up to there. A member that lacks what was purged
- * before is not among them: binlogs help that member no more.
+ * before is not among them: binlogs help that member no more. The archive takes what another instance still has.
  * @param purged what this server no longer has
  */
 export function membersLacking(
@@ -78,9 +78,10 @@ export function membersLacking(
   members: readonly MemberHoldings[],
 ): readonly MemberHoldings[] {
   const [wanted, gone] = [parseGtidSet(upTo), parseGtidSet(purged)]
-  return members.filter(({ executed }) => {
+  return members.filter(({ instance, executed }) => {
     if (executed === null) return true
     const holds = parseGtidSet(executed)
+    if (instance === archiveOfBackups) return !holds.union(gone).contains(wanted)
     return holds.contains(gone) && !holds.contains(wanted)
   })
 }
@@ -112,7 +113,7 @@ function consequence(lacking: readonly MemberHoldings[]): Said {
   return joined(
     [
       members === true ? say`who needed them is seeded again` : '',
-      archive === true ? say`the archive has a hole until the next backup` : '',
+      archive === true ? say`the archive has a hole unless another instance holds that, until the next backup` : '',
     ].filter((said) => said !== ''),
     ', ',
   )

@@ -218,6 +218,7 @@ export const facts = {
   binlogsShipped: ({ archive }: { archive: NonNullable<Jobs['binlogArchive']> }): Change => ({
     jobs: { binlogArchive: archive },
   }),
+  holeWent: ({ closing }: { closing: NonNullable<Jobs['closesHole']> }): Change => ({ jobs: { closesHole: closing } }),
   backupWent: ({ backup }: { backup: NonNullable<Jobs['backup']> }): Change => ({ jobs: { backup } }),
   backupsTold: ({ task }: { task: Told['backups'] }): Change => ({ told: { backups: task }, jobs: { backups: null } }),
   backupsSeen: ({ seen }: { seen: NonNullable<Jobs['backups']> }): Change => ({ jobs: { backups: seen } }),

@@ -3,7 +3,7 @@ import type { BackupTask } from '#failover/protocol/backup-settings.ts'
 import type { StoppedThread } from '#failover/protocol/channel-options.ts'
 import type { Comparing } from '#failover/protocol/word.ts'
 import type { InstanceName } from '#topology/snapshot/member.ts'
-import type { BinlogArchiveSeen } from '#topology/snapshot/binlog-archive.ts'
+import type { BinlogArchiveSeen, HoleClosingSeen } from '#topology/snapshot/binlog-archive.ts'
 import type { BackupFailures, BackupSeen, BackupsSeen, RehearsalSeen } from '#topology/snapshot/copies.ts'
 import type { GtidText, Lack, PromiseReport } from '#topology/snapshot/observation.ts'
 
@@ -179,6 +179,8 @@ export interface Jobs {
   readonly backupFailures: BackupFailures
   /** When the newest heartbeat that was acknowledged was begun, by the wall clock; null for none. */
   readonly heartbeatAtMs: number | null
+  /** How the shipping goes of what the archive lacked; null where none was begun. */
+  readonly closesHole: HoleClosingKnown | null
   /** What it saw in the store of backups, of this task; null before the first look. */
   readonly backups: StoreSeen | null
   /** The others are asked to remove the member that its dead mysqld was. */
@@ -191,8 +193,15 @@ export interface Jobs {
 export interface BinlogArchiveKnown extends Pick<BinlogArchiveSeen, 'hole' | 'trouble'> {
   /** When all that was executed was shipped, in monotonic milliseconds; null before that was so once. */
   readonly atMs: number | null
-  /** What need not be shipped any more; null while unknown. */
+  /** What the archive has, or needs no more; null while unknown. */
   readonly gtids: GtidText | null
+  /** What the archive needs, and no binlog here holds any more; '' for nothing. */
+  readonly lacks: GtidText
+}
+
+/** With when that was said, in monotonic milliseconds. */
+export interface HoleClosingKnown extends Omit<HoleClosingSeen, 'agoMs'> {
+  readonly atMs: number
 }
 
 /** With when, in monotonic milliseconds, the store was last seen. */
@@ -272,6 +281,7 @@ export function nothingKnown(nowMs: number): Known {
       binlogArchive: null,
       heartbeatAtMs: null,
       backupFailures: { backup: 0, rehearsal: 0, archive: 0, retention: 0 },
+      closesHole: null,
       backups: null,
       streamsCopy: false,
       expelling: null,

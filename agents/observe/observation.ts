@@ -104,7 +104,7 @@ export class ObservationBuilder {
         ? {}
         : { certificateTrouble: clientCertificate.trouble }),
       ...lacksOf(this.#parts),
-      ...copiesOf(jobs),
+      ...copiesOf(jobs, nowMs),
       ...backupFailuresOf(this.#parts),
       ...heartbeatOf(this.#parts),
       ...binlogArchiveOf(this.#parts, nowMs),
@@ -118,11 +118,12 @@ export class ObservationBuilder {
   }
 
   /** Of a store that this instance looked at as primary, nothing is shown once another one looks. */
-  #backups(nowMs: number): Pick<Observation, 'backupTask' | 'backups'> {
+  #backups(nowMs: number): Pick<Observation, 'backupTask' | 'backups' | 'closesHoles'> {
     const { told, jobs, file } = this.#parts
     if (!this.#opensStores) return {}
     const backupTask = backupTaskText(told.backups)
-    if (jobs.backups === null || file.current.assignment?.role !== 'primary') return { backupTask }
+    if (jobs.backups === null || file.current.assignment?.role !== 'primary')
+      return { backupTask, closesHoles: true }
     const { lookedAtMs, ...seen } = jobs.backups
     return { backupTask, backups: { ...seen, lookedAgoMs: lookedAtMs === null ? null : nowMs - lookedAtMs } }
   }
@@ -233,13 +234,22 @@ function asksOf({ asks: { shown } }: Pick<Parts, 'asks'>): Pick<Observation, 'as
 function binlogArchiveOf({ jobs, file }: Parts, nowMs: number): Pick<Observation, 'binlogArchive'> {
   const { binlogArchive } = jobs
   if (binlogArchive === null || file.current.assignment?.role !== 'primary') return {}
-  const { atMs, hole, trouble } = binlogArchive
-  return { binlogArchive: { behindMs: atMs === null ? null : Math.round(nowMs - atMs), hole, trouble } }
+  const { atMs, hole, lacks, trouble } = binlogArchive
+  const behindMs = atMs === null ? null : Math.round(nowMs - atMs)
+  return { binlogArchive: { behindMs, ...(lacks === '' ? {} : { lacks }), hole, trouble } }
 }
 
 /** What was begun here of backups since the agent started. */
-function copiesOf({ backup, rehearsal }: Jobs): Pick<Observation, 'backup' | 'rehearsal'> {
-  return { ...(backup === null ? {} : { backup }), ...(rehearsal === null ? {} : { rehearsal }) }
+function copiesOf(
+  { backup, rehearsal, closesHole }: Jobs,
+  nowMs: number,
+): Pick<Observation, 'backup' | 'closesHole' | 'rehearsal'> {
+  const { atMs, ...closing } = closesHole ?? { atMs: 0 }
+  return {
+    ...(backup === null ? {} : { backup }),
+    ...(rehearsal === null ? {} : { rehearsal }),
+    ...('stage' in closing ? { closesHole: { ...closing, agoMs: Math.round(nowMs - atMs) } } : {}),
+  }
 }
 
 /** Of what was written as primary, nothing is shown once another instance writes. */

@@ -13,6 +13,7 @@ import {
   watchesOf,
 } from '../testing.ts'
 import { BackUp } from '../backup/back-up.ts'
+import { HoleCloser } from '../backup/hole-closer.ts'
 import { Rehearsing } from '../backup/rehearsing.ts'
 import { Restoring } from '../backup/restoring.ts'
 import { changeLife, settable } from '../testing-known.ts'
@@ -33,6 +34,7 @@ async function agent() {
         watches: watchesOf(parts),
         backUp: new BackUp(parts, null),
         rehearsing: new Rehearsing(parts, null),
+        holeCloser: new HoleCloser(parts, null),
         heardOfLeaving: () => undefined,
       },
     ),

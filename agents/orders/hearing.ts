@@ -4,6 +4,7 @@ import type { Answers, LeaderWord, LeaseVote, LeaseVoteRequest, Word, WordName }
 import { RegentError } from '#common/errors/errors.ts'
 import { memberId } from '#topology/snapshot/member.ts'
 import type { BackUp } from '../backup/back-up.ts'
+import type { HoleCloser } from '../backup/hole-closer.ts'
 import type { Rehearsing } from '../backup/rehearsing.ts'
 import { hearQuestion } from '../doubts/compared.ts'
 import { hearOfForgetful } from '../doubts/forgetful.ts'
@@ -21,6 +22,7 @@ export interface Ears {
   readonly watches: Watches
   readonly backUp: Pick<BackUp, 'begin'>
   readonly rehearsing: Pick<Rehearsing, 'begin'>
+  readonly holeCloser: Pick<HoleCloser, 'begin'>
   /** A caller of a peer has a wish about this instance: whoever ends it may come next. */
   readonly heardOfLeaving: () => void
 }
@@ -61,6 +63,11 @@ export const hearing: { readonly [N in WordName]: (ears: Ears, said: Word<N>) =>
   rehearse({ parts, rehearsing }, said) {
     requireForHere(parts, 'rehearse', said)
     rehearsing.begin(said)
+    return {}
+  },
+  closeHole({ parts, holeCloser }, said) {
+    requireForHere(parts, 'closeHole', said)
+    holeCloser.begin(said)
     return {}
   },
   backups({ parts }, said) {

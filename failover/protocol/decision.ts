@@ -25,7 +25,7 @@ export type WordAction<N extends SaidWord = SaidWord> = {
   [K in N]: { readonly kind: 'say'; readonly to: InstanceName; readonly word: K; readonly said: Word<K> }
 }[N]
 
-type SaidWord = 'backUp' | 'backups' | 'rehearse'
+type SaidWord = 'backUp' | 'backups' | 'closeHole' | 'rehearse'
 
 export interface CommitAction {
   readonly kind: 'commit'

@@ -112,6 +112,15 @@ const table = {
   rehearse: word('/v1/rehearse', objectOf({ version, cluster: name, member, name, store: backupStore })),
 
   /**
+   * Ship these transactions out of your binlogs to the archive of backups, which lacks them, as the primary's do: in
+   * this epoch. How that goes shows in the observation. Only said to an agent that shows `closesHoles`.
+   */
+  closeHole: word(
+    '/v1/close-hole',
+    objectOf({ version, cluster: name, member, epoch: atLeast(1), gtids, store: backupStore }),
+  ),
+
+  /**
    * What the spec says of backups: the agent looks after the store while it is the primary's. Only said to an agent
    * that shows `backupTask`: an older agent does not know the route.
    */

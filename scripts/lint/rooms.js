@@ -94,7 +94,7 @@ agents/instance                      agents/ports failover/{protocol,settings} t
 agents/lifecycle/mysql               agents/{instance,ports} agents/lifecycle/{built-in,copy,wire}
                                      failover/{protocol,settings} topology/snapshot
 failover/steps                       failover/{judge,protocol} topology/{gtid,snapshot}
-failover/flows/backups               failover/{judge,protocol,steps} src/backup topology/snapshot
+failover/flows/backups               failover/{judge,protocol,steps} src/backup topology/{gtid,snapshot}
 failover/flows                       failover/flows/backups failover/{judge,protocol,steps} topology/{analysis,group,gtid,snapshot}
 src/api-contract                     failover/{judge,protocol} topology/analysis
 src/manager/options                  src/controller-runtime/leader src/local/files

@@ -11,7 +11,10 @@ export interface Archive {
   readonly pieces: readonly Piece[]
 }
 
-/** One epoch of the archive: with what its history began, and the pieces in the order of that history. */
+/**
+ * One epoch of the archive: with what its history began, and the pieces in the order of that history; those of later
+ * epochs among them that close a hole of this one.
+ */
 export interface ArchivedEpoch {
   readonly epoch: number
   readonly opening: Opening | null
@@ -30,11 +33,29 @@ export function historyOf({ openings, pieces }: Pick<Archive, 'openings' | 'piec
   const piecesOf = Map.groupBy(pieces, ({ epoch }) => epoch)
   const openingOf = new Map(openings.map((opening) => [opening.epoch, opening]))
   const epochs = [...new Set([...piecesOf.keys(), ...openingOf.keys()])].sort((one, other) => one - other)
-  return epochs.map((epoch) => ({
+  const shipped = epochs.map((epoch) => ({
     epoch,
     opening: openingOf.get(epoch) ?? null,
     pieces: (piecesOf.get(epoch) ?? []).toSorted(inHistory).map(archived),
   }))
+  return shipped.map((each, at) => withLater(each, shipped.slice(at + 1)))
+}
+
+/**
+ * What an epoch did not ship may have been shipped in a later one, by whoever still had that. Up to a piece that the
+ * openings of both epochs lead to, both have one history, and a place in one is the same place in the other.
+ */
+function withLater(epoch: ArchivedEpoch, later: readonly ArchivedEpoch[]): ArchivedEpoch {
+  let common = epoch.pieces
+  const closing = later.flatMap(({ opening, pieces }) => {
+    const end = common.findLastIndex(({ gtids }) => opening?.gtids.contains(gtids) === true)
+    common = common.slice(0, end + 1)
+    const until = common.at(-1)?.ends ?? 0
+    return pieces.filter(({ ends }) => ends <= until)
+  })
+  if (closing.length === 0) return epoch
+  const all = [...epoch.pieces, ...closing]
+  return { ...epoch, pieces: all.toSorted((one, other) => inHistory(one.piece, other.piece)) }
 }
 
 function archived(piece: Piece): ArchivedPiece {

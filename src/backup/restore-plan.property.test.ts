@@ -3,6 +3,7 @@ import { describe, expect, it } from 'vitest'
 import { GtidSet } from '#topology/gtid/gtid-set.ts'
 import { chainFrom, type Chain } from './chain.ts'
 import { historyOf, type Archive } from './history.ts'
+import { gtidsOf, type Piece } from './piece-name.ts'
 import { planRestore, type Plan, type Refused, type Target } from './restore-plan.ts'
 import { replayed, setOf, storyWith, type Story } from './testing-archive.ts'
 import { windowOf } from './window.ts'
@@ -32,6 +33,18 @@ const unopened = fc.tuple(storyWith({ phantoms: 0 }), fc.nat(4)).map(([given, go
   ...given,
   archive: { ...given.archive, openings: given.archive.openings.filter((_, at) => at !== gone) },
 }))
+
+/** The same where some pieces were shipped in a later epoch than their neighbours, by whoever still had them. */
+const closedLater = fc.tuple(story, fc.array(fc.nat(30), { maxLength: 4 })).map(([given, moved]) => {
+  const { openings } = given.archive
+  const laterOf = ({ epoch, ...piece }: Piece): Piece => {
+    const next = openings.filter((opening) => opening.epoch > epoch)
+    const has = next.findLastIndex((_, at) => next.slice(0, at + 1).every((one) => one.gtids.contains(gtidsOf(piece))))
+    return { ...piece, epoch: next[has]?.epoch ?? epoch, sender: 'shop-2@c0' }
+  }
+  const pieces = given.archive.pieces.map((piece, at) => (moved.includes(at) ? laterOf(piece) : piece))
+  return { given, closed: { ...given.archive, pieces } }
+})
 
 /** One of the window where there is one. */
 function someSecond({ archive, history }: Story, random: number): number {
@@ -65,6 +78,24 @@ describe('a restore from any archive, after any failovers', () => {
       }),
       runs,
     )
+  })
+
+  it('reaches as far where a hole was closed in a later epoch', () => {
+    let closedOnes = 0
+    fc.assert(
+      fc.property(closedLater, ({ given, closed }) => {
+        const moved = closed.pieces.filter(({ epoch }, at) => epoch !== given.archive.pieces[at]?.epoch)
+        closedOnes += moved.length
+        for (const manifest of given.archive.manifests) {
+          const [as, was] = [closed, given.archive].map((archive) => chainFrom(manifest, historyOf(archive)).gtids)
+          expect(as?.toString()).toBe(was?.toString())
+        }
+        const newest = plan(closed, { kind: 'newest' })
+        if (newest.kind === 'plan') expectHistory({ ...given, archive: closed }, newest)
+      }),
+      runs,
+    )
+    expect(closedOnes).toBeGreaterThan(60)
   })
 
   it('never comes to anything but what was so at one moment, whatever is gone from the archive', () => {

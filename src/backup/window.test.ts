@@ -99,6 +99,16 @@ describe('the window', () => {
     expect(told({ openings, pieces: [ten(0), closed, ofB] })).toHaveLength(1)
   })
 
+  it('has no hole that was closed later, by a replica in the same epoch or by whoever led in the next one', () => {
+    const openings = [opening(1, ''), opening(2, `${sourceA}:1-30`, 31)]
+    const rest = [ten(0), ten(2), ten(3, { epoch: 2, source: sourceB, from: 1, to: 10 })]
+    expect(told({ openings, pieces: rest })).toHaveLength(2)
+    for (const epoch of [1, 2]) {
+      const window = windowOf(archive({ openings, pieces: [...rest, ten(1, { epoch, sender: 'shop-1@b0' })] }))
+      expect(window).toMatchObject({ holes: [], spans: [{ fromMs: second(5), toMs: second(40) }] })
+    }
+  })
+
   it('leaves out what only the lost primary had, although it shipped that', () => {
     const openings = [opening(1, ''), opening(2, `${sourceA}:1-17`, 21)]
     const ofB = ten(2, { epoch: 2, source: sourceB, from: 1, to: 10, preceding: 17, sender: 'shop-1@b0' })

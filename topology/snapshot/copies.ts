@@ -1,7 +1,7 @@
 import { mebibytes, say, text, type Sentence } from '#common/sentence/sentence.ts'
 import { counted } from '#common/text/words.ts'
 import { parseGtidSet } from '../gtid/gtid-set.ts'
-import type { BinlogArchiveSeen } from './binlog-archive.ts'
+import type { BinlogArchiveSeen, HoleClosingSeen } from './binlog-archive.ts'
 import type { InstanceName } from './member.ts'
 
 /** How a base backup goes that is made of an instance. */
@@ -107,6 +107,8 @@ export interface ObservedBackups {
    * open no store, and from older agents, which do not know the word.
    */
   readonly backupTask?: string
+  /** It can be told `closeHole`. Absent where it can open no store, and from older agents, which do not know that. */
+  readonly closesHoles?: true
   /** As a primary with a store of backups: what lies there. Absent otherwise, and from older agents. */
   readonly backups?: BackupsSeen
   /** How the shipping of binlogs goes. Absent where none was begun as primary, and from older agents. */
@@ -118,6 +120,11 @@ export interface ObservedBackups {
   readonly heartbeat?: Heartbeat
   /** Absent where the agent was told of no backups and nothing failed, and from older agents. */
   readonly backupFailures?: BackupFailures
+  /**
+   * How the newest shipping goes of what the archive lacked. Absent where none was begun since the agent started, and
+   * from older agents.
+   */
+  readonly closesHole?: HoleClosingSeen
 }
 
 /** How often a donor gave no whole copy. */

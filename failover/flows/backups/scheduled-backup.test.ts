@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import type { BackupsSeen, BackupSeen } from '#topology/snapshot/copies.ts'
-import type { ViewOverrides } from '#topology/testing.ts'
+import { gtids, type ViewOverrides } from '#topology/testing.ts'
 import { decide } from '#failover/decide.ts'
 import { aGroupSituation } from '#failover/group/testing-group.ts'
 import { backupTaskOf, backupTaskText, type BackupSettings } from '#failover/protocol/backup-settings.ts'
@@ -66,6 +66,15 @@ describe('A backup is begun', () => {
       { backups: seen, wallMs: at('27T03:00:00') },
       'shop-2 20261127T030000Z',
       'a backup is due since 2026-11-27T03:00:00Z: shop-2 is told to make backup 20261127T030000Z',
+    ],
+    [
+      'before its schedule, where only a backup ends a hole in the archive',
+      {
+        backups: seen,
+        views: { 'shop-0': { binlogArchive: { behindMs: 3_000, lacks: gtids('shop-0', 7), hole: 'so', trouble: '' } } },
+      },
+      'shop-2 20261126T080000Z',
+      'a backup is due now, before its schedule, since the archive lacks 7 transactions',
     ],
     [
       'a moment later by the same name',

@@ -7,6 +7,7 @@ import type { WordAction } from '#failover/protocol/decision.ts'
 import { orderVersion } from '#failover/protocol/message.ts'
 import { isFollowingAsTold, liveView, liveViews, wantedInstances, type Situation } from '#failover/judge/situation.ts'
 import { instanceOf } from '#topology/snapshot/member.ts'
+import { whyLostToArchive } from './closing-holes.ts'
 import { planBackup, underWay } from './backing-up.ts'
 import type { FlowStep } from '#failover/steps/step.ts'
 
@@ -26,6 +27,11 @@ const wholeWithinMs = 600_000
 /** So far clocks of machines may differ. */
 const clocksDifferMs = 60_000
 const longestWaitMs = 3_600_000
+
+interface Schedule {
+  readonly cron: string
+  readonly timeZone: string
+}
 
 /** The newest run that anybody knows of. */
 interface LastRun {
@@ -129,11 +135,11 @@ function fromTheFuture({ name }: LastRun): Sentence {
   return say`no backup is begun: backup ${name} has a time that is still to come by the clock of this manager; set the clocks right, or delete that backup`
 }
 
-function dueNow(
-  { wallMs }: Situation,
-  schedule: { readonly cron: string; readonly timeZone: string },
-  last: LastRun | null,
-): Due {
+function dueNow(situation: Situation, schedule: Schedule, last: LastRun | null): Due {
+  return dueForHole(situation, last) ?? dueBySchedule(situation, schedule, last)
+}
+
+function dueBySchedule({ wallMs }: Situation, schedule: Schedule, last: LastRun | null): Due {
   if (last === null) return { isDue: true, atMs: spanOf(wallMs), what: say`the first backup is due` }
   const { isDue, atMs } = dueRun(schedule, last.atMs, wallMs)
   if (isDue) return { isDue, atMs, what: say`a backup is due since ${moment(atMs)}` }
@@ -147,6 +153,16 @@ function dueNow(
         atMs: againMs,
         what: say`backup ${last.name} did not become whole${why}; the next try is at ${moment(againMs)}`,
       }
+}
+
+/** A schedule may be a day away, and nothing of that day could be restored. Null where a backup changes nothing. */
+function dueForHole(situation: Situation, last: LastRun | null): Due | null {
+  const why = whyLostToArchive(situation)
+  if (why === '' || last?.isWhole !== true) return null
+  const atMs = last.atMs + triesMs
+  const isDue = atMs <= situation.wallMs
+  const when = isDue ? say`now` : say`at ${moment(atMs)}`
+  return { isDue, atMs, what: say`a backup is due ${when}, before its schedule, since ${why}` }
 }
 
 /** The beginning of the span of time that a moment is in. */

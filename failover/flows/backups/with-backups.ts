@@ -5,6 +5,7 @@ import { orderVersion } from '#failover/protocol/message.ts'
 import { liveViews, type Situation } from '#failover/judge/situation.ts'
 import type { Decided } from '#failover/steps/step.ts'
 import { archiveTrouble } from './archive-trouble.ts'
+import { closeHoles } from './closing-holes.ts'
 import { scheduledBackup } from './scheduled-backup.ts'
 import { scheduledRehearsal } from './scheduled-rehearsal.ts'
 import { soonest } from '#failover/steps/step.ts'
@@ -38,11 +39,12 @@ function whatIsDue(situation: Situation, decided: Decided): DueOfBackups {
   if (settings === undefined) return { actions: [], reasons: [], revisitMs: null }
   const backup = scheduledBackup(situation, settings, decided)
   const rehearsal = scheduledRehearsal(situation, settings, decided)
+  const holes = closeHoles(situation, settings)
   const steps = [backup, rehearsal].flatMap((step) => (step === null ? [] : [step]))
   return {
     // A rehearsal waits for a backup that is about to be made.
-    actions: steps.find(({ actions }) => actions.length > 0)?.actions ?? [],
-    reasons: steps.map(({ reason }) => reason),
+    actions: [...holes.actions, ...(steps.find(({ actions }) => actions.length > 0)?.actions ?? [])],
+    reasons: [holes.reason, ...steps.map(({ reason }) => reason)],
     revisitMs: backup?.revisitMs ?? null,
   }
 }

@@ -148,6 +148,9 @@ function aged(observation: Observation, ageMs: number): Observation {
     ...(observation.openingMs !== undefined && { openingMs: observation.openingMs + ageMs }),
     ...(observation.backups && { backups: agedBackups(observation.backups, ageMs) }),
     ...(observation.binlogArchive && { binlogArchive: agedArchive(observation.binlogArchive, ageMs) }),
+    ...(observation.closesHole && {
+      closesHole: { ...observation.closesHole, agoMs: observation.closesHole.agoMs + ageMs },
+    }),
     ...(observation.seedingFailures && {
       seedingFailures: observation.seedingFailures.map((failure) => ({ ...failure, agoMs: failure.agoMs + ageMs })),
     }),

@@ -35,6 +35,12 @@ const shop = withCluster(() => ({
   },
 }))
 
+/** What `regent backup find` says. */
+interface Searched {
+  readonly found: readonly { readonly gtid: string; readonly kind: string; readonly statement: string }[]
+  readonly passedOver: number
+}
+
 const executed = async (cluster: TestCluster) =>
   parseGtidSet(await cluster.value(await cluster.primary(), 'select @@gtid_executed'))
 
@@ -125,6 +131,15 @@ it('The day a table was dropped: a new cluster has all of the second before, or 
   expect(await refusedWith(['--before', gtid.replace(/:\d+$/, ':999999')])).toContain(
     'are in no backup and behind none',
   )
+
+  const find = ['backup', 'find', 'shop', '--table', 'app.orders', '--kind']
+  const searched = await runRegent(cluster.home, [...find, 'drop', '-o', 'json'], { deadlineMs })
+  expect(searched.code, searched.stderr).toBe(0)
+  const { found, passedOver } = JSON.parse(searched.stdout) as Searched
+  expect([passedOver, ...found.map((each) => each.gtid)]).toEqual([0, gtid])
+  expect(found[0]).toMatchObject({ kind: 'drop', statement: expect.stringMatching(/^DROP TABLE .*orders/) as string })
+  const inserts = await runRegent(cluster.home, [...find, 'insert', '-o', 'json'], { deadlineMs })
+  expect((JSON.parse(inserts.stdout) as Searched).found).toHaveLength(3)
 
   const ids = 'select group_concat(id order by id) from app.orders'
   const later = "select count(*) from information_schema.tables where table_name = 'later'"

@@ -31,8 +31,23 @@ test('a dump is of one moment, without GTIDs, with all that belongs to people’
   const file = join(dir, 'all.sql')
   await dump('shop', { on: 'shop-0', file })
   expect(await readFile(file, 'utf8')).toBe(
-    '--single-transaction --set-gtid-purged=OFF --routines --triggers --events --hex-blob --databases app other\n',
+    '--single-transaction --set-gtid-purged=OFF --triggers --hex-blob --routines --events --databases app other\n',
   )
+})
+
+test.each([
+  ['app.orders', 'USE `app`;\n--single-transaction --set-gtid-purged=OFF --triggers --hex-blob -- app orders\n'],
+  ['app.*', '--single-transaction --set-gtid-purged=OFF --triggers --hex-blob --routines --events --databases app\n'],
+])('a dump of %s holds nothing else, and says where that is read in', async (table, written) => {
+  const dir = await shop('app\\nother\\n', 0)
+  const file = join(dir, 'some.sql')
+  await dump('shop', { on: 'shop-0', file, table })
+  expect(await readFile(file, 'utf8')).toBe(written)
+})
+
+test.each(['orders', 'app.orders.id', 'mysql.user'])('of the words %s no dump is made', async (table) => {
+  await shop('app\\n', 0)
+  await expect(dump('shop', { on: 'shop-0', table })).rejects.toThrow(`--table is "${table}": write schema.table`)
 })
 
 test('one that fails leaves what was in the file, and nothing beside it', async () => {

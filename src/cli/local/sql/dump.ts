@@ -7,6 +7,8 @@ import { instanceFor, runClient } from './mysql-client.ts'
 
 export interface DumpOptions {
   readonly on?: string
+  /** `schema.table`, or `schema.*`. */
+  readonly table?: string
   readonly file?: string
 }
 
@@ -17,26 +19,29 @@ const notDumped = ['mysql', 'sys', 'information_schema', 'performance_schema', '
  * One moment of all InnoDB tables, without a lock that a write would wait for; without GTIDs, so that the cluster where
  * it is read in gives its own; bytes as hexadecimal, so that the text survives every character set.
  */
-const parameters = [
-  '--single-transaction',
-  '--set-gtid-purged=OFF',
-  '--routines',
-  '--triggers',
-  '--events',
-  '--hex-blob',
-  '--databases',
-]
+const parameters = ['--single-transaction', '--set-gtid-purged=OFF', '--triggers', '--hex-blob']
+const ofDatabases = ['--routines', '--events', '--databases']
 
-/** Writes every database of people's as SQL, to the file or to standard output. A file appears whole or not at all. */
-export async function dump(name: string | undefined, { on, file }: DumpOptions): Promise<void> {
+/** What is dumped: arguments of mysqldump, and what stands before its output. */
+interface Dumped {
+  readonly what: readonly string[]
+  readonly head: string
+}
+
+/**
+ * Writes every database of people's, one of them, or one table as SQL, to the file or to standard output. A file
+ * appears whole or not at all.
+ */
+export async function dump(name: string | undefined, { on, file, table }: DumpOptions): Promise<void> {
   const found = await findCluster(name)
   const instance = await instanceFor(found, on)
-  const databases = await databasesOf(found, instance)
+  const { what, head } = table === undefined ? await allOf(found, instance) : onlyOf(table)
   if (file === undefined) {
+    process.stdout.write(head)
     process.exitCode = (
       await runClient(found, instance, {
         program: 'mysqldump',
-        parameters: [...parameters, ...databases],
+        parameters: [...parameters, ...what],
         stdio: ['ignore', 'inherit', 'inherit'],
       })
     ).code
@@ -51,9 +56,10 @@ export async function dump(name: string | undefined, { on, file }: DumpOptions):
     )
   })
   try {
+    await output.write(head)
     const { code } = await runClient(found, instance, {
       program: 'mysqldump',
-      parameters: [...parameters, ...databases],
+      parameters: [...parameters, ...what],
       stdio: ['ignore', output.fd, 'inherit'],
     })
     if (code !== 0)
@@ -67,6 +73,22 @@ export async function dump(name: string | undefined, { on, file }: DumpOptions):
     await output.close()
     await rm(draft, { force: true })
   }
+}
+
+async function allOf(found: FoundCluster, instance: LocalInstance): Promise<Dumped> {
+  return { what: [...ofDatabases, ...(await databasesOf(found, instance))], head: '' }
+}
+
+/** mysqldump names no schema where it dumps a table. Throws `REGENT_BAD_REQUEST`. */
+function onlyOf(words: string): Dumped {
+  const [, schema = '', table = ''] = /^([^.]+)\.([^.]+)$/.exec(words) ?? []
+  if (schema === '' || notDumped.includes(schema))
+    throw new RegentError(
+      'REGENT_BAD_REQUEST',
+      `--table is "${words}": write schema.table, such as app.orders, or 'app.*' for one schema; those of MySQL and Regent are not dumped`,
+    )
+  if (table === '*') return { what: [...ofDatabases, schema], head: '' }
+  return { what: ['--', schema, table], head: `USE \`${schema.replaceAll('`', '``')}\`;\n` }
 }
 
 async function databasesOf(found: FoundCluster, instance: LocalInstance): Promise<readonly string[]> {

@@ -1,4 +1,5 @@
 import { Option, type Command } from 'commander'
+import type { DumpOptions } from './dump.ts'
 import { clusterArgument, instanceArgument, pathArgument } from '#cli/terminal/arguments.ts'
 
 const onInstance = () =>
@@ -29,12 +30,13 @@ export function addDump(local: Command): void {
     )
     .argument('[name]', 'name of the cluster', clusterArgument)
     .addOption(onInstance())
+    .option('--table <schema.table>', "only this table, or this schema: 'app.*'")
     .addOption(
       new Option('--file <file>', 'where to write it, readable for you alone (default: standard output)').argParser(
         pathArgument,
       ),
     )
-    .action(async (name: string | undefined, options: { readonly on?: string; readonly file?: string }) => {
+    .action(async (name: string | undefined, options: DumpOptions) => {
       const { dump } = await import('./dump.ts')
       await dump(name ?? clusterFrom(options.on), options)
     })

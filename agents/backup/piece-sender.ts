@@ -1,0 +1,106 @@
+import { keyOf } from '#backup/keys.ts'
+import { pieceObject } from '#backup/transfer/piece-object.ts'
+import { memberId } from '#topology/snapshot/member.ts'
+import { GtidSet, parseGtidSet } from '#topology/gtid/gtid-set.ts'
+import { gtidsOf } from '#backup/piece-name.ts'
+import type { Parts } from '../instance/parts.ts'
+import type { OpenedStore } from '../ports/backup-port.ts'
+import { PieceCutter, type CutPiece, type CutPlace, type Cutting } from './piece-cutter.ts'
+
+/** A binlog file, and how far that is cut. */
+interface Place extends CutPlace {
+  readonly file: string
+}
+
+/** `waits`: for a transaction that is not executed yet. `through`: there is no more in the binlogs. */
+export type Went = 'on' | 'waits' | 'through'
+
+/** Where pieces go, and in which epoch. */
+export interface Sending {
+  /** Of this cluster in the store. */
+  readonly folder: string
+  readonly opened: OpenedStore
+  readonly epoch: number
+  readonly signal: AbortSignal
+}
+
+/** What of the binlogs is to be sent. */
+export interface ToSend extends Pick<Cutting, 'isExecuted' | 'isShipped'> {
+  /** Nothing of what had been executed before a file is to be looked for in the files before. */
+  readonly isDone: (before: GtidSet) => boolean
+}
+
+/** Sends what this server's binlogs hold to the archive: of any server in whose binlogs is what the archive lacks. */
+export class PieceSender {
+  readonly #parts: Parts
+  readonly #sending: Sending
+  #place: Place | null = null
+
+  constructor(parts: Parts, sending: Sending) {
+    this.#parts = parts
+    this.#sending = sending
+  }
+
+  /** The next pieces of one file. @param sent is told of each piece that is in the store */
+  async send({ isDone, ...which }: ToSend, sent: (gtids: GtidSet) => void): Promise<Went> {
+    const place = this.#place ?? (await this.#firstPlace(isDone))
+    const { volume, file, config } = this.#parts
+    const { epoch, signal } = this.#sending
+    const sender = memberId(config.instance, file.current.volume)
+    const cutter = new PieceCutter({ epoch, sender, file: place.file, ...which }, place)
+    let isAtEnd = true
+    await volume.visitBinlog(place.file, place.offset, (transaction) => (isAtEnd = cutter.add(transaction)), signal)
+    const { pieces, place: next } = cutter.finish()
+    for (const piece of pieces) {
+      await this.#put(piece)
+      sent(gtidsOf(piece.piece))
+    }
+    this.#place = { file: place.file, ...next }
+    if (pieces.length > 0) return 'on'
+    return isAtEnd ? this.#nextFile(place.file) : 'waits'
+  }
+
+  /** What no binlog here holds any more. */
+  get purged(): GtidSet {
+    return parseGtidSet(this.#parts.observer.server?.purged ?? '')
+  }
+
+  async #put({ piece, end }: CutPiece): Promise<void> {
+    const { volume } = this.#parts
+    const { folder, opened, epoch, signal } = this.#sending
+    if (epochOf(this.#parts) !== epoch) throw new Error('another instance leads meanwhile')
+    const content = await volume.readBinlog({ name: piece.file, offset: piece.offset, end })
+    const key = keyOf({ kind: 'piece', cluster: folder, piece })
+    await opened.store.put(key, pieceObject(content, opened.key), { signal, expectedBytes: content.rawBytes })
+  }
+
+  /** The newest file before which nothing is that is to be shipped; else the oldest. */
+  async #firstPlace(isDone: ToSend['isDone']): Promise<Place> {
+    const files = await this.#parts.volume.listBinlogs()
+    for (const { name } of files.toReversed()) {
+      const before = await this.#before(name)
+      if (isDone(before) || name === files[0]?.name) return { file: name, offset: 0, preceding: before.count() }
+    }
+    throw new Error('the server has no binlog')
+  }
+
+  async #nextFile(file: string): Promise<Went> {
+    const files = await this.#parts.volume.listBinlogs()
+    const next = files[files.findIndex(({ name }) => name === file) + 1]
+    if (next === undefined) return 'through'
+    this.#place = { file: next.name, offset: 0, preceding: (await this.#before(next.name)).count() }
+    return 'on'
+  }
+
+  /** All that had been executed before this file began: what was copied, or purged, is in no file. */
+  async #before(file: string): Promise<GtidSet> {
+    const previous = await this.#parts.volume.previousGtids(file)
+    if (previous === null) throw new Error(`${file} cannot be read, as an encrypted binlog cannot`)
+    return parseGtidSet(previous).union(this.purged)
+  }
+}
+
+/** In which this instance acts; -1 for none. */
+export function epochOf({ file }: Pick<Parts, 'file'>): number {
+  return file.current.assignment?.epoch ?? -1
+}
