@@ -128,9 +128,7 @@ export class Shipping {
 
   async #readAgain(atMs: number): Promise<void> {
     this.#readAtMs = atMs
-    const found = shippedOf(
-      await readArchive(this.#opened.store, folderOf(this.#parts, this.#begun.task), 'sender'),
-    )
+    const found = shippedOf(await readArchive(this.#opened.store, folderOf(this.#parts, this.#begun.task), 'sender'))
     if (found === null) return
     this.#copied = found.copied
     this.#lacking = this.#lacking.subtract(found.gtids)

@@ -122,8 +122,7 @@ export class ObservationBuilder {
     const { told, jobs, file } = this.#parts
     if (!this.#opensStores) return {}
     const backupTask = backupTaskText(told.backups)
-    if (jobs.backups === null || file.current.assignment?.role !== 'primary')
-      return { backupTask, closesHoles: true }
+    if (jobs.backups === null || file.current.assignment?.role !== 'primary') return { backupTask, closesHoles: true }
     const { lookedAtMs, ...seen } = jobs.backups
     return { backupTask, backups: { ...seen, lookedAgoMs: lookedAtMs === null ? null : nowMs - lookedAtMs } }
   }
