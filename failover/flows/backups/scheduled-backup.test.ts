@@ -264,6 +264,7 @@ describe('What the spec says of backups', () => {
       store: settings.store,
       retention: settings.retention,
       archive: settings.archive,
+      heartbeat: settings.heartbeat,
     })
   })
 
