@@ -35,16 +35,19 @@ export async function measureBackups(gigabytes: number, told: Told): Promise<voi
   const address = join(folder, 'store')
   await mkdir(address)
   const backup = { store: { address }, schedule: null, rehearsal: { schedule: null }, archive: { everySeconds: 0 } }
-  const cluster = await startCluster({ name: 'bench', instances: 3, spec: { backup } })
   try {
-    await cluster.whole(3, deadlineMs)
-    await load(cluster, gigabytes, told)
-    const commits = await commitTimes(cluster, { folder, address }, told)
-    const rates = await rateOfEach(cluster, { folder, address }, told)
-    print(rates, commits)
+    const cluster = await startCluster({ name: 'bench', instances: 3, spec: { backup } })
+    try {
+      await cluster.whole(3, deadlineMs)
+      await load(cluster, gigabytes, told)
+      const commits = await commitTimes(cluster, { folder, address }, told)
+      const rates = await rateOfEach(cluster, { folder, address }, told)
+      print(rates, commits)
+    } finally {
+      await stopWriters()
+      await cluster.down()
+    }
   } finally {
-    await stopWriters()
-    await cluster.down()
     await rm(folder, { recursive: true, force: true })
   }
 }
