@@ -88,7 +88,7 @@ async function anInstance(instance: string) {
     }
     await parts.observer.refresh()
   }
-  return { parts, has, passes: (ms: number) => (passedMs += ms) }
+  return { parts, server, has, passes: (ms: number) => (passedMs += ms) }
 }
 
 const range = (from: number, to: number) => Array.from({ length: to - from + 1 }, (_, at) => from + at)
@@ -132,6 +132,24 @@ describe('A primary ships its binlogs', () => {
     await archiver.look()
     expect(await shipped(store)).toBe(`${uuid}:3-8`)
     expect(seen()?.hole).toBe('')
+  })
+
+  it('once it takes writes: by then all is applied that the last primary shipped', async () => {
+    const store = new MemoryStore()
+    const first = await aPrimary(store)
+    await first.has([range(1, 4)], 4)
+    await first.archiver.look()
+    await first.has([range(1, 4), range(5, 8)], 8)
+    await first.archiver.look()
+    const second = await aPrimary(store, 4)
+    second.server.state = { ...second.server.state, readOnly: true }
+    await second.has([range(1, 6)], 6)
+    await second.archiver.look()
+    second.server.state = { ...second.server.state, readOnly: false }
+    await second.has([range(1, 10)], 10)
+    await second.archiver.look()
+    const { openings } = await readArchive(store, 'shop')
+    expect(openings.find(({ epoch }) => epoch === 4)?.gtids.toString()).toBe(`${uuid}:1-10`)
   })
 
   it('under no epoch without an opening, also where one begins while the archive is read', async () => {

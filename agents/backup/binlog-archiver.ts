@@ -54,12 +54,12 @@ export class BinlogArchiver implements Watch {
     this.#rest()
   }
 
-  /** What is to be shipped; null where this is no primary, or no archive is asked for. */
+  /** What is to be shipped; null where this is no open primary, or no archive is asked for. */
   #task(): BackupTask | null {
-    const { file, observer, process, told } = this.#parts
-    const { assignment, seeding } = file.current
-    const leads = assignment?.role === 'primary' && !seeding && process.state === 'running' && observer.server !== null
-    return leads && this.#port !== null && (told.backups?.archive.everySeconds ?? 0) > 0 ? told.backups : null
+    const { backups } = this.#parts.told
+    return this.#port !== null && isOpenPrimary(this.#parts) && (backups?.archive.everySeconds ?? 0) > 0
+      ? backups
+      : null
   }
 
   /** Begun anew for another epoch, another mysqld, another store, and where a backup was made meanwhile. */
@@ -88,3 +88,13 @@ export class BinlogArchiver implements Watch {
 }
 
 const nothingShipped = { atMs: null, gtids: null, lacks: '', hole: '' }
+
+/**
+ * One that was elected and has not opened may still apply what the last primary shipped: an opening of the archive by
+ * then would leave that out.
+ */
+function isOpenPrimary({ file, observer, process }: Parts): boolean {
+  const { assignment, seeding } = file.current
+  const isOpen = process.state === 'running' && observer.server?.readOnly === false
+  return assignment?.role === 'primary' && !seeding && isOpen
+}
