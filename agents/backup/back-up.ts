@@ -13,6 +13,7 @@ import type { Parts } from '../instance/parts.ts'
 import type { NoteWithoutCounts } from '../lifecycle/copy/pack-folder.ts'
 import { streamCopy } from '../lifecycle/mysql/data-dump.ts'
 import type { OpenedStore, StoresPort } from '../ports/backup-port.ts'
+import { requireAccess } from './access.ts'
 import { claimFolder } from './owner.ts'
 
 type BackUpWord = Word<'backUp'>
@@ -49,11 +50,10 @@ export class BackUp {
     if (present?.name === said.name) return
     if (present?.stage === 'copies' || present?.stage === 'sends')
       throw new RegentError('REGENT_BUSY', `${config.instance} makes backup ${present.name} already`)
-    if (this.#port === null)
-      throw new RegentError('REGENT_REFUSED', `${config.instance} has no access to stores of backups`)
+    const port = requireAccess(this.#port, config.instance)
     this.#tell(said, { stage: 'copies' })
     // From here on a cluster is named as the store has it.
-    const run = this.#run({ ...said, cluster: backupFolderOf(said) }, this.#port)
+    const run = this.#run({ ...said, cluster: backupFolderOf(said) }, port)
     void run.catch((error: unknown) => this.#failed(said, error))
   }
 

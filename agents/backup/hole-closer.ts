@@ -9,6 +9,7 @@ import type { HoleClosingKnown } from '../instance/known.ts'
 import { learn } from '../instance/learn.ts'
 import type { Parts } from '../instance/parts.ts'
 import type { OpenedStore, StoresPort } from '../ports/backup-port.ts'
+import { requireAccess } from './access.ts'
 import { claimFolder } from './owner.ts'
 import { epochOf, PieceSender, type Went } from './piece-sender.ts'
 import { folderOf } from './shipping.ts'
@@ -34,12 +35,11 @@ export class HoleCloser {
   begin(said: CloseWord): void {
     const { jobs, config } = this.#parts
     if (jobs.closesHole?.stage === 'ships') return
-    if (this.#port === null)
-      throw new RegentError('REGENT_REFUSED', `${config.instance} has no access to stores of backups`)
+    const port = requireAccess(this.#port, config.instance)
     if (epochOf(this.#parts) !== said.epoch)
       throw new RegentError('REGENT_REFUSED', `${config.instance} does not act in epoch ${said.epoch}`)
     this.#tell(said, 'ships', '')
-    void this.#run(said, this.#port).catch((error: unknown) => this.#failed(said, error))
+    void this.#run(said, port).catch((error: unknown) => this.#failed(said, error))
   }
 
   stop(): void {

@@ -10,6 +10,7 @@ import { describeRehearsal, type RehearsalSeen } from '#topology/snapshot/copies
 import { learn } from '../instance/learn.ts'
 import type { Parts } from '../instance/parts.ts'
 import type { BackupPort, OpenedStore } from '../ports/backup-port.ts'
+import { requireAccess } from './access.ts'
 import { checkTables, type CheckedTables } from './checked-tables.ts'
 import { claimFolder } from './owner.ts'
 import type { Reached } from './reached.ts'
@@ -53,11 +54,10 @@ export class Rehearsing {
       throw new RegentError('REGENT_BUSY', `${config.instance} has rehearsal ${present.name} under way`)
     if (copying.progress !== null)
       throw new RegentError('REGENT_BUSY', `${config.instance} is being made a copy itself: rehearse elsewhere`)
-    if (this.#port === null)
-      throw new RegentError('REGENT_REFUSED', `${config.instance} has no access to stores of backups`)
+    const port = requireAccess(this.#port, config.instance)
     this.#tell(said, 'restores', 'looking for the newest backup')
     // From here on a cluster is named as the store has it.
-    void this.#run({ ...said, cluster: backupFolderOf(said) }, this.#port).then(
+    void this.#run({ ...said, cluster: backupFolderOf(said) }, port).then(
       (outcome) => this.#ended(said, outcome),
       (error: unknown) => this.#failed(said, error),
     )

@@ -9,6 +9,7 @@ import { learn } from '../instance/learn.ts'
 import type { Parts } from '../instance/parts.ts'
 import { answersWithin } from '../instance/until-answers.ts'
 import type { BackupPort } from '../ports/backup-port.ts'
+import { requireAccess } from './access.ts'
 import { describeReached } from './reached.ts'
 import { bytesToRebuild, rebuilt, type RebuildTools } from './rebuild.ts'
 
@@ -40,10 +41,9 @@ export class Restoring {
   begin(order: RestoreOrder): void {
     const { copying, config } = this.#parts
     if (copying.progress !== null) return
-    if (this.#port === null)
-      throw new RegentError('REGENT_REFUSED', `${config.instance} has no access to stores of backups`)
+    const port = requireAccess(this.#port, config.instance)
     this.#progress('looking for the backup', 0)
-    void this.#run(order, this.#port).catch((error: unknown) => this.#failed(error))
+    void this.#run(order, port).catch((error: unknown) => this.#failed(error))
   }
 
   stop(): void {
