@@ -11,10 +11,9 @@ import { diagnose } from '../support/diagnosis.ts'
 import { interruption, untilInterrupted } from '../support/interruption.ts'
 import { monotonicMs } from '../support/monotonic.ts'
 import { Namespaces } from '../support/namespaces.ts'
-import { setup } from '../support/prepared-folders/global-setup.ts'
-import { preparedMysqld } from '../support/prepared-folders/paths.ts'
 import { diceOf, type Dice } from './dice.ts'
 import { modeFrom, seedFrom } from './options.ts'
+import { runCampaign } from './run.ts'
 import { playRound, wholeMs, type Round } from './round.ts'
 import type { Scene } from './scene.ts'
 
@@ -183,13 +182,4 @@ async function oneRound(
 const interrupted = interruption()
 interrupted.addEventListener('abort', () => console.error(`the campaign is ${describeError(interrupted.reason)}`))
 
-try {
-  const options = readOptions()
-  await setup()
-  process.env['REGENT_MYSQLD'] = preparedMysqld
-  process.exitCode = await campaign(options)
-} catch (error) {
-  console.error(describeError(error))
-  // A round that was interrupted still waits.
-  process.exit(1)
-}
+await runCampaign(readOptions, campaign)

@@ -9,10 +9,9 @@ import { startCluster, type TestCluster } from '../../support/cluster.ts'
 import { diagnose } from '../../support/diagnosis.ts'
 import { interruption, untilInterrupted } from '../../support/interruption.ts'
 import { monotonicMs } from '../../support/monotonic.ts'
-import { setup } from '../../support/prepared-folders/global-setup.ts'
-import { preparedMysqld } from '../../support/prepared-folders/paths.ts'
 import { diceOf, type Dice } from '../dice.ts'
 import { modeFrom, seedFrom } from '../options.ts'
+import { runCampaign } from '../run.ts'
 import { playRound, wholeMs } from '../round.ts'
 import { Diarist } from './diarist.ts'
 import { beforeEntry, isAcked, judged, newest, untilEntry, untilSecond, type Entry, type Moment } from './diary.ts'
@@ -223,13 +222,4 @@ async function compared(cluster: TestCluster, { stage, diary, moments }: Compare
 /** The cluster is taken away before the campaign ends. */
 const interrupted = interruption()
 
-try {
-  const options = readOptions()
-  await setup()
-  process.env['REGENT_MYSQLD'] = preparedMysqld
-  process.exitCode = await campaign(options)
-} catch (error) {
-  console.error(describeError(error))
-  // A client that was interrupted still waits.
-  process.exit(1)
-}
+await runCampaign(readOptions, campaign)
