@@ -93,6 +93,17 @@ describe('Retention', () => {
     expect(told.join('\n')).toContain('did not finish')
   })
 
+  it('leaves a backup whole that the store locks, says so, and deletes the others', async () => {
+    const store = aStore()
+    for (const key of store.objects.keys()) if (key.includes(`/${nameOf(1)}/`)) store.locked.add(key)
+    const { parts, turn } = await aPrimary(store)
+    await turn()
+    expect(left(store).whole).toEqual([nameOf(1), ...two.whole])
+    expect([...store.objects.keys()].filter((key) => store.locked.has(key))).toHaveLength(4)
+    expect(notices(parts).join('\n')).toMatch(/BackupsKept: .* the store still locks 4 objects of that/)
+    expect(notices(parts).filter((line) => line.startsWith('BackupRemoved'))).toHaveLength(3)
+  })
+
   it('that dies after any deletion leaves no backup that looks whole and is not, and goes on', async () => {
     for (let dies = 1; ; dies += 1) {
       const store = aStore()
@@ -104,6 +115,7 @@ describe('Retention', () => {
           if (++deletions > dies) throw new Error('the process died')
           await remove([key])
         }
+        return []
       }
       const first = await aPrimary(store)
       await first.turn()

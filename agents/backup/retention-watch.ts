@@ -1,7 +1,7 @@
 import { stillWritingMs, planRetention } from '#backup/retention.ts'
 import { prefixOf } from '#backup/keys.ts'
 import { whyNotOwner } from '#backup/owner.ts'
-import type { Item } from '#backup/sweep.ts'
+import { keptByLock, type Item } from '#backup/sweep.ts'
 import { deleteInOrder, readStock } from '#backup/transfer/read-stock.ts'
 import { describeError } from '#common/errors/errors.ts'
 import { counted, mebibytes, say } from '#common/sentence/sentence.ts'
@@ -100,15 +100,17 @@ export class RetentionWatch implements Watch {
     for (const item of planRetention(stock, task.retention, nowMs).delete) {
       signal.throwIfAborted()
       if (!this.#mayDelete(task)) return
-      await deleteInOrder(store, item.keys, { signal })
-      this.#tell(item)
+      this.#tell(item, await deleteInOrder(store, item.keys, { signal }))
     }
     await store.dropUnfinished(prefixOf.backups(cluster), nowMs - stillWritingMs, { signal })
   }
 
-  #tell({ keys, bytes, why }: Item): void {
+  #tell(item: Item, locked: readonly string[]): void {
+    const { notices } = this.#parts
+    if (locked.length > 0) return notices.add('BackupsKept', keptByLock(item, locked).why)
+    const { keys, bytes, why } = item
     const what = say`${counted(keys.length, 'object')} with ${mebibytes(bytes)}`
-    this.#parts.notices.add('BackupRemoved', say`${why}; ${what} are deleted from the store`)
+    notices.add('BackupRemoved', say`${why}; ${what} are deleted from the store`)
   }
 
   #ended(trouble: string, pauseMs: number): void {

@@ -1,4 +1,4 @@
-import type { Sentence } from '#common/sentence/sentence.ts'
+import { counted, say, type Sentence } from '#common/sentence/sentence.ts'
 import type { StoredObject } from '#object-store/object-store.ts'
 import type { BackupName } from './backup-name.ts'
 import type { BackupKey } from './keys.ts'
@@ -27,6 +27,11 @@ export interface Item {
 export interface Sweep {
   readonly delete: readonly Item[]
   readonly keep: readonly Item[]
+}
+
+/** What was to be deleted and stays, since the store locks `locked` of that: a retention or a legal hold lasts. */
+export function keptByLock(item: Item, locked: readonly string[]): Item {
+  return { ...item, why: say`${item.why}; the store still locks ${counted(locked.length, 'object')} of that` }
 }
 
 /** One object with what its key says. */

@@ -101,10 +101,11 @@ export class FolderStore implements ObjectStore {
     }
   }
 
-  async delete(keys: readonly string[], options: Interruptible = {}): Promise<void> {
+  async delete(keys: readonly string[], options: Interruptible = {}): Promise<readonly string[]> {
     for (const key of keys.map(requireKey)) {
       await this.#doing(`object ${key} was not deleted`, options, () => this.#remove(join(this.#root, key)))
     }
+    return []
   }
 
   async dropUnfinished(prefix: string, beforeMs: number, options: Interruptible = {}): Promise<number> {

@@ -106,6 +106,17 @@ const byStatus: Readonly<Record<number, Known>> = {
   507: full,
 }
 
+/**
+ * Whether an object was not deleted since its retention or a legal hold lasts. AWS has no code of its own for that
+ * (S3 User Guide, "Object Lock considerations").
+ */
+export function isAboutLock({
+  Code = '',
+  Message = '',
+}: Partial<Record<'Code' | 'Message', string | undefined>>): boolean {
+  return byCode[Code] === locked || (Code === 'AccessDenied' && /object lock/i.test(Message))
+}
+
 /** Of anything that a client of S3 may throw. */
 export function failureOf(error: unknown): S3Failure {
   const { name, code, Code, $metadata, $response, cause } = fieldsOf(error)

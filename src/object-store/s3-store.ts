@@ -12,6 +12,7 @@ import { complaintAboutKey, requireKey, requireKeyBeginning } from './object-key
 import type { ByteRange, Interruptible, ObjectStore, PutOptions, StoredObject } from './object-store.ts'
 import { s3Client, type S3Timeouts } from './s3-client.ts'
 import { download } from './s3-download.ts'
+import { isAboutLock } from './s3-failure.ts'
 import { requireS3Options, type S3Options } from './s3-options.ts'
 import { Expected, S3Requests } from './s3-requests.ts'
 import { upload, uploadIfAbsent, type Place } from './s3-upload.ts'
@@ -103,10 +104,12 @@ class S3Store implements ObjectStore {
     } while (ContinuationToken !== undefined && ContinuationToken !== '')
   }
 
-  async delete(keys: readonly string[], options: Interruptible = {}): Promise<void> {
+  async delete(keys: readonly string[], options: Interruptible = {}): Promise<readonly string[]> {
     keys.forEach(requireKey)
+    const locked: string[] = []
     for (let at = 0; at < keys.length; at += mostDeleted)
-      await this.#deleteAtOnce(keys.slice(at, at + mostDeleted), options)
+      locked.push(...(await this.#deleteAtOnce(keys.slice(at, at + mostDeleted), options)))
+    return locked
   }
 
   async dropUnfinished(prefix: string, beforeMs: number, { signal }: Interruptible = {}): Promise<number> {
@@ -149,17 +152,18 @@ class S3Store implements ObjectStore {
     return complaintAboutKey(key) === undefined ? key : undefined
   }
 
-  async #deleteAtOnce(keys: readonly string[], { signal }: Interruptible): Promise<void> {
+  async #deleteAtOnce(keys: readonly string[], { signal }: Interruptible): Promise<readonly string[]> {
     const what = keys.length === 1 ? `object ${keys[0]} was not deleted` : `${keys.length} objects were not all deleted`
     const Delete = { Objects: keys.map((key) => ({ Key: `${this.#prefix}${key}` })), Quiet: true }
-    await this.#requests.send({ what, signal }, async (client, through) => {
+    return this.#requests.send({ what, signal }, async (client, through) => {
       const { Errors = [] } = await client.send(
         new DeleteObjectsCommand({ Bucket: this.#bucket, Delete, ChecksumAlgorithm: 'SHA256' }),
         through,
       )
-      const first = Errors.find(({ Code }) => Code !== 'NoSuchKey')
+      const first = Errors.find((error) => error.Code !== 'NoSuchKey' && !isAboutLock(error))
       if (first !== undefined)
         throw Object.assign(new Error(first.Message ?? ''), { name: first.Code ?? 'InternalError' })
+      return Errors.filter(isAboutLock).flatMap(({ Key }) => this.#keyIn(Key) ?? [])
     })
   }
 

@@ -5,6 +5,7 @@ import type { ObjectStore } from './object-store.ts'
 export class MemoryStore implements ObjectStore {
   readonly address = 'memory'
   readonly objects = new Map<string, Buffer>()
+  readonly locked = new Set<string>()
   /** Throws in place of a write that a test does not let through. */
   beforeWrite: (key: string) => void = () => undefined
 
@@ -35,8 +36,9 @@ export class MemoryStore implements ObjectStore {
       if (key.startsWith(prefix)) yield { key, bytes: length, modifiedMs: 0 }
   }
 
-  async delete(keys: readonly string[]): Promise<void> {
-    for (const key of keys) this.objects.delete(key)
+  async delete(keys: readonly string[]): Promise<readonly string[]> {
+    for (const key of keys) if (!this.locked.has(key)) this.objects.delete(key)
+    return keys.filter((key) => this.objects.has(key))
   }
 
   async dropUnfinished(): Promise<number> {

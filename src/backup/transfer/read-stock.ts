@@ -54,16 +54,22 @@ async function readIfUsable(
   }
 }
 
-/** Deletes in the order of `Item.keys`: a manifest alone and first, so that no backup is there any more. */
+/**
+ * Deletes in the order of `Item.keys`: a manifest alone and first, so that no backup is there any more. Where that is
+ * locked the backup stays whole. @returns what stays, since the store locks that
+ */
 export async function deleteInOrder(
   store: Pick<ObjectStore, 'delete'>,
   keys: readonly string[],
   options: Interruptible = {},
-): Promise<void> {
+): Promise<readonly string[]> {
   const isAlone = (key: string) => /^(?:manifest|verified)$/.test(parseKey(key)?.kind ?? '')
   const rest = keys.filter((key) => !isAlone(key))
-  for (const key of keys.filter(isAlone)) await store.delete([key], options)
-  for (let at = 0; at < rest.length; at += mostAtOnce) await store.delete(rest.slice(at, at + mostAtOnce), options)
+  for (const key of keys.filter(isAlone)) if ((await store.delete([key], options)).length > 0) return keys
+  const locked: string[] = []
+  for (let at = 0; at < rest.length; at += mostAtOnce)
+    locked.push(...(await store.delete(rest.slice(at, at + mostAtOnce), options)))
+  return locked
 }
 
 const mostAtOnce = 500

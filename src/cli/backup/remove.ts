@@ -1,6 +1,6 @@
 import { describeSweep, planRetention } from '#backup/retention.ts'
 import { parseKey } from '#backup/keys.ts'
-import { sumOf, type Item, type Stock, type Sweep } from '#backup/sweep.ts'
+import { keptByLock, sumOf, type Item, type Stock, type Sweep } from '#backup/sweep.ts'
 import { deleteInOrder, readStock } from '#backup/transfer/read-stock.ts'
 import { RegentError } from '#common/errors/errors.ts'
 import { say } from '#common/sentence/sentence.ts'
@@ -65,13 +65,23 @@ export function whyKept(
   return proven.at(-1) === name ? 'is the newest that was verified' : ''
 }
 
-async function carryOut(io: Io, store: ObjectStore, sweep: Sweep, { dryRun, output }: RemoveOptions): Promise<void> {
-  if (dryRun !== true)
-    for (const { keys } of sweep.delete) await deleteInOrder(store, keys, { signal: io.interrupted() })
+async function carryOut(io: Io, store: ObjectStore, planned: Sweep, { dryRun, output }: RemoveOptions): Promise<void> {
+  const sweep = dryRun === true ? planned : await deleted(io, store, planned)
   const shown = (items: readonly Item[]) =>
     items.map(({ kind, keys, bytes, why }) => ({ kind, objects: keys.length, bytes, why: String(why) }))
   if (output === 'json')
     return io.out(toJson({ dryRun: dryRun === true, deleted: shown(sweep.delete), kept: shown(sweep.keep) }))
   for (const line of describeSweep(sweep)) io.out(`${dryRun === true ? 'dry run: ' : ''}${String(line)}`)
   if (sweep.delete.length === 0) io.out(`nothing is to be deleted of ${counted(sweep.keep.length, 'item')}`)
+}
+
+/** What became of a plan: what the store locks is kept. */
+async function deleted(io: Io, store: ObjectStore, planned: Sweep): Promise<Sweep> {
+  const sweep = { delete: [] as Item[], keep: [...planned.keep] }
+  for (const item of planned.delete) {
+    const locked = await deleteInOrder(store, item.keys, { signal: io.interrupted() })
+    if (locked.length === 0) sweep.delete.push(item)
+    else sweep.keep.push(keptByLock(item, locked))
+  }
+  return sweep
 }

@@ -1,7 +1,12 @@
 import { randomBytes } from 'node:crypto'
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { CreateMultipartUploadCommand, S3Client } from '@aws-sdk/client-s3'
+import {
+  CreateBucketCommand,
+  CreateMultipartUploadCommand,
+  PutObjectLegalHoldCommand,
+  S3Client,
+} from '@aws-sdk/client-s3'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { issueAuthority, issueLeaf } from '#certificates/issue.ts'
 import { realRandom } from '#common/ports/real-world.ts'
@@ -49,6 +54,28 @@ describe.skipIf(program === undefined)('A bucket of S3', () => {
     },
     { manyKeys: 1_001 },
   )
+
+  it('deletes what is not locked, and names what is', async () => {
+    const client = new S3Client({
+      endpoint: server.endpoint,
+      region: 'us-east-1',
+      forcePathStyle: true,
+      credentials: usualLogin,
+    })
+    const Bucket = `locked-${(buckets += 1)}`
+    await client.send(new CreateBucketCommand({ Bucket, ObjectLockEnabledForBucket: true }))
+    const store = await stage.open(Bucket, { endpoint: server.endpoint })
+    for (const key of ['free', 'held']) await store.put(key, inChunks(Buffer.from(key)))
+    const hold = (Status: 'ON' | 'OFF') =>
+      client.send(new PutObjectLegalHoldCommand({ Bucket, Key: 'p/held', LegalHold: { Status } }))
+    await hold('ON')
+    expect(await store.delete(['free', 'held'])).toEqual(['held'])
+    expect((await listed(store, '')).map(({ key }) => key)).toEqual(['held'])
+    await hold('OFF')
+    expect(await store.delete(['held'])).toEqual([])
+    expect(await listed(store, '')).toEqual([])
+    client.destroy()
+  })
 
   it('holds content of unknown length in parts, and content of any guess', async () => {
     const store = await stage.open(await newBucket(), { endpoint: server.endpoint })
