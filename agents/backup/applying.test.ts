@@ -48,7 +48,17 @@ describe('A batch', () => {
     expect(seen).toBe(2)
   })
 
-  it('of which a transaction fails is told in the words of the worker, which name the transaction', async () => {
+  it('goes on where its applier failed and stands elsewhere, or does so at the second attempt', async () => {
+    const failed = { c: { ...running, state: 'OFF' }, w: { applying: '', error: 'XAER_NOTA: Unknown XID' } }
+    const { said } = await applied(
+      { ...failed, executed: `${sourceA}:1-4` },
+      { ...failed, executed: `${sourceA}:1-6` },
+      { c: running, executed: `${sourceA}:1-9` },
+    )
+    expect(said.filter((statement) => statement === 'START REPLICA SQL_THREAD')).toHaveLength(3)
+  })
+
+  it('of which a transaction fails twice is told in the words of the worker, which name the transaction', async () => {
     const stopped = { ...running, state: 'OFF', error: 'Coordinator stopped' }
     const error = `Worker 1 failed executing transaction '${sourceA}:5'; duplicate entry`
     await expect(applied({ c: stopped, w: { applying: '', error }, executed: `${sourceA}:1-4` })).rejects.toThrow(

@@ -9,6 +9,8 @@ import type { RelayBatch } from './relay-batches.ts'
 const lookMs = 250
 /** Looks at an applier that has nothing to do, and of which something still lacks. Two threads of it are asked. */
 const idleLooks = 8
+/** `ER_REPLICA_WORKER_STOPPED_PREVIOUS_THD_ERROR`: a worker that stopped for another one. */
+const stoppedForAnother = 'a.LAST_ERROR_NUMBER = 3030'
 
 export interface Applying {
   readonly server: Pick<ThrowAwayServer, 'query'>
@@ -28,19 +30,33 @@ export async function applyBatch(batch: RelayBatch, applying: Applying): Promise
   await server.query(
     `CHANGE REPLICATION SOURCE TO SOURCE_HOST = 'archive', SOURCE_USER = 'nobody', RELAY_LOG_FILE = '${firstFile}', RELAY_LOG_POS = 4 FOR CHANNEL '${channel}'`,
   )
-  await server.query(`START REPLICA SQL_THREAD FOR CHANNEL '${channel}'`)
+  await start(batch, server)
   await untilExecuted(batch, applying)
   await server.query(`STOP REPLICA FOR CHANNEL '${channel}'`)
   await server.query(`RESET REPLICA ALL FOR CHANNEL '${channel}'`)
 }
 
+async function start({ channel }: RelayBatch, server: Applying['server']): Promise<void> {
+  await server.query(`START REPLICA SQL_THREAD FOR CHANNEL '${channel}'`)
+}
+
+/**
+ * An applier that fails is started again, since its threads get into each other's way: an XA COMMIT may not find what
+ * was prepared a moment before (`XAER_NOTA`, seen with 9.7 without a binlog). One that fails twice in one place cannot
+ * go on.
+ */
 async function untilExecuted(batch: RelayBatch, { server, timers, progress }: Applying): Promise<void> {
+  let failedAt: GtidSet | null = null
   for (let idle = 0; idle < idleLooks;) {
     const seen = await look(batch.channel, server)
     progress(seen.executed)
     if (seen.executed.contains(batch.gtids)) return
-    if (seen.error !== '')
-      throw new RegentError('REGENT_SERVER_ERROR', say`a transaction could not be replayed: ${text(seen.error)}`)
+    if (seen.error !== '') {
+      if (failedAt?.equals(seen.executed) === true)
+        throw new RegentError('REGENT_SERVER_ERROR', say`a transaction could not be replayed: ${text(seen.error)}`)
+      failedAt = seen.executed
+      await start(batch, server)
+    }
     idle = seen.isIdle ? idle + 1 : 0
     await timers.sleep(lookMs)
   }
@@ -66,7 +82,7 @@ async function look(channel: string, server: Applying['server']): Promise<Seen> 
     `SELECT a.SERVICE_STATE AS state, a.LAST_ERROR_MESSAGE AS error, t.PROCESSLIST_STATE AS stage FROM performance_schema.replication_applier_status_by_coordinator a LEFT JOIN performance_schema.threads t ON t.THREAD_ID = a.THREAD_ID ${ofChannel}`,
   )
   const workers = await server.query(
-    `SELECT a.APPLYING_TRANSACTION AS applying, a.LAST_ERROR_MESSAGE AS error FROM performance_schema.replication_applier_status_by_worker a ${ofChannel}`,
+    `SELECT a.APPLYING_TRANSACTION AS applying, a.LAST_ERROR_MESSAGE AS error FROM performance_schema.replication_applier_status_by_worker a ${ofChannel} ORDER BY ${stoppedForAnother}`,
   )
   const [held] = await server.query('SELECT @@GLOBAL.gtid_executed AS executed')
   const errors = [...workers, coordinator].map((row) => textIn(row, 'error')).filter((error) => error !== '')
