@@ -129,6 +129,11 @@ export class ScriptedServer implements ServerPort {
   setStoppedOptions: ServerPort['setStoppedOptions'] = async () => this.calls.push('setStoppedOptions') > 0
   readonly forgetSource = async (): Promise<void> => void this.calls.push('forgetSource')
   readonly clearFilters = async (): Promise<void> => void this.calls.push('clearFilters')
+  stillView: ServerPort['stillView'] = async () => ({
+    gtids: this.state.executed,
+    query: async () => [],
+    end: () => undefined,
+  })
   waitExecuted: ServerPort['waitExecuted'] = async (set) => {
     this.state = { ...this.state, executed: unionOf([this.state.executed, set]).toString() }
     return this.calls.push(`waitExecuted ${set}`) > 0

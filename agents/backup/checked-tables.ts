@@ -3,8 +3,13 @@ import { say, text } from '#common/sentence/sentence.ts'
 import { identifier, literal } from '../instance/accounts.ts'
 import type { AnsweredRow, ThrowAwayServer } from '../ports/throw-away.ts'
 
+export interface TableName {
+  readonly inSchema: string
+  readonly name: string
+}
+
 export interface CheckedTables {
-  readonly tables: number
+  readonly tables: readonly TableName[]
   readonly rows: number
 }
 
@@ -22,12 +27,17 @@ export async function checkTables(
   const found = await server.query(
     `SELECT TABLE_SCHEMA AS inSchema, TABLE_NAME AS name FROM information_schema.TABLES WHERE TABLE_TYPE = 'BASE TABLE' AND TABLE_SCHEMA NOT IN (${others.map(literal).join(', ')}) ORDER BY 1, 2`,
   )
+  const tables = found.map((row) => ({ inSchema: wordIn(row, 'inSchema'), name: wordIn(row, 'name') }))
   let rows = 0
-  for (const [at, table] of found.entries()) {
-    progress(at, found.length)
-    rows += await checkTable(server, `${identifier(wordIn(table, 'inSchema'))}.${identifier(wordIn(table, 'name'))}`)
+  for (const [at, table] of tables.entries()) {
+    progress(at, tables.length)
+    rows += await checkTable(server, quoted(table))
   }
-  return { tables: found.length, rows }
+  return { tables, rows }
+}
+
+export function quoted({ inSchema, name }: TableName): string {
+  return `${identifier(inSchema)}.${identifier(name)}`
 }
 
 async function checkTable(server: Pick<ThrowAwayServer, 'query'>, table: string): Promise<number> {

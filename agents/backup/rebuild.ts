@@ -123,7 +123,13 @@ async function started(folder: string, { throwAway, world, progress, ...how }: R
   }
 }
 
-async function replay(plan: Plan, folder: string, server: ThrowAwayServer, tools: RebuildTools): Promise<Reached> {
+/** Has a server on `folder` replay the steps of a plan. The plan that the server was started for may be another. */
+export async function replay(
+  plan: Plan,
+  folder: string,
+  server: ThrowAwayServer,
+  tools: RebuildTools,
+): Promise<Reached> {
   const { store, key, signal, world } = tools
   const { cluster } = plan.backup
   const replayed = replayedOf(plan, (piece) => readPiece({ store, cluster, piece, key, signal }))

@@ -21,10 +21,15 @@ function saidOf(folder: string | undefined) {
 }
 
 /** A replica with a whole backup of its server in the store; the throw-away server answers CHECK TABLE so. */
-async function aRehearser(check: AnsweredRow, freeBytes = 1e12, inFolder?: string) {
+async function aRehearser(check: AnsweredRow, freeBytes = 1e12, inFolder?: string, sums = { x: '7', s: '9' }) {
   const folder = await mkdtemp(join(tmpdir(), 'regent-rehearsing-'))
   onTestFinished(() => rm(folder, { recursive: true, force: true }))
   const server = new ScriptedServer({ ...aServerState(), readOnly: true, superReadOnly: true, offlineMode: false })
+  server.stillView = async () => ({
+    gtids: server.state.executed,
+    query: async () => [{ n: 42, ...sums }],
+    end: () => undefined,
+  })
   server.cloneLocal = async (to) => {
     await mkdir(to)
     await writeFile(join(to, 'mysql.ibd'), 'dictionary')
@@ -71,6 +76,9 @@ async function aRehearser(check: AnsweredRow, freeBytes = 1e12, inFolder?: strin
 function answers(statement: string, check: AnsweredRow): readonly AnsweredRow[] {
   if (statement.startsWith('SELECT TABLE_SCHEMA')) return [{ inSchema: 'app', name: 'orders' }]
   if (statement.startsWith('CHECK TABLE')) return [check]
+  if (statement.startsWith('SHOW COLUMNS')) return [{ Field: 'id' }]
+  if (statement.startsWith('SELECT @@GLOBAL.gtid_executed')) return [{ executed: aServerState().executed }]
+  if (statement.startsWith('SELECT /*+')) return [{ n: 42, x: '7', s: '9' }]
   return statement.startsWith('SELECT COUNT') ? [{ rows_there: 42 }] : []
 }
 
@@ -87,7 +95,7 @@ describe('A rehearsal', () => {
     const replica = await aRehearser({ Msg_type: 'status', Msg_text: 'OK' })
     expect(await rehearsed(replica)).toMatchObject({ stage: 'done' })
     const stored = parseVerification(String(replica.store.objects.get(verified)), backupName)
-    expect(stored).toMatchObject({ tables: 1, rows: 42 })
+    expect(stored).toMatchObject({ tables: 1, rows: 42, compared: 1 })
     expect(replica.ended).toEqual(['in order'])
     // The folder goes right after the proof is told of.
     await expect.poll(() => existsSync(replica.rehearsal)).toBe(false)
@@ -109,6 +117,14 @@ describe('A rehearsal', () => {
     expect(replica.store.objects.has(verified)).toBe(false)
     expect([existsSync(replica.rehearsal), replica.ended]).toEqual([false, ['killed']])
     expect(replica.parts.notices.list.map(({ code }) => code)).toContain('RehearsalFailed')
+  })
+
+  it('of which a table has other rows than the replica beside fails, and verifies nothing', async () => {
+    const replica = await aRehearser({ Msg_type: 'status', Msg_text: 'OK' }, 1e12, undefined, { x: '8', s: '9' })
+    const { stage, sentence } = (await rehearsed(replica)) ?? {}
+    expect(stage).toBe('failed')
+    expect(sentence).toMatch(/^table app.orders .* 42 rows with sums 7\/9 restored, .* 8\/9 on the replica$/)
+    expect(replica.store.objects.has(verified)).toBe(false)
   })
 
   it('for which the volume has no room begins nothing', async () => {

@@ -11,6 +11,7 @@ import { learn } from '../instance/learn.ts'
 import type { Parts } from '../instance/parts.ts'
 import type { BackupPort, OpenedStore } from '../ports/backup-port.ts'
 import { requireAccess } from './access.ts'
+import { compareWithReplica, type Compared } from './beside-replica.ts'
 import { checkTables, type CheckedTables } from './checked-tables.ts'
 import { claimFolder } from './owner.ts'
 import type { Reached } from './reached.ts'
@@ -20,7 +21,7 @@ type RehearseWord = Word<'rehearse'>
 
 const lookMs = 1_000
 
-interface Rehearsed extends CheckedTables {
+interface Rehearsed extends CheckedTables, Compared {
   readonly reached: Reached
   readonly restoreMs: number
 }
@@ -112,17 +113,22 @@ export class Rehearsing {
     return bringUp(plan, folder, tools, async (server, reached) => {
       const restoreMs = Math.round(clock.monotonicMs() - beganMs)
       let toldMs = -Infinity
-      const checked = await checkTables(server, (done, all) => {
+      const tell = (stage: string) => {
         if (clock.monotonicMs() - toldMs < lookMs) return
         toldMs = clock.monotonicMs()
-        this.#tell(said, 'checks', `${done} of ${all} tables are checked`)
+        this.#tell(said, 'checks', stage)
+      }
+      const checked = await checkTables(server, (done, all) => tell(`${done} of ${all} tables are checked`))
+      const compared = await compareWithReplica(this.#parts, { server, plan, folder }, checked.tables, {
+        ...tools,
+        progress: tell,
       })
-      return { ...checked, reached, restoreMs }
+      return { ...checked, ...compared, reached, restoreMs }
     })
   }
 
   async #verified(plan: Plan, rehearsed: Rehearsed, { store }: OpenedStore): Promise<void> {
-    const { reached, restoreMs, tables, rows } = rehearsed
+    const { reached, restoreMs, tables, rows, compared } = rehearsed
     const { cluster, name, endedAtMs } = plan.backup
     const text = verificationText({
       formatVersion: 1,
@@ -130,7 +136,7 @@ export class Rehearsing {
       restoreMs,
       gtids: reached.gtids.toString(),
       reachedMs: reached.lastMs ?? endedAtMs,
-      ...{ tables, rows },
+      ...{ tables: tables.length, rows, compared },
     })
     await store.put(keyOf({ kind: 'verified', cluster, name }), once(Buffer.from(text)))
   }
@@ -187,8 +193,11 @@ export class Rehearsing {
   }
 }
 
-function describeRehearsed({ backup }: Plan, { tables, rows, restoreMs }: Rehearsed): Sentence {
-  return say`backup ${backup.name} is verified: restored in ${duration(restoreMs)}, ${counted(tables, 'table')} with ${counted(rows, 'row')} are whole`
+function describeRehearsed({ backup }: Plan, { tables, rows, restoreMs, compared, whyNot }: Rehearsed): Sentence {
+  const whole = say`backup ${backup.name} is verified: restored in ${duration(restoreMs)}, ${counted(tables.length, 'table')} with ${counted(rows, 'row')} are whole`
+  return whyNot === ''
+    ? say`${whole}, ${counted(compared, 'table')} as the replica has them`
+    : say`${whole}, not compared: ${whyNot}`
 }
 
 async function* once(bytes: Buffer): AsyncGenerator<Buffer, void, void> {

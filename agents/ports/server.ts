@@ -1,5 +1,6 @@
 import type { PasswordsWish } from '#failover/protocol/order.ts'
 import type { GroupPort } from './group.ts'
+import type { AnsweredRow } from './throw-away.ts'
 import { ordinalOf, type InstanceName } from '#topology/snapshot/member.ts'
 import type { GtidText, Lack, ServerState, WriteProbe } from '#topology/snapshot/observation.ts'
 import type { OpenChange } from '#topology/snapshot/open-changes.ts'
@@ -73,6 +74,11 @@ export interface ServerPort {
   forgetSource(): Promise<void>
   /** Removes replication filters set by hand. */
   clearFilters(): Promise<void>
+  /**
+   * What a replica holds at one moment: its applier rests for an instant, and goes on. Rejects with `REGENT_BUSY` where
+   * somebody else starts the applier meanwhile.
+   */
+  stillView(): Promise<StillView>
   /** Resolves to true when `set` is executed, false after `waitMs`. */
   waitExecuted(set: GtidText, waitMs: number): Promise<boolean>
   /** Resolves to true when `set` ⊆ received ∪ executed, false after `waitMs`. */
@@ -256,4 +262,15 @@ export const replicationUserPrefix = 'regent_r_'
  */
 export function replicationUser(instance: InstanceName): string {
   return `${replicationUserPrefix}${ordinalOf(instance)}`
+}
+
+/** A transaction that sees what `gtids` name and nothing later, until it is ended. */
+export interface StillView {
+  readonly gtids: GtidText
+  /**
+   * Rows of one SELECT. No table stays locked afterwards. Rejects with `REGENT_SERVER_ERROR`, for one where the table
+   * was changed meanwhile, or `REGENT_SERVER_DOWN`.
+   */
+  query(select: string): Promise<readonly AnsweredRow[]>
+  end(): void
 }

@@ -27,6 +27,7 @@ import { GroupAccount } from './replication/group-account.ts'
 import { provisionAccount } from './settings/provision-account.ts'
 import { SqlPool } from './connections/pool.ts'
 import { ReplicationSql } from './replication/replication.ts'
+import { stillView } from './replication/still-view.ts'
 import { setSemiSyncReplica, setSemiSyncSource } from './replication/semi-sync.ts'
 import { shutDown } from './connections/shutdown.ts'
 import { openChangesIn, openChangesStatement } from './connections/open-changes.ts'
@@ -86,6 +87,7 @@ export function createSqlServer(config: AgentConfig, { world, secret, queryDeadl
   const provisioning = new SqlPool(inside, `${session}, lock_wait_timeout = ${accountLockSeconds}`, world)
   // For minutes: it is no statement of the agent's that somebody keeps waiting.
   const copying = new SqlPool(inside, `${session}, sql_log_bin = 0`, world)
+  const viewing = new SqlPool(inside, `${session}, sql_log_bin = 0`, world)
   const client = new SqlPool([{ ...here, port: config.port }], `${ownSession}, sql_log_bin = 0`, world)
   const sql = createSql({ quiet, several }, world, queryDeadlineMs)
   const password = passwordFor(secret, groupUser)
@@ -158,6 +160,7 @@ export function createSqlServer(config: AgentConfig, { world, secret, queryDeadl
     setStoppedOptions: (waitMs) => replication.setStoppedOptions(waitMs),
     forgetSource: () => replication.forgetSource(),
     clearFilters: () => replication.clearFilters(),
+    stillView: () => stillView(replication, () => viewing.alone()),
     waitExecuted: (set, waitMs) => replication.waitExecuted(set, waitMs),
     waitReceived: (set, waitMs) => replication.waitReceived(set, waitMs),
     setSemiSyncReplica: (on) => setSemiSyncReplica(sql, on),

@@ -1,4 +1,4 @@
-import { exactly, integer, objectOf, text, type Shaped } from '#common/input/shapes.ts'
+import { exactly, integer, objectOf, optional, text, type Shaped } from '#common/input/shapes.ts'
 import { say } from '#common/sentence/sentence.ts'
 import { formatVersion, readStored, writeStored } from './stored-json.ts'
 
@@ -15,6 +15,8 @@ const shape = objectOf({
   reachedMs: moment,
   tables: amount,
   rows: amount,
+  /** How many of the tables had the same rows as a replica at the same transactions. */
+  compared: optional(amount),
 })
 
 /** That a backup was restored, and its tables checked: a backup counts from then on. */

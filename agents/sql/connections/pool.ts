@@ -86,6 +86,11 @@ export class SqlPool {
     return Promise.race([connection.query(statement).finally(() => this.#release(connection)), aborted])
   }
 
+  /** A connection that the caller has alone, and destroys; `disconnect` knows nothing of it. */
+  alone(): Promise<SqlConnection> {
+    return this.#open(loginMs, 'a session of its own')
+  }
+
   /** Closes every connection; what runs is rejected with `REGENT_SERVER_DOWN`. The next statement connects again. */
   disconnect(): void {
     for (const connection of [...this.#idle, ...this.#busy.keys()]) connection.destroy()

@@ -48,12 +48,14 @@ it('A backup is verified by a restore beside a replica, of which nothing is left
   const { instance, sentence } = JSON.parse(ran.stdout) as { readonly instance: string; readonly sentence: string }
   expect(instance).not.toBe(primary)
   expect(sentence).toMatch(
-    new RegExp(`^backup ${backup} is verified: restored in .*, \\d+ tables? with \\d+ rows? are whole$`),
+    new RegExp(
+      `^backup ${backup} is verified: restored in .*, \\d+ tables? with \\d+ rows? are whole, \\d+ tables? as the replica has them$`,
+    ),
   )
   const store = await openBackupStore({ address: join(folder, 'store') })
   const verified = keyOf({ kind: 'verified', cluster: 'shop', name: backup })
-  const { rows, tables, restoreMs } = parseVerification(await textOf(store, verified), backup)
-  expect([rows >= 3, tables >= 1, restoreMs > 0]).toEqual([true, true, true])
+  const { rows, tables, restoreMs, compared } = parseVerification(await textOf(store, verified), backup)
+  expect([rows >= 3, tables >= 1, restoreMs > 0, compared]).toEqual([true, true, true, tables])
   const volume = join(cluster.layout.instances, instance)
   const left = await readdir(volume, { recursive: true })
   expect(left.filter((name) => /rehearsal|spare/.test(name))).toEqual([])

@@ -1,6 +1,5 @@
 import type { GroupPort } from '#agents/ports/group.ts'
-import type { ServerPort } from '#agents/ports/server.ts'
-import { replicationUser } from '#agents/ports/server.ts'
+import { replicationUser, type ServerPort, type StillView } from '#agents/ports/server.ts'
 import { RegentError } from '#common/errors/errors.ts'
 import { parseGtidSet } from '#topology/gtid/gtid-set.ts'
 import { unionOf } from '#topology/snapshot/holdings.ts'
@@ -133,6 +132,9 @@ export class SimulatedServer implements ServerPort {
     })
 
   clearFilters = (): Promise<void> => this.#ask((server) => void (server.isFiltered = false))
+
+  stillView = (): Promise<StillView> =>
+    this.#ask(({ folder }) => ({ gtids: folder.executed.toString(), query: async () => [], end: () => undefined }))
 
   waitExecuted: ServerPort['waitExecuted'] = async (set, waitMs) => {
     await this.#ask(() => undefined)

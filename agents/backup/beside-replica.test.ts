@@ -1,0 +1,77 @@
+import { describe, expect, it } from 'vitest'
+import { RegentError } from '#common/errors/errors.ts'
+import { aManifest, sourceA } from '#backup/testing.ts'
+import type { Plan } from '#backup/restore-plan.ts'
+import { MemoryStore } from '#object-store/testing-store.ts'
+import type { StillView } from '../ports/server.ts'
+import type { ThrowAwayServer } from '../ports/throw-away.ts'
+import { aServerState, primaryOfEpoch3, replicaOfEpoch3, ScriptedServer, testParts } from '../testing.ts'
+import { compareWithReplica } from './beside-replica.ts'
+
+const tables = ['orders', 'people'].map((name) => ({ inSchema: 'app', name }))
+const sums = { n: 3, x: '7', s: '9' }
+
+interface Given {
+  readonly mode?: 'semisync' | 'group'
+  readonly assignment?: typeof replicaOfEpoch3 | typeof primaryOfEpoch3
+  readonly restoredAt?: string
+  readonly onReplica?: StillView['query']
+}
+
+/** A restored server at these transactions beside a replica at 1-9; the archive is empty. */
+async function compared({
+  mode = 'semisync',
+  assignment = replicaOfEpoch3,
+  restoredAt = '1-9',
+  onReplica = async () => [sums],
+}: Given = {}) {
+  let [nowMs, ended] = [0, 0]
+  const own = new ScriptedServer(aServerState())
+  own.stillView = async () => ({ gtids: `${sourceA}:1-9`, query: onReplica, end: () => void (ended += 1) })
+  const parts = await testParts(own)
+  Object.assign(parts, { config: { ...parts.config, mode } })
+  await parts.file.update({ promise: 3, assignment })
+  const query = async (statement: string) => {
+    if (statement.includes('gtid_executed')) return [{ executed: `${sourceA}:${restoredAt}` }]
+    return statement.startsWith('SHOW COLUMNS') ? [{ Field: 'id' }] : [sums]
+  }
+  const server = { query } as unknown as ThrowAwayServer
+  const plan = { kind: 'plan', backup: aManifest({}), steps: [] } as unknown as Plan
+  const timers = { sleep: async (ms: number) => void (nowMs += ms) }
+  const found = await compareWithReplica(parts, { server, plan, folder: '' }, tables, {
+    ...{ store: new MemoryStore(), key: null, spares: true, progress: () => undefined },
+    signal: new AbortController().signal,
+    world: { clock: { monotonicMs: () => nowMs }, timers },
+  } as never)
+  return { ...found, whyNot: String(found.whyNot), ended }
+}
+
+describe('A restored server', () => {
+  it('that has the rows of the replica beside is as that one, and the view ends', async () => {
+    expect(await compared()).toEqual({ compared: 2, whyNot: '', ended: 1 })
+  })
+
+  it('of which one table differs is named with that table', async () => {
+    const onReplica = async (select: string) => [select.includes('people') ? { ...sums, n: 4 } : sums]
+    await expect(compared({ onReplica })).rejects.toThrow(/^table app.people .* 3 rows .* 4 rows/)
+  })
+
+  it('is not compared by a table that one side cannot read', async () => {
+    const onReplica = async (select: string) => {
+      if (select.includes('people')) throw new RegentError('REGENT_SERVER_ERROR', 'maximum execution time exceeded')
+      return [sums]
+    }
+    expect(await compared({ onReplica })).toMatchObject({ compared: 1, whyNot: '' })
+  })
+
+  it.each<[string, Given, string]>([
+    ['where the archive does not come to its transactions', { restoredAt: '1-8' }, 'the archive did not come to'],
+    ['where the archive is ahead', { restoredAt: '1-10' }, 'the archive was ahead'],
+    ['in a group', { mode: 'group' }, 'a member of a group'],
+    ['beside a primary', { assignment: primaryOfEpoch3 }, 'no replica'],
+  ])('is not compared %s, and that is said', async (_, given, why) => {
+    const { compared: count, whyNot } = await compared(given)
+    expect(count).toBe(0)
+    expect(whyNot).toContain(why)
+  })
+})

@@ -1,0 +1,98 @@
+import { planOf } from '#backup/transfer/planned.ts'
+import type { Plan } from '#backup/restore-plan.ts'
+import { describeError } from '#common/errors/errors.ts'
+import { say, text, type Said } from '#common/sentence/sentence.ts'
+import { parseGtidSet, type GtidSet } from '#topology/gtid/gtid-set.ts'
+import type { Parts } from '../instance/parts.ts'
+import type { StillView } from '../ports/server.ts'
+import type { ThrowAwayServer } from '../ports/throw-away.ts'
+import type { TableName } from './checked-tables.ts'
+import { compareTables } from './compared-tables.ts'
+import { replay, type RebuildTools } from './rebuild.ts'
+
+/** The sender ships every few seconds what the primary executes. */
+const archiveMs = 60_000
+const lookMs = 1_000
+
+export interface Compared {
+  readonly compared: number
+  /** Why no table was compared; '' where each could be. */
+  readonly whyNot: Said
+}
+
+/** A server with a plan's backup that has replayed the plan. */
+export interface RestoredServer {
+  readonly server: ThrowAwayServer
+  readonly plan: Plan
+  readonly folder: string
+}
+
+/**
+ * Compares a restored server with the replica beside: the replica shows what it holds at one moment, the restored
+ * server replays to the same transactions out of the archive, and each table must have the same rows. Throws where a
+ * table has others.
+ */
+export async function compareWithReplica(
+  { server: own, config, file }: Pick<Parts, 'server' | 'config' | 'file'>,
+  restored: RestoredServer,
+  tables: readonly TableName[],
+  tools: RebuildTools,
+): Promise<Compared> {
+  if (config.mode === 'group')
+    return { compared: 0, whyNot: say`a member of a group cannot rest between two transactions` }
+  if (file.current.assignment?.role !== 'replica')
+    return { compared: 0, whyNot: say`no replica is beside that could rest between two transactions` }
+  const view = await own.stillView().catch((error: unknown) => describeError(error))
+  if (typeof view === 'string') return { compared: 0, whyNot: say`the replica showed nothing: ${text(view)}` }
+  try {
+    return await compareWithView(view, restored, tables, tools)
+  } finally {
+    view.end()
+  }
+}
+
+async function compareWithView(
+  view: StillView,
+  restored: RestoredServer,
+  tables: readonly TableName[],
+  tools: RebuildTools,
+): Promise<Compared> {
+  const wanted = parseGtidSet(view.gtids)
+  const whyNot = await replayUpTo(wanted, restored, tools)
+  if (whyNot !== '') return { compared: 0, whyNot }
+  const progress = (done: number, all: number) => tools.progress(`${done} of ${all} tables are compared`, 100)
+  const compared = await compareTables(restored.server, view, tables, progress)
+  return { compared, whyNot: compared === 0 ? say`no table could be read on both sides` : '' }
+}
+
+/** Why the restored server is not at these transactions; '' where it is. */
+async function replayUpTo(wanted: GtidSet, restored: RestoredServer, tools: RebuildTools): Promise<Said> {
+  const { server, folder } = restored
+  const { world } = tools
+  const untilMs = world.clock.monotonicMs() + archiveMs
+  for (;;) {
+    const executed = await executedBy(server)
+    if (executed.equals(wanted)) return ''
+    if (!wanted.contains(executed)) return say`the archive was ahead of the replica`
+    const plan = await planBeyond(executed, wanted, restored.plan, tools)
+    if (plan !== null) await replay(plan, folder, server, tools)
+    else if (world.clock.monotonicMs() > untilMs) return say`the archive did not come to where the replica is`
+    else await world.timers.sleep(lookMs)
+  }
+}
+
+async function executedBy(server: ThrowAwayServer): Promise<GtidSet> {
+  const [row] = await server.query('SELECT @@GLOBAL.gtid_executed AS executed')
+  return parseGtidSet(String(row?.['executed']).replaceAll(/\s+/g, ''))
+}
+
+/** The steps from one to the other; null while the archive does not have all of them. */
+async function planBeyond(executed: GtidSet, wanted: GtidSet, { backup }: Plan, tools: RebuildTools) {
+  const { cluster, name, mysqlVersion } = backup
+  const asked = { of: cluster, backup: name, untilGtids: wanted.toString() }
+  const plan = await planOf(asked, tools, mysqlVersion).catch(() => null)
+  const steps = plan?.steps
+    .map((step) => ({ ...step, gtids: step.gtids.subtract(executed) }))
+    .filter(({ gtids }) => !gtids.isEmpty())
+  return plan === null || steps === undefined || steps.length === 0 ? null : { ...plan, steps }
+}

@@ -1,0 +1,68 @@
+import { RegentError } from '#common/errors/errors.ts'
+import { say, text } from '#common/sentence/sentence.ts'
+import { identifier } from '../instance/accounts.ts'
+import type { StillView } from '../ports/server.ts'
+import type { AnsweredRow, ThrowAwayServer } from '../ports/throw-away.ts'
+import { quoted, type TableName } from './checked-tables.ts'
+
+type Asked = Pick<ThrowAwayServer, 'query'>
+
+/** Replicated DDL of a table waits for the one SELECT that reads the table on the replica: no longer than that. */
+const longestMs = 600_000
+
+/**
+ * Compares the content of tables on a restored server with that on a replica, both at the same transactions: number of
+ * rows, and sums over the checksums of all their columns. Throws where one differs.
+ *
+ * @returns how many were compared: not those that one side could not read, since they are too large for ten minutes,
+ *   were changed meanwhile or have a column of which the server makes no checksum
+ */
+export async function compareTables(
+  restored: Asked,
+  replica: Pick<StillView, 'query'>,
+  tables: readonly TableName[],
+  progress: (compared: number, all: number) => void,
+): Promise<number> {
+  let compared = 0
+  for (const [at, table] of tables.entries()) {
+    progress(at, tables.length)
+    const select = sumsOf(table, await columnsOf(restored, table))
+    const [there, here] = [await answered(replica, select), await answered(restored, select)]
+    if (there === null || here === null) continue
+    if (there !== here)
+      throw new RegentError(
+        'REGENT_REFUSED',
+        say`table ${text(`${table.inSchema}.${table.name}`)} is restored otherwise than a replica has it at the same transactions: ${here} restored, ${there} on the replica`,
+      )
+    compared += 1
+  }
+  return compared
+}
+
+/** Invisible ones, too. */
+async function columnsOf(server: Asked, table: TableName): Promise<readonly string[]> {
+  const rows = await server.query(`SHOW COLUMNS FROM ${quoted(table)}`)
+  return rows.map((row) => String(row['Field']))
+}
+
+/** NULL and the empty text differ; so do values that move from one column to the next. */
+function sumsOf(table: TableName, columns: readonly string[]): string {
+  const ofColumns = columns.map((column) => `IFNULL(CRC32(${identifier(column)}), 'null')`).join(', ')
+  const ofRow = `CRC32(CONCAT_WS('#', ${ofColumns}))`
+  return `SELECT /*+ MAX_EXECUTION_TIME(${longestMs}) */ COUNT(*) AS n, IFNULL(BIT_XOR(${ofRow}), 0) AS x, IFNULL(SUM(${ofRow}), 0) AS s FROM ${quoted(table)}`
+}
+
+/** `3 rows with sums 17/20`; null where this side cannot say. */
+async function answered(server: Asked, select: string): Promise<string | null> {
+  try {
+    const [row] = await server.query(select)
+    return row === undefined ? null : shown(row)
+  } catch (error) {
+    if (error instanceof RegentError && error.code === 'REGENT_SERVER_ERROR') return null
+    throw error
+  }
+}
+
+function shown({ n, x, s }: AnsweredRow): string {
+  return `${String(n)} rows with sums ${String(x)}/${String(s)}`
+}
