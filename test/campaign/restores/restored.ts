@@ -1,11 +1,11 @@
-import { mkdtemp, rm } from 'node:fs/promises'
+import { mkdtemp } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { runRegent, TestCluster } from '../../support/cluster.ts'
 import { freePort } from '../../support/redis-server.ts'
 import { kinds, ticksSeen } from './kinds.ts'
 import type { Moment, Seen } from './diary.ts'
-import type { Stage } from './stage.ts'
+import { restoredName, type Stage } from './stage.ts'
 
 const deadlineMs = 600_000
 
@@ -19,17 +19,14 @@ export interface Look {
 export async function restoredAt(stage: Stage, cluster: string, { words }: Moment): Promise<Look> {
   const home = await mkdtemp(join(tmpdir(), 'regent-'))
   const more = ['--cluster', cluster, '--instances', '1', '--port', String(await freePort()), ...stage.words, ...words]
-  const ran = await runRegent(home, ['restore', 'again', ...more], { deadlineMs })
-  if (ran.code !== 0) {
-    await runRegent(home, ['local', 'down', 'again', '--purge'], { deadlineMs: 60_000 })
-    await rm(home, { recursive: true, force: true })
-    throw new Error(ran.stderr.trim())
-  }
-  const restored = await TestCluster.at(home, 'again')
+  stage.restores.add(home)
   try {
-    return await lookAt(restored)
+    const ran = await runRegent(home, ['restore', restoredName, ...more], { deadlineMs })
+    if (ran.code !== 0) throw new Error(ran.stderr.trim())
+    const restored = await TestCluster.at(home, restoredName)
+    return await lookAt(restored).finally(() => restored.views.end())
   } finally {
-    await restored.down()
+    await stage.dropRestore(home)
   }
 }
 

@@ -6,14 +6,20 @@ import { readArchive } from '#backup/transfer/stored-archive.ts'
 import { openBackupStore } from '#backup/transfer/open-backup-store.ts'
 import type { Archive } from '#backup/history.ts'
 import type { BackupStore } from '#failover/protocol/backup-store.ts'
+import { runRegent } from '../../support/cluster.ts'
 import { S3Server, usualLogin } from '../../support/s3-server.ts'
 import { findVersitygw } from '../../support/versitygw.ts'
+
+/** Of a cluster that was restored. */
+export const restoredName = 'again'
 
 /** Where backups of a campaign lie: a bucket where an S3 server can be had, else a folder. */
 export class Stage {
   readonly folder: string
   readonly keyFile: string
   readonly s3: S3Server | undefined
+  /** Where a restore goes on: who interrupts the campaign interrupts that as well. */
+  readonly restores = new Set<string>()
 
   private constructor(folder: string, s3: S3Server | undefined) {
     this.folder = folder
@@ -64,7 +70,14 @@ export class Stage {
     }
   }
 
+  async dropRestore(home: string): Promise<void> {
+    await runRegent(home, ['local', 'down', restoredName, '--purge'], { deadlineMs: 60_000 })
+    await rm(home, { recursive: true, force: true })
+    this.restores.delete(home)
+  }
+
   async remove(): Promise<void> {
+    await Promise.all([...this.restores].map((home) => this.dropRestore(home)))
     await this.s3?.end()
     await rm(this.folder, { recursive: true, force: true })
   }
