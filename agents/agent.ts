@@ -102,6 +102,7 @@ export class Agent implements AgentHandlers {
   readonly #stored: readonly Watch[]
   readonly #rehearsing: Rehearsing
   readonly #restoring: Restoring
+  readonly #seeding: Seeding
   readonly #holeCloser: HoleCloser
   readonly #binlogArchiver: BinlogArchiver
   readonly #listeners = new Set<StreamListener>()
@@ -160,11 +161,12 @@ export class Agent implements AgentHandlers {
     this.#holeCloser = new HoleCloser(this.#parts, backups)
     this.#stored = [new StoreWatch(this.#parts, backups), new RetentionWatch(this.#parts, backups)]
     this.#binlogArchiver = new BinlogArchiver(this.#parts, backups)
+    this.#seeding = new Seeding(this.#parts, this.#converger, backups)
     const desk = new OrderDesk(
       {
         parts: this.#parts,
         converger: this.#converger,
-        seeding: new Seeding(this.#parts, this.#converger),
+        seeding: this.#seeding,
         restoring: this.#restoring,
       },
       {
@@ -248,6 +250,7 @@ export class Agent implements AgentHandlers {
     this.#rehearsing.stop()
     this.#holeCloser.stop()
     this.#restoring.stop()
+    this.#seeding.stop()
     this.#binlogArchiver.stop()
     this.#parts.expulsion?.rest()
     this.#converger.stop()

@@ -22,6 +22,8 @@ export interface RebuildTools extends OpenedStore {
   readonly throwAway: ThrowAwayPort
   readonly volume: Pick<VolumePort, 'unpackInto'>
   readonly world: Pick<World, 'clock' | 'timers'>
+  /** The backup is of the cluster of this instance. */
+  readonly own: boolean
   /** Others work on this machine. */
   readonly spares: boolean
   readonly signal: AbortSignal
@@ -49,7 +51,7 @@ export async function rebuilt(plan: Plan, folder: string, tools: RebuildTools): 
 
 /** Fills a folder, which is not there yet, with a base backup: whole, and synced to the disk. */
 export async function fetchBase(manifest: Manifest, folder: string, tools: RebuildTools): Promise<void> {
-  const { store, key, signal, progress, volume } = tools
+  const { store, key, signal, progress, volume, own } = tools
   const { cluster, name, encryption, rawBytes } = manifest
   const keys = encryption && key && dataKeys(key, Buffer.from(encryption.salt, 'hex'))
   const content = readParts(manifest, {
@@ -62,7 +64,7 @@ export async function fetchBase(manifest: Manifest, folder: string, tools: Rebui
     const percent = Math.floor((bytes * 100) / Math.max(1, rawBytes))
     progress(`${mebibytes(bytes)} of ${mebibytes(rawBytes)} are here`, percent)
   }
-  await volume.unpackInto(folder, watched(content, told, tools), `${cluster}/${name}`)
+  await volume.unpackInto(folder, watched(content, told, tools), own ? null : `${cluster}/${name}`)
 }
 
 async function* watched(

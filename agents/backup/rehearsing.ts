@@ -93,7 +93,7 @@ export class Rehearsing {
       await this.#requireRoom(plan)
       const rehearsed = await this.#rehearse(said, plan, {
         ...opened,
-        ...{ throwAway, volume, world, spares: true, signal: watch.signal },
+        ...{ throwAway, volume, world, own: true, spares: true, signal: watch.signal },
         progress: (stage) => this.#tell(said, 'restores', stage),
       })
       await this.#verified(plan, rehearsed, opened)

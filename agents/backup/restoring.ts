@@ -1,8 +1,5 @@
-import type { Plan } from '#backup/restore-plan.ts'
-import { planOf } from '#backup/transfer/planned.ts'
 import { codeOf, describeError, RegentError } from '#common/errors/errors.ts'
 import { say } from '#common/sentence/sentence.ts'
-import { mebibytes } from '#common/text/words.ts'
 import type { RestoreOrder } from '#failover/protocol/order.ts'
 import type { Converger } from '../converge/converger.ts'
 import { learn } from '../instance/learn.ts'
@@ -10,8 +7,9 @@ import type { Parts } from '../instance/parts.ts'
 import { answersWithin } from '../instance/until-answers.ts'
 import type { BackupPort } from '../ports/backup-port.ts'
 import { requireAccess } from './access.ts'
+import { planHere } from './plan-here.ts'
 import { describeReached } from './reached.ts'
-import { bytesToRebuild, rebuilt, type RebuildTools } from './rebuild.ts'
+import { rebuilt, type RebuildTools } from './rebuild.ts'
 
 /**
  * Puts a backup, and what the archive has behind that, in the place of an empty data folder, before the cluster has its
@@ -54,12 +52,11 @@ export class Restoring {
     const { notices, changed, wake, volume, world } = this.#parts
     const opened = await open(order.store)
     try {
-      const plan = await planOf(order, opened, this.#version)
-      await this.#requireRoom(plan)
+      const plan = await planHere(this.#parts, order, opened)
       const folder = await volume.freshSeedFolder()
       const tools: RebuildTools = {
         ...opened,
-        ...{ throwAway, volume, world, spares: false, signal: this.#stop.signal },
+        ...{ throwAway, volume, world, own: false, spares: false, signal: this.#stop.signal },
         progress: (stage, percent) => this.#progress(stage, percent),
       }
       const what = describeReached(plan, await rebuilt(plan, folder, tools))
@@ -80,11 +77,6 @@ export class Restoring {
     }
   }
 
-  /** Of the server that will open the data; '' while it has not answered. */
-  get #version(): string {
-    return /^\d+\.\d+\.\d+/.exec(this.#parts.observer.server?.version ?? '')?.[0] ?? ''
-  }
-
   /**
    * A fetch takes hours: a person may have had a cluster begun by force meanwhile, and writes are acknowledged here. No
    * assignment can come between this and the swap.
@@ -97,16 +89,6 @@ export class Restoring {
       throw new RegentError(
         'REGENT_REFUSED',
         `${config.instance} has got its place in the cluster, or data, while the backup was fetched: what was fetched is not used`,
-      )
-  }
-
-  async #requireRoom({ backup, steps }: Plan): Promise<void> {
-    const freeBytes = await this.#parts.observer.freeBytesNow()
-    const neededBytes = Math.ceil(bytesToRebuild(backup, steps.length > 0)) + this.#parts.config.lowSpaceBytes
-    if (freeBytes < neededBytes)
-      throw new RegentError(
-        'REGENT_REFUSED',
-        `backup ${backup.name} needs ${mebibytes(neededBytes)} on the volume, and ${mebibytes(freeBytes)} are free`,
       )
   }
 

@@ -118,11 +118,12 @@ export class ObservationBuilder {
   }
 
   /** Of a store that this instance looked at as primary, nothing is shown once another one looks. */
-  #backups(nowMs: number): Pick<Observation, 'backupTask' | 'backups' | 'closesHoles'> {
+  #backups(nowMs: number): Pick<Observation, 'backupTask' | 'backups' | 'closesHoles' | 'seedsFromBackup'> {
     const { told, jobs, file } = this.#parts
     if (!this.#opensStores) return {}
     const backupTask = backupTaskText(told.backups)
-    if (jobs.backups === null || file.current.assignment?.role !== 'primary') return { backupTask, closesHoles: true }
+    if (jobs.backups === null || file.current.assignment?.role !== 'primary')
+      return { backupTask, closesHoles: true, seedsFromBackup: true }
     const { lookedAtMs, ...seen } = jobs.backups
     return { backupTask, backups: { ...seen, lookedAgoMs: lookedAtMs === null ? null : nowMs - lookedAtMs } }
   }

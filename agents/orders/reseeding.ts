@@ -1,20 +1,28 @@
-import { counted, say } from '#common/sentence/sentence.ts'
+import { counted, say, type Said } from '#common/sentence/sentence.ts'
 import { describeError } from '#common/errors/errors.ts'
 import { GtidSet, parseGtidSet } from '#topology/gtid/gtid-set.ts'
 import { unionOf } from '#topology/snapshot/holdings.ts'
+import { backupAsDonor } from '#topology/snapshot/copies.ts'
 import type { ReseedOrder } from '#failover/protocol/order.ts'
+import { seedFromBackup } from '../backup/seed-from-backup.ts'
 import { pruneArchives } from '../guard/archive-keeping.ts'
 import type { Converger } from '../converge/converger.ts'
 import { learn } from '../instance/learn.ts'
 import type { Parts } from '../instance/parts.ts'
 import { answersWithin } from '../instance/until-answers.ts'
 import { dataInNoDoubt } from '../instance/stored-state.ts'
+import type { BackupPort } from '../ports/backup-port.ts'
 import { replicationUser } from '../ports/server.ts'
 import { swapUnproven } from '../doubts/unproven-copy.ts'
 
 /** An older manager does not name it: it takes for errant what came from the source after that was looked at, too. */
 function errantIn({ errant, destroys, sourceHolds }: ReseedOrder): GtidSet {
   return errant === undefined ? parseGtidSet(destroys).subtract(parseGtidSet(sourceHolds)) : parseGtidSet(errant)
+}
+
+/** By whose name progress and failures are told. */
+function sourceOf({ donor, backup }: ReseedOrder): string {
+  return backup === undefined ? donor.instance : backupAsDonor
 }
 
 /** What kept the instance that is seeded from running its own mysqld: no donor's fault. */
@@ -24,20 +32,28 @@ class OwnServerFault extends Error {}
 const longestError = 300
 
 /**
- * Replaces everything here by a copy of another instance (docs/why/safety.md, "Nothing is destroyed on a guess"):
- * archive what is errant, store the mark "holds nothing", clone into a fresh folder, stop mysqld, swap the folders,
- * start. Never in place: a copy that dies half-way must not be believed. A member that the sync set cannot spare stores
- * no such mark: it holds what it held, and acknowledges nothing, until the copy is proven (`unproven-copy.ts`).
+ * Replaces everything here by a copy of another instance, or by a backup of the cluster (docs/why/safety.md, "Nothing
+ * is destroyed on a guess"): archive what is errant, store the mark "holds nothing", clone or restore into a fresh
+ * folder, stop mysqld, swap the folders, start. Never in place: a copy that dies half-way must not be believed. A
+ * member that the sync set cannot spare stores no such mark: it holds what it held, and acknowledges nothing, until the
+ * copy is proven (`unproven-copy.ts`).
  */
 export class Seeding {
   readonly #parts: Parts
   readonly #converger: Pick<Converger, 'alone' | 'wake'>
+  readonly #backups: BackupPort | null
+  readonly #stop = new AbortController()
   /** The folders of what was archived for the copy that is being made, however often that began. */
   readonly #archived: string[] = []
 
-  constructor(parts: Parts, converger: Pick<Converger, 'alone' | 'wake'>) {
+  constructor(parts: Parts, converger: Pick<Converger, 'alone' | 'wake'>, backups: BackupPort | null = null) {
     this.#parts = parts
     this.#converger = converger
+    this.#backups = backups
+  }
+
+  stop(): void {
+    this.#stop.abort(new Error('the agent is stopping'))
   }
 
   /**
@@ -111,8 +127,37 @@ export class Seeding {
 
   /** @param own what was here when the copy began, and is archived; null when nobody knows any more */
   async #copy(order: ReseedOrder, own: GtidSet | null): Promise<void> {
-    const { server, process, volume, config, replicationPassword, notices } = this.#parts
+    const { volume, notices } = this.#parts
     const folder = await volume.freshSeedFolder()
+    const from = await this.#fill(order, folder)
+    this.#progress(order, 'swapping', 100)
+    if (own) await this.#archive((await this.#holds()).subtract(own).subtract(parseGtidSet(order.sourceHolds)))
+    if (order.beside === true)
+      await this.#converger.alone(() =>
+        swapUnproven(this.#parts, order, () => this.#startOn(() => volume.swapBeside(folder))),
+      )
+    else await this.#swapIn(order, folder, own)
+    learn(this.#parts, { fact: 'copied' })
+    notices.add('Seeded', say`this instance was seeded from ${from}`)
+    this.#converger.wake()
+    // Nothing else is new of a server that waits to be admitted.
+    this.#parts.changed()
+    await pruneArchives(this.#parts, this.#archived.splice(0))
+  }
+
+  /** Of what the folder is a copy then. */
+  #fill(order: ReseedOrder, folder: string): Promise<Said> {
+    if (order.backup === undefined) return this.#clone(order, folder)
+    return seedFromBackup(
+      this.#parts,
+      this.#backups,
+      { ...order.backup, errant: order.errant ?? '', folder },
+      { signal: this.#stop.signal, progress: (stage, percent) => this.#progress(order, stage, percent) },
+    )
+  }
+
+  async #clone(order: ReseedOrder, folder: string): Promise<Said> {
+    const { server, process, config, replicationPassword } = this.#parts
     const donor = {
       host: order.donor.host,
       port: order.donor.port,
@@ -130,19 +175,7 @@ export class Seeding {
             cause: error,
           })
     })
-    this.#progress(order, 'swapping', 100)
-    if (own) await this.#archive((await this.#holds()).subtract(own).subtract(parseGtidSet(order.sourceHolds)))
-    if (order.beside === true)
-      await this.#converger.alone(() =>
-        swapUnproven(this.#parts, order, () => this.#startOn(() => volume.swapBeside(folder))),
-      )
-    else await this.#swapIn(order, folder, own)
-    learn(this.#parts, { fact: 'copied' })
-    notices.add('Seeded', say`this instance was seeded from ${order.donor.instance}`)
-    this.#converger.wake()
-    // Nothing else is new of a server that waits to be admitted.
-    this.#parts.changed()
-    await pruneArchives(this.#parts, this.#archived.splice(0))
+    return say`${order.donor.instance}`
   }
 
   async #swapIn(order: ReseedOrder, folder: string, own: GtidSet | null): Promise<void> {
@@ -175,29 +208,30 @@ export class Seeding {
     const left = own === null ? GtidSet.empty : executed.intersect(errantIn(order))
     if (!left.isEmpty())
       throw new Error(
-        `the copy from ${order.donor.instance} holds errant transactions itself: ${left.toString().slice(0, 120)}`,
+        `the copy from ${sourceOf(order)} holds errant transactions itself: ${left.toString().slice(0, 120)}`,
       )
     if (executed.equals(GtidSet.empty) && !parseGtidSet(order.sourceHolds).isEmpty())
-      throw new Error(`the copy from ${order.donor.instance} is empty`)
+      throw new Error(`the copy from ${sourceOf(order)} is empty`)
   }
 
   /**
    * Reported, so that the manager tries another donor, or this one later. What its own server failed at is reported
    * under its own name: no donor would do better.
    */
-  #noteFailure({ donor: { instance } }: ReseedOrder, failure: unknown): void {
+  #noteFailure(order: ReseedOrder, failure: unknown): void {
     const { notices, world, config } = this.#parts
+    const source = sourceOf(order)
     const error = describeError(failure)
-    const whose = failure instanceof OwnServerFault ? config.instance : instance
+    const whose = failure instanceof OwnServerFault ? config.instance : source
     const [told, atMs] = [error.slice(0, longestError), world.clock.monotonicMs()]
     learn(this.#parts, { fact: 'copyFailed', whose, error: told, atMs })
-    notices.failed('SeedingFailed', say`seeding from ${instance} failed`, failure)
+    notices.failed('SeedingFailed', say`seeding from ${source} failed`, failure)
   }
 
-  #progress({ donor }: ReseedOrder, stage: string, percent: number): void {
+  #progress(order: ReseedOrder, stage: string, percent: number): void {
     const { copying, changed } = this.#parts
     const before = copying.progress
-    learn(this.#parts, { fact: 'copyWent', stage, percent, donor: donor.instance })
+    learn(this.#parts, { fact: 'copyWent', stage, percent, donor: sourceOf(order) })
     if (before?.stage !== stage || before.percent !== percent) changed()
   }
 }

@@ -69,6 +69,7 @@ const reseed: Required<ReseedOrder> = {
   errant: held,
   peers: [peer],
   beside: true,
+  backup: { store: { address: '/backups' }, of: 'shop', purged: held },
 }
 const renounce: Required<RenounceOrder> = { ...base, incarnation: 'run-2' }
 const passwords: Required<PasswordsOrder> = { ...base, generation: 'a2', old: 'kept' }
@@ -110,7 +111,7 @@ const kinds: Readonly<Record<string, Kind>> = {
   'a promise': { wire: 'promise', whole: promise, optional: ['keepReceiverFrom', 'prepare'] },
   'a demotion': { wire: 'demote', whole: demote, optional: ['electUuid'] },
   'a fetch': { wire: 'fetch', whole: fetch, optional: [] },
-  'a re-seed': { wire: 'reseed', whole: reseed, optional: ['beside', 'errant'] },
+  'a re-seed': { wire: 'reseed', whole: reseed, optional: ['backup', 'beside', 'errant'] },
   'a renunciation': { wire: 'renounce', whole: renounce, optional: [] },
   'other passwords': { wire: 'passwords', whole: passwords, optional: [] },
   'empty transactions': { wire: 'empty', whole: empty, optional: [] },

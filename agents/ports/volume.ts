@@ -119,11 +119,11 @@ export interface VolumePort {
   /** A fresh, empty path on the same volume for a copy; leftovers of an earlier one are removed. */
   freshSeedFolder(): Promise<string>
   /**
-   * Fills such a path with the data folder that comes as a tar, synced to the disk: its server takes the accounts of
-   * this cluster when it starts. Rejects where the stream is no whole copy.
-   * @param from the backup, with its cluster
+   * Fills such a path with the data folder that comes as a tar, synced to the disk. Rejects where that is not whole.
+   * @param from the backup of another cluster: its server takes the accounts of this one when it starts; null for a
+   *   backup of this cluster, which has them
    */
-  unpackInto(folder: string, content: AsyncIterable<Buffer>, from: string): Promise<void>
+  unpackInto(folder: string, content: AsyncIterable<Buffer>, from: string | null): Promise<void>
   /** Says of such a folder, before that takes its place, what it came out of. */
   noteRestored(folder: string, from: string): Promise<void>
   /** The backup that the data folder came out of, as it was named then; undefined for none. */

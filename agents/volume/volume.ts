@@ -73,7 +73,7 @@ export function createVolume(config: AgentConfig, wallMs: () => number): VolumeP
       const { unpack } = await import('../lifecycle/copy/unpack.ts')
       const { note } = await unpack(content, folder, notRestored)
       if (note === undefined) throw new Error('the stream is no copy of a server: its last file is missing')
-      await markRestored(folder, from)
+      if (from !== null) await markRestored(folder, from)
     },
     noteRestored,
     restoredFrom: () => restoredFrom(dataDir),

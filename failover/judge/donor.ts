@@ -1,6 +1,6 @@
 import { joined, say, text, type Said, type Sentence } from '#common/sentence/sentence.ts'
 import { errantOf } from '#topology/snapshot/comparison.ts'
-import type { SeedingFailure } from '#topology/snapshot/copies.ts'
+import { backupAsDonor, type SeedingFailure } from '#topology/snapshot/copies.ts'
 import type { StoredSummary } from '#topology/snapshot/observation.ts'
 import { hasHole } from './holes.ts'
 import { isFollowing, isLive, liveView, viewNamed, type LiveView, type Situation } from './situation.ts'
@@ -34,6 +34,23 @@ export function donorFor(situation: Situation, view: LiveView, primary: LiveView
     .map((donor) => triedBefore(view, donor))
     .toSorted((one, other) => one.waitMs - other.waitMs || other.agoMs - one.agoMs)
   return first ?? null
+}
+
+/** So often each of those who could give a copy has failed, and there is no reason to hope any more. */
+const enoughFailures = 3
+
+/** Nobody could give, or each of them failed again and again. */
+export function isRefusedByAll(situation: Situation, view: LiveView, primary: LiveView): boolean {
+  const failures = view.observation.seedingFailures ?? []
+  return couldGive(situation, view, primary).every(({ name }) =>
+    failures.some(({ donor, times }) => donor === name && times >= enoughFailures),
+  )
+}
+
+/** Where that is no donor: what of a backup failed makes only the next one wait. */
+export function pauseOfBackup({ name, observation }: LiveView): Pick<Donor, 'pauseMs' | 'waitMs'> {
+  const failures = observation.seedingFailures ?? []
+  return longestOf(failures.filter(({ donor }) => donor === backupAsDonor || donor === name))
 }
 
 /** The primary and nobody else, where it could give. */
@@ -86,24 +103,32 @@ function releaseOf(version: string): { readonly series: string; readonly release
   return series === undefined ? undefined : { series, release: Number(release) }
 }
 
-/** What keeps `view` from being a copy of anybody, and what a person can do. */
+/** What keeps `view` from being a copy of anybody. */
 export function whyNoDonor(view: LiveView, primary: LiveView): Sentence {
   const tables = foreignTablesOf(primary)
   if (tables !== '')
-    return say`${primary.name} has tables that are not InnoDB (${tables}), and a copy would have none of their rows. Convert them first`
-  return say`it runs MySQL ${view.observation.server?.version ?? say`of another series`}, ${primary.name} ${primary.observation.server?.version ?? 'another'}, and a copy is possible within a series only. Run the same image in both`
+    return say`${primary.name} has tables that are not InnoDB (${tables}), and a copy would have none of their rows`
+  return say`it runs MySQL ${view.observation.server?.version ?? say`of another series`}, ${primary.name} ${primary.observation.server?.version ?? 'another'}, and a copy is possible within a series only`
+}
+
+/** What a person can do about that. */
+export function whatGivesADonor(primary: LiveView): Sentence {
+  return foreignTablesOf(primary) === '' ? say`Run the same image in both` : say`Convert them first`
 }
 
 /** What its own server failed at (reported under its own name) makes it wait for any donor, and speaks against none. */
 function triedBefore({ name, observation }: LiveView, view: LiveView): Donor & { readonly agoMs: number } {
   const failures = observation.seedingFailures ?? []
-  const waits = failures.filter(({ donor }) => donor === view.name || donor === name).map(pauseAfter)
-  const longest = waits.toSorted((a, b) => b.waitMs - a.waitMs)[0] ?? { waitMs: 0, pauseMs: 0 }
   return {
     view,
-    ...longest,
+    ...longestOf(failures.filter(({ donor }) => donor === view.name || donor === name)),
     agoMs: failures.find(({ donor }) => donor === view.name)?.agoMs ?? Number.MAX_SAFE_INTEGER,
   }
+}
+
+function longestOf(failures: readonly SeedingFailure[]): Pick<Donor, 'pauseMs' | 'waitMs'> {
+  const [longest] = failures.map(pauseAfter).toSorted((one, other) => other.waitMs - one.waitMs)
+  return longest ?? { waitMs: 0, pauseMs: 0 }
 }
 
 function pauseAfter({ times, agoMs }: SeedingFailure): Pick<Donor, 'waitMs' | 'pauseMs'> {

@@ -2,9 +2,10 @@ import { counted, say, text, type Said, type Sentence } from '#common/sentence/s
 import { whyNameless } from '#topology/snapshot/nameless.ts'
 import { isForLackOfSpace } from '#topology/snapshot/no-space.ts'
 import { holdsOf } from '#topology/snapshot/holdings.ts'
-import { donorFor, primaryAsDonor, type Donor } from './donor.ts'
+import { primaryAsDonor } from './donor.ts'
 import { isMeasure } from './elected-set.ts'
 import { errantKind, provenErrant } from './errant.ts'
+import { originFor, type Origin } from './seed-origin.ts'
 import { hasHole, lackedForGood, lacksNoMore, whyHoled } from './holes.ts'
 import { countedMembers } from '../protocol/record.ts'
 import type { InstanceView } from '#topology/snapshot/snapshot.ts'
@@ -23,11 +24,9 @@ import {
 const brokenMs = 5_000
 
 /** An instance that cannot follow as it is, and whom it is to be a copy of. */
-export interface DueSeeding {
+export interface DueSeeding extends Origin {
   readonly view: LiveView
   readonly why: Sentence
-  /** Null: nobody can be copied (`whyNoDonor`). */
-  readonly donor: Donor | null
   /** The sync set cannot spare it: what it has stays until the copy is proven. */
   readonly beside: boolean
 }
@@ -59,7 +58,7 @@ function outsideDue(situation: Situation, primary: LiveView): readonly DueSeedin
       return []
     if ((!observation.stored.seeding && !mayBegin) || !isTold(situation, view, { counted: false })) return []
     const why = whyReseed(situation, view, primary)
-    return why === null ? [] : [{ view, why, donor: donorFor(situation, view, primary), beside: false }]
+    return why === null ? [] : [{ view, why, ...originFor(situation, view, primary), beside: false }]
   })
 }
 
@@ -102,7 +101,7 @@ export function unsparedMembers(situation: Situation, primary: LiveView): readon
       (other) => other !== member && standsInFor(situation, viewOf(snapshot, other), view),
     )
     const why = others.length < record.acksWanted ? whyOnlyCopied(situation, view, primary) : null
-    return why === null ? [] : [{ view, why, donor: primaryAsDonor(view, primary), beside: true }]
+    return why === null ? [] : [{ view, why, donor: primaryAsDonor(view, primary), backup: null, beside: true }]
   })
 }
 
@@ -110,7 +109,10 @@ export function unsparedMembers(situation: Situation, primary: LiveView): readon
  * Members of the sync set that would be seeded, and go on acknowledging because too few others can: what they
  * acknowledge they hold, and nothing is closed or ended for them.
  */
-export function servingOn(situation: Situation, primary: LiveView): Omit<DueSeeding, 'donor' | 'beside'> | undefined {
+export function servingOn(
+  situation: Situation,
+  primary: LiveView,
+): Omit<DueSeeding, 'donor' | 'backup' | 'beside'> | undefined {
   const { record, timings, snapshot } = situation
   const acknowledging = record.syncSet.flatMap((member) => {
     const view = viewOf(snapshot, member)
@@ -225,7 +227,9 @@ function whyReseedBesides(situation: Situation, view: LiveView, primary: LiveVie
 function lacksAll(situation: Situation, view: LiveView, primary: LiveView): number {
   if (!holdsOf(view.observation).isEmpty()) return 0
   const behind = holdsOf(primary.observation).count()
-  return behind > situation.spec.cloneAboveTransactions && donorFor(situation, view, primary) !== null ? behind : 0
+  if (behind <= situation.spec.cloneAboveTransactions) return 0
+  const { donor, backup } = originFor(situation, view, primary)
+  return donor === null && backup === null ? 0 : behind
 }
 
 /**

@@ -1,5 +1,5 @@
 import { Type, type Static } from 'typebox'
-import { optional, text, type Shape } from '#common/input/shapes.ts'
+import { objectOf, optional, text, type Shape, type Shaped } from '#common/input/shapes.ts'
 import { gtids, name } from './message.ts'
 
 const line = (description: string) => Type.String({ minLength: 1, maxLength: 1_024, description })
@@ -107,3 +107,13 @@ export const backupToRestore = {
   untilGtids: optional(gtids),
   before: optional(gtids),
 }
+
+/** The backups of the cluster itself, for an instance that cannot be a copy of another one. */
+export const backupToSeedFrom = objectOf({
+  store: backupStore,
+  of: text(1, 103),
+  /** What the primary has in no binlog any more: backup and archive must hold that, the rest is received. */
+  purged: gtids,
+})
+
+export type BackupToSeedFrom = Shaped<typeof backupToSeedFrom>

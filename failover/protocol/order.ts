@@ -1,7 +1,7 @@
 import { anyBoolean, exactly, matching, oneOf, optional, type Shape } from '#common/input/shapes.ts'
 import type { MemberId } from '#topology/snapshot/member.ts'
 import type { Observation } from '#topology/snapshot/observation.ts'
-import { backupToRestore } from './backup-store.ts'
+import { backupToRestore, backupToSeedFrom } from './backup-store.ts'
 import { primaryAssignment, replicaAssignment, type Assignment } from './assignment.ts'
 import { duration, endpoint, endpoints, gtids, message, name, uuid } from './message.ts'
 
@@ -89,6 +89,8 @@ const table = {
        * `sourceHolds`. The donor is the primary, closed.
        */
       beside: optional(exactly(true)),
+      /** What takes the place of a copy of the donor. Only said to an agent that shows `seedsFromBackup`. */
+      backup: optional(backupToSeedFrom),
     }),
     (_, usualMs) => usualMs * 12,
   ),

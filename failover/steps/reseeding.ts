@@ -2,7 +2,8 @@ import { command, say, text, type Said, type Sentence } from '#common/sentence/s
 import { holdsOf } from '#topology/snapshot/holdings.ts'
 import { errantIn, orderFor, peersOf } from './assignments.ts'
 import { step, type FlowStep } from './step.ts'
-import { failedBefore, whyNoDonor, type Donor } from '../judge/donor.ts'
+import { failedBefore, type Donor } from '../judge/donor.ts'
+import { whyNoOrigin, type BackupOrigin } from '../judge/seed-origin.ts'
 import type { ReseedOrder } from '../protocol/order.ts'
 import {
   copiesDue,
@@ -36,7 +37,7 @@ export function reseedStep(situation: Situation, primary: LiveView): FlowStep | 
   const [told] = [...situation.inFlight].find(([, { order }]) => order === 'reseed') ?? []
   if (told !== undefined) return step(say`${told} is being told to take a copy of another instance`)
   const free = all.filter(({ view }) => !situation.inFlight.has(view.name))
-  const due = free.find(({ donor }) => donor?.waitMs === 0) ?? free[0]
+  const due = free.find(({ donor, backup }) => (donor ?? backup)?.waitMs === 0) ?? free[0]
   return due
     ? seedStep(situation, primary, due)
     : (unsparedStep(situation, primary) ?? servesOnStep(situation, primary))
@@ -45,7 +46,7 @@ export function reseedStep(situation: Situation, primary: LiveView): FlowStep | 
 function copyingStep({ view, donor }: DueSeeding, due: Said): FlowStep {
   const { seedingProgress } = view.observation
   return step(
-    say`${view.name} is seeded from ${donor?.view.name ?? say`another instance`} (${text(seedingProgress?.stage ?? '')})${failedBefore(view)}${due === '' ? '' : say`; ${due}`}`,
+    say`${view.name} is seeded from ${seedingProgress?.donor ?? donor?.view.name ?? say`another instance`} (${text(seedingProgress?.stage ?? '')})${failedBefore(view)}${due === '' ? '' : say`; ${due}`}`,
   )
 }
 
@@ -84,9 +85,10 @@ function seedStep(situation: Situation, primary: LiveView, due: DueSeeding): Flo
   const { view, why, donor, beside } = due
   if (situation.spec.reseed === 'manual' && !view.observation.stored.seeding)
     return step(say`${view.name} ${why}; policy is manual: it is left as it is`, [], { blocked: true })
-  if (donor === null)
-    return step(say`${view.name} ${why}; it is not seeded: ${whyNoDonor(view, primary)}`, [], waitsASecond)
   const because = say`${view.name} ${why}${failedBefore(view)}`
+  if (due.backup !== null) return fromBackupStep(situation, primary, { ...due, backup: due.backup, because })
+  if (donor === null)
+    return step(say`${because}; it is not seeded: ${whyNoOrigin(situation, view, primary)}`, [], waitsASecond)
   const held =
     waitFor(donor, view, because) ??
     closeFirst(situation, primary, { ...due, donor, because }) ??
@@ -95,8 +97,28 @@ function seedStep(situation: Situation, primary: LiveView, due: DueSeeding): Flo
   const how = beside
     ? say`the sync set cannot spare it: it is copied from ${donor.view.name} beside what it has`
     : say`it is archived and seeded again from ${donor.view.name}`
-  const order = { ...reseedOrder(situation, primary, view, donor), ...(beside ? { beside: true as const } : {}) }
+  const order = { ...reseedOrder(situation, primary, view, donor.view), ...(beside ? { beside: true as const } : {}) }
   return step(say`${because}; ${how}`, [{ kind: 'reseed', to: view.name, order }])
+}
+
+function fromBackupStep(
+  situation: Situation,
+  primary: LiveView,
+  { view, backup, because }: DueSeeding & { readonly backup: BackupOrigin; readonly because: Sentence },
+): FlowStep {
+  const { order: from, name, why, waitMs, pauseMs } = backup
+  if (waitMs > 0)
+    return step(say`${because}; a backup is tried again ${pauseMs / 1_000} s after it failed`, [], {
+      blocked: true,
+      revisitMs: waitMs,
+    })
+  const order = { ...reseedOrder(situation, primary, view, primary), backup: from }
+  return (
+    refusedStep(situation, view, because) ??
+    step(say`${because}; ${why}: it is archived and seeded again from backup ${name} and the archive`, [
+      { kind: 'reseed', to: view.name, order },
+    ])
+  )
 }
 
 /** A donor that failed is left alone for a while. */
@@ -134,11 +156,11 @@ function refusedStep(situation: Situation, view: LiveView, because: Sentence): F
   return step(say`${because}; it is not seeded: ${why}${advice}`, [], { blocked: true, revisitMs: restMs })
 }
 
-function reseedOrder(situation: Situation, primary: LiveView, view: LiveView, donor: Donor): ReseedOrder {
+function reseedOrder(situation: Situation, primary: LiveView, view: LiveView, donor: LiveView): ReseedOrder {
   const { observation } = view
   return {
     ...orderFor(situation, observation.member, situation.record.epoch),
-    donor: endpointOf(donor.view),
+    donor: endpointOf(donor),
     source: endpointOf(primary),
     destroys: holdsOf(observation).toString(),
     sourceHolds: holdsOf(primary.observation).toString(),

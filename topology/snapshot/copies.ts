@@ -1,6 +1,6 @@
 import { mebibytes, say, text, type Sentence } from '#common/sentence/sentence.ts'
 import { counted } from '#common/text/words.ts'
-import { parseGtidSet } from '../gtid/gtid-set.ts'
+import { parseGtidSet, type GtidSet } from '../gtid/gtid-set.ts'
 import type { BinlogArchiveSeen, HoleClosingSeen } from './binlog-archive.ts'
 import type { InstanceName } from './member.ts'
 
@@ -25,6 +25,14 @@ const longestGtids = 1_024
 export function shownGtids(gtids: string): string {
   return gtids.length <= longestGtids ? gtids : counted(Number(parseGtidSet(gtids).count()), 'transaction')
 }
+
+/** What was shown so; null where that is only a number. */
+export function gtidsShown(shown: string): GtidSet | null {
+  return /^\d+ transaction/.test(shown) ? null : parseGtidSet(shown)
+}
+
+/** What stands in the place of a donor's name where an instance is seeded from a backup. */
+export const backupAsDonor = 'a backup'
 
 /** `backup 20261126T031209Z: 12.0 MiB of data are in the store`. */
 export function describeBackup({ name, stage, rawBytes, sentence }: BackupSeen): Sentence {
@@ -109,6 +117,8 @@ export interface ObservedBackups {
   readonly backupTask?: string
   /** It can be told `closeHole`. Absent where it can open no store, and from older agents, which do not know that. */
   readonly closesHoles?: true
+  /** It can be seeded from a backup. Absent where it can open no store, and from older agents: these refuse that. */
+  readonly seedsFromBackup?: true
   /** As a primary with a store of backups: what lies there. Absent otherwise, and from older agents. */
   readonly backups?: BackupsSeen
   /** How the shipping of binlogs goes. Absent where none was begun as primary, and from older agents. */
@@ -129,6 +139,7 @@ export interface ObservedBackups {
 
 /** How often a donor gave no whole copy. */
 export interface SeedingFailure {
+  /** Or `backupAsDonor`. */
   readonly donor: InstanceName
   /** How often, and why the last time. */
   readonly times: number

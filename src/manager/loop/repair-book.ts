@@ -90,7 +90,8 @@ export class RepairBook {
     // What an agent said before this manager listened was another manager's to file.
     const steps = before === undefined ? told : [...told, ...processSteps(before, seen), ...noticesSince(before, seen)]
     if (before === undefined && seen.seedingProgress === null) return
-    const stage = now.stage === '' || now.stage === before?.stage ? [] : [`copying: ${now.stage}`]
+    const isNext = now.stage !== '' && wordsOf(now.stage) !== wordsOf(before?.stage ?? '')
+    const stage = isNext ? [`copying: ${now.stage}`] : []
     for (const what of [...steps, ...stage]) this.#note(input, seen, what)
   }
 
@@ -120,6 +121,11 @@ function lookOf(seen: Observation): Seen {
     pid: seen.mysqldPid,
     stage: seen.seedingProgress?.stage ?? '',
   }
+}
+
+/** A stage that only came further is no other one. */
+function wordsOf(stage: string): string {
+  return stage.replaceAll(/\d+/g, '')
 }
 
 function noticesSince(before: Seen, { agentRun, notices }: Observation): readonly string[] {

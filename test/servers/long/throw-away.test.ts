@@ -113,6 +113,7 @@ async function rebuilt(plan: Plan, look: readonly string[]) {
     throwAway: throwAwayServers(source.config, realWorld),
     volume: { unpackInto: () => Promise.reject(new Error('the copy is there')) },
     world: realWorld,
+    own: true,
     spares: true,
     signal: new AbortController().signal,
     progress: (stage) => void stages.push(stage),

@@ -1,0 +1,37 @@
+import type { Plan } from '#backup/restore-plan.ts'
+import type { WantedState } from '#backup/restore-target.ts'
+import { planOf } from '#backup/transfer/planned.ts'
+import { RegentError } from '#common/errors/errors.ts'
+import { mebibytes } from '#common/text/words.ts'
+import type { Parts } from '../instance/parts.ts'
+import type { OpenedStore } from '../ports/backup-port.ts'
+import { bytesToRebuild } from './rebuild.ts'
+
+/** What is to be rebuilt on the volume of this instance. Throws `REGENT_REFUSED`, before anything is downloaded. */
+export async function planHere(
+  parts: Pick<Parts, 'config' | 'observer'>,
+  wanted: WantedState & { readonly of: string },
+  opened: OpenedStore,
+): Promise<Plan> {
+  const plan = await planOf(wanted, opened, serverVersion(parts))
+  await requireRoom(parts, plan)
+  return plan
+}
+
+/** Of the server that will open the data; '' while it has not answered. */
+function serverVersion({ observer }: Pick<Parts, 'observer'>): string {
+  return /^\d+\.\d+\.\d+/.exec(observer.server?.version ?? '')?.[0] ?? ''
+}
+
+async function requireRoom(
+  { observer, config }: Pick<Parts, 'config' | 'observer'>,
+  { backup, steps }: Plan,
+): Promise<void> {
+  const freeBytes = await observer.freeBytesNow()
+  const neededBytes = Math.ceil(bytesToRebuild(backup, steps.length > 0)) + config.lowSpaceBytes
+  if (freeBytes < neededBytes)
+    throw new RegentError(
+      'REGENT_REFUSED',
+      `backup ${backup.name} needs ${mebibytes(neededBytes)} on the volume, and ${mebibytes(freeBytes)} are free`,
+    )
+}

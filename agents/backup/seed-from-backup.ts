@@ -1,0 +1,67 @@
+import type { Plan } from '#backup/restore-plan.ts'
+import { RegentError } from '#common/errors/errors.ts'
+import { counted, say, text, type Said, type Sentence } from '#common/sentence/sentence.ts'
+import { abbreviated } from '#common/text/words.ts'
+import type { BackupToSeedFrom } from '#failover/protocol/backup-store.ts'
+import { parseGtidSet } from '#topology/gtid/gtid-set.ts'
+import type { Parts } from '../instance/parts.ts'
+import type { BackupPort } from '../ports/backup-port.ts'
+import { requireAccess } from './access.ts'
+import { planHere } from './plan-here.ts'
+import { describeReached } from './reached.ts'
+import { rebuilt } from './rebuild.ts'
+
+/** What of the order matters here: where the backups are, and what the copy must not have. */
+export interface SeedFromBackup extends BackupToSeedFrom {
+  /** What only this instance had. */
+  readonly errant: string
+}
+
+interface Tools {
+  readonly signal: AbortSignal
+  readonly progress: (stage: string, percent: number) => void
+}
+
+/**
+ * Fills a folder, which is not there yet, with the newest state that backup and archive of this very cluster reach, and
+ * says what that is. Throws `REGENT_REFUSED` before anything is downloaded.
+ */
+export async function seedFromBackup(
+  parts: Parts,
+  port: BackupPort | null,
+  from: SeedFromBackup & { readonly folder: string },
+  { signal, progress }: Tools,
+): Promise<Sentence> {
+  const { config, volume, world } = parts
+  const { open, throwAway, lineage } = requireAccess(port, config.instance)
+  const opened = await open(from.store)
+  try {
+    const plan = await planHere(parts, { of: from.of }, opened)
+    const why = whyNotToSeed(plan, lineage, from)
+    if (why !== '') throw new RegentError('REGENT_REFUSED', why, { remedy: '' })
+    const reached = await rebuilt(plan, from.folder, {
+      ...opened,
+      ...{ throwAway, volume, world, signal, own: true, spares: false },
+      progress: (stage, percent) => progress(`backup ${plan.backup.name}: ${stage}`, percent),
+    })
+    return describeReached(plan, reached)
+  } finally {
+    opened.store.close()
+  }
+}
+
+/** A replica joins with a tail, never with a hole: what it lacks then, the primary must still have. '' where it may. */
+export function whyNotToSeed(
+  { backup, gtids }: Pick<Plan, 'backup' | 'gtids'>,
+  lineage: string,
+  { purged, errant }: Pick<SeedFromBackup, 'errant' | 'purged'>,
+): Said {
+  const what = say`backup ${backup.name} of cluster ${backup.cluster}`
+  if (backup.lineage !== lineage) return say`${what} is of another cluster of that name (lineage ${backup.lineage})`
+  const alien = parseGtidSet(errant).intersect(gtids)
+  if (!alien.isEmpty())
+    return say`${what} holds ${counted(alien.count(), 'transaction')} (${text(abbreviated(alien.toString()))}) that the primary does not have`
+  const lost = parseGtidSet(purged).subtract(gtids)
+  if (lost.isEmpty()) return ''
+  return say`${what} is too old: with the archive it lacks ${counted(lost.count(), 'transaction')} (${text(abbreviated(lost.toString()))}) that the primary has in no binlog any more; make a backup`
+}
