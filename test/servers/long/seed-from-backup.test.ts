@@ -1,15 +1,15 @@
 import { mkdir, mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
 import { openBackupStore } from '#backup/transfer/open-backup-store.ts'
 import { readArchive } from '#backup/transfer/stored-archive.ts'
 import { chainsOf } from '#backup/window.ts'
 import { parseGtidSet } from '#topology/gtid/gtid-set.ts'
-import { byHand } from '#test/support/by-hand.ts'
 import { runRegent, type TestCluster } from '#test/support/cluster.ts'
 import { logOf } from '#test/support/instance-files.ts'
 import { loseVolume } from '#test/support/lost-volume.ts'
+import { refuseCopies } from '#test/support/refused-copies.ts'
 import { withCluster } from '#test/support/with-cluster.ts'
 
 const deadlineMs = 600_000
@@ -40,9 +40,6 @@ async function untilShipped(cluster: TestCluster, address: string): Promise<void
   )
 }
 
-/** With it a server gives no copy to one without it (`ER_CLONE_PLUGIN_MATCH`). */
-const plugin = "install plugin auth_socket soname 'auth_socket.so'"
-
 describe.each(['semisync', 'group'] as const)('in mode %s', (mode) => {
   const shop = withCluster(() => ({
     spec: {
@@ -60,25 +57,26 @@ describe.each(['semisync', 'group'] as const)('in mode %s', (mode) => {
   it('a replica on a new volume that nobody can be copied for comes back from the backup, and counts', async () => {
     const cluster = shop.current
     await cluster.whole(3, deadlineMs)
-    const first = await cluster.primary()
+    const primary = await cluster.primary()
     const [replica, other] = await cluster.replicas()
-    await cluster.sql(first, 'create table app.orders (id int primary key, text varchar(100))')
-    await cluster.sql(first, "insert into app.orders values (1, 'in the backup')")
+    await cluster.sql(primary, 'create table app.orders (id int primary key, text varchar(100))')
+    await cluster.sql(primary, "insert into app.orders values (1, 'in the backup')")
     const made = await runRegent(cluster.home, ['backup', 'now', 'shop'], { deadlineMs })
     expect(made.code, made.stderr).toBe(0)
-    await cluster.sql(first, "insert into app.orders values (2, 'in the archive')")
+    await cluster.sql(primary, "insert into app.orders values (2, 'in the archive')")
     await untilShipped(cluster, join(folder, mode))
 
     const before = await cluster.value(replica!, 'select @@server_uuid')
-    await byHand(cluster, first, plugin)
-    await cluster.switchover({ to: other! })
-    await cluster.whole(3, deadlineMs)
-    const primary = await cluster.primary()
-    expect(primary).toBe(other)
-    await byHand(cluster, primary, plugin, 'flush binary logs', 'purge binary logs before now() + interval 1 day')
-    expect(await cluster.value(primary, 'select @@gtid_purged')).not.toBe('')
+    await cluster.sql(primary, 'flush binary logs')
+    // No file is removed that a replica reads at this moment.
+    await cluster.until('the binlogs are purged', async () => {
+      await cluster.sql(primary, 'purge binary logs before now() + interval 1 day')
+      return (await cluster.value(primary, 'select @@gtid_purged')) === '' ? undefined : true
+    })
 
     await loseVolume(cluster, replica!)
+    const stopRefusing = refuseCopies(cluster, [primary, other!])
+    onTestFinished(async () => void (await stopRefusing()))
     await cluster.sql(primary, "insert into app.orders values (3, 'in the binlogs of the primary')")
     await cluster.sql(primary, "update app.orders set text = concat(text, '!')")
     await cluster.fault(replica!, 'start')
@@ -88,12 +86,13 @@ describe.each(['semisync', 'group'] as const)('in mode %s', (mode) => {
       seedingMs,
     )
     await cluster.whole(3, seedingMs)
+    expect(await stopRefusing()).toBeGreaterThanOrEqual(6)
     expect(await cluster.value(replica!, 'select group_concat(id, text order by id) from app.orders')).toBe(
       '1in the backup!,2in the archive!,3in the binlogs of the primary!',
     )
     expect((await executed(cluster, primary)).contains(await executed(cluster, replica!))).toBe(true)
     const uuids = await Promise.all(
-      [first, replica!, primary].map((name) => cluster.value(name, 'select @@server_uuid')),
+      [primary, replica!, other!].map((name) => cluster.value(name, 'select @@server_uuid')),
     )
     expect(new Set([...uuids, before]).size).toBe(4)
     expect(await logOf(cluster, replica!)).toMatch(/this instance was seeded from backup \d{8}T\d{6}Z of cluster shop/)

@@ -1,0 +1,75 @@
+import { createHash } from 'node:crypto'
+import { existsSync } from 'node:fs'
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { expect, onTestFinished } from 'vitest'
+import { MemoryStore } from '#object-store/testing-store.ts'
+import type { ThrowAwayPort } from '../ports/throw-away.ts'
+import { aServerState, replicaOfEpoch3, ScriptedProcess, ScriptedServer, testParts } from '../testing.ts'
+import { BackUp } from './back-up.ts'
+
+export const mebibyte = 1_048_576
+export const key = createHash('sha256').update('a key').digest()
+export const name = '20261126T031209Z'
+export const lineage = '00112233445566778899aabbccddeeff'
+export const said = {
+  version: 1,
+  cluster: 'shop',
+  member: 'shop-0@volume',
+  name,
+  store: { address: 'memory' },
+} as const
+
+/** Nothing is replayed where there is no archive. */
+export const throwAway: ThrowAwayPort = {
+  start: () => Promise.reject(new Error('a server was started')),
+  endLeftover: async () => undefined,
+}
+
+export async function aFolder(): Promise<string> {
+  const folder = await mkdtemp(join(tmpdir(), 'regent-backup-'))
+  onTestFinished(() => rm(folder, { recursive: true, force: true }))
+  return folder
+}
+
+/** A replica whose server copies itself into two files. */
+export async function aReplica(store: MemoryStore, { withKey = null as Buffer | null, of = lineage } = {}) {
+  const folder = join(await aFolder(), 'data.stream')
+  const server = new ScriptedServer({ ...aServerState(), readOnly: true, superReadOnly: true, offlineMode: false })
+  server.cloneLocal = async (to) => {
+    await mkdir(to)
+    await writeFile(join(to, 'mysql.ibd'), 'dictionary')
+    await writeFile(join(to, 'ibdata1'), Buffer.alloc(3 * mebibyte, 'x'))
+  }
+  const parts = await testParts(server, {
+    process: new ScriptedProcess(),
+    volume: {
+      dataBytes: async () => 10 * mebibyte,
+      probe: async () => ({ freeBytes: 1_000 * mebibyte, failure: null, detail: '' }),
+      freshStreamFolder: async () => folder,
+      hasStreamFolder: async () => existsSync(folder),
+      dropStreamFolder: () => rm(folder, { recursive: true, force: true }),
+    },
+  })
+  await parts.file.update({ promise: 3, assignment: replicaOfEpoch3 })
+  await parts.observer.refresh()
+  const backUp = new BackUp(parts, { lineage: of, open: async () => ({ store, key: withKey }) })
+  return { parts, backUp, folder }
+}
+
+export async function ended({ parts }: Awaited<ReturnType<typeof aReplica>>) {
+  for (;;) {
+    const { backup } = parts.jobs
+    if (backup?.stage === 'done' || backup?.stage === 'failed') return backup
+    await new Promise((resolve) => setTimeout(resolve, 5))
+  }
+}
+
+export async function backedUp(withKey: Buffer | null = null) {
+  const store = new MemoryStore()
+  const replica = await aReplica(store, { withKey })
+  replica.backUp.begin(said)
+  expect(await ended(replica)).toMatchObject({ stage: 'done', sentence: '' })
+  return { store, replica }
+}
