@@ -44,6 +44,11 @@ it('A seeding is a repair: with its cause, what was archived and where, each ste
   ])
 })
 
+it('A step that only came further is told once', () => {
+  const { book } = filedFor({}, copying('1.0 MiB of 9.0 MiB are here'), copying('8.5 MiB of 9.0 MiB are here'))
+  expect(book.running.map(told)).toEqual([[`0 ${errant.sentence}`, '0 copying: 1.0 MiB of 9.0 MiB are here']])
+})
+
 it('A mysqld that ended is one too, with how it ended, and is shown while it goes on', () => {
   const dead: ViewOverrides = { process: 'dead', processNote: 'killed by SIGKILL', server: null }
   const closed = { done: false, revision: 1, sentence: 'starting' }
