@@ -4,7 +4,9 @@ import { gtids, type ViewOverrides } from '#topology/testing.ts'
 import type { Decision } from '../protocol/decision.ts'
 import type { ReseedOrder } from '../protocol/order.ts'
 import { decide } from '../decide.ts'
-import { aBackup, aSituation, shop1, type SituationOverrides } from '../testing.ts'
+import { aBackup, aSituation, deadServer, shop1, type SituationOverrides } from '../testing.ts'
+import { originFor } from './seed-origin.ts'
+import { liveViews } from './situation.ts'
 
 const gibibyte = 1_073_741_824
 const newest: NonNullable<BackupsSeen['newest']> = {
@@ -164,8 +166,21 @@ describe('the only donor, that is the primary,', () => {
   })
 
   it('is copied where its writes wait for a replica', () => {
-    const decision = alone({}, { record: { syncSet: [shop1], acks: 2, acksWanted: 2 } })
-    expect(decision.sentence).toContain('only shop-0 can be copied, and it closes first')
+    const origin = (replica: ViewOverrides) => {
+      const situation = aSituation({
+        spec: { backup },
+        record: { syncSet: [shop1], acks: 1, acksWanted: 1 },
+        views: {
+          'shop-0': { backups: { ...seen, newest: large }, binlogArchive: ships },
+          'shop-1': replica,
+          'shop-2': { seedsFromBackup: true },
+        },
+      })
+      const [primary, , view] = liveViews(situation.snapshot)
+      return originFor(situation, view!, primary!)
+    }
+    expect(origin(myisam)).toMatchObject({ donor: null, backup: { name: newest.name } })
+    expect(origin({ ...myisam, ...deadServer })).toMatchObject({ donor: { view: { name: 'shop-0' } }, backup: null })
   })
 })
 
