@@ -2,7 +2,7 @@ import { counted, say, text, type Sentence } from '#common/sentence/sentence.ts'
 import { abbreviated } from '#common/text/words.ts'
 import { nextOf, previousOf } from '#topology/gtid/gtid-number.ts'
 import { GtidSet } from '#topology/gtid/gtid-set.ts'
-import type { ArchivedEpoch } from './history.ts'
+import type { ArchivedEpoch, ArchivedPiece } from './history.ts'
 import type { Manifest } from './manifest.ts'
 import { moment } from './moment.ts'
 import type { Opening } from './opening.ts'
@@ -46,16 +46,19 @@ interface Walk {
 /**
  * Follows the archive from a backup on, to its end or to the first hole.
  *
- * Within an epoch one primary makes one history, and replicas preserve its order. So what has been reached is a place
- * in that history, and each piece tells its own place: before a piece of a greater place there is a hole, and one of an
- * earlier place was shipped twice. Where an epoch begins, the opening says what is no part of the history that goes on,
- * since a lost primary may have shipped what nobody else had; and what must be reached before that history goes on.
+ * Within an epoch one primary makes one history, and replicas preserve its order; members of a group do nearly so (see
+ * `leadsOn`). So what has been reached is a place in that history, and each piece tells its own place: before a piece
+ * of a greater place there is a hole, and one of an earlier place was shipped twice. Where an epoch begins, the opening
+ * says what is no part of the history that goes on, since a lost primary may have shipped what nobody else had; and
+ * what must be reached before that history goes on.
  */
 export function chainFrom(backup: Manifest, history: readonly ArchivedEpoch[]): Chain {
   const copied = GtidSet.parse(backup.gtids)
   const walk: Walk = { backup, copied, steps: [], have: copied }
-  for (const epoch of history.slice(firstOf(walk, history))) {
-    const hole = enter(walk, epoch) ?? follow(walk, epoch)
+  const began = firstOf(walk, history)
+  for (const [at, epoch] of history.entries()) {
+    if (at < began) continue
+    const hole = enter(walk, epoch) ?? follow(walk, epoch, history.slice(at + 1))
     if (hole !== null) return chainOf(walk, hole)
   }
   return chainOf(walk, unshipped(walk, history))
@@ -118,17 +121,30 @@ function forget(walk: Walk, history: GtidSet): void {
     .filter(({ gtids }) => !gtids.isEmpty())
 }
 
-function follow(walk: Walk, { opening, pieces }: ArchivedEpoch): Hole | null {
-  for (const { piece, gtids, ends } of pieces) {
+/** @param later the epochs behind this one */
+function follow(walk: Walk, { opening, pieces }: ArchivedEpoch, later: readonly ArchivedEpoch[]): Hole | null {
+  for (const [at, { piece, gtids, ends }] of pieces.entries()) {
     if (walk.have.contains(gtids)) continue
     const place = walk.have.count()
     if (piece.preceding > place) return lackingBefore(walk, piece, opening)
     const fresh = gtids.subtract(walk.have)
-    if (fresh.count() !== ends - place) return contradicting(walk, piece)
+    if (fresh.count() !== ends - place && !leadsOn(walk, pieces.slice(at), later)) return contradicting(walk, piece)
     walk.steps.push({ piece, gtids: fresh })
     walk.have = walk.have.union(fresh)
   }
   return null
+}
+
+/**
+ * Members of a group commit transactions that do not touch each other in orders of their own. So two senders may tell
+ * other places of the same transactions, and what one shipped is followed by what the other one shipped all the same:
+ * where all of that together has what the next epoch began with, nothing lacks.
+ */
+function leadsOn({ have }: Walk, left: readonly ArchivedPiece[], later: readonly ArchivedEpoch[]): boolean {
+  const began = later[0]?.opening?.gtids
+  if (began === undefined) return false
+  const all = [...left, ...later.flatMap(({ pieces }) => pieces)]
+  return all.reduce((shipped, { gtids }) => shipped.subtract(gtids), began.subtract(have)).isEmpty()
 }
 
 function breakAt(walk: Walk, hole: Pick<Hole, 'epoch' | 'gtids' | 'beforeMs'>, why: (at: Sentence) => Sentence): Hole {

@@ -73,6 +73,32 @@ describe('the window', () => {
     )
   })
 
+  describe('of a group whose members had two transactions in two orders', () => {
+    const one = (number: number, given = {}) =>
+      ten(1, { from: number, to: number, firstMs: second(number), lastMs: second(number), ...given })
+    /** The first primary shipped 12 before 11; the next one had 11 before 12. */
+    const pieces = [
+      ten(0),
+      one(12, { preceding: 10 }),
+      one(11, { preceding: 10, epoch: 2, sender: 'shop-1@b0' }),
+      one(13, { preceding: 12, to: 14, lastMs: second(14), epoch: 2, sender: 'shop-1@b0' }),
+    ]
+
+    it('has no hole where the later epoch began with both', () => {
+      const openings = [opening(1, ''), opening(2, `${sourceA}:1-13`, 13)]
+      const window = windowOf(archive({ pieces, openings }))
+      expect(window).toMatchObject({ holes: [], spans: [{ fromMs: second(5), toMs: second(14) }] })
+      expect(window.newest?.gtids.toString()).toBe(`${sourceA}:1-14`)
+    })
+
+    it('ends there where the later epoch began with more than was shipped', () => {
+      const openings = [opening(1, ''), opening(2, `${sourceA}:1-12:15`, 12)]
+      const window = windowOf(archive({ pieces, openings }))
+      expect(window.holes).toHaveLength(1)
+      expect(window.spans).toEqual([{ fromMs: second(5), toMs: second(11) }])
+    })
+  })
+
   it('has no hole where numbers have gaps that were never used, as in blocks of a group', () => {
     const block = ten(1, { from: 1_000_001, to: 1_000_010 })
     expect(windowOf(archive({ pieces: [ten(0), block] }))).toMatchObject({ holes: [], spans: [{ toMs: second(20) }] })
