@@ -7,6 +7,8 @@ import { describeError, RegentError } from '#common/errors/errors.ts'
 import { mebibytes, say } from '#common/sentence/sentence.ts'
 import { backupFolderOf } from '#failover/protocol/backup-store.ts'
 import type { Word } from '#failover/protocol/word.ts'
+import { Throttle } from '#object-store/throttle.ts'
+import { throttledStore } from '#object-store/throttled-store.ts'
 import { describeBackup, shownGtids, type BackupSeen } from '#topology/snapshot/copies.ts'
 import { learn } from '../instance/learn.ts'
 import type { Parts } from '../instance/parts.ts'
@@ -89,7 +91,7 @@ export class BackUp {
     const copy = streamCopy(this.#parts, { deadlineMs: null, signal }, purpose)
     try {
       const written = await writeParts(copy.data, {
-        store,
+        store: this.#paced(said, store),
         keyOf: (part) => partKey(said, part),
         key: sealing?.keys.encrypts ?? null,
         signal,
@@ -104,6 +106,11 @@ export class BackUp {
       await this.#removeParts(said, store)
       throw end.ok ? error : new Error(end.why, { cause: error })
     }
+  }
+
+  /** The parts alone: the archive of the same store must not fall behind for a backup. */
+  #paced({ store: { bytesPerSecond } }: BackUpWord, store: OpenedStore['store']): OpenedStore['store'] {
+    return bytesPerSecond === undefined ? store : throttledStore(store, new Throttle(bytesPerSecond, this.#parts.world))
   }
 
   /** What cannot be removed now is found as a leftover: no manifest names those parts. */

@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto'
+import { createHash, randomBytes } from 'node:crypto'
 import { existsSync } from 'node:fs'
 import { mkdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -71,6 +71,23 @@ describe('A base backup', () => {
       expect(await ended(replica)).toMatchObject({ stage: 'failed', sentence: 'the store is full' })
       expect(keysOf(store)).toEqual(['shop/owner.json'])
       expect(existsSync(replica.folder)).toBe(false)
+    }
+  })
+
+  it('is sent no faster than its store may be filled, and waits for nothing where no limit is said', async () => {
+    for (const bytesPerSecond of [undefined, mebibyte]) {
+      const store = new MemoryStore()
+      const replica = await aReplica(store, { content: randomBytes(3 * mebibyte) })
+      const slept: number[] = []
+      const { clock, timers, ...world } = replica.parts.world
+      const standing = { ...world, clock: { ...clock, monotonicMs: () => 0 } }
+      const sleep = async (ms: number) => void slept.push(ms)
+      Object.assign(replica.parts, { world: { ...standing, timers: { ...timers, sleep } } })
+      replica.backUp.begin({ ...said, store: { ...said.store, ...(bytesPerSecond && { bytesPerSecond }) } })
+      expect(await ended(replica)).toMatchObject({ stage: 'done' })
+      const longest = Math.max(0, ...slept)
+      // The last chunk, of 128 KiB at most, waits for those before.
+      expect(bytesPerSecond === undefined ? longest === 0 : longest > 2_800).toBe(true)
     }
   })
 

@@ -34,13 +34,16 @@ export async function aFolder(): Promise<string> {
 }
 
 /** A replica whose server copies itself into two files. */
-export async function aReplica(store: MemoryStore, { withKey = null as Buffer | null, of = lineage } = {}) {
+export async function aReplica(
+  store: MemoryStore,
+  { withKey = null as Buffer | null, of = lineage, content = Buffer.alloc(3 * mebibyte, 'x') } = {},
+) {
   const folder = join(await aFolder(), 'data.stream')
   const server = new ScriptedServer({ ...aServerState(), readOnly: true, superReadOnly: true, offlineMode: false })
   server.cloneLocal = async (to) => {
     await mkdir(to)
     await writeFile(join(to, 'mysql.ibd'), 'dictionary')
-    await writeFile(join(to, 'ibdata1'), Buffer.alloc(3 * mebibyte, 'x'))
+    await writeFile(join(to, 'ibdata1'), content)
   }
   const parts = await testParts(server, {
     process: new ScriptedProcess(),

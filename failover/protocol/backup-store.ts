@@ -38,6 +38,14 @@ export const backupStoreSchema = Type.Object(
         'File with 32 bytes, or 64 hexadecimal digits: what is stored is encrypted with that key. Not encrypted unless given.',
       ),
     ),
+    bytesPerSecond: Type.Optional(
+      Type.Integer({
+        minimum: 1_048_576,
+        maximum: 1_099_511_627_776,
+        description:
+          'So many bytes of a backup are sent in a second at most; the archive and restores go without a limit. No limit unless given.',
+      }),
+    ),
   },
   { additionalProperties: false },
 )
