@@ -18,6 +18,9 @@ export interface CommandPart extends Command {
 /** A sentence, or nothing to say. */
 export type Said = Sentence | ''
 
+/** What an agent says: a bare text where the agent is of a version that sends no parts. */
+export type Heard = Sentence | string
+
 /** A bare string is a name, a bare number a figure. */
 export type Sayable = Part | Sentence | string | number | bigint | null | undefined
 
@@ -129,6 +132,11 @@ export function text(words: string): Part {
 /** Words that came as text from an agent or with an error: the first three of them tell, and figures come behind. */
 export function reported(words: string): Part {
   return { kind: 'text', text: words, tells: words.split(' ', 3).join(' ') }
+}
+
+/** What an agent says, as a sentence or a part of one. */
+export function heard(said: Heard): Said {
+  return typeof said === 'string' && said !== '' ? say`${reported(said)}` : said
 }
 
 /** Something to type, in the words of the place where the sentence is read. */
