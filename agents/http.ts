@@ -4,6 +4,7 @@ import { carriesToken } from '#common/http/bearer-token.ts'
 import { parseBoundedJson } from '#common/input/bounded-json.ts'
 import { describeError, RegentError } from '#common/errors/errors.ts'
 import { createServer } from '#common/http/node-http.ts'
+import { withParts } from '#common/sentence/sentence-wire.ts'
 import { createTlsServer } from '#common/tls/tls-server.ts'
 import { mayCall, ownTlsName } from '#common/tls/tls-names.ts'
 import { complaintAboutPeer, type CertificateSource } from '#common/tls/tls.ts'
@@ -165,7 +166,7 @@ function streamObservations(handlers: AgentHandlers, { request, response }: Exch
   request.socket.setNoDelay(true)
   const send: StreamListener = (observation) => {
     if (response.writableLength > 4 * 1024 * 1024) response.destroy()
-    else response.write(observation === null ? '\n' : `${JSON.stringify(observation)}\n`)
+    else response.write(observation === null ? '\n' : `${withParts(observation)}\n`)
   }
   const unsubscribe = handlers.subscribe(send)
   response.on('close', unsubscribe)

@@ -1,12 +1,15 @@
+import type { Sentence } from '#common/sentence/sentence.ts'
 import { lifeOf, type Life } from './instance/life.ts'
 import type { Parts } from './instance/parts.ts'
 
 type Writable<T> =
   T extends ReadonlyMap<infer K, infer V>
     ? Map<K, V>
-    : T extends object
-      ? { -readonly [K in keyof T]: Writable<T[K]> }
-      : T
+    : T extends Sentence
+      ? T
+      : T extends object
+        ? { -readonly [K in keyof T]: Writable<T[K]> }
+        : T
 
 /** What is known, or a part of that: a test sets its scene without the facts that would lead to it. */
 export function settable<T extends object>(known: T): Writable<T> {

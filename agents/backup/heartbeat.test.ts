@@ -1,3 +1,4 @@
+import { say } from '#common/sentence/sentence.ts'
 import { describe, expect, it } from 'vitest'
 import { realWorld } from '#common/ports/real-world.ts'
 import type { Assignment } from '#failover/protocol/assignment.ts'
@@ -65,7 +66,7 @@ describe('The heartbeat', () => {
   it('is not written by who is not converged, closes itself or ends', async () => {
     const [converges, closes, ends] = [await anAgent(), await anAgent(), await anAgent()]
     learn(converges.parts, { fact: 'converged', done: false })
-    learn(closes.parts, { fact: 'closedFor', space: 'the disk is nearly full' })
+    learn(closes.parts, { fact: 'closedFor', space: say`the disk is nearly full` })
     learn(ends.parts, { fact: 'endBegan', sinceMs: 1 })
     for (const agent of [converges, closes, ends]) {
       await agent.later(60_000)

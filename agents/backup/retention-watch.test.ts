@@ -1,3 +1,4 @@
+import type { Heard } from '#common/sentence/sentence.ts'
 import { describe, expect, it } from 'vitest'
 import { backupName } from '#backup/backup-name.ts'
 import { keyOf } from '#backup/keys.ts'
@@ -78,8 +79,8 @@ const two = { whole: [nameOf(3), nameOf(4)], any: [nameOf(3), nameOf(4)] }
 const notices = ({
   notices: { list },
 }: {
-  readonly notices: { readonly list: readonly { readonly code: string; readonly sentence: string }[] }
-}) => list.map(({ code, sentence }) => `${code}: ${sentence}`)
+  readonly notices: { readonly list: readonly { readonly code: string; readonly sentence: Heard }[] }
+}) => list.map(({ code, sentence }) => `${code}: ${String(sentence)}`)
 
 describe('Retention', () => {
   it('deletes what the rule leaves and what did not finish, and tells of each', async () => {

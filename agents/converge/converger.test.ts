@@ -1,3 +1,4 @@
+import { say } from '#common/sentence/sentence.ts'
 import { expect, it } from 'vitest'
 import type { ReplicaAssignment } from '#failover/protocol/assignment.ts'
 import { hostOf, memberOf } from '#topology/testing.ts'
@@ -52,7 +53,7 @@ it('A follower that has caught up after a crash of its machine says so at once, 
   )
   const parts = await testParts(server)
   await parts.file.update({ promise: 3, revision: 10, assignment, forgetful: true })
-  settable(parts).course.converged = { revision: 10, done: true, sentence: 'follows shop-1' }
+  settable(parts).course.converged = { revision: 10, done: true, sentence: say`follows shop-1` }
   changeLife(parts, { relayLogsDiscarded: true })
   let shown = 0
   const converger = new Converger(parts, () => (shown += 1))

@@ -1,4 +1,5 @@
-import { describeError } from '#common/errors/errors.ts'
+import { say } from '#common/sentence/sentence.ts'
+import { described } from '#common/errors/errors.ts'
 import type { ServerState } from '#topology/snapshot/observation.ts'
 import { forgetPutRight } from '../guard/channel-options.ts'
 import type { Mode } from '../instance/agent-mode.ts'
@@ -71,7 +72,7 @@ export class Converger {
       this.#goOn(await this.#converge())
     } catch (error) {
       const shown = course.converged
-      learn(this.#parts, { fact: 'converged', done: false, sentence: describeError(error) })
+      learn(this.#parts, { fact: 'converged', done: false, sentence: say`${described(error)}` })
       if (course.converged !== shown) this.#changed()
       world.timers.after(retryMs, () => this.wake())
     }

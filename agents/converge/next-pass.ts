@@ -1,3 +1,4 @@
+import { say } from '#common/sentence/sentence.ts'
 import type { Decider as DeciderOf } from '../instance/agent-mode.ts'
 import { rest, type View } from '../instance/pass.ts'
 import { isPromised } from '../instance/stored-state.ts'
@@ -35,13 +36,13 @@ function whileDown(view: View, mode: Decider): NextPass {
   const kept = keepsPromise(view, mode)
   if (kept !== null) return kept
   if (pod.termination !== null) return rest
-  if (stored.seeding) return staysDown('a seeding has not ended; it waits to be seeded again')
+  if (stored.seeding) return staysDown(say`a seeding has not ended; it waits to be seeded again`)
   const held = stored.mayHaveTail ? passesStartGate(view) : null
   return (
     held ?? {
       now: [
         { fact: 'leaveToRestartEnded' },
-        { fact: 'converged', done: false, sentence: 'starting mysqld: read-only, offline, replication stopped' },
+        { fact: 'converged', done: false, sentence: say`starting mysqld: read-only, offline, replication stopped` },
       ],
       steps: [{ do: 'initialiseWhereEmpty' }, { do: 'start' }],
       next: 'when something changes',
@@ -61,7 +62,7 @@ function whileRunning(view: View, mode: Decider): NextPass {
   if (!view.looked && !isReady) return { next: 'after a look' }
   if (assignment !== null) return mode.next(view, assignment)
   return {
-    then: [{ fact: 'converged', revision: 0, done: false, sentence: 'waits for its first assignment' }],
+    then: [{ fact: 'converged', revision: 0, done: false, sentence: say`waits for its first assignment` }],
     ...rest,
   }
 }

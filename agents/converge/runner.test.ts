@@ -1,3 +1,4 @@
+import { say } from '#common/sentence/sentence.ts'
 import { describe, expect, it } from 'vitest'
 import { learn } from '../instance/learn.ts'
 import { lifeOf } from '../instance/life.ts'
@@ -16,7 +17,7 @@ describe('What a pass finds out', () => {
     const seen: unknown[] = []
     const pass = runPass(parts, {
       store: { forgetful: true },
-      now: [{ fact: 'converged', sentence: 'forgets' }],
+      now: [{ fact: 'converged', sentence: say`forgets` }],
       next: 'soon',
     })
     seen.push(parts.course.converged.sentence)
@@ -44,7 +45,7 @@ describe('What a pass finds out', () => {
     ['what was known before', { then: [{ fact: 'reported', report: held }], next: 'at once' }, false],
     [
       'what convergence says of itself',
-      { now: [{ fact: 'converged', sentence: 'connecting' }], next: 'at once' },
+      { now: [{ fact: 'converged', sentence: say`connecting` }], next: 'at once' },
       false,
     ],
     ['nothing', { next: 'at once' }, false],

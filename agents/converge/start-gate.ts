@@ -1,4 +1,4 @@
-import { counted, say, text } from '#common/sentence/sentence.ts'
+import { counted, say, text, type Sentence } from '#common/sentence/sentence.ts'
 import { notice, type View } from '../instance/pass.ts'
 import { leads } from '../instance/stored-state.ts'
 import { parseGtidSet } from '#topology/gtid/gtid-set.ts'
@@ -19,7 +19,7 @@ export function passesStartGate(view: View): NextPass | null {
   const doubted = doubtsTail(view, life.ending)
   if (doubted !== null) return doubted
   if (assignment?.role === 'replica' && promise === assignment.epoch) return settlesTail(view, course.binlogSet)
-  return leads(stored) ? startsAgain(view) : staysDown(`it was primary and promised epoch ${promise}`)
+  return leads(stored) ? startsAgain(view) : staysDown(say`it was primary and promised epoch ${promise}`)
 }
 
 /** A stop nobody ordered may have acknowledged what no replica holds: on disk before anything is started or cut. */
@@ -32,15 +32,15 @@ function doubtsTail({ stored, doubts }: View, ending: Ending): NextPass | null {
 function startsAgain(view: View): NextPass | null {
   const { told, course } = view
   if (!told.mayRestart && !isAlone(view))
-    return staysDown('it was primary; it waits for the manager to fail over or to let it start again')
+    return staysDown(say`it was primary; it waits for the manager to fail over or to let it start again`)
   // What its recovery commits is nobody's to read before a marker proves it, also where the server was down when it was
   // elected.
   return course.reopening ? null : { now: [{ fact: 'reopens' }], next: 'at once' }
 }
 
-export function staysDown(why: string): NextPass {
+export function staysDown(why: Sentence): NextPass {
   return {
-    then: [{ fact: 'converged', done: false, sentence: `mysqld stays down: ${why}` }],
+    then: [{ fact: 'converged', done: false, sentence: say`mysqld stays down: ${why}` }],
     next: 'when something changes',
   }
 }
@@ -59,7 +59,8 @@ function isAlone({ told, contact, nowMs, timings }: View): boolean {
  * and people are told.
  */
 function settlesTail({ told, stored, life, doubts }: View, binlogSet: GtidText): NextPass {
-  if (told.sourceHolds === null) return staysDown('it waits to hear what the new primary holds, to judge its own tail')
+  if (told.sourceHolds === null)
+    return staysDown(say`it waits to hear what the new primary holds, to judge its own tail`)
   const extra = parseGtidSet(binlogSet).subtract(parseGtidSet(told.sourceHolds))
   if (extra.isEmpty())
     return { steps: [{ do: 'settle', raised: doubts.raised, change: tailIsJudged.change }], next: 'at once' }

@@ -17,7 +17,7 @@ import type { Ending } from '../ports/volume.ts'
 const startSteps = {
   initialiseWhereEmpty: async (parts) => {
     if (!(await parts.process.isEmpty())) return
-    learn(parts, { fact: 'converged', done: false, sentence: 'initialising an empty data folder' })
+    learn(parts, { fact: 'converged', done: false, sentence: say`initialising an empty data folder` })
     parts.changed()
     await parts.process.initialise()
   },

@@ -42,7 +42,7 @@ export function staysClosedWithout(
     now: [
       { fact: 'electedLacks', lacksElected: lacks },
       // Revision 0: no replica connects to it.
-      { fact: 'converged', revision: 0, done: false, sentence: `stays closed: it lacks ${String(what)}` },
+      { fact: 'converged', revision: 0, done: false, sentence: say`stays closed: it lacks ${what}` },
     ],
     steps: lacks === doubts.lacksElected ? [] : [notice('ElectedSetLost', news)],
     next: { afterMs: lookAgainMs },

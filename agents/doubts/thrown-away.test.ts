@@ -21,7 +21,7 @@ it('A replica that suddenly holds less is forgetful, and says what was thrown aw
   await noticeThrownAway(parts, held(5))
   expect(parts.file.current.forgetful).toBe(true)
   expect(parts.doubts.thrownAway).toBe(held(9).subtract(held(5)).toString())
-  expect(parts.notices.list.at(-1)?.sentence).toMatch(
+  expect(String(parts.notices.list.at(-1)?.sentence)).toMatch(
     /^4 transactions that it held .* were thrown away by another hand/,
   )
 })

@@ -1,3 +1,4 @@
+import { say } from '#common/sentence/sentence.ts'
 import { describe, expect, it } from 'vitest'
 import { allOnline, inGroup, type GroupShape } from '#topology/testing-group.ts'
 import { viewOf } from '../instance/pass.ts'
@@ -22,7 +23,7 @@ async function passOf({ isPrimary = true, fenced = false, space, isClosed = fals
   const closed = { readOnly: isClosed || !isPrimary, superReadOnly: isClosed || !isPrimary, offlineMode: isClosed }
   const server = aServerState({ ...inGroup('shop-0', sees), ...closed })
   const parts = await testParts(new ScriptedServer(server))
-  settable(parts).guards.closed.space = space ?? null
+  settable(parts).guards.closed.space = space === undefined ? null : say`${space}`
   const group = { name: 'g', does: 'join', consistency: 'EVENTUAL' } as const
   const assignment = { ...(isPrimary ? primaryOfEpoch3 : replicaOfEpoch3), fenced, group }
   return new Group(parts).next(viewOf(parts, server), assignment)
@@ -34,7 +35,7 @@ describe('A member that a person fences', () => {
   it.each([true, false])('is closed for everybody and stays a member (primary: %s)', async (isPrimary) => {
     const pass = await passOf({ isPrimary, fenced: true })
     expect(pass.steps).toEqual([{ do: 'closeToEverybody' }])
-    expect(saidBy(pass)).toBe('closed: fenced by a person')
+    expect(String(saidBy(pass))).toBe('closed: fenced by a person')
   })
 
   it('is opened again once the fence is gone', async () => {
@@ -54,7 +55,7 @@ describe('A member that is short of space', () => {
   it('as primary is closed before its disk is full, and stays a member', async () => {
     const pass = await passOf({ space: 'low space: 40 MiB free' })
     expect(pass.steps).toEqual([{ do: 'closeToEverybody' }])
-    expect(saidBy(pass)).toBe('closed: low space: 40 MiB free')
+    expect(String(saidBy(pass))).toBe('closed: low space: 40 MiB free')
   })
 
   it('as secondary still serves reads: what is written there the group writes', async () => {
@@ -81,7 +82,7 @@ describe('A primary without a majority', () => {
     const group = { name: 'g', does: 'join', consistency: 'EVENTUAL' } as const
     await runPass(parts, new Group(parts).next(viewOf(parts, server), { ...primaryOfEpoch3, group }))
     expect(scripted.calls).toEqual(['offline on'])
-    return parts.course.converged.sentence
+    return String(parts.course.converged.sentence)
   }
 
   it('says so, also while a write that waits for one holds read-only up', async () => {

@@ -1,4 +1,4 @@
-import { say } from '#common/sentence/sentence.ts'
+import { say, type Sentence } from '#common/sentence/sentence.ts'
 import type { GroupMember, GroupState } from '#topology/snapshot/observation.ts'
 import type { Parts } from '../instance/parts.ts'
 import type { StoredState } from '../instance/stored-state.ts'
@@ -19,16 +19,16 @@ const leaveMs = 5_000
 const stopMs = 4_000
 
 /** Why an instance that was told to end goes on for now; null where its server may go. */
-export function waitsToEnd({ file, observer, process }: Parts, waitedMs: number): string | null {
+export function waitsToEnd({ file, observer, process }: Parts, waitedMs: number): Sentence | null {
   const { server } = observer
   if (process.state !== 'running' || !server?.group) return null
   const own = ownMember(server.group, server.uuid)
   if (own?.state !== 'ONLINE') return null
   if (own.role === 'PRIMARY')
     return waitedMs < handOverWithin(server.group, own)
-      ? 'the pod ends: it waits for another member to take over'
+      ? say`the pod ends: it waits for another member to take over`
       : null
-  return counts(file.current) && waitedMs < leaveMs ? 'the pod ends: it waits to be let out of the group' : null
+  return counts(file.current) && waitedMs < leaveMs ? say`the pod ends: it waits to be let out of the group` : null
 }
 
 function counts({ assignment }: Pick<StoredState, 'assignment'>): boolean {

@@ -1,3 +1,4 @@
+import { say } from '#common/sentence/sentence.ts'
 import { groupAddress } from '#failover/protocol/group-address.ts'
 import type { Clock, Timers } from '#common/ports/ports.ts'
 import type { ExpulsionPort } from '../ports/expulsion.ts'
@@ -42,7 +43,7 @@ export function createExpulsion({ open, world }: ExpulsionOptions): ExpulsionPor
       const { group } = membership
       const victim = membership.identityOf(address)
       if (group === null || victim === null)
-        return `who is in the group was not known: the time-outs of the group remove ${address}`
+        return say`the members of the group were not known: the time-outs of the group remove ${address}`
       return (await removeDeadMember({ group, victim, through: membership }, world)).sentence
     },
   }

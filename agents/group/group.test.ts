@@ -1,3 +1,4 @@
+import { say, type Sentence } from '#common/sentence/sentence.ts'
 import { describe, expect, it } from 'vitest'
 import { orderVersion } from '#failover/protocol/message.ts'
 import type { ExpelOrder } from '#failover/protocol/order.ts'
@@ -42,7 +43,7 @@ async function aMember(group: GroupState = online) {
   const parts = { ...fixed, world: { ...fixed.world, timers: { ...fixed.world.timers, every } } }
   const asked: string[] = []
   const rests: number[] = []
-  const removal = { of: Promise.resolve('The removal was accepted.') }
+  const removal = { of: Promise.resolve(say`the removal was accepted`) }
   const expulsion = {
     know: ({ viewId }: GroupState) => void asked.push(`know ${viewId}`),
     silence: new Map<string, number>(),
@@ -65,7 +66,7 @@ describe('A member of a group whose mysqld dies', () => {
     await parts.world.timers.sleep(1)
     watches.stop()
     expect(asked).toEqual(['know 17:3', 'expel 127.0.0.1:3306'])
-    expect(parts.notices.list).toMatchObject([{ code: 'GroupMemberExpelled', sentence: 'The removal was accepted.' }])
+    expect(parts.notices.list).toMatchObject([{ code: 'GroupMemberExpelled', sentence: 'the removal was accepted' }])
   })
 
   it('comes back once the others have forgotten how long they have not heard it: 5 s', async () => {
@@ -93,12 +94,12 @@ describe('A member of a group whose mysqld dies', () => {
 
   it('keeps its connections to the members until it is removed, and not longer', async () => {
     const { process, rests, removal, watches, look } = await aMember()
-    const { promise, resolve } = Promise.withResolvers<string>()
+    const { promise, resolve } = Promise.withResolvers<Sentence>()
     removal.of = promise
     process.become('dead')
     for (let time = 0; time < 3; time += 1) look()
     expect(rests).toEqual([])
-    resolve('The removal was accepted.')
+    resolve(say`the removal was accepted`)
     await expect.poll(() => rests.length).toBeGreaterThan(0)
     watches.stop()
   })
@@ -124,7 +125,7 @@ describe('A member that is told that another one is silent', () => {
     await parts.world.timers.sleep(1)
     watches.stop()
     expect(asked).toEqual(['know 17:3', 'expel 127.0.0.1:10001'])
-    expect(parts.notices.list).toMatchObject([{ code: 'GroupMemberExpelled', sentence: 'The removal was accepted.' }])
+    expect(parts.notices.list).toMatchObject([{ code: 'GroupMemberExpelled', sentence: 'the removal was accepted' }])
   })
 
   it('has it removed once where it is told so again meanwhile, and again once that has ended', async () => {

@@ -1,4 +1,4 @@
-import { say, text } from '#common/sentence/sentence.ts'
+import type { Sentence } from '#common/sentence/sentence.ts'
 import { groupAddress } from '#failover/protocol/group-address.ts'
 import type { Assignment } from '#failover/protocol/assignment.ts'
 import type { DemoteOrder, ExpelOrder, PromiseOrder } from '#failover/protocol/order.ts'
@@ -114,7 +114,7 @@ export class Group implements Mode<Step> {
     if (expulsion === undefined) return
     const until = expulsion.expel(groupAddress(config)).then((sentence) => {
       expulsion.rest()
-      notices.add('GroupMemberExpelled', say`${text(sentence)}`)
+      notices.add('GroupMemberExpelled', sentence)
       learn(this.#parts, { fact: 'waitEnded', wait: 'expelling' })
       changed()
       wake()
@@ -168,7 +168,7 @@ export class Group implements Mode<Step> {
 
   async stepDown(): Promise<void> {}
 
-  waitsToEnd(waitedMs: number): string | null {
+  waitsToEnd(waitedMs: number): Sentence | null {
     return waitsToEnd(this.#parts, waitedMs)
   }
 

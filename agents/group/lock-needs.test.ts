@@ -1,3 +1,4 @@
+import { say } from '#common/sentence/sentence.ts'
 import { describe, expect, it } from 'vitest'
 import type { Assignment } from '#failover/protocol/assignment.ts'
 import { groupName, inGroup, type GroupShape } from '#topology/testing-group.ts'
@@ -42,14 +43,14 @@ async function after(sees: GroupShape, server: ServerOverrides, change: (parts: 
     await watch.look()
   }
   const ended = scripted.calls.filter((call) => call.startsWith('end session'))
-  return { ended, named: parts.guards.lockedBy, said: parts.notices.list.map(({ sentence }) => sentence) }
+  return { ended, named: parts.guards.lockedBy, said: parts.notices.list.map(({ sentence }) => String(sentence)) }
 }
 
 describe('A client that holds up what a member applies', () => {
   it('is named, and ended after a grace, once the group has made that member primary', async () => {
     const { ended, named, said } = await after({ applying: 3 }, closed)
     expect(ended).toEqual(['end session 12'])
-    expect(named).toContain(
+    expect(String(named)).toContain(
       'session 12 of admin@10.0.0.7 holds a lock on app.orders for 4 s; the applier waits behind it',
     )
     expect(said.at(-1)).toContain(
@@ -66,7 +67,7 @@ describe('A client that holds up what a member applies', () => {
       'at a primary that a guard closed',
       { applying: 3 },
       closed,
-      (parts) => void (settable(parts).guards.closed.space = 'low'),
+      (parts) => void (settable(parts).guards.closed.space = say`low`),
     ],
   ])('is left alone %s', async (_, sees, server, change) => {
     expect(await after(sees, server, change)).toMatchObject({ ended: [], said: [] })

@@ -1,3 +1,4 @@
+import { say } from '#common/sentence/sentence.ts'
 import { hasStatementThatWaits, type LockNeeds } from '../guard/lock-watch.ts'
 import { whyClosed } from '../instance/known.ts'
 import type { Parts } from '../instance/parts.ts'
@@ -11,7 +12,7 @@ import { writesHere } from './single-primary.ts'
  * secondary may hold what is written there: `LOCK TABLES … READ` of a dump, a global read lock, rows read `FOR UPDATE`.
  */
 export class GroupLockNeeds implements LockNeeds {
-  readonly purpose = 'the new primary needs that lock to apply what clients were told is written'
+  readonly purpose = say`the new primary needs that lock to apply what clients were told is written`
   readonly #parts: Parts
 
   constructor(parts: Parts) {

@@ -1,3 +1,4 @@
+import { say } from '#common/sentence/sentence.ts'
 import { describe, expect, it } from 'vitest'
 import type { Assignment, GroupTask } from '#failover/protocol/assignment.ts'
 import { gtids, uuidOf, type ServerOverrides } from '#topology/testing.ts'
@@ -45,7 +46,7 @@ async function given(known: Case, port?: GroupPort): Promise<Parts> {
   const parts = await testParts(Object.assign(server, port === undefined ? {} : { group: port }))
   await parts.file.update({ promise: 3, revision: 10, ...known.stored })
   if (known.stage) changeLife(parts, { stage: known.stage })
-  if (known.lowSpace) settable(parts).guards.closed.space = 'low space: 3 MiB'
+  if (known.lowSpace) settable(parts).guards.closed.space = say`low space: 3 MiB`
   if (known.isStarting) settable(parts).jobs.startingGroup = new Promise(() => undefined)
   settable(parts).jobs.groupFailure = known.failure ?? ''
   settable(parts).told.trustsAssignment = true

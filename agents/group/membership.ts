@@ -1,5 +1,4 @@
-import { say, text } from '#common/sentence/sentence.ts'
-import { counted } from '#common/text/words.ts'
+import { counted, reported, say, text, type Sentence } from '#common/sentence/sentence.ts'
 import type { Assignment, GroupTask } from '#failover/protocol/assignment.ts'
 import { seedsFor, turnMs, turnOf } from './join-turn.ts'
 import { agreedOn } from '#failover/settings/runtime.ts'
@@ -55,7 +54,7 @@ function byState(view: View, member: Membership): NextPass {
     case 'RECOVERING':
       return recovering(member)
     case 'UNREACHABLE':
-      return waits(member, 'this member does not know its own state')
+      return waits(member, say`this member does not know its own state`)
     case 'ONLINE':
       return hasMajority(group) ? online(view, member) : withoutMajority(member)
   }
@@ -72,15 +71,15 @@ function outsideAndClosed(view: View, member: Membership): NextPass {
   const { task, assignment } = member
   if (task.does === 'stayOut')
     return {
-      ...waits(member, 'outside of the group: it waits until it is told to join'),
+      ...waits(member, say`outside of the group: it waits until it is told to join`),
       steps: [...putsRight(member), ...joinsInTurnLater(view, assignment)],
     }
   // A removal goes by address once it is accepted: come back too soon, the new member would be removed.
-  if (view.jobs.expelling !== null) return waits(member, 'the others remove the member that was here before')
+  if (view.jobs.expelling !== null) return waits(member, say`the others remove the member that was here before`)
   const forms = task.does === 'form' && view.stored.formedEpoch < assignment.epoch
   // What is on disk may be from before it formed the group: a volume that went back in time does not know that.
   if (forms && !view.told.trustsAssignment)
-    return waits(member, 'outside of the group: it waits to hear whether it is still to form the group')
+    return waits(member, say`outside of the group: it waits to hear whether it is still to form the group`)
   return starts(view, member, forms ? assignment.epoch : null)
 }
 
@@ -92,18 +91,18 @@ function starts(view: View, member: Membership, formsIn: number | null): NextPas
   const forms = formsIn !== null
   const { jobs, guards, nowMs } = view
   const { assignment, isStarting, failure, group } = member
-  const what = forms ? 'forms the group' : 'joins the group'
-  const before = failure === '' ? '' : `; before: ${failure}`
-  if (isStarting) return waits(member, `${what}${before}`)
+  const what = forms ? say`forms the group` : say`joins the group`
+  const before = failure === '' ? '' : say`; before: ${reported(failure)}`
+  if (isStarting) return waits(member, say`${what}${before}`)
   const turn = forms ? 0 : turnOf(view, assignment)
   if (turn > 0) return { steps: [{ do: 'waitForTurn', waitMs: turn * turnMs }], next: 'after a look' }
   if (guards.closed.space !== null && isForLackOfSpace(group.error))
     return {
-      ...waits(member, `its disk was full: it joins the group once there is space (${guards.closed.space})`),
+      ...waits(member, say`its disk was full: it joins the group once there is space (${guards.closed.space})`),
       next: 'soon',
     }
   const pauseMs = Math.max(jobs.groupPause.untilMs, forms ? -Infinity : jobs.joinsNotBeforeMs) - nowMs
-  if (pauseMs > 0) return { ...waits(member, `${what} after a pause${before}`), next: { afterMs: pauseMs } }
+  if (pauseMs > 0) return { ...waits(member, say`${what} after a pause${before}`), next: { afterMs: pauseMs } }
   const { name, consistency } = member.task
   const settings = { name, consistency, seeds: seedsFor(view, assignment) }
   return {
@@ -115,16 +114,17 @@ function starts(view: View, member: Membership, formsIn: number | null): NextPas
 
 /** Expelled, or stopped by an error: it leaves what is left of its membership and comes again. */
 function inError(member: Membership): NextPass {
-  const why = member.group.error === '' ? 'it was expelled, or lost its majority for long' : member.group.error
+  const { error } = member.group
+  const why = error === '' ? say`it was expelled, or lost its majority for long` : say`${text(error)}`
   return {
     steps: [
       ...closes(member),
-      notice('GroupMemberInError', say`this member left its group: ${text(why)}`),
+      notice('GroupMemberInError', say`this member left its group: ${why}`),
       { do: 'leaveInError' },
       { do: 'outdate' },
     ],
     then: [
-      { fact: 'converged', revision: member.assignment.revision, done: false, sentence: `leaves the group: ${why}` },
+      { fact: 'converged', revision: member.assignment.revision, done: false, sentence: say`leaves the group: ${why}` },
     ],
     next: 'after a look',
   }
@@ -137,7 +137,7 @@ function inError(member: Membership): NextPass {
 function recovering(member: Membership): NextPass {
   if (member.task.does === 'stayOut') return { steps: [{ do: 'leaveGroup' }, { do: 'outdate' }], next: 'after a look' }
   const left = counted(member.group.applying, 'transaction')
-  return { ...waits(member, `recovers from another member: ${left} to apply`), steps: closes(member) }
+  return { ...waits(member, say`recovers from another member: ${left} to apply`), steps: closes(member) }
 }
 
 /**
@@ -147,7 +147,7 @@ function recovering(member: Membership): NextPass {
 function withoutMajority(member: Membership): NextPass {
   const { members } = member.group
   const silent = members.filter(({ state }) => state === 'UNREACHABLE').length
-  const sentence = `closed: ${silent} of ${members.length} members do not answer, which is no majority`
+  const sentence = say`closed: ${silent} of ${counted(members.length, 'member')} do not answer, which is no majority`
   return { ...waits(member, sentence), steps: closes(member, 'closeWithoutMajority'), next: 'soon' }
 }
 
@@ -163,10 +163,10 @@ function online(view: View, member: Membership): NextPass {
   const store = whatItKnowsNow(view.stored, member)
   const isPrimary = writesHere(state, group, assignment)
   // What a guard closes is writing: a secondary writes nothing for clients, and still serves reads.
-  const closed = assignment.fenced ? 'fenced by a person' : isPrimary ? whyClosed(view.guards) : null
+  const closed = assignment.fenced ? say`fenced by a person` : isPrimary ? whyClosed(view.guards) : null
   const pass =
     closed !== null
-      ? { ...waits(member, `closed: ${closed}`), steps: closes(member) }
+      ? { ...waits(member, say`closed: ${closed}`), steps: closes(member) }
       : isPrimary
         ? asPrimary(view, member)
         : asSecondary(view, member)
@@ -238,7 +238,7 @@ function asPrimary(view: View, member: Membership): NextPass {
         fact: 'converged',
         revision: assignment.revision,
         done: true,
-        sentence: `primary of the group, ${onlineOf(group)}`,
+        sentence: say`primary of the group, ${onlineOf(group)}`,
       },
     ],
     next: state.offlineMode ? 'after a look' : 'when something changes',
@@ -259,8 +259,8 @@ function opensAsPrimary(view: View, member: Membership): NextPass {
       next: 'after a look',
     }
   const { lockedBy } = view.guards
-  const behind = lockedBy === null ? '' : `: ${lockedBy}`
-  return { ...waits(member, `elected by the group: it applies what it received before${behind}`), next: 'soon' }
+  const behind = lockedBy === null ? '' : say`: ${lockedBy}`
+  return { ...waits(member, say`elected by the group: it applies what it received before${behind}`), next: 'soon' }
 }
 
 function asSecondary(view: View, member: Membership): NextPass {
@@ -287,7 +287,7 @@ function staysSecondary({ state, group, assignment }: Membership, before: readon
         fact: 'converged',
         revision: assignment.revision,
         done: true,
-        sentence: `secondary of the group, ${onlineOf(group)}`,
+        sentence: say`secondary of the group, ${onlineOf(group)}`,
       },
     ],
     next: offlineMode || !superReadOnly ? 'after a look' : 'when something changes',
@@ -296,8 +296,7 @@ function staysSecondary({ state, group, assignment }: Membership, before: readon
 
 /** Another hand made several members write. What it writes until it is closed the group certifies: that is no doubt. */
 function asOneTooMany(member: Membership): NextPass {
-  const sentence =
-    'closed for writes: the group is in multi-primary mode by another hand, and another member goes on alone'
+  const sentence = say`closed for writes: the group is in multi-primary mode by another hand, and another member goes on alone`
   const { revision } = member.assignment
   return {
     steps: [{ do: 'closeAsMember' }],
@@ -309,8 +308,8 @@ function asOneTooMany(member: Membership): NextPass {
   }
 }
 
-function onlineOf({ members }: GroupState): string {
-  return `${members.filter(({ state }) => state === 'ONLINE').length} of ${counted(members.length, 'member')} online`
+function onlineOf({ members }: GroupState): Sentence {
+  return say`${members.filter(({ state }) => state === 'ONLINE').length} of ${counted(members.length, 'member')} online`
 }
 
 function closes(
@@ -320,6 +319,6 @@ function closes(
   return when(!(state.superReadOnly && state.offlineMode), { do: how })
 }
 
-function waits({ assignment: { revision } }: Membership, sentence: string): NextPass {
+function waits({ assignment: { revision } }: Membership, sentence: Sentence): NextPass {
   return { ...rest, then: [{ fact: 'converged', revision, done: false, sentence }] }
 }

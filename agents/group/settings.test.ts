@@ -1,3 +1,4 @@
+import { say } from '#common/sentence/sentence.ts'
 import { describe, expect, it } from 'vitest'
 import type { Assignment } from '#failover/protocol/assignment.ts'
 import { groupName, inGroup, outsideGroup, type GroupShape } from '#topology/testing-group.ts'
@@ -42,12 +43,12 @@ function next(parts: Parts): NextPass {
 
 describe('A member that left because its disk was full', () => {
   const full: Case = { sees: outsideGroup({ error: 'is full, Error_code: 1114' }), server: closed }
-  const lowSpace = 'low space: 0.0 MiB free'
+  const lowSpace = say`low space: 0.0 MiB free`
 
   it('joins once there is space, and not before: it would stop there again', async () => {
     const parts = await given(full)
     settable(parts).guards.closed.space = lowSpace
-    expect(told(next(parts))).toBe(`its disk was full: it joins the group once there is space (${lowSpace})`)
+    expect(told(next(parts))).toBe(`its disk was full: it joins the group once there is space (${String(lowSpace)})`)
     settable(parts).guards.closed.space = null
     expect(told(next(parts))).toBe('joinGroup; joins the group')
   })

@@ -1,4 +1,3 @@
-import { say, text } from '#common/sentence/sentence.ts'
 import { groupAddress } from '#failover/protocol/group-address.ts'
 import type { ExpelOrder } from '#failover/protocol/order.ts'
 import { silentMemberMs } from '#failover/protocol/timings.ts'
@@ -24,7 +23,7 @@ export function beginToExpel(parts: Parts, { silent }: ExpelOrder): void {
   learn(parts, { fact: 'removalBegan', address })
   void expulsion.expel(address).then((sentence) => {
     learn(parts, { fact: 'removalEnded', address })
-    notices.add('GroupMemberExpelled', say`${text(sentence)}`)
+    notices.add('GroupMemberExpelled', sentence)
   })
 }
 

@@ -1,3 +1,4 @@
+import { saying } from '#test/support/said-as-text.ts'
 import { mkdir, mkdtemp, readdir, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { basename, join } from 'node:path'
@@ -50,7 +51,7 @@ describe('archives', () => {
     expect(parts.notices.list).toMatchObject([
       {
         code: 'ArchivesPruned',
-        sentence: expect.stringContaining(`the oldest archives (${basename(first)}; 0.0 MiB) are removed`) as string,
+        sentence: saying(`the oldest archives (${basename(first)}; 0.0 MiB) are removed`),
       },
     ])
   })
@@ -60,7 +61,7 @@ describe('archives', () => {
     const parts = await agentWith(0)
     await pruneArchives(parts, [])
     expect(await readdir(archiveDir)).toHaveLength(1)
-    expect(parts.notices.list[0]?.sentence).toMatch(
+    expect(String(parts.notices.list[0]?.sentence)).toMatch(
       /^the oldest archives \((tail-shop-0-[0-9a-f]{16}(, | )){5}and 2 more; /,
     )
   })

@@ -79,7 +79,7 @@ it.each([
   await keeper.look()
   expect(server.calls).toEqual(expected)
   expect(parts.notices.list.map(({ code }) => code)).toEqual(['BinlogsHeld'])
-  expect(parts.notices.list[0]?.sentence).toContain('shop-2')
+  expect(String(parts.notices.list[0]?.sentence)).toContain('shop-2')
 })
 
 it('A member that does not answer any more holds what it said last', async () => {
@@ -95,7 +95,7 @@ it('Over the limit the oldest binlogs go although a member lacks them, and it is
   await keeper.look()
   expect(server.calls).toEqual(['purge before binlog.000002'])
   expect(parts.notices.list.map(({ code }) => code)).toEqual(['BinlogsPurged', 'BinlogsHeld'])
-  expect(parts.notices.list[0]?.sentence).toMatch(/^binlog.000001 .*shop-2/)
+  expect(String(parts.notices.list[0]?.sentence)).toMatch(/^binlog.000001 .*shop-2/)
 })
 
 it('An agent whose server is being seeded, or is not known, purges nothing', async () => {

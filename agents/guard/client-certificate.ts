@@ -1,4 +1,4 @@
-import { say, text, time, type Said, type Sentence } from '#common/sentence/sentence.ts'
+import { reported, say, time, type Said, type Sentence } from '#common/sentence/sentence.ts'
 import { createHash, X509Certificate } from 'node:crypto'
 import { mkdir, readdir, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -32,7 +32,7 @@ export class ClientCertificate implements CertificatePort {
   readonly #wake: () => void
   #watched: WatchedFolder | null = null
   /** What the folder says, and what mysqld said. */
-  #unreadable = ''
+  #unreadable: Said = ''
   #refused: Said = ''
   /** What this mysqld was last asked to show. */
   #asked: { readonly pid: number; readonly material: TlsMaterial } | null = null
@@ -56,8 +56,8 @@ export class ClientCertificate implements CertificatePort {
     this.#watched?.close()
   }
 
-  get trouble(): string {
-    return String(this.#refused) || this.#unreadable
+  get trouble(): Said {
+    return this.#refused || this.#unreadable
   }
 
   get isDue(): boolean {
@@ -83,8 +83,8 @@ export class ClientCertificate implements CertificatePort {
   }
 
   #read(complaint: string): void {
-    this.#unreadable = complaint
-    if (complaint !== '') this.#ports.notices.add('ClientCertificate', say`${text(complaint)}`)
+    this.#unreadable = complaint === '' ? '' : say`${reported(complaint)}`
+    if (this.#unreadable !== '') this.#ports.notices.add('ClientCertificate', this.#unreadable)
     this.#wake()
   }
 

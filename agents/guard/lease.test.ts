@@ -1,3 +1,5 @@
+import { saying } from '#test/support/said-as-text.ts'
+import { say } from '#common/sentence/sentence.ts'
 import { describe, expect, it } from 'vitest'
 import type { PrimaryAssignment } from '#failover/protocol/assignment.ts'
 import type { Timer } from '#common/ports/ports.ts'
@@ -127,13 +129,13 @@ describe('a lease', () => {
   it('that is back opens no primary that is short of space, and says so', async () => {
     const { parts, lease, tick, pass, leaseMs } = await alone()
     pass(leaseMs + 1)
-    settable(parts).guards.closed.space = 'low space: 90.0 MiB free'
+    settable(parts).guards.closed.space = say`low space: 90.0 MiB free`
     tick(1)
     expect(parts.guards.closed.lease).toBe(leaseLost)
     lease.confirmedByManager({ ...orderOf(primaryOfEpoch3), question: lease.question?.question ?? 0 })
     expect(parts.guards.closed.lease).toBeNull()
-    expect(whyClosed(parts.guards)).toBe('low space: 90.0 MiB free')
-    expect(parts.notices.list.at(-1)?.sentence).toBe(
+    expect(String(whyClosed(parts.guards))).toBe('low space: 90.0 MiB free')
+    expect(String(parts.notices.list.at(-1)?.sentence)).toBe(
       'the lease is confirmed again; the primary stays closed: low space: 90.0 MiB free',
     )
   })
@@ -152,7 +154,7 @@ describe('a lease', () => {
     expect(parts.guards.closed.lease).toBeNull()
     expect(parts.notices.list.at(-1)).toMatchObject({
       code: 'AgentPaused',
-      sentence: expect.stringContaining('paused for 8.0 s') as string,
+      sentence: saying('paused for 8.0 s'),
     })
     lease.confirmedByManager({ ...orderOf(primaryOfEpoch3), question: lease.question?.question ?? 0 })
     pass(leaseMs)

@@ -1,4 +1,4 @@
-import { figure, say, text } from '#common/sentence/sentence.ts'
+import { figure, say } from '#common/sentence/sentence.ts'
 import { orderVersion } from '#failover/protocol/message.ts'
 import { sayWord, type LeaseConfirmation } from '#failover/protocol/word.ts'
 import { silentPeersMs, unheardLeaderMs } from '#failover/protocol/timings.ts'
@@ -172,7 +172,7 @@ export class Lease {
     if (guards.closed.lease !== null) {
       learn(this.#parts, { fact: 'closedFor', lease: null })
       const still = whyClosed(guards)
-      const then = still === null ? say`the primary opens` : say`the primary stays closed: ${text(still)}`
+      const then = still === null ? say`the primary opens` : say`the primary stays closed: ${still}`
       notices.add('LeaseRegained', say`the lease is confirmed again; ${then}`)
       this.#wake()
     }
@@ -195,4 +195,4 @@ export class Lease {
 }
 
 /** Why a primary without its lease is closed. */
-export const leaseLost = 'the lease ran out'
+export const leaseLost = say`the lease ran out`

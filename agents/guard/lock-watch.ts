@@ -1,4 +1,4 @@
-import { say, text, type Sentence } from '#common/sentence/sentence.ts'
+import { joined, say, type Sentence } from '#common/sentence/sentence.ts'
 import type { Watch } from '#common/watch/watch.ts'
 import { learn } from '../instance/learn.ts'
 import type { Parts } from '../instance/parts.ts'
@@ -23,7 +23,7 @@ export interface LockNeeds {
    */
   needNow(): string | null
   /** What the lock is needed for, in words. */
-  readonly purpose: string
+  readonly purpose: Sentence
   /** Before somebody is ended who might begin to commit. */
   doubt(): Promise<void>
   /** Who is committing is never ended. */
@@ -57,9 +57,9 @@ export class LockWatch implements Watch {
     const blockers = this.#needs.mayBeBlocked() ? await server.blockers() : []
     const nowMs = world.clock.monotonicMs()
     this.#remember(blockers, nowMs)
-    const first = blockers.slice(0, mostTold).map((blocker) => String(sentenceAbout(blocker)))
-    const told = first.length === 0 ? this.#lastTold() : first.join(', and ')
-    if (told !== guards.lockedBy) {
+    const first = blockers.slice(0, mostTold).map(sentenceAbout)
+    const told = joined(first, ', and ') || this.#lastTold()
+    if (String(told) !== String(guards.lockedBy)) {
       learn(this.#parts, { fact: 'blockersSeen', lockedBy: told })
       changed()
     }
@@ -81,7 +81,7 @@ export class LockWatch implements Watch {
   }
 
   /** Between two tries of a statement nothing waits. */
-  #lastTold(): string | null {
+  #lastTold(): Sentence | null {
     return this.#seen.size === 0 ? null : this.#parts.guards.lockedBy
   }
 
@@ -90,7 +90,7 @@ export class LockWatch implements Watch {
     for (const blocker of overdue.filter(({ commits }) => !commits)) {
       if (blocker.mayCommit) await this.#needs.doubt()
       const ended = blocker.waits ? say`its statement is ended` : say`its session is ended`
-      notices.add('GlobalLock', say`${sentenceAbout(blocker)}; ${text(this.#needs.purpose)}: ${ended}`)
+      notices.add('GlobalLock', say`${sentenceAbout(blocker)}; ${this.#needs.purpose}: ${ended}`)
       await server.endBlocker(blocker)
       this.#seen.delete(blocker.session)
     }

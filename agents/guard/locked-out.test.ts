@@ -38,7 +38,7 @@ describe('A server that refuses its own agent', () => {
     expect(process.state).toBe('running')
     await after(1)
     expect([process.state, process.startsWithAccounts]).toEqual(['dead', true])
-    expect(parts.notices.list.at(-1)?.sentence).toBe(
+    expect(String(parts.notices.list.at(-1)?.sentence)).toBe(
       'mysqld refuses its own agent (Access denied (1045)): it is ended, and started again with that account, and with its own settings',
     )
   })

@@ -35,7 +35,7 @@ describe('what failovers rest upon and was taken away', () => {
     on.server.supplyEverywhere = async () => (on.supplied(), void on.server.calls.push('supply everywhere'))
     await on.keeper.look()
     expect(on.server.calls).toEqual(['supply accounts', 'supply everywhere'])
-    expect(on.parts.notices.list.at(-1)?.sentence).toBe(
+    expect(String(on.parts.notices.list.at(-1)?.sentence)).toBe(
       'table regent.marker and account regent@localhost are as Regent needs them again (by another hand, or on a volume that is older)',
     )
     expect(on.parts.guards.lacks).toEqual([])
@@ -54,7 +54,7 @@ describe('what failovers rest upon and was taken away', () => {
     on.server.supply = async () => Promise.reject(new Error('locked'))
     await on.keeper.look()
     expect(on.server.calls).toEqual(['readOnly accounts', 'readOnly closed'])
-    expect(on.parts.notices.list.at(-1)?.sentence).toContain('could not be put right: locked')
+    expect(String(on.parts.notices.list.at(-1)?.sentence)).toContain('could not be put right: locked')
   })
 
   it('stays as it is under a promise, and where what is written meanwhile might be acknowledged', async () => {

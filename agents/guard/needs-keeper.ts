@@ -84,7 +84,7 @@ export class NeedsKeeper implements Watch {
       'NeedsSupplied',
       say`${named(supplied)} ${supplied.length === 1 ? say`is as Regent needs it` : say`are as Regent needs them`} again (by another hand, or on a volume that is older)`,
     )
-    if (supplied.some(({ what }) => what.startsWith('table '))) this.#beside.schemaIsNew()
+    if (supplied.some(({ what }) => String(what).startsWith('table '))) this.#beside.schemaIsNew()
   }
 
   async #lacking(): Promise<readonly Lack[]> {
@@ -134,7 +134,7 @@ export class NeedsKeeper implements Watch {
 }
 
 function isForAgent({ cure }: Lack): boolean {
-  return cure === agentPutsRight
+  return String(cure) === String(agentPutsRight)
 }
 
 function named(lacks: readonly Lack[]): string {

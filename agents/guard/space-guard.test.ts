@@ -1,3 +1,4 @@
+import { say } from '#common/sentence/sentence.ts'
 import { describe, expect, it } from 'vitest'
 import { whyClosed } from '../instance/known.ts'
 import type { Parts } from '../instance/parts.ts'
@@ -17,12 +18,12 @@ async function guarded(lowSpaceBytes = 1024 * mib) {
   })
   const looks = (freeBytes: number | null): string | null => {
     guardSpace(parts(freeBytes))
-    return fixed.guards.closed.space
+    return fixed.guards.closed.space?.toString() ?? null
   }
   return {
     looks,
     guards: fixed.guards,
-    notices: () => fixed.notices.list.map(({ code, sentence }) => `${code}: ${sentence}`),
+    notices: () => fixed.notices.list.map(({ code, sentence }) => `${code}: ${String(sentence)}`),
   }
 }
 
@@ -71,12 +72,12 @@ describe('writes on a disk that fills up', () => {
 
   it('that are stopped for want of a lease too go on when the last of both reasons ends', async () => {
     const { looks, guards } = await guarded()
-    settable(guards).closed.lease = 'the lease ran out'
+    settable(guards).closed.lease = say`the lease ran out`
     looks(1023 * mib)
     settable(guards).closed.lease = null
-    expect(whyClosed(guards)).toBe(sentence)
-    settable(guards).closed.lease = 'the lease ran out'
+    expect(String(whyClosed(guards))).toBe(sentence)
+    settable(guards).closed.lease = say`the lease ran out`
     looks(2048 * mib)
-    expect(whyClosed(guards)).toBe('the lease ran out')
+    expect(String(whyClosed(guards))).toBe('the lease ran out')
   })
 })

@@ -13,7 +13,7 @@ export function guardSpace(parts: Learner & Pick<Parts, 'observer' | 'config' | 
   const { closed } = guards
   if (closed.space === null && freeBytes < config.lowSpaceBytes) {
     const space = say`low space: ${mebibytes(freeBytes)} free, writes stop below ${mebibytes(config.lowSpaceBytes)}`
-    learn(parts, { fact: 'closedFor', space: String(space) })
+    learn(parts, { fact: 'closedFor', space })
     notices.add('LowSpace', space)
   }
   if (closed.space !== null && freeBytes >= config.lowSpaceBytes * 2) {

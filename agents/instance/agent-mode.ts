@@ -1,3 +1,4 @@
+import type { Sentence } from '#common/sentence/sentence.ts'
 import type { Assignment } from '#failover/protocol/assignment.ts'
 import type { Watches } from '#common/watch/watches.ts'
 import type { DemoteOrder, ExpelOrder, PromiseOrder } from '#failover/protocol/order.ts'
@@ -46,7 +47,7 @@ export interface Mode<S = Step> extends Decider<S> {
    * Why an instance that was told to end goes on for now; null where its server may go.
    * @param waitedMs since it was told
    */
-  waitsToEnd(waitedMs: number): string | null
+  waitsToEnd(waitedMs: number): Sentence | null
   /** Why its data may not be given up now for a copy, by what its server does; null where they may. */
   whyNotSeeded(): string | null
   /** Its server is killed at its end, since a stop in order would acknowledge what waits. */

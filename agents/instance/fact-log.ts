@@ -1,3 +1,4 @@
+import { Sentence } from '#common/sentence/sentence.ts'
 import type { Clock } from '#common/ports/ports.ts'
 import type { FactView } from '#failover/protocol/word.ts'
 import type { FactName } from './facts.ts'
@@ -63,6 +64,6 @@ function detailOf(found: object): string {
 function textOf(name: string, value: unknown): string {
   if (typeof value === 'boolean') return value ? name : `not ${name}`
   if (value instanceof Promise || value === undefined) return ''
-  const text = typeof value === 'string' ? value : JSON.stringify(value)
+  const text = typeof value === 'string' || value instanceof Sentence ? String(value) : JSON.stringify(value)
   return `${name} ${text.length > longestDetail ? `${text.slice(0, longestDetail)}…` : text}`
 }

@@ -1,3 +1,4 @@
+import { say } from '#common/sentence/sentence.ts'
 import type { Assignment } from '#failover/protocol/assignment.ts'
 import type { StoppedThread } from '#failover/protocol/channel-options.ts'
 import type { OrderName } from '#failover/protocol/order.ts'
@@ -47,7 +48,7 @@ export const facts = {
     // A marker of its earlier life proves nothing of what recovery commits.
     life: { stage: closed, markedRevision: 0, ending: null, tail: null },
     guards: { lacks: [] },
-    converged: { done: false, sentence: 'mysqld ended' },
+    converged: { done: false, sentence: say`mysqld ended` },
   }),
   /** In any state but dead. */
   mysqldLives: (): Change => ({ doubts: { endingJudged: false } }),
@@ -82,7 +83,7 @@ export const facts = {
   /** The assignment is on disk. */
   assignmentStored: ({ isNew }: { isNew: boolean }): Change => ({
     told: { trustsAssignment: true },
-    ...(isNew ? { converged: { revision: 0, done: false, sentence: 'newly assigned' } } : {}),
+    ...(isNew ? { converged: { revision: 0, done: false, sentence: say`newly assigned` } } : {}),
   }),
   /** A promise given twice is reported twice. */
   promised: ({ isNew, receiverKept }: { isNew: boolean; receiverKept: boolean }, { course }: Known): Change => ({
@@ -104,7 +105,7 @@ export const facts = {
     converged: {
       revision: 0,
       done: false,
-      sentence: 'its volume went back in time: it waits to be seeded again as a new member',
+      sentence: say`its volume went back in time: it waits to be seeded again as a new member`,
     },
   }),
   leaderHeard: ({ atMs }: Times): Change => ({ contact: { managerHeardAtMs: atMs } }),

@@ -1,3 +1,4 @@
+import { say, type Said, type Sentence } from '#common/sentence/sentence.ts'
 import { freshLife, type Life } from './life.ts'
 import type { BackupTask } from '#failover/protocol/backup-settings.ts'
 import type { StoppedThread } from '#failover/protocol/channel-options.ts'
@@ -71,7 +72,7 @@ export interface Course {
   /** Promised, and its receiver goes on: it hears the candidate of the switchover, and nobody else. */
   readonly receiverKept: boolean
   /** Sentence and progress of convergence. */
-  readonly converged: { readonly revision: number; readonly done: boolean; readonly sentence: string }
+  readonly converged: { readonly revision: number; readonly done: boolean; readonly sentence: Said }
   /** Since when the primary of this epoch does not take writes because it opens; null once it does. */
   readonly openingSince: { readonly epoch: number; readonly atMs: number } | null
   /**
@@ -112,9 +113,9 @@ export interface Doubts {
 /** What keeps watch beside (`agents/guard/`). */
 export interface Guards {
   /** Why the primary keeps itself closed, by who closed it; null for no reason. Only the owner ends a reason. */
-  readonly closed: { readonly lease: string | null; readonly space: string | null }
+  readonly closed: { readonly lease: Sentence | null; readonly space: Sentence | null }
   /** Who stands in the way of the agent's statements, and of what; null for nobody. */
-  readonly lockedBy: string | null
+  readonly lockedBy: Sentence | null
   /** What failovers rest upon and is not there, by the last look at that. */
   readonly lacks: readonly Lack[]
   /**
@@ -220,7 +221,7 @@ export interface Pod {
 }
 
 /** Why the primary keeps itself closed; null where nothing does. */
-export function whyClosed({ closed }: Pick<Guards, 'closed'>): string | null {
+export function whyClosed({ closed }: Pick<Guards, 'closed'>): Sentence | null {
   return closed.lease ?? closed.space
 }
 
@@ -244,7 +245,7 @@ export function nothingKnown(nowMs: number): Known {
       life: freshLife(null),
       promiseReport: null,
       receiverKept: false,
-      converged: { revision: 0, done: false, sentence: 'starting' },
+      converged: { revision: 0, done: false, sentence: say`starting` },
       openingSince: null,
       reopening: false,
       binlogSet: null,

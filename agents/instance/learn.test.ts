@@ -1,3 +1,4 @@
+import { say } from '#common/sentence/sentence.ts'
 import { describe, expect, it } from 'vitest'
 import {
   aServerState,
@@ -22,7 +23,7 @@ describe('What an agent learns', () => {
   it('is seen by whoever holds a part of what is known across a wait', async () => {
     const parts = await anAgent()
     const { course } = parts
-    learn(parts, { fact: 'converged', revision: 12, done: true, sentence: 'follows shop-1' })
+    learn(parts, { fact: 'converged', revision: 12, done: true, sentence: say`follows shop-1` })
     expect(course.converged).toEqual({ revision: 12, done: true, sentence: 'follows shop-1' })
   })
 
@@ -41,7 +42,7 @@ describe('What an agent learns', () => {
     const parts = await anAgent()
     learn(parts, { fact: 'ordered', order: 'promise', atMs: 7 })
     learn(parts, { fact: 'promised', isNew: true, receiverKept: true })
-    learn(parts, { fact: 'closedFor', lease: 'the lease ran out' })
+    learn(parts, { fact: 'closedFor', lease: say`the lease ran out` })
     learn(parts, { fact: 'waitBegan', wait: 'switchingOff', until: Promise.resolve() })
     expect(shown(parts)).toEqual([
       'ordered order promise, atMs 7',
@@ -54,7 +55,7 @@ describe('What an agent learns', () => {
   it('is no news where it was known already, and the clock’s own ticks are none', async () => {
     const parts = await anAgent()
     for (const atMs of [1, 2]) {
-      learn(parts, { fact: 'converged', done: false, sentence: 'connecting' })
+      learn(parts, { fact: 'converged', done: false, sentence: say`connecting` })
       learn(parts, { fact: 'peerHeard', peer: 'shop-1', atMs })
       learn(parts, { fact: 'leaderHeard', atMs })
     }
@@ -64,7 +65,7 @@ describe('What an agent learns', () => {
 
   it('is forgotten as a fact once two hundred others came, and a long text is cut', async () => {
     const parts = await anAgent()
-    for (let at = 0; at < 210; at += 1) learn(parts, { fact: 'converged', sentence: `${at}` })
+    for (let at = 0; at < 210; at += 1) learn(parts, { fact: 'converged', sentence: say`${at}` })
     learn(parts, { fact: 'pointed', host: 'x'.repeat(1_000) })
     expect(shown(parts)).toHaveLength(200)
     expect(shown(parts)[0]).toBe('converged sentence 11')

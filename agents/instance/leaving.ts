@@ -1,3 +1,4 @@
+import { say } from '#common/sentence/sentence.ts'
 import type { LeavingAnswer } from '#failover/protocol/word.ts'
 import { isDown } from '../ports/process.ts'
 import { learn, type Learner } from './learn.ts'
@@ -31,18 +32,18 @@ export function isLeaving({ pod, process, file, world }: LeavingParts): boolean 
 }
 
 function hasLeft({ pod, process, course }: LeavingParts): LeavingAnswer {
-  if (pod.hasLeft && isDown(process)) return { done: true, sentence: 'it has left, and its mysqld is stopped' }
-  return { done: false, sentence: pod.hasLeft ? 'its mysqld stops' : course.converged.sentence }
+  if (pod.hasLeft && isDown(process)) return { done: true, sentence: say`it has left, and its mysqld is stopped` }
+  return { done: false, sentence: pod.hasLeft ? say`its mysqld stops` : course.converged.sentence }
 }
 
 /** A member that counts, or the primary, and as the record wants it. */
 function hasJoined({ pod, process, course, file }: LeavingParts): LeavingAnswer {
   const { assignment } = file.current
-  if (pod.termination !== null) return { done: false, sentence: 'it was told to end' }
-  if (process.state !== 'running') return { done: false, sentence: `mysqld is ${process.state}` }
-  if (assignment === null) return { done: false, sentence: 'no manager has told it yet what to be' }
+  if (pod.termination !== null) return { done: false, sentence: say`it was told to end` }
+  if (process.state !== 'running') return { done: false, sentence: say`mysqld is ${process.state}` }
+  if (assignment === null) return { done: false, sentence: say`no manager has told it yet what to be` }
   if (!course.converged.done) return { done: false, sentence: course.converged.sentence }
   return assignment.role === 'primary' || assignment.counted
-    ? { done: true, sentence: 'it is a member that counts' }
-    : { done: false, sentence: 'it follows, and does not count yet' }
+    ? { done: true, sentence: say`it is a member that counts` }
+    : { done: false, sentence: say`it follows, and does not count yet` }
 }

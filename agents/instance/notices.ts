@@ -47,10 +47,9 @@ export class Notices {
     this.add(code, say`${what}: ${described(error)}`)
   }
 
-  add(code: string, what: Sentence): void {
-    const sentence = String(what)
+  add(code: string, sentence: Sentence): void {
     const nowMs = this.#clock.monotonicMs()
-    const isSame = this.#list.at(-1)?.sentence === sentence
+    const isSame = String(this.#list.at(-1)?.sentence) === String(sentence)
     const said = this.#said.get(code) ?? { sinceMs: nowMs, times: 0, leftOut: 0 }
     const times = nowMs - said.sinceMs < quietMs ? said.times : 0
     if ((isSame && nowMs - this.#saidAtMs < quietMs) || times >= mostOfACode)
@@ -58,7 +57,7 @@ export class Notices {
     this.#said.set(code, { sinceMs: times === 0 ? nowMs : said.sinceMs, times: times + 1, leftOut: 0 })
     this.#saidAtMs = nowMs
     const others = said.leftOut === 0 ? '' : ` (${said.leftOut} more of ${code} left out)`
-    this.#log(`${sentence}${isSame ? timesLeftOut(said.leftOut) : others}`)
+    this.#log(`${String(sentence)}${isSame ? timesLeftOut(said.leftOut) : others}`)
     this.#list = [...this.#list, { id: this.#next++, wallMs: this.#clock.wallMs(), code, sentence }].slice(-kept)
   }
 }

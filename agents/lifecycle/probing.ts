@@ -1,3 +1,4 @@
+import { say } from '#common/sentence/sentence.ts'
 import { RegentError } from '#common/errors/errors.ts'
 import type { Logger } from '#common/log/logger.ts'
 import type { World } from '#common/ports/ports.ts'
@@ -61,22 +62,24 @@ interface ProbingParts {
 export function probeService(probes: readonly Probe[], parts: ProbingParts): Service {
   const { actions, runner, world, log, teller } = parts
   const ended = new AbortController()
-  const say = (sentence: string): void => log.warn(sentence)
+  const warn = (sentence: string): void => log.warn(sentence)
   const runners = probes.map(
     (probe) =>
       new ProbeRunner(probe, {
         world,
-        log: say,
+        log: warn,
         // Blocking even where its action is not: a probe waits for its own result.
         run: async ({ action: name }) => {
           const action = actions.get(name)
-          return action === undefined ? refusal('notDefined', name) : runner.run(action, { action: name }, 'blocking')
+          return action === undefined
+            ? refusal('notDefined', say`${name}`)
+            : runner.run(action, { action: name }, 'blocking')
         },
         report: async (event) => {
           await teller.send(event.probe, probeMessage(event), ended.signal)
           log.debug({ probe: event.probe, code: event.code }, 'reported')
         },
-        watch: (paths, changed) => watchFiles(paths, { timers: world.timers, log: say }, changed),
+        watch: (paths, changed) => watchFiles(paths, { timers: world.timers, log: warn }, changed),
       }),
   )
   return {

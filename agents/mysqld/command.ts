@@ -97,7 +97,7 @@ export async function runInitialise(
     if (ending.status !== 0)
       throw new RegentError(
         'REGENT_SERVER_ERROR',
-        `mysqld --initialize in ${folder} ${sentenceOf(ending)}: ${await lastErrorsIn(log)}`,
+        `mysqld --initialize in ${folder} ${String(sentenceOf(ending))}: ${await lastErrorsIn(log)}`,
       )
     // Before the folder takes its place: `--initialize` made a `server_uuid` already.
     await writeFolderNumber(folder)

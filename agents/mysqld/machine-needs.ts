@@ -1,3 +1,4 @@
+import { say } from '#common/sentence/sentence.ts'
 import { constants } from 'node:fs'
 import { access, readdir, readFile, writeFile } from 'node:fs/promises'
 import { isAbsolute } from 'node:path'
@@ -34,42 +35,42 @@ export async function machineLacks(needs: MachineNeeds): Promise<readonly Lack[]
     [
       descriptors < fewDescriptors,
       {
-        what: `file descriptors (mysqld has ${descriptors} left)`,
-        for: 'a promotion, and connections of replicas',
-        cure: 'raise open_files_limit, or LimitNOFILE of what starts mysqld',
+        what: say`file descriptors (mysqld has ${descriptors} left)`,
+        for: say`a promotion, and connections of replicas`,
+        cure: say`raise open_files_limit, or LimitNOFILE of what starts mysqld`,
       },
     ],
     [
       slots < fewAioSlots,
       {
-        what: `slots of asynchronous I/O (the machine has ${slots} left)`,
-        for: 'the next start of its mysqld',
-        cure: 'that start goes without; raise fs.aio-max-nr (sysctl)',
+        what: say`slots of asynchronous I/O (the machine has ${slots} left)`,
+        for: say`the next start of its mysqld`,
+        cure: say`that start goes without; raise fs.aio-max-nr (sysctl)`,
       },
     ],
     [
       await missing(serverPidFile, constants.F_OK),
-      { what: `file ${serverPidFile}`, for: 'the next start of its agent', cure: agentPutsRight },
+      { what: say`file ${serverPidFile}`, for: say`the next start of its agent`, cure: agentPutsRight },
     ],
     [
       await missing(socket, constants.F_OK),
       {
-        what: `socket ${socket}`,
-        for: 'the agent, and commands of this machine',
-        cure: 'the agent comes by the administrative interface; the next start of its mysqld makes the socket again',
+        what: say`socket ${socket}`,
+        for: say`the agent, and commands of this machine`,
+        cure: say`the agent comes by the administrative interface; the next start of its mysqld makes the socket again`,
       },
     ],
     [
       await missing(accountSecretFile, constants.R_OK),
       {
-        what: `file ${accountSecretFile}`,
-        for: 'the next start of its agent',
-        cure: 'put it back: all passwords are derived from it',
+        what: say`file ${accountSecretFile}`,
+        for: say`the next start of its agent`,
+        cure: say`put it back: all passwords are derived from it`,
       },
     ],
     [
       program.length === 1 && isAbsolute(program[0] ?? '') && (await missing(program[0] ?? '', constants.X_OK)),
-      { what: `program ${program[0]}`, for: 'the next start of its mysqld', cure: 'install it again' },
+      { what: say`program ${program[0] ?? ''}`, for: say`the next start of its mysqld`, cure: say`install it again` },
     ],
   ]
   return lacks.filter(([isLacking]) => isLacking).map(([, lack]) => lack)

@@ -1,3 +1,4 @@
+import { reported, say, type Said, type Sentence } from '#common/sentence/sentence.ts'
 import { existsSync } from 'node:fs'
 import { mkdir, readdir, rename, rm } from 'node:fs/promises'
 import { RegentError } from '#common/errors/errors.ts'
@@ -47,7 +48,7 @@ class MysqldProcess implements ProcessPort {
   #watch: ProcessWatch | null = null
   #state: ProcessState = 'absent'
   #pid: number | null = null
-  #note = 'mysqld was never started here'
+  #note: Said = say`mysqld was never started here`
   #changedAtMs: number
   #lookEveryMs: number
   /**
@@ -81,7 +82,7 @@ class MysqldProcess implements ProcessPort {
     return this.#pid
   }
 
-  get note(): string {
+  get note(): Said {
     return this.#note
   }
 
@@ -126,7 +127,9 @@ class MysqldProcess implements ProcessPort {
       this.#pid = noted.pid
       this.#become(
         'dead',
-        sameBoot ? `mysqld ${noted.pid} ended while no agent watched it` : `mysqld ${noted.pid} ended with its machine`,
+        sameBoot
+          ? say`mysqld ${noted.pid} ended while no agent watched it`
+          : say`mysqld ${noted.pid} ended with its machine`,
       )
     }
   }
@@ -150,10 +153,10 @@ class MysqldProcess implements ProcessPort {
     const progress = this.#ports.timers.every(1_000, () =>
       this.#become(
         this.#state,
-        `initialising ${dataDir} for ${Math.round((this.#ports.clock.monotonicMs() - began) / 1_000)} s`,
+        say`initialising ${dataDir} for ${Math.round((this.#ports.clock.monotonicMs() - began) / 1_000)} s`,
       ),
     )
-    this.#become(this.#state, `initialising ${dataDir}`)
+    this.#become(this.#state, say`initialising ${dataDir}`)
     try {
       await runInitialise(this.#config, this.#layout, { folder: fresh, launcher: this.#launcher })
       await rename(fresh, dataDir)
@@ -163,7 +166,7 @@ class MysqldProcess implements ProcessPort {
       progress.cancel()
       await rm(fresh, { recursive: true, force: true })
     }
-    this.#become(this.#state, `${dataDir} is initialised; mysqld was not started since`)
+    this.#become(this.#state, say`${dataDir} is initialised; mysqld was not started since`)
   }
 
   async start(): Promise<void> {
@@ -245,7 +248,7 @@ class MysqldProcess implements ProcessPort {
       await this.#settings.require(version)
     } catch (error) {
       if (error instanceof RegentError && error.code === 'REGENT_SETTINGS_REFUSED')
-        this.#become(this.#state, error.message)
+        this.#become(this.#state, say`${reported(error.message)}`)
       throw error
     }
   }
@@ -306,12 +309,14 @@ class MysqldProcess implements ProcessPort {
   }
 
   #phaseChanged(phase: ProcessPhase): void {
-    if (phase === 'dead') this.#ended(this.#wasUp, 'ended')
+    if (phase === 'dead') this.#ended(this.#wasUp, say`ended`)
     else if (phase === 'running') this.#become(this.#isUp ? 'running' : 'starting', '')
     else
       this.#become(
         phase,
-        phase === 'exiting' ? `mysqld ${this.#pid} is being torn down` : `mysqld ${this.#pid} is stopped (SIGSTOP)`,
+        phase === 'exiting'
+          ? say`mysqld ${this.#pid} is being torn down`
+          : say`mysqld ${this.#pid} is stopped (SIGSTOP)`,
       )
   }
 
@@ -319,7 +324,7 @@ class MysqldProcess implements ProcessPort {
    * The kernel tells a parent how its child ended, and no other.
    * @param byItself it ended with a status, and nobody killed it
    */
-  #childEnded(pid: number, how: string, byItself: boolean): void {
+  #childEnded(pid: number, how: Sentence, byItself: boolean): void {
     if (this.#watch?.identity.pid !== pid) return
     this.#watch?.stop()
     this.#ended(this.#wasUp, how, byItself)
@@ -329,13 +334,13 @@ class MysqldProcess implements ProcessPort {
     return this.#isUp && !this.#starts.isUnderWay
   }
 
-  #ended(wasUp: boolean, how: string, byItself = false): void {
-    this.#become('dead', `mysqld ${this.#pid} ${how}`)
+  #ended(wasUp: boolean, how: Sentence, byItself = false): void {
+    this.#become('dead', say`mysqld ${this.#pid} ${how}`)
     if (wasUp) return
-    const [watch, what] = [this.#watch, `mysqld ${this.#pid} ${how} before it was up`]
+    const [watch, what] = [this.#watch, say`mysqld ${this.#pid} ${how} before it was up`]
     this.#starts.ended(what, byItself).then(
       (said) => said !== '' && watch === this.#watch && this.#become('dead', said),
-      () => this.#become('dead', `${what}, and ${this.#layout.errorLog} cannot be read`),
+      () => this.#become('dead', say`${what}, and ${this.#layout.errorLog} cannot be read`),
     )
   }
 
@@ -352,8 +357,8 @@ class MysqldProcess implements ProcessPort {
     }
   }
 
-  #become(state: ProcessState, note: string): void {
-    if (state === this.#state && note === this.#note) return
+  #become(state: ProcessState, note: Said): void {
+    if (state === this.#state && String(note) === String(this.#note)) return
     if (state !== this.#state) this.#changedAtMs = this.#ports.clock.monotonicMs()
     this.#state = state
     this.#note = note

@@ -1,3 +1,4 @@
+import { say, type Sentence } from '#common/sentence/sentence.ts'
 import { spawn } from 'node:child_process'
 import { constants } from 'node:os'
 import { describeError, RegentError } from '#common/errors/errors.ts'
@@ -16,8 +17,8 @@ export interface Ending {
 }
 
 /** `ended with status 1`, `was ended by SIGKILL`. */
-export function sentenceOf({ status, signal }: Ending): string {
-  return status === null ? `was ended by ${signal ?? 'a signal'}` : `ended with status ${status}`
+export function sentenceOf({ status, signal }: Ending): Sentence {
+  return status === null ? say`was ended by ${signal ?? 'a signal'}` : say`ended with status ${status}`
 }
 
 /** From the status that a shell gives: 128 and the signal's number where a signal ended it. */

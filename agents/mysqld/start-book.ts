@@ -1,3 +1,4 @@
+import { say, text, type Said, type Sentence } from '#common/sentence/sentence.ts'
 import { stat } from 'node:fs/promises'
 import type { AgentConfig } from '../instance/config.ts'
 import type { VolumeLayout } from '../instance/volume-layout.ts'
@@ -110,7 +111,7 @@ export class StartBook {
    * mysqld ended before it was seen up. Gives what is to be said of that; '' where it was up all the same.
    * @param byItself with a status: what was killed says nothing of its settings
    */
-  async ended(what: string, byItself: boolean): Promise<string> {
+  async ended(what: Sentence, byItself: boolean): Promise<Said> {
     const { errorLog } = this.#layout
     if (await this.#saysReady()) {
       await this.#cameUp()
@@ -120,11 +121,12 @@ export class StartBook {
     const good = this.#known?.good
     const changes = good === undefined ? [] : changesSince(good, this.#used)
     const since = changes.length === 0 ? '' : `; changed since the last good start: ${changes.join(', ')}`
-    const said = `${what}: ${errors || `see ${errorLog}`}${since}`
+    const why = `${errors || `see ${errorLog}`}${since}`
+    const said = say`${what}: ${text(why)}`
     if (!byItself) return said
     this.#goesBack = changes.length > 0
     this.#refused = ''
-    this.#failed = `${errors || `see ${errorLog}`}${since}`
+    this.#failed = why
     return said
   }
 }

@@ -1,3 +1,4 @@
+import { say, type Sentence } from '#common/sentence/sentence.ts'
 import type { ModeName } from '#failover/protocol/mode-name.ts'
 import type { InstanceName } from '#topology/snapshot/member.ts'
 import { agentHost, agentUser, instancesOf, markerRows } from '../instance/accounts.ts'
@@ -13,9 +14,9 @@ export type Need = TableNeed | AccountNeed | PluginNeed
 
 interface Named {
   /** As sentences call it. */
-  readonly what: string
+  readonly what: Sentence
   /** What rests upon it, as sentences say so. */
-  readonly for: string
+  readonly for: Sentence
 }
 
 /**
@@ -49,9 +50,9 @@ export interface PluginNeed extends Named {
   readonly name: string
 }
 
-const table = (name: string, columns: readonly string[], rows: number, whatFor: string): TableNeed => ({
+const table = (name: string, columns: readonly string[], rows: number, whatFor: Sentence): TableNeed => ({
   kind: 'table',
-  what: `table regent.${name}`,
+  what: say`table regent.${name}`,
   for: whatFor,
   table: name,
   columns,
@@ -59,9 +60,9 @@ const table = (name: string, columns: readonly string[], rows: number, whatFor: 
 })
 
 const tables: readonly TableNeed[] = [
-  table('marker', ['id', 'token'], markerRows, 'the proof that replicas hold everything'),
-  table('probe', ['id', 'beat'], 1, 'the look whether writes go through'),
-  table('account', ['user', 'fingerprint'], 0, 'the gates of replicas'),
+  table('marker', ['id', 'token'], markerRows, say`the proof that replicas hold everything`),
+  table('probe', ['id', 'beat'], 1, say`the look whether writes go through`),
+  table('account', ['user', 'fingerprint'], 0, say`the gates of replicas`),
 ]
 
 /** The part of `GRANT ALL … WITH GRANT OPTION` that statements of an agent need. */
@@ -79,13 +80,13 @@ const ofAgents = {
 
 /** The account of a replication group is watched by `agents/sql/replication/group-account.ts`. */
 function accounts(cluster: string): readonly AccountNeed[] {
-  const named = (user: string, host: string, whatFor: string) =>
-    ({ kind: 'account', what: `account ${user}@${host}`, for: whatFor, user, host }) as const
+  const named = (user: string, host: string, whatFor: Sentence) =>
+    ({ kind: 'account', what: say`account ${user}@${host}`, for: whatFor, user, host }) as const
   return [
-    { ...named(agentUser, 'localhost', 'everything that the agent does'), ...ofAgents },
-    { ...named(agentUser, agentHost, 'the agent where connections are exhausted'), ...ofAgents },
+    { ...named(agentUser, 'localhost', say`everything that the agent does`), ...ofAgents },
+    { ...named(agentUser, agentHost, say`the agent where connections are exhausted`), ...ofAgents },
     ...instancesOf(cluster).map((instance) => ({
-      ...named(replicationUser(instance), '%', `following, and copying, this instance by ${instance}`),
+      ...named(replicationUser(instance), '%', say`following, and copying, this instance by ${instance}`),
       columns: ['Repl_slave'],
       grants: ['CONNECTION_ADMIN', 'BACKUP_ADMIN'],
       gateOf: instance,
@@ -94,18 +95,18 @@ function accounts(cluster: string): readonly AccountNeed[] {
 }
 
 function plugins(mode: ModeName): readonly PluginNeed[] {
-  const plugin = (name: string, whatFor: string): PluginNeed => ({
+  const plugin = (name: string, whatFor: Sentence): PluginNeed => ({
     kind: 'plugin',
-    what: `plugin ${name}`,
+    what: say`plugin ${name}`,
     for: whatFor,
     name,
   })
   return [
-    plugin('caching_sha2_password', 'the login of every account'),
-    plugin('clone', 'copies'),
-    plugin('rpl_semi_sync_source', 'acknowledgements'),
-    plugin('rpl_semi_sync_replica', 'acknowledgements'),
-    ...(mode === 'group' ? [plugin('group_replication', 'membership in the group')] : []),
+    plugin('caching_sha2_password', say`the login of every account`),
+    plugin('clone', say`copies`),
+    plugin('rpl_semi_sync_source', say`acknowledgements`),
+    plugin('rpl_semi_sync_replica', say`acknowledgements`),
+    ...(mode === 'group' ? [plugin('group_replication', say`membership in the group`)] : []),
   ]
 }
 

@@ -1,3 +1,4 @@
+import { say } from '#common/sentence/sentence.ts'
 import { describeError, RegentError } from '#common/errors/errors.ts'
 import type { Clock, Timer, Timers } from '#common/ports/ports.ts'
 import type { Watches } from '#common/watch/watches.ts'
@@ -217,7 +218,7 @@ export class Observer implements ObserverPort {
     if (sinceFullMs >= waitsForSpaceMs) return probe
     return {
       result: 'diskFull',
-      detail: `the disk was full ${Math.round(sinceFullMs / 1_000)} s ago, and mysqld tries again only after a minute`,
+      detail: say`the disk was full ${Math.round(sinceFullMs / 1_000)} s ago, and mysqld tries again only after a minute`,
     }
   }
 

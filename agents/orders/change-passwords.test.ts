@@ -1,3 +1,4 @@
+import { saying } from '#test/support/said-as-text.ts'
 import { describe, expect, it } from 'vitest'
 import { orderVersion } from '#failover/protocol/message.ts'
 import type { PasswordsOrder } from '#failover/protocol/order.ts'
@@ -71,9 +72,7 @@ describe('other passwords', () => {
       Promise.reject(new RegentError('REGENT_SERVER_ERROR', 'ALTER USER …: Lock wait timeout exceeded'))
     beginPasswords(parts, order)
     await settled()
-    expect(parts.notices.list.map(({ sentence }) => sentence)).toEqual([
-      expect.stringContaining('Lock wait timeout exceeded'),
-    ])
+    expect(parts.notices.list.map(({ sentence }) => sentence)).toEqual([saying('Lock wait timeout exceeded')])
     expect(parts.jobs.changesPasswords).toBe(false)
   })
 })

@@ -31,7 +31,7 @@ it('A primary writes an empty transaction with each GTID that it lacks, and says
   beginEmptying(parts, order)
   await isOver(parts)
   expect(server.calls).toEqual([`empty ${uuidOf('shop-1')}:1`, `empty ${uuidOf('shop-1')}:3`])
-  expect(parts.notices.list.at(-1)?.sentence).toBe(
+  expect(String(parts.notices.list.at(-1)?.sentence)).toBe(
     `2 empty transactions took the place of what changed no data on shop-1 (${order.gtids})`,
   )
 })

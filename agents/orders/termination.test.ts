@@ -62,7 +62,9 @@ describe('An instance whose pod ends', () => {
   it('waits to be let out of the sync set', async () => {
     const server = new ScriptedServer(aServerState())
     const { parts } = await begin('replica', server, { counted: true })
-    await vi.waitUntil(() => /let out of the sync set/.test(parts.course.converged.sentence), { timeout: 60_000 })
+    await vi.waitUntil(() => /let out of the sync set/.test(String(parts.course.converged.sentence)), {
+      timeout: 60_000,
+    })
     expect(server.calls).toEqual([])
     await parts.file.update({ assignment: replicaOfEpoch3 })
     await vi.waitUntil(() => server.calls.includes('shutdown'), { timeout: 60_000 })
@@ -71,7 +73,7 @@ describe('An instance whose pod ends', () => {
   it('waits for another to take over where it is the primary, and never shuts it down', async () => {
     const server = new ScriptedServer(aServerState())
     const { parts, process } = await begin('primary', server)
-    await vi.waitUntil(() => /another to take over/.test(parts.course.converged.sentence), { timeout: 60_000 })
+    await vi.waitUntil(() => /another to take over/.test(String(parts.course.converged.sentence)), { timeout: 60_000 })
     expect(process.state).toBe('running')
     settable(parts).pod.termination = { sinceMs: -1e9, stopping: false }
     await vi.waitUntil(() => process.state === 'dead', { timeout: 60_000 })
@@ -82,7 +84,9 @@ describe('An instance whose pod ends', () => {
     'waits for another to take over where it is a primary whose mysqld is %s, and is ended once that took too long',
     async (state) => {
       const { parts, process } = await begin('primary', new ScriptedServer(aServerState()), { state })
-      await vi.waitUntil(() => /another to take over/.test(parts.course.converged.sentence), { timeout: 60_000 })
+      await vi.waitUntil(() => /another to take over/.test(String(parts.course.converged.sentence)), {
+        timeout: 60_000,
+      })
       expect(process.state).toBe(state)
       settable(parts).pod.termination = { sinceMs: -1e9, stopping: false }
       await vi.waitUntil(() => process.state === 'dead', { timeout: 60_000 })
@@ -102,7 +106,7 @@ describe('An instance whose pod ends', () => {
     await vi.waitUntil(() => launcher.quits === 1, { timeout: 60_000 })
     launcher.terminating = false
     await vi.waitUntil(() => parts.pod.termination === null, { timeout: 60_000 })
-    expect(parts.notices.list.at(-1)?.sentence).toBe('the pod stays: its container began again')
+    expect(String(parts.notices.list.at(-1)?.sentence)).toBe('the pod stays: its container began again')
   })
 })
 
@@ -120,7 +124,9 @@ describe('An instance that leaves for a caller', () => {
 
   it('stops in order once it does not count, stays down, and does not end its pod', async () => {
     const { parts, server, process, launcher } = await beginLeaving('replica', { counted: true })
-    await vi.waitUntil(() => /let out of the sync set/.test(parts.course.converged.sentence), { timeout: 60_000 })
+    await vi.waitUntil(() => /let out of the sync set/.test(String(parts.course.converged.sentence)), {
+      timeout: 60_000,
+    })
     settable(parts).pod.termination = { sinceMs: -1e9, stopping: false }
     await parts.file.update({ assignment: replicaOfEpoch3 })
     await vi.waitUntil(() => server.calls.includes('shutdown'), { timeout: 60_000 })
@@ -136,7 +142,7 @@ describe('An instance that leaves for a caller', () => {
     const { parts, server } = await beginLeaving('replica', { counted: true })
     await vi.waitUntil(() => parts.pod.termination !== null, { timeout: 60_000 })
     settable(parts).pod.termination = { sinceMs: -1e9, stopping: false }
-    await vi.waitUntil(() => /let out/.test(parts.course.converged.sentence), { timeout: 60_000 })
+    await vi.waitUntil(() => /let out/.test(String(parts.course.converged.sentence)), { timeout: 60_000 })
     settable(parts).pod.leavesUntilMs = -Infinity
     await vi.waitUntil(() => parts.pod.termination === null, { timeout: 60_000 })
     expect(server.calls).toEqual([])
@@ -145,10 +151,10 @@ describe('An instance that leaves for a caller', () => {
   it('is never ended as the primary, however long it waits, and starts again where it dies', async () => {
     const { parts, process, server } = await beginLeaving('primary')
     await parts.file.update({ assignment: { ...primaryOfEpoch3, acks: 0, counted: [] } })
-    await vi.waitUntil(() => /another to take over/.test(parts.course.converged.sentence), { timeout: 60_000 })
+    await vi.waitUntil(() => /another to take over/.test(String(parts.course.converged.sentence)), { timeout: 60_000 })
     settable(parts).pod.termination = { sinceMs: -1e9, stopping: false }
     settable(parts).course.converged = { ...parts.course.converged, sentence: '' }
-    await vi.waitUntil(() => /another to take over/.test(parts.course.converged.sentence), { timeout: 60_000 })
+    await vi.waitUntil(() => /another to take over/.test(String(parts.course.converged.sentence)), { timeout: 60_000 })
     expect(process.state).toBe('running')
     process.state = 'dead'
     await vi.waitUntil(() => parts.pod.termination === null, { timeout: 60_000 })
@@ -163,7 +169,9 @@ describe('An instance that leaves for a caller', () => {
     ['replica', 'stopped'],
   ] as const)('is not ended as the %s whose mysqld is %s, while others may need it', async (role, state) => {
     const { parts, process } = await beginLeaving(role, { state, counted: true })
-    await vi.waitUntil(() => /another to take over|let out/.test(parts.course.converged.sentence), { timeout: 60_000 })
+    await vi.waitUntil(() => /another to take over|let out/.test(String(parts.course.converged.sentence)), {
+      timeout: 60_000,
+    })
     expect(process.state).toBe(state)
     expect(parts.pod.hasLeft).toBe(false)
   })

@@ -1,4 +1,4 @@
-import { say } from '#common/sentence/sentence.ts'
+import { say, type Sentence } from '#common/sentence/sentence.ts'
 import type { Watch } from '#common/watch/watch.ts'
 import type { Watches } from '#common/watch/watches.ts'
 import type { Converger } from '../converge/converger.ts'
@@ -108,11 +108,11 @@ export class Termination implements Watch {
     this.#isOver = true
   }
 
-  #whyWaits(): string | null {
+  #whyWaits(): Sentence | null {
     const { mode } = this.#converger
     if (this.#isTold) return mode.waitsToEnd(this.#waitedMs())
     return this.#parts.file.current.assignment?.role === 'primary'
-      ? 'the instance leaves: it waits for another to take over'
+      ? say`the instance leaves: it waits for another to take over`
       : mode.waitsToEnd(0)
   }
 

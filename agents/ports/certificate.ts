@@ -1,3 +1,4 @@
+import type { Said } from '#common/sentence/sentence.ts'
 /**
  * Has mysqld show clients the certificate of a folder. mysqld reads only copies of what was found to fit together, at
  * the agent's word, and none when it starts: with files that it cannot use it would not start, or without TLS. So it
@@ -8,7 +9,7 @@ export interface CertificatePort {
   start(): Promise<void>
   stop(): void
   /** Why clients are shown another certificate than the newest of the folder; '' where they are not. */
-  readonly trouble: string
+  readonly trouble: Said
   /** Whether `show` would do something. */
   readonly isDue: boolean
   /** Asks once for each mysqld and each certificate. Never rejects: a server without one is better than none. */

@@ -1,3 +1,4 @@
+import type { Sentence } from '#common/sentence/sentence.ts'
 import type { GroupState } from '#topology/snapshot/observation.ts'
 
 /** Has the others of a replication group remove a member that is dead, or that nobody hears. */
@@ -16,5 +17,5 @@ export interface ExpulsionPort {
    * unheard is the caller's knowledge. Resolves to what became of that, in a sentence. Never rejects. The group's own
    * time-outs remove whoever is not removed so.
    */
-  expel(address: string): Promise<string>
+  expel(address: string): Promise<Sentence>
 }

@@ -1,10 +1,11 @@
+import type { Heard } from '#common/sentence/sentence.ts'
 import type { Watches } from '#common/watch/watches.ts'
 import type { GtidText, ServerState, WriteProbe } from '#topology/snapshot/observation.ts'
 
 /** Whether a write went through when the agent last tried, and what stood in the way. */
 export interface Probe {
   readonly result: WriteProbe
-  readonly detail: string
+  readonly detail: Heard
 }
 
 /**

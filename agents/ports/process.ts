@@ -1,3 +1,4 @@
+import type { Said } from '#common/sentence/sentence.ts'
 import type { Lack, ProcessState } from '#topology/snapshot/observation.ts'
 
 export function isDown({ state }: Pick<ProcessPort, 'state'>): boolean {
@@ -9,7 +10,7 @@ export interface ProcessPort {
   readonly state: ProcessState
   readonly pid: number | null
   /** Why it is absent or dead; '' otherwise. */
-  readonly note: string
+  readonly note: Said
   /**
    * The settings that mysqld refuses, in its own words; '' or absent where it refuses none. A mysqld that runs goes on
    * with those of before.

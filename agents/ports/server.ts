@@ -1,3 +1,4 @@
+import { say, type Heard } from '#common/sentence/sentence.ts'
 import type { PasswordsWish } from '#failover/protocol/order.ts'
 import type { GroupPort } from './group.ts'
 import type { AnsweredRow } from './throw-away.ts'
@@ -144,7 +145,7 @@ export interface ServerPort {
   /**
    * One InnoDB write with the binary log off, through the client port's interface, within its deadline. Never rejects.
    */
-  probeWrite(deadlineMs: number): Promise<{ result: WriteProbe; detail: string }>
+  probeWrite(deadlineMs: number): Promise<{ result: WriteProbe; detail: Heard }>
 
   /**
    * On: the event scheduler runs, and events that replication brought disabled are enabled, but for those that were
@@ -251,7 +252,7 @@ export interface CertificateFiles {
 }
 
 /** The cure of a lack that `supply` puts right. */
-export const agentPutsRight = 'its agent puts that right'
+export const agentPutsRight = say`its agent puts that right`
 
 /** What the names of replication accounts begin with; an instance's ordinal follows. */
 export const replicationUserPrefix = 'regent_r_'

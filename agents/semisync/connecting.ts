@@ -23,8 +23,8 @@ export function begins(view: View, assignment: ReplicaAssignment, state: ServerS
     ? [{ do: 'switchAcknowledgementsOff' }]
     : startsApplier(view, state)
   const sentence = connectsNow
-    ? `connecting to ${source.instance}`
-    : `connects to ${source.instance} at its manager's word: once that has set its gates, or this one has its copy`
+    ? say`connecting to ${source.instance}`
+    : say`connects to ${source.instance} at its manager's word: once that has set its gates, or this one has its copy`
   return {
     ...(view.stored.stoppedInOrder ? { store: { stoppedInOrder: false } } : {}),
     now: [{ fact: 'made', stage: { is: 'closed' } }],
@@ -77,7 +77,7 @@ export function connects(view: View, assignment: ReplicaAssignment): NextPass {
     steps: [{ do: 'startReceiver' }, { do: 'outdate' }],
     then: [
       { fact: 'made', stage: startedNow(view, assignment) },
-      { fact: 'converged', revision, done: false, sentence: `connecting to ${source.instance}` },
+      { fact: 'converged', revision, done: false, sentence: say`connecting to ${source.instance}` },
     ],
     next: 'soon',
   }

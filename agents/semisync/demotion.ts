@@ -1,3 +1,4 @@
+import { say } from '#common/sentence/sentence.ts'
 import { RegentError } from '#common/errors/errors.ts'
 import type { DemoteOrder } from '#failover/protocol/order.ts'
 import { counted } from '#common/text/words.ts'
@@ -42,7 +43,7 @@ export async function demote(parts: Parts, order: DemoteOrder): Promise<void> {
   learn(parts, {
     fact: 'converged',
     done: false,
-    sentence: `demoted under the promise of epoch ${order.epoch}`,
+    sentence: say`demoted under the promise of epoch ${order.epoch}`,
   })
   const report = {
     epoch: order.epoch,

@@ -1,3 +1,4 @@
+import { say, type Sentence } from '#common/sentence/sentence.ts'
 import type { Parts } from '../instance/parts.ts'
 
 /**
@@ -10,14 +11,14 @@ const leaveMs = 5_000
 const aloneMs = 5_000
 
 /** Why an instance that was told to end goes on for now; null where its server may go. */
-export function waitsToEnd(parts: Pick<Parts, 'file' | 'observer' | 'process'>, waitedMs: number): string | null {
+export function waitsToEnd(parts: Pick<Parts, 'file' | 'observer' | 'process'>, waitedMs: number): Sentence | null {
   const { assignment } = parts.file.current
   if (assignment === null) return null
   if (assignment.role === 'primary')
     return assignment.acks > 0 && waitedMs < successorMs(parts)
-      ? 'the pod ends: it waits for another to take over'
+      ? say`the pod ends: it waits for another to take over`
       : null
-  return assignment.counted && waitedMs < leaveMs ? 'the pod ends: it waits to be let out of the sync set' : null
+  return assignment.counted && waitedMs < leaveMs ? say`the pod ends: it waits to be let out of the sync set` : null
 }
 
 /** A server that starts can have nobody connected yet. */

@@ -1,4 +1,4 @@
-import { say } from '#common/sentence/sentence.ts'
+import { reported, say } from '#common/sentence/sentence.ts'
 import type { ReplicaAssignment } from '#failover/protocol/assignment.ts'
 import { unionOf } from '#topology/snapshot/holdings.ts'
 import type { Channel, ServerState } from '#topology/snapshot/observation.ts'
@@ -85,7 +85,7 @@ function watches(view: View, assignment: ReplicaAssignment, state: ServerState &
     steps: [...(remembers.steps ?? []), ...when(state.offlineMode !== fenced, { do: 'setOffline', on: fenced })],
     then: [
       ...(remembers.then ?? []),
-      { fact: 'converged', revision, done: true, sentence: `follows ${source.instance}` },
+      { fact: 'converged', revision, done: true, sentence: say`follows ${source.instance}` },
     ],
     next: isCatchingUp(view, assignment) ? { afterMs: catchUpLookMs } : 'when something changes',
   }
@@ -94,8 +94,8 @@ function watches(view: View, assignment: ReplicaAssignment, state: ServerState &
 /** A locked account or a closed port is tried again only after a second by the server itself. */
 function waitsForConnection(view: View, assignment: ReplicaAssignment, { ioError, ioErrno = 0 }: Channel): NextPass {
   const { revision, source } = assignment
-  const why = ioError === '' ? '' : `: ${ioError.slice(0, 200)}`
-  const sentence = `connecting to ${source.instance}${why}`
+  const why = ioError === '' ? '' : say`: ${reported(ioError.slice(0, 200))}`
+  const sentence = say`connecting to ${source.instance}${why}`
   const converged = { fact: 'converged', revision, done: false, sentence } as const
   if (ioError === '' || view.nowMs - startedAtMs(view) < connectMs) return { then: [converged], next: 'soon' }
   return {
@@ -112,7 +112,7 @@ function waitsForConnection(view: View, assignment: ReplicaAssignment, { ioError
 function cannotApply(view: View, revision: number, state: ServerState & { channel: Channel }): NextPass {
   const { sqlError } = state.channel
   const isStopped = sqlError === ''
-  const sentence = `cannot apply: ${isStopped ? 'its applier was stopped' : sqlError.slice(0, 300)}`
+  const sentence = say`cannot apply: ${isStopped ? say`its applier was stopped` : reported(sqlError.slice(0, 300))}`
   return {
     steps: isStopped ? startsApplier(view, state) : [],
     then: [{ fact: 'converged', revision, done: false, sentence }],

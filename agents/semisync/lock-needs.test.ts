@@ -1,3 +1,4 @@
+import { say } from '#common/sentence/sentence.ts'
 import { describe, expect, it } from 'vitest'
 import type { ServerOverrides } from '#topology/testing.ts'
 import { LockWatch } from '../guard/lock-watch.ts'
@@ -56,7 +57,7 @@ const ended = (server: ScriptedServer) => server.calls.filter((call) => call.sta
 describe('a lock in the way of what ends a wait', () => {
   it('is named at once, and ended after its grace and no sooner', async () => {
     const { parts, server, lookAfter, graceMs } = await blocked([backup], starved)
-    expect(parts.guards.lockedBy).toBe(
+    expect(String(parts.guards.lockedBy)).toBe(
       'session 12 of admin@10.0.0.7 waits for the global read lock for 4 s; ALTER USER waits behind it',
     )
     await lookAfter(graceMs - 1)
@@ -74,7 +75,7 @@ describe('a lock in the way of what ends a wait', () => {
     await lookAfter(graceMs)
     await lookAfter(graceMs)
     expect(ended(server)).toEqual([])
-    expect(parts.guards.lockedBy).toContain('session 12')
+    expect(String(parts.guards.lockedBy)).toContain('session 12')
   })
 
   it('is left alone while others wait than before: writes go on', async () => {
@@ -95,7 +96,7 @@ describe('a lock in the way of what ends a wait', () => {
       const { parts, server, lookAfter, graceMs } = await blocked([backup], starved)
       if (change === 'replica') await parts.file.update({ assignment: replicaOfEpoch3 })
       if (change === 'fenced') await parts.file.update({ assignment: { ...primaryOfEpoch3, fenced: true } })
-      if (change === 'closed') settable(parts).guards.closed.space = 'low space'
+      if (change === 'closed') settable(parts).guards.closed.space = say`low space`
       await lookAfter(graceMs)
       await lookAfter(graceMs)
       expect(ended(server)).toEqual([])
@@ -138,7 +139,7 @@ describe('a lock in the way of what ends a wait', () => {
     const { parts, server, lookAfter } = await blocked([backup], well)
     server.blocking = []
     await lookAfter(1_000)
-    expect(parts.guards.lockedBy).toContain('session 12')
+    expect(String(parts.guards.lockedBy)).toContain('session 12')
     await lookAfter(1_001)
     expect(parts.guards.lockedBy).toBeNull()
   })

@@ -15,7 +15,7 @@ import { keepUnsettled } from '../doubts/unsettled.ts'
  * that wait is enough.
  */
 export class SemisyncLockNeeds implements LockNeeds {
-  readonly purpose = 'the primary needs that lock for writes that are safe'
+  readonly purpose = say`the primary needs that lock for writes that are safe`
   readonly #parts: Parts
 
   constructor(parts: Parts) {

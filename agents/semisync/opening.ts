@@ -1,4 +1,4 @@
-import { counted as countedIn } from '#common/text/words.ts'
+import { counted, say, type Sentence } from '#common/sentence/sentence.ts'
 import { parseGtidSet } from '#topology/gtid/gtid-set.ts'
 import { staysClosedWithout } from '../doubts/elected-set.ts'
 import { leadingOf, type Leading } from '../instance/life.ts'
@@ -94,7 +94,7 @@ function setsGates({ assignment, state }: Led, leading: Leading): NextPass {
     ],
     then: [
       { fact: 'made', stage: { ...leading, step: 'gated', applied: assignment } },
-      { fact: 'converged', revision, done: false, sentence: 'gates and acknowledgements are set' },
+      { fact: 'converged', revision, done: false, sentence: say`gates and acknowledgements are set` },
     ],
     // What differs after this look was changed by another hand.
     next: leading.inPlace ? 'after a look' : 'at once',
@@ -108,7 +108,7 @@ function opens(view: View, led: Led, leading: Leading): NextPass {
   // Found between the election and the opening: its agent ends it.
   if (view.doubts.gtidsReset && !leading.inPlace)
     return {
-      then: [{ fact: 'converged', done: false, sentence: 'closed: its GTIDs do not tell any more what it holds' }],
+      then: [{ fact: 'converged', done: false, sentence: say`closed: its GTIDs do not tell any more what it holds` }],
       next: 'when something changes',
     }
   const why = whyNotOpen(view, assignment, state)
@@ -117,7 +117,7 @@ function opens(view: View, led: Led, leading: Leading): NextPass {
     steps: [...when(why === null, { do: 'open' }), { do: 'outdate' }, ...keepMarked(view, led)],
     then: [
       { fact: 'opened', stage: { ...leading, step: 'open', tidyAtMs: view.nowMs + tidyAfterMs } },
-      { fact: 'converged', revision, done: true, sentence: `primary of epoch ${epoch}` },
+      { fact: 'converged', revision, done: true, sentence: say`primary of epoch ${epoch}` },
     ],
     next: { afterMs: tidyAfterMs },
   }
@@ -127,14 +127,14 @@ function opens(view: View, led: Led, leading: Leading): NextPass {
  * Offline until a marker proves what recovery committed. A hand may switch acknowledgements off meanwhile: a marker
  * returns then, and proves nothing.
  */
-function awaitsMarker(view: View, led: Led, why: string | null): NextPass {
+function awaitsMarker(view: View, led: Led, why: Sentence | null): NextPass {
   const { assignment, state } = led
   const { acks } = assignment
   const { steps, isDoubted } = putsRight(assignment, state)
   const sentence =
     why === null
-      ? `offline until ${countedIn(acks, 'replica')} ${acks === 1 ? 'acknowledges' : 'acknowledge'} a marker`
-      : `closed: ${why}`
+      ? say`offline until ${counted(acks, 'replica')} ${acks === 1 ? say`acknowledges` : say`acknowledge`} a marker`
+      : say`closed: ${why}`
   return {
     now: [{ fact: 'openingWaits' }, { fact: 'converged', sentence }],
     steps: [...steps, ...when(steps.length > 0, { do: 'outdate' }), ...keepMarked(view, led, isDoubted)],

@@ -105,7 +105,7 @@ async function applyEverything(parts: Parts, { channel, waits, leading }: Applyi
   }
   if (await server.waitExecuted(received, applyMs))
     return { fact: 'made', stage: { ...leading, step: 'applied', executed: everything } }
-  const sentence = String(say`applying ${counted(channel.backlogTransactions, 'received transaction')} before opening`)
+  const sentence = say`applying ${counted(channel.backlogTransactions, 'received transaction')} before opening`
   return { fact: 'converged', done: false, sentence }
 }
 

@@ -286,7 +286,9 @@ describe('a primary that is copied while too few can acknowledge', () => {
     settable(parts).course.reopening = true
     await passAsPrimary(parts, donating, server.state)
     expect(server.calls.filter((call) => call.startsWith('marker') || call === 'open')).toEqual([])
-    expect(parts.course.converged.sentence).toBe('closed: it is being copied, and too few replicas can acknowledge')
+    expect(String(parts.course.converged.sentence)).toBe(
+      'closed: it is being copied, and too few replicas can acknowledge',
+    )
   })
 })
 

@@ -72,7 +72,7 @@ function keepsOpen(view: View, assignment: PrimaryAssignment, state: ServerState
   if (why !== null)
     return {
       steps: closes(view, assignment, state),
-      then: [{ fact: 'converged', revision, done: false, sentence: `closed: ${why}` }],
+      then: [{ fact: 'converged', revision, done: false, sentence: say`closed: ${why}` }],
     }
   const isOpen = !state.readOnly && !state.superReadOnly && !state.offlineMode
   const byHand = say`the primary was read-only or offline by another hand and is open again`
@@ -80,7 +80,7 @@ function keepsOpen(view: View, assignment: PrimaryAssignment, state: ServerState
     steps: isOpen
       ? []
       : [{ do: 'open' }, { do: 'outdate' }, ...when(view.course.converged.done, notice('Opened', byHand))],
-    then: [{ fact: 'converged', revision, done: true, sentence: `primary of epoch ${epoch}` }],
+    then: [{ fact: 'converged', revision, done: true, sentence: say`primary of epoch ${epoch}` }],
   }
 }
 

@@ -1,3 +1,4 @@
+import { say } from '#common/sentence/sentence.ts'
 import { describe, expect, it } from 'vitest'
 import { orderVersion } from '#failover/protocol/message.ts'
 import type { PromiseOrder } from '#failover/protocol/order.ts'
@@ -23,7 +24,7 @@ async function gathered(): Promise<{ parts: Parts; server: ScriptedServer }> {
   const server = new ScriptedServer(aServerState())
   const parts = await testParts(server)
   await parts.file.update({ promise: 3, revision: 10, assignment, stoppedInOrder: false })
-  settable(parts).course.converged = { revision: 10, done: true, sentence: 'follows shop-1' }
+  settable(parts).course.converged = { revision: 10, done: true, sentence: say`follows shop-1` }
   return { parts, server }
 }
 
@@ -59,12 +60,13 @@ describe('a promise', () => {
     [
       'the candidate only in its orders',
       (parts: Parts) =>
-        void (settable(parts).course.converged = { revision: 9, done: true, sentence: 'follows shop-2' }),
+        void (settable(parts).course.converged = { revision: 9, done: true, sentence: say`follows shop-2` }),
       'shop-1',
     ],
     [
       'the candidate, and is just connecting',
-      (parts: Parts) => void (settable(parts).course.converged = { revision: 10, done: false, sentence: 'connecting' }),
+      (parts: Parts) =>
+        void (settable(parts).course.converged = { revision: 10, done: false, sentence: say`connecting` }),
       'shop-1',
     ],
   ])('at a switchover stops a receiver that follows %s', async (_, arrange, candidate) => {

@@ -48,7 +48,7 @@ describe('A primary that is offline until a marker is acknowledged', () => {
       const { parts, then } = await whatIsDone({ semiSyncSource })
       expect(then).toEqual(['semiSyncSource 1'])
       expect(parts.file.current.unsettled).toBe(true)
-      expect(parts.course.converged.sentence).toBe('offline until 1 replica acknowledges a marker')
+      expect(String(parts.course.converged.sentence)).toBe('offline until 1 replica acknowledges a marker')
     },
   )
 

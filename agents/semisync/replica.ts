@@ -1,7 +1,6 @@
-import { say } from '#common/sentence/sentence.ts'
+import { counted as countedIn, say, type Sentence } from '#common/sentence/sentence.ts'
 import type { ReplicaAssignment } from '#failover/protocol/assignment.ts'
 import { noticesOpening } from '../doubts/opened.ts'
-import { counted as countedIn } from '#common/text/words.ts'
 import { parseGtidSet } from '#topology/gtid/gtid-set.ts'
 import type { ServerState } from '#topology/snapshot/observation.ts'
 import { unionOf } from '#topology/snapshot/holdings.ts'
@@ -79,18 +78,18 @@ function whyItStandsBy(
   { told, doubts, stored }: View,
   { counted, passedOver }: ReplicaAssignment,
   state: ServerState,
-): string | null {
+): Sentence | null {
   // What it acknowledges says more than it holds.
-  if (passedOver === true) return 'was passed over by its source and waits to be seeded again'
+  if (passedOver === true) return say`was passed over by its source and waits to be seeded again`
   const errant = parseGtidSet(told.errant).intersect(unionOf([state.executed, state.received]))
   // What changed no data, as far as is known, needs no copy.
   const mayBeHarmless = told.errantJudged === null || told.errantJudged.changesNothing
   if (!counted && !mayBeHarmless && !errant.isEmpty())
-    return `has ${countedIn(errant.count(), 'errant transaction')} and waits to be archived and seeded again`
+    return say`has ${countedIn(errant.count(), 'errant transaction')} and waits to be archived and seeded again`
   if (!doubts.gtidsReset && !stored.gtidsReset) return null
   return stored.binlogOff
-    ? 'ran without a binary log and waits to be seeded again'
-    : 'has had its GTIDs reset by another hand and waits to be seeded again'
+    ? say`ran without a binary log and waits to be seeded again`
+    : say`has had its GTIDs reset by another hand and waits to be seeded again`
 }
 
 /** What must not be followed with: a filter that somebody set, or relay logs that a crash may have spoilt. */

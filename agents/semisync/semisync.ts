@@ -1,3 +1,4 @@
+import type { Sentence } from '#common/sentence/sentence.ts'
 import type { Watches } from '#common/watch/watches.ts'
 import { RegentError } from '#common/errors/errors.ts'
 import type { Assignment } from '#failover/protocol/assignment.ts'
@@ -81,7 +82,7 @@ export class Semisync implements Mode<Step> {
     return stepDown(this.#parts)
   }
 
-  waitsToEnd(waitedMs: number): string | null {
+  waitsToEnd(waitedMs: number): Sentence | null {
     return waitsToEnd(this.#parts, waitedMs)
   }
 

@@ -1,3 +1,4 @@
+import { say, type Sentence } from '#common/sentence/sentence.ts'
 import type { PrimaryAssignment } from '#failover/protocol/assignment.ts'
 import type { ServerState } from '#topology/snapshot/observation.ts'
 import { whyClosed } from '../instance/known.ts'
@@ -8,10 +9,10 @@ import type { Step } from './steps.ts'
 /** Whether a primary is to be open, and what is proven of its writes. */
 
 /** What keeps this primary closed; null when it is to be open. */
-export function whyNotOpen({ guards }: View, assignment: PrimaryAssignment, state: ServerState): string | null {
-  if (assignment.fenced) return 'fenced by a person'
+export function whyNotOpen({ guards }: View, assignment: PrimaryAssignment, state: ServerState): Sentence | null {
+  if (assignment.fenced) return say`fenced by a person`
   return isClosedForCopy(assignment, state)
-    ? 'it is being copied, and too few replicas can acknowledge'
+    ? say`it is being copied, and too few replicas can acknowledge`
     : whyClosed(guards)
 }
 

@@ -1,3 +1,4 @@
+import { say } from '#common/sentence/sentence.ts'
 import { noticesOpening } from '../doubts/opened.ts'
 import { rest, when, type View } from '../instance/pass.ts'
 import type { NextPass, Step } from './steps.ts'
@@ -13,7 +14,7 @@ export function underPromise(view: View): NextPass | null {
   if (course.promiseReport?.epoch === epoch) return null
   const steps = assignment?.role === 'primary' ? stopsAsPrimary(view) : stopsAsReplica(view)
   if (steps === null) return null
-  const sentence = `stopped under the promise of epoch ${epoch}`
+  const sentence = say`stopped under the promise of epoch ${epoch}`
   return { now: [{ fact: 'converged', done: false, sentence }], steps, next: 'at once' }
 }
 

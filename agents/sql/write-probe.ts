@@ -1,12 +1,13 @@
+import { counted, joined, say, type Heard } from '#common/sentence/sentence.ts'
 import type { WriteProbe } from '#topology/snapshot/observation.ts'
-import { codeOf, describeError } from '#common/errors/errors.ts'
+import { codeOf, described, describeError } from '#common/errors/errors.ts'
 import { numberOf, textOf, type Sql } from './connections/statements.ts'
 import { tooManyConnections, type Row } from './connections/connection.ts'
 import { errnoOf } from './connections/failure.ts'
 
 export interface ProbeResult {
   readonly result: WriteProbe
-  readonly detail: string
+  readonly detail: Heard
 }
 
 /** Statements through the interface that clients use. */
@@ -34,7 +35,7 @@ export async function probeWrite(client: ClientQuery, sql: Sql, deadlineMs: numb
   }
   return exhausted(sql, deadlineMs).catch((error: unknown) => ({
     result: 'ok',
-    detail: `connections were not counted: ${describeError(error)}`,
+    detail: say`connections were not counted: ${described(error)}`,
   }))
 }
 
@@ -57,7 +58,7 @@ async function exhausted(sql: Sql, deadlineMs: number): Promise<ProbeResult> {
   )
   const [most, now] = [numberOf(row, 'most'), numberOf(row, 'now')]
   if (now < most) return { result: 'ok', detail: '' }
-  return { result: 'tooManyConnections', detail: `${now} connections of at most ${most}` }
+  return { result: 'tooManyConnections', detail: say`${counted(now, 'connection')} of at most ${most}` }
 }
 
 const holders = `SELECT t.PROCESSLIST_ID AS id, t.PROCESSLIST_USER AS user, t.PROCESSLIST_HOST AS host, l.OBJECT_TYPE AS type FROM performance_schema.metadata_locks l
@@ -68,8 +69,10 @@ async function whyStuck(sql: Sql, detail: string, deadlineMs: number): Promise<P
   try {
     const rows = await sql.read(holders, deadlineMs)
     if (rows.length === 0) return { result: 'stuck', detail }
-    const names = rows.map((row) => `session ${textOf(row, 'id')} of ${textOf(row, 'user')}@${textOf(row, 'host')}`)
-    return { result: 'locked', detail: `writes are locked by ${[...new Set(names)].join(', ')}` }
+    const names = rows.map(
+      (row) => say`session ${numberOf(row, 'id')} of ${textOf(row, 'user')}@${textOf(row, 'host')}`,
+    )
+    return { result: 'locked', detail: say`writes are locked by ${joined(names, ', ')}` }
   } catch {
     return { result: 'stuck', detail }
   }

@@ -149,7 +149,7 @@ class ThrowAway implements ThrowAwayServer {
     this.#pool.disconnect()
     const ending = await this.#within(shutdownMs)
     if (ending?.status === 0) return this.#cleanUp()
-    const why = ending === null ? `did not end within ${shutdownMs / 1_000} s` : sentenceOf(ending)
+    const why = ending === null ? `did not end within ${shutdownMs / 1_000} s` : String(sentenceOf(ending))
     const errors = await lastErrorsIn(this.#given.layout.errorLog)
     await this.kill()
     throw new RegentError('REGENT_SERVER_ERROR', `the throw-away mysqld ${why}${errors === '' ? '' : `: ${errors}`}`)
@@ -182,7 +182,7 @@ class ThrowAway implements ThrowAwayServer {
     const errors = await lastErrorsIn(this.#given.layout.errorLog)
     return new RegentError(
       'REGENT_SERVER_DOWN',
-      `the throw-away mysqld ${sentenceOf(ending)} ${when}${errors === '' ? '' : `: ${errors}`}`,
+      `the throw-away mysqld ${String(sentenceOf(ending))} ${when}${errors === '' ? '' : `: ${errors}`}`,
       { cause },
     )
   }

@@ -1,3 +1,4 @@
+import { saying } from '#test/support/said-as-text.ts'
 import { appendFile, mkdtemp, readFile, rename, rm, stat, truncate, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -101,7 +102,7 @@ describe('how a server ended', () => {
   ])('is "%s" when %s', (how, _when, [logEvidence, binlogEvidence], sentence) => {
     expect(judgeEnding(logEvidence, binlogEvidence)).toEqual({
       how,
-      sentence: expect.stringContaining(sentence) as string,
+      sentence: saying(sentence),
     })
   })
 })

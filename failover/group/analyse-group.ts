@@ -1,4 +1,4 @@
-import { counted, reported, say, text } from '#common/sentence/sentence.ts'
+import { counted, heard, say, text } from '#common/sentence/sentence.ts'
 import { groupView, type GroupView } from '#topology/group/group-view.ts'
 import { ranked } from '#topology/analysis/analyse.ts'
 import { analysePast } from '#topology/analysis/analyse-durability.ts'
@@ -93,7 +93,7 @@ function forming({ primary }: ClusterRecord, { snapshot }: AnalysisInput): Analy
   return critical(
     'NoWritablePrimary',
     name,
-    say`${name} is to form the group: ${does === undefined ? say`its agent is not heard` : reported(does)}`,
+    say`${name} is to form the group: ${does === undefined ? say`its agent is not heard` : heard(does)}`,
   )
 }
 

@@ -1,4 +1,4 @@
-import { counted, reported, say, text, type Said, type Sentence } from '#common/sentence/sentence.ts'
+import { counted, heard, say, text, type Said, type Sentence } from '#common/sentence/sentence.ts'
 import { analyseErrant, seedingOf } from '#topology/analysis/analyse-replicas.ts'
 import { analyseServing } from '#topology/analysis/analyse-primary.ts'
 import { critical, warning, type AnalysisInput } from '#topology/analysis/analysis-input.ts'
@@ -169,7 +169,7 @@ function inError(view: HeardView): Analysis {
 function missing(view: HeardView, limits: AnalysisInput['limits'], rest: Said = ''): Analysis {
   const { observation, name } = view
   const why = isServing(view, limits)
-    ? say`its agent: ${reported(observation.converged.sentence)}`
+    ? say`its agent: ${heard(observation.converged.sentence)}`
     : say`${describeProcess(observation)}${seedingOf(observation)}`
   return warning('GroupMemberMissing', name, say`${name} is missing in the group: ${why}${rest}`)
 }

@@ -1,4 +1,4 @@
-import { reported, say, text, type Said, type Sentence } from '#common/sentence/sentence.ts'
+import { heard, say, text, type Said, type Sentence } from '#common/sentence/sentence.ts'
 import { groupSeenBy, type GroupView } from '#topology/group/group-view.ts'
 import { shownGroup, type ShownGroup } from '#topology/group/shown-group.ts'
 import { isLaterView } from '#topology/group/view-id.ts'
@@ -177,13 +177,9 @@ function formingStep(situation: Situation, { view }: Known['forming']): FlowStep
   const isFormed = (stored.formedEpoch ?? 0) >= record.epoch
   const waits = { flow, blocked: true, revisitMs: 1_000 } as const
   if (!isFormed || record.group === undefined)
-    return step(say`${name} forms the group: ${reported(converged.sentence)}`, assignmentOrders(situation), waits)
+    return step(say`${name} forms the group: ${heard(converged.sentence)}`, assignmentOrders(situation), waits)
   if (isBeingLookedAt(primary, timings))
-    return step(
-      say`${name} has formed the group, and is looked at once more: ${reported(converged.sentence)}`,
-      [],
-      waits,
-    )
+    return step(say`${name} has formed the group, and is looked at once more: ${heard(converged.sentence)}`, [], waits)
   const why = say`${name} has formed the group; the others may join`
   const viewId = groupSeenBy(primary, timings.frozenMs)?.viewId ?? ''
   const group = { ...record.group, forming: false, ...(viewId === '' ? {} : { view: viewId }) }
@@ -299,7 +295,7 @@ function steady(situation: Situation, view: GroupView, prefix: Said = ''): FlowS
   const isOpen = primary?.observation.converged.done === true
   const closed = isOpen
     ? ''
-    : say`; ${primary === undefined ? unheard(record) : reported(primary.observation.converged.sentence)}`
+    : say`; ${primary === undefined ? unheard(record) : heard(primary.observation.converged.sentence)}`
   return step(say`${prefix}no action: ${view.sentence}${closed}`, assignmentOrders(situation), {
     blocked: !isOpen,
     revisitMs: view.condition === 'online' ? null : 1_000,

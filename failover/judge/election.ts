@@ -1,4 +1,4 @@
-import { counted, say, text, type Sentence } from '#common/sentence/sentence.ts'
+import { counted, heard, say, type Sentence } from '#common/sentence/sentence.ts'
 import { delaySecondsOf } from '#topology/snapshot/channel-delay.ts'
 import type { GtidSet } from '#topology/gtid/gtid-set.ts'
 import { instanceOf, ordinalOf, type InstanceName, type MemberId } from '#topology/snapshot/member.ts'
@@ -105,7 +105,7 @@ export function whyUnfit(situation: Situation, member: MemberId, view: LiveView)
   const doubt = whyInDoubt(stored)
   if (doubt !== null) return doubt
   return probe === 'diskFull' || probe === 'readOnlyFilesystem' || probe === 'lowSpace'
-    ? say`its disk: ${text(view.observation.probeDetail || probe)}`
+    ? say`its disk: ${heard(view.observation.probeDetail || probe)}`
     : null
 }
 

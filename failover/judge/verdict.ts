@@ -1,4 +1,4 @@
-import { counted, duration, lasting, say, text, type Sentence } from '#common/sentence/sentence.ts'
+import { counted, duration, heard, lasting, say, type Sentence } from '#common/sentence/sentence.ts'
 import type { Observation } from '#topology/snapshot/observation.ts'
 import { isToBeStarted, lackedByPrimary } from './elected-set.ts'
 import { instanceOf } from '#topology/snapshot/member.ts'
@@ -74,7 +74,7 @@ function judgeProcess(name: string, seen: Observation, situation: Situation): Ve
     case 'absent':
       return verdict(
         'dead',
-        say`mysqld of ${name} is dead${seen.processNote ? say`: ${text(seen.processNote)}` : ''}`,
+        say`mysqld of ${name} is dead${seen.processNote ? say`: ${heard(seen.processNote)}` : ''}`,
         own,
       )
     case 'starting':
@@ -92,7 +92,7 @@ function judgeRunning(name: string, seen: Observation, situation: Situation): Ve
   const { frozenMs, startMs } = situation.timings
   const own = ['its own agent']
   if (seen.probe === 'readOnlyFilesystem')
-    return verdict('dead', say`the file system of ${name} is read-only: ${text(seen.probeDetail)}`, own)
+    return verdict('dead', say`the file system of ${name} is read-only: ${heard(seen.probeDetail)}`, own)
   if (seen.server === null && seen.processSinceMs >= startMs)
     return verdict('dead', say`mysqld of ${name} runs and has not answered within ${duration(startMs)}`, own)
   if (seen.server === null) return verdict('starting', say`mysqld of ${name} runs and has not answered yet`, own, 200)

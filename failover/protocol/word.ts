@@ -1,3 +1,4 @@
+import type { Heard } from '#common/sentence/sentence.ts'
 import { anyBoolean, byName, objectOf, oneOf, optional, text, type Shape, type Shaped } from '#common/input/shapes.ts'
 import type { WatchView } from '#common/watch/watch.ts'
 import type { Transport } from '#common/ports/ports.ts'
@@ -26,7 +27,7 @@ const compare = objectOf({
 export interface LeavingAnswer {
   readonly done: boolean
   /** Where the instance is on its way. */
-  readonly sentence: string
+  readonly sentence: Heard
 }
 
 export interface LeaseVote {

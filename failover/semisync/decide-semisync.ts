@@ -1,4 +1,4 @@
-import { counted, joined, reported, say, text, type Said, type Sentence } from '#common/sentence/sentence.ts'
+import { counted, heard, joined, say, text, type Said, type Sentence } from '#common/sentence/sentence.ts'
 import { decideBy } from '../flows/deciding.ts'
 import type { Decided } from '../steps/step.ts'
 import { routeActions } from '../steps/route.ts'
@@ -195,7 +195,7 @@ function steady(situation: Situation, verdict: Verdict, prefix: Said = ''): Flow
   const also = [behind, shortfall, copiesDue(situation, primary), budgetSentence(budget)]
   const closed =
     primary?.observation.server && !primary.observation.converged.done && verdict.opening === undefined
-      ? say`; ${reported(primary.observation.converged.sentence)}`
+      ? say`; ${heard(primary.observation.converged.sentence)}`
       : ''
   const budgetMs = budget?.moreAtWallMs == null ? null : budget.moreAtWallMs - situation.wallMs
   return step(say`${joined([prefix, state, ...also], '; ')}${closed}`, assignmentOrders(situation), {

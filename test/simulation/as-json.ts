@@ -1,3 +1,4 @@
+import { Sentence } from '#common/sentence/sentence.ts'
 /**
  * A copy of plain data as the other end of a connection reads that: what JSON would bring, without the text. Throws for
  * what JSON has no words for.
@@ -15,7 +16,8 @@ function copyOf(value: unknown): unknown {
       // JSON has neither infinity nor a negative zero.
       return Number.isFinite(value) ? value + 0 : null
     case 'object':
-      if (value === null) return null
+      // A sentence is sent with its parts.
+      if (value === null || value instanceof Sentence) return value
       return Array.isArray(value) ? value.map(elementOf) : objectOf(value)
     default:
       throw new Error(`JSON has no words for ${typeof value}`)

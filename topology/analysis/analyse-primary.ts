@@ -1,4 +1,4 @@
-import { counted, reported, say, text, type Sentence } from '#common/sentence/sentence.ts'
+import { counted, heard, say, text, type Sentence } from '#common/sentence/sentence.ts'
 import type { Analysis, AnalysisCode } from './analysis.ts'
 import { critical, warning, type AnalysisInput } from './analysis-input.ts'
 import { parseGtidSet } from '../gtid/gtid-set.ts'
@@ -87,9 +87,7 @@ export function analyseServing(view: ServingView, input: AnalysisInput): readonl
     return [critical('NoWritablePrimary', view.name, say`primary ${view.name} takes no writes: it ${opening}`)]
   const on = Object.entries({ read_only: readOnly, super_read_only: superReadOnly, offline_mode: offlineMode })
   const switches = on.filter(([, isOn]) => isOn).map(([name]) => name)
-  const doing = view.observation.converged.done
-    ? ''
-    : say`; its agent: ${reported(view.observation.converged.sentence)}`
+  const doing = view.observation.converged.done ? '' : say`; its agent: ${heard(view.observation.converged.sentence)}`
   return [
     critical(
       'NoWritablePrimary',

@@ -1,4 +1,4 @@
-import { counted, joined, mebibytes, say, text, type Said, type Sentence } from '#common/sentence/sentence.ts'
+import { counted, heard, joined, mebibytes, say, text, type Said, type Sentence } from '#common/sentence/sentence.ts'
 import type { Analysis, AnalysisCode } from './analysis.ts'
 import { critical, info, warning, type AnalysisInput } from './analysis-input.ts'
 import { isHeard, type HeardView } from './instance-state.ts'
@@ -78,7 +78,7 @@ function analyseProbe({ name, observation }: HeardView, { expected }: AnalysisIn
   if (found === null) return []
   const [code, what] = found
   const isPrimary = name === expected.primary
-  const detail = observation.probeDetail === '' ? '' : say` (${text(observation.probeDetail)})`
+  const detail = observation.probeDetail === '' ? '' : say` (${heard(observation.probeDetail)})`
   const sentence = say`${isPrimary ? say`primary` : say`replica`} ${name}: ${what}${detail}${spaceOf(observation.freeBytes, code)}`
   return [(isPrimary ? critical : warning)(code, name, sentence)]
 }
@@ -122,7 +122,7 @@ function analyseNeeds({ name, observation }: HeardView): readonly Analysis[] {
   if (lacks.length === 0 || process !== 'running') return []
   const named = lacks
     .slice(0, mostLacksNamed)
-    .map(({ what, for: whatFor, cure }) => say`${what} (for ${whatFor}; ${cure})`)
+    .map(({ what, for: whatFor, cure }) => say`${heard(what)} (for ${heard(whatFor)}; ${heard(cure)})`)
   const more = lacks.length - named.length
   return [
     warning(

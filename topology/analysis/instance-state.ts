@@ -1,4 +1,4 @@
-import { lasting, say, text, type Sentence } from '#common/sentence/sentence.ts'
+import { heard, lasting, say, type Sentence } from '#common/sentence/sentence.ts'
 import type { Limits } from './analysis-input.ts'
 import type { Observation, ServerState } from '../snapshot/observation.ts'
 import type { InstanceView } from '../snapshot/snapshot.ts'
@@ -44,7 +44,7 @@ export function isWritable(view: InstanceView, limits: Limits): boolean {
 
 /** What keeps a server from serving, as the end of a sentence: `its mysqld is dead for 20 ms (killed by signal 9)`. */
 export function describeProcess(seen: Observation): Sentence {
-  const note = seen.processNote === '' ? '' : say` (${text(seen.processNote)})`
+  const note = seen.processNote === '' ? '' : say` (${heard(seen.processNote)})`
   const since = lasting(seen.processSinceMs)
   if (seen.process === 'stopped') return say`its mysqld is stopped ${since}${note}`
   if (seen.process !== 'running') return say`its mysqld is ${seen.process} ${since}${note}`

@@ -1,3 +1,4 @@
+import type { Heard } from '#common/sentence/sentence.ts'
 import type { ObservedBackups, SeedingFailure } from './copies.ts'
 import type { InstanceName, MemberId } from './member.ts'
 import type { OpenChange } from './open-changes.ts'
@@ -326,7 +327,7 @@ export interface Observation extends ObservedBackups {
   readonly bindsToRun?: true
   readonly process: ProcessState
   /** Why the process is absent or dead, in a sentence; '' otherwise. */
-  readonly processNote: string
+  readonly processNote: Heard
   readonly mysqldPid: number | null
   /** Milliseconds since the process state was last different. */
   readonly processSinceMs: number
@@ -335,12 +336,12 @@ export interface Observation extends ObservedBackups {
   /** Milliseconds since the server last answered everything; 0 when this observation is fresh. */
   readonly silentMs: number
   readonly probe: WriteProbe
-  readonly probeDetail: string
+  readonly probeDetail: Heard
   readonly freeBytes: number | null
   readonly stored: StoredSummary
   readonly promiseReport: PromiseReport | null
   /** The revision the server's state was last seen to match, 0 for none, and what it does now or did last. */
-  readonly converged: { readonly revision: number; readonly done: boolean; readonly sentence: string }
+  readonly converged: { readonly revision: number; readonly done: boolean; readonly sentence: Heard }
   /**
    * The newest revision at which a marker was acknowledged by k counted members with that revision's gates in force.
    */
@@ -402,7 +403,7 @@ export interface Observation extends ObservedBackups {
    * Why clients are shown another certificate than the newest they are to be shown. Absent where they are not, or none
    * was given.
    */
-  readonly certificateTrouble?: string
+  readonly certificateTrouble?: Heard
   /** Settings that its mysqld refuses, in mysqld's own words. Absent where it refuses none. */
   readonly settingsRefused?: string
   /** mysqld came up with those of its last good start in their place. Absent for no, and from older agents. */
@@ -432,11 +433,11 @@ export interface Observation extends ObservedBackups {
 /** One thing that is not there as it is to be. */
 export interface Lack {
   /** `table regent.marker` */
-  readonly what: string
+  readonly what: Heard
   /** What rests upon it: `the gates of replicas`. */
-  readonly for: string
+  readonly for: Heard
   /** What is done about that, or why nothing is: the end of a sentence. */
-  readonly cure: string
+  readonly cure: Heard
 }
 
 export interface Notice {
@@ -444,5 +445,5 @@ export interface Notice {
   readonly id: number
   readonly wallMs: number
   readonly code: string
-  readonly sentence: string
+  readonly sentence: Heard
 }

@@ -1,3 +1,4 @@
+import { counted, noneOr, say, text, type Sentence } from '#common/sentence/sentence.ts'
 import type { Configuration, MemberIdentity } from './messages.ts'
 
 /** A group as one snapshot of it, and what SQL says of its members. */
@@ -26,7 +27,7 @@ export type RefusalReason =
 export interface Refusal {
   readonly removed: 'refused'
   readonly reason: RefusalReason
-  readonly sentence: string
+  readonly sentence: Sentence
 }
 
 export interface RemovalQuestion {
@@ -47,7 +48,7 @@ const triedVersion = /^9\.7\.\d+(?!\d|\.)/
 export function whyNotRemove({ group, victims, answering }: RemovalQuestion): Refusal | null {
   const [victim, ...others] = victims
   if (victim === undefined || others.length > 0)
-    return refused('severalVictims', `${victims.length} members are named; one at a time can be removed.`)
+    return refused('severalVictims', say`${counted(victims.length, 'member')} are named; one at a time can be removed`)
   return whyNotIn(group) ?? whyNotThis(group, victim) ?? whyTooFew(group, victim, answering)
 }
 
@@ -60,36 +61,36 @@ export function isSame(one: MemberIdentity, other: MemberIdentity): boolean {
   return one.address === other.address && one.incarnation === other.incarnation
 }
 
-export function refused(reason: RefusalReason, sentence: string): Refusal {
+export function refused(reason: RefusalReason, sentence: Sentence): Refusal {
   return { removed: 'refused', reason, sentence }
 }
 
 function whyNotIn({ id, configuration, versions, singleLeader }: KnownGroup): Refusal | null {
   const untried = versions.find((version) => !triedVersion.test(version))
-  if (versions.length === 0) return refused('version', 'The versions of the members are not known.')
+  if (versions.length === 0) return refused('version', say`the versions of the members are not known`)
   if (untried !== undefined)
     return refused(
       'version',
-      `A member is MySQL ${untried}; the removal was tried on 9.7 only, the group does it later.`,
+      say`a member is MySQL ${untried}; the removal was tried on 9.7 only, the group does it later`,
     )
   if (singleLeader || configuration.mostLeaders === 1)
     return refused(
       'singleLeader',
-      'With group_replication_paxos_single_leader=ON the group removes nobody before its own time-out.',
+      say`the group has group_replication_paxos_single_leader=ON and removes nobody before its own time-out`,
     )
-  return id === 0 ? refused('noGroup', 'The group has no id; XCom would take 0 for any group.') : null
+  return id === 0 ? refused('noGroup', say`the group has no id; XCom would take 0 for any group`) : null
 }
 
 function whyNotThis({ configuration: { members } }: KnownGroup, victim: MemberIdentity): Refusal | null {
   if (victim.incarnation === '')
-    return refused('noIncarnation', `${victim.address} is named without its incarnation; XCom would remove any.`)
+    return refused('noIncarnation', say`${victim.address} is named without its incarnation; XCom would remove any`)
   const member = members.find(({ address }) => address === victim.address)
   if (member === undefined)
-    return refused('notAMember', `${victim.address} is none of ${members.map(({ address }) => address).join(', ')}.`)
+    return refused('notAMember', say`${victim.address} is none of ${members.map(({ address }) => address).join(', ')}`)
   if (!isSame(member, victim))
     return refused(
       'otherIncarnation',
-      `${victim.address} is in the group as incarnation ${member.incarnation}, not ${victim.incarnation}.`,
+      say`${victim.address} is in the group as incarnation ${text(member.incarnation)}, not ${text(victim.incarnation)}`,
     )
   return null
 }
@@ -106,6 +107,6 @@ function whyTooFew(
   if (left >= needed) return null
   return refused(
     'noMajority',
-    `${left} of ${configuration.members.length} members answer without ${victim.address}, and ${needed} must agree.`,
+    say`${noneOr(left)} of ${counted(configuration.members.length, 'member')} answer without ${victim.address}, and ${needed} must agree`,
   )
 }

@@ -1,3 +1,4 @@
+import { joined, say, type Sentence } from '#common/sentence/sentence.ts'
 import type { Clock, Timers } from '#common/ports/ports.ts'
 import type { XcomLine } from './line.ts'
 import { isSame, majorityOf, refused, whyNotRemove, type KnownGroup, type Refusal } from './may-remove.ts'
@@ -33,9 +34,9 @@ export type Removal =
       readonly acceptedMs: number
       /** By address: milliseconds until a member showed the configuration without the victim in force. */
       readonly inForceMs: Readonly<Record<string, number>>
-      readonly sentence: string
+      readonly sentence: Sentence
     }
-  | { readonly removed: 'unanswered'; readonly sentence: string }
+  | { readonly removed: 'unanswered'; readonly sentence: Sentence }
 
 /** By address. */
 export type Answers = Readonly<Record<string, Answer>>
@@ -83,7 +84,7 @@ export async function removeDeadMember(
   const standing = new Standing(others, group, timings.stateMs)
   const answering = await standing.majority()
   if (stoodStill())
-    return refused('stoodStill', `This agent stood still while it asked the members: ${victim.address} may be back.`)
+    return refused('stoodStill', say`this agent stood still while it asked the members: ${victim.address} may be back`)
   // Somebody else may have been asked for meanwhile.
   const refusal = whyNotRemove({ group, victims: victims(), answering })
   if (refusal !== null) return refusal
@@ -195,21 +196,25 @@ function told(
   inForceMs: Readonly<Record<string, number>>,
 ): Removal {
   const asked = all.filter((one) => one !== null)
-  const saying = asked.map(({ connection, answer }) => `${connection.address}: ${answer}`).join(', ')
+  const saying = joined(
+    asked.map(({ connection, answer }) => say`${connection.address}: ${answer}`),
+    ', ',
+  )
   if (asked.length === 0)
-    return { removed: 'unanswered', sentence: `The removal of ${address} was asked for, and no member answered.` }
+    return { removed: 'unanswered', sentence: say`the removal of ${address} was asked for, and no member answered` }
   const accepting = asked.filter(({ answer }) => answer === 'ok')
   if (accepting.length === 0)
-    return refused('membersRefused', `The members refuse to remove ${address}: gone already, or come back (${saying}).`)
+    return refused(
+      'membersRefused',
+      say`the members refuse to remove ${address}: gone already, or come back (${saying})`,
+    )
   const places = Object.keys(inForceMs)
   return {
     removed: 'accepted',
     answers: Object.fromEntries(asked.map(({ connection, answer }) => [connection.address, answer])),
     acceptedMs: Math.min(...accepting.map(({ answeredMs }) => answeredMs)),
     inForceMs,
-    sentence:
-      `The removal of ${address} was accepted (${saying}), and is ` +
-      `${places.length === 0 ? 'not seen to be in force' : `in force at ${places.join(', ')}`}.`,
+    sentence: say`the removal of ${address} was accepted (${saying}), and is ${places.length === 0 ? say`not seen to be in force` : say`in force at ${places.join(', ')}`}`,
   }
 }
 

@@ -1,3 +1,4 @@
+import { say, text, type Sentence } from '#common/sentence/sentence.ts'
 import { refusal, type ActionRequest, type ActionResult } from '../wire/calls.ts'
 import type { Action } from '../wire/definitions.ts'
 import { argvOf } from './argv.ts'
@@ -14,14 +15,14 @@ export async function refusalOf(
   return isReconfigure(action.name) ? refusalForFiles(request.parameters ?? {}) : undefined
 }
 
-function complaintAbout(action: Action, request: ActionRequest, isBuiltIn: boolean): string | undefined {
+function complaintAbout(action: Action, request: ActionRequest, isBuiltIn: boolean): Sentence | undefined {
   const { exec } = action
-  if (!isBuiltIn && !isWhole(action)) return `${action.name} is invalid`
+  if (!isBuiltIn && !isWhole(action)) return say`${action.name} is invalid`
   if (exec === undefined && request.arguments !== undefined && request.arguments.length > 0)
-    return 'runtime arguments are only supported for exec actions'
+    return say`runtime arguments are only supported for exec actions`
   const stray = Object.keys(request.parameters ?? {}).find((name) => !/^[^=\0]+$/.test(name))
   if (stray === undefined) return undefined
-  return `parameter ${JSON.stringify(stray.slice(0, 60))} cannot be a variable of an environment`
+  return say`parameter ${text(JSON.stringify(stray.slice(0, 60)))} cannot be a variable of an environment`
 }
 
 /** Whether there is something to run. */

@@ -1,3 +1,4 @@
+import { say } from '#common/sentence/sentence.ts'
 import { describe, expect, it } from 'vitest'
 import { virtualWorld } from '#common/ports/testing-world.ts'
 import { refusal, succeeded, type ActionRequest, type ActionResult } from '../wire/calls.ts'
@@ -36,7 +37,7 @@ const exec = { exec: { command: ['true'] } }
 describe('a call', () => {
   it('of an action that is not there is answered with its name', async () => {
     const { desk } = aDesk({ name: 'a', ...exec })
-    expect(await desk.call({ action: 'foo' })).toEqual(refusal('notDefined', 'foo is not defined'))
+    expect(await desk.call({ action: 'foo' })).toEqual(refusal('notDefined', say`foo is not defined`))
     expect(await desk.call({ action: 'constructor' })).toMatchObject({ error: 'notDefined' })
   })
 
@@ -56,8 +57,8 @@ describe('a call whose request is non-blocking', () => {
   it('is in progress until it has ended, gives the result once, and runs again', async () => {
     const { call, end, asked } = aDesk({ name: 'a', ...exec })
     expect([await call(old), await call(old)]).toEqual([inProgress, inProgress])
-    await end(0, refusal('failed', 'exit code: 1, stderr: x'))
-    expect(await call(old)).toEqual(refusal('failed', 'exit code: 1, stderr: x'))
+    await end(0, refusal('failed', say`exit code: 1, stderr: x`))
+    expect(await call(old)).toEqual(refusal('failed', say`exit code: 1, stderr: x`))
     expect(await call(old)).toEqual(inProgress)
     expect(asked).toEqual(['nonBlocking', 'nonBlocking'])
   })
@@ -110,7 +111,7 @@ it('No more than so many non-blocking calls run at a time; another is taken once
   const { call, end, asked } = aDesk({ name: 'a', ...exec })
   const numbered = (at: number) => call({ nonBlocking: true, parameters: { AT: String(at) } })
   for (let at = 0; at < 70; at += 1) expect(await numbered(at)).toEqual(inProgress)
-  const busy = refusal('busy', '70 non-blocking calls run already (--max-concurrency)')
+  const busy = refusal('busy', say`70 non-blocking calls run already (--max-concurrency)`)
   expect([await numbered(70), await numbered(0)]).toEqual([busy, inProgress])
   await end(3, succeeded(Buffer.from('3')))
   expect([await numbered(70), asked.length]).toEqual([inProgress, 71])
@@ -122,8 +123,8 @@ describe('a call whose action is non-blocking', () => {
   it('gives its result as often as somebody asks, and runs again only when told to', async () => {
     const { call, end, asked } = aDesk(action)
     expect([await call(), await call()]).toEqual([inProgress, inProgress])
-    await end(0, refusal('failed', 'exit code: 1, stderr: '))
-    expect([await call(), await call()]).toEqual(Array(2).fill(refusal('failed', 'exit code: 1, stderr: ')))
+    await end(0, refusal('failed', say`exit code: 1, stderr: `))
+    expect([await call(), await call()]).toEqual(Array(2).fill(refusal('failed', say`exit code: 1, stderr: `)))
     expect(await call({ rerun: true })).toEqual(inProgress)
     await end(1, succeeded(Buffer.from('again')))
     expect(await call()).toEqual(succeeded(Buffer.from('again')))

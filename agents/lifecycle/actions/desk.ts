@@ -1,3 +1,4 @@
+import { counted, say } from '#common/sentence/sentence.ts'
 import type { Clock } from '#common/ports/ports.ts'
 import { refusal, type ActionRequest, type ActionResult } from '../wire/calls.ts'
 import type { Action } from '../wire/definitions.ts'
@@ -48,7 +49,7 @@ export class ActionDesk {
 
   async call(request: ActionRequest): Promise<ActionResult> {
     const action = this.#parts.actions.get(request.action)
-    if (action === undefined) return refusal('notDefined', `${request.action.slice(0, 253)} is not defined`)
+    if (action === undefined) return refusal('notDefined', say`${request.action.slice(0, 253)} is not defined`)
     if (request.nonBlocking !== true && action.nonBlocking !== true) return this.#parts.run(action, request, 'blocking')
     // Told at once, at each call: it is no result that stays.
     const refused = await this.#parts.check(action, request)
@@ -82,7 +83,7 @@ export class ActionDesk {
     { action, request }: { readonly action: Action; readonly request: ActionRequest },
   ): ActionResult {
     if (this.#running >= this.#parts.maxRuns)
-      return refusal('busy', `${this.#running} non-blocking calls run already (--max-concurrency)`)
+      return refusal('busy', say`${counted(this.#running, 'non-blocking call')} run already (--max-concurrency)`)
     runs.set(key, this.#start(action, request))
     return refusal('inProgress')
   }

@@ -1,4 +1,5 @@
-import { describeError } from '#common/errors/errors.ts'
+import { say } from '#common/sentence/sentence.ts'
+import { described } from '#common/errors/errors.ts'
 import { refusal, type ActionResult } from '../wire/calls.ts'
 import type { GrpcAction } from '../wire/definitions.ts'
 import { fillTemplate } from './template.ts'
@@ -15,12 +16,13 @@ export async function runGrpc(
   values: Readonly<Record<string, string | undefined>>,
   limits: GrpcLimits,
 ): Promise<ActionResult> {
-  if (!/^\d{1,5}$/.test(action.port)) return refusal('badRequest', `grpc.port is "${action.port}"; allowed is a number`)
+  if (!/^\d{1,5}$/.test(action.port))
+    return refusal('badRequest', say`grpc.port is "${action.port}"; allowed is a number`)
   const request: Record<string, string> = {}
   for (const [name, template] of Object.entries(action.request ?? {})) {
     const filled = fillTemplate(template, values)
     if ('wrong' in filled)
-      return refusal(filled.isSyntax ? 'notImplemented' : 'badRequest', `grpc.request.${name}: ${filled.wrong}`)
+      return refusal(filled.isSyntax ? 'notImplemented' : 'badRequest', say`grpc.request.${name}: ${filled.wrong}`)
     request[name] = filled.text
   }
   const deadline = limits.deadlineMs === null ? [] : [AbortSignal.timeout(Math.ceil(limits.deadlineMs))]
@@ -30,7 +32,7 @@ export async function runGrpc(
     const { callGrpc } = await import('../grpc/grpc-action.ts')
     return await callGrpc(action, request, signal)
   } catch (error) {
-    if (limits.signal.aborted) return refusal('failed', 'the agent is stopping')
-    return signal.aborted ? refusal('timedOut') : refusal('failed', `grpc call failed, error: ${describeError(error)}`)
+    if (limits.signal.aborted) return refusal('failed', say`the agent is stopping`)
+    return signal.aborted ? refusal('timedOut') : refusal('failed', say`grpc call failed, error: ${described(error)}`)
   }
 }

@@ -1,5 +1,6 @@
+import { say, text } from '#common/sentence/sentence.ts'
 import type { Agent, Dispatcher } from 'undici'
-import { describeError } from '#common/errors/errors.ts'
+import { described } from '#common/errors/errors.ts'
 import { refusal, succeeded, type ActionResult } from '../wire/calls.ts'
 import type { HttpAction } from '../wire/definitions.ts'
 import { fillTemplate } from './template.ts'
@@ -33,9 +34,9 @@ export class HttpCaller {
     try {
       return await this.#send(filled, limits.outputBytes, signal)
     } catch (error) {
-      if (limits.signal.aborted) return refusal('failed', 'the agent is stopping')
+      if (limits.signal.aborted) return refusal('failed', say`the agent is stopping`)
       if (signal.aborted) return refusal('timedOut')
-      return refusal('failed', `http request failed, error: ${describeError(error)}`)
+      return refusal('failed', say`http request failed, error: ${described(error)}`)
     }
   }
 
@@ -57,11 +58,11 @@ export class HttpCaller {
     })
     const body = await readUpTo(answer.body, outputBytes)
     if (body === undefined)
-      return refusal('failed', `the answer has more than ${outputBytes} bytes; raise --max-output`)
+      return refusal('failed', say`the answer has more than ${outputBytes} bytes; raise --max-output`)
     if (answer.statusCode >= 200 && answer.statusCode < 300) return succeeded(body)
     return refusal(
       'failed',
-      `http request failed, status: ${answer.statusCode}, body: ${body.toString('utf8', 0, 2_000)}`,
+      say`http request failed, status: ${answer.statusCode}, body: ${text(body.toString('utf8', 0, 2_000))}`,
     )
   }
 }
@@ -95,18 +96,18 @@ function filledRequest(action: HttpAction, values: Values): FilledRequest | Acti
 }
 
 function addressOf({ port, host = '127.0.0.1', scheme = 'http', path = '/' }: HttpAction): string | ActionResult {
-  if (!/^\d{1,5}$/.test(port)) return refusal('badRequest', `http.port is "${port}"; allowed is a number`)
+  if (!/^\d{1,5}$/.test(port)) return refusal('badRequest', say`http.port is "${port}"; allowed is a number`)
   const authority = `${host.includes(':') ? `[${host}]` : host}:${port}`
   const url = `${scheme.toLowerCase()}://${authority}${path.startsWith('/') ? '' : '/'}${path}`
   return /^https?:/.test(url) && URL.canParse(url)
     ? url
-    : refusal('badRequest', `scheme, host, port and path make no http or https address: ${url}`)
+    : refusal('badRequest', say`scheme, host, port and path make no http or https address: ${text(url)}`)
 }
 
 function fill(what: string, template: string, values: Values): string | ActionResult {
   const filled = fillTemplate(template, values)
   if ('text' in filled) return filled.text
-  return refusal(filled.isSyntax ? 'notImplemented' : 'badRequest', `${what}: ${filled.wrong}`)
+  return refusal(filled.isSyntax ? 'notImplemented' : 'badRequest', say`${what}: ${filled.wrong}`)
 }
 
 /** The body; undefined where it is longer. */

@@ -1,3 +1,4 @@
+import { say, text, type Sentence } from '#common/sentence/sentence.ts'
 import { createHash } from 'node:crypto'
 import { createReadStream } from 'node:fs'
 import { access } from 'node:fs/promises'
@@ -18,16 +19,16 @@ export function isReconfigure(name: string): boolean {
 export async function refusalForFiles(parameters: Parameters): Promise<ActionResult | undefined> {
   return (
     (await refusalForEach(parameters['KB_CONFIG_FILES_CREATED'], async (file) =>
-      (await isThere(file)) ? undefined : tooEarly(`file ${file} is not there yet`),
+      (await isThere(file)) ? undefined : tooEarly(say`file ${file} is not there yet`),
     )) ??
     (await refusalForEach(parameters['KB_CONFIG_FILES_REMOVED'], async (file) =>
-      (await isThere(file)) ? tooEarly(`file ${file} is still there`) : undefined,
+      (await isThere(file)) ? tooEarly(say`file ${file} is still there`) : undefined,
     )) ??
     refusalForEach(parameters['KB_CONFIG_FILES_UPDATED'], refusalForContent)
   )
 }
 
-function tooEarly(why: string): ActionResult {
+function tooEarly(why: Sentence): ActionResult {
   return refusal('preconditionFailed', why)
 }
 
@@ -48,12 +49,12 @@ async function refusalForContent(item: string): Promise<ActionResult | undefined
   const colon = item.lastIndexOf(':')
   const [file, wanted] = [item.slice(0, colon), item.slice(colon + 1).toLowerCase()]
   if (colon < 1 || !/^[0-9a-f]{64}$/.test(wanted))
-    return refusal('badRequest', `KB_CONFIG_FILES_UPDATED: "${item.slice(0, 200)}" is not file:sha256`)
+    return refusal('badRequest', say`KB_CONFIG_FILES_UPDATED: "${text(item.slice(0, 200))}" is not file:sha256`)
   const found = await digestOf(file)
-  if (found === undefined) return tooEarly(`file ${file} is not there yet`)
+  if (found === undefined) return tooEarly(say`file ${file} is not there yet`)
   return found === wanted
     ? undefined
-    : tooEarly(`file ${file} has not its new content yet: sha256 ${found}, not ${wanted}`)
+    : tooEarly(say`file ${file} has not its new content yet: sha256 ${text(found)}, not ${text(wanted)}`)
 }
 
 async function isThere(file: string): Promise<boolean> {

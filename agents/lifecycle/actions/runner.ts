@@ -1,3 +1,4 @@
+import { say, text } from '#common/sentence/sentence.ts'
 import type { World } from '#common/ports/ports.ts'
 import type { BuiltInAction } from '../built-in/built-in-action.ts'
 import { runBuiltIn } from '../built-in/run-built-in.ts'
@@ -113,7 +114,7 @@ export class ActionRunner {
     const values = { ...environment, ...request.parameters }
     if (action.http !== undefined) return http.call(action.http, values, { deadlineMs, outputBytes, signal })
     if (action.grpc !== undefined) return runGrpc(action.grpc, values, { deadlineMs, signal })
-    return Promise.resolve(refusal('badRequest', `${action.name} is invalid`))
+    return Promise.resolve(refusal('badRequest', say`${action.name} is invalid`))
   }
 
   async #exec(exec: ExecAction, { request, more, outputBytes }: Run, deadlineMs: number | null): Promise<ActionResult> {
@@ -140,5 +141,5 @@ function isWorthRetrying(result: ActionResult): result is Failure {
 function outOfTime(last: Failure): ActionResult {
   return last.error === 'timedOut'
     ? last
-    : refusal('timedOut', `${last.message}, and its time ends before the next try`)
+    : refusal('timedOut', say`${text(last.message)}, and its time ends before the next try`)
 }

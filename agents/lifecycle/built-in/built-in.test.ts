@@ -1,3 +1,4 @@
+import { say } from '#common/sentence/sentence.ts'
 import { describe, expect, it } from 'vitest'
 import { RegentError } from '#common/errors/errors.ts'
 import type { ErrorCode } from '#common/errors/error-catalogue.ts'
@@ -33,7 +34,7 @@ describe('a built-in action', () => {
       [says('roleProbe', 'built in'), says('readonly', 'built in'), says('readwrite', 'built in')],
     )
     expect(saidBy(await desk.call({ action: 'roleProbe' }))).toBe('script')
-    expect(await desk.call({ action: 'readonly' })).toEqual(refusal('badRequest', 'readonly is invalid'))
+    expect(await desk.call({ action: 'readonly' })).toEqual(refusal('badRequest', say`readonly is invalid`))
     expect(saidBy(await desk.call({ action: 'readwrite' }))).toBe('built in')
   })
 
@@ -60,7 +61,7 @@ describe('a built-in action', () => {
     const { desk, kill } = deskOver([], [{ name: 'a', run: () => new Promise(() => undefined) }])
     const called = desk.call({ action: 'a' })
     setImmediate(kill)
-    expect(await called).toEqual(refusal('failed', 'the agent is stopping'))
+    expect(await called).toEqual(refusal('failed', say`the agent is stopping`))
   })
 
   it.each<readonly [ErrorName, number]>([

@@ -1,4 +1,5 @@
-import { codeOf, describeError } from '#common/errors/errors.ts'
+import { say } from '#common/sentence/sentence.ts'
+import { codeOf, described } from '#common/errors/errors.ts'
 import type { World } from '#common/ports/ports.ts'
 import { refusal, type ActionResult } from '../wire/calls.ts'
 import type { BuiltInAction, Parameters, Patience } from './built-in-action.ts'
@@ -14,8 +15,8 @@ export async function runBuiltIn(
   { deadlineMs, signal, timers }: Patience & Pick<World, 'timers'>,
 ): Promise<ActionResult> {
   const given = Promise.withResolvers<ActionResult>()
-  const stops = (): void => given.resolve(refusal('failed', 'the agent is stopping'))
-  if (signal.aborted) return refusal('failed', 'the agent is stopping')
+  const stops = (): void => given.resolve(refusal('failed', say`the agent is stopping`))
+  if (signal.aborted) return refusal('failed', say`the agent is stopping`)
   signal.addEventListener('abort', stops)
   const timer = deadlineMs === null ? undefined : timers.after(deadlineMs, () => given.resolve(refusal('timedOut')))
   const ran = action.run(parameters, { deadlineMs, signal }).catch(failureOf)
@@ -31,13 +32,13 @@ export async function runBuiltIn(
 function failureOf(error: unknown): ActionResult {
   switch (codeOf(error)) {
     case 'REGENT_SERVER_TIMEOUT':
-      return refusal('timedOut', describeError(error))
+      return refusal('timedOut', say`${described(error)}`)
     case 'REGENT_SERVER_ERROR':
     case 'REGENT_SERVER_DOWN':
-      return refusal('failed', describeError(error))
+      return refusal('failed', say`${described(error)}`)
     case 'REGENT_BAD_REQUEST':
-      return refusal('badRequest', describeError(error))
+      return refusal('badRequest', say`${described(error)}`)
     default:
-      return refusal('internalError', describeError(error))
+      return refusal('internalError', say`${described(error)}`)
   }
 }

@@ -1,3 +1,4 @@
+import { say, text } from '#common/sentence/sentence.ts'
 import { describeError } from '#common/errors/errors.ts'
 import { refusal, succeeded, type ActionResult } from '../wire/calls.ts'
 import type { GrpcAction } from '../wire/definitions.ts'
@@ -16,15 +17,16 @@ export async function callGrpc(action: GrpcAction, request: Texts, signal: Abort
   try {
     const { input, output, methodKind } = await reflectMethod(client, service, method)
     if (methodKind !== 'unary')
-      return refusal('badRequest', `${service}/${method} is a stream; a gRPC action is one message`)
+      return refusal('badRequest', say`${service}/${method} is a stream; a gRPC action is one message`)
     const sent = tried(() => encodeMessage(input, request))
-    if ('wrong' in sent) return refusal('badRequest', sent.wrong)
+    if ('wrong' in sent) return refusal('badRequest', say`${text(sent.wrong)}`)
     const answer = await client.call(`/${service}/${method}`, sent.value)
-    if (!answer.ok) return refusal('failed', `grpc call failed, code: ${answer.code}, message: ${answer.words}`)
+    if (!answer.ok)
+      return refusal('failed', say`grpc call failed, code: ${answer.code}, message: ${text(answer.words)}`)
     const read = (name: string | undefined): Buffer =>
       name ? decodeField(output, answer.message, name) : Buffer.alloc(0)
     const parts = tried(() => ({ status: read(action.response?.status), message: read(action.response?.message) }))
-    if ('wrong' in parts) return refusal('badRequest', parts.wrong)
+    if ('wrong' in parts) return refusal('badRequest', say`${text(parts.wrong)}`)
     return resultOf(parts.value)
   } finally {
     client.close()
@@ -33,8 +35,8 @@ export async function callGrpc(action: GrpcAction, request: Texts, signal: Abort
 
 function resultOf({ status, message }: { readonly status: Buffer; readonly message: Buffer }): ActionResult {
   if (status.length === 0) return succeeded(message)
-  const words = message.length === 0 ? '' : `, message: ${message.toString('utf8')}`
-  return refusal('failed', `grpc call failed, status: ${status.toString('utf8')}${words}`)
+  const words = message.length === 0 ? '' : say`, message: ${text(message.toString('utf8'))}`
+  return refusal('failed', say`grpc call failed, status: ${text(status.toString('utf8'))}${words}`)
 }
 
 function tried<Value>(work: () => Value): { readonly value: Value } | { readonly wrong: string } {

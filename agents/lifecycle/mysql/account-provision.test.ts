@@ -1,3 +1,4 @@
+import { say } from '#common/sentence/sentence.ts'
 import { describe, expect, it } from 'vitest'
 import { aServerState, primaryOfEpoch3, replicaOfEpoch3, ScriptedServer, testParts } from '#agents/testing.ts'
 import { settable } from '#agents/testing-known.ts'
@@ -98,7 +99,7 @@ describe('accountProvision', () => {
     expect(await call()).toEqual({
       ok: false,
       error: 'preconditionFailed',
-      message: 'accounts are made at the primary, and shop-0 is not: it is a replica: preconditionFailed',
+      message: 'accounts are made at the primary, and shop-0 is not: this instance is a replica: preconditionFailed',
     })
     expect(server.calls).toEqual([])
   })
@@ -109,7 +110,7 @@ describe('accountProvision', () => {
     const mayGoOn: boolean[] = []
     server.provisionAccount = async (_name, _statements, terms) => {
       mayGoOn.push(terms.mayGoOn())
-      settable(parts).guards.closed.lease = 'the lease ran out'
+      settable(parts).guards.closed.lease = say`the lease ran out`
       mayGoOn.push(terms.mayGoOn())
     }
     await call()

@@ -1,3 +1,4 @@
+import { say } from '#common/sentence/sentence.ts'
 import type { ServerPort } from '#agents/ports/server.ts'
 import type { BuiltInAction, Parameters, Patience } from '../built-in/built-in-action.ts'
 import { refusal, succeeded, type ActionResult } from '../wire/calls.ts'
@@ -35,13 +36,13 @@ async function provision(parts: ProvisionParts, parameters: Parameters, patience
   const statements = accountStatements({ name, password, statement })
   const role = await roleAfterLook(parts)
   if (role.is !== 'primary') {
-    const why = role.is === 'secondary' ? 'it is a replica' : role.why
+    const why = role.is === 'secondary' ? say`this instance is a replica` : role.why
     return refusal(
       'preconditionFailed',
-      `accounts are made at the primary, and ${parts.config.instance} is not: ${why}`,
+      say`accounts are made at the primary, and ${parts.config.instance} is not: ${why}`,
     )
   }
-  if (patience.signal.aborted) return refusal('failed', 'the agent is stopping')
+  if (patience.signal.aborted) return refusal('failed', say`the agent is stopping`)
   const deadlineMs = patience.deadlineMs ?? patienceMs
   const mayGoOn = (): boolean => roleOf(parts).is === 'primary' && !patience.signal.aborted
   await parts.server.provisionAccount(name, statements, { deadlineMs, mayGoOn })

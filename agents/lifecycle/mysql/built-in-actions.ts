@@ -1,3 +1,4 @@
+import { say } from '#common/sentence/sentence.ts'
 import type { Parts } from '#agents/instance/parts.ts'
 import type { BuiltInAction } from '../built-in/built-in-action.ts'
 import { refusal } from '../wire/calls.ts'
@@ -19,8 +20,7 @@ const dataLoad: BuiltInAction = {
   run: async () =>
     refusal(
       'notImplemented',
-      'dataLoad is not done beside a mysqld: a governed instance copies another by CLONE, as Regent’s ' +
-        'manager orders, and a worker (--server=false --data-dir <folder>) fills an empty folder',
+      say`dataLoad is not done beside a mysqld: the manager has this instance copied from another, and a worker (--server=false --data-dir <folder>) fills an empty folder`,
     ),
 }
 

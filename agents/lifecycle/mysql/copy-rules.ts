@@ -1,4 +1,4 @@
-import { mebibytes } from '#common/text/words.ts'
+import { mebibytes, say, type Sentence } from '#common/sentence/sentence.ts'
 import type { Parts } from '#agents/instance/parts.ts'
 import type { VolumePort } from '#agents/ports/volume.ts'
 import type { Role, RoleParts } from './role.ts'
@@ -17,11 +17,11 @@ const reserve = 4
 const growth = 1.1
 
 /** Why no copy of this server may begin; undefined where one may. */
-export async function whyNoCopy(parts: CopyParts, role: Role): Promise<string | undefined> {
+export async function whyNoCopy(parts: CopyParts, role: Role): Promise<Sentence | undefined> {
   if (role.is === 'unknown' || role.is === 'none') return role.why
   const foreign = parts.observer.server?.foreignTables ?? []
   if (foreign.length > 0)
-    return `it has tables that are not InnoDB, whose rows no CLONE copies: ${foreign.slice(0, 3).join(', ')}`
+    return say`this server has tables that are not InnoDB, whose rows no CLONE copies: ${foreign.slice(0, 3).join(', ')}`
   return whyUnfit(parts) ?? whyNoSpace(parts)
 }
 
@@ -34,35 +34,33 @@ export async function whyNoCopy(parts: CopyParts, role: Role): Promise<string | 
 export function whyStop(
   parts: CopyParts,
   during: { readonly role: Role; readonly promise: number } | null,
-): string | undefined {
+): Sentence | undefined {
   const unfit = whyUnfit(parts)
   if (unfit !== undefined) return unfit
   const { observer, config, file } = parts
   if (observer.freeBytes !== null && observer.freeBytes < config.lowSpaceBytes * 2)
-    return `${mebibytes(observer.freeBytes)} are free on the volume, which its server needs itself`
+    return say`${mebibytes(observer.freeBytes)} are free on the volume, which its server needs itself`
   if (during === null) return undefined
   const { promise, assignment } = file.current
   const isPrimary = assignment?.role === 'primary'
   if (promise !== during.promise || isPrimary !== (during.role.is === 'primary'))
-    return 'the cluster is changing its primary, and a server that is copied may be slow to follow; ask again'
+    return say`the cluster is changing its primary, and a server that is copied may be slow to follow; ask again`
   return undefined
 }
 
-function whyUnfit({ file, copying, pod, world }: CopyParts): string | undefined {
+function whyUnfit({ file, copying, pod, world }: CopyParts): Sentence | undefined {
   const { seeding, unproven } = file.current
-  if (seeding || unproven || copying.progress !== null) return 'it is made anew as a copy of another instance'
-  if (pod.termination !== null) return 'its pod is ending'
-  if (pod.hasLeft || pod.leavesUntilMs > world.clock.monotonicMs()) return 'it is leaving its cluster'
+  if (seeding || unproven || copying.progress !== null) return say`this instance is made anew as a copy of another one`
+  if (pod.termination !== null) return say`this pod is ending`
+  if (pod.hasLeft || pod.leavesUntilMs > world.clock.monotonicMs()) return say`this instance is leaving its cluster`
   return undefined
 }
 
 /** The rules of a copy under way go by the same look: space that was made since the one before counts. */
-async function whyNoSpace({ volume, observer, config }: CopyParts): Promise<string | undefined> {
+async function whyNoSpace({ volume, observer, config }: CopyParts): Promise<Sentence | undefined> {
   const [bytes, freeBytes] = [await volume.dataBytes(), await observer.freeBytesNow()]
   const needed = Math.ceil(bytes * growth) + config.lowSpaceBytes * reserve
   if (freeBytes >= needed) return undefined
-  return (
-    `its volume has ${mebibytes(freeBytes)} free; a copy takes ${mebibytes(bytes)} for a ` +
-    `while, and with what a server needs ${mebibytes(needed)} must be free`
-  )
+  const takes = say`a copy takes ${mebibytes(bytes)} for a while, and with what a server needs ${mebibytes(needed)} must be free`
+  return say`the volume has ${mebibytes(freeBytes)} free; ${takes}`
 }

@@ -139,7 +139,7 @@ describe('dataDump', () => {
     expect(await dump.ended).toEqual({ ok: true })
     expect(existsSync(folder)).toBe(false)
     expect(parts.jobs.streamsCopy).toBe(false)
-    expect(parts.notices.list.map(({ sentence }) => sentence)[0]).toBe(
+    expect(String(parts.notices.list[0]?.sentence)).toBe(
       'a copy of this server is made for a client of the streaming port',
     )
   })
@@ -147,7 +147,7 @@ describe('dataDump', () => {
   it('at the primary is made, and the log says that a replica would be better', async () => {
     const { begin, parts } = await aReplica({ promise: 3, assignment: primaryOfEpoch3 })
     expect((await taken(begin())).end).toEqual({ ok: true })
-    expect(parts.notices.list[0]?.sentence).toContain('this is the primary')
+    expect(String(parts.notices.list[0]?.sentence)).toContain('this is the primary')
   })
 
   it('is made one at a time, and the next after the end of the first', async () => {
@@ -167,14 +167,22 @@ describe('dataDump', () => {
   })
 
   it.each<readonly [string, (parts: Parts, server: ScriptedServer) => unknown, string]>([
-    ['no manager told what to be', ({ file }) => file.update({ assignment: null }), 'no manager has told it'],
+    [
+      'no manager told what to be',
+      ({ file }) => file.update({ assignment: null }),
+      'no manager has told this instance',
+    ],
     ['is seeded', ({ file }) => file.update({ seeding: true }), 'made anew as a copy'],
     [
       'is made a copy beside',
       ({ copying }) => (settable(copying).progress = { stage: 'copying', percent: 1, donor: 'shop-1' }),
-      'it is made anew as a copy of another instance',
+      'this instance is made anew as a copy of another one',
     ],
-    ['whose pod ends', ({ pod }) => (settable(pod).termination = { sinceMs: 0, stopping: false }), 'its pod is ending'],
+    [
+      'whose pod ends',
+      ({ pod }) => (settable(pod).termination = { sinceMs: 0, stopping: false }),
+      'this pod is ending',
+    ],
     [
       'that has a MyISAM table',
       (parts, server) => {
@@ -198,7 +206,7 @@ describe('dataDump', () => {
     Object.assign(parts.config, { lowSpaceBytes: 64 * mebibyte })
     space.freeBytes = 266 * mebibyte
     expect((await taken(begin())).end).toMatchObject({
-      why: 'no copy is made of shop-0: its volume has 266.0 MiB free; a copy takes 10.0 MiB for a while, and with what a server needs 267.0 MiB must be free: preconditionFailed',
+      why: 'no copy is made of shop-0: the volume has 266.0 MiB free; a copy takes 10.0 MiB for a while, and with what a server needs 267.0 MiB must be free: preconditionFailed',
     })
     space.freeBytes = 267 * mebibyte
     expect((await taken(begin())).end).toEqual({ ok: true })
@@ -238,7 +246,7 @@ describe('dataDump', () => {
     ['another epoch is promised', ({ file }) => file.update({ promise: 4 }), 'changing its primary'],
     ['it is to lead', ({ file }) => file.update({ assignment: primaryOfEpoch3 }), 'changing its primary'],
     ['it is to be seeded', ({ file }) => file.update({ seeding: true }), 'made anew'],
-    ['its pod ends', ({ pod }) => (settable(pod).termination = { sinceMs: 0, stopping: false }), 'its pod is ending'],
+    ['its pod ends', ({ pod }) => (settable(pod).termination = { sinceMs: 0, stopping: false }), 'this pod is ending'],
   ])('ends while the copy is made when %s, and the server is let go', async (_what, change, why) => {
     const { begin, server, parts, folder } = await aReplica()
     const held = hold(server)

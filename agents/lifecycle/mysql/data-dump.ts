@@ -1,7 +1,7 @@
 import { duration, say, type Said, type Sentence } from '#common/sentence/sentence.ts'
 import { Readable } from 'node:stream'
 import type { Watch } from '#common/watch/watch.ts'
-import { codeOf, describeError } from '#common/errors/errors.ts'
+import { codeOf, described, describeError } from '#common/errors/errors.ts'
 import { learn, type Learner } from '#agents/instance/learn.ts'
 import type { Parts } from '#agents/instance/parts.ts'
 import type { ServerPort } from '#agents/ports/server.ts'
@@ -34,7 +34,10 @@ export function dataDump(parts: DumpParts): BuiltInAction {
   return {
     name: 'dataDump',
     run: async () =>
-      refusal('badRequest', 'dataDump is a stream, which the streaming port sends; an answer of HTTP cannot hold it'),
+      refusal(
+        'badRequest',
+        say`dataDump is a stream, which the streaming port sends; an answer of HTTP cannot hold it`,
+      ),
     stream: (_parameters, patience) => streamCopy(parts, patience, { whom: say`a client of the streaming port` }),
   }
 }
@@ -98,7 +101,7 @@ async function removeCopy({
 
 /** Why there is no copy, under the name that callers know. */
 class Refused extends Error {
-  constructor(error: ErrorName, why: string) {
+  constructor(error: ErrorName, why: Sentence) {
     const result = refusal(error, why)
     super(result.ok ? error : result.message)
   }
@@ -149,7 +152,7 @@ class Dump implements OutgoingStream {
     const isOwner = !jobs.streamsCopy
     try {
       if (!isOwner)
-        throw new Refused('busy', 'a copy of this server is being streamed already; ask again when it has ended')
+        throw new Refused('busy', say`a copy of this server is being streamed already; ask again when it has ended`)
       learn(this.#parts, streaming)
       yield* this.#copy()
       isWhole = true
@@ -170,7 +173,7 @@ class Dump implements OutgoingStream {
   #whyBroken(failure: unknown): string {
     const { signal } = this.#stop
     if (signal.aborted) return describeError(signal.reason)
-    if (codeOf(failure) === 'REGENT_BUSY') return new Refused('busy', describeError(failure)).message
+    if (codeOf(failure) === 'REGENT_BUSY') return new Refused('busy', say`${described(failure)}`).message
     // So ends a stream whose reader leaves.
     const isLeft = failure === undefined || (failure instanceof Error && failure.name === 'AbortError')
     return isLeft ? 'nobody took the rest of it' : describeError(failure)
@@ -181,7 +184,7 @@ class Dump implements OutgoingStream {
     const role = await roleAfterLook(this.#parts)
     const refused = await whyNoCopy(this.#parts, role)
     if (refused !== undefined)
-      throw new Refused('preconditionFailed', `no copy is made of ${config.instance}: ${refused}`)
+      throw new Refused('preconditionFailed', say`no copy is made of ${config.instance}: ${refused}`)
     const looks = world.timers.every(lookMs, this.#look(role))
     try {
       const folder = await this.#freshFolder()
@@ -222,7 +225,7 @@ class Dump implements OutgoingStream {
     return () => {
       const why = whyStop(this.#parts, this.#isCloning ? { role, promise } : null)
       const waitsMs = this.#waitsSinceMs === null ? 0 : world.clock.monotonicMs() - this.#waitsSinceMs
-      if (why !== undefined) this.kill(why)
+      if (why !== undefined) this.kill(String(why))
       else if (waitsMs > stalledMs) this.kill(`the client took nothing for ${stalledMs / 1_000} s`)
     }
   }

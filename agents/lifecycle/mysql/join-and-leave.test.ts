@@ -1,3 +1,4 @@
+import { say } from '#common/sentence/sentence.ts'
 import { describe, expect, it } from 'vitest'
 import type { LeavingAnswer, LeavingRequest } from '#failover/protocol/word.ts'
 import {
@@ -75,7 +76,7 @@ describe('memberLeave', () => {
     settable(parts).course.converged = {
       revision: 1,
       done: false,
-      sentence: 'the pod ends: it waits to be let out of the sync set',
+      sentence: say`the pod ends: it waits to be let out of the sync set`,
     }
     expect(await call(parts, 'memberLeave')).toMatch(/^shop-0 has not left: .*sync set: timedOut$/)
   })
@@ -116,17 +117,17 @@ describe('memberJoin', () => {
   it('is done where the instance counts, and takes a memberLeave back', async () => {
     const parts = await agent()
     settable(parts).pod.hasLeft = true
-    settable(parts).course.converged = { revision: 1, done: true, sentence: 'follows shop-1' }
+    settable(parts).course.converged = { revision: 1, done: true, sentence: say`follows shop-1` }
     expect(await call(parts, 'memberJoin')).toBe('said shop-0: it is a member that counts')
     expect(parts.pod.hasLeft).toBe(false)
   })
 
   it('says why the instance does not count yet', async () => {
     const parts = await agent()
-    settable(parts).course.converged = { revision: 1, done: false, sentence: 'copying from shop-1, 40 %' }
+    settable(parts).course.converged = { revision: 1, done: false, sentence: say`copying from shop-1, 40 %` }
     expect(await call(parts, 'memberJoin')).toBe('shop-0 has not joined: copying from shop-1, 40 %: timedOut')
     await parts.file.update({ assignment: { ...replicaOfEpoch3, counted: false, peers } })
-    settable(parts).course.converged = { revision: 1, done: true, sentence: 'follows shop-1' }
+    settable(parts).course.converged = { revision: 1, done: true, sentence: say`follows shop-1` }
     expect(await call(parts, 'memberJoin')).toMatch(/it follows, and does not count yet: timedOut$/)
   })
 })
@@ -137,7 +138,7 @@ describe('postProvision and preTerminate', () => {
     const parts = await agent()
     const volume = { ...parts.volume, syncRelayLogs: async () => void (synced += 1) }
     expect(await call({ ...parts, volume }, 'postProvision', {}, 300)).toMatch(/: timedOut$/)
-    settable(parts).course.converged = { revision: 1, done: true, sentence: 'follows shop-1' }
+    settable(parts).course.converged = { revision: 1, done: true, sentence: say`follows shop-1` }
     const state = { readOnly: true, superReadOnly: true, offlineMode: false }
     ;(parts.server as ScriptedServer).readState = async () => aServerState(state)
     parts.observer.outdate()

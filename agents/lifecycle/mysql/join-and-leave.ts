@@ -1,4 +1,5 @@
-import { describeError } from '#common/errors/errors.ts'
+import { heard, say, type Sentence } from '#common/sentence/sentence.ts'
+import { described } from '#common/errors/errors.ts'
 import { orderVersion } from '#failover/protocol/message.ts'
 import { sayWord, type LeavingAnswer, type LeavingRequest } from '#failover/protocol/word.ts'
 import { hearLeaving, sayAgainMs } from '#agents/instance/leaving.ts'
@@ -33,24 +34,24 @@ async function bringAbout(parts: MembershipParts, { given, patience, leaves }: W
   const parameter = leaves ? 'KB_LEAVE_MEMBER_POD_NAME' : 'KB_JOIN_MEMBER_POD_NAME'
   const instance = given[parameter] ?? config.instance
   const refused = whyNot(parts, instance, leaves)
-  if (refused !== undefined) return refusal('preconditionFailed', `${parameter}: ${refused}`)
+  if (refused !== undefined) return refusal('preconditionFailed', say`${parameter}: ${refused}`)
   try {
     const answer = await askUntil(parts.world, patience, sayAgainMs, () => tell(parts, instance, leaves))
     return answer.done
-      ? succeeded(Buffer.from(`${instance}: ${answer.sentence}`))
-      : refusal('timedOut', `${instance} has not ${leaves ? 'left' : 'joined'}: ${answer.sentence}`)
+      ? succeeded(Buffer.from(`${instance}: ${String(answer.sentence)}`))
+      : refusal('timedOut', say`${instance} has not ${leaves ? say`left` : say`joined`}: ${heard(answer.sentence)}`)
   } catch (error) {
-    return refusal('failed', `the agent of ${instance} does not answer: ${describeError(error)}`)
+    return refusal('failed', say`the agent of ${instance} does not answer: ${described(error)}`)
   }
 }
 
-function whyNot({ config, file }: MembershipParts, instance: string, leaves: boolean): string | undefined {
+function whyNot({ config, file }: MembershipParts, instance: string, leaves: boolean): Sentence | undefined {
   const peers = (file.current.assignment?.peers ?? []).map((peer) => peer.instance)
   if (instance !== config.instance && !peers.includes(instance))
-    return `there is no instance ${instance}; known here are ${[...new Set([config.instance, ...peers])].sort().join(', ')}`
+    return say`there is no instance ${instance}; known here are ${[...new Set([config.instance, ...peers])].sort().join(', ')}`
   const others = peers.filter((peer) => peer !== instance)
   return leaves && instance === config.instance && others.length === 0
-    ? `${instance} is the only instance of its cluster, and nobody could take over`
+    ? say`${instance} is the only instance of its cluster, and nobody could take over`
     : undefined
 }
 

@@ -1,3 +1,4 @@
+import { say } from '#common/sentence/sentence.ts'
 import { describe, expect, it } from 'vitest'
 import {
   aServerState,
@@ -76,10 +77,14 @@ describe('roleProbe', () => {
     ],
     [
       'a primary without its lease',
-      { change: ({ guards }) => (settable(guards).closed.lease = 'the lease ran out') },
+      { change: ({ guards }) => (settable(guards).closed.lease = say`the lease ran out`) },
       'said ""',
     ],
-    ['a primary short of space', { change: ({ guards }) => (settable(guards).closed.space = 'low space') }, 'said ""'],
+    [
+      'a primary short of space',
+      { change: ({ guards }) => (settable(guards).closed.space = say`low space`) },
+      'said ""',
+    ],
     ['a primary whose mysqld is dead', { change: (_parts, process) => (process.state = 'dead') }, 'said ""'],
     [
       'a replica whose mysqld starts',
@@ -135,7 +140,7 @@ describe('healthyProbe and availableProbe', () => {
       'a fenced primary',
       { stored: { ...leading, assignment: { ...primaryOfEpoch3, fenced: true } }, server: closed },
       'said "healthy"',
-      'it is fenced by a person: failed',
+      'this instance is fenced by a person: failed',
     ],
     [
       'a dead mysqld',
@@ -145,7 +150,7 @@ describe('healthyProbe and availableProbe', () => {
     ],
     [
       'a primary short of space',
-      { server: closed, change: ({ guards }) => (settable(guards).closed.space = 'low space: 1 MiB free') },
+      { server: closed, change: ({ guards }) => (settable(guards).closed.space = say`low space: 1 MiB free`) },
       'low space: 1 MiB free: failed',
       'low space: 1 MiB free: failed',
     ],
@@ -166,7 +171,12 @@ describe('readonly and readwrite', () => {
   const fenced = { ...leading, assignment: { ...primaryOfEpoch3, fenced: true } }
   const cases: readonly (readonly [string, Scene, RegExp, RegExp])[] = [
     ['an open primary', {}, /^asks fence shop-0$/, /^said ""$/],
-    ['a replica', { stored: following, server: closed }, /^said ""$/, /it is a replica.*: preconditionFailed$/],
+    [
+      'a replica',
+      { stored: following, server: closed },
+      /^said ""$/,
+      /this instance is a replica.*: preconditionFailed$/,
+    ],
     ['a closed primary', { server: closed }, /^said ""$/, /takes no writes: .*: preconditionFailed$/],
     ['a fenced primary', { stored: fenced, server: closed }, /^said ""$/, /^asks unfence shop-0$/],
     [
@@ -203,5 +213,7 @@ describe('readonly and readwrite', () => {
 })
 
 it('dataLoad is not done beside a mysqld, and the answer says what does it', async () => {
-  expect(said(await ask('dataLoad', {}))).toMatch(/^dataLoad is not done beside a mysqld: .*CLONE.*: notImplemented$/)
+  expect(said(await ask('dataLoad', {}))).toMatch(
+    /^dataLoad is not done beside a mysqld: .*copied from another.*: notImplemented$/,
+  )
 })

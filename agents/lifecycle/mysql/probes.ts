@@ -1,3 +1,4 @@
+import { heard, reported, say, type Sentence } from '#common/sentence/sentence.ts'
 import type { ServerState, WriteProbe } from '#topology/snapshot/observation.ts'
 import type { BuiltInAction } from '../built-in/built-in-action.ts'
 import { refusal, succeeded, type ActionResult } from '../wire/calls.ts'
@@ -30,7 +31,7 @@ export function sayRole(role: Role): ActionResult {
   }
 }
 
-function sayWhether(word: string, why: string | undefined): ActionResult {
+function sayWhether(word: string, why: Sentence | undefined): ActionResult {
   return why === undefined ? succeeded(Buffer.from(word)) : refusal('failed', why)
 }
 
@@ -38,17 +39,17 @@ function sayWhether(word: string, why: string | undefined): ActionResult {
 const unhealthy: ReadonlySet<WriteProbe> = new Set(['stuck', 'diskFull', 'lowSpace', 'readOnlyFilesystem'])
 
 /** Whether mysqld runs, answers, and can write, whatever its role. */
-async function whyUnhealthy(parts: RoleParts): Promise<string | undefined> {
+async function whyUnhealthy(parts: RoleParts): Promise<Sentence | undefined> {
   const { process, file } = parts
-  if (process.state !== 'running') return `mysqld is ${process.state}${process.note === '' ? '' : `: ${process.note}`}`
-  if (file.current.seeding) return 'it is made anew as a copy of another instance'
+  if (process.state !== 'running') return say`mysqld is ${process.state}${process.note && say`: ${process.note}`}`
+  if (file.current.seeding) return say`this instance is made anew as a copy of another one`
   const role = await roleAfterLook(parts)
   if (role.is === 'unknown') return role.why
   return parts.guards.closed.space ?? whyStuck(parts, unhealthy) ?? whyNotApplying(parts.observer.server)
 }
 
 /** Whether clients are served here at this moment in the role that the instance has. */
-async function whyUnavailable(parts: RoleParts): Promise<string | undefined> {
+async function whyUnavailable(parts: RoleParts): Promise<Sentence | undefined> {
   const role = await roleAfterLook(parts)
   if (role.is === 'none' || role.is === 'unknown') return role.why
   return whyStuck(parts, unavailable[role.is]) ?? whyNotApplying(parts.observer.server)
@@ -60,16 +61,16 @@ const unavailable: Readonly<Record<'primary' | 'secondary', ReadonlySet<WritePro
   secondary: new Set(['stuck', 'tooManyConnections']),
 }
 
-function whyStuck({ observer }: RoleParts, results: ReadonlySet<WriteProbe>): string | undefined {
+function whyStuck({ observer }: RoleParts, results: ReadonlySet<WriteProbe>): Sentence | undefined {
   const { result, detail } = observer.probe
   return results.has(result)
-    ? `a write does not go through (${result})${detail === '' ? '' : `: ${detail}`}`
+    ? say`a write does not go through (${result})${detail === '' ? '' : say`: ${heard(detail)}`}`
     : undefined
 }
 
 /** A replica whose applier stopped answers, and with older and older data. A group has no such channel. */
-function whyNotApplying(server: ServerState | null): string | undefined {
+function whyNotApplying(server: ServerState | null): Sentence | undefined {
   const channel = server?.channel ?? null
   if (channel === null || channel.sqlRunning || server?.superReadOnly !== true) return undefined
-  return `replication does not apply${channel.sqlError === '' ? '' : `: ${channel.sqlError}`}`
+  return say`replication does not apply${channel.sqlError === '' ? '' : say`: ${reported(channel.sqlError)}`}`
 }

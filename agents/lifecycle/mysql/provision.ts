@@ -1,3 +1,4 @@
+import type { Said } from '#common/sentence/sentence.ts'
 import type { Parts } from '#agents/instance/parts.ts'
 import { askUntil } from './ask-until.ts'
 import type { BuiltInAction, Patience } from '../built-in/built-in-action.ts'
@@ -34,7 +35,7 @@ async function waitUntilProvisioned(parts: ProvisionedParts, patience: Patience)
   return why === undefined ? succeeded(Buffer.alloc(0)) : refusal('timedOut', why)
 }
 
-async function whyNotProvisioned(parts: ProvisionedParts): Promise<string | undefined> {
+async function whyNotProvisioned(parts: ProvisionedParts): Promise<Said | undefined> {
   const role = await roleAfterLook(parts)
   if (role.is === 'none' || role.is === 'unknown') return role.why
   const { done, sentence } = parts.course.converged

@@ -1,3 +1,4 @@
+import { say } from '#common/sentence/sentence.ts'
 import type { Parts } from '#agents/instance/parts.ts'
 import type { BuiltInAction, Patience } from '../built-in/built-in-action.ts'
 import { refusal, succeeded, type ActionResult } from '../wire/calls.ts'
@@ -24,7 +25,7 @@ async function makeReadOnly(parts: FencedParts, patience: Patience): Promise<Act
   const role = await roleAfterLook(parts)
   if (role.is === 'unknown') return refusal('failed', role.why)
   const { server } = parts.observer
-  if (server === null) return refusal('preconditionFailed', role.is === 'none' ? role.why : 'mysqld does not answer')
+  if (server === null) return refusal('preconditionFailed', role.is === 'none' ? role.why : say`mysqld does not answer`)
   if (!isOpen(server) && server.superReadOnly) return done
   return resultOf(await parts.asks.ask({ wants: 'fence', instance: parts.config.instance }, patience))
 }
@@ -36,6 +37,6 @@ async function makeReadWrite(parts: FencedParts, patience: Patience): Promise<Ac
   const role = await roleAfterLook(parts)
   if (role.is === 'primary') return done
   if (role.is === 'unknown') return refusal('failed', role.why)
-  const why = role.is === 'none' ? role.why : 'it is a replica; "switchover" makes it the primary'
-  return refusal('preconditionFailed', `${instance} takes no writes: ${why}`)
+  const why = role.is === 'none' ? role.why : say`this instance is a replica; "switchover" makes it the primary`
+  return refusal('preconditionFailed', say`${instance} takes no writes: ${why}`)
 }

@@ -1,7 +1,8 @@
+import { say } from '#common/sentence/sentence.ts'
 import { checkServerSettings } from '#failover/settings/check.ts'
 import { plainNumber } from '#failover/settings/setting.ts'
 import { canonicalName } from '#failover/settings/table.ts'
-import { describeError, RegentError } from '#common/errors/errors.ts'
+import { described, RegentError } from '#common/errors/errors.ts'
 import type { ServerPort } from '#agents/ports/server.ts'
 import type { Parts } from '#agents/instance/parts.ts'
 import type { BuiltInAction, Parameters } from '../built-in/built-in-action.ts'
@@ -21,7 +22,7 @@ export function reconfigure(parts: ReconfigureParts): BuiltInAction {
     async run(parameters) {
       const { process, config } = parts
       const settings = settingsIn(parameters, config.allowUnclassified)
-      if (process.state !== 'running') return refusal('preconditionFailed', `mysqld is ${process.state}`)
+      if (process.state !== 'running') return refusal('preconditionFailed', say`mysqld is ${process.state}`)
       return setAll(parts, settings)
     },
   }
@@ -61,8 +62,8 @@ async function setAll(
     try {
       await server.setSetting(name, value)
     } catch (error) {
-      const before = done.length === 0 ? 'nothing was set' : `set before: ${done.join(', ')}`
-      return refusal('failed', `${name} could not be set while mysqld runs; ${before}: ${describeError(error)}`)
+      const before = done.length === 0 ? say`nothing was set` : say`set before: ${done.join(', ')}`
+      return refusal('failed', say`${name} could not be set while mysqld runs; ${before}: ${described(error)}`)
     }
     done.push(name)
   }

@@ -1,4 +1,4 @@
-import { lasting } from '#common/text/words.ts'
+import { lasting, say, type Sentence } from '#common/sentence/sentence.ts'
 import type { Parts } from '#agents/instance/parts.ts'
 import { whyClosed } from '#agents/instance/known.ts'
 import { leads } from '#agents/instance/stored-state.ts'
@@ -14,11 +14,11 @@ export type RoleParts = Pick<Parts, 'config' | 'file' | 'process' | 'observer' |
 export type Role =
   | { readonly is: 'primary' }
   | { readonly is: 'secondary' }
-  | { readonly is: 'none'; readonly why: string }
-  | { readonly is: 'unknown'; readonly why: string }
+  | { readonly is: 'none'; readonly why: Sentence }
+  | { readonly is: 'unknown'; readonly why: Sentence }
 
-const none = (why: string): Role => ({ is: 'none', why })
-const unknown = (why: string): Role => ({ is: 'unknown', why })
+const none = (why: Sentence): Role => ({ is: 'none', why })
+const unknown = (why: Sentence): Role => ({ is: 'unknown', why })
 
 /**
  * The role. Reads nothing, and waits for nothing. `primary` is said only of a server that was seen to take writes after
@@ -32,35 +32,36 @@ export function roleOf(parts: RoleParts): Role {
   if (out !== undefined) return none(out)
   const state = observer.server
   const unseen = whyUnseen(parts)
-  if (unseen !== undefined || state === null) return unknown(unseen ?? 'mysqld has not answered yet')
+  if (unseen !== undefined || state === null) return unknown(unseen ?? say`mysqld has not answered yet`)
   return parts.file.current.assignment?.role === 'primary' ? roleOfPrimary(state) : roleOfReplica(state)
 }
 
 /** What is known without the server, and keeps the instance out of every role. */
-function whyOut({ file, process, guards }: RoleParts): string | undefined {
+function whyOut({ file, process, guards }: RoleParts): Sentence | undefined {
   const { assignment, seeding, unproven, promise } = file.current
-  if (assignment === null) return 'no manager has told it yet what to be: its mysqld stays closed'
-  if (process.state !== 'running' && process.state !== 'stopped') return `mysqld is ${process.state}`
-  if (seeding || unproven) return 'it is made anew as a copy of another instance'
+  if (assignment === null) return say`no manager has told this instance yet what to be: its mysqld stays closed`
+  if (process.state !== 'running' && process.state !== 'stopped') return say`mysqld is ${process.state}`
+  if (seeding || unproven) return say`this instance is made anew as a copy of another one`
   if (assignment.role !== 'primary') return undefined
-  if (!leads(file.current)) return `it promised epoch ${promise}, and leads epoch ${assignment.epoch} no more`
-  if (assignment.fenced) return 'it is fenced by a person'
+  if (!leads(file.current))
+    return say`this instance promised epoch ${promise}, and leads epoch ${assignment.epoch} no more`
+  if (assignment.fenced) return say`this instance is fenced by a person`
   return whyClosed(guards) ?? undefined
 }
 
-function whyUnseen({ process, observer }: RoleParts): string | undefined {
-  if (process.state === 'stopped') return 'mysqld is frozen'
-  if (observer.silentMs > 0) return `mysqld has answered nothing ${lasting(observer.silentMs)}`
-  return observer.isFresh ? undefined : 'mysqld was not looked at since its agent changed it'
+function whyUnseen({ process, observer }: RoleParts): Sentence | undefined {
+  if (process.state === 'stopped') return say`mysqld is frozen`
+  if (observer.silentMs > 0) return say`mysqld has answered nothing ${lasting(observer.silentMs)}`
+  return observer.isFresh ? undefined : say`mysqld was not looked at since its agent changed it`
 }
 
 function roleOfPrimary(state: ServerState): Role {
-  return isOpen(state) ? { is: 'primary' } : none('it leads and is not open: no client may write')
+  return isOpen(state) ? { is: 'primary' } : none(say`this instance leads and is not open: no client may write`)
 }
 
 function roleOfReplica(state: ServerState): Role {
-  if (!state.superReadOnly) return none('its server takes writes, and the record does not name it as the primary')
-  return state.offlineMode ? none('it is offline: no client is let in') : { is: 'secondary' }
+  if (!state.superReadOnly) return none(say`this server takes writes, and the record does not name it as the primary`)
+  return state.offlineMode ? none(say`this server is offline: no client is let in`) : { is: 'secondary' }
 }
 
 /** Whether the server takes writes of clients. */

@@ -1,3 +1,4 @@
+import { reported, say } from '#common/sentence/sentence.ts'
 import type { Answered, Asks } from '#agents/instance/asks.ts'
 import type { BuiltInAction } from '../built-in/built-in-action.ts'
 import { refusal, succeeded, type ActionResult } from '../wire/calls.ts'
@@ -23,7 +24,7 @@ export function switchover({ asks }: AskingParts): BuiltInAction {
       if (from === '' && to === '')
         return refusal(
           'badRequest',
-          'neither KB_SWITCHOVER_CURRENT_NAME nor KB_SWITCHOVER_CANDIDATE_NAME says between whom to switch over',
+          say`neither KB_SWITCHOVER_CURRENT_NAME nor KB_SWITCHOVER_CANDIDATE_NAME says between whom to switch over`,
         )
       return resultOf(await asks.ask({ wants: 'switchover', from, to: to === '' ? null : to }, patience))
     },
@@ -34,9 +35,9 @@ export function resultOf(answered: Answered | null): ActionResult {
   if (answered === null)
     return refusal(
       'timedOut',
-      'no manager of Regent that leads has answered in time: nothing was done that is known here',
+      say`no manager of Regent that leads has answered in time: nothing was done that is known here`,
     )
   const { outcome, sentence } = answered
   if (outcome === 'done') return succeeded(Buffer.from(sentence))
-  return refusal(outcome === 'timedOut' ? 'timedOut' : 'preconditionFailed', sentence)
+  return refusal(outcome === 'timedOut' ? 'timedOut' : 'preconditionFailed', say`${reported(sentence)}`)
 }

@@ -1,3 +1,4 @@
+import { say } from '#common/sentence/sentence.ts'
 import { mkdir, mkdtemp, rename, rm, symlink, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -11,7 +12,7 @@ import { ProbeRunner } from './probe-runner.ts'
 import { watchFiles } from './watch-files.ts'
 
 const ok = (text: string): ActionResult => succeeded(Buffer.from(text))
-const broken = refusal('failed', 'exit code: 1, stderr: ')
+const broken = refusal('failed', say`exit code: 1, stderr: `)
 
 /** `primary`: the output of a success, `!` a failure, and with `*` before it a forced run. */
 const resultOf = (word: string): ActionResult => (word === '!' ? broken : ok(word))

@@ -1,3 +1,4 @@
+import { say, text } from '#common/sentence/sentence.ts'
 import { describeError, RegentError } from '#common/errors/errors.ts'
 import { parseBoundedJson } from '#common/input/bounded-json.ts'
 import { complaintAbout } from '#common/input/schema-complaint.ts'
@@ -9,7 +10,9 @@ type Parsed = { readonly request: StreamRequest } | { readonly refused: ActionRe
 
 /** The request in a body, or `badRequest` with what is wrong. Unknown fields are ignored. */
 export function readActionRequest(body: Uint8Array): Parsed {
-  const bad = (why: string): Parsed => ({ refused: refusal('badRequest', `unmarshal action request error: ${why}`) })
+  const bad = (why: string): Parsed => ({
+    refused: refusal('badRequest', say`unmarshal action request error: ${text(why)}`),
+  })
   try {
     const text = new TextDecoder('utf-8', { fatal: true }).decode(body)
     const value = withoutNulls(parseBoundedJson(text, 'the body'))

@@ -1,3 +1,4 @@
+import type { Said } from '#common/sentence/sentence.ts'
 import type { RetryPolicy } from './definitions.ts'
 
 /** The body of `POST /v1.0/action`, of both generations of callers. */
@@ -57,8 +58,8 @@ export function succeeded(output: Buffer): ActionResult {
 }
 
 /** A failure whose message is `<detail>: <name>`, or the bare name without a detail. */
-export function refusal(error: ErrorName, detail = ''): ActionResult {
-  return { ok: false, error, message: detail === '' ? error : `${detail}: ${error}` }
+export function refusal(error: ErrorName, detail: Said = ''): ActionResult {
+  return { ok: false, error, message: detail === '' ? error : `${String(detail)}: ${error}` }
 }
 
 export function responseOf(result: ActionResult): ActionResponse {

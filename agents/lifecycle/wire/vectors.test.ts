@@ -1,3 +1,4 @@
+import { say } from '#common/sentence/sentence.ts'
 import { expect, it } from 'vitest'
 import { fingerprintOf } from '../actions/fingerprint.ts'
 import { errorNames, refusal, responseOf, succeeded } from './calls.ts'
@@ -17,7 +18,7 @@ it('JSON is written as Go writes it', () => {
 })
 
 it.each(errorNames)('The error %s ends its message, and is the message where there is no more to say', (name) => {
-  expect(responseOf(refusal(name, 'why'))).toEqual({ error: name, message: `why: ${name}` })
+  expect(responseOf(refusal(name, say`why`))).toEqual({ error: name, message: `why: ${name}` })
   expect(responseOf(refusal(name))).toEqual({ error: name, message: name })
 })
 

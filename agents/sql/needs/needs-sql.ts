@@ -1,3 +1,4 @@
+import { say } from '#common/sentence/sentence.ts'
 import type { Lack } from '#topology/snapshot/observation.ts'
 import type { Need } from '#agents/needs/needs.ts'
 import { agentPutsRight } from '#agents/ports/server.ts'
@@ -34,13 +35,13 @@ export class NeedsSql {
     const [lacking, refused] = await Promise.all([lackingOf(this.#ports.sql, this.#needs), this.#ports.refusedLogins()])
     const known = new Set(lacking.map(({ need }) => need))
     const isRefused = (need: Need): boolean =>
-      refused.some(({ what, isOfAccount }) => isOfAccount && what === need.what)
+      refused.some(({ what, isOfAccount }) => isOfAccount && what === String(need.what))
     const locked = this.#needs.filter((need) => !known.has(need) && isRefused(need))
     this.#lacking = [...lacking, ...locked.map((need) => ({ need, isMisshapen: false }))]
     return this.#lacking.map(({ need }) => ({
       what: need.what,
       for: need.for,
-      cure: need.kind === 'plugin' ? 'the next start of its mysqld loads it again' : agentPutsRight,
+      cure: need.kind === 'plugin' ? say`the next start of its mysqld loads it again` : agentPutsRight,
     }))
   }
 

@@ -102,7 +102,7 @@ describe('the certificate for clients', () => {
   it('waits for a mysqld, and for its own files: until then that is reported', async () => {
     process.pid = null
     await certificate.start()
-    expect(certificate.trouble).toContain('tls.crt cannot be read')
+    expect(String(certificate.trouble)).toContain('tls.crt cannot be read')
     await give(first)
     await vi.waitFor(() => expect(certificate.trouble).toBe(''), { timeout: 60_000 })
     expect(certificate.isDue).toBe(false)
@@ -126,7 +126,7 @@ describe('the certificate for clients', () => {
     await certificate.start()
     await certificate.show()
     await writeFile(join(given, 'tls.key'), second.key)
-    await vi.waitFor(() => expect(certificate.trouble).toContain('tls.key is not the key of tls.crt'), {
+    await vi.waitFor(() => expect(String(certificate.trouble)).toContain('tls.key is not the key of tls.crt'), {
       timeout: 60_000,
     })
     await certificate.show()
@@ -142,7 +142,9 @@ describe('the certificate for clients', () => {
     await renew(second)
     answers = [refusal]
     await certificate.show()
-    expect(certificate.trouble).toContain('mysqld does not take the certificate for DNS:db.example, valid until')
+    expect(String(certificate.trouble)).toContain(
+      'mysqld does not take the certificate for DNS:db.example, valid until',
+    )
     expect(said.at(-1)).toContain('ee key too small')
     await certificate.show()
     expect(certsAsked()).toEqual(['first', 'second'])

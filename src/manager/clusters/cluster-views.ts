@@ -1,4 +1,4 @@
-import { printed } from '#common/sentence/sentence.ts'
+import { printed, type Heard } from '#common/sentence/sentence.ts'
 import { analyse, modeOf } from '#failover/decide.ts'
 import { takingWrites } from '#failover/way-out/taking-writes.ts'
 import { wayOut } from '#failover/way-out/way-out.ts'
@@ -263,8 +263,8 @@ const codesBeside = {
 } as const
 
 function problemsOf(analyses: Analyses, view: InstanceView): readonly FoundProblem[] {
-  const beside = (code: keyof typeof codesBeside, sentence: string): readonly FoundProblem[] => [
-    { code, instance: view.name, sentence },
+  const beside = (code: keyof typeof codesBeside, sentence: Heard): readonly FoundProblem[] => [
+    { code, instance: view.name, sentence: printed(sentence) },
   ]
   const wrong = analyses.filter((one) => one.instance === view.name && isWrong(one)).map(asProblem)
   const seen = view.observation
@@ -274,7 +274,7 @@ function problemsOf(analyses: Analyses, view: InstanceView): readonly FoundProbl
   const seeding = copy
     ? beside('Seeding', `seeding from ${copy.donor ?? 'another instance'}: ${copy.stage} ${copy.percent} %`)
     : []
-  const isSaid = wrong.some(({ sentence }) => sentence.includes(`: ${converged.sentence}`))
+  const isSaid = wrong.some(({ sentence }) => sentence.includes(`: ${printed(converged.sentence)}`))
   const converging = converged.done || isSaid ? [] : beside('Converging', converged.sentence)
   const certificate = certificateTrouble === undefined ? [] : beside('CertificateOld', certificateTrouble)
   return [...pod, ...seeding, ...wrong, ...converging, ...certificate]

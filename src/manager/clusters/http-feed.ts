@@ -3,6 +3,7 @@ import { createInterface } from 'node:readline'
 import { describeFailure, isDistrust, requestTo } from '#common/http/agent-request.ts'
 import { catalogue } from '#common/errors/error-catalogue.ts'
 import { describeError, RegentError } from '#common/errors/errors.ts'
+import { withSentences } from '#common/sentence/sentence-wire.ts'
 import { readText } from '#common/http/http-transport.ts'
 import type { ClientTls } from '#common/tls/tls.ts'
 import { observationsRoute } from '#failover/protocol/message.ts'
@@ -127,7 +128,7 @@ export function parseObservation(line: string): Observation {
   if (typeof value !== 'object' || value === null || typeof (value as Observation).version !== 'number') {
     throw new RegentError('REGENT_BAD_REQUEST', 'an agent sent something that is no observation')
   }
-  const observation = value as Observation
+  const observation = withSentences(value as Observation)
   if (observation.version > observationVersion) {
     throw new RegentError(
       'REGENT_NEWER_VERSION',

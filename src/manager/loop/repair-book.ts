@@ -1,3 +1,4 @@
+import { printed } from '#common/sentence/sentence.ts'
 import type { DecisionInput } from '#failover/judge/situation.ts'
 import type { Decision } from '#failover/protocol/decision.ts'
 import type { Recovery, TimelineEntry } from '#failover/protocol/notes.ts'
@@ -130,14 +131,14 @@ function wordsOf(stage: string): string {
 
 function noticesSince(before: Seen, { agentRun, notices }: Observation): readonly string[] {
   const from = before.run === agentRun ? before.notice : 0
-  return notices.filter(({ id, code }) => id > from && isRepair(code)).map(({ sentence }) => sentence)
+  return notices.filter(({ id, code }) => id > from && isRepair(code)).map(({ sentence }) => printed(sentence))
 }
 
 /** A server that is started for the first time is no repair. */
 function processSteps(before: Seen, { process, processNote, mysqldPid }: Observation): readonly string[] {
   const wasUp = before.process === 'running' || before.process === 'stopped'
   const isDown = process === 'dead' || process === 'exiting'
-  if (wasUp && isDown) return [`mysqld ended${processNote === '' ? '' : `: ${processNote}`}`]
+  if (wasUp && isDown) return [`mysqld ended${processNote === '' ? '' : `: ${printed(processNote)}`}`]
   const isAnother = process === 'running' && before.pid !== null && mysqldPid !== before.pid
   return isAnother ? [`mysqld runs again (pid ${mysqldPid})`] : []
 }

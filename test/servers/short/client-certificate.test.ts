@@ -99,7 +99,7 @@ describe('A client', () => {
   it('is shown the server’s own certificate while none was given, and that is said', async () => {
     await certificate.start()
     await certificate.show()
-    expect(certificate.trouble).toContain('tls.crt cannot be read')
+    expect(String(certificate.trouble)).toContain('tls.crt cannot be read')
     await expect(strictClient()).rejects.toThrow('self-signed certificate in certificate chain')
   })
 
@@ -129,7 +129,7 @@ describe('A client', () => {
 
   it('is shown the one before while the key is another’s, and that is said until it is put right', async () => {
     await writeFile(join(folder, 'given', 'tls.key'), first.key)
-    await until(() => certificate.trouble.includes('tls.key is not the key of tls.crt'), 'the trouble is said')
+    await until(() => String(certificate.trouble).includes('tls.key is not the key of tls.crt'), 'the trouble is said')
     await certificate.show()
     expect(await serialSeen()).toBe(serialOf(second))
     expect(said.at(-1)).toContain('tls.key is not the key of tls.crt; the ones before stay in use')

@@ -35,10 +35,10 @@ it('A server that a launcher started is initialised, answers, is killed, and is 
   expect((await instance.server.readState()).superReadOnly).toBe(true)
   process.kill(pid ?? 0, 'SIGKILL')
   await until(
-    () => instance.process.state === 'dead' && instance.process.note.includes('SIGKILL'),
+    () => instance.process.state === 'dead' && String(instance.process.note).includes('SIGKILL'),
     'it is seen how it ended',
   )
-  expect(instance.process.note).toBe(`mysqld ${pid} was ended by SIGKILL`)
+  expect(String(instance.process.note)).toBe(`mysqld ${pid} was ended by SIGKILL`)
   await instance.start()
   expect(instance.process.pid).not.toBe(pid)
   await instance.process.kill()

@@ -184,12 +184,12 @@ describe('the process', () => {
     await wrong.kill()
     await wrong.start()
     // The kernel shows that the process is gone before it tells a parent how the child ended.
-    const isTold = () => wrong.state === 'dead' && wrong.note.includes('[ERROR]') && wrong.startFailed !== ''
+    const isTold = () => wrong.state === 'dead' && String(wrong.note).includes('[ERROR]') && wrong.startFailed !== ''
     await until(isTold, 'the reason is told')
     const since =
       'changed since the last good start: long_query_time 3, was by default, time_zone Nowhere/Land, was by default'
-    expect(wrong.note).toMatch(/ended (?:with status 1 )?before it was up: \[ERROR\] \[MY-\d+\]/)
-    expect(wrong.note).toContain(since)
+    expect(String(wrong.note)).toMatch(/ended (?:with status 1 )?before it was up: \[ERROR\] \[MY-\d+\]/)
+    expect(String(wrong.note)).toContain(since)
     expect(wrong.startFailed).toContain(since)
     await wrong.start()
     await until(() => wrong.state === 'running', 'it is up with those of before')

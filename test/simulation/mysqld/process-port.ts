@@ -1,3 +1,4 @@
+import { say, type Said } from '#common/sentence/sentence.ts'
 import { renderServerConfig } from '#agents/mysqld/my-cnf.ts'
 import { anAgentConfig } from '#agents/testing.ts'
 import type { ProcessPort } from '#agents/ports/process.ts'
@@ -49,8 +50,8 @@ export class SimulatedProcess implements ProcessPort {
     return this.#pid
   }
 
-  get note(): string {
-    return this.#state === 'dead' ? `mysqld ${this.#pid} ended` : ''
+  get note(): Said {
+    return this.#state === 'dead' ? say`mysqld ${this.#pid} ended` : ''
   }
 
   get changedAtMs(): number {

@@ -29,12 +29,12 @@ export const removals: readonly GroupScript[] = [
       await knows(stage, dead, one)
       await dead.kill()
       const said = await dead.expulsion.expel(dead.address)
-      note('it says', said.slice(0, 'The removal of '.length))
+      note('it says', String(said).slice(0, 'the removal of '.length))
       await shows(stage, one, dead, undefined)
       note('the view', await viewOf(members, one))
       note('the client hears', await writes(one, 1))
     },
-    seen: ['it says: The removal of ', 'the view: one ONLINE PRIMARY, two ONLINE SECONDARY', 'the client hears: OK'],
+    seen: ['it says: the removal of ', 'the view: one ONLINE PRIMARY, two ONLINE SECONDARY', 'the client hears: OK'],
   },
   {
     title: 'Who asks for the removal of an earlier life of a member is refused, and the newer one stays',
@@ -49,13 +49,13 @@ export const removals: readonly GroupScript[] = [
       await shows(stage, one, dead, 'ONLINE')
       const before = await one.group.viewId()
       const said = await dead.expulsion.expel(dead.address)
-      note('it says', said.slice(0, 'The members refuse to remove'.length))
+      note('it says', String(said).slice(0, 'the members refuse to remove'.length))
       await stage.sleep(8_000)
       note('the view', await viewOf(members, one))
       note('the same view id', (await one.group.viewId()) === before)
     },
     seen: [
-      'it says: The members refuse to remove',
+      'it says: the members refuse to remove',
       'the view: one ONLINE PRIMARY, two ONLINE SECONDARY, three ONLINE SECONDARY',
       'the same view id: true',
     ],
@@ -69,11 +69,11 @@ export const removals: readonly GroupScript[] = [
       await writes(one, 20)
       await knows(stage, one, one)
       const said = await one.expulsion.expel(alive.address)
-      note('it says', said.slice(0, 'The removal of '.length))
+      note('it says', String(said).slice(0, 'the removal of '.length))
       await shows(stage, one, alive, undefined)
       note('the view', await viewOf(members, one))
     },
-    seen: ['it says: The removal of ', 'the view: one ONLINE PRIMARY, two ONLINE SECONDARY'],
+    seen: ['it says: the removal of ', 'the view: one ONLINE PRIMARY, two ONLINE SECONDARY'],
   },
   {
     title:
@@ -86,7 +86,7 @@ export const removals: readonly GroupScript[] = [
       await knows(stage, one, one)
       still.freeze()
       const said = await one.expulsion.expel(still.address)
-      note('it says', said.slice(0, 'The removal of '.length))
+      note('it says', String(said).slice(0, 'the removal of '.length))
       for (const other of [one, two]) await shows(stage, other, still, undefined)
       note('the view', await viewOf(members, two))
       note('the client hears', await writes(one, 1))
@@ -96,14 +96,14 @@ export const removals: readonly GroupScript[] = [
       await join(stage, still)
       await shows(stage, one, still, 'ONLINE')
       const again = await two.expulsion.expel(still.address)
-      note('who knows of nobody says', again.slice(0, 'who is in the group was not known'.length))
+      note('who knows of nobody says', String(again).slice(0, 'the members of the group were not known'.length))
       note('the view', await viewOf(members, one))
     },
     seen: [
-      'it says: The removal of ',
+      'it says: the removal of ',
       'the view: one ONLINE PRIMARY, two ONLINE SECONDARY',
       'the client hears: OK',
-      'who knows of nobody says: who is in the group was not known',
+      'who knows of nobody says: the members of the group were not known',
       'the view: one ONLINE PRIMARY, two ONLINE SECONDARY, three ONLINE SECONDARY',
     ],
   },
@@ -118,7 +118,7 @@ export const removals: readonly GroupScript[] = [
       await dead.kill()
       for (const member of members) {
         const said = await member.expulsion.expel(dead.address)
-        note('it says', said.replace(dead.address, 'the dead one'))
+        note('it says', String(said).replace(dead.address, 'the dead one'))
       }
       await shows(stage, one, dead, 'UNREACHABLE')
       const write = await one.write()
@@ -127,8 +127,8 @@ export const removals: readonly GroupScript[] = [
       note('the view', await viewOf(members, one))
     },
     seen: [
-      'it says: 1 of 2 members answer without the dead one, and 2 must agree.',
-      'it says: 1 of 2 members answer without the dead one, and 2 must agree.',
+      'it says: 1 of 2 members answer without the dead one, and 2 must agree',
+      'it says: 1 of 2 members answer without the dead one, and 2 must agree',
       'the client hears: nothing',
       'the view: one ONLINE PRIMARY, two UNREACHABLE SECONDARY',
     ],
