@@ -12,7 +12,7 @@ import { standingCases } from '#topology/analysis/cases/standing-cases.ts'
 import { aDumpThreadOf } from '#topology/testing.ts'
 import { decide } from './decide.ts'
 import { keysSpoken, spoken, spokenIn } from './testing-sentence-corpus.ts'
-import { noticesOfAgents } from '#test/support/notices-in-source.ts'
+import { noticesOfAgents, wordsOfAgents } from '#test/support/notices-in-source.ts'
 import { beginningFaultsOf, faultsOf, strangeIn } from './testing-sentence-rules.ts'
 import {
   aSituation,
@@ -171,6 +171,15 @@ describe('a sentence', () => {
     expect(notices.length).toBeGreaterThan(60)
     expect(notices.flatMap(({ key }) => beginningFaultsOf(key).map((fault) => `${fault}: ${key}`))).toEqual([])
     expect(notices.flatMap(({ key }) => faultsOf(key))).toEqual([])
+  })
+
+  it('of an agent about itself, or by which it refuses, begins so, too', async () => {
+    const { course, refusal } = await wordsOfAgents()
+    expect(course.length).toBeGreaterThan(40)
+    expect(refusal.length).toBeGreaterThan(50)
+    const all = [...course, ...refusal]
+    expect(all.flatMap((key) => beginningFaultsOf(key).map((fault) => `${fault}: ${key}`))).toEqual([])
+    expect(all.flatMap((key) => faultsOf(key).map((fault) => `${fault}: ${key}`))).toEqual([])
   })
 
   it.each([

@@ -57,7 +57,8 @@ export function beginningFaultsOf(key: string): readonly string[] {
 /** `no action: …`, `switchover undone: …`, `failing over: …`: what is done is said first, and then of whom. */
 const label = /^[\w() -]{1,40}: /
 /** Names, figures and texts are things, and so is what an article or a number of things stands before. */
-const thing = /‹|\b(the|a|an|this|each|all|no|none|nobody|neither|both|one|mysqld|read-only|\w+_\w+|[a-z]{3,}[^s]s)\b/
+const thing =
+  /‹|\b(the|a|an|this|each|all|no|none|nobody|neither|both|one|mysqld|read-only|primary|replication|call|request|scheme|\w+_\w+|[a-z]{3,}[^s]s)\b/
 
 function isAboutSomething(key: string): boolean {
   const first = key

@@ -98,7 +98,7 @@ function starts(view: View, member: Membership, formsIn: number | null): NextPas
   if (turn > 0) return { steps: [{ do: 'waitForTurn', waitMs: turn * turnMs }], next: 'after a look' }
   if (guards.closed.space !== null && isForLackOfSpace(group.error))
     return {
-      ...waits(member, say`its disk was full: it joins the group once there is space (${guards.closed.space})`),
+      ...waits(member, say`the disk was full: it joins the group once there is space (${guards.closed.space})`),
       next: 'soon',
     }
   const pauseMs = Math.max(jobs.groupPause.untilMs, forms ? -Infinity : jobs.joinsNotBeforeMs) - nowMs

@@ -48,7 +48,7 @@ describe('A member that left because its disk was full', () => {
   it('joins once there is space, and not before: it would stop there again', async () => {
     const parts = await given(full)
     settable(parts).guards.closed.space = lowSpace
-    expect(told(next(parts))).toBe(`its disk was full: it joins the group once there is space (${String(lowSpace)})`)
+    expect(told(next(parts))).toBe(`the disk was full: it joins the group once there is space (${String(lowSpace)})`)
     settable(parts).guards.closed.space = null
     expect(told(next(parts))).toBe('joinGroup; joins the group')
   })

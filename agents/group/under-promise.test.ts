@@ -9,7 +9,7 @@ import { settable } from '../testing-known.ts'
 import { perform, told } from '../testing-passes.ts'
 import { Group } from './group.ts'
 
-const sentence = 'outside of every group under the promise of epoch 4'
+const sentence = 'outside of all groups under the promise of epoch 4'
 const received = gtids('shop-0', 105)
 
 /** The agent of shop-0 promised epoch 4. */
@@ -86,7 +86,7 @@ describe('Under a promise, the agent of a group’s member', () => {
     await run(parts)
     expect(decided(parts)).toBeNull()
     await parts.file.update({ promise: 5 })
-    expect(told(decided(parts)!)).toBe('reportOutside 5; outside of every group under the promise of epoch 5')
+    expect(told(decided(parts)!)).toBe('reportOutside 5; outside of all groups under the promise of epoch 5')
   })
 
   it('whose server is down waits for the server', async () => {

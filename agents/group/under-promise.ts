@@ -15,6 +15,6 @@ export function underPromise(view: View): NextPass | null {
     server.group.state === 'OFFLINE' && view.jobs.startingGroup === null && !view.jobs.mayBeStartingGroup
       ? [{ do: 'reportOutside', epoch, isSeeding: stored.seeding }]
       : [{ do: 'kill' }]
-  const sentence = say`outside of every group under the promise of epoch ${epoch}`
+  const sentence = say`outside of all groups under the promise of epoch ${epoch}`
   return { now: [{ fact: 'converged', done: false, sentence }], steps, next: 'at once' }
 }

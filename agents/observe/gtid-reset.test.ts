@@ -54,7 +54,7 @@ describe('GTIDs that are gone while the server runs', () => {
     expect(server.calls).toEqual(['readOnly closed', 'stopReceiver', 'offline on'])
     expect(parts.course.converged).toMatchObject({
       done: false,
-      sentence: 'has had its GTIDs reset by another hand and waits to be seeded again',
+      sentence: 'the GTIDs were reset by another hand, and it waits to be seeded again',
     })
   })
 

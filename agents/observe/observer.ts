@@ -174,7 +174,7 @@ export class Observer implements ObserverPort {
     this.#serverGeneration = generation
     this.#look = look
     const before = this.#seen
-    this.#seen = gistOf(state)
+    this.#seen = withoutBeat(state)
     // Until a look that counts an agent says that its server may just be joining its group.
     return this.#seen !== before || (state.group !== undefined && !wasFresh)
   }
@@ -241,7 +241,7 @@ export class Observer implements ObserverPort {
 }
 
 /** A source that beats twice a second is silent for up to half a second all the time: that is nothing new. */
-function gistOf(state: ServerState): string {
+function withoutBeat(state: ServerState): string {
   const { channel } = state
   const beating = channel !== null && channel.silentMs !== null && channel.silentMs < 700
   return JSON.stringify(beating ? { ...state, channel: { ...channel, silentMs: 0 } } : state)

@@ -96,7 +96,7 @@ it('a replica that is told that it was passed over stops receiving, counted or n
     expect(server.calls).toContain('stopReceiver')
     expect(parts.course.converged).toMatchObject({
       done: false,
-      sentence: 'was passed over by its source and waits to be seeded again',
+      sentence: 'the source passed it over, and it waits to be seeded again',
     })
   }
 })

@@ -80,7 +80,7 @@ function whyItStandsBy(
   state: ServerState,
 ): Sentence | null {
   // What it acknowledges says more than it holds.
-  if (passedOver === true) return say`was passed over by its source and waits to be seeded again`
+  if (passedOver === true) return say`the source passed it over, and it waits to be seeded again`
   const errant = parseGtidSet(told.errant).intersect(unionOf([state.executed, state.received]))
   // What changed no data, as far as is known, needs no copy.
   const mayBeHarmless = told.errantJudged === null || told.errantJudged.changesNothing
@@ -89,7 +89,7 @@ function whyItStandsBy(
   if (!doubts.gtidsReset && !stored.gtidsReset) return null
   return stored.binlogOff
     ? say`ran without a binary log and waits to be seeded again`
-    : say`has had its GTIDs reset by another hand and waits to be seeded again`
+    : say`the GTIDs were reset by another hand, and it waits to be seeded again`
 }
 
 /** What must not be followed with: a filter that somebody set, or relay logs that a crash may have spoilt. */

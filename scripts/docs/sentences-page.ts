@@ -1,5 +1,5 @@
 import { keysSpoken, type Spoken } from '#failover/testing-sentence-corpus.ts'
-import { noticesOfAgents } from '#test/support/notices-in-source.ts'
+import { noticesOfAgents, wordsOfAgents } from '#test/support/notices-in-source.ts'
 import { page } from './markdown.ts'
 
 const titles: Readonly<Record<keyof Spoken, string>> = {
@@ -14,6 +14,7 @@ const titles: Readonly<Record<keyof Spoken, string>> = {
 /** docs/reference/sentences.md */
 export async function sentencesPage(): Promise<string> {
   const keys = keysSpoken()
+  const words = await wordsOfAgents()
   const sections = (Object.keys(titles) as (keyof Spoken)[]).map(
     (kind) => `## ${titles[kind]}\n\n${listed(keys[kind])}`,
   )
@@ -25,6 +26,12 @@ export async function sentencesPage(): Promise<string> {
     '## What agents notice',
     '`regent topology` shows the last notices of each instance, with these codes, and the agent’s log has all of them. Read from the sources of agents: a part whose kind these do not tell is a ‹name›.',
     (await noticesOfAgents()).map(({ code, key }) => `- \`${code}\`: ${key.replaceAll('<', '\\<')}`).join('\n'),
+    '## What agents are about',
+    'An instance that is not yet what it is assigned to be says so, in `regent topology` and behind what the manager says. Read from the sources of agents, too.',
+    listed(words.course),
+    '## Why lifecycle actions do nothing',
+    'The answer of a lifecycle action that is refused, or of a probe that finds something; behind that comes the name of the error.',
+    listed(words.refusal),
   )
 }
 

@@ -12,7 +12,7 @@ import { secrets } from '#kube/secrets/secrets.ts'
 import { serviceAccounts } from '#kube/objects/service-account.ts'
 import { services } from '#kube/objects/services.ts'
 import { pods, scaleManager, scaleOf, statefulSets, volumeClaims } from '#kube/pods/stateful-set.ts'
-import { gistOfStatus } from '#manager/kubernetes/status/status.ts'
+import { withoutFigures } from '#manager/kubernetes/status/status.ts'
 import { onApiServer } from './on-api-server.ts'
 import { objectsOf, shopOn } from './reconciling.ts'
 
@@ -388,7 +388,7 @@ onApiServer('Reconciling a MySQLCluster', (api) => {
     writes.splice(0)
     expect(await showStatus()).toMatchObject({ requeueAfterMs: expect.any(Number) as number })
     expect(writes).toEqual([])
-    expect(gistOfStatus((await stored()).status)).toBe(gistOfStatus(status))
+    expect(withoutFigures((await stored()).status)).toBe(withoutFigures(status))
   })
 
   it('replaces a pod that never ran with one of the changed spec, and that one only', async () => {

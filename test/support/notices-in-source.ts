@@ -7,29 +7,93 @@ export interface NoticeKey {
   readonly key: string
 }
 
+/** `course`: what an agent is about. `refusal`: why a lifecycle action does nothing, or is not healthy. */
+type CodelessKind = 'course' | 'refusal'
+
 /**
  * What agents say in notices: read from their sources, since no test makes an agent say everything. A part that is a
  * sentence of the same file is there with its words, in each way in which that can be said.
  */
 export async function noticesOfAgents(): Promise<readonly NoticeKey[]> {
+  const all = (await sourcesOfAgents()).flatMap(({ source }) => noticesIn(source))
+  const keys = new Map(all.map((one) => [`${one.code} ${one.key}`, one]))
+  return [...keys].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, one]) => one)
+}
+
+/** What else they say in whole sentences, read in the same way: the keys, each once. */
+export async function wordsOfAgents(): Promise<Readonly<Record<CodelessKind, readonly string[]>>> {
+  const sources = await sourcesOfAgents()
+  const of = (kind: CodelessKind, all: typeof sources): readonly string[] => {
+    const found = new Set(all.flatMap(({ source }) => wordsIn(source, kind)))
+    return [...found].filter((key) => !/^(‹\w+›)?$/.test(key)).sort()
+  }
+  return {
+    course: of('course', sources),
+    refusal: of(
+      'refusal',
+      sources.filter(({ name }) => name.startsWith('lifecycle/')),
+    ),
+  }
+}
+
+async function sourcesOfAgents(): Promise<readonly { readonly name: string; readonly source: string }[]> {
   const folder = join(import.meta.dirname, '../../agents')
   const names = (await readdir(folder, { recursive: true })).filter((name) =>
     /^(?!.*(\.test|testing)).*\.ts$/.test(name),
   )
-  const sources = await Promise.all(names.map((name) => readFile(join(folder, name), 'utf8')))
-  const keys = new Map(sources.flatMap(noticesIn).map((one) => [`${one.code} ${one.key}`, one]))
-  return [...keys].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, one]) => one)
+  return Promise.all(names.map(async (name) => ({ name, source: await readFile(join(folder, name), 'utf8') })))
 }
 
 export function noticesIn(source: string): readonly NoticeKey[] {
   const found: NoticeKey[] = []
-  const visit = (node: ts.Node): void => {
+  everyNode(source, (node) => {
     const told = toldBy(node)
     if (told !== undefined) found.push(...keysOf(told))
+  })
+  return found
+}
+
+export function wordsIn(source: string, kind: CodelessKind): readonly string[] {
+  const found: string[] = []
+  everyNode(source, (node) => found.push(...saidBy[kind](node).flatMap(waysOf)))
+  return found.filter((key) => key !== '')
+}
+
+function everyNode(source: string, look: (node: ts.Node) => void): void {
+  const visit = (node: ts.Node): void => {
+    look(node)
     ts.forEachChild(node, visit)
   }
   visit(ts.createSourceFile('a.ts', source, ts.ScriptTarget.Latest, true))
-  return found
+}
+
+/** By kind, the sentences that a piece of code says whole. */
+const saidBy: Readonly<Record<CodelessKind, (node: ts.Node) => readonly ts.Expression[]>> = {
+  /** `{ fact: 'converged', …, sentence }`, `waits(member, …)`, and what a function of that name returns. */
+  course: (node) => {
+    if (ts.isObjectLiteralExpression(node)) {
+      const [fact, sentence] = ['fact', 'sentence'].map(valueIn(node))
+      const isCourse = fact !== undefined && ts.isStringLiteral(fact) && fact.text === 'converged'
+      return isCourse && sentence !== undefined ? [sentence] : []
+    }
+    return [...argumentsOf(node, /^waits$/, 1), ...returnedByNamed(node, /^waitsToEnd$|^#whyWaits$/)]
+  },
+  /** `refusal('failed', …)`, `none(…)` of a role, and what a function of such a name returns. */
+  refusal: (node) => [
+    ...argumentsOf(node, /^refusal$/, 1),
+    ...argumentsOf(node, /^(none|unknown)$/, 0),
+    ...returnedByNamed(node, /^why[A-Z]/),
+  ],
+}
+
+function argumentsOf(node: ts.Node, name: RegExp, at: number): readonly ts.Expression[] {
+  const given = ts.isCallExpression(node) && name.test(node.expression.getText()) ? node.arguments[at] : undefined
+  return given === undefined ? [] : [given]
+}
+
+function returnedByNamed(node: ts.Node, name: RegExp): readonly ts.Expression[] {
+  const isSuch = ts.isFunctionDeclaration(node) || ts.isMethodDeclaration(node)
+  return isSuch && name.test(node.name?.getText() ?? '') ? returnedBy(node) : []
 }
 
 interface Told {
@@ -65,6 +129,7 @@ function toldIn(node: ts.Node): readonly ts.Expression[] {
 function valueIn(object: ts.ObjectLiteralExpression) {
   return (name: string): ts.Expression | undefined => {
     const found = object.properties.find((property) => property.name?.getText() === name)
+    if (found !== undefined && ts.isShorthandPropertyAssignment(found)) return found.name
     return found !== undefined && ts.isPropertyAssignment(found) ? found.initializer : undefined
   }
 }
@@ -74,6 +139,7 @@ function waysOf(node: ts.Expression): readonly string[] {
   if (ts.isTaggedTemplateExpression(node)) return waysOfTemplate(node.template)
   if (ts.isConditionalExpression(node)) return [node.whenTrue, node.whenFalse].flatMap(waysOf)
   if (ts.isParenthesizedExpression(node)) return waysOf(node.expression)
+  if (ts.isBinaryExpression(node)) return [node.left, node.right].flatMap(waysOf)
   if (ts.isStringLiteral(node)) return node.text === '' ? [''] : []
   if (ts.isIdentifier(node)) return declaredAs(node).flatMap(waysOf)
   return ts.isCallExpression(node) && ts.isIdentifier(node.expression)
@@ -100,7 +166,7 @@ const kinds: Readonly<Record<string, string>> = {
     figure: 'number',
     noneOr: 'number',
   },
-  ...{ text: 'text', reported: 'text', described: 'text' },
+  ...{ text: 'text', reported: 'text', described: 'text', heard: 'text' },
 }
 
 function partsOf(node: ts.Expression): readonly string[] {

@@ -33,7 +33,7 @@ async function bringAbout(parts: MembershipParts, { given, patience, leaves }: W
   const { config } = parts
   const parameter = leaves ? 'KB_LEAVE_MEMBER_POD_NAME' : 'KB_JOIN_MEMBER_POD_NAME'
   const instance = given[parameter] ?? config.instance
-  const refused = whyNot(parts, instance, leaves)
+  const refused = objectionTo(parts, instance, leaves)
   if (refused !== undefined) return refusal('preconditionFailed', say`${parameter}: ${refused}`)
   try {
     const answer = await askUntil(parts.world, patience, sayAgainMs, () => tell(parts, instance, leaves))
@@ -45,7 +45,7 @@ async function bringAbout(parts: MembershipParts, { given, patience, leaves }: W
   }
 }
 
-function whyNot({ config, file }: MembershipParts, instance: string, leaves: boolean): Sentence | undefined {
+function objectionTo({ config, file }: MembershipParts, instance: string, leaves: boolean): Sentence | undefined {
   const peers = (file.current.assignment?.peers ?? []).map((peer) => peer.instance)
   if (instance !== config.instance && !peers.includes(instance))
     return say`there is no instance ${instance}; known here are ${[...new Set([config.instance, ...peers])].sort().join(', ')}`
