@@ -25,7 +25,7 @@ export async function mutationsPage(): Promise<string> {
         rule,
         code(file),
         `\`${result.script.replace(`${scenarios}/`, '')}\`: ${result.title}`,
-        gistOf(result.broke),
+        shortened(result.broke),
         code(id),
       ]),
     ),
@@ -49,7 +49,7 @@ function bySchedules(found: readonly Scheduled[]): readonly string[] {
         code(file),
         String(seed),
         String(schedules),
-        gistOf(broke),
+        shortened(broke),
         code(id),
       ]),
     ),
@@ -57,7 +57,7 @@ function bySchedules(found: readonly Scheduled[]): readonly string[] {
 }
 
 /** Without the sets and the random names that another schedule would have otherwise. */
-function gistOf(broke: string): string {
+function shortened(broke: string): string {
   const short = broke
     .replace(/[0-9a-f]{8}-[0-9a-f-]{27}(:[\d:-]+)?(,[0-9a-f:-]+)*/g, 'writes')
     .split('; managers say')[0]

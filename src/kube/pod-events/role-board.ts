@@ -50,14 +50,14 @@ export class RoleBoard {
       ...seats.filter(({ role }) => role !== undefined),
     ]
     return {
-      ...this.#gist(seats.some(({ hasMoved }) => hasMoved)),
+      ...this.#weighed(seats.some(({ hasMoved }) => hasMoved)),
       changes: inOrder.flatMap(({ change }) => change ?? []),
       sentence: joined(this.#sentences, '; ') || say`it names no pod`,
       ...(this.#isContested && { againAfterMs: contestedMs }),
     }
   }
 
-  #gist(hasNews: boolean): Pick<PodDecision, 'weight' | 'reason'> {
+  #weighed(hasNews: boolean): Pick<PodDecision, 'weight' | 'reason'> {
     if (this.#isUndefined) return { weight: 'warning', reason: 'RoleUndefined' }
     if (this.#isContested) return { weight: 'warning', reason: 'RoleContested' }
     if ([...this.#seats.values()].some(({ tooGreat }) => tooGreat.length > 0))

@@ -19,7 +19,7 @@ import type { ClusterSet } from './loops/cluster-set.ts'
 import { storeSeenIn } from './backups/store-seen.ts'
 import { PodKeeper } from './pods/pod-keeper.ts'
 import { nextRestart, revisionOf } from './pods/rolling-update.ts'
-import { gistOfStatus, refusedStatusOf, statusOf, type StatusInput } from './status/status.ts'
+import { withoutFigures, refusedStatusOf, statusOf, type StatusInput } from './status/status.ts'
 
 export interface ReconcileStatusParts {
   readonly client: KubeClient
@@ -146,12 +146,12 @@ export function statusWriter(client: KubeClient, clock: Clock): StatusWriter {
   return {
     async write(cluster, status, said, signal) {
       const text = keyText(keyOf(cluster))
-      const gist = gistOfStatus(status)
+      const gist = withoutFigures(status)
       const news = JSON.stringify([gist, ...said])
       const last = written.get(text)
       const nowMs = clock.monotonicMs()
       const sinceMs = nowMs - (last?.atMs ?? -Infinity)
-      const isNews = last?.news !== news || gist !== gistOfStatus(cluster.status)
+      const isNews = last?.news !== news || gist !== withoutFigures(cluster.status)
       const pauseMs = isNews ? settleMs : figuresMs
       if (sinceMs < pauseMs) return { requeueAfterMs: pauseMs - sinceMs }
       written.set(text, { news, atMs: nowMs })

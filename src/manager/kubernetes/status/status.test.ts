@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { say } from '#common/sentence/sentence.ts'
 import type { MySQLClusterStatus } from '#kube/spec/status-schema.ts'
 import { aCluster, aPod } from '#kube/testing.ts'
-import { gistOfStatus, refusedStatusOf, statusOf, type StatusInput } from './status.ts'
+import { withoutFigures, refusedStatusOf, statusOf, type StatusInput } from './status.ts'
 import { aRow, aView } from '../testing.ts'
 
 const whole = 'no action: primary shop-0 is healthy, 2 of 2 replicas in the sync set'
@@ -35,7 +35,7 @@ describe('a status', () => {
     const now = statusWith({})
     const later = statusWith({ cluster: { ...cluster, status: now }, wallMs: input.wallMs + 90_000 })
     expect([now.observedAt, later.observedAt]).toEqual(['2026-11-21T00:00:00Z', '2026-11-21T00:01:30Z'])
-    expect(gistOfStatus(later)).toBe(gistOfStatus(now))
+    expect(withoutFigures(later)).toBe(withoutFigures(now))
   })
 
   it('says of agents that do not trust its manager that they do not, and not that they are silent', () => {
@@ -413,7 +413,7 @@ describe('the status of a cluster', () => {
 })
 
 describe('what is news in a status', () => {
-  const gist = gistOfStatus(statusWith({}))
+  const gist = withoutFigures(statusWith({}))
 
   it.each<[string, Partial<StatusInput>]>([
     [
@@ -422,7 +422,7 @@ describe('what is news in a status', () => {
     ],
     ['the words of a sentence', { view: aView({ sentence: 'shop-2 is not heard' }) }],
   ])('are not %s', (_what, overrides) => {
-    expect(gistOfStatus(statusWith(overrides))).toBe(gist)
+    expect(withoutFigures(statusWith(overrides))).toBe(gist)
   })
 
   it.each<[string, Partial<StatusInput>]>([
@@ -434,13 +434,13 @@ describe('what is news in a status', () => {
     ],
     ['another node', { pods: [aPod(0), aPod(1)] }],
   ])('is %s', (_what, overrides) => {
-    expect(gistOfStatus(statusWith(overrides))).not.toBe(gist)
+    expect(withoutFigures(statusWith(overrides))).not.toBe(gist)
   })
 
   it('does not depend on the order in which the API server gives keys', () => {
     const status = statusWith({})
     const turned = Object.fromEntries(Object.entries(status).reverse()) as MySQLClusterStatus
-    expect(gistOfStatus(turned)).toBe(gistOfStatus(status))
-    expect(gistOfStatus(undefined)).toBe('')
+    expect(withoutFigures(turned)).toBe(withoutFigures(status))
+    expect(withoutFigures(undefined)).toBe('')
   })
 })

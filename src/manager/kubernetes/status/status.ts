@@ -288,7 +288,7 @@ function timeOf(wallMs: number): string {
 }
 
 /** The same but for what need not be written at once: figures, and sentences with them, move all the time. */
-export function gistOfStatus(status: MySQLClusterStatus | undefined): string {
+export function withoutFigures(status: MySQLClusterStatus | undefined): string {
   if (status === undefined) return ''
   const instances = status.instances?.map(({ executed: _executed, lagSeconds: _lag, ...rest }) => rest)
   return JSON.stringify({ ...status, instances, observedAt: undefined }, (key, value: unknown) =>
