@@ -137,7 +137,7 @@ export const facts = {
     course: { binlogSet: holds },
     life: { stage: { is: 'prepared', epoch, executed: holds } },
   }),
-  /** It follows, or is to, whatever it was before. */
+  /** The instance follows, or is to, whatever it was before. */
   leadsNobody: (_: Bare, __: Known, life: Life): Change => ({
     course: { reopening: false },
     ...unmade(life, 'leading'),

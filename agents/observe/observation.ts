@@ -230,7 +230,7 @@ function asksOf({ asks: { shown } }: Pick<Parts, 'asks'>): Pick<Observation, 'as
   return shown.length === 0 ? {} : { asks: shown }
 }
 
-/** Of what was shipped as primary, nothing is shown once another instance ships. */
+/** Nothing is shown of what was shipped as primary once another instance ships. */
 function binlogArchiveOf({ jobs, file }: Parts, nowMs: number): Pick<Observation, 'binlogArchive'> {
   const { binlogArchive } = jobs
   if (binlogArchive === null || file.current.assignment?.role !== 'primary') return {}
@@ -252,7 +252,7 @@ function copiesOf(
   }
 }
 
-/** Of what was written as primary, nothing is shown once another instance writes. */
+/** Nothing is shown of what was written as primary once another instance writes. */
 function heartbeatOf({ jobs: { heartbeatAtMs }, file, told }: Parts): Pick<Observation, 'heartbeat'> {
   const everyMs = heartbeatMsOf(told.backups)
   const shows = everyMs > 0 && file.current.assignment?.role === 'primary'

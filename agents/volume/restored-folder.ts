@@ -4,7 +4,7 @@ import { syncFolder } from '#common/files/sync-folder.ts'
 
 /** In a data folder that came out of a backup: which one. It stays there. */
 const restoredName = 'regent-restored'
-/** It is stored with what an agent has promised, where there is little room. */
+/** The note is stored with what an agent has promised, where there is little room. */
 const longestNote = 1_024
 /** Beside that, until the server of the folder has taken the accounts of this cluster. */
 const accountsName = 'regent-restored-accounts'

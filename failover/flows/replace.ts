@@ -97,7 +97,7 @@ function whatCouldBeLost(situation: Situation, instance: InstanceName): readonly
   ]
 }
 
-/** It gets all that the primary has, is there to stay, and what it has is what its GTIDs say. */
+/** The replica gets all that the primary has, is there to stay, and has what its GTIDs say. */
 function isProvenCopy(situation: Situation, member: MemberId): boolean {
   const view = liveView(situation.snapshot, member)
   if (view === undefined || view.past !== undefined || !holdsFor(situation, member)) return false
@@ -113,7 +113,7 @@ function isDoubtful(situation: Situation, view: LiveView): boolean {
   return isOther || isErrant(situation, view) || hasHole(situation, view)
 }
 
-/** It gets all that the primary has, and forgot nothing. */
+/** The replica gets all that the primary has, and forgot nothing. */
 function holdsFor(situation: Situation, member: MemberId): boolean {
   const view = viewOf(situation.snapshot, member)
   return isFollowing(view, situation) && !view.observation.stored.forgetful
@@ -124,7 +124,10 @@ function leavesUnproven(situation: Situation, instance: InstanceName): boolean {
   return situation.record.syncSet.some((member) => instanceOf(member) === instance && !holdsFor(situation, member))
 }
 
-/** Of one that answers. What a silent one wrote last was acknowledged to nobody, or is held by those who revoked it. */
+/**
+ * The instance answers. What a silent instance wrote last was acknowledged to nobody, or is held by those who revoked
+ * that instance.
+ */
 function errantOn({ snapshot, record }: Situation, instance: InstanceName): number {
   const view = viewNamed(snapshot, instance)
   const primary = liveView(snapshot, record.primary)

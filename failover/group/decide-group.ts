@@ -121,7 +121,7 @@ function decide(situation: Situation): Decided {
   }
 }
 
-/** It is ONLINE in the group that the record names. */
+/** The member is ONLINE in the group that the record names. */
 function follows({ server }: Observation, { group }: ClusterRecord): boolean {
   return server?.group !== undefined && server.group.name === group?.name && server.group.state === 'ONLINE'
 }

@@ -26,7 +26,7 @@ export function untilADowntimeEnds(notes: ClusterNotes, wallMs: number): number 
   return ends.length === 0 ? null : Math.min(longestWaitMs, ...ends)
 }
 
-/** It takes the place of an earlier one of that instance; those that have ended are forgotten. */
+/** The downtime takes the place of an earlier one of that instance; downtimes that have ended are forgotten. */
 export function withDowntime(notes: ClusterNotes, downtime: Downtime, wallMs: number): ClusterNotes {
   return { ...notes, downtimes: [...othersThan(downtime.instance, notes, wallMs), downtime] }
 }

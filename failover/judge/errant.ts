@@ -12,7 +12,7 @@ export type Errant = 'none' | 'unjudged' | 'harmless' | 'harmful'
 /** A primary writes no more empty transactions than this: more than hands make, and each waits to be acknowledged. */
 const mostEmptied = 1_000
 
-/** It holds what the primary is proven never to have had. */
+/** The replica holds what the primary is proven never to have had. */
 export function isErrant(situation: Situation, view: LiveView): boolean {
   return !provenErrant(situation, view).isEmpty()
 }

@@ -204,7 +204,7 @@ export function isFollowingAsTold(view: InstanceView | undefined, situation: Sit
   )
 }
 
-/** It has not followed for so long that it is no reconnection. */
+/** The replica has not followed for so long that it is no reconnection. */
 export function hasStrayedLong({ strayingSince, nowMs, timings }: Situation, member: MemberId): boolean {
   const since = strayingSince.get(instanceOf(member))
   return since !== undefined && nowMs - since >= timings.removeFromSyncSetMs

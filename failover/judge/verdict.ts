@@ -20,7 +20,7 @@ export interface Verdict {
   readonly witnesses: readonly string[]
   /** Look again after this long; null when only events matter. */
   readonly revisitMs: number | null
-  /** It was elected and takes no writes yet: it is `well` while it is waited for, else `slow`. Absent otherwise. */
+  /** The primary was elected and takes no writes yet: `well` while it is waited for, else `slow`. Absent otherwise. */
   readonly opening?: Opening
 }
 
@@ -29,7 +29,7 @@ export function callsForFailover(verdict: Verdict): boolean {
   return ['dead', 'frozen', 'unable', 'slow', 'deaf'].includes(verdict.kind)
 }
 
-/** It takes writes, or is about to in a moment that nobody need mend. */
+/** The primary takes writes, or is about to in a moment that nobody need mend. */
 export function isWell({ kind, opening }: Verdict): boolean {
   return kind === 'well' && opening === undefined
 }

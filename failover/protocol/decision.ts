@@ -33,7 +33,7 @@ export interface CommitAction {
   readonly why: Sentence
   /** A deadline ended what was asked for, or an order had no answer in time. */
   readonly timedOut?: boolean
-  /** It is what a person's failover asked for, though the primary stays the same. */
+  /** The change is what a person's failover asked for, though the primary stays the same. */
   readonly isAnswer?: true
 }
 

@@ -44,7 +44,7 @@ const table = {
        * stopped, whomever it follows.
        */
       keepReceiverFrom: optional(name),
-      /** It is to lead, or will most likely: it makes ready as soon as it has reported. */
+      /** The instance is to lead, or will most likely: it makes ready as soon as it has reported. */
       prepare: optional(anyBoolean),
     }),
     ({ waitMs }, usualMs) => waitMs + usualMs,

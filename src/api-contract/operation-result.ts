@@ -2,7 +2,7 @@ import { Type } from 'typebox'
 
 /** How an operation ended, or what a dry run found. */
 export interface OperationResult {
-  /** It is done; false for a dry run and where nothing had to be done. */
+  /** The operation is done; false for a dry run and where nothing had to be done. */
   readonly done: boolean
   readonly dryRun: boolean
   readonly sentence: string

@@ -5,7 +5,7 @@ import { parseKey } from './keys.ts'
 /** One run of a base backup, as its objects in the store tell without being read. */
 export interface Run {
   readonly name: BackupName
-  /** It has a manifest: the run came to its end. */
+  /** The run has a manifest: the run came to its end. */
   readonly isWhole: boolean
   readonly isVerified: boolean
 }

@@ -15,7 +15,7 @@ export class WrittenFile {
   readonly #file: Disk
   readonly #syncBytes: number
   #unsynced = 0
-  /** Of what was written some time ago. Never rejects. */
+  /** The sync of what was written some time ago. Never rejects. */
   #syncing: Promise<void> | null = null
   #failure: { readonly error: unknown } | null = null
 

@@ -118,7 +118,7 @@ function isDump(row: Row): boolean {
   return textOf(row, 'command').startsWith('Binlog Dump')
 }
 
-/** It sends nothing any more, and waits until nobody reads its acknowledgements. */
+/** The dump thread sends nothing any more, and waits until nobody reads its acknowledgements. */
 function isEnding(row: Row): boolean {
   return textOf(row, 'state') === 'Waiting to finalize termination'
 }

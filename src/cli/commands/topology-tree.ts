@@ -153,7 +153,7 @@ function renderRow(placed: Placed, widths: readonly number[], paint: Paint): rea
   ]
 }
 
-/** One that is being made, or failed. One that is made is in the list of backups. */
+/** A backup that is being made, or failed. A backup that is made is in the list of backups. */
 function backupLines({ row: { backup }, below }: Placed, paint: Paint): readonly string[] {
   if (backup === undefined || backup.stage === 'done') return []
   const mark = backup.stage === 'failed' ? paint.red('!') : '·'

@@ -35,7 +35,7 @@ export interface PlatformInstance {
   readonly agent: string
   /** What the place itself says of an instance that is not there as it should be. Absent for nothing. */
   readonly trouble?: string
-  /** It is being started, and nothing is known to stand in the way. Absent for no. */
+  /** The instance is being started, and nothing is known to stand in the way. Absent for no. */
   readonly starting?: true
 }
 

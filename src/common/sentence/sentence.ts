@@ -2,7 +2,7 @@ import * as words from '../text/words.ts'
 import { localPlace, typedIn, type Command, type Place } from './command.ts'
 
 /**
- * Of what a sentence is made: fixed words, and what changes. A name tells: the same sentence about another instance is
+ * A sentence is made of parts: fixed words, and what changes. A name tells: the same sentence about another instance is
  * news. A figure moves all the time, and a text comes from outside (mysqld's words, a person's reason): neither is news
  * by itself, but for what such a text `tells`.
  */
@@ -42,7 +42,7 @@ export class Sentence {
     return this.parts.map(newsOf).join('')
   }
 
-  /** It says what to type. */
+  /** The sentence says what to type. */
   get namesCommand(): boolean {
     return this.parts.some(({ kind }) => kind === 'command')
   }

@@ -15,7 +15,7 @@ export interface ControllerRecorder {
   readonly queue: QueueRecorder
   /** A worker began to work on a key. */
   began(): void
-  /** It has ended after this long. */
+  /** The reconcile has ended after this long. */
   ended(outcome: ReconcileOutcome, ms: number): void
 }
 
