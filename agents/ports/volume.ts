@@ -1,3 +1,4 @@
+import type { Heard } from '#common/sentence/sentence.ts'
 import type { GtidNumber } from '#topology/gtid/gtid-number.ts'
 import type { BinlogPlace, GtidText } from '#topology/snapshot/observation.ts'
 
@@ -145,6 +146,6 @@ export interface VolumePort {
   probe(): Promise<{
     readonly freeBytes: number
     readonly failure: 'diskFull' | 'readOnlyFilesystem' | null
-    readonly detail: string
+    readonly detail: Heard
   }>
 }

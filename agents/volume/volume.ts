@@ -1,3 +1,4 @@
+import { counted, say } from '#common/sentence/sentence.ts'
 import { existsSync } from 'node:fs'
 import { mkdir, open, rename, rm, statfs } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -127,7 +128,8 @@ async function probe(volume: string): ReturnType<VolumePort['probe']> {
   const { bavail, bsize } = await statfs(volume)
   const freeBytes = bavail * bsize
   // A small file that exists already can be written on a disk that is full for everybody else.
-  if (freeBytes < fullBelowBytes) return { freeBytes, failure: 'diskFull', detail: `${freeBytes} bytes free` }
+  if (freeBytes < fullBelowBytes)
+    return { freeBytes, failure: 'diskFull', detail: say`${counted(freeBytes, 'byte')} free` }
   try {
     await mkdir(join(volume, 'agent'), { recursive: true })
     const file = await open(path, 'w')
