@@ -151,7 +151,7 @@ describe('the process', () => {
     const before = await source.server.readState()
     await source.process.kill()
     expect(source.process.state).toBe('dead')
-    await until(() => source.process.note === `mysqld ${pid} was ended by SIGKILL`, 'how it ended is told')
+    await until(() => String(source.process.note) === `mysqld ${pid} was ended by SIGKILL`, 'how it ended is told')
     await expect(source.server.readState()).rejects.toMatchObject({ code: 'REGENT_SERVER_DOWN' })
     expect((await source.server.probeWrite(300)).result).toBe('unknown')
     const late = createMysqldProcess(source.config, realWorld)
