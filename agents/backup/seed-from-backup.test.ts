@@ -75,7 +75,9 @@ describe('An instance that is seeded from a backup', () => {
     expect(seen).toEqual({ swapped: 1, from: [null] })
     expect(server.calls).not.toContain('clone')
     expect(parts.file.current).not.toMatchObject({ seeding: true })
-    expect(parts.notices.list.at(-1)?.sentence).toBe(`this instance was seeded from backup ${name} of cluster shop`)
+    expect(String(parts.notices.list.at(-1)?.sentence)).toBe(
+      `this instance was seeded from backup ${name} of cluster shop`,
+    )
   })
 
   it('says how far that is, by the name of the backup', async () => {

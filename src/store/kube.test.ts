@@ -76,7 +76,7 @@ describe('The Kubernetes store', () => {
     })
 
     it('whose write was not answered reads again before it believes anything', async () => {
-      const store = kubeStore(client, { ...where, deadlineMs: 300 })
+      const store = kubeStore(client, { ...where, deadlineMs: 5_000 })
       await store.compareAndSwap('shop', 0, shop)
       server.misbehave({ when: ({ method }) => method === 'PATCH', answer: 'reset' })
       await expect(store.compareAndSwap('shop', 1, after(shop))).rejects.toMatchObject({

@@ -159,7 +159,7 @@ describe('an exec action', () => {
   })
 
   it('gives each run its own time, where somebody waits for the call', async () => {
-    const action = { name: 'a', exec: { command: ['bash', '-c', 'sleep 0.7; echo "$0"'] }, timeoutSeconds: 1 }
+    const action = { name: 'a', exec: { command: ['bash', '-c', 'sleep 3; echo "$0"'] }, timeoutSeconds: 5 }
     expect(saidBy(await call(action, { arguments: [['a'], ['b']] }))).toBe('a\nb\n')
   })
 

@@ -3,16 +3,13 @@ import { once } from 'node:events'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { expect, it, onTestFinished } from 'vitest'
+import { expect, it, onTestFinished, vi } from 'vitest'
 import { endStrays } from './background.ts'
 import { processesOf } from '../processes/cluster-processes.ts'
 
-/**
- * Processes with the command lines of a cluster whose folder is gone; they do nothing, and note the order of their
- * ends.
- */
-async function strays(dir: string): Promise<readonly string[]> {
-  const ended: string[] = []
+/** Processes with the command lines of a cluster whose folder is gone; they do nothing. */
+async function strays(dir: string): Promise<ReadonlyMap<number, string>> {
+  const kinds = new Map<number, string>()
   const volume = join(dir, 'instances', 'shop-0')
   const lines = {
     supervisor: ['local', 'supervise', dir],
@@ -25,23 +22,26 @@ async function strays(dir: string): Promise<readonly string[]> {
       stdio: 'ignore',
       argv0: kind === 'mysqld' ? 'mysqld' : 'node',
     })
-    child.once('exit', () => ended.push(kind))
     onTestFinished(() => void child.kill('SIGKILL'))
     await once(child, 'spawn')
+    kinds.set(child.pid ?? 0, kind)
   }
-  return ended
+  return kinds
 }
 
 it('What runs of a cluster whose folder is gone is ended, whoever starts the others first; another cluster’s processes stay', async () => {
   const home = await mkdtemp(join(tmpdir(), 'regent-strays-'))
   onTestFinished(() => rm(home, { recursive: true, force: true }))
   const [mine, other] = [join(home, 'shop'), join(home, 'other')]
-  const ended = await strays(mine)
-  const stay = await strays(other)
+  const kinds = await strays(mine)
+  await strays(other)
   expect((await processesOf(mine)).map(({ kind }) => kind).sort()).toEqual(['agent', 'manager', 'mysqld', 'supervisor'])
+  const signals = vi.spyOn(process, 'kill')
+  onTestFinished(() => signals.mockRestore())
   await endStrays(mine)
   expect(await processesOf(mine)).toEqual([])
-  expect(ended).toEqual(['supervisor', 'manager', 'agent', 'mysqld'])
-  expect([stay, (await processesOf(other)).length]).toEqual([[], 4])
+  const told = signals.mock.calls.flatMap(([pid, signal]) => (signal === 0 ? [] : (kinds.get(pid) ?? 'another one')))
+  expect([...new Set(told)]).toEqual(['supervisor', 'manager', 'agent', 'mysqld'])
+  expect((await processesOf(other)).length).toBe(4)
   await endStrays(mine)
 })
