@@ -31,6 +31,7 @@ export function analyse(input: DecisionInput): Analyses {
 export function modeOf({ mode }: Pick<ClusterSpec, 'mode'>): Mode {
   switch (mode) {
     case 'semisync':
+    case 'async':
       return semisync
     case 'group':
       return group

@@ -13,6 +13,7 @@ interface ModeClass {
 /** The switch between modes for agents; whoever decides has another (`failover/decide.ts`). */
 const modes: Readonly<Record<ModeName, ModeClass>> = {
   semisync: Semisync,
+  async: Semisync,
   group: Group,
 }
 

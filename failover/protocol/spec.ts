@@ -3,7 +3,7 @@ import { mostInstances } from '#topology/snapshot/member.ts'
 import { defaultArchiveBytes } from './archive-default.ts'
 import { backupSettingsSchema } from './backup-settings.ts'
 import { restoreSchema } from './backup-store.ts'
-import { defaultMode, modes } from './mode-name.ts'
+import { defaultMode, modes, salvages } from './mode-name.ts'
 
 /**
  * What a person may say about a cluster. The schema is the TypeScript type, the check of configuration files, and
@@ -26,6 +26,23 @@ export const instancePolicySchema = Type.Object(
     }),
   },
   { additionalProperties: false },
+)
+
+export const acceptLossUpToSchema = Type.Object(
+  {
+    seconds: Type.Integer({
+      minimum: 0,
+      maximum: 86_400,
+      description:
+        'For so long, at most, writes may have been acknowledged that nobody else received: a lease is part of that time.',
+    }),
+    transactions: Type.Integer({
+      minimum: 0,
+      maximum: 1_000_000_000,
+      description: 'So many transactions, at most, may be missing of those that the lost primary was heard to hold.',
+    }),
+  },
+  { additionalProperties: false, description: 'What failover.acceptLoss: upTo accepts.' },
 )
 
 export const clusterSpecSchema = Type.Object(
@@ -68,6 +85,14 @@ export const clusterSpecSchema = Type.Object(
             },
           ),
         ),
+        acceptLoss: Type.Enum(['never', 'upTo', 'always'], {
+          type: 'string',
+          default: 'never',
+          description:
+            'In mode async alone: whether a replica may lead without a person while what the lost primary alone holds ' +
+            'cannot be had. never: a person decides. upTo: within acceptLossUpTo. always: whatever it is.',
+        }),
+        acceptLossUpTo: Type.Optional(acceptLossUpToSchema),
         windowMs: Type.Optional(
           Type.Integer({
             minimum: 0,
@@ -159,17 +184,29 @@ export const clusterSpecSchema = Type.Object(
 export type ClusterSpec = Static<typeof clusterSpecSchema>
 export type InstancePolicy = Static<typeof instancePolicySchema>
 
-/** k for this many instances: as asked, else ⌊N/2⌋, never more than there are replicas. */
+/** k for this many instances: as asked, else ⌊N/2⌋, never more than there are replicas; in mode async always 0. */
 export function acksFor(spec: ClusterSpec, instances: number): number {
-  return Math.min(spec.acks ?? Math.floor(instances / 2), instances - 1)
+  return salvages(spec) ? 0 : Math.min(spec.acks ?? Math.floor(instances / 2), instances - 1)
 }
 
 /**
  * Whether replicas acknowledge, so that `acks` and `durability` say something. In mode group a majority of the group
- * acknowledges, whatever they say.
+ * acknowledges, whatever they say; in mode async nobody does.
  */
 export function countsAcks({ mode }: Pick<ClusterSpec, 'mode'>): boolean {
-  return mode !== 'group'
+  return mode === 'semisync'
+}
+
+/** What a spec says that its mode does not allow, or what it leaves out; undefined where nothing is wrong. */
+export function whyNotInMode({ mode, acks, failover }: Pick<ClusterSpec, 'mode' | 'acks' | 'failover'>) {
+  if (mode === 'async' && acks !== null && acks > 0)
+    return `acks is ${acks} in mode async; allowed is 0, or nothing: no write waits for an acknowledgement there; use mode semisync`
+  const { acceptLoss, acceptLossUpTo } = failover
+  if (mode !== 'async' && acceptLoss !== 'never')
+    return `failover.acceptLoss is ${acceptLoss} in mode ${mode}; allowed is never: only in mode async a loss may be accepted ahead of time`
+  return acceptLoss === 'upTo' && acceptLossUpTo === undefined
+    ? 'failover.acceptLoss is upTo and failover.acceptLossUpTo is missing: say how many seconds and transactions may be lost'
+    : undefined
 }
 
 /**

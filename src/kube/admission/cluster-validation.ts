@@ -284,7 +284,7 @@ function warningsAbout(cluster: MySQLCluster): readonly string[] {
     [cost === undefined && instances === 2, `spec.instances is 2: when one is lost ${whenLost}; use 3`],
     [cost !== undefined, `spec.instances is ${instances}: ${cost}`],
     [
-      !countsAcks(spec) && typeof acks === 'number',
+      spec.mode === 'group' && typeof acks === 'number',
       `spec.acks is ${acks}, without effect in mode ${spec.mode}: a majority of the group acknowledges`,
     ],
     [

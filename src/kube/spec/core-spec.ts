@@ -1,7 +1,13 @@
 import { RegentError } from '#common/errors/errors.ts'
 import { complaintAbout } from '#common/input/schema-complaint.ts'
 import type { ObjectKey } from '#controller-runtime/objects/objects.ts'
-import { clusterSpecSchema, whyTooMany, type ClusterSpec, type InstancePolicy } from '#failover/protocol/spec.ts'
+import {
+  clusterSpecSchema,
+  whyNotInMode,
+  whyTooMany,
+  type ClusterSpec,
+  type InstancePolicy,
+} from '#failover/protocol/spec.ts'
 import { instanceName, isInstanceOf } from '#topology/snapshot/member.ts'
 import { coreBackupOf, coreRestoreOf } from './backup-places.ts'
 import type { MySQLClusterSpec } from './spec-schema.ts'
@@ -51,14 +57,23 @@ export function coreSpecOf(key: ObjectKey, spec: MySQLClusterSpec): ClusterSpec 
     ...coreBackupOf(key, spec),
     ...coreRestoreOf(key, spec),
   }
-  const complaint = complaintAbout(clusterSpecSchema, core) ?? whyTooMany(core, core.instances)
+  const complaint = complaintAbout(clusterSpecSchema, core) ?? whyTooMany(core, core.instances) ?? whyNotInMode(core)
   if (complaint !== undefined) throw new RegentError('REGENT_BAD_REQUEST', `spec of ${cluster}: ${complaint}`)
   return core
 }
 
-function failoverOf({ automatic, budget, windowSeconds }: MySQLClusterSpec['failover']): ClusterSpec['failover'] {
+function failoverOf({
+  automatic,
+  acceptLoss,
+  acceptLossUpTo,
+  budget,
+  windowSeconds,
+}: MySQLClusterSpec['failover']): ClusterSpec['failover'] {
   return {
     automatic,
+    // The API server fills it in once it knows the field.
+    acceptLoss: acceptLoss ?? 'never',
+    ...(acceptLossUpTo !== undefined && { acceptLossUpTo }),
     ...(budget !== undefined && { budget: { failovers: budget.failovers, windowMs: budget.windowSeconds * 1_000 } }),
     ...(windowSeconds !== undefined && { windowMs: windowSeconds * 1_000 }),
   }

@@ -1,5 +1,5 @@
 import { Type, type Static } from 'typebox'
-import { clusterSpecSchema } from '#failover/protocol/spec.ts'
+import { acceptLossUpToSchema, clusterSpecSchema } from '#failover/protocol/spec.ts'
 import { backupSchema, bootstrapSchema } from './backup-schema.ts'
 import { asKubernetesHasIt, closed, listAsKubernetesHasIt, oneOf, texts } from './schema-words.ts'
 
@@ -289,6 +289,8 @@ export const mysqlClusterSpecSchema = closed(
             },
           ),
         ),
+        acceptLoss: core.failover.properties.acceptLoss,
+        acceptLossUpTo: Type.Optional(closed(acceptLossUpToSchema.properties, { description: 'What acceptLoss: upTo accepts.' })),
         windowSeconds: Type.Optional(
           Type.Integer({
             minimum: 0,

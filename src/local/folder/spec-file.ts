@@ -1,7 +1,13 @@
 import { Value } from 'typebox/value'
 import { whyBadTarget } from '#backup/restore-target.ts'
 import { complaintAboutBackup, complaintAboutStore } from '#backup/transfer/open-backup-store.ts'
-import { clusterSpecSchema, instancePolicySchema, whyTooMany, type ClusterSpec } from '#failover/protocol/spec.ts'
+import {
+  clusterSpecSchema,
+  instancePolicySchema,
+  whyNotInMode,
+  whyTooMany,
+  type ClusterSpec,
+} from '#failover/protocol/spec.ts'
 import { instanceName, isInstanceOf } from '#topology/snapshot/member.ts'
 import { RegentError } from '#common/errors/errors.ts'
 import { complaintAbout } from '#common/input/schema-complaint.ts'
@@ -55,8 +61,8 @@ export async function composeSpec(
  */
 function contradictionIn(name: string, spec: ClusterSpec): string | undefined {
   const { switchover, policies, instances } = spec
-  const tooMany = whyTooMany(spec, instances)
-  if (tooMany !== undefined) return tooMany
+  const ofMode = whyTooMany(spec, instances) ?? whyNotInMode(spec)
+  if (ofMode !== undefined) return ofMode
   const { graceMs, timeoutMs } = switchover
   if (graceMs > timeoutMs)
     return (
