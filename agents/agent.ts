@@ -35,6 +35,7 @@ import type { Parts } from './instance/parts.ts'
 import { PurgedNote } from './binlog/purged-note.ts'
 import type { ExpulsionPort } from './ports/expulsion.ts'
 import { isDown, type ProcessPort } from './ports/process.ts'
+import { nearTail } from './salvage/near-tail.ts'
 import { Seeding } from './orders/reseeding.ts'
 import type { ServerPort } from './ports/server.ts'
 import { guardSpace } from './guard/space-guard.ts'
@@ -115,6 +116,7 @@ export class Agent implements AgentHandlers {
     const changed = () => this.#publish()
     const notices = new Notices(world.clock, ports.log)
     this.#parts = {
+      tail: nearTail({ transport: ports.transport, cluster: ports.config.cluster, deadlineMs: timings.orderDeadlineMs }),
       ...ports,
       run: world.random.hex(16),
       firstIncarnation: file.current.incarnation,

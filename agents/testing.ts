@@ -139,6 +139,8 @@ export class ScriptedServer implements ServerPort {
     return this.calls.push(`waitExecuted ${set}`) > 0
   }
   readonly waitReceived: ServerPort['waitReceived'] = async (set) => this.calls.push(`waitReceived ${set}`) > 0
+  readonly forgetTail = async (): Promise<void> => void this.calls.push('forgetTail')
+  applyTail: ServerPort['applyTail'] = async (firstFile, gtids) => void this.calls.push(`applyTail ${firstFile} ${gtids}`)
   readonly setSemiSyncReplica: ServerPort['setSemiSyncReplica'] = async (on) =>
     void this.calls.push(`semiSyncReplica ${on ? 'on' : 'off'}`)
   setSemiSyncSource: ServerPort['setSemiSyncSource'] = async (acks) => void this.calls.push(`semiSyncSource ${acks}`)
@@ -209,6 +211,9 @@ export const quietVolume: VolumePort = {
   previousGtids: async () => '',
   visitBinlog: async () => undefined,
   readBinlog: () => Promise.reject(new Error('no binlog is there')),
+  findTail: async () => ({ files: [], gtids: '', halfWrittenBytes: 0 }),
+  readTail: async () => Buffer.alloc(0),
+  writeTail: async () => 'relay-bin-regent_tail.000001',
   glanceAtEnding: async () => ({ how: 'crashed', sentence: 'killed' }),
   endedHow: async () => ({ how: 'crashed', sentence: 'killed' }),
   judgeTail: async () => ({ kind: 'nothing' }),

@@ -14,7 +14,7 @@ import type { VolumePort } from '../ports/volume.ts'
 import { applyBatch } from './applying.ts'
 import { reachedByBackup, type Reached } from './reached.ts'
 import { batchBytes, relayBatches } from './relay-batches.ts'
-import { removeRelayLogs } from './relay-log-files.ts'
+import { removeRelayLogs } from './remove-relay-logs.ts'
 import { ReplayProgress } from './replay-progress.ts'
 
 /** What a rebuild works with. */

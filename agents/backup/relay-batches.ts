@@ -4,7 +4,8 @@ import type { Piece } from '#backup/piece-name.ts'
 import type { Replayed } from '#backup/transfer/replayed.ts'
 import { nextOf, type GtidNumber } from '#topology/gtid/gtid-number.ts'
 import { GtidSet } from '#topology/gtid/gtid-set.ts'
-import { RelayLogFiles } from './relay-log-files.ts'
+import { RelayLogFiles } from '../binlog/relay-log-files.ts'
+import { relayLogName } from '../ports/throw-away.ts'
 
 /** Relay logs of a channel of their own, ready to be applied. */
 export interface RelayBatch {
@@ -54,7 +55,7 @@ class Batch {
 
   constructor(folder: string, number: number) {
     this.number = number
-    this.#files = new RelayLogFiles(folder, `batch${number}`)
+    this.#files = new RelayLogFiles(folder, { base: relayLogName, channel: `batch${number}` })
   }
 
   get bytes(): number {

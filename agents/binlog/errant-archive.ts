@@ -1,12 +1,9 @@
 import { RegentError } from '#common/errors/errors.ts'
 import { GtidSet } from '#topology/gtid/gtid-set.ts'
 import type { GtidText } from '#topology/snapshot/observation.ts'
-import { archivesOf, archiveVersion, writeArchive, type ArchiveSource, type ByteRange } from './archive.ts'
-import { scanBinlog, type ScanOptions } from './file.ts'
-import { GroupFold } from './groups.ts'
-import { filesThatMayHave } from './files-with.ts'
+import { archivesOf, archiveVersion, writeArchive } from './archive.ts'
+import { Search } from './search.ts'
 import { binlogFiles, readFileSets, relayLogFiles } from './set.ts'
-import { GtidCollector, GtidMatcher } from './gtid-collector.ts'
 
 export interface ErrantArchiveRequest {
   readonly dataDir: string
@@ -51,47 +48,6 @@ export async function archiveErrant(request: ErrantArchiveRequest, signal?: Abor
     reason,
   } as const
   return [await writeArchive(archiveDir, search.sources, description), ...earlier.folders]
-}
-
-/** Looks for transactions in one file after the other. */
-class Search {
-  readonly sources: ArchiveSource[] = []
-  readonly found = new GtidCollector()
-  readonly #wanted: GtidSet
-  readonly #signal: AbortSignal | undefined
-
-  constructor(wanted: GtidSet, signal?: AbortSignal) {
-    this.#wanted = wanted
-    this.#signal = signal
-  }
-
-  missing(): GtidSet {
-    return this.#wanted.subtract(this.found.set())
-  }
-
-  /** Files of one kind, oldest first. */
-  async addFiles(paths: readonly string[], isRelayLog: boolean): Promise<void> {
-    for (const { path, end, mayHave } of await filesThatMayHave(paths, this.missing())) {
-      const ranges = await this.#rangesIn(path, mayHave, { isRelayLog, signal: this.#signal })
-      if (ranges.length > 0) this.sources.push({ path, headEnd: end, ranges })
-    }
-  }
-
-  /** Where transactions lie in a file; neighbours are joined. */
-  async #rangesIn(path: string, wanted: GtidSet, options: ScanOptions): Promise<readonly ByteRange[]> {
-    const isWanted = new GtidMatcher(wanted)
-    const ranges: ByteRange[] = []
-    const fold = new GroupFold(({ gtid, offset, end, ending }) => {
-      if (gtid === null || ending.kind === 'incomplete' || !isWanted.has(gtid)) return
-      this.found.add(gtid)
-      const last = ranges.at(-1)
-      if (last?.end === offset) ranges[ranges.length - 1] = { offset: last.offset, end }
-      else ranges.push({ offset, end })
-    })
-    await scanBinlog(path, (event) => fold.add(event), options)
-    fold.finish()
-    return ranges
-  }
 }
 
 /**

@@ -53,7 +53,8 @@ async function* withHead(
   if (left > 0) throw new Error(`${path} became shorter while it was read: ${left} bytes before ${end} are gone`)
 }
 
-async function formatDescriptionOf(path: string): Promise<Buffer> {
+/** The Format_description event of a binlog file, as of a closed one. */
+export async function formatDescriptionOf(path: string): Promise<Buffer> {
   const file = await open(path, 'r')
   try {
     const header = await readAt(file, magic.length, Buffer.alloc(headerBytes))

@@ -11,6 +11,7 @@ import type { ProcessPort } from '../ports/process.ts'
 import type { ServerPort } from '../ports/server.ts'
 import type { StoredState, StoredStateFile } from './stored-state.ts'
 import type { RunLog } from './run-log.ts'
+import type { TailPort } from '../ports/tail.ts'
 import type { VolumePort } from '../ports/volume.ts'
 
 /** Whether it is a primary that decides alone what is acknowledged, by its mode: how mysqld ends may be in doubt. */
@@ -46,6 +47,8 @@ export interface Parts extends Learner {
   readonly process: ProcessPort
   readonly server: ServerPort
   readonly volume: VolumePort
+  /** How the binlogs of a dead primary are reached. */
+  readonly tail: TailPort
   readonly notices: Notices
   /** What managers are asked for. */
   readonly asks: Asks

@@ -33,7 +33,7 @@ export class OrderDesk {
     return async (body: unknown): Promise<unknown> => this.hear(name, readWord(name, body))
   }
 
-  hear<N extends WordName>(name: N, said: Word<N>): Answers[N] {
+  hear<N extends WordName>(name: N, said: Word<N>): Answers[N] | Promise<Answers[N]> {
     return hearing[name](this.#ears, said)
   }
 

@@ -2,6 +2,7 @@ import { learn } from '../instance/learn.ts'
 import { RegentError } from '#common/errors/errors.ts'
 import type { FetchOrder } from '#failover/protocol/order.ts'
 import { replicationUser } from '../ports/server.ts'
+import { salvage } from '../salvage/salvaging.ts'
 import type { Parts } from '../instance/parts.ts'
 
 /**
@@ -14,6 +15,7 @@ export async function fetchMissing(parts: Parts, order: FetchOrder): Promise<voi
   learn(parts, { fact: 'fetchBegan' })
   await server.stopReceiver()
   await server.setSemiSyncReplica(false)
+  if (order.salvage !== undefined) return salvage(parts, order, order.salvage)
   await server.pointTo({
     host: order.from.host,
     port: order.from.port,

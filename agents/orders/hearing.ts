@@ -13,6 +13,7 @@ import { hearLeaving } from '../instance/leaving.ts'
 import { learn } from '../instance/learn.ts'
 import type { Parts } from '../instance/parts.ts'
 import type { Watches } from '#common/watch/watches.ts'
+import { giveTail, giveTailPart } from '../salvage/giving.ts'
 import { requireAddressee } from './checks.ts'
 
 /** Who hears words. */
@@ -28,7 +29,7 @@ export interface Ears {
 }
 
 /** What an agent does on each word of `failover/protocol/word.ts`, and what the agent answers. */
-export const hearing: { readonly [N in WordName]: (ears: Ears, said: Word<N>) => Answers[N] } = {
+export const hearing: { readonly [N in WordName]: (ears: Ears, said: Word<N>) => Answers[N] | Promise<Answers[N]> } = {
   lease({ parts, lease }, confirmation) {
     hearLeader(parts, 'lease', confirmation)
     lease.confirmedByManager(confirmation)
@@ -69,6 +70,14 @@ export const hearing: { readonly [N in WordName]: (ears: Ears, said: Word<N>) =>
     requireForHere(parts, 'closeHole', said)
     holeCloser.begin(said)
     return {}
+  },
+  tail({ parts }, said) {
+    requireForHere(parts, 'tail', said)
+    return giveTail(parts, said)
+  },
+  tailPart({ parts }, said) {
+    requireForHere(parts, 'tailPart', said)
+    return giveTailPart(parts, said)
   },
   backups({ parts }, said) {
     requireForHere(parts, 'backups', said)

@@ -59,7 +59,7 @@ const replica: Required<ReplicaAssignment> = {
 }
 const promise: Required<PromiseOrder> = { ...base, after: held, waitMs: 0, keepReceiverFrom: 'shop-1', prepare: true }
 const demote: Required<DemoteOrder> = { ...base, graceMs: 0, deadlineMs: 1_000, electUuid: uuidOf('shop-1') }
-const fetch: Required<FetchOrder> = { ...base, from: peer, until: held, deadlineMs: 1_000 }
+const fetch: Required<FetchOrder> = { ...base, from: peer, until: held, deadlineMs: 1_000, salvage: base.member }
 const reseed: Required<ReseedOrder> = {
   ...base,
   donor: peer,

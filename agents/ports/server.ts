@@ -85,6 +85,15 @@ export interface ServerPort {
   /** Resolves to true when `set` ⊆ received ∪ executed, false after `waitMs`. */
   waitReceived(set: GtidText, waitMs: number): Promise<boolean>
 
+  /** Ends the channel by which a tail is applied, and what was not applied of it. */
+  forgetTail(): Promise<void>
+  /**
+   * Applies relay logs that `VolumePort.writeTail` wrote, after all that was received. Resolves once all of `gtids` is
+   * executed; the channel stays until `forgetTail` or `forgetSource`. Rejects with what stopped the applier, and with
+   * `REGENT_TIMED_OUT`.
+   */
+  applyTail(firstFile: string, gtids: GtidText, deadlineMs: number): Promise<void>
+
   /** Takes effect at the receiver's next start. */
   setSemiSyncReplica(on: boolean): Promise<void>
   /**

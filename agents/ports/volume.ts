@@ -1,5 +1,6 @@
 import type { Heard } from '#common/sentence/sentence.ts'
 import type { GtidNumber } from '#topology/gtid/gtid-number.ts'
+import type { FoundTail } from './tail.ts'
 import type { BinlogPlace, GtidText } from '#topology/snapshot/observation.ts'
 
 /**
@@ -55,6 +56,9 @@ export interface BinlogRange {
   readonly end: number
 }
 
+/** Of relay logs that are written: another file begins with the Format_description event of its binlog, or goes on. */
+export type RelayLogPart = { readonly head: Buffer } | { readonly bytes: Buffer }
+
 /** The instance's volume while mysqld may be dead: binlogs, relay logs, archives, free space. */
 export interface VolumePort {
   /** Fsyncs the relay logs and their index: what is reported as held must survive a power cut. */
@@ -84,6 +88,12 @@ export interface VolumePort {
   ): Promise<void>
   /** The Format_description event of a binlog file, as of a closed one, and then a part of the file, as they stand. */
   readBinlog(range: BinlogRange): Promise<{ readonly rawBytes: number; readonly content: AsyncIterable<Buffer> }>
+  /** What the logs of a dead server have of transactions that somebody lacks. */
+  findTail(wanted: GtidText): Promise<FoundTail>
+  /** A part of a file that it named. Rejects with `REGENT_REFUSED` for any other file. */
+  readTail(file: string, offset: number, end: number): Promise<Buffer>
+  /** Writes such parts as relay logs that `ServerPort.applyTail` takes; resolves to the name of the first. */
+  writeTail(parts: AsyncIterable<RelayLogPart>): Promise<string>
   /** How mysqld ended since its last start. */
   endedHow(): Promise<Ending>
   /** The same at a glance, within a millisecond, while the process may still be torn down. */

@@ -163,6 +163,8 @@ export function createSqlServer(config: AgentConfig, { world, secret, queryDeadl
     stillView: () => stillView(replication, () => viewing.alone()),
     waitExecuted: (set, waitMs) => replication.waitExecuted(set, waitMs),
     waitReceived: (set, waitMs) => replication.waitReceived(set, waitMs),
+    forgetTail: () => replication.forgetTail(),
+    applyTail: (firstFile, gtids, deadlineMs) => replication.applyTail(firstFile, gtids, deadlineMs),
     setSemiSyncReplica: (on) => setSemiSyncReplica(sql, on),
     setSemiSyncSource: (acks) => setSemiSyncSource(sql, acks),
     setGates: (open) => setGates(sql, secret, open),

@@ -15,6 +15,7 @@ import { withoutEffect } from '../binlog/without-effect.ts'
 import { dataBytes } from './data-bytes.ts'
 import { readPurgedNote, writePurgedNote } from '../binlog/purged-note.ts'
 import { syncRelayLogs } from '../binlog/relay-logs.ts'
+import { findTail, readTail, writeTail } from '../binlog/tail.ts'
 import { readRange, visitTransactions } from '../binlog/transactions.ts'
 import { readTrimPlan, trimTail } from '../binlog/unacknowledged-tail.ts'
 import type { VolumePort } from '../ports/volume.ts'
@@ -36,6 +37,9 @@ export function createVolume(config: AgentConfig, wallMs: () => number): VolumeP
     previousGtids: (name) => previousGtids(join(dataDir, name)),
     visitBinlog: (name, from, visit, signal) => visitTransactions(join(dataDir, name), from, visit, signal),
     readBinlog: ({ name, ...range }) => readRange(join(dataDir, name), range),
+    findTail: (wanted) => findTail(dataDir, parseGtidSet(wanted)),
+    readTail: (file, offset, end) => readTail(dataDir, file, offset, end),
+    writeTail: (parts) => writeTail(dataDir, parts),
     endedHow: () => endedHow(layout),
     glanceAtEnding: () => glanceAtEnding(layout),
     async judgeTail(sourceHolds) {

@@ -2,6 +2,7 @@ import { counted, noneOr, say, type Said, type Sentence } from '#common/sentence
 import type { GtidSet } from '#topology/gtid/gtid-set.ts'
 import { electedSetOf, outsiders } from './elected-set.ts'
 import { elect } from './election.ts'
+import { salvages } from '../protocol/mode-name.ts'
 import type { ClusterRecord } from '../protocol/record.ts'
 import { lostByPrimary } from './lost-by-primary.ts'
 import { promisedBy, type Promised } from './promised.ts'
@@ -52,7 +53,7 @@ export function revocation(situation: Situation, epoch: number): Revocation {
   // What the primary was elected for was acknowledged before its epoch, and may be missing from everybody who votes.
   const elected = electedSetOf(record)
   const union = voting.reduce((all, { holds }) => all.union(holds), elected)
-  const promised = elected.isEmpty() ? voting : [...voting, ...helping(situation, { voting, union, epoch })]
+  const promised = [...voting, ...helping(situation, { voting, union, epoch })]
   return { revoked, promised, union, missing: revoked ? '' : missingSentence(situation, remembering.length, unsettled) }
 }
 
@@ -67,14 +68,15 @@ function speaksForItself(primary: Promised | undefined): primary is Promised {
 }
 
 /**
- * Outsiders, where nobody who votes holds all that the primary was elected for. What outsiders hold beside the union
- * was acknowledged to nobody.
+ * Outsiders, where nobody who votes holds all that the primary was elected for, and where the dead primary gives what
+ * one lacks. What outsiders hold beside the union was acknowledged to nobody.
  */
 function helping(
   situation: Situation,
   { voting, union, epoch }: { readonly voting: readonly Promised[]; readonly union: GtidSet; readonly epoch: number },
 ): readonly Promised[] {
-  if (elect(situation, voting, union, { to: null, leaving: [] }).winner !== null) return []
+  const isHeld = (): boolean => elect(situation, voting, union, { to: null, leaving: [] }).winner !== null
+  if (!salvages(situation.spec) && (electedSetOf(situation.record).isEmpty() || isHeld())) return []
   return outsiders(situation).flatMap((member) => promisedBy(situation, member, epoch) ?? [])
 }
 

@@ -3,7 +3,7 @@ import type { MemberId } from '#topology/snapshot/member.ts'
 import type { Observation } from '#topology/snapshot/observation.ts'
 import { backupToRestore, backupToSeedFrom } from './backup-store.ts'
 import { primaryAssignment, replicaAssignment, type Assignment } from './assignment.ts'
-import { duration, endpoint, endpoints, gtids, message, name, uuid } from './message.ts'
+import { duration, endpoint, endpoints, gtids, member, message, name, uuid } from './message.ts'
 
 /** What a manager may order an agent to do: one entry for each order. What an agent does then: `agents/orders/`. */
 export interface OrderEntry<T> {
@@ -69,7 +69,16 @@ const table = {
   /** Follow a member until `until` is held, under a promise and an intent, before a commit. */
   fetch: entry(
     '/v1/fetch',
-    message({ from: endpoint, until: gtids, deadlineMs: duration }),
+    message({
+      from: endpoint,
+      until: gtids,
+      deadlineMs: duration,
+      /**
+       * The source is down and promised as well: its agent gives what is in its binlogs. The member, whose volume it is.
+       * Only said in mode `async`: an older agent refuses the word.
+       */
+      salvage: optional(member),
+    }),
     ({ deadlineMs }, usualMs) => deadlineMs + usualMs,
   ),
 

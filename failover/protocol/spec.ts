@@ -85,13 +85,14 @@ export const clusterSpecSchema = Type.Object(
             },
           ),
         ),
-        acceptLoss: Type.Enum(['never', 'upTo', 'always'], {
-          type: 'string',
-          default: 'never',
-          description:
-            'In mode async alone: whether a replica may lead without a person while what the lost primary alone holds ' +
-            'cannot be had. never: a person decides. upTo: within acceptLossUpTo. always: whatever it is.',
-        }),
+        acceptLoss: Type.Optional(
+          Type.Enum(['never', 'upTo', 'always'], {
+            type: 'string',
+            description:
+              'In mode async alone: whether a replica may lead without a person while what the lost primary alone ' +
+              'holds cannot be had. never, the default: a person decides. upTo: within acceptLossUpTo. always: whatever it is.',
+          }),
+        ),
         acceptLossUpTo: Type.Optional(acceptLossUpToSchema),
         windowMs: Type.Optional(
           Type.Integer({
@@ -201,7 +202,7 @@ export function countsAcks({ mode }: Pick<ClusterSpec, 'mode'>): boolean {
 export function whyNotInMode({ mode, acks, failover }: Pick<ClusterSpec, 'mode' | 'acks' | 'failover'>) {
   if (mode === 'async' && acks !== null && acks > 0)
     return `acks is ${acks} in mode async; allowed is 0, or nothing: no write waits for an acknowledgement there; use mode semisync`
-  const { acceptLoss, acceptLossUpTo } = failover
+  const { acceptLoss = 'never', acceptLossUpTo } = failover
   if (mode !== 'async' && acceptLoss !== 'never')
     return `failover.acceptLoss is ${acceptLoss} in mode ${mode}; allowed is never: only in mode async a loss may be accepted ahead of time`
   return acceptLoss === 'upTo' && acceptLossUpTo === undefined

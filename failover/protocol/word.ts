@@ -122,6 +122,18 @@ const table = {
   ),
 
   /**
+   * Which of these transactions are in your logs, and where? Asked by the one that is elected, of the agent of a dead
+   * primary that promised the same epoch. In mode `async` alone: an older agent does not know the route.
+   */
+  tail: word('/v1/tail', objectOf({ version, cluster: name, member, epoch: atLeast(1), gtids })),
+
+  /** And this part of one of those files, please. */
+  tailPart: word(
+    '/v1/tail-part',
+    objectOf({ version, cluster: name, member, epoch: atLeast(1), file: text(1, 255), offset: count, end: count }),
+  ),
+
+  /**
    * What the spec says of backups: the agent looks after the store while it is the primary's. Only said to an agent
    * that shows `backupTask`: an older agent does not know the route.
    */
@@ -169,6 +181,21 @@ export interface RunStep {
 
 /** Of most words nothing is answered but that they were heard. */
 export interface Answers extends Record<WordName, object> {
+  readonly tail: {
+    readonly files: readonly {
+      readonly name: string
+      /** Base64. */
+      readonly head: string
+      readonly ranges: readonly { readonly offset: number; readonly end: number }[]
+    }[]
+    readonly gtids: GtidText
+    readonly halfWrittenBytes: number
+  }
+  readonly tailPart: {
+    /** Base64. */
+    readonly bytes: string
+    readonly sha256: string
+  }
   readonly leaving: LeavingAnswer
   readonly leaseVote: LeaseVote
   readonly watches: {

@@ -2,6 +2,9 @@ import { counted, say, text, type Said, type Sentence } from '#common/sentence/s
 import { parseGtidSet } from '#topology/gtid/gtid-set.ts'
 import { holdsOf } from '#topology/snapshot/holdings.ts'
 import { instanceOf, type InstanceName, type MemberId } from '#topology/snapshot/member.ts'
+import { salvages } from '../protocol/mode-name.ts'
+import { fetchKey } from '../protocol/order.ts'
+import { candidatesIn, canSalvage, isTailUnread } from '../judge/salvage.ts'
 import { commitTo, dropIntent } from '../steps/commit.ts'
 import { failedFetches, fetchFirst, isFetching, sourceFor } from '../steps/fetching.ts'
 import { promiseAction, stragglers } from '../steps/promising.ts'
@@ -22,7 +25,7 @@ import type { Verdict } from '../judge/verdict.ts'
 export function failoverStep(situation: Situation, verdict: Verdict, to: InstanceName | null): FlowStep {
   const revoked = revocation(situation, situation.record.epoch + 1)
   if (revoked.revoked) return electAndCommit(situation, verdict, revoked, to)
-  if (isUnsettled(situation) && verdict.kind !== 'unable' && !tailIsHeld(situation))
+  if (isUnsettled(situation) && !salvages(situation.spec) && verdict.kind !== 'unable' && !tailIsHeld(situation))
     return restartInPlace(
       situation,
       verdict,
@@ -30,6 +33,10 @@ export function failoverStep(situation: Situation, verdict: Verdict, to: Instanc
     )
   if (!enoughCould(situation, verdict)) return restartInPlace(situation, verdict, revoked.missing)
   if (notYetPromised(situation, verdict).length > 0) return askForPromises(situation, verdict, to)
+  if (salvages(situation.spec) && isTailUnread(situation))
+    return failing(say`failing over: ${verdict.sentence}; its agent reads what its binlog holds`, [], {
+      revisitMs: situation.timings.heartbeatMs,
+    })
   return restartInPlace(
     situation,
     verdict,
@@ -37,10 +44,13 @@ export function failoverStep(situation: Situation, verdict: Verdict, to: Instanc
   )
 }
 
-/** Null while the epoch is not revoked: what was acknowledged is not known yet. */
+/**
+ * Null while the epoch is not revoked: what was acknowledged is not known yet. Where the dead primary gives what others
+ * lack, nobody else may lead by force before.
+ */
 export function safeFailoverStep(situation: Situation, verdict: Verdict, to: InstanceName | null): FlowStep | null {
   const isRevoked = revocation(situation, situation.record.epoch + 1).revoked
-  return isRevoked ? failoverStep(situation, verdict, to) : null
+  return isRevoked || canSalvage(situation) ? failoverStep(situation, verdict, to) : null
 }
 
 function askForPromises(situation: Situation, verdict: Verdict, to: InstanceName | null): FlowStep {
@@ -60,7 +70,7 @@ function askForPromises(situation: Situation, verdict: Verdict, to: InstanceName
  */
 function likelyWinner(situation: Situation, to: InstanceName | null): MemberId | null {
   const leaving = departing(situation)
-  const fit = situation.record.syncSet.filter((member) => {
+  const fit = candidatesIn(situation).filter((member) => {
     const view = liveView(situation.snapshot, member)
     return (
       view !== undefined && whyUnfit(situation, member, view) === null && (to === null || instanceOf(member) === to)
@@ -80,11 +90,12 @@ function notYetPromised(situation: Situation, verdict: Verdict): readonly Member
   const { record } = situation
   const missing = (member: MemberId): boolean =>
     promisedBy(situation, member, record.epoch + 1) === undefined && canPromise(situation, member)
-  const first = record.syncSet.filter(missing)
+  const first = candidatesIn(situation).filter(missing)
   const members = first.length > 0 ? first : outsidersNeeded(situation)
-  const isNeeded = isUnsettled(situation) || (verdict.kind === 'unable' && !enoughOfSyncSet(situation))
+  const isNeeded =
+    isUnsettled(situation) || salvages(situation.spec) || (verdict.kind === 'unable' && !enoughOfSyncSet(situation))
   if (members.length > 0 || !isNeeded || !missing(record.primary)) return members
-  return couldElect(situation) ? [record.primary] : []
+  return couldElect(situation) && !(salvages(situation.spec) && isTailUnread(situation)) ? [record.primary] : []
 }
 
 /** One that is down promises without being started, and is not asked again before it reports. */
@@ -109,7 +120,7 @@ function outsidersNeeded(situation: Situation): readonly MemberId[] {
 function couldElect(situation: Situation): boolean {
   const { record, snapshot } = situation
   const tail = parseGtidSet(liveView(snapshot, record.primary)?.observation.binlogSet ?? '')
-  const members = record.syncSet
+  const members = candidatesIn(situation)
     .flatMap((member) => promisedBy(situation, member, record.epoch + 1) ?? [])
     .filter(({ view }) => !view.observation.stored.forgetful)
   const union = members.reduce((all, { holds }) => all.union(holds), tail.union(electedSetOf(record)))
@@ -118,7 +129,9 @@ function couldElect(situation: Situation): boolean {
     ...outsiders(situation).flatMap((member) => promisedBy(situation, member, record.epoch + 1) ?? []),
   ]
   const { winner, mustFetch } = elect(situation, promised, union, { to: null, leaving: [] })
-  return winner !== null || (mustFetch !== null && sourceFor(situation, promised, mustFetch, union) !== undefined)
+  if (mustFetch === null) return winner !== null
+  const mayGive = salvages(situation.spec) && !situation.failedRequests.has(fetchKey(mustFetch.member, record.primary))
+  return mayGive || sourceFor(situation, promised, mustFetch, union) !== undefined
 }
 
 /**
@@ -148,6 +161,7 @@ function canPromise(situation: Situation, member: MemberId): boolean {
  * to be asked, and takes no writes.
  */
 function enoughCould(situation: Situation, verdict: Verdict): boolean {
+  if (salvages(situation.spec)) return canSalvage(situation)
   if (verdict.kind === 'unable' && canPromise(situation, situation.record.primary)) return true
   return enoughOfSyncSet(situation) && (!isUnsettled(situation) || canPromise(situation, situation.record.primary))
 }

@@ -2,6 +2,7 @@ import { lasting, say, type Sentence } from '#common/sentence/sentence.ts'
 import { instanceOf, type InstanceName } from '#topology/snapshot/member.ts'
 import { revocationQuorum } from '../judge/durability.ts'
 import { whyUnfit } from '../judge/election.ts'
+import { candidatesIn, canSalvage } from '../judge/salvage.ts'
 import { lostByPrimary } from '../judge/lost-by-primary.ts'
 import { asItIs, forcedCandidates } from '../flows/forced-failover.ts'
 import { isLive, isServing, liveView, viewNamed, type LiveView, type Situation } from '../judge/situation.ts'
@@ -41,8 +42,8 @@ function whySilent({ timings }: Situation, to: InstanceName, view: ReturnType<ty
 }
 
 /** Without an accepted loss only those lead whose promises prove that nothing acknowledged is lost. */
-function whyNotInSyncSet({ record }: Situation, { name, observation }: LiveView): Sentence | null {
-  return record.syncSet.includes(observation.member)
+function whyNotInSyncSet(situation: Situation, { name, observation }: LiveView): Sentence | null {
+  return candidatesIn(situation).includes(observation.member)
     ? null
     : say`${name} is not in the sync set, and may lack what was acknowledged`
 }
@@ -56,8 +57,12 @@ function whyNotByForce(situation: Situation, view: LiveView): Sentence | null {
   return prefixed(view.name, whyUnfit(situation, view.observation.member, asItIs(view, accepted)))
 }
 
-/** Those of the sync set who can promise are enough, and one of them may lead: nothing needs to be given up. */
+/**
+ * Those of the sync set who can promise are enough, and one of them may lead: nothing needs to be given up. Or the
+ * dead primary gives what that one lacks.
+ */
 export function isSafePossible(situation: Situation): boolean {
+  if (canSalvage(situation)) return true
   const { record, snapshot, timings } = situation
   const quorum = revocationQuorum(record)
   const able = record.syncSet

@@ -5,7 +5,8 @@ import type { Revocation } from '../judge/durability.ts'
 import type { Election } from '../judge/election.ts'
 import type { Promised } from '../judge/promised.ts'
 import { endpointOf, isServing, type Situation } from '../judge/situation.ts'
-import { fetchKey } from '../protocol/order.ts'
+import { givesItsTail } from '../judge/salvage.ts'
+import { fetchKey, type FetchOrder } from '../protocol/order.ts'
 import { nextRecord } from '../protocol/record.ts'
 import { orderFor } from './assignments.ts'
 import { failing, type FlowStep } from './step.ts'
@@ -14,7 +15,10 @@ export function isFetching({ inFlight }: Situation): boolean {
   return [...inFlight.values()].some(({ order }) => order === 'fetch')
 }
 
-/** Who runs, has everything of the union that the candidate lacks, and has not failed to give it. */
+/**
+ * Who runs, has everything of the union that the candidate lacks, and has not failed to give it. The dead primary
+ * comes last, where its agent gives its tail.
+ */
 export function sourceFor(
   situation: Situation,
   promised: readonly Promised[],
@@ -22,11 +26,12 @@ export function sourceFor(
   union: GtidSet,
 ): Promised | undefined {
   const lacking = union.subtract(candidate.holds)
-  const able = promised.filter(
-    ({ member, holds, view }) =>
-      member !== candidate.member && isServing(view, situation.timings) && holds.contains(lacking),
+  const holding = promised.filter(({ member, holds }) => member !== candidate.member && holds.contains(lacking))
+  const able = holding.filter(({ view }) => isServing(view, situation.timings))
+  return (
+    able.find(({ member }) => !situation.failedRequests.has(fetchKey(candidate.member, member))) ??
+    holding.find(({ view }) => givesItsTail(situation, view, candidate.member))
   )
-  return able.find(({ member }) => !situation.failedRequests.has(fetchKey(candidate.member, member)))
 }
 
 /** Fetches of this candidate that failed, as a sentence; '' when none did. */
@@ -63,14 +68,17 @@ export function fetchFirst(
     const why = say`${name} will fetch what it lacks before it is promoted`
     return failing(say`failing over: ${why}`, [{ kind: 'commit', next, why }], { reasons: election.reasons })
   }
-  const order = {
+  const salvage = !isServing(from.view, situation.timings)
+  const order: FetchOrder = {
     ...orderFor(situation, candidate.member, record.epoch + 1),
     from: endpointOf(from.view),
     until: revoked.union.toString(),
     deadlineMs: situation.timings.orderDeadlineMs,
+    ...(salvage && { salvage: from.member }),
   }
+  const where = salvage ? say`the volume of ${instanceOf(from.member)}` : instanceOf(from.member)
   return failing(
-    say`failing over: ${name} fetches ${counted(lacking.count(), 'transaction')} from ${instanceOf(from.member)}`,
+    say`failing over: ${name} fetches ${counted(lacking.count(), 'transaction')} from ${where}`,
     [{ kind: 'fetch', to: name, order }],
     { reasons: election.reasons },
   )

@@ -99,6 +99,7 @@ failover/flows                       failover/flows/backups failover/{judge,prot
 src/api-contract                     failover/{judge,protocol} topology/analysis
 src/manager/options                  src/controller-runtime/leader src/local/files
 agents/binlog                        agents/{instance,ports} src/binlog topology/{gtid,snapshot}
+agents/salvage                       agents/{instance,ports} failover/protocol topology/{gtid,snapshot}
 agents/doubts                        agents/{instance,ports} failover/protocol topology/{gtid,snapshot}
 agents/group/xcom                    agents/{instance,ports}
 agents/guard                         agents/{instance,ports} failover/{protocol,settings} topology/{gtid,snapshot}
@@ -135,14 +136,14 @@ src/manager/loop                     failover failover/{judge,protocol} src/stor
 agents/backup                        agents/{binlog,converge,instance,ports} agents/lifecycle/{copy,mysql}
                                      failover/protocol src/backup src/backup/{stream,transfer} src/{binlog,object-store}
                                      topology/{gtid,snapshot}
-agents/orders                        agents/{backup,converge,doubts,guard,instance,observe,ports} failover/protocol
+agents/orders                        agents/{backup,converge,doubts,guard,instance,observe,ports,salvage} failover/protocol
                                      topology/{gtid,snapshot}
 src/manager/clusters/operations      failover/flows/backups failover failover/{flows,judge,protocol,way-out} src/{api-contract,backup}
                                      src/manager/loop topology/snapshot
 src/manager/clusters                 failover failover/{judge,protocol,way-out} src/{api-contract,store}
                                      src/manager/clusters/operations src/manager/loop topology/{group,snapshot}
 agents                               agents/{backup,binlog,converge,doubts,group,guard,instance}
-                                     agents/{lifecycle,mysqld,observe,orders,ports,sql} agents/{throw-away,volume}
+                                     agents/{lifecycle,mysqld,observe,orders,ports,salvage,sql} agents/{throw-away,volume}
                                      agents/lifecycle/{built-in,mysql} failover/protocol topology/snapshot
 src/manager/api                      src/api-contract src/manager/clusters
 src/manager                          failover/protocol src/local/{folder,platform} src/manager/{api,clusters}

@@ -27,6 +27,8 @@ export class Machine {
   /** Folders by path: the one that mysqld runs on, copies that are made, and one that stays beside. */
   readonly folders = new Map<string, DataFolder>()
   readonly archived: string[] = []
+  /** Written from another's binlog, to be applied. */
+  tail: readonly Transaction[] = []
   readonly #ports: Omit<ReceiverPorts, 'instance' | 'host'>
   bootNumber = 0
   /** Another number each time the volume is mounted. */

@@ -24,7 +24,7 @@ import { heardLines } from './group/heard-lines.ts'
 import { simulatedLines, type RemovalAsked } from './group/xcom-lines.ts'
 import { simulatedGroupPort } from './group/group-port.ts'
 import type { Member } from './group/member.ts'
-import { simulatedVolume } from './mysqld/volume-port.ts'
+import { simulatedVolume, type Written } from './mysqld/volume-port.ts'
 import { HeldLetters } from './held-letters.ts'
 import { Network } from './network.ts'
 import { ProcessLife, type MachineClock } from './process-life.ts'
@@ -87,6 +87,8 @@ export class SimulatedCluster {
   readonly #listening = new Map<InstanceName, Listening>()
   /** The newest agent of each machine, dead or alive, and which start of the machine that agent knows. */
   readonly #agents = new Map<InstanceName, { readonly agent: Agent; readonly start: string }>()
+  /** What may be given from one volume to another server. */
+  readonly #written: Written = new Map()
   readonly #trace: ClusterOptions['trace']
   /** Managers keep a lease in their store by one machine's clock. Their wall clocks may differ. */
   readonly managerClocks: readonly MachineClock[]
@@ -321,7 +323,7 @@ export class SimulatedCluster {
       ...(groups && {
         expulsion: createExpulsion({ open: heardLines(life, simulatedLines(machine, groups)), world: life.world }),
       }),
-      volume: life.port(simulatedVolume(machine, takes)),
+      volume: life.port(simulatedVolume(machine, takes, this.#written)),
       log: (sentence) => this.say(`  ${machine.name} notes: ${sentence}`),
     })
     void creating.then(async (agent) => {

@@ -1,3 +1,4 @@
+import { tailChannel } from '#agents/ports/tail.ts'
 import type { Clock } from '#common/ports/ports.ts'
 import type { BinlogPlace, ChangedSetting, Channel } from '#topology/snapshot/observation.ts'
 import type { Row } from '../connections/connection.ts'
@@ -147,12 +148,16 @@ export class ChannelPulse {
   }
 }
 
-/** The default channel's row of SHOW REPLICA STATUS, undefined where it has no source, and its options. */
+/**
+ * The default channel's row of SHOW REPLICA STATUS, undefined where it has no source, its options, and whether there is
+ * a channel by which a tail was applied.
+ */
 export async function readChannel({
   readAll,
-}: Pick<Sql, 'readAll'>): Promise<{ channel: Row | undefined; options: Row | undefined }> {
+}: Pick<Sql, 'readAll'>): Promise<{ channel: Row | undefined; options: Row | undefined; hasTail: boolean }> {
   const [rows, [options]] = await readAll([showReplica, optionsStatement])
-  return { channel: channelRowIn(rows), options }
+  const hasTail = rows.some((row) => textOf(row, 'Channel_Name') === tailChannel)
+  return { channel: channelRowIn(rows), options, hasTail }
 }
 
 function channelRowIn(rows: readonly Row[]): Row | undefined {

@@ -3,6 +3,7 @@ import { GtidSet, parseGtidSet } from '#topology/gtid/gtid-set.ts'
 import { unappliedOf } from '#topology/snapshot/holdings.ts'
 import type { GtidText } from '#topology/snapshot/observation.ts'
 import { nobodysAddress } from '#topology/snapshot/replication-tree.ts'
+import { tailChannel } from '#agents/ports/tail.ts'
 import { literal } from '#agents/instance/accounts.ts'
 import { executedStatement, judgeOwned, ownedStatement, receivedStatement, threadsStatement } from './owned-gtids.ts'
 import { kill } from '../connections/sessions.ts'
@@ -30,6 +31,13 @@ const provenMs = 500
 const noChannel: ReadonlySet<number> = new Set([1200, 3074])
 /** What its source said when the receiver gave up: what it needs is purged, or cannot be read. */
 const ending: ReadonlySet<number> = new Set([1236, 13114, 13117])
+/** How often the applier of a tail is looked at, which an error may have stopped. */
+const lookAtTailMs = 200
+/** A worker's words name the transaction, the coordinator's do not. */
+const tailErrorStatement = `SELECT COALESCE(MAX(NULLIF(w.LAST_ERROR_MESSAGE, '')), MAX(c.LAST_ERROR_MESSAGE)) AS error
+  FROM performance_schema.replication_applier_status_by_coordinator c
+  LEFT JOIN performance_schema.replication_applier_status_by_worker w USING (CHANNEL_NAME)
+  WHERE CHANNEL_NAME = '${tailChannel}'`
 /** What is held, in one round trip: a promise and an opening wait for the answer. */
 const holdsStatements = [receivedStatement, ownedStatement, executedStatement] as const
 
@@ -86,7 +94,9 @@ export class ReplicationSql {
    * after, and says if something is missing.
    */
   async pointTo(source: Source): Promise<void> {
-    const { channel, options } = await this.#read()
+    const { channel, options, hasTail } = await this.#read()
+    // Left by an agent that died, or was not elected after all: what it applies nobody need have any more.
+    if (hasTail) await this.forgetTail()
     const before = await this.#held()
     const keepsPosition = textOf(channel, 'Auto_Position') === '1'
     const backlog = before.received.subtract(before.executed)
@@ -198,6 +208,28 @@ export class ReplicationSql {
     await this.#onChannel('RESET REPLICA ALL', stopMs)
   }
 
+  async forgetTail(): Promise<void> {
+    await this.#onChannel(`STOP REPLICA FOR CHANNEL '${tailChannel}'`, stopMs)
+    await this.#onChannel(`RESET REPLICA ALL FOR CHANNEL '${tailChannel}'`, stopMs)
+  }
+
+  /** Nobody connects anywhere: the receiver of that channel is never started. */
+  async applyTail(firstFile: string, gtids: GtidText, deadlineMs: number): Promise<void> {
+    const leftMs = this.#sql.countdown(deadlineMs)
+    await this.#sql.change(
+      `CHANGE REPLICATION SOURCE TO SOURCE_HOST = 'volume', SOURCE_USER = 'nobody', RELAY_LOG_FILE = ${literal(firstFile)}, RELAY_LOG_POS = 4 FOR CHANNEL '${tailChannel}'`,
+      stopMs,
+    )
+    await this.#sql.changeUnbroken(`START REPLICA SQL_THREAD FOR CHANNEL '${tailChannel}'`, startMs)
+    while (!(await this.waitExecuted(gtids, Math.min(lookAtTailMs, leftMs())))) {
+      const [row] = await this.#sql.read(tailErrorStatement)
+      const error = textOf(row, 'error')
+      if (error !== '') throw new RegentError('REGENT_SERVER_ERROR', `the tail cannot be applied: ${error.slice(0, 300)}`)
+      if (leftMs() <= 1)
+        throw new RegentError('REGENT_TIMED_OUT', `the tail was not applied within ${deadlineMs} ms`)
+    }
+  }
+
   /** The applier must be stopped for it; it runs again after where it ran before. */
   async clearFilters(): Promise<void> {
     const applierRuns = textOf((await this.#read()).channel, 'Replica_SQL_Running') === 'Yes'
@@ -261,7 +293,7 @@ export class ReplicationSql {
     return { received: parseGtidSet(received), executed: parseGtidSet(executed) }
   }
 
-  #read(): Promise<{ channel: Row | undefined; options: Row | undefined }> {
+  #read(): ReturnType<typeof readChannel> {
     return readChannel(this.#sql)
   }
 

@@ -71,8 +71,7 @@ function failoverOf({
 }: MySQLClusterSpec['failover']): ClusterSpec['failover'] {
   return {
     automatic,
-    // The API server fills it in once it knows the field.
-    acceptLoss: acceptLoss ?? 'never',
+    ...(acceptLoss !== undefined && { acceptLoss }),
     ...(acceptLossUpTo !== undefined && { acceptLossUpTo }),
     ...(budget !== undefined && { budget: { failovers: budget.failovers, windowMs: budget.windowSeconds * 1_000 } }),
     ...(windowSeconds !== undefined && { windowMs: windowSeconds * 1_000 }),

@@ -380,6 +380,15 @@ export class Mysqld {
     })
   }
 
+  /** The next of a tail, by an applier of its own. False while that cannot be. */
+  applyOfTail(next: Transaction): boolean {
+    if (this.folder.executed.contains(next.gtid)) return true
+    if (this.#holdsUpCommits || this.state !== 'running') return false
+    this.folder.binlog.push(next)
+    this.#commit([next], [{ isOwn: true, answer: () => undefined }])
+    return true
+  }
+
   #mayApply(): boolean {
     const isHeldUp = this.appliesNothing || this.#holdsUpCommits
     return this.applierRuns && !isHeldUp && this.state === 'running' && this.folder.backlog > 0

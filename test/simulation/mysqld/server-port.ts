@@ -146,6 +146,15 @@ export class SimulatedServer implements ServerPort {
     return this.#within(({ folder }) => folder.executed.union(folder.received).contains(parseGtidSet(set)), waitMs)
   }
 
+  forgetTail = (): Promise<void> => this.#ask(() => void (this.#machine.tail = []))
+  applyTail: ServerPort['applyTail'] = async (_, gtids, deadlineMs) => {
+    for (const transaction of this.#machine.tail) {
+      await this.#takes(0.2, 2)
+      await this.#until((server) => server.applyOfTail(transaction), deadlineMs)
+    }
+    if (!(await this.waitExecuted(gtids, deadlineMs))) throw tooLate(deadlineMs)
+  }
+
   setSemiSyncReplica: ServerPort['setSemiSyncReplica'] = (on) =>
     this.#ask((server) => void (server.semiSyncReplica = on))
   setSemiSyncSource: ServerPort['setSemiSyncSource'] = (acks) => this.#ask((server) => server.setSemiSyncSource(acks))

@@ -1,8 +1,8 @@
 import type { Ending, VolumePort } from '#agents/ports/volume.ts'
 import { unionOf } from '#topology/snapshot/holdings.ts'
-import { parseGtidSet, type GtidSet } from '#topology/gtid/gtid-set.ts'
+import { GtidSet, parseGtidSet } from '#topology/gtid/gtid-set.ts'
 import type { Machine } from '../machine.ts'
-import type { DataFolder } from './data-folder.ts'
+import type { DataFolder, Transaction } from './data-folder.ts'
 
 const sentences = {
   stopped: 'its error log says "Received SHUTDOWN"',
@@ -10,8 +10,13 @@ const sentences = {
   unknown: 'its error log is missing',
 } as const
 
+/** Transactions by GTID: files have bytes, and a simulated one is what it is. */
+export type Written = Map<string, Transaction>
+
+const tailFile = 'binlog.000001'
+
 /** A machine's volume, as far as safety rests on what it says. */
-export function simulatedVolume(machine: Machine, takes: () => Promise<void>): VolumePort {
+export function simulatedVolume(machine: Machine, takes: () => Promise<void>, written: Written): VolumePort {
   const tailOf = (held: GtidSet) => machine.folder?.binlog.filter(({ gtid }) => !held.contains(gtid)) ?? []
   const ending = (atAGlance: boolean): Ending => {
     const how = machine.mysqld?.isStopping || machine.ending === 'stopped' ? 'stopped' : 'crashed'
@@ -52,6 +57,34 @@ export function simulatedVolume(machine: Machine, takes: () => Promise<void>): V
     // Nobody ships binlogs in the simulation.
     visitBinlog: async () => undefined,
     readBinlog: () => Promise.reject(new Error('no binlog is shipped in the simulation')),
+    findTail: async (gtids) => {
+      await reads()
+      const wanted = parseGtidSet(gtids)
+      const tail = tailIn(machine).filter(({ gtid }) => wanted.contains(gtid))
+      for (const transaction of tail) written.set(transaction.gtid.toString(), transaction)
+      const end = bytesOf(tailIn(machine)).length
+      return {
+        files: [{ name: tailFile, head: Buffer.from(gtids), ranges: [{ offset: 0, end }] }],
+        gtids: unionOf(tail.map(({ gtid }) => gtid.toString())).toString(),
+        halfWrittenBytes: 0,
+      }
+    },
+    readTail: async (_, offset, end) => {
+      await reads()
+      return bytesOf(tailIn(machine)).subarray(offset, end)
+    },
+    writeTail: async (parts) => {
+      let wanted = GtidSet.empty
+      const read: Buffer[] = []
+      for await (const part of parts) {
+        if ('head' in part) wanted = parseGtidSet(part.head.toString())
+        else read.push(part.bytes)
+      }
+      await takes()
+      const all = JSON.parse(Buffer.concat(read).toString()) as string[]
+      machine.tail = all.flatMap((gtid) => written.get(gtid) ?? []).filter(({ gtid }) => wanted.contains(gtid))
+      return tailFile
+    },
     endedHow: async () => (await takes(), ending(false)),
     glanceAtEnding: async () => (await machine.errorLogIsRead(), ending(true)),
     judgeTail: async (sourceHolds) => {
@@ -136,4 +169,15 @@ export function simulatedVolume(machine: Machine, takes: () => Promise<void>): V
     },
     probe: async () => ({ freeBytes: 1e10, failure: null, detail: '' }),
   }
+}
+
+/** What was received and not applied, and then the binlog. */
+function tailIn({ folder }: Machine): readonly Transaction[] {
+  if (folder === undefined) return []
+  const inBinlog = new Set(folder.binlog)
+  return [...folder.relayLog.filter((transaction) => !inBinlog.has(transaction)), ...folder.binlog]
+}
+
+function bytesOf(transactions: readonly Transaction[]): Buffer {
+  return Buffer.from(JSON.stringify(transactions.map(({ gtid }) => gtid.toString())))
 }

@@ -100,7 +100,7 @@ export class SimulatedStagedServer implements StagedServer {
     this.machine = machine
     this.#stage = stage
     this.port = port
-    this.volume = simulatedVolume(machine, () => stage.sleep(1))
+    this.volume = simulatedVolume(machine, () => stage.sleep(1), new Map())
   }
 
   get name(): string {

@@ -1,25 +1,27 @@
-import { open, readdir, rm, writeFile, type FileHandle } from 'node:fs/promises'
+import { open, writeFile, type FileHandle } from 'node:fs/promises'
 import { join } from 'node:path'
-import { relayLogName } from '../ports/throw-away.ts'
 
 const bufferBytes = 1_048_576
 
 /**
  * The relay logs of one channel in a data folder, and their index, as a server would have written them. Not synced to
- * the disk: they are gone before the folder is used.
+ * the disk: they are gone before a copy is used, and needed no more once a server has applied them.
  */
 export class RelayLogFiles {
   readonly channel: string
   readonly #folder: string
+  readonly #prefix: string
   readonly #names: string[] = []
   #file: FileHandle | null = null
   #held: Buffer[] = []
   #heldBytes = 0
   #bytes = 0
 
-  constructor(folder: string, channel: string) {
+  /** @param of the channel, and with what the names of all relay logs of its server begin */
+  constructor(folder: string, of: { readonly base: string; readonly channel: string }) {
     this.#folder = folder
-    this.channel = channel
+    this.#prefix = of.base
+    this.channel = of.channel
   }
 
   get bytes(): number {
@@ -60,7 +62,7 @@ export class RelayLogFiles {
   }
 
   get #base(): string {
-    return `${relayLogName}-${this.channel}`
+    return `${this.#prefix}-${this.channel}`
   }
 
   #nameOf(number: number): string {
@@ -73,10 +75,4 @@ export class RelayLogFiles {
     this.#heldBytes = 0
     if (held.length > 0) await this.#file?.appendFile(Buffer.concat(held))
   }
-}
-
-/** Removes all that a server and this module left of relay logs in a data folder. */
-export async function removeRelayLogs(folder: string): Promise<void> {
-  for (const name of await readdir(folder))
-    if (name.startsWith(`${relayLogName}-`) || name.startsWith(`${relayLogName}.`)) await rm(join(folder, name))
 }

@@ -1,0 +1,66 @@
+import { RegentError } from '#common/errors/errors.ts'
+import { counted, say, text, type Said } from '#common/sentence/sentence.ts'
+import { abbreviated } from '#common/text/words.ts'
+import type { FetchOrder } from '#failover/protocol/order.ts'
+import { parseGtidSet } from '#topology/gtid/gtid-set.ts'
+import { unionOf } from '#topology/snapshot/holdings.ts'
+import type { MemberId } from '#topology/snapshot/member.ts'
+import type { Parts } from '../instance/parts.ts'
+import type { FoundTail, TailSource } from '../ports/tail.ts'
+import type { RelayLogPart } from '../ports/volume.ts'
+
+/** So much is asked for at once, and written before the next is. */
+const partBytes = 524_288
+
+/**
+ * Salvage: what the binlogs of the dead primary have and nobody else is applied here, before the commit. In the order of
+ * the primary: first everything that was received, then the rest, from relay logs of a channel of its own. Read again
+ * and again until that is done; what was applied is not asked for again.
+ */
+export async function salvage(parts: Parts, order: FetchOrder, owner: MemberId): Promise<void> {
+  const { server, volume, tail, world, notices } = parts
+  const until = world.clock.monotonicMs() + order.deadlineMs
+  const leftMs = (): number => Math.max(1, until - world.clock.monotonicMs())
+  await server.forgetTail()
+  await server.startApplier()
+  const { executed, received } = await server.readHolds()
+  const name = order.from.instance
+  if (!(await server.waitExecuted(received, leftMs())))
+    throw new RegentError('REGENT_TIMED_OUT', `what was received from ${name} was not applied in ${order.deadlineMs} ms`)
+  const lacking = parseGtidSet(order.until).subtract(unionOf([executed, received]))
+  const source = tail({ agent: order.from.agent, member: owner, epoch: order.epoch })
+  const found = await source.find(lacking.toString())
+  const gone = lacking.subtract(parseGtidSet(found.gtids))
+  if (!gone.isEmpty())
+    throw new RegentError(
+      'REGENT_REFUSED',
+      say`the binlogs of ${name} do not have ${counted(gone.count(), 'transaction')} any more (${text(abbreviated(gone.toString()))})`,
+    )
+  const firstFile = await volume.writeTail(partsOf(source, found, leftMs))
+  await server.applyTail(firstFile, lacking.toString(), leftMs())
+  notices.add(
+    'TailSalvaged',
+    say`${counted(lacking.count(), 'transaction')} that only ${name} had came from its volume${leftOut(found)}`,
+  )
+}
+
+function leftOut({ halfWrittenBytes }: FoundTail): Said {
+  return halfWrittenBytes === 0
+    ? ''
+    : say`; its last one was half written (${halfWrittenBytes} bytes), was never acknowledged, and is left out`
+}
+
+async function* partsOf(
+  source: TailSource,
+  { files }: FoundTail,
+  leftMs: () => number,
+): AsyncGenerator<RelayLogPart, void, void> {
+  for (const { name, head, ranges } of files) {
+    yield { head }
+    for (const { offset, end } of ranges)
+      for (let at = offset; at < end; at += partBytes) {
+        if (leftMs() <= 1) throw new RegentError('REGENT_TIMED_OUT', `${name} was not read in time`)
+        yield { bytes: await source.read(name, at, Math.min(end, at + partBytes)) }
+      }
+  }
+}
