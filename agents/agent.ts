@@ -116,7 +116,11 @@ export class Agent implements AgentHandlers {
     const changed = () => this.#publish()
     const notices = new Notices(world.clock, ports.log)
     this.#parts = {
-      tail: nearTail({ transport: ports.transport, cluster: ports.config.cluster, deadlineMs: timings.orderDeadlineMs }),
+      tail: nearTail({
+        transport: ports.transport,
+        cluster: ports.config.cluster,
+        deadlineMs: timings.orderDeadlineMs,
+      }),
       ...ports,
       run: world.random.hex(16),
       firstIncarnation: file.current.incarnation,
@@ -205,6 +209,7 @@ export class Agent implements AgentHandlers {
       medium,
       forgetful: before.forgetful || forgets,
       ...newIncarnation(before, random.hex(16)),
+      ...(before.bootId === bootId ? {} : { leaseUntilMs: undefined }),
     })
     await ports.process.adopt()
     const agent = new Agent(ports, file, before.medium !== null && lost === null)

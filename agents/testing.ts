@@ -140,7 +140,8 @@ export class ScriptedServer implements ServerPort {
   }
   readonly waitReceived: ServerPort['waitReceived'] = async (set) => this.calls.push(`waitReceived ${set}`) > 0
   readonly forgetTail = async (): Promise<void> => void this.calls.push('forgetTail')
-  applyTail: ServerPort['applyTail'] = async (firstFile, gtids) => void this.calls.push(`applyTail ${firstFile} ${gtids}`)
+  applyTail: ServerPort['applyTail'] = async (firstFile, gtids) =>
+    void this.calls.push(`applyTail ${firstFile} ${gtids}`)
   readonly setSemiSyncReplica: ServerPort['setSemiSyncReplica'] = async (on) =>
     void this.calls.push(`semiSyncReplica ${on ? 'on' : 'off'}`)
   setSemiSyncSource: ServerPort['setSemiSyncSource'] = async (acks) => void this.calls.push(`semiSyncSource ${acks}`)
@@ -252,6 +253,7 @@ export async function testParts(
   const timings = defaultTimings
   return {
     run: 'run-2',
+    tail: () => ({ find: volume.findTail, read: volume.readTail }),
     firstIncarnation: '',
     config: {
       cluster: 'shop',

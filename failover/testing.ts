@@ -81,6 +81,7 @@ export function aSituation(overrides: SituationOverrides = {}): Situation {
     published: { epoch: 1, instance: 'shop-0', host: '127.24.1.1', port: 3306 },
     strayingSince: new Map(),
     deafSinceMs: null,
+    leaseBlockedSinceMs: null,
     passedOver: new Map(),
     inFlight: new Map(),
     failedRequests: new Map(),

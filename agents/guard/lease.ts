@@ -1,7 +1,8 @@
 import { figure, say } from '#common/sentence/sentence.ts'
 import { orderVersion } from '#failover/protocol/message.ts'
 import { sayWord, type LeaseConfirmation } from '#failover/protocol/word.ts'
-import { silentPeersMs, unheardLeaderMs } from '#failover/protocol/timings.ts'
+import { salvages } from '#failover/protocol/mode-name.ts'
+import { closesWithinMs, silentPeersMs, unheardLeaderMs } from '#failover/protocol/timings.ts'
 import type { Timer } from '#common/ports/ports.ts'
 import { whyClosed } from '../instance/known.ts'
 import { learn } from '../instance/learn.ts'
@@ -40,11 +41,18 @@ export class Lease {
     this.#tickedAtMs = parts.world.clock.monotonicMs()
     this.#heldUntilMs = this.#tickedAtMs + parts.timings.leaseMs
     this.#peersConfirmedMs = this.#tickedAtMs
+    const { assignment, leaseUntilMs = -Infinity } = parts.file.current
+    // Another agent died: the lease that this one finds is no longer for that. Its clock counts from the same boot.
+    if (this.#isFence && assignment?.role === 'primary') {
+      this.#epoch = assignment.epoch
+      this.#heldUntilMs = Math.min(this.#heldUntilMs, leaseUntilMs)
+    }
   }
 
   start(): void {
     const { world, timings } = this.#parts
-    this.#timer = world.timers.every(timings.leaseRenewMs / 3, () => this.#tick())
+    const everyMs = this.#isFence ? Math.min(closesWithinMs / 5, timings.leaseRenewMs / 3) : timings.leaseRenewMs / 3
+    this.#timer = world.timers.every(everyMs, () => this.#tick())
   }
 
   stop(): void {
@@ -76,6 +84,11 @@ export class Lease {
     this.#granted(confirmation.question)
   }
 
+  /** Whether nothing but this keeps a primary that nobody hears from telling clients OK. */
+  get #isFence(): boolean {
+    return salvages(this.#parts.config)
+  }
+
   #isPrimary(): boolean {
     return leads(this.#parts.file.current)
   }
@@ -105,10 +118,11 @@ export class Lease {
    * A machine that was paused (a live migration, a snapshot) wakes with a lease that ran out while nobody here could
    * ask. What the server did meanwhile it has done: a fence protects from nothing that it would not protect from a
    * moment later, and would end every session. So it asks first. Safe, since in semisync mode no safety rests on the
-   * lease (docs/why/safety.md, "A pause").
+   * lease (docs/why/safety.md, "A pause"). In mode async it does: there it closes at once.
    */
   #stoodStill(stoodStillMs: number, nowMs: number): void {
     const { guards, notices, timings } = this.#parts
+    if (this.#isFence) return
     if (nowMs <= this.#heldUntilMs || this.#asksUntilMs !== null || guards.closed.lease !== null) return
     this.#asksUntilMs = nowMs + timings.leaseAfterPauseMs
     const paused = say`this agent was paused for ${figure((stoodStillMs / 1_000).toFixed(1))} s`
@@ -116,10 +130,13 @@ export class Lease {
     notices.add('AgentPaused', say`${paused}, and ${what}`)
   }
 
-  /** A new epoch begins with a full lease: it was just assigned. */
+  /**
+   * A new epoch begins with a full lease: it was just assigned. Where the lease is the fence that order may be late,
+   * and another epoch begun meanwhile: then the agents must say soon that they know of none.
+   */
   #begin(epoch: number, nowMs: number): void {
     this.#epoch = epoch
-    this.#heldUntilMs = nowMs + this.#parts.timings.leaseMs
+    this.#heldUntilMs = nowMs + (this.#isFence ? closesWithinMs : this.#parts.timings.leaseMs)
     this.#peersConfirmedMs = nowMs
     this.#asksUntilMs = null
     this.#asked.clear()
@@ -166,8 +183,9 @@ export class Lease {
   #granted(question: number): void {
     const askedAtMs = this.#asked.get(question)
     if (askedAtMs === undefined) return
-    const { guards, timings, notices } = this.#parts
+    const { guards, timings, notices, file } = this.#parts
     this.#heldUntilMs = Math.max(this.#heldUntilMs, askedAtMs + timings.leaseMs)
+    if (this.#isFence) void this.#keep(file.update({ leaseUntilMs: this.#heldUntilMs }))
     this.#asksUntilMs = null
     if (guards.closed.lease !== null) {
       learn(this.#parts, { fact: 'closedFor', lease: null })
@@ -176,6 +194,13 @@ export class Lease {
       notices.add('LeaseRegained', say`the lease is confirmed again; ${then}`)
       this.#wake()
     }
+  }
+
+  /** One that is not kept only makes the lease of the next agent shorter. */
+  async #keep(kept: Promise<unknown>): Promise<void> {
+    await kept.catch((error: unknown) =>
+      this.#parts.notices.failed('LeaseNotKept', say`the end of the lease could not be stored`, error),
+    )
   }
 
   /** Fences itself: sessions that wait for an acknowledgement are killed with their server, never drained. */
@@ -188,7 +213,8 @@ export class Lease {
       say`neither the manager nor a majority of agents confirmed epoch ${this.#epoch} in time: this primary closes itself`,
     )
     const waiting = observer.server?.semiSyncSource.waiting ?? 0
-    if (waiting > 0 && process.state === 'running')
+    // Nothing waits in mode async, and it may take too long to close what is busy: recovery gives everything back.
+    if ((waiting > 0 || this.#isFence) && process.state === 'running')
       process.kill().catch((error: unknown) => notices.failed('LeaseLost', say`mysqld could not be killed`, error))
     this.#wake()
   }

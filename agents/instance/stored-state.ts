@@ -54,6 +54,11 @@ export interface StoredState {
   readonly mayHaveTail: boolean
   /** The last epoch in which it formed its replication group, alone; 0 for none. In one epoch nobody forms it twice. */
   readonly formedEpoch: number
+  /**
+   * Until when a primary of mode `async` may tell clients OK, by the monotonic clock of this boot. Absent for one that
+   * nobody confirmed, and in other modes.
+   */
+  readonly leaseUntilMs?: number | undefined
   /** The backup that its data came out of, with its cluster. Absent where they began otherwise. */
   readonly restored?: string | undefined
 }

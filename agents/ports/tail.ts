@@ -18,7 +18,7 @@ export interface FoundTail {
   readonly halfWrittenBytes: number
 }
 
-/** The binlogs of a dead server, wherever they are. Rejects where they cannot be read, or are not what was asked for. */
+/** The binlogs of a dead server, wherever they are. Rejects where they cannot be read, or are not what they were. */
 export interface TailSource {
   find(wanted: GtidText): Promise<FoundTail>
   /** All of that part of a file which it named, checked. */

@@ -13,9 +13,9 @@ import type { RelayLogPart } from '../ports/volume.ts'
 const partBytes = 524_288
 
 /**
- * Salvage: what the binlogs of the dead primary have and nobody else is applied here, before the commit. In the order of
- * the primary: first everything that was received, then the rest, from relay logs of a channel of its own. Read again
- * and again until that is done; what was applied is not asked for again.
+ * Salvage: what the binlogs of the dead primary have and nobody else is applied here, before the commit. In the order
+ * of the primary: first everything that was received, then the rest, from relay logs of a channel of its own. Done
+ * again, nothing is asked for that was applied before.
  */
 export async function salvage(parts: Parts, order: FetchOrder, owner: MemberId): Promise<void> {
   const { server, volume, tail, world, notices } = parts
@@ -26,7 +26,10 @@ export async function salvage(parts: Parts, order: FetchOrder, owner: MemberId):
   const { executed, received } = await server.readHolds()
   const name = order.from.instance
   if (!(await server.waitExecuted(received, leftMs())))
-    throw new RegentError('REGENT_TIMED_OUT', `what was received from ${name} was not applied in ${order.deadlineMs} ms`)
+    throw new RegentError(
+      'REGENT_TIMED_OUT',
+      `what was received from ${name} was not applied in ${order.deadlineMs} ms`,
+    )
   const lacking = parseGtidSet(order.until).subtract(unionOf([executed, received]))
   const source = tail({ agent: order.from.agent, member: owner, epoch: order.epoch })
   const found = await source.find(lacking.toString())
@@ -57,10 +60,17 @@ async function* partsOf(
 ): AsyncGenerator<RelayLogPart, void, void> {
   for (const { name, head, ranges } of files) {
     yield { head }
-    for (const { offset, end } of ranges)
-      for (let at = offset; at < end; at += partBytes) {
-        if (leftMs() <= 1) throw new RegentError('REGENT_TIMED_OUT', `${name} was not read in time`)
-        yield { bytes: await source.read(name, at, Math.min(end, at + partBytes)) }
-      }
+    for (const range of ranges.flatMap(inParts)) {
+      if (leftMs() <= 1) throw new RegentError('REGENT_TIMED_OUT', `${name} was not read in time`)
+      yield { bytes: await source.read(name, range.offset, range.end) }
+    }
   }
+}
+
+function inParts({ offset, end }: { readonly offset: number; readonly end: number }) {
+  const count = Math.ceil((end - offset) / partBytes)
+  return Array.from({ length: count }, (_, index) => {
+    const at = offset + index * partBytes
+    return { offset: at, end: Math.min(end, at + partBytes) }
+  })
 }

@@ -4,6 +4,7 @@ import type { GtidSet } from '#topology/gtid/gtid-set.ts'
 import { instanceOf, ordinalOf, type InstanceName, type MemberId } from '#topology/snapshot/member.ts'
 import type { Channel, StoredSummary } from '#topology/snapshot/observation.ts'
 import { seriesOf } from '#topology/snapshot/series.ts'
+import { salvages } from '../protocol/mode-name.ts'
 import type { Promised } from './promised.ts'
 import { whyDoubted } from './doubted-data.ts'
 import { downtimeOf } from './downtime.ts'
@@ -58,7 +59,16 @@ export function elect(situation: Situation, promised: readonly Promised[], union
       )
   }
   const able = ranked.filter(({ view }) => !isDeadHolder(view))
-  return { winner, mustFetch: winner === null ? (able[0] ?? null) : null, reasons }
+  // A salvage waits for its disk and for its network: the one that lacks least waits for the least.
+  const fetching = salvages(situation.spec)
+    ? able.toSorted(
+        (a, b) =>
+          Number(leaves(a)) - Number(leaves(b)) ||
+          rankOf(a.view) - rankOf(b.view) ||
+          union.subtract(a.holds).count() - union.subtract(b.holds).count(),
+      )
+    : able
+  return { winner, mustFetch: winner === null ? (fetching[0] ?? null) : null, reasons }
 }
 
 /** A shorter backlog is applied in a moment, and the order of ordinals is worth more. */

@@ -69,6 +69,11 @@ export interface DecisionInput {
    */
   readonly deafSinceMs: number | null
   /**
+   * Since when (monotonic) nobody can confirm the lease of a silent primary any more (`lease-out.ts`); null while
+   * somebody can.
+   */
+  readonly leaseBlockedSinceMs: number | null
+  /**
    * What each replica was shown to lack of what its primary executed before the place to which the replica has read
    * (`holes.ts`): '' for nothing; absent while nothing is shown.
    */

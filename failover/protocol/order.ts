@@ -74,8 +74,8 @@ const table = {
       until: gtids,
       deadlineMs: duration,
       /**
-       * The source is down and promised as well: its agent gives what is in its binlogs. The member, whose volume it is.
-       * Only said in mode `async`: an older agent refuses the word.
+       * The source is down and promised as well: its agent gives what is in its binlogs. The member whose volume it
+       * is. Only said in mode `async`: an older agent refuses the word.
        */
       salvage: optional(member),
     }),

@@ -133,6 +133,17 @@ export function silentMemberMs({ unreachableMs }: Pick<Timings, 'unreachableMs'>
   return unreachableMs
 }
 
+/** How late a primary may notice that its lease ran out, and be closed or killed. */
+export const closesWithinMs = 500
+
+/**
+ * So long after nobody can confirm the lease of a primary any more it has closed itself, whoever hears it: its clock
+ * may be slower by a hundredth.
+ */
+export function leaseSurelyOutMs({ leaseMs }: Pick<Timings, 'leaseMs'>): number {
+  return leaseMs * 1.01 + closesWithinMs
+}
+
 /** The first contradiction in these timings as a sentence, or undefined. */
 export function contradictionIn(timings: Timings): string | undefined {
   const rules: readonly (readonly [boolean, string])[] = [

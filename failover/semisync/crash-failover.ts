@@ -10,6 +10,7 @@ import { failedFetches, fetchFirst, isFetching, sourceFor } from '../steps/fetch
 import { promiseAction, stragglers } from '../steps/promising.ts'
 import { restartInPlace } from '../steps/restart-in-place.ts'
 import { failing, type FlowStep } from '../steps/step.ts'
+import { acceptedLossStep } from './accepted-loss.ts'
 import { isUnsettled, revocation, revocationQuorum, type Revocation } from '../judge/durability.ts'
 import { promisedBy, type Promised } from '../judge/promised.ts'
 import { elect, preferredOf, whyUnfit, type Election } from '../judge/election.ts'
@@ -25,7 +26,8 @@ import type { Verdict } from '../judge/verdict.ts'
 export function failoverStep(situation: Situation, verdict: Verdict, to: InstanceName | null): FlowStep {
   const revoked = revocation(situation, situation.record.epoch + 1)
   if (revoked.revoked) return electAndCommit(situation, verdict, revoked, to)
-  if (isUnsettled(situation) && !salvages(situation.spec) && verdict.kind !== 'unable' && !tailIsHeld(situation))
+  if (salvages(situation.spec)) return salvagingStep(situation, verdict, to)
+  if (isUnsettled(situation) && verdict.kind !== 'unable' && !tailIsHeld(situation))
     return restartInPlace(
       situation,
       verdict,
@@ -33,15 +35,27 @@ export function failoverStep(situation: Situation, verdict: Verdict, to: Instanc
     )
   if (!enoughCould(situation, verdict)) return restartInPlace(situation, verdict, revoked.missing)
   if (notYetPromised(situation, verdict).length > 0) return askForPromises(situation, verdict, to)
-  if (salvages(situation.spec) && isTailUnread(situation))
-    return failing(say`failing over: ${verdict.sentence}; its agent reads what its binlog holds`, [], {
-      revisitMs: situation.timings.heartbeatMs,
-    })
   return restartInPlace(
     situation,
     verdict,
     say`nobody who could lead can get all that its last writes may have acknowledged`,
   )
+}
+
+/**
+ * Nobody acknowledged, so that the primary's own agent must promise, after those who can lead: its binlog gives what
+ * they lack.
+ */
+function salvagingStep(situation: Situation, verdict: Verdict, to: InstanceName | null): FlowStep {
+  const { missing } = revocation(situation, situation.record.epoch + 1)
+  if (!canSalvage(situation))
+    return acceptedLossStep(situation, verdict) ?? restartInPlace(situation, verdict, missing)
+  if (notYetPromised(situation, verdict).length > 0) return askForPromises(situation, verdict, to)
+  if (isTailUnread(situation))
+    return failing(say`failing over: ${verdict.sentence}; its agent reads what its binlog holds`, [], {
+      revisitMs: situation.timings.heartbeatMs,
+    })
+  return restartInPlace(situation, verdict, say`nobody who could lead can get what only its volume has`)
 }
 
 /**
@@ -92,10 +106,14 @@ function notYetPromised(situation: Situation, verdict: Verdict): readonly Member
     promisedBy(situation, member, record.epoch + 1) === undefined && canPromise(situation, member)
   const first = candidatesIn(situation).filter(missing)
   const members = first.length > 0 ? first : outsidersNeeded(situation)
-  const isNeeded =
-    isUnsettled(situation) || salvages(situation.spec) || (verdict.kind === 'unable' && !enoughOfSyncSet(situation))
-  if (members.length > 0 || !isNeeded || !missing(record.primary)) return members
-  return couldElect(situation) && !(salvages(situation.spec) && isTailUnread(situation)) ? [record.primary] : []
+  if (members.length > 0 || !isPrimaryNeeded(situation, verdict) || !missing(record.primary)) return members
+  return couldElect(situation) ? [record.primary] : []
+}
+
+/** The word of the primary's own agent: where only that tells what clients were told, once its binlog is read. */
+function isPrimaryNeeded(situation: Situation, verdict: Verdict): boolean {
+  if (salvages(situation.spec)) return !isTailUnread(situation)
+  return isUnsettled(situation) || (verdict.kind === 'unable' && !enoughOfSyncSet(situation))
 }
 
 /** One that is down promises without being started, and is not asked again before it reports. */
@@ -161,7 +179,6 @@ function canPromise(situation: Situation, member: MemberId): boolean {
  * to be asked, and takes no writes.
  */
 function enoughCould(situation: Situation, verdict: Verdict): boolean {
-  if (salvages(situation.spec)) return canSalvage(situation)
   if (verdict.kind === 'unable' && canPromise(situation, situation.record.primary)) return true
   return enoughOfSyncSet(situation) && (!isUnsettled(situation) || canPromise(situation, situation.record.primary))
 }

@@ -2,12 +2,14 @@ import { groupFamilies } from './group/families.ts'
 
 export interface Shape {
   /** How the cluster replicates; semisync unless given. */
-  readonly mode?: 'group'
+  readonly mode?: 'async' | 'group'
   readonly kinds: readonly string[]
   /** Sizes of clusters, as often as named. */
   readonly instances: readonly number[]
   /** k; as the size wants unless given. */
   readonly acks?: number
+  /** What is lost may be accepted ahead of time. */
+  readonly acceptsLoss?: true
   /** How long things go wrong, at least. */
   readonly lastsMs?: number
   /** How often a request arrives a second time. */
@@ -147,6 +149,39 @@ export const families = {
     kinds: ['the primary is cut off for longer than a lease', 'a manager dies'],
     instances: [2, 3, 3, 4],
     lastsMs: 12_000,
+  },
+  /** Nobody acknowledges: what the dead primary alone has is fetched from its volume. */
+  async: {
+    mode: 'async',
+    kinds: [
+      askedFor,
+      struck,
+      'the applier stands still',
+      'the network is slow',
+      'agent and mysqld die',
+      'the agent dies',
+      'mysqld freezes',
+      'the network is cut',
+      ...falls,
+      ...falls,
+    ],
+    instances: [2, 3, 3, 3, 4],
+    lastsMs: 4_000,
+  },
+  /** And a replica may lead once the lease of a primary that nobody hears has run out. */
+  leases: {
+    mode: 'async',
+    kinds: [
+      'the primary is cut off for longer than a lease',
+      'the primary is cut off for longer than a lease',
+      'the network is slow',
+      'a manager dies',
+      'mysqld freezes',
+      ...falls,
+    ],
+    instances: [2, 3, 3, 4],
+    lastsMs: 12_000,
+    acceptsLoss: true,
   },
   ...groupFamilies,
   managers: {

@@ -157,6 +157,7 @@ function drawShape(random: SeededRandom, shape: Partial<Shape>): Pick<ClusterOpt
       durability: random.pick(['strict', 'strict', 'available']),
       failover: {
         automatic: true,
+        ...(shape.acceptsLoss && { acceptLoss: 'always' as const }),
         ...(random.chance(0.8) ? { budget: { failovers: 16, windowMs: 1_000 } } : drawLimit(random)),
       },
       policies: never,

@@ -78,7 +78,11 @@ export async function copyWithToy(): Promise<string> {
   await symlink(join(root, 'node_modules'), join(folder, 'node_modules'))
   await put(join(folder, 'failover/toy/toy.ts'), decides)
   await put(join(folder, 'agents/toy/toy.ts'), converges)
-  await edit(join(folder, 'failover/protocol/mode-name.ts'), `['semisync', 'async', 'group']`, `['semisync', 'async', 'group', 'toy']`)
+  await edit(
+    join(folder, 'failover/protocol/mode-name.ts'),
+    `['semisync', 'async', 'group']`,
+    `['semisync', 'async', 'group', 'toy']`,
+  )
   return folder
 }
 

@@ -224,9 +224,9 @@ export class ReplicationSql {
     while (!(await this.waitExecuted(gtids, Math.min(lookAtTailMs, leftMs())))) {
       const [row] = await this.#sql.read(tailErrorStatement)
       const error = textOf(row, 'error')
-      if (error !== '') throw new RegentError('REGENT_SERVER_ERROR', `the tail cannot be applied: ${error.slice(0, 300)}`)
-      if (leftMs() <= 1)
-        throw new RegentError('REGENT_TIMED_OUT', `the tail was not applied within ${deadlineMs} ms`)
+      if (error !== '')
+        throw new RegentError('REGENT_SERVER_ERROR', `the tail cannot be applied: ${error.slice(0, 300)}`)
+      if (leftMs() <= 1) throw new RegentError('REGENT_TIMED_OUT', `the tail was not applied within ${deadlineMs} ms`)
     }
   }
 

@@ -290,7 +290,9 @@ export const mysqlClusterSpecSchema = closed(
           ),
         ),
         acceptLoss: core.failover.properties.acceptLoss,
-        acceptLossUpTo: Type.Optional(closed(acceptLossUpToSchema.properties, { description: 'What acceptLoss: upTo accepts.' })),
+        acceptLossUpTo: Type.Optional(
+          closed(acceptLossUpToSchema.properties, { description: 'What acceptLoss: upTo accepts.' }),
+        ),
         windowSeconds: Type.Optional(
           Type.Integer({
             minimum: 0,

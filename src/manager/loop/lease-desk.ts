@@ -65,7 +65,10 @@ export class LeaseDesk {
   }
 }
 
-/** The epoch of the record is the one in which this instance was told to lead. */
-function isLedBy({ primary, epoch }: ClusterRecord, { member, stored }: Observation): boolean {
-  return primary === member && epoch === stored.assignment?.epoch
+/**
+ * The epoch of the record is the one in which this instance was told to lead, and nobody is about to take it over: with
+ * an intent to fetch a manager may wait for the end of the lease (`failover/judge/lease-out.ts`).
+ */
+function isLedBy({ primary, epoch, intent }: ClusterRecord, { member, stored }: Observation): boolean {
+  return primary === member && epoch === stored.assignment?.epoch && intent?.kind !== 'fetch'
 }

@@ -1,5 +1,6 @@
 import type { PlatformInstance } from '#common/ports/platform.ts'
 import { deafnessAfter, type Deafness } from '#failover/judge/deaf.ts'
+import { isLeaseBlocked } from '#failover/judge/lease-out.ts'
 import { isFollowing, type DecisionInput, type Situation } from '#failover/judge/situation.ts'
 import type { Timings } from '#failover/protocol/timings.ts'
 import type { BinlogArchiveSeen } from '#topology/snapshot/binlog-archive.ts'
@@ -26,17 +27,19 @@ export class Sightings {
   readonly #straying = new Map<string, number>()
   readonly #holes = new HoleWatch()
   #deafness: Deafness | null = null
+  #leaseBlockedSinceMs: number | null = null
 
   constructor(timings: Timings) {
     this.#timings = timings
   }
 
   /** What no single look at the cluster shows. */
-  get remembered(): Pick<DecisionInput, 'strayingSince' | 'passedOver' | 'deafSinceMs'> {
+  get remembered(): Pick<DecisionInput, 'strayingSince' | 'passedOver' | 'deafSinceMs' | 'leaseBlockedSinceMs'> {
     return {
       strayingSince: this.#straying,
       passedOver: this.#holes.passedOver,
       deafSinceMs: this.#deafness?.sinceMs ?? null,
+      leaseBlockedSinceMs: this.#leaseBlockedSinceMs,
     }
   }
 
@@ -133,6 +136,7 @@ export class Sightings {
     const { record, snapshot, nowMs } = situation
     this.#holes.track(record, snapshot, nowMs)
     this.#deafness = deafnessAfter(this.#deafness, situation)
+    this.#leaseBlockedSinceMs = isLeaseBlocked(situation) ? (this.#leaseBlockedSinceMs ?? nowMs) : null
     for (const view of snapshot.instances) {
       if (view.observation?.member === record.primary || isFollowing(view, situation)) this.#straying.delete(view.name)
       else if (!this.#straying.has(view.name)) this.#straying.set(view.name, nowMs)

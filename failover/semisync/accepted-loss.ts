@@ -1,0 +1,113 @@
+import { counted, duration, say, type Sentence } from '#common/sentence/sentence.ts'
+import { lackedOf } from '#topology/snapshot/comparison.ts'
+import { instanceOf, type MemberId } from '#topology/snapshot/member.ts'
+import { GtidSet } from '#topology/gtid/gtid-set.ts'
+import { elect } from '../judge/election.ts'
+import { leaseRunsOutInMs } from '../judge/lease-out.ts'
+import { promisedBy, type Promised } from '../judge/promised.ts'
+import { candidatesIn } from '../judge/salvage.ts'
+import { departing, isLive, isServing, liveView, names, viewOf, type Situation } from '../judge/situation.ts'
+import type { Verdict } from '../judge/verdict.ts'
+import { nextRecord } from '../protocol/record.ts'
+import { commitTo } from '../steps/commit.ts'
+import { fetchFirst, isFetching } from '../steps/fetching.ts'
+import { promiseAction } from '../steps/promising.ts'
+import { failing, type FlowStep } from '../steps/step.ts'
+
+/**
+ * A failover without the agent of the lost primary, within what a person accepted ahead of time
+ * (`failover.acceptLoss`). What only its volume has cannot be had. Nothing opens before the lease of the lost primary
+ * has surely run out; what it still told clients until then is lost as well, and is archived when it comes back. Null
+ * where that was not accepted, or cannot be.
+ */
+export function acceptedLossStep(situation: Situation, verdict: Verdict): FlowStep | null {
+  const { record, spec, snapshot } = situation
+  const { acceptLoss = 'never' } = spec.failover
+  if (acceptLoss === 'never' || isLive(viewOf(snapshot, record.primary))) return null
+  const able = candidatesIn(situation).filter((member) => isServing(liveView(snapshot, member), situation.timings))
+  const promised = able.flatMap((member) => promisedBy(situation, member, record.epoch + 1) ?? [])
+  const asked = able.filter((member) => !promised.some((one) => one.member === member))
+  if (able.length === 0) return null
+  if (asked.length > 0) return ask(situation, verdict, asked)
+  return among(situation, verdict, promised)
+}
+
+function ask(situation: Situation, { sentence }: Verdict, asked: readonly MemberId[]): FlowStep {
+  const next = situation.record.epoch + 1
+  const why = say`failing over with loss: ${sentence}; asking ${names(asked)} to promise epoch ${next}`
+  return failing(
+    why,
+    asked.map((member) => promiseAction(situation, member, next)),
+  )
+}
+
+function among(situation: Situation, verdict: Verdict, promised: readonly Promised[]): FlowStep | null {
+  const union = promised.reduce((all, { holds }) => all.union(holds), GtidSet.empty)
+  const election = elect(situation, promised, union, { to: null, leaving: departing(situation) })
+  const best = election.winner ?? election.mustFetch
+  if (best === null || whyTooMuch(situation, best) !== null) return null
+  const waits = leaseStep(situation, verdict, best)
+  if (waits !== 'over') return waits
+  if (election.winner !== null) return commit(situation, verdict, best, promised)
+  if (isFetching(situation)) return failing(say`failing over with loss: waiting for what is being fetched`, [])
+  return fetchFirst(situation, { promised, union }, best, election) ?? null
+}
+
+/**
+ * The intent by which no manager confirms the lease any more, then the wait for its end. Null where somebody could
+ * still confirm it.
+ */
+function leaseStep(situation: Situation, verdict: Verdict, { member }: Promised): FlowStep | 'over' | null {
+  const { record, manager } = situation
+  const name = instanceOf(member)
+  const { intent } = record
+  if (intent?.kind !== 'fetch' || intent.by !== manager || intent.candidate !== member) {
+    const why = say`${name} is to lead once the lease of ${instanceOf(record.primary)} has run out`
+    const next = nextRecord(record, { intent: { kind: 'fetch', by: manager, candidate: member } })
+    return failing(say`failing over with loss: ${why}`, [{ kind: 'commit', next, why }])
+  }
+  const leftMs = leaseRunsOutInMs(situation)
+  if (leftMs === null || leftMs === 0) return leftMs === null ? null : 'over'
+  const left = duration(Math.ceil(leftMs))
+  return failing(
+    say`failing over with loss: ${verdict.sentence}; ${name} waits until the lease has surely run out, for ${left}`,
+    [],
+    { revisitMs: leftMs },
+  )
+}
+
+function commit(situation: Situation, verdict: Verdict, best: Promised, promised: readonly Promised[]): FlowStep {
+  const { known, seconds } = lossOf(situation, best)
+  const from = instanceOf(situation.record.primary)
+  const why = say`failing over to ${instanceOf(best.member)} with a loss that failover.acceptLoss allows: ${counted(known, 'transaction')} heard of ${from}, and whatever it took in its last ${seconds} s; ${verdict.sentence}`
+  const next = commitTo(situation, best, promised, best.holds)
+  return failing(why, [{ kind: 'commit', next, why }])
+}
+
+interface Loss {
+  /** Transactions that the lost primary was heard to hold and this one does not. */
+  readonly known: number
+  /** For so long it may have taken writes of which nobody heard: since its last word, until its lease ran out. */
+  readonly seconds: number
+}
+
+function lossOf({ snapshot, record, nowMs, managerSinceMs, timings }: Situation, { view, member }: Promised): Loss {
+  const primary = viewOf(snapshot, record.primary)
+  const known = primary?.observation ? lackedOf(view.observation, primary.observation).count() : 0
+  const unheardMs = nowMs - (primary?.heardAtMs ?? managerSinceMs)
+  const behindMs = 1_000 * (liveView(snapshot, member)?.observation.server?.channel?.lagSeconds ?? 0)
+  return { known, seconds: Math.ceil((Math.min(unheardMs, timings.leaseMs) + behindMs) / 1_000) }
+}
+
+/** Null where the loss is within what was accepted. */
+export function whyTooMuch(situation: Situation, best: Promised): Sentence | null {
+  const { acceptLoss, acceptLossUpTo } = situation.spec.failover
+  if (acceptLoss === 'always') return null
+  const { known, seconds } = lossOf(situation, best)
+  if (acceptLossUpTo === undefined) return say`failover.acceptLossUpTo says nothing`
+  // The wait for the lease is part of the time: it is counted before it has passed.
+  const atMost = Math.max(seconds, Math.ceil(situation.timings.leaseMs / 1_000))
+  return known <= acceptLossUpTo.transactions && atMost <= acceptLossUpTo.seconds
+    ? null
+    : say`${counted(known, 'transaction')} and ${atMost} s of writes may be lost, and failover.acceptLossUpTo allows ${acceptLossUpTo.transactions} and ${acceptLossUpTo.seconds} s`
+}

@@ -1,0 +1,178 @@
+import { describe, expect, it } from 'vitest'
+import { gtids, type ViewOverrides } from '#topology/testing.ts'
+import { decide } from '../decide.ts'
+import { fetchKey } from '../protocol/order.ts'
+import {
+  aSituation,
+  committed,
+  deadPrimary,
+  deadServer,
+  fetchIntent,
+  lostAgent,
+  ordersOf,
+  promised,
+  promisedAsPrimary,
+  shop0,
+  shop1,
+  shop2,
+  type SituationOverrides,
+} from '../testing.ts'
+
+/** Writes needed no acknowledgement. */
+const asyncMode = { record: { acks: 0, acksWanted: 0 }, spec: { mode: 'async' as const } }
+
+function after(given: SituationOverrides) {
+  return decide(
+    aSituation({
+      ...given,
+      record: { ...asyncMode.record, ...given.record },
+      spec: { ...asyncMode.spec, ...given.spec },
+    }),
+  )
+}
+
+/** The dead primary promised, and its binlog holds `last` transactions. */
+const deadAndPromised = (last: number): ViewOverrides => ({
+  ...deadServer,
+  ...promisedAsPrimary(last),
+  binlogSet: gtids('shop-0', last),
+})
+
+describe('In mode async, once mysqld of the primary is dead and its agent says so,', () => {
+  it('those who can lead promise first', () => {
+    expect(ordersOf(after({ views: { 'shop-0': deadPrimary } }))).toEqual(['promise shop-1 2@1', 'promise shop-2 2@1'])
+  })
+
+  it('one that is not in the sync set promises as well: what it lacks is on the volume', () => {
+    const decision = after({ views: { 'shop-0': deadPrimary }, record: { syncSet: [] } })
+    expect(ordersOf(decision)).toEqual(['promise shop-1 2@1', 'promise shop-2 2@1'])
+  })
+
+  it('the agent of the primary promises after them, as soon as that has read its binlog', () => {
+    const views = { 'shop-1': promised(), 'shop-2': promised() }
+    expect(ordersOf(after({ views: { ...views, 'shop-0': deadPrimary } }))).toEqual(['promise shop-0 2@1'])
+    const unread = after({ views: { ...views, 'shop-0': deadServer } })
+    expect(ordersOf(unread)).toEqual([])
+    expect(unread).toMatchObject({ flow: 'failover', sentence: expect.stringContaining('reads what its binlog holds') })
+  })
+
+  it('nobody leads without what the volume alone has: an intent is put into the record', () => {
+    const views = { 'shop-0': deadAndPromised(103), 'shop-1': promised(100), 'shop-2': promised(100) }
+    expect(committed(after({ views }))).toMatchObject({ epoch: 1, primary: shop0, intent: { kind: 'fetch', candidate: shop1 } })
+  })
+
+  it('the one that is elected fetches what the volume alone has', () => {
+    const views = { 'shop-0': deadAndPromised(103), 'shop-1': promised(100), 'shop-2': promised(100) }
+    const decision = after({ views, record: { intent: fetchIntent() } })
+    expect(decision.actions).toMatchObject([
+      { kind: 'fetch', to: 'shop-1', order: { salvage: shop0, until: gtids('shop-0', 103) } },
+    ])
+    expect(decision.sentence).toBe('failing over: shop-1 fetches 3 transactions from the volume of shop-0')
+  })
+
+  it('the most advanced one is elected, whatever its ordinal', () => {
+    const views = { 'shop-0': deadAndPromised(103), 'shop-1': promised(90), 'shop-2': promised(100) }
+    expect(committed(after({ views })).intent).toMatchObject({ candidate: shop2 })
+  })
+
+  it('it leads once it holds everything, and without any fetch where it does at once', () => {
+    const views = { 'shop-0': deadAndPromised(103), 'shop-1': promised(103), 'shop-2': promised(100) }
+    const record = committed(after({ views, record: { intent: fetchIntent() } }))
+    expect(record).toMatchObject({ epoch: 2, primary: shop1, intent: null, elected: gtids('shop-0', 103) })
+    expect(committed(after({ views }))).toMatchObject({ epoch: 2, primary: shop1 })
+  })
+
+  it('the primary starts again where it was when its volume gave nothing', () => {
+    const failedRequests = new Map([
+      [fetchKey(shop1, shop0), { why: 'its binlog is encrypted', timedOut: false }],
+      [fetchKey(shop2, shop0), { why: 'its binlog is encrypted', timedOut: false }],
+    ])
+    const views = { 'shop-0': deadAndPromised(103), 'shop-1': promised(100), 'shop-2': promised(100) }
+    expect(committed(after({ views, record: { intent: fetchIntent() }, failedRequests }))).toMatchObject({
+      epoch: 2,
+      primary: shop0,
+    })
+  })
+
+  it('the primary starts again where it was when nobody else could lead', () => {
+    const down = { ...deadServer, binlogSet: '' }
+    const decision = after({ views: { 'shop-0': deadPrimary, 'shop-1': down, 'shop-2': lostAgent }, nowMs: 60_000 })
+    expect(ordersOf(decision)).toEqual(['primary shop-0 counts [shop-1,shop-2] lets in [] k=0 may restart 1@1'])
+  })
+})
+
+describe('In mode async, while nobody hears the agent of the primary,', () => {
+  const lostTo = { server: { channel: { ioRunning: 'connecting' } } } as const
+  const cut = { 'shop-0': { reachable: false }, 'shop-1': lostTo, 'shop-2': lostTo } as const
+  const bothPromised = {
+    'shop-0': { reachable: false },
+    'shop-1': { ...lostTo, ...promised() },
+    'shop-2': { ...lostTo, ...promised() },
+  }
+  const always = { mode: 'async', failover: { automatic: true, acceptLoss: 'always' } } as const
+  const intent = fetchIntent()
+
+  it('nobody leads: it is said who is awaited, and what ends that', () => {
+    const decision = after({ views: cut, nowMs: 60_000 })
+    expect(decision).toMatchObject({ blocked: true, actions: [] })
+    expect(decision.sentence).toMatch(
+      /^no automatic failover: shop-0 is unreachable .* only the primary’s own agent can say what clients were told; bring back shop-0 or, giving up what only they may hold, use: regent failover --accept-loss$/,
+    )
+  })
+
+  it('those who answer promise, where the loss is accepted ahead of time', () => {
+    expect(ordersOf(after({ views: cut, spec: always, nowMs: 60_000 }))).toEqual([
+      'promise shop-1 2@1',
+      'promise shop-2 2@1',
+    ])
+  })
+
+  it('an intent ends the confirmations of managers, and the lease is waited for before anybody leads', () => {
+    const given = { views: bothPromised, spec: always, nowMs: 60_000 }
+    expect(committed(after(given))).toMatchObject({ epoch: 1, primary: shop0, intent: { kind: 'fetch', candidate: shop1 } })
+    const waiting = after({ ...given, record: { intent }, leaseBlockedSinceMs: 59_000 })
+    expect(waiting).toMatchObject({ actions: [], flow: 'failover' })
+    expect(waiting.sentence).toContain('waits until the lease has surely run out')
+    expect(after({ ...given, record: { intent }, leaseBlockedSinceMs: null }).blocked).toBe(true)
+  })
+
+  it('one leads when the lease has surely run out, and the loss is told', () => {
+    const decision = after({
+      views: { ...bothPromised, 'shop-0': { reachable: false, server: { executed: gtids('shop-0', 107) } } },
+      spec: always,
+      record: { intent },
+      nowMs: 60_000,
+      leaseBlockedSinceMs: 50_000,
+    })
+    expect(committed(decision)).toMatchObject({ epoch: 2, primary: shop1, intent: null })
+    expect(decision.sentence).toMatch(
+      /^failing over to shop-1 with a loss that failover.acceptLoss allows: 7 transactions heard of shop-0, and whatever it took in its last 6 s; /,
+    )
+  })
+
+  it('nobody leads while somebody could still confirm the lease', () => {
+    const decision = after({
+      views: { ...bothPromised, 'shop-2': lostAgent },
+      spec: always,
+      record: { intent },
+      nowMs: 60_000,
+      leaseBlockedSinceMs: 50_000,
+    })
+    expect(decision).toMatchObject({ blocked: true, actions: [] })
+  })
+
+  it.each([
+    [{ seconds: 6, transactions: 7 }, true],
+    [{ seconds: 6, transactions: 6 }, false],
+    [{ seconds: 5, transactions: 7 }, false],
+  ])('a loss up to %o is accepted: %s', (acceptLossUpTo, isAccepted) => {
+    const decision = after({
+      views: { ...bothPromised, 'shop-0': { reachable: false, server: { executed: gtids('shop-0', 107) } } },
+      spec: { mode: 'async', failover: { automatic: true, acceptLoss: 'upTo', acceptLossUpTo } },
+      record: { intent },
+      nowMs: 60_000,
+      leaseBlockedSinceMs: 50_000,
+    })
+    expect(decision.actions.some(({ kind }) => kind === 'commit')).toBe(isAccepted)
+  })
+})
