@@ -26,8 +26,17 @@ const orderOf = ({ version, cluster, member, epoch, revision }: PrimaryAssignmen
 /** The primary of three that neither a manager nor a peer answers; a test says what time it is. */
 const alone = (waiting = 0) => aPrimary({ waiting })
 
+interface Given {
+  readonly waiting?: number
+  readonly instances?: number
+  readonly granting?: Set<string>
+  readonly mode?: 'async'
+  /** What an agent before had of a lease, from now on. */
+  readonly leftMs?: number
+}
+
 /** The primary of `instances`; those `granting` answer as long as they are there. */
-async function aPrimary({ waiting = 0, instances = 3, granting = new Set<string>() }) {
+async function aPrimary({ waiting = 0, instances = 3, granting = new Set<string>(), ...more }: Given) {
   const process = new ScriptedProcess()
   const fixed = await testParts(
     new ScriptedServer(aServerState({ semiSyncSource: { enabled: true, acks: 1, waiting } })),
@@ -43,12 +52,14 @@ async function aPrimary({ waiting = 0, instances = 3, granting = new Set<string>
   }
   const post = async (address: string): Promise<unknown> =>
     granting.has(address) ? { granted: true, promise: 3 } : Promise.reject(new Error('no answer'))
-  const parts = { ...fixed, world, transport: { post } }
+  const config = { ...fixed.config, mode: more.mode ?? fixed.config.mode }
+  const parts = { ...fixed, config, world, transport: { post } }
   settable(parts).contact.managerHeardAtMs = time.nowMs
   await parts.observer.refresh()
   await parts.file.update({
     promise: 3,
     revision: 10,
+    ...(more.leftMs !== undefined && { leaseUntilMs: time.nowMs + more.leftMs }),
     assignment: {
       ...primaryOfEpoch3,
       peers: ['shop-0', 'shop-1', 'shop-2', 'shop-3'].slice(0, instances).map((instance) => ({
@@ -240,5 +251,46 @@ describe('who confirms a lease', () => {
     expect(await answered(1_500)).toContain(7)
     settable(parts).contact.managerHeardAtMs = parts.world.clock.monotonicMs()
     expect(lease.question).toBeNull()
+  })
+})
+
+describe('In mode async, where the lease alone is the fence, a lease', () => {
+  const noticed = ({ notices }: { notices: { list: readonly { code: string }[] } }) =>
+    notices.list.map(({ code }) => code)
+
+  it('that ran out ends the server, though nobody waits', async () => {
+    const { process, pass, tick } = await aPrimary({ mode: 'async', leftMs: 3_000 })
+    pass(3_000)
+    expect(process.state).toBe('running')
+    tick(1)
+    await expect.poll(() => process.state).toBe('dead')
+  })
+
+  it('that ran out while its agent was paused ends the server at once, and is not asked for first', async () => {
+    const { parts, process, tick, leaseMs } = await aPrimary({ mode: 'async', leftMs: 3_000 })
+    tick(leaseMs * 2)
+    await expect.poll(() => process.state).toBe('dead')
+    expect(noticed(parts)).toEqual(['LeaseLost'])
+  })
+
+  it('is no longer for an agent that is started again, and over where nothing of it was stored', async () => {
+    const { process } = await aPrimary({ mode: 'async' })
+    await expect.poll(() => process.state).toBe('dead')
+  })
+
+  it('is stored when it is confirmed, until when it lasts', async () => {
+    const granting = new Set(['shop-1'])
+    const { parts, answered, leaseMs } = await aPrimary({ mode: 'async', leftMs: 1_000, granting })
+    const askedMs = parts.world.clock.monotonicMs()
+    await answered(500)
+    await expect.poll(() => parts.file.current.leaseUntilMs).toBe(askedMs + leaseMs)
+  })
+
+  it('of an epoch that has just begun is short until it is confirmed: the order may have been late', async () => {
+    const { parts, process, pass } = await aPrimary({ mode: 'async', leftMs: 3_000 })
+    await parts.file.update({ promise: 4, assignment: { ...primaryOfEpoch3, epoch: 4 } })
+    pass(1_000)
+    pass(1)
+    await expect.poll(() => process.state).toBe('dead')
   })
 })

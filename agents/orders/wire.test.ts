@@ -110,7 +110,7 @@ const kinds: Readonly<Record<string, Kind>> = {
   },
   'a promise': { wire: 'promise', whole: promise, optional: ['keepReceiverFrom', 'prepare'] },
   'a demotion': { wire: 'demote', whole: demote, optional: ['electUuid'] },
-  'a fetch': { wire: 'fetch', whole: fetch, optional: [] },
+  'a fetch': { wire: 'fetch', whole: fetch, optional: ['salvage'] },
   'a re-seed': { wire: 'reseed', whole: reseed, optional: ['backup', 'beside', 'errant'] },
   'a renunciation': { wire: 'renounce', whole: renounce, optional: [] },
   'other passwords': { wire: 'passwords', whole: passwords, optional: [] },

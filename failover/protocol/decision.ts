@@ -35,6 +35,8 @@ export interface CommitAction {
   readonly timedOut?: boolean
   /** The change is what a person's failover asked for, though the primary stays the same. */
   readonly isAnswer?: true
+  /** Something may be lost by it: what, is said in the timeline. */
+  readonly loses?: true
 }
 
 export type FlowKind = 'bootstrap' | 'failover' | 'switchover' | 'restart'

@@ -81,7 +81,7 @@ function commit(situation: Situation, verdict: Verdict, best: Promised, promised
   const from = instanceOf(situation.record.primary)
   const why = say`failing over to ${instanceOf(best.member)} with a loss that failover.acceptLoss allows: ${counted(known, 'transaction')} heard of ${from}, and whatever it took in its last ${seconds} s; ${verdict.sentence}`
   const next = commitTo(situation, best, promised, best.holds)
-  return failing(why, [{ kind: 'commit', next, why }])
+  return failing(why, [{ kind: 'commit', next, why, loses: true }])
 }
 
 interface Loss {

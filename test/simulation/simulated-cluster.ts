@@ -240,6 +240,11 @@ export class SimulatedCluster {
     return known?.start !== startOf(machine) || known.agent.observation().stored.forgetful
   }
 
+  /** A loss is accepted ahead of time, by the spec. */
+  get acceptsLoss(): boolean {
+    return this.spec.failover.acceptLoss === 'always'
+  }
+
   /** A person gave up what this one may still tell clients, and its agent has not heard of that (`Excuses.deposed`). */
   isDeposedUnheard({ name }: Machine): boolean {
     const epoch = this.excuses.deposed.get(name)

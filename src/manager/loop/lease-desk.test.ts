@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { aRecord } from '#failover/testing.ts'
+import { aRecord, fetchIntent } from '#failover/testing.ts'
 import { defaultTimings } from '#failover/protocol/timings.ts'
 import type { Observation } from '#topology/snapshot/observation.ts'
 import { anObservation } from '#topology/testing.ts'
@@ -21,10 +21,11 @@ const asks = (more: Partial<Observation> = {}): Observation => ({
 async function confirmed(
   observations: readonly Observation[],
   forgetful: Readonly<Record<string, string>> = {},
+  record = aRecord(),
 ): Promise<readonly unknown[]> {
   const bodies: unknown[] = []
   const post = async (...[, , body]: Parameters<Transport['post']>) => bodies.push(body)
-  const store = { readRecord: async () => aRecord() } as unknown as Store
+  const store = { readRecord: async () => record } as unknown as Store
   const desk = new LeaseDesk(
     { store, transport: { post }, timings: defaultTimings, failed: (what) => expect.fail(what) },
     { addressOf: () => '127.24.1.1:9400', forgetful },
@@ -53,4 +54,8 @@ it('An older agent hears with it of the replicas that are forgetful, where that 
 
 it('Who is primary in the record no more is told nothing', async () => {
   expect(await confirmed([asks({ member: 'shop-1@another' })])).toEqual([])
+})
+
+it('A primary whose successor is to fetch is told nothing: a manager may wait for the end of that lease', async () => {
+  expect(await confirmed([asks()], {}, aRecord({ intent: fetchIntent() }))).toEqual([])
 })

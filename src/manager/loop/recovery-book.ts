@@ -188,9 +188,10 @@ export class RecoveryBook {
     this.note(String(say`waits: ${seen.instance} ${describeOpening(seen)}`))
   }
 
-  committed({ next: record, why, timedOut = false, isAnswer }: CommitAction, place?: Place): void {
+  committed({ next: record, why, timedOut = false, isAnswer, loses }: CommitAction, place?: Place): void {
     if (this.#open === null) return
     this.note(`committed revision ${record.revision}, epoch ${record.epoch}`)
+    if (loses === true) this.note(printed(why, place))
     const moved = record.epoch > this.#open.fromEpoch
     this.#open = {
       ...this.#open,

@@ -5,6 +5,7 @@ import { managers } from './managers.ts'
 import { primaries } from './primaries.ts'
 import { promises } from './promises.ts'
 import { replicas } from './replicas.ts'
+import { salvages } from './salvages.ts'
 import { starts } from './starts.ts'
 
 export const mutations: readonly Mutation[] = [
@@ -15,4 +16,5 @@ export const mutations: readonly Mutation[] = [
   ...decisions,
   ...managers,
   ...groups,
+  ...salvages,
 ]

@@ -6,15 +6,16 @@ import { heldBy } from '../rules.ts'
 import type { Happening, SimulatedCluster } from '../simulated-cluster.ts'
 
 /**
- * A person forces a failover and accepts the loss: what the new primary does not hold is given up, and nothing that
+ * A person forces a failover and accepts the loss, or did so ahead of time: what the new primary does not hold is given up, and nothing that
  * another one held who promised as well. @returns the rule that was broken; undefined for none
  */
 export function giveUp(cluster: SimulatedCluster, clients: Clients, happening: Happening): string | undefined {
-  if (happening.kind !== 'committed' || cluster.acceptingLoss === 0) return undefined
+  if (happening.kind !== 'committed' || (cluster.acceptingLoss === 0 && !cluster.acceptsLoss)) return undefined
   const { before, record } = happening
   if (before === undefined || !mayGiveUp(cluster, before, record)) return undefined
   cluster.excuses.isLossAccepted = true
-  for (const member of deposedBy(cluster, before))
+  // Who accepts a loss ahead of time waits for the lease: the primary of before is closed, and needs no excuse.
+  for (const member of cluster.acceptsLoss ? [] : deposedBy(cluster, before))
     if (member !== record.primary) cluster.excuses.deposed.set(instanceOf(member), record.epoch)
   const elected = cluster.machine(instanceOf(record.primary))
   const lost = clients.acknowledged.subtract(heldBy(elected))

@@ -21,8 +21,8 @@ interface Step {
 export function wrongCommit(step: Step): string | undefined {
   const { cluster, before, after } = step
   if (after.epoch === before.epoch) return wrongChange(step)
-  // A person answers for what is given up.
-  if (cluster.acceptingLoss > 0) return undefined
+  // A person answers for what is given up, or did so ahead of time.
+  if (cluster.acceptingLoss > 0 || cluster.acceptsLoss) return undefined
   if (after.primary !== before.primary) return notRevoked(step) ?? wrongSyncSet(step)
   const isSame = after.acks === before.acks && String(after.syncSet) === String(before.syncSet)
   return isSame ? undefined : 'the same primary goes on in another epoch with another sync set or k'
