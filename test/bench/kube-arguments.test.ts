@@ -37,7 +37,7 @@ describe('the words after npm run bench:kube', () => {
     [['killl'], /^"killl" is no benchmark/],
     [['kill', 'clusters'], /^"clusters" is no benchmark/],
     [['kill', '--runs', 'many'], /^--runs: "many" is no such number\. Allowed is an integer from 1 to 1000\./],
-    [['kill', '--mode', 'galera'], /^--mode: "galera" is no mode\. Allowed is semisync, group\./],
+    [['kill', '--mode', 'galera'], /^--mode: "galera" is no mode\. Allowed is semisync, async, group\./],
     [['kill', '--runs', '0'], /^--runs: "0"/],
     [['kill', '--counts', '3'], /Unknown option '--counts'/],
     [['clusters', 'kill'], /Unexpected argument 'kill'/],

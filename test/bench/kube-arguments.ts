@@ -26,7 +26,7 @@ export interface CasesOptions {
   readonly json: string
 }
 
-export const kubeBenchUsage = `usage: npm run bench:kube -- [CASE …] [--mode semisync|group] [--runs 20] [--restless] [--json .cache/bench-kube.json]
+export const kubeBenchUsage = `usage: npm run bench:kube -- [CASE …] [--mode semisync|async|group] [--runs 20] [--restless] [--json .cache/bench-kube.json]
        npm run bench:kube -- clusters [--counts 1,10,100,300] [--runs 20] [--json .cache/bench-clusters.json]
 
   CASE        ${kubeCases.join(', ')}; all of them unless said.

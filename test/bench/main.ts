@@ -15,7 +15,7 @@ import { describeMachine } from './machine.ts'
 import { markdownTable, measuredParts, replaceMeasured, type MeasuredPart } from './measured-page.ts'
 import { asJson, headOf, lostIn, rowsOf, tableOf, type CaseResult } from './report.ts'
 
-const usage = `npm run bench -- [${benchCases.join('|')} …] [--mode semisync|group] [--runs 20] [--instances 3] [--bare 5] [--json FILE] [--into PAGE]
+const usage = `npm run bench -- [${benchCases.join('|')} …] [--mode semisync|async|group] [--runs 20] [--instances 3] [--bare 5] [--json FILE] [--into PAGE]
        npm run bench -- backup [--gigabytes 1]`
 
 interface BenchOptions {
