@@ -59,19 +59,20 @@ function isAlone({ told, contact, nowMs, timings }: View): boolean {
  * and people are told.
  */
 function settlesTail({ told, stored, life, doubts }: View, binlogSet: GtidText): NextPass {
-  const { sourceHolds } = told
-  // Who holds nothing has no tail: a primary that took no write yet is not waited for.
-  if (sourceHolds === null && binlogSet !== '')
-    return staysDown(say`it waits to hear what the new primary holds, to judge its own tail`)
-  const extra = parseGtidSet(binlogSet).subtract(parseGtidSet(sourceHolds ?? ''))
-  if (extra.isEmpty())
-    return { steps: [{ do: 'settle', raised: doubts.raised, change: tailIsJudged.change }], next: 'at once' }
+  const settled: NextPass = {
+    steps: [{ do: 'settle', raised: doubts.raised, change: tailIsJudged.change }],
+    next: 'at once',
+  }
+  // Who holds nothing has no tail: a primary that has taken no write yet says nothing of what it holds.
+  if (binlogSet === '') return settled
+  if (told.sourceHolds === null) return staysDown(say`it waits to hear what the new primary holds, to judge its own tail`)
+  const extra = parseGtidSet(binlogSet).subtract(parseGtidSet(told.sourceHolds))
+  if (extra.isEmpty()) return settled
   if (stored.unsettled)
     return { steps: [{ do: 'archiveUnsettled', extra: extra.toString() }, tailIsJudged], next: 'at once' }
-  const held = sourceHolds ?? ''
-  if (life.tail === null) return { steps: [{ do: 'judgeTail', sourceHolds: held }], next: 'at once' }
+  if (life.tail === null) return { steps: [{ do: 'judgeTail', sourceHolds: told.sourceHolds }], next: 'at once' }
   return {
-    steps: [...byJudgement(life.tail, held, extra.count()), tailIsJudged],
+    steps: [...byJudgement(life.tail, told.sourceHolds, extra.count()), tailIsJudged],
     then: [{ fact: 'filesChanged' }],
     next: 'at once',
   }

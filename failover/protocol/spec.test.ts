@@ -1,6 +1,6 @@
 import { describe, expect, it, test } from 'vitest'
 import { contradictionIn, defaultTimings, type Timings } from './timings.ts'
-import { acksFor } from './spec.ts'
+import { acksFor, whyNotInMode } from './spec.ts'
 import { aSpec } from '../testing.ts'
 
 test.each([
@@ -33,4 +33,24 @@ describe('timings', () => {
   it.each(cases)('that contradict each other are told: %j', (change, says) => {
     expect(contradictionIn({ ...defaultTimings, ...change })).toBe(says)
   })
+})
+
+it('In mode async no write needs an acknowledgement, however many instances there are, and none can be asked for', () => {
+  const spec = aSpec({ mode: 'async' })
+  expect([1, 2, 3, 9].map((instances) => acksFor(spec, instances))).toEqual([0, 0, 0, 0])
+  expect(whyNotInMode(spec)).toBeUndefined()
+  expect(whyNotInMode({ ...spec, acks: 0 })).toBeUndefined()
+  expect(whyNotInMode({ ...spec, acks: 1 })).toBe(
+    'acks is 1 in mode async; allowed is 0, or nothing: no write waits for an acknowledgement there; use mode semisync',
+  )
+})
+
+it('A loss is accepted ahead of time in mode async alone, and up to something that is said', () => {
+  const failover = { automatic: true, acceptLoss: 'upTo' } as const
+  const acceptLossUpTo = { seconds: 10, transactions: 5 }
+  expect(whyNotInMode(aSpec({ mode: 'async', failover }))).toMatch(/^failover\.acceptLoss is upTo and .* is missing/)
+  expect(whyNotInMode(aSpec({ mode: 'async', failover: { ...failover, acceptLossUpTo } }))).toBeUndefined()
+  expect(whyNotInMode(aSpec({ failover: { ...failover, acceptLossUpTo } }))).toMatch(
+    /^failover\.acceptLoss is upTo in mode semisync; allowed is never/,
+  )
 })

@@ -48,8 +48,7 @@ export function failoverStep(situation: Situation, verdict: Verdict, to: Instanc
  */
 function salvagingStep(situation: Situation, verdict: Verdict, to: InstanceName | null): FlowStep {
   const { missing } = revocation(situation, situation.record.epoch + 1)
-  if (!canSalvage(situation))
-    return acceptedLossStep(situation, verdict) ?? restartInPlace(situation, verdict, missing)
+  if (!canSalvage(situation)) return acceptedLossStep(situation, verdict) ?? restartInPlace(situation, verdict, missing)
   if (notYetPromised(situation, verdict).length > 0) return askForPromises(situation, verdict, to)
   if (isTailUnread(situation))
     return failing(say`failing over: ${verdict.sentence}; its agent reads what its binlog holds`, [], {

@@ -53,12 +53,17 @@ describe('In mode async, once mysqld of the primary is dead and its agent says s
     expect(ordersOf(after({ views: { ...views, 'shop-0': deadPrimary } }))).toEqual(['promise shop-0 2@1'])
     const unread = after({ views: { ...views, 'shop-0': deadServer } })
     expect(ordersOf(unread)).toEqual([])
-    expect(unread).toMatchObject({ flow: 'failover', sentence: expect.stringContaining('reads what its binlog holds') })
+    expect(unread).toMatchObject({ flow: 'failover' })
+    expect(unread.sentence).toContain('reads what its binlog holds')
   })
 
   it('nobody leads without what the volume alone has: an intent is put into the record', () => {
     const views = { 'shop-0': deadAndPromised(103), 'shop-1': promised(100), 'shop-2': promised(100) }
-    expect(committed(after({ views }))).toMatchObject({ epoch: 1, primary: shop0, intent: { kind: 'fetch', candidate: shop1 } })
+    expect(committed(after({ views }))).toMatchObject({
+      epoch: 1,
+      primary: shop0,
+      intent: { kind: 'fetch', candidate: shop1 },
+    })
   })
 
   it('the one that is elected fetches what the volume alone has', () => {
@@ -129,7 +134,11 @@ describe('In mode async, while nobody hears the agent of the primary,', () => {
 
   it('an intent ends the confirmations of managers, and the lease is waited for before anybody leads', () => {
     const given = { views: bothPromised, spec: always, nowMs: 60_000 }
-    expect(committed(after(given))).toMatchObject({ epoch: 1, primary: shop0, intent: { kind: 'fetch', candidate: shop1 } })
+    expect(committed(after(given))).toMatchObject({
+      epoch: 1,
+      primary: shop0,
+      intent: { kind: 'fetch', candidate: shop1 },
+    })
     const waiting = after({ ...given, record: { intent }, leaseBlockedSinceMs: 59_000 })
     expect(waiting).toMatchObject({ actions: [], flow: 'failover' })
     expect(waiting.sentence).toContain('waits until the lease has surely run out')

@@ -24,6 +24,7 @@ import {
   type LiveView,
   type Situation,
 } from '../judge/situation.ts'
+import { salvages } from '../protocol/mode-name.ts'
 import { acksFor } from '../protocol/spec.ts'
 import { hasDoubtedData } from '../judge/doubted-data.ts'
 
@@ -297,7 +298,7 @@ export function syncSetShortfall(situation: Situation): Said {
   }
   if (record.acks < wantedAcks(situation))
     return say`writes need ${counted(record.acks)} instead of ${wantedAcks(situation)}`
-  if (record.acks === 0) return say`not protected: writes need no acknowledgement`
+  if (record.acks === 0 && !salvages(situation.spec)) return say`not protected: writes need no acknowledgement`
   return live.length === record.acks ? say`the loss of ${eachOf(live.map(instanceOf))} would make writes wait` : ''
 }
 

@@ -76,13 +76,13 @@ describe('the spec of a local cluster', () => {
     [
       'an unknown key further down',
       'failover: {auto: true}',
-      /failover has the unknown key "auto"; allowed are automatic, budget, windowMs/,
+      /failover has the unknown key "auto"; allowed are automatic, budget, acceptLoss, acceptLossUpTo, windowMs/,
     ],
     ['a text for a number', 'instances: three', /instances is "three"; allowed is an integer from 1 to 16/],
     ['a fraction', 'instances: 2.5', /instances is 2.5; allowed is an integer from 1 to 16/],
     ['too many instances', 'instances: 17', /instances is 17; allowed is an integer from 1 to 16/],
     ['no instances', 'instances: 0', /instances is 0/],
-    ['another mode', 'mode: galera', /mode is "galera"; allowed is "semisync" or "group"/],
+    ['another mode', 'mode: galera', /mode is "galera"; allowed is "semisync" or "async" or "group"/],
     ['an unknown durability', 'durability: maybe', /durability is "maybe"; allowed is "strict" or "available"/],
     [
       'a negative duration',
@@ -100,6 +100,7 @@ describe('the spec of a local cluster', () => {
       /failover.budget.windowMs is 0; allowed is an integer from 1000 to 86400000/,
     ],
     ['too many acknowledgements', 'acks: 3', /acks is 3.*allowed is 0 to 2/],
+    ['acknowledgements in mode async', 'mode: async\nacks: 1', /acks is 1 in mode async; allowed is 0/],
     [
       'a policy for a stranger',
       'policies: {other-0: {promotion: never}}',

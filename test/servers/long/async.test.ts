@@ -21,9 +21,8 @@ async function endWithTail(cluster: TestCluster, writer: Writer, fault: 'kill' |
   await cluster.until('a hundred writes that nobody received', async () => writer.begunSince(deafMs).length > 100)
   await cluster.fault(from, fault)
   await deaf.end()
-  await cluster.waitFor(
-    'the replicas are heard again',
-    ({ instances }) => instances.every(({ name, reachable, process }) => name === from || (reachable && process === 'running')),
+  await cluster.waitFor('the replicas are heard again', ({ instances }) =>
+    instances.every(({ name, reachable, process }) => name === from || (reachable && process === 'running')),
   )
   return deafMs
 }
@@ -65,7 +64,9 @@ describe('In mode async', () => {
     await endWithTail(cluster, writer, 'kill')
     expect(await cluster.regent('resume', 'shop')).toMatchObject({ code: 0 })
     const declined = await cluster.waitFor('it is said who is awaited', ({ sentence }) =>
-      /^no automatic failover: .*only the primary’s own agent can say what clients were told; bring back shop-\d/.test(sentence),
+      /^no automatic failover: .*only the primary’s own agent can say what clients were told; bring back shop-\d/.test(
+        sentence,
+      ),
     )
     expect(declined).toMatchObject({ primary, writable: false })
     const startedMs = monotonicMs()

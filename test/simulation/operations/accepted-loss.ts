@@ -6,17 +6,15 @@ import { heldBy } from '../rules.ts'
 import type { Happening, SimulatedCluster } from '../simulated-cluster.ts'
 
 /**
- * A person forces a failover and accepts the loss, or did so ahead of time: what the new primary does not hold is given up, and nothing that
- * another one held who promised as well. @returns the rule that was broken; undefined for none
+ * A person forces a failover and accepts the loss, or did so ahead of time: what the new primary does not hold is given
+ * up, and nothing that another one held who promised as well. @returns the rule that was broken; undefined for none
  */
 export function giveUp(cluster: SimulatedCluster, clients: Clients, happening: Happening): string | undefined {
-  if (happening.kind !== 'committed' || (cluster.acceptingLoss === 0 && !cluster.acceptsLoss)) return undefined
+  if (happening.kind !== 'committed' || !isAccepted(cluster)) return undefined
   const { before, record } = happening
   if (before === undefined || !mayGiveUp(cluster, before, record)) return undefined
   cluster.excuses.isLossAccepted = true
-  // Who accepts a loss ahead of time waits for the lease: the primary of before is closed, and needs no excuse.
-  for (const member of cluster.acceptsLoss ? [] : deposedBy(cluster, before))
-    if (member !== record.primary) cluster.excuses.deposed.set(instanceOf(member), record.epoch)
+  depose(cluster, before, record)
   const elected = cluster.machine(instanceOf(record.primary))
   const lost = clients.acknowledged.subtract(heldBy(elected))
   if (lost.isEmpty()) return undefined
@@ -25,6 +23,17 @@ export function giveUp(cluster: SimulatedCluster, clients: Clients, happening: H
   // A person who takes the primary as it is knows that others hold more, and so does a person who named who leads.
   if (before.primary === record.primary || cluster.namedByPeople.has(elected.name)) return undefined
   return keptBetter(cluster, record.epoch, lost)
+}
+
+function isAccepted({ acceptingLoss, acceptsLoss }: SimulatedCluster): boolean {
+  return acceptingLoss > 0 || acceptsLoss
+}
+
+/** Who accepts a loss ahead of time waits for the lease: the primary of before is closed, and needs no excuse. */
+function depose(cluster: SimulatedCluster, before: ClusterRecord, { primary, epoch }: ClusterRecord): void {
+  if (cluster.acceptsLoss) return
+  for (const member of deposedBy(cluster, before))
+    if (member !== primary) cluster.excuses.deposed.set(instanceOf(member), epoch)
 }
 
 /** Whom a group elects holds what the group agreed on. Where a group is formed anew something may be given up. */
