@@ -87,7 +87,7 @@ it('Nothing is applied where the volume has not all of that any more', async () 
   const { parts, server } = await elected(tail)
   await expect(salvage(parts, { ...order, until: gtids('shop-0', 109) }, member)).rejects.toMatchObject({
     code: 'REGENT_REFUSED',
-    message: expect.stringContaining('the binlogs of shop-0 do not have 6 transactions any more'),
+    message: expect.stringContaining('the binlogs of shop-0 do not have 6 transactions any more') as string,
   })
   expect(server.calls.filter((call) => call.startsWith('applyTail'))).toEqual([])
 })
