@@ -65,7 +65,8 @@ function settlesTail({ told, stored, life, doubts }: View, binlogSet: GtidText):
   }
   // Who holds nothing has no tail: a primary that has taken no write yet says nothing of what it holds.
   if (binlogSet === '') return settled
-  if (told.sourceHolds === null) return staysDown(say`it waits to hear what the new primary holds, to judge its own tail`)
+  if (told.sourceHolds === null)
+    return staysDown(say`it waits to hear what the new primary holds, to judge its own tail`)
   const extra = parseGtidSet(binlogSet).subtract(parseGtidSet(told.sourceHolds))
   if (extra.isEmpty()) return settled
   if (stored.unsettled)
