@@ -34,7 +34,7 @@ describe('the command line', () => {
     ['local up --instances 17', /integer from 1 to 16/],
     ['local up --instances three', /integer from 1 to 16/],
     ['local up --instances 3.0', /integer from 1 to 16/],
-    ['local up --mode galera', /Allowed is semisync or group/],
+    ['local up --mode galera', /Allowed is semisync or async or group/],
     ['local up --acks -1', /integer from 0 to 15/],
     ['local up --acks 16', /integer from 0 to 15/],
     ['local up --durability none', /Allowed is strict or available/],
