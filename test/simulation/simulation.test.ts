@@ -106,6 +106,16 @@ describe('A simulated cluster that suffers and is healed', () => {
     60_000,
   )
 
+  it.each<[Family, number]>([...fixed.map((seed): [Family, number] => ['async', seed]), ['leases', 1], ['leases', 2]])(
+    'in mode async loses nothing unsaid and is whole again: npm run simulate -- --family %s --replay %i',
+    async (family, seed) => {
+      const { violation, acknowledged } = await play(seed, { family })
+      expect(violation).toBeUndefined()
+      expect(acknowledged).toBeGreaterThan(0)
+    },
+    60_000,
+  )
+
   it.each<[Family, number]>([...foundInGroups, ...ofTheGroupsWorld])(
     'loses nothing where a replication group once broke a rule: npm run simulate -- --family %s --replay %i',
     async (family, seed) => {
