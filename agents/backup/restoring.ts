@@ -108,7 +108,7 @@ export class Restoring {
     const { process } = this.#parts
     throw new Error(
       process.state === 'dead'
-        ? `mysqld ended while it started on the restored data${process.note === '' ? '' : `: ${process.note}`}`
+        ? `mysqld ended while it started on the restored data${process.note === '' ? '' : `: ${String(process.note)}`}`
         : 'mysqld did not answer on the restored data within 60 s',
     )
   }

@@ -45,7 +45,7 @@ describe('A member that is not to write', () => {
   it('is in doubt once another hand opened it, and says so once', async () => {
     const parts = await after([led1, readable], [led1, open], [led1, readable], [led1, open])
     expect(parts.file.current.opened).toBe(true)
-    expect(parts.notices.list.map(({ code, sentence }) => `${code}: ${sentence}`)).toEqual([
+    expect(parts.notices.list.map(({ code, sentence }) => `${code}: ${String(sentence)}`)).toEqual([
       'OpenedByHand: this instance was opened for writes by another hand while it was no primary: nobody can tell what was written, and it counts for nothing until it is seeded',
     ])
   })

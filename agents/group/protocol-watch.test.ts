@@ -32,7 +32,7 @@ async function member(sees: GroupShape = {}, { spoken = '8.0.16', refuses = fals
     parts.observer.outdate()
     await parts.observer.refresh()
   }
-  const said = () => parts.notices.list.map(({ code, sentence }) => `${code}: ${sentence}`)
+  const said = () => parts.notices.list.map(({ code, sentence }) => `${code}: ${String(sentence)}`)
   return { look, said, now, becomes: sees2 }
 }
 

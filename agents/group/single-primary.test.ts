@@ -37,7 +37,7 @@ async function member(sees: GroupShape, assignment: Assignment, more: ServerOver
     await watch.look()
     return asked
   }
-  const said = () => parts.notices.list.map(({ code, sentence }) => `${code}: ${sentence}`)
+  const said = () => parts.notices.list.map(({ code, sentence }) => `${code}: ${String(sentence)}`)
   return { look, said }
 }
 

@@ -29,7 +29,7 @@ async function replica(...changed: readonly ChangedSetting[]) {
   const parts = await testParts(server)
   settable(parts).told.trustsAssignment = true
   const pass = () => passAsReplica(parts, replicaOfEpoch3, server.state)
-  const said = () => parts.notices.list.map(({ code, sentence }) => `${code}: ${sentence}`)
+  const said = () => parts.notices.list.map(({ code, sentence }) => `${code}: ${String(sentence)}`)
   return { server, parts, pass, said }
 }
 

@@ -16,7 +16,7 @@ async function openPrimary(server: ScriptedServer) {
   await parts.file.update({ promise: 3, revision: 10, assignment: primaryOfEpoch3 })
   changeLife(parts, { stage: opened, markedRevision: 10 })
   const pass = () => passAsPrimary(parts, primaryOfEpoch3, server.state)
-  const said = () => parts.notices.list.map(({ code, sentence }) => `${code}: ${sentence}`)
+  const said = () => parts.notices.list.map(({ code, sentence }) => `${code}: ${String(sentence)}`)
   return { parts, pass, said }
 }
 

@@ -23,7 +23,7 @@ describe('A notice', () => {
       'open again',
       'unlocked again (1 more of GatesSet left out)',
     ])
-    expect(notices.list.map(({ id, code, sentence }) => `${id} ${code}: ${sentence}`)).toEqual([
+    expect(notices.list.map(({ id, code, sentence }) => `${id} ${code}: ${String(sentence)}`)).toEqual([
       '1 GatesSet: unlocked again',
       '2 GatesSet: unlocked again',
       '3 Opened: open again',

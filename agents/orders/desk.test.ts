@@ -90,7 +90,7 @@ it.each([
   settable(parts).told.trustsAssignment = true
   settable(parts).contact.managerHeardAtMs -= parts.timings.restartAloneMs + 1
   const { version, cluster, epoch, revision } = primaryOfEpoch3
-  if (takesWord) desk.hear('word', { version, cluster, member: 'shop-0@volume-0', epoch, revision })
+  if (takesWord) await desk.hear('word', { version, cluster, member: 'shop-0@volume-0', epoch, revision })
   await converger.pass()
   expect(process.state).toBe(state)
 })
@@ -99,6 +99,6 @@ it('A primary hears with the word of a manager who is forgetful', async () => {
   const { parts, desk } = await agent()
   const { version, cluster, epoch, revision } = primaryOfEpoch3
   const forgetful = { 'shop-1': 'run-1.0' }
-  desk.hear('word', { version, cluster, member: 'shop-0@volume-0', epoch, revision, forgetful })
+  await desk.hear('word', { version, cluster, member: 'shop-0@volume-0', epoch, revision, forgetful })
   expect(parts.told.heardForgetful).toEqual(forgetful)
 })

@@ -28,27 +28,27 @@ async function anAgent() {
 
 it('An agent is told what to do about backups, shows that it was, and stops where it is told of nothing', async () => {
   const agent = await anAgent()
-  expect(agent.hear({ task: task() })).toEqual({})
+  expect(await agent.hear({ task: task() })).toEqual({})
   expect([agent.parts.told.backups, agent.changed()]).toEqual([task(), 1])
-  agent.hear({})
+  await agent.hear({})
   expect([agent.parts.told.backups, agent.changed()]).toEqual([null, 2])
 })
 
 it('What is said once more changes nothing that was seen in the store; another folder there is another task', async () => {
   const { parts, hear } = await anAgent()
-  hear({ task: task() })
+  await hear({ task: task() })
   const seen = { whole: 1, leftovers: 0, begun: null, newest: null, verified: null, answers: true, sentence: '' }
   learn(parts, { fact: 'backupsSeen', seen: { ...seen, lookedAtMs: 7 } })
-  hear({ task: task() })
+  await hear({ task: task() })
   expect(parts.jobs.backups).toMatchObject({ whole: 1 })
-  hear({ task: task('prod') })
+  await hear({ task: task('prod') })
   expect([parts.told.backups?.store.folder, parts.jobs.backups]).toEqual(['prod', null])
 })
 
 it('A heartbeat that is switched off is another task too', async () => {
   const { parts, hear } = await anAgent()
-  hear({ task: task() })
-  hear({ task: { ...task(), heartbeat: { everySeconds: 0 } } })
+  await hear({ task: task() })
+  await hear({ task: { ...task(), heartbeat: { everySeconds: 0 } } })
   expect(parts.told.backups?.heartbeat).toEqual({ everySeconds: 0 })
 })
 

@@ -120,7 +120,7 @@ export class Seeding {
     if (await answersWithin(this.#parts, 30)) return
     throw new OwnServerFault(
       process.state === 'dead'
-        ? `its own mysqld ended while it started${process.note === '' ? '' : `: ${process.note}`}`
+        ? `its own mysqld ended while it started${process.note === '' ? '' : `: ${String(process.note)}`}`
         : 'its own mysqld did not answer within 30 s',
     )
   }
@@ -171,9 +171,12 @@ export class Seeding {
       // The statement runs in its own server: where that ended no donor did anything wrong.
       throw process.state === 'running'
         ? error
-        : new OwnServerFault(`its own mysqld ended while it copied${process.note === '' ? '' : `: ${process.note}`}`, {
-            cause: error,
-          })
+        : new OwnServerFault(
+            `its own mysqld ended while it copied${process.note === '' ? '' : `: ${String(process.note)}`}`,
+            {
+              cause: error,
+            },
+          )
     })
     return say`${order.donor.instance}`
   }
