@@ -12,7 +12,7 @@ it.each([
   ['a setting that safety rests on', { settings: { gtid_mode: 'OFF' } }, /gtid_mode/],
   ['as many acknowledgements as instances', { acks: 3 }, /acks counts replicas/],
   ['a volume that shrinks', { storage: { size: '1Mi' } }, /cannot shrink/],
-  ['another mode', { mode: 'async' }, /mode/],
+  ['another mode', { mode: 'galera' }, /mode/],
   ['an image that is too old', { image: 'mysql:5.7.44' }, /8\.0\.26|5\.7/],
   ['an image of nothing', { image: '' }, /image/],
 ])('%s is refused with a sentence', async (_what, spec, sentence) => {

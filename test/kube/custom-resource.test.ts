@@ -58,7 +58,8 @@ onApiServer('The custom resource definition', (api) => {
   })
 
   it.each<[what: string, before: object, change: object, message: string]>([
-    ['a change of mode', {}, { mode: 'async' }, 'Unsupported value: "async"'],
+    ['a mode that is none', {}, { mode: 'sync' }, 'Unsupported value: "sync"'],
+    ['a change of mode', {}, { mode: 'async' }, 'mode cannot change; make a new cluster'],
     [
       'as many acknowledgements as instances',
       {},
