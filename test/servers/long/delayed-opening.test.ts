@@ -60,7 +60,7 @@ it('A primary that was elected with an hour of delay and unapplied writes applie
   }
   await until(isOpen, 'it opens', 5_000)
   expect(await replica.server.readState()).toMatchObject({ readOnly: false, offlineMode: false, executed: elected })
-  expect(parts.notices.list.map(({ sentence }) => sentence)).toEqual([
+  expect(parts.notices.list.map(({ sentence }) => String(sentence))).toEqual([
     'SOURCE_DELAY is 0 again (by another hand it was 3600)',
   ])
 })
