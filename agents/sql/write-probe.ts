@@ -69,9 +69,9 @@ async function whyStuck(sql: Sql, detail: string, deadlineMs: number): Promise<P
   try {
     const rows = await sql.read(holders, deadlineMs)
     if (rows.length === 0) return { result: 'stuck', detail }
-    const names = rows.map(
-      (row) => say`session ${numberOf(row, 'id')} of ${textOf(row, 'user')}@${textOf(row, 'host')}`,
-    )
+    // A session may hold several locks.
+    const sessions = new Map(rows.map((row) => [numberOf(row, 'id'), row]))
+    const names = [...sessions].map(([id, row]) => say`session ${id} of ${textOf(row, 'user')}@${textOf(row, 'host')}`)
     return { result: 'locked', detail: say`writes are locked by ${joined(names, ', ')}` }
   } catch {
     return { result: 'stuck', detail }

@@ -237,6 +237,8 @@ describe('a locked, crowded or closing server', () => {
     const { result, detail } = await source.server.probeWrite(300)
     expect(result).toBe('locked')
     expect(String(detail)).toMatch(/session \d+ of admin@/)
+    // Two locks of one session.
+    expect(String(detail).match(/session/g)).toHaveLength(1)
     await admin.query('UNLOCK TABLES')
     expect(await source.server.probeWrite(500)).toEqual({ result: 'ok', detail: '' })
   })
