@@ -69,6 +69,11 @@ async function untilExecuted(batch: RelayBatch, { server, timers, progress }: Ap
   )
 }
 
+export async function executedBy(server: Applying['server']): Promise<GtidSet> {
+  const [row] = await server.query('SELECT @@GLOBAL.gtid_executed AS executed')
+  return GtidSet.parse(textIn(row, 'executed').replace(/\s+/g, ''))
+}
+
 interface Seen {
   readonly executed: GtidSet
   readonly error: string
@@ -84,11 +89,11 @@ async function look(channel: string, server: Applying['server']): Promise<Seen> 
   const workers = await server.query(
     `SELECT a.APPLYING_TRANSACTION AS applying, a.LAST_ERROR_MESSAGE AS error FROM performance_schema.replication_applier_status_by_worker a ${ofChannel} ORDER BY ${stoppedForAnother}`,
   )
-  const [held] = await server.query('SELECT @@GLOBAL.gtid_executed AS executed')
+  const executed = await executedBy(server)
   const errors = [...workers, coordinator].map((row) => textIn(row, 'error')).filter((error) => error !== '')
   const isRunning = textIn(coordinator, 'state') === 'ON'
   return {
-    executed: GtidSet.parse(textIn(held, 'executed').replace(/\s+/g, '')),
+    executed,
     error: isRunning ? '' : (errors[0] ?? ''),
     isIdle: !isRunning || (/has read all relay log/i.test(textIn(coordinator, 'stage')) && workers.every(isFree)),
   }

@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { keyOf, prefixOf } from '#backup/keys.ts'
 import { manifestText, signedText, type Manifest } from '#backup/manifest.ts'
+import { releaseOf } from '#backup/server-fit.ts'
 import { dataKeys, keyIdOf, saltBytes, signatureOf, type DataKeys } from '#backup/stream/data-key.ts'
 import { writeParts, type WrittenParts } from '#backup/transfer/write-parts.ts'
 import { describeError, RegentError } from '#common/errors/errors.ts'
@@ -180,7 +181,7 @@ function manifestOf(
     ...rest,
     instance: note.instance,
     serverUuid: note.serverUuid,
-    mysqlVersion: /^\d+\.\d+\.\d+/.exec(note.mysql)?.[0] ?? '',
+    mysqlVersion: releaseOf(note.mysql),
     gtids: note.atLeast,
     gtidsAtMost: note.atMost,
     ...written,

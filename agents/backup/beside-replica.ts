@@ -6,6 +6,7 @@ import { parseGtidSet, type GtidSet } from '#topology/gtid/gtid-set.ts'
 import type { Parts } from '../instance/parts.ts'
 import type { StillView } from '../ports/server.ts'
 import type { ThrowAwayServer } from '../ports/throw-away.ts'
+import { executedBy } from './applying.ts'
 import type { TableName } from './checked-tables.ts'
 import { compareTables } from './compared-tables.ts'
 import { replay, type RebuildTools } from './rebuild.ts'
@@ -81,18 +82,13 @@ async function replayUpTo(wanted: GtidSet, restored: RestoredServer, tools: Rebu
   }
 }
 
-async function executedBy(server: ThrowAwayServer): Promise<GtidSet> {
-  const [row] = await server.query('SELECT @@GLOBAL.gtid_executed AS executed')
-  return parseGtidSet(String(row?.['executed']).replaceAll(/\s+/g, ''))
-}
-
 /** The steps from one to the other; null while the archive does not have all of them. */
 async function planBeyond(executed: GtidSet, wanted: GtidSet, { backup }: Plan, tools: RebuildTools) {
   const { cluster, name, mysqlVersion } = backup
   const asked = { of: cluster, backup: name, untilGtids: wanted.toString() }
   const plan = await planOf(asked, tools, mysqlVersion).catch(() => null)
-  const steps = plan?.steps
-    .map((step) => ({ ...step, gtids: step.gtids.subtract(executed) }))
-    .filter(({ gtids }) => !gtids.isEmpty())
-  return plan === null || steps === undefined || steps.length === 0 ? null : { ...plan, steps }
+  if (plan === null) return null
+  const left = plan.steps.map((step) => ({ ...step, gtids: step.gtids.subtract(executed) }))
+  const steps = left.filter(({ gtids }) => !gtids.isEmpty())
+  return steps.length === 0 ? null : { ...plan, steps }
 }

@@ -1,5 +1,6 @@
 import type { Plan } from '#backup/restore-plan.ts'
 import type { WantedState } from '#backup/restore-target.ts'
+import { releaseOf } from '#backup/server-fit.ts'
 import { planOf } from '#backup/transfer/planned.ts'
 import { RegentError } from '#common/errors/errors.ts'
 import { mebibytes } from '#common/text/words.ts'
@@ -13,14 +14,9 @@ export async function planHere(
   wanted: WantedState & { readonly of: string },
   opened: OpenedStore,
 ): Promise<Plan> {
-  const plan = await planOf(wanted, opened, serverVersion(parts))
+  const plan = await planOf(wanted, opened, releaseOf(parts.observer.server?.version ?? ''))
   await requireRoom(parts, plan)
   return plan
-}
-
-/** Of the server that will open the data; '' while it has not answered. */
-function serverVersion({ observer }: Pick<Parts, 'observer'>): string {
-  return /^\d+\.\d+\.\d+/.exec(observer.server?.version ?? '')?.[0] ?? ''
 }
 
 async function requireRoom(

@@ -1,5 +1,6 @@
 import { keyOf } from '#backup/keys.ts'
 import type { Plan } from '#backup/restore-plan.ts'
+import { releaseOf } from '#backup/server-fit.ts'
 import { planOf } from '#backup/transfer/planned.ts'
 import { verificationText } from '#backup/verification.ts'
 import { describeError, RegentError } from '#common/errors/errors.ts'
@@ -89,7 +90,7 @@ export class Rehearsing {
     const watch = this.#watch()
     try {
       await claimFolder(opened.store, { cluster: said.cluster, lineage, claimedAtMs: world.clock.wallMs() })
-      const plan = await planOf({ of: said.cluster }, opened, this.#version)
+      const plan = await planOf({ of: said.cluster }, opened, releaseOf(this.#parts.observer.server?.version ?? ''))
       await this.#requireRoom(plan)
       const rehearsed = await this.#rehearse(said, plan, {
         ...opened,
@@ -173,10 +174,6 @@ export class Rehearsing {
     }
     const timer = world.timers.every(lookMs, look)
     return { signal: AbortSignal.any([this.#stop.signal, own.signal]), end: () => timer.cancel() }
-  }
-
-  get #version(): string {
-    return /^\d+\.\d+\.\d+/.exec(this.#parts.observer.server?.version ?? '')?.[0] ?? ''
   }
 
   #tell({ name }: RehearseWord, stage: RehearsalSeen['stage'], sentence: string): void {

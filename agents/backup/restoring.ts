@@ -6,6 +6,7 @@ import { learn } from '../instance/learn.ts'
 import type { Parts } from '../instance/parts.ts'
 import { answersWithin } from '../instance/until-answers.ts'
 import type { BackupPort } from '../ports/backup-port.ts'
+import { withNote } from '../ports/process.ts'
 import { requireAccess } from './access.ts'
 import { planHere } from './plan-here.ts'
 import { describeReached } from './reached.ts'
@@ -108,7 +109,7 @@ export class Restoring {
     const { process } = this.#parts
     throw new Error(
       process.state === 'dead'
-        ? `mysqld ended while it started on the restored data${process.note === '' ? '' : `: ${String(process.note)}`}`
+        ? withNote('mysqld ended while it started on the restored data', process)
         : 'mysqld did not answer on the restored data within 60 s',
     )
   }

@@ -12,6 +12,7 @@ import type { Parts } from '../instance/parts.ts'
 import { answersWithin } from '../instance/until-answers.ts'
 import { dataInNoDoubt } from '../instance/stored-state.ts'
 import type { BackupPort } from '../ports/backup-port.ts'
+import { withNote } from '../ports/process.ts'
 import { replicationUser } from '../ports/server.ts'
 import { swapUnproven } from '../doubts/unproven-copy.ts'
 
@@ -120,7 +121,7 @@ export class Seeding {
     if (await answersWithin(this.#parts, 30)) return
     throw new OwnServerFault(
       process.state === 'dead'
-        ? `its own mysqld ended while it started${process.note === '' ? '' : `: ${String(process.note)}`}`
+        ? withNote('its own mysqld ended while it started', process)
         : 'its own mysqld did not answer within 30 s',
     )
   }
@@ -171,12 +172,7 @@ export class Seeding {
       // The statement runs in its own server: where that ended no donor did anything wrong.
       throw process.state === 'running'
         ? error
-        : new OwnServerFault(
-            `its own mysqld ended while it copied${process.note === '' ? '' : `: ${String(process.note)}`}`,
-            {
-              cause: error,
-            },
-          )
+        : new OwnServerFault(withNote('its own mysqld ended while it copied', process), { cause: error })
     })
     return say`${order.donor.instance}`
   }

@@ -1,6 +1,11 @@
 import type { Said } from '#common/sentence/sentence.ts'
 import type { Lack, ProcessState } from '#topology/snapshot/observation.ts'
 
+/** What became of a process, with why the process is absent or dead. */
+export function withNote(what: string, { note }: Pick<ProcessPort, 'note'>): string {
+  return note === '' ? what : `${what}: ${String(note)}`
+}
+
 export function isDown({ state }: Pick<ProcessPort, 'state'>): boolean {
   return state === 'dead' || state === 'absent'
 }

@@ -87,7 +87,6 @@ export function createSqlServer(config: AgentConfig, { world, secret, queryDeadl
   const provisioning = new SqlPool(inside, `${session}, lock_wait_timeout = ${accountLockSeconds}`, world)
   // For minutes: it is no statement of the agent's that somebody keeps waiting.
   const copying = new SqlPool(inside, `${session}, sql_log_bin = 0`, world)
-  const viewing = new SqlPool(inside, `${session}, sql_log_bin = 0`, world)
   const client = new SqlPool([{ ...here, port: config.port }], `${ownSession}, sql_log_bin = 0`, world)
   const sql = createSql({ quiet, several }, world, queryDeadlineMs)
   const password = passwordFor(secret, groupUser)
@@ -160,7 +159,7 @@ export function createSqlServer(config: AgentConfig, { world, secret, queryDeadl
     setStoppedOptions: (waitMs) => replication.setStoppedOptions(waitMs),
     forgetSource: () => replication.forgetSource(),
     clearFilters: () => replication.clearFilters(),
-    stillView: () => stillView(replication, () => viewing.alone()),
+    stillView: () => stillView(replication, () => copying.alone()),
     waitExecuted: (set, waitMs) => replication.waitExecuted(set, waitMs),
     waitReceived: (set, waitMs) => replication.waitReceived(set, waitMs),
     forgetTail: () => replication.forgetTail(),

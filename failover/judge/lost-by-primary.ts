@@ -32,7 +32,8 @@ export function isBinlogUnread(situation: Situation): boolean {
   return witnesses(situation, primary).some((view) => !receivedFrom(view, primary).isEmpty())
 }
 
-function primaryThatIsDown({ snapshot, record }: Situation): LiveView | undefined {
+/** Its agent says that its mysqld has ended, or is being torn down. */
+export function primaryThatIsDown({ snapshot, record }: Situation): LiveView | undefined {
   const view = liveView(snapshot, record.primary)
   return view !== undefined && ['dead', 'absent', 'exiting'].includes(view.observation.process) ? view : undefined
 }

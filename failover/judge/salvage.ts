@@ -3,6 +3,7 @@ import { fetchKey } from '../protocol/order.ts'
 import { salvages } from '../protocol/mode-name.ts'
 import { isDeadHolder, outsiders } from './elected-set.ts'
 import { whyUnfit } from './election.ts'
+import { primaryThatIsDown } from './lost-by-primary.ts'
 import { isServing, liveView, type LiveView, type Situation } from './situation.ts'
 
 /**
@@ -46,7 +47,6 @@ export function canSalvage(situation: Situation): boolean {
 }
 
 /** Its mysqld has ended, and its agent has not read yet what its binlog holds. */
-export function isTailUnread({ snapshot, record }: Situation): boolean {
-  const seen = liveView(snapshot, record.primary)?.observation
-  return seen !== undefined && ['dead', 'absent', 'exiting'].includes(seen.process) && seen.binlogSet === null
+export function isTailUnread(situation: Situation): boolean {
+  return primaryThatIsDown(situation)?.observation.binlogSet === null
 }

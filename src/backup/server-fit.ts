@@ -5,6 +5,11 @@ type Version = readonly [major: number, minor: number, patch: number]
 /** The minor version of the last LTS of a major version: the next major version opens data of no other one. */
 const lastLts: Readonly<Record<number, number>> = { 8: 4, 9: 7 }
 
+/** `9.7.4` of what a server calls its version, such as `9.7.4-2`; '' where it has said none. */
+export function releaseOf(version: string): string {
+  return /^\d+\.\d+\.\d+/.exec(version)?.[0] ?? ''
+}
+
 /**
  * Why a server cannot open the files of a backup; '' where it can. An older server opens no data of a newer one; a
  * newer one steps over no LTS (manual, "Upgrade Paths").
