@@ -13,9 +13,9 @@ import {
   watchesOf,
 } from '../testing.ts'
 import { BackUp } from '../backup/back-up.ts'
-import { HoleCloser } from '../backup/hole-closer.ts'
-import { Rehearsing } from '../backup/rehearsing.ts'
-import { Restoring } from '../backup/restoring.ts'
+import { HoleCloser } from '../backup/archive/hole-closer.ts'
+import { Rehearsing } from '../backup/rehearsal/rehearsing.ts'
+import { Restoring } from '../backup/rebuild/restoring.ts'
 import { changeLife, settable } from '../testing-known.ts'
 
 async function agent() {

@@ -1,7 +1,7 @@
 import type { Order, OrderName } from '#failover/protocol/order.ts'
 import type { Converger } from '../converge/converger.ts'
 import type { Parts } from '../instance/parts.ts'
-import type { Restoring } from '../backup/restoring.ts'
+import type { Restoring } from '../backup/rebuild/restoring.ts'
 import { obeyAssignment } from './assigning.ts'
 import {
   assignChecks,

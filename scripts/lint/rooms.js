@@ -133,16 +133,23 @@ agents/throw-away                    agents/{instance,mysqld,ports} agents/sql/c
 agents/observe                       agents/{doubts,guard,instance,ports} failover/{protocol,settings}
                                      topology/{gtid,snapshot}
 src/manager/loop                     failover failover/{judge,protocol} src/store topology/snapshot
-agents/backup                        agents/{binlog,converge,instance,ports} agents/lifecycle/{copy,mysql}
-                                     failover/protocol src/backup src/backup/{stream,transfer} src/{binlog,object-store}
-                                     topology/{gtid,snapshot}
-agents/orders                        agents/{backup,converge,doubts,guard,instance,observe,ports,salvage} failover/protocol
+agents/backup                        agents/{instance,ports} agents/lifecycle/{copy,mysql} failover/protocol
+                                     src/backup src/backup/{stream,transfer} src/object-store topology/snapshot
+agents/backup/archive                agents/{backup,binlog,instance,ports} failover/protocol src/backup
+                                     src/backup/transfer src/object-store topology/{gtid,snapshot}
+agents/backup/rebuild                agents/{backup,binlog,converge,instance,ports} failover/protocol src/backup
+                                     src/backup/{stream,transfer} src/binlog topology/{gtid,snapshot}
+agents/backup/rehearsal              agents/{backup,instance,ports} agents/backup/rebuild failover/protocol src/backup
+                                     src/backup/transfer topology/{gtid,snapshot}
+agents/orders                        agents/{backup,converge,doubts,guard,instance,observe,ports,salvage}
+                                     agents/backup/{archive,rebuild,rehearsal} failover/protocol
                                      topology/{gtid,snapshot}
 src/manager/clusters/operations      failover/flows/backups failover failover/{flows,judge,protocol,way-out} src/{api-contract,backup}
                                      src/manager/loop topology/snapshot
 src/manager/clusters                 failover failover/{judge,protocol,way-out} src/{api-contract,store}
                                      src/manager/clusters/operations src/manager/loop topology/{group,snapshot}
 agents                               agents/{backup,binlog,converge,doubts,group,guard,instance}
+                                     agents/backup/{archive,rebuild,rehearsal}
                                      agents/{lifecycle,mysqld,observe,orders,ports,salvage,sql} agents/{throw-away,volume}
                                      agents/lifecycle/{built-in,mysql} failover/protocol topology/snapshot
 src/manager/api                      src/api-contract src/manager/clusters

@@ -1,6 +1,6 @@
 import type { Piece } from '#backup/piece-name.ts'
 import { nextOf } from '#topology/gtid/gtid-number.ts'
-import type { BinlogTransaction } from '../ports/volume.ts'
+import type { BinlogTransaction } from '#agents/ports/volume.ts'
 
 /** A piece, and where it ends in its binlog file. */
 export interface CutPiece {

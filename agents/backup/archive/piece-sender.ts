@@ -3,8 +3,8 @@ import { pieceObject } from '#backup/transfer/piece-object.ts'
 import { memberId } from '#topology/snapshot/member.ts'
 import { GtidSet, parseGtidSet } from '#topology/gtid/gtid-set.ts'
 import { gtidsOf } from '#backup/piece-name.ts'
-import type { Parts } from '../instance/parts.ts'
-import type { OpenedStore } from '../ports/backup-port.ts'
+import type { Parts } from '#agents/instance/parts.ts'
+import type { OpenedStore } from '#agents/ports/backup-port.ts'
 import { PieceCutter, type CutPiece, type CutPlace, type Cutting } from './piece-cutter.ts'
 
 /** A binlog file, and how far that is cut. */

@@ -1,8 +1,8 @@
 import { RegentError } from '#common/errors/errors.ts'
 import { say, text } from '#common/sentence/sentence.ts'
-import { identifier } from '../instance/accounts.ts'
-import type { StillView } from '../ports/server.ts'
-import type { AnsweredRow, ThrowAwayServer } from '../ports/throw-away.ts'
+import { identifier } from '#agents/instance/accounts.ts'
+import type { StillView } from '#agents/ports/server.ts'
+import type { AnsweredRow, ThrowAwayServer } from '#agents/ports/throw-away.ts'
 import { quoted, type TableName } from './checked-tables.ts'
 
 type Asked = Pick<ThrowAwayServer, 'query'>

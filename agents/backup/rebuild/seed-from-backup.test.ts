@@ -9,12 +9,12 @@ import type { MemoryStore } from '#object-store/testing-store.ts'
 import { GtidSet } from '#topology/gtid/gtid-set.ts'
 import { backupAsDonor } from '#topology/snapshot/copies.ts'
 import { gtids, memberOf } from '#topology/testing.ts'
-import { unpack } from '../lifecycle/copy/unpack.ts'
-import { Seeding } from '../orders/reseeding.ts'
-import type { BackupPort } from '../ports/backup-port.ts'
-import { aServerState, ScriptedServer, testParts } from '../testing.ts'
+import { unpack } from '#agents/lifecycle/copy/unpack.ts'
+import { Seeding } from '#agents/orders/reseeding.ts'
+import type { BackupPort } from '#agents/ports/backup-port.ts'
+import { aServerState, ScriptedServer, testParts } from '#agents/testing.ts'
 import { whyNotToSeed } from './seed-from-backup.ts'
-import { aFolder, backedUp, lineage, mebibyte, name, throwAway } from './testing-backups.ts'
+import { aFolder, backedUp, lineage, mebibyte, name, throwAway } from '../testing-backups.ts'
 
 const primary: Endpoint = { instance: 'shop-1', host: '127.24.1.2', port: 3306, agent: '127.24.1.2:9000' }
 const held = aServerState().executed

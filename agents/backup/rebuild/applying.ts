@@ -3,7 +3,7 @@ import { counted, say, text } from '#common/sentence/sentence.ts'
 import type { Timers } from '#common/ports/ports.ts'
 import { abbreviated } from '#common/text/words.ts'
 import { GtidSet } from '#topology/gtid/gtid-set.ts'
-import type { AnsweredRow, ThrowAwayServer } from '../ports/throw-away.ts'
+import type { AnsweredRow, ThrowAwayServer } from '#agents/ports/throw-away.ts'
 import type { RelayBatch } from './relay-batches.ts'
 
 const lookMs = 250

@@ -3,9 +3,9 @@ import { RegentError } from '#common/errors/errors.ts'
 import { aManifest, sourceA } from '#backup/testing.ts'
 import type { Plan } from '#backup/restore-plan.ts'
 import { MemoryStore } from '#object-store/testing-store.ts'
-import type { StillView } from '../ports/server.ts'
-import type { ThrowAwayServer } from '../ports/throw-away.ts'
-import { aServerState, primaryOfEpoch3, replicaOfEpoch3, ScriptedServer, testParts } from '../testing.ts'
+import type { StillView } from '#agents/ports/server.ts'
+import type { ThrowAwayServer } from '#agents/ports/throw-away.ts'
+import { aServerState, primaryOfEpoch3, replicaOfEpoch3, ScriptedServer, testParts } from '#agents/testing.ts'
 import { compareWithReplica } from './beside-replica.ts'
 
 const tables = ['orders', 'people'].map((name) => ({ inSchema: 'app', name }))

@@ -2,9 +2,9 @@ import { describeError } from '#common/errors/errors.ts'
 import { say } from '#common/sentence/sentence.ts'
 import type { Watch } from '#common/watch/watch.ts'
 import type { BackupTask } from '#failover/protocol/backup-settings.ts'
-import { learn } from '../instance/learn.ts'
-import type { Parts } from '../instance/parts.ts'
-import type { StoresPort } from '../ports/backup-port.ts'
+import { learn } from '#agents/instance/learn.ts'
+import type { Parts } from '#agents/instance/parts.ts'
+import type { StoresPort } from '#agents/ports/backup-port.ts'
 import { Shipping } from './shipping.ts'
 
 /**

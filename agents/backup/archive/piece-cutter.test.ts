@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import type { BinlogTransaction } from '../ports/volume.ts'
+import type { BinlogTransaction } from '#agents/ports/volume.ts'
 import { PieceCutter, type Cutting } from './piece-cutter.ts'
 
 const a = 'aaaaaaaa-1111-2222-3333-444444444444'

@@ -8,15 +8,15 @@ import { counted, duration, mebibytes, say, type Sentence } from '#common/senten
 import { backupFolderOf } from '#failover/protocol/backup-store.ts'
 import type { Word } from '#failover/protocol/word.ts'
 import { describeRehearsal, type RehearsalSeen } from '#topology/snapshot/copies.ts'
-import { learn } from '../instance/learn.ts'
-import type { Parts } from '../instance/parts.ts'
-import type { BackupPort, OpenedStore } from '../ports/backup-port.ts'
-import { requireAccess } from './access.ts'
+import { learn } from '#agents/instance/learn.ts'
+import type { Parts } from '#agents/instance/parts.ts'
+import type { BackupPort, OpenedStore } from '#agents/ports/backup-port.ts'
+import { requireAccess } from '../access.ts'
 import { compareWithReplica, type Compared } from './beside-replica.ts'
 import { checkTables, type CheckedTables } from './checked-tables.ts'
-import { claimFolder } from './owner.ts'
-import type { Reached } from './reached.ts'
-import { bringUp, bytesToRebuild, fetchBase, type RebuildTools } from './rebuild.ts'
+import { claimFolder } from '../owner.ts'
+import type { Reached } from '../rebuild/reached.ts'
+import { bringUp, bytesToRebuild, fetchBase, type RebuildTools } from '../rebuild/rebuild.ts'
 
 type RehearseWord = Word<'rehearse'>
 

@@ -4,8 +4,8 @@ import { releaseOf } from '#backup/server-fit.ts'
 import { planOf } from '#backup/transfer/planned.ts'
 import { RegentError } from '#common/errors/errors.ts'
 import { mebibytes } from '#common/text/words.ts'
-import type { Parts } from '../instance/parts.ts'
-import type { OpenedStore } from '../ports/backup-port.ts'
+import type { Parts } from '#agents/instance/parts.ts'
+import type { OpenedStore } from '#agents/ports/backup-port.ts'
 import { bytesToRebuild } from './rebuild.ts'
 
 /** What is to be rebuilt on the volume of this instance. Throws `REGENT_REFUSED`, before anything is downloaded. */

@@ -3,13 +3,13 @@ import type { Plan } from '#backup/restore-plan.ts'
 import { describeError } from '#common/errors/errors.ts'
 import { say, text, type Said } from '#common/sentence/sentence.ts'
 import { parseGtidSet, type GtidSet } from '#topology/gtid/gtid-set.ts'
-import type { Parts } from '../instance/parts.ts'
-import type { StillView } from '../ports/server.ts'
-import type { ThrowAwayServer } from '../ports/throw-away.ts'
-import { executedBy } from './applying.ts'
+import type { Parts } from '#agents/instance/parts.ts'
+import type { StillView } from '#agents/ports/server.ts'
+import type { ThrowAwayServer } from '#agents/ports/throw-away.ts'
+import { executedBy } from '../rebuild/applying.ts'
 import type { TableName } from './checked-tables.ts'
 import { compareTables } from './compared-tables.ts'
-import { replay, type RebuildTools } from './rebuild.ts'
+import { replay, type RebuildTools } from '../rebuild/rebuild.ts'
 
 /** The sender ships every few seconds what the primary executes. */
 const archiveMs = 60_000

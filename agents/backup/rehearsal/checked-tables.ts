@@ -1,7 +1,7 @@
 import { RegentError } from '#common/errors/errors.ts'
 import { say, text } from '#common/sentence/sentence.ts'
-import { identifier, literal } from '../instance/accounts.ts'
-import type { AnsweredRow, ThrowAwayServer } from '../ports/throw-away.ts'
+import { identifier, literal } from '#agents/instance/accounts.ts'
+import type { AnsweredRow, ThrowAwayServer } from '#agents/ports/throw-away.ts'
 
 export interface TableName {
   readonly inSchema: string

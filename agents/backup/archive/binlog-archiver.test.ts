@@ -12,10 +12,10 @@ import { readArchive } from '#backup/transfer/stored-archive.ts'
 import { MemoryStore } from '#object-store/testing-store.ts'
 import { binlogFile, dml, previousGtids, uuid } from '#test/support/synthetic-binlog.ts'
 import { GtidSet } from '#topology/gtid/gtid-set.ts'
-import { listBinlogs, previousGtids as readPrevious } from '../binlog/set.ts'
-import { readRange, visitTransactions } from '../binlog/transactions.ts'
-import { learn } from '../instance/learn.ts'
-import type { BinlogArchiveKnown } from '../instance/known.ts'
+import { listBinlogs, previousGtids as readPrevious } from '#agents/binlog/set.ts'
+import { readRange, visitTransactions } from '#agents/binlog/transactions.ts'
+import { learn } from '#agents/instance/learn.ts'
+import type { BinlogArchiveKnown } from '#agents/instance/known.ts'
 import {
   aServerState,
   primaryOfEpoch3,
@@ -23,7 +23,7 @@ import {
   ScriptedProcess,
   ScriptedServer,
   testParts,
-} from '../testing.ts'
+} from '#agents/testing.ts'
 import { BinlogArchiver } from './binlog-archiver.ts'
 import { HoleCloser } from './hole-closer.ts'
 

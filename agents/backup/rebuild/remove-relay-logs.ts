@@ -1,6 +1,6 @@
 import { readdir, rm } from 'node:fs/promises'
 import { join } from 'node:path'
-import { relayLogName } from '../ports/throw-away.ts'
+import { relayLogName } from '#agents/ports/throw-away.ts'
 
 /** Removes all that a server and this module left of relay logs in a data folder. */
 export async function removeRelayLogs(folder: string): Promise<void> {

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { parseGtidSet } from '#topology/gtid/gtid-set.ts'
 import { sourceA } from '#backup/testing.ts'
-import type { AnsweredRow } from '../ports/throw-away.ts'
+import type { AnsweredRow } from '#agents/ports/throw-away.ts'
 import { applyBatch } from './applying.ts'
 
 const batch = {

@@ -4,8 +4,8 @@ import type { Piece } from '#backup/piece-name.ts'
 import type { Replayed } from '#backup/transfer/replayed.ts'
 import { nextOf, type GtidNumber } from '#topology/gtid/gtid-number.ts'
 import { GtidSet } from '#topology/gtid/gtid-set.ts'
-import { RelayLogFiles } from '../binlog/relay-log-files.ts'
-import { relayLogName } from '../ports/throw-away.ts'
+import { RelayLogFiles } from '#agents/binlog/relay-log-files.ts'
+import { relayLogName } from '#agents/ports/throw-away.ts'
 
 /** Relay logs of a channel of their own, ready to be applied. */
 export interface RelayBatch {
