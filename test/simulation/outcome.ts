@@ -7,6 +7,7 @@ import { whatIsMissingInGroup } from './group/outcome.ts'
 import type { Machine } from './machine.ts'
 import { isBeyondPeople, notesOf } from './operations/after-healing.ts'
 import type { SimulatedCluster } from './simulated-cluster.ts'
+import { writtenForOthers } from './watch/held.ts'
 
 /** What a rule of the store or of a simulated server says; undefined where each is kept. */
 export function violationIn({ cells, machines, excuses }: SimulatedCluster): string | undefined {
@@ -75,8 +76,7 @@ export function lostInTheEnd(cluster: SimulatedCluster, clients: Clients): strin
 /** What a hand wrote with the `server_id` of a replica that replica has got all the same, by a copy. */
 function passedOverForGood({ record, machines }: SimulatedCluster, judged: readonly Machine[]): string | undefined {
   const primary = machines.find(({ name }) => record !== undefined && name === instanceOf(record.primary))
-  const written = primary?.folder?.binlog.filter(({ isBorrowed }) => isBorrowed) ?? []
-  const all = written.reduce((sum, { gtid }) => sum.union(gtid), GtidSet.empty)
+  const all = primary ? writtenForOthers(primary) : GtidSet.empty
   const holed = judged.find(({ folder }) => folder !== undefined && !folder.executed.contains(all))
   return holed && `passed over: ${holed.name} lacks a part of ${all.toString()} for good`
 }

@@ -41,3 +41,9 @@ export function heldByAtLeast(count: number, sets: readonly GtidSet[]): GtidSet 
 export function shown(set: GtidSet): string {
   return set.toString().slice(0, 120)
 }
+
+/** What a hand wrote at this server with the `server_id` of another one. */
+export function writtenForOthers({ folder }: Machine): GtidSet {
+  const written = folder?.binlog.filter(({ isBorrowed }) => isBorrowed) ?? []
+  return written.reduce((sum, { gtid }) => sum.union(gtid), GtidSet.empty)
+}
