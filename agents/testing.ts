@@ -185,6 +185,7 @@ export class ScriptedServer implements ServerPort {
 export class ScriptedProcess implements ProcessPort {
   state: ProcessState = 'running'
   pid: number | null = 1_000
+  writesNoMore = false
   readonly note = ''
   readonly changedAtMs = 0
   readonly adopt = async (): Promise<void> => undefined

@@ -26,11 +26,13 @@ interface Case {
   readonly told?: Partial<Known['told']>
   readonly course?: Partial<Known['course']>
   readonly silentForMs?: number
+  readonly writesNoMore?: boolean
 }
 
 async function decided(state: ScriptedProcess['state'], known: Case): Promise<NextPass> {
   const process = new ScriptedProcess()
   process.state = state
+  process.writesNoMore = known.writesNoMore ?? false
   const parts = await testParts(new ScriptedServer(aServerState()), { process })
   await parts.file.update({ promise: 3, revision: 10, ...known.stored })
   changeLife(parts, known.life ?? {})
@@ -50,6 +52,35 @@ const tail = { mayHaveTail: true, assignment: primaryOfEpoch3 } as const
 const follows = { mayHaveTail: true, assignment: replicaOfEpoch3 } as const
 const reported = { epoch: 4, holds: held, executed: held, asPrimary: true }
 const report = (asPrimary: boolean) => ({ promiseReport: { ...reported, asPrimary }, binlogSet: held })
+
+describe('With its mysqld torn down by the kernel, an agent', () => {
+  const ending = (writesNoMore: boolean, known: Case) => decided('exiting', { ...known, writesNoMore })
+
+  it('waits while one of its threads may still write', async () => {
+    expect((await ending(false, { stored: tail })).steps).toBeUndefined()
+    expect((await ending(false, { stored: { promise: 4, ...tail } })).steps).toMatchObject([{ do: 'kill' }, {}])
+  })
+
+  it('reads how it ended and what it holds once none of them does, and starts nothing', async () => {
+    expect((await ending(true, { stored: tail })).steps).toEqual([{ do: 'readEnding' }])
+    expect((await ending(true, { stored: tail, life: stopped, course: report(true) })).steps).toEqual([
+      { do: 'keepAsUnsettled', ending: stopped.ending },
+    ])
+    expect((await ending(true, { stored: tail, life: crashed, course: report(true) })).steps).toBeUndefined()
+  })
+
+  it('that promised a newer epoch reports what it holds, and does not wait for its memory', async () => {
+    expect((await ending(true, { stored: { promise: 4, ...tail } })).steps).toEqual([
+      { do: 'reportTheDead', epoch: 4, purged: '' },
+    ])
+    const read = await ending(true, { stored: { promise: 4, ...tail }, life: crashed, course: { binlogSet: held } })
+    expect(read.steps).toEqual([{ do: 'know', fact: { fact: 'reported', report: reported } }])
+  })
+
+  it('of a replica reads nothing', async () => {
+    expect(await ending(true, { stored: { assignment: replicaOfEpoch3 } })).toEqual({ next: 'when something changes' })
+  })
+})
 
 describe('With its mysqld dead, an agent', () => {
   it.each<[string, Case, NonNullable<NextPass['steps']>, string]>([

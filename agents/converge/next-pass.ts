@@ -3,7 +3,7 @@ import type { Decider as DeciderOf } from '../instance/agent-mode.ts'
 import { rest, type View } from '../instance/pass.ts'
 import { isPromised } from '../instance/stored-state.ts'
 import { remembersStop } from '../doubts/forgetful.ts'
-import { passesStartGate, staysDown } from './start-gate.ts'
+import { passesStartGate, readsFiles, staysDown } from './start-gate.ts'
 import type { NextPass, Step } from './steps.ts'
 
 type Decider = DeciderOf<Step>
@@ -21,9 +21,7 @@ export function nextPass(view: View, mode: Decider): NextPass {
   if (process === 'dead' || process === 'absent') return whileDown(view, mode)
   const kept = keepsPromise(view, mode)
   if (kept !== null) return kept
-  if (process !== 'running') return rest
-  if (isPromised(stored)) return mode.staysClosed(view)
-  return whileRunning(view, mode)
+  return process === 'running' ? whileRunning(view, mode) : whileTornDown(view)
 }
 
 /**
@@ -55,8 +53,14 @@ export function keepsPromise(view: View, mode: Decider): NextPass | null {
   return (isPromised(view.stored) ? mode.underPromise(view) : null) ?? remembersStop(view)
 }
 
-/** mysqld answers, and nothing newer than the assignment was promised. */
+/** The kernel needs time for its memory: of a primary, what its files say is read meanwhile. */
+function whileTornDown(view: View): NextPass {
+  return (view.hasWrittenAll && view.stored.mayHaveTail ? readsFiles(view) : null) ?? rest
+}
+
+/** mysqld answers. */
 function whileRunning(view: View, mode: Decider): NextPass {
+  if (isPromised(view.stored)) return mode.staysClosed(view)
   const { assignment } = view.stored
   const isReady = assignment !== null && view.server !== null && mode.isReadyFor(view, assignment)
   if (!view.looked && !isReady) return { next: 'after a look' }

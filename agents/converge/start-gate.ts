@@ -1,5 +1,5 @@
 import { counted, say, text, type Sentence } from '#common/sentence/sentence.ts'
-import { notice, type View } from '../instance/pass.ts'
+import { notice, when, type View } from '../instance/pass.ts'
 import { leads } from '../instance/stored-state.ts'
 import { parseGtidSet } from '#topology/gtid/gtid-set.ts'
 import type { GtidText } from '#topology/snapshot/observation.ts'
@@ -12,14 +12,22 @@ import type { NextPass, Step } from './steps.ts'
  * that keeps it down.
  */
 export function passesStartGate(view: View): NextPass | null {
-  const { stored, life, course } = view
+  const { stored, course } = view
   const { assignment, promise } = stored
-  if (life.ending === null || course.binlogSet === null)
-    return { steps: [{ do: 'initialiseWhereEmpty' }, { do: 'readEnding' }], next: 'at once' }
-  const doubted = doubtsTail(view, life.ending)
-  if (doubted !== null) return doubted
+  const read = readsFiles(view)
+  if (read !== null || course.binlogSet === null) return read
   if (assignment?.role === 'replica' && promise === assignment.epoch) return settlesTail(view, course.binlogSet)
   return leads(stored) ? startsAgain(view) : staysDown(say`it was primary and promised epoch ${promise}`)
+}
+
+/** How mysqld ended and what it holds, by its files, as soon as nobody writes there. Null once that is known. */
+export function readsFiles(view: View): NextPass | null {
+  const { life, course, process } = view
+  if (life.ending !== null && course.binlogSet !== null) return doubtsTail(view, life.ending)
+  return {
+    steps: [...when(process !== 'exiting', { do: 'initialiseWhereEmpty' } as const), { do: 'readEnding' }],
+    next: 'at once',
+  }
 }
 
 /** A stop nobody ordered may have acknowledged what no replica holds: on disk before anything is started or cut. */

@@ -46,7 +46,7 @@ export const facts = {
   mysqldDied: ({ asPrimary }: { asPrimary: boolean }): Change => ({
     course: { reopening: asPrimary },
     // A marker of its earlier life proves nothing of what recovery commits.
-    life: { stage: closed, markedRevision: 0, ending: null, tail: null },
+    life: { stage: closed, markedRevision: 0 },
     guards: { lacks: [] },
     converged: { done: false, sentence: say`mysqld ended` },
   }),

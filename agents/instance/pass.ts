@@ -5,12 +5,15 @@ import type { Known } from './known.ts'
 import type { Parts } from './parts.ts'
 import type { Step } from './steps.ts'
 import type { StoredState } from './stored-state.ts'
+import { hasWrittenAll } from '../ports/process.ts'
 import type { ProcessState, ServerState } from '#topology/snapshot/observation.ts'
 
 /** What the next pass is decided by: read once, so that a decision sees one moment. Nothing of it is changed. */
 export interface View extends Known, Pick<Parts, 'config' | 'timings' | 'run'> {
   readonly stored: StoredState
   readonly process: ProcessState
+  /** mysqld is down, or none of its threads writes any more: its files can be read. */
+  readonly hasWrittenAll: boolean
   readonly life: Life
   /** What the server said last; null while it has said nothing. */
   readonly server: ServerState | null
@@ -26,6 +29,7 @@ export function viewOf(parts: Parts, looked: ServerState | null): View {
     ...{ config, timings, run, told, contact, course, doubts, guards, copying, jobs, pod },
     stored: parts.file.current,
     process: parts.process.state,
+    hasWrittenAll: hasWrittenAll(parts.process),
     life: lifeOf(parts),
     server: looked ?? parts.observer.server,
     looked: looked !== null,

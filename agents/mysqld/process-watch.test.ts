@@ -2,7 +2,7 @@ import { spawn, type ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
 import { afterEach, describe, expect, it } from 'vitest'
 import { realTimers } from '#common/ports/real-world.ts'
-import { parseProcessStat, readProcessStat } from '#common/process/process-stat.ts'
+import { hasOnlyExitingThreads, parseProcessStat, readProcessStat } from '#common/process/process-stat.ts'
 import { phaseOf, type ProcessPhase } from './process-phase.ts'
 import { ProcessWatch } from './process-watch.ts'
 import { expectBelow } from '#test/support/expect-below.ts'
@@ -22,6 +22,13 @@ describe('a process’s state in the kernel', () => {
     ['a program with brackets and spaces in its name', line('ld-linux (x) T 1', 'S', 0x400040), 'running'],
   ])('of %s is understood', (_, text, phase) => {
     expect(phaseOf(parseProcessStat(text), 345678)).toBe(phase)
+  })
+
+  it('writes no more once it is gone, and might while one of its threads runs', async () => {
+    expect(hasOnlyExitingThreads(process.pid)).toBe(false)
+    const child = spawn('true')
+    await once(child, 'exit')
+    expect(hasOnlyExitingThreads(child.pid ?? 0)).toBe(true)
   })
 
   it('is dead when another process has its pid', () => {

@@ -1,6 +1,11 @@
 import { closeSync, openSync, readSync } from 'node:fs'
 import type { Timer, Timers } from '#common/ports/ports.ts'
-import { parseProcessStat, unlessGone, type ProcessIdentity } from '#common/process/process-stat.ts'
+import {
+  hasOnlyExitingThreads,
+  parseProcessStat,
+  unlessGone,
+  type ProcessIdentity,
+} from '#common/process/process-stat.ts'
 import { phaseOf, type ProcessPhase } from './process-phase.ts'
 
 /**
@@ -17,6 +22,7 @@ export class ProcessWatch {
   readonly #timers: Timers
   #timer: Timer | null
   #phase: ProcessPhase = 'running'
+  #writesNoMore = false
   /**
    * How the file began when it was last found running: up to the flags, behind which are numbers that always change.
    * Null before.
@@ -25,7 +31,7 @@ export class ProcessWatch {
 
   /**
    * Begins to look every `everyMs`; `changed` is called with each new phase, first of all with what it is when that is
-   * not `running`.
+   * not `running`, and once more when one that is torn down writes no more.
    */
   constructor(identity: ProcessIdentity, everyMs: number, timers: Timers, changed: (phase: ProcessPhase) => void) {
     this.identity = identity
@@ -39,6 +45,11 @@ export class ProcessWatch {
     return this.#phase
   }
 
+  /** It is torn down, and none of its threads writes any more. */
+  get writesNoMore(): boolean {
+    return this.#writesNoMore
+  }
+
   /** From now on. */
   lookEvery(ms: number): void {
     if (this.#timer === null) return
@@ -50,8 +61,10 @@ export class ProcessWatch {
   look(): void {
     if (this.#timer === null) return
     const phase = unlessGone(() => this.#read()) ?? 'dead'
-    if (phase === this.#phase) return
+    const rests = phase === 'exiting' && (this.#writesNoMore || hasOnlyExitingThreads(this.identity.pid))
+    if (phase === this.#phase && rests === this.#writesNoMore) return
     this.#phase = phase
+    this.#writesNoMore = rests
     if (phase === 'dead') this.stop()
     this.#changed(phase)
   }

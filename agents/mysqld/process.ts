@@ -82,6 +82,10 @@ class MysqldProcess implements ProcessPort {
     return this.#pid
   }
 
+  get writesNoMore(): boolean {
+    return this.#state === 'exiting' && this.#watch?.writesNoMore === true
+  }
+
   get note(): Said {
     return this.#note
   }
@@ -315,7 +319,7 @@ class MysqldProcess implements ProcessPort {
       this.#become(
         phase,
         phase === 'exiting'
-          ? say`mysqld ${this.#pid} is being torn down`
+          ? say`mysqld ${this.#pid} is being torn down${this.#watch?.writesNoMore === true ? ', and writes no more' : ''}`
           : say`mysqld ${this.#pid} is stopped (SIGSTOP)`,
       )
   }

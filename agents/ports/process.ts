@@ -10,10 +10,20 @@ export function isDown({ state }: Pick<ProcessPort, 'state'>): boolean {
   return state === 'dead' || state === 'absent'
 }
 
+/** What its files hold is all that they will hold, until a start. */
+export function hasWrittenAll({ state, writesNoMore }: Pick<ProcessPort, 'state' | 'writesNoMore'>): boolean {
+  return isDown({ state }) || (state === 'exiting' && writesNoMore === true)
+}
+
 /** The mysqld process of one instance, which outlives its agent. */
 export interface ProcessPort {
   readonly state: ProcessState
   readonly pid: number | null
+  /**
+   * While it is `exiting`: none of its threads makes a system call any more, so that nobody writes to its files. The
+   * kernel gives its memory back long after that (150 ms, seen on 9.7). Absent for no.
+   */
+  readonly writesNoMore?: boolean
   /** Why it is absent or dead; '' otherwise. */
   readonly note: Said
   /**

@@ -1,7 +1,7 @@
 import { RegentError } from '#common/errors/errors.ts'
 import type { Answers, Word } from '#failover/protocol/word.ts'
 import type { Parts } from '../instance/parts.ts'
-import { isDown } from '../ports/process.ts'
+import { hasWrittenAll } from '../ports/process.ts'
 import { sha256Of } from './near-tail.ts'
 
 /** What this instance, whose server is down under a promise, has of what the elected one lacks. */
@@ -20,7 +20,7 @@ export async function giveTailPart(parts: Parts, said: Word<'tailPart'>): Promis
 /** What is read now is all there will ever be: nobody writes there, and its agent starts nothing before it is told. */
 function requireAtRest({ file, process, config }: Parts, epoch: number): void {
   const { promise } = file.current
-  if (promise === epoch && isDown(process)) return
+  if (promise === epoch && hasWrittenAll(process)) return
   throw new RegentError(
     'REGENT_REFUSED',
     `${config.instance} gives its tail under the promise of epoch ${epoch} and with its mysqld down; it promised epoch ${promise}, and its mysqld is ${process.state}`,

@@ -1,4 +1,5 @@
 import { say } from '#common/sentence/sentence.ts'
+import type { PromiseReport } from '#topology/snapshot/observation.ts'
 import { noticesOpening } from '../doubts/opened.ts'
 import { rest, when, type View } from '../instance/pass.ts'
 import type { NextPass, Step } from './steps.ts'
@@ -22,25 +23,32 @@ export function underPromise(view: View): NextPass | null {
  * A former primary is killed, not drained: whatever waits stays a tail that can be cut. A demotion reports by itself.
  */
 function stopsAsPrimary(view: View): readonly Step[] {
-  const { purged = '' } = view.server ?? {}
-  const { promise: epoch } = view.stored
-  return isDown(view) ? [reportTheDead(epoch)] : [{ do: 'kill' }, reportTheDead(epoch, purged)]
+  const { stored, server, life, course, hasWrittenAll } = view
+  const { promise: epoch } = stored
+  if (!hasWrittenAll) return [{ do: 'kill' }, reportTheDead(epoch, server?.purged)]
+  const holds = life.ending === null ? null : course.binlogSet
+  // Read already since the server ended.
+  return holds === null ? [reportTheDead(epoch)] : [reported({ epoch, holds, executed: holds, asPrimary: true })]
 }
 
 function stopsAsReplica(view: View): readonly Step[] | null {
   const { stored, process, course } = view
   const { promise: epoch } = stored
   // What is there now is given up, and what comes is not there yet.
-  if (stored.seeding) return [{ do: 'know', fact: { fact: 'reported', report: { epoch, ...nothing } } }]
+  if (stored.seeding) return [reported({ epoch, ...nothing })]
   // A copy that is not proven is taken back first, and nothing is said of it.
   if (stored.unproven) return null
-  if (isDown(view) && stored.mayHaveTail) return [reportTheDead(epoch)]
+  if (view.hasWrittenAll && stored.mayHaveTail) return [reportTheDead(epoch)]
   if (process !== 'running') return null
   return [...when(!course.receiverKept, ...stopReceiving), { do: 'reportHeld', epoch }]
 }
 
 const nothing = { holds: '', executed: '', asPrimary: false }
 const stopReceiving: readonly Step[] = [{ do: 'stopReceiver' }, { do: 'setAcknowledging', on: false }]
+
+function reported(report: PromiseReport): Step {
+  return { do: 'know', fact: { fact: 'reported', report } }
+}
 
 /** @param purged known of the server that ran, and perhaps not noted yet */
 function reportTheDead(epoch: number, purged = ''): Step {
@@ -63,8 +71,4 @@ export function staysClosed(view: View): NextPass {
       next: 'at once',
     }
   )
-}
-
-function isDown({ process }: View): boolean {
-  return process === 'dead' || process === 'absent'
 }

@@ -62,7 +62,7 @@ export function outsiders({ snapshot, record }: Situation): readonly MemberId[] 
 
 /** Its mysqld is down since it was primary, and its agent promises all the same: it reads the binlog. */
 export function isDeadHolder({ observation: { process, promiseReport } }: LiveView): boolean {
-  return (process === 'dead' || process === 'absent') && promiseReport?.asPrimary === true
+  return ['dead', 'absent', 'exiting'].includes(process) && promiseReport?.asPrimary === true
 }
 
 /** The primary was elected while its mysqld was down, and is to be started: it was not told yet. */

@@ -3,7 +3,6 @@ import { fetchKey } from '../protocol/order.ts'
 import { salvages } from '../protocol/mode-name.ts'
 import { isDeadHolder, outsiders } from './elected-set.ts'
 import { whyUnfit } from './election.ts'
-import { primaryThatIsDown } from './lost-by-primary.ts'
 import { isServing, liveView, type LiveView, type Situation } from './situation.ts'
 
 /**
@@ -44,9 +43,4 @@ export function canSalvage(situation: Situation): boolean {
     const view = liveView(snapshot, member)
     return isServing(view, timings) && !view.observation.stored.seeding && whyUnfit(situation, member, view) === null
   })
-}
-
-/** Its mysqld has ended, and its agent has not read yet what its binlog holds. */
-export function isTailUnread(situation: Situation): boolean {
-  return primaryThatIsDown(situation)?.observation.binlogSet === null
 }

@@ -4,7 +4,7 @@ import { holdsOf } from '#topology/snapshot/holdings.ts'
 import { instanceOf, type InstanceName, type MemberId } from '#topology/snapshot/member.ts'
 import { salvages } from '../protocol/mode-name.ts'
 import { fetchKey } from '../protocol/order.ts'
-import { candidatesIn, canSalvage, isTailUnread } from '../judge/salvage.ts'
+import { candidatesIn, canSalvage } from '../judge/salvage.ts'
 import { commitTo, dropIntent } from '../steps/commit.ts'
 import { failedFetches, fetchFirst, isFetching, sourceFor } from '../steps/fetching.ts'
 import { promiseAction, stragglers } from '../steps/promising.ts'
@@ -12,6 +12,7 @@ import { restartInPlace } from '../steps/restart-in-place.ts'
 import { failing, type FlowStep } from '../steps/step.ts'
 import { acceptedLossStep } from './accepted-loss.ts'
 import { isUnsettled, revocation, revocationQuorum, type Revocation } from '../judge/durability.ts'
+import { primaryThatIsDown } from '../judge/lost-by-primary.ts'
 import { promisedBy, type Promised } from '../judge/promised.ts'
 import { elect, preferredOf, whyUnfit, type Election } from '../judge/election.ts'
 import { electedSetOf, outsiders } from '../judge/elected-set.ts'
@@ -42,18 +43,11 @@ export function failoverStep(situation: Situation, verdict: Verdict, to: Instanc
   )
 }
 
-/**
- * Nobody acknowledged, so that the primary's own agent must promise, after those who can lead: its binlog gives what
- * they lack.
- */
+/** Nobody acknowledged, so that the primary's own agent must promise: its binlog gives what the others lack. */
 function salvagingStep(situation: Situation, verdict: Verdict, to: InstanceName | null): FlowStep {
   const { missing } = revocation(situation, situation.record.epoch + 1)
   if (!canSalvage(situation)) return acceptedLossStep(situation, verdict) ?? restartInPlace(situation, verdict, missing)
   if (notYetPromised(situation, verdict).length > 0) return askForPromises(situation, verdict, to)
-  if (isTailUnread(situation))
-    return failing(say`failing over: ${verdict.sentence}; its agent reads what its binlog holds`, [], {
-      revisitMs: situation.timings.heartbeatMs,
-    })
   return restartInPlace(situation, verdict, say`nobody who could lead can get what only its volume has`)
 }
 
@@ -104,15 +98,25 @@ function notYetPromised(situation: Situation, verdict: Verdict): readonly Member
   const missing = (member: MemberId): boolean =>
     promisedBy(situation, member, record.epoch + 1) === undefined && canPromise(situation, member)
   const first = candidatesIn(situation).filter(missing)
+  if (isAskedAtOnce(situation) && missing(record.primary)) return [...first, record.primary]
   const members = first.length > 0 ? first : outsidersNeeded(situation)
   if (members.length > 0 || !isPrimaryNeeded(situation, verdict) || !missing(record.primary)) return members
   return couldElect(situation) ? [record.primary] : []
 }
 
-/** The word of the primary's own agent: where only that tells what clients were told, once its binlog is read. */
+/**
+ * The primary's agent has to promise in any case, somebody could lead with what that agent gives, and nothing that runs
+ * is ended by the promise.
+ */
+function isAskedAtOnce(situation: Situation): boolean {
+  return canSalvage(situation) && primaryThatIsDown(situation) !== undefined
+}
+
+/** The word of the primary's own agent: where only that tells what clients were told. */
 function isPrimaryNeeded(situation: Situation, verdict: Verdict): boolean {
-  if (salvages(situation.spec)) return !isTailUnread(situation)
-  return isUnsettled(situation) || (verdict.kind === 'unable' && !enoughOfSyncSet(situation))
+  return (
+    salvages(situation.spec) || isUnsettled(situation) || (verdict.kind === 'unable' && !enoughOfSyncSet(situation))
+  )
 }
 
 /** One that is down promises without being started, and is not asked again before it reports. */

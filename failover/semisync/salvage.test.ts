@@ -39,22 +39,22 @@ const deadAndPromised = (last: number): ViewOverrides => ({
 })
 
 describe('In mode async, once mysqld of the primary is dead and its agent says so,', () => {
-  it('those who can lead promise first', () => {
-    expect(ordersOf(after({ views: { 'shop-0': deadPrimary } }))).toEqual(['promise shop-1 2@1', 'promise shop-2 2@1'])
+  it('those who can lead promise, and the agent of the primary at once, whose word is needed in any case', () => {
+    const all = ['promise shop-1 2@1', 'promise shop-2 2@1', 'promise shop-0 2@1']
+    expect(ordersOf(after({ views: { 'shop-0': deadPrimary } }))).toEqual(all)
+    expect(ordersOf(after({ views: { 'shop-0': deadServer } }))).toEqual(all)
+  })
+
+  it('the primary is asked last while its mysqld runs, which the promise would end', () => {
+    const hung = { process: 'stopped', processSinceMs: 1_300 } as const
+    expect(ordersOf(after({ views: { 'shop-0': hung } }))).toEqual(['promise shop-1 2@1', 'promise shop-2 2@1'])
+    const views = { 'shop-0': hung, 'shop-1': promised(), 'shop-2': promised() }
+    expect(ordersOf(after({ views }))).toEqual(['promise shop-0 2@1'])
   })
 
   it('one that is not in the sync set promises as well: what it lacks is on the volume', () => {
     const decision = after({ views: { 'shop-0': deadPrimary }, record: { syncSet: [] } })
-    expect(ordersOf(decision)).toEqual(['promise shop-1 2@1', 'promise shop-2 2@1'])
-  })
-
-  it('the agent of the primary promises after them, as soon as that has read its binlog', () => {
-    const views = { 'shop-1': promised(), 'shop-2': promised() }
-    expect(ordersOf(after({ views: { ...views, 'shop-0': deadPrimary } }))).toEqual(['promise shop-0 2@1'])
-    const unread = after({ views: { ...views, 'shop-0': deadServer } })
-    expect(ordersOf(unread)).toEqual([])
-    expect(unread).toMatchObject({ flow: 'failover' })
-    expect(unread.sentence).toContain('reads what its binlog holds')
+    expect(ordersOf(decision)).toEqual(['promise shop-1 2@1', 'promise shop-2 2@1', 'promise shop-0 2@1'])
   })
 
   it('nobody leads without what the volume alone has: an intent is put into the record', () => {

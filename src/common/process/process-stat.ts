@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs'
+import { readdirSync, readFileSync } from 'node:fs'
 
 /** A process that is told from any other: a pid is used again, a pid with its start time is not. */
 export interface ProcessIdentity {
@@ -39,6 +39,18 @@ export function parseProcessStat(line: string): ProcessStat | undefined {
  */
 export function readProcessStat(pid: number): ProcessStat | undefined {
   return unlessGone(() => parseProcessStat(readFileSync(`/proc/${pid}/stat`, 'latin1')))
+}
+
+/**
+ * No thread of the process makes a system call any more, as on its way out of the kernel each one says for good
+ * (PF_EXITING). A process that is gone makes none either.
+ */
+export function hasOnlyExitingThreads(pid: number): boolean {
+  const threads = unlessGone(() => readdirSync(`/proc/${pid}/task`)) ?? []
+  return threads.every((thread) => {
+    const stat = unlessGone(() => parseProcessStat(readFileSync(`/proc/${pid}/task/${thread}/stat`, 'latin1')))
+    return stat === undefined || stat.exiting
+  })
 }
 
 /** Undefined where `read` finds that the process is gone. */

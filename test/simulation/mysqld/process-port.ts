@@ -28,6 +28,7 @@ export class SimulatedProcess implements ProcessPort {
   #state: ProcessState = 'absent'
   #pid: number | null = null
   #changedAtMs: number
+  #writesNoMore = false
   #lookEveryMs = 10
   readonly #onChange: (() => void)[] = []
 
@@ -48,6 +49,10 @@ export class SimulatedProcess implements ProcessPort {
 
   get pid(): number | null {
     return this.#pid
+  }
+
+  get writesNoMore(): boolean {
+    return this.#writesNoMore
   }
 
   get note(): Said {
@@ -83,6 +88,7 @@ export class SimulatedProcess implements ProcessPort {
   }
 
   async start(): Promise<void> {
+    await this.#untilGone()
     await this.#takes(1, 20)
     this.#machine.startMysqld(!config.includes('\npersisted_globals_load=OFF\n'))
     this.#look()
@@ -102,17 +108,40 @@ export class SimulatedProcess implements ProcessPort {
     this.#machine.mysqld?.die()
     await this.#takes(1, 40)
     this.#look()
+    await this.#untilGone()
   }
 
   #look(): void {
     const { mysqld } = this.#machine
     const state = mysqld === null ? 'absent' : mysqld.state === 'frozen' ? 'stopped' : mysqld.state
     const pid = mysqld?.pid ?? null
-    if (state === this.#state && pid === this.#pid) return
+    if (pid === null || pid !== this.#pid || state !== 'dead') return this.#become(state, pid)
+    if (this.#state === 'dead' || this.#state === 'exiting') return
+    this.#become('exiting', pid)
+    this.#tearDown(pid)
+  }
+
+  /** The kernel ends its threads first, and then gives its memory back: sooner or later, as its number has it. */
+  #tearDown(pid: number): void {
+    const { time } = this.#ports
+    const afterwards = (ms: number, act: () => void): void =>
+      void time.after(ms, () => this.#life.enter(() => pid === this.#pid && act()))
+    afterwards((pid * 3) % 7, () => this.#become('exiting', pid, true))
+    afterwards(7 + ((pid * 37) % 150), () => this.#become('dead', pid))
+  }
+
+  #become(state: ProcessState, pid: number | null, writesNoMore = false): void {
+    if (state === this.#state && pid === this.#pid && writesNoMore === this.#writesNoMore) return
+    if (state !== this.#state || pid !== this.#pid) this.#changedAtMs = this.#life.world.clock.monotonicMs()
     this.#state = state
     this.#pid = pid
-    this.#changedAtMs = this.#life.world.clock.monotonicMs()
+    this.#writesNoMore = writesNoMore
     for (const changed of this.#onChange) changed()
+  }
+
+  async #untilGone(): Promise<void> {
+    const { time } = this.#ports
+    while (this.#state === 'exiting') await this.#life.hear(new Promise<void>((resolve) => time.after(2, resolve)))
   }
 
   #takes(leastMs: number, mostMs: number): Promise<void> {
