@@ -16,6 +16,7 @@ interface Given {
   readonly assignment?: typeof replicaOfEpoch3 | typeof primaryOfEpoch3
   readonly restoredAt?: string
   readonly onReplica?: StillView['query']
+  readonly storeSays?: string
 }
 
 /** A restored server at these transactions beside a replica at 1-9; the archive is empty. */
@@ -24,6 +25,7 @@ async function compared({
   assignment = replicaOfEpoch3,
   restoredAt = '1-9',
   onReplica = async () => [sums],
+  storeSays,
 }: Given = {}) {
   let [nowMs, ended] = [0, 0]
   const own = new ScriptedServer(aServerState())
@@ -37,13 +39,19 @@ async function compared({
   }
   const server = { query } as unknown as ThrowAwayServer
   const plan = { kind: 'plan', backup: aManifest({}), steps: [] } as unknown as Plan
+  const store = new MemoryStore()
+  if (storeSays !== undefined) store.get = store.list = () => failing(storeSays)
   const timers = { sleep: async (ms: number) => void (nowMs += ms) }
   const found = await compareWithReplica(parts, { server, plan, folder: '' }, tables, {
-    ...{ store: new MemoryStore(), key: null, spares: true, progress: () => undefined },
+    ...{ store, key: null, spares: true, progress: () => undefined },
     signal: new AbortController().signal,
     world: { clock: { monotonicMs: () => nowMs }, timers },
   } as never)
   return { ...found, whyNot: String(found.whyNot), ended }
+}
+
+function failing(why: string): never {
+  throw new RegentError('REGENT_BACKUP_STORE', why)
 }
 
 describe('A restored server', () => {
@@ -66,6 +74,7 @@ describe('A restored server', () => {
 
   it.each<[string, Given, string]>([
     ['where the archive does not come to its transactions', { restoredAt: '1-8' }, 'the archive did not come to'],
+    ['where the store cannot be read', { restoredAt: '1-8', storeSays: 'it is away' }, 'could not be read: it is away'],
     ['where the archive is ahead', { restoredAt: '1-10' }, 'the archive was ahead'],
     ['in a group', { mode: 'group' }, 'a member of a group'],
     ['beside a primary', { assignment: primaryOfEpoch3 }, 'no replica'],

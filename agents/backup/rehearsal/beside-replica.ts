@@ -1,7 +1,7 @@
 import { planOf } from '#backup/transfer/planned.ts'
 import type { Plan } from '#backup/restore-plan.ts'
-import { describeError } from '#common/errors/errors.ts'
-import { say, text, type Said } from '#common/sentence/sentence.ts'
+import { described, describeError, RegentError } from '#common/errors/errors.ts'
+import { say, Sentence, text, type Said } from '#common/sentence/sentence.ts'
 import { parseGtidSet, type GtidSet } from '#topology/gtid/gtid-set.ts'
 import type { Parts } from '#agents/instance/parts.ts'
 import type { StillView } from '#agents/ports/server.ts'
@@ -75,20 +75,28 @@ async function replayUpTo(wanted: GtidSet, restored: RestoredServer, tools: Rebu
     const executed = await executedBy(server)
     if (executed.equals(wanted)) return ''
     if (!wanted.contains(executed)) return say`the archive was ahead of the replica`
-    const plan = await planBeyond(executed, wanted, restored.plan, tools)
-    if (plan !== null) await replay(plan, folder, server, tools)
-    else if (world.clock.monotonicMs() > untilMs) return say`the archive did not come to where the replica is`
+    const plan = await planBeyond(executed, wanted, restored.plan, tools).catch(notYet)
+    if (!(plan instanceof Sentence)) await replay(plan, folder, server, tools)
+    else if (world.clock.monotonicMs() > untilMs) return plan
     else await world.timers.sleep(lookMs)
   }
 }
 
-/** The steps from one to the other; null while the archive does not have all of them. */
+/** Why the archive does not say how to go on: for now the replica is ahead, or the store cannot be read. */
+function notYet(error: unknown): Sentence {
+  return error instanceof RegentError && error.code === 'REGENT_REFUSED'
+    ? archiveIsBehind
+    : say`the archive could not be read: ${described(error)}`
+}
+
+const archiveIsBehind = say`the archive did not come to where the replica is`
+
+/** The steps from one to the other. Throws while the archive does not have all of them. */
 async function planBeyond(executed: GtidSet, wanted: GtidSet, { backup }: Plan, tools: RebuildTools) {
   const { cluster, name, mysqlVersion } = backup
   const asked = { of: cluster, backup: name, untilGtids: wanted.toString() }
-  const plan = await planOf(asked, tools, mysqlVersion).catch(() => null)
-  if (plan === null) return null
+  const plan = await planOf(asked, tools, mysqlVersion)
   const left = plan.steps.map((step) => ({ ...step, gtids: step.gtids.subtract(executed) }))
   const steps = left.filter(({ gtids }) => !gtids.isEmpty())
-  return steps.length === 0 ? null : { ...plan, steps }
+  return steps.length === 0 ? archiveIsBehind : { ...plan, steps }
 }

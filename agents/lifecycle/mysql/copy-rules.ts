@@ -44,7 +44,7 @@ export function whyStop(
   const { promise, assignment } = file.current
   const isPrimary = assignment?.role === 'primary'
   if (promise !== during.promise || isPrimary !== (during.role.is === 'primary'))
-    return say`the cluster is changing its primary, and a server that is copied may be slow to follow; ask again`
+    return say`the cluster is changing its primary, and a server that is copied may be slow to follow`
   return undefined
 }
 
