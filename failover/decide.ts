@@ -8,12 +8,13 @@ import type { ClusterSpec } from './protocol/spec.ts'
 
 /** What to do now and why, for the cluster's mode. Pure: the same input always gives the same decision. */
 export function decide(input: DecisionInput): Decision {
-  const { sentence, reasons, ...decided } = modeOf(input.spec).decide(input)
+  const { sentence, reasons, stopped, ...decided } = modeOf(input.spec).decide(input)
   return {
     ...decided,
     sentence: printed(sentence, input.place),
     news: sentence.news,
     reasons: reasons.map((reason) => printed(reason, input.place)),
+    ...(stopped && { stopped: printed(stopped, input.place) }),
   }
 }
 

@@ -1,4 +1,5 @@
 import type { DecisionInput, Situation } from '../judge/situation.ts'
+import { behindHooks } from './before-hooks.ts'
 import { withBackups } from './backups/with-backups.ts'
 import { nobodyAnswers, recordInDoubt } from './doubtful-record.ts'
 import type { Decided, FlowStep } from '../steps/step.ts'
@@ -17,6 +18,6 @@ export function decideBy(mode: Deciding, input: DecisionInput): Decided {
   const situation: Situation = { ...input, record: input.record }
   const doubtful = recordInDoubt(situation)
   return doubtful === null
-    ? withBackups(situation, mode.decide(situation))
+    ? withBackups(situation, behindHooks(situation, mode.decide(situation)))
     : { ...doubtful, condition: 'recordInDoubt' }
 }

@@ -4,7 +4,7 @@ import type { InstanceView, Snapshot } from '#topology/snapshot/snapshot.ts'
 import type { Place } from '#common/sentence/command.ts'
 import { allOf } from '#common/text/words.ts'
 import type { PrimaryRoute } from '#common/ports/platform.ts'
-import type { ClusterNotes } from '../protocol/notes.ts'
+import type { ClusterNotes, Recovery } from '../protocol/notes.ts'
 import type { Endpoint } from '../protocol/message.ts'
 import type { PasswordsWish } from '../protocol/order.ts'
 import type { ClusterRecord } from '../protocol/record.ts'
@@ -20,6 +20,8 @@ export type Request =
       readonly from?: InstanceName
       readonly to: InstanceName | null
       readonly deadlineWallMs: number
+      /** So much of the time until then is for the hooks before it. Absent for none. */
+      readonly forHooksMs?: number
       readonly reason: string
     }
   | FailoverRequest
@@ -47,6 +49,8 @@ export interface DecisionInput {
    * Absent or '' where they can.
    */
   readonly notesDamage?: string
+  /** The recovery that is under way, by this manager's book. Absent for none. */
+  readonly recovery?: Recovery
   readonly spec: ClusterSpec
   /** Whether a server that answers follows as the record wants: what that means is the mode's. */
   readonly follows: Follows

@@ -1,8 +1,9 @@
 import type { Sentence } from '#common/sentence/sentence.ts'
 import type { Analysis, PrintedAnalysis } from '#topology/analysis/analysis.ts'
-import type { InstanceName } from '#topology/snapshot/member.ts'
+import type { InstanceName, MemberId } from '#topology/snapshot/member.ts'
 import type { PrimaryRoute } from '#common/ports/platform.ts'
 import type { Condition } from './condition.ts'
+import type { HookMoment } from './hook.ts'
 import type { ClusterRecord } from './record.ts'
 import type { Order, OrderName } from './order.ts'
 import type { Word } from './word.ts'
@@ -14,6 +15,15 @@ export type Action =
   | WordAction
   | { readonly kind: 'route'; readonly route: PrimaryRoute }
   | { readonly kind: 'scale'; readonly count: number }
+  | HooksAction
+
+/** The hooks of this moment are to run before anything else of the recovery is done. */
+export interface HooksAction {
+  readonly kind: 'hooks'
+  readonly moment: HookMoment
+  /** Who is to lead; null while that is not known. */
+  readonly successor: MemberId | null
+}
 
 /** An order, and to whom. */
 export type OrderAction<N extends OrderName = OrderName> = {
@@ -52,6 +62,8 @@ export interface Decision {
   /** The recovery this is a step of; null when there is none. */
   readonly flow: FlowKind | null
   readonly actions: readonly Action[]
+  /** A hook stopped what was to begin: why, where that is news. Absent else. */
+  readonly stopped?: string
   /** Something stands still that should not: shown in red. */
   readonly blocked: boolean
   /** Decide again after this many milliseconds even if nothing happens; null when only events matter. */

@@ -1,3 +1,4 @@
+import type { HookMoment } from './hook.ts'
 import type { InstanceName, MemberId } from '#topology/snapshot/member.ts'
 
 export const notesVersion = 1
@@ -88,6 +89,37 @@ export interface Recovery {
   readonly outcome: 'running' | 'succeeded' | 'undone' | 'abandoned'
   /** Milliseconds since detection, monotonic, one entry per step. */
   readonly timeline: readonly TimelineEntry[]
+  /** Absent where there are none. */
+  readonly hooks?: RecoveryHooks
+}
+
+/** What hooks of a recovery did. A run is written down before it begins: so no other manager begins it again. */
+export interface RecoveryHooks {
+  /** What was wrong, by name. */
+  readonly failureType: string
+  /** In the order in which they are to run. */
+  readonly runs: readonly HookRun[]
+}
+
+export interface HookRun {
+  readonly moment: HookMoment
+  /** Place among the hooks of that moment. */
+  readonly index: number
+  /** How it is called where people read of it. */
+  readonly hook: string
+  /**
+   * `unknown`: the manager that began it is gone, and nobody knows how it ended. `skipped`: it was not begun, and is
+   * not any more.
+   */
+  readonly state: 'due' | 'running' | 'succeeded' | 'failed' | 'unknown' | 'skipped'
+  /** The manager run that began it; '' before. */
+  readonly by: string
+  readonly beganWallMs: number | null
+  readonly ms: number | null
+  /** How it ended, in words. */
+  readonly said: string
+  /** It failed, and what was to follow is not begun for that. */
+  readonly stops?: true
 }
 
 export interface TimelineEntry {

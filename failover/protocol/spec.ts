@@ -3,6 +3,7 @@ import { mostInstances } from '#topology/snapshot/member.ts'
 import { defaultArchiveBytes } from './archive-default.ts'
 import { backupSettingsSchema } from './backup-settings.ts'
 import { restoreSchema } from './backup-store.ts'
+import { hooksAt, hooksSchema } from './hook.ts'
 import { defaultMode, modes, salvages } from './mode-name.ts'
 
 /**
@@ -172,6 +173,7 @@ export const clusterSpecSchema = Type.Object(
       },
       { additionalProperties: false, default: {} },
     ),
+    hooks: Type.Optional(hooksSchema),
     backup: Type.Optional(backupSettingsSchema),
     restore: Type.Optional(restoreSchema),
     policies: Type.Record(Type.String({ pattern: '^[a-z][a-z0-9-]{0,38}-[0-9]{1,2}$' }), instancePolicySchema, {
@@ -199,14 +201,29 @@ export function countsAcks({ mode }: Pick<ClusterSpec, 'mode'>): boolean {
 }
 
 /** What a spec says that its mode does not allow, or what it leaves out; undefined where nothing is wrong. */
-export function whyNotInMode({ mode, acks, failover }: Pick<ClusterSpec, 'mode' | 'acks' | 'failover'>) {
-  if (mode === 'async' && acks !== null && acks > 0)
-    return `acks is ${acks} in mode async; allowed is 0, or nothing: no write waits for an acknowledgement there; use mode semisync`
+export function whyNotInMode(spec: Pick<ClusterSpec, 'mode' | 'acks' | 'failover' | 'hooks'>): string | undefined {
+  return whyNoAcks(spec) ?? whyNoLoss(spec) ?? whyNoStop(spec)
+}
+
+function whyNoAcks({ mode, acks }: Pick<ClusterSpec, 'mode' | 'acks'>): string | undefined {
+  return mode === 'async' && acks !== null && acks > 0
+    ? `acks is ${acks} in mode async; allowed is 0, or nothing: no write waits for an acknowledgement there; use mode semisync`
+    : undefined
+}
+
+function whyNoLoss({ mode, failover }: Pick<ClusterSpec, 'mode' | 'failover'>): string | undefined {
   const { acceptLoss = 'never', acceptLossUpTo } = failover
   if (mode !== 'async' && acceptLoss !== 'never')
     return `failover.acceptLoss is ${acceptLoss} in mode ${mode}; allowed is never: only in mode async a loss may be accepted ahead of time`
   return acceptLoss === 'upTo' && acceptLossUpTo === undefined
     ? 'failover.acceptLoss is upTo and failover.acceptLossUpTo is missing: say how many seconds and transactions may be lost'
+    : undefined
+}
+
+function whyNoStop({ mode, hooks }: Pick<ClusterSpec, 'mode' | 'hooks'>): string | undefined {
+  const at = hooksAt(hooks, 'beforeFailover').findIndex(({ onFailure }) => onFailure === 'stop')
+  return mode === 'group' && at >= 0
+    ? `hooks.beforeFailover.${at}.onFailure is "stop" in mode group; allowed is continue: a group elects its primary by itself`
     : undefined
 }
 

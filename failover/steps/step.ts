@@ -10,6 +10,8 @@ export interface FlowStep {
   readonly blocked: boolean
   readonly reasons: readonly Sentence[]
   readonly revisitMs: number | null
+  /** A hook stopped what was to begin: why, where that is news. */
+  readonly stopped?: Sentence
 }
 
 /** A step, and what the cluster is in: what is done follows from that. */

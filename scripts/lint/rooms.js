@@ -133,6 +133,7 @@ agents/throw-away                    agents/{instance,mysqld,ports} agents/sql/c
 agents/observe                       agents/{doubts,guard,instance,ports} failover/{protocol,settings}
                                      topology/{gtid,snapshot}
 src/manager/loop                     failover failover/{judge,protocol} src/store topology/snapshot
+src/manager/hooks                    failover/protocol src/manager/loop
 agents/backup                        agents/{instance,ports} agents/lifecycle/{copy,mysql} failover/protocol
                                      src/backup src/backup/{stream,transfer} src/object-store topology/snapshot
 agents/backup/archive                agents/{backup,binlog,instance,ports} failover/protocol src/backup
@@ -153,7 +154,7 @@ agents                               agents/{backup,binlog,converge,doubts,group
                                      agents/{lifecycle,mysqld,observe,orders,ports,salvage,sql} agents/{throw-away,volume}
                                      agents/lifecycle/{built-in,mysql} failover/protocol topology/snapshot
 src/manager/api                      src/api-contract src/manager/clusters
-src/manager                          failover/protocol src/local/{folder,platform} src/manager/{api,clusters}
+src/manager                          failover/protocol src/local/{folder,platform} src/manager/{api,clusters,hooks}
                                      src/store
 src/manager/kubernetes/memory        src/controller-runtime/{client,controller,objects}
                                      src/kube/{pod-events,pods,secrets}
@@ -169,7 +170,7 @@ src/manager/kubernetes/objects       failover/{flows,judge,protocol} src/control
                                      src/manager/kubernetes/status src/manager/{loop,options} topology/snapshot
 src/manager/kubernetes/loops         failover/protocol src/controller-runtime/{client,informers,objects} src/store
                                      src/kube/{certificates,names,platform,pods,primary,secrets,spec}
-                                     src/manager/kubernetes/{objects,status} src/manager/{clusters,loop}
+                                     src/manager/kubernetes/{objects,status} src/manager/{clusters,hooks,loop}
 src/manager/kubernetes/backups       src/controller-runtime/{changes,client,controller,events,informers,objects}
                                      src/kube/{backup,names,spec} src/manager/clusters topology/snapshot
 src/manager/kubernetes               failover/protocol src/api-contract topology/snapshot

@@ -1,4 +1,5 @@
 import { Type } from 'typebox'
+import { momentNames } from '#failover/protocol/hook.ts'
 import type { Recovery } from '#failover/protocol/notes.ts'
 import { nullable } from './views.ts'
 
@@ -20,6 +21,30 @@ export const recoverySchema = Type.Unsafe<Recovery>(
       outcome: Type.Enum(['running', 'succeeded', 'undone', 'abandoned']),
       timeline: Type.Array(
         Type.Object({ atMs: Type.Number({ description: 'Since detection, monotonic.' }), what: Type.String() }),
+      ),
+      hooks: Type.Optional(
+        Type.Object(
+          {
+            failureType: Type.String({ description: 'What was wrong, by name.' }),
+            runs: Type.Array(
+              Type.Object({
+                moment: Type.Enum([...momentNames]),
+                index: Type.Integer(),
+                hook: Type.String({ description: 'The program, or the host of a webhook.' }),
+                state: Type.Enum(['due', 'running', 'succeeded', 'failed', 'unknown', 'skipped'], {
+                  description:
+                    'unknown: the manager that began it is gone, and nobody knows how it ended. skipped: it was not begun.',
+                }),
+                by: Type.String({ description: 'The manager that began it.' }),
+                beganWallMs: nullable(Type.Number()),
+                ms: nullable(Type.Number({ description: 'How long it ran.' })),
+                said: Type.String({ description: 'How it ended.' }),
+                stops: Type.Optional(Type.Boolean({ description: 'What was to follow was not begun for that.' })),
+              }),
+            ),
+          },
+          { description: 'What the hooks of the spec did; absent where there are none.' },
+        ),
       ),
     },
     { $id: 'Recovery', description: 'One recorded episode from detection to routed writes.' },

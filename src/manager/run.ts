@@ -12,6 +12,7 @@ import { readSpec } from '#local/folder/spec-file.ts'
 import { watchSpec } from '#local/folder/spec-watch.ts'
 import { layoutOf } from '#local/folder/state-layout.ts'
 import { openStore } from '#store/open.ts'
+import type { ClusterSpec } from '#failover/protocol/spec.ts'
 import { contradictionIn, defaultTimings } from '#failover/protocol/timings.ts'
 import { createApi } from './api/create-api.ts'
 import { createHttpFeed } from './clusters/http-feed.ts'
@@ -19,6 +20,7 @@ import { Leader } from './clusters/leader.ts'
 import { ManagedCluster } from './clusters/managed-cluster.ts'
 import { createMetrics } from './clusters/metrics.ts'
 import { serviceFor } from './clusters/service.ts'
+import { realHooks } from './hooks/real-hooks.ts'
 
 export interface ManagerOptions {
   readonly clusterDir: string
@@ -50,8 +52,9 @@ export async function runManager(options: ManagerOptions): Promise<void> {
   const transport = createHttpTransport({ token: agentToken })
   const platform = localPlatform(options.clusterDir, async () => (await store.readRecord(name))?.epoch)
   const manager = world.random.hex(16)
+  const hooks = realHooks(world, async ({ secretFile }) => (secretFile ? readTokenFile(secretFile) : null))
   const cluster = new ManagedCluster(
-    { world, transport, store, platform, feed: createHttpFeed({ token: agentToken }) },
+    { world, transport, store, platform, hooks, feed: createHttpFeed({ token: agentToken }) },
     { cluster: name, spec, timings: defaultTimings, manager },
     { log, metrics },
   )
@@ -87,7 +90,7 @@ export async function runManager(options: ManagerOptions): Promise<void> {
     world,
     known: spec,
     // The rest is taken at a start.
-    changed: ({ group }) => cluster.loop.changeSpec({ ...cluster.loop.spec, group }),
+    changed: (next) => cluster.loop.changeSpec(withWhatIsTaken(cluster.loop.spec, next)),
     failed: warn,
   })
   await aborted(toldToStop())
@@ -99,4 +102,9 @@ export async function runManager(options: ManagerOptions): Promise<void> {
   platform.close()
   transport.close()
   await store.close()
+}
+
+/** What of a spec is taken up by a manager that runs. */
+function withWhatIsTaken({ hooks: _hooks, ...spec }: ClusterSpec, { group, hooks }: ClusterSpec): ClusterSpec {
+  return { ...spec, group, ...(hooks && { hooks }) }
 }

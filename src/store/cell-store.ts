@@ -92,7 +92,10 @@ export function cellStore(cells: Cells, limits: StoreLimits): Store {
     const hasNew =
       recoveries.length !== apart.recoveries.length ||
       recoveries.some(
-        ({ id, outcome }, at) => id !== apart.recoveries[at]?.id || outcome !== apart.recoveries[at].outcome,
+        ({ id, outcome, hooks }, at) =>
+          id !== apart.recoveries[at]?.id ||
+          outcome !== apart.recoveries[at].outcome ||
+          JSON.stringify(hooks) !== JSON.stringify(apart.recoveries[at].hooks),
       )
     if (
       hasNew &&

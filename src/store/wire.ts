@@ -1,5 +1,6 @@
 import { Type } from 'typebox'
 import { Compile } from 'typebox/compile'
+import { momentNames } from '#failover/protocol/hook.ts'
 import { notesVersion, recoveriesKept, type ClusterNotes, type Recovery } from '#failover/protocol/notes.ts'
 import { recordVersion, type ClusterRecord, type Intent } from '#failover/protocol/record.ts'
 import { parseGtidSet } from '#topology/gtid/gtid-set.ts'
@@ -69,6 +70,21 @@ const recordShape = Compile(
   ),
 )
 
+const hookRunShape = Type.Object(
+  {
+    moment: Type.Enum([...momentNames]),
+    index: count(0),
+    hook: Type.String(),
+    state: Type.Enum(['due', 'running', 'succeeded', 'failed', 'unknown', 'skipped']),
+    by: Type.String(),
+    beganWallMs: orNull(wallMs),
+    ms: orNull(Type.Number()),
+    said: Type.String(),
+    stops: Type.Optional(Type.Literal(true)),
+  },
+  strict,
+)
+
 const recoveryShape = Type.Object(
   {
     id: name,
@@ -82,6 +98,7 @@ const recoveryShape = Type.Object(
     toEpoch: orNull(count(1)),
     outcome: Type.Enum(['running', 'succeeded', 'undone', 'abandoned']),
     timeline: Type.Array(Type.Object({ atMs: Type.Number(), what: Type.String() }, strict)),
+    hooks: Type.Optional(Type.Object({ failureType: Type.String(), runs: Type.Array(hookRunShape) }, strict)),
   },
   strict,
 )

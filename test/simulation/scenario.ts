@@ -102,10 +102,11 @@ export class Scenario {
   }
 
   #look(): void {
-    const { cells, machines } = this.cluster
+    const { cells, hooks, machines } = this.cluster
     this.#watch.look()
     this.#broken ??=
       this.#watch.broken ??
+      hooks.violation ??
       cells.violation ??
       machines.find(({ broken }) => broken !== undefined)?.broken ??
       whatBreaks(this.cluster, this)

@@ -29,6 +29,7 @@ import { HeldLetters } from './held-letters.ts'
 import { Network } from './network.ts'
 import { ProcessLife, type MachineClock } from './process-life.ts'
 import { SeededRandom } from './seeded-random.ts'
+import { SimulatedHooks } from './simulated-hooks.ts'
 import { SimulatedPlatform } from './simulated-platform.ts'
 import { SimulatedManager } from './simulated-manager.ts'
 import { StoreWeather } from './simulated-store.ts'
@@ -101,6 +102,7 @@ export class SimulatedCluster {
   /** Nothing goes wrong from here on. */
   isHealed = false
   readonly weather = new StoreWeather()
+  readonly hooks: SimulatedHooks
   /** In mode `group` alone. */
   readonly groups: Groups | null
   readonly #listeners = new Set<(happening: Happening) => void>()
@@ -110,6 +112,7 @@ export class SimulatedCluster {
     const order = this.random.fork()
     this.time = new VirtualTime(() => order.next())
     this.network = new Network(this.random.fork())
+    this.hooks = new SimulatedHooks(this.time, new SeededRandom(seed))
     this.#trace = trace
     this.spec = { ...(Value.Default(clusterSpecSchema, {}) as ClusterSpec), instances, ...spec }
     this.groups = this.spec.mode === 'group' ? this.#makeGroups() : null
@@ -386,6 +389,7 @@ export class SimulatedCluster {
       cells: this.cells,
       weather: this.weather,
       platform: this.platform.for(life),
+      hooks: this.hooks,
       said: (name, sentence) => this.say(`  ${name}: ${sentence}`),
     })
     this.managers[index] = manager

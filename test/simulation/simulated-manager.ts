@@ -1,6 +1,7 @@
 import { Leader } from '#manager/clusters/leader.ts'
 import { ClusterLoop } from '#manager/loop/cluster-loop.ts'
 import { Operations } from '#manager/clusters/operations/operations.ts'
+import type { HookPort } from '#manager/loop/hook-port.ts'
 import type { EndedRecovery } from '#manager/loop/recovery-book.ts'
 import type { Platform } from '#common/ports/platform.ts'
 import type { ClusterSpec } from '#failover/protocol/spec.ts'
@@ -14,6 +15,7 @@ export interface ManagerPorts extends TransportPorts, StorePorts {
   readonly spec: ClusterSpec
   readonly timings: Timings
   readonly platform: Platform
+  readonly hooks: HookPort
   readonly said: (manager: string, sentence: string) => void
 }
 
@@ -43,6 +45,7 @@ export class SimulatedManager {
         feed: simulatedFeed(place, life, ports),
         store,
         platform,
+        hooks: life.port(ports.hooks),
       },
       { cluster: ports.cluster, spec: ports.spec, timings: ports.timings, manager: this.name },
       {
@@ -59,6 +62,7 @@ export class SimulatedManager {
           said(this.name, `recovery ended: ${recovery.kind} ${recovery.outcome}`)
           for (const waiting of this.#waiting) waiting(recovery)
         },
+        hookEnded: ({ hook, moment, state }) => said(this.name, `hook ${hook} of ${moment} ${state}`),
         failed: (what, error) => said(this.name, `failed: ${what}: ${String(error)}`),
       },
     )

@@ -31,7 +31,20 @@ export function renderTimeline(recovery: Recovery): readonly string[] {
     recovery.sentence,
     '',
     ...steps,
+    ...renderHooks(recovery),
   ]
+}
+
+function renderHooks({ hooks }: Recovery): readonly string[] {
+  if (hooks === undefined || hooks.runs.length === 0) return []
+  const rows = hooks.runs.map(({ moment, hook, state, ms, said }) => [
+    moment,
+    hook,
+    state,
+    ms === null ? '' : `${ms.toFixed(1)} ms`,
+    said,
+  ])
+  return ['', ...renderTable(['hooks', 'what', 'state', 'took', 'how it ended'], rows)]
 }
 
 /** `demo-0 → demo-1`; one name where the primary stayed the same, or there was none before. */

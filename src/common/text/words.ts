@@ -29,6 +29,11 @@ export function utcTimeOf(wallMs: number): string {
   return `${new Date(wallMs).toISOString().slice(11, 19)} UTC`
 }
 
+/** `2026-11-27T09:15:30.000Z` */
+export function utcMomentOf(wallMs: number): string {
+  return new Date(wallMs).toISOString()
+}
+
 /** `12.0 MiB` */
 export function mebibytes(bytes: number): string {
   return `${(bytes / 1_048_576).toFixed(1)} MiB`

@@ -9,6 +9,7 @@ import {
   type InstancePolicy,
 } from '#failover/protocol/spec.ts'
 import { instanceName, isInstanceOf } from '#topology/snapshot/member.ts'
+import { complaintAboutHooks } from '#failover/protocol/hook.ts'
 import { coreBackupOf, coreRestoreOf } from './backup-places.ts'
 import type { MySQLClusterSpec } from './spec-schema.ts'
 
@@ -34,6 +35,7 @@ export function coreSpecOf(key: ObjectKey, spec: MySQLClusterSpec): ClusterSpec 
     keepBinlogsSeconds,
     heldBinlogsBytes,
     archiveBytes,
+    hooks,
   } = spec
   const core: ClusterSpec = {
     version: 1,
@@ -54,10 +56,15 @@ export function coreSpecOf(key: ObjectKey, spec: MySQLClusterSpec): ClusterSpec 
     acks: acks ?? null,
     failover: failoverOf(failover),
     policies: policiesOf(cluster, spec),
+    ...(hooks && { hooks }),
     ...coreBackupOf(key, spec),
     ...coreRestoreOf(key, spec),
   }
-  const complaint = complaintAbout(clusterSpecSchema, core) ?? whyTooMany(core, core.instances) ?? whyNotInMode(core)
+  const complaint =
+    complaintAbout(clusterSpecSchema, core) ??
+    whyTooMany(core, core.instances) ??
+    whyNotInMode(core) ??
+    complaintAboutHooks(core.hooks, 'secretRef')
   if (complaint !== undefined) throw new RegentError('REGENT_BAD_REQUEST', `spec of ${cluster}: ${complaint}`)
   return core
 }

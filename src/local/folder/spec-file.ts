@@ -9,7 +9,9 @@ import {
   type ClusterSpec,
 } from '#failover/protocol/spec.ts'
 import { instanceName, isInstanceOf } from '#topology/snapshot/member.ts'
-import { RegentError } from '#common/errors/errors.ts'
+import { describeError, RegentError } from '#common/errors/errors.ts'
+import { readTokenFile } from '#common/http/bearer-token.ts'
+import { complaintAboutHooks, hooksAt, momentNames } from '#failover/protocol/hook.ts'
 import { complaintAbout } from '#common/input/schema-complaint.ts'
 import { replaceJson } from '../files/durable-file.ts'
 import { refuseNewer } from '../files/file-version.ts'
@@ -52,7 +54,18 @@ export async function composeSpec(
   }
   const contradiction = contradictionIn(name, spec)
   if (contradiction !== undefined) throw bad(where, contradiction)
+  await checkHookSecrets(where, spec)
   return spec
+}
+
+/** The manager reads them again each time; without one nothing is sent. */
+async function checkHookSecrets(where: string, { hooks }: ClusterSpec): Promise<void> {
+  for (const moment of momentNames)
+    for (const [at, { webhook }] of hooksAt(hooks, moment).entries())
+      if (webhook?.secretFile !== undefined)
+        await readTokenFile(webhook.secretFile).catch((error: unknown) => {
+          throw bad(where, `hooks.${moment}.${at}.webhook.secretFile: ${describeError(error)}`)
+        })
 }
 
 /**
@@ -70,8 +83,8 @@ function contradictionIn(name: string, spec: ClusterSpec): string | undefined {
       'with a statement that runs would be undone before its grace ends; allowed is a graceMs up to ' +
       'timeoutMs'
     )
-  const aboutBackups = contradictionInBackups(spec)
-  if (aboutBackups !== undefined) return aboutBackups
+  const aboutOthers = complaintAboutHooks(spec.hooks, 'secretFile') ?? contradictionInBackups(spec)
+  if (aboutOthers !== undefined) return aboutOthers
   const all = Array.from({ length: instances }, (_, ordinal) => instanceName(name, ordinal))
   if (all.every((instance) => policies[instance]?.promotion === 'never'))
     return `policies say promotion: never for each of ${all.join(', ')}: none of them could ever be primary; leave one of them out`

@@ -28,6 +28,7 @@ async function logged({
   await store.compareAndSwap('shop', 0, aRecord({ syncSet: [], acks: 0, acksWanted: 0 }))
   await store.updateNotes('shop', (before) => ({ ...before, ...notes }))
   const ports: LoopPorts = {
+    hooks: { machine: '', run: async () => ({ isDone: true, said: '' }) },
     world: { ...realWorld, clock, timers: { ...realWorld.timers, after: () => noTimer, every: () => noTimer } },
     transport: {
       post: async () => Promise.reject(new RegentError('REGENT_ORDER_NOT_ALLOWED', `refused at ${time.nowMs} ms`)),
@@ -52,6 +53,7 @@ async function logged({
       told: {
         decided: ({ sentence }, _analyses, isNews) => decided(sentence, isNews),
         recovered: () => undefined,
+        hookEnded: () => undefined,
         declined: () => undefined,
       },
     },

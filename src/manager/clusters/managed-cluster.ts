@@ -5,13 +5,14 @@ import { say } from '#common/sentence/sentence.ts'
 import { analyse } from '#failover/decide.ts'
 import type { DecisionInput } from '#failover/judge/situation.ts'
 import type { Action, Analyses, Decision } from '#failover/protocol/decision.ts'
-import type { Recovery } from '#failover/protocol/notes.ts'
+import type { HookRun, Recovery } from '#failover/protocol/notes.ts'
 import { askAgents } from './ask-agents.ts'
 import { AskDesk } from './ask-desk.ts'
 import type { ClusterEvent } from './cluster-service.ts'
 import { ClusterLoop, type LoopConfig, type LoopPorts } from '../loop/cluster-loop.ts'
 import type { EndedRecovery } from '../loop/recovery-book.ts'
 import { isEndedIn, isFiledIn } from '../loop/orphans.ts'
+import { withHooksOf } from '../loop/hook-ledger.ts'
 import { RepairBook } from '../loop/repair-book.ts'
 import { instanceOf } from '#topology/snapshot/member.ts'
 import { clusterView, problemsIn, topologyView } from './cluster-views.ts'
@@ -34,6 +35,8 @@ export interface Told {
   /** `isNews` where something is done, or where it differs from the decision before in more than figures. */
   decided(decision: Decision, analyses: () => Analyses, isNews: boolean): void
   recovered(recovery: Recovery): void
+  /** A hook ended, or is not begun any more. */
+  hookEnded(run: HookRun, recovery: Recovery): void
   /** Somebody asked for what is refused. */
   declined(sentence: string): void
 }
@@ -77,6 +80,7 @@ export class ManagedCluster {
       acted: (action) => this.#acted(action),
       answered: (outcome) => this.#answered(outcome),
       recovered: (recovery) => this.#recovered(recovery),
+      hookEnded: (run, recovery) => this.#hookEnded(run, recovery),
       failed: (what, error) => this.#failed(what, error),
     })
     this.operations = new Operations({
@@ -168,7 +172,8 @@ export class ManagedCluster {
   get recoveries(): readonly Recovery[] {
     const { notes, decision } = this.loop
     // A manager that decides nothing knows what is in the notes.
-    const running = decision === null ? [] : this.#running.filter((one) => !isEndedIn(notes, one))
+    const open = decision === null ? [] : this.#running.filter((one) => !isEndedIn(notes, one))
+    const running = open.map((one) => withHooksOf(notes, one))
     const shown = new Set(running.map(({ id }) => id))
     return [...running, ...notes.recoveries.filter(({ id }) => !shown.has(id))]
   }
@@ -210,6 +215,16 @@ export class ManagedCluster {
     this.#log.info({ recovery }, `${recovery.kind} ${recovery.outcome} after ${lasted ?? 0} ms: ${recovery.sentence}`)
     this.#told?.recovered(recovery)
     for (const waiting of this.#waiting) waiting(recovery)
+  }
+
+  #hookEnded(run: HookRun, recovery: Recovery): void {
+    const { hook, moment, state, ms, said } = run
+    this.#metrics.hookEnded(this.name, run)
+    this.#log[state === 'succeeded' ? 'info' : 'warn'](
+      { recovery: recovery.id },
+      `hook ${hook} of ${moment} ${state}${ms === null ? '' : ` after ${ms} ms`}: ${said}`,
+    )
+    this.#told?.hookEnded(run, recovery)
   }
 
   #declined(sentence: string): void {

@@ -1,5 +1,5 @@
 import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client'
-import type { Recovery } from '#failover/protocol/notes.ts'
+import type { HookRun, Recovery } from '#failover/protocol/notes.ts'
 import type { OrderName } from '#failover/protocol/order.ts'
 import type { ClusterView, InstanceRow } from '#api-contract/views.ts'
 
@@ -14,6 +14,8 @@ export interface ManagerMetrics {
   recovered(cluster: string, recovery: Pick<Recovery, 'kind' | 'outcome'>): void
   /** Writes of a cluster were interrupted for this long, by this kind of recovery. */
   outage(cluster: string, kind: Recovery['kind'], ms: number): void
+  /** A hook ended, or is not begun any more. */
+  hookEnded(cluster: string, run: Pick<HookRun, 'moment' | 'state' | 'ms'>): void
   /** An agent answered an order, or refused it, after this long. */
   agentAnswered(order: OrderName, ms: number): void
   /** Takes the state of every cluster over into the gauges; clusters and instances that are gone vanish. */
@@ -51,6 +53,19 @@ export function createMetrics(): ManagerMetrics {
     buckets: outageBuckets,
     registers,
   })
+  const hooks = new Counter({
+    name: 'regent_hook_runs_total',
+    help: 'Runs of hooks, by how they ended.',
+    labelNames: ['namespace', 'cluster', 'moment', 'state'],
+    registers,
+  })
+  const hookSeconds = new Histogram({
+    name: 'regent_hook_seconds',
+    help: 'How long hooks ran.',
+    labelNames: ['namespace', 'cluster', 'moment'],
+    buckets: outageBuckets,
+    registers,
+  })
   const roundTrips = new Histogram({
     name: 'regent_agent_round_trip_seconds',
     help: 'Time until an agent answered an order.',
@@ -63,6 +78,10 @@ export function createMetrics(): ManagerMetrics {
     decided: (cluster, kind) => decisions.inc({ ...labelsOf(cluster), kind }),
     recovered: (cluster, { kind, outcome }) => recoveries.inc({ ...labelsOf(cluster), kind, outcome }),
     outage: (cluster, kind, ms) => outages.observe({ ...labelsOf(cluster), kind }, ms / 1_000),
+    hookEnded(cluster, { moment, state, ms }) {
+      hooks.inc({ ...labelsOf(cluster), moment, state })
+      if (ms !== null) hookSeconds.observe({ ...labelsOf(cluster), moment }, ms / 1_000)
+    },
     agentAnswered: (order, ms) => roundTrips.observe({ order }, ms / 1_000),
     collect: gauges,
     text: () => registry.metrics(),

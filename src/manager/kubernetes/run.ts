@@ -160,6 +160,7 @@ export async function runKubernetesManager(options: KubernetesManagerOptions): P
       else controllers.status.enqueueWithin(key, sameAgainMs)
     },
     recovered: (key, recovery) => clusterEvents.ended(key, recovery),
+    hookEnded: (key, run, recovery) => clusterEvents.hookEnded(key, run, recovery),
     declined: (key, sentence) => clusterEvents.declined(key, sentence),
   })
 

@@ -35,6 +35,7 @@ function timelessLoop(
     return { cancel: () => void regular.delete(task) }
   }
   const ports: LoopPorts = {
+    hooks: { machine: '', run: async () => ({ isDone: true, said: '' }) },
     world: { ...realWorld, timers: { ...realWorld.timers, after: () => noTimer, every } },
     transport: { post: (_address, path) => (posted.push(path), new Promise(() => undefined)) },
     feed: { follow: (_address, _whom, listener) => (listeners.push(listener), () => undefined) },
@@ -52,6 +53,7 @@ function timelessLoop(
     acted: ({ kind }: { kind: string }) => void acted.push(kind),
     answered: () => undefined,
     recovered: () => undefined,
+    hookEnded: () => undefined,
     failed: () => undefined,
   }
   const loop = new ClusterLoop(

@@ -4,7 +4,7 @@ import type { Store } from '#store/store.ts'
 import { decide, modeOf } from '#failover/decide.ts'
 import type { Action, CommitAction, Decision } from '#failover/protocol/decision.ts'
 import { automaticFailoverAt } from '#failover/judge/failover-budget.ts'
-import type { ClusterNotes, Recovery } from '#failover/protocol/notes.ts'
+import type { ClusterNotes, HookRun, Recovery } from '#failover/protocol/notes.ts'
 import type { ClusterRecord } from '#failover/protocol/record.ts'
 import type { DecisionInput, Request } from '#failover/judge/situation.ts'
 import type { ClusterSpec } from '#failover/protocol/spec.ts'
@@ -13,6 +13,8 @@ import type { Observation } from '#topology/snapshot/observation.ts'
 import type { Snapshot } from '#topology/snapshot/snapshot.ts'
 import type { AgentFeed } from './agent-feed.ts'
 import { FollowedAgents } from './followed-agents.ts'
+import { HookDesk } from './hook-desk.ts'
+import type { HookPort } from './hook-port.ts'
 import { IncarnationBook } from './incarnation-book.ts'
 import { LeaderWords } from './leader-words.ts'
 import { LeaseDesk } from './lease-desk.ts'
@@ -42,6 +44,7 @@ export interface LoopPorts {
   readonly feed: AgentFeed
   readonly store: Store
   readonly platform: Platform
+  readonly hooks: HookPort
 }
 
 export interface LoopConfig {
@@ -60,6 +63,8 @@ export interface LoopListener {
   acted(action: Action): void
   answered(outcome: OrderOutcome): void
   recovered(recovery: EndedRecovery): void
+  /** A hook of this recovery ended, or is not begun any more. */
+  hookEnded(run: HookRun, recovery: Recovery): void
   failed(what: string, error: unknown): void
 }
 
@@ -86,6 +91,7 @@ export class ClusterLoop {
   readonly #records: RecordKeeper
   readonly #looks: StoreLooks
   readonly #route: RouteKeeper
+  readonly #hooks: HookDesk
   #state = atFirst
   #decision: Decision | null = null
   #revisit: Timer | null = null
@@ -133,6 +139,11 @@ export class ClusterLoop {
       moved: ({ instance }) => this.#book.note(`route moved to ${instance}`),
       looked: () => this.wake(),
       failed: this.#failed('publishing the primary'),
+    })
+    this.#hooks = new HookDesk({
+      ...{ ...ports, notes: this.#notes, book: this.#book, loop: this },
+      ended: listener.hookEnded.bind(listener),
+      failed: this.#failed('writing down what hooks do'),
     })
     const answering = { ...ports, timings: config.timings, failed: listener.failed.bind(listener) }
     this.#leases = new LeaseDesk(answering, this.#sightings)
@@ -213,10 +224,9 @@ export class ClusterLoop {
     return {
       ...this.#config,
       snapshot: this.#incarnations.believed(heard, this.notes),
-      record: this.record,
-      notes: this.notes,
-      notesDamage: this.#notes.damage,
-      requests: this.#requests.open,
+      ...{ record: this.record, notes: this.notes },
+      ...(this.#book.current && { recovery: this.#book.current }),
+      ...{ notesDamage: this.#notes.damage, requests: this.#requests.open },
       nowMs: clock.monotonicMs(),
       wallMs: clock.wallMs(),
       ...{ managerSinceMs: this.#beganMs, leadsSinceMs: this.#state.leadsSinceMs },
@@ -313,8 +323,7 @@ export class ClusterLoop {
     const decision = this.#decideOn(input)
     const changed = decision.sentence !== this.#decision?.sentence
     this.#decision = decision
-    const ended = this.leads ? this.#book.keep(decision, input) : null
-    if (ended) this.#file(ended)
+    if (this.leads) this.#keep(decision, input)
     this.#listener.decided(decision, changed, input)
     this.#planRevisit(decision, heard)
     if (this.leads)
@@ -325,6 +334,12 @@ export class ClusterLoop {
       await this.#act(action)
       if (action.kind === 'commit') break
     }
+  }
+
+  #keep(decision: Decision, input: DecisionInput): void {
+    const ended = this.#book.keep(decision, input)
+    if (ended) this.#file(ended)
+    this.#hooks.keep(input, ended && toFile(ended))
   }
 
   #planRevisit(decision: Decision, heard: Snapshot): void {
@@ -347,6 +362,8 @@ export class ClusterLoop {
         return void this.#route.publish(action.route)
       case 'scale':
         return void this.#scale(action.count)
+      case 'hooks':
+        return this.#hooks.begin(action)
       case 'say':
         return void (this.#says.say(action) && this.#listener.acted(action))
       default:
@@ -357,6 +374,8 @@ export class ClusterLoop {
   /** The only commit point. Whatever happens, what is in the store is read again unless that is known. */
   async #commit(action: CommitAction): Promise<void> {
     const revision = this.record?.revision ?? 0
+    // What comes after it must be known to whoever leads next.
+    if (this.#hooks.filed !== undefined) await this.#hooks.filed
     try {
       const done = await this.#records.commit(action)
       this.#on({ event: 'storeTakes' })
@@ -399,6 +418,7 @@ export class ClusterLoop {
   }
 
   #file(ended: EndedRecovery): void {
+    for (const id of ended.requests) this.#requests.drop(id)
     this.#listener.recovered(ended)
     this.file(toFile(ended))
   }

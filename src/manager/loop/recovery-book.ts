@@ -106,6 +106,7 @@ export class RecoveryBook {
     }
     this.waits(record, snapshot)
     this.#answers(decision, seen)
+    if (decision.stopped !== undefined) return this.end('undone', decision.stopped)
     if (this.#open === null || record === undefined || !isWhole(record, snapshot, published)) return null
     return this.end(outcomeOf(this.#open), this.#open.isTakenUp ? endUnseen(record) : undefined)
   }

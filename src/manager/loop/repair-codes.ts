@@ -49,7 +49,11 @@ const repairsKept = 20
 export function filed(recovery: Recovery, before: readonly Recovery[]): readonly Recovery[] {
   let left = repairsKept
   const others = before.filter(({ id }) => id !== recovery.id)
-  return [recovery, ...others].filter(({ kind }) => kind !== 'repair' || left-- > 0).slice(0, recoveriesKept)
+  // What its hooks did is written by whoever runs them.
+  const hooks = before.find(({ id }) => id === recovery.id)?.hooks ?? recovery.hooks
+  return [hooks === undefined ? recovery : { ...recovery, hooks }, ...others]
+    .filter(({ kind }) => kind !== 'repair' || left-- > 0)
+    .slice(0, recoveriesKept)
 }
 
 export function withRecovery(recovery: Recovery): (notes: ClusterNotes) => ClusterNotes {

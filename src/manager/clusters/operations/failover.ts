@@ -3,6 +3,7 @@ import type { OperationRequest } from '#api-contract/operations.ts'
 import { allOf } from '#common/text/words.ts'
 import { modeOf } from '#failover/decide.ts'
 import { viewNamed, type Situation } from '#failover/judge/situation.ts'
+import { hooksAt, longestOf } from '#failover/protocol/hook.ts'
 import { trialOf, whyNoFailover, type AskedFailover } from '#failover/way-out/asked-failover.ts'
 import { instanceOf, type InstanceName } from '#topology/snapshot/member.ts'
 import { answered, patienceMs, resultOf } from './answered.ts'
@@ -29,7 +30,8 @@ export function failover(asking: Asking, request: OperationRequest<'failover'>):
     },
     act: async () => {
       const asked = { kind: 'failover', id: cluster.world.random.hex(12), to, acceptLoss } as const
-      return resultOf(cluster, await answered(cluster, asked, patienceMs), 'failover')
+      const forHooksMs = longestOf(hooksAt(situation.spec.hooks, 'beforeFailover'))
+      return resultOf(cluster, await answered(cluster, asked, forHooksMs + patienceMs), 'failover')
     },
   }
 }

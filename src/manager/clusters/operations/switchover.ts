@@ -1,6 +1,7 @@
 import { say } from '#common/sentence/sentence.ts'
 import type { OperationRequest } from '#api-contract/operations.ts'
 import { modeOf } from '#failover/decide.ts'
+import { hooksAt, longestOf } from '#failover/protocol/hook.ts'
 import { instanceOf } from '#topology/snapshot/member.ts'
 import type { EndedRecovery } from '#manager/loop/recovery-book.ts'
 import { answered, patienceMs, resultOf } from './answered.ts'
@@ -26,10 +27,12 @@ export function switchover(asking: Asking, request: OperationRequest<'switchover
     would: { sentence: `would switch over from ${from} to ${to}`, plan: plan.steps },
     act: async () => {
       const id = random.hex(12)
-      const deadlineWallMs = clock.wallMs() + timeoutMs
-      const asked = { kind: 'switchover', id, from, to, deadlineWallMs, reason: request.reason || 'asked for' } as const
+      const forHooksMs = longestOf(hooksAt(situation.spec.hooks, 'beforeSwitchover'))
+      const deadlineWallMs = clock.wallMs() + forHooksMs + timeoutMs
+      const reason = request.reason || 'asked for'
+      const asked = { kind: 'switchover', id, from, to, deadlineWallMs, forHooksMs, reason } as const
       const cameFirst = (one: EndedRecovery) => takesAway(situation.record, one) && !one.requests.includes(id)
-      const recovery = await answered(cluster, asked, timeoutMs + patienceMs, cameFirst)
+      const recovery = await answered(cluster, asked, forHooksMs + timeoutMs + patienceMs, cameFirst)
       if (recovery !== undefined && cameFirst(recovery))
         throw asking.refusal(say`no switchover: another ${recovery.kind} came first: ${recovery.sentence}`)
       return resultOf(cluster, recovery, `switchover to ${to}`)

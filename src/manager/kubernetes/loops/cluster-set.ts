@@ -19,11 +19,13 @@ import type { Secret } from '#kube/secrets/secrets.ts'
 import type { Pod, StatefulSet } from '#kube/pods/stateful-set.ts'
 import { kubeStore } from '#store/kube.ts'
 import type { Store } from '#store/store.ts'
-import type { Recovery } from '#failover/protocol/notes.ts'
+import type { HookRun, Recovery } from '#failover/protocol/notes.ts'
 import { defaultTimings } from '#failover/protocol/timings.ts'
 import { createHttpFeed } from '#manager/clusters/http-feed.ts'
 import { ManagedCluster, type Told } from '#manager/clusters/managed-cluster.ts'
 import type { ManagerMetrics } from '#manager/clusters/metrics.ts'
+import { realHooks } from '#manager/hooks/real-hooks.ts'
+import { secretOfWebhook } from './hook-secret.ts'
 import { watchRecord } from './record-watch.ts'
 import { askForNoPasswords } from '../objects/rotate-passwords.ts'
 import { SpecProgress } from '../status/spec-progress.ts'
@@ -51,6 +53,7 @@ export interface ClusterSetListener {
   readonly changed: (key: ObjectKey) => void
   readonly decided: (key: ObjectKey, ...decided: Parameters<Told['decided']>) => void
   readonly recovered: (key: ObjectKey, recovery: Recovery) => void
+  readonly hookEnded: (key: ObjectKey, run: HookRun, recovery: Recovery) => void
   readonly declined: (key: ObjectKey, sentence: string) => void
 }
 
@@ -177,10 +180,12 @@ export class ClusterSet {
     const transport = createHttpTransport(secured)
     const name = `${key.namespace}.${key.name}`
     const trust = watchTrust(createHttpFeed(secured), () => this.#listener?.changed(key))
-    const ports = { world, transport, store, platform, feed: trust.feed }
+    const hooks = realHooks(world, (webhook) => secretOfWebhook(client, key.namespace, webhook))
+    const ports = { world, transport, store, platform, hooks, feed: trust.feed }
     const told: Told = {
       decided: (...all) => this.#listener?.decided(key, ...all),
       recovered: (recovery) => this.#listener?.recovered(key, recovery),
+      hookEnded: (run, recovery) => this.#listener?.hookEnded(key, run, recovery),
       declined: (sentence) => this.#listener?.declined(key, sentence),
     }
     const config = {

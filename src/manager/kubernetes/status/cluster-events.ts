@@ -6,7 +6,7 @@ import { keyText, type ObjectKey } from '#controller-runtime/objects/objects.ts'
 import type { MySQLCluster } from '#kube/spec/mysql-cluster.ts'
 import { describeBackup, type BackupSeen } from '#topology/snapshot/copies.ts'
 import type { Analyses, Decision } from '#failover/protocol/decision.ts'
-import type { Recovery } from '#failover/protocol/notes.ts'
+import type { HookRun, Recovery } from '#failover/protocol/notes.ts'
 
 export interface ClusterEventsParts {
   readonly recorder: Pick<EventRecorder, 'record'>
@@ -74,6 +74,18 @@ export class ClusterEvents {
   ended(key: ObjectKey, recovery: Recovery): void {
     this.#logSteps(key, recovery)
     this.#recovery(key, recovery, storyOf(recovery))
+  }
+
+  /** What became of a hook. */
+  hookEnded(key: ObjectKey, { hook, moment, state, said }: HookRun, { kind }: Recovery): void {
+    const isGood = state === 'succeeded'
+    const note = `hook ${hook} of ${moment} ${state}: ${said} (${kind})`
+    this.#tell(key, {
+      type: isGood ? 'Normal' : 'Warning',
+      reason: isGood ? 'HookRan' : 'HookFailed',
+      action: 'RunHook',
+      note,
+    })
   }
 
   /** The spec cannot be followed, and why; '' where it can. */

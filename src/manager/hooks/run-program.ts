@@ -1,0 +1,120 @@
+import { spawn, type ChildProcess } from 'node:child_process'
+import type { Readable } from 'node:stream'
+import { describeError } from '#common/errors/errors.ts'
+import type { Timers } from '#common/ports/ports.ts'
+import { duration } from '#common/text/words.ts'
+import type { HookEnd } from '../loop/hook-port.ts'
+
+export interface Program {
+  readonly argv: readonly string[]
+  readonly environment: Readonly<Record<string, string>>
+  /** For standard input. */
+  readonly input: string
+  readonly deadlineMs: number
+}
+
+/** Of what a program prints so much is kept: the end, where it says why it failed. */
+const keptCharacters = 4_096
+/** What a program printed last may be on its way still. */
+const lastWordsMs = 100
+/** What it left behind is looked for so often: the number of a group that has ended may be another's later. */
+const lookMs = 1_000
+
+/**
+ * Runs a program to its end. It leads a process group of its own. At the deadline the whole group is ended, and what
+ * the program left behind as well. Never rejects.
+ */
+export async function runProgram(program: Program, timers: Timers): Promise<HookEnd & { readonly again: boolean }> {
+  const { argv, environment, input, deadlineMs } = program
+  const [file = '', ...parameters] = argv
+  let isLate = false
+  try {
+    const child = spawn(file, parameters, { env: environment, stdio: 'pipe', detached: true })
+    const printed = [child.stderr, child.stdout].map(lastOf)
+    child.stdin.on('error', () => undefined)
+    child.stdin.end(input)
+    const deadline = timers.after(deadlineMs, () => {
+      isLate = true
+      killGroup(child)
+    })
+    const { code, by } = await endOf(child, timers)
+    const words = printed.map((last) => last()).find((line) => line !== '') ?? ''
+    for (const stream of [child.stdin, child.stdout, child.stderr]) stream.destroy()
+    if (isLate || !hasGroup(child)) deadline.cancel()
+    else watchLeftovers(child, timers, deadline.cancel.bind(deadline))
+    if (isLate) return failed(`did not end within ${duration(deadlineMs)}, and was ended with all that it started`)
+    if (code === 0) return { isDone: true, said: `exit 0${after(words)}`, again: false }
+    return { ...failed(`${by === null ? `exit ${code}` : `ended by ${by}`}${after(words)}`), again: true }
+  } catch (error) {
+    return failed(whyNotStarted(file, error as NodeJS.ErrnoException))
+  }
+}
+
+function failed(said: string) {
+  return { isDone: false, said, again: false }
+}
+
+function after(words: string): string {
+  return words === '' ? '' : `: ${words}`
+}
+
+function whyNotStarted(file: string, error: NodeJS.ErrnoException): string {
+  if (error.code === 'ENOENT') return `${file} does not exist, or its interpreter does not`
+  if (error.code === 'EACCES') return `${file} may not be executed`
+  return describeError(error)
+}
+
+/** The program has ended, and its last words are read; what it started may have its outputs open still. */
+function endOf(
+  child: ChildProcess,
+  timers: Timers,
+): Promise<{ readonly code: number | null; readonly by: string | null }> {
+  return new Promise((resolve, reject) => {
+    child.once('error', reject)
+    child.once('exit', (code, by) => {
+      const end = { code, by }
+      const timer = timers.after(lastWordsMs, () => resolve(end))
+      child.once('close', () => (timer.cancel(), resolve(end)))
+    })
+  })
+}
+
+/** Reads a stream to its end, however much there is. @returns its last line, shortened */
+function lastOf(stream: Readable): () => string {
+  let kept = ''
+  stream.setEncoding('utf8')
+  stream.on('error', () => undefined)
+  stream.on('data', (more: string) => {
+    kept = (kept + more).slice(-keptCharacters)
+  })
+  return () => {
+    const lines = kept.split('\n').map((line) => line.replaceAll(/\p{Cc}/gu, ' ').trim())
+    return lines.findLast((line) => line !== '')?.slice(0, 160) ?? ''
+  }
+}
+
+function killGroup({ pid }: ChildProcess): void {
+  if (pid === undefined) return
+  try {
+    process.kill(-pid, 'SIGKILL')
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error
+  }
+}
+
+/** Something of what the program started runs still. */
+function hasGroup({ pid }: ChildProcess): boolean {
+  try {
+    return pid !== undefined && process.kill(-pid, 0)
+  } catch {
+    return false
+  }
+}
+
+function watchLeftovers(child: ChildProcess, timers: Timers, forget: () => void): void {
+  const look = timers.every(lookMs, () => {
+    if (hasGroup(child)) return
+    look.cancel()
+    forget()
+  })
+}
