@@ -110,9 +110,11 @@ const secretFile = Type.Optional(
 )
 const secretRef = Type.Optional(secretRefSchema)
 
-export const hooksSchema = hooksOf(hookOf({ url, secretFile, secretRef }))
+export const hookSchema = hookOf({ url, secretFile, secretRef })
 /** On Kubernetes a secret is no file. */
-export const kubeHooksSchema = hooksOf(hookOf({ url, secretRef }))
+export const kubeHookSchema = hookOf({ url, secretRef })
+export const hooksSchema = hooksOf(hookSchema)
+export const kubeHooksSchema = hooksOf(kubeHookSchema)
 
 export type Hooks = Readonly<Static<typeof hooksSchema>>
 export type Hook = NonNullable<Hooks[HookMoment]>[number]

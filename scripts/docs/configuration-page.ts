@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import { describeValues, type Setting as ServerSetting } from '#failover/settings/setting.ts'
 import { serverSettings, settingsTable } from '#failover/settings/table.ts'
 import { clusterSpecSchema, instancePolicySchema } from '#failover/protocol/spec.ts'
+import { hookSchema } from '#failover/protocol/hook.ts'
 import { defaultTimings } from '#failover/protocol/timings.ts'
 import { stringify } from 'yaml'
 import { Value } from 'typebox/value'
@@ -26,6 +27,8 @@ export async function configurationPage(): Promise<string> {
     schemaTable(clusterSpecSchema),
     'A policy, below `policies.<instance>`:',
     schemaTable(instancePolicySchema),
+    'A hook, in each list below `hooks` ([hooks.md](../guide/hooks.md)):',
+    schemaTable(hookSchema),
     'For example:',
     '```yaml\ninstances: 5\ndurability: strict\nfailover: {budget: {failovers: 5}}\npolicies:\n  shop-4: {promotion: never}\n```',
     '## Durations',

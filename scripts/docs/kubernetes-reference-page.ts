@@ -1,6 +1,7 @@
 import { mysqlBackupSpecSchema, mysqlBackupStatusSchema } from '#kube/backup/backup-schema.ts'
 import { backupDefinition } from '#kube/definition/backup-definition.ts'
 import { customResourceDefinition } from '#kube/definition/custom-resource-definition.ts'
+import { kubeHookSchema } from '#failover/protocol/hook.ts'
 import { mysqlClusterSpecSchema } from '#kube/spec/spec-schema.ts'
 import { mysqlClusterStatusSchema } from '#kube/spec/status-schema.ts'
 import { asks } from '#kube/injection/marks.ts'
@@ -20,6 +21,8 @@ export function kubernetesReferencePage(): string {
     '## spec',
     'What has no default and is not said is not set.',
     schemaTable(mysqlClusterSpecSchema),
+    'A hook, in each list below `hooks` ([hooks.md](../guide/hooks.md)):',
+    schemaTable(kubeHookSchema),
     '## Rules',
     'Checked by the API server itself, also while no manager answers.',
     table(['where', 'refused with'], rulesIn(mysqlClusterSpecSchema, 'spec')),

@@ -1,4 +1,5 @@
 import { Type, type Static, type TBoolean, type TObject, type TOptional, type TProperties, type TString } from 'typebox'
+import { momentNames, type HookMoment } from '#failover/protocol/hook.ts'
 import { longestDowntimeMs, shortestDowntimeMs } from '#failover/judge/downtime.ts'
 
 /**
@@ -167,6 +168,19 @@ const table = {
     body: { instance: instance('Its volume is given up, and it is made anew with an empty one.') },
     dangers: { acceptLoss: 'Go on although acknowledged writes may be lost.' },
     deadlineMs: 30_000,
+  }),
+  'test-hooks': operation({
+    summary: 'Run the hooks with an example of what they are told, marked as a test',
+    body: {
+      moment: Type.Optional(
+        Type.Unsafe<HookMoment>({
+          ...{ type: 'string', enum: [...momentNames] },
+          description: 'Only those of this moment; all unless given.',
+        }),
+      ),
+    },
+    // The manager keeps to the time of each hook.
+    deadlineMs: 3_600_000,
   }),
 }
 

@@ -8,6 +8,7 @@ import { addExplain } from './commands/explain.ts'
 import { addFailover } from './commands/failover.ts'
 import { addFence } from './commands/fence.ts'
 import type { Io } from './terminal/io.ts'
+import { addHooks } from './commands/hooks.ts'
 import { addLocal } from './local/local-command.ts'
 import { addRestore } from './local/restore-command.ts'
 import { addLifecycleAgent } from './commands/lifecycle-agent.ts'
@@ -34,6 +35,7 @@ export function buildProgram(io: Io, jsonErrors = false): Command {
     addFailover,
     addFence,
     addReplace,
+    addHooks,
     addBackup,
     addRestore,
     addPause,

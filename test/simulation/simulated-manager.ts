@@ -71,6 +71,7 @@ export class SimulatedManager {
       world,
       platform,
       transport,
+      hooks: ports.hooks,
       ended: (matches, timeoutMs) => this.#recoveryThat(matches, timeoutMs),
       declined: (sentence) => said(this.name, sentence),
     })

@@ -88,6 +88,7 @@ export class ManagedCluster {
       world: ports.world,
       platform: ports.platform,
       transport: ports.transport,
+      hooks: ports.hooks,
       ended: (matches, timeoutMs) => this.#waitForRecovery(matches, timeoutMs),
       declined: (sentence) => this.#declined(sentence),
     })

@@ -5,6 +5,7 @@ import type { Transport, World } from '#common/ports/ports.ts'
 import type { DecisionInput, Request, Situation } from '#failover/judge/situation.ts'
 import { inWords, wayOut } from '#failover/way-out/way-out.ts'
 import type { ClusterLoop } from '#manager/loop/cluster-loop.ts'
+import type { HookPort } from '#manager/loop/hook-port.ts'
 import type { EndedRecovery } from '#manager/loop/recovery-book.ts'
 
 /** What operations need of a cluster, and tell it. */
@@ -13,6 +14,7 @@ export interface OperatedCluster {
   readonly world: World
   readonly platform: Pick<Platform, 'wish' | 'replace'>
   readonly transport: Transport
+  readonly hooks: HookPort
   /** Resolves when such a recovery of the cluster ended. */
   ended(matches: (recovery: EndedRecovery) => boolean, timeoutMs: number): Promise<EndedRecovery | undefined>
   /** Something that was asked for is refused, and why. */

@@ -11,6 +11,7 @@ import { rehearse } from './rehearse.ts'
 import { replace } from './replace.ts'
 import { scale } from './scale.ts'
 import { switchover } from './switchover.ts'
+import { testHooks } from './test-hooks.ts'
 
 /** What is done on each operation of `src/api-contract/operations.ts`. */
 const performers: { readonly [N in OperationName]: Performer<N> } = {
@@ -26,6 +27,7 @@ const performers: { readonly [N in OperationName]: Performer<N> } = {
   rehearse,
   scale,
   replace,
+  'test-hooks': testHooks,
 }
 
 /** What people ask of a cluster: checked and planned by the same pure code that decides, then handed to its loop. */

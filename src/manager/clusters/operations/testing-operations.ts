@@ -1,4 +1,5 @@
 import type { ClusterNotes } from '#failover/protocol/notes.ts'
+import type { HookDocument } from '#failover/protocol/hook-document.ts'
 import { aSituation, type SituationOverrides } from '#failover/testing.ts'
 import type { Request } from '#failover/judge/situation.ts'
 import { realWorld } from '#common/ports/real-world.ts'
@@ -46,11 +47,13 @@ export function operationsOn(
     ? { replace: async (...told) => (replaced.push(told), making()) }
     : {}
   const declined: string[] = []
+  const tried: HookDocument[] = []
   const posted: { readonly address: string; readonly path: string; readonly body: unknown }[] = []
   return {
     replaced,
     declined,
     posted,
+    tried,
     asked,
     notes: () => notes,
     operations: new Operations({
@@ -63,6 +66,7 @@ export function operationsOn(
           return {}
         },
       },
+      hooks: { machine: 'here', run: async (_, told) => (tried.push(told), { isDone: true, said: 'exit 0' }) },
       ended: (matches) => ended(matches, asked.at(-1)?.id ?? ''),
       declined: (sentence) => void declined.push(sentence),
     }),
