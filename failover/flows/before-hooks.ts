@@ -1,7 +1,6 @@
 import { command, counted, duration, say, text, type Sentence } from '#common/sentence/sentence.ts'
-import type { MemberId } from '#topology/snapshot/member.ts'
 import { switchoverAsked, type Situation } from '../judge/situation.ts'
-import type { Action } from '../protocol/decision.ts'
+import type { Action, HooksAction } from '../protocol/decision.ts'
 import { hooksAt, type HookMoment } from '../protocol/hook.ts'
 import type { HookRun, Recovery } from '../protocol/notes.ts'
 import type { Decided } from '../steps/step.ts'
@@ -51,7 +50,7 @@ export function behindHooks(situation: Situation, decided: Decided): Decided {
       return {
         ...decided,
         sentence: say`${counted(hooks.length, 'hook')} before this: ${decided.sentence}`,
-        actions: [...others, { kind: 'hooks', moment, successor: successorIn(held) }],
+        actions: [...others, { kind: 'hooks', moment, ...leadingTo(held) }],
         revisitMs: 1_000,
       }
   }
@@ -125,9 +124,10 @@ function whyStopped({ flow }: Decided, { hook, said }: HookRun): Sentence {
     : say`no switchover: hook ${hook} stopped it: ${text(said)}`
 }
 
-function successorIn(held: readonly Action[]): MemberId | null {
+function leadingTo(held: readonly Action[]): Pick<HooksAction, 'successor' | 'request'> {
   const [next] = held.flatMap((action) => (action.kind === 'commit' ? [action.next] : []))
-  return next === undefined ? null : (next.intent?.candidate ?? next.primary)
+  const intent = next?.intent?.kind === 'switchover' ? next.intent : null
+  return { successor: intent?.candidate ?? next?.primary ?? null, request: intent?.request ?? null }
 }
 
 /** The time of a person's switchover begins once its hooks have ended: what they left of theirs is taken off. */

@@ -23,6 +23,8 @@ export interface HooksAction {
   readonly moment: HookMoment
   /** Who is to lead; null while that is not known. */
   readonly successor: MemberId | null
+  /** The request for a switchover that waits for them; null for none. */
+  readonly request: string | null
 }
 
 /** An order, and to whom. */

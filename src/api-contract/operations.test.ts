@@ -13,7 +13,9 @@ describe.each(operationNames)('the operation %s', (name) => {
   })
 
   it('names every flag but a dry run among its dangers', () => {
-    const flags = Object.entries<{ type?: string }>(body.properties).filter(([, { type }]) => type === 'boolean')
+    const flags = Object.entries<{ readonly type?: unknown; readonly description?: string }>(body.properties).filter(
+      ([, { type }]) => type === 'boolean',
+    )
     expect(flags.map(([key]) => key)).toEqual([...dangers, 'dryRun'])
   })
 })

@@ -227,7 +227,9 @@ function worstIn(seen: DecisionInput): string | undefined {
 /** Requests of the switchover that goes on, and of a switchover that begins now. */
 function switchoversIn({ actions }: Decision, { record }: Seen): readonly string[] {
   const begun = actions.flatMap((action) => (action.kind === 'commit' ? [action.next.intent] : []))
-  return [record?.intent, ...begun].flatMap((intent) => (intent?.kind === 'switchover' ? [intent.request] : []))
+  const waiting = actions.flatMap((action) => (action.kind === 'hooks' ? (action.request ?? []) : []))
+  const intents = [record?.intent, ...begun]
+  return [...waiting, ...intents.flatMap((intent) => (intent?.kind === 'switchover' ? [intent.request] : []))]
 }
 
 /** While a person's failover is open, whatever is done for a primary that fails is done for that request. */

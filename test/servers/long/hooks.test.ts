@@ -150,6 +150,7 @@ describe('Hooks', () => {
     expect(waits.findIndex(({ what }) => what.startsWith('promise'))).toBeGreaterThan(
       waits.findLastIndex(({ what }) => what.includes('beforeFailover succeeded')),
     )
+    await cluster.whole()
     expect(await writer.check()).toMatchObject({ lost: [], instances: 3 })
   })
 

@@ -64,6 +64,21 @@ describe('Hooks in the simulated world', () => {
     expect(hooks.begun).toHaveLength(2)
   })
 
+  it('stop a switchover, whose asker is told, and which is not tried again by itself', async () => {
+    const scenario = await begin({ beforeSwitchover: [{ command: ['may-we'], onFailure: 'stop' }] })
+    const { cluster, manager } = scenario
+    cluster.hooks.ends = () => ({ isDone: false, said: 'exit 1: not now' })
+    const request = { to: 'shop-1', reason: '', dryRun: false }
+    const asked = manager.operations.perform('switchover', request).catch((error: unknown) => error)
+    await scenario.until('it is stopped', () => manager.loop.notes.recoveries[0]?.outcome === 'undone')
+    await scenario.goOn(30_000)
+    expect(cluster.hooks.begun).toHaveLength(1)
+    expect(await asked).toMatchObject({
+      code: 'REGENT_REFUSED',
+      message: expect.stringContaining('no switchover: hook may-we stopped it: exit 1: not now') as string,
+    })
+  })
+
   it('are asked again five minutes after one of them stopped a failover', async () => {
     const scenario = await begin({ beforeFailover: [{ command: ['may-we'], onFailure: 'stop' }] })
     const { hooks } = scenario.cluster
