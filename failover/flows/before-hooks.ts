@@ -100,7 +100,8 @@ function stoppedBefore(situation: Situation, moment: HookMoment): Stopped | unde
   const run = runsOf(last, moment).find(({ stops }) => stops === true)
   if (run === undefined) return undefined
   const againMs = (run.beganWallMs ?? 0) + (run.ms ?? 0) + askAgainMs - wallMs
-  return againMs > 0 && againMs <= askAgainMs ? { is: 'stopped', run, againMs } : undefined
+  // A clock that was set back holds nothing up for long.
+  return againMs > 0 && againMs <= 2 * askAgainMs ? { is: 'stopped', run, againMs } : undefined
 }
 
 function stopped(decided: Decided, others: readonly Action[], { run, againMs }: Stopped): Decided {

@@ -90,3 +90,17 @@ test('an explanation has the sentence, what is seen, what was not chosen, and th
     "
   `)
 })
+
+test('hooks of a recovery stand below its timeline', () => {
+  const run = { index: 0, hook: 'vip', by: 'm', beganWallMs: 0 }
+  const runs = [
+    { ...run, moment: 'beforeFailover', state: 'succeeded', ms: 12.34, said: 'exit 0' },
+    { ...run, moment: 'afterFailover', state: 'unknown', ms: null, said: 'nobody knows how it ended' },
+  ] as const
+  const lines = renderTimeline({ ...recovery, hooks: { failureType: 'DeadPrimary', runs } })
+  expect(lines.slice(-3).map((line) => line.replaceAll(/ +/g, ' ').trim())).toEqual([
+    'hooks what state took how it ended',
+    'beforeFailover vip succeeded 12.3 ms exit 0',
+    'afterFailover vip unknown nobody knows how it ended',
+  ])
+})

@@ -49,4 +49,15 @@ describe('what the core knows of a resource', () => {
       )
     }
   })
+
+  it('has the hooks of the resource, and refuses what is wrong with them', () => {
+    const webhook = { url: 'https://example.com', secretRef: { name: 'hook' } }
+    expect(coreSpecOf(shop, specOf({ hooks: { failed: [{ webhook }] } })).hooks).toEqual({ failed: [{ webhook }] })
+    const both = { hooks: { failed: [{ webhook, shell: 'a' }] } }
+    expect(() => coreSpecOf(shop, specOf(both))).toThrow(
+      'spec of shop: hooks.failed.0 has 2 of command, shell and webhook',
+    )
+    const stops = { mode: 'group', hooks: { beforeFailover: [{ shell: 'a', onFailure: 'stop' }] } }
+    expect(() => coreSpecOf(shop, specOf(stops))).toThrow('hooks.beforeFailover.0.onFailure is "stop" in mode group')
+  })
 })

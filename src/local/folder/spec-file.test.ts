@@ -32,6 +32,18 @@ describe('the spec of a local cluster', () => {
     expect(await readSpec(layout, 'shop')).toEqual(spec)
   })
 
+  test('has hooks as they are written, and refuses one whose secret cannot be read', async () => {
+    const hook = 'webhook: {url: "https://example.com", secretFile: '
+    const file = await fileWith(`hooks: {failed: [{shell: "logger {cluster}"}, {${hook}/nowhere/secret}}]}`)
+    await expect(composeSpec('shop', file, {})).rejects.toThrow(
+      /hooks\.failed\.1\.webhook\.secretFile: token file \/nowhere\/secret cannot be read/,
+    )
+    const wrong = await fileWith('hooks: {failed: [{shell: "logger {custer}"}]}')
+    await expect(composeSpec('shop', wrong, {})).rejects.toThrow(/hooks\.failed\.0\.shell has the unknown placeholder/)
+    const right = await fileWith('hooks: {failed: [{shell: "logger {cluster}"}]}')
+    expect((await composeSpec('shop', right, {})).hooks).toEqual({ failed: [{ shell: 'logger {cluster}' }] })
+  })
+
   test('says of a budget only what differs', async () => {
     expect((await composeSpec('shop', await fileWith('failover: {budget: {failovers: 5}}'), {})).failover).toEqual({
       automatic: true,

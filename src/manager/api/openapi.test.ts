@@ -61,6 +61,7 @@ const routes = [
   'post /api/v1/clusters/{cluster}/resume',
   'post /api/v1/clusters/{cluster}/scale',
   'post /api/v1/clusters/{cluster}/switchover',
+  'post /api/v1/clusters/{cluster}/test-hooks',
   'post /api/v1/clusters/{cluster}/unfence',
 ]
 

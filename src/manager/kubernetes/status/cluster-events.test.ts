@@ -48,6 +48,17 @@ function events(leads = true) {
 }
 
 describe('the Events of a cluster', () => {
+  it('tell how a hook ended', () => {
+    const { events: all, told } = events()
+    const run = { ...{ moment: 'afterFailover', index: 0, hook: 'vip', by: 'm' }, beganWallMs: 0, ms: 5 } as const
+    all.hookEnded(key, { ...run, state: 'succeeded', said: 'exit 0' }, aRecovery())
+    all.hookEnded(key, { ...run, state: 'failed', said: 'exit 1' }, aRecovery())
+    expect(told()).toEqual([
+      'Normal HookRan RunHook: hook vip of afterFailover succeeded: exit 0 (failover)',
+      'Warning HookFailed RunHook: hook vip of afterFailover failed: exit 1 (failover)',
+    ])
+  })
+
   it('tell of a recovery as it begins, once, and how it ended', () => {
     const { events: all, told } = events()
     for (let decision = 0; decision < 3; decision++) all.decided(key, well, aRecovery())

@@ -1,0 +1,173 @@
+import { mkdtemp, readFile, rm } from 'node:fs/promises'
+import { createServer, type IncomingMessage } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
+import { realWorld } from '#common/ports/real-world.ts'
+import type { Hook } from '#failover/protocol/hook.ts'
+import type { HookDocument } from '#failover/protocol/hook-document.ts'
+import { patienceMs } from '#test/support/patience.ts'
+import { realHooks } from './real-hooks.ts'
+import { signatureOf } from './send-webhook.ts'
+
+const told = {
+  ...{ version: 1, test: false, moment: 'afterFailover', key: 'r.afterFailover.0', text: '', cluster: 'shop' },
+  ...{ mode: 'semisync', automatic: true, successorGtids: '', manager: 'here', replicas: [], lostReplicas: [] },
+  recovery: { id: 'r', kind: 'failover', outcome: 'succeeded', sentence: 'so', failureType: 'DeadPrimary' },
+  ...{ failed: null, successor: { instance: 'shop-1', host: '10.0.0.2', port: 3306 } },
+} as unknown as HookDocument
+
+let folder = ''
+beforeAll(async () => void (folder = await mkdtemp(join(tmpdir(), 'regent-real-hooks-'))))
+afterAll(() => rm(folder, { recursive: true }))
+
+const run = (hook: Hook, secret: string | null = null) => realHooks(realWorld, async () => secret).run(hook, told)
+const written = (name: string) => readFile(join(folder, name), 'utf8').catch(() => '')
+
+async function until(what: string, look: () => Promise<boolean> | boolean): Promise<void> {
+  for (const untilMs = performance.now() + patienceMs; !(await look());) {
+    if (performance.now() > untilMs) throw new Error(`not in time: ${what}`)
+    await new Promise((resolve) => setTimeout(resolve, 20))
+  }
+}
+
+function isThere(pid: number): boolean {
+  try {
+    return process.kill(pid, 0)
+  } catch {
+    return false
+  }
+}
+
+describe('A program', () => {
+  it('gets the document, variables and placeholders, and nothing of the manager’s environment', async () => {
+    process.env['REGENT_SECRET_OF_MANAGER'] = 'x'
+    onTestFinished(() => void delete process.env['REGENT_SECRET_OF_MANAGER'])
+    const line = `cat > ${folder}/told; env > ${folder}/env; echo {successorHost} for "$ORC_SUCCESSOR_ALIAS"`
+    expect(await run({ shell: line })).toEqual({ isDone: true, said: 'exit 0: 10.0.0.2 for shop-1' })
+    expect(JSON.parse(await written('told'))).toEqual(told)
+    expect(await written('env')).toMatch(/^REGENT_MOMENT=afterFailover$/m)
+    expect(await written('env')).not.toContain('REGENT_SECRET_OF_MANAGER')
+  })
+
+  it('that fails says how, that is not there says so, and one that reads nothing is no trouble', async () => {
+    expect(await run({ shell: 'echo out; echo why >&2; exit 3' })).toEqual({ isDone: false, said: 'exit 3: why' })
+    expect(await run({ command: [join(folder, 'none')] })).toMatchObject({
+      isDone: false,
+      said: expect.stringContaining('does not exist') as string,
+    })
+    expect(await run({ command: ['true'] })).toEqual({ isDone: true, said: 'exit 0' })
+  })
+
+  it('is tried again as often as it may be', async () => {
+    const shell = `echo x >> ${folder}/tries; test $(wc -l < ${folder}/tries) -ge 3`
+    expect(await run({ shell, retries: 5 })).toEqual({ isDone: true, said: 'exit 0 (try 3)' })
+    expect(await run({ shell: `echo x >> ${folder}/once; false` })).toMatchObject({ isDone: false })
+    expect(await written('once')).toBe('x\n')
+  })
+
+  it('that hangs is ended with all that it started', async () => {
+    const shell = `sleep 600 & echo $! > ${folder}/child; echo $$ > ${folder}/self; wait`
+    const end = await run({ shell, timeoutMs: 300, retries: 3 })
+    expect(end).toEqual({ isDone: false, said: 'did not end within 300 ms, and was ended with all that it started' })
+    for (const name of ['child', 'self']) await until(name, async () => !isThere(Number(await written(name))))
+  })
+
+  it('ends at once where it leaves something behind, which is ended at the deadline', async () => {
+    const shell = `sleep 600 & echo $! > ${folder}/left; exit 0`
+    expect(await run({ shell, timeoutMs: 2_000 })).toMatchObject({ isDone: true })
+    const left = Number(await written('left'))
+    expect(isThere(left)).toBe(true)
+    await until('what was left is ended', () => !isThere(left))
+  })
+
+  it('may print 10 MB: the last line is kept', async () => {
+    const before = process.memoryUsage().heapUsed
+    const end = await run({ shell: `head -c 10000000 /dev/zero | tr '\\0' x; echo; echo last`, timeoutMs: patienceMs })
+    expect(end).toEqual({ isDone: true, said: 'exit 0: last' })
+    expect(process.memoryUsage().heapUsed - before).toBeLessThan(100_000_000)
+  })
+})
+
+interface Receiver {
+  readonly url: string
+  readonly letters: { readonly headers: IncomingMessage['headers']; readonly body: string }[]
+}
+
+/** Answers with these, one after the other, and then with the last; null for silence, 0 for a broken connection. */
+async function receiver(...statuses: readonly (number | null)[]): Promise<Receiver> {
+  const letters: Receiver['letters'] = []
+  const server = createServer((request, response) => {
+    let body = ''
+    request.setEncoding('utf8').on('data', (part: string) => (body += part))
+    request.on('end', () => {
+      const status = statuses[Math.min(letters.length, statuses.length - 1)]
+      letters.push({ headers: request.headers, body })
+      if (status === 0) return request.destroy()
+      if (status != null) response.writeHead(status).end('first line\nsecond')
+    })
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  onTestFinished(() => {
+    server.closeAllConnections()
+    server.close()
+  })
+  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/a?token=hidden`, letters }
+}
+
+describe('A webhook', () => {
+  it('is signed over time and body, and carries one key', async () => {
+    const { url, letters } = await receiver(200)
+    expect(await run({ webhook: { url } }, 'the-secret')).toEqual({ isDone: true, said: 'status 200: first line' })
+    const [{ headers, body } = { headers: {}, body: '' }] = letters
+    expect(JSON.parse(body)).toEqual(told)
+    const seconds = Number(/^t=(\d+),/.exec(String(headers['regent-signature']))?.[1])
+    expect(headers).toMatchObject({
+      'content-type': 'application/json',
+      'idempotency-key': told.key,
+      'regent-moment': 'afterFailover',
+      'regent-signature': signatureOf('the-secret', body, seconds * 1_000),
+    })
+    expect(signatureOf('other', body, seconds * 1_000)).not.toBe(headers['regent-signature'])
+    expect(signatureOf('the-secret', `${body} `, seconds * 1_000)).not.toBe(headers['regent-signature'])
+  })
+
+  it('is not signed without a secret', async () => {
+    const { url, letters } = await receiver(204)
+    expect(await run({ webhook: { url } })).toMatchObject({ isDone: true })
+    expect(letters[0]?.headers).not.toHaveProperty('regent-signature')
+  })
+
+  it('is sent again after 5xx and after a broken connection, with the same key and body', async () => {
+    const { url, letters } = await receiver(503, 0, 200)
+    expect(await run({ webhook: { url } })).toEqual({ isDone: true, said: 'status 200: first line (try 3)' })
+    expect(new Set(letters.map(({ headers, body }) => `${String(headers['idempotency-key'])} ${body}`)).size).toBe(1)
+  })
+
+  it('is not sent again where it is refused, and no redirect is followed', async () => {
+    for (const status of [400, 404, 302]) {
+      const { url, letters } = await receiver(status)
+      expect(await run({ webhook: { url } })).toMatchObject({ isDone: false, said: `status ${status}: first line` })
+      expect(letters).toHaveLength(1)
+    }
+  })
+
+  it('that is not answered leaves time for another try, and ends at its deadline', async () => {
+    const { url, letters } = await receiver(null)
+    const beganMs = performance.now()
+    const end = await run({ webhook: { url }, retries: 1, timeoutMs: 1_000 })
+    expect(end.isDone).toBe(false)
+    expect(end.said).toContain('no answer within')
+    expect(end.said).not.toContain('hidden')
+    expect(letters).toHaveLength(2)
+    expect(performance.now() - beganMs).toBeGreaterThanOrEqual(900)
+  })
+
+  it('is not sent where its secret cannot be read', async () => {
+    const { url, letters } = await receiver(200)
+    const hooks = realHooks(realWorld, async () => Promise.reject(new Error('the file is gone')))
+    expect(await hooks.run({ webhook: { url } }, told)).toEqual({ isDone: false, said: 'the file is gone' })
+    expect(letters).toEqual([])
+  })
+})
