@@ -201,6 +201,29 @@ export function itKeepsTheContract(open: () => Promise<TwoStores>): void {
       expect(await idsIn(stores.second)).toHaveLength(recoveriesKept)
     })
 
+    it('are written again as one of their hooks begins: two managers never begin it both', async () => {
+      const run = {
+        ...{ moment: 'failed', index: 0, hook: 'vip', state: 'due', by: '' },
+        ...{ beganWallMs: null, ms: null, said: '' },
+      } as const
+      const hooked = { ...recovery('hooked'), hooks: { failureType: 'DeadPrimary', runs: [run] } }
+      await stores.first.updateNotes('shop', (notes) => ({ ...notes, recoveries: [hooked] }))
+      const winners: string[] = []
+      const begin = (by: string) => (notes: ClusterNotes) => {
+        const [known] = notes.recoveries
+        const isFree = known?.hooks?.runs[0]?.state === 'due'
+        if (isFree) winners.splice(0, 1, by)
+        const hooks = { failureType: '', runs: [{ ...run, state: 'running', by } as const] }
+        return known && isFree ? { ...notes, recoveries: [{ ...known, hooks }] } : notes
+      }
+      await Promise.all([
+        stores.first.updateNotes('shop', begin('one')),
+        stores.second.updateNotes('shop', begin('other')),
+      ])
+      const { recoveries } = await stores.second.readNotes('shop')
+      expect(recoveries[0]?.hooks?.runs).toMatchObject([{ state: 'running', by: winners[0] }])
+    })
+
     it('are written again as they end', async () => {
       for (const outcome of ['running', 'succeeded'] as const)
         await stores.first.updateNotes('shop', (notes) => ({ ...notes, recoveries: [{ ...recovery('one'), outcome }] }))

@@ -50,7 +50,7 @@ function events(leads = true) {
 describe('the Events of a cluster', () => {
   it('tell how a hook ended', () => {
     const { events: all, told } = events()
-    const run = { ...{ moment: 'afterFailover', index: 0, hook: 'vip', by: 'm' }, beganWallMs: 0, ms: 5 } as const
+    const run = { moment: 'afterFailover', index: 0, hook: 'vip', by: 'm', beganWallMs: 0, ms: 5 } as const
     all.hookEnded(key, { ...run, state: 'succeeded', said: 'exit 0' }, aRecovery())
     all.hookEnded(key, { ...run, state: 'failed', said: 'exit 1' }, aRecovery())
     expect(told()).toEqual([
