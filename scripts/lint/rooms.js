@@ -47,6 +47,7 @@ failover/settings                    failover/protocol topology/snapshot
 src/backup/transfer                  failover/protocol src/backup src/backup/stream src/binlog src/object-store
                                      topology/gtid
 agents/ports                         failover/protocol src/object-store topology/{gtid,snapshot}
+agents/sql/dialect
 agents/lifecycle/wire
 agents/lifecycle/built-in            agents/lifecycle/wire
 agents/lifecycle/copy
@@ -89,6 +90,7 @@ src/local/faults                     src/local/{folder,processes,supervisor}
 src/local/packages                   src/local/files
 src/local/platform                   src/local/{faults,files,folder,supervisor}
 src/adopt                            failover/protocol src/local/{files,folder} topology/snapshot
+src/adopt/servers                    agents/sql/dialect src/adopt
 src/store                            failover/protocol src/controller-runtime/{client,objects}
                                      topology/{gtid,snapshot}
 agents/instance                      agents/ports failover/{protocol,settings} topology/snapshot
@@ -115,7 +117,7 @@ agents/sql                           agents/{instance,needs,ports} agents/sql/{c
                                      failover/{protocol,settings} topology/snapshot
 failover/semisync                    failover/{flows,judge,protocol,steps} topology/{analysis,gtid,snapshot}
 failover/group                       failover/{flows,judge,protocol,steps} failover/flows/backups topology/{analysis,group,gtid,snapshot}
-src/cli/connection                   src/api-contract src/cli/terminal
+src/cli/connection                   src/adopt src/api-contract src/cli/terminal
                                      src/controller-runtime/{client,kube-config,objects,port-forward}
                                      src/kube/{names,objects,secrets} src/local/{clusters,files,folder,processes}
 src/manager/servers                  src/controller-runtime/runnables src/kube/admission src/manager/options
@@ -155,6 +157,9 @@ agents                               agents/{backup,binlog,converge,doubts,group
                                      agents/{lifecycle,mysqld,observe,orders,ports,salvage,sql} agents/{throw-away,volume}
                                      agents/lifecycle/{built-in,mysql} failover/protocol topology/snapshot
 src/manager/api                      src/api-contract src/manager/clusters
+src/adopt/watch                      failover/protocol src/adopt src/adopt/servers src/api-contract src/local/{files,folder}
+                                     src/manager/{api,clusters} topology/{analysis,gtid,snapshot}
+src/adopt/origin                     src/adopt src/adopt/servers src/local/{files,folder} topology/snapshot
 src/manager                          failover/protocol src/local/{folder,platform} src/manager/{api,clusters,hooks}
                                      src/store
 src/manager/kubernetes/memory        src/controller-runtime/{client,controller,objects}
@@ -196,7 +201,9 @@ src/cli/local                        failover/protocol src/{api-contract,backup,
                                      src/cli/{backup,commands,connection,terminal} src/cli/local/{show,sql,up}
                                      src/local/{addresses,clusters,faults,files,folder,packages,platform}
                                      src/local/{processes,supervisor}
-src/cli                              src/cli/{backup,commands,local,terminal}
+src/cli/adopt                        src/adopt src/adopt/{origin,servers,watch} src/api-contract
+                                     src/cli/{commands,connection,terminal} src/local/{files,folder,processes,supervisor}
+src/cli                              src/cli/{adopt,backup,commands,local,terminal}
 src                                  src/cli src/cli/terminal src/local/files
 `
 

@@ -16,6 +16,13 @@ export interface ExplainView {
   readonly analyses: readonly PrintedAnalysis[]
   /** In mode group alone. */
   readonly group?: NonNullable<ClusterView['group']>
+  /** Of a cluster that is only watched. */
+  readonly watched?: {
+    /** What is to be done before the cluster can be managed: why, and indented what to type. */
+    readonly missing: readonly string[]
+    /** How each server is spoken to. */
+    readonly servers: readonly string[]
+  }
   /** Null while there is none: before the first primary, or after it was lost. */
   readonly record: ClusterRecord | null
 }
@@ -77,6 +84,17 @@ export const explainViewSchema = Type.Unsafe<ExplainView>(
       reasons: Type.Array(Type.String()),
       analyses: Type.Array(analysisSchema),
       group: Type.Optional(groupSchema),
+      watched: Type.Optional(
+        Type.Object(
+          {
+            missing: Type.Array(Type.String(), {
+              description: 'What is to be done before the cluster can be managed: why, and indented what to type.',
+            }),
+            servers: Type.Array(Type.String(), { description: 'How each server is spoken to.' }),
+          },
+          { description: 'Of a cluster that is only watched.' },
+        ),
+      ),
       record: nullable(recordSchema),
     },
     { $id: 'ExplainView', description: 'Why a cluster is as it is.' },

@@ -156,6 +156,21 @@ export const instanceRowSchema = Type.Object(
     trouble: Type.Optional(
       Type.String({ description: 'What Kubernetes says of its pod, which is not ready; absent for nothing.' }),
     ),
+    watch: Type.Optional(
+      Type.Object(
+        {
+          reach: Type.Enum(['unknown', 'answers', 'full', 'lockedOut', 'refused', 'silent', 'unresolved', 'noMysql'], {
+            description:
+              'How the newest look went. full: too many connections. lockedOut: mysqld is there and refuses the account. refused: nobody listens. silent: no answer in time.',
+          }),
+          words: Type.String({ description: 'The same for people, with what the server or the system said.' }),
+          dialect: nullable(
+            Type.String({ description: 'As which version the server is spoken to; null: never seen.' }),
+          ),
+        },
+        { description: 'Of a cluster that is only watched: there is no agent, and reachable is about its server.' },
+      ),
+    ),
     problems: Type.Array(
       Type.Object({
         code: Type.String({ description: 'As in the problems of the cluster.' }),
@@ -207,6 +222,11 @@ const clusterFields = {
       'Nothing is left to do: as many instances as wanted, each of them leads or counts, is up and not far behind, and writes are taken.',
   }),
   problems: Type.Array(refTo(clusterProblemSchema), { description: 'All that is wrong, the worst first.' }),
+  watched: Type.Optional(
+    Type.Literal(true, {
+      description: 'It was adopted and is only watched: nothing is changed there, and operations are refused.',
+    }),
+  ),
   group: Type.Optional(groupSchema),
   instances: Type.Array(refTo(instanceRowSchema)),
 }

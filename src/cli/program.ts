@@ -1,4 +1,5 @@
 import type { Command } from 'commander'
+import { addAdopt } from './adopt/adopt-command.ts'
 import { addBackup } from './backup/backup-command.ts'
 import { bareProgram } from './bare-program.ts'
 import { addAgent } from './commands/agent.ts'
@@ -28,6 +29,7 @@ export function buildProgram(io: Io, jsonErrors = false): Command {
   const program = bareProgram(io, jsonErrors)
   for (const add of [
     addLocal,
+    addAdopt,
     addTopology,
     addExplain,
     addRecoveries,

@@ -19,13 +19,16 @@ export function renderExplanation(cluster: string, view: ExplainView, paint: Pai
     ),
     ...section('why not otherwise', view.reasons),
     ...section('the group', view.group === undefined ? [] : groupLines(view.group)),
-    ...section(
-      'the record',
-      view.record === null
-        ? ['there is none: it is made, or made anew, once it is known who holds everything']
-        : recordLines(view.record),
-    ),
+    ...section('how the servers are spoken to', view.watched?.servers ?? []),
+    ...section('what is missing before Regent can manage it', view.watched?.missing ?? []),
+    ...section('the record', view.watched === undefined ? recordOf(view) : []),
   ]
+}
+
+function recordOf({ record }: ExplainView): readonly string[] {
+  return record === null
+    ? ['there is none: it is made, or made anew, once it is known who holds everything']
+    : recordLines(record)
 }
 
 export function section(title: string, lines: readonly string[]): readonly string[] {

@@ -24,6 +24,7 @@ export function renderTopology(view: TopologyView, paint: Paint): readonly strin
 export function headline(view: TopologyView, paint: Paint): string {
   const state = writability(view, paint)
   const primary = view.primary === null ? paint.red('no primary') : `primary ${paint.bold(view.primary)}`
+  if (view.watched) return [paint.bold(view.name), view.mode, paint.dim('only watched'), state, primary].join('  ')
   const sync = view.acksWanted > view.syncSet.length ? paint.red(acknowledgements(view)) : acknowledgements(view)
   const protection = view.group === undefined ? [sync] : membership(view.group, paint)
   const marks = [
@@ -102,7 +103,7 @@ function placeAll(view: TopologyView): readonly Placed[] {
 /** Name, role, state, whether it counts, how far behind it is. */
 function cellsOf({ row, branches }: Placed): readonly string[] {
   if (row.group !== undefined) return [branches + row.name, ...memberCells(row, row.group)]
-  const counts = row.role !== 'replica' ? '' : row.inSyncSet ? 'in sync set' : 'not counted'
+  const counts = row.role !== 'replica' || row.watch !== undefined ? '' : row.inSyncSet ? 'in sync set' : 'not counted'
   return [branches + row.name, row.role, stateOf(row).words, counts, lagOf(row)]
 }
 
@@ -174,11 +175,22 @@ interface StateWords {
 
 /** The one thing about an instance that matters most. */
 export function stateOf(row: InstanceRow): StateWords {
+  if (row.watch !== undefined && row.watch.reach !== 'answers') return { level: 'bad', words: reaches[row.watch.reach] }
   if (row.fenced) return { level: 'doubtful', words: 'fenced' }
   if (!row.reachable) return { level: 'bad', words: 'agent not heard' }
   if (row.process !== 'running') return processWords(row)
   if (row.role === 'none') return { level: 'doubtful', words: 'no role yet' }
   return serverWords(row)
+}
+
+const reaches: Readonly<Record<Exclude<NonNullable<InstanceRow['watch']>['reach'], 'answers'>, string>> = {
+  unknown: 'not looked at yet',
+  full: 'too many connections',
+  lockedOut: 'refuses the account',
+  refused: 'nobody listens',
+  silent: 'does not answer',
+  unresolved: 'has no address',
+  noMysql: 'no MySQL',
 }
 
 function serverWords(row: InstanceRow): StateWords {

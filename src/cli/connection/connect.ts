@@ -1,4 +1,5 @@
 import { resolve } from 'node:path'
+import { adoptedFolder, allAdopted, readManager } from '#adopt/adopted-folder.ts'
 import { RegentError } from '#common/errors/errors.ts'
 import type { LocalCluster } from '#local/folder/cluster-file.ts'
 import { allClusters, findCluster, type FoundCluster } from '#local/clusters/cluster-index.ts'
@@ -9,7 +10,7 @@ import { ApiClient, type ApiTarget } from './api-client.ts'
 import { clusterId, clusterName } from './cluster-reference.ts'
 import type { ApiOptions } from '../terminal/common-options.ts'
 import { isKubectlPlugin, type Io } from '../terminal/io.ts'
-import type { Place } from './place.ts'
+import type { Connection, Place } from './place.ts'
 
 /**
  * Decides where a command looks for its cluster. Kubernetes is asked only by those who say so (an option of it,
@@ -51,14 +52,40 @@ function remotePlace(client: ApiClient): Place {
 
 function localPlace({ tokenFile }: ApiOptions): Place {
   return {
-    isCluster: async (word) => (await allClusters(() => undefined)).some((found) => found.cluster.name === word),
+    isCluster: async (word) =>
+      (await allClusters(() => undefined)).some((found) => found.cluster.name === word) ||
+      (await adoptedNames()).includes(word),
     async connect(wanted) {
+      const adopted = await adoptedOf(wanted)
+      if (adopted !== undefined) return openAdopted(adopted, tokenFile)
       const { dir, cluster } = await findLocal(wanted)
       const client = await openLocal(dir, cluster, tokenFile)
       return { client, cluster: cluster.name, path: `/clusters/${cluster.name}` }
     },
     [Symbol.asyncDispose]: async () => undefined,
   }
+}
+
+async function adoptedNames(): Promise<readonly string[]> {
+  return (await allAdopted(adoptedFolder())).map(({ cluster }) => cluster)
+}
+
+/** The adopted cluster that is meant: by its name, or the only one where no cluster runs on this machine. */
+async function adoptedOf(wanted: string | undefined): Promise<string | undefined> {
+  const names = await adoptedNames()
+  if (wanted !== undefined) return names.find((name) => name === wanted)
+  return names.length === 1 && (await allClusters(() => undefined)).length === 0 ? names[0] : undefined
+}
+
+/** The manager that watches adopted clusters. Throws `REGENT_API_UNREACHABLE` where none runs. */
+async function openAdopted(cluster: string, tokenFile: string | undefined): Promise<Connection> {
+  const folder = adoptedFolder()
+  const manager = await readManager(folder)
+  if (manager === undefined)
+    throw new RegentError('REGENT_API_UNREACHABLE', `no manager watches ${cluster}; "regent adopt start" starts it`)
+  const url = `http://${manager.host}:${manager.port}`
+  const client = await ApiClient.open({ url, tokenFile: tokenFile ?? folder.apiToken })
+  return { client, cluster, path: `/clusters/${cluster}` }
 }
 
 async function findLocal(wanted: string | undefined): Promise<FoundCluster> {

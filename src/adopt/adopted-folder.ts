@@ -1,0 +1,126 @@
+import { mkdir, readdir, rm, stat } from 'node:fs/promises'
+import { join } from 'node:path'
+import { randomBytes } from 'node:crypto'
+import { Type, type Static } from 'typebox'
+import { Value } from 'typebox/value'
+import { RegentError } from '#common/errors/errors.ts'
+import { replaceFile, replaceJson } from '#local/files/durable-file.ts'
+import { isMissing, readJsonIfThere } from '#local/files/input-file.ts'
+import { checkClusterName } from '#local/folder/names.ts'
+import { stateHome } from '#local/folder/state-layout.ts'
+import { readAdoption, type Adoption } from './adoption.ts'
+
+/** Where everything of adopted clusters lies: no cluster of this machine can have that name. */
+export interface AdoptedFolder {
+  readonly dir: string
+  readonly clusters: string
+  readonly secrets: string
+  readonly apiToken: string
+  readonly timelines: string
+  readonly log: string
+  readonly manager: string
+}
+
+export function adoptedFolder(home = stateHome()): AdoptedFolder {
+  const dir = join(home, '_adopted')
+  return {
+    dir,
+    clusters: join(dir, 'clusters'),
+    secrets: join(dir, 'secrets'),
+    apiToken: join(dir, 'secrets', 'api-token'),
+    timelines: join(dir, 'timelines'),
+    log: join(dir, 'manager.log'),
+    manager: join(dir, 'manager.json'),
+  }
+}
+
+const managerSchema = Type.Object({
+  version: Type.Literal(1),
+  host: Type.String({ minLength: 1 }),
+  port: Type.Integer({ minimum: 1, maximum: 65_535 }),
+  pid: Type.Integer({ minimum: 1 }),
+  startTicks: Type.Integer({ minimum: 0 }),
+})
+
+/** The manager that watches: where it listens, and which process it is. */
+export type AdoptedManager = Static<typeof managerSchema>
+
+export async function readManager(folder: AdoptedFolder): Promise<AdoptedManager | undefined> {
+  const value = await readJsonIfThere(folder.manager, 'the note of the manager that watches')
+  return Value.Check(managerSchema, value) ? value : undefined
+}
+
+export async function writeManager(folder: AdoptedFolder, manager: AdoptedManager): Promise<void> {
+  await replaceJson(folder.manager, manager)
+}
+
+/** Makes the folders where they are missing, and the token of the API. */
+export async function prepareFolder(folder: AdoptedFolder): Promise<void> {
+  for (const dir of [folder.dir, folder.clusters, folder.secrets, folder.timelines])
+    await mkdir(dir, { recursive: true, mode: 0o700 })
+  const token = await stat(folder.apiToken).catch(() => undefined)
+  if (token === undefined) await replaceFile(folder.apiToken, `${randomBytes(32).toString('hex')}\n`)
+}
+
+/** What is adopted, each with the version of its file: another version is another content. */
+export async function adoptedFiles(folder: AdoptedFolder): Promise<ReadonlyMap<string, string>> {
+  const names = await readdir(folder.clusters).catch((error: unknown) => {
+    if (isMissing(error)) return []
+    throw error
+  })
+  const files = names.filter((name) => name.endsWith('.json')).map((name) => join(folder.clusters, name))
+  const versions = await Promise.all(files.map(async (file) => [file, `${(await stat(file)).mtimeMs}`] as const))
+  return new Map(versions)
+}
+
+export function adoptionPath(folder: AdoptedFolder, cluster: string): string {
+  return join(folder.clusters, `${checkClusterName(cluster)}.json`)
+}
+
+/** Undefined where no cluster of that name was adopted. */
+export async function readAdopted(folder: AdoptedFolder, cluster: string): Promise<Adoption | undefined> {
+  try {
+    return await readAdoption(adoptionPath(folder, cluster))
+  } catch (error) {
+    if (isMissing(error)) return undefined
+    throw error
+  }
+}
+
+/** All of them by name. Throws where one of the files was changed to something that cannot be read. */
+export async function allAdopted(folder: AdoptedFolder): Promise<readonly Adoption[]> {
+  const all = await Promise.all([...(await adoptedFiles(folder)).keys()].map((file) => readAdoption(file)))
+  return all.toSorted((one, other) => one.cluster.localeCompare(other.cluster))
+}
+
+/** From the next look at the folder on the manager watches it. */
+export async function keepAdoption(folder: AdoptedFolder, adoption: Adoption): Promise<void> {
+  await replaceJson(adoptionPath(folder, adoption.cluster), adoption)
+}
+
+/** Throws `REGENT_NOT_FOUND`, listing what there is. The servers are left as they are. */
+export async function forgetAdoption(folder: AdoptedFolder, cluster: string): Promise<void> {
+  const path = adoptionPath(folder, cluster)
+  if (!(await adoptedFiles(folder)).has(path)) {
+    const names = (await allAdopted(folder)).map((one) => one.cluster)
+    throw new RegentError(
+      'REGENT_NOT_FOUND',
+      `no cluster ${cluster} was adopted; there is ${names.join(', ') || 'none'}`,
+    )
+  }
+  await rm(path)
+  await rm(timelinePath(folder, cluster), { force: true })
+  const secrets = await readdir(folder.secrets)
+  for (const name of secrets.filter((one) => one.startsWith(`${cluster}.`))) await rm(join(folder.secrets, name))
+}
+
+export function timelinePath(folder: AdoptedFolder, cluster: string): string {
+  return join(folder.timelines, `${checkClusterName(cluster)}.json`)
+}
+
+/** Keeps a password that was given otherwise than in a file of its own; gives the path. */
+export async function keepPassword(folder: AdoptedFolder, name: string, password: string): Promise<string> {
+  const path = join(folder.secrets, name)
+  await replaceFile(path, `${password}\n`)
+  return path
+}

@@ -1,0 +1,138 @@
+import { readFile } from 'node:fs/promises'
+import { describeError, RegentError } from '#common/errors/errors.ts'
+import { mostInstances } from '#topology/snapshot/member.ts'
+import { checkAdoption, readPassword, type AdoptedAccount, type Adoption } from '../adoption.ts'
+import { addressText, isSameAddress, mysqlPort, type HostAddress } from '../host-address.ts'
+import { readFacts, readServer } from '../servers/read-server.ts'
+import type { SeenServer } from '../servers/seen.ts'
+import { ServerSession, type Login } from '../servers/session.ts'
+
+const deadlineMs = 2_000
+
+export interface DiscoverOptions {
+  readonly cluster: string
+  readonly mysql: AdoptedAccount
+  /** Is told what is found, and by what. */
+  readonly tell: (line: string) => void
+}
+
+interface Found {
+  readonly address: HostAddress
+  readonly server: SeenServer
+  /** Other addresses by which it was named. */
+  readonly also: HostAddress[]
+}
+
+/** An address that a server named. */
+interface Hint {
+  readonly address: HostAddress
+  readonly why: string
+  /** Put together from a host and a port: perhaps no server is there. */
+  readonly isGuess: boolean
+}
+
+/**
+ * The servers that replicate with the one at this address: its sources upwards, and its replicas downwards. Each
+ * server is found once, by its identity, whatever names lead to it. Rejects where that one cannot be looked at.
+ */
+export async function discover(start: HostAddress, { mysql, cluster, tell }: DiscoverOptions): Promise<Adoption> {
+  const login: Login = {
+    user: mysql.user,
+    password: await readPassword(mysql.passwordFile),
+    ca: mysql.caFile === undefined ? undefined : await readFile(mysql.caFile, 'utf8'),
+  }
+  const found: Found[] = []
+  const tried: HostAddress[] = []
+  const queue: Hint[] = [{ address: start, why: 'the address that was given', isGuess: false }]
+  for (let hint = queue.shift(); hint !== undefined; hint = queue.shift()) {
+    const { address, why, isGuess } = hint
+    if (tried.some((one) => isSameAddress(one, address))) continue
+    tried.push(address)
+    const server = await lookAt(address, login).catch((error: unknown) => {
+      if (tried.length === 1) throw unseen(address, error)
+      if (!isGuess) tell(`${addressText(address)} (${why}) cannot be looked at: ${describeError(error)}`)
+      return undefined
+    })
+    const isNew = server !== undefined && isNewAmong(found, address, server)
+    if (!isNew) continue
+    if (found.length > mostInstances) throw tooMany(cluster)
+    tell(`${addressText(address)}: ${why}`)
+    queue.push(...hintsOf(address, server))
+  }
+  tellOfMissing(found, tell)
+  return adoptionOf(found, { cluster, mysql })
+}
+
+async function lookAt(address: HostAddress, login: Login): Promise<SeenServer> {
+  const session = await ServerSession.open(address, login, deadlineMs)
+  try {
+    return await readServer(session, await readFacts(session, deadlineMs), deadlineMs)
+  } finally {
+    session.close()
+  }
+}
+
+function isNewAmong(found: Found[], address: HostAddress, server: SeenServer): boolean {
+  const known = found.find((one) => identityOf(one.server) === identityOf(server))
+  if (known === undefined) found.push({ address, server, also: [] })
+  else known.also.push(address)
+  return known === undefined
+}
+
+function identityOf({ uuid, hostname, port, serverId, dataDir }: SeenServer): string {
+  return [uuid, hostname, port, serverId, dataDir].join(' ')
+}
+
+/** Upwards by the channels, downwards by `report_host`, and where a replica names none by the hosts that read. */
+export function hintsOf(address: HostAddress, server: SeenServer): readonly Hint[] {
+  const here = addressText(address)
+  const asSeenThere = (host: string): string => (host === 'localhost' || host === '' ? address.host : host)
+  const sources = server.channels.map(({ sourceHost, sourcePort }) => ({
+    address: { host: asSeenThere(sourceHost), port: sourcePort },
+    ...{ why: `the source of ${here}`, isGuess: false },
+  }))
+  const named = server.listed.filter(({ host }) => host !== '')
+  const replicas = named.map(({ host, port }) => ({
+    address: { host: asSeenThere(host), port: port || mysqlPort },
+    ...{ why: `a replica of ${here}, by its report_host`, isGuess: false },
+  }))
+  const ports = new Set([...server.listed.map(({ port }) => port), mysqlPort].filter((port) => port > 0))
+  const guessed = server.dumpHosts.flatMap((host) =>
+    [...ports].map((port) => ({
+      address: { host: asSeenThere(host), port },
+      ...{ why: `a replica of ${here}, by its session that reads the binlog`, isGuess: true },
+    })),
+  )
+  return [...sources, ...replicas, ...guessed]
+}
+
+/** Replicas that a source lists and nobody found. */
+function tellOfMissing(found: readonly Found[], tell: (line: string) => void): void {
+  for (const { address, server } of found)
+    for (const { uuid, serverId } of server.listed) {
+      const isFound = found.some((one) => (uuid === '' ? one.server.serverId === serverId : one.server.uuid === uuid))
+      if (!isFound)
+        tell(
+          `${addressText(address)} has a replica of server_id ${serverId} that was not found: set report_host there, or give a file`,
+        )
+    }
+}
+
+/** Those that follow nobody come first. */
+function adoptionOf(found: readonly Found[], { cluster, mysql }: { cluster: string; mysql: AdoptedAccount }): Adoption {
+  const inOrder = found.toSorted((one, other) => one.server.channels.length - other.server.channels.length)
+  const hosts = inOrder.map(({ address, also }) => ({ ...address, alsoKnownAs: also.map(addressText) }))
+  return checkAdoption('what was found', { cluster, mysql, hosts })
+}
+
+function unseen(address: HostAddress, error: unknown): RegentError {
+  const words = describeError(error)
+  return new RegentError('REGENT_REFUSED', `${addressText(address)} (--from) cannot be looked at: ${words}`, {
+    ...{ cause: error, remedy: 'Give the address of a server that answers, and an account that it knows.' },
+  })
+}
+
+function tooMany(cluster: string): RegentError {
+  const remedy = 'Name those that are to be watched in a file.'
+  return new RegentError('REGENT_REFUSED', `${cluster} has more than ${mostInstances} servers`, { remedy })
+}

@@ -1,0 +1,109 @@
+import type { Clock } from '#common/ports/ports.ts'
+import { describeError } from '#common/errors/errors.ts'
+import type { Watch } from '#common/watch/watch.ts'
+import { addressText } from '../host-address.ts'
+import type { AdoptedHost } from '../adoption.ts'
+import { failureOf } from '../servers/failure.ts'
+import { readFacts, readServer } from '../servers/read-server.ts'
+import type { SeenServer, ServerFacts } from '../servers/seen.ts'
+import { ServerSession, type Login } from '../servers/session.ts'
+import type { Look } from './look.ts'
+
+/** What does not change from one second to the next is read again after so many looks. */
+const looksBetweenFacts = 30
+const deadlineMs = 2_000
+/** After so many failures in a row there is a rest before the next attempt. */
+const restsMs = [0, 0, 1_000, 2_000, 5_000] as const
+
+/** Looks at one server, by one session. It has no say: it tells what it saw. */
+export class HostWatcher implements Watch {
+  readonly name: string
+  readonly deadlineMs = 2 * deadlineMs
+  readonly #host: AdoptedHost
+  readonly #login: () => Promise<Login>
+  readonly #clock: Clock
+  readonly #saw: (look: Look, isOther: boolean) => void
+  #session: ServerSession | undefined
+  #facts: ServerFacts | undefined
+  #factsAge = 0
+  #failures = 0
+  #restsUntilMs = -Infinity
+  #look: Look
+
+  /** @param saw is told of each look, and whether it went otherwise than the one before */
+  constructor(
+    host: AdoptedHost,
+    { login, clock, saw }: { login: () => Promise<Login>; clock: Clock; saw: (look: Look, isOther: boolean) => void },
+  ) {
+    this.name = `server ${host.instance} at ${addressText(host)}`
+    this.#host = host
+    this.#login = login
+    this.#clock = clock
+    this.#saw = saw
+    const sinceMs = clock.monotonicMs()
+    const never = { askedMs: -Infinity, answeredMs: -Infinity, before: null, server: null }
+    this.#look = { host, reach: null, why: '', sinceMs, ...never }
+  }
+
+  get newest(): Look {
+    return this.#look
+  }
+
+  isDue(): boolean {
+    return this.#clock.monotonicMs() >= this.#restsUntilMs
+  }
+
+  /** Rejects with why the server could not be looked at, after that was told. */
+  async look(): Promise<void> {
+    const askedMs = this.#clock.monotonicMs()
+    try {
+      this.#answered(await this.#read(), askedMs)
+    } catch (error) {
+      this.#failed(error)
+      throw error
+    }
+  }
+
+  stop(): void {
+    this.#session?.close()
+    this.#session = undefined
+  }
+
+  async #read(): Promise<SeenServer> {
+    if (this.#session?.isOpen !== true) {
+      this.#session = await ServerSession.open(this.#host, await this.#login(), deadlineMs)
+      this.#facts = undefined
+    }
+    this.#factsAge += 1
+    if (this.#facts === undefined || this.#factsAge > looksBetweenFacts) {
+      this.#facts = await readFacts(this.#session, deadlineMs)
+      this.#factsAge = 0
+    }
+    return readServer(this.#session, this.#facts, deadlineMs)
+  }
+
+  #answered(server: SeenServer, askedMs: number): void {
+    const { server: last, answeredMs } = this.#look
+    this.#failures = 0
+    this.#restsUntilMs = -Infinity
+    this.#tell({
+      ...this.#look,
+      ...{ reach: 'answers', why: '', server, askedMs, answeredMs: this.#clock.monotonicMs() },
+      before: last === null ? null : { executed: last.executed, answeredMs },
+    })
+  }
+
+  #failed(error: unknown): void {
+    const failure = failureOf(error)
+    this.stop()
+    this.#failures += 1
+    this.#restsUntilMs = this.#clock.monotonicMs() + (restsMs[this.#failures] ?? restsMs.at(-1) ?? 0)
+    this.#tell({ ...this.#look, reach: failure.reach, why: describeError(failure) })
+  }
+
+  #tell(look: Look): void {
+    const isOther = look.reach !== this.#look.reach
+    this.#look = isOther ? { ...look, sinceMs: this.#clock.monotonicMs() } : look
+    this.#saw(this.#look, isOther)
+  }
+}

@@ -1,0 +1,158 @@
+import { counted, duration, say, type Said, type Sentence } from '#common/sentence/sentence.ts'
+import type { Analysis } from '#topology/analysis/analysis.ts'
+import { ranked } from '#topology/analysis/analyse.ts'
+import type { ReplicationTree } from '#topology/snapshot/replication-tree.ts'
+import type { Adoption } from '../adoption.ts'
+import { elect, type Choice } from './candidate.ts'
+import { treeOf } from './links.ts'
+import { answers, type Look } from './look.ts'
+import { findPrimary, follows, primaryState, takesWrites, type PrimaryState } from './primary.ts'
+import { problemsBeside, problemsOfPrimary } from './problems.ts'
+
+/** What is so, and what Regent would do if the cluster were managed. Nothing is done. */
+export interface Judgement {
+  readonly primary: string | null
+  readonly kind: PrimaryState['kind']
+  /** Null while that is not known. */
+  readonly writable: boolean | null
+  readonly sentence: Sentence
+  /** Who would be promoted; null where nobody would. */
+  readonly would: string | null
+  readonly reasons: readonly Sentence[]
+  readonly analyses: readonly Analysis[]
+  readonly tree: ReplicationTree
+}
+
+export interface JudgeInput {
+  readonly adoption: Adoption
+  /** In the order of the file. */
+  readonly looks: readonly Look[]
+  /** The primary of the judgement before. */
+  readonly before: string | null
+  readonly nowMs: number
+}
+
+const nothingExpected = { primary: null, epoch: 0, revision: 0, syncSet: [], acks: 0, fenced: [], paused: false }
+
+export function judge({ adoption, looks, before, nowMs }: JudgeInput): Judgement {
+  const tree = treeOf(adoption.cluster, looks)
+  const state = primaryState(findPrimary(tree, looks, before), looks, nowMs)
+  const all = { looks, tree, maxLagSeconds: adoption.maxLagSeconds }
+  const analyses = ranked([...problemsOfPrimary(state, all), ...problemsBeside(state, all)], nothingExpected)
+  return {
+    primary: state.kind === 'none' ? null : state.look.host.instance,
+    kind: state.kind,
+    writable: writableIn(state),
+    ...decided(state, { adoption, looks, nowMs }),
+    analyses,
+    tree,
+  }
+}
+
+function writableIn(state: PrimaryState): boolean | null {
+  if (state.kind === 'serving') return takesWrites(state.look)
+  return state.kind === 'dead' || state.kind === 'none' ? false : null
+}
+
+type Decided = Pick<Judgement, 'sentence' | 'would' | 'reasons'>
+type Given = Omit<JudgeInput, 'before'>
+
+function decided(state: PrimaryState, given: Given): Decided {
+  switch (state.kind) {
+    case 'none':
+      return nothing(say`only watched: would do nothing, for nobody is the primary`)
+    case 'serving':
+      return nothing(whileServing(state.look, given.looks))
+    case 'alive':
+      return nothing(say`only watched: would do nothing, for primary ${state.look.host.instance}: ${state.why}`)
+    case 'unreachable':
+    case 'unknown':
+      return nothing(
+        say`only watched: would wait, for nobody knows whether primary ${state.look.host.instance} is dead: ${state.why}`,
+      )
+    case 'dead':
+      return afterDeath(state.look, state.why, given)
+  }
+}
+
+function nothing(sentence: Sentence): Decided {
+  return { sentence, would: null, reasons: [] }
+}
+
+function whileServing(primary: Look, looks: readonly Look[]): Sentence {
+  const followers = looks.filter((look) => follows(look, primary, looks) && answers(look)).length
+  const writes = takesWrites(primary) ? say`takes writes` : say`is read-only`
+  return say`only watched: primary ${primary.host.instance} ${writes}, ${followers} of ${counted(looks.length - 1, 'other server')} ${followers === 1 ? say`follows` : say`follow`} it`
+}
+
+function afterDeath(primary: Look, why: Sentence, given: Given): Decided {
+  const { choice, passedOver } = elect(primary, given.looks)
+  const death = say`primary ${primary.host.instance} is dead: ${why}`
+  if (choice === undefined)
+    return {
+      sentence: say`only watched: ${death}; would wait for a person: nobody may lead`,
+      would: null,
+      reasons: passedOver,
+    }
+  const { candidate, mostAdvanced } = choice
+  const { instance } = candidate.host
+  const first: Said =
+    mostAdvanced === candidate ? '' : say`, which first gets what ${mostAdvanced.host.instance} has beyond that`
+  const plan = planFor(primary, choice, given)
+  return {
+    sentence: plan.waits
+      ? say`only watched: ${death}; would wait for a person, who may promote ${instance}${first}: ${plan.words}`
+      : say`only watched: ${death}; would promote ${instance}${first}${plan.words}`,
+    would: plan.waits ? null : instance,
+    reasons: [...plan.reasons, ...passedOver],
+  }
+}
+
+interface Plan {
+  readonly waits: boolean
+  readonly words: Said
+  readonly reasons: readonly Sentence[]
+}
+
+/** Whether what only the old primary holds can be had, and what is accepted where not. */
+function planFor(primary: Look, { candidate, lost }: Choice, { adoption, nowMs }: Given): Plan {
+  const unseenMs = nowMs - primary.answeredMs
+  const reasons = [missingWords(primary, lost, unseenMs)]
+  const { instance } = primary.host
+  if (!adoption.failover.automatic) return { waits: true, words: say`failover.automatic is false`, reasons }
+  if (isAcknowledged(primary, adoption) && lost === 0)
+    return { waits: false, words: say`, which holds all that was acknowledged`, reasons: [] }
+  if (primary.host.ssh !== undefined)
+    return { waits: false, words: say` after reading the rest of its binlog over SSH`, reasons }
+  if (acceptsLoss(adoption, lost, unseenMs))
+    return { waits: false, words: say` and lose what only ${instance} holds`, reasons }
+  return {
+    waits: true,
+    words: say`there is no SSH to read its binlog by, and failover.acceptLoss is ${adoption.failover.acceptLoss}`,
+    reasons: [
+      ...reasons,
+      say`${candidate.host.instance}: with ssh in the adoption file, or acceptLoss, it would be promoted by itself`,
+    ],
+  }
+}
+
+function acceptsLoss({ failover }: Adoption, lost: number | null, unseenMs: number): boolean {
+  const { acceptLoss, acceptLossUpTo } = failover
+  if (acceptLoss === 'always') return true
+  if (acceptLoss === 'never' || acceptLossUpTo === undefined || lost === null) return false
+  return unseenMs <= acceptLossUpTo.seconds * 1_000 && lost <= acceptLossUpTo.transactions
+}
+
+/** A semi-synchronous source whose writes waited for a replica. */
+function isAcknowledged({ server }: Look, { mode }: Adoption): boolean {
+  return mode === 'semisync' && server?.semiSyncSource === true
+}
+
+function missingWords(primary: Look, lost: number | null, unseenMs: number): Sentence {
+  const { instance } = primary.host
+  if (primary.server === null) return say`what ${instance} held is not known: it was never seen`
+  const since = duration(Math.round(unseenMs / 100) * 100)
+  return lost === null
+    ? say`how much only ${instance} holds is not known without GTIDs; it was seen last ${since} ago`
+    : say`${counted(lost, 'transaction')} that ${instance} held ${since} ago are nowhere else; what it wrote since is not known`
+}

@@ -1,0 +1,132 @@
+import { say, text, type Sentence } from '#common/sentence/sentence.ts'
+import { abbreviated, allOf } from '#common/text/words.ts'
+import type { ReplicationNode, ReplicationTree } from '#topology/snapshot/replication-tree.ts'
+import type { SeenChannel } from '../servers/seen.ts'
+import { channelOf, sourceOf } from './links.ts'
+import { answers, type AnsweredLook, type Look } from './look.ts'
+
+/**
+ * What is known of the primary of a cluster that is only watched. Nobody is beside it: its server speaks by SQL, and
+ * its replicas tell by another way whether they have lost it.
+ */
+export type PrimaryState =
+  | { readonly kind: 'none' }
+  | { readonly kind: 'serving'; readonly look: AnsweredLook }
+  /** mysqld is there: too many connections, or an account that is refused, is no death. */
+  | { readonly kind: 'alive'; readonly look: Look; readonly why: Sentence }
+  /** It does not answer, and replicas still show that they receive from it. */
+  | { readonly kind: 'unreachable'; readonly look: Look; readonly why: Sentence }
+  /** It does not answer, and nobody can testify. */
+  | { readonly kind: 'unknown'; readonly look: Look; readonly why: Sentence }
+  | { readonly kind: 'dead'; readonly look: Look; readonly why: Sentence }
+
+/** So many milliseconds of looks in vain before anybody is asked whether it is dead. */
+export const patienceWithPrimaryMs = 900
+
+/** Whom most follow; of equals the one that takes writes, the one it was before, the first. */
+export function findPrimary(tree: ReplicationTree, looks: readonly Look[], before: string | null): Look | undefined {
+  const named = (name: string): Look | undefined => looks.find(({ host }) => host.instance === name)
+  const roots = tree.roots.flatMap((root) => rootsIn(root, tree).map((instance) => ({ instance, size: sizeOf(root) })))
+  const rank = ({ instance, size }: { readonly instance: string; readonly size: number }): readonly number[] => [
+    size,
+    takesWrites(named(instance)) ? 1 : 0,
+    instance === before ? 1 : 0,
+  ]
+  const best = roots.reduce<(typeof roots)[number] | undefined>(
+    (found, one) => (found === undefined || isMore(rank(one), rank(found)) ? one : found),
+    undefined,
+  )
+  return best !== undefined && (best.size > 1 || looks.length === 1 || takesWrites(named(best.instance)))
+    ? named(best.instance)
+    : undefined
+}
+
+/** In a ring everybody is a root. */
+function rootsIn({ instance }: ReplicationNode, { cycles }: ReplicationTree): readonly string[] {
+  return cycles.find(([head]) => head === instance) ?? [instance]
+}
+
+export function sizeOf({ followers }: ReplicationNode): number {
+  return 1 + followers.reduce((all, follower) => all + sizeOf(follower), 0)
+}
+
+function isMore(one: readonly number[], other: readonly number[]): boolean {
+  const at = one.findIndex((number, place) => number !== other[place])
+  return at >= 0 && (one[at] ?? 0) > (other[at] ?? 0)
+}
+
+export function takesWrites(look: Look | undefined): boolean {
+  return answers(look) && !look.server.readOnly && !look.server.offline
+}
+
+export function primaryState(look: Look | undefined, looks: readonly Look[], nowMs: number): PrimaryState {
+  if (look === undefined) return { kind: 'none' }
+  if (answers(look)) return { kind: 'serving', look }
+  const words = reachWords(look)
+  if (look.reach === null) return { kind: 'unknown', look, why: words }
+  if (look.reach === 'full' || look.reach === 'lockedOut') return { kind: 'alive', look, why: words }
+  if (nowMs - look.sinceMs < patienceWithPrimaryMs) return { kind: 'unknown', look, why: say`${words}, since just now` }
+  return byReplicas(look, looks, words)
+}
+
+/**
+ * A replica whose receiver was stopped by hand, or failed for another reason, testifies nothing; neither does one that
+ * was looked at before the primary fell silent.
+ */
+function byReplicas(look: Look, looks: readonly Look[], words: Sentence): PrimaryState {
+  const followers = looks.filter((one) => follows(one, look, looks))
+  const witnesses = followers.filter(answers).filter((one) => one.askedMs >= look.sinceMs)
+  const io = (one: Look) => channelOf(one, looks)?.io
+  const refused = witnesses.filter((one) => isRefusedBySource(channelOf(one, looks)))
+  if (refused.length > 0)
+    return { kind: 'unreachable', look, why: say`${words}; ${namesOf(refused)} reached it and was refused` }
+  const hearing = witnesses.filter((one) => io(one) === 'yes')
+  if (hearing.length > 0) {
+    const timeout = Math.max(...hearing.map(({ server }) => server.netTimeoutSeconds))
+    return {
+      ...{ kind: 'unreachable', look },
+      why: say`${words}; ${namesOf(hearing)} still ${hearing.length === 1 ? say`shows` : say`show`} a connection, for at most ${timeout} s of silence`,
+    }
+  }
+  const lost = witnesses.filter((one) => io(one) === 'connecting')
+  if (lost.length > 0) return { kind: 'dead', look, why: say`${words}, and ${namesOf(lost)} lost it, too` }
+  const nobody = followers.length === 0 ? say`nobody follows it` : say`none of its replicas can testify`
+  return { kind: 'unknown', look, why: say`${words}, and ${nobody}` }
+}
+
+/** The source answered, with an error of its own: it lives. */
+function isRefusedBySource(channel: SeenChannel | undefined): boolean {
+  return channel?.io === 'connecting' && channel.ioErrno >= 1_000 && channel.ioErrno < 2_000
+}
+
+export function follows(look: Look, source: Look, looks: readonly Look[]): boolean {
+  const channel = channelOf(look, looks)
+  return look !== source && channel !== undefined && sourceOf(channel, looks) === source
+}
+
+function namesOf(looks: readonly Look[]): Sentence {
+  return say`${allOf(looks.map(({ host }) => host.instance))}`
+}
+
+/** Why it was not seen, as the middle of a sentence. */
+export function reachWords({ reach, why }: Look): Sentence {
+  const words = why === '' ? '' : say` (${text(abbreviated(why))})`
+  switch (reach) {
+    case null:
+      return say`it was not looked at yet`
+    case 'answers':
+      return say`it answers`
+    case 'full':
+      return say`it lives and has too many connections${words}`
+    case 'lockedOut':
+      return say`it lives and refuses Regent’s account${words}`
+    case 'refused':
+      return say`nobody listens there${words}`
+    case 'silent':
+      return say`it does not answer${words}`
+    case 'unresolved':
+      return say`its name has no address${words}`
+    case 'noMysql':
+      return say`what listens there is no MySQL${words}`
+  }
+}

@@ -1,0 +1,152 @@
+import type { AgentView } from '#api-contract/agent-view.ts'
+import type { ExplainView } from '#api-contract/explain-view.ts'
+import type { ClusterView, TopologyView } from '#api-contract/views.ts'
+import type { Logger } from '#common/log/logger.ts'
+import type { Timer, World } from '#common/ports/ports.ts'
+import { Watches } from '#common/watch/watches.ts'
+import type { Recovery } from '#failover/protocol/notes.ts'
+import { ProblemBook } from '#manager/clusters/problem-book.ts'
+import type { ClusterEvent } from '#manager/clusters/cluster-service.ts'
+import { hostsOf, type AdoptedHost, type Adoption } from '../adoption.ts'
+import type { Login } from '../servers/session.ts'
+import { Episodes } from './episodes.ts'
+import { HostWatcher } from './host-watcher.ts'
+import { judge, type Judgement } from './judge.ts'
+import type { Look } from './look.ts'
+import { needsOf } from './needs.ts'
+import { watchedTopology, watchedView } from './views.ts'
+
+const lookEveryMs = 1_000
+/** Looks that end in one moment are judged together. */
+const judgePauseMs = 25
+
+export interface WatchedPorts {
+  readonly world: World
+  readonly log: Logger
+  readonly login: (host: AdoptedHost) => Promise<Login>
+  /** Outages of before. */
+  readonly recoveries: readonly Recovery[]
+  readonly keep: (recoveries: readonly Recovery[]) => void
+}
+
+/** One cluster that Regent only watches: its looks, what is judged of them, and who listens. */
+export class WatchedCluster {
+  readonly adoption: Adoption
+  readonly #ports: WatchedPorts
+  readonly #watchers: readonly HostWatcher[]
+  readonly #watches: Watches
+  readonly #episodes: Episodes
+  readonly #problems = new ProblemBook()
+  readonly #listeners = new Set<(event: ClusterEvent) => void>()
+  #judgement: Judgement | undefined
+  #news = ''
+  #planned: Timer | undefined
+  #lastView = ''
+
+  constructor(adoption: Adoption, ports: WatchedPorts) {
+    const { world, log, login, recoveries } = ports
+    this.adoption = adoption
+    this.#ports = ports
+    this.#episodes = new Episodes(recoveries, () => world.random.hex(8))
+    this.#watches = new Watches(world, (_, sentence) => log.warn(String(sentence)))
+    this.#watchers = hostsOf(adoption).map(
+      (host) =>
+        new HostWatcher(host, {
+          login: () => login(host),
+          clock: world.clock,
+          saw: (look, isOther) => this.#saw(look, isOther),
+        }),
+    )
+  }
+
+  start(): void {
+    this.#watches.every(lookEveryMs, this.#watchers)
+    for (const watcher of this.#watchers) this.#watches.lookNow(watcher)
+  }
+
+  stop(): void {
+    this.#watches.stop()
+    this.#planned?.cancel()
+    for (const watcher of this.#watchers) watcher.stop()
+  }
+
+  get looks(): readonly Look[] {
+    return this.#watchers.map(({ newest }) => newest)
+  }
+
+  get recoveries(): readonly Recovery[] {
+    return this.#episodes.list
+  }
+
+  view(): ClusterView {
+    return watchedView(this.#seen)
+  }
+
+  topology(): TopologyView {
+    return watchedTopology(this.#seen)
+  }
+
+  explain(): ExplainView {
+    const { sentence, kind, reasons, analyses } = this.#judgement ?? this.#judge()
+    return {
+      sentence: String(sentence),
+      blocked: kind === 'dead' || kind === 'unreachable',
+      reasons: reasons.map(String),
+      analyses: analyses.map((one) => ({ ...one, sentence: String(one.sentence) })),
+      record: null,
+      watched: needsOf(this.adoption, this.looks),
+    }
+  }
+
+  agents(): readonly AgentView[] {
+    const views = this.#watches.list()
+    return this.#watchers.map(({ name, newest }) => {
+      const watches = views.filter((view) => view.name === name)
+      return { instance: newest.host.instance, failure: watches[0]?.failure ?? '', watches, facts: [] }
+    })
+  }
+
+  subscribe(listener: (event: ClusterEvent) => void): () => void {
+    this.#listeners.add(listener)
+    return () => this.#listeners.delete(listener)
+  }
+
+  get #seen() {
+    return {
+      ...{ adoption: this.adoption, looks: this.looks, judgement: this.#judgement ?? this.#judge() },
+      ...{ problems: this.#problems, wallMs: this.#ports.world.clock.wallMs() },
+    }
+  }
+
+  /** Where one goes otherwise than before the others are looked at at once: who has lost a primary testifies then. */
+  #saw(look: Look, isOther: boolean): void {
+    if (isOther && look.reach !== 'answers') for (const watcher of this.#watchers) this.#watches.lookNow(watcher)
+    this.#planned ??= this.#ports.world.timers.after(judgePauseMs, () => {
+      this.#planned = undefined
+      this.#judge()
+    })
+  }
+
+  #judge(): Judgement {
+    const { world, log, keep } = this.#ports
+    const nowMs = world.clock.monotonicMs()
+    const before = this.#judgement?.primary ?? null
+    const judgement = judge({ adoption: this.adoption, looks: this.looks, before, nowMs })
+    this.#judgement = judgement
+    if (judgement.sentence.news !== this.#news)
+      log[judgement.kind === 'serving' ? 'info' : 'warn'](`${this.adoption.cluster}: ${String(judgement.sentence)}`)
+    this.#news = judgement.sentence.news
+    if (this.#episodes.note(judgement, { monotonicMs: nowMs, wallMs: world.clock.wallMs() })) keep(this.#episodes.ended)
+    this.#tellListeners()
+    return judgement
+  }
+
+  #tellListeners(): void {
+    if (this.#listeners.size === 0) return
+    const view = this.view()
+    const text = JSON.stringify(view)
+    if (text === this.#lastView) return
+    this.#lastView = text
+    for (const listener of this.#listeners) listener({ type: 'state', view })
+  }
+}

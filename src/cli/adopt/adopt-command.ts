@@ -1,0 +1,98 @@
+import { Option, type Command } from 'commander'
+import { clusterArgument, integerFrom, pathArgument } from '../terminal/arguments.ts'
+import { withOutput, type OutputOptions } from '../terminal/common-options.ts'
+import type { Io } from '../terminal/io.ts'
+
+export interface AdoptOptions extends OutputOptions {
+  readonly mha?: string
+  readonly mhaGlobal?: string
+  readonly from?: string
+  readonly name?: string
+  readonly user?: string
+  readonly passwordFile?: string
+  readonly check?: true
+  readonly port?: number
+}
+
+/** Servers that are there already, as they are. */
+export function addAdopt(program: Command, io: Io): void {
+  const adopt = program
+    .command('adopt')
+    .description(
+      'Watch MySQL servers that are there already: say who replicates from whom, what is wrong, and what Regent would do. Nothing is changed there.',
+    )
+    .argument('[file]', 'what is to be adopted, YAML: docs/guide/adopt.md', pathArgument)
+    .addOption(new Option('--mha <file>', 'adopt what this configuration file of MHA names').argParser(pathArgument))
+    .addOption(
+      new Option('--mha-global <file>', 'with --mha: the file with the defaults of all its clusters').argParser(
+        pathArgument,
+      ),
+    )
+    .option('--from <address>', 'adopt the servers that are found from this one, <host>[:<port>]')
+    .addOption(new Option('--name <name>', 'with --mha and --from: name of the cluster').argParser(clusterArgument))
+    .option('--user <user>', 'with --from: the account that looks at the servers')
+    .addOption(
+      new Option('--password-file <file>', 'with --from: file whose first line is its password').argParser(
+        pathArgument,
+      ),
+    )
+    .option('--check', 'only look, and say what is found and missing; nothing is kept or started')
+    .addOption(portOption())
+  withOutput(adopt).action(async (file: string | undefined, options: AdoptOptions) => {
+    const { adopt: run } = await import('./adopt.ts')
+    await run(io, file, options)
+  })
+  for (const add of [addList, addRemove, addStart, addServe]) add(adopt, io)
+}
+
+function portOption(): Option {
+  return new Option(
+    '--port <port>',
+    'port of the manager’s API on this machine (default: 9510, or the one it has)',
+  ).argParser(integerFrom(1, 65_535))
+}
+
+function addList(adopt: Command, io: Io): void {
+  withOutput(adopt.command('list').description('List the clusters that were adopted.')).action(
+    async (options: OutputOptions) => {
+      const { listAdopted } = await import('./list.ts')
+      await listAdopted(io, options)
+    },
+  )
+}
+
+function addRemove(adopt: Command, io: Io): void {
+  const command = adopt
+    .command('remove')
+    .description('Watch a cluster no more; its servers stay as they are.')
+    .argument('<name>', 'name of the cluster', clusterArgument)
+  withOutput(command).action(async (name: string, options: OutputOptions) => {
+    const { removeAdopted } = await import('./list.ts')
+    await removeAdopted(io, name, options)
+  })
+}
+
+function addStart(adopt: Command, io: Io): void {
+  const command = adopt
+    .command('start')
+    .description('Start the manager that watches, where it does not run: after this machine was started anew.')
+    .addOption(portOption())
+  withOutput(command).action(async (options: OutputOptions & { readonly port?: number }) => {
+    const { startWatching } = await import('./background.ts')
+    const { host, port } = await startWatching(io, options.port)
+    io.out(`the manager that watches listens on ${host}:${port}`)
+  })
+}
+
+/** What `adopt` starts in the background; hidden, since only a service manager has a reason to. */
+function addServe(adopt: Command): void {
+  adopt
+    .command('serve', { hidden: true })
+    .description('Watch every adopted cluster until SIGTERM.')
+    .addOption(portOption().makeOptionMandatory())
+    .action(async ({ port }: { readonly port: number }) => {
+      const { runWatching } = await import('#adopt/watch/run.ts')
+      await runWatching({ host: '127.0.0.1', port })
+      process.exit(0)
+    })
+}

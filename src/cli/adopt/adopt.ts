@@ -1,0 +1,98 @@
+import { adoptedFolder, keepAdoption, prepareFolder } from '#adopt/adopted-folder.ts'
+import { addressText, parseHostAddress, type HostAddress } from '#adopt/host-address.ts'
+import { readAdoption, type Adoption } from '#adopt/adoption.ts'
+import { discover } from '#adopt/origin/discover.ts'
+import { readMha } from '#adopt/origin/mha.ts'
+import { checkServers, missingSources, topologyOf, type Checked } from '#adopt/watch/check.ts'
+import { needsFor, linesOf } from '#adopt/watch/needs.ts'
+import { RegentError } from '#common/errors/errors.ts'
+import { renderTopology } from '../commands/topology-tree.ts'
+import { section } from '../commands/explanation.ts'
+import type { Io } from '../terminal/io.ts'
+import { toJson } from '../terminal/json-output.ts'
+import { paintFor } from '../terminal/paint.ts'
+import type { AdoptOptions } from './adopt-command.ts'
+import { startWatching } from './background.ts'
+
+/** Looks at the servers, says what is found and missing, and has them watched unless only a check was asked for. */
+export async function adopt(io: Io, file: string | undefined, options: AdoptOptions): Promise<void> {
+  if (options.check !== true || options.mha !== undefined) await prepareFolder(adoptedFolder())
+  const adoption = await adoptionOf(io, file, options)
+  const checked = await checkServers(adoption)
+  const isJson = options.output === 'json'
+  if (!isJson) for (const line of report(io, adoption, checked)) io.out(line)
+  if (checked.refusals.length > 0) throw refused(adoption, checked, isJson)
+  if (options.check === true) {
+    if (isJson) io.out(toJson(asJson(adoption, checked)))
+    return
+  }
+  await keepAdoption(adoptedFolder(), adoption)
+  const { host, port } = await startWatching(io, options.port)
+  const { cluster } = adoption
+  const sentence = `${cluster} is watched from now on (API on ${host}:${port}); nothing of it is changed`
+  if (isJson) return io.out(toJson({ ...asJson(adoption, checked), sentence }))
+  io.out('')
+  io.out(sentence)
+  io.out(`  regent topology ${cluster}      how it is`)
+  io.out(`  regent explain ${cluster}       why, and what is missing before Regent can manage it`)
+  io.out(`  regent adopt remove ${cluster}  watch it no more`)
+}
+
+async function adoptionOf(io: Io, file: string | undefined, options: AdoptOptions): Promise<Adoption> {
+  const { mha, from } = options
+  const said = [file, mha, from].filter((one) => one !== undefined)
+  if (said.length !== 1)
+    throw new RegentError('REGENT_BAD_REQUEST', 'give one of: a file, --mha with MHA’s file, --from with one address')
+  if (file !== undefined) return readAdoption(file)
+  if (mha !== undefined) return readMhaFile(io, mha, options)
+  return discoverFrom(io, addressIn(from ?? ''), options)
+}
+
+async function readMhaFile(io: Io, mha: string, { mhaGlobal, name, output }: AdoptOptions): Promise<Adoption> {
+  const { adoption, lines } = await readMha(mha, { global: mhaGlobal, name, folder: adoptedFolder() })
+  if (output !== 'json') for (const line of lines) io.out(line)
+  return adoption
+}
+
+async function discoverFrom(io: Io, address: HostAddress, options: AdoptOptions): Promise<Adoption> {
+  const { name, user, passwordFile } = options
+  if (name === undefined || user === undefined || passwordFile === undefined)
+    throw new RegentError('REGENT_BAD_REQUEST', '--from needs --name for the cluster, --user and --password-file')
+  return discover(address, { cluster: name, mysql: { user, passwordFile }, tell: (line) => io.note(line) })
+}
+
+function addressIn(text: string): HostAddress {
+  const address = parseHostAddress(text)
+  if (address !== undefined) return address
+  throw new RegentError(
+    'REGENT_BAD_REQUEST',
+    `--from is "${text.slice(0, 60)}"; allowed is <host> or <host>:<port>, an IPv6 address in brackets: [::1]:3306`,
+  )
+}
+
+function asJson(adoption: Adoption, checked: Checked) {
+  const { name, primary, writable, sentence, problems, instances, tree } = topologyOf(adoption, checked)
+  return {
+    ...{ name, primary, writable, sentence, problems, instances, tree },
+    ...{ refusals: checked.refusals, missing: needsFor(adoption, checked.looks), adoption },
+  }
+}
+
+function report(io: Io, adoption: Adoption, checked: Checked): readonly string[] {
+  const outside = missingSources(checked.looks).map(
+    (line) => `${line}, which is not in the file: is it to be adopted, too?`,
+  )
+  return [
+    ...renderTopology(topologyOf(adoption, checked), paintFor(io.colour)),
+    ...section('outside of the file', outside),
+    ...section('what is missing before Regent can manage it', needsFor(adoption, checked.looks).flatMap(linesOf)),
+  ]
+}
+
+function refused({ cluster, hosts }: Adoption, { refusals }: Checked, isJson: boolean): RegentError {
+  const first = hosts[0] === undefined ? '' : addressText(hosts[0])
+  const what = isJson || refusals.length === 1 ? refusals.join('; ') : refusals.map((one) => `\n  ${one}`).join('')
+  return new RegentError('REGENT_REFUSED', `${cluster} (${first} …) is not adopted: ${what}`, {
+    remedy: 'Correct the file, or the server that the message names; then adopt again.',
+  })
+}

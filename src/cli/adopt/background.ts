@@ -1,0 +1,95 @@
+import { spawn } from 'node:child_process'
+import { open } from 'node:fs/promises'
+import { createServer } from 'node:net'
+import {
+  adoptedFolder,
+  prepareFolder,
+  readManager,
+  type AdoptedFolder,
+  type AdoptedManager,
+} from '#adopt/adopted-folder.ts'
+import { RegentError } from '#common/errors/errors.ts'
+import { withFileLock } from '#local/files/file-lock.ts'
+import { endProcess, isAlive } from '#local/processes/process-identity.ts'
+import { commandLock } from '#local/supervisor/background.ts'
+import { backgroundEnvironment } from '#local/supervisor/child.ts'
+import { regentCommand } from '#local/supervisor/regent-command.ts'
+import type { Io } from '../terminal/io.ts'
+
+const host = '127.0.0.1'
+const usualPort = 9_510
+/** Ports that are tried from the usual one on. */
+const portsTried = 50
+const startDeadlineMs = 30_000
+
+/**
+ * Starts the manager that watches where none runs, in a session of its own, so that it survives the terminal. Throws
+ * `REGENT_REFUSED` with what its log says when it does not come up.
+ */
+export async function startWatching(io: Io, port: number | undefined): Promise<AdoptedManager> {
+  const folder = adoptedFolder()
+  await prepareFolder(folder)
+  return withFileLock(
+    await commandLock(),
+    () => io.note('waiting for another regent command …'),
+    async () => {
+      const before = await readManager(folder)
+      if (before !== undefined && isAlive(before)) return requireSame(before, port)
+      return start(folder, port ?? before?.port ?? (await freePort()))
+    },
+  )
+}
+
+/** Ends it where it runs. */
+export async function stopWatching(): Promise<void> {
+  const manager = await readManager(adoptedFolder())
+  if (manager !== undefined && isAlive(manager)) await endProcess(manager, 10_000)
+}
+
+function requireSame(running: AdoptedManager, port: number | undefined): AdoptedManager {
+  if (port === undefined || port === running.port) return running
+  throw new RegentError(
+    'REGENT_ALREADY_RUNNING',
+    `the manager that watches listens on ${running.host}:${running.port}, not on ${port}: leave --port out`,
+  )
+}
+
+async function start(folder: AdoptedFolder, port: number): Promise<AdoptedManager> {
+  await using output = await open(folder.log, 'a', 0o600)
+  const { size } = await output.stat()
+  const [program = '', ...rest] = regentCommand()
+  const child = spawn(program, [...rest, 'adopt', 'serve', '--port', String(port)], {
+    ...{ stdio: ['ignore', output.fd, output.fd], detached: true, cwd: folder.dir, env: backgroundEnvironment() },
+  })
+  child.unref()
+  const until = performance.now() + startDeadlineMs
+  while (child.exitCode === null && child.signalCode === null && performance.now() < until) {
+    const manager = await readManager(folder)
+    if (manager?.pid === child.pid && manager !== undefined) return manager
+    await new Promise((resolve) => setTimeout(resolve, 50))
+  }
+  throw new RegentError('REGENT_REFUSED', `the manager that watches did not come up: ${await said(folder.log, size)}`)
+}
+
+/** What was written to the log since. */
+async function said(log: string, from: number): Promise<string> {
+  await using file = await open(log)
+  const { buffer, bytesRead } = await file.read({ position: from, buffer: Buffer.alloc(4_096) })
+  return buffer.toString('utf8', 0, bytesRead).trim().split('\n').at(-1) || `nothing in ${log}`
+}
+
+async function freePort(): Promise<number> {
+  for (let port = usualPort; port < usualPort + portsTried; port += 1) if (await isFree(port)) return port
+  throw new RegentError(
+    'REGENT_ADDRESS_IN_USE',
+    `ports ${usualPort} to ${usualPort + portsTried - 1} are taken (--port)`,
+  )
+}
+
+function isFree(port: number): Promise<boolean> {
+  return new Promise((resolve) => {
+    const server = createServer()
+    server.once('error', () => resolve(false))
+    server.listen({ host, port }, () => server.close(() => resolve(true)))
+  })
+}
