@@ -11,7 +11,7 @@ describe('The dialect of a server', () => {
     ['5.6.24', 'MySQL 5.6', 'SHOW SLAVE STATUS', 'SHOW MASTER STATUS'],
     ['5.5.9', 'MySQL before 5.6', 'SHOW SLAVE STATUS', 'SHOW MASTER STATUS'],
     ['10.11.19-MariaDB-0+deb12u1-log', 'MariaDB', 'SHOW ALL SLAVES STATUS', 'SHOW MASTER STATUS'],
-    ['5.5.5-10.3.39-MariaDB', 'MariaDB', 'SHOW ALL SLAVES STATUS', 'SHOW MASTER STATUS'],
+    ['5.5.5-10.3.39-MariaDB', 'MariaDB before 10.5.9', 'SHOW ALL SLAVES STATUS', 'SHOW MASTER STATUS'],
   ])('of version %s is that of %s', (version, name, showReplica, showBinlog) => {
     expect(dialectFor(version)).toMatchObject({ name, showReplica, showBinlog })
   })

@@ -22,6 +22,8 @@ export interface Dialect {
   readonly words: { readonly replica: 'SLAVE' | 'REPLICA'; readonly changeSource: string }
   /** How GTIDs are switched on while servers run; none where a restart with settings is needed. */
   readonly gtidSteps: readonly string[]
+  /** The privilege by which an account sees whom a replica follows. */
+  readonly monitor: string
   /** Why a server of this version can only be watched; '' where Regent can manage it. */
   readonly onlyWatched: string
 }
@@ -50,7 +52,7 @@ const gtidsOnline = [
   'SET GLOBAL gtid_mode = ON',
 ] as const
 
-const mysql = { product: 'MySQL', executed: '@@GLOBAL.gtid_executed' } as const
+const mysql = { product: 'MySQL', executed: '@@GLOBAL.gtid_executed', monitor: 'REPLICATION CLIENT' } as const
 const mariadb = { product: 'MariaDB', executed: null, superReadOnly: false, gtidSteps: [] } as const
 const tooOld = 'Regent manages MySQL from 8.0.26 on'
 const otherProduct = 'Regent manages MySQL alone: MariaDB has other GTIDs and no super_read_only'
@@ -102,8 +104,14 @@ export const dialects: readonly Dialect[] = [
   {
     ...mariadb,
     ...old,
-    ...{ name: 'MariaDB', since: [10, 0, 2], tried: true, showReplica: 'SHOW ALL SLAVES STATUS' },
-    onlyWatched: otherProduct,
+    ...{ name: 'MariaDB', since: [10, 5, 9], tried: true, showReplica: 'SHOW ALL SLAVES STATUS' },
+    ...{ monitor: 'REPLICA MONITOR', onlyWatched: otherProduct },
+  },
+  {
+    ...mariadb,
+    ...old,
+    ...{ name: 'MariaDB before 10.5.9', since: [10, 0, 2], tried: false, showReplica: 'SHOW ALL SLAVES STATUS' },
+    ...{ monitor: 'REPLICATION CLIENT', onlyWatched: otherProduct },
   },
 ]
 

@@ -52,7 +52,7 @@ export async function readFacts(session: ServerSession, deadlineMs: number): Pro
   }
   const listed = await allowed('REPLICATION SLAVE', dialect.showReplicas)
   const dumps = await allowed('PROCESS', dumpsStatement)
-  await allowed('REPLICATION CLIENT', dialect.showReplica)
+  await allowed(dialect.monitor, dialect.showReplica)
   return {
     dialect,
     version,
@@ -79,7 +79,7 @@ export async function readFacts(session: ServerSession, deadlineMs: number): Pro
 /** What changes all the time, in one message. Rejects with a `LookFailure`. */
 export async function readServer(session: ServerSession, facts: ServerFacts, deadlineMs: number): Promise<SeenServer> {
   const { dialect, lacks } = facts
-  const mayAsk = !lacks.includes('REPLICATION CLIENT')
+  const mayAsk = !lacks.includes(dialect.monitor)
   const statements = [stateStatement(dialect), ...(mayAsk ? [dialect.showReplica, dialect.showBinlog] : [])]
   const [[row] = [], channels = [], [binlog] = []] = await session.queryAll(statements, deadlineMs)
   return {

@@ -11,8 +11,8 @@ import { firstWordsAt, ServerSession } from '../servers/session.ts'
 import { HostWatcher } from './host-watcher.ts'
 import { judge, type Judgement } from './judge.ts'
 import { sourceOf, treeOf } from './links.ts'
-import { answers, type Look } from './look.ts'
-import { reachWords, sizeOf } from './primary.ts'
+import { answers, type AnsweredLook, type Look } from './look.ts'
+import { reachInFull, sizeOf } from './primary.ts'
 import { loginOf } from './login.ts'
 import { watchedTopology } from './views.ts'
 
@@ -54,11 +54,20 @@ export function topologyOf(adoption: Adoption, { looks, judgement }: Checked): T
 async function refusalsOf(look: Look): Promise<readonly string[]> {
   const { host, reach } = look
   const name = `${host.instance} at ${addressText(host)}`
-  if (answers(look)) return severalServers(host)
+  if (answers(look)) return [...blindness(look), ...(await severalServers(host))]
   const words = reach === 'lockedOut' || reach === 'full' ? '' : await firstWordsAt(host, deadlineMs)
   if (words !== '') return [`${name}: what listens there is no MySQL, it begins with ${JSON.stringify(words)}`]
   // A server that is down now may be adopted all the same: watching is for that.
-  return reach === 'refused' || reach === 'silent' || reach === 'full' ? [] : [`${name}: ${String(reachWords(look))}`]
+  return reach === 'refused' || reach === 'silent' || reach === 'full' ? [] : [`${name}: ${String(reachInFull(look))}`]
+}
+
+/** An account that does not see whom a replica follows sees nothing. */
+function blindness({ host, server: { lacks, dialect } }: AnsweredLook): readonly string[] {
+  if (!lacks.includes(dialect.monitor)) return []
+  const grant = `GRANT ${lacks.join(', ')} ON *.* TO '${host.mysql.user}'`
+  return [
+    `${host.instance} at ${addressText(host)}: account ${host.mysql.user} may not see replication; give it: ${grant}`,
+  ]
 }
 
 /** A name of several addresses is fine where all of them are one server. */

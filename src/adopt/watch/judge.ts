@@ -67,9 +67,7 @@ function decided(state: PrimaryState, given: Given): Decided {
       return nothing(say`only watched: would do nothing, for primary ${state.look.host.instance}: ${state.why}`)
     case 'unreachable':
     case 'unknown':
-      return nothing(
-        say`only watched: would wait, for nobody knows whether primary ${state.look.host.instance} is dead: ${state.why}`,
-      )
+      return nothing(say`only watched: would wait, for ${state.look.host.instance} may be alive: ${state.why}`)
     case 'dead':
       return afterDeath(state.look, state.why, given)
   }
@@ -87,7 +85,7 @@ function whileServing(primary: Look, looks: readonly Look[]): Sentence {
 
 function afterDeath(primary: Look, why: Sentence, given: Given): Decided {
   const { choice, passedOver } = elect(primary, given.looks)
-  const death = say`primary ${primary.host.instance} is dead: ${why}`
+  const death = say`${primary.host.instance} is dead: ${why}`
   if (choice === undefined)
     return {
       sentence: say`only watched: ${death}; would wait for a person: nobody may lead`,
@@ -97,11 +95,11 @@ function afterDeath(primary: Look, why: Sentence, given: Given): Decided {
   const { candidate, mostAdvanced } = choice
   const { instance } = candidate.host
   const first: Said =
-    mostAdvanced === candidate ? '' : say`, which first gets what ${mostAdvanced.host.instance} has beyond that`
+    mostAdvanced === candidate ? '' : say`, which first gets what only ${mostAdvanced.host.instance} has`
   const plan = planFor(primary, choice, given)
   return {
     sentence: plan.waits
-      ? say`only watched: ${death}; would wait for a person, who may promote ${instance}${first}: ${plan.words}`
+      ? say`only watched: ${death}; would wait for a person (best is ${instance}): ${plan.words}`
       : say`only watched: ${death}; would promote ${instance}${first}${plan.words}`,
     would: plan.waits ? null : instance,
     reasons: [...plan.reasons, ...passedOver],
@@ -122,16 +120,15 @@ function planFor(primary: Look, { candidate, lost }: Choice, { adoption, nowMs }
   if (!adoption.failover.automatic) return { waits: true, words: say`failover.automatic is false`, reasons }
   if (isAcknowledged(primary, adoption) && lost === 0)
     return { waits: false, words: say`, which holds all that was acknowledged`, reasons: [] }
-  if (primary.host.ssh !== undefined)
-    return { waits: false, words: say` after reading the rest of its binlog over SSH`, reasons }
+  if (primary.host.ssh !== undefined) return { waits: false, words: say` after reading its binlog over SSH`, reasons }
   if (acceptsLoss(adoption, lost, unseenMs))
     return { waits: false, words: say` and lose what only ${instance} holds`, reasons }
   return {
     waits: true,
-    words: say`there is no SSH to read its binlog by, and failover.acceptLoss is ${adoption.failover.acceptLoss}`,
+    words: say`no SSH, and acceptLoss is ${adoption.failover.acceptLoss}`,
     reasons: [
       ...reasons,
-      say`${candidate.host.instance}: with ssh in the adoption file, or acceptLoss, it would be promoted by itself`,
+      say`${candidate.host.instance}: with ssh, by which the binlog of ${instance} is read, or with failover.acceptLoss it would be promoted`,
     ],
   }
 }
@@ -151,8 +148,9 @@ function isAcknowledged({ server }: Look, { mode }: Adoption): boolean {
 function missingWords(primary: Look, lost: number | null, unseenMs: number): Sentence {
   const { instance } = primary.host
   if (primary.server === null) return say`what ${instance} held is not known: it was never seen`
-  const since = duration(Math.round(unseenMs / 100) * 100)
-  return lost === null
-    ? say`how much only ${instance} holds is not known without GTIDs; it was seen last ${since} ago`
-    : say`${counted(lost, 'transaction')} that ${instance} held ${since} ago are nowhere else; what it wrote since is not known`
+  const ago = duration(Math.round(unseenMs / 100) * 100)
+  if (lost === null) return say`what only ${instance} holds is not known without GTIDs; it was seen last ${ago} ago`
+  return lost === 0
+    ? say`all that ${instance} held ${ago} ago is held by others; what it wrote since is not known`
+    : say`${counted(lost, 'transaction')} of what ${instance} held ${ago} ago: nobody else has that; what it wrote since is not known`
 }

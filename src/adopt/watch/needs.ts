@@ -9,8 +9,8 @@ import { treeOf } from './links.ts'
 
 /** What is to be done about one need: statements for MySQL, lines of my.cnf and a restart, or the adoption file. */
 export interface Need {
-  /** Null: the whole cluster. */
-  readonly instance: string | null
+  /** Empty: the whole cluster. */
+  readonly instances: readonly string[]
   readonly why: string
   readonly sql: readonly string[]
   /** Lines of `[mysqld]`, which take effect at a start. */
@@ -24,13 +24,22 @@ const netTimeoutSeconds = 4
 export function needsFor(adoption: Adoption, looks: readonly Look[]): readonly Need[] {
   const primary = findPrimary(treeOf(adoption.cluster, looks), looks, null)
   const answering = looks.filter(answers)
-  return [
+  return together([
     ...answering.flatMap((look) => needsOfServer(look, looks)),
     ...sameIds(answering),
     ...gtidNeeds(answering, looks),
     ...answering.filter((look) => look !== primary).flatMap((look) => needsOfReplica(look, looks)),
     ...needsOfFile(adoption),
-  ]
+  ])
+}
+
+/** What several servers need in the same words is said once. */
+function together(needs: readonly Need[]): readonly Need[] {
+  const groups = Map.groupBy(needs, ({ instances, ...same }) => JSON.stringify([instances.length === 0, same]))
+  return [...groups.values()].map((same) => ({
+    ...(same[0] ?? need(null, '')),
+    instances: same.flatMap(({ instances }) => instances),
+  }))
 }
 
 /** As `regent explain` shows them. */
@@ -42,9 +51,13 @@ export function needsOf(adoption: Adoption, looks: readonly Look[]): NonNullable
 }
 
 /** The need in one line, and below it what to type. */
-export function linesOf({ instance, why, sql, settings }: Need): readonly string[] {
+export function linesOf({ instances, why, sql, settings }: Need): readonly string[] {
   const where = settings.length === 0 ? [] : [`  in [mysqld] of my.cnf, then a restart: ${settings.join(', ')}`]
-  return [`${instance === null ? '' : `${instance}: `}${why}`, ...sql.map((line) => `  ${line};`), ...where]
+  return [
+    `${instances.length === 0 ? '' : `${instances.join(', ')}: `}${why}`,
+    ...sql.map((line) => `  ${line};`),
+    ...where,
+  ]
 }
 
 export function describeDialect(server: SeenServer | null): string {
@@ -58,7 +71,7 @@ export function describeDialect(server: SeenServer | null): string {
 }
 
 function need(instance: string | null, why: string, more: Partial<Need> = {}): Need {
-  return { instance, why, sql: [], settings: [], ...more }
+  return { instances: instance === null ? [] : [instance], why, sql: [], settings: [], ...more }
 }
 
 function needsOfServer(

@@ -85,11 +85,11 @@ function byReplicas(look: Look, looks: readonly Look[], words: Sentence): Primar
     const timeout = Math.max(...hearing.map(({ server }) => server.netTimeoutSeconds))
     return {
       ...{ kind: 'unreachable', look },
-      why: say`${words}; ${namesOf(hearing)} still ${hearing.length === 1 ? say`shows` : say`show`} a connection, for at most ${timeout} s of silence`,
+      why: say`${words}; ${namesOf(hearing)} still ${hearing.length === 1 ? say`shows` : say`show`} a connection (after ${timeout} s of silence no more)`,
     }
   }
   const lost = witnesses.filter((one) => io(one) === 'connecting')
-  if (lost.length > 0) return { kind: 'dead', look, why: say`${words}, and ${namesOf(lost)} lost it, too` }
+  if (lost.length > 0) return { kind: 'dead', look, why: say`${words}, and ${namesOf(lost)} lost it` }
   const nobody = followers.length === 0 ? say`nobody follows it` : say`none of its replicas can testify`
   return { kind: 'unknown', look, why: say`${words}, and ${nobody}` }
 }
@@ -108,25 +108,30 @@ function namesOf(looks: readonly Look[]): Sentence {
   return say`${allOf(looks.map(({ host }) => host.instance))}`
 }
 
-/** Why it was not seen, as the middle of a sentence. */
-export function reachWords({ reach, why }: Look): Sentence {
-  const words = why === '' ? '' : say` (${text(abbreviated(why))})`
+/** How a look went, as the middle of a sentence. */
+export function reachWords({ reach }: Look): Sentence {
   switch (reach) {
     case null:
       return say`it was not looked at yet`
     case 'answers':
       return say`it answers`
     case 'full':
-      return say`it lives and has too many connections${words}`
+      return say`it lives, with too many connections`
     case 'lockedOut':
-      return say`it lives and refuses Regent’s account${words}`
+      return say`it lives, and refuses Regent’s account`
     case 'refused':
-      return say`nobody listens there${words}`
+      return say`nobody listens there`
     case 'silent':
-      return say`it does not answer${words}`
+      return say`it does not answer`
     case 'unresolved':
-      return say`its name has no address${words}`
+      return say`its name has no address`
     case 'noMysql':
-      return say`what listens there is no MySQL${words}`
+      return say`what listens there is no MySQL`
   }
+}
+
+/** The same with what the server or the system said. */
+export function reachInFull(look: Look): Sentence {
+  const words = reachWords(look)
+  return look.why === '' ? words : say`${words} (${text(abbreviated(look.why))})`
 }

@@ -9,7 +9,7 @@ import type { SeenChannel } from '../servers/seen.ts'
 import { errantAt } from './holdings.ts'
 import { channelOf, sourceOf } from './links.ts'
 import { answers, type AnsweredLook, type Look } from './look.ts'
-import { reachWords, takesWrites, type PrimaryState } from './primary.ts'
+import { reachInFull, takesWrites, type PrimaryState } from './primary.ts'
 
 export interface Circumstances {
   readonly looks: readonly Look[]
@@ -76,7 +76,7 @@ function writersBeside(primary: Look | undefined, { looks }: Circumstances): rea
 
 function problemsOf(look: Look, state: PrimaryState, all: Circumstances): readonly Analysis[] {
   const { instance } = look.host
-  if (!answers(look)) return [warning('InstanceUnreachable', instance, say`${instance}: ${reachWords(look)}`)]
+  if (!answers(look)) return [warning('InstanceUnreachable', instance, say`${instance}: ${reachInFull(look)}`)]
   const channel = channelOf(look, all.looks)
   if (channel === undefined) return [warning('ReplicaNotReplicating', instance, say`${instance} follows nobody`)]
   return [

@@ -8,7 +8,7 @@ import type { Judgement } from './judge.ts'
 import type { SeenChannel } from '../servers/seen.ts'
 import { channelOf } from './links.ts'
 import { answers, type Look } from './look.ts'
-import { reachWords } from './primary.ts'
+import { reachInFull } from './primary.ts'
 
 /** What a view is made of. */
 export interface Seen {
@@ -79,7 +79,7 @@ function serverFields(
   look: Look,
 ): Pick<InstanceRow, 'acknowledging' | 'readOnly' | 'offline' | 'version' | 'executed' | 'watch'> {
   const { server, reach } = look
-  const words = String(reachWords(look))
+  const words = String(reachInFull(look))
   const watch = { reach: reach ?? 'unknown', words, dialect: server?.dialect.name ?? null } as const
   if (server === null)
     return { acknowledging: false, readOnly: null, offline: null, version: null, executed: null, watch }

@@ -14,7 +14,7 @@ export interface AdoptOptions extends OutputOptions {
   readonly port?: number
 }
 
-/** Servers that are there already, as they are. */
+/** Servers that are there already, as they are. Options of `adopt` are read by `adopt` itself, also behind a verb. */
 export function addAdopt(program: Command, io: Io): void {
   const adopt = program
     .command('adopt')
@@ -54,7 +54,8 @@ function portOption(): Option {
 
 function addList(adopt: Command, io: Io): void {
   withOutput(adopt.command('list').description('List the clusters that were adopted.')).action(
-    async (options: OutputOptions) => {
+    async (_: unknown, command: Command) => {
+      const options: OutputOptions = command.optsWithGlobals()
       const { listAdopted } = await import('./list.ts')
       await listAdopted(io, options)
     },
@@ -66,7 +67,8 @@ function addRemove(adopt: Command, io: Io): void {
     .command('remove')
     .description('Watch a cluster no more; its servers stay as they are.')
     .argument('<name>', 'name of the cluster', clusterArgument)
-  withOutput(command).action(async (name: string, options: OutputOptions) => {
+  withOutput(command).action(async (name: string, _: unknown, own: Command) => {
+    const options: OutputOptions = own.optsWithGlobals()
     const { removeAdopted } = await import('./list.ts')
     await removeAdopted(io, name, options)
   })
@@ -77,9 +79,9 @@ function addStart(adopt: Command, io: Io): void {
     .command('start')
     .description('Start the manager that watches, where it does not run: after this machine was started anew.')
     .addOption(portOption())
-  withOutput(command).action(async (options: OutputOptions & { readonly port?: number }) => {
+  command.action(async (_: unknown, own: Command) => {
     const { startWatching } = await import('./background.ts')
-    const { host, port } = await startWatching(io, options.port)
+    const { host, port } = await startWatching(io, own.optsWithGlobals<AdoptOptions>().port)
     io.out(`the manager that watches listens on ${host}:${port}`)
   })
 }
@@ -89,8 +91,8 @@ function addServe(adopt: Command): void {
   adopt
     .command('serve', { hidden: true })
     .description('Watch every adopted cluster until SIGTERM.')
-    .addOption(portOption().makeOptionMandatory())
-    .action(async ({ port }: { readonly port: number }) => {
+    .argument('<port>', 'port of the API on this machine', integerFrom(1, 65_535))
+    .action(async (port: number) => {
       const { runWatching } = await import('#adopt/watch/run.ts')
       await runWatching({ host: '127.0.0.1', port })
       process.exit(0)

@@ -58,7 +58,7 @@ async function start(folder: AdoptedFolder, port: number): Promise<AdoptedManage
   await using output = await open(folder.log, 'a', 0o600)
   const { size } = await output.stat()
   const [program = '', ...rest] = regentCommand()
-  const child = spawn(program, [...rest, 'adopt', 'serve', '--port', String(port)], {
+  const child = spawn(program, [...rest, 'adopt', 'serve', String(port)], {
     ...{ stdio: ['ignore', output.fd, output.fd], detached: true, cwd: folder.dir, env: backgroundEnvironment() },
   })
   child.unref()
