@@ -202,7 +202,8 @@ src/cli/local                        failover/protocol src/{api-contract,backup,
                                      src/local/{addresses,clusters,faults,files,folder,packages,platform}
                                      src/local/{processes,supervisor}
 src/cli/adopt                        src/adopt src/adopt/{origin,servers,watch} src/api-contract
-                                     src/cli/{commands,connection,terminal} src/local/{files,folder,processes,supervisor}
+                                     src/cli/{commands,connection,terminal}
+                                     src/local/{clusters,files,processes,supervisor}
 src/cli                              src/cli/{adopt,backup,commands,local,terminal}
 src                                  src/cli src/cli/terminal src/local/files
 `

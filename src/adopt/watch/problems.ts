@@ -77,6 +77,11 @@ function writersBeside(primary: Look | undefined, { looks }: Circumstances): rea
 function problemsOf(look: Look, state: PrimaryState, all: Circumstances): readonly Analysis[] {
   const { instance } = look.host
   if (!answers(look)) return [warning('InstanceUnreachable', instance, say`${instance}: ${reachInFull(look)}`)]
+  const { dialect, lacks } = look.server
+  if (lacks.includes(dialect.monitor)) {
+    const may = say`Regent’s account may not see whom it follows (${dialect.monitor})`
+    return [warning('InstanceUnreachable', instance, say`${instance}: ${may}`)]
+  }
   const channel = channelOf(look, all.looks)
   if (channel === undefined) return [warning('ReplicaNotReplicating', instance, say`${instance} follows nobody`)]
   return [

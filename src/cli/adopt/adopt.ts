@@ -6,6 +6,7 @@ import { readMha } from '#adopt/origin/mha.ts'
 import { checkServers, missingSources, topologyOf, type Checked } from '#adopt/watch/check.ts'
 import { needsFor, linesOf } from '#adopt/watch/needs.ts'
 import { RegentError } from '#common/errors/errors.ts'
+import { allClusters } from '#local/clusters/cluster-index.ts'
 import { renderTopology } from '../commands/topology-tree.ts'
 import { section } from '../commands/explanation.ts'
 import type { Io } from '../terminal/io.ts'
@@ -26,6 +27,7 @@ export async function adopt(io: Io, file: string | undefined, options: AdoptOpti
     if (isJson) io.out(toJson(asJson(adoption, checked)))
     return
   }
+  await refuseNameOfLocal(adoption.cluster)
   await keepAdoption(adoptedFolder(), adoption)
   const { host, port } = await startWatching(io, options.port)
   const { cluster } = adoption
@@ -36,6 +38,15 @@ export async function adopt(io: Io, file: string | undefined, options: AdoptOpti
   io.out(`  regent topology ${cluster}      how it is`)
   io.out(`  regent explain ${cluster}       why, and what is missing before Regent can manage it`)
   io.out(`  regent adopt remove ${cluster}  watch it no more`)
+}
+
+/** Commands find a cluster by its name. */
+async function refuseNameOfLocal(name: string): Promise<void> {
+  const all = await allClusters(() => undefined)
+  if (all.some(({ cluster }) => cluster.name === name))
+    throw new RegentError('REGENT_REFUSED', `a cluster ${name} runs on this machine already: choose another name`, {
+      remedy: 'Write another name into the file, or give --name.',
+    })
 }
 
 async function adoptionOf(io: Io, file: string | undefined, options: AdoptOptions): Promise<Adoption> {

@@ -1,0 +1,85 @@
+import { mkdir, readFile } from 'node:fs/promises'
+import { describe, expect, it } from 'vitest'
+import { fileWith, temporaryFolder } from '#local/testing.ts'
+import { adoptedFolder } from '../adopted-folder.ts'
+import { composeAdoption, parseMha, readMha } from './mha.ts'
+
+const keys = { keyFile: '/home/.ssh/id', knownHostsFile: '/home/.ssh/known_hosts' }
+
+const text = `
+[server default]
+user=mha
+password=se cret
+repl_user=repl
+repl_password=other
+ssh_user=mysql
+# a remark
+secondary_check_script=masterha_secondary_check -s remote1
+[server10]
+hostname=db3
+no_master=1
+[server1]
+hostname=db1
+ip=10.0.0.1
+port=3307
+candidate_master=1
+user=own
+[binlog1]
+hostname=logs
+`
+
+function composed() {
+  return composeAdoption('shop', parseMha('app1.cnf', text), keys)
+}
+
+describe('A file of MHA', () => {
+  it('becomes an adoption, its servers in the order of their numbers', () => {
+    const { value, passwords } = composed()
+    expect(value).toMatchObject({
+      mysql: { user: 'mha', passwordFile: 'shop.mysql' },
+      replication: { user: 'repl', passwordFile: 'shop.replication' },
+      ssh: { user: 'mysql', port: 22, keyFile: '/home/.ssh/id' },
+      hosts: [
+        { host: 'db1', port: 3307, alsoKnownAs: ['10.0.0.1'], promotion: 'prefer', mysql: { user: 'own' } },
+        { host: 'db3', port: 3306, promotion: 'never' },
+      ],
+    })
+    expect([...passwords]).toEqual([
+      ['shop.mysql', 'se cret'],
+      ['shop.replication', 'other'],
+      ['shop.server1.mysql', 'se cret'],
+    ])
+  })
+
+  it('has no ssh where there is no key', () => {
+    const { value } = composeAdoption('shop', parseMha('app1.cnf', text), { ...keys, keyFile: undefined })
+    expect(value).not.toHaveProperty('ssh')
+  })
+
+  it.each([
+    ['hostname=db1', 'has "hostname=db1" in line 1; allowed are [section]'],
+    ['[server default]\nhostname', 'has "hostname" in line 2'],
+    ['[client]\nuser=x', 'has the section [client] in line 1; allowed are server default, server<n> and binlog<n>'],
+  ])('%j is refused with the line', (wrong, words) => {
+    expect(() => parseMha('app1.cnf', wrong)).toThrow(words)
+  })
+
+  it('is read with what is said for all clusters, keeps its passwords apart, and tells of each line', async () => {
+    const folder = adoptedFolder(await temporaryFolder())
+    await mkdir(folder.secrets, { recursive: true })
+    const global = await fileWith('[server default]\nuser=all\nssh_user=root\n')
+    const { adoption, lines } = await readMha(await fileWith(text), { global, name: 'shop', folder })
+    expect(adoption.mysql?.user).toBe('mha')
+    expect(await readFile(adoption.mysql?.passwordFile ?? '', 'utf8')).toBe('se cret\n')
+    expect(lines.join('\n')).not.toContain('se cret')
+    expect(lines).toHaveLength(parseMha('', text).length + 2 + (adoption.ssh === undefined ? 1 : 0))
+    expect(lines.find((line) => line.includes('secondary_check_script'))).toContain('not needed: replicas testify')
+    expect(lines.at(adoption.ssh === undefined ? -2 : -1)).toContain('servers that only keep binlogs are not asked')
+  })
+
+  it('without a server is refused', async () => {
+    const folder = adoptedFolder(await temporaryFolder())
+    const file = await fileWith('[server default]\nuser=x\n')
+    await expect(readMha(file, { global: undefined, name: 'shop', folder })).rejects.toThrow('names no server')
+  })
+})
