@@ -14,9 +14,11 @@ import { measureLifecycle } from './lifecycle.ts'
 import { describeMachine } from './machine.ts'
 import { markdownTable, measuredParts, replaceMeasured, type MeasuredPart } from './measured-page.ts'
 import { asJson, headOf, lostIn, rowsOf, tableOf, type CaseResult } from './report.ts'
+import { measureWatching } from './watching.ts'
 
 const usage = `npm run bench -- [${benchCases.join('|')} …] [--mode semisync|async|group] [--runs 20] [--instances 3] [--bare 5] [--json FILE] [--into PAGE]
-       npm run bench -- backup [--gigabytes 1]`
+       npm run bench -- backup [--gigabytes 1]
+       npm run bench -- watching [--watched 500]`
 
 interface BenchOptions {
   readonly cases: readonly BenchCase[]
@@ -30,6 +32,8 @@ interface BenchOptions {
   readonly into: string | undefined
   /** What backups are measured with alone; null where something else is measured. */
   readonly backupsOf: number | null
+  /** How many instances are watched; null where something else is measured. */
+  readonly watched: number | null
 }
 
 function readOptions(): BenchOptions {
@@ -43,10 +47,12 @@ function readOptions(): BenchOptions {
       json: { type: 'string' },
       into: { type: 'string' },
       gigabytes: { type: 'string', default: '1' },
+      watched: { type: 'string', default: '500' },
     },
   })
-  const isOfBackups = positionals.length === 1 && positionals[0] === 'backup'
-  const cases = (isOfBackups ? [] : positionals).map((word) => {
+  const alone = positionals.length === 1 ? positionals[0] : undefined
+  const isOfBackups = alone === 'backup'
+  const cases = (isOfBackups || alone === 'watching' ? [] : positionals).map((word) => {
     const found = benchCases.find((name) => name === word)
     if (found === undefined) throw new Error(`"${word}" is no benchmark: ${usage}`)
     return found
@@ -60,17 +66,22 @@ function readOptions(): BenchOptions {
     json: values.json,
     into: values.into,
     backupsOf: isOfBackups ? integerFrom(1, 100)(values.gigabytes) : null,
+    watched: alone === 'watching' ? integerFrom(5, 5_000)(values.watched) : null,
   }
 }
 
 const told = (line: string) => process.stderr.write(`  ${line}\n`)
 
 async function bench(options: BenchOptions): Promise<void> {
-  const { cases, instances, mode, json, into, backupsOf } = options
+  const { cases, instances, mode, json, into, backupsOf, watched } = options
   const machine = describeMachine((await findMysql()).version, 'loopback')
   if (backupsOf !== null) {
     console.log(`${machine}\n`)
     return measureBackups(backupsOf, told)
+  }
+  if (watched !== null) {
+    console.log(`${machine}\n`)
+    return measureWatching(watched, told)
   }
   console.log(`${machine}\nmode ${mode}, ${instances} instances, one client that writes a new id every 10 ms\n`)
   const results: (CaseResult & { readonly of: MeasuredPart })[] = []

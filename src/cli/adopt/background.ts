@@ -9,6 +9,7 @@ import {
   type AdoptedManager,
 } from '#adopt/adopted-folder.ts'
 import { RegentError } from '#common/errors/errors.ts'
+import { frugalNode } from '#common/process/frugal-environment.ts'
 import { withFileLock } from '#local/files/file-lock.ts'
 import { endProcess, isAlive } from '#local/processes/process-identity.ts'
 import { commandLock } from '#local/supervisor/background.ts'
@@ -57,7 +58,7 @@ function requireSame(running: AdoptedManager, port: number | undefined): Adopted
 async function start(folder: AdoptedFolder, port: number): Promise<AdoptedManager> {
   await using output = await open(folder.log, 'a', 0o600)
   const { size } = await output.stat()
-  const [program = '', ...rest] = regentCommand()
+  const [program = '', ...rest] = regentCommand(frugalNode)
   const child = spawn(program, [...rest, 'adopt', 'serve', String(port)], {
     ...{ stdio: ['ignore', output.fd, output.fd], detached: true, cwd: folder.dir, env: backgroundEnvironment() },
   })
