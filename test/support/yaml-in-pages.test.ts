@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import type { V1Container, V1PodSpec, V1PodTemplateSpec } from '@kubernetes/client-node'
 import { parse } from 'yaml'
 import { expect, it, onTestFinished } from 'vitest'
+import { checkAdoption } from '#adopt/adoption.ts'
 import { readConfiguration } from '#agents/lifecycle/configuration/configuration.ts'
 import { describeError } from '#common/errors/errors.ts'
 import type { JsonSchema } from '#common/input/json-schema.ts'
@@ -42,6 +43,7 @@ const kinds: readonly (readonly [knows: (shown: unknown) => boolean, judge: Judg
   [(shown) => hasOnly(shown, { spec: 1 }), ({ spec }: { readonly spec: object }) => judgeSpec(spec)],
   [(shown) => hasOnly(shown, { metadata: 1 }), (owner: KubeObject) => rolesOf(owner)],
   [(shown) => hasOnly(shown, { template: 1 }), judgeAnnotations],
+  [(shown) => holds(shown, 'cluster', 'hosts'), (shown) => checkAdoption('the page', shown)],
   [(shown) => holds(shown, 'initContainers'), ({ initContainers = [] }: V1PodSpec) => judgeAgents(initContainers)],
   [(shown) => holds(shown, 'version', 'kube'), (shown: object) => inFile(shown, loadManager)],
   [namesFolder, (shown: object) => inFile(shown, loadSpec)],

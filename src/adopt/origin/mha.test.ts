@@ -1,4 +1,4 @@
-import { mkdir, readFile } from 'node:fs/promises'
+import { readFile } from 'node:fs/promises'
 import { describe, expect, it } from 'vitest'
 import { fileWith, temporaryFolder } from '#local/testing.ts'
 import { adoptedFolder } from '../adopted-folder.ts'
@@ -66,7 +66,6 @@ describe('A file of MHA', () => {
 
   it('is read with what is said for all clusters, keeps its passwords apart, and tells of each line', async () => {
     const folder = adoptedFolder(await temporaryFolder())
-    await mkdir(folder.secrets, { recursive: true })
     const global = await fileWith('[server default]\nuser=all\nssh_user=root\n')
     const { adoption, lines } = await readMha(await fileWith(text), { global, name: 'shop', folder })
     expect(adoption.mysql?.user).toBe('mha')

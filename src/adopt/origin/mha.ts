@@ -3,7 +3,7 @@ import { homedir } from 'node:os'
 import { basename, join } from 'node:path'
 import { badFile, readText } from '#local/files/input-file.ts'
 import { checkClusterName } from '#local/folder/names.ts'
-import { keepPassword, type AdoptedFolder } from '../adopted-folder.ts'
+import { keepPassword, prepareFolder, type AdoptedFolder } from '../adopted-folder.ts'
 import { checkAdoption, type Adoption } from '../adoption.ts'
 import { mysqlPort } from '../host-address.ts'
 import { mhaParameters, secretParameters } from './mha-parameters.ts'
@@ -43,6 +43,7 @@ export async function readMha(file: string, { global, name, folder }: MhaOptions
   const cluster = checkClusterName(name ?? nameIn(file))
   const keys = await keysOfThisUser()
   const { value, passwords } = composeAdoption(cluster, lines, keys)
+  await prepareFolder(folder)
   for (const [path, password] of passwords) await keepPassword(folder, path, password)
   const adoption = checkAdoption(`what ${file} became`, withPaths(value, folder))
   return { adoption, lines: [...lines.map(meaningOf), ...notesOn(adoption)] }

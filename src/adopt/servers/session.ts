@@ -33,6 +33,8 @@ export class ServerSession {
       user: login.user,
       password: login.password,
       connectTimeout: deadlineMs,
+      // Room for these is made at once, half a megabyte for each session by default; none is prepared.
+      maxPreparedStatements: 1,
       multipleStatements: true,
       supportBigNumbers: true,
       bigNumberStrings: true,

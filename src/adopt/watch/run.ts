@@ -5,6 +5,7 @@ import { realWorld } from '#common/ports/real-world.ts'
 import { readProcessStat } from '#common/process/process-stat.ts'
 import { aborted, toldToStop } from '#common/process/signals.ts'
 import { say } from '#common/sentence/sentence.ts'
+import { counted } from '#common/text/words.ts'
 import { Watches } from '#common/watch/watches.ts'
 import type { Recovery } from '#failover/protocol/notes.ts'
 import { replaceJson } from '#local/files/durable-file.ts'
@@ -41,7 +42,7 @@ export async function runWatching({ host, port }: ServeOptions): Promise<void> {
   await clusters.follow()
   const { pid } = process
   await writeManager(folder, { version: 1, host, port, pid, startTicks: readProcessStat(pid)?.startTicks ?? 0 })
-  log.info(`watches ${clusters.list.length} clusters; listens on ${host}:${port}`)
+  log.info(`watches ${counted(clusters.list.length, 'cluster')}; listens on ${host}:${port}`)
   const watches = new Watches(realWorld, (_, sentence) => log.warn(String(sentence)))
   const failure = { code: 'AdoptionsUnread', sentence: say`what is adopted cannot be read` }
   watches.every(lookAtFolderMs, [{ name: 'what is adopted', failure, look: () => clusters.follow() }])

@@ -1,4 +1,7 @@
-import { adoptedFolder, keepAdoption, prepareFolder } from '#adopt/adopted-folder.ts'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { adoptedFolder, keepAdoption, prepareFolder, type AdoptedFolder } from '#adopt/adopted-folder.ts'
 import { addressText, parseHostAddress, type HostAddress } from '#adopt/host-address.ts'
 import { readAdoption, type Adoption } from '#adopt/adoption.ts'
 import { discover } from '#adopt/origin/discover.ts'
@@ -17,8 +20,23 @@ import { startWatching } from './background.ts'
 
 /** Looks at the servers, says what is found and missing, and has them watched unless only a check was asked for. */
 export async function adopt(io: Io, file: string | undefined, options: AdoptOptions): Promise<void> {
-  if (options.check !== true || options.mha !== undefined) await prepareFolder(adoptedFolder())
-  const adoption = await adoptionOf(io, file, options)
+  // A check keeps nothing, not even the passwords of a file of MHA.
+  if (options.check !== true) return adoptInto(io, adoptedFolder(), file, options)
+  const draft = await mkdtemp(join(tmpdir(), 'regent-adopt-check-'))
+  try {
+    await adoptInto(io, adoptedFolder(draft), file, options)
+  } finally {
+    await rm(draft, { recursive: true, force: true })
+  }
+}
+
+async function adoptInto(
+  io: Io,
+  folder: AdoptedFolder,
+  file: string | undefined,
+  options: AdoptOptions,
+): Promise<void> {
+  const adoption = await adoptionOf(io, folder, file, options)
   const checked = await checkServers(adoption)
   const isJson = options.output === 'json'
   if (!isJson) for (const line of report(io, adoption, checked)) io.out(line)
@@ -28,7 +46,8 @@ export async function adopt(io: Io, file: string | undefined, options: AdoptOpti
     return
   }
   await refuseNameOfLocal(adoption.cluster)
-  await keepAdoption(adoptedFolder(), adoption)
+  await prepareFolder(folder)
+  await keepAdoption(folder, adoption)
   const { host, port } = await startWatching(io, options.port)
   const { cluster } = adoption
   const sentence = `${cluster} is watched from now on (API on ${host}:${port}); nothing of it is changed`
@@ -49,18 +68,28 @@ async function refuseNameOfLocal(name: string): Promise<void> {
     })
 }
 
-async function adoptionOf(io: Io, file: string | undefined, options: AdoptOptions): Promise<Adoption> {
+async function adoptionOf(
+  io: Io,
+  folder: AdoptedFolder,
+  file: string | undefined,
+  options: AdoptOptions,
+): Promise<Adoption> {
   const { mha, from } = options
   const said = [file, mha, from].filter((one) => one !== undefined)
   if (said.length !== 1)
     throw new RegentError('REGENT_BAD_REQUEST', 'give one of: a file, --mha with MHA’s file, --from with one address')
   if (file !== undefined) return readAdoption(file)
-  if (mha !== undefined) return readMhaFile(io, mha, options)
+  if (mha !== undefined) return readMhaFile(io, folder, mha, options)
   return discoverFrom(io, addressIn(from ?? ''), options)
 }
 
-async function readMhaFile(io: Io, mha: string, { mhaGlobal, name, output }: AdoptOptions): Promise<Adoption> {
-  const { adoption, lines } = await readMha(mha, { global: mhaGlobal, name, folder: adoptedFolder() })
+async function readMhaFile(
+  io: Io,
+  folder: AdoptedFolder,
+  mha: string,
+  { mhaGlobal, name, output }: AdoptOptions,
+): Promise<Adoption> {
+  const { adoption, lines } = await readMha(mha, { global: mhaGlobal, name, folder })
   if (output !== 'json') for (const line of lines) io.out(line)
   return adoption
 }

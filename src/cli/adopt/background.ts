@@ -2,6 +2,7 @@ import { spawn } from 'node:child_process'
 import { open } from 'node:fs/promises'
 import { createServer } from 'node:net'
 import {
+  adoptedFiles,
   adoptedFolder,
   prepareFolder,
   readManager,
@@ -29,6 +30,10 @@ const startDeadlineMs = 30_000
  */
 export async function startWatching(io: Io, port: number | undefined): Promise<AdoptedManager> {
   const folder = adoptedFolder()
+  if ((await adoptedFiles(folder)).size === 0)
+    throw new RegentError('REGENT_NOT_FOUND', 'nothing was adopted, so there is nothing to watch', {
+      remedy: 'Adopt a cluster first: regent adopt FILE.',
+    })
   await prepareFolder(folder)
   return withFileLock(
     await commandLock(),
