@@ -6,7 +6,7 @@ import { describeError, RegentError } from '#common/errors/errors.ts'
 import { followCertificateFolder } from '#common/tls/certificate-folder.ts'
 import { createHttpTransport } from '#common/http/http-transport.ts'
 import { createLogger, type Logger } from '#common/log/logger.ts'
-import { realDisk, realMachine, realWorld } from '#common/ports/real-world.ts'
+import { realDisk, realWorld } from '#common/ports/real-world.ts'
 import type { World } from '#common/ports/ports.ts'
 import { aborted, toldToStop } from '#common/process/signals.ts'
 import { ownTlsName } from '#common/tls/tls-names.ts'
@@ -19,13 +19,10 @@ import { groupUser } from './instance/accounts.ts'
 import type { ExpulsionPort } from './ports/expulsion.ts'
 import { createAgentServer, createProbeServer } from './http.ts'
 import { serveLifecycle } from './serve-lifecycle.ts'
-import { realMedium } from './instance/medium.ts'
 import { Launcher } from './mysqld/launcher.ts'
-import { createMysqldProcess } from './mysqld/process.ts'
+import { addressOf, placeOf } from './place.ts'
 import { replicationUser } from './ports/server.ts'
-import { createSqlServer } from './sql/server.ts'
 import { throwAwayServers } from './throw-away/throw-away.ts'
-import { createVolume } from './volume/volume.ts'
 import { volumeLayout } from './instance/volume-layout.ts'
 import { lockVolume } from './instance/volume-lock.ts'
 
@@ -48,30 +45,28 @@ export async function runAgent(config: AgentConfig): Promise<void> {
   const world = realWorld
   const launcher = config.launcherDir === '' ? null : new Launcher(config.launcherDir, world)
   const { certificates, transport } = await connectionsOf(config, { token, world, log })
+  const place = await placeOf(config, { world, secret, timings, log })
   const agent = await Agent.create({
     config,
     timings,
     world,
     transport,
     disk: realDisk,
-    machine: realMachine(config.bootIdFile),
-    medium: realMedium(stateFile, process.env),
     stateFile,
     replicationPassword: passwordFor(secret, replicationUser(config.instance)),
-    process: createMysqldProcess(config, world),
-    server: createSqlServer(config, { world, secret, queryDeadlineMs: timings.queryDeadlineMs }),
-    volume: createVolume(config, () => world.clock.wallMs()),
+    ...place.ports,
     ...(config.mode === 'group' ? { expulsion: await expulsionOf(secret, world) } : {}),
     log: (sentence) => log.info(sentence),
     certificateFolders: certificateFoldersOf(config),
     termination: launcher,
-    backups: realBackupPort(secret, throwAwayServers(config, world)),
+    backups: config.far ? null : realBackupPort(secret, throwAwayServers(config, world)),
   })
-  const server = createAgentServer(agent, { token, certificates })
-  await listen(server, config, 'agentPort')
-  const servers = [server, ...(config.probePort === 0 ? [] : [createProbeServer(agent)])]
+  const own = createAgentServer(agent, { token, certificates })
+  await listen(own, config, 'agentPort')
+  const servers = [own, ...(config.probePort === 0 ? [] : [createProbeServer(agent)])]
   if (servers[1]) await listen(servers[1], config, 'probePort')
-  log.info({ address: `${config.host}:${config.agentPort}` }, 'agent listens')
+  const leave = place.serve(own, () => listen(own, config, 'agentPort'))
+  log.info({ address: `${addressOf(config)}:${config.agentPort}` }, 'agent listens')
   const endLifecycle = serveLifecycle(config, { builtIn: () => agent.builtInActions(), world, log })
   const beating = launcher?.beat()
   await agent.start()
@@ -79,6 +74,7 @@ export async function runAgent(config: AgentConfig): Promise<void> {
   log.info('agent stops; mysqld goes on')
   await endLifecycle()
   beating?.cancel()
+  leave()
   agent.stop()
   transport.close()
   certificates?.close()
@@ -146,12 +142,12 @@ function listen(
         error.code === 'EADDRINUSE'
           ? new RegentError(
               'REGENT_ADDRESS_IN_USE',
-              `${config.host}:${config[port]} (${port}) is taken: another agent runs there`,
+              `${addressOf(config)}:${config[port]} (${port}) is taken: another agent runs there`,
               { cause: error },
             )
           : error,
       )
     })
-    server.listen(config[port], config.host, () => resolve())
+    server.listen(config[port], addressOf(config), () => resolve())
   })
 }

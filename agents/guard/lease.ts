@@ -84,9 +84,12 @@ export class Lease {
     this.#granted(confirmation.question)
   }
 
-  /** Whether nothing but this keeps a primary that nobody hears from telling clients OK. */
+  /**
+   * Whether nothing but this keeps a primary that nobody hears from telling clients OK. It keeps no far server: where
+   * its agent is not heard, the agent does not reach that server either.
+   */
   get #isFence(): boolean {
-    return salvages(this.#parts.config)
+    return salvages(this.#parts.config) && this.#parts.config.far === undefined
   }
 
   #isPrimary(): boolean {

@@ -59,6 +59,43 @@ export interface AgentConfig {
   readonly logLevel: string
   /** Serves actions and probes as KubeBlocks' agent does, beside Regent's own routes. Absent for no. */
   readonly lifecycle?: LifecycleConfig
+  /** The server is somewhere else, and nothing is installed beside it. Absent where the agent lives beside it. */
+  readonly far?: FarConfig
+}
+
+/** A server that the agent reaches by SQL over TCP, and by SSH. */
+export interface FarConfig {
+  /** Where the agent itself listens. */
+  readonly agentHost: string
+  /** The account of the server that the agent is to use. */
+  readonly user: string
+  readonly passwordFile: string
+  /** Whose answers count: whatever else listens there one day is another server. */
+  readonly serverUuid: string
+  /** Absent: only SQL reaches that host. */
+  readonly ssh?: FarSsh
+  /** Command of the host that starts mysqld. */
+  readonly start?: string
+  readonly places: FarPlaces
+}
+
+export interface FarSsh {
+  readonly user: string
+  readonly port: number
+  readonly keyFile: string
+  readonly knownHostsFile: string
+}
+
+/** Where everything lies on the far host, as its server said. Absolute. */
+export interface FarPlaces {
+  readonly dataDir: string
+  readonly pidFile: string
+  readonly binlogIndex: string
+  /** Without number. */
+  readonly relayLogBase: string
+  readonly relayLogIndex: string
+  /** '' where messages go elsewhere. */
+  readonly errorLog: string
 }
 
 /** Exactly one of `tokenFile` and `open` says who may call. */

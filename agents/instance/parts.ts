@@ -37,6 +37,7 @@ export interface Parts extends Learner {
     | 'archiveBytes'
     | 'serverSettings'
     | 'allowUnclassified'
+    | 'far'
   >
   /** Password of this instance's replication account. */
   readonly replicationPassword: string

@@ -111,6 +111,16 @@ function plugins(mode: ModeName): readonly PluginNeed[] {
 }
 
 /** In the order in which they are put right: fingerprints of accounts are kept in a table. */
-export function needsOf({ cluster, mode }: { readonly cluster: string; readonly mode: ModeName }): readonly Need[] {
-  return [...tables, ...accounts(cluster), ...plugins(mode)]
+export function needsOf({
+  cluster,
+  mode,
+  far,
+}: {
+  readonly cluster: string
+  readonly mode: ModeName
+  readonly far?: object
+}): readonly Need[] {
+  if (far === undefined) return [...tables, ...accounts(cluster), ...plugins(mode)]
+  // A far agent comes by an account of somebody else's, and nothing is installed there.
+  return [...tables, ...accounts(cluster).filter(({ gateOf }) => gateOf !== null)]
 }

@@ -1,6 +1,6 @@
 import { passwordFor } from '#common/mysql/account-password.ts'
 import { ownSession } from '#failover/settings/own-session.ts'
-import { wantedAtRuntime } from '#failover/settings/runtime.ts'
+import { wantedAtRuntime, wantedOfAdopted } from '#failover/settings/runtime.ts'
 import type { Clock, Timers } from '#common/ports/ports.ts'
 import { agentUser, groupUser } from '../instance/accounts.ts'
 import type { AgentConfig } from '../instance/config.ts'
@@ -43,6 +43,8 @@ interface SqlServerPorts {
   /** From which account passwords are derived. */
   readonly secret: string
   readonly queryDeadlineMs: number
+  /** Of a far server's account. */
+  readonly password?: string | undefined
 }
 
 /** `SET GLOBAL read_only` waits for every commit under way. */
@@ -60,15 +62,14 @@ const loginMs = 500
  * exhausted. What it changes by hand never enters the binary log; markers do, on connections of their own. The probe
  * comes by the interface that clients use.
  */
-export function createSqlServer(config: AgentConfig, { world, secret, queryDeadlineMs }: SqlServerPorts): ServerPort {
+export function createSqlServer(
+  config: AgentConfig,
+  { world, secret, queryDeadlineMs, password: given = '' }: SqlServerPorts,
+): ServerPort {
   const session = sessionOf(config)
   const layout = volumeLayout(config.volume)
-  const login = { user: agentUser, password: passwordFor(secret, agentUser) }
-  const overTls = config.clientTls?.required ?? false
-  const here = { host: config.host, overTls, ownSocket: layout.socket, ...login }
-  const admin = { ...here, port: config.adminPort }
+  const { inside, here } = waysInto(config, { secret, given })
   const encrypts = config.tls !== undefined
-  const inside = [{ socketPath: layout.socket, ...login }, admin]
   const quiet = new SqlPool(inside, `${session}, sql_log_bin = 0`, world)
   const several = new SqlPool(
     inside.map((target) => ({ ...target, several: true })),
@@ -87,7 +88,7 @@ export function createSqlServer(config: AgentConfig, { world, secret, queryDeadl
   const provisioning = new SqlPool(inside, `${session}, lock_wait_timeout = ${accountLockSeconds}`, world)
   // For minutes: it is no statement of the agent's that somebody keeps waiting.
   const copying = new SqlPool(inside, `${session}, sql_log_bin = 0`, world)
-  const client = new SqlPool([{ ...here, port: config.port }], `${ownSession}, sql_log_bin = 0`, world)
+  const client = new SqlPool([here], `${ownSession}, sql_log_bin = 0`, world)
   const sql = createSql({ quiet, several }, world, queryDeadlineMs)
   const password = passwordFor(secret, groupUser)
   const asMember = new SqlPool([{ socketPath: layout.socket, user: groupUser, password }], 'DO 0', world)
@@ -95,8 +96,8 @@ export function createSqlServer(config: AgentConfig, { world, secret, queryDeadl
   const state = new StateReader(config.cluster, sql, {
     persisted: new PersistedSettings(layout.dataDir),
     pulse: new ChannelPulse(world.clock, { encrypts }),
-    wanted: wantedAtRuntime({ ...config, ...layout }),
-    serverId: () => readServerId(layout.dataDir, config.instance),
+    wanted: config.far ? wantedOfAdopted({ ...config, ...layout }) : wantedAtRuntime({ ...config, ...layout }),
+    serverId: () => (config.far ? Promise.resolve(undefined) : readServerId(layout.dataDir, config.instance)),
     account,
   })
   const replication = new ReplicationSql(sql, { encrypts })
@@ -232,6 +233,25 @@ export function createSqlServer(config: AgentConfig, { world, secret, queryDeadl
       }
     },
     disconnect,
+  }
+}
+
+/** The agent's ways, the best first, and that of clients. */
+function waysInto(config: AgentConfig, { secret, given }: { readonly secret: string; readonly given: string }) {
+  const { host, port, adminPort, far, clientTls } = config
+  if (far !== undefined) {
+    const here = { host, port, overTls: true, ownUuid: far.serverUuid, user: far.user, password: given }
+    return { inside: [here], here }
+  }
+  const { socket } = volumeLayout(config.volume)
+  const login = { user: agentUser, password: passwordFor(secret, agentUser) }
+  const tcp = { host, overTls: clientTls?.required ?? false, ownSocket: socket, ...login }
+  return {
+    inside: [
+      { socketPath: socket, ...login },
+      { ...tcp, port: adminPort },
+    ],
+    here: { ...tcp, port },
   }
 }
 

@@ -1,5 +1,6 @@
 import { counted, joined, say, type Sentence } from '#common/sentence/sentence.ts'
 import { areBeingStarted, startingAmong } from '../judge/starting.ts'
+import type { Observation } from '#topology/snapshot/observation.ts'
 import type { InstanceView } from '#topology/snapshot/snapshot.ts'
 import { holdsOf } from '#topology/snapshot/holdings.ts'
 import { GtidSet } from '#topology/gtid/gtid-set.ts'
@@ -191,7 +192,8 @@ function commitLeader(
   reason: Sentence,
 ): FlowStep {
   const union = live.reduce((all, { observation }) => all.union(holdsOf(observation)), GtidSet.empty)
-  const leaders = live.filter(
+  const open = live.filter(({ observation }) => isOpenSource(observation))
+  const leaders = (open.length === 1 ? open : live).filter(
     ({ name, observation }) => holdsOf(observation).contains(union) && ordinalOf(name) < wantedInstances(input),
   )
   const leader = leaders.toSorted((a, b) => ordinalOf(a.name) - ordinalOf(b.name))[0]
@@ -210,6 +212,14 @@ function commitLeader(
     { epoch, revision },
     say`${reason}: ${leader.name} leads${union.isEmpty() ? '' : say`, it holds ${union.count() === 1 ? say`the only transaction` : say`all ${union.count()} transactions`}`}`,
   )
+}
+
+/**
+ * Servers that Regent starts are closed until there is a record. One that is not was there before, and clients write to
+ * it: it stays what it is, whoever else holds as much at this moment.
+ */
+function isOpenSource({ server }: Observation): boolean {
+  return server !== null && !server.readOnly && !server.offlineMode && server.channel === null
 }
 
 function commitFirst(

@@ -46,6 +46,21 @@ export function wantedAtRuntime(facts: ServerFacts): ReadonlyMap<string, Wanted>
   )
 }
 
+/** Of a server that somebody else has set up: what safety rests on, and how soon a replica misses its source. */
+export function wantedOfAdopted(facts: ServerFacts): ReadonlyMap<string, Wanted> {
+  const restsOn = ({ name, watched }: WatchedSetting): boolean =>
+    watched.restsDurability === true || watched.refusesWrites === true || ofAdopted.has(name)
+  const names = new Set(rows.filter(restsOn).map(({ name }) => name))
+  return new Map([...wantedAtRuntime(facts)].filter(([name]) => names.has(name)))
+}
+
+const ofAdopted: ReadonlySet<string> = new Set([
+  'relay_log_purge',
+  'replica_preserve_commit_order',
+  'replica_exec_mode',
+  'replica_net_timeout',
+])
+
 function wantedBy({ only, watched }: WatchedSetting, value: string): Wanted {
   return {
     value,

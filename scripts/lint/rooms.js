@@ -152,7 +152,9 @@ src/manager/clusters/operations      failover/flows/backups failover failover/{f
                                      src/manager/loop topology/snapshot
 src/manager/clusters                 failover failover/{judge,protocol,way-out} src/{api-contract,store}
                                      src/manager/clusters/operations src/manager/loop topology/{group,snapshot}
-agents                               agents/{backup,binlog,converge,doubts,group,guard,instance}
+agents/far                           agents/{binlog,instance,mysqld,ports,volume} src/binlog topology/{gtid,snapshot}
+agents/far/adopting                  agents/{instance,ports} agents/sql/connections failover/settings
+agents                               agents/{backup,binlog,converge,doubts,far,group,guard,instance}
                                      agents/backup/{archive,rebuild,rehearsal}
                                      agents/{lifecycle,mysqld,observe,orders,ports,salvage,sql} agents/{throw-away,volume}
                                      agents/lifecycle/{built-in,mysql} failover/protocol topology/snapshot
@@ -201,9 +203,9 @@ src/cli/local                        failover/protocol src/{api-contract,backup,
                                      src/cli/{backup,commands,connection,terminal} src/cli/local/{show,sql,up}
                                      src/local/{addresses,clusters,faults,files,folder,packages,platform}
                                      src/local/{processes,supervisor}
-src/cli/adopt                        src/adopt src/adopt/{origin,servers,watch} src/api-contract
-                                     src/cli/{commands,connection,terminal}
-                                     src/local/{clusters,files,processes,supervisor}
+src/cli/adopt                        agents/far/adopting src/adopt src/adopt/{origin,servers,watch} src/api-contract
+                                     src/cli/{commands,connection,terminal} src/cli/local/up
+                                     src/local/{clusters,files,folder,processes,supervisor}
 src/cli                              src/cli/{adopt,backup,commands,local,terminal}
 src                                  src/cli src/cli/terminal src/local/files
 `

@@ -1,5 +1,6 @@
 import type { Command } from 'commander'
 import { addAdopt } from './adopt/adopt-command.ts'
+import { addManaged } from './adopt/managed-command.ts'
 import { addBackup } from './backup/backup-command.ts'
 import { bareProgram } from './bare-program.ts'
 import { addAgent } from './commands/agent.ts'
@@ -16,6 +17,7 @@ import { addLifecycleAgent } from './commands/lifecycle-agent.ts'
 import { addManager } from './commands/manager.ts'
 import { addPause } from './commands/pause.ts'
 import { addRecoveries } from './commands/recoveries.ts'
+import { addRemoteAgents } from './commands/remote-agents.ts'
 import { addReplace } from './commands/replace.ts'
 import { addSwitchover } from './commands/switchover.ts'
 import { addTopology } from './commands/topology.ts'
@@ -43,7 +45,9 @@ export function buildProgram(io: Io, jsonErrors = false): Command {
     addPause,
     addDowntime,
     addManager,
+    addManaged,
     addAgent,
+    addRemoteAgents,
     addLifecycleAgent,
     addCompletion,
   ])

@@ -5,6 +5,7 @@ import { codeOf, describeError, RegentError } from '#common/errors/errors.ts'
 import { bareProgram } from './bare-program.ts'
 import { addAgent } from './commands/agent.ts'
 import { addLifecycleAgent } from './commands/lifecycle-agent.ts'
+import { addRemoteAgents } from './commands/remote-agents.ts'
 import { exitCodeOf, exitCodes } from './terminal/exit-codes.ts'
 import { isKubectlPlugin, type Io } from './terminal/io.ts'
 import { paintFor } from './terminal/paint.ts'
@@ -68,6 +69,7 @@ function isUnexpected(error: unknown): error is Error {
 
 const alone = new Map([
   ['agent', addAgent],
+  ['remote-agents', addRemoteAgents],
   ['lifecycle-agent', addLifecycleAgent],
 ])
 

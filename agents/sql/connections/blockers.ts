@@ -1,8 +1,7 @@
-import { agentUser } from '#agents/instance/accounts.ts'
 import type { Blocker } from '#agents/ports/server.ts'
 import { numberOf, textOf, type Sql } from './statements.ts'
 import type { Row } from './connection.ts'
-import { foreign, kill } from './sessions.ts'
+import { foreign, kill, ownUser } from './sessions.ts'
 
 /**
  * A session that holds the first, or waits for it, keeps others from what is named with it (manual, "Metadata Locking";
@@ -29,7 +28,7 @@ const columns = `t.PROCESSLIST_ID AS id, t.PROCESSLIST_USER AS user, t.PROCESSLI
  * The agent's own sessions, the applier, and every login: one of a replica has neither name nor address before it is
  * let in (seen on 9.7). The write probe and the heartbeat are to wait as any client does.
  */
-const own = `(${applier} OR (me.PROCESSLIST_USER = '${agentUser}'
+const own = `(${applier} OR (me.PROCESSLIST_USER = ${ownUser}
   AND COALESCE(me.PROCESSLIST_INFO, '') NOT LIKE 'UPDATE regent.probe %'
   AND COALESCE(me.PROCESSLIST_INFO, '') NOT LIKE 'REPLACE INTO regent.heartbeat %'))`
 

@@ -10,12 +10,19 @@ import { describeFailure, errnoOf, isTransport } from './failure.ts'
  */
 export type SqlTarget = (
   | { readonly socketPath: string }
-  | { readonly host: string; readonly port: number; readonly overTls: boolean; readonly ownSocket: string }
+  | (HostTarget & { readonly ownSocket: string })
+  | (HostTarget & { readonly ownUuid: string })
 ) & {
   readonly user: string
   readonly password: string
   /** Takes several statements at once; only where none of them holds anything that was not written here. */
   readonly several?: boolean
+}
+
+interface HostTarget {
+  readonly host: string
+  readonly port: number
+  readonly overTls: boolean
 }
 
 export type Row = Readonly<Record<string, unknown>>
@@ -44,7 +51,12 @@ export class SqlConnection {
     this.#socket =
       'socketPath' in target
         ? connect(target.socketPath)
-        : connect({ host: target.host, port: target.port, localAddress: agentHost, noDelay: true })
+        : connect({
+            host: target.host,
+            port: target.port,
+            noDelay: true,
+            ...('ownSocket' in target ? { localAddress: agentHost } : {}),
+          })
     this.#connection = createConnection(optionsFor(target, this.#socket))
     this.#connection.on('error', (error: unknown) => this.#fail(describeFailure('connection', error)))
     this.#connection.on('end', () => this.#fail(new RegentError('REGENT_SERVER_DOWN', 'mysqld closed the connection')))
@@ -121,8 +133,11 @@ export class SqlConnection {
   /** What is asked before the session is as the agent wants its sessions must not be bound by defaults of all. */
   async #meet(target: SqlTarget): Promise<void> {
     await this.query('SET SESSION sql_select_limit = 18446744073709551615, max_execution_time = 0')
-    const [row] = await this.query('SELECT @@global.socket AS socket, @@max_allowed_packet AS bytes')
+    const [row] = await this.query(
+      'SELECT @@global.socket AS socket, @@global.server_uuid AS uuid, @@max_allowed_packet AS bytes',
+    )
     if ('ownSocket' in target) requireOwn(target, String(row?.['socket']))
+    if ('ownUuid' in target) requireAdopted(target, String(row?.['uuid']))
     await this.#requireRoom(Number(row?.['bytes']))
   }
 
@@ -170,6 +185,18 @@ function requireOwn(
     throw new RegentError(
       'REGENT_SERVER_DOWN',
       `another mysqld answers at ${host}:${port}: its socket is ${socket}, that of this instance ${ownSocket}; nothing is read there or changed`,
+    )
+}
+
+/** Behind an address of a network may be anything one day. '' where nobody knows yet what is to be there. */
+function requireAdopted(
+  { host, port, ownUuid }: { readonly host: string; readonly port: number; readonly ownUuid: string },
+  uuid: string,
+): void {
+  if (ownUuid !== '' && uuid !== ownUuid)
+    throw new RegentError(
+      'REGENT_SERVER_DOWN',
+      `another server answers at ${host}:${port}: its server_uuid is ${uuid}, that of the adopted one ${ownUuid}; nothing is changed there`,
     )
 }
 

@@ -1,5 +1,5 @@
 import { RegentError } from '#common/errors/errors.ts'
-import { agentUser, groupUser } from '#agents/instance/accounts.ts'
+import { groupUser } from '#agents/instance/accounts.ts'
 import { numberOf, textOf, type Sql } from './statements.ts'
 import { errnoOf } from './failure.ts'
 
@@ -11,13 +11,16 @@ const goneMs = 2_000
 /** What runs longer counts as busy; shorter statements end by themselves, and others follow them for ever. */
 const busyMicros = 100_000
 
+/** By whatever account the agent is let in. */
+export const ownUser = "SUBSTRING_INDEX(USER(), '@', 1)"
+
 /**
  * Sessions of people and applications, and events that run. Not the agent's, nor replicas' (they replicate or clone,
  * and write nothing), nor the server's own threads; nor logins under way: a replica's may be among them, and
  * `offline_mode` refuses the others at their end.
  */
 export const foreign = String.raw`t.PROCESSLIST_ID IS NOT NULL AND t.NAME NOT LIKE 'thread/sql/replica%' AND t.NAME NOT LIKE 'thread/sql/slave%' AND t.NAME <> 'thread/sql/event_scheduler' AND t.PROCESSLIST_USER IS NOT NULL
-  AND t.PROCESSLIST_USER NOT IN ('${agentUser}', 'system user', 'event_scheduler', 'unauthenticated user') AND t.PROCESSLIST_USER NOT LIKE 'regent\_r\_%' AND t.PROCESSLIST_USER <> '${groupUser}' AND t.PROCESSLIST_COMMAND NOT LIKE 'Binlog Dump%'`
+  AND t.PROCESSLIST_USER NOT IN (${ownUser}, 'system user', 'event_scheduler', 'unauthenticated user') AND t.PROCESSLIST_USER NOT LIKE 'regent\_r\_%' AND t.PROCESSLIST_USER <> '${groupUser}' AND t.PROCESSLIST_COMMAND NOT LIKE 'Binlog Dump%'`
 
 const foreignSessions = `SELECT t.PROCESSLIST_ID AS id, t.PROCESSLIST_USER AS user FROM performance_schema.threads t WHERE ${foreign}`
 const rollingBack = `SELECT trx_mysql_thread_id AS id FROM information_schema.INNODB_TRX WHERE trx_state = 'ROLLING BACK'`

@@ -1,10 +1,10 @@
 import { describeError, RegentError } from '#common/errors/errors.ts'
 import type { Clock } from '#common/ports/ports.ts'
-import { account, agentUser, literal } from '#agents/instance/accounts.ts'
+import { account, literal } from '#agents/instance/accounts.ts'
 import { numberOf, textOf, type Sql } from '../connections/statements.ts'
 import { errnoOf, interrupted, timeoutError } from '../connections/failure.ts'
 import type { Source } from './replication.ts'
-import { kill } from '../connections/sessions.ts'
+import { kill, ownUser } from '../connections/sessions.ts'
 
 /** A copy that did not move for this long is given up: the donor waits that long itself for a lock. */
 const stalledMs = 300_000
@@ -136,7 +136,7 @@ export async function endLocalClones(sql: Sql): Promise<void> {
     async () => {
       const left = await sql.read(
         'SELECT PROCESSLIST_ID AS id, PROCESSLIST_COMMAND AS command FROM performance_schema.threads ' +
-          `WHERE PROCESSLIST_USER = '${agentUser}' AND PROCESSLIST_INFO LIKE '${localClone}%'`,
+          `WHERE PROCESSLIST_USER = ${ownUser} AND PROCESSLIST_INFO LIKE '${localClone}%'`,
       )
       for (const row of left) if (textOf(row, 'command') !== 'Killed') await kill(sql, numberOf(row, 'id'))
       return left.length === 0

@@ -121,6 +121,39 @@ export const agentConfigSchema = exactObject(
       ['port', 'streamingPort', 'tokenFile', 'open'],
       'Serves lifecycle actions and probes as KubeBlocks’ agent does (docs/guide/lifecycle-agent.md), on ports of its own at the address host. It needs either tokenFile, or open with true. Where it is missing, from REGENT_LIFECYCLE, as JSON.',
     ),
+    far: exactObject(
+      {
+        agentHost: text(1, 253),
+        user: text(1, 128),
+        passwordFile: path('File whose first line is the password of that account.'),
+        serverUuid: text(36, 36),
+        ssh: exactObject(
+          {
+            user: text(1, 128),
+            port: port('Port of sshd.'),
+            keyFile: path('Private key.'),
+            knownHostsFile: path('Host keys that are accepted.'),
+          },
+          [],
+          'How the host is reached by SSH.',
+        ),
+        start: text(1, 1_000),
+        places: exactObject(
+          {
+            dataDir: path('Data folder there.'),
+            pidFile: path('Pid file there.'),
+            binlogIndex: path('Index of the binlogs there.'),
+            relayLogBase: path('What the names of the relay logs there begin with.'),
+            relayLogIndex: path('Index of the relay logs there.'),
+            errorLog: { ...text(0, 4096), description: 'Error log there; empty where messages go elsewhere.' },
+          },
+          [],
+          'Where everything lies on the host, as its server said when it was adopted.',
+        ),
+      },
+      ['ssh', 'start'],
+      'The server is on a host where nothing of Regent runs (docs/guide/adopt-managed.md): written by regent adopt manage.',
+    ),
     logLevel: { type: 'string', pattern: `^(${logLevels.join('|')})$`, description: 'How much is logged.' },
   },
   [
@@ -134,6 +167,7 @@ export const agentConfigSchema = exactObject(
     'archiveBytes',
     'allowUnclassified',
     'lifecycle',
+    'far',
   ],
 )
 

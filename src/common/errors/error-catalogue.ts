@@ -179,6 +179,23 @@ export const catalogue = {
     title: 'MySQL is not running',
     remedy: say`See with ${command('topology')} why that instance’s mysqld does not run.`,
   },
+  REGENT_SSH_DOWN: {
+    status: 502,
+    title: 'A host cannot be reached by SSH',
+    remedy:
+      'Try ssh with the user, the key and the known hosts of the hosts file; the message says what sshd answered, or that nobody did.',
+  },
+  REGENT_HOST_KEY: {
+    status: 502,
+    title: 'The host key of a far host is not the known one',
+    remedy:
+      'Compare the fingerprint with ssh-keygen -lf on the host itself, and only then write that key into the known hosts file.',
+  },
+  REGENT_FAR_CANNOT: {
+    status: 409,
+    title: 'Not possible on a far server',
+    remedy: 'Do it on the host itself, or give the host the SSH access that the message names.',
+  },
   REGENT_GROUP_PROTOCOL: {
     status: 502,
     title: 'A member of the group answered what Regent cannot read',

@@ -1,7 +1,7 @@
 import type { ChildProcess } from 'node:child_process'
 import { createServer, type Server } from 'node:net'
 import { RegentError } from '#common/errors/errors.ts'
-import { instancePorts, type LocalInstance } from '../folder/cluster-file.ts'
+import { agentAddressOf, instancePorts, type LocalInstance } from '../folder/cluster-file.ts'
 
 /** Nothing else listens here: whoever does owns the cluster number on this machine. */
 const claimPort = 9399
@@ -84,11 +84,11 @@ export async function requireFreeInstances(instances: readonly LocalInstance[]):
   for (const instance of instances) {
     // An address that exists only inside the wrapper's network namespace cannot be tried from here.
     if (instance.wrapper.length > 0) continue
-    const port = await takenPort(instance.address)
+    const port = await takenPort(agentAddressOf(instance))
     if (port !== undefined) {
       throw new RegentError(
         'REGENT_ADDRESS_IN_USE',
-        `${instance.address}:${port}, wanted for instance ${instance.name}, is taken or no address of this machine; choose other addresses with --hosts`,
+        `${agentAddressOf(instance)}:${port}, wanted for instance ${instance.name}, is taken or no address of this machine; choose other addresses with --hosts`,
       )
     }
   }

@@ -26,7 +26,8 @@ import { mysqldOf, readBook } from '../processes/process-book.ts'
 import { isAlive } from '../processes/process-identity.ts'
 import { ensureSecrets } from '../folder/secrets.ts'
 import { writeSpec } from '../folder/spec-file.ts'
-import { layoutOf, volumeOf, type StateLayout } from '../folder/state-layout.ts'
+import { replaceJson } from '../files/durable-file.ts'
+import { agentConfigPath, layoutOf, volumeOf, type StateLayout } from '../folder/state-layout.ts'
 import { counted } from '#common/text/words.ts'
 
 /** A Unix socket's path may have 107 bytes, and the server keeps one on every volume. */
@@ -41,6 +42,15 @@ export interface NewCluster {
   readonly apiPort: number
   readonly store: string
   readonly mysql: MysqlPrograms
+  /** Servers that are there already, in the order of their ordinals. Absent where servers are made. */
+  readonly far?: readonly FarServer[]
+}
+
+export interface FarServer {
+  readonly host: string
+  readonly port: number
+  /** What its agent is to know of it (`FarConfig` of the agents' room), where the agent listens aside. */
+  readonly config: object
 }
 
 /** A cluster that is ready to be started; its number is held until `claim` is released. */
@@ -68,7 +78,9 @@ export async function createCluster(wanted: NewCluster): Promise<PreparedCluster
       hosts: wanted.hosts,
       ...(meetsAtLoopback ? { ownPorts: true as const } : {}),
     }
-    const instances = instancesFor(wanted.dir, named, wanted.spec.instances)
+    const instances = instancesFor(wanted.dir, named, wanted.spec.instances).map((instance, ordinal) =>
+      farInstance(instance, wanted.far?.[ordinal]),
+    )
     await requireFreeInstances(instances)
     const cluster: LocalCluster = {
       version: 1,
@@ -77,7 +89,10 @@ export async function createCluster(wanted: NewCluster): Promise<PreparedCluster
       instances,
       store: wanted.store,
       mysql: wanted.mysql,
+      ...(wanted.far ? { far: true as const } : {}),
     }
+    for (const [ordinal, { config }] of (wanted.far ?? []).entries())
+      await writeFarConfig(layout, instances[ordinal], config)
     await writeState(layout, cluster, wanted.spec)
     return { cluster, claim }
   } catch (error) {
@@ -120,6 +135,20 @@ export async function reopenCluster(
     await claim.release()
     throw error
   }
+}
+
+/** Its agent listens where one beside its server would. */
+function farInstance(instance: LocalInstance, far: FarServer | undefined): LocalInstance {
+  return far === undefined
+    ? instance
+    : { ...instance, address: far.host, port: far.port, agentAddress: instance.address }
+}
+
+/** What is kept of a file of before (`writeAgentConfigs`) is all that this one has. */
+async function writeFarConfig(layout: StateLayout, instance: LocalInstance | undefined, far: object): Promise<void> {
+  if (instance === undefined) return
+  await mkdir(instance.volume, { recursive: true, mode: 0o700 })
+  await replaceJson(agentConfigPath(layout, instance.name), { far: { ...far, agentHost: instance.agentAddress } })
 }
 
 async function writeState(layout: StateLayout, cluster: LocalCluster, spec: ClusterSpec): Promise<void> {

@@ -53,7 +53,7 @@ export function agentConfigFor(
 }
 
 /** Settings of an agent that people may change in its file and that a new start keeps. */
-const kept = ['bootIdFile', 'timings', 'serverSettings', 'allowUnclassified', 'logLevel', 'lifecycle'] as const
+const kept = ['bootIdFile', 'timings', 'serverSettings', 'allowUnclassified', 'logLevel', 'lifecycle', 'far'] as const
 
 export async function writeAgentConfigs(
   layout: StateLayout,

@@ -31,6 +31,8 @@ const instanceSchema = Type.Object({
   agentPort: port,
   volume: text,
   wrapper: Type.Array(text),
+  /** Where its agent listens, which is here: its mysqld is somewhere else. Absent where both are in one place. */
+  agentAddress: Type.Optional(text),
 })
 export type LocalInstance = Static<typeof instanceSchema>
 
@@ -55,6 +57,8 @@ const clusterSchema = Type.Object({
   hosts: Type.Array(hostSchema),
   /** Each mysqld listens on a port of its own, at 127.0.0.1 as well (`groupAddress`). Absent for no. */
   ownPorts: Type.Optional(Type.Literal(true)),
+  /** The servers were there before, and somewhere else: one process has all agents. Absent for no. */
+  far: Type.Optional(Type.Literal(true)),
   /** `file`, or the URL of a Redis. */
   store: text,
   mysql: mysqlSchema,
@@ -85,6 +89,11 @@ export async function readCluster(dir: string): Promise<LocalCluster> {
 
 export async function writeCluster(dir: string, cluster: LocalCluster): Promise<void> {
   await replaceJson(layoutOf(dir).cluster, cluster)
+}
+
+/** Where the agent of an instance listens. */
+export function agentAddressOf({ address, agentAddress }: LocalInstance): string {
+  return agentAddress ?? address
 }
 
 /** `127.24.<cluster>.<ordinal+1>`, unless --hosts names another address. */

@@ -3,7 +3,7 @@ import { basename } from 'node:path'
 import { RegentError } from '#common/errors/errors.ts'
 import type { Platform, PlatformInstance } from '#common/ports/platform.ts'
 import { writeAgentConfigs } from '../folder/agent-config.ts'
-import { instancesFor, readCluster, writeCluster, type LocalInstance } from '../folder/cluster-file.ts'
+import { agentAddressOf, instancesFor, readCluster, writeCluster, type LocalInstance } from '../folder/cluster-file.ts'
 import { askSupervisor } from '../supervisor/control.ts'
 import { giveUp } from './replacement.ts'
 import { RoutesFile, type CommittedEpoch, type Meddling } from './routes.ts'
@@ -53,7 +53,7 @@ function platformInstance(instance: LocalInstance): PlatformInstance {
     name: instance.name,
     host: instance.address,
     port: instance.port,
-    agent: `${instance.address}:${instance.agentPort}`,
+    agent: `${agentAddressOf(instance)}:${instance.agentPort}`,
   }
 }
 
@@ -64,6 +64,11 @@ async function scaleTo(layout: StateLayout, count: number): Promise<void> {
       `the number of instances is ${count}; allowed is an integer from 1 to 16`,
     )
   const before = await readCluster(layout.dir)
+  if (before.far === true)
+    throw new RegentError(
+      'REGENT_REFUSED',
+      `the servers of ${before.name} were adopted: nothing here starts or stops one; change the hosts file, and adopt again`,
+    )
   const cluster = { ...before, instances: instancesFor(layout.dir, before, count) }
   const spec = await readSpec(layout, cluster.name)
   await writeAgentConfigs(layout, cluster, spec)

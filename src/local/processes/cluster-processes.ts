@@ -10,7 +10,7 @@ export interface ClusterProcess {
   readonly kind: ProcessKind
   /** The cluster's folder, which may be gone. */
   readonly dir: string
-  /** The instance; undefined for supervisor and manager. */
+  /** The instance; undefined for supervisor and manager, and for the process that has all agents. */
   readonly instance: string | undefined
   readonly identity: ProcessIdentity
 }
@@ -39,6 +39,8 @@ async function look(pid: number): Promise<ClusterProcess | undefined> {
   return place && { ...place, identity: { pid, startTicks: stat.startTicks } }
 }
 
+const ofWholeCluster: Readonly<Record<string, ProcessKind>> = { manager: 'manager', 'remote-agents': 'agent' }
+
 /**
  * Whose command line this is: the exact ones with which supervisor, manager, agent and mysqld are started, and nothing
  * that only names a folder.
@@ -46,7 +48,8 @@ async function look(pid: number): Promise<ClusterProcess | undefined> {
 export function placeOf(argv: readonly string[]): Omit<ClusterProcess, 'identity'> | undefined {
   const [verb, word, path = ''] = argv.slice(-3)
   if (verb === 'local' && word === 'supervise') return { kind: 'supervisor', dir: path, instance: undefined }
-  if (verb === 'manager' && word === '--cluster-dir') return { kind: 'manager', dir: path, instance: undefined }
+  const kind = word === '--cluster-dir' ? ofWholeCluster[verb ?? ''] : undefined
+  if (kind !== undefined) return { kind, dir: path, instance: undefined }
   if (verb === 'agent' && word === '--config' && basename(path) === 'agent.json')
     return ofVolume('agent', dirname(path))
   return serverOf(argv)

@@ -16,6 +16,8 @@ import { SupervisedProcess, type SupervisedStatus } from './supervised-process.t
 
 /** The manager's name among the supervised processes; every other is an instance's agent, named as the instance. */
 export const managerProcess = 'manager'
+/** All agents of a cluster whose servers are somewhere else. */
+export const remoteAgentsProcess = 'remote-agents'
 
 /** Logs are looked at this often. */
 const rotateEveryMs = 5_000
@@ -106,7 +108,8 @@ export class Supervisor {
   }
 
   #wanted(): readonly string[] {
-    return [...this.#cluster.instances.map((instance) => instance.name), managerProcess]
+    const { far, instances } = this.#cluster
+    return [...(far === true ? [remoteAgentsProcess] : instances.map(({ name }) => name)), managerProcess]
   }
 
   #add(name: string): SupervisedProcess {
@@ -127,6 +130,8 @@ export class Supervisor {
 
   #commandOf(name: string): Command {
     const log = logPath(this.#layout, name)
+    if (name === remoteAgentsProcess)
+      return { argv: [...this.#options.agent, 'remote-agents', '--cluster-dir', this.#layout.dir], log }
     const instance = this.#cluster.instances.find((candidate) => candidate.name === name)
     if (instance === undefined)
       return { argv: [...this.#options.manager, 'manager', '--cluster-dir', this.#layout.dir], log }

@@ -1,0 +1,92 @@
+import { RegentError } from '#common/errors/errors.ts'
+import { accountsAnew, instancesOf, literal, recordFingerprints, schemaStatements } from '#agents/instance/accounts.ts'
+import { replicationUser } from '#agents/ports/server.ts'
+import type { SqlConnection } from '#agents/sql/connections/connection.ts'
+import { textOf } from '#agents/sql/connections/statements.ts'
+import { openSession, type Looked } from './look.ts'
+
+/**
+ * How each start of a managed server is to be, whoever starts it: closed, and without replication. Its agent opens it,
+ * or has it follow (docs/why/safety.md, "A mysqld always starts closed").
+ */
+export const persisted: Readonly<Record<string, string>> = {
+  super_read_only: 'ON',
+  offline_mode: 'ON',
+  skip_replica_start: 'ON',
+}
+
+/** Longer than three short transactions take to be applied by replicas that lag a little. */
+const appliedSeconds = 30
+
+/**
+ * Makes everything on these servers that agents rest upon, through the primary where it replicates: Regent's schema and
+ * the accounts of gates. May be done again.
+ */
+export async function takeOver(
+  cluster: string,
+  {
+    primary,
+    servers,
+    secret,
+  }: { readonly primary: Looked; readonly servers: readonly Looked[]; readonly secret: string },
+): Promise<void> {
+  for (const server of servers) await withSession(server, (session) => loadPlugins(session))
+  const executed = await withSession(primary, async (session) => {
+    const gates = instancesOf(cluster).map((instance) => ({ user: replicationUser(instance), host: '%' }))
+    const users = gates.map(({ user }) => user)
+    for (const statement of [...schemaStatements(), ...accountsAnew(gates, secret), recordFingerprints(users)])
+      await session.query(statement)
+    return textOf((await session.query('SELECT @@global.gtid_executed AS executed'))[0], 'executed')
+  })
+  for (const server of servers) await withSession(server, (session) => waitFor(session, server, executed))
+  for (const server of servers)
+    await withSession(server, async (session) => {
+      for (const [name, value] of Object.entries(persisted)) await session.query(`SET PERSIST_ONLY ${name} = ${value}`)
+    })
+}
+
+/** What a start of these servers finds is as it was before they were managed; they themselves go on as they are. */
+export async function giveBack(servers: readonly Looked[]): Promise<void> {
+  for (const server of servers)
+    await withSession(server, async (session) => {
+      for (const name of Object.keys(persisted)) await session.query(`RESET PERSIST IF EXISTS ${name}`)
+    })
+}
+
+async function withSession<T>({ access }: Looked, use: (session: SqlConnection) => Promise<T>): Promise<T> {
+  const session = await openSession(access)
+  try {
+    return await use(session)
+  } finally {
+    session.destroy()
+  }
+}
+
+/** They come with the server. Off they do nothing, and their variables are looked at in any mode. */
+async function loadPlugins(session: SqlConnection): Promise<void> {
+  const loaded = await session.query(
+    "SELECT PLUGIN_NAME AS name FROM information_schema.PLUGINS WHERE PLUGIN_NAME LIKE 'rpl_semi_sync%'",
+  )
+  const names = new Set(loaded.map((row) => textOf(row, 'name')))
+  const lacking = ['source', 'replica'].filter((side) => !names.has(`rpl_semi_sync_${side}`))
+  if (lacking.length === 0) return
+  const [row] = await session.query('SELECT @@global.super_read_only AS closed')
+  const isClosed = textOf(row, 'closed') === '1'
+  await session.query('SET SESSION sql_log_bin = 0')
+  if (isClosed) await session.query('SET GLOBAL super_read_only = OFF')
+  try {
+    for (const side of lacking) await session.query(`INSTALL PLUGIN rpl_semi_sync_${side} SONAME 'semisync_${side}.so'`)
+  } finally {
+    if (isClosed) await session.query('SET GLOBAL super_read_only = ON')
+  }
+}
+
+async function waitFor(session: SqlConnection, { access }: Looked, executed: string): Promise<void> {
+  const set = literal(executed.replace(/\s+/g, ''))
+  const [row] = await session.query(`SELECT WAIT_FOR_EXECUTED_GTID_SET(${set}, ${appliedSeconds}) AS late`)
+  if (textOf(row, 'late') !== '0')
+    throw new RegentError(
+      'REGENT_TIMED_OUT',
+      `${access.instance} has not applied within ${appliedSeconds} s what the primary wrote: it lags; try again once it has caught up`,
+    )
+}

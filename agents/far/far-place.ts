@@ -1,0 +1,102 @@
+import { join } from 'node:path'
+import { describeError } from '#common/errors/errors.ts'
+import type { Logger } from '#common/log/logger.ts'
+import type { Machine, World } from '#common/ports/ports.ts'
+import type { AgentConfig, FarConfig } from '../instance/config.ts'
+import type { Medium, MediumPort } from '../instance/medium.ts'
+import { volumeLayout } from '../instance/volume-layout.ts'
+import type { ProcessPort } from '../ports/process.ts'
+import type { ServerPort } from '../ports/server.ts'
+import type { VolumePort } from '../ports/volume.ts'
+import { FarEnding } from './ending.ts'
+import { Mirror } from './mirror.ts'
+import { FarProcess } from './process.ts'
+import { bootIdScript } from './scripts.ts'
+import { SshShell } from './ssh.ts'
+import { createFarVolume, makeMirrorFolder } from './volume.ts'
+
+/** What an agent is given in place of the machine beside it. */
+export interface FarPlace {
+  readonly ports: {
+    readonly machine: Machine
+    readonly medium: MediumPort
+    readonly process: ProcessPort
+    readonly server: ServerPort
+    readonly volume: VolumePort
+  }
+  /** Neither the host nor its server has said anything for a moment. */
+  readonly isBlind: () => boolean
+  readonly close: () => void
+}
+
+interface Given {
+  readonly world: World
+  readonly log: Logger
+  readonly server: ServerPort
+  /** On the agent's own folder. */
+  readonly near: VolumePort
+}
+
+/** A server that has not answered for so long, and whose host is not reached either, is not seen. */
+const unansweredMs = 800
+
+/** No page cache of this machine holds anything of a far server's. */
+const noMedium: Medium = { podUid: '', mounting: '', mount: null, filesystemErrors: null, file: 'far' }
+
+/** Waits until the host is reached: who knows nothing of its server has nothing to say. */
+export async function farPlace(
+  config: AgentConfig,
+  far: FarConfig,
+  { world, log, server, near }: Given,
+): Promise<FarPlace> {
+  const { dataDir, agentDir } = volumeLayout(config.volume)
+  if (far.ssh === undefined) throw new Error('a far agent without SSH')
+  const shell = new SshShell(config.host, far.ssh, world)
+  const bootId = await untilReached(shell, world, log)
+  await makeMirrorFolder(dataDir)
+  const process = new FarProcess(far, { ...world, shell, bootId, noteFile: join(agentDir, 'far-mysqld.json') })
+  const mirror = new Mirror(dataDir, far.places.dataDir, { shell, sleep: (ms) => world.timers.sleep(ms) })
+  let answeredAtMs = world.clock.monotonicMs()
+  return {
+    ports: {
+      machine: { bootId: () => Promise.resolve(bootId) },
+      medium: { read: () => Promise.resolve(noMedium) },
+      process,
+      server: {
+        ...server,
+        async readState() {
+          const state = await server.readState()
+          answeredAtMs = world.clock.monotonicMs()
+          return state
+        },
+      },
+      volume: createFarVolume(far.places, {
+        near,
+        mirror,
+        folder: dataDir,
+        ending: new FarEnding(far.places, shell),
+        shell,
+        freeBytes: () => process.freeBytes,
+      }),
+    },
+    isBlind: () => !process.isSeen && world.clock.monotonicMs() - answeredAtMs > unansweredMs,
+    close() {
+      process.stop()
+      shell.close()
+    },
+  }
+}
+
+const againMs = 1_000
+
+/** Gives the boot id of the host's kernel. */
+async function untilReached(shell: SshShell, { timers }: World, log: Logger): Promise<string> {
+  for (let said = ''; ; await timers.sleep(againMs)) {
+    try {
+      return (await shell.run(bootIdScript, [])).stdout.toString('utf8').trim()
+    } catch (error) {
+      if (describeError(error) !== said) log.error(`the agent waits for its host: ${describeError(error)}`)
+      said = describeError(error)
+    }
+  }
+}

@@ -1,0 +1,245 @@
+import { say, type Said } from '#common/sentence/sentence.ts'
+import type { Clock, Timer, Timers } from '#common/ports/ports.ts'
+import { RegentError } from '#common/errors/errors.ts'
+import type { Lack, ProcessState } from '#topology/snapshot/observation.ts'
+import type { FarConfig } from '../instance/config.ts'
+import { readPidFile, writePidFile } from '../mysqld/pid-file.ts'
+import type { ProcessPort } from '../ports/process.ts'
+import { farCannot } from './cannot.ts'
+import { killScript, startScript, watchScript } from './scripts.ts'
+import type { FarShell, Running } from './ssh.ts'
+
+interface Life {
+  readonly pid: number
+  readonly startTicks: number
+}
+
+/** What a line of the watching script says of the host. */
+interface Seen extends Life {
+  readonly state: 'running' | 'stopped' | 'exiting'
+}
+
+export interface FarProcessPorts {
+  readonly clock: Clock
+  readonly timers: Timers
+  readonly shell: FarShell
+  readonly bootId: string
+  /** The agent's own file, on its side: which process it takes for its mysqld. */
+  readonly noteFile: string
+}
+
+/** A command of a service manager returns once the server is up. */
+const startMs = 60_000
+const goneMs = 30_000
+/** Lines come every second. */
+const silentMs = 3_000
+const againMs = 500
+
+/**
+ * The mysqld of a far host, seen by a script that looks into `/proc` there. A service manager may start mysqld again as
+ * soon as it ended; such a server comes up closed (`persisted.ts`). It counts as dead until this agent starts it, which
+ * then means to take it as it is: what may be decided between an end and a start is decided here as beside a near one.
+ */
+export class FarProcess implements ProcessPort {
+  readonly #config: FarConfig
+  readonly #ports: FarProcessPorts
+  readonly #listeners: (() => void)[] = []
+  #state: ProcessState = 'absent'
+  #note: Said = ''
+  #changedAtMs: number
+  #life: Life | null = null
+  /** Null where no mysqld is there; undefined before the host said anything. */
+  #seen: Seen | null | undefined
+  #heardAtMs = -Infinity
+  #freeBytes = Number.MAX_SAFE_INTEGER
+  #everyMs = 50
+  #running: Running | null = null
+  #following = false
+  #timer: Timer | null = null
+
+  constructor(config: FarConfig, ports: FarProcessPorts) {
+    this.#config = config
+    this.#ports = ports
+    this.#changedAtMs = ports.clock.monotonicMs()
+  }
+
+  get state(): ProcessState {
+    return this.#state
+  }
+
+  get pid(): number | null {
+    return this.#life?.pid ?? null
+  }
+
+  get note(): Said {
+    return this.#note
+  }
+
+  get changedAtMs(): number {
+    return this.#changedAtMs
+  }
+
+  get freeBytes(): number {
+    return this.#freeBytes
+  }
+
+  /** The host tells what becomes of its mysqld. */
+  get isSeen(): boolean {
+    return this.#seen !== undefined && this.#ports.clock.monotonicMs() - this.#heardAtMs < silentMs
+  }
+
+  async adopt(): Promise<void> {
+    await this.#follow()
+    await this.#until(() => this.#seen !== undefined, silentMs)
+    const noted = await readPidFile(this.#ports.noteFile)
+    const seen = this.#seen ?? null
+    this.#timer = this.#ports.timers.every(againMs, () => void this.#follow().catch(() => undefined))
+    if (noted === undefined) {
+      if (seen === null) return this.#become('absent', say`no mysqld runs on the host`)
+      return this.#take(seen)
+    }
+    this.#life = { pid: noted.pid, startTicks: noted.startTicks }
+    this.#judge()
+  }
+
+  onChange(changed: () => void): void {
+    this.#listeners.push(changed)
+  }
+
+  /** A look there costs a process each: not as often as into a folder of this machine. */
+  lookEvery(ms: number): void {
+    const everyMs = Math.max(50, ms * 4)
+    if (everyMs === this.#everyMs) return
+    this.#everyMs = everyMs
+    this.#running?.stop()
+  }
+
+  isEmpty(): Promise<boolean> {
+    return Promise.resolve(false)
+  }
+
+  initialise(): Promise<void> {
+    return Promise.reject(farCannot(say`make the data of a new server`))
+  }
+
+  async start(): Promise<void> {
+    if (this.#state !== 'dead' && this.#state !== 'absent') return
+    const { start } = this.#config
+    if (this.#isThere()) return this.#take(this.#seen as Seen)
+    if (start === undefined)
+      throw new RegentError(
+        'REGENT_FAR_CANNOT',
+        say`mysqld is down, and the hosts file has no start command for this host: start mysqld there, or give one`,
+      )
+    await this.#ports.shell.run(startScript, [start], { deadlineMs: startMs })
+    if (!(await this.#until(() => this.#isThere(), startMs)))
+      throw new RegentError('REGENT_TIMED_OUT', say`no mysqld runs on the host after the start command`)
+    await this.#take(this.#seen as Seen)
+  }
+
+  accountsAtStart(): void {
+    // Whoever keeps the agent out of a far server keeps it out.
+  }
+
+  dropAccountsFile(): Promise<void> {
+    return Promise.resolve()
+  }
+
+  lacks(): Promise<readonly Lack[]> {
+    return Promise.resolve([])
+  }
+
+  supply(): Promise<void> {
+    return Promise.resolve()
+  }
+
+  async kill(): Promise<void> {
+    const life = this.#life
+    if (life === null || this.#state === 'dead' || this.#state === 'absent') return
+    await this.#ports.shell.run(killScript, [String(life.pid), String(life.startTicks)])
+    if (!(await this.#until(() => this.#state === 'dead' || this.#life !== life, goneMs)))
+      throw new RegentError('REGENT_TIMED_OUT', say`mysqld ${life.pid} was killed and is not gone`)
+  }
+
+  stop(): void {
+    this.#timer?.cancel()
+    this.#running?.stop()
+  }
+
+  #isThere(): boolean {
+    return this.#seen !== undefined && this.#seen !== null && this.#seen.state !== 'exiting'
+  }
+
+  async #take(seen: Seen): Promise<void> {
+    this.#life = { pid: seen.pid, startTicks: seen.startTicks }
+    await writePidFile(this.#ports.noteFile, { ...this.#life, bootId: this.#ports.bootId })
+    this.#judge()
+  }
+
+  async #follow(): Promise<void> {
+    if (this.#following) return
+    this.#following = true
+    const { pidFile, dataDir } = this.#config.places
+    const seconds = this.#everyMs / 1_000
+    try {
+      this.#running = await this.#ports.shell.follow(
+        watchScript,
+        [pidFile, dataDir, String(seconds), String(Math.ceil(1 / seconds))],
+        {
+          line: (text) => this.#hear(text),
+          ended: () => {
+            this.#following = false
+            this.#running = null
+            if (this.#timer !== null) void this.#follow().catch(() => undefined)
+          },
+        },
+      )
+    } catch (error) {
+      this.#following = false
+      throw error
+    }
+  }
+
+  #hear(line: string): void {
+    this.#heardAtMs = this.#ports.clock.monotonicMs()
+    const [first = '', second = '', third = ''] = line.split(' ')
+    if (first === '.') {
+      if (second !== '') this.#freeBytes = Number(second) * 1_024
+      return
+    }
+    this.#seen = first === 'none' ? null : { pid: Number(first), startTicks: Number(second), state: stateOf(third) }
+    if (this.#life !== null) this.#judge()
+  }
+
+  #judge(): void {
+    const [life, seen] = [this.#life, this.#seen]
+    if (life === null || seen === undefined) return
+    if (seen !== null && seen.pid === life.pid && seen.startTicks === life.startTicks)
+      return this.#become(seen.state, seen.state === 'running' ? '' : say`mysqld ${seen.pid} is ${seen.state}`)
+    const next = seen === null ? '' : say`; mysqld ${seen.pid} came up closed since, and waits`
+    this.#become('dead', say`mysqld ${life.pid} ended${next}`)
+  }
+
+  async #until(isSo: () => boolean, waitMs: number): Promise<boolean> {
+    const { clock, timers } = this.#ports
+    const until = clock.monotonicMs() + waitMs
+    while (!isSo()) {
+      if (clock.monotonicMs() > until) return false
+      await timers.sleep(5)
+    }
+    return true
+  }
+
+  #become(state: ProcessState, note: Said): void {
+    if (state === this.#state && String(note) === String(this.#note)) return
+    if (state !== this.#state) this.#changedAtMs = this.#ports.clock.monotonicMs()
+    this.#state = state
+    this.#note = note
+    for (const listener of this.#listeners) listener()
+  }
+}
+
+function stateOf(letter: string): Seen['state'] {
+  if (letter === 'T') return 'stopped'
+  return letter === 'Z' ? 'exiting' : 'running'
+}

@@ -1,0 +1,90 @@
+/**
+ * Scripts for a far host, in POSIX sh. They are sent along with each call, and nothing of them stays there. Arguments
+ * come quoted (`ssh.ts`).
+ */
+
+/**
+ * Prints the state of the server whose pid is in a file, whenever that changes, and a dot every second: `pid
+ * startTicks state`, or `none`; `R` runs, `T` is stopped, `Z` is being torn down. Another program that has the
+ * number of an old pid file works in another folder. Where this user is not shown that, its command line tells.
+ * A write that fails ends the script.
+ *
+ * `$1` pid file, `$2` data folder, `$3` seconds between two looks, `$4` looks in a second
+ */
+export const watchScript = String.raw`
+last= known= looks=$4
+while :; do
+  now=none pid=
+  { read -r pid < "$1"; } 2>/dev/null
+  if [ -n "$pid" ] && { read -r line < "/proc/$pid/stat"; } 2>/dev/null; then
+    rest=\${line##*) }
+    state=\${rest%% *}
+    set -- "$1" "$2" "$3" "$4" $rest
+    life="$pid \${24}"
+    case $state in T|t) state=T;; Z|X|x) state=Z; [ "\${22}" -gt 1 ] || state=X;; *) state=R;; esac
+    # PF_EXITING: killed, and giving its memory back.
+    [ $((\${11} & 4)) = 0 ] || [ $state = X ] || state=Z
+    cwd=/proc/$pid/cwd
+    if [ "$life" = "$known" ] || [ "$cwd" -ef "$2" ] ||
+      { [ ! -e "$cwd" ] && grep -qa -e mysqld -e mariadbd "/proc/$pid/cmdline"; }; then
+      known=$life
+      [ $state = X ] || now="$life $state"
+    fi
+  fi
+  [ "$now" = "$last" ] || echo "$now" || exit
+  last=$now
+  looks=$((looks + 1))
+  if [ $looks -ge "$4" ]; then
+    looks=0
+    echo ". $(df -Pk "$2" 2>/dev/null | { read -r _; read -r _ _ _ free _; echo "$free"; })" || exit
+  fi
+  sleep "$3" || exit
+done
+`.replaceAll('\\$', '$')
+
+/** Ends exactly this process, and no other that has its number by now. `$1` pid, `$2` start ticks */
+export const killScript = String.raw`
+{ read -r line < "/proc/$1/stat"; } 2>/dev/null || exit 0
+set -- "$1" "$2" \${line##*) }
+[ "\${22}" = "$2" ] || exit 0
+kill -9 "$1"
+`.replaceAll('\\$', '$')
+
+/** `$1` the command of the hosts file. Whatever it starts outlives this connection. */
+export const startScript = `setsid sh -c "$1" </dev/null >/dev/null 2>&1`
+
+/** The size of each file, one a line; `-` for one that is gone. */
+export const sizesScript = `for file; do wc -c < "$file" 2>/dev/null || echo -; done`
+
+/** A part of a file, and beside it its SHA-256. `$1` file, `$2` first byte, from 1; `$3` length */
+export const pieceScript = `
+tail -c "+$2" -- "$1" | head -c "$3" | sha256sum >&2 && tail -c "+$2" -- "$1" | head -c "$3"`
+
+export const textScript = `cat -- "$1"`
+
+export const bootIdScript = 'cat /proc/sys/kernel/random/boot_id'
+
+/** What is reported as held must survive a power cut. `$1` what the names of relay logs begin with */
+export const syncScript = 'sync "$1"* "$(dirname "$1")" 2>/dev/null || sync'
+
+/**
+ * Writes a file of the server's, synced, from standard input, and prints its SHA-256; it belongs to whom the folder
+ * belongs to. `$1` file
+ */
+export const writeScript = `
+umask 027
+cat > "$1" || exit
+chown --reference="$(dirname "$1")" "$1" 2>/dev/null
+sha256sum < "$1"`
+
+/**
+ * The flags of the newest binlog's first event (octal), its name, and what the error log has of shutdowns since a
+ * server was ready last. `$1` error log, or nothing; `$2` index of the binlogs, `$3` data folder
+ */
+export const endingScript = String.raw`
+name=$(tail -n 1 -- "$2")
+case $name in /*|'') path=$name;; *) path=$3/$name;; esac
+if [ -n "$path" ]; then od -An -j21 -N1 -to1 -- "$path" | tr -d ' \n'; echo; else echo; fi
+echo "$path"
+[ -z "$1" ] || tail -c 262144 -- "$1" | awk '/\[MY-010931\]/ { kept = "" } /\[MY-013172\]|\[MY-011086\]/ { kept = kept $0 "\n" } END { printf "%s", kept }'
+`

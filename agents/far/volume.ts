@@ -1,0 +1,138 @@
+import { createHash } from 'node:crypto'
+import { mkdir, writeFile } from 'node:fs/promises'
+import { basename, dirname, join } from 'node:path'
+import { say, type Sentence } from '#common/sentence/sentence.ts'
+import { relayLogHead } from '#binlog/relay-log-head.ts'
+import { unreadable } from '#binlog/events.ts'
+import { parseGtidSet } from '#topology/gtid/gtid-set.ts'
+import type { GtidSet } from '#topology/gtid/gtid-set.ts'
+import type { GtidText } from '#topology/snapshot/observation.ts'
+import type { FarPlaces } from '../instance/config.ts'
+import { tailChannel } from '../ports/tail.ts'
+import type { RelayLogPart, VolumePort } from '../ports/volume.ts'
+import { farCannot } from './cannot.ts'
+import type { FarEnding } from './ending.ts'
+import type { FarLogs, Mirror } from './mirror.ts'
+import { syncScript, writeScript } from './scripts.ts'
+import type { FarShell } from './ssh.ts'
+
+interface Ports {
+  /** The mirror's folder as a near volume: what reads logs reads them there. */
+  readonly near: VolumePort
+  readonly mirror: Mirror
+  readonly folder: string
+  readonly ending: FarEnding
+  readonly shell: FarShell
+  readonly freeBytes: () => number
+}
+
+const writeMs = 60_000
+
+/** The volume of a far host: its logs are mirrored and read here, and nothing of its data is ever replaced. */
+export function createFarVolume(places: FarPlaces, ports: Ports): VolumePort {
+  const { near, mirror, folder, ending, shell } = ports
+  const binlogs: FarLogs = { remoteIndex: places.binlogIndex, localIndex: 'binlog.index' }
+  const relayLogs: FarLogs = { remoteIndex: places.relayLogIndex, localIndex: 'relay-bin.index' }
+  /** Back to where all of these must be. */
+  const bring = async (wanted: GtidSet): Promise<void> => {
+    await mirror.bring(binlogs, (before) => !wanted.intersect(before).isEmpty())
+    // A server that never was a replica has none.
+    await mirror.bring(relayLogs, (before) => !wanted.intersect(before).isEmpty()).catch(() => undefined)
+  }
+  const bringFor = (gtids: GtidText): Promise<void> => bring(parseGtidSet(gtids))
+  const bringNewest = (): Promise<void> => bringFor('')
+  const refuse = (what: Sentence) => (): Promise<never> => Promise.reject(farCannot(what))
+  const copies = refuse(say`put a copy in place of the data`)
+  return {
+    ...near,
+    syncRelayLogs: async () => void (await shell.run(syncScript, [places.relayLogBase])),
+    async readBinlogSet() {
+      await bringNewest()
+      return near.readBinlogSet()
+    },
+    async notePurged(gtids) {
+      await mkdir(folder, { recursive: true, mode: 0o700 })
+      await near.notePurged(gtids)
+    },
+    // Its own settings say for how long it keeps them.
+    listBinlogs: () => Promise.resolve([]),
+    async findTail(wanted) {
+      await bringFor(wanted)
+      return near.findTail(wanted)
+    },
+    writeTail: (parts) => writeTail(parts, places, shell),
+    endedHow: () => ending.look(),
+    glanceAtEnding: () => ending.look(),
+    judgeTail: async (sourceHolds) => {
+      await bringNewest()
+      const extra = parseGtidSet(await near.readBinlogSet()).subtract(parseGtidSet(sourceHolds))
+      return extra.isEmpty()
+        ? { kind: 'nothing' }
+        : {
+            kind: 'refuse',
+            gtids: extra.toString(),
+            sentence: 'nothing is cut on a host where nothing of Regent runs',
+          }
+    },
+    trimTail: refuse(say`cut a binlog`),
+    async archiveErrant(gtids) {
+      await bringFor(gtids)
+      return near.archiveErrant(gtids)
+    },
+    async withoutEffect(gtids) {
+      await bringFor(gtids)
+      return near.withoutEffect(gtids)
+    },
+    async begunHere(from) {
+      await mirror.bring(binlogs, () => true)
+      return near.begunHere(from)
+    },
+    swapIn: copies,
+    swapBeside: copies,
+    swapBack: () => Promise.resolve(),
+    freshSeedFolder: copies,
+    unpackInto: copies,
+    dataBytes: refuse(say`copy the data`),
+    freshStreamFolder: refuse(say`copy the data`),
+    freshRehearsalFolder: refuse(say`rehearse a restore`),
+    probe: () => Promise.resolve({ freeBytes: ports.freeBytes(), failure: null, detail: '' }),
+  }
+}
+
+/** As relay logs of the channel by which a tail is applied, in the folder where the server has its own. */
+async function writeTail(
+  parts: AsyncIterable<RelayLogPart>,
+  { relayLogBase, relayLogIndex }: FarPlaces,
+  shell: FarShell,
+): Promise<string> {
+  const names: string[] = []
+  let held: Buffer[] = []
+  const flush = async (): Promise<void> => {
+    if (held.length === 0) return
+    const name = `${basename(relayLogBase)}-${tailChannel}.${String(names.length + 1).padStart(6, '0')}`
+    await writeFar(shell, join(dirname(relayLogBase), name), Buffer.concat(held))
+    names.push(name)
+    held = []
+  }
+  for await (const part of parts) {
+    if ('head' in part) await flush()
+    held.push('head' in part ? relayLogHead(part.head) : part.bytes)
+  }
+  await flush()
+  const index = `${relayLogIndex.replace(/\.index$/, '')}-${tailChannel}.index`
+  const lines = names.map((name) => `${join(dirname(relayLogBase), name)}\n`).join('')
+  await writeFar(shell, index, Buffer.from(lines))
+  return join(dirname(relayLogBase), names[0] ?? '')
+}
+
+async function writeFar(shell: FarShell, path: string, input: Buffer): Promise<void> {
+  const { stdout } = await shell.run(writeScript, [path], { input, deadlineMs: writeMs })
+  if (stdout.toString('utf8').split(/\s/)[0] !== createHash('sha256').update(input).digest('hex'))
+    throw unreadable(`${path} did not arrive whole on the host`)
+}
+
+/** For a near volume on that folder: what it notes lies beside the mirrored logs. */
+export async function makeMirrorFolder(folder: string): Promise<void> {
+  await mkdir(folder, { recursive: true, mode: 0o700 })
+  await writeFile(join(folder, '.mirror'), '')
+}

@@ -1,0 +1,72 @@
+import { readFile } from 'node:fs/promises'
+import type { Server } from 'node:http'
+import type { Logger } from '#common/log/logger.ts'
+import type { World } from '#common/ports/ports.ts'
+import { realMachine } from '#common/ports/real-world.ts'
+import type { Timings } from '#failover/protocol/timings.ts'
+import type { AgentPorts } from './agent.ts'
+import type { AgentConfig, FarConfig } from './instance/config.ts'
+import { realMedium } from './instance/medium.ts'
+import { volumeLayout } from './instance/volume-layout.ts'
+import { createMysqldProcess } from './mysqld/process.ts'
+import { createSqlServer } from './sql/server.ts'
+import { createVolume } from './volume/volume.ts'
+
+/** Where an agent's server is: beside the agent, or far. */
+export interface Place {
+  readonly ports: Pick<AgentPorts, 'machine' | 'medium' | 'process' | 'server' | 'volume'>
+  /** To be called once the agent listens, with how it listens again; gives what ends that. */
+  readonly serve: (server: Server, listen: () => Promise<void>) => () => void
+}
+
+interface Given {
+  readonly world: World
+  readonly secret: string
+  readonly timings: Timings
+  readonly log: Logger
+}
+
+export function placeOf(config: AgentConfig, given: Given): Promise<Place> | Place {
+  return config.far === undefined ? near(config, given) : far(config, config.far, given)
+}
+
+function near(config: AgentConfig, { world, secret, timings }: Given): Place {
+  const { stateFile } = volumeLayout(config.volume)
+  return {
+    ports: {
+      machine: realMachine(config.bootIdFile),
+      medium: realMedium(stateFile, process.env),
+      process: createMysqldProcess(config, world),
+      server: createSqlServer(config, { world, secret, queryDeadlineMs: timings.queryDeadlineMs }),
+      volume: createVolume(config, () => world.clock.wallMs()),
+    },
+    serve: () => () => undefined,
+  }
+}
+
+/** SSH is loaded here alone: most agents need not keep it in memory. */
+async function far(config: AgentConfig, there: FarConfig, { world, secret, timings, log }: Given): Promise<Place> {
+  const [{ farPlace }, { keepSilentWhileBlind }] = await Promise.all([
+    import('./far/far-place.ts'),
+    import('./far/silence.ts'),
+  ])
+  const password = (await readFile(there.passwordFile, 'utf8')).split(/\r?\n/, 1)[0]
+  const server = createSqlServer(config, { world, secret, queryDeadlineMs: timings.queryDeadlineMs, password })
+  const near = createVolume(config, () => world.clock.wallMs())
+  const place = await farPlace(config, there, { world, log, server, near })
+  return {
+    ports: place.ports,
+    serve(own, listen) {
+      const silence = keepSilentWhileBlind(own, { world, log, isBlind: place.isBlind, listen })
+      return () => {
+        silence.cancel()
+        place.close()
+      }
+    },
+  }
+}
+
+/** Where the agent itself listens. */
+export function addressOf({ host, far }: AgentConfig): string {
+  return far?.agentHost ?? host
+}

@@ -1,0 +1,38 @@
+import { Option, type Command } from 'commander'
+import { clusterArgument, integerFrom, pathArgument } from '../terminal/arguments.ts'
+import type { Io } from '../terminal/io.ts'
+
+export interface ManageOptions {
+  readonly file?: string
+  readonly port?: number
+  readonly check?: true
+}
+
+/** From watching to managing, and back. */
+export function addManaged(program: Command, io: Io): void {
+  const adopt =
+    program.commands.find((command) => command.name() === 'adopt') ??
+    program.command('adopt').description('MySQL servers that are there already.')
+  adopt
+    .command('manage')
+    .description(
+      'Manage adopted servers: first say what is missing, and change nothing until all is there; then start their agents, here.',
+    )
+    .argument('<name>', 'name of the cluster', clusterArgument)
+    .addOption(new Option('--file <file>', 'the hosts file (default: what was adopted)').argParser(pathArgument))
+    .option('--check', 'only say what is missing')
+    .addOption(
+      new Option('--port <port>', 'port of the manager’s API on this machine (default: 9500)').argParser(
+        integerFrom(1, 65_535),
+      ),
+    )
+    .action(async (name: string, options: ManageOptions) => (await import('./managed.ts')).manage(io, name, options))
+  adopt
+    .command('watch')
+    .description('Manage these servers no more: agents and manager end, the servers go on as they are.')
+    .argument('<name>', 'name of the cluster', clusterArgument)
+    .addOption(new Option('--file <file>', 'the hosts file (default: what was adopted)').argParser(pathArgument))
+    .action(async (name: string, options: ManageOptions) =>
+      (await import('./managed.ts')).watchAgain(io, name, options),
+    )
+}

@@ -1,0 +1,144 @@
+import { join } from 'node:path'
+import { hostsOf, readAdoption, readPassword, type Adoption, type AdoptedHost } from '#adopt/adoption.ts'
+import { hindrancesOf, primaryOf, type Hindrance } from '#agents/far/adopting/lacks.ts'
+import { look, type Looked } from '#agents/far/adopting/look.ts'
+import { giveBack, takeOver } from '#agents/far/adopting/take-over.ts'
+import { RegentError } from '#common/errors/errors.ts'
+import { folderOf } from '#local/clusters/cluster-index.ts'
+import { createCluster, type FarServer } from '#local/clusters/prepare.ts'
+import { withFileLock } from '#local/files/file-lock.ts'
+import { readClusterIfThere } from '#local/folder/cluster-file.ts'
+import { readSecret } from '#local/folder/secrets.ts'
+import { composeSpec } from '#local/folder/spec-file.ts'
+import { layoutOf, stateHome } from '#local/folder/state-layout.ts'
+import { commandLock, purgeCluster, startSupervisor, stopCluster } from '#local/supervisor/background.ts'
+import { waitUntilWritable } from '../local/up/wait-until-writable.ts'
+import type { Io } from '../terminal/io.ts'
+import type { ManageOptions } from './managed-command.ts'
+
+const defaultApiPort = 9500
+
+/** Nothing here starts or initialises a server. */
+const noPrograms = { mysqld: ['mysqld'], mysqlbinlog: [], mysql: [], pluginDir: '', shareDir: '' }
+
+/** Checks, and then takes over. Throws `REGENT_REFUSED` where anything is missing, after that was printed. */
+export async function manage(io: Io, name: string, options: ManageOptions): Promise<void> {
+  const adoption = await adoptionOf(name, options)
+  const hosts = hostsOf(adoption)
+  const servers = await lookAtAll(hosts)
+  const missing = hindrancesOf(servers)
+  for (const line of linesOf(missing)) io.out(line)
+  if (missing.length > 0)
+    throw new RegentError('REGENT_REFUSED', `${name} cannot be managed yet: the list above says what is missing`, {
+      remedy: 'Do that on the servers, and try again; until then nothing is changed there.',
+    })
+  if (options.check === true) return io.out(`nothing is missing: ${name} can be managed`)
+  await withFileLock(
+    await commandLock(),
+    () => io.note('waiting for another regent local command …'),
+    () => begin(io, { adoption, hosts, servers }, options),
+  )
+  const dir = await folderOf(name)
+  const cluster = await readClusterIfThere(dir)
+  if (cluster !== undefined) await waitUntilWritable(io, { dir, cluster }, Date.now())
+  io.out(`${name} is managed; ${primaryOf(servers).access.instance} is primary, and went on taking writes`)
+  io.out(`  regent topology ${name}     how it is`)
+  io.out(`  regent adopt watch ${name}  back to watching`)
+}
+
+interface Found {
+  readonly adoption: Adoption
+  readonly hosts: readonly AdoptedHost[]
+  readonly servers: readonly Looked[]
+}
+
+async function begin(io: Io, { adoption, hosts, servers }: Found, options: ManageOptions): Promise<void> {
+  const { cluster: name } = adoption
+  const dir = await folderOf(name)
+  if ((await readClusterIfThere(dir)) !== undefined)
+    throw new RegentError('REGENT_REFUSED', `there is a cluster ${name} in ${dir} already`, {
+      remedy: `Is it the managed one, "regent local up ${name}" brings it back.`,
+    })
+  const layout = layoutOf(dir)
+  const { claim } = await createCluster({
+    name,
+    dir,
+    spec: await specOf(adoption),
+    hosts: [],
+    apiPort: options.port ?? defaultApiPort,
+    store: 'file',
+    mysql: noPrograms,
+    far: hosts.map((host, at) => farServer(host, servers[at])),
+  })
+  try {
+    io.note('making accounts, and what each start of these servers is to find')
+    await takeOver(name, { primary: primaryOf(servers), servers, secret: await readSecret(layout.accountSecret) })
+  } catch (error) {
+    await claim.release()
+    await purgeCluster(layout)
+    throw error
+  }
+  await startSupervisor(layout, claim)
+}
+
+/** Agents and manager end; what a start of these servers finds is as it was before. */
+export async function watchAgain(io: Io, name: string, options: ManageOptions): Promise<void> {
+  const dir = await folderOf(name)
+  const cluster = await readClusterIfThere(dir)
+  if (cluster?.far !== true) throw new RegentError('REGENT_NOT_FOUND', `no adopted cluster ${name} is managed here`)
+  const adoption = await adoptionOf(name, options)
+  const layout = layoutOf(dir)
+  await stopCluster(layout)
+  await giveBack(await lookAtAll(hostsOf(adoption)))
+  await purgeCluster(layout)
+  io.out(`${name} is managed no more: its servers go on as they are, with the accounts regent_r_… that replicas use`)
+}
+
+function adoptionOf(name: string, { file }: ManageOptions): Promise<Adoption> {
+  return readAdoption(file ?? join(stateHome(), '_adopted', 'clusters', `${name}.json`))
+}
+
+function lookAtAll(hosts: readonly AdoptedHost[]): Promise<readonly Looked[]> {
+  return Promise.all(
+    hosts.map(async ({ instance, host, port, mysql, dataDir }) => {
+      const password = await readPassword(mysql.passwordFile)
+      return look({ instance, host, port, user: mysql.user, password }, dataDir)
+    }),
+  )
+}
+
+function farServer({ host, port, mysql, ssh, start }: AdoptedHost, server: Looked | undefined): FarServer {
+  if (server === undefined) throw new Error(`${host}:${port} was not looked at`)
+  return {
+    host,
+    port,
+    config: {
+      user: mysql.user,
+      passwordFile: mysql.passwordFile,
+      serverUuid: server.uuid,
+      ...(ssh && { ssh }),
+      ...(start !== undefined && { start }),
+      places: server.places,
+    },
+  }
+}
+
+function specOf({ cluster, mode, hosts, failover, maxLagSeconds }: Adoption) {
+  const policies = hosts.flatMap(({ promotion }, ordinal) =>
+    promotion === 'neutral' ? [] : [[`${cluster}-${ordinal}`, { promotion, priority: 0 }] as const],
+  )
+  return composeSpec(cluster, undefined, {
+    mode,
+    instances: hosts.length,
+    failover,
+    maxLagSeconds,
+    reseed: 'manual',
+    policies: Object.fromEntries(policies),
+    // Its own settings say how long a server keeps its binlogs.
+    keepBinlogsSeconds: 31_536_000,
+  })
+}
+
+function linesOf(missing: readonly Hindrance[]): readonly string[] {
+  return missing.flatMap(({ instance, what, remedy }) => [`${instance}: ${what}`, ...remedy.map((line) => `  ${line}`)])
+}

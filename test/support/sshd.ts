@@ -1,0 +1,139 @@
+import { spawn, type ChildProcess } from 'node:child_process'
+import { once } from 'node:events'
+import { copyFile, mkdir, readFile, readdir, rename, rm, stat, writeFile } from 'node:fs/promises'
+import { connect } from 'node:net'
+import { join } from 'node:path'
+import { cacheFolder } from '#local/files/cache-folder.ts'
+import { runCommand } from '#common/process/run-command.ts'
+import { patienceMs } from './patience.ts'
+
+const packages = ['openssh-server', 'openssh-sftp-server', 'libwrap0']
+
+/**
+ * Debian's sshd, unpacked into the cache and installed nowhere; of the release that this machine runs, so that it finds
+ * its libraries. Undefined where it cannot be had.
+ */
+export async function unpackedSshd(): Promise<string | undefined> {
+  const root = join(cacheFolder(), 'openssh')
+  if (await isThere(join(root, 'usr/sbin/sshd'))) return root
+  const staging = `${root}.${process.pid}`
+  await mkdir(staging, { recursive: true })
+  try {
+    await said(['apt-get', 'download', ...packages], staging)
+    for (const name of await readdir(staging))
+      if (name.endsWith('.deb')) await said(['dpkg', '-x', name, 'root'], staging)
+    await rename(join(staging, 'root'), root)
+    return root
+  } catch {
+    return undefined
+  } finally {
+    await rm(staging, { recursive: true, force: true })
+  }
+}
+
+async function said(command: readonly string[], folder: string): Promise<void> {
+  const result = await runCommand(['sh', '-c', 'cd "$1" && shift && exec "$@"', 'sh', folder, ...command], {
+    deadlineMs: 120_000,
+  })
+  if (!result.ok) throw new Error(result.failure)
+}
+
+function isThere(path: string): Promise<boolean> {
+  return stat(path).then(
+    () => true,
+    () => false,
+  )
+}
+
+/** An sshd of its own at one address. It needs a user `sshd`, which a mount namespace of its own gives. */
+export class Sshd {
+  readonly #root: string
+  readonly #folder: string
+  readonly #address: string
+  #process: ChildProcess | undefined
+
+  constructor(root: string, folder: string, address: string) {
+    this.#root = root
+    this.#folder = folder
+    this.#address = address
+  }
+
+  get hostKeyFile(): string {
+    return join(this.#folder, 'hostkey')
+  }
+
+  /** Its line of a known hosts file. */
+  async knownHost(): Promise<string> {
+    const [type, key] = (await readFile(`${this.hostKeyFile}.pub`, 'utf8')).split(' ')
+    return `${this.#address} ${type} ${key}\n`
+  }
+
+  async newHostKey(): Promise<void> {
+    await rm(this.hostKeyFile, { force: true })
+    await said(['ssh-keygen', '-q', '-t', 'ed25519', '-N', '', '-f', 'hostkey'], this.#folder)
+  }
+
+  async start(publicKeyFile: string): Promise<void> {
+    if (!(await isThere(this.hostKeyFile))) await this.newHostKey()
+    const at = (name: string): string => join(this.#folder, name)
+    await copyFile(publicKeyFile, at('authorized'))
+    await mkdir(at('empty'), { recursive: true })
+    const users = (await readFile('/etc/passwd', 'utf8')).split('\n').filter((line) => !line.startsWith('sshd:'))
+    await writeFile(at('passwd'), [`sshd:x:104:65534::${at('empty')}:/bin/false`, ...users].join('\n'))
+    await writeFile(
+      at('sshd_config'),
+      [
+        `ListenAddress ${this.#address}`,
+        `HostKey ${this.hostKeyFile}`,
+        `AuthorizedKeysFile ${at('authorized')}`,
+        'PermitRootLogin prohibit-password',
+        'StrictModes no',
+        'UsePAM no',
+        'PidFile none',
+        '',
+      ].join('\n'),
+    )
+    const script = 'mkdir -p /run/sshd && mount --bind "$1/passwd" /etc/passwd && exec "$2" -D -f "$1/sshd_config"'
+    this.#process = spawn(
+      'unshare',
+      ['-m', 'sh', '-c', script, 'sh', this.#folder, join(this.#root, 'usr/sbin/sshd')],
+      { stdio: 'ignore', env: { ...process.env, LD_LIBRARY_PATH: join(this.#root, 'usr/lib/x86_64-linux-gnu') } },
+    )
+    const until = performance.now() + patienceMs
+    while (!(await answers(this.#address))) {
+      if (performance.now() > until) throw new Error(`no sshd at ${this.#address}`)
+      await new Promise((resolve) => setTimeout(resolve, 20))
+    }
+  }
+
+  /** Nobody logs in any more; and where `sessions` says so, those who are in are cut off. */
+  async stop(sessions = true): Promise<void> {
+    const child = this.#process
+    this.#process = undefined
+    if (child?.pid === undefined) return
+    if (sessions) for (const pid of await childrenOf(child.pid)) process.kill(pid, 'SIGKILL')
+    child.kill('SIGKILL')
+    if (child.exitCode === null && child.signalCode === null) await once(child, 'exit')
+  }
+
+  /** Those who are in are cut off, and may come back at once. */
+  async cut(): Promise<void> {
+    for (const pid of await childrenOf(this.#process?.pid ?? 0)) process.kill(pid, 'SIGKILL')
+  }
+}
+
+async function childrenOf(pid: number): Promise<readonly number[]> {
+  const text = await readFile(`/proc/${pid}/task/${pid}/children`, 'utf8').catch(() => '')
+  return text
+    .split(' ')
+    .filter((word) => word !== '')
+    .map(Number)
+}
+
+function answers(host: string): Promise<boolean> {
+  return new Promise((resolve) => {
+    const socket = connect({ host, port: 22 })
+    socket.once('connect', () => (socket.destroy(), resolve(true)))
+    socket.once('error', () => resolve(false))
+  })
+}
