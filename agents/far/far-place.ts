@@ -1,5 +1,5 @@
 import { join } from 'node:path'
-import { describeError } from '#common/errors/errors.ts'
+import { describeError, RegentError } from '#common/errors/errors.ts'
 import type { Logger } from '#common/log/logger.ts'
 import type { Machine, World } from '#common/ports/ports.ts'
 import type { AgentConfig, FarConfig } from '../instance/config.ts'
@@ -50,7 +50,8 @@ export async function farPlace(
   { world, log, server, near }: Given,
 ): Promise<FarPlace> {
   const { dataDir, agentDir } = volumeLayout(config.volume)
-  if (far.ssh === undefined) throw new Error('a far agent without SSH')
+  if (far.ssh === undefined)
+    throw new RegentError('REGENT_BAD_FILE', `the configuration of ${config.instance} gives no SSH for its host`)
   const shell = new SshShell(config.host, far.ssh, world)
   const bootId = await untilReached(shell, world, log)
   await makeMirrorFolder(dataDir)

@@ -1,5 +1,5 @@
 import { readFile } from 'node:fs/promises'
-import { Readable } from 'node:stream'
+import { PassThrough } from 'node:stream'
 import { NodeSSH } from 'node-ssh'
 import type { Clock, Timers } from '#common/ports/ports.ts'
 import { describeError, RegentError } from '#common/errors/errors.ts'
@@ -51,6 +51,8 @@ const runMs = 5_000
 const restMs = 1_000
 /** A connection over which nothing comes for three of these is lost. */
 const keepaliveMs = 500
+/** What a failover needs one after the other. sshd allows ten sessions, and one of them watches. */
+const mostReady = 6
 
 /** One connection to one host, made when it is needed, and made again after a rest. */
 export class SshShell implements FarShell {
@@ -61,6 +63,10 @@ export class SshShell implements FarShell {
   #connecting: Promise<NodeSSH> | null = null
   #failed: { readonly error: RegentError; readonly atMs: number } | null = null
   #isClosed = false
+  /** Shells that were begun and wait for a script. */
+  #ready: Shell[] = []
+  /** What ends with the connection. */
+  readonly #waiting = new Set<() => void>()
 
   constructor(host: string, config: FarSsh, ports: Ports) {
     this.#host = host
@@ -78,52 +84,53 @@ export class SshShell implements FarShell {
 
   async run(script: string, args: readonly string[], { deadlineMs = runMs, input }: RunOptions = {}): Promise<Ran> {
     const ssh = await this.#connected()
-    const chunks: Buffer[] = []
-    const ended = Promise.withResolvers<{ code: number | null; stderr: string }>()
+    const ended = Promise.withResolvers<Ended>()
     const timer = this.#ports.timers.after(deadlineMs, () => {
       ended.reject(this.#down(`no answer within ${deadlineMs} ms`))
       this.#lose(ssh)
     })
+    const lost = (): void => ended.reject(this.#down('the connection was lost'))
+    this.#waiting.add(lost)
     try {
-      ssh.connection?.once('close', () => ended.reject(this.#down('the connection was lost')))
-      ssh
-        .execCommand(commandOf(script, args, input), {
-          stdin: input === undefined ? script : Readable.from([input]),
-          noTrim: true,
-          onStdout: (chunk) => chunks.push(chunk),
-        })
-        .then(ended.resolve, (error: unknown) => ended.reject(this.#down(describeError(error))))
+      const shell = input === undefined ? this.#takeShell(ssh) : begin(ssh, commandOf(script, args))
+      shell.ended.then(ended.resolve, (error: unknown) => ended.reject(this.#down(describeError(error))))
+      shell.stdin.end(input ?? `set -- ${args.map(quoted).join(' ')}\n${script}\n`)
       const { code, stderr } = await ended.promise
       if (code !== 0)
         throw new RegentError('REGENT_SSH_DOWN', `${this.#host} answered ${code ?? 'nothing'}: ${stderr.trim()}`)
-      return { stdout: Buffer.concat(chunks), stderr }
+      return { stdout: Buffer.concat(shell.stdout), stderr }
     } finally {
       timer.cancel()
+      this.#waiting.delete(lost)
     }
   }
 
   async follow(script: string, args: readonly string[], { line, ended }: Heard): Promise<Running> {
     const ssh = await this.#connected()
     let rest = ''
-    let stop = (): void => undefined
     let isOver = false
     const over = (): void => {
+      this.#waiting.delete(over)
       if (!isOver) ended()
       isOver = true
     }
-    ssh.connection?.once('close', over)
-    ssh
-      .execCommand(commandOf(script, args), {
-        stdin: script,
-        onChannel: (channel) => (stop = () => channel.close()),
-        onStdout: (chunk) => {
-          const lines = `${rest}${chunk.toString('utf8')}`.split('\n')
-          rest = lines.pop() ?? ''
-          for (const text of lines) if (!isOver) line(text)
-        },
-      })
-      .then(over, over)
-    return { stop: () => stop() }
+    this.#waiting.add(over)
+    const shell = this.#takeShell(ssh, (chunk) => {
+      const lines = `${rest}${chunk.toString('utf8')}`.split('\n')
+      rest = lines.pop() ?? ''
+      for (const text of lines) if (!isOver) line(text)
+    })
+    shell.ended.then(over, over)
+    shell.stdin.end(`set -- ${args.map(quoted).join(' ')}\n${script}\n`)
+    return { stop: () => shell.stop() }
+  }
+
+  /** One that is there already: a login shell may take long to read its own files before it does anything. */
+  #takeShell(ssh: NodeSSH, heard?: (chunk: Buffer) => void): Shell {
+    const shell = this.#ready.shift() ?? begin(ssh, 'exec sh -s')
+    while (this.#ready.length < mostReady) this.#ready.push(begin(ssh, 'exec sh -s'))
+    if (heard) shell.onStdout = heard
+    return shell
   }
 
   close(): void {
@@ -145,6 +152,7 @@ export class SshShell implements FarShell {
       const ssh = await this.#logIn()
       this.#ssh = ssh
       this.#failed = null
+      while (this.#ready.length < mostReady) this.#ready.push(begin(ssh, 'exec sh -s'))
       return ssh
     } catch (error) {
       const known = error instanceof RegentError ? error : this.#down(describeError(error))
@@ -198,7 +206,9 @@ export class SshShell implements FarShell {
   #lose(ssh: NodeSSH): void {
     if (this.#ssh === ssh) {
       this.#ssh = null
+      this.#ready = []
       this.#failed = { error: this.#down('the connection was lost'), atMs: -Infinity }
+      for (const end of [...this.#waiting]) end()
     }
     ssh.dispose()
   }
@@ -208,10 +218,42 @@ export class SshShell implements FarShell {
   }
 }
 
-/** The script itself where standard input has something else to read. */
-function commandOf(script: string, args: readonly string[], input?: Buffer): string {
-  const words = args.map(quoted).join(' ')
-  return input === undefined ? `exec sh -s -- ${words}` : `exec sh -c ${quoted(script)} sh ${words}`
+/** Where standard input has something else to read than the script. */
+function commandOf(script: string, args: readonly string[]): string {
+  return `exec sh -c ${quoted(script)} sh ${args.map(quoted).join(' ')}`
+}
+
+interface Ended {
+  readonly code: number | null
+  readonly stderr: string
+}
+
+/** A program on the host that waits for what is written to it. */
+interface Shell {
+  readonly stdin: PassThrough
+  readonly stdout: readonly Buffer[]
+  onStdout: ((chunk: Buffer) => void) | null
+  readonly ended: Promise<Ended>
+  stop(): void
+}
+
+function begin(ssh: NodeSSH, command: string): Shell {
+  const stdin = new PassThrough()
+  const stdout: Buffer[] = []
+  let stop = (): void => undefined
+  const ended = ssh.execCommand(command, {
+    stdin,
+    noTrim: true,
+    onChannel: (channel) => (stop = () => channel.close()),
+    onStdout: (chunk) => {
+      if (shell.onStdout) shell.onStdout(chunk)
+      else stdout.push(chunk)
+    },
+  })
+  // One that nobody has taken yet ends with its connection.
+  ended.catch(() => undefined)
+  const shell: Shell = { stdin, stdout, onStdout: null, ended, stop: () => stop() }
+  return shell
 }
 
 function quoted(word: string): string {

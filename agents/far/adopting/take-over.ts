@@ -41,6 +41,8 @@ export async function takeOver(
   for (const server of servers) await withSession(server, (session) => waitFor(session, server, executed))
   for (const server of servers)
     await withSession(server, async (session) => {
+      // A replica that is only read-only can be written to by many an account.
+      if (server !== primary) await session.query('SET GLOBAL super_read_only = ON')
       for (const [name, value] of Object.entries(persisted)) await session.query(`SET PERSIST_ONLY ${name} = ${value}`)
     })
 }

@@ -26,7 +26,7 @@ export async function manage(io: Io, name: string, options: ManageOptions): Prom
   const adoption = await adoptionOf(name, options)
   const hosts = hostsOf(adoption)
   const servers = await lookAtAll(hosts)
-  const missing = hindrancesOf(servers)
+  const missing = [...withoutSsh(hosts), ...hindrancesOf(servers)]
   for (const line of linesOf(missing)) io.out(line)
   if (missing.length > 0)
     throw new RegentError('REGENT_REFUSED', `${name} cannot be managed yet: the list above says what is missing`, {
@@ -92,6 +92,17 @@ export async function watchAgain(io: Io, name: string, options: ManageOptions): 
   await giveBack(await lookAtAll(hostsOf(adoption)))
   await purgeCluster(layout)
   io.out(`${name} is managed no more: its servers go on as they are, with the accounts regent_r_… that replicas use`)
+}
+
+/** Process and binlogs are reached by it: nobody could end such a server, or read what it alone has. */
+function withoutSsh(hosts: readonly AdoptedHost[]): readonly Hindrance[] {
+  return hosts
+    .filter(({ ssh }) => ssh === undefined)
+    .map(({ instance }) => ({
+      instance,
+      what: 'the hosts file gives no SSH for it',
+      remedy: ['-- ssh: { user: mysql, keyFile: …, knownHostsFile: … }'],
+    }))
 }
 
 function adoptionOf(name: string, { file }: ManageOptions): Promise<Adoption> {
