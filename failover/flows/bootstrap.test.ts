@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { aSnapshot, gtids, memberOf, type ViewOverrides } from '#topology/testing.ts'
+import { aSnapshot, gtids, memberOf, uuidOf, type ViewOverrides } from '#topology/testing.ts'
 import { decide } from '../decide.ts'
 import {
   aSituation,
@@ -94,6 +94,33 @@ describe('existing data', () => {
     const decision = begin({ views: { 'shop-0': has(7), 'shop-1': has(9), 'shop-2': has(9) } })
     expect(committed(decision)).toMatchObject({ epoch: 1, primary: shop1, syncSet: [] })
     expect(decision.sentence).toContain('shop-1 leads, it holds all 9 transactions')
+  })
+
+  it('is led by the one that clients write to and all others follow, whoever else holds as much', () => {
+    const follows = (last: number): ViewOverrides => ({
+      server: {
+        executed: gtids('shop-0', last),
+        received: '',
+        readOnly: true,
+        channel: { sourceUuid: uuidOf('shop-2') },
+      },
+      stored: { promise: 0, revision: 0, assignment: null },
+    })
+    const open = (last: number): ViewOverrides => ({
+      ...has(last),
+      server: {
+        executed: gtids('shop-0', last),
+        received: '',
+        channel: null,
+        readOnly: false,
+        superReadOnly: false,
+        offlineMode: false,
+      },
+    })
+    const same = begin({ views: { 'shop-0': follows(9), 'shop-1': follows(9), 'shop-2': open(9) } })
+    expect(committed(same)).toMatchObject({ epoch: 1, primary: shop2 })
+    const behind = begin({ views: { 'shop-0': follows(10), 'shop-1': follows(9), 'shop-2': open(9) } })
+    expect(behind).toMatchObject({ actions: [], blocked: true })
   })
 
   it('that went separate ways is left to a person', () => {

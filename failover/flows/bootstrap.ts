@@ -1,6 +1,5 @@
 import { counted, joined, say, type Sentence } from '#common/sentence/sentence.ts'
 import { areBeingStarted, startingAmong } from '../judge/starting.ts'
-import type { Observation } from '#topology/snapshot/observation.ts'
 import type { InstanceView } from '#topology/snapshot/snapshot.ts'
 import { holdsOf } from '#topology/snapshot/holdings.ts'
 import { GtidSet } from '#topology/gtid/gtid-set.ts'
@@ -192,8 +191,8 @@ function commitLeader(
   reason: Sentence,
 ): FlowStep {
   const union = live.reduce((all, { observation }) => all.union(holdsOf(observation)), GtidSet.empty)
-  const open = live.filter(({ observation }) => isOpenSource(observation))
-  const leaders = (open.length === 1 ? open : live).filter(
+  const source = live.find((view) => isSourceOfAll(view, live))
+  const leaders = (source ? [source] : live).filter(
     ({ name, observation }) => holdsOf(observation).contains(union) && ordinalOf(name) < wantedInstances(input),
   )
   const leader = leaders.toSorted((a, b) => ordinalOf(a.name) - ordinalOf(b.name))[0]
@@ -215,11 +214,14 @@ function commitLeader(
 }
 
 /**
- * Servers that Regent starts are closed until there is a record. One that is not was there before, and clients write to
- * it: it stays what it is, whoever else holds as much at this moment.
+ * Servers that Regent starts are closed, and follow nobody, until there is a record. One that clients write to and all
+ * others follow was there before: it stays what it is, whoever else holds as much at this moment.
  */
-function isOpenSource({ server }: Observation): boolean {
-  return server !== null && !server.readOnly && !server.offlineMode && server.channel === null
+function isSourceOfAll({ name, observation: { server } }: LiveView, live: readonly LiveView[]): boolean {
+  if (server === null || server.readOnly || server.offlineMode || server.channel !== null || live.length < 2)
+    return false
+  const others = live.filter((view) => view.name !== name)
+  return others.every(({ observation }) => observation.server?.channel?.sourceUuid === server.uuid)
 }
 
 function commitFirst(
