@@ -1,5 +1,6 @@
 import type { HookMoment } from './hook.ts'
 import type { InstanceName, MemberId } from '#topology/snapshot/member.ts'
+import type { Annotations } from './annotations.ts'
 
 export const notesVersion = 1
 
@@ -31,6 +32,8 @@ export interface ClusterNotes {
   readonly unsettled?: readonly UnsettledNote[]
   /** Instances whose trouble is known and expected (`downtime.ts`), one each. Absent for none, and from older notes. */
   readonly downtimes?: readonly Downtime[]
+  /** Absent for none, and from older notes. */
+  readonly annotations?: Annotations
   /** Newest first, at most so many (`recoveriesKept`). Stored apart from the rest, which must not grow with them. */
   readonly recoveries: readonly Recovery[]
 }

@@ -162,8 +162,14 @@ src/manager/api                      src/api-contract src/manager/clusters
 src/adopt/watch                      failover/protocol src/adopt src/adopt/servers src/api-contract src/local/{files,folder}
                                      src/manager/{api,clusters} topology/{analysis,gtid,snapshot}
 src/adopt/origin                     src/adopt src/adopt/servers src/local/{files,folder} topology/snapshot
+src/orchestrator/documents           failover/{judge,protocol} src/manager/clusters topology/snapshot
+src/orchestrator/fleet               failover/protocol src/manager/clusters src/orchestrator/documents topology/snapshot
+src/orchestrator/analysis            src/orchestrator/{documents,fleet}
+src/orchestrator/routes              failover/{judge,protocol} src/api-contract src/manager/clusters
+                                     src/orchestrator/{analysis,documents,fleet} topology/snapshot
+src/orchestrator                     src/manager/clusters src/orchestrator/{fleet,routes}
 src/manager                          failover/protocol src/local/{folder,platform} src/manager/{api,clusters,hooks}
-                                     src/store
+                                     src/orchestrator src/orchestrator/fleet src/store
 src/manager/kubernetes/memory        src/controller-runtime/{client,controller,objects}
                                      src/kube/{pod-events,pods,secrets}
 src/manager/kubernetes/pod-events    src/controller-runtime/{changes,client,controller,events,informers,objects}
@@ -187,6 +193,7 @@ src/manager/kubernetes               failover/protocol src/api-contract topology
                                      src/kube/{admission,backup,certificates,definition,injection,names,objects}
                                      src/kube/{pods,primary,secrets,spec} src/manager/{api,clusters,options,servers}
                                      src/manager/kubernetes/{backups,loops,memory,objects,pod-events,pods,status}
+                                     src/orchestrator
 src/cli/commands                     agents agents/{instance,lifecycle} failover/{judge,protocol}
                                      src/{api-contract,manager} src/cli/{connection,terminal} src/local/{files,folder}
                                      src/manager/{kubernetes,options} topology/snapshot

@@ -121,6 +121,36 @@ const downtimeShape = Type.Object(
   strict,
 )
 
+const short = (maxLength: number) => Type.String({ maxLength })
+const instanceKey = Type.String({ pattern: instanceNamePattern })
+
+const annotationsShape = Type.Object(
+  {
+    alias: Type.Optional(short(200)),
+    tags: Type.Optional(Type.Record(instanceKey, Type.Record(Type.String(), short(200)), strict)),
+    pools: Type.Optional(Type.Record(Type.String(), Type.Array(instanceKey))),
+    acknowledged: Type.Optional(
+      Type.Record(Type.String(), Type.Object({ wallMs, by: short(100), comment: short(200) }, strict)),
+    ),
+    hidden: Type.Optional(Type.Array(instanceKey, { maxItems: mostInstances })),
+    promotions: Type.Optional(
+      Type.Record(
+        instanceKey,
+        Type.Object(
+          {
+            promotion: Type.Enum(['prefer', 'neutral', 'never']),
+            priority: Type.Integer({ minimum: -1000, maximum: 1000 }),
+            untilWallMs: Type.Number({ minimum: 0, maximum: lastMoment }),
+          },
+          strict,
+        ),
+        strict,
+      ),
+    ),
+  },
+  strict,
+)
+
 const notesShape = Compile(
   Type.Object(
     {
@@ -140,6 +170,7 @@ const notesShape = Compile(
         Type.Array(Type.Object({ member, epoch: count(1), agentRun: name, sequence: count(0) }, strict)),
       ),
       downtimes: Type.Optional(Type.Array(downtimeShape, { maxItems: mostInstances })),
+      annotations: Type.Optional(annotationsShape),
       recoveries: Type.Array(recoveryShape, { maxItems: recoveriesKept }),
     },
     strict,

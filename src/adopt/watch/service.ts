@@ -18,6 +18,12 @@ export function watchingService(clusters: () => readonly WatchedCluster[]): Clus
   return {
     leads: true,
     list: () => clusters().map((cluster) => cluster.view()),
+    // Judged by looks, and by no record: orchestrator's interface, which asks this, is not served for these.
+    known: () => [],
+    async annotate(name) {
+      find(name)
+      throw new RegentError('REGENT_REFUSED', `${name} is only watched: nothing is kept of what people say of it`)
+    },
     view: (name) => find(name).view(),
     topology: (name) => find(name).topology(),
     explain: (name) => find(name).explain(),

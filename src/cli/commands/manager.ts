@@ -3,9 +3,21 @@ import { resolve } from 'node:path'
 import { Option, type Command } from 'commander'
 import { RegentError } from '#common/errors/errors.ts'
 import { logLevels } from '#common/log/log-levels.ts'
-import { addressArgument, integerFrom, oneOf, pathArgument, storeArgument } from '../terminal/arguments.ts'
+import {
+  addressArgument,
+  integerFrom,
+  listenArgument,
+  oneOf,
+  pathArgument,
+  storeArgument,
+} from '../terminal/arguments.ts'
+import type { LocalCluster } from '#local/folder/cluster-file.ts'
+import type { ListenAddress } from '#manager/options/listen-address.ts'
+import type { ManagerOptions } from '#manager/run.ts'
 import type { Io } from '../terminal/io.ts'
 import { kubernetesGroup, localGroup } from './manager-groups.ts'
+
+type HostNames = 'address' | 'name'
 
 interface LocalFlags {
   readonly clusterDir: string
@@ -16,6 +28,10 @@ interface LocalFlags {
   readonly tokenFile?: string
   readonly agentTokenFile?: string
   readonly logLevel?: string
+  readonly orchestrator?: ListenAddress
+  readonly orchestratorHosts?: HostNames
+  readonly orchestratorLoginFile?: string
+  readonly orchestratorReadOnly?: true
 }
 
 interface ManagerFlags extends Partial<LocalFlags> {
@@ -63,6 +79,25 @@ export function addManager(program: Command, io: Io): void {
         'file with the agents’ token (default: secrets/agent-token of the cluster)',
       ).argParser(pathArgument),
     )
+    .addOption(
+      local(
+        '--orchestrator <address>',
+        'serve orchestrator’s interface here, to whoever reaches it: [address]:port, or :port for 127.0.0.1 (default: as local up was told, or not at all)',
+      ).argParser(listenArgument),
+    )
+    .addOption(
+      local(
+        '--orchestrator-hosts <what>',
+        'how that calls servers: address or name, as shop-0 (default: address)',
+      ).argParser(oneOf('address', 'name')),
+    )
+    .addOption(
+      local(
+        '--orchestrator-login-file <file>',
+        'file with user:password that is asked of everybody there (default: nobody is asked)',
+      ).argParser(pathArgument),
+    )
+    .addOption(local('--orchestrator-read-only', 'nothing is changed through orchestrator’s interface'))
     .addOption(
       new Option(
         '--config <file>',
@@ -136,5 +171,20 @@ async function runLocal(flags: LocalFlags): Promise<void> {
     tokenFile: resolve(flags.tokenFile ?? layout.apiToken),
     agentTokenFile: resolve(flags.agentTokenFile ?? layout.agentToken),
     logLevel: flags.logLevel ?? 'info',
+    ...orchestratorOf(flags, cluster.orchestrator),
   })
+}
+
+/** What the command line says wins over what the cluster was made with. */
+function orchestratorOf(flags: LocalFlags, known: LocalCluster['orchestrator']): Pick<ManagerOptions, 'orchestrator'> {
+  const address = flags.orchestrator ?? (known && { host: '127.0.0.1', port: known.port })
+  if (address === undefined) return {}
+  const { orchestratorLoginFile: loginFile } = flags
+  const orchestrator = {
+    ...address,
+    hostNames: flags.orchestratorHosts ?? known?.hosts ?? 'address',
+    readOnly: flags.orchestratorReadOnly === true,
+    ...(loginFile === undefined ? {} : { loginFile: resolve(loginFile) }),
+  }
+  return { orchestrator }
 }

@@ -133,3 +133,12 @@ export function addressArgument(text: string): string {
   if (isIP(text) !== 0) return text
   throw new InvalidArgumentError('Allowed is an IP address.')
 }
+
+/** `[address]:port`, or `:port` for this machine alone. */
+export function listenArgument(text: string): { readonly host: string; readonly port: number } {
+  const [, bracketed, bare = '', digits = ''] = /^(?:\[([^\]]+)\]|([^:]*)):(\d{1,5})$/.exec(text) ?? []
+  const host = bracketed ?? (bare === '' ? '127.0.0.1' : bare)
+  const port = Number(digits)
+  if (isIP(host) !== 0 && port >= 1 && port <= 65_535) return { host, port }
+  throw new InvalidArgumentError('Allowed is <IP address>:<port>, or :<port> for 127.0.0.1.')
+}

@@ -95,11 +95,11 @@ export async function requireFreeInstances(instances: readonly LocalInstance[]):
 }
 
 /** Throws `REGENT_ADDRESS_IN_USE` when the API's port is taken. */
-export async function requireFreeApi(host: string, port: number): Promise<void> {
+export async function requireFreeApi(host: string, port: number, option = '--port'): Promise<void> {
   if (await isFree(host, port)) return
   throw new RegentError(
     'REGENT_ADDRESS_IN_USE',
-    `${host}:${port}, wanted for the API, is taken; choose another port with --port, for example --port ${port === 65_535 ? port - 1 : port + 1}`,
+    `${host}:${port}, wanted for ${option === '--port' ? 'the API' : 'orchestrator’s interface'}, is taken; choose another port with ${option}, for example ${option} ${port === 65_535 ? port - 1 : port + 1}`,
   )
 }
 

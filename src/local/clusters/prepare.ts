@@ -40,6 +40,7 @@ export interface NewCluster {
   /** Empty for default addresses. */
   readonly hosts: LocalHost[]
   readonly apiPort: number
+  readonly orchestrator?: LocalCluster['orchestrator']
   readonly store: string
   readonly mysql: MysqlPrograms
   /** Servers that are there already, in the order of their ordinals. Absent where servers are made. */
@@ -69,6 +70,7 @@ export async function createCluster(wanted: NewCluster): Promise<PreparedCluster
   await requireNoStrays(wanted)
   await requireEmptyFolder(wanted.dir)
   await requireFreeApi('127.0.0.1', wanted.apiPort)
+  if (wanted.orchestrator) await requireFreeApi('127.0.0.1', wanted.orchestrator.port, '--orchestrator-port')
   const claim = await claimFor(wanted)
   try {
     const meetsAtLoopback = wanted.spec.mode === 'group' && wanted.hosts.length === 0
@@ -86,6 +88,7 @@ export async function createCluster(wanted: NewCluster): Promise<PreparedCluster
       version: 1,
       ...named,
       api: { host: '127.0.0.1', port: wanted.apiPort },
+      ...(wanted.orchestrator && { orchestrator: wanted.orchestrator }),
       instances,
       store: wanted.store,
       mysql: wanted.mysql,
@@ -107,11 +110,12 @@ export async function createCluster(wanted: NewCluster): Promise<PreparedCluster
 export async function reopenCluster(
   dir: string,
   before: LocalCluster,
-  now: { readonly spec: ClusterSpec; readonly apiPort: number; readonly store: string; readonly mysql: MysqlPrograms },
+  now: Pick<NewCluster, 'spec' | 'apiPort' | 'orchestrator' | 'store' | 'mysql'>,
 ): Promise<PreparedCluster> {
   const cluster: LocalCluster = {
     ...before,
     api: { ...before.api, port: now.apiPort },
+    ...(now.orchestrator && { orchestrator: now.orchestrator }),
     store: now.store,
     mysql: now.mysql,
   }

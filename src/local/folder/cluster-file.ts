@@ -52,6 +52,8 @@ const clusterSchema = Type.Object({
   /** The third octet of the instances' default addresses. */
   number: Type.Integer({ minimum: 1, maximum: 199 }),
   api: Type.Object({ host: text, port }),
+  /** Where orchestrator's interface is served, and how that calls servers. Absent for nowhere. */
+  orchestrator: Type.Optional(Type.Object({ port, hosts: Type.Enum(['address', 'name'], { type: 'string' }) })),
   instances: Type.Array(instanceSchema, { minItems: 1, maxItems: 16 }),
   /** What --hosts named, also for ordinals that do not exist yet; empty for default addresses. */
   hosts: Type.Array(hostSchema),

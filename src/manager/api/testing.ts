@@ -168,6 +168,8 @@ export function memoryClusters(): MemoryClusters {
     answer: async () => ({ done: true, dryRun: false, sentence: 'done' }),
     listeners: new Set(),
     list: () => [shop],
+    known: () => [],
+    annotate: async (cluster) => known(cluster),
     view: get(shop),
     topology: get(shopTopology),
     explain: get(shopExplained),

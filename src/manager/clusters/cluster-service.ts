@@ -1,3 +1,5 @@
+import type { DecisionInput } from '#failover/judge/situation.ts'
+import type { Annotations } from '#failover/protocol/annotations.ts'
 import type { Recovery } from '#failover/protocol/notes.ts'
 import type { AgentView } from '#api-contract/agent-view.ts'
 import type { ExplainView } from '#api-contract/explain-view.ts'
@@ -13,6 +15,8 @@ export interface ClusterService {
   /** This manager leads; one that does not changes nothing. */
   readonly leads: boolean
   list(): readonly ClusterView[]
+  /** What each cluster is judged by: cheaper than a view of each. */
+  known(): readonly KnownCluster[]
   view(cluster: string): ClusterView
   topology(cluster: string): TopologyView
   explain(cluster: string): ExplainView
@@ -32,8 +36,19 @@ export interface ClusterService {
     request: OperationRequest<N>,
   ): Promise<OperationResult>
 
+  /** Changes durably what people said of a cluster. Rejects with `REGENT_TOO_LARGE` where that is more than is kept. */
+  annotate(cluster: string, change: (said: Annotations) => Annotations): Promise<void>
+
   /** Calls `listener` with every change until the returned function is called. The listener does not throw. */
   subscribe(cluster: string, listener: (event: ClusterEvent) => void): () => void
+}
+
+export interface KnownCluster extends Pick<
+  DecisionInput,
+  'snapshot' | 'record' | 'spec' | 'notes' | 'timings' | 'nowMs' | 'wallMs'
+> {
+  /** As the API names it. */
+  readonly name: string
 }
 
 /** Something of the cluster is different now. */

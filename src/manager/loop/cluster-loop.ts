@@ -4,6 +4,7 @@ import type { Store } from '#store/store.ts'
 import { decide, modeOf } from '#failover/decide.ts'
 import type { Action, CommitAction, Decision } from '#failover/protocol/decision.ts'
 import { automaticFailoverAt } from '#failover/judge/failover-budget.ts'
+import { withPromotions } from '#failover/judge/promotions.ts'
 import type { ClusterNotes, HookRun, Recovery } from '#failover/protocol/notes.ts'
 import type { ClusterRecord } from '#failover/protocol/record.ts'
 import type { DecisionInput, Request } from '#failover/judge/situation.ts'
@@ -221,14 +222,16 @@ export class ClusterLoop {
    */
   input(heard = this.#heardNow()): DecisionInput {
     const { clock } = this.#ports.world
+    const wallMs = clock.wallMs()
     return {
       ...this.#config,
+      spec: withPromotions(this.#config.spec, this.notes, wallMs),
       snapshot: this.#incarnations.believed(heard, this.notes),
       ...{ record: this.record, notes: this.notes },
       ...(this.#book.current && { recovery: this.#book.current }),
       ...{ notesDamage: this.#notes.damage, requests: this.#requests.open },
       nowMs: clock.monotonicMs(),
-      wallMs: clock.wallMs(),
+      wallMs,
       ...{ managerSinceMs: this.#beganMs, leadsSinceMs: this.#state.leadsSinceMs },
       follows: modeOf(this.#config.spec).follows,
       published: this.#route.published,

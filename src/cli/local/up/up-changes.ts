@@ -69,10 +69,11 @@ async function modeIn(file: string | undefined): Promise<string | undefined> {
 /** What takes effect when the processes start. */
 async function settingChange({ dir, cluster }: FoundCluster, options: UpOptions): Promise<string | undefined> {
   const spec = await readSpec(layoutOf(dir), cluster.name)
-  const { store, port, durability, acks, config } = options
+  const { store, port, orchestratorPort, durability, acks, config } = options
   const loginChanges = store !== undefined && hasLogin(store) && store !== cluster.store
   const changes: readonly (readonly [boolean, string])[] = [
     [loginChanges, 'with another login for its store'],
+    [differs(orchestratorPort, cluster.orchestrator?.port), 'with another port for orchestrator’s interface'],
     [differs(port, cluster.api.port), `with its API on port ${cluster.api.port}, not ${port}`],
     [differs(durability, spec.durability), `with durability ${spec.durability}, not ${durability}`],
     [

@@ -13,6 +13,8 @@ export interface UpOptions extends OutputOptions {
   readonly durability?: 'strict' | 'available'
   readonly data?: string
   readonly port?: number
+  readonly orchestratorPort?: number
+  readonly orchestratorHosts?: 'address' | 'name'
   readonly hosts?: string
   readonly config?: string
   readonly store?: string
@@ -65,6 +67,18 @@ export function withUpOptions(command: Command): Command {
       )
       .addOption(
         new Option('--port <port>', 'port of the API on 127.0.0.1 (default: 9500)').argParser(integerFrom(1, 65_535)),
+      )
+      .addOption(
+        new Option(
+          '--orchestrator-port <port>',
+          'serve orchestrator’s interface on 127.0.0.1 too, to everybody on this machine; remembered (default: none)',
+        ).argParser(integerFrom(1, 65_535)),
+      )
+      .addOption(
+        new Option(
+          '--orchestrator-hosts <what>',
+          'how that calls servers: address or name, as shop-0; remembered (default: address)',
+        ).argParser(oneOf('address', 'name')),
       )
       .addOption(
         new Option(

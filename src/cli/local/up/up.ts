@@ -112,6 +112,7 @@ async function create(io: Io, { name, dir, options }: Wanted): Promise<PreparedC
     spec,
     hosts,
     apiPort: options.port ?? defaultApiPort,
+    ...orchestratorOf(options),
     store: options.store ?? 'file',
     mysql,
   })
@@ -134,7 +135,22 @@ async function reopen(io: Io, { name, dir, options }: Wanted, before: LocalClust
   const store = options.store !== undefined && hasLogin(options.store) ? options.store : before.store
   const mysql = await programs(io)
   await refuseUnknownSettings(layoutOf(dir), before, mysql)
-  return reopenCluster(dir, before, { spec, store, apiPort: options.port ?? before.api.port, mysql })
+  return reopenCluster(dir, before, {
+    spec,
+    store,
+    apiPort: options.port ?? before.api.port,
+    ...orchestratorOf(options, before.orchestrator),
+    mysql,
+  })
+}
+
+/** What is not said stays as it was. */
+function orchestratorOf(
+  { orchestratorPort, orchestratorHosts }: UpOptions,
+  before?: LocalCluster['orchestrator'],
+): Pick<LocalCluster, 'orchestrator'> {
+  const port = orchestratorPort ?? before?.port
+  return port === undefined ? {} : { orchestrator: { port, hosts: orchestratorHosts ?? before?.hosts ?? 'address' } }
 }
 
 function defined<Options extends object>(options: Options): Partial<Options> {

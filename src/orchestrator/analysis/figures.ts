@@ -1,0 +1,70 @@
+import type { Server } from '../fleet/fleet.ts'
+import type { Instance } from '../documents/instance.ts'
+import { isSameKey } from '../documents/key.ts'
+import { isReplicating, reasonableLagSeconds } from '../documents/problems.ts'
+
+/** What the analysis of one server rests upon: the server itself, and those that follow it. */
+export interface Figures {
+  readonly server: Server
+  readonly replicas: readonly Instance[]
+  readonly isMaster: boolean
+  readonly isCoMaster: boolean
+  readonly isIntermediate: boolean
+  readonly isGroupMember: boolean
+  readonly isValid: boolean
+  /** The agent answers, and mysqld does not. */
+  readonly isPartlySeen: boolean
+  readonly count: number
+  readonly valid: number
+  readonly replicating: number
+  readonly failingToConnect: number
+  readonly delayed: number
+  readonly lagging: number
+  readonly downtimed: number
+  readonly logging: readonly Instance[]
+  readonly isFailingToConnect: boolean
+}
+
+export function figuresOf(server: Server): Figures {
+  const { instance } = server
+  const replicas = server.cluster.servers
+    .map((other) => other.instance)
+    .filter(({ MasterKey }) => isSameKey(MasterKey, instance.Key))
+  const valid = replicas.filter(({ IsLastCheckValid }) => IsLastCheckValid)
+  const isGroupMember = instance.ReplicationGroupName !== '' && instance.ReplicationGroupMemberState !== 'OFFLINE'
+  const isMaster = instance.MasterKey.Hostname === '' && (!isGroupMember || leadsGroup(server))
+  return {
+    server,
+    replicas,
+    isMaster,
+    isCoMaster: instance.IsCoMaster,
+    isIntermediate: !isMaster && !instance.IsCoMaster && replicas.length > 0,
+    isGroupMember,
+    isValid: instance.IsLastCheckValid,
+    isPartlySeen: server.isHalfSeen,
+    count: replicas.length,
+    valid: valid.length,
+    replicating: valid.filter(isReplicating).length,
+    failingToConnect: valid.filter(failsToConnect).length,
+    delayed: valid.filter(({ SQLDelay }) => SQLDelay > 0).length,
+    lagging: valid.filter(({ ReplicationLagSeconds }) => ReplicationLagSeconds.Int64 > reasonableLagSeconds).length,
+    downtimed: replicas.filter(({ IsDowntimed }) => IsDowntimed).length,
+    logging: replicas.filter(({ LogBinEnabled, LogSlaveUpdatesEnabled }) => LogBinEnabled && LogSlaveUpdatesEnabled),
+    isFailingToConnect: failsToConnect(instance),
+  }
+}
+
+/** Of a group only its primary counts as one: a member that is alone with itself has that role, too. */
+function leadsGroup({ instance, cluster }: Server): boolean {
+  const isFirst = cluster.clusterName === `${instance.Key.Hostname}:${instance.Key.Port}`
+  return instance.ReplicationGroupMemberRole === 'PRIMARY' || isFirst
+}
+
+/** It applies what it has, and its source does not answer. */
+function failsToConnect(one: Instance): boolean {
+  return (
+    one.ReplicationIOThreadState !== 1 &&
+    one.ReplicationSQLThreadState === 1 &&
+    /connecting to (?:source|master)/i.test(one.LastIOError)
+  )
+}

@@ -1,0 +1,128 @@
+import {
+  fastify,
+  LogController,
+  type FastifyBaseLogger,
+  type FastifyInstance,
+  type FastifyReply,
+  type FastifyRequest,
+} from 'fastify'
+import { codeOf, describeError, RegentError } from '#common/errors/errors.ts'
+import type { Timers } from '#common/ports/ports.ts'
+import type { Logger } from '#common/log/logger.ts'
+import type { ClusterService } from '#manager/clusters/cluster-service.ts'
+import { mayAsk, userIn, type Credentials } from './authorization.ts'
+import type { HostNames } from './fleet/fleet.ts'
+import { plain, refused, type Answer } from './routes/answers.ts'
+import { Call, type Route } from './routes/route.ts'
+import { pathsOf, routes } from './routes/table.ts'
+
+export interface OrchestratorOptions {
+  readonly clusters: ClusterService
+  readonly log: Logger
+  readonly timers: Timers
+  readonly hostNames: HostNames
+  /** Nothing is changed. */
+  readonly readOnly: boolean
+  /** Everybody who reaches the port may ask unless given. */
+  readonly credentials?: Credentials
+}
+
+/** Below which all routes are. */
+const root = '/api'
+/** Longer names and reasons are refused. */
+const longestParam = 1_000
+
+/**
+ * orchestrator’s HTTP interface over the clusters of this manager, ready for `listen` or `inject`: what scripts of
+ * orchestrator’s users ask, in the shapes that these expect. Every answer is JSON, also of what is refused.
+ */
+export async function createOrchestrator(options: OrchestratorOptions): Promise<FastifyInstance> {
+  const loggerInstance: FastifyBaseLogger = options.log
+  const app = fastify({
+    loggerInstance,
+    logController: new LogController({ disableRequestLogging: true }),
+    bodyLimit: 1_024,
+    return503OnClosing: false,
+    exposeHeadRoutes: false,
+    routerOptions: { ignoreTrailingSlash: true, maxParamLength: longestParam },
+    frameworkErrors: (error, request, reply) => answerError(error, request, reply),
+  })
+  app.setErrorHandler(answerError)
+  app.setNotFoundHandler((request, reply) => {
+    send(
+      reply,
+      refused(
+        `there is no route ${request.method} ${pathOf(request)}; see docs/reference/orchestrator-api.md`,
+        null,
+        404,
+      ),
+    )
+  })
+  app.addHook('onRequest', async ({ headers: { authorization } }, reply) => {
+    if (mayAsk(authorization, options.credentials)) return
+    void reply.header('www-authenticate', 'Basic realm="regent"')
+    send(reply, refused('Unauthorized', null, 401))
+    await reply
+  })
+  // Clients look first whether anybody is there, by whatever address they were given. A look changes nothing.
+  app.head('*', async (_, reply) => reply.status(200).type('application/json').send())
+  app.get(root, async (_, reply) => send(reply, plain('OK')))
+  for (const route of routes) for (const path of pathsOf(route)) serve(app, `${root}/${path}`, route, options)
+  await app.ready()
+  return app
+}
+
+function serve(app: FastifyInstance, url: string, route: Route, options: OrchestratorOptions): void {
+  const { clusters, hostNames, log, timers } = options
+  app.get<{ Params: Record<string, string>; Querystring: Record<string, string | string[]> }>(
+    url,
+    async ({ params, query, headers, ip, url: asked }, reply) => {
+      const who = userIn(headers.authorization) || ip
+      if (route.changes === true) {
+        const why = whyNot(options)
+        if (why !== null) return send(reply, refused(why))
+        log.info(
+          { path: asked.slice(0, 200), from: ip, who },
+          `orchestrator’s ${route.path.split('/')[0]} was asked for`,
+        )
+      }
+      const call = new Call(clusters, hostNames, { params: trimmed(params), query: trimmed(query), who, timers })
+      return send(reply, await route.answer(call))
+    },
+  )
+}
+
+/** The word that scripts know where somebody may not. */
+function whyNot({ readOnly, clusters }: OrchestratorOptions): string | null {
+  if (readOnly) return 'Unauthorized'
+  return clusters.leads ? null : 'Not leader: another manager leads; leader-check answers 200 there'
+}
+
+/** Clients encode a line feed at the end of what they send. */
+function trimmed(said: Readonly<Record<string, string | readonly string[]>>): Readonly<Record<string, string>> {
+  return Object.fromEntries(
+    Object.entries(said).map(([name, value]) => [name, (typeof value === 'string' ? value : (value[0] ?? '')).trim()]),
+  )
+}
+
+function send(reply: FastifyReply, { status, body }: Answer): FastifyReply {
+  return reply.status(status).type('application/json; charset=utf-8').send(JSON.stringify(body))
+}
+
+function answerError(thrown: unknown, request: FastifyRequest, reply: FastifyReply): void {
+  if (thrown instanceof RegentError && codeOf(thrown) !== 'REGENT_INTERNAL') {
+    send(reply, refused(describeError(thrown)))
+    return
+  }
+  const { statusCode = 500 } = thrown as { readonly statusCode?: number }
+  if (statusCode < 500) {
+    send(reply, refused(`the request is not understood: ${describeError(thrown).slice(0, 200)}`, null, statusCode))
+    return
+  }
+  request.log.error({ err: thrown, path: pathOf(request) }, 'a request failed unexpectedly')
+  send(reply, refused(`${pathOf(request)} could not be answered; the log of the manager says why`))
+}
+
+function pathOf({ url }: FastifyRequest): string {
+  return (url.split('?', 1)[0] ?? '').slice(0, 200)
+}

@@ -1,0 +1,56 @@
+import { RegentError } from '#common/errors/errors.ts'
+import { keyText } from '../documents/key.ts'
+import type { Cluster, Server } from './fleet.ts'
+
+/**
+ * The cluster that somebody means: by its name here or at orchestrator, its alias, one of its servers, or a part of a
+ * server’s address that only one cluster has.
+ */
+export function clusterOfHint(fleet: readonly Cluster[], hint: string): Cluster {
+  const exact =
+    fleet.find(({ clusterName }) => clusterName === hint) ??
+    fleet.find(({ alias }) => alias === hint) ??
+    fleet.find(({ name }) => name === hint) ??
+    findServer(fleet, hint)?.cluster
+  if (exact === undefined || hint === '')
+    throw new RegentError('REGENT_NOT_FOUND', `Unable to determine cluster name. clusterHint=${shown(hint)}`)
+  return exact
+}
+
+/** Throws in the words that scripts look for. */
+export function serverAt(fleet: readonly Cluster[], host: string, port: string): Server {
+  const found = isPort(port) ? findServer(fleet, `${host}:${port}`) : undefined
+  if (found === undefined)
+    throw new RegentError('REGENT_NOT_FOUND', `Cannot read instance: ${shown(host)}:${shown(port)}`)
+  return found
+}
+
+export function isPort(text: string): boolean {
+  return /^\d{1,5}$/.test(text) && Number(text) >= 1 && Number(text) <= 65_535
+}
+
+/** Nobody is to send a page of text back to himself. */
+export function shown(text: string): string {
+  return text.replaceAll(/[\u0000-\u001f\u007f"\\]/g, '?').slice(0, 100)
+}
+
+/** The port that clients add where nobody gave one: a name that has no other server is meant all the same. */
+const defaultPort = '3306'
+
+function findServer(fleet: readonly Cluster[], hint: string): Server | undefined {
+  const all = fleet.flatMap(({ servers }) => servers)
+  const [host = '', port = defaultPort] = hint.split(/:(?=\d+$)/)
+  return (
+    all.find(({ instance }) => keyText(instance.Key) === `${host}:${port}`) ??
+    (port === defaultPort ? all.find(({ name }) => name === host) : undefined) ??
+    fuzzy(all, host, hint)
+  )
+}
+
+/** IPv4 addresses are taken as they are. */
+function fuzzy(all: readonly Server[], host: string, hint: string): Server | undefined {
+  if (host === '' || /^\d+\.\d+\.\d+\.\d+$/.test(host)) return undefined
+  const part = host === hint || hint.endsWith(`:${defaultPort}`) ? host : hint
+  const found = all.filter(({ name, instance }) => [name, keyText(instance.Key)].some((each) => each.includes(part)))
+  return found.length === 1 ? found[0] : undefined
+}

@@ -1,0 +1,204 @@
+import type { Acknowledgement, Annotations } from '#failover/protocol/annotations.ts'
+import type { Recovery } from '#failover/protocol/notes.ts'
+import { instanceOf } from '#topology/snapshot/member.ts'
+import { keyText } from '../documents/key.ts'
+import { recoveryDocument, recoveryNumber, recoverySteps } from '../fleet/recovery.ts'
+import type { Cluster } from '../fleet/fleet.ts'
+import { clusterOfHint } from '../fleet/hints.ts'
+import { ok, plain, refused, type Answer } from './answers.ts'
+import { operate } from './operate.ts'
+import type { Call, Route } from './route.ts'
+
+const pageSize = 20
+
+interface Found {
+  readonly cluster: Cluster
+  readonly recovery: Recovery
+}
+
+/** What orchestrator records as recoveries: changes of the primary, and repairs. The newest first. */
+function recoveriesIn(call: Call, clusters: readonly Cluster[]): readonly Found[] {
+  return clusters
+    .flatMap((cluster) => call.clusters.recoveries(cluster.name).map((recovery) => ({ cluster, recovery })))
+    .filter(({ recovery }) => recovery.kind !== 'bootstrap')
+    .toSorted((one, other) => other.recovery.startedWallMs - one.recovery.startedWallMs)
+}
+
+/** By whatever the path names; everything where it names nothing. */
+function meant(call: Call): readonly Found[] {
+  const { clusterHint, clusterAlias, host } = call.params
+  const hint = clusterHint ?? clusterAlias
+  if (hint !== undefined) return recoveriesIn(call, [clusterOfHint(call.fleet, hint)])
+  const all = recoveriesIn(call, host === undefined ? call.fleet : [call.server.cluster])
+  const [id, uid] = [call.params['id'], call.params['uid']]
+  if (id !== undefined) return all.filter(({ recovery }) => String(recoveryNumber(recovery.id)) === id)
+  if (uid !== undefined) return all.filter(({ recovery }) => recovery.id === uid)
+  return host === undefined ? all : all.filter(({ recovery }) => isOf(recovery, call.server.name))
+}
+
+function isOf({ from }: Recovery, instance: string): boolean {
+  return from !== null && instanceOf(from) === instance
+}
+
+function audit(call: Call): Answer {
+  const page = Number(/^\d{1,6}$/.exec(call.param('page'))?.[0] ?? '0')
+  const those = meant(call).slice(page * pageSize, (page + 1) * pageSize)
+  return plain(those.map(({ recovery, cluster }) => recoveryDocument(recovery, cluster)))
+}
+
+function active(call: Call): Answer {
+  const those = meant(call).filter(({ recovery }) => recovery.outcome === 'running')
+  return plain(those.map(({ recovery, cluster }) => recoveryDocument(recovery, cluster)))
+}
+
+async function acknowledge(call: Call, message: string, details: (comment: string) => unknown): Promise<Answer> {
+  const comment = call.said('comment')
+  if (comment === '') return refused('No acknowledge comment given')
+  const those = meant(call)
+  for (const cluster of new Set(those.map((each) => each.cluster))) {
+    const ids = those.filter((each) => each.cluster === cluster).map(({ recovery }) => recovery.id)
+    const said = { wallMs: cluster.known.wallMs, by: call.who.slice(0, 100), comment: comment.slice(0, 200) }
+    const kept = new Set(call.clusters.recoveries(cluster.name).map(({ id }) => id))
+    await call.clusters.annotate(cluster.name, (before) => withAcknowledged(before, { ids, said, kept }))
+  }
+  return ok(message, details(comment))
+}
+
+/** Of recoveries that are not kept any more nothing is kept. */
+function withAcknowledged(
+  { acknowledged = {}, ...rest }: Annotations,
+  {
+    ids,
+    said,
+    kept,
+  }: { readonly ids: readonly string[]; readonly said: Acknowledgement; readonly kept: ReadonlySet<string> },
+): Annotations {
+  const before = Object.entries(acknowledged).filter(([id]) => kept.has(id))
+  return {
+    ...rest,
+    acknowledged: { ...Object.fromEntries(before), ...Object.fromEntries(ids.map((id) => [id, said])) },
+  }
+}
+
+const unblocks = 'kept with the recovery; nothing waits for it, since no recovery blocks the next one for an hour'
+
+const acks = (
+  path: string,
+  does: string,
+  message: string,
+  details: (call: Call, comment: string) => unknown,
+): Route => ({
+  path,
+  does,
+  differs: unblocks,
+  changes: true,
+  answer: async (call) => acknowledge(call, message, (comment) => details(call, comment)),
+})
+
+const ofKinds = (path: string): readonly string[] => [path, `${path}/:page`]
+
+const recoveriesOnly = 'the last 50 recoveries of each cluster are kept'
+
+/** Pauses every cluster, or ends that. */
+async function everywhere(call: Call, isOn: boolean): Promise<Answer> {
+  for (const cluster of call.fleet)
+    await (isOn
+      ? operate(call, cluster, 'resume', {})
+      : operate(call, cluster, 'pause', { reason: `disable-global-recoveries by ${call.who}` }))
+  return isOn ? ok('Globally enabled recoveries', 'enabled') : ok('Globally disabled recoveries', 'disabled')
+}
+
+function areOn(call: Call): Answer {
+  const isOff = call.fleet.length > 0 && call.fleet.every(({ known }) => known.notes.paused !== null)
+  const details = isOff ? 'disabled' : 'enabled'
+  return ok(`Global recoveries ${details}`, details)
+}
+
+const pauses = 'pauses each cluster, as regent pause does: a cluster that is made later is not paused'
+
+/** What happened, who has read of it, and whether anything happens by itself. */
+export const acknowledgingRoutes: readonly Route[] = [
+  ...[
+    ...ofKinds('audit-recovery'),
+    'audit-recovery/id/:id',
+    'audit-recovery/uid/:uid',
+    ...ofKinds('audit-recovery/cluster/:clusterHint'),
+    ...ofKinds('audit-recovery/alias/:clusterAlias'),
+    ...ofKinds('audit-failure-detection'),
+    'audit-failure-detection/id/:id',
+    ...ofKinds('audit-failure-detection/alias/:clusterAlias'),
+  ].map((path) => ({ path, does: 'recoveries, the newest first, 20 a page', differs: recoveriesOnly, answer: audit })),
+  {
+    path: 'audit-recovery-steps/:uid',
+    does: 'the timeline of a recovery',
+    answer: (call) => plain(meant(call).flatMap(({ recovery }) => recoverySteps(recovery))),
+  },
+  ...[
+    'active-cluster-recovery/:clusterHint',
+    'recently-active-cluster-recovery/:clusterHint',
+    'recently-active-instance-recovery/:host/:port',
+  ].map((path) => ({ path, does: 'recoveries that go on', answer: active })),
+  ...['blocked-recoveries', 'blocked-recoveries/cluster/:clusterHint'].map((path) => ({
+    path,
+    does: 'an empty list',
+    differs: 'no recovery blocks the next one; a budget limits automatic failovers, and regent explain says so',
+    answer: () => plain([]),
+  })),
+  acks(
+    'ack-recovery/cluster/:clusterHint',
+    'recoveries of a cluster are known',
+    'Acknowledged cluster recoveries',
+    (call) => call.cluster.clusterName,
+  ),
+  acks(
+    'ack-recovery/cluster/alias/:clusterAlias',
+    'the same',
+    'Acknowledged cluster recoveries',
+    (call) => clusterOfHint(call.fleet, call.param('clusterAlias')).clusterName,
+  ),
+  acks(
+    'ack-recovery/instance/:host/:port',
+    'recoveries of a server are known',
+    'Acknowledged instance recoveries',
+    (call) => call.server.instance.Key,
+  ),
+  acks('ack-recovery/:id', 'a recovery is known', 'Acknowledged recovery', (call) => call.param('id')),
+  acks('ack-recovery/uid/:uid', 'the same', 'Acknowledged recovery', (call) => call.param('uid')),
+  acks('ack-all-recoveries', 'all recoveries are known', 'Acknowledged all recoveries', (_, comment) => comment),
+  {
+    path: 'disable-global-recoveries',
+    does: 'nothing is decided automatically',
+    differs: pauses,
+    changes: true,
+    answer: async (call) => everywhere(call, false),
+  },
+  {
+    path: 'enable-global-recoveries',
+    does: 'ends that',
+    differs: pauses,
+    changes: true,
+    answer: async (call) => everywhere(call, true),
+  },
+  { path: 'check-global-recoveries', does: 'disabled where every cluster is paused', answer: areOn },
+  ...['submit-masters-to-kv-stores', 'submit-masters-to-kv-stores/:clusterHint'].map((path) => ({
+    path,
+    does: 'tells what would stand in a store of keys and values',
+    differs: 'writes into none, as orchestrator without one: clients find the primary as docs/guide/clients.md says',
+    answer: keysAndValues,
+  })),
+]
+
+function keysAndValues(call: Call): Answer {
+  const clusters = call.params['clusterHint'] === undefined ? call.fleet : [call.cluster]
+  const pairs = clusters.flatMap(({ alias, servers, clusterName }) => {
+    const key = servers.find(({ instance }) => keyText(instance.Key) === clusterName)?.instance.Key
+    if (key === undefined) return []
+    const at = `mysql/master/${alias}`
+    return [
+      { Key: at, Value: clusterName },
+      { Key: `${at}/hostname`, Value: key.Hostname },
+      { Key: `${at}/port`, Value: String(key.Port) },
+    ]
+  })
+  return ok(`Submitted ${clusters.length} masters`, pairs)
+}

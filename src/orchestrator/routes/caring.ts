@@ -1,0 +1,206 @@
+import { describeError, RegentError } from '#common/errors/errors.ts'
+import { longestDowntimeMs, shortestDowntimeMs } from '#failover/judge/downtime.ts'
+import { instanceOf } from '#topology/snapshot/member.ts'
+import { durationMs } from '../documents/duration.ts'
+import { keyText } from '../documents/key.ts'
+import type { Cluster, Server } from '../fleet/fleet.ts'
+import { shown } from '../fleet/hints.ts'
+import { ok, plain, refused, type Answer } from './answers.ts'
+import { operate } from './operate.ts'
+import type { Call, Route } from './route.ts'
+
+/** As long as orchestrator's own, where nobody says for how long. */
+const defaultDowntimeMs = 600_000
+
+async function beginDowntime(call: Call, what: string): Promise<Answer> {
+  const { server } = call
+  const [owner, reason, duration] = [call.said('owner'), call.said('reason'), call.said('duration')]
+  if (owner === '' || reason === '') return refused(`${what}: owner and reason must both be given`)
+  const asked = duration === '' ? defaultDowntimeMs : durationMs(duration)
+  if (asked === undefined)
+    return refused(
+      `${what}: duration ${shown(duration)} is not understood; allowed are 30s, 10m, 1h, 2d, 1w or seconds`,
+    )
+  await operate(call, server.cluster, 'downtime', {
+    instance: server.name,
+    forMs: Math.min(longestDowntimeMs, Math.max(shortestDowntimeMs, asked)),
+    reason: oneLine(reason, 200),
+    owner: oneLine(owner, 100),
+  })
+  return ok(`${what} begun: ${keyText(server.instance.Key)}`, server.instance.Key)
+}
+
+function oneLine(text: string, most: number): string {
+  return text.replaceAll(/[\u0000-\u001f\u007f]/g, ' ').slice(0, most)
+}
+
+async function endDowntime(call: Call, what: string): Promise<Answer> {
+  const { server } = call
+  await operate(call, server.cluster, 'end-downtime', { instance: server.name })
+  return ok(`${what} ended: ${keyText(server.instance.Key)}`, server.instance.Key)
+}
+
+function inMaintenance(call: Call): Answer {
+  const { instance } = call.server
+  return ok(String(instance.IsDowntimed), instance.IsDowntimed ? instance.Key : null)
+}
+
+function maintenance(call: Call): Answer {
+  const those = call.servers.filter(({ instance }) => instance.IsDowntimed)
+  return plain(
+    those.map(({ instance }, at) => ({
+      MaintenanceId: at + 1,
+      Key: instance.Key,
+      BeginTimestamp: '',
+      SecondsElapsed: 0,
+      IsActive: true,
+      Owner: instance.DowntimeOwner,
+      Reason: instance.DowntimeReason,
+    })),
+  )
+}
+
+/** Why its leaving would stop or lose something, and what is to be called before; null for nothing. */
+function whyNotForget({ name, cluster, instance }: Server): string | null {
+  const { record } = cluster.known
+  if (record === undefined) return null
+  const key = keyText(instance.Key)
+  if (instanceOf(record.primary) === name)
+    return `${key} is the primary of ${cluster.alias}: call graceful-master-takeover-auto first, then forget it`
+  const counted = record.syncSet.map(instanceOf)
+  const left = counted.filter((each) => each !== name).length
+  if (!counted.includes(name) || left >= record.acks) return null
+  return `without ${key} only ${left} of the ${record.acks} replicas that a write of ${cluster.alias} waits for would be left: change the number of instances with regent local scale, or spec.instances, and Regent lowers what writes wait for`
+}
+
+/** Nothing of the server is touched: who forgets one wants not to see the server any more. */
+async function forget(call: Call): Promise<Answer> {
+  const { server } = call
+  const why = whyNotForget(server)
+  if (why !== null) return refused(why)
+  await hide(call, server.cluster, [server.name])
+  return ok(`Instance forgotten: ${keyText(server.instance.Key)}`, server.instance.Key)
+}
+
+async function forgetCluster(call: Call): Promise<Answer> {
+  const { cluster } = call
+  await hide(
+    call,
+    cluster,
+    cluster.known.snapshot.instances.map(({ name }) => name),
+  )
+  return ok(`Cluster forgotten: ${cluster.clusterName}`)
+}
+
+async function hide(call: Call, cluster: Cluster, names: readonly string[]): Promise<void> {
+  await call.clusters.annotate(cluster.name, ({ hidden = [], ...said }) => ({
+    ...said,
+    hidden: [...new Set([...hidden, ...names])],
+  }))
+}
+
+/** What is known is shown again; nobody else is asked. */
+async function discover(call: Call): Promise<Answer> {
+  const { name, cluster } = known(call)
+  if (cluster.known.notes.annotations?.hidden?.includes(name) === true) await show(call, cluster.name, name)
+  const { instance } = call.look().server
+  return ok(`Instance discovered: ${keyText(instance.Key)}`, instance)
+}
+
+/** Who asks for a stranger hears how servers become known. */
+function known(call: Call): Server {
+  try {
+    return call.hiddenOrShown
+  } catch (error) {
+    throw new RegentError(
+      'REGENT_NOT_FOUND',
+      `${describeError(error)}: no agent tells of that server; regent local up or a MySQLCluster makes servers known`,
+    )
+  }
+}
+
+async function show(call: Call, cluster: string, name: string): Promise<void> {
+  await call.clusters.annotate(cluster, ({ hidden = [], ...said }) => {
+    const left = hidden.filter((each) => each !== name)
+    return left.length === 0 ? said : { ...said, hidden: left }
+  })
+}
+
+const onlyHidden =
+  'the server is no longer listed here, and goes on as before until the platform removes it. Refused for a primary, and where too few replicas would be left to acknowledge writes. discover lists it again'
+
+const discovering: Omit<Route, 'path' | 'answer'> = {
+  does: 'lists a server again that was forgotten; otherwise tells of the server',
+  differs: 'servers are known by their agents; nobody logs in to a server to find others',
+  changes: true,
+}
+
+const asDowntime = 'the same as downtime; instances in downtime are analysed, and call nobody'
+
+export const caringRoutes: readonly Route[] = [
+  ...['begin-downtime/:host/:port/:owner/:reason', 'begin-downtime/:host/:port/:owner/:reason/:duration'].map(
+    (path): Route => ({
+      path,
+      does: 'expects trouble of a server for a while; ten minutes unless said',
+      differs: 'at most 30 days: a longer one is cut. Another instance is preferred as primary meanwhile',
+      changes: true,
+      answer: async (call) => beginDowntime(call, 'Downtime'),
+    }),
+  ),
+  {
+    path: 'end-downtime/:host/:port',
+    does: 'ends that',
+    changes: true,
+    answer: async (call) => endDowntime(call, 'Downtime'),
+  },
+  {
+    path: 'begin-maintenance/:host/:port/:owner/:reason',
+    does: 'a downtime of ten minutes',
+    differs: asDowntime,
+    changes: true,
+    answer: async (call) => beginDowntime(call, 'Maintenance'),
+  },
+  {
+    path: 'end-maintenance/:host/:port',
+    does: 'ends that',
+    differs: asDowntime,
+    changes: true,
+    answer: async (call) => endDowntime(call, 'Maintenance'),
+  },
+  {
+    path: 'in-maintenance/:host/:port',
+    does: 'whether a server is in downtime',
+    differs: asDowntime,
+    answer: inMaintenance,
+  },
+  { path: 'maintenance', does: 'servers in downtime', differs: asDowntime, answer: maintenance },
+  {
+    path: 'forget/:host/:port',
+    does: 'does not list a server any more',
+    differs: onlyHidden,
+    changes: true,
+    answer: forget,
+  },
+  {
+    path: 'forget-cluster/:clusterHint',
+    does: 'does not list a cluster any more',
+    differs: 'the cluster is managed as before until it is removed; discover of each of its servers lists them again',
+    changes: true,
+    answer: forgetCluster,
+  },
+  { path: 'discover/:host/:port', ...discovering, answer: discover },
+  {
+    path: 'async-discover/:host/:port',
+    ...discovering,
+    async answer(call) {
+      await discover(call)
+      return ok(`Asynchronous discovery initiated for Instance: ${call.param('host')}:${call.param('port')}`)
+    },
+  },
+  {
+    path: 'refresh/:host/:port',
+    does: 'nothing: what is shown of a server is never old',
+    differs: 'agents stream each change',
+    answer: (call) => ok(`Instance refreshed: ${keyText(call.server.instance.Key)}`, call.server.instance.Key),
+  },
+]

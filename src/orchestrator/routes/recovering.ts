@@ -1,0 +1,180 @@
+import { describeError } from '#common/errors/errors.ts'
+import { analysisEntry } from '../analysis/replication-analysis.ts'
+import { isSameKey, keyText } from '../documents/key.ts'
+import { isReplicating } from '../documents/problems.ts'
+import { recoveryDocument } from '../fleet/recovery.ts'
+import type { Cluster, Server } from '../fleet/fleet.ts'
+import { ok, refused, type Answer } from './answers.ts'
+import { operate } from './operate.ts'
+import type { Call, Route } from './route.ts'
+
+/** The server that leads by the record. */
+function headOf({ servers, clusterName }: Cluster): Server | undefined {
+  return servers.find(({ instance }) => keyText(instance.Key) === clusterName)
+}
+
+/** The recovery that an operation was, in orchestrator's shape. */
+function recoveryOf(call: Call, { name }: Cluster, id: string | undefined) {
+  const cluster = call.look().fleet.find((each) => each.name === name)
+  const recovery = call.clusters.recoveries(name).find((each) => each.id === id)
+  return cluster && recovery ? recoveryDocument(recovery, cluster) : null
+}
+
+function reasonOf(call: Call, command: string): string {
+  return `${command} by ${call.who}`
+}
+
+async function takeOver(call: Call, isAuto: boolean): Promise<Answer> {
+  const cluster = call.cluster
+  const master = headOf(cluster)
+  if (master === undefined) return refused(`Cannot deduce cluster master for ${cluster.clusterName}`)
+  const designated = call.other('designated')
+  const others = cluster.servers.filter((server) => server !== master)
+  const why = designated === undefined ? whyNotAlone(master, others, isAuto) : whyNotTo(designated, master)
+  if (why !== null) return refused(`GracefulMasterTakeover: ${why}`)
+  const to = designated?.name ?? (isAuto ? undefined : others[0]?.name)
+  const result = await operate(call, cluster, 'switchover', {
+    from: master.name,
+    to,
+    reason: reasonOf(call, 'graceful-master-takeover'),
+  })
+  await followsAgain(call, master)
+  return successor(call, cluster, result.recovery, 'graceful-master-takeover: successor promoted')
+}
+
+function whyNotTo(designated: Server, master: Server): string | null {
+  if (!followsFrom(designated, master))
+    return `indicated designated instance ${textOf(designated)} must be directly replicating from the master ${textOf(master)}`
+  return designated.instance.PromotionRule === 'must_not'
+    ? `designated instance ${textOf(designated)} cannot be promoted due to promotion rule or it is explicitly ignored in PromotionIgnoreHostnameFilters configuration`
+    : null
+}
+
+function whyNotAlone(master: Server, others: readonly Server[], isAuto: boolean): string | null {
+  return isAuto || others.length === 1
+    ? null
+    : `target instance not indicated, auto=false, and master ${textOf(master)} has ${others.length} replicas. orchestrator cannot choose where to failover to. Aborting`
+}
+
+/** Who hands over and takes back at once would be refused while the old primary turns round. */
+const turnsRoundMs = 5_000
+const lookAgainMs = 50
+
+async function followsAgain(call: Call, before: Server): Promise<void> {
+  for (let waitedMs = 0; waitedMs < turnsRoundMs; waitedMs += lookAgainMs) {
+    const now = call.look().servers.find(({ name }) => name === before.name)
+    if (now === undefined || isReplicating(now.instance) || now.instance.ReplicationGroupMemberRole === 'SECONDARY')
+      return
+    await call.timers.sleep(lookAgainMs)
+  }
+}
+
+function successor(call: Call, cluster: Cluster, id: string | undefined, message: string): Answer {
+  const document = recoveryOf(call, cluster, id)
+  return document?.SuccessorKey ? ok(message, document) : refused('graceful-master-takeover: no successor promoted')
+}
+
+function textOf({ instance }: Server): string {
+  return keyText(instance.Key)
+}
+
+/** A member of a group follows the primary without a channel. */
+function followsFrom({ instance }: Server, master: Server): boolean {
+  return isSameKey(instance.MasterKey, master.instance.Key) || instance.ReplicationGroupMemberRole === 'SECONDARY'
+}
+
+/** While the primary answers there is a way on which nothing is lost; otherwise what is proven decides. */
+async function forceFailover(call: Call): Promise<Answer> {
+  const cluster = call.cluster
+  const to = call.other('designated')?.name
+  const isThere = headOf(cluster)?.instance.IsLastCheckValid === true
+  const result = isThere
+    ? await operate(call, cluster, 'switchover', { to, reason: reasonOf(call, 'force-master-failover') })
+    : await operate(call, cluster, 'failover', { to })
+  const document = recoveryOf(call, cluster, result.recovery)
+  return document?.SuccessorKey
+    ? ok('Master failed over', document)
+    : refused(`Master not failed over: ${result.sentence}`)
+}
+
+/** Clients of percona's fork call twice: the second call finds nothing left to do. */
+async function recover(call: Call): Promise<Answer> {
+  const { server } = call
+  const { cluster, instance } = server
+  const entry = analysisEntry(server)
+  const isLost = headOf(cluster) === server && /^Dead(Co)?Master/.test(entry.Analysis)
+  if (!isLost) return refused('Recovery not attempted', instance.Key)
+  const to = call.other('candidate')?.name
+  try {
+    await operate(call, cluster, 'failover', { to })
+  } catch (error) {
+    return refused(describeError(error), instance.Key)
+  }
+  const now = call.look().fleet.find(({ name }) => name === cluster.name)
+  const promoted = now && headOf(now)
+  if (promoted === undefined || promoted.name === server.name)
+    return refused('Recovery attempted but no instance promoted', instance.Key)
+  return ok(`Recovery executed on ${keyText(instance.Key)}`, promoted.instance.Key)
+}
+
+const gracefully = 'a switchover: no acknowledged write is lost, and what cannot end in time is undone'
+
+const paths = (path: string, tails: readonly string[]): readonly string[] => tails.map((tail) => `${path}/${tail}`)
+
+const takeOvers = (path: string, isAuto: boolean): readonly Route[] =>
+  paths(path, [
+    ':clusterHint',
+    ':host/:port',
+    ':clusterHint/:designatedHost/:designatedPort',
+    ':host/:port/:designatedHost/:designatedPort',
+  ]).map((each) => ({
+    path: each,
+    does: isAuto ? 'a switchover, to the best replica where none is named' : 'a switchover',
+    differs: gracefully,
+    changes: true,
+    answer: async (call) => takeOver(call, isAuto),
+  }))
+
+const forced =
+  'while the primary answers this is a switchover; otherwise a failover that begins only where no acknowledged write is lost. What would lose some is refused: regent failover --accept-loss is for a person'
+
+const failovers: readonly Route[] = [
+  ...paths('force-master-failover', [':clusterHint', ':host/:port']),
+  ...paths('force-master-takeover', [
+    ':clusterHint/:designatedHost/:designatedPort',
+    ':host/:port/:designatedHost/:designatedPort',
+  ]),
+].map((path) => ({ path, does: 'another primary, at once', differs: forced, changes: true, answer: forceFailover }))
+
+const recovers: readonly Route[] = ['recover', 'recover-lite'].flatMap((path) =>
+  paths(path, [':host/:port', ':host/:port/:candidateHost/:candidatePort']).map((each) => ({
+    path: each,
+    does: 'a failover, where that server is a primary that is lost',
+    differs:
+      'a failover begins by itself within a second; this helps where failover.automatic is off. Replicas mend themselves',
+    changes: true,
+    answer: recover,
+  })),
+)
+
+const takeMaster: Route = {
+  path: 'take-master/:host/:port',
+  does: 'a switchover to that server',
+  differs: gracefully,
+  changes: true,
+  async answer(call) {
+    const { server } = call
+    await operate(call, server.cluster, 'switchover', { to: server.name, reason: reasonOf(call, 'take-master') })
+    const { instance } = call.look().server
+    return ok(`${keyText(instance.Key)} took its master`, instance)
+  },
+}
+
+/** What makes another server primary. */
+export const recoveringRoutes: readonly Route[] = [
+  ...takeOvers('graceful-master-takeover', false),
+  ...takeOvers('graceful-master-takeover-auto', true),
+  ...failovers,
+  ...recovers,
+  takeMaster,
+]

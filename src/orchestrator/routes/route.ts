@@ -1,0 +1,103 @@
+import type { Timers } from '#common/ports/ports.ts'
+import type { ClusterNotes } from '#failover/protocol/notes.ts'
+import type { Cluster, HostNames, Server } from '../fleet/fleet.ts'
+import { fleetOf } from '../fleet/fleet.ts'
+import { clusterOfHint, serverAt } from '../fleet/hints.ts'
+import type { ClusterService } from '#manager/clusters/cluster-service.ts'
+import type { Answer } from './answers.ts'
+
+/** One route of orchestrator’s: the server and its page in docs/ are made from the table of these. */
+export interface Route {
+  /** Below `/api/`, with `:name` for a part that is given. Where it says replica, orchestrator's old word works too. */
+  readonly path: string
+  /** What the route does here. */
+  readonly does: string
+  /** What is otherwise than at orchestrator, and why. Absent for nothing. */
+  readonly differs?: string
+  /** Only a manager that leads takes the call, and none that is read-only. */
+  readonly changes?: true
+  answer(call: Call): Answer | Promise<Answer>
+}
+
+/** What a request asks, and whom. */
+export class Call {
+  readonly params: Readonly<Record<string, string>>
+  readonly query: Readonly<Record<string, string>>
+  readonly clusters: ClusterService
+  /** Who asks, as far as that is known. */
+  readonly who: string
+  readonly timers: Timers
+  readonly #hostNames: HostNames
+  #fleet: readonly Cluster[] | undefined
+
+  constructor(
+    clusters: ClusterService,
+    hostNames: HostNames,
+    asked: {
+      readonly params: Readonly<Record<string, string>>
+      readonly query: Readonly<Record<string, string>>
+      readonly who: string
+      readonly timers: Timers
+    },
+  ) {
+    this.clusters = clusters
+    this.#hostNames = hostNames
+    this.params = asked.params
+    this.query = asked.query
+    this.who = asked.who
+    this.timers = asked.timers
+  }
+
+  /** As it was when it was asked for first. */
+  get fleet(): readonly Cluster[] {
+    return (this.#fleet ??= fleetOf(this.clusters.known(), this.#hostNames))
+  }
+
+  /** Something was changed: what is asked next is looked at again. */
+  look(): this {
+    this.#fleet = undefined
+    return this
+  }
+
+  param(name: string): string {
+    return this.params[name] ?? ''
+  }
+
+  /** A value that scripts give in the path or in the query. */
+  said(name: string, inQuery = name): string {
+    return this.params[name] ?? this.query[inQuery] ?? ''
+  }
+
+  get servers(): readonly Server[] {
+    return this.fleet.flatMap(({ servers }) => servers)
+  }
+
+  /** Named by `:host/:port`. */
+  get server(): Server {
+    return serverAt(this.fleet, this.param('host'), this.param('port'))
+  }
+
+  /** Named by `:host/:port`, also where somebody wanted it forgotten. */
+  get hiddenOrShown(): Server {
+    const known = this.clusters.known().map((one) => ({ ...one, notes: withoutHidden(one.notes) }))
+    const server = serverAt(fleetOf(known, this.#hostNames), this.param('host'), this.param('port'))
+    const said = this.clusters.known().find(({ name }) => name === server.cluster.name)
+    return { ...server, cluster: { ...server.cluster, known: said ?? server.cluster.known } }
+  }
+
+  /** Named by `:clusterHint`, or by one of its servers. */
+  get cluster(): Cluster {
+    return this.params['host'] === undefined ? clusterOfHint(this.fleet, this.said('clusterHint')) : this.server.cluster
+  }
+
+  /** The other server that a path names, such as `belowHost` and `belowPort`. */
+  other(prefix: string): Server | undefined {
+    const host = this.params[`${prefix}Host`]
+    return host === undefined ? undefined : serverAt(this.fleet, host, this.param(`${prefix}Port`))
+  }
+}
+
+function withoutHidden(notes: ClusterNotes): ClusterNotes {
+  const { annotations: { hidden: _, ...said } = {} } = notes
+  return { ...notes, annotations: said }
+}
