@@ -6,6 +6,7 @@ import { backupDefinitionYaml, customResourceYaml } from './docs/custom-resource
 import { errorsPage } from './docs/errors-page.ts'
 import { kubernetesReferencePage } from './docs/kubernetes-reference-page.ts'
 import { mutationsPage } from './docs/mutations-page.ts'
+import { orchestratorPage } from './docs/orchestrator-page.ts'
 import { sentencesPage } from './docs/sentences-page.ts'
 
 /**
@@ -20,6 +21,7 @@ const files: Readonly<Record<string, () => string | Promise<string>>> = {
   'docs/reference/errors.md': errorsPage,
   'docs/reference/kubernetes-reference.md': kubernetesReferencePage,
   'docs/reference/mutations.md': mutationsPage,
+  'docs/reference/orchestrator-api.md': orchestratorPage,
   'docs/reference/sentences.md': sentencesPage,
   'charts/regent/templates/custom-resource-definition.yaml': customResourceYaml,
   'charts/regent/templates/backup-definition.yaml': backupDefinitionYaml,

@@ -169,7 +169,7 @@ src/orchestrator/routes              failover/{judge,protocol} src/api-contract 
                                      src/orchestrator/{analysis,documents,fleet} topology/snapshot
 src/orchestrator                     src/manager/clusters src/orchestrator/{fleet,routes}
 src/manager                          failover/protocol src/local/{folder,platform} src/manager/{api,clusters,hooks}
-                                     src/orchestrator src/orchestrator/fleet src/store
+                                     src/orchestrator src/store
 src/manager/kubernetes/memory        src/controller-runtime/{client,controller,objects}
                                      src/kube/{pod-events,pods,secrets}
 src/manager/kubernetes/pod-events    src/controller-runtime/{changes,client,controller,events,informers,objects}

@@ -1,9 +1,8 @@
-import type { FastifyInstance } from 'fastify'
 import { readTokenFile } from '#common/http/bearer-token.ts'
 import { described, RegentError } from '#common/errors/errors.ts'
 import { seldom } from '#common/log/repeats.ts'
 import { createHttpTransport } from '#common/http/http-transport.ts'
-import { createLogger, type Logger } from '#common/log/logger.ts'
+import { createLogger } from '#common/log/logger.ts'
 import { realWorld } from '#common/ports/real-world.ts'
 import { aborted, toldToStop } from '#common/process/signals.ts'
 import { say } from '#common/sentence/sentence.ts'
@@ -15,11 +14,8 @@ import { layoutOf } from '#local/folder/state-layout.ts'
 import { openStore } from '#store/open.ts'
 import type { ClusterSpec } from '#failover/protocol/spec.ts'
 import { contradictionIn, defaultTimings } from '#failover/protocol/timings.ts'
-import { readLogin } from '#orchestrator/authorization.ts'
-import { createOrchestrator } from '#orchestrator/create-orchestrator.ts'
-import type { HostNames } from '#orchestrator/fleet/fleet.ts'
+import { openOrchestrator, type OrchestratorAddress } from '#orchestrator/open-orchestrator.ts'
 import { createApi } from './api/create-api.ts'
-import type { ClusterService } from './clusters/cluster-service.ts'
 import { createHttpFeed } from './clusters/http-feed.ts'
 import { Leader } from './clusters/leader.ts'
 import { ManagedCluster } from './clusters/managed-cluster.ts'
@@ -36,17 +32,7 @@ export interface ManagerOptions {
   readonly tokenFile: string
   readonly agentTokenFile: string
   readonly logLevel: string
-  readonly orchestrator?: LocalOrchestrator
-}
-
-/** Where orchestrator’s interface is served, and to whom. */
-export interface LocalOrchestrator {
-  readonly host: string
-  readonly port: number
-  readonly hostNames: HostNames
-  readonly readOnly: boolean
-  /** A file with `user:password`. */
-  readonly loginFile?: string
+  readonly orchestrator?: OrchestratorAddress
 }
 
 /** Runs a manager of a local cluster until SIGTERM or SIGINT: follows its agents, leads when it may, serves the API. */
@@ -100,7 +86,9 @@ export async function runManager(options: ManagerOptions): Promise<void> {
       : error
   })
   log.info({ manager }, `manager of ${name} listens on ${options.host}:${options.port}`)
-  const orchestrator = options.orchestrator && (await openOrchestrator(options.orchestrator, { clusters, token, log }))
+  const orchestrator =
+    options.orchestrator &&
+    (await openOrchestrator(options.orchestrator, { clusters, token, log, timers: world.timers }))
   platform.onMeddling({ found: () => void cluster.lookAgain(), mended: (sentence) => cluster.remark(sentence) })
   await cluster.loop.start()
   leader.start()
@@ -125,26 +113,4 @@ export async function runManager(options: ManagerOptions): Promise<void> {
 /** What of a spec is taken up by a manager that runs. */
 function withWhatIsTaken({ hooks: _hooks, ...spec }: ClusterSpec, { group, hooks }: ClusterSpec): ClusterSpec {
   return { ...spec, group, ...(hooks && { hooks }) }
-}
-
-async function openOrchestrator(
-  { host, port, loginFile, ...options }: LocalOrchestrator,
-  parts: { readonly clusters: ClusterService; readonly token: string; readonly log: Logger },
-): Promise<FastifyInstance> {
-  const { token, ...rest } = parts
-  const credentials = loginFile === undefined ? undefined : { login: await readLogin(loginFile), token }
-  const app = await createOrchestrator({
-    ...options,
-    ...rest,
-    timers: realWorld.timers,
-    ...(credentials && { credentials }),
-  })
-  await app.listen({ host, port }).catch((error: NodeJS.ErrnoException) => {
-    throw error.code === 'EADDRINUSE'
-      ? new RegentError('REGENT_ADDRESS_IN_USE', `${host}:${port} (--orchestrator) is taken`, { cause: error })
-      : error
-  })
-  const open = credentials === undefined ? ': whoever reaches this may ask for everything' : ''
-  rest.log.info(`orchestrator’s interface listens on ${host}:${port}${open}`)
-  return app
 }

@@ -18,6 +18,7 @@
   "reconcile" (dict "disabledCapabilities" $disabled)
   "leaderElection" (dict "namespace" .Release.Namespace)
   "api" (dict "host" $host "port" 9500 "tokenFile" "/run/regent/api/token")
+  "orchestrator" (dict "enabled" .Values.orchestrator.enabled "host" $host "port" 3000 "hosts" .Values.orchestrator.hosts "readOnly" .Values.orchestrator.readOnly "loginFile" (ternary "/run/regent/orchestrator/login" "" (ne .Values.orchestrator.loginSecret "")))
   "metrics" (dict "host" $host "port" 8080)
   "health" (dict "host" $host "port" 9440)
   "webhook" (dict "enabled" .Values.webhook.enabled "host" $host "port" 9443 "certificateFolder" (include "regent.certificateFolder" .) "waitForSecretSeconds" .Values.webhook.waitForSecretSeconds)

@@ -31,7 +31,7 @@ interface LocalFlags {
   readonly orchestrator?: ListenAddress
   readonly orchestratorHosts?: HostNames
   readonly orchestratorLoginFile?: string
-  readonly orchestratorReadOnly?: true
+  readonly orchestratorReadOnly?: string
 }
 
 interface ManagerFlags extends Partial<LocalFlags> {
@@ -86,18 +86,25 @@ export function addManager(program: Command, io: Io): void {
       ).argParser(listenArgument),
     )
     .addOption(
-      local(
+      new Option(
         '--orchestrator-hosts <what>',
-        'how that calls servers: address or name, as shop-0 (default: address)',
+        'how orchestrator’s interface calls servers: address or name, as shop-0 (default: address)',
       ).argParser(oneOf('address', 'name')),
     )
     .addOption(
-      local(
+      new Option(
         '--orchestrator-login-file <file>',
         'file with user:password that is asked of everybody there (default: nobody is asked)',
       ).argParser(pathArgument),
     )
-    .addOption(local('--orchestrator-read-only', 'nothing is changed through orchestrator’s interface'))
+    .addOption(
+      new Option(
+        '--orchestrator-read-only [true|false]',
+        'nothing is changed through orchestrator’s interface (default: false)',
+      )
+        .preset('true')
+        .argParser(oneOf('true', 'false')),
+    )
     .addOption(
       new Option(
         '--config <file>',
@@ -183,7 +190,7 @@ function orchestratorOf(flags: LocalFlags, known: LocalCluster['orchestrator']):
   const orchestrator = {
     ...address,
     hostNames: flags.orchestratorHosts ?? known?.hosts ?? 'address',
-    readOnly: flags.orchestratorReadOnly === true,
+    readOnly: flags.orchestratorReadOnly === 'true',
     ...(loginFile === undefined ? {} : { loginFile: resolve(loginFile) }),
   }
   return { orchestrator }

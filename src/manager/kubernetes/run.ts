@@ -32,6 +32,7 @@ import { endpointSlices } from '#kube/primary/primary-endpoints.ts'
 import { secrets, textIn } from '#kube/secrets/secrets.ts'
 import { pods, statefulSets } from '#kube/pods/stateful-set.ts'
 import { followCertificateFolder } from '#common/tls/certificate-folder.ts'
+import { openOrchestrator } from '#orchestrator/open-orchestrator.ts'
 import { createApi } from '../api/create-api.ts'
 import { healthServer } from '../servers/health.ts'
 import { createMetrics } from '../clusters/metrics.ts'
@@ -272,6 +273,7 @@ export async function runKubernetesManager(options: KubernetesManagerOptions): P
                 }),
               options,
             ),
+            ...orchestratorServer(options, { clusters: service, token, log, timers: world.timers }),
           ],
         },
       },
@@ -297,6 +299,20 @@ function apiServer(create: () => ReturnType<typeof createApi>, { api }: Kubernet
       await app.close()
     },
   }
+}
+
+function orchestratorServer(
+  { orchestrator: { enabled, host, port, hosts, readOnly, loginFile } }: KubernetesManagerOptions,
+  parts: Parameters<typeof openOrchestrator>[1],
+): readonly Runnable[] {
+  if (!enabled) return []
+  const run = async (signal: AbortSignal): Promise<void> => {
+    const login = loginFile === undefined ? {} : { loginFile }
+    const app = await openOrchestrator({ host, port, hostNames: hosts, readOnly, ...login }, parts)
+    await aborted(signal)
+    await app.close()
+  }
+  return [{ name: 'orchestrator’s interface', run }]
 }
 
 function durationsOf({ leaseSeconds, renewDeadlineSeconds, retrySeconds }: KubernetesManagerOptions['leaderElection']) {

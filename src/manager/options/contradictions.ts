@@ -35,12 +35,13 @@ function webhooks({ webhook, reconcile }: KubernetesManagerOptions, where: Where
 }
 
 function listeners(options: KubernetesManagerOptions, where: WhereSaid): string | undefined {
-  const { api, metrics, health, webhook, profiling } = options
+  const { api, orchestrator, metrics, health, webhook, profiling } = options
   const profilingAddress = parseListenAddress(profiling.address ?? '')
   const all: (readonly [string, ListenAddress])[] = [
     ['api.port', api],
     ['metrics.port', metrics],
     ['health.port', health],
+    ...(orchestrator.enabled ? [['orchestrator.port', orchestrator] as const] : []),
     ...(webhook.enabled ? [['webhook.port', webhook] as const] : []),
     ...(profilingAddress ? [['profiling.address', profilingAddress] as const] : []),
   ]

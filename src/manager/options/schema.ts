@@ -161,6 +161,22 @@ const api = concern(
   'The API that people and the command line ask.',
 )
 
+const orchestrator = concern(
+  {
+    enabled: Type.Boolean({ default: false, description: 'Serve orchestrator’s HTTP interface.' }),
+    host: host('orchestrator’s interface'),
+    port: port(3_000, 'orchestrator’s interface, plain HTTP'),
+    hosts: oneOf(
+      ['address', 'name'],
+      'address',
+      'How servers are called: by their address, or by the name of the instance.',
+    ),
+    loginFile: path('File with user:password that is asked of everybody; otherwise whoever reaches the port may ask.'),
+    readOnly: Type.Boolean({ default: false, description: 'Nothing is changed through this interface.' }),
+  },
+  'For scripts that speak to orchestrator: docs/guide/from-orchestrator.md.',
+)
+
 const metrics = concern(
   { host: host('the metrics server'), port: port(8_080, 'the metrics, plain HTTP') },
   'For Prometheus.',
@@ -247,7 +263,7 @@ const images = concern(
 )
 
 export const kubernetesManagerOptionsSchema = Type.Object(
-  { kube, watch, reconcile, leaderElection, api, metrics, health, webhook, log, profiling, images },
+  { kube, watch, reconcile, leaderElection, api, orchestrator, metrics, health, webhook, log, profiling, images },
   { additionalProperties: false, default: {} },
 )
 

@@ -171,10 +171,10 @@ function lagOf(group: GroupState | undefined, followed: Channel | null): number 
   return runs ? (followed.lagSeconds ?? 0) : followed.lagSeconds
 }
 
-function errantText(view: InstanceView, { record, snapshot }: KnownCluster): string {
-  const seen = view.observation
+/** A primary whose server was never heard cannot be compared with. */
+function errantText({ observation: seen }: InstanceView, { record, snapshot }: KnownCluster): string {
   const primary = snapshot.instances.find(({ observation }) => observation?.member === record?.primary)?.observation
-  if (seen === null || primary === null || primary === undefined || seen.member === primary.member) return ''
+  if (!seen?.server || !primary?.server || seen.member === primary.member) return ''
   return errantOf(seen, primary).toString()
 }
 

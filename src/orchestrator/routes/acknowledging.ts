@@ -183,7 +183,7 @@ export const acknowledgingRoutes: readonly Route[] = [
   ...['submit-masters-to-kv-stores', 'submit-masters-to-kv-stores/:clusterHint'].map((path) => ({
     path,
     does: 'tells what would stand in a store of keys and values',
-    differs: 'writes into none, as orchestrator without one: clients find the primary as docs/guide/clients.md says',
+    differs: 'writes into none, as orchestrator without one: clients find the primary by routes.json, or by a Service',
     answer: keysAndValues,
   })),
 ]

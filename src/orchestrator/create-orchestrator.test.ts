@@ -1,0 +1,239 @@
+import { describe, expect, test } from 'vitest'
+import { deadServer } from '#failover/testing.ts'
+import { shopRecovery } from '#manager/api/testing.ts'
+import { knownShop, orchestratorOver } from './testing.ts'
+import { pathsOf, routes } from './routes/table.ts'
+
+const switchedOver = { recoveries: [shopRecovery] }
+
+describe('What clients rest upon', () => {
+  test('A look at any address is answered at once, without a body', async () => {
+    const { app } = await orchestratorOver([knownShop()])
+    for (const url of ['/', '/api', '/api/', '/api/forget/shop-1/3306', '/web/clusters']) {
+      const answer = await app.inject({ method: 'HEAD', url })
+      expect([answer.statusCode, answer.body]).toEqual([200, ''])
+    }
+  })
+
+  test('Only a manager that leads says OK to leader-check, and takes what changes something', async () => {
+    const led = await orchestratorOver([knownShop()])
+    expect(await led.get('leader-check')).toEqual({ status: 200, body: 'OK' })
+    const other = await orchestratorOver([knownShop()], { leads: false })
+    expect(await other.get('leader-check')).toEqual({ status: 404, body: 'Not leader' })
+    expect(await other.get('leader-check/503')).toEqual({ status: 503, body: 'Not leader' })
+    expect(await other.get('routed-leader-check')).toMatchObject({ status: 404 })
+    expect(await other.get('health')).toMatchObject({ body: { Code: 'OK', Details: { IsActiveNode: false } } })
+    expect(await other.get('graceful-master-takeover-auto/shop')).toMatchObject({
+      status: 500,
+      body: { Code: 'ERROR' },
+    })
+    expect(await other.get('which')).toMatchObject({ status: 404, body: { Code: 'ERROR', Details: null } })
+    expect(other.asked).toEqual([])
+  })
+
+  test('Slashes at the end and line feeds at the end of a text change nothing', async () => {
+    const { get, asked } = await orchestratorOver([knownShop()])
+    expect(await get('downtimed/')).toEqual({ status: 200, body: [] })
+    expect(await get('begin-downtime/shop-1/3306/me%0A/new%20disk%2F2%0A/10m')).toMatchObject({
+      body: { Code: 'OK', Details: { Hostname: 'shop-1', Port: 3306 } },
+    })
+    expect(asked).toEqual([
+      {
+        cluster: 'shop',
+        operation: 'downtime',
+        request: { instance: 'shop-1', forMs: 600_000, reason: 'new disk/2', owner: 'me', dryRun: false },
+      },
+    ])
+  })
+
+  test('Older words and newer ones are the same routes', async () => {
+    const { get } = await orchestratorOver([knownShop()])
+    for (const word of ['slave', 'replica'])
+      expect(await get(`start-${word}/shop-1/3306`)).toMatchObject({ body: { Code: 'OK' } })
+    expect(routes.flatMap(pathsOf)).not.toContain('slavetion-analysis')
+    expect(new Set(routes.flatMap(pathsOf)).size).toBe(routes.flatMap(pathsOf).length)
+  })
+
+  test('What is refused is an error without details, and without a quote that xargs would stumble over', async () => {
+    const { get } = await orchestratorOver([knownShop()])
+    const refusals = [
+      'instance/nobody/3306',
+      'relocate/shop-1/3306/shop-2/3306',
+      'make-co-master/shop-1/3306',
+      'disable-semi-sync-master/shop-0/3306',
+      'set-writeable/shop-1/3306',
+      'stop-slave/shop-1/3306',
+      'forget/shop-0/3306',
+      'register-candidate/shop-1/3306/must',
+      'register-candidate/shop-1/3306/always',
+      'ack-all-recoveries?comment=',
+      'raft-state',
+      'graceful-master-takeover/shop',
+      'cluster/nobody%22',
+    ]
+    for (const path of refusals) {
+      const { status, body } = await get(path)
+      expect([path, status, body.Code, body.Details]).toEqual([path, 500, 'ERROR', null])
+      expect(body.Message).not.toMatch(/["\\\n]/)
+    }
+  })
+})
+
+describe('What is asked becomes an operation of Regent', () => {
+  test('A takeover is a switchover from the primary that was meant', async () => {
+    const { get, asked } = await orchestratorOver([knownShop()], switchedOver)
+    expect(await get('graceful-master-takeover-auto/shop')).toMatchObject({
+      body: { Code: 'OK', Details: { SuccessorKey: { Hostname: 'shop-1' } } },
+    })
+    await get('graceful-master-takeover/shop/shop-2/3306')
+    await get('take-master/shop-2/3306')
+    await get('force-master-failover/shop')
+    expect(asked.map(({ operation, request }) => [operation, request])).toMatchObject([
+      ['switchover', { from: 'shop-0', to: undefined }],
+      ['switchover', { from: 'shop-0', to: 'shop-2' }],
+      ['switchover', { to: 'shop-2' }],
+      ['switchover', { reason: expect.stringContaining('force-master-failover') as string }],
+    ])
+  })
+
+  test('A takeover to one that does not follow the primary, or must not lead, is refused before it begins', async () => {
+    const { get, asked } = await orchestratorOver([
+      knownShop({
+        views: { 'shop-2': { follows: 'shop-1' } },
+        spec: { policies: { 'shop-1': { promotion: 'never', priority: 0 } } },
+      }),
+    ])
+    expect((await get('graceful-master-takeover/shop/shop-2/3306')).body.Message).toContain(
+      'must be directly replicating from the master shop-0:3306',
+    )
+    expect((await get('graceful-master-takeover-auto/shop/shop-1/3306')).body.Message).toContain('promotion rule')
+    expect(asked).toEqual([])
+  })
+
+  test('A failover is forced only where the primary does not answer, and never gives up writes', async () => {
+    const { get, asked } = await orchestratorOver([knownShop({ views: { 'shop-0': deadServer } })])
+    expect(await get('force-master-failover/shop')).toMatchObject({
+      status: 500,
+      body: { Code: 'ERROR', Details: null },
+    })
+    expect(asked).toMatchObject([{ operation: 'failover', request: { acceptLoss: false } }])
+  })
+
+  test('A recovery is attempted only where orchestrator would see a dead master', async () => {
+    const well = await orchestratorOver([knownShop()])
+    expect(await well.get('recover/shop-0/3306')).toMatchObject({
+      body: { Message: 'Recovery not attempted', Details: { Hostname: 'shop-0' } },
+    })
+    expect(well.asked).toEqual([])
+    const stands = { server: { channel: { ioRunning: 'no' as const } } }
+    const dead = await orchestratorOver([
+      knownShop({ views: { 'shop-0': deadServer, 'shop-1': stands, 'shop-2': stands } }),
+    ])
+    await dead.get('recover/shop-0/3306/shop-2/3306')
+    expect(dead.asked).toMatchObject([{ operation: 'failover', request: { to: 'shop-2', acceptLoss: false } }])
+  })
+
+  test('Global recoveries are pauses of all clusters', async () => {
+    const { get, asked } = await orchestratorOver([knownShop()])
+    expect((await get('check-global-recoveries')).body.Details).toBe('enabled')
+    await get('disable-global-recoveries')
+    await get('enable-global-recoveries')
+    expect(asked.map(({ operation }) => operation)).toEqual(['pause', 'resume'])
+    const paused = { reason: '', wallMs: 1 }
+    const off = await orchestratorOver([knownShop({ notes: { paused } })])
+    expect((await off.get('check-global-recoveries')).body.Details).toBe('disabled')
+  })
+})
+
+describe('What is said of a cluster stays said', () => {
+  test('Tags are given, found and taken away', async () => {
+    const { get, said } = await orchestratorOver([knownShop()])
+    await get('tag/shop-1/3306?tag=role%3Dreport%0A')
+    expect(said.get('shop')).toEqual({ tags: { 'shop-1': { role: 'report' } } })
+    expect((await get('tags/shop-1/3306')).body).toEqual(['role=report'])
+    expect((await get('tag-value/shop-1/3306?tag=role')).body).toBe('report')
+    expect((await get('tagged/?tag=role=report,~new')).body).toEqual([{ Hostname: 'shop-1', Port: 3306 }])
+    expect((await get('untag/shop-1/3306?tag=role')).body.Details).toHaveLength(1)
+    expect(said.get('shop')).toEqual({})
+  })
+
+  test('An alias names the cluster, and that of another cluster is refused', async () => {
+    const other = { ...knownShop(), name: 'other' }
+    const { get } = await orchestratorOver([knownShop(), other])
+    expect((await get('set-cluster-alias/shop?alias=tills')).body.Message).toMatch(/now has alias 'tills'/)
+    expect((await get('cluster-info/tills')).body).toMatchObject({ ClusterAlias: 'tills' })
+    expect(await get('set-cluster-alias/tills?alias=other')).toMatchObject({ status: 500 })
+  })
+
+  test('A candidate is one for an hour, and a rule that leaves nobody is refused', async () => {
+    const never = { promotion: 'never' as const, priority: 0 }
+    const { get, said } = await orchestratorOver([
+      knownShop({ spec: { policies: { 'shop-0': never, 'shop-1': never } } }),
+    ])
+    expect((await get('register-candidate/shop-2/3306/must_not')).body.Message).toMatch(/^no instance of shop could/)
+    await get('register-candidate/shop-1/3306/prefer_not')
+    expect(said.get('shop')?.promotions).toEqual({
+      'shop-1': { promotion: 'neutral', priority: -1_000, untilWallMs: 4_600_000 },
+    })
+  })
+
+  test('A forgotten server is not listed until it is discovered, and one that is needed is not forgotten', async () => {
+    const { get } = await orchestratorOver([knownShop()])
+    expect((await get('forget/shop-0/3306')).body.Message).toContain('call graceful-master-takeover-auto first')
+    expect((await get('forget/shop-2/3306')).body).toMatchObject({
+      Code: 'OK',
+      Message: 'Instance forgotten: shop-2:3306',
+    })
+    expect((await get('instance/shop-2/3306')).body).toMatchObject({ Code: 'ERROR' })
+    expect((await get('discover/shop-2/3306')).body).toMatchObject({
+      Code: 'OK',
+      Details: { Key: { Hostname: 'shop-2' } },
+    })
+    expect((await get('all-instances')).body).toHaveLength(3)
+    const pair = await orchestratorOver([knownShop({ shape: { instances: 2 } })])
+    expect((await pair.get('forget/shop-1/3306')).body.Message).toMatch(/only 0 of the 1 replicas/)
+  })
+
+  test('Recoveries are acknowledged with a comment', async () => {
+    const { get, said } = await orchestratorOver([knownShop()], switchedOver)
+    expect((await get('ack-recovery/cluster/shop?comment=seen%0A')).body).toMatchObject({
+      Code: 'OK',
+      Details: 'shop-0:3306',
+    })
+    expect(said.get('shop')?.acknowledged).toMatchObject({ r1: { comment: 'seen' } })
+    expect((await get('audit-recovery')).body).toMatchObject([{ UID: 'r1', Acknowledged: true }])
+    expect((await get('audit-recovery/1')).body).toEqual([])
+    expect((await get('audit-recovery-steps/r1')).body).toHaveLength(2)
+  })
+})
+
+describe('Who may ask', () => {
+  const credentials = { login: 'ann:secret-of-ann-12', token: 'token-0123456789abcdef' }
+  const basic = (login: string) => ({ authorization: `Basic ${Buffer.from(login).toString('base64')}` })
+
+  test.each([
+    [basic('ann:secret-of-ann-12'), 200],
+    [{ authorization: 'Bearer token-0123456789abcdef' }, 200],
+    [basic('ann:secret-of-ann-1'), 401],
+    [basic('ann'), 401],
+    [{ authorization: 'Bearer token-0123456789abcdee' }, 401],
+    [{ authorization: 'Basic ' }, 401],
+    [{}, 401],
+  ])('%j is answered with %i, a look too', async (headers, status) => {
+    const { app } = await orchestratorOver([knownShop()], { credentials })
+    expect((await app.inject({ method: 'HEAD', url: '/api', headers })).statusCode).toBe(status)
+    const answer = await app.inject({ method: 'GET', url: '/api/clusters', headers })
+    expect(answer.statusCode).toBe(status)
+    if (status === 401) expect(JSON.parse(answer.body)).toMatchObject({ Code: 'ERROR', Message: 'Unauthorized' })
+  })
+
+  test('Where nothing may be changed everything may be read', async () => {
+    const { get, asked, said } = await orchestratorOver([knownShop()], { readOnly: true })
+    expect((await get('clusters')).body).toEqual(['shop-0:3306'])
+    for (const { path } of routes.filter(({ changes }) => changes === true)) {
+      const url = path.replaceAll(/:(\w+)/g, (_, name: string) => (/port$/i.test(name) ? '3306' : 'shop-1'))
+      expect((await get(url)).body).toMatchObject({ Code: 'ERROR', Message: 'Unauthorized' })
+    }
+    expect([asked, said.get('shop')]).toEqual([[], {}])
+  })
+})

@@ -1,0 +1,139 @@
+import { expect, test } from 'vitest'
+import { lostAgent } from '#failover/testing.ts'
+import { gtids, uuidOf } from '#topology/testing.ts'
+import { knownShop } from '../testing.ts'
+import { fleetOf } from './fleet.ts'
+import { clusterOfHint, serverAt } from './hints.ts'
+import { recoveryDocument, recoverySteps } from './recovery.ts'
+import { topologyText } from './topology-text.ts'
+import { shopRecovery } from '#manager/api/testing.ts'
+
+const fleet = (overrides: Parameters<typeof knownShop>[0] = {}, names: 'name' | 'address' = 'name') =>
+  fleetOf([knownShop(overrides)], names)
+
+test('A primary and a replica are shown as orchestrator shows them', () => {
+  const [shop] = fleet()
+  const [primary, replica] = shop?.servers.map(({ instance }) => instance) ?? []
+  expect(primary).toMatchObject({
+    Key: { Hostname: 'shop-0', Port: 3306 },
+    MasterKey: { Hostname: '', Port: 0 },
+    ClusterName: 'shop-0:3306',
+    ReadOnly: false,
+    ServerUUID: uuidOf('shop-0'),
+    Version: '9.7.4',
+    ReplicationIOThreadState: -1,
+    ReplicationSQLThreadRuning: false,
+    SecondsBehindMaster: { Int64: 0, Valid: true },
+    Replicas: [
+      { Hostname: 'shop-1', Port: 3306 },
+      { Hostname: 'shop-2', Port: 3306 },
+    ],
+    SemiSyncMasterEnabled: true,
+    SemiSyncMasterClients: 2,
+    IsLastCheckValid: true,
+    PromotionRule: 'neutral',
+    Problems: [],
+  })
+  expect(replica).toMatchObject({
+    MasterKey: { Hostname: 'shop-0', Port: 3306 },
+    MasterUUID: uuidOf('shop-0'),
+    AncestryUUID: `${uuidOf('shop-0')},${uuidOf('shop-1')}`,
+    ReadOnly: true,
+    ReplicationDepth: 1,
+    ReplicationIOThreadState: 1,
+    Slave_SQL_Running: true,
+    SemiSyncReplicaStatus: true,
+    ExecutedGtidSet: gtids('shop-0', 100),
+    UsingOracleGTID: true,
+  })
+})
+
+test('Servers are called by their address, or by the name of the instance', () => {
+  expect(fleet({}, 'address')[0]?.servers[1]?.instance.Key).toEqual({ Hostname: '127.24.1.2', Port: 3306 })
+  expect(fleet({}, 'name')[0]?.servers[1]?.instance.Key).toEqual({ Hostname: 'shop-1', Port: 3306 })
+})
+
+test('What is wrong with a server has orchestrator’s words', () => {
+  const shop = fleet({
+    views: {
+      'shop-0': lostAgent,
+      'shop-1': { server: { channel: { ioRunning: 'no', lagSeconds: 30 } } },
+    },
+  })[0]
+  expect(shop?.servers.map(({ instance }) => instance.Problems)).toEqual([
+    ['last_check_invalid'],
+    ['not_replicating', 'replication_lag'],
+    [],
+  ])
+})
+
+test('The tree is drawn with a line for each server, the columns below each other', () => {
+  const [shop] = fleet({
+    views: { 'shop-1': { server: { channel: { ioRunning: 'no' } } }, 'shop-2': { follows: 'shop-1', ...lostAgent } },
+    notes: {
+      downtimes: [{ instance: 'shop-1', untilWallMs: 2_000_000, reason: 'r', owner: '' }],
+      annotations: { tags: { 'shop-0': { role: 'shop', old: '' } } },
+    },
+  })
+  if (shop === undefined) throw new Error('there is no cluster')
+  expect(topologyText(shop, 'plain').split('\n')).toEqual([
+    'shop-0:3306     [0s,ok,9.7.4,rw,ROW,>>,GTID,semi:master]',
+    '- shop-1:3306   [null,nonreplicating,9.7.4,ro,ROW,>>,GTID,semi:replica,downtimed]',
+    '  - shop-2:3306 [unknown,invalid,9.7.4,ro,ROW,>>,GTID,semi:replica]',
+  ])
+  expect(topologyText(shop, 'tags').split('\n')[0]).toMatch(/semi:master\] \[old,role=shop\]$/)
+  expect(topologyText(shop, 'tabulated').split('\n')[1]).toBe(
+    '- shop-1:3306  |   null|nonreplicating|9.7.4|ro|ROW|>>,GTID,semi:replica,downtimed',
+  )
+})
+
+test.each(['shop-0:3306', 'shop', 'shop-2', 'shop-2:3306', 'hop-1'])('The hint %s names the cluster', (hint) => {
+  expect(clusterOfHint(fleet(), hint).name).toBe('shop')
+})
+
+test.each(['', 'hop', 'nobody', 'shop-1:3307', '127.24.1.9', 'shop-11'])('The hint "%s" names no cluster', (hint) => {
+  expect(() => clusterOfHint(fleet(), hint)).toThrow('Unable to determine cluster name')
+})
+
+test('A server is found by its name whatever its port, and not by another port', () => {
+  const own = fleetOf(
+    [knownShop()].map((one) => ({
+      ...one,
+      snapshot: { instances: one.snapshot.instances.map((view) => ({ ...view, port: 10_001 })) },
+    })),
+    'name',
+  )
+  expect(serverAt(own, 'shop-1', '3306').name).toBe('shop-1')
+  expect(serverAt(own, 'shop-1', '10001').name).toBe('shop-1')
+  expect(() => serverAt(own, 'shop-1', '10002')).toThrow('Cannot read instance: shop-1:10002')
+  expect(() => serverAt(own, 'shop-1', '99999')).toThrow('Cannot read instance')
+})
+
+test('A server that is hidden is not listed unless it leads, and a cluster goes with the last of its servers', () => {
+  const hidden = (names: readonly string[]) =>
+    fleet({ notes: { annotations: { hidden: names } } }).map(({ servers }) => servers.map(({ name }) => name))
+  expect(hidden(['shop-1'])).toEqual([['shop-0', 'shop-2']])
+  expect(hidden(['shop-0', 'shop-1'])).toEqual([['shop-0', 'shop-2']])
+  expect(hidden(['shop-0', 'shop-1', 'shop-2'])).toEqual([])
+})
+
+test('A failover is a recovery of a dead master, with its successor, steps and who has read of it', () => {
+  const acknowledged = { r1: { wallMs: 1_700_000_060_000, by: 'ann', comment: 'seen' } }
+  const [shop] = fleet({ notes: { annotations: { acknowledged } } })
+  if (shop === undefined) throw new Error('there is no cluster')
+  expect(recoveryDocument(shopRecovery, shop)).toMatchObject({
+    UID: 'r1',
+    AnalysisEntry: { AnalyzedInstanceKey: { Hostname: 'shop-0' }, Analysis: 'DeadMaster' },
+    SuccessorKey: { Hostname: 'shop-1', Port: 3306 },
+    SuccessorAlias: 'shop-1',
+    IsSuccessful: true,
+    AllErrors: [],
+    RecoveryStartTimestamp: '2023-11-14 22:13:20',
+    Acknowledged: true,
+    AcknowledgedAt: '2023-11-14 22:14:20',
+    AcknowledgedBy: 'ann',
+  })
+  const undone = { ...shopRecovery, outcome: 'undone' as const }
+  expect(recoveryDocument(undone, shop)).toMatchObject({ SuccessorKey: null, AllErrors: ['shop-0 died'] })
+  expect(recoverySteps(shopRecovery).map(({ Message }) => Message)).toEqual(['noticed', 'committed'])
+})

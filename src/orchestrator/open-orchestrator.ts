@@ -1,0 +1,34 @@
+import type { FastifyInstance } from 'fastify'
+import { RegentError } from '#common/errors/errors.ts'
+import { readLogin } from './authorization.ts'
+import { createOrchestrator, type OrchestratorOptions } from './create-orchestrator.ts'
+import type { HostNames } from './fleet/fleet.ts'
+
+/** Where the interface is served, and to whom. */
+export interface OrchestratorAddress {
+  readonly host: string
+  readonly port: number
+  readonly hostNames: HostNames
+  readonly readOnly: boolean
+  /** A file with `user:password`. */
+  readonly loginFile?: string
+}
+
+/** The interface, listening. Throws `REGENT_BAD_FILE` and `REGENT_ADDRESS_IN_USE`. */
+export async function openOrchestrator(
+  { host, port, loginFile, hostNames, readOnly }: OrchestratorAddress,
+  { token, ...parts }: Pick<OrchestratorOptions, 'clusters' | 'log' | 'timers'> & { readonly token: string },
+): Promise<FastifyInstance> {
+  const credentials = loginFile === undefined ? undefined : { login: await readLogin(loginFile), token }
+  const app = await createOrchestrator({ ...parts, hostNames, readOnly, ...(credentials && { credentials }) })
+  await app.listen({ host, port }).catch((error: NodeJS.ErrnoException) => {
+    throw error.code === 'EADDRINUSE'
+      ? new RegentError('REGENT_ADDRESS_IN_USE', `${host}:${port}, wanted for orchestrator’s interface, is taken`, {
+          cause: error,
+        })
+      : error
+  })
+  const open = credentials === undefined ? ': whoever reaches this may ask for everything' : ''
+  parts.log.info(`orchestrator’s interface listens on ${host}:${port}${open}`)
+  return app
+}

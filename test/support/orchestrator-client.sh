@@ -1,0 +1,101 @@
+#!/bin/bash
+# A stand-in for the client of orchestrator's users: it calls as that calls, with curl and jq, and prints what that prints.
+# usage: orchestrator-client -c COMMAND [-i SERVER] [-d SERVER] [-a ALIAS] [-t TAG] [-o OWNER] [-r REASON] [-u DURATION]
+#        [-R RULE] [-l POOL] [-q QUERY] [-P PATH] [-s TEXT]
+set -u
+while getopts 'c:i:d:a:t:o:r:u:R:l:q:P:s:' option; do
+  case $option in
+  c) command=${OPTARG/slave/replica} ;;
+  i) instance=$OPTARG ;;
+  d) destination=$OPTARG ;;
+  a) instance=$OPTARG ;;
+  t) tag=$OPTARG ;;
+  o) owner=$OPTARG ;;
+  r) reason=$OPTARG ;;
+  u) duration=$OPTARG ;;
+  R) rule=$OPTARG ;;
+  l) pool=$OPTARG ;;
+  q) query=$OPTARG ;;
+  P) path=$OPTARG ;;
+  s) text=$OPTARG ;;
+  *) exit 2 ;;
+  esac
+done
+base=${ORCHESTRATOR_API:-http://localhost:3000}
+base=${base%/}
+[[ $base == */api ]] || base=$base/api
+hint=${instance:-}
+
+# host:port as host/port; the port of MySQL where none is named.
+slashed() {
+  [ -z "$1" ] && return
+  if [[ $1 == *:* ]]; then echo "${1/://}"; else echo "$1/3306"; fi
+}
+
+# With the line feed that is encoded too.
+encoded() { echo "$1" | jq -sRr @uri; }
+
+# The body of a call. What is no JSON is asked for again, as long as orchestrator's client does.
+ask() {
+  local wait
+  curl -s --head "$base" >/dev/null
+  curl -s --head "$base" >/dev/null
+  for wait in 0.1 0.2 0.5 1 2 2.5 5 0; do
+    body=$(curl -s "$base/$1" | jq .) && [ -n "$body" ] && break
+    sleep $wait
+  done
+  [ -z "$body" ] && echo "nothing at $base/$1 is JSON" >&2 && exit 1
+  if [ "$(jq -r 'if type == "object" then .Code // "" else "" end' <<<"$body")" = ERROR ]; then
+    jq -r .Message <<<"$body" | tr -d "'" | xargs >&2 echo
+    [ "$(jq -c .Details <<<"$body")" != null ] && jq -c .Details <<<"$body"
+    exit 1
+  fi
+}
+
+print() { jq -r "def key: .Hostname + \":\" + (.Port | tostring); $1" <<<"$body"; }
+at=$(slashed "$hint")
+to=$(slashed "${destination:-}")
+
+case $command in
+api) ask "$path" && print . ;;
+clusters) ask clusters-info && print '.[].ClusterName' ;;
+clusters-alias) ask clusters-info && print '.[] | .ClusterName + "," + .ClusterAlias' ;;
+all-instances) ask all-instances && print '.[].Key | key' ;;
+all-clusters-masters) ask masters && print '.[].Key | key' ;;
+search) ask "search?s=$(encoded "${text:-$hint}")" && print '.[].Key | key' ;;
+topology | topology-tabulated | topology-tags) ask "$command/$hint" && print .Details ;;
+instance | which-instance) ask "instance/$at" && print '.Key | key' ;;
+which-master) ask "instance/$at" && print '.MasterKey | key' ;;
+which-replicas) ask "instance-replicas/$at" && print '.[].Key | key' ;;
+which-gtid-errant) ask "instance/$at" && print .GtidErrant ;;
+is-replicating) ask "instance/$at" && print 'select(.ReplicationSQLThreadState == 1 and .ReplicationIOThreadState == 1).Key | key' ;;
+which-cluster) ask "cluster-info/$hint" && print .ClusterName ;;
+which-cluster-alias) ask "cluster-info/$hint" && print .ClusterAlias ;;
+which-cluster-master) ask "master/$hint" && print .ClusterName ;;
+which-cluster-instances) ask "cluster/$hint" && print '.[].Key | key' ;;
+downtimed) ask "downtimed/$hint" && print '.[].Key | key' ;;
+relocate | repoint | move-below) ask "$command/$at/$to" && print '(.Details.Key | key) + "<" + (.Details.MasterKey | key)' ;;
+relocate-replicas) ask "$command/$at/$to" && print '.Details[].Key | key' ;;
+move-up-replicas) ask "$command/$at/" && print '.Details[].Key | key' ;;
+make-co-master | take-master | move-up) ask "$command/$at" && print '(.Details.Key | key) + "<" + (.Details.MasterKey | key)' ;;
+graceful-master-takeover | graceful-master-takeover-auto | force-master-takeover) ask "$command/$hint${to:+/$to}" && print '.Details.SuccessorKey | key' ;;
+force-master-failover) ask "$command/$hint" && print '.Details.SuccessorKey | key' ;;
+recover) ask "$command/$at${to:+/$to}" && print '.Details | key' ;;
+forget) ask "forget/$at" ;;
+forget-cluster) ask "forget-cluster/$hint" ;;
+tags) ask "tags/$at" && print '.[]' ;;
+tag-value) ask "tag-value/$at?tag=$(encoded "$tag")" && print . ;;
+tag) ask "tag/$at?tag=$(encoded "$tag")" && print '.Details | key' ;;
+untag) ask "untag/$at?tag=$tag" && print '.Details[] | key' ;;
+untag-all) ask "untag-all?tag=$tag" && print '.Details[] | key' ;;
+tagged) ask "tagged/$at?tag=$(encoded "$tag")" && print '.[] | key' ;;
+begin-downtime) ask "begin-downtime/$at/$(encoded "$owner")/$(encoded "$reason")/$duration" && print '.Details | key' ;;
+end-downtime) ask "end-downtime/$at" && print '.Details | key' ;;
+register-candidate) ask "register-candidate/$at/$rule" && print '.Details | key' ;;
+replication-analysis) ask replication-analysis && print '.Details[] | (.AnalyzedInstanceKey | key) + " (cluster " + .ClusterDetails.ClusterName + "): " + (if .Analysis == "NoProblem" then .StructureAnalysis[0] else .Analysis end)' ;;
+ack-cluster-recoveries) ask "ack-recovery/cluster/$hint?comment=$(encoded "${reason%% *}")" && print .Details ;;
+ack-all-recoveries) ask "ack-all-recoveries?comment=$(encoded "${reason%% *}")" && print .Details ;;
+submit-masters-to-kv-stores) ask submit-masters-to-kv-stores/ && print '.Details[] | .Key + ":" + .Value' ;;
+restart-replica-statements) ask "$command/$at?q=$(encoded "${query:-}")" && print .Details ;;
+*) ask "$command/$at" && print '.Details.Key | key' ;;
+esac
