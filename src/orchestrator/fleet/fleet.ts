@@ -11,7 +11,9 @@ export type HostNames = 'address' | 'name'
 
 export interface Server {
   readonly name: string
+  readonly key: Key
   readonly cluster: Cluster
+  /** Made when somebody looks: most calls are about one cluster of many. */
   readonly instance: Instance
   /** Its agent is heard, and its mysqld does not answer. */
   readonly isHalfSeen: boolean
@@ -68,8 +70,13 @@ function clusterOf(known: KnownCluster, hostNames: HostNames): Cluster {
   for (const view of shownOf(known, primary))
     servers.push({
       name: view.name,
+      key: keyOf(view),
       cluster,
-      instance: instanceDocument(view, around),
+      get instance() {
+        const document = instanceDocument(view, around)
+        Object.defineProperty(this, 'instance', { value: document })
+        return document
+      },
       isHalfSeen: view.reachable && view.observation?.process === 'running',
     })
   return cluster

@@ -41,7 +41,7 @@ function findServer(fleet: readonly Cluster[], hint: string): Server | undefined
   const all = fleet.flatMap(({ servers }) => servers)
   const [host = '', port = defaultPort] = hint.split(/:(?=\d+$)/)
   return (
-    all.find(({ instance }) => keyText(instance.Key) === `${host}:${port}`) ??
+    all.find(({ key }) => keyText(key) === `${host}:${port}`) ??
     (port === defaultPort ? all.find(({ name }) => name === host) : undefined) ??
     fuzzy(all, host, hint)
   )
@@ -51,6 +51,6 @@ function findServer(fleet: readonly Cluster[], hint: string): Server | undefined
 function fuzzy(all: readonly Server[], host: string, hint: string): Server | undefined {
   if (host === '' || /^\d+\.\d+\.\d+\.\d+$/.test(host)) return undefined
   const part = host === hint || hint.endsWith(`:${defaultPort}`) ? host : hint
-  const found = all.filter(({ name, instance }) => [name, keyText(instance.Key)].some((each) => each.includes(part)))
+  const found = all.filter(({ name, key }) => [name, keyText(key)].some((each) => each.includes(part)))
   return found.length === 1 ? found[0] : undefined
 }
