@@ -115,6 +115,7 @@ function known(call: Call): Server {
     throw new RegentError(
       'REGENT_NOT_FOUND',
       `${describeError(error)}: no agent tells of that server; regent local up or a MySQLCluster makes servers known`,
+      { remedy: '' },
     )
   }
 }
