@@ -91,8 +91,8 @@ describe('What is asked becomes an operation of Regent', () => {
     expect(asked.map(({ operation, request }) => [operation, request])).toMatchObject([
       ['switchover', { from: 'shop-0', to: undefined }],
       ['switchover', { from: 'shop-0', to: 'shop-2' }],
-      ['switchover', { to: 'shop-2' }],
-      ['switchover', { reason: expect.stringContaining('force-master-failover') as string }],
+      ['switchover', { from: 'shop-0', to: 'shop-2' }],
+      ['switchover', { from: 'shop-0', reason: expect.stringContaining('force-master-failover') as string }],
     ])
   })
 

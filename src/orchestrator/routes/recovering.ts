@@ -87,9 +87,13 @@ function followsFrom({ instance }: Server, master: Server): boolean {
 async function forceFailover(call: Call): Promise<Answer> {
   const cluster = call.cluster
   const to = call.other('designated')?.name
-  const isThere = headOf(cluster)?.instance.IsLastCheckValid === true
-  const result = isThere
-    ? await operate(call, cluster, 'switchover', { to, reason: reasonOf(call, 'force-master-failover') })
+  const head = headOf(cluster)
+  const result = head?.instance.IsLastCheckValid
+    ? await operate(call, cluster, 'switchover', {
+        from: head.name,
+        to,
+        reason: reasonOf(call, 'force-master-failover'),
+      })
     : await operate(call, cluster, 'failover', { to })
   const document = recoveryOf(call, cluster, result.recovery)
   return document?.SuccessorKey
@@ -164,7 +168,8 @@ const takeMaster: Route = {
   changes: true,
   async answer(call) {
     const { server } = call
-    await operate(call, server.cluster, 'switchover', { to: server.name, reason: reasonOf(call, 'take-master') })
+    const from = headOf(server.cluster)?.name
+    await operate(call, server.cluster, 'switchover', { from, to: server.name, reason: reasonOf(call, 'take-master') })
     const { instance } = call.look().server
     return ok(`${keyText(instance.Key)} took its master`, instance)
   },
