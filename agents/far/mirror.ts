@@ -1,7 +1,7 @@
-import { createHash } from 'node:crypto'
 import { mkdir, open, rename, stat, truncate, writeFile } from 'node:fs/promises'
 import { basename, isAbsolute, join } from 'node:path'
 import { RegentError } from '#common/errors/errors.ts'
+import { sha256Of } from '#common/files/sha256.ts'
 import { GtidSet } from '#topology/gtid/gtid-set.ts'
 import { unreadable } from '#binlog/events.ts'
 import { readBinlogHead } from '../binlog/set.ts'
@@ -133,7 +133,7 @@ export class Mirror {
       deadlineMs: pieceMs,
     })
     const said = stderr.trim().split(/\s/)[0]
-    if (stdout.length === length && said === createHash('sha256').update(stdout).digest('hex')) return stdout
+    if (stdout.length === length && said === sha256Of(stdout)) return stdout
     throw unreadable(`bytes ${offset} to ${offset + length} of ${remote} did not arrive whole`)
   }
 }

@@ -53,6 +53,7 @@ const restMs = 1_000
 const keepaliveMs = 500
 /** What a failover needs one after the other. sshd allows ten sessions, and one of them watches. */
 const mostReady = 6
+const waitingShell = 'exec sh -s'
 
 /** One connection to one host, made when it is needed, and made again after a rest. */
 export class SshShell implements FarShell {
@@ -94,7 +95,7 @@ export class SshShell implements FarShell {
     try {
       const shell = input === undefined ? this.#takeShell(ssh) : begin(ssh, commandOf(script, args))
       shell.ended.then(ended.resolve, (error: unknown) => ended.reject(this.#down(describeError(error))))
-      shell.stdin.end(input ?? `set -- ${args.map(quoted).join(' ')}\n${script}\n`)
+      shell.stdin.end(input ?? withArguments(script, args))
       const { code, stderr } = await ended.promise
       if (code !== 0)
         throw new RegentError('REGENT_SSH_DOWN', `${this.#host} answered ${code ?? 'nothing'}: ${stderr.trim()}`)
@@ -121,16 +122,20 @@ export class SshShell implements FarShell {
       for (const text of lines) if (!isOver) line(text)
     })
     shell.ended.then(over, over)
-    shell.stdin.end(`set -- ${args.map(quoted).join(' ')}\n${script}\n`)
+    shell.stdin.end(withArguments(script, args))
     return { stop: () => shell.stop() }
   }
 
   /** One that is there already: a login shell may take long to read its own files before it does anything. */
   #takeShell(ssh: NodeSSH, heard?: (chunk: Buffer) => void): Shell {
-    const shell = this.#ready.shift() ?? begin(ssh, 'exec sh -s')
-    while (this.#ready.length < mostReady) this.#ready.push(begin(ssh, 'exec sh -s'))
+    const shell = this.#ready.shift() ?? begin(ssh, waitingShell)
+    this.#makeReady(ssh)
     if (heard) shell.onStdout = heard
     return shell
+  }
+
+  #makeReady(ssh: NodeSSH): void {
+    while (this.#ready.length < mostReady) this.#ready.push(begin(ssh, waitingShell))
   }
 
   close(): void {
@@ -152,7 +157,7 @@ export class SshShell implements FarShell {
       const ssh = await this.#logIn()
       this.#ssh = ssh
       this.#failed = null
-      while (this.#ready.length < mostReady) this.#ready.push(begin(ssh, 'exec sh -s'))
+      this.#makeReady(ssh)
       return ssh
     } catch (error) {
       const known = error instanceof RegentError ? error : this.#down(describeError(error))
@@ -216,6 +221,11 @@ export class SshShell implements FarShell {
   #down(why: string): RegentError {
     return new RegentError('REGENT_SSH_DOWN', `${this.#config.user}@${this.#host}:${this.#config.port}: ${why}`)
   }
+}
+
+/** For a shell that reads its script. */
+function withArguments(script: string, args: readonly string[]): string {
+  return `set -- ${args.map(quoted).join(' ')}\n${script}\n`
 }
 
 /** Where standard input has something else to read than the script. */

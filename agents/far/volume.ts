@@ -1,6 +1,6 @@
-import { createHash } from 'node:crypto'
 import { mkdir, writeFile } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
+import { sha256Of } from '#common/files/sha256.ts'
 import { say, type Sentence } from '#common/sentence/sentence.ts'
 import { relayLogHead } from '#binlog/relay-log-head.ts'
 import { unreadable } from '#binlog/events.ts'
@@ -127,7 +127,7 @@ async function writeTail(
 
 async function writeFar(shell: FarShell, path: string, input: Buffer): Promise<void> {
   const { stdout } = await shell.run(writeScript, [path], { input, deadlineMs: writeMs })
-  if (stdout.toString('utf8').split(/\s/)[0] !== createHash('sha256').update(input).digest('hex'))
+  if (stdout.toString('utf8').split(/\s/)[0] !== sha256Of(input))
     throw unreadable(`${path} did not arrive whole on the host`)
 }
 

@@ -1,8 +1,8 @@
 import { RegentError } from '#common/errors/errors.ts'
+import { sha256Of } from '#common/files/sha256.ts'
 import type { Answers, Word } from '#failover/protocol/word.ts'
 import type { Parts } from '../instance/parts.ts'
 import { hasWrittenAll } from '../ports/process.ts'
-import { sha256Of } from './near-tail.ts'
 
 /** What this instance, whose server is down under a promise, has of what the elected one lacks. */
 export async function giveTail(parts: Parts, said: Word<'tail'>): Promise<Answers['tail']> {

@@ -1,5 +1,5 @@
-import { createHash } from 'node:crypto'
 import { RegentError } from '#common/errors/errors.ts'
+import { sha256Of } from '#common/files/sha256.ts'
 import type { Transport } from '#common/ports/ports.ts'
 import { orderVersion } from '#failover/protocol/message.ts'
 import { sayWord } from '#failover/protocol/word.ts'
@@ -42,8 +42,4 @@ export function nearTail({ transport, cluster, deadlineMs }: Ports): TailPort {
       },
     }
   }
-}
-
-export function sha256Of(bytes: Buffer): string {
-  return createHash('sha256').update(bytes).digest('hex')
 }

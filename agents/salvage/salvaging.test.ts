@@ -4,7 +4,8 @@ import { gtids } from '#topology/testing.ts'
 import { aServerState, primaryOfEpoch3, ScriptedProcess, ScriptedServer, testParts } from '../testing.ts'
 import type { RelayLogPart } from '../ports/volume.ts'
 import { giveTail, giveTailPart } from './giving.ts'
-import { nearTail, sha256Of } from './near-tail.ts'
+import { sha256Of } from '#common/files/sha256.ts'
+import { nearTail } from './near-tail.ts'
 import { salvage } from './salvaging.ts'
 
 const binlog = Buffer.from('what nobody received')

@@ -6,7 +6,6 @@ import type { Analysis } from '#topology/analysis/analysis.ts'
 import {
   describeProcess,
   isFrozen,
-  isGone,
   isHeard,
   isServing,
   type HeardView,
@@ -17,7 +16,7 @@ import { lackedBy } from '#topology/group/shown-group.ts'
 import { describeLag, maxBacklog } from '#topology/snapshot/lag.ts'
 import { instanceOf } from '#topology/snapshot/member.ts'
 import type { MemberState } from '#topology/snapshot/observation.ts'
-import type { InstanceView } from '#topology/snapshot/snapshot.ts'
+import { isGone, type InstanceView } from '#topology/snapshot/snapshot.ts'
 import { abbreviated } from '#common/text/words.ts'
 import type { ClusterRecord } from '../protocol/record.ts'
 import { lowestIfBlocked } from './blocked-by-version.ts'

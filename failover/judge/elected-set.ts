@@ -4,6 +4,7 @@ import { GtidSet, parseGtidSet } from '#topology/gtid/gtid-set.ts'
 import { holdsOf } from '#topology/snapshot/holdings.ts'
 import { instanceOf, type MemberId } from '#topology/snapshot/member.ts'
 import type { Observation } from '#topology/snapshot/observation.ts'
+import { isGone } from '#topology/snapshot/snapshot.ts'
 import type { ClusterRecord } from '../protocol/record.ts'
 import { liveView, liveViews, type LiveView, type Situation } from './situation.ts'
 import { hasDoubtedData } from './doubted-data.ts'
@@ -61,8 +62,8 @@ export function outsiders({ snapshot, record }: Situation): readonly MemberId[] 
 }
 
 /** Its mysqld is down since it was primary, and its agent promises all the same: it reads the binlog. */
-export function isDeadHolder({ observation: { process, promiseReport } }: LiveView): boolean {
-  return ['dead', 'absent', 'exiting'].includes(process) && promiseReport?.asPrimary === true
+export function isDeadHolder({ observation }: LiveView): boolean {
+  return isGone(observation) && observation.promiseReport?.asPrimary === true
 }
 
 /** The primary was elected while its mysqld was down, and is to be started: it was not told yet. */

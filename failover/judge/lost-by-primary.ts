@@ -1,6 +1,7 @@
 import { GtidSet, parseGtidSet } from '#topology/gtid/gtid-set.ts'
 import { holdsOf } from '#topology/snapshot/holdings.ts'
 import type { InstanceName } from '#topology/snapshot/member.ts'
+import { isGone } from '#topology/snapshot/snapshot.ts'
 import { liveView, type LiveView, type Situation } from './situation.ts'
 
 /**
@@ -35,7 +36,7 @@ export function isBinlogUnread(situation: Situation): boolean {
 /** Its agent says that its mysqld has ended, or is being torn down. */
 export function primaryThatIsDown({ snapshot, record }: Situation): LiveView | undefined {
   const view = liveView(snapshot, record.primary)
-  return view !== undefined && ['dead', 'absent', 'exiting'].includes(view.observation.process) ? view : undefined
+  return view !== undefined && isGone(view.observation) ? view : undefined
 }
 
 function witnesses({ snapshot, record }: Situation, primary: LiveView): readonly LiveView[] {

@@ -212,7 +212,7 @@ src/cli/local                        failover/protocol src/{api-contract,backup,
                                      src/local/{processes,supervisor}
 src/cli/adopt                        agents/far/adopting src/adopt src/adopt/{origin,servers,watch} src/api-contract
                                      src/cli/{commands,connection,terminal} src/cli/local/up
-                                     src/local/{clusters,files,folder,processes,supervisor}
+                                     src/local/{addresses,clusters,files,folder,processes,supervisor}
 src/cli                              src/cli/{adopt,backup,commands,local,terminal}
 src                                  src/cli src/cli/terminal src/local/files
 `

@@ -1,5 +1,4 @@
-import { createHash, timingSafeEqual } from 'node:crypto'
-import { carriesToken, readTokenFile } from '#common/http/bearer-token.ts'
+import { carriesToken, isSameSecret, readTokenFile } from '#common/http/bearer-token.ts'
 import { RegentError } from '#common/errors/errors.ts'
 
 /** Who may ask: with a name and password of HTTP, or with the token of the API. */
@@ -20,7 +19,7 @@ export async function readLogin(path: string): Promise<string> {
 /** Whether an `Authorization` header carries one of these. Everybody may ask where there are none. */
 export function mayAsk(authorization: string | undefined, credentials: Credentials | undefined): boolean {
   if (credentials === undefined) return true
-  return carriesToken(authorization, credentials.token) || isSame(decoded(authorization), credentials.login)
+  return carriesToken(authorization, credentials.token) || isSameSecret(decoded(authorization), credentials.login)
 }
 
 /** The name that somebody gives; '' for none. */
@@ -31,13 +30,4 @@ export function userIn(authorization: string | undefined): string {
 function decoded(authorization: string | undefined): string {
   const [, text = ''] = /^Basic +([A-Za-z0-9+/=]+) *$/i.exec(authorization ?? '') ?? []
   return Buffer.from(text, 'base64').toString('utf8')
-}
-
-/** In constant time: neither the content nor the length can be measured from outside. */
-function isSame(one: string, other: string): boolean {
-  return timingSafeEqual(digest(one), digest(other))
-}
-
-function digest(text: string): Buffer {
-  return createHash('sha256').update(text).digest()
 }

@@ -3,13 +3,13 @@ import type { Analysis } from './analysis.ts'
 import { critical, warning, type AnalysisInput } from './analysis-input.ts'
 import { abbreviated } from '#common/text/words.ts'
 import { errantOf } from '../snapshot/comparison.ts'
-import { describeProcess, isGone, isHeard, isServing, type HeardView, type ServingView } from './instance-state.ts'
+import { describeProcess, isHeard, isServing, type HeardView, type ServingView } from './instance-state.ts'
 import { describeLag, isBehind, maxBacklog } from '../snapshot/lag.ts'
 import type { InstanceName } from '../snapshot/member.ts'
 import type { Channel, Observation } from '../snapshot/observation.ts'
 import { readsFromPrimary, replicasOf, type PrimaryCondition } from './primary-condition.ts'
 import { sourceLinkOf } from '../snapshot/replication-tree.ts'
-import type { InstanceView } from '../snapshot/snapshot.ts'
+import { isGone, type InstanceView } from '../snapshot/snapshot.ts'
 
 /**
  * Whether the replicas are alive and follow the primary; instances of a cluster without a primary are looked at like

@@ -24,11 +24,6 @@ export function isServing(view: InstanceView | undefined, limits: Limits): view 
   return process === 'running' && server !== null && silentMs < limits.frozenMs
 }
 
-/** Its own agent says that there is no mysqld: what the kernel is tearing down answers nobody any more. */
-export function isGone({ process }: Observation): boolean {
-  return process === 'dead' || process === 'exiting' || process === 'absent'
-}
-
 /**
  * The server is there and does nothing: stopped by a signal, or neither its write probe nor its admin interface
  * answers.

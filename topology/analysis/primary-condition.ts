@@ -1,17 +1,9 @@
 import { counted, say, type Sentence } from '#common/sentence/sentence.ts'
 import { type AnalysisInput } from './analysis-input.ts'
-import {
-  describeProcess,
-  isFrozen,
-  isGone,
-  isHeard,
-  isServing,
-  type HeardView,
-  type ServingView,
-} from './instance-state.ts'
+import { describeProcess, isFrozen, isHeard, isServing, type HeardView, type ServingView } from './instance-state.ts'
 import type { InstanceName } from '../snapshot/member.ts'
 import { sourceLinkOf } from '../snapshot/replication-tree.ts'
-import type { InstanceView } from '../snapshot/snapshot.ts'
+import { isGone, type InstanceView } from '../snapshot/snapshot.ts'
 
 /**
  * What is known of the primary. Its own agent's word is enough; where that agent is silent the replicas testify, as in

@@ -26,3 +26,8 @@ export interface InstanceView {
   /** Its volume went back in time: whom its agent takes itself for. Its observation then has the name of nobody. */
   readonly past?: MemberId
 }
+
+/** Its own agent says that there is no mysqld: what the kernel is tearing down answers nobody any more. */
+export function isGone({ process }: Pick<Observation, 'process'>): boolean {
+  return process === 'dead' || process === 'exiting' || process === 'absent'
+}

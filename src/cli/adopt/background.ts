@@ -1,6 +1,5 @@
 import { spawn } from 'node:child_process'
 import { open } from 'node:fs/promises'
-import { createServer } from 'node:net'
 import {
   adoptedFiles,
   adoptedFolder,
@@ -11,6 +10,7 @@ import {
 } from '#adopt/adopted-folder.ts'
 import { RegentError } from '#common/errors/errors.ts'
 import { frugalNode } from '#common/process/frugal-environment.ts'
+import { isFree } from '#local/addresses/addresses.ts'
 import { withFileLock } from '#local/files/file-lock.ts'
 import { endProcess, isAlive } from '#local/processes/process-identity.ts'
 import { commandLock } from '#local/supervisor/background.ts'
@@ -85,17 +85,9 @@ async function said(log: string, from: number): Promise<string> {
 }
 
 async function freePort(): Promise<number> {
-  for (let port = usualPort; port < usualPort + portsTried; port += 1) if (await isFree(port)) return port
+  for (let port = usualPort; port < usualPort + portsTried; port += 1) if (await isFree(host, port)) return port
   throw new RegentError(
     'REGENT_ADDRESS_IN_USE',
     `ports ${usualPort} to ${usualPort + portsTried - 1} are taken (--port)`,
   )
-}
-
-function isFree(port: number): Promise<boolean> {
-  return new Promise((resolve) => {
-    const server = createServer()
-    server.once('error', () => resolve(false))
-    server.listen({ host, port }, () => server.close(() => resolve(true)))
-  })
 }

@@ -24,13 +24,15 @@ export async function readTokenFile(path: string): Promise<string> {
   return token
 }
 
-/**
- * Whether an `Authorization` header carries this token. Digests are compared, in constant time, so that neither the
- * token's content nor its length can be measured from outside.
- */
+/** Whether an `Authorization` header carries this token. */
 export function carriesToken(authorization: string | undefined, token: string): boolean {
   const offered = /^Bearer +(\S+) *$/i.exec(authorization ?? '')?.[1]
-  return timingSafeEqual(digest(offered ?? ''), digest(token)) && offered !== undefined
+  return isSameSecret(offered ?? '', token) && offered !== undefined
+}
+
+/** Digests are compared, in constant time: neither the content nor the length can be measured from outside. */
+export function isSameSecret(one: string, other: string): boolean {
+  return timingSafeEqual(digest(one), digest(other))
 }
 
 function digest(text: string): Buffer {

@@ -108,7 +108,8 @@ async function takenPort(address: string): Promise<number | undefined> {
   return undefined
 }
 
-async function isFree(host: string, port: number): Promise<boolean> {
+/** Whether somebody could listen there now. */
+export async function isFree(host: string, port: number): Promise<boolean> {
   const server = await listen(host, port)
   if (server === undefined) return false
   await close(server)
