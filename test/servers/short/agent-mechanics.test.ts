@@ -9,7 +9,7 @@ import { elapsed } from '#test/support/monotonic.ts'
 import { SourceAndReplica } from '#test/support/source-and-replica.ts'
 import { firstValue, queryWithin } from '#test/support/sql-session.ts'
 import { expectBelow } from '#test/support/expect-below.ts'
-import { patienceMs } from '#test/support/patience.ts'
+import { patienceMs, probeMs } from '#test/support/patience.ts'
 
 let servers: SourceAndReplica
 let source: BareInstance
@@ -192,7 +192,7 @@ describe('a source whose acknowledgements have stopped', () => {
     const counted = async () => (await source.server.readState()).semiSyncSource.waiting
     await until(async () => (await counted()) === 1, 'a session waits: its GTID is owned a moment before')
     expect(await source.server.waitingSessions()).toBe(1)
-    expect(await source.server.probeWrite(500)).toEqual({ result: 'ok', detail: '' })
+    expect(await source.server.probeWrite(probeMs)).toEqual({ result: 'ok', detail: '' })
 
     await expect(source.server.setReadOnly('closed', 300)).rejects.toMatchObject({ code: 'REGENT_SERVER_TIMEOUT' })
     const admin = await source.session('admin')
@@ -234,13 +234,12 @@ describe('a locked, crowded or closing server', () => {
   it('says who holds a lock that no write gets through', async () => {
     const admin = await source.session('admin')
     await admin.query('FLUSH TABLES WITH READ LOCK')
-    const { result, detail } = await source.server.probeWrite(300)
+    const { result, detail } = await source.server.probeWrite(probeMs).finally(() => admin.query('UNLOCK TABLES'))
     expect(result).toBe('locked')
     expect(String(detail)).toMatch(/session \d+ of admin@/)
     // Two locks of one session.
     expect(String(detail).match(/session/g)).toHaveLength(1)
-    await admin.query('UNLOCK TABLES')
-    expect(await source.server.probeWrite(500)).toEqual({ result: 'ok', detail: '' })
+    expect(await source.server.probeWrite(probeMs)).toEqual({ result: 'ok', detail: '' })
   })
 
   it('counts long statements and open transactions as busy, and nothing else', async () => {
@@ -276,11 +275,11 @@ describe('a locked, crowded or closing server', () => {
     )
     const late = source.anotherServerPort()
     expect((await late.readState()).readOnly).toBe(false)
-    expect(await late.probeWrite(500)).toMatchObject({ result: 'tooManyConnections' })
+    expect(await late.probeWrite(probeMs)).toMatchObject({ result: 'tooManyConnections' })
     late.disconnect()
     await admin.query('SET GLOBAL max_connections = 500')
     for (const session of crowd) session.destroy()
-    await until(async () => (await source.server.probeWrite(500)).result === 'ok', 'the crowd is gone')
+    await until(async () => (await source.server.probeWrite(probeMs)).result === 'ok', 'the crowd is gone')
   })
 
   it('ends every session of others, and neither its own nor its replicas’', async () => {
@@ -300,7 +299,7 @@ describe('a locked, crowded or closing server', () => {
   it('closes and opens again', async () => {
     await source.server.setReadOnly('closed')
     expect(await source.server.readState()).toMatchObject({ readOnly: true, superReadOnly: true })
-    expect(await source.server.probeWrite(500)).toEqual({ result: 'ok', detail: '' })
+    expect(await source.server.probeWrite(probeMs)).toEqual({ result: 'ok', detail: '' })
     await source.server.setReadOnly('accounts')
     expect(await source.server.readState()).toMatchObject({ readOnly: true, superReadOnly: false })
     await source.server.open()

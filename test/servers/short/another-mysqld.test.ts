@@ -3,6 +3,7 @@ import { afterAll, beforeAll, expect, it } from 'vitest'
 import { createSqlServer } from '#agents/sql/server.ts'
 import { realWorld } from '#common/ports/real-world.ts'
 import { BareInstance, secret } from '#test/support/bare-instance.ts'
+import { probeMs } from '#test/support/patience.ts'
 
 let there: BareInstance
 
@@ -22,10 +23,10 @@ it('A server of a copied folder, with the same addresses and passwords, is not t
     code: 'REGENT_SERVER_DOWN',
     message: expect.stringContaining(sockets) as string,
   })
-  expect(await there.server.probeWrite(2_000)).toMatchObject({ result: 'ok' })
+  expect(await there.server.probeWrite(probeMs)).toMatchObject({ result: 'ok' })
   const { offlineMode } = await there.server.readState()
   await expect(copy.setOffline(!offlineMode)).rejects.toMatchObject({ code: 'REGENT_SERVER_DOWN' })
-  expect(await copy.probeWrite(2_000)).toMatchObject({
+  expect(await copy.probeWrite(probeMs)).toMatchObject({
     result: 'unknown',
     detail: expect.stringContaining(sockets) as string,
   })

@@ -13,7 +13,7 @@ import { passwordFor } from '#common/mysql/account-password.ts'
 import { realRandom, realWorld } from '#common/ports/real-world.ts'
 import { BareInstance, secret, until } from '#test/support/bare-instance.ts'
 import { queryWithin } from '#test/support/sql-session.ts'
-import { patienceMs } from '#test/support/patience.ts'
+import { patienceMs, probeMs } from '#test/support/patience.ts'
 
 const day = 86_400_000
 const said: string[] = []
@@ -112,7 +112,7 @@ describe('A client', () => {
 
   it('is refused without TLS where that is required, and the agent gets in by every way it has', async () => {
     await expect(source.session('client')).rejects.toMatchObject({ code: 'ER_SECURE_TRANSPORT_REQUIRED' })
-    expect(await source.server.probeWrite(2_000)).toEqual({ result: 'ok', detail: '' })
+    expect(await source.server.probeWrite(probeMs)).toEqual({ result: 'ok', detail: '' })
     await rm(volumeLayout(source.config.volume).socket)
     const byAddress = source.anotherServerPort()
     expect((await byAddress.readState()).readOnly).toBe(false)

@@ -10,6 +10,7 @@ import { elapsed } from '#test/support/monotonic.ts'
 import { SourceAndReplica } from '#test/support/source-and-replica.ts'
 import { firstValue } from '#test/support/sql-session.ts'
 import { expectBelow } from '#test/support/expect-below.ts'
+import { probeMs } from '#test/support/patience.ts'
 
 let servers: SourceAndReplica
 let source: BareInstance
@@ -103,7 +104,7 @@ describe('the process', () => {
     const client = await source.session('client', 'app')
     await client.query('CREATE TABLE t (id INT PRIMARY KEY)')
     await client.query('INSERT INTO t VALUES (1)')
-    expect(await source.server.probeWrite(500)).toEqual({ result: 'ok', detail: '' })
+    expect(await source.server.probeWrite(probeMs)).toEqual({ result: 'ok', detail: '' })
   })
 
   it('is found again by the next agent', async () => {
