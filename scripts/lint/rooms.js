@@ -170,6 +170,9 @@ src/orchestrator/routes              failover/{judge,protocol} src/api-contract 
 src/orchestrator                     src/manager/clusters src/orchestrator/{fleet,routes}
 src/manager                          failover/protocol src/local/{folder,platform} src/manager/{api,clusters,hooks}
                                      src/orchestrator src/store
+src/router                           failover/protocol src/api-contract src/cli/connection
+                                     src/local/{files,folder,platform,processes} src/manager/{clusters,loop}
+                                     topology/snapshot
 src/manager/kubernetes/memory        src/controller-runtime/{client,controller,objects}
                                      src/kube/{pod-events,pods,secrets}
 src/manager/kubernetes/pod-events    src/controller-runtime/{changes,client,controller,events,informers,objects}
@@ -195,7 +198,7 @@ src/manager/kubernetes               failover/protocol src/api-contract topology
                                      src/manager/kubernetes/{backups,loops,memory,objects,pod-events,pods,status}
                                      src/orchestrator
 src/cli/commands                     agents agents/{instance,lifecycle} failover/{judge,protocol}
-                                     src/{api-contract,manager} src/cli/{connection,terminal} src/local/{files,folder}
+                                     src/{api-contract,manager,router} src/cli/{connection,terminal} src/local/{files,folder}
                                      src/manager/{kubernetes,options} topology/snapshot
 src/cli/local/show                   src/api-contract src/cli/{connection,terminal}
                                      src/local/{clusters,files,folder,logs,platform,processes,supervisor}

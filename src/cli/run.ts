@@ -6,6 +6,7 @@ import { bareProgram } from './bare-program.ts'
 import { addAgent } from './commands/agent.ts'
 import { addLifecycleAgent } from './commands/lifecycle-agent.ts'
 import { addRemoteAgents } from './commands/remote-agents.ts'
+import { addRouter } from './commands/router.ts'
 import { exitCodeOf, exitCodes } from './terminal/exit-codes.ts'
 import { isKubectlPlugin, type Io } from './terminal/io.ts'
 import { paintFor } from './terminal/paint.ts'
@@ -71,9 +72,10 @@ const alone = new Map([
   ['agent', addAgent],
   ['remote-agents', addRemoteAgents],
   ['lifecycle-agent', addLifecycleAgent],
+  ['router', addRouter],
 ])
 
-/** An agent runs for long, and would take 7 MB more with the definitions of all other commands. */
+/** Agent and router run for long, and each would take 7 MB more with the definitions of all other commands. */
 async function programFor(argv: readonly string[], io: Io, json: boolean): Promise<Command> {
   const addAlone = alone.get(argv[0] ?? '')
   if (addAlone !== undefined) {

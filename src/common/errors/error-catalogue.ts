@@ -295,6 +295,11 @@ export const catalogue = {
     title: 'No usable redis-server',
     remedy: 'Install redis-server or set REGENT_REDIS_SERVER to its path.',
   },
+  REGENT_HAPROXY_MISSING: {
+    status: 500,
+    title: 'No usable haproxy',
+    remedy: 'Install HAProxy ≥ 2.6 with Lua, or set REGENT_HAPROXY to its path.',
+  },
   REGENT_SETUP_FAILED: {
     status: 500,
     title: 'What Regent runs on could not be set up',

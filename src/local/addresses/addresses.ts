@@ -1,7 +1,13 @@
 import type { ChildProcess } from 'node:child_process'
 import { createServer, type Server } from 'node:net'
 import { RegentError } from '#common/errors/errors.ts'
-import { agentAddressOf, instancePorts, type LocalInstance } from '../folder/cluster-file.ts'
+import {
+  agentAddressOf,
+  instancePorts,
+  routerAddress,
+  type LocalCluster,
+  type LocalInstance,
+} from '../folder/cluster-file.ts'
 
 /** Nothing else listens here: whoever does owns the cluster number on this machine. */
 const claimPort = 9399
@@ -91,6 +97,19 @@ export async function requireFreeInstances(instances: readonly LocalInstance[]):
         `${agentAddressOf(instance)}:${port}, wanted for instance ${instance.name}, is taken or no address of this machine; choose other addresses with --hosts`,
       )
     }
+  }
+}
+
+/** Throws `REGENT_ADDRESS_IN_USE` when a port of the cluster's router, where it has one, is taken. */
+export async function requireFreeRouter(cluster: LocalCluster): Promise<void> {
+  if (cluster.router === undefined) return
+  const { host, writePort, readPort } = routerAddress(cluster)
+  for (const port of [writePort, readPort]) {
+    if (await isFree(host, port)) continue
+    throw new RegentError(
+      'REGENT_ADDRESS_IN_USE',
+      `${host}:${port}, wanted for the router of ${cluster.name}, is taken; leave --router out, or end what listens there`,
+    )
   }
 }
 

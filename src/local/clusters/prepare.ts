@@ -8,6 +8,7 @@ import {
   claimNumber,
   requireFreeApi,
   requireFreeInstances,
+  requireFreeRouter,
   type NumberClaim,
 } from '../addresses/addresses.ts'
 import { writeAgentConfigs } from '../folder/agent-config.ts'
@@ -17,6 +18,7 @@ import {
   type LocalCluster,
   type LocalHost,
   type LocalInstance,
+  type LocalRouter,
   type MysqlPrograms,
 } from '../folder/cluster-file.ts'
 import { allClusters } from './cluster-index.ts'
@@ -43,6 +45,8 @@ export interface NewCluster {
   readonly orchestrator?: LocalCluster['orchestrator']
   readonly store: string
   readonly mysql: MysqlPrograms
+  /** Undefined for none. */
+  readonly router?: LocalRouter | undefined
   /** Servers that are there already, in the order of their ordinals. Absent where servers are made. */
   readonly far?: readonly FarServer[]
 }
@@ -92,8 +96,10 @@ export async function createCluster(wanted: NewCluster): Promise<PreparedCluster
       instances,
       store: wanted.store,
       mysql: wanted.mysql,
+      ...(wanted.router && { router: wanted.router }),
       ...(wanted.far ? { far: true as const } : {}),
     }
+    await requireFreeRouter(cluster)
     for (const [ordinal, { config }] of (wanted.far ?? []).entries())
       await writeFarConfig(layout, instances[ordinal], config)
     await writeState(layout, cluster, wanted.spec)
@@ -110,14 +116,16 @@ export async function createCluster(wanted: NewCluster): Promise<PreparedCluster
 export async function reopenCluster(
   dir: string,
   before: LocalCluster,
-  now: Pick<NewCluster, 'spec' | 'apiPort' | 'orchestrator' | 'store' | 'mysql'>,
+  now: Pick<NewCluster, 'spec' | 'apiPort' | 'orchestrator' | 'store' | 'mysql' | 'router'>,
 ): Promise<PreparedCluster> {
+  const { router: _, ...rest } = before
   const cluster: LocalCluster = {
-    ...before,
+    ...rest,
     api: { ...before.api, port: now.apiPort },
     ...(now.orchestrator && { orchestrator: now.orchestrator }),
     store: now.store,
     mysql: now.mysql,
+    ...(now.router && { router: now.router }),
   }
   const layout = layoutOf(dir)
   const claim = await claimNumber(before.number)
@@ -133,6 +141,7 @@ export async function reopenCluster(
   try {
     await requireFreeApiOrOwn(layout, cluster)
     await requireFreeInstances(await thoseNotRunning(layout, cluster.instances))
+    if ((await processesOf(dir)).every(({ kind }) => kind !== 'haproxy')) await requireFreeRouter(cluster)
     await writeState(layout, cluster, now.spec)
     return { cluster, claim }
   } catch (error) {

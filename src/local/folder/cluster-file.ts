@@ -1,5 +1,6 @@
 import { Type, type Static } from 'typebox'
 import { Value } from 'typebox/value'
+import { routerSettingsSchema } from '#failover/protocol/router-settings.ts'
 import { mostInstances } from '#topology/snapshot/member.ts'
 import { RegentError } from '#common/errors/errors.ts'
 import { complaintAbout } from '#common/input/schema-complaint.ts'
@@ -46,6 +47,14 @@ const mysqlSchema = Type.Object({
 })
 export type MysqlPrograms = Static<typeof mysqlSchema>
 
+/** One address in front of all instances: `routerAddress`. */
+const routerSchema = Type.Object({
+  /** The HAProxy that runs there, as an argument vector. */
+  haproxy: Type.Array(text, { minItems: 1 }),
+  settings: routerSettingsSchema,
+})
+export type LocalRouter = Static<typeof routerSchema>
+
 const clusterSchema = Type.Object({
   version: Type.Literal(1),
   name: text,
@@ -64,6 +73,8 @@ const clusterSchema = Type.Object({
   /** `file`, or the URL of a Redis. */
   store: text,
   mysql: mysqlSchema,
+  /** Absent for none. */
+  router: Type.Optional(routerSchema),
 })
 
 /** What a local cluster is made of: the content of `cluster.json`. */
@@ -96,6 +107,11 @@ export async function writeCluster(dir: string, cluster: LocalCluster): Promise<
 /** Where the agent of an instance listens. */
 export function agentAddressOf({ address, agentAddress }: LocalInstance): string {
   return agentAddress ?? address
+}
+
+/** Where the router of a cluster listens: `127.24.<cluster>.100`, which no instance has. */
+export function routerAddress({ number }: Pick<LocalCluster, 'number'>) {
+  return { host: `127.24.${number}.100`, writePort: 3306, readPort: 3307 } as const
 }
 
 /** `127.24.<cluster>.<ordinal+1>`, unless --hosts names another address. */

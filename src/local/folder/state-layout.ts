@@ -70,6 +70,11 @@ export function agentConfigPath(layout: StateLayout, instance: string): string {
   return join(volumeOf(layout, instance), 'agent.json')
 }
 
+/** Configuration and runtime socket of the router's HAProxy. */
+export function routerFolder(layout: StateLayout): string {
+  return join(layout.run, 'router')
+}
+
 /** Where an agent writes which mysqld is its own: `{pid, startTicks}`. */
 export function mysqldPidPath(volume: string): string {
   return join(volume, 'run', 'mysqld.json')

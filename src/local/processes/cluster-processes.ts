@@ -3,14 +3,17 @@ import { basename, dirname, join } from 'node:path'
 import { readProcessStat, type ProcessIdentity } from '#common/process/process-stat.ts'
 
 /** What a process of a local cluster does there. */
-export type ProcessKind = 'supervisor' | 'manager' | 'agent' | 'mysqld'
+export type ProcessKind = 'supervisor' | 'manager' | 'router' | 'haproxy' | 'agent' | 'mysqld'
+
+/** Where an HAProxy has its configuration, below the cluster's folder. */
+const proxyConfig = '/run/router/haproxy.cfg'
 
 /** A process of a local cluster, found by its command line. */
 export interface ClusterProcess {
   readonly kind: ProcessKind
   /** The cluster's folder, which may be gone. */
   readonly dir: string
-  /** The instance; undefined for supervisor and manager, and for the process that has all agents. */
+  /** The instance; undefined for those of the whole cluster. */
   readonly instance: string | undefined
   readonly identity: ProcessIdentity
 }
@@ -39,29 +42,43 @@ async function look(pid: number): Promise<ClusterProcess | undefined> {
   return place && { ...place, identity: { pid, startTicks: stat.startTicks } }
 }
 
-const ofWholeCluster: Readonly<Record<string, ProcessKind>> = { manager: 'manager', 'remote-agents': 'agent' }
+const ofWholeCluster: Readonly<Record<string, ProcessKind>> = {
+  manager: 'manager',
+  router: 'router',
+  'remote-agents': 'agent',
+}
 
 /**
- * Whose command line this is: the exact ones with which supervisor, manager, agent and mysqld are started, and nothing
+ * Whose command line this is: the exact ones with which those processes are started, and nothing
  * that only names a folder.
  */
-export function placeOf(argv: readonly string[]): Omit<ClusterProcess, 'identity'> | undefined {
+export function placeOf(argv: readonly string[]): Place {
   const [verb, word, path = ''] = argv.slice(-3)
   if (verb === 'local' && word === 'supervise') return { kind: 'supervisor', dir: path, instance: undefined }
   const kind = word === '--cluster-dir' ? ofWholeCluster[verb ?? ''] : undefined
   if (kind !== undefined) return { kind, dir: path, instance: undefined }
-  if (verb === 'agent' && word === '--config' && basename(path) === 'agent.json')
-    return ofVolume('agent', dirname(path))
-  return serverOf(argv)
+  return ofAgent(verb, word, path) ?? ofProxy(word, path) ?? serverOf(argv)
 }
 
-function serverOf(argv: readonly string[]): Omit<ClusterProcess, 'identity'> | undefined {
+type Place = Omit<ClusterProcess, 'identity'> | undefined
+
+function ofAgent(verb: string | undefined, word: string | undefined, path: string): Place {
+  const isAgent = verb === 'agent' && word === '--config' && basename(path) === 'agent.json'
+  return isAgent ? ofVolume('agent', dirname(path)) : undefined
+}
+
+function ofProxy(word: string | undefined, path: string): Place {
+  if (word !== '-f' || !path.endsWith(proxyConfig)) return undefined
+  return { kind: 'haproxy', dir: path.slice(0, -proxyConfig.length), instance: undefined }
+}
+
+function serverOf(argv: readonly string[]): Place {
   const defaults = argv.find((argument) => argument.startsWith('--defaults-file='))?.slice('--defaults-file='.length)
   if (defaults === undefined || !argv.some((argument) => basename(argument) === 'mysqld')) return undefined
   return ofVolume('mysqld', volumeBefore(defaults))
 }
 
-function ofVolume(kind: ProcessKind, volume: string): Omit<ClusterProcess, 'identity'> | undefined {
+function ofVolume(kind: ProcessKind, volume: string): Place {
   if (basename(dirname(volume)) !== 'instances') return undefined
   return { kind, dir: dirname(dirname(volume)), instance: basename(volume) }
 }

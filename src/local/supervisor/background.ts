@@ -91,6 +91,8 @@ export async function endStrays(dir: string): Promise<void> {
   // In this order: each kind starts the next one again.
   for (const supervisor of await ofKind('supervisor')) await killProcess(supervisor)
   for (const manager of await ofKind('manager')) await endProcess(manager, 5_000)
+  for (const router of await ofKind('router')) await endProcess(router, 5_000)
+  for (const proxy of await ofKind('haproxy')) await endProcess(proxy, 5_000)
   await Promise.all((await ofKind('agent')).map((agent) => endProcess(agent, 5_000)))
   await Promise.all((await ofKind('mysqld')).map(killProcess))
 }

@@ -14,10 +14,11 @@ import { killProcess } from '../processes/process-identity.ts'
 import { agentConfigPath, layoutOf, logPath, type StateLayout } from '../folder/state-layout.ts'
 import { SupervisedProcess, type SupervisedStatus } from './supervised-process.ts'
 
-/** The manager's name among the supervised processes; every other is an instance's agent, named as the instance. */
+/** Names of manager and router among the supervised processes; others are agents, named as their instances. */
 export const managerProcess = 'manager'
 /** All agents of a cluster whose servers are somewhere else. */
 export const remoteAgentsProcess = 'remote-agents'
+export const routerProcess = 'router'
 
 /** Logs are looked at this often. */
 const rotateEveryMs = 5_000
@@ -108,8 +109,12 @@ export class Supervisor {
   }
 
   #wanted(): readonly string[] {
-    const { far, instances } = this.#cluster
-    return [...(far === true ? [remoteAgentsProcess] : instances.map(({ name }) => name)), managerProcess]
+    const { far, instances, router } = this.#cluster
+    return [
+      ...(far === true ? [remoteAgentsProcess] : instances.map(({ name }) => name)),
+      managerProcess,
+      ...(router === undefined ? [] : [routerProcess]),
+    ]
   }
 
   #add(name: string): SupervisedProcess {
@@ -132,6 +137,8 @@ export class Supervisor {
     const log = logPath(this.#layout, name)
     if (name === remoteAgentsProcess)
       return { argv: [...this.#options.agent, 'remote-agents', '--cluster-dir', this.#layout.dir], log }
+    if (name === routerProcess)
+      return { argv: [...this.#options.agent, 'router', '--cluster-dir', this.#layout.dir], log }
     const instance = this.#cluster.instances.find((candidate) => candidate.name === name)
     if (instance === undefined)
       return { argv: [...this.#options.manager, 'manager', '--cluster-dir', this.#layout.dir], log }

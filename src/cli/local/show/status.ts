@@ -1,7 +1,7 @@
 import type { ProcessIdentity } from '#common/process/process-stat.ts'
 import { supervisorStatus } from '#local/supervisor/background.ts'
 import type { FoundCluster } from '#local/clusters/cluster-index.ts'
-import type { LocalCluster, LocalInstance } from '#local/folder/cluster-file.ts'
+import { routerAddress, type LocalCluster, type LocalInstance } from '#local/folder/cluster-file.ts'
 import { mysqldOf, readBook } from '#local/processes/process-book.ts'
 import { isAlive } from '#local/processes/process-identity.ts'
 import { readRoute } from '#local/platform/routes.ts'
@@ -36,6 +36,13 @@ export interface LocalStatus {
   readonly writable: boolean | null
   /** Why it does not know. Absent where it does, or does not answer. */
   readonly writableUnknown?: NonNullable<ClusterView['writableUnknown']>
+  /** The address in front of all instances; absent for none. */
+  readonly router?: {
+    readonly host: string
+    readonly writePort: number
+    readonly readPort: number
+    readonly pid: number | null
+  }
   readonly supervisorPid: number | null
   readonly managerPid: number | null
 }
@@ -89,6 +96,7 @@ export async function localStatus(found: FoundCluster, openManager: OpenManager 
     primary:
       route === undefined ? null : { instance: route.instance, host: route.host, port: route.port, epoch: route.epoch },
     ...writableFields(view),
+    ...(cluster.router && { router: { ...routerAddress(cluster), pid: pidOf(book.processes['router']) } }),
     supervisorPid: supervised === undefined ? null : pidOf(book.supervisor ?? undefined),
     managerPid,
   }
@@ -131,9 +139,18 @@ export function renderStatus(status: LocalStatus): readonly string[] {
     `${status.name} is ${stateWords(status)}`,
     ...renderTable(['instance', 'role', 'mysql', 'mysqld pid', 'agent pid'], rows).map((line) => `  ${line}`),
     `primary   ${primary}`,
+    ...routerLines(status),
     `client    user ${status.client.user}, database app, password ${status.client.password ?? `in ${status.client.passwordFile}`}`,
     `api       ${status.api}, token in ${status.tokenFile}`,
     `try       regent local sql ${status.name}   regent topology ${status.name}   regent switchover ${status.name}`,
+  ]
+}
+
+function routerLines({ router }: LocalStatus): readonly string[] {
+  if (router === undefined) return []
+  const { host, writePort, readPort, pid } = router
+  return [
+    `router    ${host}:${writePort} for writes, ${host}:${readPort} for reads${pid === null ? '  (does not run)' : ''}`,
   ]
 }
 

@@ -81,6 +81,10 @@ async function settingChange({ dir, cluster }: FoundCluster, options: UpOptions)
       `with ${spec.acks === null ? 'the default number of acknowledgements' : counted(spec.acks, 'acknowledgement')}, not ${acks}`,
     ],
     [
+      options.routerConfig !== undefined || differs(options.router, cluster.router !== undefined),
+      cluster.router === undefined ? 'without a router' : 'with a router, and keeps it as it is',
+    ],
+    [
       config !== undefined &&
         !isDeepStrictEqual({ ...(await specSaid({ dir, cluster }, options)), group: spec.group }, spec),
       'so --config would have no effect, but for group.consistency',

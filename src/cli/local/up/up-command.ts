@@ -18,6 +18,8 @@ export interface UpOptions extends OutputOptions {
   readonly hosts?: string
   readonly config?: string
   readonly store?: string
+  readonly router?: boolean
+  readonly routerConfig?: string
   /** The backup that a new cluster begins with. */
   readonly restore?: BackupToRestore
 }
@@ -97,6 +99,19 @@ export function withUpOptions(command: Command): Command {
           '--store <store>',
           'where the record lives: file or redis://host:port, its password in REGENT_REDIS_PASSWORD (default: file)',
         ).argParser(storeArgument),
+      )
+      .addOption(
+        new Option(
+          '--router',
+          'one address that never changes: 127.24.<cluster>.100, port 3306 for writes, 3307 for reads (default: as it was, at first none)',
+        ),
+      )
+      .addOption(new Option('--no-router', 'take the router of a cluster away that is down'))
+      .addOption(
+        new Option(
+          '--router-config <file>',
+          'settings of the router, YAML: docs/guide/router.md (default: as they were)',
+        ).argParser(pathArgument),
       ),
   )
 }

@@ -1,10 +1,17 @@
 import { resolve } from 'node:path'
 import { RegentError } from '#common/errors/errors.ts'
 import { startSupervisor, stopCluster, supervisorStatus, commandLock } from '#local/supervisor/background.ts'
-import { readClusterIfThere, type LocalCluster, type MysqlPrograms } from '#local/folder/cluster-file.ts'
+import {
+  readClusterIfThere,
+  type LocalCluster,
+  type LocalRouter,
+  type MysqlPrograms,
+} from '#local/folder/cluster-file.ts'
 import { folderOf, rememberFolder, type FoundCluster } from '#local/clusters/cluster-index.ts'
 import { withFileLock } from '#local/files/file-lock.ts'
 import { readHosts } from '#local/addresses/hosts-file.ts'
+import { findHaproxy } from '#local/packages/haproxy-binaries.ts'
+import { readRouterSettings } from '#local/folder/router-file.ts'
 import { findMysql } from '#local/packages/mysql-binaries.ts'
 import { createCluster, reopenCluster, requireUsableFolder, type PreparedCluster } from '#local/clusters/prepare.ts'
 import { composeSpec, readSpec, writeSpec } from '#local/folder/spec-file.ts'
@@ -115,6 +122,7 @@ async function create(io: Io, { name, dir, options }: Wanted): Promise<PreparedC
     ...orchestratorOf(options),
     store: options.store ?? 'file',
     mysql,
+    router: await routerFor(io, options, undefined),
   })
 }
 
@@ -135,12 +143,14 @@ async function reopen(io: Io, { name, dir, options }: Wanted, before: LocalClust
   const store = options.store !== undefined && hasLogin(options.store) ? options.store : before.store
   const mysql = await programs(io)
   await refuseUnknownSettings(layoutOf(dir), before, mysql)
+  const router = await routerFor(io, options, before.router)
   return reopenCluster(dir, before, {
     spec,
     store,
     apiPort: options.port ?? before.api.port,
     ...orchestratorOf(options, before.orchestrator),
     mysql,
+    router,
   })
 }
 
@@ -155,6 +165,19 @@ function orchestratorOf(
 
 function defined<Options extends object>(options: Options): Partial<Options> {
   return Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined)) as Partial<Options>
+}
+
+/** What is not said stays as it was. */
+async function routerFor(
+  io: Io,
+  { router, routerConfig }: UpOptions,
+  before: LocalRouter | undefined,
+): Promise<LocalRouter | undefined> {
+  if (router === false && routerConfig !== undefined)
+    throw new RegentError('REGENT_BAD_REQUEST', '--no-router and --router-config contradict each other; give only one')
+  if (!(router ?? (routerConfig !== undefined || before !== undefined))) return undefined
+  const settings = routerConfig === undefined ? (before?.settings ?? {}) : await readRouterSettings(routerConfig)
+  return { haproxy: [...(await findHaproxy((line) => io.note(line)))], settings }
 }
 
 async function programs(io: Io): Promise<MysqlPrograms> {

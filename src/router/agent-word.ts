@@ -1,0 +1,96 @@
+import { delaySecondsOf } from '#topology/snapshot/channel-delay.ts'
+import type { Heartbeat } from '#topology/snapshot/copies.ts'
+import { lagByHeartbeat } from '#topology/snapshot/lag.ts'
+import type { Channel, Observation } from '#topology/snapshot/observation.ts'
+
+/** What a router takes of the observation of one agent. */
+export interface AgentWord {
+  /** Epoch and role of the assignment that the agent acts by; 0 and null where there is none. */
+  readonly epoch: number
+  readonly role: 'primary' | 'replica' | null
+  readonly promise: number
+  /** A person fenced the instance, or the primary is closed for a copy. */
+  readonly closed: boolean
+  readonly seeding: boolean
+  /** `unsure`: the server may be there, and does not answer now. */
+  readonly server: 'answers' | 'unsure' | 'gone'
+  readonly readOnly: boolean
+  readonly offline: boolean
+  /** Replication is not as it should be: stopped, filtered or delayed. */
+  readonly follows: boolean
+  /** By the words of its own server. */
+  readonly lagMs: number
+  readonly appliedUpToMs: number | undefined
+  readonly heartbeat: Heartbeat | undefined
+  /** In mode `group`: its own `server_uuid`, and that of the primary in its view, where it is ONLINE. */
+  readonly group: { readonly uuid: string; readonly primary: string | null } | null
+}
+
+/** A source sends something twice a second. */
+const silentSourceMs = 2_000
+
+export function wordOf(seen: Observation): AgentWord {
+  const { stored } = seen
+  return {
+    ...assignedTo(stored.assignment),
+    promise: stored.promise,
+    seeding: stored.seeding || seen.seedingProgress !== null,
+    server: serverOf(seen),
+    ...openness(seen.server),
+    ...replicationOf(seen),
+    heartbeat: seen.heartbeat,
+    group: groupOf(seen),
+  }
+}
+
+/** Lag of a replica: what its server says, or what the heartbeat of its primary shows. */
+export function lagMsOf(word: AgentWord, heartbeat: Heartbeat | undefined): number {
+  return Math.max(word.lagMs, (lagByHeartbeat(heartbeat, word.appliedUpToMs) ?? 0) * 1_000)
+}
+
+function assignedTo(assignment: Observation['stored']['assignment']): Pick<AgentWord, 'epoch' | 'role' | 'closed'> {
+  if (assignment === null) return { epoch: 0, role: null, closed: false }
+  const { epoch, role, fenced, donates } = assignment
+  return { epoch, role, closed: fenced || donates === true }
+}
+
+function openness(server: Observation['server']): Pick<AgentWord, 'readOnly' | 'offline'> {
+  if (server === null) return { readOnly: true, offline: true }
+  return { readOnly: server.superReadOnly || server.readOnly, offline: server.offlineMode }
+}
+
+function serverOf({ process, server, silentMs }: Observation): AgentWord['server'] {
+  if (process === 'dead' || process === 'exiting' || process === 'absent') return 'gone'
+  return process === 'running' && server !== null && silentMs < silentSourceMs ? 'answers' : 'unsure'
+}
+
+function replicationOf({ server, stored }: Observation): Pick<AgentWord, 'follows' | 'lagMs' | 'appliedUpToMs'> {
+  if (server?.group !== undefined) {
+    const { state, lagSeconds, appliedUpToMs } = server.group
+    return { follows: state === 'ONLINE', lagMs: inMs(lagSeconds), appliedUpToMs }
+  }
+  const channel = server?.channel
+  if (!channel) return { follows: false, lagMs: 0, appliedUpToMs: undefined }
+  const { ioRunning, sqlRunning, lagSeconds, appliedUpToMs } = channel
+  const isWhole = !channel.filtered && !stored.filterSeen && delaySecondsOf(channel) === 0
+  return {
+    follows: ioRunning === 'yes' && sqlRunning && isWhole,
+    lagMs: Math.max(inMs(lagSeconds), silenceOf(channel)),
+    appliedUpToMs,
+  }
+}
+
+function inMs(seconds: number | null | undefined): number {
+  return (seconds ?? 0) * 1_000
+}
+
+function silenceOf({ silentMs }: Channel): number {
+  return silentMs !== null && silentMs > silentSourceMs ? silentMs : 0
+}
+
+function groupOf({ server }: Observation): AgentWord['group'] {
+  if (server?.group === undefined) return null
+  const { state, members } = server.group
+  const primary = members.find((member) => member.role === 'PRIMARY' && member.state === 'ONLINE')
+  return { uuid: server.uuid, primary: state === 'ONLINE' ? (primary?.uuid ?? null) : null }
+}

@@ -1,0 +1,108 @@
+import { nowhere, readSlots } from './haproxy-state.ts'
+import type { RouterSettings } from '#failover/protocol/router-settings.ts'
+
+export interface RouterFiles {
+  readonly config: string
+  readonly script: string
+  readonly socket: string
+}
+
+export interface RouterAddress {
+  readonly host: string
+  readonly writePort: number
+  readonly readPort: number
+}
+
+/** While a connection is refused it is tried again so often. */
+const retryMs = 50
+/** Longer than any session that MySQL leaves alone (`wait_timeout`, 8 hours by default). */
+const idleTime = '9h'
+
+/**
+ * HAProxy's configuration. All servers begin closed: the router opens them by the runtime socket. A new session waits
+ * in `wait_*` while nothing is open, and is told so in MySQL's own words by `refuse_*` in the end.
+ */
+export function haproxyConfig(
+  files: RouterFiles,
+  { host, writePort, readPort }: RouterAddress,
+  { waitMs, maxConnections }: Pick<RouterSettings, 'waitMs' | 'maxConnections'>,
+): string {
+  const closed = `${nowhere.host}:${nowhere.port} disabled weight 100`
+  const slots = Array.from({ length: readSlots }, (_, at) => `  server r${at} ${closed}`)
+  return `global
+  stats socket ${files.socket} mode 600 level admin
+  lua-load ${files.script}
+  maxconn ${maxConnections * 2}
+  nbthread 2
+
+defaults
+  mode tcp
+  maxconn ${maxConnections}
+  timeout connect ${retryMs}ms
+  timeout client ${idleTime}
+  timeout server ${idleTime}
+  retries ${Math.max(1, Math.ceil(waitMs / retryMs))}
+  option redispatch 1
+  option clitcpka
+  option srvtcpka
+
+frontend writes
+  bind ${host}:${writePort}
+  tcp-request inspect-delay ${waitMs + 60_000}ms
+  tcp-request content lua.wait_write if !{ nbsrv(gate) ge 1 }
+  tcp-request content use-service lua.refuse_write if !{ nbsrv(gate) ge 1 }
+  default_backend primary
+
+frontend reading
+  bind ${host}:${readPort}
+  tcp-request inspect-delay ${waitMs + 60_000}ms
+  tcp-request content lua.wait_read if !{ nbsrv(reads) ge 1 }
+  tcp-request content use-service lua.refuse_read if !{ nbsrv(reads) ge 1 }
+  default_backend reads
+
+backend gate
+  server open ${closed}
+
+backend primary
+  server primary ${nowhere.host}:${nowhere.port} weight 100
+
+backend reads
+  balance leastconn
+${slots.join('\n')}
+`
+}
+
+/** The code of MySQL that says "try again later" before a login: too many connections. */
+const tryLater = 1040
+
+/** What waits and refuses, in Lua. Time is counted by a clock: a sleep takes longer than it says. */
+export function haproxyScript(cluster: string, waitMs: number): string {
+  const after = `after ${waitMs / 1_000} s; try again, or ask "regent explain ${cluster}"`
+  return `local function since(from)
+  local now = core.now()
+  return (now.sec - from.sec) * 1000 + (now.usec - from.usec) / 1000
+end
+
+local function waiting(backend)
+  return function(txn)
+    local from = core.now()
+    while tonumber(txn.f:nbsrv(backend)) < 1 and since(from) < ${waitMs} do core.msleep(5) end
+  end
+end
+
+local function refusing(words)
+  local body = string.char(0xff, ${tryLater % 256}, ${Math.floor(tryLater / 256)}) .. words
+  local packet = string.char(#body % 256, math.floor(#body / 256), 0, 0) .. body
+  return function(applet) applet:send(packet) end
+end
+
+core.register_action('wait_write', { 'tcp-req' }, waiting('gate'))
+core.register_action('wait_read', { 'tcp-req' }, waiting('reads'))
+core.register_service('refuse_write', 'tcp', refusing(${luaText(`Regent: no primary of ${cluster} takes writes, ${after}`)}))
+core.register_service('refuse_read', 'tcp', refusing(${luaText(`Regent: no server of ${cluster} may be read, ${after}`)}))
+`
+}
+
+function luaText(text: string): string {
+  return `'${text.replaceAll(/['\\]/g, '\\$&')}'`
+}

@@ -1,0 +1,69 @@
+/** What one server line of HAProxy is to be, or is. */
+export interface Slot {
+  readonly host: string
+  readonly port: number
+  readonly state: 'ready' | 'drain' | 'maint'
+  readonly weight: number
+}
+
+/** By `backend/server`. */
+export type Slots = ReadonlyMap<string, Slot>
+
+export const gate = 'gate/open'
+export const primarySlot = 'primary/primary'
+export const readSlot = (at: number): string => `reads/r${at}`
+/** So many instances a cluster has at most. */
+export const readSlots = 16
+/** Nobody listens there: who is led there is refused, and tries again. */
+export const nowhere = { host: '127.0.0.1', port: 1 } as const
+
+/** Runtime commands that make one state of HAProxy the other, those that close something first. */
+export function commandsBetween(is: Slots, wanted: Slots): readonly string[] {
+  const changed = [...wanted].filter(([name, slot]) => !isSame(is.get(name), slot))
+  const closing = changed.filter(([, { state }]) => state !== 'ready')
+  const opening = changed.filter(([, { state }]) => state === 'ready')
+  // The gate opens when everything behind is in place.
+  return [...closing, ...opening.toSorted(([a], [b]) => Number(a === gate) - Number(b === gate))].flatMap(
+    ([name, slot]) => commandsFor(name, is.get(name), slot),
+  )
+}
+
+function commandsFor(name: string, is: Slot | undefined, { host, port, state, weight }: Slot): readonly string[] {
+  const moves = is?.host !== host || is.port !== port
+  const commands: readonly (readonly [boolean, string])[] = [
+    [moves, `set server ${name} addr ${host} port ${port}`],
+    [is?.weight !== weight, `set server ${name} weight ${weight}`],
+    [is?.state !== state, `set server ${name} state ${state}`],
+    // An address that moved leaves its sessions where they were.
+    [moves || state === 'maint', `shutdown sessions server ${name}`],
+  ]
+  return commands.flatMap(([isNeeded, command]) => (isNeeded ? [command] : []))
+}
+
+function isSame(a: Slot | undefined, b: Slot): boolean {
+  return a !== undefined && a.host === b.host && a.port === b.port && a.state === b.state && a.weight === b.weight
+}
+
+const column = { backend: 1, server: 3, address: 4, admin: 6, weight: 7, port: 18 } as const
+const maintained = 0x01 | 0x02 | 0x20
+const draining = 0x08 | 0x10
+
+/** What `show servers state` says. Throws on anything else. */
+export function readSlotsOf(text: string): Slots {
+  const rows = text
+    .split('\n')
+    .map((line) => line.trim().split(' '))
+    .filter((row) => row.length > column.port && /^\d+$/.test(row[0] ?? ''))
+  if (rows.length === 0) throw new Error(`HAProxy did not tell the state of its servers: ${text.slice(0, 200)}`)
+  return new Map(rows.map((row) => [`${row[column.backend]}/${row[column.server]}`, slotOf(row)]))
+}
+
+function slotOf(row: readonly string[]): Slot {
+  const admin = Number(row[column.admin])
+  return {
+    host: row[column.address] ?? '',
+    port: Number(row[column.port]),
+    state: admin & maintained ? 'maint' : admin & draining ? 'drain' : 'ready',
+    weight: Number(row[column.weight]),
+  }
+}

@@ -1,0 +1,160 @@
+import { spawn } from 'node:child_process'
+import { mkdir, readFile } from 'node:fs/promises'
+import { connect } from 'node:net'
+import { dirname } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { described, RegentError } from '#common/errors/errors.ts'
+import { readProcessStat, type ProcessIdentity } from '#common/process/process-stat.ts'
+import { say, text, type Sentence } from '#common/sentence/sentence.ts'
+import { replaceFile } from '#local/files/durable-file.ts'
+import { endProcess, isAlive } from '#local/processes/process-identity.ts'
+import type { RouterFiles } from './haproxy-config.ts'
+
+export interface HaproxyOptions {
+  readonly argv: readonly string[]
+  readonly files: RouterFiles
+  /** Contents of configuration and script. */
+  readonly config: string
+  readonly script: string
+  readonly log: (sentence: Sentence) => void
+  /** A new HAProxy answers, or one that ran before. */
+  readonly began: () => void
+}
+
+const answerMs = 2_000
+const againMs = 1_000
+const lookMs = 20
+const graceMs = 2_000
+
+/**
+ * The HAProxy of one router: kept running, and led by its runtime socket. One that outlived its router is taken over:
+ * two that listen at one address would share its sessions.
+ */
+export class Haproxy {
+  readonly #options: HaproxyOptions
+  #identity: ProcessIdentity | undefined
+  #launching: Promise<void> | undefined
+  #stopped = false
+
+  constructor(options: HaproxyOptions) {
+    this.#options = options
+  }
+
+  get pid(): number | undefined {
+    return this.#identity?.pid
+  }
+
+  async start(): Promise<void> {
+    const { files, config, script } = this.#options
+    const before = await Promise.all([readIfThere(files.config), readIfThere(files.script)])
+    const running = await this.#runningNow()
+    if (running !== undefined && before[0] === config && before[1] === script) {
+      this.#identity = running
+      this.#options.log(say`HAProxy runs already with pid ${running.pid}, and is led on`)
+      this.#options.began()
+      return
+    }
+    if (running !== undefined) await endProcess(running, graceMs)
+    await mkdir(dirname(files.config), { recursive: true, mode: 0o700 })
+    await replaceFile(files.config, config)
+    await replaceFile(files.script, script)
+    await this.#launchOnce()
+  }
+
+  /** Starts HAProxy again where it is gone. */
+  async keep(): Promise<void> {
+    if (this.#stopped || (this.#identity !== undefined && isAlive(this.#identity))) return
+    if (this.#launching === undefined)
+      this.#options.log(say`HAProxy is gone, and its sessions with it; it is started again`)
+    await this.#launchOnce()
+  }
+
+  async stop(): Promise<void> {
+    this.#stopped = true
+    await this.#launching
+    if (this.#identity !== undefined) await endProcess(this.#identity, graceMs)
+  }
+
+  async restart(): Promise<void> {
+    if (this.#launching !== undefined) return this.#launching
+    if (this.#identity !== undefined) await endProcess(this.#identity, graceMs)
+    await this.keep()
+  }
+
+  /** Runs commands in one line, and gives what HAProxy answers. */
+  tell(commands: readonly string[]): Promise<string> {
+    return exchange(this.#options.files.socket, `${commands.join('; ')}\n`)
+  }
+
+  #launchOnce(): Promise<void> {
+    return (this.#launching ??= this.#launch().finally(() => (this.#launching = undefined)))
+  }
+
+  async #launch(): Promise<void> {
+    const { argv, files, log, began } = this.#options
+    const [program = '', ...rest] = argv
+    // A session of its own: a router that is killed or upgraded ends nobody's sessions.
+    const child = spawn(program, [...rest, '-q', '-db', '-f', files.config], {
+      stdio: ['ignore', 'inherit', 'inherit'],
+      detached: true,
+    })
+    const over = new Promise<string>((resolve) => {
+      child.once('error', (error) => resolve(error.message))
+      child.once('exit', (code, signal) => resolve(signal ?? `exit code ${code}`))
+    })
+    child.unref()
+    this.#identity = identityOf(child.pid)
+    const outcome = await Promise.race([over, this.#answers()])
+    if (outcome === 'answers') {
+      log(say`HAProxy runs with pid ${child.pid ?? 0}`)
+      began()
+      void over.then(() => this.keep())
+      return
+    }
+    log(say`HAProxy does not start (${text(outcome)}); it is tried again in ${againMs / 1_000} s`)
+    this.#identity = undefined
+    await sleep(againMs)
+    if (!this.#stopped) await this.#launch()
+  }
+
+  async #answers(): Promise<'answers' | 'no answer'> {
+    for (const until = performance.now() + answerMs * 5; performance.now() < until; await sleep(lookMs)) {
+      const running = await this.#runningNow()
+      if (running !== undefined && running.pid === this.#identity?.pid) return 'answers'
+    }
+    return 'no answer'
+  }
+
+  async #runningNow(): Promise<ProcessIdentity | undefined> {
+    const answer = await this.tell(['show info']).catch(() => '')
+    return identityOf(Number(/^Pid: (\d+)$/m.exec(answer)?.[1]))
+  }
+}
+
+function identityOf(pid: number | undefined): ProcessIdentity | undefined {
+  const startTicks = pid === undefined || Number.isNaN(pid) ? undefined : readProcessStat(pid)?.startTicks
+  return pid === undefined || startTicks === undefined ? undefined : { pid, startTicks }
+}
+
+async function readIfThere(path: string): Promise<string | undefined> {
+  return readFile(path, 'utf8').catch(() => undefined)
+}
+
+function exchange(path: string, request: string): Promise<string> {
+  return new Promise((resolve, reject) => {
+    const socket = connect(path)
+    let answer = ''
+    const fail = (why: unknown): void => {
+      socket.destroy()
+      reject(
+        new RegentError('REGENT_SYSTEM', say`HAProxy does not answer at ${path}: ${described(why)}`, { cause: why }),
+      )
+    }
+    socket.setTimeout(answerMs, () => fail(new Error(`nothing within ${answerMs} ms`)))
+    socket.setEncoding('utf8')
+    socket.on('connect', () => socket.write(request))
+    socket.on('data', (part: string) => (answer += part))
+    socket.on('error', fail)
+    socket.on('end', () => resolve(answer))
+  })
+}

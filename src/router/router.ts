@@ -1,0 +1,138 @@
+import { described } from '#common/errors/errors.ts'
+import { say, type Sentence } from '#common/sentence/sentence.ts'
+import type { PlatformInstance } from '#common/ports/platform.ts'
+import type { AgentFeed } from '#manager/loop/agent-feed.ts'
+import { wordOf, type AgentWord } from './agent-word.ts'
+import { commandsBetween, readSlotsOf, type Slots } from './haproxy-state.ts'
+import type { RouterSettings } from '#failover/protocol/router-settings.ts'
+import { ledNowhere, wantedSlots, type Led } from './wanted-slots.ts'
+import { whereTo, type NamedPrimary } from './where-to.ts'
+
+/** The runtime socket of an HAProxy. */
+export interface Proxy {
+  tell(commands: readonly string[]): Promise<string>
+  /** It answers what it should not, again and again. */
+  restart(): Promise<void>
+}
+
+export interface RouterParts {
+  readonly cluster: string
+  readonly settings: RouterSettings
+  readonly feed: AgentFeed
+  readonly proxy: Proxy
+  readonly nowMs: () => number
+  /** Each new sentence once. */
+  readonly told: (sentence: Sentence) => void
+}
+
+/** So often one state may be asked of HAProxy in vain. */
+const tries = 5
+
+/** Follows record and agents of one cluster, and leads HAProxy. */
+export class Router {
+  readonly #parts: RouterParts
+  #instances: readonly PlatformInstance[] = []
+  readonly #words = new Map<string, AgentWord | null>()
+  readonly #follows = new Map<string, { readonly agent: string; readonly stop: () => void }>()
+  #record: NamedPrimary | null = null
+  #led: Led = ledNowhere
+  /** How HAProxy is led; undefined where it has to be asked. */
+  #is: Slots | undefined
+  #answers = false
+  #failures = 0
+  #last = ''
+  #isDue = false
+  #working: Promise<void> | undefined
+
+  constructor(parts: RouterParts) {
+    this.#parts = parts
+  }
+
+  /** Which instances there are. */
+  setInstances(instances: readonly PlatformInstance[]): void {
+    this.#instances = instances
+    for (const [name, followed] of this.#follows) {
+      if (instances.some((one) => one.name === name && one.agent === followed.agent)) continue
+      followed.stop()
+      this.#follows.delete(name)
+      this.#words.delete(name)
+    }
+    for (const { name, agent } of instances) if (!this.#follows.has(name) && agent !== '') this.#follow(name, agent)
+    this.lead()
+  }
+
+  /** What the manager shows of the record; null where none answers. */
+  setRecord(record: NamedPrimary | null): void {
+    this.#record = record
+    this.lead()
+  }
+
+  /** HAProxy answers, and has to be asked how it is led. Before the first time HAProxy is not led. */
+  look(): void {
+    this.#answers = true
+    this.#is = undefined
+    this.lead()
+  }
+
+  /** Leads HAProxy by what is known now; the newest knowledge is enough. */
+  lead(): void {
+    if (!this.#answers) return
+    this.#isDue = true
+    this.#working ??= this.#work().finally(() => {
+      this.#working = undefined
+      if (this.#isDue) this.lead()
+    })
+  }
+
+  stop(): void {
+    for (const followed of this.#follows.values()) followed.stop()
+    this.#follows.clear()
+  }
+
+  #follow(name: string, agent: string): void {
+    const hear = (word: AgentWord | null): void => {
+      this.#words.set(name, word)
+      this.lead()
+    }
+    const stop = this.#parts.feed.follow(
+      agent,
+      { cluster: this.#parts.cluster, instance: name },
+      { heard: (observation) => hear(wordOf(observation)), alive: () => undefined, lost: () => hear(null) },
+    )
+    this.#follows.set(name, { agent, stop })
+  }
+
+  async #work(): Promise<void> {
+    while (this.#isDue) {
+      this.#isDue = false
+      await this.#leadOnce()
+    }
+  }
+
+  async #leadOnce(): Promise<void> {
+    const { proxy, settings, nowMs, told } = this.#parts
+    const instances = this.#instances.map(({ name, host, port }) => ({
+      name,
+      host,
+      port,
+      word: this.#words.get(name) ?? null,
+    }))
+    const where = whereTo({ instances, record: this.#record }, settings)
+    const { slots, led } = wantedSlots(this.#led, { where, instances, drainMs: settings.drainMs, nowMs: nowMs() })
+    try {
+      this.#is ??= readSlotsOf(await proxy.tell(['show servers state']))
+      const commands = commandsBetween(this.#is, slots)
+      if (commands.length > 0) await proxy.tell(commands)
+      this.#is = commands.length === 0 ? this.#is : slots
+      this.#led = led
+      this.#failures = 0
+    } catch (error) {
+      this.#is = undefined
+      told(say`HAProxy is not led: ${described(error)}`)
+      this.#failures += 1
+      if (this.#failures % tries === 0) await proxy.restart()
+    }
+    if (where.sentence.news !== this.#last) told(where.sentence)
+    this.#last = where.sentence.news
+  }
+}

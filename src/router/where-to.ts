@@ -1,0 +1,173 @@
+import { counted, say, type Said, type Sentence } from '#common/sentence/sentence.ts'
+import { lagMsOf, type AgentWord } from './agent-word.ts'
+import type { RouterSettings } from '#failover/protocol/router-settings.ts'
+
+export interface KnownInstance {
+  readonly name: string
+  readonly host: string
+  readonly port: number
+  /** Null while its agent is not heard. */
+  readonly word: AgentWord | null
+}
+
+/** Who is the primary, by the record or by agents. */
+export interface NamedPrimary {
+  readonly epoch: number
+  readonly primary: string
+}
+
+export interface Known {
+  readonly instances: readonly KnownInstance[]
+  /** What the manager shows of the record; null where no manager answers, or there is no primary yet. */
+  readonly record: NamedPrimary | null
+}
+
+/** `open`: also new sessions. `kept`: those that are there. `shut`: none. */
+export type ReadState = 'open' | 'kept' | 'shut'
+
+export interface ReadTarget {
+  readonly name: string
+  readonly state: ReadState
+  /** Of 100. */
+  readonly weight: number
+}
+
+export interface WhereTo {
+  /** Where new sessions go that write; null: they wait. */
+  readonly write: KnownInstance | null
+  /** Null: those that are open stay where they are. Otherwise only those of this instance stay, '' for nobody's. */
+  readonly keepSessionsOf: string | null
+  readonly reads: readonly ReadTarget[]
+  readonly sentence: Sentence
+}
+
+/**
+ * Where sessions go. The record is followed by what the manager shows; a higher epoch that a majority of the agents
+ * confirms is newer. The instance must be open by the word of its own agent, whoever names it.
+ */
+export function whereTo(known: Known, { reads }: Pick<RouterSettings, 'reads'>): WhereTo {
+  const write = whereToWrite(known)
+  return { ...write, reads: whereToRead(known, write.write, reads) }
+}
+
+type WhereToWrite = Omit<WhereTo, 'reads'>
+
+function whereToWrite({ instances, record }: Known): WhereToWrite {
+  const named = newer(groupPrimary(instances) ?? confirmedPrimary(instances), record)
+  if (named === null) return wait(null, say`sessions wait: ${unheard(instances)}`)
+  const by = named === record ? 'the manager' : counted(agentsNeeded(instances), 'agent')
+  const primary = say`${named.primary} is the primary ${inEpoch(named)}by ${by}`
+  const instance = instances.find(({ name }) => name === named.primary)
+  if (instance === undefined) return wait('', say`sessions wait: ${primary}, and is not there any more`)
+  const doubt = doubtAbout(instance.word, named)
+  if (doubt === null) return { write: instance, keepSessionsOf: instance.name, sentence: say`writes go on: ${primary}` }
+  return wait(doubt.isSure ? '' : instance.name, say`sessions wait: ${primary}, and ${doubt.sentence}`)
+}
+
+/** Of the same epoch the record, which is the truth. */
+function newer(byAgents: NamedPrimary | null, record: NamedPrimary | null): NamedPrimary | null {
+  if (byAgents === null || record === null) return byAgents ?? record
+  return byAgents.epoch > record.epoch ? byAgents : record
+}
+
+function unheard(instances: readonly KnownInstance[]): Sentence {
+  const heard = instances.filter(({ word }) => word !== null).length
+  return say`no manager answers, and of ${counted(instances.length, 'agent')} ${heard} are heard: no majority confirms a primary`
+}
+
+function inEpoch({ epoch }: NamedPrimary): Said {
+  return epoch === electedByGroup ? '' : say`of epoch ${epoch} `
+}
+
+function wait(keepSessionsOf: string | null, sentence: Sentence): WhereToWrite {
+  return { write: null, keepSessionsOf, sentence }
+}
+
+function agentsNeeded(instances: readonly unknown[]): number {
+  return Math.floor(instances.length / 2) + 1
+}
+
+/**
+ * The agent that was told to be the primary of the highest epoch, where so many agents promised that epoch and no
+ * newer one. An order to be primary follows the record, and each epoch has one primary.
+ */
+function confirmedPrimary(instances: readonly KnownInstance[]): NamedPrimary | null {
+  const [claim] = instances
+    .flatMap(({ name, word }) => (word?.role === 'primary' ? [{ epoch: word.epoch, primary: name }] : []))
+    .toSorted((a, b) => b.epoch - a.epoch)
+  if (claim === undefined) return null
+  const confirming = instances.filter(({ word }) => word?.promise === claim.epoch)
+  return confirming.length >= agentsNeeded(instances) ? claim : null
+}
+
+/** The member that a majority of the members has as PRIMARY in its view: a group elects by itself. */
+function groupPrimary(instances: readonly KnownInstance[]): NamedPrimary | null {
+  for (const { name, word } of instances) {
+    if (word?.group == null) continue
+    const { uuid } = word.group
+    const agreeing = instances.filter((other) => other.word?.group?.primary === uuid)
+    if (agreeing.length >= agentsNeeded(instances)) return { epoch: Number.MAX_SAFE_INTEGER, primary: name }
+  }
+  return null
+}
+
+/** Newer than all that a manager can know. */
+const electedByGroup = Number.MAX_SAFE_INTEGER
+
+interface Doubt {
+  readonly sentence: Sentence
+  /** The agent itself says no. Otherwise nobody knows, and sessions that are open may go on. */
+  readonly isSure: boolean
+}
+
+/** Why a session must not be led to the one that is named; null for no reason. */
+function doubtAbout(word: AgentWord | null, named: NamedPrimary): Doubt | null {
+  if (word === null) return { sentence: say`its agent is not heard`, isSure: false }
+  if (word.server === 'gone') return { sentence: say`its server does not run`, isSure: true }
+  const unconfirmed = named.epoch === electedByGroup ? null : whyUnconfirmed(word, named.epoch)
+  if (unconfirmed !== null) return { sentence: unconfirmed, isSure: true }
+  if (word.server === 'unsure') return { sentence: say`its server does not answer`, isSure: false }
+  return isClosed(word) ? { sentence: say`its server takes no writes`, isSure: true } : null
+}
+
+function whyUnconfirmed({ role, epoch, promise }: AgentWord, named: number): Sentence | null {
+  if (role !== 'primary' || epoch !== named) return say`its agent does not confirm that`
+  return promise > named ? say`its agent promised epoch ${promise}` : null
+}
+
+function isClosed({ closed, readOnly, offline }: AgentWord): boolean {
+  return closed || readOnly || offline
+}
+
+function whereToRead(
+  { instances }: Known,
+  primary: KnownInstance | null,
+  { maxLagMs, fallback }: RouterSettings['reads'],
+): readonly ReadTarget[] {
+  const replicas = instances.map((instance) => readTarget(instance, primary, maxLagMs))
+  const isLeft = replicas.some(({ state }) => state === 'open')
+  return replicas.map((target) =>
+    target.name !== primary?.name ? target : { ...target, state: fallback === 'primary' && !isLeft ? 'open' : 'kept' },
+  )
+}
+
+const weight = 100
+
+function readTarget(instance: KnownInstance, primary: KnownInstance | null, maxLagMs: number): ReadTarget {
+  const { name, word } = instance
+  if (word === null || name === primary?.name) return { name, state: 'kept', weight }
+  if (isShut(word)) return { name, state: 'shut', weight }
+  const lagMs = lagOf(word, primary)
+  return { name, state: lagMs > maxLagMs ? 'kept' : 'open', weight: lagMs > maxLagMs / 2 ? weight / 2 : weight }
+}
+
+/** Infinite for no replica that follows. Without a primary nobody follows, and nothing newer was acknowledged. */
+function lagOf(word: AgentWord, primary: KnownInstance | null): number {
+  if (word.role !== 'replica' || word.server === 'unsure') return Infinity
+  if (primary === null) return 0
+  return word.follows ? lagMsOf(word, primary.word?.heartbeat) : Infinity
+}
+
+function isShut({ server, closed, seeding, offline, role }: AgentWord): boolean {
+  return server === 'gone' || closed || seeding || offline || role === null
+}
