@@ -1,0 +1,26 @@
+import { expect, it } from 'vitest'
+import { haproxyConfig, haproxyScript } from './haproxy-config.ts'
+
+it('Addresses, limits and files are those that are given, and every server begins closed', () => {
+  const text = haproxyConfig(
+    { config: '/run/c', script: '/run/s.lua', socket: '/run/h.sock' },
+    { host: '127.24.7.100', writePort: 3306, readPort: 3307 },
+    { waitMs: 2_000, maxConnections: 40 },
+  )
+  expect(text).toMatch(/stats socket \/run\/h\.sock mode 600 level admin\n/)
+  expect(text).toMatch(/bind 127\.24\.7\.100:3306\n[^]*bind 127\.24\.7\.100:3307\n/)
+  expect(text).toMatch(/maxconn 80\n[^]*maxconn 40\n[^]*retries 40\n/)
+  const servers = text.split('\n').filter((line) => line.startsWith('  server '))
+  expect(servers).toHaveLength(18)
+  // The one behind the gate is refused where it begins.
+  expect(servers.filter((line) => !line.includes('disabled'))).toEqual(['  server primary 127.0.0.1:1 weight 100'])
+})
+
+it('Who waited in vain is told what to do, in a packet of MySQL', () => {
+  const script = haproxyScript('shop', 1_500)
+  expect(script).toContain(
+    `refusing('Regent: no primary of shop takes writes, after 1.5 s; try again, or ask "regent explain shop"')`,
+  )
+  // 1040, low byte first.
+  expect(script).toContain('string.char(0xff, 16, 4)')
+})

@@ -1,0 +1,89 @@
+import { expect, it, vi } from 'vitest'
+import type { FeedListener } from '#manager/loop/agent-feed.ts'
+import type { Observation } from '#topology/snapshot/observation.ts'
+import { routerSettings } from '#failover/protocol/router-settings.ts'
+import { Router, type Proxy } from './router.ts'
+
+/** An HAProxy with one server line, which answers what it is told to. */
+function fakeProxy(answer: () => string | Error) {
+  const lines: string[] = []
+  const proxy: Proxy & { restarts: number } = {
+    restarts: 0,
+    tell: async (commands) => {
+      if (commands[0] !== 'show servers state') return void lines.push(...commands) ?? ''
+      const said = answer()
+      if (said instanceof Error) throw said
+      return said
+    },
+    restart: async () => void (proxy.restarts += 1),
+  }
+  return { proxy, lines }
+}
+
+const closed = '1\n5 gate 1 open 127.0.0.1 2 1 100 100 3 1 0 0 0 0 0 0 - 1 - 0 0 - - 0\n'
+
+function routerOn(proxy: Proxy) {
+  const listeners = new Map<string, FeedListener>()
+  const told: string[] = []
+  const router = new Router({
+    cluster: 'shop',
+    settings: routerSettings({}),
+    feed: {
+      follow: (_, { instance }, listener) => {
+        listeners.set(instance, listener)
+        return () => listeners.delete(instance)
+      },
+    },
+    proxy,
+    nowMs: () => 0,
+    told: (sentence) => told.push(String(sentence)),
+  })
+  const instance = (at: number) => ({
+    name: `shop-${at}`,
+    host: `10.0.0.${at}`,
+    port: 3306,
+    agent: `10.0.0.${at}:9400`,
+  })
+  router.setInstances([instance(0), instance(1)])
+  return { router, listeners, told, instance }
+}
+
+const primarySeen = {
+  stored: { assignment: { epoch: 1, role: 'primary', fenced: false }, promise: 1, seeding: false, filterSeen: false },
+  process: 'running',
+  silentMs: 0,
+  seedingProgress: null,
+  server: { uuid: 'a', superReadOnly: false, readOnly: false, offlineMode: false, channel: null },
+} as unknown as Observation
+
+it('HAProxy is led once it answers, and by the newest word of an agent', async () => {
+  const { proxy, lines } = fakeProxy(() => closed)
+  const { router, listeners, told, instance } = routerOn(proxy)
+  router.setRecord({ epoch: 1, primary: 'shop-0' })
+  listeners.get('shop-0')?.heard(primarySeen)
+  await new Promise(setImmediate)
+  expect(lines).toEqual([])
+  router.look()
+  await vi.waitFor(() => expect(lines).toContain('set server gate/open state ready'))
+  expect(lines).toContain('set server primary/primary addr 10.0.0.0 port 3306')
+  expect(told).toContain('writes go on: shop-0 is the primary of epoch 1 by the manager')
+  lines.length = 0
+  listeners.get('shop-0')?.lost('gone')
+  await vi.waitFor(() => expect(lines[0]).toBe('set server gate/open state maint'))
+  expect(lines).not.toContainEqual(expect.stringContaining('server primary/'))
+  router.setInstances([instance(1)])
+  expect([...listeners.keys()]).toEqual(['shop-1'])
+})
+
+it('An HAProxy that answers nonsense again and again is started anew', async () => {
+  const nonsense = ['', 'Unknown command', '\u0000', '1 2 3']
+  let turn = 0
+  const { proxy } = fakeProxy(() => nonsense[turn++ % nonsense.length] ?? '')
+  const { router } = routerOn(proxy)
+  for (let look = 0; look < 5; look++) {
+    router.look()
+    await vi.waitFor(() => expect(turn).toBe(look + 1))
+    await new Promise(setImmediate)
+  }
+  expect(proxy.restarts).toBe(1)
+})
