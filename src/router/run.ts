@@ -34,6 +34,7 @@ export async function runRouter({ clusterDir, logLevel }: RouterOptions): Promis
     throw new RegentError(
       'REGENT_REFUSED',
       say`${cluster.name} was made without a router; "regent local up ${cluster.name} --router" gives it one`,
+      { remedy: '' },
     )
   const settings = routerSettings(cluster.router.settings)
   const folder = routerFolder(layout)

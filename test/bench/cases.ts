@@ -1,6 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { TestCluster } from '../support/cluster.ts'
 import { runEpisode, type Episode, type Event } from '../support/episode.ts'
+import { monotonicMs } from '../support/monotonic.ts'
+import { routedCluster } from '../support/routed-cluster.ts'
 import { makeServerWritesTable, pauseAtServers } from '../support/server-writes.ts'
 import { Writer } from '../support/writer.ts'
 import { measureCost } from './process-cost.ts'
@@ -15,6 +17,13 @@ type EpisodeCase = Exclude<BenchCase, 'agent' | 'servers'>
 
 type Told = (line: string) => void
 
+interface CaseOptions {
+  readonly runs: number
+  readonly told: Told
+  /** A second writer goes through the router of the cluster. */
+  readonly router: boolean
+}
+
 const idleMs = 20_000
 /** Between one episode and the next, so that each begins from rest. */
 const restMs = 1_000
@@ -23,12 +32,12 @@ const restMs = 1_000
 export async function runCase(
   cluster: TestCluster,
   name: BenchCase,
-  runs: number,
-  told: Told,
+  options: CaseOptions,
 ): Promise<readonly CaseResult[]> {
+  const { runs, told } = options
   if (name === 'agent') return [await idle(cluster), await measureRoleProbe(cluster, runs)]
   if (name === 'servers') return [await atTheServers(cluster, runs, told)]
-  return [await episodes(cluster, name, { runs, told, event: eventOf(name) })]
+  return [await episodes(cluster, name, options)]
 }
 
 /** What happens in a case: a primary that is to come back is killed. */
@@ -58,15 +67,19 @@ async function atTheServers(cluster: TestCluster, runs: number, told: Told): Pro
 async function episodes(
   cluster: TestCluster,
   name: EpisodeCase,
-  { runs, told, event }: { readonly runs: number; readonly told: Told; readonly event: Event },
+  { runs, told, router }: CaseOptions,
 ): Promise<CaseResult> {
   const samples = new Map<string, number[]>()
-  const writer = await Writer.start(cluster, { table: `bench_${name}`, lifeMs: 3_600_000 })
+  const lifeMs = 3_600_000
+  const writer = await Writer.start(cluster, { table: `bench_${name}`, lifeMs })
+  const routed = router ? await Writer.start(routedCluster(cluster), { table: `routed_${name}`, lifeMs }) : undefined
   const add = (what: string, value: number) => samples.set(what, [...(samples.get(what) ?? []), value])
   try {
     for (let run = 1; run <= runs; run++) {
       await sleep(restMs)
-      const episode = await runEpisode(cluster, writer, event)
+      const sinceMs = monotonicMs()
+      const episode = await runEpisode(cluster, writer, eventOf(name))
+      for (const [what, value] of pausesOf(writer, routed, sinceMs)) add(what, value)
       for (const [what, value] of name === 'rejoin'
         ? ([
             ['back, and counted', episode.wholeMs],
@@ -76,11 +89,23 @@ async function episodes(
         add(what, value)
       told(`${name} ${run}/${runs}: ${Math.round(episode.outageMs)} ms, whole after ${Math.round(episode.wholeMs)} ms`)
     }
-    const { lost, acknowledged } = await writer.check()
-    return { name, unit: 'ms', samples, lost: lost.length, acknowledged }
+    const checks = [await writer.check(), ...(routed === undefined ? [] : [await routed.check()])]
+    const lost = checks.reduce((sum, check) => sum + check.lost.length, 0)
+    const acknowledged = checks.reduce((sum, check) => sum + check.acknowledged, 0)
+    return { name, unit: 'ms', samples, lost, acknowledged }
   } finally {
     await writer.stop()
+    await routed?.stop()
   }
+}
+
+/** Of both writers in the same episode, seen alike. */
+function pausesOf(writer: Writer, routed: Writer | undefined, sinceMs: number): readonly (readonly [string, number])[] {
+  if (routed === undefined) return []
+  return [
+    ['longest pause, direct', writer.longestPause(sinceMs).pauseMs],
+    ['longest pause, through the router', routed.longestPause(sinceMs).pauseMs],
+  ]
 }
 
 function measured(episode: Episode): readonly (readonly [string, number])[] {

@@ -13,10 +13,11 @@ import { modeNamed } from './kube-arguments.ts'
 import { measureLifecycle } from './lifecycle.ts'
 import { describeMachine } from './machine.ts'
 import { markdownTable, measuredParts, replaceMeasured, type MeasuredPart } from './measured-page.ts'
+import { measureRouterCost } from './routed.ts'
 import { asJson, headOf, lostIn, rowsOf, tableOf, type CaseResult } from './report.ts'
 import { measureWatching } from './watching.ts'
 
-const usage = `npm run bench -- [${benchCases.join('|')} …] [--mode semisync|async|group] [--runs 20] [--instances 3] [--bare 5] [--json FILE] [--into PAGE]
+const usage = `npm run bench -- [${benchCases.join('|')} …] [--mode semisync|async|group] [--runs 20] [--instances 3] [--bare 5] [--router] [--json FILE] [--into PAGE]
        npm run bench -- backup [--gigabytes 1]
        npm run bench -- watching [--watched 500]`
 
@@ -27,6 +28,8 @@ interface BenchOptions {
   readonly mode: ModeName
   /** In mode `group`: runs of a group of the same settings without Regent, beside the others; 0 leaves them out. */
   readonly bare: number
+  /** With a second writer that knows the router's address alone. */
+  readonly router: boolean
   readonly json: string | undefined
   /** A page whose measured part is replaced. */
   readonly into: string | undefined
@@ -44,6 +47,7 @@ function readOptions(): BenchOptions {
       instances: { type: 'string', default: '3' },
       mode: { type: 'string', default: defaultMode },
       bare: { type: 'string', default: '5' },
+      router: { type: 'boolean', default: false },
       json: { type: 'string' },
       into: { type: 'string' },
       gigabytes: { type: 'string', default: '1' },
@@ -63,6 +67,7 @@ function readOptions(): BenchOptions {
     instances: integerFrom(2, 9)(values.instances),
     mode: modeNamed(values.mode),
     bare: integerFrom(0, 1000)(values.bare),
+    router: values.router,
     json: values.json,
     into: values.into,
     backupsOf: isOfBackups ? integerFrom(1, 100)(values.gigabytes) : null,
@@ -121,12 +126,13 @@ function partOf(name: BenchCase): MeasuredPart {
 
 async function onItsOwnCluster(
   name: BenchCase,
-  { runs, instances, mode }: Pick<BenchOptions, 'runs' | 'instances' | 'mode'>,
+  { runs, instances, mode, router }: Pick<BenchOptions, 'runs' | 'instances' | 'mode' | 'router'>,
 ): Promise<readonly CaseResult[]> {
-  const cluster = await startCluster({ name: 'bench', instances, spec: { mode } })
+  const cluster = await startCluster({ name: 'bench', instances, spec: { mode }, flags: router ? ['--router'] : [] })
   try {
     await cluster.whole(instances)
-    return await runCase(cluster, name, runs, told)
+    const measured = await runCase(cluster, name, { runs, told, router })
+    return router ? [...measured, await measureRouterCost(cluster)] : measured
   } catch (error) {
     process.stderr.write(`${(await diagnose(cluster)).join('\n')}\n`)
     throw error

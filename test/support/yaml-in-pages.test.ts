@@ -20,6 +20,7 @@ import type { MySQLCluster } from '#kube/spec/mysql-cluster.ts'
 import { mysqlClusterSpecSchema } from '#kube/spec/spec-schema.ts'
 import { mysqlClusterStatusSchema } from '#kube/spec/status-schema.ts'
 import { readHosts } from '#local/addresses/hosts-file.ts'
+import { readRouterSettings } from '#local/folder/router-file.ts'
 import { composeSpec } from '#local/folder/spec-file.ts'
 import { loadKubernetesOptions } from '#manager/options/load.ts'
 import { quotedIn, proseOf, read, root, tablesOf } from './page-text.ts'
@@ -49,6 +50,7 @@ const kinds: readonly (readonly [knows: (shown: unknown) => boolean, judge: Judg
   [namesFolder, (shown: object) => inFile(shown, loadSpec)],
   [(shown) => hasOnly(shown, mysqlClusterSpecSchema.properties), judgeSpec],
   [(shown) => hasOnly(shown, clusterSpecSchema.properties), (shown: object) => inFile(shown, loadSpec)],
+  [(shown) => holds(shown, 'waitMs', 'reads'), (shown: object) => inFile(shown, readRouterSettings)],
   [(shown) => isListOf(shown, 'address'), (shown: object) => inFile(shown, (path) => readHosts(path, 3))],
   [(shown) => isListOf(shown, 'args'), judgeAgents],
 ]

@@ -26,6 +26,8 @@ describe('a second up', () => {
     [{ port: 9600 }, /API on port 9599, not 9600; "regent local down shop" first/],
     [{ durability: 'available' }, /durability strict, not available/],
     [{ acks: 2 }, /the default number of acknowledgements, not 2/],
+    [{ router: true }, /shop is up without a router; "regent local down shop" first/],
+    [{ routerConfig: '/some.yaml' }, /without a router/],
     [{ mode: 'group' }, /in mode semisync, not group; a mode cannot change, make a new cluster/],
   ])('is refused when it asks for something else: %j', async (options, message) => {
     expect(await refusal(options, true)).toMatchObject({
@@ -78,7 +80,10 @@ describe('a second up', () => {
 
   test('of a cluster that is down may change what takes effect at a start, and nothing else', async () => {
     expect(
-      await refusal({ port: 9600, durability: 'available', acks: 2, config: await fileWith('acks: 2') }, false),
+      await refusal(
+        { port: 9600, durability: 'available', acks: 2, router: true, config: await fileWith('acks: 2') },
+        false,
+      ),
     ).toBeUndefined()
     expect(await refusal({ instances: 5 }, false)).toMatchObject({ code: 'REGENT_REFUSED' })
     expect(await refusal({ hosts: await fileWith('- address: 10.0.0.1') }, false)).toMatchObject({

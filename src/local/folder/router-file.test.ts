@@ -1,0 +1,23 @@
+import { expect, it } from 'vitest'
+import { fileWith } from '../testing.ts'
+import { readRouterSettings } from './router-file.ts'
+
+it('Settings of a router are taken as they are said', async () => {
+  const said = { waitMs: 500, reads: { fallback: 'none' } }
+  expect(await readRouterSettings(await fileWith(JSON.stringify(said)))).toEqual(said)
+})
+
+it.each([
+  'waitMs: -1',
+  'waitMs: soon',
+  'maxConnections: 0',
+  'reads: { maxLagMs: 0 }',
+  'reads: { fallback: any }',
+  'lag: 3',
+])('The file with "%s" is refused with its path', async (text) => {
+  const path = await fileWith(text)
+  await expect(readRouterSettings(path)).rejects.toMatchObject({
+    code: 'REGENT_BAD_FILE',
+    message: expect.stringContaining(path) as string,
+  })
+})
