@@ -135,8 +135,11 @@ agents/mysqld                        agents/{binlog,instance,ports,volume} failo
 agents/throw-away                    agents/{instance,mysqld,ports} agents/sql/connections failover/settings
 agents/observe                       agents/{doubts,guard,instance,ports} failover/{protocol,settings}
                                      topology/{gtid,snapshot}
-src/manager/loop                     failover failover/{judge,protocol} src/store topology/snapshot
-src/manager/hooks                    failover/protocol src/manager/loop
+src/manager/loop/books               failover failover/{judge,protocol} src/store topology/snapshot
+src/manager/loop/hooks               failover failover/{judge,protocol} src/manager/loop/books topology/snapshot
+src/manager/loop                     failover failover/{judge,protocol} src/manager/loop/{books,hooks} src/store
+                                     topology/snapshot
+src/manager/hooks                    failover/protocol src/manager/loop/hooks
 agents/backup                        agents/{instance,ports} agents/lifecycle/{copy,mysql} failover/protocol
                                      src/backup src/backup/{stream,transfer} src/object-store topology/snapshot
 agents/backup/archive                agents/{backup,binlog,instance,ports} failover/protocol src/backup
@@ -149,9 +152,10 @@ agents/orders                        agents/{backup,converge,doubts,guard,instan
                                      agents/backup/{archive,rebuild,rehearsal} failover/protocol
                                      topology/{gtid,snapshot}
 src/manager/clusters/operations      failover/flows/backups failover failover/{flows,judge,protocol,way-out} src/{api-contract,backup}
-                                     src/manager/loop topology/snapshot
+                                     src/manager/loop src/manager/loop/{books,hooks} topology/snapshot
 src/manager/clusters                 failover failover/{judge,protocol,way-out} src/{api-contract,store}
-                                     src/manager/clusters/operations src/manager/loop topology/{group,snapshot}
+                                     src/manager/clusters/operations src/manager/loop src/manager/loop/{books,hooks}
+                                     topology/{group,snapshot}
 agents/far                           agents/{binlog,instance,mysqld,ports,volume} src/binlog topology/{gtid,snapshot}
 agents/far/adopting                  agents/{instance,ports} agents/sql/connections failover/settings
 agents                               agents/{backup,binlog,converge,doubts,far,group,guard,instance}

@@ -1,6 +1,6 @@
 import { hooksAt, type HookMoment } from '#failover/protocol/hook.ts'
 import type { HookDocument } from '#failover/protocol/hook-document.ts'
-import type { HookEnd, HookPort } from '#manager/loop/hook-port.ts'
+import type { HookEnd, HookPort } from '#manager/loop/hooks/hook-port.ts'
 import type { ClusterSpec } from '#failover/protocol/spec.ts'
 import type { SeededRandom } from './seeded-random.ts'
 import type { VirtualTime } from './virtual-time.ts'

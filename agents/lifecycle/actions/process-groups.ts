@@ -2,6 +2,7 @@ import { spawn, type ChildProcess } from 'node:child_process'
 import { closeSync } from 'node:fs'
 import type { Readable, Writable } from 'node:stream'
 import { describeError } from '#common/errors/errors.ts'
+import { killGroup, whyNotStarted } from '#common/process/process-group.ts'
 import { guarded, whole } from './guard.ts'
 import { Pipes, type GuardedPipe, type Pipe } from './pipes.ts'
 
@@ -85,13 +86,7 @@ export class ProcessGroups {
 
   /** Kills all processes of a command's group. */
   kill(started: Started): void {
-    const pid = this.#leaders.get(started)
-    if (pid === undefined) return
-    try {
-      process.kill(-pid, 'SIGKILL')
-    } catch (error) {
-      if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error
-    }
+    killGroup(this.#leaders.get(started))
   }
 
   /** How many commands have not ended. */
@@ -158,11 +153,4 @@ function closing(stream: Readable | null): Promise<void> {
     if (stream === null || stream.closed) resolve()
     else stream.once('close', () => resolve())
   })
-}
-
-/** Why a command could not be started, in words. */
-function whyNotStarted(file: string, error: NodeJS.ErrnoException): string {
-  if (error.code === 'ENOENT') return `${file} does not exist, or its interpreter does not`
-  if (error.code === 'EACCES') return `${file} may not be executed`
-  return describeError(error)
 }

@@ -5,7 +5,7 @@ import { duration } from '#common/text/words.ts'
 import { retriesOf, timeoutOf, type Hook, type Webhook } from '#failover/protocol/hook.ts'
 import type { HookDocument } from '#failover/protocol/hook-document.ts'
 import { filledIn, harmless, variablesOf } from '#failover/protocol/hook-words.ts'
-import type { HookEnd, HookPort } from '../loop/hook-port.ts'
+import type { HookEnd, HookPort } from '../loop/hooks/hook-port.ts'
 import { runProgram } from './run-program.ts'
 import { sendWebhook } from './send-webhook.ts'
 

@@ -1,9 +1,9 @@
 import { spawn, type ChildProcess } from 'node:child_process'
 import type { Readable } from 'node:stream'
-import { describeError } from '#common/errors/errors.ts'
 import type { Timers } from '#common/ports/ports.ts'
+import { isGroupAlive, killGroup, whyNotStarted } from '#common/process/process-group.ts'
 import { duration } from '#common/text/words.ts'
-import type { HookEnd } from '../loop/hook-port.ts'
+import type { HookEnd } from '../loop/hooks/hook-port.ts'
 
 export interface Program {
   readonly argv: readonly string[]
@@ -35,12 +35,12 @@ export async function runProgram(program: Program, timers: Timers): Promise<Hook
     child.stdin.end(input)
     const deadline = timers.after(deadlineMs, () => {
       isLate = true
-      killGroup(child)
+      killGroup(child.pid)
     })
     const { code, by } = await endOf(child, timers)
     const words = printed.map((last) => last()).find((line) => line !== '') ?? ''
     for (const stream of [child.stdin, child.stdout, child.stderr]) stream.destroy()
-    if (isLate || !hasGroup(child)) deadline.cancel()
+    if (isLate || !isGroupAlive(child.pid)) deadline.cancel()
     else watchLeftovers(child, timers, deadline.cancel.bind(deadline))
     if (isLate) return failed(`did not end within ${duration(deadlineMs)}, and was ended with all that it started`)
     if (code === 0) return { isDone: true, said: `exit 0${after(words)}`, again: false }
@@ -56,12 +56,6 @@ function failed(said: string) {
 
 function after(words: string): string {
   return words === '' ? '' : `: ${words}`
-}
-
-function whyNotStarted(file: string, error: NodeJS.ErrnoException): string {
-  if (error.code === 'ENOENT') return `${file} does not exist, or its interpreter does not`
-  if (error.code === 'EACCES') return `${file} may not be executed`
-  return describeError(error)
 }
 
 /** The program has ended, and its last words are read; what it started may have its outputs open still. */
@@ -93,27 +87,9 @@ function lastOf(stream: Readable): () => string {
   }
 }
 
-function killGroup({ pid }: ChildProcess): void {
-  if (pid === undefined) return
-  try {
-    process.kill(-pid, 'SIGKILL')
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error
-  }
-}
-
-/** Something of what the program started runs still. */
-function hasGroup({ pid }: ChildProcess): boolean {
-  try {
-    return pid !== undefined && process.kill(-pid, 0)
-  } catch {
-    return false
-  }
-}
-
 function watchLeftovers(child: ChildProcess, timers: Timers, forget: () => void): void {
   const look = timers.every(lookMs, () => {
-    if (hasGroup(child)) return
+    if (isGroupAlive(child.pid)) return
     look.cancel()
     forget()
   })

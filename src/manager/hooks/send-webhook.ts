@@ -4,7 +4,7 @@ import { request as requestHttps } from 'node:https'
 import { describeError } from '#common/errors/errors.ts'
 import { request as requestHttp } from '#common/http/node-http.ts'
 import { duration } from '#common/text/words.ts'
-import type { HookEnd } from '../loop/hook-port.ts'
+import type { HookEnd } from '../loop/hooks/hook-port.ts'
 
 export interface Letter {
   readonly url: string

@@ -48,10 +48,10 @@ export const managers: readonly Mutation[] = [
     id: 'noted-before-it-is-believed',
     rule: 'What an agent says of an unsettled tail is noted at once.',
     heading: 'A stop nobody ordered',
-    file: 'src/manager/loop/incarnation-book.ts',
+    file: 'src/manager/loop/books/incarnation-book.ts',
     find: 'const pressing = saysUnsettled(notes, snapshot, record) || fresh',
     replace: 'const pressing = fresh',
     family: 'stops',
-    shownBy: 'src/manager/loop/incarnation-book.test.ts',
+    shownBy: 'src/manager/loop/books/incarnation-book.test.ts',
   },
 ]

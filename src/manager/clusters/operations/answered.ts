@@ -1,7 +1,7 @@
 import type { OperationResult } from '#api-contract/operation-result.ts'
 import { RegentError } from '#common/errors/errors.ts'
 import type { Request } from '#failover/judge/situation.ts'
-import type { EndedRecovery } from '#manager/loop/recovery-book.ts'
+import type { EndedRecovery } from '#manager/loop/books/recovery-book.ts'
 import type { OperatedCluster } from './asking.ts'
 
 /** How long an operation that has no deadline of its own is waited for. */

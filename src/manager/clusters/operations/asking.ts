@@ -5,8 +5,8 @@ import type { Transport, World } from '#common/ports/ports.ts'
 import type { DecisionInput, Request, Situation } from '#failover/judge/situation.ts'
 import { inWords, wayOut } from '#failover/way-out/way-out.ts'
 import type { ClusterLoop } from '#manager/loop/cluster-loop.ts'
-import type { HookPort } from '#manager/loop/hook-port.ts'
-import type { EndedRecovery } from '#manager/loop/recovery-book.ts'
+import type { HookPort } from '#manager/loop/hooks/hook-port.ts'
+import type { EndedRecovery } from '#manager/loop/books/recovery-book.ts'
 
 /** What operations need of a cluster, and tell it. */
 export interface OperatedCluster {

@@ -3,7 +3,7 @@ import type { RegentError } from '#common/errors/errors.ts'
 import { deadServer, lostAgent, shop0, shop1, shop2, type SituationOverrides } from '#failover/testing.ts'
 import { gtids, type ViewOverrides } from '#topology/testing.ts'
 
-import type { EndedRecovery } from '#manager/loop/recovery-book.ts'
+import type { EndedRecovery } from '#manager/loop/books/recovery-book.ts'
 import { operationsOn } from './testing-operations.ts'
 const lost: SituationOverrides = { views: { 'shop-2': lostAgent }, record: { syncSet: [shop1] } }
 const request = { instance: 'shop-2', acceptLoss: false, dryRun: false }

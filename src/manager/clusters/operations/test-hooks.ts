@@ -2,7 +2,7 @@ import { counted, say } from '#common/sentence/sentence.ts'
 import type { Situation } from '#failover/judge/situation.ts'
 import { hooksAt, labelOf, momentNames, type Hook, type HookMoment } from '#failover/protocol/hook.ts'
 import type { Recovery } from '#failover/protocol/notes.ts'
-import { toldOf } from '#manager/loop/hook-told.ts'
+import { toldOf } from '#manager/loop/hooks/hook-told.ts'
 import type { Asking } from './asking.ts'
 import type { Performer } from './performer.ts'
 

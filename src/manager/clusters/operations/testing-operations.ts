@@ -6,7 +6,7 @@ import { realWorld } from '#common/ports/real-world.ts'
 import type { MemberId } from '#topology/snapshot/member.ts'
 import type { Platform } from '#common/ports/platform.ts'
 import type { ClusterLoop } from '#manager/loop/cluster-loop.ts'
-import type { EndedRecovery } from '#manager/loop/recovery-book.ts'
+import type { EndedRecovery } from '#manager/loop/books/recovery-book.ts'
 import { Operations } from './operations.ts'
 
 /**

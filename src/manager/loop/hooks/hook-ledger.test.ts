@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { emptyNotes, type ClusterNotes, type HookRun, type Recovery } from '#failover/protocol/notes.ts'
 import { Claim, due, endedRun, forgotten, keyText, runsOf, skipped } from './hook-ledger.ts'
-import { withRecovery } from './repair-codes.ts'
+import { withRecovery } from '../books/repair-codes.ts'
 
 const recovery: Recovery = {
   ...{ id: 'one', kind: 'failover', startedWallMs: 0, analysis: '', sentence: '', from: null, to: null },

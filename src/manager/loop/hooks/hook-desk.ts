@@ -19,8 +19,8 @@ import {
 } from './hook-ledger.ts'
 import type { HookEnd, HookPort } from './hook-port.ts'
 import { toldOf } from './hook-told.ts'
-import type { NotesDesk } from './notes-desk.ts'
-import type { RecoveryBook } from './recovery-book.ts'
+import type { NotesDesk } from '../books/notes-desk.ts'
+import type { RecoveryBook } from '../books/recovery-book.ts'
 
 export interface HookDeskParts {
   readonly world: World

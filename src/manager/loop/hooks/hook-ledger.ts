@@ -1,7 +1,7 @@
 import { abbreviated } from '#common/text/words.ts'
 import { labelOf, type Hook, type HookMoment } from '#failover/protocol/hook.ts'
 import type { ClusterNotes, HookRun, Recovery, RecoveryHooks } from '#failover/protocol/notes.ts'
-import { withRecovery } from './repair-codes.ts'
+import { withRecovery } from '../books/repair-codes.ts'
 
 /** Which run it is: of which recovery, at which moment, the how manieth. */
 export interface RunKey {
