@@ -227,6 +227,8 @@ export class Agent implements AgentHandlers {
     await this.#rehearsing.removeLeftovers()
     // A copy was proven, and what it took the place of was still being removed.
     if (!file.current.unproven) await volume.dropBeside()
+    await volume.setUnusedAside()
+    void this.#dropUnused()
     if (process.state === 'dead') await this.#judgeEnding()
     await clientCertificate?.start()
     process.onChange(() => this.#processChanged())
@@ -249,6 +251,20 @@ export class Agent implements AgentHandlers {
     ])
     this.#converger.mode.start(this.#watches)
     this.#converger.wake()
+  }
+
+  /** As long as that takes: hundreds of gigabytes may be there. */
+  async #dropUnused(): Promise<void> {
+    const { volume, notices } = this.#parts
+    try {
+      if (await volume.dropUnused())
+        notices.add(
+          'CopyRemoved',
+          say`what an earlier agent left of a copy, or of data that a copy replaced, is removed`,
+        )
+    } catch (error) {
+      notices.failed('CopyRemoved', say`what an earlier agent left of a copy could not be removed`, error)
+    }
   }
 
   stop(): void {

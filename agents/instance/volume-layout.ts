@@ -6,6 +6,8 @@ export interface VolumeLayout {
   readonly dataDir: string
   /** A copy of another instance grows here until it takes the place of `dataDir`. */
   readonly seedDir: string
+  /** What a copy took the place of, while that is removed. */
+  readonly oldDir: string
   /** What a copy took the place of, until that is proven. */
   readonly besideDir: string
   /** A copy of this instance, for as long as it is streamed to somebody. */
@@ -44,6 +46,7 @@ export function volumeLayout(volume: string): VolumeLayout {
     volume,
     dataDir: join(volume, 'data'),
     seedDir: join(volume, 'data.seed'),
+    oldDir: join(volume, 'data.old'),
     besideDir: join(volume, 'data.beside'),
     streamDir: join(volume, 'data.stream'),
     rehearsalDir: join(volume, 'data.rehearsal'),

@@ -118,6 +118,13 @@ export interface VolumePort {
    * then removed. New `server_uuid`.
    */
   swapIn(from: string): Promise<void>
+  /**
+   * After an agent that died: a data folder whose place was not taken yet has its place back. A half copy, and a data
+   * folder that was still being removed, get names that nobody uses. Only before anybody may copy.
+   */
+  setUnusedAside(): Promise<void>
+  /** Removes what was set aside; resolves to whether there was anything. */
+  dropUnused(): Promise<boolean>
   /** As `swapIn`, but the old data folder stays beside. */
   swapBeside(from: string): Promise<void>
   /**

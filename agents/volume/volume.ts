@@ -27,7 +27,8 @@ import { syncFolder } from '#common/files/sync-folder.ts'
 /** The instance's volume on this machine's file system. */
 export function createVolume(config: AgentConfig, wallMs: () => number): VolumePort {
   const layout = volumeLayout(config.volume)
-  const { dataDir, archiveDir, besideDir } = layout
+  const { dataDir, archiveDir, besideDir, seedDir, oldDir } = layout
+  const unused = [seedDir, oldDir].map((from) => ({ from, to: `${from}.unused` }))
   return {
     syncRelayLogs: () => syncRelayLogs(dataDir),
     readBinlogSet: async () => (await readBinlogSet(dataDir)).set,
@@ -64,13 +65,21 @@ export function createVolume(config: AgentConfig, wallMs: () => number): VolumeP
     archiveErrant: (gtids) =>
       archiveErrant({ dataDir, archiveDir, instance: config.instance, gtids, wallMs: wallMs() }),
     async freshSeedFolder() {
-      await rm(layout.seedDir, { recursive: true, force: true })
-      return layout.seedDir
+      await rm(seedDir, { recursive: true, force: true })
+      return seedDir
     },
     async swapIn(from) {
-      const old = `${dataDir}.old`
-      await swap(layout, from, old)
-      await rm(old, { recursive: true, force: true })
+      await swap(layout, from, oldDir)
+      await rm(oldDir, { recursive: true, force: true })
+    },
+    async setUnusedAside() {
+      if (existsSync(oldDir) && !existsSync(dataDir)) await rename(oldDir, dataDir)
+      for (const { from, to } of unused) if (existsSync(from) && !existsSync(to)) await rename(from, to)
+    },
+    async dropUnused() {
+      const there = unused.filter(({ to }) => existsSync(to))
+      for (const { to } of there) await rm(to, { recursive: true, force: true })
+      return there.length > 0
     },
     async unpackInto(folder, content, from) {
       await mkdir(folder, { mode: 0o750 })
@@ -121,9 +130,9 @@ async function swap({ volume, dataDir }: VolumeLayout, from: string, old: string
   await syncFolder(volume)
 }
 
-/** Less than this is nothing: a server needs more for a single page of its logs. */
 /** `auto.cnf` holds the `server_uuid`, which no two servers may share. */
 const notRestored = new Set(['auto.cnf'])
+/** Less than this is nothing: a server needs more for a single page of its logs. */
 const fullBelowBytes = 131_072
 
 /** Writes a small file where the agent keeps its own: what fails tells a full disk from a read-only file system. */

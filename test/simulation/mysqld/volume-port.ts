@@ -149,6 +149,9 @@ export function simulatedVolume(machine: Machine, takes: () => Promise<void>, wr
       if (before !== undefined && machine.folder !== undefined) machine.gaveUp(before, machine.folder)
       machine.folders.delete(from)
     },
+    // Folders take no room in a simulation.
+    setUnusedAside: async () => undefined,
+    dropUnused: async () => false,
     swapBeside: async (from) => {
       await takes()
       const before = swap(machine.folders.get(from))

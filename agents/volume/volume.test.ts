@@ -1,0 +1,56 @@
+import { existsSync } from 'node:fs'
+import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { describe, expect, it, onTestFinished } from 'vitest'
+import { anAgentConfig } from '../testing.ts'
+import { createVolume } from './volume.ts'
+
+/** A volume with these folders, each with a file that has the folder's name in it. */
+async function aVolume(...folders: readonly string[]) {
+  const path = await mkdtemp(join(tmpdir(), 'regent-volume-'))
+  onTestFinished(() => rm(path, { recursive: true, force: true }))
+  for (const folder of folders) {
+    await mkdir(join(path, folder))
+    await writeFile(join(path, folder, 'mysql.ibd'), folder)
+  }
+  const volume = createVolume(anAgentConfig({ volume: path }), () => 0)
+  return { path, volume, dataOf: (folder: string) => readFile(join(path, folder, 'mysql.ibd'), 'utf8') }
+}
+
+describe('After an agent that died', () => {
+  it('a half copy and data that were being removed are set aside at once, and removed after that', async () => {
+    const { path, volume, dataOf } = await aVolume('data', 'data.seed', 'data.old')
+    await volume.setUnusedAside()
+    expect((await readdir(path)).toSorted()).toEqual(['data', 'data.old.unused', 'data.seed.unused'])
+    expect(await volume.dropUnused()).toBe(true)
+    expect(await readdir(path)).toEqual(['data'])
+    expect(await dataOf('data')).toBe('data')
+    expect(await volume.dropUnused()).toBe(false)
+  })
+
+  it('what was set aside twice is removed at the next start', async () => {
+    const { path, volume } = await aVolume('data', 'data.seed', 'data.seed.unused')
+    await volume.setUnusedAside()
+    await volume.dropUnused()
+    await volume.setUnusedAside()
+    await volume.dropUnused()
+    expect(await readdir(path)).toEqual(['data'])
+  })
+
+  it('data whose place nothing took yet have their place again', async () => {
+    const { path, volume, dataOf } = await aVolume('data.old', 'data.seed')
+    await volume.setUnusedAside()
+    await volume.dropUnused()
+    expect(await readdir(path)).toEqual(['data'])
+    expect(await dataOf('data')).toBe('data.old')
+  })
+
+  it('what stayed beside is not touched', async () => {
+    const { path, volume } = await aVolume('data', 'data.beside', 'data.stream', 'data.rehearsal')
+    await volume.setUnusedAside()
+    expect(await volume.dropUnused()).toBe(false)
+    expect((await readdir(path)).length).toBe(4)
+    expect(existsSync(join(path, 'data.beside'))).toBe(true)
+  })
+})
