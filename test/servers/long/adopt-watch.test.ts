@@ -18,11 +18,11 @@ let address: OwnAddress
 let password: string
 let servers: readonly StrangeServer[]
 
-/** As the manual says, by somebody who has never heard of Regent. */
+/** As the manual says, by somebody who has never heard of Regent. By default a replica gives up at its tenth try. */
 async function replicate(source: StrangeServer, replica: StrangeServer): Promise<void> {
   await replica.sql(
     `CHANGE REPLICATION SOURCE TO SOURCE_HOST = '${source.host}', SOURCE_PORT = ${source.port}, SOURCE_USER = 'repl',
-      SOURCE_PASSWORD = 'follows', SOURCE_AUTO_POSITION = 1, GET_SOURCE_PUBLIC_KEY = 1, SOURCE_CONNECT_RETRY = 1`,
+      SOURCE_PASSWORD = 'follows', SOURCE_AUTO_POSITION = 1, GET_SOURCE_PUBLIC_KEY = 1, SOURCE_CONNECT_RETRY = 1, SOURCE_RETRY_COUNT = 86400`,
     'START REPLICA',
     'SET GLOBAL read_only = ON',
   )
