@@ -2,7 +2,7 @@ import { mkdir, readFile, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { commandLinePage } from './docs/command-line-page.ts'
 import { configurationPage } from './docs/configuration-page.ts'
-import { backupDefinitionYaml, customResourceYaml } from './docs/custom-resource-yaml.ts'
+import { appDefinitionYaml, backupDefinitionYaml, customResourceYaml } from './docs/custom-resource-yaml.ts'
 import { errorsPage } from './docs/errors-page.ts'
 import { kubernetesReferencePage } from './docs/kubernetes-reference-page.ts'
 import { mutationsPage } from './docs/mutations-page.ts'
@@ -24,6 +24,7 @@ const files: Readonly<Record<string, () => string | Promise<string>>> = {
   'docs/reference/orchestrator-api.md': orchestratorPage,
   'docs/reference/sentences.md': sentencesPage,
   'charts/regent/templates/custom-resource-definition.yaml': customResourceYaml,
+  'charts/regent/templates/app-definition.yaml': appDefinitionYaml,
   'charts/regent/templates/backup-definition.yaml': backupDefinitionYaml,
 }
 

@@ -1,4 +1,5 @@
 import { stringify } from 'yaml'
+import { appDefinition } from '#kube/definition/app-definition.ts'
 import { backupDefinition } from '#kube/definition/backup-definition.ts'
 import { customResourceDefinition } from '#kube/definition/custom-resource-definition.ts'
 
@@ -13,6 +14,11 @@ export function customResourceYaml(): string {
 /** charts/regent/templates/backup-definition.yaml */
 export function backupDefinitionYaml(): string {
   return yamlOf(backupDefinition())
+}
+
+/** charts/regent/templates/app-definition.yaml */
+export function appDefinitionYaml(): string {
+  return yamlOf(appDefinition())
 }
 
 function yamlOf(definition: object): string {

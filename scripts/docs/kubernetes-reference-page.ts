@@ -1,4 +1,6 @@
+import { appSpecSchema, appStatusSchema } from '#kube/app/app-schema.ts'
 import { mysqlBackupSpecSchema, mysqlBackupStatusSchema } from '#kube/backup/backup-schema.ts'
+import { appDefinition } from '#kube/definition/app-definition.ts'
 import { backupDefinition } from '#kube/definition/backup-definition.ts'
 import { customResourceDefinition } from '#kube/definition/custom-resource-definition.ts'
 import { kubeHookSchema } from '#failover/protocol/hook.ts'
@@ -14,7 +16,7 @@ export function kubernetesReferencePage(): string {
   const { group, names, versions } = customResourceDefinition().spec
   return page(
     'Reference of the resource',
-    '`src/kube/spec/spec-schema.ts`, `src/kube/spec/status-schema.ts` and `src/kube/backup/backup-schema.ts`',
+    '`src/kube/spec/spec-schema.ts`, `src/kube/spec/status-schema.ts`, `src/kube/backup/backup-schema.ts` and `src/kube/app/app-schema.ts`',
     `Kind ${code(names.kind)} of ${code(`${group}/${versions[0]?.name ?? ''}`)}, short name ${code(names.shortNames[0] ?? '')}. The smallest one:`,
     `\`\`\`yaml\napiVersion: ${group}/${versions[0]?.name ?? ''}\nkind: ${names.kind}\nmetadata: {name: shop}\nspec: {instances: 3, storage: {size: 1Gi}}\n\`\`\``,
     'How to get there is in [kubernetes.md](../start/kubernetes.md), what a change restarts in [kubernetes-operations.md](../guide/kubernetes-operations.md#changing-the-image-settings-resources).',
@@ -36,6 +38,13 @@ export function kubernetesReferencePage(): string {
     table(['where', 'refused with'], rulesIn(mysqlBackupSpecSchema, 'spec')),
     '### status of a MySQLBackup',
     table(['key', 'meaning'], keysIn(mysqlBackupStatusSchema, '')),
+    '## Kind App',
+    `Of ${code('apps.regent.dev/v1')}. ${appDefinition().spec.versions[0]?.schema.openAPIV3Schema.description ?? ''} [app.md](../guide/app.md) shows one.`,
+    '### spec of an App',
+    schemaTable(appSpecSchema),
+    table(['where', 'refused with'], rulesIn(appSpecSchema, 'spec')),
+    '### status of an App',
+    table(['key', 'meaning'], keysIn(appStatusSchema, '')),
     '## Annotations of other components',
     'Of a StatefulSet or an InstanceSet whose pods have an agent: [pod-events.md](../guide/pod-events.md).',
     table(

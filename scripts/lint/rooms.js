@@ -68,13 +68,14 @@ src/kube/backup                      src/controller-runtime/objects src/kube/{na
 src/kube/objects                     failover/protocol src/controller-runtime/objects src/kube/{names,spec}
 src/kube/injection                   agents/lifecycle/{configuration,wire} src/controller-runtime/client
 src/kube/pods                        src/controller-runtime/objects src/kube/{injection,names,objects,spec}
+src/kube/app                         src/controller-runtime/objects src/kube/{names,objects,pods,spec}
 src/kube/admission                   agents/lifecycle/{built-in,configuration,wire} failover/{protocol,settings}
                                      src/backup src/backup/transfer src/controller-runtime/{client,objects}
-                                     src/kube/{backup,injection,names,objects,pods,spec} topology/snapshot
+                                     src/kube/{app,backup,injection,names,objects,pods,spec} topology/snapshot
 src/kube/secrets                     failover/protocol src/controller-runtime/objects src/kube/{names,objects,spec}
 src/kube/certificates                src/certificates src/controller-runtime/{client,objects}
                                      src/kube/{names,objects,secrets,spec}
-src/kube/definition                  src/controller-runtime/{client,objects} src/kube/{backup,names,spec}
+src/kube/definition                  src/controller-runtime/{client,objects} src/kube/{app,backup,names,spec}
 src/kube/primary                     src/controller-runtime/{client,objects} src/kube/{names,objects,pods,spec}
 src/kube/pod-events                  src/controller-runtime/{client,objects} src/kube/{names,objects,pods}
 src/kube/platform                    src/controller-runtime/{changes,client,informers,objects}
@@ -194,12 +195,14 @@ src/manager/kubernetes/loops         failover/protocol src/controller-runtime/{c
                                      src/manager/kubernetes/{objects,status} src/manager/{clusters,hooks,loop}
 src/manager/kubernetes/backups       src/controller-runtime/{changes,client,controller,events,informers,objects}
                                      src/kube/{backup,names,spec} src/manager/clusters topology/snapshot
+src/manager/kubernetes/apps          src/controller-runtime/{changes,client,controller,informers,objects}
+                                     src/kube/{app,names,objects,pods,primary}
 src/manager/kubernetes               failover/protocol src/api-contract topology/snapshot
                                      src/controller-runtime/{changes,client,controller,events,informers,kube-config}
                                      src/controller-runtime/{leader,objects,runnables}
-                                     src/kube/{admission,backup,certificates,definition,injection,names,objects}
+                                     src/kube/{admission,app,backup,certificates,definition,injection,names,objects}
                                      src/kube/{pods,primary,secrets,spec} src/manager/{api,clusters,options,servers}
-                                     src/manager/kubernetes/{backups,loops,memory,objects,pod-events,pods,status}
+                                     src/manager/kubernetes/{apps,backups,loops,memory,objects,pod-events,pods,status}
                                      src/orchestrator
 src/cli/commands                     agents agents/{instance,lifecycle} failover/{judge,protocol}
                                      src/{api-contract,manager,router} src/cli/{connection,terminal} src/local/{files,folder}

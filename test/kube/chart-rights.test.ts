@@ -32,7 +32,7 @@ function rightsIn(role: Rendered): readonly string[] {
 }
 
 const ofInstallation = [
-  'apiextensions.k8s.io/customresourcedefinitions mysqlclusters.regent.dev mysqlbackups.regent.dev: get',
+  'apiextensions.k8s.io/customresourcedefinitions mysqlclusters.regent.dev mysqlbackups.regent.dev apps.apps.regent.dev: get',
   'admissionregistration.k8s.io/mutatingwebhookconfigurations regent: get patch',
   'admissionregistration.k8s.io/validatingwebhookconfigurations regent: get patch',
 ]
@@ -42,10 +42,14 @@ const ofClusters = [
   'regent.dev/mysqlclusters/finalizers: update',
   'regent.dev/mysqlbackups: get list watch create delete',
   'regent.dev/mysqlbackups/status: patch',
+  'apps.regent.dev/apps: get list watch create patch delete',
+  'apps.regent.dev/apps/status: patch',
+  'apps.regent.dev/apps/finalizers: update',
+  'apps/deployments: get list watch create patch',
   'pods: get list watch patch delete',
   'apps/statefulsets: get list watch create patch',
   'persistentvolumeclaims: get list watch patch delete',
-  'services: get list watch create patch',
+  'services: get list watch create patch delete',
   'serviceaccounts: get list watch create patch',
   'secrets: get list watch create patch',
   'configmaps: get list watch create patch delete',

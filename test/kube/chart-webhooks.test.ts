@@ -40,9 +40,19 @@ describeCharts('webhooks', () => {
     expect(webhooksOf(objects)[0]).not.toHaveProperty('namespaceSelector')
   })
 
+  it('are asked about Apps', () => {
+    for (const kind of kinds) {
+      const hooks = only(objects, kind, 'regent')['webhooks'] as readonly Mapping[]
+      expect(hooks.find(({ name }) => String(name).endsWith('.apps.apps.regent.dev'))).toMatchObject({
+        clientConfig: { service: { path: kind.startsWith('Mutating') ? '/mutate/apps' : '/validate/apps' } },
+        rules: [{ apiGroups: ['apps.regent.dev'], resources: ['apps'], operations: ['CREATE', 'UPDATE'] }],
+      })
+    }
+  })
+
   it('are asked about pods that want the lifecycle agent, and never block a pod', async () => {
     const podWebhook = (rendered: readonly Rendered[]) =>
-      (only(rendered, 'MutatingWebhookConfiguration', 'regent')['webhooks'] as readonly Mapping[])[1]
+      (only(rendered, 'MutatingWebhookConfiguration', 'regent')['webhooks'] as readonly Mapping[])[2]
     const strict = await render('regent', { webhook: { failurePolicy: 'Fail' }, watchNamespaces: ['shops'] })
     expect(podWebhook(strict)).toMatchObject({
       clientConfig: { service: { name: 'regent-webhook', path: '/mutate/pods' } },

@@ -57,7 +57,8 @@ async function start(programs: ControlPlanePrograms): Promise<ApiServer> {
   const server = await ApiServer.start(programs)
   const client = clientWith(adminOf(server.access))
   try {
-    for (const name of ['custom-resource-definition', 'backup-definition']) await install(client, name)
+    for (const name of ['custom-resource-definition', 'backup-definition', 'app-definition'])
+      await install(client, name)
     return server
   } catch (error) {
     await server.end()

@@ -25,7 +25,7 @@ interface Ports {
 export async function prepareForManager(client: Client): Promise<void> {
   const { namespace, tokenSecret, tokenKey } = names
   await client.create(namespaces, { apiVersion: 'v1', kind: 'Namespace', metadata: { name: namespace } })
-  for (const name of ['custom-resource-definition', 'backup-definition']) {
+  for (const name of ['custom-resource-definition', 'backup-definition', 'app-definition']) {
     const file = new URL(`../../charts/regent/templates/${name}.yaml`, import.meta.url)
     await client.create(customResourceDefinitions, parse(await readFile(file, 'utf8')) as KubeObject)
   }

@@ -72,6 +72,7 @@ describeCharts('the chart that installs the manager', () => {
   it('keeps the definitions when it is uninstalled: the clusters would go with them', () => {
     const definitions = ofKind(objects, 'CustomResourceDefinition')
     expect(definitions.map(({ metadata }) => metadata.name).sort()).toEqual([
+      'apps.apps.regent.dev',
       'mysqlbackups.regent.dev',
       'mysqlclusters.regent.dev',
     ])

@@ -11,7 +11,9 @@ import { describeError } from '#common/errors/errors.ts'
 import type { JsonSchema } from '#common/input/json-schema.ts'
 import type { KubeObject } from '#controller-runtime/objects/objects.ts'
 import { clusterSpecSchema } from '#failover/protocol/spec.ts'
+import { validateApp } from '#kube/admission/app-validation.ts'
 import { validateMySQLBackup } from '#kube/admission/backup-object-validation.ts'
+import type { App } from '#kube/app/app.ts'
 import type { MySQLBackup } from '#kube/backup/mysql-backup.ts'
 import { validateMySQLCluster } from '#kube/admission/cluster-validation.ts'
 import { readWishes } from '#kube/injection/wishes.ts'
@@ -68,14 +70,15 @@ function isListOf(shown: unknown, key: string): boolean {
 
 /** Of other kinds than Regent's nothing is known but that they are objects. */
 function judgeObject(shown: MySQLCluster): void {
-  if (!shown.apiVersion.startsWith('regent.dev/')) return
-  if (shown.kind === 'MySQLBackup') {
-    const [refusal] = validateMySQLBackup(shown as unknown as MySQLBackup, undefined, undefined).refusals
-    if (refusal !== undefined) throw refusal
-    return
-  }
-  const { refusals } = validateMySQLCluster({ ...shown, metadata: { namespace: 'shops', ...shown.metadata } })
-  for (const refusal of refusals) throw refusal
+  if (!/^(apps\.)?regent\.dev\//.test(shown.apiVersion)) return
+  for (const refusal of refusalsOf(shown)) throw refusal
+}
+
+function refusalsOf(shown: MySQLCluster): readonly Error[] {
+  if (shown.kind === 'App') return validateApp(shown as unknown as App, undefined).refusals
+  if (shown.kind === 'MySQLBackup')
+    return validateMySQLBackup(shown as unknown as MySQLBackup, undefined, undefined).refusals
+  return validateMySQLCluster({ ...shown, metadata: { namespace: 'shops', ...shown.metadata } }).refusals
 }
 
 function judgeSpec(part: object): void {

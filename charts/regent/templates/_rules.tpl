@@ -20,6 +20,22 @@
 - apiGroups: [regent.dev]
   resources: [mysqlbackups/status]
   verbs: [patch]
+# get, list, watch: the Apps that are wanted. create, patch, delete: the one that is a cluster's router.
+- apiGroups: [apps.regent.dev]
+  resources: [apps]
+  verbs: [get, list, watch, create, patch, delete]
+# patch: how an App is.
+- apiGroups: [apps.regent.dev]
+  resources: [apps/status]
+  verbs: [patch]
+# update: as with those of clusters.
+- apiGroups: [apps.regent.dev]
+  resources: [apps/finalizers]
+  verbs: [update]
+# create, patch: one for each App, kept in step. It goes with its App, by itself.
+- apiGroups: [apps]
+  resources: [deployments]
+  verbs: [get, list, watch, create, patch]
 # get, list, watch: pods that come, go and move. patch: role labels. delete: rolling updates, and an instance whose node is lost.
 - apiGroups: [""]
   resources: [pods]
@@ -32,9 +48,13 @@
 - apiGroups: [""]
   resources: [persistentvolumeclaims]
   verbs: [get, list, watch, patch, delete]
-# get, list, watch: what was changed by hand is put right. create, patch: the Services of a cluster and the account of its pods, which has no rights.
+# get, list, watch: what was changed by hand is put right. create, patch: the Services of a cluster, those of Apps. delete: that of an App that has no port any more.
 - apiGroups: [""]
-  resources: [services, serviceaccounts]
+  resources: [services]
+  verbs: [get, list, watch, create, patch, delete]
+# create, patch: the account of a cluster's pods, which has no rights.
+- apiGroups: [""]
+  resources: [serviceaccounts]
   verbs: [get, list, watch, create, patch]
 # get, list, watch: passwords and certificates that exist are kept, clients' certificates are read. create, patch: those of a cluster. No rule can name only these, since their names follow the clusters'.
 - apiGroups: [""]
@@ -121,7 +141,7 @@
 # get: a manager refuses to start beside a definition older than itself. It changes none: the chart does.
 - apiGroups: [apiextensions.k8s.io]
   resources: [customresourcedefinitions]
-  resourceNames: [mysqlclusters.regent.dev, mysqlbackups.regent.dev]
+  resourceNames: [mysqlclusters.regent.dev, mysqlbackups.regent.dev, apps.apps.regent.dev]
   verbs: [get]
 {{- if and .Values.webhook.enabled (not .Values.webhook.certManager.enabled) }}
 # get, patch: the CA of its own webhooks, now and after a renewal.

@@ -1,7 +1,9 @@
 import { RegentError } from '#common/errors/errors.ts'
 import type { JsonPatch } from '#controller-runtime/client/kube-client.ts'
 import { keyText, type ObjectKey } from '#controller-runtime/objects/objects.ts'
+import type { App } from '../app/app.ts'
 import type { MySQLBackup } from '../backup/mysql-backup.ts'
+import { defaultApp, validateApp } from './app-validation.ts'
 import { validateMySQLBackup } from './backup-object-validation.ts'
 import { validateMySQLCluster } from './cluster-validation.ts'
 import type { AgentImage } from '../injection/agent-container.ts'
@@ -66,8 +68,10 @@ export interface AdmissionRoute {
 /** The webhooks by the path that the API server posts to. */
 export function admissionRoutes(situation: AdmissionSituation) {
   return {
+    '/mutate/apps': { review: reviewAppDefaults, unjudged: 'refused' },
     '/mutate/mysqlclusters': { review: (request) => reviewDefaults(request, situation.defaults), unjudged: 'refused' },
     '/mutate/pods': { review: (request) => reviewPod(request, situation.lifecycleAgent), unjudged: 'leftToPolicy' },
+    '/validate/apps': { review: reviewApp, unjudged: 'refused' },
     '/validate/mysqlbackups': { review: (request) => reviewBackup(request, situation), unjudged: 'refused' },
     '/validate/mysqlclusters': { review: (request) => reviewCluster(request, situation), unjudged: 'refused' },
   } satisfies Readonly<Record<string, AdmissionRoute>>
@@ -170,6 +174,22 @@ function reviewCluster(
   }
 }
 
+function reviewAppDefaults(request: AdmissionRequest): AdmissionResponse {
+  const { uid, subResource = '', object, oldObject } = request
+  if (subResource !== '' || !isApp(object)) return { uid, allowed: true }
+  return patched(request, defaultApp(object, isApp(oldObject) ? oldObject : undefined))
+}
+
+function reviewApp(request: AdmissionRequest): AdmissionResponse {
+  const { uid, operation, object, oldObject } = request
+  if (operation === 'DELETE') return { uid, allowed: true }
+  if (!isApp(object))
+    return refuse(request, [new RegentError('REGENT_BAD_REQUEST', 'the object has no metadata or no spec')])
+  const { refusals, warnings } = validateApp(object, operation === 'UPDATE' && isApp(oldObject) ? oldObject : undefined)
+  if (refusals.length > 0) return refuse(request, refusals)
+  return { uid, allowed: true, ...(warnings.length > 0 && { warnings }) }
+}
+
 function reviewBackup(
   request: AdmissionRequest,
   { clusterOf }: Pick<AdmissionSituation, 'clusterOf'>,
@@ -207,10 +227,18 @@ function scaled(request: AdmissionRequest, clusterOf: AdmissionSituation['cluste
 }
 
 function isCluster(object: unknown): object is MySQLCluster {
-  return isObject(object) && isObject(object['metadata']) && isObject(object['spec'])
+  return hasSpec(object)
 }
 
 function isBackup(object: unknown): object is MySQLBackup {
+  return hasSpec(object)
+}
+
+function isApp(object: unknown): object is App {
+  return hasSpec(object)
+}
+
+function hasSpec(object: unknown): boolean {
   return isObject(object) && isObject(object['metadata']) && isObject(object['spec'])
 }
 

@@ -4,6 +4,7 @@ import type { RegentError } from '#common/errors/errors.ts'
 import { realWorld } from '#common/ports/real-world.ts'
 import { createKubeClient } from '#controller-runtime/client/http-kube-client.ts'
 import { FakeApiServer } from '#controller-runtime/testing-api-server.ts'
+import { appDefinition } from './app-definition.ts'
 import { backupDefinition } from './backup-definition.ts'
 import { customResourceDefinition } from './custom-resource-definition.ts'
 import { schemaRevision, schemaRevisionAnnotation } from './schema-revision.ts'
@@ -20,7 +21,7 @@ async function refusalOf(
     await server[Symbol.asyncDispose]()
   })
   const definition = customResourceDefinition()
-  await client.create(customResourceDefinitions, backupDefinition())
+  for (const other of [backupDefinition(), appDefinition()]) await client.create(customResourceDefinitions, other)
   if (annotations !== 'not installed')
     await client.create(customResourceDefinitions, { ...definition, metadata: { ...definition.metadata, annotations } })
   return refuseOlderDefinition(client).then(
@@ -56,10 +57,12 @@ test.each(refusals)('a definition %s is refused, with what to do', async (_what,
 })
 
 test('its revision grows with every change of its fields: where this differs, raise the one and write down both', () => {
-  const schemas = [customResourceDefinition(), backupDefinition()].map(({ spec }) => spec.versions[0]?.schema)
+  const schemas = [customResourceDefinition(), backupDefinition(), appDefinition()].map(
+    ({ spec }) => spec.versions[0]?.schema,
+  )
   const fields = JSON.stringify(schemas, (key, value: unknown) =>
     key === 'description' && typeof value === 'string' ? undefined : value,
   )
   const digest = createHash('sha256').update(fields).digest('hex').slice(0, 12)
-  expect({ schemaRevision, digest }).toEqual({ schemaRevision: 11, digest: 'af5fbdb28f4e' })
+  expect({ schemaRevision, digest }).toEqual({ schemaRevision: 12, digest: 'cad0494849e8' })
 })

@@ -1,6 +1,7 @@
 import { RegentError } from '#common/errors/errors.ts'
 import type { KubeClient } from '#controller-runtime/client/kube-client.ts'
 import type { Resource } from '#controller-runtime/objects/objects.ts'
+import { appDefinition } from './app-definition.ts'
 import { backupDefinition } from './backup-definition.ts'
 import { customResourceDefinition } from './custom-resource-definition.ts'
 import { schemaRevision, schemaRevisionAnnotation } from './schema-revision.ts'
@@ -18,7 +19,7 @@ export const customResourceDefinitions: Resource = {
  * program: what it writes would lose the fields that the definition lacks. A newer one has them all.
  */
 export async function refuseOlderDefinition(client: Pick<KubeClient, 'get'>, signal?: AbortSignal): Promise<void> {
-  for (const { metadata } of [customResourceDefinition(), backupDefinition()])
+  for (const { metadata } of [customResourceDefinition(), backupDefinition(), appDefinition()])
     await refuseOlder(client, metadata.name, signal)
 }
 

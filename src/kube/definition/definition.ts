@@ -9,6 +9,8 @@ interface Kind<Names extends { readonly plural: string }, Schema extends object,
   readonly properties: Schema
   readonly subresources: Subresources
   readonly columns: Columns
+  /** Regent's own unless given. */
+  readonly of?: { readonly group: string; readonly version: string }
 }
 
 /** The definition of a kind. Helm keeps it when the chart is uninstalled: the objects would go with it. */
@@ -18,21 +20,22 @@ export function definitionOf<Names extends { readonly plural: string }, Schema e
   properties,
   subresources,
   columns,
+  of = { group, version },
 }: Kind<Names, Schema, Subresources, Columns>) {
   return {
     apiVersion: 'apiextensions.k8s.io/v1',
     kind: 'CustomResourceDefinition',
     metadata: {
-      name: `${names.plural}.${group}`,
+      name: `${names.plural}.${of.group}`,
       annotations: { 'helm.sh/resource-policy': 'keep', [schemaRevisionAnnotation]: String(schemaRevision) },
     },
     spec: {
-      group,
+      group: of.group,
       scope: 'Namespaced',
       names,
       versions: [
         {
-          name: version,
+          name: of.version,
           served: true,
           storage: true,
           schema: {

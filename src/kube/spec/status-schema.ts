@@ -15,18 +15,19 @@ const deprecatedText = (description: string) =>
 
 export const conditionTypes = ['Ready', 'Available', 'Progressing', 'Degraded', 'Paused'] as const
 
-const condition = Type.Object({
-  type: Type.String({ description: `One of ${conditionTypes.join(', ')}.` }),
-  status: Type.Unsafe<'True' | 'False' | 'Unknown'>({
-    type: 'string',
-    enum: ['True', 'False', 'Unknown'],
-    description: 'Whether it is so.',
-  }),
-  reason: Type.String({ description: 'Why, in one word for programs.' }),
-  message: Type.String({ description: 'Why, in a sentence.' }),
-  lastTransitionTime: Type.String({ format: 'date-time', description: 'When the status last changed.' }),
-  observedGeneration: Type.Optional(Type.Integer({ description: 'Of which generation of the spec this is said.' })),
-})
+export const conditionSchema = (types: readonly string[]) =>
+  Type.Object({
+    type: Type.String({ description: `One of ${types.join(', ')}.` }),
+    status: Type.Unsafe<'True' | 'False' | 'Unknown'>({
+      type: 'string',
+      enum: ['True', 'False', 'Unknown'],
+      description: 'Whether it is so.',
+    }),
+    reason: Type.String({ description: 'Why, in one word for programs.' }),
+    message: Type.String({ description: 'Why, in a sentence.' }),
+    lastTransitionTime: Type.String({ format: 'date-time', description: 'When the status last changed.' }),
+    observedGeneration: Type.Optional(Type.Integer({ description: 'Of which generation of the spec this is said.' })),
+  })
 
 const instance = Type.Object({
   name: Type.String({ description: 'The pod’s name.' }),
@@ -85,7 +86,7 @@ export const mysqlClusterStatusSchema = Type.Object(
       }),
     ),
     conditions: Type.Optional(
-      Type.Array(condition, {
+      Type.Array(conditionSchema(conditionTypes), {
         description: 'Ready, Available, Progressing, Degraded, Paused.',
         'x-kubernetes-list-type': 'map',
         'x-kubernetes-list-map-keys': ['type'],

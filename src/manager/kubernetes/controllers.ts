@@ -19,6 +19,8 @@ import {
 import type { RuntimeMetrics } from '#controller-runtime/controller/runtime-metrics.ts'
 import { ofController, strangersAmong } from '#kube/primary/added-by-others.ts'
 import type { ConfigMap } from '#controller-runtime/objects/config-map.ts'
+import { apps as appResource, type App } from '#kube/app/app.ts'
+import { deployments } from '#kube/app/app-objects.ts'
 import type { MySQLBackup } from '#kube/backup/mysql-backup.ts'
 import { podDisruptionBudgets } from '#kube/objects/disruption-budget.ts'
 import { mysqlClusters, type MySQLCluster } from '#kube/spec/mysql-cluster.ts'
@@ -34,6 +36,7 @@ import type { ClusterEvents } from './status/cluster-events.ts'
 import { TemplateKeeper } from './objects/keep-template.ts'
 import type { ClusterSet } from './loops/cluster-set.ts'
 import { PassedOver } from './memory/passed-over.ts'
+import { reconcileApp } from './apps/reconcile-app.ts'
 import { reconcileBackup } from './backups/reconcile-backup.ts'
 import { RunBook } from './backups/run-book.ts'
 import { tellOfRuns } from './backups/tell-of-runs.ts'
@@ -63,6 +66,7 @@ export interface ControllerParts {
   readonly secrets: InformerPort<Secret>
   readonly configMaps: InformerPort<ConfigMap>
   readonly backups: InformerPort<MySQLBackup>
+  readonly apps: InformerPort<App>
   readonly set: ClusterSet
   readonly events: ClusterEvents
   readonly recorder: Pick<EventRecorder, 'record'>
@@ -78,6 +82,8 @@ export interface ClusterControllers {
   readonly status: Controller
   /** Begins and follows backups that objects ask for. */
   readonly backup: Controller
+  /** Gives Apps their Deployments and Services. */
+  readonly app: Controller
   /** Controllers that a manager can do without: what agents of any component say in Events. */
   readonly optional: readonly Controller[]
   /** This manager leads: what it left undone until now is done. */
@@ -108,6 +114,7 @@ export function createControllers(parts: ControllerParts): ClusterControllers {
     status: new PassedOver(leads),
     cluster: new PassedOver(leads),
     backup: new PassedOver(leads),
+    app: new PassedOver(leads),
     podEvents: new PassedOver(leads),
   }
   const owned = <Kind extends KubeObject>(resource: Resource<Kind>, ...predicates: readonly Predicate<Kind>[]) =>
@@ -147,6 +154,16 @@ export function createControllers(parts: ControllerParts): ClusterControllers {
     reconcile: passedOver.backup.noting(
       reconcileBackup({ client, clock, backups, book, leads, recorder, clusterOf: (key) => parts.set.get(key) }),
     ),
+  })
+  const app = controller({
+    name: 'app',
+    backOff: { capMs: mostRetryMs },
+    sources: [
+      watchFor(parts.apps, generationChanged),
+      watchOwned(informers.of(deployments, ours), appResource, resourceVersionChanged),
+      watchOwned(informers.of(services, ours), appResource, resourceVersionChanged),
+    ],
+    reconcile: passedOver.app.noting(reconcileApp({ client, clock, apps: parts.apps, leads })),
   })
   const cluster = controller({
     name: 'mysqlcluster',
@@ -188,12 +205,14 @@ export function createControllers(parts: ControllerParts): ClusterControllers {
     cluster,
     status,
     backup,
+    app,
     optional,
     lead() {
       for (const key of passedOver.podEvents.keys) for (const each of optional) each.enqueue(key)
       for (const key of passedOver.cluster.keys) cluster.enqueue(key)
       for (const key of passedOver.status.keys) status.enqueue(key)
       for (const key of passedOver.backup.keys) backup.enqueue(key)
+      for (const key of passedOver.app.keys) app.enqueue(key)
     },
   }
 }

@@ -24,6 +24,7 @@ import { configMaps } from '#controller-runtime/objects/config-map.ts'
 import { refuseOlderDefinition } from '#kube/definition/definition-check.ts'
 import { admissionRoutes } from '#kube/admission/admission.ts'
 import type { AgentImage } from '#kube/injection/agent-container.ts'
+import { apps as appResource } from '#kube/app/app.ts'
 import { mysqlBackups } from '#kube/backup/mysql-backup.ts'
 import { mysqlClusters } from '#kube/spec/mysql-cluster.ts'
 import { followCertificates } from '#kube/certificates/manager-certificates.ts'
@@ -101,6 +102,7 @@ export async function runKubernetesManager(options: KubernetesManagerOptions): P
     configMaps: informers.of(configMaps, { ...ours, keep: keptConfigMap }),
   }
   const backups = informers.of(mysqlBackups)
+  const apps = informers.of(appResource)
 
   const leader = new KubeLeader()
   const leads = (): boolean => leader.holds()
@@ -145,6 +147,7 @@ export async function runKubernetesManager(options: KubernetesManagerOptions): P
     clusters,
     ...cached,
     backups,
+    apps,
     set,
     events: clusterEvents,
     recorder: telling,
@@ -256,6 +259,7 @@ export async function runKubernetesManager(options: KubernetesManagerOptions): P
             { name: 'mysqlcluster controller', run: (until) => controllers.cluster.run(until) },
             { name: 'status controller', run: (until) => controllers.status.run(until) },
             { name: 'mysqlbackup controller', run: (until) => controllers.backup.run(until) },
+            { name: 'app controller', run: (until) => controllers.app.run(until) },
             { name: 'pod event informers', run: (until) => podEventInformers.run(until) },
             ...controllers.optional.map((each) => ({
               name: `${each.name} controller`,

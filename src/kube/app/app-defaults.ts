@@ -1,0 +1,36 @@
+import type { App } from './app.ts'
+import type { AppPort, AppSpec } from './app-schema.ts'
+
+/** A port of which everything is said. */
+export type NamedPort = Required<AppPort>
+
+/** A spec of which everything is said that Deployment and Service are made of. */
+export type WholeAppSpec = Omit<AppSpec, 'ports' | 'service'> & {
+  readonly ports: readonly NamedPort[]
+  readonly service: Required<AppSpec['service']>
+}
+
+/**
+ * What an App has where nothing is said. The webhook writes these down; the reconciler takes them again, for an App
+ * that no webhook saw.
+ */
+export function wholeSpecOf({ metadata, spec }: App): WholeAppSpec {
+  const ports = spec.ports.map(named)
+  const probe = spec.readinessProbe ?? connecting(ports)
+  return {
+    ...spec,
+    ports,
+    service: { ...spec.service, name: spec.service.name ?? metadata.name },
+    ...(probe !== undefined && { readinessProbe: probe }),
+  }
+}
+
+function named({ name, port, targetPort, protocol }: AppPort): NamedPort {
+  const ofProtocol = protocol === 'TCP' ? '' : `-${protocol.toLowerCase()}`
+  return { name: name ?? `port-${port}${ofProtocol}`, port, targetPort: targetPort ?? port, protocol }
+}
+
+function connecting(ports: readonly NamedPort[]): AppSpec['readinessProbe'] {
+  const first = ports.find(({ protocol }) => protocol === 'TCP')
+  return first && { tcpSocket: { port: first.targetPort }, periodSeconds: 5, timeoutSeconds: 2 }
+}

@@ -1,0 +1,170 @@
+import { isDeepStrictEqual } from 'node:util'
+import { codeOf, describeError, RegentError } from '#common/errors/errors.ts'
+import type { Clock } from '#common/ports/ports.ts'
+import { deleteObject } from '#controller-runtime/changes/delete-object.ts'
+import { applyObject, applyStatus } from '#controller-runtime/changes/server-side-apply.ts'
+import { isInvalid, KubeApiError } from '#controller-runtime/client/kube-api-error.ts'
+import type { KubeClient } from '#controller-runtime/client/kube-client.ts'
+import type { Reconcile } from '#controller-runtime/controller/controller.ts'
+import type { InformerPort } from '#controller-runtime/informers/informer-port.ts'
+import { keyOf, keyText, type KubeObject, type ObjectKey, type Resource } from '#controller-runtime/objects/objects.ts'
+import { controllerOf, isControlledBy } from '#controller-runtime/objects/owner-references.ts'
+import { appLabel, apps, type App } from '#kube/app/app.ts'
+import { wholeSpecOf } from '#kube/app/app-defaults.ts'
+import { appSelectorTextOf, appServiceOf, deploymentOf, deployments, type Deployment } from '#kube/app/app-objects.ts'
+import { appStatusOf } from '#kube/app/app-status.ts'
+import { complaintsAboutApp } from '#kube/app/app-complaints.ts'
+import { fieldManager } from '#kube/names/names.ts'
+import { services, type Service } from '#kube/objects/services.ts'
+import { pods as podResource } from '#kube/pods/stateful-set.ts'
+import { addedToService } from '#kube/primary/added-by-others.ts'
+
+export interface ReconcileAppParts {
+  readonly client: KubeClient
+  readonly clock: Clock
+  readonly apps: InformerPort<App>
+  readonly leads: () => boolean
+}
+
+/** Another name than that of what applies objects: a status is written on its own. */
+const statusManager = 'regent-status'
+/** Pods tell of themselves only here: nothing watches them. */
+const lookAgainMs = 5_000
+/** Nothing tells that a person took an object of somebody else out of the way. */
+const troubledMs = 30_000
+
+interface Made {
+  readonly deployment?: Deployment | undefined
+  readonly service?: Service | undefined
+  readonly trouble: string
+}
+
+/** Gives an `App` its Deployment and its Service, puts right what others changed, and tells how that is. */
+export function reconcileApp(parts: ReconcileAppParts): Reconcile {
+  return async (key, signal) => {
+    const app = parts.apps.get(key)
+    // What it owns goes with it, by Kubernetes' own hand.
+    if (app === undefined || app.metadata.deletionTimestamp !== undefined || !parts.leads()) return
+    const made = await makeAll(parts, app, signal)
+    const isReady = await tell(parts, app, made, signal)
+    return made.trouble !== '' ? { requeueAfterMs: troubledMs } : isReady ? {} : { requeueAfterMs: lookAgainMs }
+  }
+}
+
+async function makeAll({ client }: ReconcileAppParts, app: App, signal: AbortSignal): Promise<Made> {
+  const names = namesOf(app)
+  const [deployment, service] = await Promise.all([
+    client.get(deployments, names.deployment, { signal }),
+    client.get(services, names.service, { signal }),
+  ])
+  const before = { deployment: ofThis(app, deployment), service: ofThis(app, service) }
+  try {
+    refuseUnfollowable(app)
+    for (const live of [deployment, service]) if (live !== undefined) refuseForeign(app, live)
+    return {
+      deployment: await applied(client, deployments, deploymentOf(app), signal),
+      service: await keepService(client, app, service, signal),
+      trouble: '',
+    }
+  } catch (error) {
+    if (isPassing(error) || signal.aborted) throw error
+    return { ...before, trouble: describeError(error) }
+  }
+}
+
+function namesOf(app: App): { readonly deployment: ObjectKey; readonly service: ObjectKey } {
+  const key = keyOf(app)
+  return { deployment: key, service: { ...key, name: wholeSpecOf(app).service.name } }
+}
+
+/** The API server takes everything its schema allows while no webhook answers. */
+function refuseUnfollowable(app: App): void {
+  const complaints = [...complaintsAboutApp(app)]
+  if (complaints.length > 0) throw new RegentError('REGENT_BAD_REQUEST', complaints.join('; '))
+}
+
+/** An apply would take over an object of somebody else, and the App would delete that with itself. */
+function refuseForeign(app: App, live: KubeObject): void {
+  if (isControlledBy(live, app)) return
+  const isGiven = controllerOf(live) === undefined && live.metadata.labels?.[appLabel] === app.metadata.name
+  if (isGiven) return
+  throw new RegentError(
+    'REGENT_REFUSED',
+    `${live.kind} ${keyText(keyOf(live))} is not of App ${app.metadata.name}, which needs its name: nothing of it is changed. Give the App another name, or delete it`,
+  )
+}
+
+function ofThis<Kind extends KubeObject>(app: App, live: Kind | undefined): Kind | undefined {
+  return live !== undefined && isControlledBy(live, app) ? live : undefined
+}
+
+function applied<Kind extends KubeObject>(
+  client: KubeClient,
+  resource: Resource<Kind>,
+  object: KubeObject,
+  signal: AbortSignal,
+): Promise<Kind> {
+  return applyObject(client, resource, object, { fieldManager, signal })
+}
+
+async function keepService(
+  client: KubeClient,
+  app: App,
+  live: Service | undefined,
+  signal: AbortSignal,
+): Promise<Service | undefined> {
+  const wanted = appServiceOf(app)
+  if (wanted === undefined) {
+    if (live !== undefined) await deleteObject(client, services, live, { signal })
+    return undefined
+  }
+  const now = await appliedService(client, wanted, live, signal)
+  // An apply takes nothing away that others added, and that leads clients elsewhere.
+  const added = addedToService(wanted, now)
+  return added === undefined
+    ? now
+    : client.patch(services, keyOf(wanted), { spec: added.spec }, { fieldManager, signal })
+}
+
+/** A port whose number a hand changed stands beside ours after an apply, and two of one name are refused. */
+async function appliedService(
+  client: KubeClient,
+  wanted: Service,
+  live: Service | undefined,
+  signal: AbortSignal,
+): Promise<Service> {
+  try {
+    return await applied(client, services, wanted, signal)
+  } catch (error) {
+    if (!isInvalid(error) || live === undefined) throw error
+    await client.patch(services, keyOf(wanted), { spec: { ports: wanted.spec.ports } }, { fieldManager, signal })
+    return applied(client, services, wanted, signal)
+  }
+}
+
+/** The error says nothing about the App: something was read too early, or the API server has no time. */
+function isPassing(error: unknown): boolean {
+  return error instanceof KubeApiError
+    ? [404, 409, 429, 500, 503, 504].includes(error.status)
+    : codeOf(error) === 'REGENT_KUBE_UNREACHABLE'
+}
+
+/** Whether all pods are ready. */
+async function tell({ client, clock }: ReconcileAppParts, app: App, made: Made, signal: AbortSignal): Promise<boolean> {
+  const { deployment, service, trouble } = made
+  const seen = { app, deployment, service, trouble, wallMs: clock.wallMs() }
+  const first = appStatusOf({ ...seen, pods: [] })
+  const isReady = first.conditions?.some(({ type, status }) => type === 'Ready' && status === 'True') ?? false
+  const pods = isReady || deployment === undefined ? [] : await podsOf(client, app, signal)
+  const status = pods.length === 0 ? first : appStatusOf({ ...seen, pods })
+  if (isDeepStrictEqual(status, app.status)) return isReady
+  const { apiVersion, kind, metadata } = app
+  await applyStatus(client, apps, { apiVersion, kind, metadata, status }, { fieldManager: statusManager, signal })
+  return isReady
+}
+
+async function podsOf(client: KubeClient, app: App, signal: AbortSignal) {
+  const { namespace, name } = keyOf(app)
+  const found = await client.list(podResource, { namespace, labelSelector: appSelectorTextOf(name), limit: 50, signal })
+  return found.items
+}
