@@ -1,10 +1,14 @@
 import type { ClusterNotes } from '../protocol/notes.ts'
 import type { ClusterSpec } from '../protocol/spec.ts'
 
-/** The spec with the policies that people said for a while, as long as these hold. */
-export function withPromotions(spec: ClusterSpec, { annotations }: ClusterNotes, wallMs: number): ClusterSpec {
+/** The policies that people said for a while, and that still hold, by instance. */
+export function promotionsAt({ annotations }: ClusterNotes, wallMs: number): ClusterSpec['policies'] {
   const said = Object.entries(annotations?.promotions ?? {}).filter(([, { untilWallMs }]) => untilWallMs > wallMs)
-  if (said.length === 0) return spec
-  const policies = said.map(([name, { promotion, priority }]) => [name, { promotion, priority }] as const)
-  return { ...spec, policies: { ...spec.policies, ...Object.fromEntries(policies) } }
+  return Object.fromEntries(said.map(([name, { promotion, priority }]) => [name, { promotion, priority }]))
+}
+
+/** The spec with those. */
+export function withPromotions(spec: ClusterSpec, notes: ClusterNotes, wallMs: number): ClusterSpec {
+  const policies = promotionsAt(notes, wallMs)
+  return Object.keys(policies).length === 0 ? spec : { ...spec, policies: { ...spec.policies, ...policies } }
 }

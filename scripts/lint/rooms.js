@@ -164,15 +164,21 @@ agents                               agents/{backup,binlog,converge,doubts,far,g
                                      agents/{lifecycle,mysqld,observe,orders,ports,salvage,sql} agents/{throw-away,volume}
                                      agents/lifecycle/{built-in,mysql} failover/protocol topology/snapshot
 src/manager/api                      src/api-contract src/manager/clusters
-src/adopt/watch                      failover/protocol src/adopt src/adopt/servers src/api-contract src/local/{files,folder}
-                                     src/manager/{api,clusters} topology/{analysis,gtid,snapshot}
+src/adopt/watch                      failover/{judge,protocol} src/adopt src/adopt/servers src/api-contract
+                                     src/local/{files,folder} src/manager/{api,clusters} topology/{analysis,gtid,snapshot}
 src/adopt/origin                     src/adopt src/adopt/servers src/local/{files,folder} topology/snapshot
 src/orchestrator/documents           failover/{judge,protocol} src/manager/clusters topology/snapshot
+src/orchestrator/trees               src/orchestrator/documents topology/gtid
 src/orchestrator/fleet               failover/protocol src/manager/clusters src/orchestrator/documents topology/snapshot
 src/orchestrator/analysis            src/orchestrator/{documents,fleet}
 src/orchestrator/routes              failover/{judge,protocol} src/api-contract src/manager/clusters
-                                     src/orchestrator/{analysis,documents,fleet} topology/snapshot
-src/orchestrator                     src/manager/clusters src/orchestrator/{fleet,routes}
+                                     src/orchestrator/{analysis,documents,fleet,trees} topology/snapshot
+src/orchestrator                     src/manager/clusters src/orchestrator/{fleet,routes,trees}
+src/adopt/trees                      agents/sql/dialect src/adopt src/adopt/{servers,watch} src/local/files
+                                     src/orchestrator/trees topology/gtid
+src/adopt/serve                      failover/protocol src/adopt src/adopt/{origin,servers,trees,watch}
+                                     src/local/{files,folder} src/manager/{api,clusters} src/orchestrator
+                                     src/orchestrator/trees src/store
 src/manager                          failover/protocol src/local/{folder,platform} src/manager/{api,clusters,hooks}
                                      src/orchestrator src/store
 src/router                           failover/protocol src/api-contract src/cli/connection
@@ -220,8 +226,8 @@ src/cli/local                        failover/protocol src/{api-contract,backup,
                                      src/cli/{backup,commands,connection,terminal} src/cli/local/{show,sql,up}
                                      src/local/{addresses,clusters,faults,files,folder,packages,platform}
                                      src/local/{processes,supervisor}
-src/cli/adopt                        agents/far/adopting src/adopt src/adopt/{origin,servers,watch} src/api-contract
-                                     src/cli/{commands,connection,terminal} src/cli/local/up
+src/cli/adopt                        agents/far/adopting src/adopt src/adopt/{origin,serve,servers,watch}
+                                     src/api-contract src/store src/cli/{commands,connection,terminal} src/cli/local/up
                                      src/local/{addresses,clusters,files,folder,processes,supervisor}
 src/cli                              src/cli/{adopt,backup,commands,local,terminal}
 src                                  src/cli src/cli/terminal src/local/files

@@ -17,6 +17,12 @@ export interface AdoptedFolder {
   readonly secrets: string
   readonly apiToken: string
   readonly timelines: string
+  /** What people say of clusters. */
+  readonly notes: string
+  /** What was begun with servers, and is not done. */
+  readonly trees: string
+  /** How orchestrator’s interface is served. */
+  readonly orchestrator: string
   readonly log: string
   readonly manager: string
 }
@@ -29,6 +35,9 @@ export function adoptedFolder(home = stateHome()): AdoptedFolder {
     secrets: join(dir, 'secrets'),
     apiToken: join(dir, 'secrets', 'api-token'),
     timelines: join(dir, 'timelines'),
+    notes: join(dir, 'notes'),
+    trees: join(dir, 'trees'),
+    orchestrator: join(dir, 'orchestrator.json'),
     log: join(dir, 'manager.log'),
     manager: join(dir, 'manager.json'),
   }

@@ -12,6 +12,7 @@ import type { Logger } from '#common/log/logger.ts'
 import type { ClusterService } from '#manager/clusters/cluster-service.ts'
 import { mayAsk, userIn, type Credentials } from './authorization.ts'
 import type { HostNames } from './fleet/fleet.ts'
+import type { Hands } from './trees/hands.ts'
 import { plain, refused, type Answer } from './routes/answers.ts'
 import { Call, type Route } from './routes/route.ts'
 import { pathsOf, routes } from './routes/table.ts'
@@ -23,6 +24,8 @@ export interface OrchestratorOptions {
   readonly hostNames: HostNames
   /** Nothing is changed. */
   readonly readOnly: boolean
+  /** What may be done with clusters that are only watched; absent where there are none. */
+  readonly hands?: Hands
   /** Everybody who reaches the port may ask unless given. */
   readonly credentials?: Credentials
 }
@@ -73,7 +76,7 @@ export async function createOrchestrator(options: OrchestratorOptions): Promise<
 }
 
 function serve(app: FastifyInstance, url: string, route: Route, options: OrchestratorOptions): void {
-  const { clusters, hostNames, log, timers } = options
+  const { clusters, hostNames, log, timers, hands } = options
   app.get<{ Params: Record<string, string>; Querystring: Record<string, string | string[]> }>(
     url,
     async ({ params, query, headers, ip, url: asked }, reply) => {
@@ -86,7 +89,7 @@ function serve(app: FastifyInstance, url: string, route: Route, options: Orchest
           `orchestrator’s ${route.path.split('/')[0]} was asked for`,
         )
       }
-      const call = new Call(clusters, hostNames, { params: trimmed(params), query: trimmed(query), who, timers })
+      const call = new Call(clusters, hostNames, { params: trimmed(params), query: trimmed(query), who, timers, hands })
       return send(reply, await route.answer(call))
     },
   )

@@ -95,6 +95,7 @@ register-candidate) ask "register-candidate/$at/$rule" && print '.Details | key'
 replication-analysis) ask replication-analysis && print '.Details[] | (.AnalyzedInstanceKey | key) + " (cluster " + .ClusterDetails.ClusterName + "): " + (if .Analysis == "NoProblem" then .StructureAnalysis[0] else .Analysis end)' ;;
 ack-cluster-recoveries) ask "ack-recovery/cluster/$hint?comment=$(encoded "${reason%% *}")" && print .Details ;;
 ack-all-recoveries) ask "ack-all-recoveries?comment=$(encoded "${reason%% *}")" && print .Details ;;
+submit-pool-instances) ask "submit-pool-instances/$pool?instances=$(encoded "$hint")" && print .Details ;;
 submit-masters-to-kv-stores) ask submit-masters-to-kv-stores/ && print '.Details[] | .Key + ":" + .Value' ;;
 restart-replica-statements) ask "$command/$at?q=$(encoded "${query:-}")" && print .Details ;;
 *) ask "$command/$at" && print '.Details.Key | key' ;;

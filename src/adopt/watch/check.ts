@@ -4,6 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { TopologyView } from '#api-contract/views.ts'
 import { ProblemBook } from '#manager/clusters/problem-book.ts'
 import { realWorld } from '#common/ports/real-world.ts'
+import { emptyNotes } from '#failover/protocol/notes.ts'
 import { hostsOf, type AdoptedHost, type Adoption } from '../adoption.ts'
 import { addressText } from '../host-address.ts'
 import { readFacts } from '../servers/read-server.ts'
@@ -48,7 +49,7 @@ export async function checkServers(adoption: Adoption): Promise<Checked> {
 /** As the manager would show it. */
 export function topologyOf(adoption: Adoption, { looks, judgement }: Checked): TopologyView {
   const wallMs = realWorld.clock.wallMs()
-  return watchedTopology({ adoption, looks, judgement, problems: new ProblemBook(), wallMs })
+  return watchedTopology({ adoption, looks, judgement, problems: new ProblemBook(), wallMs, notes: emptyNotes })
 }
 
 async function refusalsOf(look: Look): Promise<readonly string[]> {

@@ -4,6 +4,7 @@ import type { Watch } from '#common/watch/watch.ts'
 import { addressText } from '../host-address.ts'
 import type { AdoptedHost } from '../adoption.ts'
 import { failureOf } from '../servers/failure.ts'
+import { readMore, type SeenMore } from '../servers/read-more.ts'
 import { readFacts, readServer } from '../servers/read-server.ts'
 import type { SeenServer, ServerFacts } from '../servers/seen.ts'
 import { ServerSession, type Login } from '../servers/session.ts'
@@ -15,6 +16,20 @@ const deadlineMs = 2_000
 /** After so many failures in a row there is a rest before the next attempt. */
 const restsMs = [0, 0, 1_000, 2_000, 5_000] as const
 
+interface Answer {
+  readonly server: SeenServer
+  readonly more: SeenMore | undefined
+}
+
+interface HostWatcherOptions {
+  readonly login: () => Promise<Login>
+  readonly clock: Clock
+  /** Is told of each look, and whether it went otherwise than the one before. */
+  readonly saw: (look: Look, isOther: boolean) => void
+  /** Whether somebody wants what only some ask for. */
+  readonly wantsMore?: () => boolean
+}
+
 /** Looks at one server, by one session. It has no say: it tells what it saw. */
 export class HostWatcher implements Watch {
   readonly name: string
@@ -23,6 +38,7 @@ export class HostWatcher implements Watch {
   readonly #login: () => Promise<Login>
   readonly #clock: Clock
   readonly #saw: (look: Look, isOther: boolean) => void
+  readonly #wantsMore: () => boolean
   #session: ServerSession | undefined
   #facts: ServerFacts | undefined
   #factsAge = 0
@@ -30,16 +46,13 @@ export class HostWatcher implements Watch {
   #restsUntilMs = -Infinity
   #look: Look
 
-  /** @param saw is told of each look, and whether it went otherwise than the one before */
-  constructor(
-    host: AdoptedHost,
-    { login, clock, saw }: { login: () => Promise<Login>; clock: Clock; saw: (look: Look, isOther: boolean) => void },
-  ) {
+  constructor(host: AdoptedHost, { login, clock, saw, wantsMore = () => false }: HostWatcherOptions) {
     this.name = `server ${host.instance} at ${addressText(host)}`
     this.#host = host
     this.#login = login
     this.#clock = clock
     this.#saw = saw
+    this.#wantsMore = wantsMore
     const sinceMs = clock.monotonicMs()
     const never = { askedMs: -Infinity, answeredMs: -Infinity, before: null, server: null }
     this.#look = { host, reach: null, why: '', sinceMs, ...never }
@@ -69,7 +82,7 @@ export class HostWatcher implements Watch {
     this.#session = undefined
   }
 
-  async #read(): Promise<SeenServer> {
+  async #read(): Promise<Answer> {
     if (this.#session?.isOpen !== true) {
       this.#session = await ServerSession.open(this.#host, await this.#login(), deadlineMs)
       this.#facts = undefined
@@ -79,15 +92,18 @@ export class HostWatcher implements Watch {
       this.#facts = await readFacts(this.#session, deadlineMs)
       this.#factsAge = 0
     }
-    return readServer(this.#session, this.#facts, deadlineMs)
+    const server = await readServer(this.#session, this.#facts, deadlineMs)
+    const more = this.#wantsMore() ? await readMore(this.#session, this.#facts, deadlineMs) : undefined
+    return { server, more }
   }
 
-  #answered(server: SeenServer, askedMs: number): void {
+  #answered({ server, more }: Answer, askedMs: number): void {
     const { server: last, answeredMs } = this.#look
     this.#failures = 0
     this.#restsUntilMs = -Infinity
     this.#tell({
       ...this.#look,
+      ...(more && { more }),
       ...{ reach: 'answers', why: '', server, askedMs, answeredMs: this.#clock.monotonicMs() },
       before: last === null ? null : { executed: last.executed, answeredMs },
     })

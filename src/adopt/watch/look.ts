@@ -1,4 +1,5 @@
 import type { AdoptedHost } from '../adoption.ts'
+import type { SeenMore } from '../servers/read-more.ts'
 import type { Reach, SeenServer } from '../servers/seen.ts'
 
 /** What is known of one server, after its newest look. */
@@ -12,6 +13,8 @@ export interface Look {
   readonly sinceMs: number
   /** The server as it answered last; null where it never did. */
   readonly server: SeenServer | null
+  /** Absent until somebody wanted to know. */
+  readonly more?: SeenMore
   /** When the look that it answered last began and ended. */
   readonly askedMs: number
   readonly answeredMs: number

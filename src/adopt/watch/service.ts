@@ -1,10 +1,13 @@
 import { RegentError } from '#common/errors/errors.ts'
-import { say } from '#common/sentence/sentence.ts'
+import type { Clock } from '#common/ports/ports.ts'
+import { annotated } from '#manager/clusters/annotated.ts'
 import type { ClusterService } from '#manager/clusters/cluster-service.ts'
+import { hostsOf } from '../adoption.ts'
+import { changeOfNotes, resultOf } from './operations.ts'
 import type { WatchedCluster } from './watched-cluster.ts'
 
-/** What the API asks of clusters that are only watched. What would change one is refused. */
-export function watchingService(clusters: () => readonly WatchedCluster[]): ClusterService {
+/** What the API asks of clusters that are only watched. What would change their servers is refused. */
+export function watchingService(clusters: () => readonly WatchedCluster[], clock: Clock): ClusterService {
   const find = (name: string): WatchedCluster => {
     const all = clusters()
     const found = all.find(({ adoption }) => adoption.cluster === name)
@@ -18,12 +21,8 @@ export function watchingService(clusters: () => readonly WatchedCluster[]): Clus
   return {
     leads: true,
     list: () => clusters().map((cluster) => cluster.view()),
-    // Judged by looks, and by no record: orchestrator's interface, which asks this, is not served for these.
-    known: () => [],
-    async annotate(name) {
-      find(name)
-      throw new RegentError('REGENT_REFUSED', `${name} is only watched: nothing is kept of what people say of it`)
-    },
+    known: () => clusters().map((cluster) => cluster.known()),
+    annotate: async (name, change) => find(name).changeNotes((notes) => annotated(notes, change)),
     view: (name) => find(name).view(),
     topology: (name) => find(name).topology(),
     explain: (name) => find(name).explain(),
@@ -36,13 +35,14 @@ export function watchingService(clusters: () => readonly WatchedCluster[]): Clus
         throw new RegentError('REGENT_NOT_FOUND', `there is no recovery ${id}; the newest is ${all[0]?.id ?? 'none'}`)
       return found
     },
-    async operate(name, operation) {
-      find(name)
-      throw new RegentError(
-        'REGENT_REFUSED',
-        say`${name} is only watched: ${operation} would change its servers, and nothing of them is changed`,
-        { remedy: 'Do it by hand, or with the tool that manages these servers now.' },
-      )
+    async operate(name, operation, request) {
+      const cluster = find(name)
+      const { adoption, notes } = cluster
+      const instances = hostsOf(adoption).map(({ instance }) => instance)
+      const asked = { cluster: adoption.cluster, instances, notes, wallMs: clock.wallMs() }
+      const change = changeOfNotes(operation, request, asked)
+      if (!request.dryRun) await cluster.changeNotes(change.change)
+      return resultOf(change, request.dryRun)
     },
     subscribe: (name, listener) => find(name).subscribe(listener),
   }

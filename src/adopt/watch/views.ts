@@ -1,4 +1,6 @@
 import type { ClusterView, InstanceRow, TopologyView, TreeNode } from '#api-contract/views.ts'
+import { downtimeOf } from '#failover/judge/downtime.ts'
+import type { ClusterNotes } from '#failover/protocol/notes.ts'
 import type { ProblemBook } from '#manager/clusters/problem-book.ts'
 import { unappliedOf } from '#topology/snapshot/holdings.ts'
 import { isBehind } from '#topology/snapshot/lag.ts'
@@ -17,6 +19,7 @@ export interface Seen {
   readonly judgement: Judgement
   readonly problems: ProblemBook
   readonly wallMs: number
+  readonly notes: ClusterNotes
 }
 
 /** A cluster that is only watched, in the shape of all clusters: there is no record, no epoch and no sync set. */
@@ -33,7 +36,7 @@ export function watchedView(seen: Seen): ClusterView {
     ...{ syncSet: [], acks: 0, acksWanted: 0, condition: null },
     sentence: String(sentence),
     blocked: kind === 'dead' || kind === 'unreachable' || kind === 'none',
-    paused: false,
+    paused: seen.notes.paused !== null,
     whole: writable === true && analyses.length === 0,
     problems: problems.note(wrong, wallMs),
     instances: looks.map((look) => rowOf(look, seen)),
@@ -48,8 +51,10 @@ function nodeOf({ instance, followers }: ReplicationNode): TreeNode {
   return { name: instance, replicas: followers.map(nodeOf) }
 }
 
-function rowOf(look: Look, { looks, judgement, adoption }: Seen): InstanceRow {
+function rowOf(look: Look, seen: Seen): InstanceRow {
+  const { looks, judgement, adoption } = seen
   const { host } = look
+  const downtime = downtimeOf(seen, host.instance)
   const channel = channelOf(look, looks)
   const isPrimary = host.instance === judgement.primary
   return {
@@ -58,6 +63,9 @@ function rowOf(look: Look, { looks, judgement, adoption }: Seen): InstanceRow {
     ...{ process: answers(look) ? 'running' : 'unknown', reachable: answers(look), inSyncSet: false, fenced: false },
     ...lagFields(look, channel, adoption),
     ...serverFields(look),
+    ...(downtime && {
+      downtime: { untilWallMs: downtime.untilWallMs, reason: downtime.reason, owner: downtime.owner },
+    }),
     problems: judgement.analyses
       .filter(({ instance }) => instance === host.instance)
       .map(({ code, sentence }) => ({ code, sentence: String(sentence) })),

@@ -4,15 +4,17 @@ import type { ClusterView, TopologyView } from '#api-contract/views.ts'
 import type { Logger } from '#common/log/logger.ts'
 import type { Timer, World } from '#common/ports/ports.ts'
 import { Watches } from '#common/watch/watches.ts'
-import type { Recovery } from '#failover/protocol/notes.ts'
+import { promotionsAt } from '#failover/judge/promotions.ts'
+import type { ClusterNotes, Recovery } from '#failover/protocol/notes.ts'
 import { ProblemBook } from '#manager/clusters/problem-book.ts'
-import type { ClusterEvent } from '#manager/clusters/cluster-service.ts'
+import type { ClusterEvent, KnownCluster } from '#manager/clusters/cluster-service.ts'
 import { hostsOf, type AdoptedHost, type Adoption } from '../adoption.ts'
 import type { Login } from '../servers/session.ts'
 import { Episodes } from './episodes.ts'
 import { HostWatcher } from './host-watcher.ts'
 import { judge, type Judgement } from './judge.ts'
-import type { Look } from './look.ts'
+import { knownOf } from './known.ts'
+import { answers, type Look } from './look.ts'
 import { needsOf } from './needs.ts'
 import { watchedTopology, watchedView } from './views.ts'
 
@@ -27,7 +29,16 @@ export interface WatchedPorts {
   /** Outages of before. */
   readonly recoveries: readonly Recovery[]
   readonly keep: (recoveries: readonly Recovery[]) => void
+  /** What people said of it before, and how that is kept: durably before it resolves. */
+  readonly notes: ClusterNotes
+  readonly changeNotes: (change: (notes: ClusterNotes) => ClusterNotes) => Promise<ClusterNotes>
+  /** Whether somebody wants what only some ask for. */
+  readonly wantsMore?: () => boolean
 }
+
+/** So long a server that answers may take to be looked at once more. */
+const freshWithinMs = 4_000
+const lookAgainMs = 20
 
 /** One cluster that Regent only watches: its looks, what is judged of them, and who listens. */
 export class WatchedCluster {
@@ -42,10 +53,12 @@ export class WatchedCluster {
   #news = ''
   #planned: Timer | undefined
   #lastView = ''
+  #notes: ClusterNotes
 
   constructor(adoption: Adoption, ports: WatchedPorts) {
-    const { world, log, login, recoveries } = ports
+    const { world, log, login, recoveries, wantsMore } = ports
     this.adoption = adoption
+    this.#notes = ports.notes
     this.#ports = ports
     this.#episodes = new Episodes(recoveries, () => world.random.hex(8))
     this.#watches = new Watches(world, (_, sentence) => log.warn(String(sentence)))
@@ -55,6 +68,7 @@ export class WatchedCluster {
           login: () => login(host),
           clock: world.clock,
           saw: (look, isOther) => this.#saw(look, isOther),
+          ...(wantsMore && { wantsMore }),
         }),
     )
   }
@@ -76,6 +90,33 @@ export class WatchedCluster {
 
   get recoveries(): readonly Recovery[] {
     return this.#episodes.list
+  }
+
+  get notes(): ClusterNotes {
+    return this.#notes
+  }
+
+  async changeNotes(change: (notes: ClusterNotes) => ClusterNotes): Promise<void> {
+    this.#notes = await this.#ports.changeNotes(change)
+    this.#judge()
+  }
+
+  known(): KnownCluster {
+    const nowMs = this.#ports.world.clock.monotonicMs()
+    return knownOf({ ...this.#seen, nowMs })
+  }
+
+  /** Resolves once every server was looked at after this moment, or does not answer. */
+  async lookNow(): Promise<void> {
+    const { clock, timers } = this.#ports.world
+    const sinceMs = clock.monotonicMs()
+    const isOld = ({ newest }: HostWatcher): boolean =>
+      newest.reach === null || (answers(newest) && newest.askedMs < sinceMs)
+    while (this.#watchers.some(isOld) && clock.monotonicMs() < sinceMs + freshWithinMs) {
+      for (const watcher of this.#watchers.filter(isOld)) this.#watches.lookNow(watcher)
+      await timers.sleep(lookAgainMs)
+    }
+    this.#judge()
   }
 
   view(): ClusterView {
@@ -114,7 +155,7 @@ export class WatchedCluster {
   get #seen() {
     return {
       ...{ adoption: this.adoption, looks: this.looks, judgement: this.#judgement ?? this.#judge() },
-      ...{ problems: this.#problems, wallMs: this.#ports.world.clock.wallMs() },
+      ...{ problems: this.#problems, wallMs: this.#ports.world.clock.wallMs(), notes: this.#notes },
     }
   }
 
@@ -131,7 +172,8 @@ export class WatchedCluster {
     const { world, log, keep } = this.#ports
     const nowMs = world.clock.monotonicMs()
     const before = this.#judgement?.primary ?? null
-    const judgement = judge({ adoption: this.adoption, looks: this.looks, before, nowMs })
+    const looks = promotedLooks(this.looks, this.#notes, world.clock.wallMs())
+    const judgement = judge({ adoption: this.adoption, looks, before, nowMs })
     this.#judgement = judgement
     if (judgement.sentence.news !== this.#news)
       log[judgement.kind === 'serving' ? 'info' : 'warn'](`${this.adoption.cluster}: ${String(judgement.sentence)}`)
@@ -149,4 +191,13 @@ export class WatchedCluster {
     this.#lastView = text
     for (const listener of this.#listeners) listener({ type: 'state', view })
   }
+}
+
+/** Rules that hold for a while take the place of those of the file. */
+function promotedLooks(looks: readonly Look[], notes: ClusterNotes, wallMs: number): readonly Look[] {
+  const said = promotionsAt(notes, wallMs)
+  return looks.map((look) => {
+    const promotion = said[look.host.instance]?.promotion
+    return promotion === undefined ? look : { ...look, host: { ...look.host, promotion } }
+  })
 }

@@ -1,5 +1,5 @@
 import { Option, type Command } from 'commander'
-import { clusterArgument, integerFrom, pathArgument } from '../terminal/arguments.ts'
+import { clusterArgument, integerFrom, listenArgument, oneOf, pathArgument } from '../terminal/arguments.ts'
 import { withOutput, type OutputOptions } from '../terminal/common-options.ts'
 import type { Io } from '../terminal/io.ts'
 
@@ -12,7 +12,13 @@ export interface AdoptOptions extends OutputOptions {
   readonly passwordFile?: string
   readonly check?: true
   readonly port?: number
+  readonly orchestratorListen?: ListenAt
+  readonly orchestratorHosts?: 'address' | 'name'
+  readonly orchestratorLoginFile?: string
+  readonly orchestratorReadOnly?: true
 }
+
+type ListenAt = ReturnType<typeof listenArgument>
 
 /** Servers that are there already, as they are. Options of `adopt` are read by `adopt` itself, also behind a verb. */
 export function addAdopt(program: Command, io: Io): void {
@@ -38,11 +44,36 @@ export function addAdopt(program: Command, io: Io): void {
     )
     .option('--check', 'only look, and say what is found and missing; nothing is kept or started')
     .addOption(portOption())
+  addInterface(adopt)
   withOutput(adopt).action(async (file: string | undefined, options: AdoptOptions) => {
     const { adopt: run } = await import('./adopt.ts')
     await run(io, file, options)
   })
   for (const add of [addList, addRemove, addStart, addServe]) add(adopt, io)
+}
+
+/** How orchestrator’s interface is served over the clusters that are watched. */
+function addInterface(command: Command): void {
+  command
+    .addOption(
+      new Option(
+        '--orchestrator-listen <address>',
+        'serve orchestrator’s interface here, to whoever reaches it: [address]:port, or :port for 127.0.0.1; remembered (default: not at all)',
+      ).argParser(listenArgument),
+    )
+    .addOption(
+      new Option(
+        '--orchestrator-hosts <what>',
+        'how that calls servers: address or name, as shop-0; remembered (default: address)',
+      ).argParser(oneOf('address', 'name')),
+    )
+    .addOption(
+      new Option(
+        '--orchestrator-login-file <file>',
+        'file with user:password that is asked of everybody there; remembered (default: nobody is asked)',
+      ).argParser(pathArgument),
+    )
+    .option('--orchestrator-read-only', 'nothing is changed by that; remembered')
 }
 
 function portOption(): Option {
@@ -79,9 +110,13 @@ function addStart(adopt: Command, io: Io): void {
     .command('start')
     .description('Start the manager that watches, where it does not run: after this machine was started anew.')
     .addOption(portOption())
+  addInterface(command)
   command.action(async (_: unknown, own: Command) => {
     const { startWatching } = await import('./background.ts')
-    const { host, port } = await startWatching(io, own.optsWithGlobals<AdoptOptions>().port)
+    const { keepInterface } = await import('./interface.ts')
+    const options = own.optsWithGlobals<AdoptOptions>()
+    await keepInterface(io, options)
+    const { host, port } = await startWatching(io, options.port)
     io.out(`the manager that watches listens on ${host}:${port}`)
   })
 }
@@ -93,7 +128,7 @@ function addServe(adopt: Command): void {
     .description('Watch every adopted cluster until SIGTERM.')
     .argument('<port>', 'port of the API on this machine', integerFrom(1, 65_535))
     .action(async (port: number) => {
-      const { runWatching } = await import('#adopt/watch/run.ts')
+      const { runWatching } = await import('#adopt/serve/run.ts')
       await runWatching({ host: '127.0.0.1', port })
       process.exit(0)
     })

@@ -17,6 +17,7 @@ import { toJson } from '../terminal/json-output.ts'
 import { paintFor } from '../terminal/paint.ts'
 import type { AdoptOptions } from './adopt-command.ts'
 import { startWatching } from './background.ts'
+import { keepInterface } from './interface.ts'
 
 /** Looks at the servers, says what is found and missing, and has them watched unless only a check was asked for. */
 export async function adopt(io: Io, file: string | undefined, options: AdoptOptions): Promise<void> {
@@ -48,6 +49,7 @@ async function adoptInto(
   await refuseNameOfLocal(adoption.cluster)
   await prepareFolder(folder)
   await keepAdoption(folder, adoption)
+  await keepInterface(io, options)
   const { host, port } = await startWatching(io, options.port)
   const { cluster } = adoption
   const sentence = `${cluster} is watched from now on (API on ${host}:${port}); nothing of it is changed`

@@ -1,5 +1,6 @@
 import { adoptedFolder, allAdopted, forgetAdoption, readManager } from '#adopt/adopted-folder.ts'
 import type { ClusterView } from '#api-contract/views.ts'
+import { fileStore } from '#store/file.ts'
 import { isAlive } from '#local/processes/process-identity.ts'
 import { ApiClient } from '../connection/api-client.ts'
 import type { OutputOptions } from '../terminal/common-options.ts'
@@ -42,6 +43,7 @@ async function currentViews(): Promise<readonly ClusterView[] | undefined> {
 export async function removeAdopted(io: Io, name: string, { output }: OutputOptions): Promise<void> {
   const folder = adoptedFolder()
   await forgetAdoption(folder, name)
+  await fileStore(folder.notes).forget(name)
   if ((await allAdopted(folder)).length === 0) await stopWatching()
   const sentence = `${name} is watched no more; its servers are as they were`
   io.out(output === 'json' ? toJson({ name, sentence }) : sentence)

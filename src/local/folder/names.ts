@@ -2,9 +2,13 @@ import { RegentError } from '#common/errors/errors.ts'
 
 const clusterPattern = /^[a-z](?:[a-z0-9-]{0,37}[a-z0-9])?$/
 
+export function isClusterName(name: string): boolean {
+  return clusterPattern.test(name)
+}
+
 /** Gives the name back, or throws `REGENT_BAD_NAME`: 1 to 39 lower-case letters, digits and dashes. */
 export function checkClusterName(name: string): string {
-  if (clusterPattern.test(name)) return name
+  if (isClusterName(name)) return name
   const shown = name.length > 60 ? `${name.slice(0, 57)}…` : name
   throw new RegentError(
     'REGENT_BAD_NAME',

@@ -6,6 +6,7 @@ import type { ExplainView } from '#api-contract/explain-view.ts'
 import type { OperationResult } from '#api-contract/operation-result.ts'
 import type { OperationName, OperationRequest } from '#api-contract/operations.ts'
 import type { ClusterView, TopologyView } from '#api-contract/views.ts'
+import type { Watched } from './watched.ts'
 
 /**
  * What the HTTP API needs of the cluster loops. Every method throws or rejects with `REGENT_NOT_FOUND`, listing what
@@ -49,6 +50,8 @@ export interface KnownCluster extends Pick<
 > {
   /** As the API names it. */
   readonly name: string
+  /** Absent for a cluster that Regent manages. */
+  readonly watched?: Watched
 }
 
 /** Something of the cluster is different now. */

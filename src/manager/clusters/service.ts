@@ -1,7 +1,7 @@
 import { RegentError } from '#common/errors/errors.ts'
 import { analyse } from '#failover/decide.ts'
-import { longestAnnotations, type Annotations } from '#failover/protocol/annotations.ts'
-import type { ClusterNotes, Recovery } from '#failover/protocol/notes.ts'
+import type { Recovery } from '#failover/protocol/notes.ts'
+import { annotated } from './annotated.ts'
 import type { ClusterService } from './cluster-service.ts'
 import { groupField, placeField, unknownField, wayOutOf } from './cluster-views.ts'
 import type { ManagedCluster } from './managed-cluster.ts'
@@ -31,7 +31,7 @@ export function serviceFor(clusters: () => readonly ManagedCluster[], leads: () 
     known: () => clusters().map(({ name, loop }) => ({ ...loop.input(), name })),
     async annotate(name, change) {
       const { loop } = find(name)
-      refuseTooLong(annotated(loop.notes, change))
+      annotated(loop.notes, change)
       await loop.changeNotes((notes) => annotated(notes, change))
     },
     view: (name) => find(name).view(),
@@ -66,22 +66,6 @@ export function serviceFor(clusters: () => readonly ManagedCluster[], leads: () 
     operate: async (name, operation, request) => find(name).operations.perform(operation, request),
     subscribe: (name, listener) => find(name).subscribe(listener),
   }
-}
-
-/** Without any the field is absent: earlier versions of Regent read such notes. */
-function annotated(notes: ClusterNotes, change: (said: Annotations) => Annotations): ClusterNotes {
-  const { annotations = {}, ...rest } = notes
-  const said = change(annotations)
-  return Object.keys(said).length === 0 ? rest : { ...rest, annotations: said }
-}
-
-function refuseTooLong({ annotations }: ClusterNotes): void {
-  const { length } = JSON.stringify(annotations ?? {})
-  if (length > longestAnnotations)
-    throw new RegentError(
-      'REGENT_TOO_LARGE',
-      `tags, pools and acknowledgements of the cluster would take ${length} characters; allowed are ${longestAnnotations}: remove some first`,
-    )
 }
 
 function only<Item>(items: readonly Item[]): Item | undefined {

@@ -32,7 +32,8 @@ export function figuresOf(server: Server): Figures {
     .filter(({ MasterKey }) => isSameKey(MasterKey, instance.Key))
   const valid = replicas.filter(({ IsLastCheckValid }) => IsLastCheckValid)
   const isGroupMember = instance.ReplicationGroupName !== '' && instance.ReplicationGroupMemberState !== 'OFFLINE'
-  const isMaster = instance.MasterKey.Hostname === '' && (!isGroupMember || leadsGroup(server))
+  const isAlone = instance.MasterKey.Hostname === '' || instance.IsDetachedMaster
+  const isMaster = isAlone && (!isGroupMember || leadsGroup(server))
   return {
     server,
     replicas,

@@ -11,6 +11,7 @@ import { nobody, type Key } from './key.ts'
 import { moment, nullableNumber } from './moment.ts'
 import { problemsOf } from './problems.ts'
 import { promotionRuleOf } from './promotion-rule.ts'
+import { watchedFields } from './watched-fields.ts'
 
 /** What is the same for all servers of a cluster. */
 export interface Surroundings {
@@ -55,8 +56,14 @@ export function instanceDocument(view: InstanceView, around: Surroundings): Inst
     CountMySQLSnapshots: 0,
     LastDiscoveryLatency: 0,
     ...groupFields(view.observation?.server ?? null, around),
+    ...ofWatched(view, known),
   }
   return { ...document, Problems: problemsOf(document) }
+}
+
+function ofWatched({ name }: InstanceView, { watched }: KnownCluster) {
+  const seen = watched?.servers[name]
+  return seen === undefined ? {} : watchedFields(seen)
 }
 
 function processFields(seen: Observation | null) {

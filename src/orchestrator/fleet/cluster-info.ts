@@ -1,7 +1,7 @@
 import type { Cluster } from './fleet.ts'
 
-export function clusterInfo({ clusterName, alias, servers, known: { spec, notes } }: Cluster) {
-  const isAutomatic = spec.failover.automatic && notes.paused === null
+export function clusterInfo({ clusterName, alias, servers, isWatched, known: { spec, notes } }: Cluster) {
+  const isAutomatic = !isWatched && spec.failover.automatic && notes.paused === null
   return {
     ClusterName: clusterName,
     ClusterAlias: alias,

@@ -26,6 +26,8 @@ export interface Cluster {
   readonly clusterName: string
   readonly alias: string
   readonly known: KnownCluster
+  /** Its servers are those of somebody else, and moved where a person asks for that; nothing else is done there. */
+  readonly isWatched: boolean
   /** Without those that are hidden. */
   readonly servers: readonly Server[]
   /** Of all instances, the hidden ones too. */
@@ -38,13 +40,13 @@ export function fleetOf(known: readonly KnownCluster[], hostNames: HostNames): r
 }
 
 function clusterOf(known: KnownCluster, hostNames: HostNames): Cluster {
-  const { name, snapshot, record, notes } = known
+  const { name, snapshot, notes, watched } = known
   const keyOf = (view: InstanceView): Key => ({
     Hostname: hostNames === 'name' ? view.name : view.host,
     Port: view.port,
   })
   const viewNamed = (wanted: string | undefined) => snapshot.instances.find((view) => view.name === wanted)
-  const primary = record && instanceOf(record.primary)
+  const primary = primaryOf(known)
   const head = viewNamed(primary) ?? snapshot.instances[0]
   const tree = linksOf(known, keyOf)
   const around: Surroundings = {
@@ -61,6 +63,7 @@ function clusterOf(known: KnownCluster, hostNames: HostNames): Cluster {
     clusterName: around.clusterName,
     alias: around.alias,
     known,
+    isWatched: watched !== undefined,
     servers,
     keyOf(wanted) {
       const view = viewNamed(wanted)
@@ -80,6 +83,11 @@ function clusterOf(known: KnownCluster, hostNames: HostNames): Cluster {
       isHalfSeen: view.reachable && view.observation?.process === 'running',
     })
   return cluster
+}
+
+/** By the record; without one whom most follow. */
+function primaryOf({ record, watched }: KnownCluster): string | undefined {
+  return watched === undefined ? record && instanceOf(record.primary) : (watched.primary ?? undefined)
 }
 
 function isSecondary(view: InstanceView): boolean {
@@ -102,14 +110,20 @@ function linksOf({ snapshot }: KnownCluster, keyOf: (view: InstanceView) => Key)
     const link = links.get(name)
     return link?.kind === 'instance' ? link.instance : undefined
   }
-  const depthOf = (view: InstanceView): number => {
+  const isInRing = (name: string): boolean => {
     const seen = new Set<string>()
-    let at = sourceName(view.name)
-    while (at !== undefined && !seen.has(at)) {
-      seen.add(at)
-      at = sourceName(at)
+    for (let at = sourceName(name); at !== undefined && !seen.has(at); at = sourceName(at)) seen.add(at)
+    return seen.has(name)
+  }
+  // Those that follow each other stand at the top, all of them.
+  const depthOf = ({ name }: InstanceView): number => {
+    let depth = 0
+    for (let at = name; !isInRing(at); depth += 1) {
+      const source = sourceName(at)
+      if (source === undefined) break
+      at = source
     }
-    return seen.size
+    return depth
   }
   return {
     sourceOf(view: InstanceView): Key | undefined {

@@ -4,7 +4,7 @@ import { instanceOf } from '#topology/snapshot/member.ts'
 import { durationMs } from '../documents/duration.ts'
 import { keyText } from '../documents/key.ts'
 import type { Cluster, Server } from '../fleet/fleet.ts'
-import { shown } from '../fleet/hints.ts'
+import { isPort, shown } from '../fleet/hints.ts'
 import { ok, plain, refused, type Answer } from './answers.ts'
 import { operate } from './operate.ts'
 import type { Call, Route } from './route.ts'
@@ -62,9 +62,10 @@ function maintenance(call: Call): Answer {
 
 /** Why its leaving would stop or lose something, and what is to be called before; null for nothing. */
 function whyNotForget({ name, cluster, instance }: Server): string | null {
-  const { record } = cluster.known
-  if (record === undefined) return null
+  const { record, watched } = cluster.known
   const key = keyText(instance.Key)
+  if (watched?.primary === name) return `${key} leads ${cluster.alias}: forget-cluster forgets all of its servers`
+  if (record === undefined) return null
   if (instanceOf(record.primary) === name)
     return `${key} is the primary of ${cluster.alias}: call graceful-master-takeover-auto first, then forget it`
   const counted = record.syncSet.map(instanceOf)
@@ -99,25 +100,39 @@ async function hide(call: Call, cluster: Cluster, names: readonly string[]): Pro
   }))
 }
 
-/** What is known is shown again; nobody else is asked. */
+/** What is known is shown again. Where Regent watches, others are looked for. */
 async function discover(call: Call): Promise<Answer> {
-  const { name, cluster } = known(call)
-  if (cluster.known.notes.annotations?.hidden?.includes(name) === true) await show(call, cluster.name, name)
+  const found = known(call)
+  if (found === undefined) await find(call)
+  else if (found.cluster.known.notes.annotations?.hidden?.includes(found.name) === true)
+    await show(call, found.cluster.name, found.name)
+  if (found?.cluster.isWatched === true) await call.hands?.lookNow(found.cluster.name)
   const { instance } = call.look().server
   return ok(`Instance discovered: ${keyText(instance.Key)}`, instance)
 }
 
-/** Who asks for a stranger hears how servers become known. */
-function known(call: Call): Server {
+/** A part of a name is enough unless there may be another server of exactly that name. */
+function known(call: Call): Server | undefined {
+  const host = call.param('host')
   try {
-    return call.hiddenOrShown
+    const server = call.hiddenOrShown
+    const isMeant = call.hands === undefined || [server.name, server.key.Hostname].includes(host)
+    return isMeant ? server : undefined
   } catch (error) {
+    if (call.hands !== undefined) return undefined
     throw new RegentError(
       'REGENT_NOT_FOUND',
       `${describeError(error)}: no agent tells of that server; regent local up or a MySQLCluster makes servers known`,
       { remedy: '' },
     )
   }
+}
+
+async function find(call: Call): Promise<void> {
+  const [host, port] = [call.param('host'), call.param('port')]
+  if (!/^[A-Za-z0-9._:%-]{1,255}$/.test(host) || !isPort(port))
+    throw new RegentError('REGENT_BAD_REQUEST', `${shown(host)}:${shown(port)} is no address of a server`)
+  await call.hands?.discover(host, Number(port))
 }
 
 async function show(call: Call, cluster: string, name: string): Promise<void> {
@@ -133,6 +148,8 @@ const onlyHidden =
 const discovering: Omit<Route, 'path' | 'answer'> = {
   does: 'lists a server again that was forgotten; otherwise tells of the server',
   differs: 'servers are known by their agents; nobody logs in to a server to find others',
+  watched:
+    'looks for all servers that replicate with that one, by the accounts that are known, and watches them; 16 servers in a cluster at most',
   changes: true,
 }
 
@@ -179,6 +196,7 @@ export const caringRoutes: readonly Route[] = [
     path: 'forget/:host/:port',
     does: 'does not list a server any more',
     differs: onlyHidden,
+    watched: 'the server is no longer listed, and watched all the same; refused for the one that leads',
     changes: true,
     answer: forget,
   },

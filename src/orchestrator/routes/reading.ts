@@ -6,6 +6,7 @@ import { keyText, isSameKey } from '../documents/key.ts'
 import { topologyText } from '../fleet/topology-text.ts'
 import type { Cluster, Server } from '../fleet/fleet.ts'
 import { clusterOfHint, serverAt } from '../fleet/hints.ts'
+import { whyNotByGtids, whyNotFrom } from '../trees/checks.ts'
 import { ok, plain } from './answers.ts'
 import type { Call, Route } from './route.ts'
 
@@ -168,12 +169,14 @@ export const readingRoutes: readonly Route[] = [
     path: 'can-replicate-from/:host/:port/:belowHost/:belowPort',
     does: 'whether the first may replicate from the second',
     differs: 'true where it does already, or would after a switchover to the second: the tree is the record’s',
-    answer: canReplicate,
+    watched: 'orchestrator’s checks',
+    answer: (call) => canReplicate(call, whyNotFrom),
   },
   {
     path: 'can-replicate-from-gtid/:host/:port/:belowHost/:belowPort',
     does: 'the same',
-    answer: canReplicate,
+    watched: 'orchestrator’s checks of GTIDs, too',
+    answer: (call) => canReplicate(call, (one, other) => whyNotFrom(one, other) ?? whyNotByGtids(one, other)),
   },
   {
     path: 'last-pseudo-gtid/:host/:port',
@@ -196,8 +199,9 @@ export const readingRoutes: readonly Route[] = [
   },
 ]
 
-function canReplicate(call: Call) {
+function canReplicate(call: Call, why: typeof whyNotFrom) {
   const [one, other] = [call.server, serverAt(call.fleet, call.param('belowHost'), call.param('belowPort'))]
+  if (one.cluster.isWatched) return ok(String(why(one.instance, other.instance) === undefined), other.instance.Key)
   const may = one !== other && one.cluster === other.cluster && other.instance.LogSlaveUpdatesEnabled
   return ok(String(may && one.instance.GtidErrant === ''), other.instance.Key)
 }

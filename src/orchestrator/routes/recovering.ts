@@ -5,7 +5,10 @@ import { isReplicating } from '../documents/problems.ts'
 import { recoveryDocument } from '../fleet/recovery.ts'
 import type { Cluster, Server } from '../fleet/fleet.ts'
 import { ok, refused, type Answer } from './answers.ts'
+import { takeMaster as takeMasterPlan } from '../trees/moves.ts'
+import { recoverCoMaster, recoverIntermediate } from '../trees/recoveries.ts'
 import { operate } from './operate.ts'
+import { lookAt, rearrange, whyFailed } from './rearranging.ts'
 import type { Call, Route } from './route.ts'
 
 /** The server that leads by the record. */
@@ -105,6 +108,7 @@ async function forceFailover(call: Call): Promise<Answer> {
 async function recover(call: Call): Promise<Answer> {
   const { server } = call
   const { cluster, instance } = server
+  if (cluster.isWatched) return recoverWatched(call)
   const entry = analysisEntry(server)
   const isLost = headOf(cluster) === server && /^Dead(Co)?Master/.test(entry.Analysis)
   if (!isLost) return refused('Recovery not attempted', instance.Key)
@@ -119,6 +123,34 @@ async function recover(call: Call): Promise<Answer> {
   if (promoted === undefined || promoted.name === server.name)
     return refused('Recovery attempted but no instance promoted', instance.Key)
   return ok(`Recovery executed on ${keyText(instance.Key)}`, promoted.instance.Key)
+}
+
+/** Of what a person asks for, by codes that orchestrator recovers too. */
+const recoveries: readonly (readonly [RegExp, typeof recoverCoMaster])[] = [
+  [/^DeadCoMaster/, recoverCoMaster],
+  [/^DeadIntermediateMaster(?!AndReplicas)|^AllIntermediateMasterReplicasFailing/, recoverIntermediate],
+]
+
+async function recoverWatched(call: Call): Promise<Answer> {
+  const { server } = call
+  const { key } = server
+  const seen = await lookAt(call, server)
+  const entry = analysisEntry(call.server)
+  const [, plan] = recoveries.find(([code]) => code.test(entry.Analysis)) ?? []
+  if (plan === undefined) return refused('Recovery not attempted', key)
+  const planned = plan(seen.tree, seen.one)
+  if (typeof planned === 'string') return refused(`Recovery not attempted: ${planned}`, key)
+  const { successor, first, replicas } = planned
+  const all = [first, ...replicas.map((each) => each.planned)]
+  const errors: string[] = []
+  for (const each of all) {
+    const why = await whyFailed(call, server.cluster.name, each)
+    if (why !== undefined) errors.push(why)
+    if (why !== undefined && each === first) break
+  }
+  if (errors.length > 0) return refused(`Recovery attempted, with errors: ${errors.join('; ')}`, key)
+  await lookAt(call, server)
+  return ok(`Recovery executed on ${keyText(key)}`, successor.Key)
 }
 
 const gracefully = 'a switchover: no acknowledged write is lost, and what cannot end in time is undone'
@@ -156,6 +188,8 @@ const recovers: readonly Route[] = ['recover', 'recover-lite'].flatMap((path) =>
     does: 'a failover, where that server is a primary that is lost',
     differs:
       'a failover begins by itself within a second; this helps where failover.automatic is off. Replicas mend themselves',
+    watched:
+      'replicas of an intermediate master that is dead go below a sibling, else one step up; of two co-masters the other one leads alone, detached. A dead master is refused: regent adopt manage makes failovers possible',
     changes: true,
     answer: recover,
   })),
@@ -165,9 +199,12 @@ const takeMaster: Route = {
   path: 'take-master/:host/:port',
   does: 'a switchover to that server',
   differs: gracefully,
+  watched: 'done, with orchestrator’s checks: that server and its source change places',
   changes: true,
   async answer(call) {
     const { server } = call
+    if (server.cluster.isWatched)
+      return rearrange(call, { plan: takeMasterPlan, said: (one) => `${one} took its master` })
     const from = headOf(server.cluster)?.name
     await operate(call, server.cluster, 'switchover', { from, to: server.name, reason: reasonOf(call, 'take-master') })
     const { instance } = call.look().server

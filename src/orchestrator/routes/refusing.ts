@@ -1,8 +1,21 @@
-import { isSameKey, keyText } from '../documents/key.ts'
+import { keyText } from '../documents/key.ts'
 import type { Instance } from '../documents/instance.ts'
 import { isReplicating } from '../documents/problems.ts'
-import type { Server } from '../fleet/fleet.ts'
-import { ok, refused, type Answer } from './answers.ts'
+import {
+  detach,
+  errantInject,
+  errantReset,
+  flushLogs,
+  reattach,
+  resetReplica,
+  restartReplica,
+  setReadOnly,
+  setSemiSync,
+  startReplica,
+  stopReplica,
+} from '../trees/changes.ts'
+import { ok, refused } from './answers.ts'
+import { asThere, byHand, no, rearrange, tree, type Rearrangement } from './rearranging.ts'
 import type { Call, Route } from './route.ts'
 
 /** A state that somebody wants of a server: what is so already is answered with yes, anything else is refused. */
@@ -12,18 +25,27 @@ interface Wish {
   readonly yes: string
   /** Why Regent does not do that, and what is to be called in its place. */
   readonly instead: string
+  /** What is done where Regent only watches. Absent where that is refused, too. */
+  readonly watched?: Rearrangement['plan']
 }
 
 const never = () => false
 const keeps = 'is kept so by its agent'
 const durable = 'acknowledgements are what no acknowledged write is lost by'
 const seeds = 'a server with errant transactions is seeded again by itself, or told of by regent explain'
-const tree =
-  'who follows whom is in the record of the cluster; another primary comes with graceful-master-takeover-auto'
 const closing =
   'whether a server takes writes is in the record; call graceful-master-takeover-auto, or regent fence to take a server away from clients'
 const standing =
   'a replica that stands is started again by its agent; call regent fence to take a server away from clients'
+
+/** What is otherwise than at orchestrator where Regent only watches. */
+const watchedWords: Readonly<Record<string, string>> = {
+  'stop-replica-nice': 'as stop-replica',
+  'set-read-only': 'super_read_only too, where the version has that',
+  'gtid-errant-reset-master':
+    'done; the replica is detached until its GTIDs are right again, so that nothing is applied twice',
+  'gtid-errant-inject-empty': 'done; at most 10000 transactions at once',
+}
 
 const wishes: readonly Wish[] = [
   {
@@ -31,34 +53,45 @@ const wishes: readonly Wish[] = [
     isSo: isReplicating,
     yes: 'Replica started',
     instead: `replication ${keeps}; regent explain says what is in the way`,
+    watched: startReplica,
   },
   {
     path: 'restart-replica',
     isSo: isReplicating,
     yes: 'Replica restarted',
     instead: `replication ${keeps}; regent explain says what is in the way`,
+    watched: restartReplica,
   },
-  { path: 'stop-replica', isSo: isStopped, yes: 'Replica stopped', instead: standing },
-  { path: 'stop-replica-nice', isSo: isStopped, yes: 'Replica stopped nicely', instead: standing },
+  { path: 'stop-replica', isSo: isStopped, yes: 'Replica stopped', instead: standing, watched: stopReplica },
+  {
+    path: 'stop-replica-nice',
+    isSo: isStopped,
+    yes: 'Replica stopped nicely',
+    instead: standing,
+    watched: stopReplica,
+  },
   {
     path: 'reset-replica',
     isSo: ({ MasterKey }) => MasterKey.Hostname === '',
     yes: 'Replica reset on',
     instead: `${tree}. Who leaves is forgotten, and removed by the platform`,
+    watched: resetReplica,
   },
-  { path: 'detach-replica', isSo: never, yes: '', instead: standing },
-  { path: 'detach-replica-master-host', isSo: never, yes: '', instead: standing },
+  { path: 'detach-replica', isSo: never, yes: 'Replica detached', instead: standing, watched: detach },
+  { path: 'detach-replica-master-host', isSo: never, yes: 'Replica detached', instead: standing, watched: detach },
   {
     path: 'reattach-replica',
     isSo: ({ MasterKey }) => MasterKey.Hostname !== '',
     yes: 'Replica reattached',
     instead: tree,
+    watched: reattach,
   },
   {
     path: 'reattach-replica-master-host',
     isSo: ({ MasterKey }) => MasterKey.Hostname !== '',
     yes: 'Replica reattached',
     instead: tree,
+    watched: reattach,
   },
   {
     path: 'change-master-credentials',
@@ -74,44 +107,68 @@ const wishes: readonly Wish[] = [
   },
   { path: 'enable-gtid', isSo: () => true, yes: 'Enabled GTID on', instead: '' },
   { path: 'disable-gtid', isSo: never, yes: '', instead: 'without GTIDs nobody could tell what a replica holds' },
-  { path: 'gtid-errant-reset-master', isSo: never, yes: '', instead: seeds },
-  { path: 'gtid-errant-inject-empty', isSo: never, yes: '', instead: seeds },
+  {
+    path: 'gtid-errant-reset-master',
+    isSo: never,
+    yes: 'Removed errant GTID and issued a RESET MASTER on',
+    instead: seeds,
+    watched: errantReset,
+  },
+  {
+    path: 'gtid-errant-inject-empty',
+    isSo: never,
+    yes: 'Have injected empty transactions for',
+    instead: seeds,
+    watched: errantInject,
+  },
   {
     path: 'enable-semi-sync-master',
     isSo: ({ SemiSyncMasterEnabled }) => SemiSyncMasterEnabled,
     yes: 'master semi-sync set to true',
     instead: `it is on where a primary waits for acknowledgements: ${durable}`,
+    watched: setSemiSync('source', true),
   },
   {
     path: 'disable-semi-sync-master',
     isSo: ({ SemiSyncMasterEnabled }) => !SemiSyncMasterEnabled,
     yes: 'master semi-sync set to false',
     instead: `${durable}; regent local up --acks 0, or spec.acks, changes that`,
+    watched: setSemiSync('source', false),
   },
   {
     path: 'enable-semi-sync-replica',
     isSo: ({ SemiSyncReplicaEnabled }) => SemiSyncReplicaEnabled,
     yes: 'replica semi-sync set to true',
     instead: `a replica acknowledges once the record counts it: ${durable}`,
+    watched: setSemiSync('replica', true),
   },
   {
     path: 'disable-semi-sync-replica',
     isSo: ({ SemiSyncReplicaEnabled }) => !SemiSyncReplicaEnabled,
     yes: 'replica semi-sync set to false',
     instead: durable,
+    watched: setSemiSync('replica', false),
   },
-  { path: 'set-read-only', isSo: ({ ReadOnly }) => ReadOnly, yes: 'Server set as read-only', instead: closing },
+  {
+    path: 'set-read-only',
+    isSo: ({ ReadOnly }) => ReadOnly,
+    yes: 'Server set as read-only',
+    instead: closing,
+    watched: setReadOnly(true),
+  },
   {
     path: 'set-writeable',
     isSo: ({ ReadOnly, IsLastCheckValid }) => IsLastCheckValid && !ReadOnly,
     yes: 'Server set as writeable',
     instead: closing,
+    watched: setReadOnly(false),
   },
   {
     path: 'flush-binary-logs',
     isSo: never,
-    yes: '',
+    yes: 'Binary logs flushed on',
     instead: 'binary logs are rotated and purged by the agent, and archived where a store of backups is given',
+    watched: flushLogs,
   },
 ]
 
@@ -119,14 +176,20 @@ function isStopped({ ReplicationIOThreadState, ReplicationSQLThreadState }: Inst
   return ReplicationIOThreadState === 0 && ReplicationSQLThreadState === 0
 }
 
-const wishRoute = ({ path, isSo, yes, instead }: Wish): Route => ({
+const wishRoute = ({ path, isSo, yes, instead, watched }: Wish): Route => ({
   path: `${path}/:host/:port`,
-  does: yes === '' ? 'refuses' : 'yes where that is so already; otherwise refuses',
+  does: isSo === never ? 'refuses' : 'yes where that is so already; otherwise refuses',
   ...(instead !== '' && { differs: instead }),
+  watched: watched === undefined ? byHand : (watchedWords[path] ?? asThere),
   changes: true,
   answer(call) {
-    const { instance } = call.server
-    return isSo(instance, call) ? ok(saidOf(yes, instance), instance) : no(path, call.server, instead)
+    const { server } = call
+    const { instance, cluster } = server
+    if (cluster.isWatched)
+      return watched === undefined
+        ? no(path, server, byHand)
+        : rearrange(call, { plan: watched, said: () => saidOf(yes, instance) })
+    return isSo(instance, call) ? ok(saidOf(yes, instance), instance) : no(path, server, instead)
   },
 })
 
@@ -136,95 +199,26 @@ function saidOf(yes: string, { Key }: Instance): string {
   return yes.endsWith(' on') ? `${yes} ${keyText(Key)}` : `${yes}: ${keyText(Key)}`
 }
 
-function no(path: string, { instance, cluster }: Server, instead: string): Answer {
-  return refused(`${path}: refused for ${keyText(instance.Key)}, which Regent manages in ${cluster.alias}: ${instead}`)
-}
-
-/** Below whom a server is to be moved. */
-const movesBelow = [
-  'relocate',
-  'relocate-below',
-  'move-below',
-  'move-equivalent',
-  'repoint',
-  'match',
-  'match-below',
-  'move-gtid',
-  'move-below-gtid',
-]
-/** One step up, or across. */
-const moves = [
-  'move-up',
-  'match-up',
-  'make-co-master',
-  'take-siblings',
-  'make-master',
-  'make-local-master',
-  'regroup-replicas',
-  'regroup-replicas-gtid',
-  'regroup-replicas-bls',
-  'regroup-replicas-pgtid',
-]
-const replicasMove = [
-  'relocate-replicas',
-  'move-replicas-gtid',
-  'match-replicas',
-  'match-up-replicas',
-  'move-up-replicas',
-  'repoint-replicas',
-]
-
-const stays = 'yes where the tree is so already; otherwise refuses'
-
-const relocations: readonly Route[] = movesBelow.map((path) => ({
-  path: `${path}/:host/:port/:belowHost/:belowPort`,
-  does: stays,
-  differs: tree,
-  changes: true,
-  answer(call) {
-    const { server } = call
-    const other = call.other('below')
-    return other !== undefined && isSameKey(server.instance.MasterKey, other.instance.Key)
-      ? ok(`Instance ${keyText(server.instance.Key)} relocated below ${keyText(other.instance.Key)}`, server.instance)
-      : no(path, server, tree)
-  },
-}))
-
-const movements: readonly Route[] = moves.map((path) => ({
-  path: `${path}/:host/:port`,
-  does: 'refuses',
-  differs: tree,
-  changes: true,
-  answer: (call) => no(path, call.server, tree),
-}))
-
-/** Without replicas there is nobody to move. */
-function moveReplicas(path: string, call: Call): Answer {
-  const { server } = call
-  call.other('below')
-  const replicas = server.instance.Replicas
-  return replicas.length === 0
-    ? ok(`Relocated 0 replicas of ${keyText(server.instance.Key)}; 0 errors: []`, [])
-    : no(path, server, tree)
-}
-
-const replicaMovements: readonly Route[] = replicasMove.flatMap((path) =>
-  [`${path}/:host/:port`, `${path}/:host/:port/:belowHost/:belowPort`].map((each) => ({
-    path: each,
-    does: 'yes where a server has no replicas; otherwise refuses',
-    differs: tree,
-    changes: true as const,
-    answer: (call: Call) => moveReplicas(path, call),
-  })),
-)
-
 const refusedAt = (path: string, does: string, instead: string): Route => ({
   path,
   does,
   differs: instead,
+  watched: byHand,
   changes: true,
-  answer: (call) => no(path.split('/')[0] ?? '', call.server, instead),
+  answer: (call) => no(path.split('/')[0] ?? '', call.server, call.server.cluster.isWatched ? byHand : instead),
 })
+
+/** Nothing is done: statements for who wants to change something of a replica that stands for that. */
+function restartStatements(call: Call): readonly string[] {
+  const { ReplicationSQLThreadState: sql, ReplicationIOThreadState: io } = call.server.instance
+  const threads = [...(io === 1 ? ['io_thread'] : []), ...(sql === 1 ? ['sql_thread'] : [])]
+  const query = call.said('query', 'q')
+  return [
+    ...threads.map((thread) => `stop replica ${thread};`),
+    ...(query === '' ? [] : [`${query.replace(/;?$/, '')};`]),
+    ...threads.toReversed().map((thread) => `start replica ${thread};`),
+  ]
+}
 
 /** Of orchestrator's own agents, and of the figures of its polls. */
 const gone: readonly string[] = [
@@ -258,17 +252,15 @@ const gone: readonly string[] = [
 
 export const refusingRoutes: readonly Route[] = [
   ...wishes.map(wishRoute),
-  ...relocations,
-  ...movements,
-  ...replicaMovements,
   {
     path: 'locate-gtid-errant/:host/:port',
     does: 'an empty list where there is nothing errant; otherwise refuses',
     differs: seeds,
+    watched: 'the same: binary logs are not searched',
     answer: (call) =>
       call.server.instance.GtidErrant === ''
         ? ok('located errant GTID', [])
-        : no('locate-gtid-errant', call.server, seeds),
+        : no('locate-gtid-errant', call.server, call.server.cluster.isWatched ? byHand : seeds),
   },
   refusedAt(
     'master-equivalent/:host/:port/:logFile/:logPos',
@@ -290,11 +282,16 @@ export const refusingRoutes: readonly Route[] = [
     'refuses',
     'sessions are ended by switchovers and by regent fence alone; use KILL in MySQL',
   ),
-  refusedAt(
-    'restart-replica-statements/:host/:port',
-    'refuses',
-    'statements that change replication are undone by the agent',
-  ),
+  {
+    path: 'restart-replica-statements/:host/:port',
+    does: 'refuses',
+    differs: 'statements that change replication are undone by the agent',
+    watched: asThere,
+    answer: (call) =>
+      call.server.cluster.isWatched
+        ? ok(`statements for: ${keyText(call.server.instance.Key)}`, restartStatements(call))
+        : no('restart-replica-statements', call.server, 'statements that change replication are undone by the agent'),
+  },
   refusedAt('register-hostname-unresolve/:host/:port/:virtualname', 'refuses', 'names are those that agents say'),
   refusedAt('deregister-hostname-unresolve/:host/:port', 'refuses', 'names are those that agents say'),
   {

@@ -4,6 +4,7 @@ import type { Cluster, HostNames, Server } from '../fleet/fleet.ts'
 import { fleetOf } from '../fleet/fleet.ts'
 import { clusterOfHint, serverAt } from '../fleet/hints.ts'
 import type { ClusterService } from '#manager/clusters/cluster-service.ts'
+import type { Hands } from '../trees/hands.ts'
 import type { Answer } from './answers.ts'
 
 /** One route of orchestrator’s: the server and its page in docs/ are made from the table of these. */
@@ -14,6 +15,8 @@ export interface Route {
   readonly does: string
   /** What is otherwise than at orchestrator, and why. Absent for nothing. */
   readonly differs?: string
+  /** The same of a cluster that is only watched, where there is a difference between the two kinds. */
+  readonly watched?: string
   /** Only a manager that leads takes the call, and none that is read-only. */
   readonly changes?: true
   answer(call: Call): Answer | Promise<Answer>
@@ -27,6 +30,8 @@ export class Call {
   /** Who asks, as far as that is known. */
   readonly who: string
   readonly timers: Timers
+  /** Absent where no cluster is only watched. */
+  readonly hands: Hands | undefined
   readonly #hostNames: HostNames
   #fleet: readonly Cluster[] | undefined
 
@@ -38,6 +43,7 @@ export class Call {
       readonly query: Readonly<Record<string, string>>
       readonly who: string
       readonly timers: Timers
+      readonly hands?: Hands | undefined
     },
   ) {
     this.clusters = clusters
@@ -46,6 +52,7 @@ export class Call {
     this.query = asked.query
     this.who = asked.who
     this.timers = asked.timers
+    this.hands = asked.hands
   }
 
   /** As it was when it was asked for first. */
@@ -77,10 +84,15 @@ export class Call {
     return serverAt(this.fleet, this.param('host'), this.param('port'))
   }
 
+  /** Every server, also those that somebody wanted forgotten. */
+  get wholeFleet(): readonly Cluster[] {
+    const known = this.clusters.known().map((one) => ({ ...one, notes: withoutHidden(one.notes) }))
+    return fleetOf(known, this.#hostNames)
+  }
+
   /** Named by `:host/:port`, also where somebody wanted it forgotten. */
   get hiddenOrShown(): Server {
-    const known = this.clusters.known().map((one) => ({ ...one, notes: withoutHidden(one.notes) }))
-    const server = serverAt(fleetOf(known, this.#hostNames), this.param('host'), this.param('port'))
+    const server = serverAt(this.wholeFleet, this.param('host'), this.param('port'))
     const said = this.clusters.known().find(({ name }) => name === server.cluster.name)
     return { ...server, cluster: { ...server.cluster, known: said ?? server.cluster.known } }
   }

@@ -2,6 +2,7 @@ import { acknowledgingRoutes } from './acknowledging.ts'
 import { annotatingRoutes } from './annotating.ts'
 import { caringRoutes } from './caring.ts'
 import { metaRoutes } from './meta.ts'
+import { movingRoutes } from './moving.ts'
 import { readingRoutes } from './reading.ts'
 import { recoveringRoutes } from './recovering.ts'
 import { refusingRoutes } from './refusing.ts'
@@ -14,6 +15,7 @@ export const sections: readonly (readonly [string, readonly Route[]])[] = [
   ['Recoveries', acknowledgingRoutes],
   ['Downtime, and what is listed', caringRoutes],
   ['Tags, pools, aliases, candidates', annotatingRoutes],
+  ['Who follows whom', movingRoutes],
   ['What Regent keeps by itself', refusingRoutes],
   ['The manager', metaRoutes],
 ]

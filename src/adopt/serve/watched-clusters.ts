@@ -1,0 +1,81 @@
+import { describeError } from '#common/errors/errors.ts'
+import type { Logger } from '#common/log/logger.ts'
+import { realWorld } from '#common/ports/real-world.ts'
+import type { Recovery } from '#failover/protocol/notes.ts'
+import { replaceJson } from '#local/files/durable-file.ts'
+import { readJsonIfThere } from '#local/files/input-file.ts'
+import type { Store } from '#store/store.ts'
+import { adoptedFiles, timelinePath, type AdoptedFolder } from '../adopted-folder.ts'
+import { readAdoption } from '../adoption.ts'
+import { loginOf } from '../watch/login.ts'
+import { WatchedCluster } from '../watch/watched-cluster.ts'
+
+export interface WatchingParts {
+  readonly log: Logger
+  /** What people say of clusters is kept there. */
+  readonly store: Pick<Store, 'readNotes' | 'updateNotes'>
+  readonly wantsMore: () => boolean
+}
+
+/** Those that the folder names: begun, exchanged and ended as its files come, change and go. */
+export class WatchedClusters {
+  readonly #folder: AdoptedFolder
+  readonly #parts: WatchingParts
+  readonly #running = new Map<string, { readonly version: string; readonly cluster: WatchedCluster | undefined }>()
+
+  constructor(folder: AdoptedFolder, parts: WatchingParts) {
+    this.#folder = folder
+    this.#parts = parts
+  }
+
+  get list(): readonly WatchedCluster[] {
+    return [...this.#running.values()].map(({ cluster }) => cluster).filter((one) => one !== undefined)
+  }
+
+  async follow(): Promise<void> {
+    const files = await adoptedFiles(this.#folder)
+    for (const [file, { version, cluster }] of this.#running) {
+      if (files.get(file) === version) continue
+      cluster?.stop()
+      this.#running.delete(file)
+    }
+    for (const [file, version] of files)
+      if (!this.#running.has(file)) this.#running.set(file, { version, cluster: await this.#begin(file) })
+  }
+
+  stop(): void {
+    for (const cluster of this.list) cluster.stop()
+  }
+
+  /** One that cannot be read is told of, and left out until its file changes. */
+  async #begin(file: string): Promise<WatchedCluster | undefined> {
+    const { log, store, wantsMore } = this.#parts
+    try {
+      const adoption = await readAdoption(file)
+      const { cluster: name } = adoption
+      const timeline = timelinePath(this.#folder, name)
+      const cluster = new WatchedCluster(adoption, {
+        ...{ world: realWorld, log, login: loginOf, wantsMore },
+        recoveries: await recoveriesIn(timeline),
+        keep: (recoveries) =>
+          void replaceJson(timeline, { version: 1, recoveries }).catch((error: unknown) =>
+            log.warn(`the timeline of ${name} cannot be written: ${describeError(error)}`),
+          ),
+        notes: await store.readNotes(name),
+        changeNotes: (change) => store.updateNotes(name, change),
+      })
+      cluster.start()
+      return cluster
+    } catch (error) {
+      log.error(`${file} is left out: ${describeError(error)}`)
+      return undefined
+    }
+  }
+}
+
+/** A timeline that cannot be read only saves people from asking elsewhere. */
+async function recoveriesIn(path: string): Promise<readonly Recovery[]> {
+  const value = await readJsonIfThere(path, 'the timeline').catch(() => undefined)
+  const found = typeof value === 'object' && value !== null && 'recoveries' in value ? value.recoveries : []
+  return Array.isArray(found) ? (found as readonly Recovery[]) : []
+}

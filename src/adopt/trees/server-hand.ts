@@ -1,0 +1,257 @@
+import { describeError, RegentError } from '#common/errors/errors.ts'
+import type { Clock, Timers } from '#common/ports/ports.ts'
+import { GtidSet } from '#topology/gtid/gtid-set.ts'
+import type { PlaceThen, SourceThen, Step } from '#orchestrator/trees/step.ts'
+import { readPassword, type AdoptedHost } from '../adoption.ts'
+import { addressText } from '../host-address.ts'
+import { readFacts, readServer } from '../servers/read-server.ts'
+import type { BinlogPosition, SeenChannel, SeenServer, ServerFacts } from '../servers/seen.ts'
+import { ServerSession } from '../servers/session.ts'
+import { comparePositions } from '../watch/holdings.ts'
+import { loginOf } from '../watch/login.ts'
+import { lackedRights } from './rights.ts'
+import * as say from './statements.ts'
+
+const readDeadlineMs = 2_000
+/** A server that stops replication first ends the transaction that it applies. */
+const stopDeadlineMs = 30_000
+/** So long a replica may take to apply what it lacks: as long as orchestrator waits. */
+const catchUpWithinMs = 20_000
+const lookAgainMs = 50
+
+export interface Doing {
+  readonly of: (instance: string) => ServerHand
+}
+
+type Of<Do extends Step['do']> = Extract<Step, { readonly do: Do }>
+
+/** One server of a watched cluster, while a plan is carried out: a session of its own, and nothing remembered. */
+export class ServerHand {
+  readonly #host: AdoptedHost
+  readonly #hosts: readonly AdoptedHost[]
+  readonly #session: ServerSession
+  readonly #facts: ServerFacts
+  readonly #world: { readonly clock: Clock; readonly timers: Timers }
+
+  private constructor(
+    hosts: { readonly host: AdoptedHost; readonly hosts: readonly AdoptedHost[] },
+    session: ServerSession,
+    facts: ServerFacts,
+    world: { readonly clock: Clock; readonly timers: Timers },
+  ) {
+    this.#host = hosts.host
+    this.#hosts = hosts.hosts
+    this.#session = session
+    this.#facts = facts
+    this.#world = world
+  }
+
+  static async open(
+    host: AdoptedHost,
+    hosts: readonly AdoptedHost[],
+    world: { readonly clock: Clock; readonly timers: Timers },
+  ): Promise<ServerHand> {
+    const session = await ServerSession.open(host, await loginOf(host), readDeadlineMs)
+    return new ServerHand({ host, hosts }, session, await readFacts(session, readDeadlineMs), world)
+  }
+
+  close(): void {
+    this.#session.close()
+  }
+
+  /** Throws `REGENT_REFUSED` with the statement by which its owner may allow it. */
+  async refuseWithoutRights(steps: readonly Step[]): Promise<void> {
+    const own = steps.filter(({ at }) => at === this.#host.instance)
+    if (own.length === 0) return
+    const grants = (await this.#session.query('SHOW GRANTS', readDeadlineMs)).map((row) =>
+      String(Object.values(row)[0]),
+    )
+    const lacked = lackedRights(own, grants, this.#facts.dialect)
+    if (lacked.length === 0) return
+    const { user } = this.#host.mysql
+    throw new RegentError(
+      'REGENT_REFUSED',
+      `account ${user} may not do that at ${this.#name}, and nothing was done: grant ${lacked.join(', ')} for everything to that account`,
+    )
+  }
+
+  async executed(): Promise<string> {
+    return (await this.#look()).executed
+  }
+
+  async executedWithout(gtids: string): Promise<string> {
+    return GtidSet.parse(await this.executed())
+      .subtract(GtidSet.parse(gtids))
+      .toString()
+  }
+
+  async setPurgedIfEmpty(keep: string): Promise<void> {
+    if ((await this.executed()) === '' && keep !== '') await this.#query(say.setPurged(keep))
+  }
+
+  /** Rejects with what the server said, and what was asked of it. */
+  async do(step: Step, doing: Doing): Promise<void> {
+    try {
+      await this.#do(step, doing)
+    } catch (error) {
+      throw new RegentError('REGENT_REFUSED', `${step.do} at ${this.#name}: ${describeError(error)}`, { cause: error })
+    }
+  }
+
+  async #do(step: Step, doing: Doing): Promise<void> {
+    switch (step.do) {
+      case 'stop':
+        return this.#query(say.stopReplica(await this.#speech()), stopDeadlineMs)
+      case 'start':
+        return this.#query(say.startReplica(await this.#speech()))
+      case 'reset':
+        return this.#query(say.resetReplica(await this.#speech()))
+      case 'flushLogs':
+        return this.#query('FLUSH BINARY LOGS')
+      case 'drain':
+        return this.#until(() => this.#isDrained(), 'it did not apply what it has received')
+      case 'catchUp':
+        return this.#catchUp(await doing.of(step.with).executed())
+      case 'advance':
+        return this.#advance(await placeOf(step.to, doing))
+      case 'level':
+        return this.#level(step, doing)
+      case 'follow':
+        return this.#follow(step, doing)
+      default:
+        return this.#set(step)
+    }
+  }
+
+  async #set(step: Of<'readOnly' | 'semiSync' | 'inject' | 'resetGtids'>): Promise<void> {
+    const { dialect } = this.#facts
+    switch (step.do) {
+      case 'readOnly':
+        return this.#query(say.readOnlyStatements(dialect, step.on).join('; '))
+      case 'semiSync':
+        return this.#query(say.semiSyncStatement(dialect, step.side, step.on))
+      case 'inject':
+        for (const gtid of GtidSet.parse(step.gtids).each()) await this.#query(say.injectStatements(gtid).join('; '))
+        return
+      case 'resetGtids':
+        return this.#query(say.resetGtids(dialect, await this.executedWithout(step.without)), stopDeadlineMs)
+    }
+  }
+
+  /** The end of its own binlog. */
+  async binlogEnd(): Promise<BinlogPosition> {
+    const { binlog } = await this.#look()
+    if (binlog === null) throw new Error('it writes no binlog')
+    return binlog
+  }
+
+  async applied(): Promise<BinlogPosition> {
+    return (await this.#channel()).applied
+  }
+
+  async source(): Promise<{ readonly host: string; readonly port: number }> {
+    const { sourceHost: host, sourcePort: port } = await this.#channel()
+    return { host, port }
+  }
+
+  async #follow(step: Of<'follow'>, doing: Doing): Promise<void> {
+    const { host, port } = await this.#addressOf(step.source, doing)
+    const from = step.from === 'gtids' ? step.from : await placeOf(step.from, doing)
+    const speech = step.login === true ? { dialect: this.#facts.dialect, channel: '' } : await this.#speech()
+    const login = step.login === true ? await this.#loginOfReplication() : undefined
+    await this.#query(say.changeSource(speech, { host, port, from, ...(login && { login }) }))
+  }
+
+  async #addressOf(source: SourceThen, doing: Doing): Promise<{ readonly host: string; readonly port: number }> {
+    if ('sourceOf' in source) return doing.of(source.sourceOf).source()
+    if ('host' in source) return source
+    const host = this.#hosts.find(({ instance }) => instance === source.instance)
+    if (host === undefined) throw new Error(`${source.instance} is not watched`)
+    return host
+  }
+
+  async #loginOfReplication() {
+    const { replication, mysql } = this.#host
+    if (replication === undefined)
+      throw new Error('nobody said by which account it is to follow: give replication in the adoption file')
+    const password = await readPassword(replication.passwordFile)
+    return { user: replication.user, password, encrypted: mysql.caFile !== undefined }
+  }
+
+  async #catchUp(wanted: string): Promise<void> {
+    const all = GtidSet.parse(wanted)
+    await this.#until(async () => GtidSet.parse(await this.executed()).contains(all), 'it did not catch up')
+  }
+
+  async #isDrained(): Promise<boolean> {
+    const { executed, gtidMode, channels } = await this.#look()
+    const [channel] = channels
+    if (channel === undefined) return true
+    return gtidMode === 'ON'
+      ? GtidSet.parse(executed).contains(GtidSet.parse(channel.received))
+      : isSame(channel.applied, channel.read)
+  }
+
+  /** Stands at exactly this place afterwards. */
+  async #advance(place: BinlogPosition): Promise<void> {
+    const speech = await this.#speech()
+    if (isSame(await this.applied(), place)) return
+    await this.#query(say.startUntil(speech, place))
+    await this.#until(async () => {
+      const { applied, sql } = await this.#channel()
+      return isSame(applied, place) || !sql
+    }, `it did not get to ${place.file}:${place.position}`)
+    await this.#query(say.stopReplica(speech), stopDeadlineMs)
+    const { applied } = await this.#channel()
+    if (!isSame(applied, place))
+      throw new Error(`it stands at ${applied.file}:${applied.position} and not at ${place.file}:${place.position}`)
+  }
+
+  async #level({ with: other }: Of<'level'>, doing: Doing): Promise<void> {
+    const [own, its] = [await this.applied(), await doing.of(other).applied()]
+    const order = comparePositions(own, its)
+    if (order < 0) await this.#advance(its)
+    else if (order > 0) await doing.of(other).#advance(own)
+  }
+
+  async #until(isSo: () => Promise<boolean>, otherwise: string): Promise<void> {
+    const { clock, timers } = this.#world
+    const endMs = clock.monotonicMs() + catchUpWithinMs
+    while (!(await isSo())) {
+      if (clock.monotonicMs() > endMs) throw new Error(`${otherwise} within ${catchUpWithinMs / 1_000} s`)
+      await timers.sleep(lookAgainMs)
+    }
+  }
+
+  async #speech(): Promise<say.Speech> {
+    return { dialect: this.#facts.dialect, channel: (await this.#channel()).name }
+  }
+
+  async #channel(): Promise<SeenChannel> {
+    const { channels } = await this.#look()
+    const [channel, second] = channels
+    if (channel === undefined) throw new Error('it follows nobody')
+    if (second !== undefined) throw new Error(`it has ${channels.length} channels, of which nobody said which is meant`)
+    return channel
+  }
+
+  async #look(): Promise<SeenServer> {
+    return readServer(this.#session, this.#facts, readDeadlineMs)
+  }
+
+  async #query(statement: string, deadlineMs = 10_000): Promise<void> {
+    await this.#session.query(statement, deadlineMs)
+  }
+
+  get #name(): string {
+    return `${this.#host.instance} (${addressText(this.#host)})`
+  }
+}
+
+async function placeOf(place: PlaceThen, { of }: Doing): Promise<BinlogPosition> {
+  return 'endOf' in place ? of(place.endOf).binlogEnd() : of(place.appliedBy).applied()
+}
+
+function isSame(one: BinlogPosition, other: BinlogPosition): boolean {
+  return one.file === other.file && one.position === other.position
+}

@@ -1,0 +1,36 @@
+import { adoptedFolder, prepareFolder } from '#adopt/adopted-folder.ts'
+import { keepOrchestratorServed, readOrchestratorServed, type OrchestratorServed } from '#adopt/orchestrator-file.ts'
+import { RegentError } from '#common/errors/errors.ts'
+import type { Io } from '../terminal/io.ts'
+import type { AdoptOptions } from './adopt-command.ts'
+
+/** Keeps how orchestrator’s interface is to be served, where options say something of that. */
+export async function keepInterface(io: Io, options: AdoptOptions): Promise<void> {
+  if (!saysSomething(options)) return
+  const folder = adoptedFolder()
+  const served = servedBy(options, await readOrchestratorServed(folder))
+  await prepareFolder(folder)
+  await keepOrchestratorServed(folder, served)
+  io.out(`orchestrator’s interface is served on ${served.host}:${served.port}`)
+}
+
+function saysSomething(options: AdoptOptions): boolean {
+  const { orchestratorListen, orchestratorHosts, orchestratorLoginFile, orchestratorReadOnly } = options
+  const said = [orchestratorListen, orchestratorHosts, orchestratorLoginFile, orchestratorReadOnly]
+  return said.some((one) => one !== undefined)
+}
+
+/** What is not said stays as it was. */
+function servedBy(options: AdoptOptions, before: OrchestratorServed | undefined): OrchestratorServed {
+  const listen = options.orchestratorListen ?? before
+  if (listen === undefined)
+    throw new RegentError('REGENT_BAD_REQUEST', 'say where orchestrator’s interface is served: --orchestrator-listen')
+  const { hostNames = 'address', readOnly = false, loginFile: lastFile } = before ?? {}
+  const loginFile = options.orchestratorLoginFile ?? lastFile
+  return {
+    ...{ version: 1, host: listen.host, port: listen.port },
+    hostNames: options.orchestratorHosts ?? hostNames,
+    readOnly: options.orchestratorReadOnly ?? readOnly,
+    ...(loginFile !== undefined && { loginFile }),
+  }
+}

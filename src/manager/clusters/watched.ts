@@ -1,0 +1,67 @@
+import type { InstanceName } from '#topology/snapshot/member.ts'
+import type { GtidText } from '#topology/snapshot/observation.ts'
+
+/** A cluster that is only watched: nobody keeps a record of it, and its servers tell of themselves by SQL alone. */
+export interface Watched {
+  /** Whom most follow; null where nobody is followed. */
+  readonly primary: InstanceName | null
+  /** Servers that have answered, by instance. */
+  readonly servers: Readonly<Record<InstanceName, WatchedServer>>
+}
+
+/** What a look shows that agents do not tell: servers of others are set up otherwise than Regent's own. */
+export interface WatchedServer {
+  readonly serverId: number
+  readonly product: 'MySQL' | 'MariaDB'
+  readonly binlogFormat: string
+  readonly logBin: boolean
+  readonly logReplicaUpdates: boolean
+  /** `ON` where each transaction has a GTID; `none` where the version knows none. */
+  readonly gtidMode: string
+  /** The end of its own binlog; null where it writes none. */
+  readonly binlog: FilePlace | null
+  /** Of the channel by which it follows one of the cluster; null where it follows nobody. */
+  readonly channel: WatchedChannel | null
+  readonly channels: number
+  /** What it holds and its source has not. */
+  readonly errant: GtidText
+  readonly semiSyncReplica: boolean
+  /** Null until somebody wanted to know. */
+  readonly more: MoreOfServer | null
+}
+
+export interface WatchedChannel {
+  /** As the replica names its source: perhaps another name than the cluster has for that server. */
+  readonly sourceHost: string
+  readonly sourcePort: number
+  readonly autoPosition: boolean
+  readonly read: FilePlace
+  readonly applied: FilePlace
+}
+
+/** A place in the binlogs of a server, as MySQL names places. */
+export interface FilePlace {
+  readonly file: string
+  readonly position: number
+}
+
+/** What only some ask for. */
+export interface MoreOfServer {
+  readonly uptimeSeconds: number
+  readonly versionComment: string
+  readonly rowImage: string
+  readonly purged: GtidText
+  /** Seconds that its channel is delayed on purpose. */
+  readonly delaySeconds: number
+  readonly encrypted: boolean
+  readonly semiSync: {
+    /** Both plugins are there. */
+    readonly isThere: boolean
+    /** Commits wait for acknowledgements just now. */
+    readonly isOn: boolean
+    readonly isReplicaOn: boolean
+    readonly acks: number
+    readonly clients: number
+    readonly timeoutMs: number
+  }
+}

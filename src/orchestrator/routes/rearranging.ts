@@ -1,0 +1,101 @@
+import { describeError, RegentError } from '#common/errors/errors.ts'
+import type { Instance } from '../documents/instance.ts'
+import { keyText } from '../documents/key.ts'
+import type { Server } from '../fleet/fleet.ts'
+import type { PlannedReplicas } from '../trees/moves.ts'
+import type { Planned } from '../trees/step.ts'
+import type { Tree } from '../trees/tree.ts'
+import { ok, refused, type Answer } from './answers.ts'
+import type { Call } from './route.ts'
+
+export const asThere = 'done, with orchestrator’s checks'
+export const byHand = 'Regent only watches that cluster, and does not do this there: please do it manually'
+export const tree =
+  'who follows whom is in the record of the cluster; another primary comes with graceful-master-takeover-auto'
+
+/** Says no, and why. */
+export function no(path: string, { instance, cluster }: Server, instead: string): Answer {
+  const where = cluster.isWatched ? 'in' : 'which Regent manages in'
+  return refused(`${path}: refused for ${keyText(instance.Key)}, ${where} ${cluster.alias}: ${instead}`)
+}
+
+/** What is done with one server of a cluster that is only watched, or with one and another. */
+export interface Rearrangement {
+  readonly plan: (tree: Tree, one: Instance, other: Instance) => Planned
+  /** What is said then, of the two. */
+  readonly said: (one: string, other: string) => string
+}
+
+/** What is done with each replica of a server. */
+export interface ReplicasRearrangement {
+  readonly plan: (tree: Tree, one: Instance, other: Instance | undefined) => PlannedReplicas | string | undefined
+  readonly said: (count: number, one: string, other: string) => string
+}
+
+interface Seen {
+  readonly tree: Tree
+  readonly one: Instance
+  readonly other: Instance | undefined
+}
+
+/** Looks at the servers, plans, does what is planned, looks again, and answers with how the server is then. */
+export async function rearrange(call: Call, { plan, said }: Rearrangement): Promise<Answer> {
+  const { server } = call
+  const { tree, one, other = one } = await lookAt(call, server)
+  const planned = plan(tree, one, other)
+  if ('why' in planned) return refused(planned.why)
+  await handsOf(call).carryOut(server.cluster.name, planned.steps)
+  const after = await lookAt(call, server)
+  return ok(said(keyText(one.Key), keyText(other.Key)), after.one)
+}
+
+/** A replica that cannot be moved hinders none of the others. */
+export async function rearrangeReplicas(call: Call, { plan, said }: ReplicasRearrangement): Promise<Answer> {
+  const { server } = call
+  const { tree, one, other } = await lookAt(call, server)
+  const planned = plan(tree, one, other)
+  if (planned === undefined || typeof planned === 'string') return refused(planned ?? '')
+  const errors: string[] = []
+  const moved: string[] = []
+  for (const { replica, planned: each } of planned) {
+    const why = await whyFailed(call, server.cluster.name, each)
+    if (why === undefined) moved.push(replica.InstanceAlias)
+    else errors.push(why)
+  }
+  if (planned.length > 0 && moved.length === 0) return refused(`Error on all operations: ${errors.join('; ')}`)
+  const after = await lookAt(call, server)
+  const text = said(moved.length, keyText(one.Key), keyText((other ?? one).Key))
+  return ok(
+    `${text}; ${errors.length} errors: [${errors.join('; ')}]`,
+    after.tree.filter(({ InstanceAlias }) => moved.includes(InstanceAlias)),
+  )
+}
+
+/** Does what is planned; gives why that is not done. */
+export async function whyFailed(call: Call, cluster: string, planned: Planned): Promise<string | undefined> {
+  if ('why' in planned) return planned.why
+  try {
+    await handsOf(call).carryOut(cluster, planned.steps)
+    return undefined
+  } catch (error) {
+    return describeError(error)
+  }
+}
+
+/** As the servers are at this moment, those too that nobody wants to see. */
+export async function lookAt(call: Call, { cluster: { name }, name: instance }: Server): Promise<Seen> {
+  await handsOf(call).lookNow(name)
+  const other = call.look().other('below')
+  if (other !== undefined && other.cluster.name !== name)
+    throw new RegentError('REGENT_REFUSED', `${keyText(other.key)} is in another cluster: ${other.cluster.alias}`)
+  const tree = call.wholeFleet.find((each) => each.name === name)?.servers.map((each) => each.instance) ?? []
+  const named = (wanted: string | undefined) => tree.find(({ InstanceAlias }) => InstanceAlias === wanted)
+  const one = named(instance)
+  if (one === undefined) throw new RegentError('REGENT_NOT_FOUND', `${instance} of ${name} is not watched any more`)
+  return { tree, one, other: named(other?.name) }
+}
+
+function handsOf({ hands }: Call): NonNullable<Call['hands']> {
+  if (hands !== undefined) return hands
+  throw new RegentError('REGENT_REFUSED', 'this manager only shows clusters that are watched: ask the one that watches')
+}

@@ -1,0 +1,206 @@
+import type { Instance } from '../documents/instance.ts'
+import { isSameKey, keyText } from '../documents/key.ts'
+import {
+  canMoveByGtids,
+  isReplica,
+  whyMember,
+  whyNoReplica,
+  whyNotByGtids,
+  whyNotFrom,
+  whyNotMove,
+  whyNotSeen,
+  type WhyNot,
+} from './checks.ts'
+import type { Planned, Step } from './step.ts'
+import { areSiblings, isBelow, masterOf, replicasOf, type Tree } from './tree.ts'
+
+/** Steps unless something is in the way. */
+export function unless(why: WhyNot, steps: () => readonly Step[]): Planned {
+  return why === undefined ? { steps: steps() } : { why }
+}
+
+/** Nothing of others has to stand for that: who has GTIDs finds the place alone. */
+function belowByGtids(one: Instance, other: Instance): Planned {
+  return unless(whyNotSeen(one) ?? whyNotSeen(other) ?? whyNotFrom(one, other) ?? whyNotByGtids(one, other), () =>
+    followByGtids(one, { instance: other.InstanceAlias }),
+  )
+}
+
+export function followByGtids(
+  { InstanceAlias: at }: Instance,
+  source: Extract<Step, { readonly do: 'follow' }>['source'],
+): readonly Step[] {
+  return [
+    { do: 'stop', at },
+    { do: 'follow', at, source, from: 'gtids' },
+    { do: 'start', at },
+  ]
+}
+
+/** One server below another one, in whatever way that can be done. */
+export function relocate(tree: Tree, one: Instance, other: Instance): Planned {
+  const [key, to] = [keyText(one.Key), keyText(other.Key)]
+  const member = whyMember(one, 'relocate')
+  if (member !== undefined) return { why: member }
+  if (isBelow(tree, other, one)) return { why: `relocate: ${to} is a descendant of ${key}` }
+  const why = whyNotFrom(one, other)
+  if (why !== undefined) return { why: `${key} cannot replicate from ${to}. Reason: ${why}` }
+  if (masterOf(tree, one) === other) return repoint(tree, one, other)
+  return canMoveByGtids(one, other) ? belowByGtids(one, other) : relocateByPlaces(tree, one, other)
+}
+
+/** One step, where places of one binlog say where it goes on in the other. */
+function relocateByPlaces(tree: Tree, one: Instance, other: Instance): Planned {
+  if (areSiblings(one, other) && (!other.IsCoMaster || other.ReadOnly)) return moveBelow(tree, one, other)
+  const master = masterOf(tree, one)
+  if (master !== undefined && isSameKey(master.MasterKey, other.Key)) return moveUp(tree, one)
+  const [key, to] = [keyText(one.Key), keyText(other.Key)]
+  return { why: `Relocating ${key} below ${to} turns to be too complex; please do it manually` }
+}
+
+/** Below the source of its source. */
+export function moveUp(tree: Tree, one: Instance): Planned {
+  const early = whyNoReplica(one) ?? whyNotMove(one)
+  if (early !== undefined) return { why: early }
+  const master = masterOf(tree, one)
+  if (master === undefined)
+    return { why: `Cannot GetInstanceMaster() for ${keyText(one.Key)}: it is none of this cluster` }
+  if (!isReplica(master)) return { why: `master is not a replica itself: ${keyText(master.Key)}` }
+  if (isSameKey(master.MasterKey, one.Key)) return { why: `instance cannot replicate from itself: ${keyText(one.Key)}` }
+  const why = whyNotFrom(one, master) ?? whyNotUnderGrandparent(tree, one, master)
+  return unless(why, () => upSteps(one, master))
+}
+
+/** Where the cluster has that server; a source outside of the cluster is taken as its replica names it. */
+function whyNotUnderGrandparent(tree: Tree, one: Instance, master: Instance): WhyNot {
+  const top = masterOf(tree, master)
+  if (top === undefined || !one.UsingOracleGTID) return undefined
+  return whyNotFrom(one, top) ?? whyNotByGtids(one, top)
+}
+
+function upSteps(one: Instance, master: Instance): readonly Step[] {
+  const [at, above] = [one.InstanceAlias, master.InstanceAlias]
+  if (one.UsingOracleGTID) return followByGtids(one, { sourceOf: above })
+  return [
+    { do: 'stop', at: above },
+    { do: 'stop', at },
+    { do: 'advance', at, to: { endOf: above } },
+    { do: 'follow', at, source: { sourceOf: above }, from: { appliedBy: above } },
+    { do: 'start', at: above },
+    { do: 'start', at },
+  ]
+}
+
+/** Below another replica of the same source. */
+export function moveBelow(_: Tree, one: Instance, sibling: Instance): Planned {
+  const early = whyMember(one, 'MoveBelow') ?? whyNotMove(one) ?? whyNotMove(sibling)
+  if (early !== undefined) return { why: early }
+  if (!areSiblings(one, sibling))
+    return { why: `instances are not siblings: ${keyText(one.Key)}, ${keyText(sibling.Key)}` }
+  if (canMoveByGtids(one, sibling)) return belowByGtids(one, sibling)
+  const [at, beside] = [one.InstanceAlias, sibling.InstanceAlias]
+  return unless(whyNotFrom(one, sibling), () => [
+    { do: 'stop', at },
+    { do: 'stop', at: beside },
+    { do: 'level', at, with: beside },
+    { do: 'follow', at, source: { instance: beside }, from: { endOf: beside } },
+    { do: 'start', at: beside },
+    { do: 'start', at },
+  ])
+}
+
+/** By GTIDs or not at all. */
+export function moveBelowByGtids(tree: Tree, one: Instance, other: Instance): Planned {
+  const why = whyMember(one, 'move-below-gtid') ?? whyNoReplica(one)
+  if (why !== undefined) return { why }
+  if (isBelow(tree, other, one))
+    return { why: `relocate: ${keyText(other.Key)} is a descendant of ${keyText(one.Key)}` }
+  return belowByGtids(one, other)
+}
+
+/** Its source is believed to be the same server at another address, or to stand where its old one stood. */
+export function repoint(tree: Tree, one: Instance, other: Instance | undefined = masterOf(tree, one)): Planned {
+  if (other === undefined) return { why: `Cannot read instance: ${keyText(one.MasterKey)}` }
+  return unless(whyNotRepoint(tree, one, other), () => repointSteps(one, other))
+}
+
+function whyNotRepoint(tree: Tree, one: Instance, other: Instance): WhyNot {
+  const isRing = isBelow(tree, other, one) && masterOf(tree, one) !== other
+  return (
+    whyNoReplica(one) ??
+    whyMember(one, 'repoint') ??
+    whyNotSeen(one) ??
+    whyNotFrom(one, other) ??
+    (isRing ? `repoint: ${keyText(other.Key)} is a descendant of ${keyText(one.Key)}` : undefined) ??
+    (one.UsingOracleGTID ? whyNotByGtids(one, other) : undefined)
+  )
+}
+
+function repointSteps(one: Instance, other: Instance): readonly Step[] {
+  const { InstanceAlias: at } = one
+  const source = { instance: other.InstanceAlias }
+  if (one.UsingOracleGTID) return followByGtids(one, source)
+  return [
+    { do: 'stop', at },
+    { do: 'follow', at, source, from: { appliedBy: at } },
+    { do: 'start', at },
+  ]
+}
+
+/** It changes places with its source: what that followed, it follows, and that follows it. */
+export function takeMaster(tree: Tree, one: Instance): Planned {
+  const master = masterOf(tree, one)
+  if (master === undefined) return { why: `Cannot GetInstanceMaster() for ${keyText(one.Key)}: it has no master here` }
+  if (master.IsCoMaster) return { why: `${keyText(master.Key)} is co-master. Cannot take it.` }
+  const top = masterOf(tree, master)
+  const why =
+    whyMember(one, 'takeMaster') ??
+    whyNotSeen(one) ??
+    whyNotSeen(master) ??
+    whyNoReplica(master) ??
+    whyNotFrom(master, one) ??
+    (top === undefined ? undefined : whyNotFrom(one, top))
+  return unless(why, () => takeSteps(one, master))
+}
+
+function takeSteps(one: Instance, master: Instance): readonly Step[] {
+  const [at, above] = [one.InstanceAlias, master.InstanceAlias]
+  if (one.UsingOracleGTID && master.UsingOracleGTID)
+    return [
+      { do: 'stop', at: above },
+      { do: 'start', at },
+      { do: 'catchUp', at, with: above },
+      ...followByGtids(one, { sourceOf: above }),
+      { do: 'follow', at: above, source: { instance: at }, from: 'gtids' },
+      { do: 'start', at: above },
+    ]
+  return [
+    { do: 'stop', at: above },
+    { do: 'stop', at },
+    { do: 'advance', at, to: { endOf: above } },
+    { do: 'follow', at, source: { sourceOf: above }, from: { appliedBy: above } },
+    { do: 'follow', at: above, source: { instance: at }, from: { endOf: at } },
+    { do: 'start', at },
+    { do: 'start', at: above },
+  ]
+}
+
+/** Each replica of a server with the plan for it. */
+export type PlannedReplicas = readonly { readonly replica: Instance; readonly planned: Planned }[]
+
+export function relocateReplicas(tree: Tree, one: Instance, other: Instance): PlannedReplicas | WhyNot {
+  const replicas = replicasOf(tree, one).filter((replica) => replica !== other)
+  const above = replicas.find((replica) => isBelow(tree, other, replica))
+  if (above !== undefined) return `relocate-replicas: ${keyText(other.Key)} is a descendant of ${keyText(above.Key)}`
+  return replicas.map((replica) => ({ replica, planned: relocate(tree, replica, other) }))
+}
+
+export function moveUpReplicas(tree: Tree, one: Instance): PlannedReplicas | WhyNot {
+  return whyNoReplica(one) ?? replicasOf(tree, one).map((replica) => ({ replica, planned: moveUp(tree, replica) }))
+}
+
+export function repointReplicas(tree: Tree, one: Instance, other: Instance = one): PlannedReplicas {
+  return replicasOf(tree, one)
+    .filter((replica) => replica !== other)
+    .map((replica) => ({ replica, planned: repoint(tree, replica, other) }))
+}

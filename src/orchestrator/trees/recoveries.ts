@@ -1,0 +1,81 @@
+import { GtidSet } from '#topology/gtid/gtid-set.ts'
+import type { Instance } from '../documents/instance.ts'
+import { keyText } from '../documents/key.ts'
+import { detach } from './changes.ts'
+import { whyNotSeen } from './checks.ts'
+import { relocateReplicas, type PlannedReplicas } from './moves.ts'
+import type { Planned } from './step.ts'
+import { areSiblings, masterOf, replicasOf, type Tree } from './tree.ts'
+
+/** Under whom the replicas of a server that is lost go on, and how each gets there. */
+export interface PlannedRecovery {
+  readonly successor: Instance
+  /** What is done at the successor first. */
+  readonly first: Planned
+  readonly replicas: PlannedReplicas
+}
+
+/** Below a sibling that could be chosen as primary, else below the source of the one that is lost. */
+export function recoverIntermediate(tree: Tree, lost: Instance): PlannedRecovery | string {
+  const siblings = tree.filter((one) => areSiblings(one, lost) && isFit(one)).toSorted((a, b) => rank(a) - rank(b))
+  const above = masterOf(tree, lost)
+  const choices = [...siblings, ...(above === undefined ? [] : [above])]
+  const whys: string[] = []
+  for (const successor of choices) {
+    const replicas = relocateReplicas(tree, lost, successor)
+    if (typeof replicas === 'string' || replicas === undefined) continue
+    const answering = replicas.filter(({ replica }) => replica.IsLastCheckValid)
+    const stuck = answering.map(({ planned }) => ('why' in planned ? planned.why : undefined)).find(isText)
+    if (stuck === undefined && answering.length > 0) return { successor, first: { steps: [] }, replicas: answering }
+    whys.push(stuck ?? 'no replica answers')
+  }
+  return whys[0] ?? `nobody could take the replicas of ${keyText(lost.Key)}`
+}
+
+function isText(text: string | undefined): text is string {
+  return text !== undefined
+}
+
+function isFit(one: Instance): boolean {
+  return one.IsLastCheckValid && one.LogBinEnabled && one.LogSlaveUpdatesEnabled && one.PromotionRule !== 'must_not'
+}
+
+const rules = ['must', 'prefer', 'neutral', 'prefer_not', 'must_not']
+
+function rank({ PromotionRule }: Instance): number {
+  return rules.indexOf(PromotionRule)
+}
+
+/**
+ * The other one of two that followed each other leads alone. It is kept away from the one that is lost, which may come
+ * back, until a person reattaches it.
+ */
+export function recoverCoMaster(tree: Tree, lost: Instance): PlannedRecovery | string {
+  const successor = masterOf(tree, lost)
+  if (successor === undefined) return `could not read info for the co-master of ${keyText(lost.Key)}`
+  const why = whyNotSeen(successor) ?? whyHoldsLess(tree, lost, successor)
+  if (why !== undefined) return why
+  const away = detach(tree, successor)
+  if ('why' in away) return away.why
+  const { InstanceAlias: at } = successor
+  const replicas = relocateReplicas(tree, lost, successor)
+  if (typeof replicas === 'string' || replicas === undefined) return replicas ?? ''
+  return {
+    successor,
+    // What it has received is applied before its relay logs go, and before clients write.
+    first: { steps: [{ do: 'drain', at }, ...away.steps, { do: 'readOnly', at, on: false }] },
+    replicas: replicas.filter(({ replica }) => replica.IsLastCheckValid),
+  }
+}
+
+/** Nobody may have got what the one that is to lead has not. */
+function whyHoldsLess(tree: Tree, lost: Instance, successor: Instance): string | undefined {
+  const held = GtidSet.parse(successor.ExecutedGtidSet)
+  const ahead = replicasOf(tree, lost).find(
+    (one) => one !== successor && one.IsLastCheckValid && !held.contains(GtidSet.parse(one.ExecutedGtidSet)),
+  )
+  return (
+    ahead &&
+    `${keyText(ahead.Key)} holds what ${keyText(successor.Key)} has not: call relocate for ${keyText(successor.Key)} below ${keyText(ahead.Key)} first`
+  )
+}

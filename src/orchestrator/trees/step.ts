@@ -1,0 +1,50 @@
+/** A place in the binlogs of a server that is known only when a plan has got so far. */
+export type PlaceThen =
+  /** Where the binlog of that server ends. */
+  | { readonly endOf: string }
+  /** How far that server has applied the binlog of its source. */
+  | { readonly appliedBy: string }
+
+/** Where a server is told to find its source. */
+export type SourceThen =
+  | { readonly instance: string }
+  /** The source of that server, by the name that this server has for it. */
+  | { readonly sourceOf: string }
+  | { readonly host: string; readonly port: number }
+
+/**
+ * One thing that is done at one server of a watched cluster. Instances are called by their names. A plan that ends
+ * after any of its steps leaves every server with all it has: perhaps one stands, and is started by the next manager.
+ */
+export type Step =
+  | { readonly do: 'stop' | 'start' | 'reset' | 'flushLogs'; readonly at: string }
+  /** Waits until it has applied all that it has received. */
+  | { readonly do: 'drain'; readonly at: string }
+  /** By GTIDs: waits, while it replicates, until it has applied all that the other one has. */
+  | { readonly do: 'catchUp'; readonly at: string; readonly with: string }
+  /** Applies what it lacks up to that place, and stands there. */
+  | { readonly do: 'advance'; readonly at: string; readonly to: PlaceThen }
+  /** Two that follow the same source and stand: who is behind advances to the place of the other. */
+  | { readonly do: 'level'; readonly at: string; readonly with: string }
+  /** `login`: the server has followed nobody yet, and is given the account of replication. */
+  | {
+      readonly do: 'follow'
+      readonly at: string
+      readonly source: SourceThen
+      readonly from: 'gtids' | PlaceThen
+      readonly login?: true
+    }
+  | { readonly do: 'readOnly'; readonly at: string; readonly on: boolean }
+  | { readonly do: 'semiSync'; readonly at: string; readonly side: 'source' | 'replica'; readonly on: boolean }
+  /** Empty transactions with these GTIDs. */
+  | { readonly do: 'inject'; readonly at: string; readonly gtids: string }
+  /** Its binlogs are emptied, and it says of these GTIDs no more that it has executed them. */
+  | { readonly do: 'resetGtids'; readonly at: string; readonly without: string }
+
+/** What is to be done, in this order; or why nothing is. */
+export type Planned = { readonly steps: readonly Step[] } | { readonly why: string }
+
+/** Servers that a plan touches. */
+export function touchedBy(steps: readonly Step[]): readonly string[] {
+  return [...new Set(steps.map(({ at }) => at))]
+}
