@@ -73,6 +73,8 @@ export interface ControllerParts {
   readonly leads: () => boolean
   readonly options: KubernetesManagerOptions
   readonly managerNamespace: string
+  /** Of the managers, for routers. */
+  readonly managerAuthority: () => string
 }
 
 export interface ClusterControllers {
@@ -107,7 +109,7 @@ export function createControllers(parts: ControllerParts): ClusterControllers {
   const { client, world, log, informers, clusters, pods, statefulSets, secrets, configMaps, events, leads } = parts
   const { backups } = parts
   const book = new RunBook()
-  const { podEvents, metrics, recorder, options, managerNamespace } = parts
+  const { podEvents, metrics, recorder, options, managerNamespace, managerAuthority } = parts
   const { clock } = world
   const disabled = new Set(options.reconcile.disabledCapabilities)
   const passedOver = {
@@ -174,6 +176,7 @@ export function createControllers(parts: ControllerParts): ClusterControllers {
       owned(services, resourceVersionChanged),
       watchOwned(configMaps, mysqlClusters, isNoRecord, resourceVersionChanged),
       owned(serviceAccounts, resourceVersionChanged),
+      watchOwned(parts.apps, mysqlClusters, generationChanged),
       ...(disabled.has('disruptionBudgets') ? [] : [owned(podDisruptionBudgets, generationChanged)]),
       ...(disabled.has('networkPolicies') ? [] : [owned(networkPolicies, generationChanged)]),
       watchMapped(secrets, clusterOfLabel, resourceVersionChanged),
@@ -186,7 +189,7 @@ export function createControllers(parts: ControllerParts): ClusterControllers {
         ...parts,
         clock,
         objects: {
-          ...{ client, world, managerNamespace, disabled },
+          ...{ client, world, managerNamespace, managerAuthority, disabled },
           templates: new TemplateKeeper({ client, clock }),
           authorities: new Map(),
         },
