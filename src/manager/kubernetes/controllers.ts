@@ -121,6 +121,7 @@ export function createControllers(parts: ControllerParts): ClusterControllers {
   }
   const owned = <Kind extends KubeObject>(resource: Resource<Kind>, ...predicates: readonly Predicate<Kind>[]) =>
     watchOwned(informers.of(resource, ours), mysqlClusters, ...predicates)
+  const ourServices = informers.of(services, ours)
   const controller = (rest: Pick<ControllerOptions, 'name' | 'sources' | 'reconcile' | 'syncDeadlineMs' | 'backOff'>) =>
     new Controller({
       ...rest,
@@ -163,7 +164,7 @@ export function createControllers(parts: ControllerParts): ClusterControllers {
     sources: [
       watchFor(parts.apps, generationChanged),
       watchOwned(informers.of(deployments, ours), appResource, resourceVersionChanged),
-      watchOwned(informers.of(services, ours), appResource, resourceVersionChanged),
+      watchOwned(ourServices, appResource, resourceVersionChanged),
     ],
     reconcile: passedOver.app.noting(reconcileApp({ client, clock, apps: parts.apps, leads })),
   })
@@ -173,7 +174,7 @@ export function createControllers(parts: ControllerParts): ClusterControllers {
     sources: [
       watchFor(clusters, anyOf(generationChanged, annotationsChanged)),
       watchOwned(statefulSets, mysqlClusters, generationChanged),
-      owned(services, resourceVersionChanged),
+      watchOwned(ourServices, mysqlClusters, resourceVersionChanged),
       watchOwned(configMaps, mysqlClusters, isNoRecord, resourceVersionChanged),
       owned(serviceAccounts, resourceVersionChanged),
       watchOwned(parts.apps, mysqlClusters, generationChanged),
