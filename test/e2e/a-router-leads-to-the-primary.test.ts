@@ -1,40 +1,18 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { apps } from '#kube/app/app.ts'
 import { manager } from '#kube/names/manager-names.ts'
-import { mysqlPort, services } from '#kube/objects/services.ts'
+import { mysqlPort } from '#kube/objects/services.ts'
 import { pods } from '#kube/pods/stateful-set.ts'
 import { expectBelow } from '../support/expect-below.ts'
 import { monotonicMs } from '../support/monotonic.ts'
 import { patienceMs } from '../support/patience.ts'
 import { openSession, queryWithin } from '../support/sql-session.ts'
 import { Writer } from '../support/writer.ts'
-import type { WrittenCluster } from '../support/written-cluster.ts'
-import { found, type KubeCluster } from './kube-cluster.ts'
+import type { KubeCluster } from './kube-cluster.ts'
+import { routerHost, routersReady, throughRouter } from './through-router.ts'
 import { expectNothingLost, outageSince, withKubeCluster } from './with-kube-cluster.ts'
 
 const routed = withKubeCluster({ name: 'routed', spec: { router: { drainMs: 5_000 } } })
-
-/** The Service of the routers, whatever it leads to. */
-async function routerHost(cluster: KubeCluster): Promise<string> {
-  const service = await cluster.client.get(services, { namespace: cluster.namespace, name: cluster.name })
-  return found(service?.spec.clusterIP, 'an address of the router’s Service')
-}
-
-/** Writers that know the router's address alone. */
-function through(cluster: KubeCluster): WrittenCluster {
-  return {
-    primary: () => cluster.primary(),
-    replicas: () => cluster.replicas(),
-    login: (user) => cluster.login(user),
-    sql: (instance, statement, options) => cluster.sql(instance, statement, options),
-    value: (instance, statement) => cluster.value(instance, statement),
-    writerTarget: async () => ({
-      ...(await cluster.writerTarget()),
-      pinned: { host: await routerHost(cluster), port: mysqlPort },
-    }),
-  }
-}
 
 async function serverBehind(cluster: KubeCluster, port: number): Promise<string> {
   const session = await openSession(
@@ -44,20 +22,6 @@ async function serverBehind(cluster: KubeCluster, port: number): Promise<string>
   const [row] = await queryWithin(session, 'select @@report_host as host', patienceMs)
   session.destroy()
   return String(row?.['host'])
-}
-
-async function routersReady(cluster: KubeCluster): Promise<void> {
-  const key = { namespace: cluster.namespace, name: `${cluster.name}-router` }
-  let said: string | undefined
-  await cluster.until(
-    () => `the routers are ready; ${said}`,
-    async () => {
-      const { status } = (await cluster.client.get(apps, key)) ?? {}
-      said = status?.sentence
-      return status?.conditions?.some(({ type, status: is }) => type === 'Ready' && is === 'True')
-    },
-    180_000,
-  )
 }
 
 async function routerPods(cluster: KubeCluster) {
@@ -85,7 +49,7 @@ it('The routers stand on different nodes, and lead writes to the primary and rea
 
 it('mysqld of the primary is killed, and a switchover: writes go on through one address', async () => {
   const cluster = routed.current
-  const writer = await Writer.start(through(cluster))
+  const writer = await Writer.start(throughRouter(cluster))
   const before = await cluster.primary()
   const killedMs = monotonicMs()
   await cluster.killMysqld(before)
@@ -101,7 +65,7 @@ it('mysqld of the primary is killed, and a switchover: writes go on through one 
 
 it('Without any manager routers go on, and new ones find the primary by the agents', async () => {
   const cluster = routed.current
-  const writer = await Writer.start(through(cluster))
+  const writer = await Writer.start(throughRouter(cluster))
   const host = (await cluster.pod(await cluster.primary())).status?.podIP
   await scaleManagers(0)
   try {

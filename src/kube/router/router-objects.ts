@@ -79,6 +79,7 @@ export function routerAppOf(cluster: MySQLCluster, router: RouterSpec, image: st
       { name: 'mysql', port: router.ports.write, targetPort: routerPorts.write, protocol: 'TCP' },
       { name: 'mysql-reads', port: router.ports.read, targetPort: routerPorts.read, protocol: 'TCP' },
     ],
+    startupProbe: probe('/live', 60),
     livenessProbe: probe('/live', 15),
     readinessProbe: probe('/ready', 2),
     volumes: volumesOf(names),
