@@ -1,4 +1,4 @@
-# Regent's image: this repository's code with its production packages, Node 24 among them. It is the manager, the agent, and what a pod's launcher is copied from.
+# Regent's image: this repository's code with its production packages, Node 24 among them. It is the manager, the agent, the router, and what a pod's launcher is copied from.
 #   docker build --tag regent:0.1.0 .
 # Where no registry is at hand: npm run kube -- images.
 ARG BUILDER=node:24.21.0-trixie-slim
@@ -17,6 +17,8 @@ COPY . .
 RUN chmod -R a+rX,go-w .
 
 FROM ${BASE}
+# What a router leads. A base that has it already is left as it is.
+RUN command -v haproxy >/dev/null || { apt-get update && apt-get install --yes --no-install-recommends haproxy && rm -rf /var/lib/apt/lists/*; }
 COPY --from=build /packages/node_modules /opt/regent/node_modules
 COPY --from=build /regent /opt/regent
 USER 65532:65532

@@ -1,20 +1,39 @@
 import { Type, type Static } from 'typebox'
+import { duration, say, type Said } from '#common/sentence/sentence.ts'
 
-const milliseconds = (minimum: number, maximum: number) => Type.Integer({ minimum, maximum })
+const milliseconds = (minimum: number, maximum: number, description: string) =>
+  Type.Optional(Type.Integer({ minimum, maximum, description }))
 
 /** What may be said of a router; what is left out has its default. */
 export const routerSettingsSchema = Type.Object(
   {
-    waitMs: Type.Optional(milliseconds(0, 60_000)),
-    drainMs: Type.Optional(milliseconds(0, 3_600_000)),
-    maxConnections: Type.Optional(Type.Integer({ minimum: 1, maximum: 9_000 })),
+    waitMs: milliseconds(0, 60_000, 'So long a new session waits while no server may have it; 2000 unless given.'),
+    drainMs: milliseconds(
+      0,
+      3_600_000,
+      'So long sessions may go on at a replica that left, and at a router that ends; 30000 unless given.',
+    ),
+    maxConnections: Type.Optional(
+      Type.Integer({
+        minimum: 1,
+        maximum: 9_000,
+        description: 'Sessions at a time at either port of a router; 4000 unless given.',
+      }),
+    ),
     reads: Type.Optional(
       Type.Object(
         {
-          maxLagMs: Type.Optional(milliseconds(1, 86_400_000)),
-          fallback: Type.Optional(Type.Enum(['primary', 'none'])),
+          maxLagMs: milliseconds(1, 86_400_000, 'A replica further behind gets no new sessions; 5000 unless given.'),
+          fallback: Type.Optional(
+            Type.Unsafe<'primary' | 'none'>({
+              type: 'string',
+              enum: ['primary', 'none'],
+              description:
+                'Where reads go while no replica may have them: to the primary, or nowhere, so that they wait; primary unless given.',
+            }),
+          ),
         },
-        { additionalProperties: false },
+        { additionalProperties: false, description: 'Which replicas are read.' },
       ),
     ),
   },
@@ -44,4 +63,15 @@ export function routerSettings({ reads = {}, ...said }: SaidOfRouter): RouterSet
     ...said,
     reads: { maxLagMs: 5_000, fallback: 'primary', ...reads },
   }
+}
+
+/**
+ * Why no replica could keep to these settings; '' where one can.
+ *
+ * @param heartbeatMs how often the primary writes its heartbeat; 0 for never
+ */
+export function whyTooExact({ reads = {} }: Pick<SaidOfRouter, 'reads'>, heartbeatMs: number): Said {
+  const { maxLagMs } = routerSettings({ reads }).reads
+  if (maxLagMs >= heartbeatMs) return ''
+  return say`reads.maxLagMs of the router is ${duration(maxLagMs)}, and a lag is known to ${duration(heartbeatMs)} only (backup.heartbeat): give at least that`
 }

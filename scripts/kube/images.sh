@@ -117,7 +117,7 @@ make_regent_image() {
 regent_key() {
   cd "$root"
   {
-    debian_key
+    debian_key haproxy
     find src agents topology failover bin -type f ! -name '*.test.ts' ! -name 'testing*.ts' -print0 | sort -z | xargs -0 sha256sum
     sha256sum scripts/node24 LICENSE package.json package-lock.json Dockerfile .dockerignore scripts/kube/builder.Dockerfile
   } | short_hash
@@ -134,7 +134,7 @@ remove_older_regent() {
 # Sets base. An archive keeps owners of files, which COPY does not.
 make_base_image() {
   local tree
-  base=localhost/regent-base:$(debian_key)
+  base=localhost/regent-base:$(debian_key haproxy)
   if has_built "$base"; then return; fi
   fresh_scratch
   list_mirrors
@@ -168,7 +168,8 @@ make_builder_image() {
 
 # bootstrap MIRROR KEYRING TRUSTED TREE: Debian's smallest system. debootstrap checks signatures and no dates, as a mirror may be a frozen copy.
 bootstrap() {
-  local options=(--variant=minbase)
+  # HAProxy is for routers; where images are built there is no mirror.
+  local options=(--variant=minbase --include=haproxy)
   [ "$2" = - ] || options+=("--keyring=$2")
   [ "$3" = - ] || options+=(--no-check-gpg)
   rm -rf --one-file-system "$4"

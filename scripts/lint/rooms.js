@@ -69,6 +69,7 @@ src/kube/objects                     failover/protocol src/controller-runtime/ob
 src/kube/injection                   agents/lifecycle/{configuration,wire} src/controller-runtime/client
 src/kube/pods                        src/controller-runtime/objects src/kube/{injection,names,objects,spec}
 src/kube/app                         src/controller-runtime/objects src/kube/{names,objects,pods,spec}
+src/kube/router                      failover/protocol src/controller-runtime/objects src/kube/{app,names,objects,spec}
 src/kube/admission                   agents/lifecycle/{built-in,configuration,wire} failover/{protocol,settings}
                                      src/backup src/backup/transfer src/controller-runtime/{client,objects}
                                      src/kube/{app,backup,injection,names,objects,pods,spec} topology/snapshot
@@ -184,6 +185,8 @@ src/manager                          failover/protocol src/local/{folder,platfor
 src/router                           failover/protocol src/api-contract src/cli/connection
                                      src/local/{files,folder,platform,processes} src/manager/{clusters,loop}
                                      topology/snapshot
+src/router/kubernetes                failover/protocol src/api-contract src/cli/connection src/kube/{names,objects,router}
+                                     src/local/{files,packages} src/manager/servers src/router topology/snapshot
 src/manager/kubernetes/memory        src/controller-runtime/{client,controller,objects}
                                      src/kube/{pod-events,pods,secrets}
 src/manager/kubernetes/pod-events    src/controller-runtime/{changes,client,controller,events,informers,objects}
@@ -194,7 +197,7 @@ src/manager/kubernetes/status        failover/{judge,protocol} src/api-contract 
 src/manager/kubernetes/pods          src/api-contract src/controller-runtime/{client,informers,objects}
                                      src/kube/{names,pods,spec} src/manager/clusters topology/snapshot
 src/manager/kubernetes/objects       failover/{flows,judge,protocol} src/controller-runtime/{changes,client,objects}
-                                     src/kube/{certificates,names,objects,pods,primary,secrets,spec}
+                                     src/kube/{app,certificates,names,objects,pods,primary,router,secrets,spec}
                                      src/manager/kubernetes/status src/manager/{loop,options} topology/snapshot
 src/manager/kubernetes/loops         failover/protocol src/controller-runtime/{client,informers,objects} src/store
                                      src/kube/{certificates,names,platform,pods,primary,secrets,spec}
@@ -211,7 +214,7 @@ src/manager/kubernetes               failover/protocol src/api-contract topology
                                      src/manager/kubernetes/{apps,backups,loops,memory,objects,pod-events,pods,status}
                                      src/orchestrator
 src/cli/commands                     agents agents/{instance,lifecycle} failover/{judge,protocol}
-                                     src/{api-contract,manager,router} src/cli/{connection,terminal} src/local/{files,folder}
+                                     src/{api-contract,manager,router} src/router/kubernetes src/cli/{connection,terminal} src/local/{files,folder}
                                      src/manager/{kubernetes,options} topology/snapshot
 src/cli/local/show                   src/api-contract src/cli/{connection,terminal}
                                      src/local/{clusters,files,folder,logs,platform,processes,supervisor}

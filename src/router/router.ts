@@ -25,6 +25,18 @@ export interface RouterParts {
   readonly told: (sentence: Sentence) => void
 }
 
+/** How HAProxy is led, for whoever asks. */
+export interface RouterState {
+  /** The instance to which new sessions that write are led; '' while they wait. */
+  readonly leads: string
+  readonly moves: number
+  readonly failures: number
+  /** Agents that are heard now. */
+  readonly heard: number
+  /** Why it is so, in a sentence; '' before the first. */
+  readonly sentence: string
+}
+
 /** So often one state may be asked of HAProxy in vain. */
 const tries = 5
 
@@ -41,6 +53,12 @@ export class Router {
   #answers = false
   #failures = 0
   #last = ''
+  #news = ''
+  #leads = ''
+  #leader = ''
+  #moves = 0
+  #failed = 0
+  #ledMs = -Infinity
   #isDue = false
   #working: Promise<void> | undefined
 
@@ -62,8 +80,8 @@ export class Router {
   }
 
   /** What the manager shows of the record; null where none answers. */
-  setRecord(record: NamedPrimary | null): void {
-    this.#record = record
+  setRecord(view: { readonly epoch: number; readonly primary: string | null } | null): void {
+    this.#record = view?.primary == null ? null : { epoch: view.epoch, primary: view.primary }
     this.lead()
   }
 
@@ -82,6 +100,21 @@ export class Router {
       this.#working = undefined
       if (this.#isDue) this.lead()
     })
+  }
+
+  get state(): RouterState {
+    const heard = [...this.#words.values()].filter((word) => word !== null).length
+    return { leads: this.#leads, moves: this.#moves, failures: this.#failed, heard, sentence: this.#last }
+  }
+
+  /** How long ago HAProxy was led, or was found to be led as it should be; infinite for never. */
+  ledAgoMs(): number {
+    return this.#parts.nowMs() - this.#ledMs
+  }
+
+  /** Instances whose agents are not heard. */
+  unheard(): readonly string[] {
+    return this.#instances.flatMap(({ name }) => (this.#words.get(name) == null ? [name] : []))
   }
 
   stop(): void {
@@ -126,13 +159,24 @@ export class Router {
       this.#is = commands.length === 0 ? this.#is : slots
       this.#led = led
       this.#failures = 0
+      this.#leadsTo(where.write?.name ?? '')
     } catch (error) {
       this.#is = undefined
       told(say`HAProxy is not led: ${described(error)}`)
       this.#failures += 1
+      this.#failed += 1
       if (this.#failures % tries === 0) await proxy.restart()
     }
-    if (where.sentence.news !== this.#last) told(where.sentence)
-    this.#last = where.sentence.news
+    if (where.sentence.news !== this.#news) told(where.sentence)
+    this.#news = where.sentence.news
+    this.#last = String(where.sentence)
+  }
+
+  #leadsTo(instance: string): void {
+    this.#ledMs = this.#parts.nowMs()
+    this.#leads = instance
+    if (instance === '' || instance === this.#leader) return
+    if (this.#leader !== '') this.#moves += 1
+    this.#leader = instance
   }
 }

@@ -9,6 +9,7 @@ describe('the words after npm run bench:kube', () => {
       mode: 'semisync',
       runs: 20,
       restless: false,
+      router: false,
       json: '.cache/bench-kube.json',
     })
     expect(kubeBenchOf(['kill', '--runs', '3', 'create', '--mode', 'group', '--restless'])).toMatchObject({

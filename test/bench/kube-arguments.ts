@@ -23,10 +23,12 @@ export interface CasesOptions {
   readonly mode: ModeName
   readonly runs: number
   readonly restless: boolean
+  /** A second client writes through the router. */
+  readonly router: boolean
   readonly json: string
 }
 
-export const kubeBenchUsage = `usage: npm run bench:kube -- [CASE …] [--mode semisync|async|group] [--runs 20] [--restless] [--json .cache/bench-kube.json]
+export const kubeBenchUsage = `usage: npm run bench:kube -- [CASE …] [--mode semisync|async|group] [--runs 20] [--restless] [--router] [--json .cache/bench-kube.json]
        npm run bench:kube -- clusters [--counts 1,10,100,300] [--runs 20] [--json .cache/bench-clusters.json]
 
   CASE        ${kubeCases.join(', ')}; all of them unless said.
@@ -35,6 +37,7 @@ export const kubeBenchUsage = `usage: npm run bench:kube -- [CASE …] [--mode s
   clusters    one manager with so many clusters, whose agents are simulated; no nodes
   --runs      how often each is measured, 1 to 1000
   --restless  another Service changes all the time
+  --router    a second client writes through the cluster's router, in the same runs
   --counts    how many clusters, 1 to 1000 each
   --json      every value goes there`
 
@@ -69,12 +72,13 @@ export function casesOptionsOf(words: readonly string[]): CasesOptions {
       mode: { type: 'string', default: defaultMode },
       runs: { type: 'string', default: '20' },
       restless: { type: 'boolean', default: false },
+      router: { type: 'boolean', default: false },
       json: { type: 'string', default: '.cache/bench-kube.json' },
     },
   })
-  const { restless, json } = values
+  const { restless, router, json } = values
   const cases = positionals.length === 0 ? kubeCases : positionals.map(caseNamed)
-  return { cases, mode: modeNamed(values.mode), runs: numberIn('--runs', values.runs), restless, json }
+  return { cases, mode: modeNamed(values.mode), runs: numberIn('--runs', values.runs), restless, router, json }
 }
 
 function parsed<const Config extends ParseArgsConfig>(words: readonly string[], config: Config) {

@@ -6,6 +6,7 @@ import { defaultMode } from '#failover/protocol/mode-name.ts'
 import { KubeCluster } from '../e2e/kube-cluster.ts'
 import { namesOf } from '#kube/names/names.ts'
 import { isOwnCluster } from '../e2e/own-cluster.ts'
+import { routersReady, throughRouter } from '../e2e/through-router.ts'
 import { monotonicMs } from '../support/monotonic.ts'
 import { Writer } from '../support/writer.ts'
 import { describeMachine } from './machine.ts'
@@ -26,9 +27,16 @@ const restMs = 5_000
  * The client's outage through the Service, and when each step of the recovery ended, both since the last write that was
  * acknowledged before it.
  */
-async function measure(cluster: KubeCluster, name: EpisodeName, runs: number): Promise<CaseResult> {
+async function measure(
+  cluster: KubeCluster,
+  name: EpisodeName,
+  { runs, router }: Pick<CasesOptions, 'runs' | 'router'>,
+): Promise<CaseResult> {
   const samples = new Map<string, number[]>()
   const writer = await Writer.start(cluster, { table: `bench_${name.replaceAll('-', '_')}`, lifeMs: 7_200_000 })
+  const routed = router
+    ? await Writer.start(throughRouter(cluster), { table: `routed_${name.replaceAll('-', '_')}`, lifeMs: 7_200_000 })
+    : undefined
   const proxy = isOwnCluster
     ? await ProxyWatch.start(`${cluster.namespace}/${namesOf(cluster.name).primary}`)
     : undefined
@@ -38,23 +46,28 @@ async function measure(cluster: KubeCluster, name: EpisodeName, runs: number): P
       await episodes[name].prepare(cluster)
       await cluster.whole(3, 180_000)
       await sleep(restMs)
-      const { values, errors } = await runEpisode({ cluster, writer, proxy }, name)
+      const { values, errors } = await runEpisode({ cluster, writer, routed, proxy }, name)
       for (const [what, value] of values) samples.set(what, [...(samples.get(what) ?? []), value])
       process.stderr.write(
         `  ${name} ${run}/${runs}: ${values.map(([what, ms]) => `${what} ${Math.round(ms)}`).join(', ')}; the client's errors: ${JSON.stringify(errors)}\n`,
       )
     }
     await cluster.whole(3, 180_000)
-    const { lost, acknowledged } = await writer.check()
-    return { name, unit: 'ms', samples, lost: lost.length, acknowledged }
+    const checks = await Promise.all([writer.check(), ...(routed === undefined ? [] : [routed.check()])])
+    const sum = (of: (check: (typeof checks)[number]) => number) => checks.reduce((all, check) => all + of(check), 0)
+    return {
+      ...{ name, unit: 'ms', samples },
+      ...{ lost: sum(({ lost }) => lost.length), acknowledged: sum(({ acknowledged }) => acknowledged) },
+    }
   } finally {
-    await Promise.all([writer.stop(), proxy?.stop()])
+    await Promise.all([writer.stop(), routed?.stop(), proxy?.stop()])
   }
 }
 
 interface Watched {
   readonly cluster: KubeCluster
   readonly writer: Writer
+  readonly routed: Writer | undefined
   readonly proxy: ProxyWatch | undefined
 }
 
@@ -64,12 +77,13 @@ interface Measured {
   readonly errors: Readonly<Record<string, number>>
 }
 
-async function runEpisode({ cluster, writer, proxy }: Watched, name: EpisodeName): Promise<Measured> {
+async function runEpisode({ cluster, writer, routed, proxy }: Watched, name: EpisodeName): Promise<Measured> {
   const before = await cluster.primary()
   const [atMs, wallMs] = [monotonicMs(), Date.now()]
   const mend = await episodes[name].happens(cluster, before)
   await cluster.otherPrimary(before)
   await writer.next(undefined, { deadlineMs: 60_000 })
+  await routed?.next(undefined, { deadlineMs: 60_000 })
   await mend()
   const recovery = await cluster.recoverySince(wallMs)
   const beganMs = atMs + recovery.startedWallMs - wallMs
@@ -86,6 +100,7 @@ async function runEpisode({ cluster, writer, proxy }: Watched, name: EpisodeName
   ] as const
   const values = [
     ['outage seen by the client', pauseMs],
+    ...(routed === undefined ? [] : [['outage through the router', routed.longestPause(beganMs).pauseMs] as const]),
     ['· noticed', noticedMs],
     ...steps,
     ...seen.flatMap(([what, ms]) => (ms === undefined ? [] : [[what, ms - sinceMs] as const])),
@@ -135,13 +150,18 @@ async function machineOf(cluster: KubeCluster): Promise<string> {
   return describeMachine(instances[0]?.version ?? '', nodes)
 }
 
+async function bringUp(cluster: KubeCluster, { mode, router }: CasesOptions): Promise<void> {
+  await cluster.ensure({ mode, ...(router && { router: {} }) })
+  await cluster.whole(3, 180_000)
+  if (router) await routersReady(cluster)
+}
+
 async function bench(options: CasesOptions): Promise<void> {
   const { cases, mode, runs, restless: isRestless, json } = options
   const cluster = await KubeCluster.at('demo', mode === defaultMode ? 'demo' : mode)
   // Nothing runs beside what is measured.
   if (cluster.name !== 'demo' && isOwnCluster) await cluster.kubectl('delete', 'mysql', 'demo', '--timeout', '120s')
-  await cluster.ensure({ mode })
-  await cluster.whole(3, 180_000)
+  await bringUp(cluster, options)
   const machine = await machineOf(cluster)
   console.log(
     `${machine}\nmode ${mode}, 3 instances, one client that writes a new id every 10 ms through the Service\n`,
@@ -150,7 +170,9 @@ async function bench(options: CasesOptions): Promise<void> {
   const restless = isRestless ? await RestlessService.start(cluster) : undefined
   const results: CaseResult[] = []
   for (const name of cases.filter(canRunHere)) {
-    const result = await (name === 'create' ? measureCreation(options) : measure(cluster, name, runs))
+    const result = await (name === 'create'
+      ? measureCreation(options)
+      : measure(cluster, name, { runs, router: options.router }))
     results.push(result)
     console.log(tableOf(result))
   }

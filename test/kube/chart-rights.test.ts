@@ -55,7 +55,7 @@ const ofClusters = [
   'configmaps: get list watch create patch delete',
   'discovery.k8s.io/endpointslices: get list watch create update delete',
   'endpoints: get delete',
-  'policy/poddisruptionbudgets: get list watch create patch',
+  'policy/poddisruptionbudgets: get list watch create patch delete',
   'networking.k8s.io/networkpolicies: get list watch create patch delete',
   'events.k8s.io/events: create patch',
   'events: list watch patch',

@@ -84,6 +84,7 @@ export function aManager(
     client: counted,
     world: realWorld,
     managerNamespace: 'regent',
+    managerAuthority: () => 'the authority of the managers',
     disabled: new Set(disabled),
     templates: new TemplateKeeper({ client: counted, clock: realWorld.clock }),
     authorities: new Map<string, Secret>(),

@@ -303,8 +303,8 @@ describeCharts('an upgrade', () => {
     })
     expect(tokenOf(only(upgraded, 'Secret', 'regent-api'))).toBe('kept')
     const kept = { clientConfig: { caBundle: 'b2xk' } }
-    expect(only(upgraded, 'MutatingWebhookConfiguration')['webhooks']).toMatchObject([kept, kept])
-    expect(only(upgraded, 'ValidatingWebhookConfiguration')['webhooks']).toMatchObject([kept, kept])
+    expect(only(upgraded, 'MutatingWebhookConfiguration')['webhooks']).toMatchObject([kept, kept, kept])
+    expect(only(upgraded, 'ValidatingWebhookConfiguration')['webhooks']).toMatchObject([kept, kept, kept])
   })
 
   it('leaves a Secret alone that somebody else makes', async () => {

@@ -74,10 +74,10 @@
   verbs: [get, delete]
 {{- $disabled := .Values.manager.reconcile.disabledCapabilities }}
 {{- if not (has "disruptionBudgets" $disabled) }}
-# create, patch: drains take one instance at a time.
+# create, patch: drains take one instance, and one router, at a time. delete: for a cluster that has no router any more.
 - apiGroups: [policy]
   resources: [poddisruptionbudgets]
-  verbs: [get, list, watch, create, patch]
+  verbs: [get, list, watch, create, patch, delete]
 {{- end }}
 {{- if not (has "networkPolicies" $disabled) }}
 # create, patch: for a cluster that asks for one. delete: for one that no longer does.

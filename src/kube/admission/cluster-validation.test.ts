@@ -202,6 +202,18 @@ describe('a new cluster', () => {
       'spec.switchover.graceMs is 20000; allowed is at most spec.switchover.timeoutMs, 10000',
     ],
     [
+      'a router that is to know a lag better than the heartbeat tells it',
+      { router: { reads: { maxLagMs: 500 } }, backup: { store: { address: 's3://backups/shop' } } },
+      'REGENT_BAD_REQUEST',
+      'spec.router: reads.maxLagMs of the router is 500 ms, and a lag is known to 1000 ms only',
+    ],
+    [
+      'routers that ask for more than they may have',
+      { router: { resources: { requests: { cpu: 2 }, limits: { cpu: 1 } } } },
+      'REGENT_BAD_REQUEST',
+      'spec.router.resources.requests.cpu is 2',
+    ],
+    [
       'labels in Regent’s name',
       { pod: { labels: { 'regent.dev/role': 'primary' } } },
       'REGENT_BAD_REQUEST',

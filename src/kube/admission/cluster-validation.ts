@@ -6,6 +6,7 @@ import { oldestVersion } from '#common/mysql/mysql-version.ts'
 import { complaintAbout } from '#common/input/schema-complaint.ts'
 import { keyOf } from '#controller-runtime/objects/objects.ts'
 import { changedFixedSettings, checkServerSettings } from '#failover/settings/check.ts'
+import { whyTooExact } from '#failover/protocol/router-settings.ts'
 import { acksFor, costOfSize, countsAcks } from '#failover/protocol/spec.ts'
 import { instanceName } from '#topology/snapshot/member.ts'
 import { coreSpecOf } from '../spec/core-spec.ts'
@@ -73,6 +74,7 @@ function rulesOfAny(cluster: MySQLCluster): readonly Rule[] {
     () => judgeResources('spec.resources', spec.resources),
     () => judgeResources('spec.agentResources', spec.agentResources),
     () => judgeTls(cluster),
+    () => judgeRouter(spec),
     () => judgePod(spec),
     () => [...complaintsAboutPods(spec)].map((sentence) => refusal('REGENT_BAD_REQUEST', sentence)),
     () => [...complaintsAboutLifecycle(cluster)].map((sentence) => refusal('REGENT_BAD_REQUEST', sentence)),
@@ -172,6 +174,14 @@ function* judgeTls({ metadata: { name }, spec: { tls } }: MySQLCluster): Generat
   if (!/^[a-z0-9]([a-z0-9.-]*[a-z0-9])?$/.test(secretName))
     yield bad('spec.tls.secretName', secretName, 'the name of a Secret')
   else if (own.includes(secretName)) yield bad('spec.tls.secretName', secretName, 'a Secret that is not Regent’s own')
+}
+
+function* judgeRouter({ router, backup }: MySQLClusterSpec): Generator<RegentError> {
+  if (router === undefined) return
+  yield* judgeResources('spec.router.resources', router.resources)
+  const heartbeatMs = (backup?.heartbeat.everySeconds ?? 0) * 1_000
+  const why = whyTooExact(router, heartbeatMs)
+  if (why !== '') yield refusal('REGENT_BAD_REQUEST', `spec.router: ${String(why)}`)
 }
 
 /** What Regent's own pods have already. */

@@ -18,6 +18,8 @@ export const annotations = {
   podRevision: 'regent.dev/pod-revision',
   /** Of the set: when its controller was last woken by Regent. */
   lookedAt: 'regent.dev/looked-at',
+  /** Of a router's pods: with which settings they were made. */
+  routerSettings: 'regent.dev/router-settings',
   /** Of the primary's EndpointSlice. */
   epoch: 'regent.dev/epoch',
   /**
@@ -31,7 +33,7 @@ export const annotations = {
   oldPasswordsUntil: 'regent.dev/old-passwords-until',
 } as const
 
-/** The objects of a cluster by what they are for. The cluster's bare name stays free for a router. */
+/** The objects of a cluster by what they are for. The bare name of a cluster is its router's Service. */
 export function namesOf(cluster: string) {
   return {
     instances: `${cluster}-instances`,
@@ -51,6 +53,9 @@ export function namesOf(cluster: string) {
     /** The authority behind them, with its key; never mounted. */
     authority: `${cluster}-ca`,
     disruptionBudget: cluster,
+    /** The App that is the router, its Deployment, budget and settings. Its Service has the cluster's bare name. */
+    router: `${cluster}-router`,
+    routerService: cluster,
     serviceAccount: `${cluster}-agents`,
   } as const
 }

@@ -2,7 +2,7 @@ import type { V1NetworkPolicyPeer, V1NetworkPolicyPort } from '@kubernetes/clien
 import type { KubeObject, Resource } from '#controller-runtime/objects/objects.ts'
 import { probePort } from './agent-config.ts'
 import type { MySQLCluster } from '../spec/mysql-cluster.ts'
-import { labels, selectorOf } from '../names/names.ts'
+import { group, labels, namesOf, selectorOf } from '../names/names.ts'
 import { ownedBy } from '../spec/owned.ts'
 import { agentPort, mysqlPort } from './services.ts'
 
@@ -33,6 +33,7 @@ export function networkPolicyOf(cluster: MySQLCluster, managerNamespace: string)
   const { name } = cluster.metadata
   const { lifecycle } = cluster.spec
   const agentPorts = [agentPort, ...(lifecycle === undefined ? [] : [lifecycle.port, lifecycle.streamingPort])]
+  const routers = { podSelector: { matchLabels: { [`apps.${group}/app`]: namesOf(name).router } } }
   const instances = { podSelector: { matchLabels: { ...selectorOf(name) } } }
   const managers = {
     namespaceSelector: { matchLabels: { 'kubernetes.io/metadata.name': managerNamespace } },
@@ -47,7 +48,7 @@ export function networkPolicyOf(cluster: MySQLCluster, managerNamespace: string)
       policyTypes: ['Ingress'],
       ingress: [
         { ports: [{ port: mysqlPort, protocol: 'TCP' }] },
-        { ports: agentPorts.map((port) => ({ port, protocol: 'TCP' })), from: [instances, managers] },
+        { ports: agentPorts.map((port) => ({ port, protocol: 'TCP' })), from: [instances, managers, routers] },
         ...(cluster.spec.podMonitor ? [{ ports: [{ port: probePort, protocol: 'TCP' }] }] : []),
       ],
     },

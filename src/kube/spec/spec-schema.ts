@@ -2,6 +2,7 @@ import { Type, type Static } from 'typebox'
 import { kubeHooksSchema } from '#failover/protocol/hook.ts'
 import { acceptLossUpToSchema, clusterSpecSchema } from '#failover/protocol/spec.ts'
 import { backupSchema, bootstrapSchema } from './backup-schema.ts'
+import { routerSchema } from './router-schema.ts'
 import { asKubernetesHasIt, closed, listAsKubernetesHasIt, oneOf, texts } from './schema-words.ts'
 
 /**
@@ -352,6 +353,7 @@ export const mysqlClusterSpecSchema = closed(
     }),
     podMonitor: Type.Boolean({ default: false, description: 'Make a PodMonitor for the agents’ metrics.' }),
     lifecycle: Type.Optional(lifecycle),
+    router: Type.Optional(routerSchema),
     hooks: Type.Optional(kubeHooksSchema),
     backup: Type.Optional(backupSchema),
     bootstrap: Type.Optional(bootstrapSchema),

@@ -32,6 +32,17 @@ export async function findHaproxy(say: Say = () => undefined): Promise<readonly 
   )
 }
 
+/** The same without the packages, for an image that must bring HAProxy. */
+export async function haproxyOnPath(): Promise<readonly string[]> {
+  const path = process.env['REGENT_HAPROXY'] || (await onPath('haproxy'))
+  if (path === undefined)
+    throw new RegentError(
+      'REGENT_HAPROXY_MISSING',
+      'There is no haproxy on PATH: the image of a router must have HAProxy ≥ 2.6 with Lua, as Regent’s own has.',
+    )
+  return usable([path], path)
+}
+
 async function namedHaproxy(path: string): Promise<readonly string[]> {
   if (!isAbsolute(path) || (await firstExecutable([path])) === undefined)
     throw new RegentError(

@@ -3,6 +3,7 @@ import {
   LogController,
   type FastifyBaseLogger,
   type FastifyInstance,
+  type FastifyRequest,
   type FastifyServerFactory,
 } from 'fastify'
 import { carriesToken } from '#common/http/bearer-token.ts'
@@ -11,12 +12,13 @@ import type { Logger } from '#common/log/logger.ts'
 import { createTlsServer } from '#common/tls/tls-server.ts'
 import type { Place } from '#common/sentence/command.ts'
 import type { CertificateSource } from '#common/tls/tls.ts'
+import type { ClusterParams } from '#api-contract/path-params.ts'
 import type { ClusterService } from '../clusters/cluster-service.ts'
 import type { ManagerMetrics } from '../clusters/metrics.ts'
 import { refuseOtherMethods } from './allowed-methods.ts'
 import { clusterRoutes } from './cluster-routes.ts'
 import { answerBrokenRequest, answerNotFound, answerProblemIn, pathOf } from './errors.ts'
-import { eventRoutes } from './event-routes.ts'
+import { eventRoutes, eventsPath } from './event-routes.ts'
 import { createEventStreams, type EventStreams } from './event-streams.ts'
 import { healthRoutes, openPaths } from './health-routes.ts'
 import { acceptJsonOnly } from './json-body.ts'
@@ -52,6 +54,8 @@ export interface ApiOptions {
   readonly clusters: ClusterService
   /** Asked of every request under /api; `readTokenFile` reads it. */
   readonly token: string
+  /** The token with which a cluster may be watched, and nothing else be asked; undefined for none. */
+  readonly watcherOf?: (cluster: string) => string | undefined
   readonly log: Logger
   readonly metrics: ManagerMetrics
   /** Where those who read its errors are: on this machine unless given. */
@@ -106,11 +110,11 @@ function httpsWith(certificates: CertificateSource): FastifyServerFactory {
 
 function guardedRoutes(
   scope: FastifyInstance,
-  { clusters, token }: ApiOptions,
+  { clusters, token, watcherOf }: ApiOptions,
   events: { streams: EventStreams; limit: number },
 ): void {
   scope.addHook('onRequest', async (request) => {
-    if (!carriesToken(request.headers.authorization, token)) {
+    if (!carriesToken(request.headers.authorization, token) && !mayWatch(request, watcherOf)) {
       throw new RegentError(
         'REGENT_UNAUTHORIZED',
         request.headers.authorization === undefined ? 'the request carries no token' : 'the token is not the manager’s',
@@ -134,6 +138,13 @@ function guardedRoutes(
   operationRoutes(scope, clusters)
   openApiRoute(scope)
   refuse()
+}
+
+/** A router has the token of its cluster's agents: the state of that cluster is all it is told. */
+function mayWatch(request: FastifyRequest, watcherOf: ApiOptions['watcherOf']): boolean {
+  if (request.routeOptions.url !== `/api/v1${eventsPath}`) return false
+  const token = watcherOf?.((request.params as ClusterParams).cluster)
+  return token !== undefined && carriesToken(request.headers.authorization, token)
 }
 
 /** What changes something is worth a line each; what only reads is not, unless asked for. */

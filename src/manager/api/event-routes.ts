@@ -6,6 +6,8 @@ import type { EventStreams } from './event-streams.ts'
 import { clusterParams, type ClusterParams } from '#api-contract/path-params.ts'
 import { routeSchema } from './route-schema.ts'
 
+export const eventsPath = '/clusters/:cluster/events'
+
 /**
  * A cluster's state as server-sent events: the present one at once, then each change. At most `limit` streams at a
  * time.
@@ -17,7 +19,7 @@ export function eventRoutes(
   limit: number,
 ): void {
   app.get<{ Params: ClusterParams }>(
-    '/clusters/:cluster/events',
+    eventsPath,
     {
       exposeHeadRoute: false,
       schema: routeSchema({

@@ -12,8 +12,8 @@ let port: number
 let nextPort = 21_450
 const open: ClientRequest[] = []
 
-async function start(limits: Parameters<typeof testApi>[0] = {}): Promise<void> {
-  ;({ app, clusters } = await testApi(limits))
+async function start(...how: Parameters<typeof testApi>): Promise<void> {
+  ;({ app, clusters } = await testApi(...how))
   port = nextPort++
   await app.listen({ host: '127.0.0.1', port })
 }
@@ -167,5 +167,33 @@ describe('what is no HTTP', () => {
     let text = ''
     for await (const chunk of socket as AsyncIterable<Buffer>) text += chunk.toString()
     expect(text).toMatch(/^HTTP\/1\.1 400 .*application\/problem\+json.*"code":"REGENT_BAD_REQUEST"/s)
+  })
+})
+
+describe('Whoever has the token of a cluster’s agents', () => {
+  const watcherOf = (cluster: string) => (cluster === 'shop' ? 'agents-token-0123456789' : undefined)
+  const asked = async (path: string, token = 'agents-token-0123456789', method = 'GET') => {
+    await start({}, { watcherOf })
+    const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' }
+    const outgoing = request({ host: '127.0.0.1', port, path, method, headers, agent: false })
+    open.push(outgoing)
+    outgoing.on('error', () => undefined)
+    outgoing.end(method === 'POST' ? '{}' : undefined)
+    const [incoming] = (await once(outgoing, 'response')) as [IncomingMessage]
+    return incoming.statusCode
+  }
+
+  it('may watch that cluster', async () => {
+    expect(await asked(events)).toBe(200)
+  })
+
+  it.each<readonly [string, readonly [string, string?, string?]]>([
+    ['another cluster', ['/api/v1/clusters/mall/events']],
+    ['the cluster itself', ['/api/v1/clusters/shop']],
+    ['all clusters', ['/api/v1/clusters']],
+    ['a switchover', ['/api/v1/clusters/shop/switchover', 'agents-token-0123456789', 'POST']],
+    ['the same with another token', [events, 'agents-token-other']],
+  ])('is refused %s', async (_, what) => {
+    expect(await asked(...what)).toBe(401)
   })
 })

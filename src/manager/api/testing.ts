@@ -4,7 +4,7 @@ import { RegentError } from '#common/errors/errors.ts'
 import { createLogger } from '#common/log/logger.ts'
 import type { ClusterEvent, ClusterService } from '../clusters/cluster-service.ts'
 import { createMetrics } from '../clusters/metrics.ts'
-import { createApi, type ApiLimits } from './create-api.ts'
+import { createApi, type ApiLimits, type ApiOptions } from './create-api.ts'
 import type { AgentView } from '#api-contract/agent-view.ts'
 import type { ExplainView } from '#api-contract/explain-view.ts'
 import type { OperationResult } from '#api-contract/operation-result.ts'
@@ -198,6 +198,7 @@ export function memoryClusters(): MemoryClusters {
 /** The API over such a service, and the lines it logs. */
 export async function testApi(
   limits: Partial<ApiLimits> = {},
+  more: Pick<ApiOptions, 'watcherOf'> = {},
 ): Promise<{ app: FastifyInstance; clusters: MemoryClusters; logged: string[] }> {
   const clusters = memoryClusters()
   const logged: string[] = []
@@ -212,6 +213,7 @@ export async function testApi(
     log,
     metrics: createMetrics(),
     limits: { requestsPerSecond: 100_000, ...limits },
+    ...more,
   })
   return { app, clusters, logged }
 }

@@ -73,6 +73,8 @@ export interface ControllerParts {
   readonly leads: () => boolean
   readonly options: KubernetesManagerOptions
   readonly managerNamespace: string
+  /** Of the managers, for routers. */
+  readonly managerAuthority: () => string
 }
 
 export interface ClusterControllers {
@@ -107,7 +109,7 @@ export function createControllers(parts: ControllerParts): ClusterControllers {
   const { client, world, log, informers, clusters, pods, statefulSets, secrets, configMaps, events, leads } = parts
   const { backups } = parts
   const book = new RunBook()
-  const { podEvents, metrics, recorder, options, managerNamespace } = parts
+  const { podEvents, metrics, recorder, options, managerNamespace, managerAuthority } = parts
   const { clock } = world
   const disabled = new Set(options.reconcile.disabledCapabilities)
   const passedOver = {
@@ -119,6 +121,7 @@ export function createControllers(parts: ControllerParts): ClusterControllers {
   }
   const owned = <Kind extends KubeObject>(resource: Resource<Kind>, ...predicates: readonly Predicate<Kind>[]) =>
     watchOwned(informers.of(resource, ours), mysqlClusters, ...predicates)
+  const ourServices = informers.of(services, ours)
   const controller = (rest: Pick<ControllerOptions, 'name' | 'sources' | 'reconcile' | 'syncDeadlineMs' | 'backOff'>) =>
     new Controller({
       ...rest,
@@ -161,7 +164,7 @@ export function createControllers(parts: ControllerParts): ClusterControllers {
     sources: [
       watchFor(parts.apps, generationChanged),
       watchOwned(informers.of(deployments, ours), appResource, resourceVersionChanged),
-      watchOwned(informers.of(services, ours), appResource, resourceVersionChanged),
+      watchOwned(ourServices, appResource, resourceVersionChanged),
     ],
     reconcile: passedOver.app.noting(reconcileApp({ client, clock, apps: parts.apps, leads })),
   })
@@ -171,9 +174,10 @@ export function createControllers(parts: ControllerParts): ClusterControllers {
     sources: [
       watchFor(clusters, anyOf(generationChanged, annotationsChanged)),
       watchOwned(statefulSets, mysqlClusters, generationChanged),
-      owned(services, resourceVersionChanged),
+      watchOwned(ourServices, mysqlClusters, resourceVersionChanged),
       watchOwned(configMaps, mysqlClusters, isNoRecord, resourceVersionChanged),
       owned(serviceAccounts, resourceVersionChanged),
+      watchOwned(parts.apps, mysqlClusters, generationChanged),
       ...(disabled.has('disruptionBudgets') ? [] : [owned(podDisruptionBudgets, generationChanged)]),
       ...(disabled.has('networkPolicies') ? [] : [owned(networkPolicies, generationChanged)]),
       watchMapped(secrets, clusterOfLabel, resourceVersionChanged),
@@ -186,7 +190,7 @@ export function createControllers(parts: ControllerParts): ClusterControllers {
         ...parts,
         clock,
         objects: {
-          ...{ client, world, managerNamespace, disabled },
+          ...{ client, world, managerNamespace, managerAuthority, disabled },
           templates: new TemplateKeeper({ client, clock }),
           authorities: new Map(),
         },

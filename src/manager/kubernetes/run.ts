@@ -57,6 +57,9 @@ const eventsSettleMs = 1_000
  * looked at so often. Of a change of what is decided it is at once.
  */
 const sameAgainMs = 2_000
+/** Each router of each cluster has one. */
+const mostEventStreams = 2_048
+
 /**
  * Runs a manager on Kubernetes until SIGTERM or SIGINT: a loop for every `MySQLCluster`, their objects kept in step,
  * the API served. Primaries stay writable without it.
@@ -154,6 +157,7 @@ export async function runKubernetesManager(options: KubernetesManagerOptions): P
     leads,
     options,
     managerNamespace: namespace,
+    managerAuthority: () => ownCertificates.current()?.ca ?? '',
   })
 
   set.listen({
@@ -274,6 +278,8 @@ export async function runKubernetesManager(options: KubernetesManagerOptions): P
                   log,
                   metrics,
                   certificates: ownCertificates,
+                  watcherOf: (cluster) => set.tokenOf(cluster),
+                  limits: { eventStreams: mostEventStreams },
                 }),
               options,
             ),

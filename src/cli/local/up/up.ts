@@ -1,5 +1,8 @@
 import { resolve } from 'node:path'
 import { RegentError } from '#common/errors/errors.ts'
+import { backupTaskOf, heartbeatMsOf } from '#failover/protocol/backup-settings.ts'
+import { whyTooExact } from '#failover/protocol/router-settings.ts'
+import type { ClusterSpec } from '#failover/protocol/spec.ts'
 import { startSupervisor, stopCluster, supervisorStatus, commandLock } from '#local/supervisor/background.ts'
 import {
   readClusterIfThere,
@@ -122,7 +125,7 @@ async function create(io: Io, { name, dir, options }: Wanted): Promise<PreparedC
     ...orchestratorOf(options),
     store: options.store ?? 'file',
     mysql,
-    router: await routerFor(io, options, undefined),
+    router: await routerFor(io, options, { spec }),
   })
 }
 
@@ -143,7 +146,7 @@ async function reopen(io: Io, { name, dir, options }: Wanted, before: LocalClust
   const store = options.store !== undefined && hasLogin(options.store) ? options.store : before.store
   const mysql = await programs(io)
   await refuseUnknownSettings(layoutOf(dir), before, mysql)
-  const router = await routerFor(io, options, before.router)
+  const router = await routerFor(io, options, { spec, before: before.router })
   return reopenCluster(dir, before, {
     spec,
     store,
@@ -171,12 +174,14 @@ function defined<Options extends object>(options: Options): Partial<Options> {
 async function routerFor(
   io: Io,
   { router, routerConfig }: UpOptions,
-  before: LocalRouter | undefined,
+  { spec, before }: { readonly spec: ClusterSpec; readonly before?: LocalRouter | undefined },
 ): Promise<LocalRouter | undefined> {
   if (router === false && routerConfig !== undefined)
     throw new RegentError('REGENT_BAD_REQUEST', '--no-router and --router-config contradict each other; give only one')
   if (!(router ?? (routerConfig !== undefined || before !== undefined))) return undefined
   const settings = routerConfig === undefined ? (before?.settings ?? {}) : await readRouterSettings(routerConfig)
+  const why = whyTooExact(settings, heartbeatMsOf(backupTaskOf(spec.backup)))
+  if (why !== '') throw new RegentError('REGENT_BAD_REQUEST', why)
   return { haproxy: [...(await findHaproxy((line) => io.note(line)))], settings }
 }
 

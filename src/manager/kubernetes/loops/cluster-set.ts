@@ -100,6 +100,11 @@ export class ClusterSet {
     return this.#held.get(keyText(key))?.managed
   }
 
+  /** What the agents of a cluster, as the API names it, are spoken to with: their routers have the same. */
+  tokenOf(name: string): string | undefined {
+    return [...this.#held.values()].find(({ managed }) => managed.name === name)?.token
+  }
+
   /** Which agents of a cluster are there and refuse this manager, or are refused: why, by address. */
   distrust(key: ObjectKey): ReadonlyMap<string, string> {
     return this.#held.get(keyText(key))?.trust.distrust ?? new Map()

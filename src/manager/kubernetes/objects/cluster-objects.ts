@@ -9,6 +9,7 @@ import { applyObject } from '#controller-runtime/changes/server-side-apply.ts'
 import { addedToService, strangersAmong } from '#kube/primary/added-by-others.ts'
 import { agentConfigOf, podPaths } from '#kube/objects/agent-config.ts'
 import { configMaps } from '#controller-runtime/objects/config-map.ts'
+import { apps } from '#kube/app/app.ts'
 import { certificatesOf } from '#kube/certificates/cluster-certificates.ts'
 import { disruptionBudgetOf, podDisruptionBudgets } from '#kube/objects/disruption-budget.ts'
 import type { MySQLCluster } from '#kube/spec/mysql-cluster.ts'
@@ -19,6 +20,7 @@ import { agentContainer, type PodImages } from '#kube/pods/pod-template.ts'
 import { endpointSlices, serviceName } from '#kube/primary/primary-endpoints.ts'
 import { quantityOf } from '#kube/spec/quantity.ts'
 import { passwordGeneration, secrets, secretsOf, textIn, type Secret } from '#kube/secrets/secrets.ts'
+import { routerAppOf, routerBudgetOf, routerConfigOf } from '#kube/router/router-objects.ts'
 import { serviceAccountOf, serviceAccounts } from '#kube/objects/service-account.ts'
 import { services, servicesOf, type Service } from '#kube/objects/services.ts'
 import {
@@ -42,6 +44,8 @@ export interface ClusterObjectsParts {
   readonly images: PodImages
   /** Where the managers run: who may reach the agents. */
   readonly managerNamespace: string
+  /** Of the managers, as routers are to know them; '' before there is one. */
+  readonly managerAuthority: () => string
   readonly disabled: ReadonlySet<Capability>
   /** What others changed or deleted is left so: never of a new cluster. */
   readonly yields: boolean
@@ -71,7 +75,11 @@ export async function applyClusterObjects(
   ])
   await removeStrangers(parts, cluster, signal)
   await applyStatefulSet(parts, cluster, signal)
-  await Promise.all([growVolumes(parts.client, cluster, signal), applyOptional(parts, cluster, signal)])
+  await Promise.all([
+    growVolumes(parts.client, cluster, signal),
+    applyOptional(parts, cluster, signal),
+    applyRouter(parts, cluster, signal),
+  ])
 }
 
 /** What is disabled is not even looked at: the right to it may be missing, or the kind. */
@@ -89,6 +97,23 @@ async function applyOptional(parts: ClusterObjectsParts, cluster: MySQLCluster, 
   if (!disabled.has('podMonitors'))
     await applyOrRemove(parts, podMonitors, podMonitorOf(cluster), { cluster, signal, wanted: podMonitor })
 }
+
+/** The router is an App. What it reads comes before it; it goes before what it reads. */
+async function applyRouter(parts: ClusterObjectsParts, cluster: MySQLCluster, signal: AbortSignal): Promise<void> {
+  const { images, disabled, managerNamespace: namespace, managerAuthority } = parts
+  const wanted = cluster.spec.router !== undefined
+  // Without a router only the names of these count.
+  const router = cluster.spec.router ?? { replicas: 0, ports: { write: 3306, read: 3307 }, service: noService }
+  const app = routerAppOf(cluster, router, images.regent)
+  if (!wanted) await applyOrRemove(parts, apps, app, { cluster, signal, wanted })
+  const config = routerConfigOf(cluster, router, { namespace, ca: managerAuthority() })
+  await applyOrRemove(parts, configMaps, config, { cluster, signal, wanted })
+  if (!disabled.has('disruptionBudgets'))
+    await applyOrRemove(parts, podDisruptionBudgets, routerBudgetOf(cluster), { cluster, signal, wanted })
+  if (wanted) await applyOne(parts, apps, app, { cluster, signal })
+}
+
+const noService = { type: 'ClusterIP', annotations: {} } as const
 
 /** The bearer token of a cluster's agents; undefined while it is not made yet. */
 export async function agentTokenOf(

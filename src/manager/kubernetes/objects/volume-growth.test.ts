@@ -14,6 +14,7 @@ it('every volume is asked to grow to what the spec says, one that is made later 
     client,
     world: realWorld,
     images: { mysql: 'mysql:9.7.4', regent: 'regent:1' },
+    managerAuthority: () => '',
     managerNamespace: 'regent',
     disabled: new Set<never>(),
     yields: false,

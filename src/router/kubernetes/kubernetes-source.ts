@@ -1,0 +1,114 @@
+import { lookup } from 'node:dns/promises'
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { ClusterView } from '#api-contract/views.ts'
+import type { PlatformInstance } from '#common/ports/platform.ts'
+import type { ApiClient } from '#cli/connection/api-client.ts'
+import { namesOf } from '#kube/names/names.ts'
+import { agentAddress, mysqlPort } from '#kube/objects/services.ts'
+import type { RouterFile } from '#kube/router/router-file.ts'
+import { instanceName } from '#topology/snapshot/member.ts'
+import { followRecord } from '../manager-stream.ts'
+import type { Router } from '../router.ts'
+import { nextAddress } from './addresses.ts'
+
+export interface KubernetesSourceParts {
+  /** Read anew each time: how many instances there are changes. */
+  readonly file: () => Promise<RouterFile>
+  readonly openManager: () => Promise<ApiClient>
+  /** Address of a host's name; '' where nobody knows. */
+  readonly resolve?: (host: string) => Promise<string>
+}
+
+const lookEveryMs = 1_000
+
+/**
+ * Tells a router of instances and record: what the manager's stream says, and where an agent is not heard, what the
+ * names of the pods lead to. With neither, what was known before stays.
+ */
+export async function followKubernetes(
+  router: Pick<Router, 'setInstances' | 'setRecord' | 'unheard'>,
+  parts: KubernetesSourceParts,
+  until: AbortSignal,
+): Promise<void> {
+  const book = new AddressBook((instances) => router.setInstances(instances))
+  const first = await parts.file()
+  const following = followRecord(parts.openManager, `${first.namespace}.${first.cluster}`, {
+    signal: until,
+    heard: (view) => {
+      if (view !== null) book.managerSays(view)
+      router.setRecord(view)
+    },
+  })
+  while (!until.aborted) {
+    await lookAfterUnheard(router, parts, book)
+    await sleep(lookEveryMs, undefined, { signal: until }).catch(() => undefined)
+  }
+  await following
+}
+
+async function lookAfterUnheard(
+  router: Pick<Router, 'unheard'>,
+  { file, resolve = addressOf }: KubernetesSourceParts,
+  book: AddressBook,
+): Promise<void> {
+  const { cluster, namespace, instances } = await file()
+  if (!book.isTold) book.expect(Array.from({ length: instances }, (_, ordinal) => instanceName(cluster, ordinal)))
+  // One after the other: a name server that is away keeps one thread, not all of them.
+  for (const name of router.unheard())
+    book.tried(name, await resolve(`${name}.${namesOf(cluster).instances}.${namespace}.svc`))
+}
+
+/** Which instances there are, and where each is looked for. */
+class AddressBook {
+  readonly #changed: (instances: readonly PlatformInstance[]) => void
+  #names: readonly string[] = []
+  readonly #byManager = new Map<string, string>()
+  readonly #now = new Map<string, string>()
+  isTold = false
+
+  constructor(changed: (instances: readonly PlatformInstance[]) => void) {
+    this.#changed = changed
+  }
+
+  /** Before any manager said which instances there are. */
+  expect(names: readonly string[]): void {
+    this.#names = names
+    this.#tell()
+  }
+
+  managerSays({ instances }: Pick<ClusterView, 'instances'>): void {
+    this.isTold = true
+    this.#names = instances.map(({ name }) => name)
+    for (const { name, host } of instances) {
+      if (host === '' || this.#byManager.get(name) === host) continue
+      this.#byManager.set(name, host)
+      this.#now.set(name, host)
+    }
+    this.#tell()
+  }
+
+  tried(name: string, byName: string): void {
+    const now = this.#now.get(name) ?? ''
+    const next = nextAddress({ now, byManager: this.#byManager.get(name) ?? '', byName })
+    if (next === now) return
+    this.#now.set(name, next)
+    this.#tell()
+  }
+
+  #tell(): void {
+    this.#changed(
+      this.#names.map((name) => {
+        const host = this.#now.get(name) ?? ''
+        return { name, host, port: mysqlPort, agent: host === '' ? '' : agentAddress(host) }
+      }),
+    )
+  }
+}
+
+async function addressOf(host: string): Promise<string> {
+  try {
+    return (await lookup(host)).address
+  } catch {
+    return ''
+  }
+}

@@ -1,0 +1,109 @@
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { readTokenFile } from '#common/http/bearer-token.ts'
+import type { Logger } from '#common/log/logger.ts'
+import { realWorld } from '#common/ports/real-world.ts'
+import { aborted, toldToStop } from '#common/process/signals.ts'
+import { say, type Sentence } from '#common/sentence/sentence.ts'
+import type { ClientTls } from '#common/tls/tls.ts'
+import type { RouterSettings } from '#failover/protocol/router-settings.ts'
+import { createHttpFeed } from '#manager/clusters/http-feed.ts'
+import { haproxyConfig, haproxyScript, type RouterAddress } from './haproxy-config.ts'
+import { Haproxy } from './haproxy.ts'
+import { sessionsIn, statisticsIn } from './haproxy-statistics.ts'
+import { Router } from './router.ts'
+
+export interface ServedRouter {
+  readonly cluster: string
+  readonly settings: RouterSettings
+  /** HAProxy's configuration, script and socket lie there. */
+  readonly folder: string
+  readonly haproxy: readonly string[]
+  readonly address: RouterAddress
+  /** How agents are spoken to. */
+  readonly tokenFile: string
+  readonly tls?: ClientTls
+  readonly log: Logger
+  /** So long sessions may go on when the router is told to stop. */
+  readonly endsWithinMs: number
+  /** Tells the router of instances and of the record until the signal aborts; resolves then. */
+  readonly source: (router: Router, until: AbortSignal) => Promise<void>
+  /** Whoever asks how the router is, until the signal aborts. */
+  readonly show?: (router: Router, until: AbortSignal, haproxy: Pick<Haproxy, 'tell'>) => Promise<void>
+}
+
+/** Whether HAProxy is still led as it should be is looked at this often. */
+const lookEveryMs = 1_000
+/** So long new sessions may still come to a router that ends: whoever sends them hears of the end later. */
+const stillComingMs = 3_000
+const drainLookMs = 200
+
+/** Runs a router until SIGTERM or SIGINT, and HAProxy with it. */
+export async function serve(served: ServedRouter): Promise<void> {
+  const { cluster, settings, folder, address, log } = served
+  const files = {
+    config: join(folder, 'haproxy.cfg'),
+    script: join(folder, 'waiting.lua'),
+    socket: join(folder, 'haproxy.sock'),
+  }
+  const inform = (sentence: Sentence): void => log.info(String(sentence))
+  const haproxy = new Haproxy({
+    argv: served.haproxy,
+    files,
+    config: haproxyConfig(files, address, settings),
+    script: haproxyScript(cluster, settings.waitMs),
+    log: inform,
+    began: () => router.look(),
+  })
+  const router = new Router({
+    cluster,
+    settings,
+    feed: createHttpFeed({ token: await readTokenFile(served.tokenFile), tls: served.tls }),
+    proxy: haproxy,
+    nowMs: () => realWorld.clock.monotonicMs(),
+    told: inform,
+  })
+  const stop = toldToStop()
+  const ended = new AbortController()
+  const helpers = [served.source, served.show].map(async (help) => help?.(router, ended.signal, haproxy))
+  await haproxy.start()
+  const looks = setInterval(() => {
+    void haproxy.keep()
+    router.look()
+  }, lookEveryMs)
+  await aborted(stop)
+  await drain(haproxy, served.endsWithinMs, inform)
+  log.info('router stops, and its sessions end')
+  clearInterval(looks)
+  router.stop()
+  ended.abort()
+  await haproxy.stop()
+  await Promise.all(helpers)
+}
+
+/** Until the last session is over, or the deadline passed. HAProxy is led meanwhile as before. */
+async function drain(
+  haproxy: Pick<Haproxy, 'tell'>,
+  withinMs: number,
+  inform: (sentence: Sentence) => void,
+): Promise<void> {
+  if (withinMs === 0) return
+  inform(say`router is told to stop; its sessions may go on for ${withinMs / 1_000} s`)
+  const { clock } = realWorld
+  const beganMs = clock.monotonicMs()
+  for (;;) {
+    const sinceMs = clock.monotonicMs() - beganMs
+    const open = sinceMs < stillComingMs ? 1 : await sessionsOf(haproxy)
+    if (open === 0 || sinceMs >= withinMs) return
+    await sleep(drainLookMs)
+  }
+}
+
+/** Of an HAProxy that does not answer no session is known. */
+async function sessionsOf(haproxy: Pick<Haproxy, 'tell'>): Promise<number> {
+  try {
+    return sessionsIn(statisticsIn(await haproxy.tell(['show stat'])))
+  } catch {
+    return 0
+  }
+}
