@@ -7,6 +7,9 @@ import { passwordFor } from '#common/mysql/account-password.ts'
 import { runCommand } from '#common/process/run-command.ts'
 import { findMysql, type MysqlBinaries } from '#local/packages/mysql-binaries.ts'
 import { layoutOf } from '#local/folder/state-layout.ts'
+import { readBook } from '#local/processes/process-book.ts'
+import { signalProcess } from '#local/processes/process-identity.ts'
+import { remoteAgentsProcess } from '#local/supervisor/supervisor.ts'
 import { runRegent, TestCluster, type Ran } from './cluster.ts'
 import { ownAddress, type OwnAddress } from './own-address.ts'
 import { patienceMs } from './patience.ts'
@@ -186,6 +189,13 @@ export class Strangers {
     const ran = await this.regent('adopt', 'manage', 'shop', '--file', this.hostsFile, '--port', port)
     if (ran.code !== 0) throw new Error(`adopt manage ended with ${ran.code}:\n${ran.stdout}\n${ran.stderr}`)
     return TestCluster.at(this.home, 'shop')
+  }
+
+  /** To all agents at once: they are one process. Agents that are stopped see and do nothing. */
+  async signalAgents(signal: 'SIGSTOP' | 'SIGCONT'): Promise<void> {
+    const { processes } = await readBook(layoutOf(join(this.home, 'shop')))
+    const agents = processes[remoteAgentsProcess]
+    if (agents === undefined || !signalProcess(agents, signal)) throw new Error('no agents run')
   }
 
   hostOf(instance: string): StrangerHost {
