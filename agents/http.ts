@@ -33,19 +33,26 @@ export interface AgentServerOptions {
   readonly token: string
   /** With them the agent speaks TLS, and only to those who show a certificate of the same authority. */
   readonly certificates?: CertificateSource | undefined
+  /** Why the agent knows nothing of its server, and can do nothing there; null while it does. */
+  readonly whyBlind?: () => RegentError | null
 }
 
 /**
  * The agent's HTTP interface. `/live` and `/ready` say yes or no; everything else needs the bearer token. Bare
  * `node:http`: an agent lives beside every server and has to be small.
  */
-export function createAgentServer(handlers: AgentHandlers, { token, certificates }: AgentServerOptions): Server {
+export function createAgentServer(
+  handlers: AgentHandlers,
+  { token, certificates, whyBlind = () => null }: AgentServerOptions,
+): Server {
   // Agents speak TLS in pods, and only there.
   const where = certificates === undefined ? 'local' : 'kubernetes'
   const refuse = (request: IncomingMessage, response: ServerResponse, error: unknown): void =>
     sendProblem(response, problemOf(error, request.url ?? '/', where))
   const listener = (request: IncomingMessage, response: ServerResponse): void => {
-    answer(handlers, token, { request, response }).catch((error: unknown) => refuse(request, response, error))
+    answer(handlers, { token, whyBlind }, { request, response }).catch((error: unknown) =>
+      refuse(request, response, error),
+    )
   }
   if (certificates === undefined) return keepingConnections(createServer(listener))
   // Not refused in the handshake, which could only hang up: whoever has a wrong certificate is told what is wrong with
@@ -111,12 +118,18 @@ interface Exchange {
   readonly response: ServerResponse
 }
 
-async function answer(handlers: AgentHandlers, token: string, exchange: Exchange): Promise<void> {
+async function answer(
+  handlers: AgentHandlers,
+  { token, whyBlind }: Required<Pick<AgentServerOptions, 'token' | 'whyBlind'>>,
+  exchange: Exchange,
+): Promise<void> {
   const { request, response } = exchange
   const path = pathOf(request)
   if (answerProbe(handlers, path, response)) return
   if (!carriesToken(request.headers.authorization, token))
     throw new RegentError('REGENT_UNAUTHORIZED', `${request.method} ${path} needs a valid bearer token`)
+  const blind = whyBlind()
+  if (blind !== null) throw blind
   if (request.method === 'GET') return answerGet(handlers, path, exchange)
   const order = request.method === 'POST' ? handlers.orders.get(path) : undefined
   if (order === undefined)

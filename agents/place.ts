@@ -1,10 +1,12 @@
 import { readFile } from 'node:fs/promises'
 import type { Server } from 'node:http'
+import type { RegentError } from '#common/errors/errors.ts'
 import type { Logger } from '#common/log/logger.ts'
 import type { World } from '#common/ports/ports.ts'
 import { realMachine } from '#common/ports/real-world.ts'
 import type { Timings } from '#failover/protocol/timings.ts'
 import type { AgentPorts } from './agent.ts'
+import { createAgentServer, type AgentHandlers } from './http.ts'
 import type { AgentConfig, FarConfig } from './instance/config.ts'
 import { realMedium } from './instance/medium.ts'
 import { volumeLayout } from './instance/volume-layout.ts'
@@ -15,8 +17,10 @@ import { createVolume } from './volume/volume.ts'
 /** Where an agent's server is: beside the agent, or far. */
 export interface Place {
   readonly ports: Pick<AgentPorts, 'machine' | 'medium' | 'process' | 'server' | 'volume'>
-  /** To be called once the agent listens, with how it listens again; gives what ends that. */
-  readonly serve: (server: Server, listen: () => Promise<void>) => () => void
+  /** Why the agent knows nothing of its server; null while it does. */
+  readonly whyBlind: () => RegentError | null
+  /** To be called once the agent listens; gives what ends that. */
+  readonly serve: (server: Server) => () => void
 }
 
 interface Given {
@@ -24,6 +28,8 @@ interface Given {
   readonly secret: string
   readonly timings: Timings
   readonly log: Logger
+  readonly token: string
+  readonly listen: (server: Server) => Promise<void>
 }
 
 export function placeOf(config: AgentConfig, given: Given): Promise<Place> | Place {
@@ -40,30 +46,57 @@ function near(config: AgentConfig, { world, secret, timings }: Given): Place {
       server: createSqlServer(config, { world, secret, queryDeadlineMs: timings.queryDeadlineMs }),
       volume: createVolume(config, () => world.clock.wallMs()),
     },
+    whyBlind: () => null,
     serve: () => () => undefined,
   }
 }
 
 /** SSH is loaded here alone: most agents need not keep it in memory. */
-async function far(config: AgentConfig, there: FarConfig, { world, secret, timings, log }: Given): Promise<Place> {
-  const [{ farPlace }, { keepSilentWhileBlind }] = await Promise.all([
+async function far(
+  config: AgentConfig,
+  there: FarConfig,
+  { world, secret, timings, log, token, listen }: Given,
+): Promise<Place> {
+  const [{ farPlace }, { endStreamsWhenBlind }] = await Promise.all([
     import('./far/far-place.ts'),
     import('./far/silence.ts'),
   ])
   const password = (await readFile(there.passwordFile, 'utf8')).split(/\r?\n/, 1)[0]
   const server = createSqlServer(config, { world, secret, queryDeadlineMs: timings.queryDeadlineMs, password })
   const near = createVolume(config, () => world.clock.wallMs())
-  const place = await farPlace(config, there, { world, log, server, near })
+  const refuse = async (why: () => RegentError): Promise<() => Promise<void>> => {
+    const refusing = createAgentServer(nobody, { token, whyBlind: why })
+    await listen(refusing)
+    return () =>
+      new Promise((resolve) => {
+        refusing.close(() => resolve())
+        refusing.closeAllConnections()
+      })
+  }
+  const { ports, whyBlind, close } = await farPlace(config, there, { world, log, server, near, refuse })
   return {
-    ports: place.ports,
-    serve(own, listen) {
-      const silence = keepSilentWhileBlind(own, { world, log, isBlind: place.isBlind, listen })
+    ports,
+    whyBlind,
+    serve(own) {
+      const watching = endStreamsWhenBlind(own, { world, log, whyBlind })
       return () => {
-        silence.cancel()
-        place.close()
+        watching.cancel()
+        close()
       }
     },
   }
+}
+
+/** Answers where an agent will be that has not seen its host yet. */
+const nobody: AgentHandlers = {
+  observation: () => {
+    throw new Error('an agent that has not seen its host shows nothing')
+  },
+  subscribe: () => () => undefined,
+  orders: new Map(),
+  isLive: () => true,
+  isReady: () => false,
+  metrics: () => '',
 }
 
 /** Where the agent itself listens. */

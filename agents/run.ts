@@ -1,4 +1,5 @@
 import { mkdir, readFile } from 'node:fs/promises'
+import type { Server } from 'node:http'
 import { join } from 'node:path'
 import { passwordFor } from '#common/mysql/account-password.ts'
 import { readTokenFile } from '#common/http/bearer-token.ts'
@@ -45,7 +46,8 @@ export async function runAgent(config: AgentConfig): Promise<void> {
   const world = realWorld
   const launcher = config.launcherDir === '' ? null : new Launcher(config.launcherDir, world)
   const { certificates, transport } = await connectionsOf(config, { token, world, log })
-  const place = await placeOf(config, { world, secret, timings, log })
+  const listenAsAgent = (server: Server): Promise<void> => listen(server, config, 'agentPort')
+  const place = await placeOf(config, { world, secret, timings, log, token, listen: listenAsAgent })
   const agent = await Agent.create({
     config,
     timings,
@@ -61,11 +63,11 @@ export async function runAgent(config: AgentConfig): Promise<void> {
     termination: launcher,
     backups: config.far ? null : realBackupPort(secret, throwAwayServers(config, world)),
   })
-  const own = createAgentServer(agent, { token, certificates })
-  await listen(own, config, 'agentPort')
+  const own = createAgentServer(agent, { token, certificates, whyBlind: place.whyBlind })
+  await listenAsAgent(own)
   const servers = [own, ...(config.probePort === 0 ? [] : [createProbeServer(agent)])]
   if (servers[1]) await listen(servers[1], config, 'probePort')
-  const leave = place.serve(own, () => listen(own, config, 'agentPort'))
+  const leave = place.serve(own)
   log.info({ address: `${addressOf(config)}:${config.agentPort}` }, 'agent listens')
   const endLifecycle = serveLifecycle(config, { builtIn: () => agent.builtInActions(), world, log })
   const beating = launcher?.beat()
@@ -131,11 +133,7 @@ function certificateFoldersOf({ clientTls, launcherDir, volume }: AgentConfig): 
     : { given, shown: join(launcherDir || volumeLayout(volume).runDir, 'client-certificates') }
 }
 
-function listen(
-  server: ReturnType<typeof createAgentServer>,
-  config: AgentConfig,
-  port: 'agentPort' | 'probePort',
-): Promise<void> {
+function listen(server: Server, config: AgentConfig, port: 'agentPort' | 'probePort'): Promise<void> {
   return new Promise((resolve, reject) => {
     server.once('error', (error: NodeJS.ErrnoException) => {
       reject(

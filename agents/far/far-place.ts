@@ -24,8 +24,8 @@ export interface FarPlace {
     readonly server: ServerPort
     readonly volume: VolumePort
   }
-  /** Neither the host nor its server has said anything for a moment. */
-  readonly isBlind: () => boolean
+  /** Neither the host nor its server has said anything for a moment: why. Null while one of them speaks. */
+  readonly whyBlind: () => RegentError | null
   readonly close: () => void
 }
 
@@ -35,6 +35,8 @@ interface Given {
   readonly server: ServerPort
   /** On the agent's own folder. */
   readonly near: VolumePort
+  /** Answers in place of the agent until the host is reached, and refuses by this; resolves to what ends that. */
+  readonly refuse: (why: () => RegentError) => Promise<() => Promise<void>>
 }
 
 /** A server that has not answered for so long, and whose host is not reached either, is not seen. */
@@ -47,16 +49,16 @@ const noMedium: Medium = { podUid: '', mounting: '', mount: null, filesystemErro
 export async function farPlace(
   config: AgentConfig,
   far: FarConfig,
-  { world, log, server, near }: Given,
+  { world, log, server, near, refuse }: Given,
 ): Promise<FarPlace> {
   const { dataDir, agentDir } = volumeLayout(config.volume)
   if (far.ssh === undefined)
     throw new RegentError('REGENT_BAD_FILE', `the configuration of ${config.instance} gives no SSH for its host`)
   const shell = new SshShell(config.host, far.ssh, world)
-  const bootId = await untilReached(shell, world, log)
+  const bootId = await untilReached(shell, { world, log, refuse })
   await makeMirrorFolder(dataDir)
   const process = new FarProcess(far, { ...world, shell, bootId, noteFile: join(agentDir, 'far-mysqld.json') })
-  const mirror = new Mirror(dataDir, far.places.dataDir, { shell, sleep: (ms) => world.timers.sleep(ms) })
+  const mirror = new Mirror(dataDir, far.places.dataDir, { ...world, shell })
   let answeredAtMs = world.clock.monotonicMs()
   return {
     ports: {
@@ -77,10 +79,14 @@ export async function farPlace(
         folder: dataDir,
         ending: new FarEnding(far.places, shell),
         shell,
+        ...world,
         freeBytes: () => process.freeBytes,
       }),
     },
-    isBlind: () => !process.isSeen && world.clock.monotonicMs() - answeredAtMs > unansweredMs,
+    whyBlind() {
+      const unseen = process.isSeen ? null : (shell.failure ?? nothingHeard(config))
+      return world.clock.monotonicMs() - answeredAtMs > unansweredMs ? unseen : null
+    },
     close() {
       process.stop()
       shell.close()
@@ -88,16 +94,28 @@ export async function farPlace(
   }
 }
 
+function nothingHeard({ host }: AgentConfig): RegentError {
+  return new RegentError('REGENT_SSH_DOWN', `${host} has not said for a moment what becomes of its mysqld`)
+}
+
 const againMs = 1_000
 
 /** Gives the boot id of the host's kernel. */
-async function untilReached(shell: SshShell, { timers }: World, log: Logger): Promise<string> {
+async function untilReached(
+  shell: SshShell,
+  { world: { timers }, log, refuse }: Pick<Given, 'world' | 'log' | 'refuse'>,
+): Promise<string> {
+  let endRefusing: (() => Promise<void>) | undefined
   for (let said = ''; ; await timers.sleep(againMs)) {
     try {
-      return (await shell.run(bootIdScript, [])).stdout.toString('utf8').trim()
+      const { stdout } = await shell.run(bootIdScript, [])
+      await endRefusing?.()
+      return stdout.toString('utf8').trim()
     } catch (error) {
-      if (describeError(error) !== said) log.error(`the agent waits for its host: ${describeError(error)}`)
-      said = describeError(error)
+      const why = error instanceof RegentError ? error : new RegentError('REGENT_SSH_DOWN', describeError(error))
+      if (why.message !== said) log.error(`the agent waits for its host: ${why.message}`)
+      said = why.message
+      endRefusing ??= await refuse(() => shell.failure ?? why)
     }
   }
 }

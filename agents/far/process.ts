@@ -1,4 +1,4 @@
-import { say, type Said } from '#common/sentence/sentence.ts'
+import { say, text, type Said } from '#common/sentence/sentence.ts'
 import type { Clock, Timer, Timers } from '#common/ports/ports.ts'
 import { RegentError } from '#common/errors/errors.ts'
 import type { Lack, ProcessState } from '#topology/snapshot/observation.ts'
@@ -55,6 +55,7 @@ export class FarProcess implements ProcessPort {
   #everyMs = 50
   #running: Running | null = null
   #following = false
+  #isStarting = false
   #timer: Timer | null = null
 
   constructor(config: FarConfig, ports: FarProcessPorts) {
@@ -131,10 +132,18 @@ export class FarProcess implements ProcessPort {
         'REGENT_FAR_CANNOT',
         say`mysqld is down, and the hosts file has no start command for this host: start mysqld there, or give one`,
       )
-    await this.#ports.shell.run(startScript, [start], { deadlineMs: startMs })
-    if (!(await this.#until(() => this.#isThere(), startMs)))
-      throw new RegentError('REGENT_TIMED_OUT', say`no mysqld runs on the host after the start command`)
-    await this.#take(this.#seen as Seen)
+    // Not dead any more: who hears that would fail over while this one comes up.
+    this.#isStarting = true
+    this.#judge()
+    try {
+      await this.#ports.shell.run(startScript, [start], { deadlineMs: startMs })
+      if (!(await this.#until(() => this.#isThere(), startMs)))
+        throw new RegentError('REGENT_TIMED_OUT', say`no mysqld runs on the host after the start command`)
+      if (this.#seen) await this.#keep(this.#seen)
+    } finally {
+      this.#isStarting = false
+      this.#judge()
+    }
   }
 
   accountsAtStart(): void {
@@ -145,8 +154,15 @@ export class FarProcess implements ProcessPort {
     return Promise.resolve()
   }
 
+  /** The server goes on, and a failover would have neither its end nor its binlogs. */
   lacks(): Promise<readonly Lack[]> {
-    return Promise.resolve([])
+    if (this.isSeen) return Promise.resolve([])
+    const { failure } = this.#ports.shell
+    const why = failure === null ? say`nothing is heard by it` : text(failure.message)
+    const cure = say`mend that: until then nobody can fail over without a loss that a person accepts`
+    return Promise.resolve([
+      { what: say`SSH to its host`, for: say`its end, and what only its binlogs have`, cure: say`${why}; ${cure}` },
+    ])
   }
 
   supply(): Promise<void> {
@@ -171,9 +187,13 @@ export class FarProcess implements ProcessPort {
   }
 
   async #take(seen: Seen): Promise<void> {
-    this.#life = { pid: seen.pid, startTicks: seen.startTicks }
-    await writePidFile(this.#ports.noteFile, { ...this.#life, bootId: this.#ports.bootId })
+    await this.#keep(seen)
     this.#judge()
+  }
+
+  async #keep({ pid, startTicks }: Seen): Promise<void> {
+    this.#life = { pid, startTicks }
+    await writePidFile(this.#ports.noteFile, { ...this.#life, bootId: this.#ports.bootId })
   }
 
   async #follow(): Promise<void> {
@@ -213,6 +233,7 @@ export class FarProcess implements ProcessPort {
 
   #judge(): void {
     const [life, seen] = [this.#life, this.#seen]
+    if (this.#isStarting) return this.#become('starting', '')
     if (life === null || seen === undefined) return
     if (seen !== null && seen.pid === life.pid && seen.startTicks === life.startTicks)
       return this.#become(seen.state, seen.state === 'running' ? '' : say`mysqld ${seen.pid} is ${seen.state}`)

@@ -53,14 +53,29 @@ kill -9 "$1"
 /** `$1` the command of the hosts file. Whatever it starts outlives this connection. */
 export const startScript = `setsid sh -c "$1" </dev/null >/dev/null 2>&1`
 
-/** The size of each file, one a line; `-` for one that is gone. */
-export const sizesScript = `for file; do wc -c < "$file" 2>/dev/null || echo -; done`
+/**
+ * Of each index of logs a line `=`; then `i` and a path for each log that it names, and `f` with inode, size, time of
+ * the last write and path of each that is there. An index that is not there names none. `$1` data folder, then indexes
+ */
+export const logsScript = String.raw`
+dir=$1
+shift
+for index; do
+  echo =
+  [ -e "$index" ] || continue
+  set --
+  while IFS= read -r log; do
+    case $log in '') continue;; /*) ;; *) log=$dir/$log;; esac
+    printf 'i %s\n' "$log"
+    [ ! -e "$log" ] || set -- "$@" "$log"
+  done < "$index" || exit
+  [ $# = 0 ] || stat -c 'f %i %s %y %n' -- "$@" || exit
+done
+`
 
 /** A part of a file, and beside it its SHA-256. `$1` file, `$2` first byte, from 1; `$3` length */
 export const pieceScript = `
 tail -c "+$2" -- "$1" | head -c "$3" | sha256sum >&2 && tail -c "+$2" -- "$1" | head -c "$3"`
-
-export const textScript = `cat -- "$1"`
 
 export const bootIdScript = 'cat /proc/sys/kernel/random/boot_id'
 
@@ -68,14 +83,14 @@ export const bootIdScript = 'cat /proc/sys/kernel/random/boot_id'
 export const syncScript = 'sync "$1"* "$(dirname "$1")" 2>/dev/null || sync'
 
 /**
- * Writes a file of the server's, synced, from standard input, and prints its SHA-256; it belongs to whom the folder
- * belongs to. `$1` file
+ * Writes a part of a file of the server's from standard input, behind the bytes that are there already, and prints the
+ * SHA-256 of what is there behind these. The file belongs to whom the folder belongs to. `$1` file, `$2` offset
  */
 export const writeScript = `
 umask 027
-cat > "$1" || exit
+truncate -s "$2" -- "$1" && cat >> "$1" || exit
 chown --reference="$(dirname "$1")" "$1" 2>/dev/null
-sha256sum < "$1"`
+tail -c "+$(($2 + 1))" -- "$1" | sha256sum`
 
 /**
  * The flags of the newest binlog's first event (octal), its name, and what the error log has of shutdowns since a

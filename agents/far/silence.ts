@@ -1,33 +1,28 @@
 import type { Server } from 'node:http'
 import type { Logger } from '#common/log/logger.ts'
-import { describeError } from '#common/errors/errors.ts'
+import type { RegentError } from '#common/errors/errors.ts'
 import type { Timer, World } from '#common/ports/ports.ts'
 
 interface Given {
   readonly world: World
   readonly log: Logger
-  readonly isBlind: () => boolean
-  readonly listen: () => Promise<void>
+  readonly whyBlind: () => RegentError | null
 }
 
 const lookMs = 100
 
 /**
- * An agent that sees nothing of its host says nothing: then it is unreachable for everybody, as an agent on a machine
- * that was lost, and whoever judges that knows what to do.
+ * An agent that sees nothing of its host shows nothing: then it is unreachable for everybody, as an agent on a machine
+ * that was lost, and whoever judges that knows what to do. Who asks is refused, and told why.
  */
-export function keepSilentWhileBlind(server: Server, { world, log, isBlind, listen }: Given): Timer {
-  let isSilent = false
+export function endStreamsWhenBlind(server: Server, { world, log, whyBlind }: Given): Timer {
+  let said = ''
   return world.timers.every(lookMs, () => {
-    if (isBlind() === isSilent) return
-    isSilent = !isSilent
-    if (isSilent) {
-      log.warn('neither the host nor its server is seen: the agent is silent')
-      server.close()
-      server.closeAllConnections()
-    } else {
-      log.info('the host is seen again: the agent speaks')
-      listen().catch((error: unknown) => log.error(`the agent cannot listen again: ${describeError(error)}`))
-    }
+    const why = whyBlind()?.message ?? ''
+    if (why === said) return
+    if (why === '') log.info('the host is seen again: the agent shows it')
+    else log.warn(`neither the host nor its server is seen, and the agent shows nothing: ${why}`)
+    if (said === '') server.closeAllConnections()
+    said = why
   })
 }

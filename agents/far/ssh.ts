@@ -1,16 +1,11 @@
 import { readFile } from 'node:fs/promises'
-import { PassThrough } from 'node:stream'
 import { NodeSSH } from 'node-ssh'
-import type { Clock, Timers } from '#common/ports/ports.ts'
+import type { World } from '#common/ports/ports.ts'
 import { describeError, RegentError } from '#common/errors/errors.ts'
 import type { FarSsh } from '../instance/config.ts'
 import { algorithmsFor, fingerprintOf, knownKeys, typeOf } from './known-hosts.ts'
-
-export interface Ran {
-  readonly stdout: Buffer
-  /** What was said beside it: a checksum, or a complaint. */
-  readonly stderr: string
-}
+import type { Ran } from './worker.ts'
+import { Workers } from './workers.ts'
 
 /** A script that goes on on the host until it is stopped, or the connection is lost. */
 export interface Running {
@@ -19,9 +14,8 @@ export interface Running {
 
 /** Scripts of POSIX sh on a far host. They go along on standard input: nothing is written there. */
 export interface FarShell {
-  readonly isConnected: boolean
-  /** Why it is not; '' while it is. */
-  readonly trouble: string
+  /** Why there is no connection; null while there is one, and before the first attempt. */
+  readonly failure: RegentError | null
   /** Rejects with `REGENT_SSH_DOWN`, `REGENT_HOST_KEY`, and with what a script that failed has said. */
   run(script: string, args: readonly string[], how?: RunOptions): Promise<Ran>
   /** Calls `line` with each line that the script prints, and `ended` once. */
@@ -40,20 +34,18 @@ export interface Heard {
   readonly ended: () => void
 }
 
-interface Ports {
-  readonly clock: Clock
-  readonly timers: Timers
-}
+type Ports = Pick<World, 'clock' | 'timers' | 'random'>
 
 const connectMs = 3_000
 const runMs = 5_000
 /** A host that was just refused, or did not answer, is not asked again at once. */
 const restMs = 1_000
-/** A connection over which nothing comes for three of these is lost. */
+/** A host that is asked so often whether it is there is not forgotten by what lies between. */
 const keepaliveMs = 500
-/** What a failover needs one after the other. sshd allows ten sessions, and one of them watches. */
-const mostReady = 6
-const waitingShell = 'exec sh -s'
+/** A connection over which nothing at all came for so long is lost: what is asked last waits behind what is sent. */
+const silentMs = 2_000
+/** A connection that was lost within so long of its begin is not made again at once. */
+const shortMs = 10_000
 
 /** One connection to one host, made when it is needed, and made again after a rest. */
 export class SshShell implements FarShell {
@@ -61,13 +53,16 @@ export class SshShell implements FarShell {
   readonly #config: FarSsh
   readonly #ports: Ports
   #ssh: NodeSSH | null = null
-  #connecting: Promise<NodeSSH> | null = null
+  #connecting: Promise<Workers> | null = null
   #failed: { readonly error: RegentError; readonly atMs: number } | null = null
   #isClosed = false
-  /** Shells that were begun and wait for a script. */
-  #ready: Shell[] = []
+  #workers: Workers | null = null
   /** What ends with the connection. */
   readonly #waiting = new Set<() => void>()
+  #heardAtMs = -Infinity
+  #connectedAtMs = -Infinity
+  /** How many scripts run that say something every second. */
+  #followed = 0
 
   constructor(host: string, config: FarSsh, ports: Ports) {
     this.#host = host
@@ -75,31 +70,22 @@ export class SshShell implements FarShell {
     this.#ports = ports
   }
 
-  get isConnected(): boolean {
-    return this.#ssh !== null
-  }
-
-  get trouble(): string {
-    return this.#ssh === null ? (this.#failed?.error.message ?? 'not connected yet') : ''
+  get failure(): RegentError | null {
+    return this.#ssh === null ? (this.#failed?.error ?? null) : null
   }
 
   async run(script: string, args: readonly string[], { deadlineMs = runMs, input }: RunOptions = {}): Promise<Ran> {
-    const ssh = await this.#connected()
-    const ended = Promise.withResolvers<Ended>()
-    const timer = this.#ports.timers.after(deadlineMs, () => {
-      ended.reject(this.#down(`no answer within ${deadlineMs} ms`))
-      this.#lose(ssh)
-    })
-    const lost = (): void => ended.reject(this.#down('the connection was lost'))
+    const workers = await this.#connected()
+    const over = Promise.withResolvers<never>()
+    over.promise.catch(() => undefined)
+    const late = (): void => over.reject(new RegentError('REGENT_SSH_DOWN', `no answer within ${deadlineMs} ms`))
+    const timer = this.#ports.timers.after(deadlineMs, late)
+    const lost = (): void => over.reject(new RegentError('REGENT_SSH_DOWN', 'the connection was lost'))
     this.#waiting.add(lost)
     try {
-      const shell = input === undefined ? this.#takeShell(ssh) : begin(ssh, commandOf(script, args))
-      shell.ended.then(ended.resolve, (error: unknown) => ended.reject(this.#down(describeError(error))))
-      shell.stdin.end(input ?? withArguments(script, args))
-      const { code, stderr } = await ended.promise
-      if (code !== 0)
-        throw new RegentError('REGENT_SSH_DOWN', `${this.#host} answered ${code ?? 'nothing'}: ${stderr.trim()}`)
-      return { stdout: Buffer.concat(shell.stdout), stderr }
+      return await workers.with((worker) => worker.run(script, args, input), over.promise)
+    } catch (error) {
+      throw this.#down(describeError(error))
     } finally {
       timer.cancel()
       this.#waiting.delete(lost)
@@ -107,35 +93,26 @@ export class SshShell implements FarShell {
   }
 
   async follow(script: string, args: readonly string[], { line, ended }: Heard): Promise<Running> {
-    const ssh = await this.#connected()
+    const worker = await (await this.#connected()).open()
     let rest = ''
     let isOver = false
     const over = (): void => {
-      this.#waiting.delete(over)
-      if (!isOver) ended()
+      if (isOver) return
       isOver = true
+      this.#followed -= 1
+      this.#waiting.delete(over)
+      ended()
     }
+    this.#followed += 1
+    this.#heardAtMs = this.#ports.clock.monotonicMs()
     this.#waiting.add(over)
-    const shell = this.#takeShell(ssh, (chunk) => {
+    void worker.gone.then(over)
+    worker.follow(script, args, (chunk) => {
       const lines = `${rest}${chunk.toString('utf8')}`.split('\n')
       rest = lines.pop() ?? ''
       for (const text of lines) if (!isOver) line(text)
     })
-    shell.ended.then(over, over)
-    shell.stdin.end(withArguments(script, args))
-    return { stop: () => shell.stop() }
-  }
-
-  /** One that is there already: a login shell may take long to read its own files before it does anything. */
-  #takeShell(ssh: NodeSSH, heard?: (chunk: Buffer) => void): Shell {
-    const shell = this.#ready.shift() ?? begin(ssh, waitingShell)
-    this.#makeReady(ssh)
-    if (heard) shell.onStdout = heard
-    return shell
-  }
-
-  #makeReady(ssh: NodeSSH): void {
-    while (this.#ready.length < mostReady) this.#ready.push(begin(ssh, waitingShell))
+    return { stop: () => worker.stop() }
   }
 
   close(): void {
@@ -143,8 +120,8 @@ export class SshShell implements FarShell {
     if (this.#ssh) this.#lose(this.#ssh)
   }
 
-  async #connected(): Promise<NodeSSH> {
-    if (this.#ssh !== null) return this.#ssh
+  async #connected(): Promise<Workers> {
+    if (this.#workers !== null) return this.#workers
     const { clock } = this.#ports
     if (this.#isClosed) throw this.#down('closed')
     if (this.#failed !== null && clock.monotonicMs() - this.#failed.atMs < restMs) throw this.#failed.error
@@ -152,18 +129,36 @@ export class SshShell implements FarShell {
     return this.#connecting
   }
 
-  async #connect(): Promise<NodeSSH> {
+  async #connect(): Promise<Workers> {
+    const { clock, random } = this.#ports
     try {
       const ssh = await this.#logIn()
+      const workers = new Workers(ssh, {
+        heard: () => (this.#heardAtMs = clock.monotonicMs()),
+        newMark: () => random.hex(12),
+      })
       this.#ssh = ssh
+      this.#workers = workers
       this.#failed = null
-      this.#makeReady(ssh)
-      return ssh
+      this.#connectedAtMs = clock.monotonicMs()
+      this.#watch(ssh)
+      // One that cannot be made now is made when it is needed, and says then why it cannot.
+      workers.makeReady().catch(() => undefined)
+      return workers
     } catch (error) {
       const known = error instanceof RegentError ? error : this.#down(describeError(error))
-      this.#failed = { error: known, atMs: this.#ports.clock.monotonicMs() }
+      this.#failed = { error: known, atMs: clock.monotonicMs() }
       throw known
     }
+  }
+
+  /** A script that is followed says something every second; before there is one each answer has its own deadline. */
+  #watch(ssh: NodeSSH): void {
+    const { clock, timers } = this.#ports
+    const timer = timers.every(keepaliveMs, () => {
+      if (this.#ssh !== ssh) timer.cancel()
+      else if (this.#followed > 0 && clock.monotonicMs() - this.#heardAtMs > silentMs) this.#lose(ssh)
+    })
   }
 
   async #logIn(): Promise<NodeSSH> {
@@ -179,7 +174,8 @@ export class SshShell implements FarShell {
         privateKey: await readFile(keyFile, 'utf8'),
         readyTimeout: connectMs,
         keepaliveInterval: keepaliveMs,
-        keepaliveCountMax: 3,
+        // Answers to these wait behind a large piece on a slow line: `#watch` judges.
+        keepaliveCountMax: 40,
         ...(keys.length === 0 ? {} : { algorithms: { serverHostKey: algorithmsFor(keys) as never } }),
         // Without it any host key would do.
         hostVerifier: (key: Buffer): boolean => {
@@ -211,8 +207,10 @@ export class SshShell implements FarShell {
   #lose(ssh: NodeSSH): void {
     if (this.#ssh === ssh) {
       this.#ssh = null
-      this.#ready = []
-      this.#failed = { error: this.#down('the connection was lost'), atMs: -Infinity }
+      this.#workers = null
+      const nowMs = this.#ports.clock.monotonicMs()
+      const atMs = nowMs - this.#connectedAtMs < shortMs ? nowMs : -Infinity
+      this.#failed = { error: this.#down('the connection was lost'), atMs }
       for (const end of [...this.#waiting]) end()
     }
     ssh.dispose()
@@ -221,53 +219,6 @@ export class SshShell implements FarShell {
   #down(why: string): RegentError {
     return new RegentError('REGENT_SSH_DOWN', `${this.#config.user}@${this.#host}:${this.#config.port}: ${why}`)
   }
-}
-
-/** For a shell that reads its script. */
-function withArguments(script: string, args: readonly string[]): string {
-  return `set -- ${args.map(quoted).join(' ')}\n${script}\n`
-}
-
-/** Where standard input has something else to read than the script. */
-function commandOf(script: string, args: readonly string[]): string {
-  return `exec sh -c ${quoted(script)} sh ${args.map(quoted).join(' ')}`
-}
-
-interface Ended {
-  readonly code: number | null
-  readonly stderr: string
-}
-
-/** A program on the host that waits for what is written to it. */
-interface Shell {
-  readonly stdin: PassThrough
-  readonly stdout: readonly Buffer[]
-  onStdout: ((chunk: Buffer) => void) | null
-  readonly ended: Promise<Ended>
-  stop(): void
-}
-
-function begin(ssh: NodeSSH, command: string): Shell {
-  const stdin = new PassThrough()
-  const stdout: Buffer[] = []
-  let stop = (): void => undefined
-  const ended = ssh.execCommand(command, {
-    stdin,
-    noTrim: true,
-    onChannel: (channel) => (stop = () => channel.close()),
-    onStdout: (chunk) => {
-      if (shell.onStdout) shell.onStdout(chunk)
-      else stdout.push(chunk)
-    },
-  })
-  // One that nobody has taken yet ends with its connection.
-  ended.catch(() => undefined)
-  const shell: Shell = { stdin, stdout, onStdout: null, ended, stop: () => stop() }
-  return shell
-}
-
-function quoted(word: string): string {
-  return `'${word.replaceAll("'", "'\\''")}'`
 }
 
 function nothingIfMissing(error: NodeJS.ErrnoException): string {

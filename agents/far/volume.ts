@@ -1,15 +1,16 @@
 import { mkdir, writeFile } from 'node:fs/promises'
-import { basename, dirname, join } from 'node:path'
+import { join } from 'node:path'
+import type { World } from '#common/ports/ports.ts'
 import { sha256Of } from '#common/files/sha256.ts'
 import { say, type Sentence } from '#common/sentence/sentence.ts'
 import { relayLogHead } from '#binlog/relay-log-head.ts'
 import { unreadable } from '#binlog/events.ts'
 import { parseGtidSet } from '#topology/gtid/gtid-set.ts'
-import type { GtidSet } from '#topology/gtid/gtid-set.ts'
 import type { GtidText } from '#topology/snapshot/observation.ts'
 import type { FarPlaces } from '../instance/config.ts'
 import { tailChannel } from '../ports/tail.ts'
 import type { RelayLogPart, VolumePort } from '../ports/volume.ts'
+import { again } from './again.ts'
 import { farCannot } from './cannot.ts'
 import type { FarEnding } from './ending.ts'
 import type { FarLogs, Mirror } from './mirror.ts'
@@ -23,6 +24,8 @@ interface Ports {
   readonly folder: string
   readonly ending: FarEnding
   readonly shell: FarShell
+  readonly clock: World['clock']
+  readonly timers: World['timers']
   readonly freeBytes: () => number
 }
 
@@ -34,12 +37,10 @@ export function createFarVolume(places: FarPlaces, ports: Ports): VolumePort {
   const binlogs: FarLogs = { remoteIndex: places.binlogIndex, localIndex: 'binlog.index' }
   const relayLogs: FarLogs = { remoteIndex: places.relayLogIndex, localIndex: 'relay-bin.index' }
   /** Back to where all of these must be. */
-  const bring = async (wanted: GtidSet): Promise<void> => {
-    await mirror.bring(binlogs, (before) => !wanted.intersect(before).isEmpty())
-    // A server that never was a replica has none.
-    await mirror.bring(relayLogs, (before) => !wanted.intersect(before).isEmpty()).catch(() => undefined)
+  const bringFor = (gtids: GtidText): Promise<void> => {
+    const wanted = parseGtidSet(gtids)
+    return mirror.bring([binlogs, relayLogs], (before) => !wanted.intersect(before).isEmpty())
   }
-  const bringFor = (gtids: GtidText): Promise<void> => bring(parseGtidSet(gtids))
   const bringNewest = (): Promise<void> => bringFor('')
   const refuse = (what: Sentence) => (): Promise<never> => Promise.reject(farCannot(what))
   const copies = refuse(say`put a copy in place of the data`)
@@ -60,7 +61,7 @@ export function createFarVolume(places: FarPlaces, ports: Ports): VolumePort {
       await bringFor(wanted)
       return near.findTail(wanted)
     },
-    writeTail: (parts) => writeTail(parts, places, shell),
+    writeTail: (parts) => writeTail(parts, places, ports),
     endedHow: () => ending.look(),
     glanceAtEnding: () => ending.look(),
     judgeTail: async (sourceHolds) => {
@@ -84,7 +85,7 @@ export function createFarVolume(places: FarPlaces, ports: Ports): VolumePort {
       return near.withoutEffect(gtids)
     },
     async begunHere(from) {
-      await mirror.bring(binlogs, () => true)
+      await mirror.bring([binlogs], () => true)
       return near.begunHere(from)
     },
     swapIn: copies,
@@ -103,32 +104,37 @@ export function createFarVolume(places: FarPlaces, ports: Ports): VolumePort {
 async function writeTail(
   parts: AsyncIterable<RelayLogPart>,
   { relayLogBase, relayLogIndex }: FarPlaces,
-  shell: FarShell,
+  ports: WritePorts,
 ): Promise<string> {
   const names: string[] = []
-  let held: Buffer[] = []
-  const flush = async (): Promise<void> => {
-    if (held.length === 0) return
-    const name = `${basename(relayLogBase)}-${tailChannel}.${String(names.length + 1).padStart(6, '0')}`
-    await writeFar(shell, join(dirname(relayLogBase), name), Buffer.concat(held))
-    names.push(name)
-    held = []
-  }
+  let offset = 0
   for await (const part of parts) {
-    if ('head' in part) await flush()
-    held.push('head' in part ? relayLogHead(part.head) : part.bytes)
+    const bytes = 'head' in part ? relayLogHead(part.head) : part.bytes
+    if ('head' in part) {
+      names.push(`${relayLogBase}-${tailChannel}.${String(names.length + 1).padStart(6, '0')}`)
+      offset = 0
+    }
+    await writeFar(ports, names.at(-1) ?? '', { bytes, offset })
+    offset += bytes.length
   }
-  await flush()
   const index = `${relayLogIndex.replace(/\.index$/, '')}-${tailChannel}.index`
-  const lines = names.map((name) => `${join(dirname(relayLogBase), name)}\n`).join('')
-  await writeFar(shell, index, Buffer.from(lines))
-  return join(dirname(relayLogBase), names[0] ?? '')
+  await writeFar(ports, index, { bytes: Buffer.from(names.map((name) => `${name}\n`).join('')), offset: 0 })
+  return names[0] ?? ''
 }
 
-async function writeFar(shell: FarShell, path: string, input: Buffer): Promise<void> {
-  const { stdout } = await shell.run(writeScript, [path], { input, deadlineMs: writeMs })
-  if (stdout.toString('utf8').split(/\s/)[0] !== sha256Of(input))
-    throw unreadable(`${path} did not arrive whole on the host`)
+type WritePorts = Pick<Ports, 'shell' | 'clock' | 'timers'>
+
+/** A part of a file. What an attempt that was cut left behind it is written over. */
+function writeFar(
+  { shell, ...world }: WritePorts,
+  path: string,
+  { bytes, offset }: { readonly bytes: Buffer; readonly offset: number },
+): Promise<void> {
+  return again(world, async () => {
+    const { stdout } = await shell.run(writeScript, [path, String(offset)], { input: bytes, deadlineMs: writeMs })
+    if (stdout.toString('utf8').split(/\s/)[0] !== sha256Of(bytes))
+      throw unreadable(`bytes ${offset} to ${offset + bytes.length} of ${path} did not arrive whole on the host`)
+  })
 }
 
 /** For a near volume on that folder: what it notes lies beside the mirrored logs. */

@@ -2,6 +2,7 @@ import { RegentError } from '#common/errors/errors.ts'
 import { sha256Of } from '#common/files/sha256.ts'
 import type { Transport } from '#common/ports/ports.ts'
 import { orderVersion } from '#failover/protocol/message.ts'
+import { salvageTakes } from '#failover/protocol/order.ts'
 import { sayWord } from '#failover/protocol/word.ts'
 import type { TailPort } from '../ports/tail.ts'
 
@@ -27,7 +28,11 @@ export function nearTail({ transport, cluster, deadlineMs }: Ports): TailPort {
     }
     return {
       async find(wanted) {
-        const found = await sayWord({ transport, deadlineMs }, agent, 'tail', { ...base, gtids: wanted })
+        // All files are looked through for it, and those of a far host come first.
+        const found = await sayWord({ transport, deadlineMs: deadlineMs * salvageTakes }, agent, 'tail', {
+          ...base,
+          gtids: wanted,
+        })
         const files = found.files.map((file) => ({ ...file, head: Buffer.from(file.head, 'base64') }))
         return { ...found, files }
       },

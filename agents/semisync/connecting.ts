@@ -88,7 +88,7 @@ export function startedNow({ nowMs }: View, assignment: ReplicaAssignment): Foll
   return { is: 'following', step: 'started', as: pointedAs(assignment), sinceMs: nowMs }
 }
 
-function pointedAs({ epoch, revision, source, counted }: ReplicaAssignment): string {
+export function pointedAs({ epoch, revision, source, counted }: ReplicaAssignment): string {
   return `${epoch}@${revision} ${source.host}:${source.port} ${counted ? 'counted' : ''}`
 }
 

@@ -3,7 +3,10 @@ import { replicationUser } from '../ports/server.ts'
 import { aServerState, replicaOfEpoch3, ScriptedProcess, ScriptedServer, testParts } from '../testing.ts'
 import { changeLife, settable } from '../testing-known.ts'
 import type { Stage } from '../instance/life.ts'
+import { viewOf } from '../instance/pass.ts'
 import { passAsReplica } from '../testing-passes.ts'
+import { pointedAs } from './connecting.ts'
+import { Semisync } from './semisync.ts'
 
 const assignment = replicaOfEpoch3
 const { source } = assignment
@@ -225,5 +228,15 @@ describe('a replica that another hand opened for writes', () => {
       [{ is: 'closed' }, false],
     ] as const)
       expect((await found(stage, superReadOnly)).parts.file.current.opened).toBe(false)
+  })
+
+  it('is looked at again where the last look may be of the moment in which its agent changed accounts', async () => {
+    const pointed: Stage = { is: 'following', step: 'pointed', as: pointedAs(assignment), sinceMs: 0 }
+    const isReady = async (superReadOnly: boolean) => {
+      const { parts, server } = await found(pointed, superReadOnly)
+      changeLife(parts, { stage: { ...pointed, sinceMs: parts.world.clock.monotonicMs() } })
+      return new Semisync(parts).isReadyFor({ ...viewOf(parts, null), server: server.state }, assignment)
+    }
+    expect([await isReady(true), await isReady(false)]).toEqual([true, false])
   })
 })

@@ -45,10 +45,12 @@ export class Semisync implements Mode<Step> {
 
   /**
    * A primary that was made ready is opened without another look: nobody has been let in since the last. A replica that
-   * was made ready connects without one.
+   * was made ready connects without one; but where the last look shows it open, that was the moment in which its agent
+   * changed accounts, perhaps.
    */
   isReadyFor(view: View, assignment: Assignment): boolean {
-    return assignment.role === 'primary' ? isPreparedFor(view, assignment.epoch) : isPointed(view, assignment)
+    if (assignment.role === 'primary') return isPreparedFor(view, assignment.epoch)
+    return view.server?.superReadOnly === true && isPointed(view, assignment)
   }
 
   underPromise(view: View): NextPass | null {

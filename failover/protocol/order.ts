@@ -181,6 +181,9 @@ export interface Step {
   readonly ms: number
 }
 
+/** A tail is read, sent and applied, over SSH perhaps: so many times as long as another order may take. */
+export const salvageTakes = 12
+
 /**
  * What a fetch that failed is remembered by in `failedRequests`: without a revision, which each further attempt would
  * raise.

@@ -6,7 +6,7 @@ import type { Election } from '../judge/election.ts'
 import type { Promised } from '../judge/promised.ts'
 import { endpointOf, isServing, type Situation } from '../judge/situation.ts'
 import { givesItsTail } from '../judge/salvage.ts'
-import { fetchKey, type FetchOrder } from '../protocol/order.ts'
+import { fetchKey, salvageTakes, type FetchOrder } from '../protocol/order.ts'
 import { nextRecord } from '../protocol/record.ts'
 import { orderFor } from './assignments.ts'
 import { failing, type FlowStep } from './step.ts'
@@ -73,7 +73,7 @@ export function fetchFirst(
     ...orderFor(situation, candidate.member, record.epoch + 1),
     from: endpointOf(from.view),
     until: revoked.union.toString(),
-    deadlineMs: situation.timings.orderDeadlineMs,
+    deadlineMs: situation.timings.orderDeadlineMs * (salvage ? salvageTakes : 1),
     ...(salvage && { salvage: from.member }),
   }
   const where = salvage ? say`the volume of ${instanceOf(from.member)}` : instanceOf(from.member)

@@ -6,6 +6,7 @@ import { describeError } from '#common/errors/errors.ts'
 import { findMysql } from '#local/packages/mysql-binaries.ts'
 import { startCluster } from '../support/cluster.ts'
 import { diagnose } from '../support/diagnosis.ts'
+import { Strangers } from '../support/strangers.ts'
 import { measureBackups } from './backup.ts'
 import { measureBareGroup } from './bare-group.ts'
 import { benchCases, eventOf, runCase, type BenchCase } from './cases.ts'
@@ -18,6 +19,7 @@ import { asJson, headOf, lostIn, rowsOf, tableOf, type CaseResult } from './repo
 import { measureWatching } from './watching.ts'
 
 const usage = `npm run bench -- [${benchCases.join('|')} …] [--mode semisync|async|group] [--runs 20] [--instances 3] [--bare 5] [--router] [--json FILE] [--into PAGE]
+       npm run bench -- kill --far [--runs 20]
        npm run bench -- backup [--gigabytes 1]
        npm run bench -- watching [--watched 500]`
 
@@ -26,6 +28,8 @@ interface BenchOptions {
   readonly runs: number
   readonly instances: number
   readonly mode: ModeName
+  /** Three servers of somebody else, reached by SQL and SSH, in mode async. */
+  readonly far: boolean
   /** In mode `group`: runs of a group of the same settings without Regent, beside the others; 0 leaves them out. */
   readonly bare: number
   /** With a second writer that knows the router's address alone. */
@@ -46,6 +50,7 @@ function readOptions(): BenchOptions {
       runs: { type: 'string', default: '20' },
       instances: { type: 'string', default: '3' },
       mode: { type: 'string', default: defaultMode },
+      far: { type: 'boolean', default: false },
       bare: { type: 'string', default: '5' },
       router: { type: 'boolean', default: false },
       json: { type: 'string' },
@@ -62,10 +67,11 @@ function readOptions(): BenchOptions {
     return found
   })
   return {
-    cases: cases.length === 0 ? benchCases : cases,
+    cases: casesOf(cases, values.far),
+    far: values.far,
     runs: integerFrom(1, 1000)(values.runs),
     instances: integerFrom(2, 9)(values.instances),
-    mode: modeNamed(values.mode),
+    mode: values.far ? 'async' : modeNamed(values.mode),
     bare: integerFrom(0, 1000)(values.bare),
     router: values.router,
     json: values.json,
@@ -75,10 +81,16 @@ function readOptions(): BenchOptions {
   }
 }
 
+function casesOf(named: readonly BenchCase[], far: boolean): readonly BenchCase[] {
+  if (!far) return named.length === 0 ? benchCases : named
+  if (named.some((name) => name !== 'kill')) throw new Error(`only kill is measured far: ${usage}`)
+  return ['kill']
+}
+
 const told = (line: string) => process.stderr.write(`  ${line}\n`)
 
 async function bench(options: BenchOptions): Promise<void> {
-  const { cases, instances, mode, json, into, backupsOf, watched } = options
+  const { cases, instances, mode, json, into, backupsOf, watched, far } = options
   const machine = describeMachine((await findMysql()).version, 'loopback')
   if (backupsOf !== null) {
     console.log(`${machine}\n`)
@@ -88,7 +100,9 @@ async function bench(options: BenchOptions): Promise<void> {
     console.log(`${machine}\n`)
     return measureWatching(watched, told)
   }
-  console.log(`${machine}\nmode ${mode}, ${instances} instances, one client that writes a new id every 10 ms\n`)
+  console.log(
+    `${machine}\nmode ${mode}${far ? ', far agents' : ''}, ${instances} instances, one client that writes a new id every 10 ms\n`,
+  )
   const results: (CaseResult & { readonly of: MeasuredPart })[] = []
   for (const name of cases) {
     const measured = await measure(name, options)
@@ -112,6 +126,7 @@ async function bench(options: BenchOptions): Promise<void> {
 /** Each case has a cluster of its own, so that none inherits another's history. */
 async function measure(name: BenchCase, options: BenchOptions): Promise<readonly CaseResult[]> {
   const { runs, instances, mode, bare } = options
+  if (options.far) return onStrangers(name, runs)
   const measured = await onItsOwnCluster(name, options)
   if (name === 'agent') return [...measured, ...(await measureLifecycle(runs, told))]
   if (mode !== 'group' || bare === 0) return measured
@@ -138,6 +153,20 @@ async function onItsOwnCluster(
     throw error
   } finally {
     await cluster.down()
+  }
+}
+
+async function onStrangers(name: BenchCase, runs: number): Promise<readonly CaseResult[]> {
+  const strangers = await Strangers.start()
+  try {
+    const cluster = await strangers.manage()
+    await cluster.whole()
+    return (await runCase(cluster, name, runs, told)).map((result) => ({
+      ...result,
+      name: `${result.name}, far agents`,
+    }))
+  } finally {
+    await strangers.end()
   }
 }
 

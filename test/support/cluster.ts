@@ -146,10 +146,12 @@ export class TestCluster implements WrittenCluster {
   readonly views: ViewStream
   readonly #found: FoundCluster
   readonly #client: ApiClient
+  readonly #injectFault: typeof injectFault
   #adminSessions = new Map<string, Connection>()
 
-  private constructor(home: string, found: FoundCluster, client: ApiClient) {
+  private constructor(home: string, found: FoundCluster, client: ApiClient, inject: typeof injectFault) {
     this.home = home
+    this.#injectFault = inject
     this.name = found.cluster.name
     this.layout = layoutOf(found.dir)
     this.#found = found
@@ -157,9 +159,10 @@ export class TestCluster implements WrittenCluster {
     this.views = new ViewStream(localTarget(found.dir, found.cluster), this.name)
   }
 
-  static async at(home: string, name: string): Promise<TestCluster> {
+  /** @param inject how faults come to servers that are not this machine's */
+  static async at(home: string, name: string, inject = injectFault): Promise<TestCluster> {
     const found = await findCluster(name, home)
-    return new TestCluster(home, found, await ApiClient.open(localTarget(found.dir, found.cluster)))
+    return new TestCluster(home, found, await ApiClient.open(localTarget(found.dir, found.cluster)), inject)
   }
 
   /** `regent <words>` on this cluster's machine. */
@@ -236,7 +239,7 @@ export class TestCluster implements WrittenCluster {
   async fault(instance: string, what: Fault): Promise<number> {
     const { cluster } = await this.#foundNow()
     const at = monotonicMs()
-    await injectFault(this.layout, cluster, instance, what)
+    await this.#injectFault(this.layout, cluster, instance, what)
     return at
   }
 

@@ -63,9 +63,9 @@ export class Sshd {
   }
 
   /** Its line of a known hosts file. */
-  async knownHost(): Promise<string> {
+  async knownHost(port?: number): Promise<string> {
     const [type, key] = (await readFile(`${this.hostKeyFile}.pub`, 'utf8')).split(' ')
-    return `${this.#address} ${type} ${key}\n`
+    return `${port === undefined ? this.#address : `[${this.#address}]:${port}`} ${type} ${key}\n`
   }
 
   async newHostKey(): Promise<void> {

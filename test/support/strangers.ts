@@ -7,20 +7,29 @@ import { passwordFor } from '#common/mysql/account-password.ts'
 import { runCommand } from '#common/process/run-command.ts'
 import { findMysql, type MysqlBinaries } from '#local/packages/mysql-binaries.ts'
 import { layoutOf } from '#local/folder/state-layout.ts'
+import { readBook } from '#local/processes/process-book.ts'
+import { signalProcess } from '#local/processes/process-identity.ts'
+import { remoteAgentsProcess } from '#local/supervisor/supervisor.ts'
 import { runRegent, TestCluster, type Ran } from './cluster.ts'
+import { monotonicMs } from './monotonic.ts'
 import { ownAddress, type OwnAddress } from './own-address.ts'
 import { patienceMs } from './patience.ts'
 import { clusterSecret } from './prepared-folders/secrets.ts'
 import { freePort } from './redis-server.ts'
+import { Road } from './road.ts'
 import { Sshd, unpackedSshd } from './sshd.ts'
+import type { Writer } from './writer.ts'
 
 const password = 'a-strangers-password'
+const roadPort = 2_222
 
 /** One host of somebody else: a mysqld by an options file of its own, and an sshd. */
 export class StrangerHost {
   readonly address: string
   readonly folder: string
   readonly sshd: Sshd | undefined
+  /** By which its sshd is reached, where that was asked for. */
+  road: Road | undefined
   readonly #binaries: MysqlBinaries
   readonly #number: number
 
@@ -116,12 +125,15 @@ export class StrangerHost {
 
   async end(): Promise<void> {
     await this.kill().catch(() => undefined)
+    await this.road?.end()
     await this.sshd?.stop()
   }
 }
 
 export interface StrangersOptions {
   readonly ssh?: false
+  /** SSH goes by a proxy to each host. */
+  readonly roads?: true
   readonly mode?: 'async' | 'semisync'
   readonly failover?: object
   readonly start?: false
@@ -160,6 +172,9 @@ export class Strangers {
     try {
       const template = await initialised(binaries, home)
       await Promise.all(hosts.map((host) => host.make(join(home, 'id.pub'), template)))
+      if (options.roads === true)
+        for (const host of hosts)
+          host.road = await Road.open({ host: host.address, port: roadPort }, { host: host.address, port: 22 })
       await strangers.#replicate()
       await strangers.#writeFiles()
       return strangers
@@ -185,7 +200,35 @@ export class Strangers {
     const port = String(await freePort())
     const ran = await this.regent('adopt', 'manage', 'shop', '--file', this.hostsFile, '--port', port)
     if (ran.code !== 0) throw new Error(`adopt manage ended with ${ran.code}:\n${ran.stdout}\n${ran.stderr}`)
-    return TestCluster.at(this.home, 'shop')
+    return TestCluster.at(this.home, 'shop', async (_layout, _cluster, instance, fault) => {
+      if (fault !== 'kill-mysqld') throw new Error(`${fault} is not for servers of somebody else`)
+      await this.hostOf(instance).kill()
+      return ''
+    })
+  }
+
+  /** To all agents at once: they are one process. Agents that are stopped see and do nothing. */
+  async signalAgents(signal: 'SIGSTOP' | 'SIGCONT'): Promise<void> {
+    const { processes } = await readBook(layoutOf(join(this.home, 'shop')))
+    const agents = processes[remoteAgentsProcess]
+    if (agents === undefined || !signalProcess(agents, signal)) throw new Error('no agents run')
+  }
+
+  /**
+   * A hundred writes that clients heard OK for are on the primary's host alone, and then its mysqld is killed. The
+   * cluster is paused, and its agents are stopped. Resolves to the name of the dead one.
+   */
+  async endWithTail(cluster: TestCluster, writer: Writer): Promise<string> {
+    const { primary, instances } = await cluster.view()
+    if (primary === null) throw new Error('nobody is primary')
+    const ran = await cluster.regent('pause', 'shop')
+    if (ran.code !== 0) throw new Error(ran.stderr)
+    await this.signalAgents('SIGSTOP')
+    for (const { name } of instances) if (name !== primary) await this.hostOf(name).sql('STOP REPLICA IO_THREAD')
+    const deafMs = monotonicMs()
+    await cluster.until('a hundred writes that nobody received', async () => writer.begunSince(deafMs).length > 100)
+    await this.hostOf(primary).kill()
+    return primary
   }
 
   hostOf(instance: string): StrangerHost {
@@ -199,6 +242,13 @@ export class Strangers {
     await Promise.all(this.hosts.map((host) => host.end()))
     this.#own.release()
     await rm(this.home, { recursive: true, force: true, maxRetries: 10, retryDelay: 100 })
+  }
+
+  /** Every host's key as it is now. */
+  async writeKnownHosts(): Promise<void> {
+    const port = this.#options.roads === true ? roadPort : undefined
+    const lines = await Promise.all(this.hosts.map(async ({ sshd }) => (await sshd?.knownHost(port)) ?? ''))
+    await writeFile(this.knownHostsFile, lines.join(''))
   }
 
   async #replicate(): Promise<void> {
@@ -236,10 +286,14 @@ export class Strangers {
     const layout = layoutOf(join(this.home, 'shop'))
     await mkdir(layout.secrets, { recursive: true, mode: 0o700 })
     await writeFile(layout.accountSecret, `${clusterSecret}\n`, { mode: 0o600 })
-    const lines = await Promise.all(this.hosts.map(async ({ sshd }) => (await sshd?.knownHost()) ?? ''))
-    await writeFile(this.knownHostsFile, lines.join(''))
-    const { mode = 'async', failover = {}, ssh, start } = this.#options
-    const login = { user: 'root', keyFile: join(this.home, 'id'), knownHostsFile: this.knownHostsFile }
+    await this.writeKnownHosts()
+    const { mode = 'async', failover = {}, ssh, start, roads } = this.#options
+    const login = {
+      user: 'root',
+      keyFile: join(this.home, 'id'),
+      knownHostsFile: this.knownHostsFile,
+      ...(roads === true && { port: roadPort }),
+    }
     await writeFile(
       this.hostsFile,
       stringify({

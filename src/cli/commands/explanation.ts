@@ -3,8 +3,8 @@ import type { Paint } from '../terminal/paint.ts'
 import { writesLines } from './topology-tree.ts'
 
 /**
- * The sentence first, then what Kubernetes says, what is wrong, what was not chosen or done and why, and the record
- * that all of this follows from.
+ * The sentence first, then what is said of instances that are not there, what is wrong, what was not chosen or done and
+ * why, and the record that all of this follows from.
  */
 export function renderExplanation(cluster: string, view: ExplainView, paint: Paint): readonly string[] {
   const severity = { critical: paint.red, warning: paint.yellow, info: paint.dim }
@@ -12,7 +12,7 @@ export function renderExplanation(cluster: string, view: ExplainView, paint: Pai
   return [
     `${paint.bold(cluster)}: ${sentence}`,
     ...writesLines(view),
-    ...section('what Kubernetes says', view.place ?? []),
+    ...section('why they are not there', view.place ?? []),
     ...section(
       'what is seen',
       view.analyses.map((analysis) => `${severity[analysis.severity](analysis.code)}  ${analysis.sentence}`),

@@ -1,7 +1,7 @@
 import type { ClientRequest } from 'node:http'
 import { createInterface } from 'node:readline'
 import { describeFailure, isDistrust, requestTo } from '#common/http/agent-request.ts'
-import { catalogue } from '#common/errors/error-catalogue.ts'
+import { catalogue, type ErrorCode } from '#common/errors/error-catalogue.ts'
 import { describeError, RegentError } from '#common/errors/errors.ts'
 import { withSentences } from '#common/sentence/sentence-wire.ts'
 import { readText } from '#common/http/http-transport.ts'
@@ -79,8 +79,11 @@ function openStream(
   outgoing.on('response', (incoming) => {
     if (incoming.statusCode !== 200) {
       const isDistrusted = incoming.statusCode === catalogue.REGENT_UNAUTHORIZED.status
-      const refused = (text: string): void =>
-        end(`${address} answered ${incoming.statusCode}${reasonIn(text)}`, isDistrusted)
+      const refused = (text: string): void => {
+        const { code, detail } = problemIn(text)
+        if (blindness.has(code)) listener.blind?.(detail)
+        end(`${address} answered ${incoming.statusCode}${detail === '' ? '' : `: ${detail}`}`, isDistrusted)
+      }
       readText(incoming, longestRefusal).then(refused, (error: unknown) => end(describeError(error)))
       return
     }
@@ -109,13 +112,16 @@ function openStream(
   return outgoing
 }
 
+/** By what an agent refuses that is far from its server, and sees neither that nor its host. */
+const blindness: ReadonlySet<string> = new Set<ErrorCode>(['REGENT_SSH_DOWN', 'REGENT_HOST_KEY'])
+
 /** The agent's own words, where it says why it refuses. */
-function reasonIn(text: string): string {
+function problemIn(text: string): { readonly code: string; readonly detail: string } {
   try {
-    const { detail } = JSON.parse(text) as { readonly detail?: unknown }
-    return typeof detail === 'string' ? `: ${detail}` : ''
+    const { code, detail } = JSON.parse(text) as { readonly code?: unknown; readonly detail?: unknown }
+    return { code: typeof code === 'string' ? code : '', detail: typeof detail === 'string' ? detail : '' }
   } catch {
-    return ''
+    return { code: '', detail: '' }
   }
 }
 

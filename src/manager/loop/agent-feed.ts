@@ -14,6 +14,8 @@ export interface FeedListener {
    * @param isDistrusted it is there and refuses this manager, or this manager refuses it: by certificate or by token
    */
   readonly lost: (why: string, isDistrusted?: boolean) => void
+  /** Before `lost`, where the agent is there and knows nothing of its server: its words. */
+  readonly blind?: (why: string) => void
   /** Before `lost`, where the agent of another instance or cluster answers there: both names. */
   readonly strange?: (error: Error) => void
 }

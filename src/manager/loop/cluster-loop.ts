@@ -121,7 +121,7 @@ export class ClusterLoop {
         if (this.#sightings.touch(name, ports.world.clock.monotonicMs())) this.wake()
         this.#sayWhoLeads(name)
       },
-      lost: () => this.wake(),
+      ...{ lost: () => this.wake(), blind: (why: string) => this.#sightings.setTrouble(name, why) },
       strange: this.#failed(`hearing the agent of ${name}`),
     }))
     this.#records = new RecordKeeper(ports.store, config.cluster)

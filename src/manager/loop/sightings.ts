@@ -15,6 +15,8 @@ interface Sighting {
   /** When the observation came, and when anything was heard last. */
   readonly observedAtMs: number
   readonly heardAtMs: number | null
+  /** Why its agent knows nothing of its server, as that said last; '' for nothing. */
+  readonly trouble: string
 }
 
 /**
@@ -56,6 +58,7 @@ export class Sightings {
             observation: known?.observation ?? null,
             observedAtMs: known?.observedAtMs ?? 0,
             heardAtMs: known?.heardAtMs ?? null,
+            trouble: known?.trouble ?? '',
           },
         ]
       }),
@@ -98,7 +101,13 @@ export class Sightings {
       last.member === observation.member
     )
       return false
-    this.#byName.set(observation.instance, { ...known, observation, observedAtMs: nowMs, heardAtMs: nowMs })
+    this.#byName.set(observation.instance, {
+      ...known,
+      observation,
+      observedAtMs: nowMs,
+      heardAtMs: nowMs,
+      trouble: '',
+    })
     return true
   }
 
@@ -107,14 +116,20 @@ export class Sightings {
     const known = this.#byName.get(name)
     if (known === undefined) return false
     const wasSilent = known.heardAtMs === null || nowMs - known.heardAtMs >= this.#timings.unreachableMs
-    this.#byName.set(name, { ...known, heardAtMs: nowMs })
+    this.#byName.set(name, { ...known, heardAtMs: nowMs, trouble: '' })
     return wasSilent
+  }
+
+  setTrouble(name: string, trouble: string): void {
+    const known = this.#byName.get(name)
+    if (known) this.#byName.set(name, { ...known, trouble })
   }
 
   /** The snapshot at `nowMs`: durations up to now are moved on by how long ago they were reported. */
   snapshot(nowMs: number): Snapshot {
-    const views = [...this.#byName.values()].map(({ instance, observation, observedAtMs, heardAtMs }) => ({
+    const views = [...this.#byName.values()].map(({ instance, observation, observedAtMs, heardAtMs, trouble }) => ({
       ...instance,
+      ...(trouble !== '' && { trouble }),
       observation: observation && aged(observation, nowMs - observedAtMs),
       heardAtMs,
       reachable: heardAtMs !== null && nowMs - heardAtMs < this.#timings.unreachableMs,

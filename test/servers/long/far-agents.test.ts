@@ -27,4 +27,20 @@ describe('Three servers of somebody else, reached by SSH, in mode async', () => 
     await cluster.whole()
     expect(await writer.check()).toMatchObject({ lost: [], duplicated: [], differing: [], instances: 3 })
   })
+
+  it('what only the binlogs of the dead primary have is read over SSH, and applied before another one leads', async () => {
+    await cluster.whole()
+    const writer = await Writer.start(cluster, { table: 'tail' })
+    const dead = await strangers.endWithTail(cluster, writer)
+    await strangers.signalAgents('SIGCONT')
+    const resumedMs = monotonicMs()
+    expect(await cluster.regent('resume', 'shop')).toMatchObject({ code: 0 })
+    await writer.next(resumedMs, { notBy: strangers.hostOf(dead).address })
+    await cluster.whole()
+    expect(await writer.check()).toMatchObject({ lost: [], duplicated: [], differing: [], instances: 3 })
+    const [recovery] = await cluster.recoveries()
+    expect(recovery).toMatchObject({ kind: 'failover', outcome: 'succeeded' })
+    const steps = recovery?.timeline.map(({ what }) => what) ?? []
+    expect(steps).toEqual(expect.arrayContaining([expect.stringMatching(/^fetch shop-\d: [\d.]+ ms/)]))
+  })
 })
