@@ -161,7 +161,7 @@ async function onStrangers(name: BenchCase, runs: number): Promise<readonly Case
   try {
     const cluster = await strangers.manage()
     await cluster.whole()
-    return (await runCase(cluster, name, runs, told)).map((result) => ({
+    return (await runCase(cluster, name, { runs, told, router: false })).map((result) => ({
       ...result,
       name: `${result.name}, far agents`,
     }))
