@@ -180,7 +180,7 @@ src/adopt/trees                      agents/sql/dialect src/adopt src/adopt/{ser
 src/adopt/serve                      failover/protocol src/adopt src/adopt/{origin,servers,trees,watch}
                                      src/local/{files,folder} src/manager/{api,clusters} src/orchestrator
                                      src/orchestrator/trees src/store
-src/manager                          failover/protocol src/local/{folder,platform} src/manager/{api,clusters,hooks}
+src/manager                          failover/protocol src/api-contract src/local/{folder,platform} src/manager/{api,clusters,hooks}
                                      src/orchestrator src/store
 src/router                           failover/protocol src/api-contract src/cli/connection
                                      src/local/{files,folder,platform,processes} src/manager/{clusters,loop}
@@ -199,8 +199,8 @@ src/manager/kubernetes/pods          src/api-contract src/controller-runtime/{cl
 src/manager/kubernetes/objects       failover/{flows,judge,protocol} src/controller-runtime/{changes,client,objects}
                                      src/kube/{app,certificates,names,objects,pods,primary,router,secrets,spec}
                                      src/manager/kubernetes/status src/manager/{loop,options} topology/snapshot
-src/manager/kubernetes/loops         failover/protocol src/controller-runtime/{client,informers,objects} src/store
-                                     src/kube/{certificates,names,platform,pods,primary,secrets,spec}
+src/manager/kubernetes/loops         failover/protocol src/controller-runtime/{client,informers,objects} src/{api-contract,store}
+                                     src/kube/{app,certificates,names,platform,pods,primary,secrets,spec}
                                      src/manager/kubernetes/{objects,status} src/manager/{clusters,hooks,loop}
 src/manager/kubernetes/backups       src/controller-runtime/{changes,client,controller,events,informers,objects}
                                      src/kube/{backup,names,spec} src/manager/clusters topology/snapshot

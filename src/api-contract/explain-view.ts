@@ -1,7 +1,15 @@
 import { Type } from 'typebox'
 import type { ClusterRecord } from '#failover/protocol/record.ts'
 import type { PrintedAnalysis } from '#topology/analysis/analysis.ts'
-import { groupSchema, nullable, type ClusterView, wayOutField, writableUnknownField } from './views.ts'
+import {
+  groupSchema,
+  nullable,
+  routerField,
+  type ClusterView,
+  type RouterView,
+  wayOutField,
+  writableUnknownField,
+} from './views.ts'
 
 /** Why a cluster is as it is: the last decision with its reasons, and what it was decided from. */
 export interface ExplainView {
@@ -13,6 +21,7 @@ export interface ExplainView {
   readonly place?: readonly string[]
   /** Reasons for what was not chosen or not done, one line each. */
   readonly reasons: readonly string[]
+  readonly router?: RouterView
   readonly analyses: readonly PrintedAnalysis[]
   /** In mode group alone. */
   readonly group?: NonNullable<ClusterView['group']>
@@ -82,6 +91,7 @@ export const explainViewSchema = Type.Unsafe<ExplainView>(
         }),
       ),
       reasons: Type.Array(Type.String()),
+      ...routerField,
       analyses: Type.Array(analysisSchema),
       group: Type.Optional(groupSchema),
       watched: Type.Optional(

@@ -258,10 +258,25 @@ export const wayOutField = {
   ),
 }
 
+export const routerField = {
+  router: Type.Optional(
+    Type.Object(
+      {
+        host: Type.String({ description: 'Address of the router, or its name in the cluster of Kubernetes.' }),
+        writePort: Type.Integer({ description: 'Leads to the primary.' }),
+        readPort: Type.Integer({ description: 'Leads to replicas.' }),
+        sentence: Type.String({ description: 'Where the router leads, or on Kubernetes how its pods are.' }),
+      },
+      { description: 'The one address in front of the cluster; absent where there is no router.' },
+    ),
+  ),
+} as const
+
 export const topologyViewSchema = Type.Object(
   {
     ...clusterFields,
     ...wayOutField,
+    ...routerField,
     tree: Type.Array(Type.Unsafe<TreeNode>({ $ref: 'TreeNode#' }), {
       description: 'Roots: servers that follow none of the cluster.',
     }),
@@ -272,4 +287,5 @@ export const topologyViewSchema = Type.Object(
 export type ClusterProblem = Frozen<Static<typeof clusterProblemSchema>>
 export type InstanceRow = Frozen<Static<typeof instanceRowSchema>>
 export type ClusterView = Frozen<Static<typeof clusterViewSchema>>
+export type RouterView = NonNullable<TopologyView['router']>
 export type TopologyView = Frozen<Static<typeof topologyViewSchema>>

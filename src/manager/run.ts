@@ -22,6 +22,7 @@ import { ManagedCluster } from './clusters/managed-cluster.ts'
 import { createMetrics } from './clusters/metrics.ts'
 import { serviceFor } from './clusters/service.ts'
 import { realHooks } from './hooks/real-hooks.ts'
+import { localRouter } from './local-router.ts'
 
 export interface ManagerOptions {
   readonly clusterDir: string
@@ -42,7 +43,8 @@ export async function runManager(options: ManagerOptions): Promise<void> {
   const world = realWorld
   const log = createLogger({ level: options.logLevel, name: 'manager' })
   const metrics = createMetrics()
-  const { name } = await readCluster(options.clusterDir)
+  const local = await readCluster(options.clusterDir)
+  const { name } = local
   const layout = layoutOf(options.clusterDir)
   const spec = await readSpec(layout, name)
   const token = await readTokenFile(options.tokenFile)
@@ -58,7 +60,7 @@ export async function runManager(options: ManagerOptions): Promise<void> {
   const cluster = new ManagedCluster(
     { world, transport, store, platform, hooks, feed: createHttpFeed({ token: agentToken }) },
     { cluster: name, spec, timings: defaultTimings, manager },
-    { log, metrics },
+    { log, metrics, router: () => localRouter(layout, local) },
   )
   const warn = seldom(world.clock, (line) => log.warn(line))
   const leader = new Leader({

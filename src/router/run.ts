@@ -6,7 +6,8 @@ import { say } from '#common/sentence/sentence.ts'
 import { openLocal } from '#cli/connection/connect.ts'
 import { routerSettings } from '#failover/protocol/router-settings.ts'
 import { readCluster, routerAddress } from '#local/folder/cluster-file.ts'
-import { layoutOf, routerFolder } from '#local/folder/state-layout.ts'
+import { replaceDerivedJson } from '#local/files/durable-file.ts'
+import { layoutOf, routerFolder, routerStatePath } from '#local/folder/state-layout.ts'
 import { localPlatform } from '#local/platform/platform.ts'
 import { followRecord } from './manager-stream.ts'
 import { serve } from './serve.ts'
@@ -29,6 +30,7 @@ export async function runRouter({ clusterDir, logLevel }: RouterOptions): Promis
     )
   const platform = localPlatform(clusterDir)
   const warn = seldom(realWorld.clock, (line) => log.warn(line))
+  const warnOf = (error: unknown): void => warn(say`where the router leads is not written down: ${described(error)}`)
   await serve({
     cluster: cluster.name,
     settings: routerSettings(cluster.router.settings),
@@ -38,6 +40,8 @@ export async function runRouter({ clusterDir, logLevel }: RouterOptions): Promis
     tokenFile: layout.agentToken,
     log,
     endsWithinMs: 0,
+    // The manager shows it. What cannot be written is in the log all the same.
+    stated: (sentence) => void replaceDerivedJson(routerStatePath(layout), { sentence }).catch(warnOf),
     source: async (router, until) => {
       const readInstances = (): void =>
         void platform.instances().then(

@@ -28,6 +28,8 @@ export interface ServedRouter {
   readonly endsWithinMs: number
   /** Tells the router of instances and of the record until the signal aborts; resolves then. */
   readonly source: (router: Router, until: AbortSignal) => Promise<void>
+  /** Told each new sentence, beside the log. */
+  readonly stated?: (sentence: string) => void
   /** Whoever asks how the router is, until the signal aborts. */
   readonly show?: (router: Router, until: AbortSignal, haproxy: Pick<Haproxy, 'tell'>) => Promise<void>
 }
@@ -61,7 +63,10 @@ export async function serve(served: ServedRouter): Promise<void> {
     feed: createHttpFeed({ token: await readTokenFile(served.tokenFile), tls: served.tls }),
     proxy: haproxy,
     nowMs: () => realWorld.clock.monotonicMs(),
-    told: inform,
+    told: (sentence) => {
+      inform(sentence)
+      served.stated?.(String(sentence))
+    },
   })
   const stop = toldToStop()
   const ended = new AbortController()

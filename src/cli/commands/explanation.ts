@@ -1,6 +1,6 @@
 import type { ExplainView } from '#api-contract/explain-view.ts'
 import type { Paint } from '../terminal/paint.ts'
-import { writesLines } from './topology-tree.ts'
+import { routerLines, writesLines } from './topology-tree.ts'
 
 /**
  * The sentence first, then what is said of instances that are not there, what is wrong, what was not chosen or done and
@@ -12,6 +12,7 @@ export function renderExplanation(cluster: string, view: ExplainView, paint: Pai
   return [
     `${paint.bold(cluster)}: ${sentence}`,
     ...writesLines(view),
+    ...routerLines(view),
     ...section('why they are not there', view.place ?? []),
     ...section(
       'what is seen',

@@ -23,6 +23,13 @@ describe('the tree of a cluster', () => {
     `)
   })
 
+  test('ends with the router, and where that leads', () => {
+    const sentence = 'writes go on: demo-1 is the primary of epoch 3 by the manager'
+    const lines = drawn({ router: { host: '127.24.1.100', writePort: 3306, readPort: 3307, sentence } }).split('\n')
+    expect(lines.at(-2)).toBe(`router 127.24.1.100, port 3306 for writes, 3307 for reads: ${sentence}`)
+    expect(drawn()).not.toContain('router')
+  })
+
   test.each([
     ['copies', '· backup 20261126T031209Z: the data are copied'],
     ['sends', '· backup 20261126T031209Z: 64.0 MiB of data are in the store'],

@@ -17,7 +17,15 @@ export function renderTopology(view: TopologyView, paint: Paint): readonly strin
     '',
     view.blocked ? paint.red(view.sentence) : view.sentence,
     ...writesLines(view),
+    ...routerLines(view),
   ]
+}
+
+/** The one address, and where it leads. */
+export function routerLines({ router }: Pick<TopologyView, 'router'>): readonly string[] {
+  if (router === undefined) return []
+  const { host, writePort, readPort, sentence } = router
+  return [`router ${host}, port ${writePort} for writes, ${readPort} for reads: ${sentence}`]
 }
 
 /** `demo  semisync  epoch 3  WRITABLE  primary demo-1`. */

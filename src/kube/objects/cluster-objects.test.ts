@@ -169,6 +169,13 @@ describe('what else a cluster becomes', () => {
     expect(agents?.from).toHaveLength(2)
   })
 
+  it('lets the routers of a cluster reach the agents, where there are routers', () => {
+    const [, agents] = networkPolicyOf(aCluster({ router: {} }), 'regent').spec.ingress
+    const labels = { 'apps.regent.dev/app': 'shop-router' }
+    expect(agents?.from).toHaveLength(3)
+    expect(agents?.from).toContainEqual({ podSelector: { matchLabels: labels } })
+  })
+
   it('lets managers and instances reach lifecycle actions where agents serve them', () => {
     const serving = aCluster({ lifecycle: { open: true, port: 3601 } })
     const [, agents] = networkPolicyOf(serving, 'regent').spec.ingress

@@ -33,7 +33,8 @@ export function networkPolicyOf(cluster: MySQLCluster, managerNamespace: string)
   const { name } = cluster.metadata
   const { lifecycle } = cluster.spec
   const agentPorts = [agentPort, ...(lifecycle === undefined ? [] : [lifecycle.port, lifecycle.streamingPort])]
-  const routers = { podSelector: { matchLabels: { [`apps.${group}/app`]: namesOf(name).router } } }
+  const ofRouters = { matchLabels: { [`apps.${group}/app`]: namesOf(name).router } }
+  const routers = cluster.spec.router === undefined ? [] : [{ podSelector: ofRouters }]
   const instances = { podSelector: { matchLabels: { ...selectorOf(name) } } }
   const managers = {
     namespaceSelector: { matchLabels: { 'kubernetes.io/metadata.name': managerNamespace } },
@@ -48,7 +49,7 @@ export function networkPolicyOf(cluster: MySQLCluster, managerNamespace: string)
       policyTypes: ['Ingress'],
       ingress: [
         { ports: [{ port: mysqlPort, protocol: 'TCP' }] },
-        { ports: agentPorts.map((port) => ({ port, protocol: 'TCP' })), from: [instances, managers, routers] },
+        { ports: agentPorts.map((port) => ({ port, protocol: 'TCP' })), from: [instances, managers, ...routers] },
         ...(cluster.spec.podMonitor ? [{ ports: [{ port: probePort, protocol: 'TCP' }] }] : []),
       ],
     },

@@ -75,6 +75,11 @@ export function routerFolder(layout: StateLayout): string {
   return join(layout.run, 'router')
 }
 
+/** Where the router says where it leads: `{sentence}`. */
+export function routerStatePath(layout: StateLayout): string {
+  return join(routerFolder(layout), 'state.json')
+}
+
 /** Where an agent writes which mysqld is its own: `{pid, startTicks}`. */
 export function mysqldPidPath(volume: string): string {
   return join(volume, 'run', 'mysqld.json')

@@ -21,7 +21,7 @@ import type { ManagerMetrics } from './metrics.ts'
 import { Operations } from './operations/operations.ts'
 import type { OrderOutcome } from '../loop/order-desk.ts'
 import type { AgentView } from '#api-contract/agent-view.ts'
-import type { ClusterView, TopologyView } from '#api-contract/views.ts'
+import type { ClusterView, RouterView, TopologyView } from '#api-contract/views.ts'
 
 /** A view is sent to listeners at most this often. */
 const viewPauseMs = 50
@@ -41,6 +41,15 @@ export interface Told {
   declined(sentence: string): void
 }
 
+export interface ClusterTools {
+  readonly log: Logger
+  readonly metrics: ManagerMetrics
+  readonly name?: string
+  readonly told?: Told
+  /** Its router as it is now; undefined where there is none. */
+  readonly router?: () => RouterView | undefined
+}
+
 /** One cluster with its loop, and who listens to it: the log, the metrics, the API's streams, operations that wait. */
 export class ManagedCluster {
   /** As the API names it. */
@@ -53,6 +62,7 @@ export class ManagedCluster {
   readonly #repeats: Repeats
   readonly #metrics: ManagerMetrics
   readonly #told: Told | undefined
+  readonly #router: ClusterTools['router']
   readonly #problems = new ProblemBook()
   readonly #repairs: RepairBook
   readonly #listeners = new Set<(event: ClusterEvent) => void>()
@@ -63,17 +73,14 @@ export class ManagedCluster {
   #notedMs = -Infinity
   #remark: { readonly sentence: string; readonly atMs: number } | undefined
 
-  constructor(
-    ports: LoopPorts,
-    config: LoopConfig,
-    tools: { readonly log: Logger; readonly metrics: ManagerMetrics; readonly name?: string; readonly told?: Told },
-  ) {
+  constructor(ports: LoopPorts, config: LoopConfig, tools: ClusterTools) {
     this.name = tools.name ?? config.cluster
     this.#ports = ports
     this.#log = tools.log
     this.#repeats = new Repeats(ports.world.clock)
     this.#metrics = tools.metrics
     this.#told = tools.told
+    this.#router = tools.router
     this.#repairs = new RepairBook(ports.world.random)
     this.loop = new ClusterLoop(ports, config, {
       decided: (decision, changed, input) => this.#decided(decision, changed, input),
@@ -104,7 +111,12 @@ export class ManagedCluster {
   }
 
   topology(): TopologyView {
-    return topologyView(this.loop.input(), this.loop.decision, this.#problems)
+    return { ...topologyView(this.loop.input(), this.loop.decision, this.#problems), ...this.routerField }
+  }
+
+  get routerField(): { readonly router?: RouterView } {
+    const router = this.#router?.()
+    return router === undefined ? {} : { router }
   }
 
   agents(): Promise<readonly AgentView[]> {

@@ -38,7 +38,7 @@ export function serviceFor(clusters: () => readonly ManagedCluster[], leads: () 
     topology: (name) => find(name).topology(),
     agents: async (name) => find(name).agents(),
     explain(name) {
-      const { loop, remarks } = find(name)
+      const { loop, remarks, routerField } = find(name)
       const { decision, record } = loop
       const reasons = [...remarks, ...(decision?.reasons ?? [])]
       return {
@@ -48,6 +48,7 @@ export function serviceFor(clusters: () => readonly ManagedCluster[], leads: () 
         ...placeField(loop.input()),
         ...(decision === null ? {} : unknownField(loop.input())),
         reasons,
+        ...routerField,
         analyses: decision === null ? [] : analyse(loop.input()),
         ...groupField(loop.input()),
         record: record ?? null,

@@ -131,6 +131,7 @@ export async function runKubernetesManager(options: KubernetesManagerOptions): P
     client: leaderClient(urgentClient, leader),
     ...cached,
     slices: informers.of(endpointSlices, ours),
+    apps,
     manager: identity,
     leads,
     log,

@@ -6,6 +6,7 @@ import type { InformerPort } from '#controller-runtime/informers/informer-port.t
 import type { KubeClient } from '#controller-runtime/client/kube-client.ts'
 import { keyOf, keyText, type ObjectKey } from '#controller-runtime/objects/objects.ts'
 import type { ConfigMap } from '#controller-runtime/objects/config-map.ts'
+import type { App } from '#kube/app/app.ts'
 import { managerTlsFor } from '#kube/certificates/cluster-certificates.ts'
 import { coreSpecOf } from '#kube/spec/core-spec.ts'
 import type { CommittedEpoch } from '#kube/primary/epoch.ts'
@@ -14,6 +15,7 @@ import { namesOf } from '#kube/names/names.ts'
 import { ownerOf } from '#kube/spec/owned.ts'
 import { kubePlatform, type KubePlatform } from '#kube/platform/platform.ts'
 import { podWarnings } from '#kube/platform/pod-warnings.ts'
+import { routerViewOf } from './router-view.ts'
 import type { EndpointSlice } from '#kube/primary/primary-endpoints.ts'
 import type { Secret } from '#kube/secrets/secrets.ts'
 import type { Pod, StatefulSet } from '#kube/pods/stateful-set.ts'
@@ -41,6 +43,8 @@ export interface ClusterSetParts {
   readonly secrets: InformerPort<Secret>
   /** Clusters' records among them. */
   readonly configMaps: InformerPort<ConfigMap>
+  /** Routers among them. */
+  readonly apps?: InformerPort<App>
   readonly manager: string
   readonly leads: () => boolean
   readonly log: Logger
@@ -200,7 +204,14 @@ export class ClusterSet {
       timings: defaultTimings,
       manager,
     }
-    const managed = new ManagedCluster(ports, config, { log: log.child({ cluster: name }), metrics, name, told })
+    const router = () => routerViewOf(key.name, this.#parts.apps?.get({ ...key, name: namesOf(key.name).router }))
+    const managed = new ManagedCluster(ports, config, {
+      log: log.child({ cluster: name }),
+      metrics,
+      name,
+      told,
+      router,
+    })
     const endRecordWatch = watchRecord({
       records: configMaps,
       timers: world.timers,
