@@ -57,7 +57,14 @@ export async function farPlace(
   const shell = new SshShell(config.host, far.ssh, world)
   const bootId = await untilReached(shell, { world, log, refuse })
   await makeMirrorFolder(dataDir)
-  const process = new FarProcess(far, { ...world, shell, bootId, noteFile: join(agentDir, 'far-mysqld.json') })
+  const ending = new FarEnding(far.places, shell, join(agentDir, 'far-error-log.json'))
+  const process = new FarProcess(far, {
+    ...{ ...world, shell, bootId },
+    noteFile: join(agentDir, 'far-mysqld.json'),
+    // Then nobody knows how it ended, which counts as a stop.
+    taking: (life) =>
+      ending.mark(life).catch((error: unknown) => log.warn(`its error log was not marked: ${describeError(error)}`)),
+  })
   const mirror = new Mirror(dataDir, far.places.dataDir, { ...world, shell })
   let answeredAtMs = world.clock.monotonicMs()
   return {
@@ -77,7 +84,7 @@ export async function farPlace(
         near,
         mirror,
         folder: dataDir,
-        ending: new FarEnding(far.places, shell),
+        endedHow: () => ending.look(process.life),
         shell,
         ...world,
         freeBytes: () => process.freeBytes,
