@@ -62,13 +62,17 @@ dir=$1
 shift
 for index; do
   echo =
+  [ -x "$(dirname -- "$index")" ] || exit
   [ -e "$index" ] || continue
+  logs=$(cat -- "$index") || exit
   set --
   while IFS= read -r log; do
     case $log in '') continue;; /*) ;; *) log=$dir/$log;; esac
     printf 'i %s\n' "$log"
     [ ! -e "$log" ] || set -- "$@" "$log"
-  done < "$index" || exit
+  done <<EOF || exit
+$logs
+EOF
   [ $# = 0 ] || stat -c 'f %i %s %y %n' -- "$@" || exit
 done
 `
