@@ -24,7 +24,10 @@ export interface FarPlace {
     readonly server: ServerPort
     readonly volume: VolumePort
   }
-  /** Neither the host nor its server has said anything for a moment: why. Null while one of them speaks. */
+  /**
+   * Why nothing is known of the server: neither it nor its host has said anything for a moment. Null while one of them
+   * speaks; but a server without its host is not enough for a promise.
+   */
   readonly whyBlind: () => RegentError | null
   readonly close: () => void
 }
@@ -57,9 +60,24 @@ export async function farPlace(
   const shell = new SshShell(config.host, far.ssh, world)
   const bootId = await untilReached(shell, { world, log, refuse })
   await makeMirrorFolder(dataDir)
-  const process = new FarProcess(far, { ...world, shell, bootId, noteFile: join(agentDir, 'far-mysqld.json') })
+  const ending = new FarEnding(far.places, shell, join(agentDir, 'far-error-log.json'))
+  const process = new FarProcess(far, {
+    ...{ ...world, shell, bootId },
+    noteFile: join(agentDir, 'far-mysqld.json'),
+    // Then nobody knows how it ended, which counts as a stop.
+    taking: (life) =>
+      ending.mark(life).catch((error: unknown) => log.warn(`its error log was not marked: ${describeError(error)}`)),
+  })
   const mirror = new Mirror(dataDir, far.places.dataDir, { ...world, shell })
+  const volume = createFarVolume(far.places, {
+    ...{ ...world, near, mirror, shell },
+    folder: dataDir,
+    endedHow: () => ending.look(process.life),
+    freeBytes: () => process.freeBytes,
+  })
   let answeredAtMs = world.clock.monotonicMs()
+  /** Without its host it keeps no promise, and others would wait for that. */
+  let isPromiseUnkept = false
   return {
     ports: {
       machine: { bootId: () => Promise.resolve(bootId) },
@@ -73,19 +91,18 @@ export async function farPlace(
           return state
         },
       },
-      volume: createFarVolume(far.places, {
-        near,
-        mirror,
-        folder: dataDir,
-        ending: new FarEnding(far.places, shell),
-        shell,
-        ...world,
-        freeBytes: () => process.freeBytes,
-      }),
+      volume: {
+        ...volume,
+        async syncRelayLogs() {
+          isPromiseUnkept = true
+          await volume.syncRelayLogs()
+          isPromiseUnkept = false
+        },
+      },
     },
     whyBlind() {
       const unseen = process.isSeen ? null : (shell.failure ?? nothingHeard(config))
-      return world.clock.monotonicMs() - answeredAtMs > unansweredMs ? unseen : null
+      return isPromiseUnkept || world.clock.monotonicMs() - answeredAtMs > unansweredMs ? unseen : null
     },
     close() {
       process.stop()

@@ -1,3 +1,4 @@
+import type { ProcessIdentity } from '#common/process/process-stat.ts'
 import { say, text, type Said } from '#common/sentence/sentence.ts'
 import type { Clock, Timer, Timers } from '#common/ports/ports.ts'
 import { RegentError } from '#common/errors/errors.ts'
@@ -9,10 +10,7 @@ import { farCannot } from './cannot.ts'
 import { killScript, startScript, watchScript } from './scripts.ts'
 import type { FarShell, Running } from './ssh.ts'
 
-interface Life {
-  readonly pid: number
-  readonly startTicks: number
-}
+type Life = ProcessIdentity
 
 /** What a line of the watching script says of the host. */
 interface Seen extends Life {
@@ -26,6 +24,8 @@ export interface FarProcessPorts {
   readonly bootId: string
   /** The agent's own file, on its side: which process it takes for its mysqld. */
   readonly noteFile: string
+  /** Called before a process is taken; what it cannot do keeps no server from being taken. */
+  readonly taking: (life: Life) => Promise<void>
 }
 
 /** A command of a service manager returns once the server is up. */
@@ -37,7 +37,7 @@ const againMs = 500
 
 /**
  * The mysqld of a far host, seen by a script that looks into `/proc` there. A service manager may start mysqld again as
- * soon as it ended; such a server comes up closed (`persisted.ts`). It counts as dead until this agent starts it, which
+ * soon as it ended; such a server comes up closed (`look.ts`). It counts as dead until this agent starts it, which
  * then means to take it as it is: what may be decided between an end and a start is decided here as beside a near one.
  */
 export class FarProcess implements ProcessPort {
@@ -70,6 +70,11 @@ export class FarProcess implements ProcessPort {
 
   get pid(): number | null {
     return this.#life?.pid ?? null
+  }
+
+  /** The process that is taken for the agent's own, also after its end. */
+  get life(): Life | null {
+    return this.#life
   }
 
   get note(): Said {
@@ -192,8 +197,10 @@ export class FarProcess implements ProcessPort {
   }
 
   async #keep({ pid, startTicks }: Seen): Promise<void> {
-    this.#life = { pid, startTicks }
-    await writePidFile(this.#ports.noteFile, { ...this.#life, bootId: this.#ports.bootId })
+    const life = { pid, startTicks }
+    await this.#ports.taking(life)
+    this.#life = life
+    await writePidFile(this.#ports.noteFile, { ...life, bootId: this.#ports.bootId })
   }
 
   async #follow(): Promise<void> {

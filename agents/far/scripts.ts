@@ -62,13 +62,17 @@ dir=$1
 shift
 for index; do
   echo =
+  [ -x "$(dirname -- "$index")" ] || exit
   [ -e "$index" ] || continue
+  logs=$(cat -- "$index") || exit
   set --
   while IFS= read -r log; do
     case $log in '') continue;; /*) ;; *) log=$dir/$log;; esac
     printf 'i %s\n' "$log"
     [ ! -e "$log" ] || set -- "$@" "$log"
-  done < "$index" || exit
+  done <<EOF || exit
+$logs
+EOF
   [ $# = 0 ] || stat -c 'f %i %s %y %n' -- "$@" || exit
 done
 `
@@ -93,13 +97,32 @@ chown --reference="$(dirname "$1")" "$1" 2>/dev/null
 tail -c "+$(($2 + 1))" -- "$1" | sha256sum`
 
 /**
- * The flags of the newest binlog's first event (octal), its name, and what the error log has of shutdowns since a
- * server was ready last. `$1` error log, or nothing; `$2` index of the binlogs, `$3` data folder
+ * Where the part of the error log begins that is of this process: inode and offset; nothing where the log does not say.
+ * `$1` error log, or nothing; `$2` pid, `$3` start ticks
+ */
+export const markScript = String.raw`
+[ -n "$1" ] && [ -e "$1" ] || exit 0
+at=$(grep -ab "\[MY-010116\].* starting as process $2$" -- "$1" | tail -n 1 | cut -d: -f1)
+{ read -r line < "/proc/$2/stat"; } 2>/dev/null || exit 0
+set -- "$1" "$2" "$3" \${line##*) }
+[ "\${23}" = "$3" ] || exit 0
+[ -z "$at" ] || echo "$(stat -c %i -- "$1") $at"
+`.replaceAll('\\$', '$')
+
+/**
+ * The flags of the newest binlog's first event (octal), its name, whether the error log is the one that was marked, and
+ * what that says of shutdowns behind the mark. `$1` error log; `$2` index of the binlogs, `$3` data folder, `$4` inode,
+ * `$5` offset, of the mark
  */
 export const endingScript = String.raw`
 name=$(tail -n 1 -- "$2")
 case $name in /*|'') path=$name;; *) path=$3/$name;; esac
 if [ -n "$path" ]; then od -An -j21 -N1 -to1 -- "$path" | tr -d ' \n'; echo; else echo; fi
 echo "$path"
-[ -z "$1" ] || tail -c 262144 -- "$1" | awk '/\[MY-010931\]/ { kept = "" } /\[MY-013172\]|\[MY-011086\]/ { kept = kept $0 "\n" } END { printf "%s", kept }'
+if [ "$(stat -c %i -- "$1" 2>/dev/null)" = "$4" ] && [ "$(wc -c < "$1")" -gt "$5" ]; then
+  echo marked
+  tail -c "+$(($5 + 1))" -- "$1" | grep -ao -e '\[MY-013172\]' -e '\[MY-011086\]' | sort -u
+else
+  echo another
+fi
 `

@@ -9,10 +9,9 @@ import { parseGtidSet } from '#topology/gtid/gtid-set.ts'
 import type { GtidText } from '#topology/snapshot/observation.ts'
 import type { FarPlaces } from '../instance/config.ts'
 import { tailChannel } from '../ports/tail.ts'
-import type { RelayLogPart, VolumePort } from '../ports/volume.ts'
+import type { Ending, RelayLogPart, VolumePort } from '../ports/volume.ts'
 import { again } from './again.ts'
 import { farCannot } from './cannot.ts'
-import type { FarEnding } from './ending.ts'
 import type { FarLogs, Mirror } from './mirror.ts'
 import { syncScript, writeScript } from './scripts.ts'
 import type { FarShell } from './ssh.ts'
@@ -22,7 +21,7 @@ interface Ports {
   readonly near: VolumePort
   readonly mirror: Mirror
   readonly folder: string
-  readonly ending: FarEnding
+  readonly endedHow: () => Promise<Ending>
   readonly shell: FarShell
   readonly clock: World['clock']
   readonly timers: World['timers']
@@ -33,7 +32,7 @@ const writeMs = 60_000
 
 /** The volume of a far host: its logs are mirrored and read here, and nothing of its data is ever replaced. */
 export function createFarVolume(places: FarPlaces, ports: Ports): VolumePort {
-  const { near, mirror, folder, ending, shell } = ports
+  const { near, mirror, folder, endedHow, shell } = ports
   const binlogs: FarLogs = { remoteIndex: places.binlogIndex, localIndex: 'binlog.index' }
   const relayLogs: FarLogs = { remoteIndex: places.relayLogIndex, localIndex: 'relay-bin.index' }
   /** Back to where all of these must be. */
@@ -62,8 +61,8 @@ export function createFarVolume(places: FarPlaces, ports: Ports): VolumePort {
       return near.findTail(wanted)
     },
     writeTail: (parts) => writeTail(parts, places, ports),
-    endedHow: () => ending.look(),
-    glanceAtEnding: () => ending.look(),
+    endedHow,
+    glanceAtEnding: endedHow,
     judgeTail: async (sourceHolds) => {
       await bringNewest()
       const extra = parseGtidSet(await near.readBinlogSet()).subtract(parseGtidSet(sourceHolds))

@@ -37,6 +37,7 @@ export class Road {
   }
 
   mend(): void {
+    this.#cutAt = undefined
     this.#isClosed = false
   }
 

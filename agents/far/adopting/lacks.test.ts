@@ -19,6 +19,7 @@ function server(ordinal: number, changed: Partial<Looked> = {}, variables: Parti
     version: '9.7.4',
     serverId: String(100 + ordinal),
     variables: new Map(Object.entries({ ...fit, ...variables })),
+    persisted: {},
     grants: ['GRANT ALL PRIVILEGES ON *.* TO `keeper`@`%` WITH GRANT OPTION'],
     executed: '',
     isOpen: ordinal === 0,

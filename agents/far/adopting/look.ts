@@ -13,6 +13,15 @@ export interface FarAccess {
   readonly password: string
 }
 
+/** Values by name; what is not in it is not persisted. */
+export type Persisted = Readonly<Record<string, string>>
+
+/**
+ * How each start of a managed server is to be, whoever starts it: closed, and without replication. Its agent opens it,
+ * or has it follow (docs/why/safety.md, "A mysqld always starts closed").
+ */
+export const persistedWhileManaged: Persisted = { super_read_only: 'ON', offline_mode: 'ON', skip_replica_start: 'ON' }
+
 /** What a server says of itself before it is managed. */
 export interface Looked {
   readonly access: FarAccess
@@ -21,6 +30,8 @@ export interface Looked {
   readonly serverId: string
   /** System variables by name, as the server prints them. */
   readonly variables: ReadonlyMap<string, string>
+  /** What each start is to find by `SET PERSIST`, of that which managing persists. */
+  readonly persisted: Persisted
   readonly grants: readonly string[]
   readonly executed: string
   readonly isOpen: boolean
@@ -49,6 +60,9 @@ export async function look(access: FarAccess, dataDir: string | undefined): Prom
     )
     const variables = new Map(rows.map((row) => [textOf(row, 'name'), textOf(row, 'value')]))
     const [executed] = await session.query('SELECT @@global.gtid_executed AS executed')
+    const persisted = await session.query(
+      `SELECT VARIABLE_NAME AS name, VARIABLE_VALUE AS value FROM performance_schema.persisted_variables WHERE VARIABLE_NAME IN (${namesOf(persistedWhileManaged)})`,
+    )
     const grants = await session.query('SHOW GRANTS')
     const channels = await session.query('SHOW REPLICA STATUS')
     const said = (name: string): string => variables.get(name) ?? ''
@@ -58,6 +72,7 @@ export async function look(access: FarAccess, dataDir: string | undefined): Prom
       version: said('version'),
       serverId: said('server_id'),
       variables,
+      persisted: Object.fromEntries(persisted.map((row) => [textOf(row, 'name'), textOf(row, 'value')])),
       grants: grants.map((row) => String(Object.values(row)[0])),
       executed: textOf(executed, 'executed').replace(/\s+/g, ''),
       isOpen: said('read_only') === 'OFF' && said('offline_mode') === 'OFF',
@@ -68,6 +83,12 @@ export async function look(access: FarAccess, dataDir: string | undefined): Prom
   } finally {
     session.destroy()
   }
+}
+
+function namesOf(values: Persisted): string {
+  return Object.keys(values)
+    .map((name) => `'${name}'`)
+    .join(', ')
 }
 
 function sourceIn(row: Row | undefined): Looked['source'] {

@@ -3,17 +3,7 @@ import { accountsAnew, instancesOf, literal, recordFingerprints, schemaStatement
 import { replicationUser } from '#agents/ports/server.ts'
 import type { SqlConnection } from '#agents/sql/connections/connection.ts'
 import { textOf } from '#agents/sql/connections/statements.ts'
-import { openSession, type Looked } from './look.ts'
-
-/**
- * How each start of a managed server is to be, whoever starts it: closed, and without replication. Its agent opens it,
- * or has it follow (docs/why/safety.md, "A mysqld always starts closed").
- */
-export const persisted: Readonly<Record<string, string>> = {
-  super_read_only: 'ON',
-  offline_mode: 'ON',
-  skip_replica_start: 'ON',
-}
+import { openSession, persistedWhileManaged, type Looked, type Persisted } from './look.ts'
 
 /** Longer than three short transactions take to be applied by replicas that lag a little. */
 const appliedSeconds = 30
@@ -43,16 +33,31 @@ export async function takeOver(
     await withSession(server, async (session) => {
       // A replica that is only read-only can be written to by many an account.
       if (server !== primary) await session.query('SET GLOBAL super_read_only = ON')
-      for (const [name, value] of Object.entries(persisted)) await session.query(`SET PERSIST_ONLY ${name} = ${value}`)
+      for (const [name, value] of Object.entries(persistedWhileManaged))
+        await session.query(`SET PERSIST_ONLY ${name} = ${value}`)
     })
 }
 
-/** What a start of these servers finds is as it was before they were managed; they themselves go on as they are. */
-export async function giveBack(servers: readonly Looked[]): Promise<void> {
+/**
+ * What a start of these servers finds is as it was before they were managed; they themselves go on as they are.
+ *
+ * @param before what their owner had persisted, by instance
+ */
+export async function giveBack(servers: readonly Looked[], before: Readonly<Record<string, Persisted>>): Promise<void> {
   for (const server of servers)
     await withSession(server, async (session) => {
-      for (const name of Object.keys(persisted)) await session.query(`RESET PERSIST IF EXISTS ${name}`)
+      for (const statement of backTo(before[server.access.instance] ?? {})) await session.query(statement)
     })
+}
+
+/** What makes it so again. Pure. */
+export function backTo(before: Persisted): readonly string[] {
+  return Object.keys(persistedWhileManaged).map((name) => {
+    const value = before[name]
+    return value === undefined
+      ? `RESET PERSIST IF EXISTS ${name}`
+      : `SET PERSIST_ONLY ${name} = ${value === 'ON' || value === 'OFF' ? value : literal(value)}`
+  })
 }
 
 async function withSession<T>({ access }: Looked, use: (session: SqlConnection) => Promise<T>): Promise<T> {

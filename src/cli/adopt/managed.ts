@@ -6,7 +6,9 @@ import { giveBack, takeOver } from '#agents/far/adopting/take-over.ts'
 import { RegentError } from '#common/errors/errors.ts'
 import { folderOf } from '#local/clusters/cluster-index.ts'
 import { createCluster, type FarServer } from '#local/clusters/prepare.ts'
+import { replaceJson } from '#local/files/durable-file.ts'
 import { withFileLock } from '#local/files/file-lock.ts'
+import { readJsonIfThere } from '#local/files/input-file.ts'
 import { readClusterIfThere } from '#local/folder/cluster-file.ts'
 import { readSecret } from '#local/folder/secrets.ts'
 import { composeSpec } from '#local/folder/spec-file.ts'
@@ -70,11 +72,14 @@ async function begin(io: Io, { adoption, hosts, servers }: Found, options: Manag
     mysql: noPrograms,
     far: hosts.map((host, at) => farServer(host, servers[at])),
   })
+  const before = Object.fromEntries(servers.map(({ access, persisted }) => [access.instance, persisted]))
+  await replaceJson(beforeFile(dir), before)
   try {
     io.note('making accounts, and what each start of these servers is to find')
     await takeOver(name, { primary: primaryOf(servers), servers, secret: await readSecret(layout.accountSecret) })
   } catch (error) {
     await claim.release()
+    await giveBack(servers, before)
     await purgeCluster(layout)
     throw error
   }
@@ -89,9 +94,17 @@ export async function watchAgain(io: Io, name: string, options: ManageOptions): 
   const adoption = await adoptionOf(name, options)
   const layout = layoutOf(dir)
   await stopCluster(layout)
-  await giveBack(await lookAtAll(hostsOf(adoption)))
+  const before = (await readJsonIfThere(beforeFile(dir), 'what was persisted before')) as Before | undefined
+  await giveBack(await lookAtAll(hostsOf(adoption)), before ?? {})
   await purgeCluster(layout)
   io.out(`${name} is managed no more: its servers go on as they are, with the accounts regent_r_… that replicas use`)
+}
+
+type Before = Parameters<typeof giveBack>[1]
+
+/** What its owner had each start of a server find, by instance. */
+function beforeFile(dir: string): string {
+  return join(dir, 'persisted-before.json')
 }
 
 /** Process and binlogs are reached by it: nobody could end such a server, or read what it alone has. */

@@ -1,0 +1,26 @@
+import { open, readFile, rename } from 'node:fs/promises'
+
+/** Numbers by name, in a file of the agent's own; undefined where there is no such file, or half of one. */
+export async function readNote<Name extends string>(
+  path: string,
+  names: readonly Name[],
+): Promise<Readonly<Record<Name, number>> | undefined> {
+  try {
+    const value = JSON.parse(await readFile(path, 'utf8')) as Readonly<Record<Name, number>> | null
+    return names.every((name) => Number.isSafeInteger(value?.[name])) ? (value ?? undefined) : undefined
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT' || error instanceof SyntaxError) return undefined
+    throw error
+  }
+}
+
+/** Synced, and whole or not at all. */
+export async function writeNote(path: string, note: object): Promise<void> {
+  const draft = `${path}.new`
+  {
+    await using file = await open(draft, 'w', 0o600)
+    await file.writeFile(`${JSON.stringify(note)}\n`)
+    await file.sync()
+  }
+  await rename(draft, path)
+}

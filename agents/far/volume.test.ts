@@ -1,0 +1,64 @@
+import { mkdtemp, readFile, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterEach, beforeEach, expect, it } from 'vitest'
+import { RegentError } from '#common/errors/errors.ts'
+import { realWorld } from '#common/ports/real-world.ts'
+import { binlogFile } from '#test/support/synthetic-binlog.ts'
+import { quietVolume } from '../testing.ts'
+import { Mirror } from './mirror.ts'
+import { ShellHere } from './testing-shell.ts'
+import { createFarVolume } from './volume.ts'
+
+let home = ''
+beforeEach(async () => {
+  home = await mkdtemp(join(tmpdir(), 'regent-far-volume-'))
+})
+afterEach(() => rm(home, { recursive: true }))
+
+function volumeBy(shell: ShellHere) {
+  const places = {
+    ...{ dataDir: home, pidFile: '', binlogIndex: join(home, 'binlog.index'), errorLog: '' },
+    relayLogBase: join(home, 'relay'),
+    relayLogIndex: join(home, 'relay.index'),
+  }
+  return createFarVolume(places, {
+    ...{ ...realWorld, shell, near: quietVolume, folder: join(home, 'mirror') },
+    mirror: new Mirror(join(home, 'mirror'), home, { ...realWorld, shell }),
+    endedHow: () => Promise.resolve({ how: 'unknown', sentence: '' }),
+    freeBytes: () => 0,
+  })
+}
+
+const file = binlogFile([])
+/** The first event, behind the magic number: its length stands in its head. */
+const head = file.subarray(4, 4 + file.readUInt32LE(4 + 9))
+
+async function* tail() {
+  yield { head }
+  yield { bytes: Buffer.alloc(1_000, 2) }
+  yield { bytes: Buffer.alloc(500, 3) }
+  yield { head }
+  yield { bytes: Buffer.alloc(10, 5) }
+}
+
+it('A tail is written in parts, each where it belongs, also where an attempt was cut in its middle', async () => {
+  const whole = volumeBy(new ShellHere())
+  const first = await whole.writeTail(tail())
+  const written = await readFile(first)
+  const shell = new ShellHere()
+  shell.during = () => {
+    if (shell.ran.length === 2) shell.fails.push(new RegentError('REGENT_SSH_DOWN', 'cut'))
+  }
+  expect(await volumeBy(shell).writeTail(tail())).toBe(first)
+  expect(await readFile(first)).toEqual(written)
+  expect(written.subarray(-1_500)).toEqual(Buffer.concat([Buffer.alloc(1_000, 2), Buffer.alloc(500, 3)]))
+  const names = (await readFile(join(home, 'relay-regent_tail.index'), 'utf8')).trim().split('\n')
+  expect(names).toEqual([first, first.replace('000001', '000002')])
+})
+
+it('What an agent holds of a dead server is not known while its relay logs cannot be read', async () => {
+  const shell = new ShellHere()
+  shell.failure = new RegentError('REGENT_SSH_DOWN', 'the connection was lost')
+  await expect(volumeBy(shell).readBinlogSet()).rejects.toThrow('the connection was lost')
+})
