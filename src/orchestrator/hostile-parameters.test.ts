@@ -1,5 +1,8 @@
-import { expect, test } from 'vitest'
-import { knownShop, orchestratorOver } from './testing.ts'
+import { describe, expect, test } from 'vitest'
+import { RegentError } from '#common/errors/errors.ts'
+import { shopRecovery } from '#manager/api/testing.ts'
+import type { Hands } from './trees/hands.ts'
+import { knownShop, orchestratorOver, watchedShop } from './testing.ts'
 import { pathsOf, routes } from './routes/table.ts'
 
 /** What nobody means, as it stands in a path. */
@@ -66,21 +69,56 @@ const queries = [
   'submit-pool-instances/web?instances=',
 ]
 
-test('Whatever stands in a parameter, every route answers in JSON, says no in the envelope, and makes nobody primary', async () => {
-  const { app, asked, logged } = await orchestratorOver([knownShop()])
-  let count = 0
-  const inPaths = routes.flatMap(pathsOf).flatMap(urlsOf)
-  const inQueries = queries.flatMap((query) => hostile.map((text) => `${query}${text}`))
-  for (const url of [...inPaths, ...inQueries]) {
-    const { statusCode, body } = await app.inject({ method: 'GET', url: `/api/${url}` })
-    const answer = JSON.parse(body) as { Code?: string; Message?: string }
-    count++
-    if (statusCode === 200) continue
-    expect([url, answer.Code, typeof answer.Message]).toEqual([url, 'ERROR', 'string'])
-    expect(answer.Message).not.toMatch(/["\\\n]/)
-    expect(answer.Message?.length).toBeLessThan(700)
-  }
-  expect(count).toBeGreaterThan(2_000)
-  expect(logged.filter((line) => line.includes('failed unexpectedly'))).toEqual([])
-  expect(asked.filter(({ operation }) => operation === 'failover')).toEqual([])
+/** What a route may ask for, by its first word: an operation of the table, or something at servers that are watched. */
+const mayAsk: readonly (readonly [route: RegExp, wants: readonly string[]])[] = [
+  [/^begin-(downtime|maintenance)/, ['downtime']],
+  [/^end-(downtime|maintenance)/, ['end-downtime']],
+  [/^(graceful-master-takeover|force-master-|(take|enslave)-master)/, ['switchover', 'failover', 'steps']],
+  [/^recover/, ['failover']],
+  [/^disable-global-recoveries/, ['pause']],
+  [/^enable-global-recoveries/, ['resume']],
+  [/^(async-)?discover/, ['discover']],
+  [/^(start|stop|restart|reset|detach|reattach)-/, ['steps']],
+  [/^(enable|disable)-semi-sync|^set-(read-only|writeable)|^flush-|^gtid-errant/, ['steps']],
+  [/^(relocate|move|match|repoint|make-co-master|take-|enslave-)/, ['steps']],
+]
+
+describe.each([
+  ['manages', knownShop, false],
+  ['only watches', watchedShop, true],
+] as const)('Whatever stands in a parameter, where Regent %s', (_, known, isWatched) => {
+  test('every route answers in JSON, says no in the envelope, and asks for nothing but its own', async () => {
+    const hand: string[] = []
+    const hands: Hands = {
+      lookNow: async () => undefined,
+      carryOut: async () => void hand.push('steps'),
+      async discover() {
+        hand.push('discover')
+        throw new RegentError('REGENT_REFUSED', 'nobody answers "there"')
+      },
+    }
+    const { app, asked, logged } = await orchestratorOver([known()], {
+      recoveries: [shopRecovery],
+      ...(isWatched && { hands }),
+    })
+    let count = 0
+    const inPaths = routes.flatMap(pathsOf).flatMap(urlsOf)
+    const inQueries = queries.flatMap((query) => hostile.map((text) => `${query}${text}`))
+    for (const url of [...inPaths, ...inQueries]) {
+      const { statusCode, body } = await app.inject({ method: 'GET', url: `/api/${url}` })
+      const wanted = [...asked.splice(0).map(({ operation }) => operation), ...hand.splice(0)]
+      count++
+      const [, own = []] = mayAsk.find(([route]) => route.test(url)) ?? []
+      expect([url, wanted.filter((one) => !own.includes(one))]).toEqual([url, []])
+      if (statusCode === 200) continue
+      // Only these are refused after they were asked for: a failover without a proof, and a server that nobody finds.
+      expect([url, wanted.filter((one) => one !== 'failover' && one !== 'discover')]).toEqual([url, []])
+      const answer = JSON.parse(body) as { Code?: string; Message?: string }
+      expect([url, answer.Code, typeof answer.Message]).toEqual([url, 'ERROR', 'string'])
+      expect(answer.Message).not.toMatch(/["\\\n]/)
+      expect(answer.Message?.length).toBeLessThan(700)
+    }
+    expect(count).toBeGreaterThan(2_000)
+    expect(logged.filter((line) => line.includes('failed unexpectedly'))).toEqual([])
+  })
 })

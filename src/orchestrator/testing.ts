@@ -6,6 +6,7 @@ import { createLogger } from '#common/log/logger.ts'
 import { realWorld } from '#common/ports/real-world.ts'
 import { RegentError } from '#common/errors/errors.ts'
 import { memoryClusters } from '#manager/api/testing.ts'
+import type { WatchedServer } from '#manager/clusters/watched.ts'
 import type { ClusterService, KnownCluster } from '#manager/clusters/cluster-service.ts'
 import { createOrchestrator, type OrchestratorOptions } from './create-orchestrator.ts'
 import type { Envelope } from './routes/answers.ts'
@@ -13,6 +14,24 @@ import type { Envelope } from './routes/answers.ts'
 /** The cluster `shop` in a situation, as a manager knows it. */
 export function knownShop(overrides: SituationOverrides = {}): KnownCluster {
   return { ...aSituation(overrides), name: 'shop' }
+}
+
+/** The same cluster, where Regent only watches. */
+export function watchedShop(overrides: SituationOverrides = {}): KnownCluster {
+  const known = knownShop(overrides)
+  const place = { file: 'binlog.000007', position: 1_000 }
+  const servers = known.snapshot.instances.map(({ name, observation }, at) => {
+    const { channel = null } = observation?.server ?? {}
+    const { sourceHost = '', sourcePort = 0 } = channel ?? {}
+    const followed = { sourceHost, sourcePort, autoPosition: true, read: place, applied: place }
+    const server: WatchedServer = {
+      ...{ serverId: at + 1, product: 'MySQL', binlogFormat: 'ROW', logBin: true, logReplicaUpdates: true },
+      ...{ gtidMode: 'ON', binlog: place, channel: channel && followed, channels: channel ? 1 : 0 },
+      ...{ errant: '', semiSyncReplica: false, more: null },
+    }
+    return [name, server] as const
+  })
+  return { ...known, record: undefined, watched: { primary: 'shop-0', servers: Object.fromEntries(servers) } }
 }
 
 export interface AskedOf {

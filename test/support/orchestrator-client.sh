@@ -74,7 +74,7 @@ which-cluster-alias) ask "cluster-info/$hint" && print .ClusterAlias ;;
 which-cluster-master) ask "master/$hint" && print .ClusterName ;;
 which-cluster-instances) ask "cluster/$hint" && print '.[].Key | key' ;;
 downtimed) ask "downtimed/$hint" && print '.[].Key | key' ;;
-relocate | repoint | move-below) ask "$command/$at/$to" && print '(.Details.Key | key) + "<" + (.Details.MasterKey | key)' ;;
+relocate | repoint | move-below | move-gtid) ask "$command/$at/$to" && print '(.Details.Key | key) + "<" + (.Details.MasterKey | key)' ;;
 relocate-replicas) ask "$command/$at/$to" && print '.Details[].Key | key' ;;
 move-up-replicas) ask "$command/$at/" && print '.Details[].Key | key' ;;
 make-co-master | take-master | move-up) ask "$command/$at" && print '(.Details.Key | key) + "<" + (.Details.MasterKey | key)' ;;
@@ -82,6 +82,7 @@ graceful-master-takeover | graceful-master-takeover-auto | force-master-takeover
 force-master-failover) ask "$command/$hint" && print '.Details.SuccessorKey | key' ;;
 recover) ask "$command/$at${to:+/$to}" && print '.Details | key' ;;
 forget) ask "forget/$at" ;;
+async-discover) ask "$command/$at" && print '(.Details.Hostname // "") + ":" + (.Details.Port | tostring)' ;;
 forget-cluster) ask "forget-cluster/$hint" ;;
 tags) ask "tags/$at" && print '.[]' ;;
 tag-value) ask "tag-value/$at?tag=$(encoded "$tag")" && print . ;;

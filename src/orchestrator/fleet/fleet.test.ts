@@ -91,9 +91,12 @@ test.each(['shop-0:3306', 'shop', 'shop-2', 'shop-2:3306', 'hop-1'])('The hint %
   expect(clusterOfHint(fleet(), hint).name).toBe('shop')
 })
 
-test.each(['', 'hop', 'nobody', 'shop-1:3307', '127.24.1.9', 'shop-11'])('The hint "%s" names no cluster', (hint) => {
-  expect(() => clusterOfHint(fleet(), hint)).toThrow('Unable to determine cluster name')
-})
+test.each(['', 'hop', '-1', 'nobody', 'shop-1:3307', '127.24.1.9', 'shop-11'])(
+  'The hint "%s" names no cluster',
+  (hint) => {
+    expect(() => clusterOfHint(fleet(), hint)).toThrow('Unable to determine cluster name')
+  },
+)
 
 test('A server is found by its name whatever its port, and not by another port', () => {
   const own = fleetOf(

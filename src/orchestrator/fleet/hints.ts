@@ -47,9 +47,12 @@ function findServer(fleet: readonly Cluster[], hint: string): Server | undefined
   )
 }
 
+/** Shorter parts are typing errors rather than names. */
+const shortestPart = 3
+
 /** IPv4 addresses are taken as they are. */
 function fuzzy(all: readonly Server[], host: string, hint: string): Server | undefined {
-  if (host === '' || /^\d+\.\d+\.\d+\.\d+$/.test(host)) return undefined
+  if (host.length < shortestPart || /^\d+\.\d+\.\d+\.\d+$/.test(host)) return undefined
   const part = host === hint || hint.endsWith(`:${defaultPort}`) ? host : hint
   const found = all.filter(({ name, key }) => [name, keyText(key)].some((each) => each.includes(part)))
   return found.length === 1 ? found[0] : undefined

@@ -32,8 +32,7 @@ function whyNotReplicating(one: Instance): WhyNot {
   return runs ? undefined : `${keyText(one.Key)}: instance is not replicating`
 }
 
-function whyLags({ Key, SecondsBehindMaster: { Int64, Valid }, SQLDelay }: Instance): WhyNot {
-  if (!Valid) return `${keyText(Key)}: cannot determine replication lag`
+function whyLags({ Key, SecondsBehindMaster: { Int64 }, SQLDelay }: Instance): WhyNot {
   const lag = SQLDelay > 0 ? Math.abs(Int64 - SQLDelay) : Int64
   return lag <= maintenanceLagSeconds ? undefined : `${keyText(Key)}: lags too much`
 }
