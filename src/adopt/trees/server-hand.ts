@@ -17,6 +17,7 @@ const readDeadlineMs = 2_000
 const stopDeadlineMs = 30_000
 /** So long a replica may take to apply what it lacks: as long as orchestrator waits. */
 const catchUpWithinMs = 20_000
+const connectsWithinMs = 2_000
 const lookAgainMs = 50
 
 export interface Doing {
@@ -103,7 +104,8 @@ export class ServerHand {
       case 'stop':
         return this.#query(say.stopReplica(await this.#speech()), stopDeadlineMs)
       case 'start':
-        return this.#query(say.startReplica(await this.#speech()))
+        await this.#query(say.startReplica(await this.#speech()))
+        return this.#connects()
       case 'reset':
         return this.#query(say.resetReplica(await this.#speech()))
       case 'flushLogs':
@@ -176,6 +178,16 @@ export class ServerHand {
       throw new Error('nobody said by which account it is to follow: give replication in the adoption file')
     const password = await readPassword(replication.passwordFile)
     return { user: replication.user, password, encrypted: mysql.caFile !== undefined }
+  }
+
+  /** Who asked is to see how that went; a source that does not answer is no failure of the step. */
+  async #connects(): Promise<void> {
+    const { clock, timers } = this.#world
+    const endMs = clock.monotonicMs() + connectsWithinMs
+    for (; clock.monotonicMs() < endMs; await timers.sleep(lookAgainMs)) {
+      const { io, ioErrno } = await this.#channel()
+      if (io === 'yes' || ioErrno !== 0) return
+    }
   }
 
   async #catchUp(wanted: string): Promise<void> {
