@@ -49,14 +49,11 @@ export class WatchedTrees {
     const program = await newestMysql()
     const names = Object.entries(trees).flatMap(([cluster, follows]) => follows.map((_, at) => `${cluster}-${at}`))
     const more = hasGtids ? ['--gtid-mode=ON', '--enforce-gtid-consistency=ON'] : []
-    const servers = await Promise.all(
-      names.map(async (name, at) => {
-        const options = { host: address.host, port: firstPort + at, serverId: at + 1, more }
-        return [name, await StrangeServer.create(program, options)] as const
-      }),
-    )
+    const options = names.map((_, at) => ({ host: address.host, port: firstPort + at, serverId: at + 1, more }))
+    const servers = await StrangeServer.several(program, options)
+    const named = new Map(names.flatMap((name, at) => (servers[at] ? [[name, servers[at]] as const] : [])))
     const where = { home, address, ports: { manager: await freePort(), orchestrator: await freePort() } }
-    const all = new WatchedTrees(where, new Map(servers), trees, hasGtids)
+    const all = new WatchedTrees(where, named, trees, hasGtids)
     try {
       await all.#begin()
       return all
