@@ -63,7 +63,7 @@ function lineOf(key: string, value: unknown): string {
   const shown = `${key}=${secretKeys.has(key) ? '…' : JSON.stringify(value)}`
   const meaning = meaningOfKey(key)
   if (meaning === undefined) return `${shown}  –  not known, and left out`
-  const here = meaning.here.replaceAll('`', '')
+  const here = meaning.here.replaceAll('`', '').replaceAll(/\[([^\]]+)\]\([^)]*\)/g, '$1')
   if (meaning.kind === 'taken') return `${shown}  →  ${here}`
   return meaning.kind === 'none' ? `${shown}  –  no counterpart: ${here}` : `${shown}  –  instead: ${here}`
 }

@@ -243,7 +243,7 @@ export class ServerHand {
     const { channels } = await this.#look()
     const [channel, second] = channels
     if (channel === undefined) throw new Error('it follows nobody')
-    if (second !== undefined) throw new Error(`it has ${channels.length} channels, of which nobody said which is meant`)
+    if (second !== undefined) throw new Error('it has several channels, and nobody said which one is meant')
     return channel
   }
 

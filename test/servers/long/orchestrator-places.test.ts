@@ -1,3 +1,5 @@
+import { writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { until } from '#test/support/bare-instance.ts'
 import { WatchedTrees } from '#test/support/watched-trees.ts'
@@ -67,5 +69,21 @@ describe('A tree without GTIDs, found by the address of one of its servers', () 
     await trees.spreads('old-0', ...attached)
     const [all] = await counts('old-0')
     for (const name of attached) expect((await counts(name))[0]).toEqual(all)
+  })
+
+  it('is found by what orchestrator’s own file says, key by key', async () => {
+    const file = join(trees.home, 'orchestrator.conf.json')
+    const account = { MySQLTopologyUser: 'regent', MySQLTopologyPassword: 'looks' }
+    await writeFile(
+      file,
+      JSON.stringify({ ...account, DiscoverySeeds: [trees.key('old-1')], ConsulAddress: 'here:8500' }),
+    )
+    const ran = await trees.regent('adopt', '--orchestrator', file, '--name', 'told', '--check')
+    expect(ran.code, ran.stderr).toBe(0)
+    expect(ran.stdout).toContain('MySQLTopologyPassword=…  →  mysql of the adoption')
+    expect(ran.stdout).toMatch(/ConsulAddress="here:8500" {2}– {2}instead: /)
+    expect(ran.stdout).toMatch(/told-0 +primary(.|\n)*told-1 +replica(.|\n)*told-2 +replica(.|\n)*told-3 +replica/)
+    expect(ran.stdout).not.toContain('"looks"')
+    expect(ran.stdout).toContain('instead: clients.md tells')
   })
 })
