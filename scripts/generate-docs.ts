@@ -5,6 +5,7 @@ import { configurationPage } from './docs/configuration-page.ts'
 import { appDefinitionYaml, backupDefinitionYaml, customResourceYaml } from './docs/custom-resource-yaml.ts'
 import { errorsPage } from './docs/errors-page.ts'
 import { kubernetesReferencePage } from './docs/kubernetes-reference-page.ts'
+import { fromOrchestratorPage } from './docs/from-orchestrator-page.ts'
 import { mutationsPage } from './docs/mutations-page.ts'
 import { orchestratorPage } from './docs/orchestrator-page.ts'
 import { sentencesPage } from './docs/sentences-page.ts'
@@ -16,6 +17,7 @@ import { sentencesPage } from './docs/sentences-page.ts'
 const root = join(import.meta.dirname, '..')
 
 const files: Readonly<Record<string, () => string | Promise<string>>> = {
+  'docs/guide/from-orchestrator.md': () => fromOrchestratorPage(join(root, 'docs/guide/from-orchestrator.md')),
   'docs/reference/cli.md': commandLinePage,
   'docs/reference/configuration.md': configurationPage,
   'docs/reference/errors.md': errorsPage,

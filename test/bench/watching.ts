@@ -25,10 +25,9 @@ export async function measureWatching(instances: number, told: (line: string) =>
   const { host, release } = await ownAddress()
   const program = await newestMysql()
   const more = ['--gtid-mode=ON', '--enforce-gtid-consistency=ON', `--max-connections=${instances}`]
-  const servers = await Promise.all(
-    Array.from({ length: serversOfCluster }, (_, at) =>
-      StrangeServer.create(program, { host, port: 13_500 + at, serverId: at + 1, more }),
-    ),
+  const servers = await StrangeServer.several(
+    program,
+    Array.from({ length: serversOfCluster }, (_, at) => ({ host, port: 13_500 + at, serverId: at + 1, more })),
   )
   try {
     await replicating(servers)

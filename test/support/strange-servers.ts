@@ -1,13 +1,14 @@
-import { spawn, type ChildProcess } from 'node:child_process'
+import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { access, chmod, mkdir, mkdtemp, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises'
+import { access, chmod, cp, mkdir, mkdtemp, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createConnection, type Connection, type RowDataPacket } from 'mysql2/promise'
+import { readProcessStat } from '#common/process/process-stat.ts'
 import { runCommand } from '#common/process/run-command.ts'
 import { cacheFolder } from '#local/files/cache-folder.ts'
 import { findUnpacked, programOf, unpackBundle, type DebianBundle } from '#local/packages/debian-packages.ts'
-import { findMysql } from '#local/packages/mysql-binaries.ts'
+import { findMysql, type MysqlBinaries } from '#local/packages/mysql-binaries.ts'
 import { patienceMs } from './patience.ts'
 
 /** A server program of some version: how it is run, and how a data directory of it is made. */
@@ -23,7 +24,7 @@ const asRoot = process.getuid?.() === 0 ? ['--user=root'] : []
 
 /** The MySQL that Regent itself runs. */
 export async function newestMysql(): Promise<Program> {
-  const { mysqld, shareDir, pluginDir, version } = await findMysql()
+  const { mysqld, shareDir, pluginDir, version } = await ownMysql()
   const options = [
     ...[`--lc-messages-dir=${shareDir}`, `--character-sets-dir=${join(shareDir, 'charsets')}`],
     ...[
@@ -47,6 +48,17 @@ export async function newestMysql(): Promise<Program> {
         '--initialize-insecure',
       ])
     },
+  }
+}
+
+/** Not the one with prepared folders that clusters of tests take. */
+async function ownMysql(): Promise<MysqlBinaries> {
+  const named = process.env['REGENT_MYSQLD']
+  delete process.env['REGENT_MYSQLD']
+  try {
+    return await findMysql()
+  } finally {
+    if (named !== undefined) process.env['REGENT_MYSQLD'] = named
   }
 }
 
@@ -145,31 +157,53 @@ export interface StrangeOptions {
   readonly more?: readonly string[]
 }
 
-/** A server that somebody runs without Regent. Accounts `regent` (looks) and `repl` have no secrets here. */
+/**
+ * A server that somebody runs without Regent: by an options file of its own, and as a daemon. Accounts `regent` (looks)
+ * and `repl` have no secrets here.
+ */
 export class StrangeServer {
   readonly host: string
   readonly port: number
   readonly folder: string
-  readonly #program: Program
-  readonly #options: readonly string[]
-  #process: ChildProcess | undefined
+  readonly #title: string
 
-  private constructor(program: Program, folder: string, { host, port, serverId, more = [] }: StrangeOptions) {
+  private constructor(program: Program, folder: string, { host, port }: StrangeOptions) {
     this.host = host
     this.port = port
     this.folder = folder
-    this.#program = program
-    this.#options = [`--bind-address=${host}`, `--port=${port}`, `--server-id=${serverId}`, ...more]
+    this.#title = program.title
   }
 
   static async create(program: Program, options: StrangeOptions): Promise<StrangeServer> {
-    const folder = await mkdtemp(join(tmpdir(), 'regent-strange-'))
-    await program.initialise(join(folder, 'data'))
-    return new StrangeServer(program, folder, options)
+    const [server] = await StrangeServer.several(program, [options])
+    if (server === undefined) throw new Error('there is no server')
+    return server
   }
 
-  get pid(): number {
-    return this.#process?.pid ?? 0
+  /** Data are made once, and copied for the others: none of these servers was started yet. */
+  static async several(program: Program, all: readonly StrangeOptions[]): Promise<readonly StrangeServer[]> {
+    const folders = await Promise.all(all.map(() => mkdtemp(join(tmpdir(), 'regent-strange-'))))
+    const [first = '', ...others] = folders.map((folder) => join(folder, 'data'))
+    await program.initialise(first)
+    // Each has an identity of its own.
+    await rm(join(first, 'auto.cnf'), { force: true })
+    await Promise.all(others.map((data) => cp(first, data, { recursive: true })))
+    return Promise.all(
+      all.map(async (options, at) => {
+        const server = new StrangeServer(program, folders[at] ?? '', options)
+        await server.#write(program, options)
+        return server
+      }),
+    )
+  }
+
+  /** As its owner starts it. */
+  get startCommand(): string {
+    return `sh ${join(this.folder, 'start-mysqld')}`
+  }
+
+  async pid(): Promise<number> {
+    return Number(await readFile(join(this.folder, 'pid'), 'utf8'))
   }
 
   /** What its general log says, statement by statement. */
@@ -178,20 +212,13 @@ export class StrangeServer {
   }
 
   async start(): Promise<void> {
-    const { argv, env, options } = this.#program
-    const [file = '', ...rest] = argv
-    const args = [
-      ...[...rest, '--no-defaults', ...asRoot, ...options, ...this.#options],
-      ...[`--datadir=${join(this.folder, 'data')}`, `--socket=${this.#socket}`, `--pid-file=${this.folder}/pid`],
-      ...[`--log-error=${this.folder}/error.log`, `--general-log-file=${this.folder}/general.log`],
-    ]
-    this.#process = spawn(file, args, { stdio: 'ignore', env: { ...process.env, ...env } })
+    const begun = await runCommand(['sh', '-c', this.startCommand], { deadlineMs: 10_000 })
     const until = performance.now() + patienceMs
     for (;;) {
       const failure = await this.sql('SELECT 1').catch((error: unknown) => error as Error)
       if (!(failure instanceof Error)) return
-      if (this.#process.exitCode !== null || performance.now() > until)
-        throw new Error(`${this.#program.title} did not start (${failure.message}): ${await this.#lastWords()}`)
+      if (!begun.ok || !isAlive(Number(begun.stdout)) || performance.now() > until)
+        throw new Error(`${this.#title} did not start (${failure.message}): ${await this.#lastWords()}`)
       await new Promise((resolve) => setTimeout(resolve, 50))
     }
   }
@@ -208,32 +235,48 @@ export class StrangeServer {
     }
   }
 
-  session(): Promise<Connection> {
-    return createConnection({ socketPath: this.#socket, user: 'root' })
+  async session(): Promise<Connection> {
+    const session = await createConnection({ socketPath: join(this.folder, 'mysql.sock'), user: 'root' })
+    session.on('error', () => undefined)
+    return session
   }
 
   async signal(signal: NodeJS.Signals): Promise<void> {
-    this.#process?.kill(signal)
-    if (signal === 'SIGKILL') await this.ended()
-  }
-
-  async ended(): Promise<void> {
-    const child = this.#process
-    if (child !== undefined && child.exitCode === null && child.signalCode === null) await once(child, 'exit')
+    const pid = await this.pid()
+    process.kill(pid, signal)
+    if (signal !== 'SIGKILL') return
+    while (isAlive(pid)) await new Promise((resolve) => setTimeout(resolve, 20))
   }
 
   async remove(): Promise<void> {
-    await this.signal('SIGKILL')
-    await rm(this.folder, { recursive: true, force: true })
+    await this.signal('SIGKILL').catch(() => undefined)
+    await rm(this.folder, { recursive: true, force: true, maxRetries: 10, retryDelay: 100 })
+  }
+
+  async #write(program: Program, { host, port, serverId, more = [] }: StrangeOptions): Promise<void> {
+    const { folder } = this
+    const own = [`--bind-address=${host}`, `--port=${port}`, `--server-id=${serverId}`, ...more]
+    const places = [
+      ...[`--datadir=${folder}/data`, `--socket=${folder}/mysql.sock`, `--pid-file=${folder}/pid`],
+      ...[`--log-error=${folder}/error.log`, `--general-log-file=${folder}/general.log`],
+    ]
+    const options = [...asRoot, ...program.options, ...own, ...places].map((option) => option.replace(/^--/, ''))
+    await writeFile(join(folder, 'my.cnf'), `[mysqld]\n${options.join('\n')}\n`)
+    const env = Object.entries(program.env).map(([name, value]) => `${name}='${value}' `)
+    const words = [...program.argv, `--defaults-file=${folder}/my.cnf`].map((word) => `'${word}'`).join(' ')
+    const command = `${env.join('')}setsid ${words} </dev/null >/dev/null 2>&1 &`
+    await writeFile(join(folder, 'start-mysqld'), `${command}\necho $!\n`)
   }
 
   async #lastWords(): Promise<string> {
     return (await readFile(join(this.folder, 'error.log'), 'utf8').catch(() => '')).slice(-1_500)
   }
+}
 
-  get #socket(): string {
-    return join(this.folder, 'mysql.sock')
-  }
+/** A process that ended and that nobody has asked for yet counts for nothing. */
+function isAlive(pid: number): boolean {
+  const stat = readProcessStat(pid)
+  return stat !== undefined && stat.state !== 'Z'
 }
 
 /** Accounts as somebody makes them who follows the manual; `monitor` is the privilege that sees replication. */

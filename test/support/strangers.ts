@@ -1,11 +1,10 @@
-import { cp, mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { createConnection, type Connection } from 'mysql2/promise'
+import type { Connection } from 'mysql2/promise'
 import { stringify } from 'yaml'
 import { passwordFor } from '#common/mysql/account-password.ts'
 import { runCommand } from '#common/process/run-command.ts'
-import { findMysql, type MysqlBinaries } from '#local/packages/mysql-binaries.ts'
 import { layoutOf } from '#local/folder/state-layout.ts'
 import { readBook } from '#local/processes/process-book.ts'
 import { signalProcess } from '#local/processes/process-identity.ts'
@@ -18,115 +17,61 @@ import { clusterSecret } from './prepared-folders/secrets.ts'
 import { freePort } from './redis-server.ts'
 import { Road } from './road.ts'
 import { Sshd, unpackedSshd } from './sshd.ts'
+import { newestMysql, StrangeServer } from './strange-servers.ts'
 import type { Writer } from './writer.ts'
 
 const password = 'a-strangers-password'
 const roadPort = 2_222
 
-/** One host of somebody else: a mysqld by an options file of its own, and an sshd. */
+/** One host of somebody else: a mysqld, and an sshd. */
 export class StrangerHost {
-  readonly address: string
-  readonly folder: string
+  readonly server: StrangeServer
   readonly sshd: Sshd | undefined
   /** By which its sshd is reached, where that was asked for. */
   road: Road | undefined
-  readonly #binaries: MysqlBinaries
-  readonly #number: number
 
-  constructor(
-    at: { readonly address: string; readonly folder: string; readonly number: number },
-    binaries: MysqlBinaries,
-    sshRoot: string | undefined,
-  ) {
-    this.address = at.address
-    this.folder = at.folder
-    this.#number = at.number
-    this.#binaries = binaries
-    this.sshd = sshRoot === undefined ? undefined : new Sshd(sshRoot, at.folder, at.address)
+  constructor(server: StrangeServer, sshRoot: string | undefined) {
+    this.server = server
+    this.sshd = sshRoot === undefined ? undefined : new Sshd(sshRoot, server.folder, server.host)
   }
 
-  /** As its owner starts it. */
+  get address(): string {
+    return this.server.host
+  }
+
+  get folder(): string {
+    return this.server.folder
+  }
+
   get startCommand(): string {
-    return `sh ${join(this.folder, 'start-mysqld')}`
+    return this.server.startCommand
   }
 
-  /** @param template an initialised data folder, without a uuid of its own */
-  async make(publicKeyFile: string, template: string): Promise<void> {
-    const { folder } = this
-    await mkdir(folder, { recursive: true })
-    await cp(template, join(folder, 'data'), { recursive: true })
-    const { pluginDir, shareDir, mysqld } = this.#binaries
-    await writeFile(
-      join(folder, 'my.cnf'),
-      [
-        '[mysqld]',
-        `datadir=${folder}/data`,
-        `socket=${folder}/mysql.sock`,
-        `pid-file=${folder}/mysqld.pid`,
-        `log-error=${folder}/error.log`,
-        `plugin-dir=${pluginDir}`,
-        `lc-messages-dir=${shareDir}`,
-        `character-sets-dir=${join(shareDir, 'charsets')}`,
-        ...(process.getuid?.() === 0 ? ['user=root'] : []),
-        `bind-address=${this.address}`,
-        'port=3306',
-        'mysqlx=OFF',
-        `server-id=${100 + this.#number}`,
-        'gtid-mode=ON',
-        'enforce-gtid-consistency=ON',
-        'log-bin=mysql-bin',
-        'relay-log=relay-of-mine',
-        'secure-file-priv=NULL',
-        'innodb-redo-log-capacity=33554432',
-        '',
-      ].join('\n'),
-    )
-    const command = [...mysqld, `--defaults-file=${folder}/my.cnf`].map((word) => `'${word}'`).join(' ')
-    await writeFile(join(folder, 'start-mysqld'), `setsid ${command} </dev/null >/dev/null 2>&1 &\n`)
-    await this.start()
-    await this.sshd?.start(publicKeyFile)
-  }
-
-  async start(): Promise<void> {
-    await runCommand(['sh', '-c', this.startCommand], { deadlineMs: 10_000 })
-    const until = performance.now() + patienceMs
-    for (;;) {
-      const session = await this.root().catch(() => undefined)
-      if (session !== undefined) return session.destroy()
-      if (performance.now() > until) throw new Error(`no mysqld at ${this.address}; see ${this.folder}/error.log`)
-      await new Promise((resolve) => setTimeout(resolve, 50))
-    }
+  async start(publicKeyFile?: string): Promise<void> {
+    await this.server.start()
+    if (publicKeyFile !== undefined) await this.sshd?.start(publicKeyFile)
   }
 
   async root(): Promise<Connection> {
-    const session = await createConnection({ socketPath: join(this.folder, 'mysql.sock'), user: 'root' })
-    session.on('error', () => undefined)
-    return session
+    return this.server.session()
   }
 
   async sql(...statements: readonly string[]): Promise<readonly Readonly<Record<string, unknown>>[]> {
-    const session = await this.root()
-    try {
-      let found: unknown = []
-      for (const statement of statements) [found] = await session.query(statement)
-      return Array.isArray(found) ? (found as Readonly<Record<string, unknown>>[]) : []
-    } finally {
-      session.destroy()
-    }
+    return this.server.sql(...statements)
   }
 
   async pid(): Promise<number> {
-    return Number(await readFile(join(this.folder, 'mysqld.pid'), 'utf8'))
+    return this.server.pid()
   }
 
   async kill(): Promise<void> {
-    process.kill(await this.pid(), 'SIGKILL')
+    await this.server.signal('SIGKILL')
   }
 
   async end(): Promise<void> {
-    await this.kill().catch(() => undefined)
     await this.road?.end()
     await this.sshd?.stop()
+    await this.server.remove()
   }
 }
 
@@ -159,19 +104,15 @@ export class Strangers {
     const sshRoot = options.ssh === false ? undefined : await unpackedSshd()
     if (options.ssh !== false && sshRoot === undefined) throw new Error('no sshd can be had here')
     await runCommand(['ssh-keygen', '-q', '-t', 'ed25519', '-N', '', '-f', join(home, 'id')], { deadlineMs: 10_000 })
-    const binaries = await strangersMysql()
-    const hosts = [1, 2, 3].map(
-      (number) =>
-        new StrangerHost(
-          { address: own.host.replace(/\.1$/, `.${number}`), folder: join(home, `host-${number}`), number },
-          binaries,
-          sshRoot,
-        ),
-    )
+    const places = [1, 2, 3].map((number) => ({
+      ...{ host: own.host.replace(/\.1$/, `.${number}`), port: 3306, serverId: 100 + number },
+      more: ['--gtid-mode=ON', '--enforce-gtid-consistency=ON', '--log-bin=mysql-bin', '--relay-log=relay-of-mine'],
+    }))
+    const servers = await StrangeServer.several(await newestMysql(), places)
+    const hosts = servers.map((server) => new StrangerHost(server, sshRoot))
     const strangers = new Strangers(home, hosts, own, options)
     try {
-      const template = await initialised(binaries, home)
-      await Promise.all(hosts.map((host) => host.make(join(home, 'id.pub'), template)))
+      await Promise.all(hosts.map((host) => host.start(join(home, 'id.pub'))))
       if (options.roads === true)
         for (const host of hosts)
           host.road = await Road.open({ host: host.address, port: roadPort }, { host: host.address, port: 22 })
@@ -308,35 +249,5 @@ export class Strangers {
         })),
       }),
     )
-  }
-}
-
-async function initialised({ mysqld, shareDir }: MysqlBinaries, home: string): Promise<string> {
-  const dataDir = join(home, 'template')
-  const asRoot = process.getuid?.() === 0 ? ['--user=root'] : []
-  const options = [
-    '--no-defaults',
-    '--secure-file-priv=NULL',
-    ...asRoot,
-    `--datadir=${dataDir}`,
-    `--lc-messages-dir=${shareDir}`,
-  ]
-  const made = await runCommand(
-    [...mysqld, ...options, `--character-sets-dir=${join(shareDir, 'charsets')}`, '--initialize-insecure'],
-    { deadlineMs: patienceMs },
-  )
-  if (!made.ok) throw new Error(made.failure)
-  await rm(join(dataDir, 'auto.cnf'))
-  return dataDir
-}
-
-/** Not the one with prepared folders that clusters of tests take. */
-async function strangersMysql(): Promise<MysqlBinaries> {
-  const named = process.env['REGENT_MYSQLD']
-  delete process.env['REGENT_MYSQLD']
-  try {
-    return await findMysql()
-  } finally {
-    if (named !== undefined) process.env['REGENT_MYSQLD'] = named
   }
 }

@@ -1,4 +1,4 @@
-import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { runRegent } from './cluster.ts'
@@ -15,24 +15,29 @@ export const rightsToChange = 'REPLICATION_SLAVE_ADMIN, SYSTEM_VARIABLES_ADMIN, 
 /** Trees of somebody’s servers, by whom each follows: `{ shop: [null, 0, 1, 1] }`. */
 export type Trees = Readonly<Record<string, readonly (number | null)[]>>
 
+interface Ports {
+  readonly manager: number
+  readonly orchestrator: number
+}
+
 /** Servers of somebody else that replicate in trees, watched by one manager, with orchestrator’s interface. */
 export class WatchedTrees {
   readonly home: string
   readonly #address: OwnAddress
   readonly #servers: ReadonlyMap<string, StrangeServer>
   readonly #trees: Trees
-  readonly #port: number
+  readonly #ports: Ports
   readonly #hasGtids: boolean
 
   private constructor(
-    where: { readonly home: string; readonly address: OwnAddress; readonly port: number },
+    where: { readonly home: string; readonly address: OwnAddress; readonly ports: Ports },
     servers: ReadonlyMap<string, StrangeServer>,
     trees: Trees,
     hasGtids: boolean,
   ) {
     this.home = where.home
     this.#address = where.address
-    this.#port = where.port
+    this.#ports = where.ports
     this.#servers = servers
     this.#trees = trees
     this.#hasGtids = hasGtids
@@ -44,14 +49,11 @@ export class WatchedTrees {
     const program = await newestMysql()
     const names = Object.entries(trees).flatMap(([cluster, follows]) => follows.map((_, at) => `${cluster}-${at}`))
     const more = hasGtids ? ['--gtid-mode=ON', '--enforce-gtid-consistency=ON'] : []
-    const servers = await Promise.all(
-      names.map(async (name, at) => {
-        const options = { host: address.host, port: firstPort + at, serverId: at + 1, more }
-        return [name, await StrangeServer.create(program, options)] as const
-      }),
-    )
-    const where = { home, address, port: await freePort() }
-    const all = new WatchedTrees(where, new Map(servers), trees, hasGtids)
+    const options = names.map((_, at) => ({ host: address.host, port: firstPort + at, serverId: at + 1, more }))
+    const servers = await StrangeServer.several(program, options)
+    const named = new Map(names.flatMap((name, at) => (servers[at] ? [[name, servers[at]] as const] : [])))
+    const where = { home, address, ports: { manager: await freePort(), orchestrator: await freePort() } }
+    const all = new WatchedTrees(where, named, trees, hasGtids)
     try {
       await all.#begin()
       return all
@@ -74,7 +76,7 @@ export class WatchedTrees {
   }
 
   client(program = standIn): (...words: readonly string[]) => Promise<Answered> {
-    return clientOf(program, this.#port)
+    return clientOf(program, this.#ports.orchestrator)
   }
 
   /** What is said of servers, by their names: `shop-1<shop-0`. */
@@ -83,7 +85,7 @@ export class WatchedTrees {
   }
 
   async ask(path: string): Promise<{ readonly Code: string; readonly Message: string; readonly Details: unknown }> {
-    const response = await fetch(`http://127.0.0.1:${this.#port}/api/${path}`)
+    const response = await fetch(`http://127.0.0.1:${this.#ports.orchestrator}/api/${path}`)
     return (await response.json()) as { Code: string; Message: string; Details: unknown }
   }
 
@@ -97,20 +99,27 @@ export class WatchedTrees {
       await server.sql('SET sql_log_bin = 0', `GRANT ${rightsToChange} ON *.* TO 'regent'@'%'`)
   }
 
-  async adopt(cluster: string, ...flags: readonly string[]): Promise<void> {
-    const follows = this.#trees[cluster] ?? []
+  /** @param count only so many of its servers are named; all of them by default */
+  async adopt(cluster: string, flags: readonly string[] = [], count = Infinity): Promise<void> {
+    const follows = (this.#trees[cluster] ?? []).slice(0, count)
     const password = await passwordFile(this.home, 'looks')
     const replication = await passwordFile(this.home, 'follows')
     const file = join(this.home, `${cluster}.yaml`)
     const hosts = follows.map((_, at) => `  - ${this.key(`${cluster}-${at}`)}`).join('\n')
     const accounts = `mysql: { user: regent, passwordFile: ${password} }\nreplication: { user: repl, passwordFile: ${replication} }`
     await writeFile(file, `cluster: ${cluster}\n${accounts}\nhosts:\n${hosts}\n`)
-    const ran = await this.regent('adopt', file, ...flags)
+    const ran = await this.regent('adopt', file, '--port', String(this.#ports.manager), ...flags)
     if (ran.code !== 0) throw new Error(`${ran.stdout}\n${ran.stderr}`)
   }
 
+  /** The manager that watches, killed and not started again. */
+  async killManager(): Promise<void> {
+    const { pid } = JSON.parse(await readFile(join(this.home, '_adopted', 'manager.json'), 'utf8')) as { pid: number }
+    process.kill(pid, 'SIGKILL')
+  }
+
   get listen(): readonly string[] {
-    return ['--orchestrator-listen', `127.0.0.1:${this.#port}`]
+    return ['--orchestrator-listen', `127.0.0.1:${this.#ports.orchestrator}`]
   }
 
   /** Who replicates from whom, by what the servers themselves say: `shop-1<shop-0`. */

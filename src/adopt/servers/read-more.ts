@@ -19,6 +19,8 @@ export interface SeenMore {
     readonly isReplicaOn: boolean
     readonly acks: number
     readonly clients: number
+    /** Sessions that wait for an acknowledgement. */
+    readonly waiting: number
     readonly timeoutMs: number
   }
 }
@@ -36,6 +38,7 @@ const status = [
   'Uptime',
   'Rpl_semi_sync_source_status',
   'Rpl_semi_sync_source_clients',
+  'Rpl_semi_sync_source_wait_sessions',
   'Rpl_semi_sync_replica_status',
 ] as const
 
@@ -78,6 +81,7 @@ export async function readMore(
       isReplicaOn: value('Rpl_semi_sync_replica_status') === 'ON',
       acks: Number(value('rpl_semi_sync_source_wait_for_replica_count')),
       clients: Number(value('Rpl_semi_sync_source_clients')),
+      waiting: Number(value('Rpl_semi_sync_source_wait_sessions')),
       timeoutMs: Number(value('rpl_semi_sync_source_timeout')),
     },
   }

@@ -17,6 +17,7 @@ const readDeadlineMs = 2_000
 const stopDeadlineMs = 30_000
 /** So long a replica may take to apply what it lacks: as long as orchestrator waits. */
 const catchUpWithinMs = 20_000
+const connectsWithinMs = 2_000
 const lookAgainMs = 50
 
 export interface Doing {
@@ -103,7 +104,8 @@ export class ServerHand {
       case 'stop':
         return this.#query(say.stopReplica(await this.#speech()), stopDeadlineMs)
       case 'start':
-        return this.#query(say.startReplica(await this.#speech()))
+        await this.#query(say.startReplica(await this.#speech()))
+        return this.#connects()
       case 'reset':
         return this.#query(say.resetReplica(await this.#speech()))
       case 'flushLogs':
@@ -178,6 +180,16 @@ export class ServerHand {
     return { user: replication.user, password, encrypted: mysql.caFile !== undefined }
   }
 
+  /** Who asked is to see how that went; a source that does not answer is no failure of the step. */
+  async #connects(): Promise<void> {
+    const { clock, timers } = this.#world
+    const endMs = clock.monotonicMs() + connectsWithinMs
+    for (; clock.monotonicMs() < endMs; await timers.sleep(lookAgainMs)) {
+      const { io, ioErrno } = await this.#channel()
+      if (io === 'yes' || ioErrno !== 0) return
+    }
+  }
+
   async #catchUp(wanted: string): Promise<void> {
     const all = GtidSet.parse(wanted)
     await this.#until(async () => GtidSet.parse(await this.executed()).contains(all), 'it did not catch up')
@@ -231,7 +243,7 @@ export class ServerHand {
     const { channels } = await this.#look()
     const [channel, second] = channels
     if (channel === undefined) throw new Error('it follows nobody')
-    if (second !== undefined) throw new Error(`it has ${channels.length} channels, of which nobody said which is meant`)
+    if (second !== undefined) throw new Error('it has several channels, and nobody said which one is meant')
     return channel
   }
 

@@ -47,9 +47,10 @@ export class TreeHand {
       if (hosts === undefined) continue
       const at = touchedBy(leftover.steps).join(', ')
       this.#parts.log.warn(`${cluster}: a manager ended in the middle of a change; ${at} is started again`)
-      await this.#run(cluster, hosts, leftover).catch((error: unknown) =>
-        this.#parts.log.error(`${cluster}: ${at} could not be started again: ${describeError(error)}`),
-      )
+      await this.#run(cluster, hosts, leftover).catch(async (error: unknown) => {
+        this.#parts.log.error(`${cluster}: ${at} could not be started again: ${describeError(error)}`)
+        await this.#parts.leftovers.keep(cluster, leftover)
+      })
     }
   }
 
@@ -57,22 +58,32 @@ export class TreeHand {
     const { leftovers } = this.#parts
     const servers = await this.#open(hosts, steps, purge)
     const of = (name: string): ServerHand => servers.get(name) ?? neverMissing(name)
-    const stopped = new Set<string>()
     try {
       for (const server of servers.values()) await server.refuseWithoutRights(steps)
       if (purge !== undefined) await of(purge.at).setPurgedIfEmpty(purge.keep)
-      await leftovers.keep(cluster, { steps: startsOf(steps) })
+      await leftovers.keep(cluster, { steps: purge === undefined ? startsOf(steps) : steps, ...(purge && { purge }) })
+      await this.#each(cluster, steps, of)
+      await leftovers.keep(cluster, null)
+    } finally {
+      for (const server of servers.values()) server.close()
+    }
+  }
+
+  async #each(cluster: string, steps: readonly Step[], of: Doing['of']): Promise<void> {
+    const stopped = new Set<string>()
+    let isEmptying = false
+    try {
       for (const [at, step] of steps.entries()) {
         if (step.do === 'stop') stopped.add(step.at)
+        isEmptying ||= step.do === 'resetGtids'
         await this.#do(step, { of, cluster, rest: steps.slice(at + 1) })
         if (step.do === 'start') stopped.delete(step.at)
       }
-      await leftovers.keep(cluster, null)
     } catch (error) {
-      await this.#startAgain([...stopped], of, cluster)
+      // Whether its GTIDs were emptied is not known then: the next manager looks, and goes on.
+      if (!isEmptying && (await this.#startAgain(cluster, [...stopped], of)))
+        await this.#parts.leftovers.keep(cluster, null)
       throw error
-    } finally {
-      for (const server of servers.values()) server.close()
     }
   }
 
@@ -89,18 +100,17 @@ export class TreeHand {
     await hand.do(step, { of })
   }
 
-  /** Best effort: who asked hears what went wrong first. */
-  async #startAgain(stopped: readonly string[], of: Doing['of'], cluster: string): Promise<void> {
-    const failed: string[] = []
-    for (const at of stopped) {
+  /** Best effort: who asked hears what went wrong first. Gives whether all of them run again. */
+  async #startAgain(cluster: string, stopped: readonly string[], of: Doing['of']): Promise<boolean> {
+    let areAll = true
+    for (const at of stopped)
       await of(at)
         .do({ do: 'start', at }, { of })
         .catch((error: unknown) => {
-          failed.push(at)
+          areAll = false
           this.#parts.log.error(`${cluster}: ${at} could not be started again: ${describeError(error)}`)
         })
-    }
-    if (failed.length === 0) await this.#parts.leftovers.keep(cluster, null)
+    return areAll
   }
 
   async #open(

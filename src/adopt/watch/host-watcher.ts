@@ -44,6 +44,7 @@ export class HostWatcher implements Watch {
   #factsAge = 0
   #failures = 0
   #restsUntilMs = -Infinity
+  #lookBeganMs = -Infinity
   #look: Look
 
   constructor(host: AdoptedHost, { login, clock, saw, wantsMore = () => false }: HostWatcherOptions) {
@@ -62,6 +63,16 @@ export class HostWatcher implements Watch {
     return this.#look
   }
 
+  /** When the newest look that has ended began; monotonic milliseconds. */
+  get lookBeganMs(): number {
+    return this.#lookBeganMs
+  }
+
+  /** A server that does not answer is looked at without the rest that it would have. */
+  wake(): void {
+    this.#restsUntilMs = -Infinity
+  }
+
   isDue(): boolean {
     return this.#clock.monotonicMs() >= this.#restsUntilMs
   }
@@ -74,6 +85,8 @@ export class HostWatcher implements Watch {
     } catch (error) {
       this.#failed(error)
       throw error
+    } finally {
+      this.#lookBeganMs = askedMs
     }
   }
 

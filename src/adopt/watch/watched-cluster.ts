@@ -14,7 +14,7 @@ import { Episodes } from './episodes.ts'
 import { HostWatcher } from './host-watcher.ts'
 import { judge, type Judgement } from './judge.ts'
 import { knownOf } from './known.ts'
-import { answers, type Look } from './look.ts'
+import type { Look } from './look.ts'
 import { needsOf } from './needs.ts'
 import { watchedTopology, watchedView } from './views.ts'
 
@@ -36,8 +36,8 @@ export interface WatchedPorts {
   readonly wantsMore?: () => boolean
 }
 
-/** So long a server that answers may take to be looked at once more. */
-const freshWithinMs = 4_000
+/** So long looks may take that somebody waits for: one at a silent server, after one that is under way. */
+const freshWithinMs = 5_000
 const lookAgainMs = 20
 
 /** One cluster that Regent only watches: its looks, what is judged of them, and who listens. */
@@ -106,14 +106,14 @@ export class WatchedCluster {
     return knownOf({ ...this.#seen, nowMs })
   }
 
-  /** Resolves once every server was looked at after this moment, or does not answer. */
+  /** Resolves once every server was looked at after this moment, or too long after. */
   async lookNow(): Promise<void> {
     const { clock, timers } = this.#ports.world
     const sinceMs = clock.monotonicMs()
-    const isOld = ({ newest }: HostWatcher): boolean =>
-      newest.reach === null || (answers(newest) && newest.askedMs < sinceMs)
-    while (this.#watchers.some(isOld) && clock.monotonicMs() < sinceMs + freshWithinMs) {
-      for (const watcher of this.#watchers.filter(isOld)) this.#watches.lookNow(watcher)
+    const old = (): readonly HostWatcher[] => this.#watchers.filter(({ lookBeganMs }) => lookBeganMs < sinceMs)
+    for (const watcher of this.#watchers) watcher.wake()
+    for (let left = old(); left.length > 0 && clock.monotonicMs() < sinceMs + freshWithinMs; left = old()) {
+      for (const watcher of left) this.#watches.lookNow(watcher)
       await timers.sleep(lookAgainMs)
     }
     this.#judge()

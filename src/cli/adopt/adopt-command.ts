@@ -12,6 +12,7 @@ export interface AdoptOptions extends OutputOptions {
   readonly passwordFile?: string
   readonly check?: true
   readonly port?: number
+  readonly orchestrator?: string
   readonly orchestratorListen?: ListenAt
   readonly orchestratorHosts?: 'address' | 'name'
   readonly orchestratorLoginFile?: string
@@ -33,6 +34,12 @@ export function addAdopt(program: Command, io: Io): void {
       new Option('--mha-global <file>', 'with --mha: the file with the defaults of all its clusters').argParser(
         pathArgument,
       ),
+    )
+    .addOption(
+      new Option(
+        '--orchestrator <file>',
+        'take account, filters and interface of this configuration file of orchestrator, key by key; servers from --from, or its DiscoverySeeds',
+      ).argParser(pathArgument),
     )
     .option('--from <address>', 'adopt the servers that are found from this one, <host>[:<port>]')
     .addOption(new Option('--name <name>', 'with --mha and --from: name of the cluster').argParser(clusterArgument))

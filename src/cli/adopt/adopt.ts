@@ -6,6 +6,8 @@ import { addressText, parseHostAddress, type HostAddress } from '#adopt/host-add
 import { readAdoption, type Adoption } from '#adopt/adoption.ts'
 import { discover } from '#adopt/origin/discover.ts'
 import { readMha } from '#adopt/origin/mha.ts'
+import { readOrchestrator } from '#adopt/origin/orchestrator.ts'
+import type { OrchestratorServed } from '#adopt/orchestrator-file.ts'
 import { checkServers, missingSources, topologyOf, type Checked } from '#adopt/watch/check.ts'
 import { needsFor, linesOf } from '#adopt/watch/needs.ts'
 import { RegentError } from '#common/errors/errors.ts'
@@ -37,7 +39,7 @@ async function adoptInto(
   file: string | undefined,
   options: AdoptOptions,
 ): Promise<void> {
-  const adoption = await adoptionOf(io, folder, file, options)
+  const { adoption, served } = await adoptionOf(io, folder, file, options)
   const checked = await checkServers(adoption)
   const isJson = options.output === 'json'
   if (!isJson) for (const line of report(io, adoption, checked)) io.out(line)
@@ -49,7 +51,7 @@ async function adoptInto(
   await refuseNameOfLocal(adoption.cluster)
   await prepareFolder(folder)
   await keepAdoption(folder, adoption)
-  await keepInterface(io, options)
+  await keepInterface(io, options, served)
   const { host, port } = await startWatching(io, options.port)
   const { cluster } = adoption
   const sentence = `${cluster} is watched from now on (API on ${host}:${port}); nothing of it is changed`
@@ -70,19 +72,45 @@ async function refuseNameOfLocal(name: string): Promise<void> {
     })
 }
 
+interface Origin {
+  readonly adoption: Adoption
+  /** How orchestrator’s interface was served, where its file says. */
+  readonly served?: OrchestratorServed | undefined
+}
+
 async function adoptionOf(
   io: Io,
   folder: AdoptedFolder,
   file: string | undefined,
   options: AdoptOptions,
-): Promise<Adoption> {
-  const { mha, from } = options
-  const said = [file, mha, from].filter((one) => one !== undefined)
+): Promise<Origin> {
+  const { mha, from, orchestrator } = options
+  const said = [file, mha, orchestrator ?? from].filter((one) => one !== undefined)
   if (said.length !== 1)
-    throw new RegentError('REGENT_BAD_REQUEST', 'give one of: a file, --mha with MHA’s file, --from with one address')
-  if (file !== undefined) return readAdoption(file)
-  if (mha !== undefined) return readMhaFile(io, folder, mha, options)
-  return discoverFrom(io, addressIn(from ?? ''), options)
+    throw new RegentError(
+      'REGENT_BAD_REQUEST',
+      'give one of: a file, --mha with MHA’s file, --from with one address, --orchestrator with orchestrator’s file',
+    )
+  if (orchestrator !== undefined) return readOrchestratorFile(io, folder, orchestrator, options)
+  if (file !== undefined) return { adoption: await readAdoption(file) }
+  if (mha !== undefined) return { adoption: await readMhaFile(io, folder, mha, options) }
+  return { adoption: await discoverFrom(io, addressIn(from ?? ''), options) }
+}
+
+async function readOrchestratorFile(
+  io: Io,
+  folder: AdoptedFolder,
+  file: string,
+  { from, name, output }: AdoptOptions,
+): Promise<Origin> {
+  if (name === undefined) throw new RegentError('REGENT_BAD_REQUEST', '--orchestrator needs --name for the cluster')
+  const read = await readOrchestrator(file, { cluster: name, folder })
+  if (output !== 'json') for (const line of read.lines) io.out(line)
+  const start = from === undefined ? read.seeds[0] : addressIn(/:\d+$/.test(from) ? from : `${from}:${read.port}`)
+  if (start === undefined)
+    throw new RegentError('REGENT_BAD_REQUEST', `${file} names no server (DiscoverySeeds): give one of them by --from`)
+  const found = await discover(start, { cluster: name, mysql: read.mysql, tell: (line) => io.note(line) })
+  return { adoption: read.applied(found), served: read.served }
 }
 
 async function readMhaFile(

@@ -4,11 +4,13 @@ import { RegentError } from '#common/errors/errors.ts'
 import type { Io } from '../terminal/io.ts'
 import type { AdoptOptions } from './adopt-command.ts'
 
-/** Keeps how orchestrator’s interface is to be served, where options say something of that. */
-export async function keepInterface(io: Io, options: AdoptOptions): Promise<void> {
-  if (!saysSomething(options)) return
+/**
+ * Keeps how orchestrator’s interface is to be served, where options or orchestrator’s own file say something of that.
+ */
+export async function keepInterface(io: Io, options: AdoptOptions, origin?: OrchestratorServed): Promise<void> {
+  if (!saysSomething(options) && origin === undefined) return
   const folder = adoptedFolder()
-  const served = servedBy(options, await readOrchestratorServed(folder))
+  const served = servedBy(options, origin ?? (await readOrchestratorServed(folder)))
   await prepareFolder(folder)
   await keepOrchestratorServed(folder, served)
   io.out(`orchestrator’s interface is served on ${served.host}:${served.port}`)

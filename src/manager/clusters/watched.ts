@@ -62,6 +62,8 @@ export interface MoreOfServer {
     readonly isReplicaOn: boolean
     readonly acks: number
     readonly clients: number
+    /** Sessions that wait for an acknowledgement. */
+    readonly waiting: number
     readonly timeoutMs: number
   }
 }

@@ -70,6 +70,11 @@ export const codeRules: readonly CodeRule[] = [
   {
     code: 'LockedSemiSyncMaster',
     description: 'Writes of the master wait for acknowledgements of more replicas than give any',
+    holds: (f) => f.isMaster && waitsForAcks(f) && f.isWaiting,
+  },
+  {
+    code: 'LockedSemiSyncMasterHypothesis',
+    description: 'The next write of the master would wait for acknowledgements of more replicas than give any',
     holds: (f) => f.isMaster && waitsForAcks(f),
   },
   {

@@ -23,11 +23,13 @@ export interface Figures {
   readonly downtimed: number
   readonly logging: readonly Instance[]
   readonly isFailingToConnect: boolean
+  /** Whether anybody waits for an acknowledgement now; agents tell of a source only where that may be so. */
+  readonly isWaiting: boolean
 }
 
 export function figuresOf(server: Server): Figures {
-  const { instance } = server
-  const replicas = server.cluster.servers
+  const { instance, cluster, name } = server
+  const replicas = cluster.servers
     .map((other) => other.instance)
     .filter(({ MasterKey }) => isSameKey(MasterKey, instance.Key))
   const valid = replicas.filter(({ IsLastCheckValid }) => IsLastCheckValid)
@@ -52,6 +54,7 @@ export function figuresOf(server: Server): Figures {
     downtimed: replicas.filter(({ IsDowntimed }) => IsDowntimed).length,
     logging: replicas.filter(({ LogBinEnabled, LogSlaveUpdatesEnabled }) => LogBinEnabled && LogSlaveUpdatesEnabled),
     isFailingToConnect: failsToConnect(instance),
+    isWaiting: cluster.known.watched?.servers[name]?.more?.semiSync.waiting !== 0,
   }
 }
 

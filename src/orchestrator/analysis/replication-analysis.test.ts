@@ -2,8 +2,8 @@ import { describe, expect, test } from 'vitest'
 import { deadServer, lostAgent, type SituationOverrides } from '#failover/testing.ts'
 import type { ViewOverrides } from '#topology/testing.ts'
 import { fleetOf } from '../fleet/fleet.ts'
-import { knownShop } from '../testing.ts'
-import { analysesOf } from './replication-analysis.ts'
+import { knownShop, watchedShop } from '../testing.ts'
+import { analysesOf, analysisEntry } from './replication-analysis.ts'
 
 const halted: ViewOverrides = { server: { channel: { ioRunning: 'no', sqlRunning: false } } }
 const cannotConnect: ViewOverrides = {
@@ -134,5 +134,44 @@ describe('The analysis in orchestrator’s words', () => {
     expect(entry).toMatchObject({ Analysis: 'AllMasterReplicasNotReplicating', SkippableDueToDowntime: true })
     const [loud] = analysesOf(fleetOf([knownShop({ views })], 'name'))
     expect(loud).toMatchObject({ SkippableDueToDowntime: false })
+  })
+
+  test('A watched source that lacks acknowledgements is locked once somebody waits', () => {
+    const withWaiting = (waiting: number) => {
+      const known = watchedShop()
+      const server = known.watched?.servers['shop-0']
+      if (server === undefined || known.watched === undefined) throw new Error('shop-0 is not watched')
+      const semiSync = {
+        isThere: true,
+        isOn: true,
+        isReplicaOn: false,
+        acks: 2,
+        clients: 1,
+        waiting,
+        timeoutMs: 10_000,
+      }
+      const more = {
+        uptimeSeconds: 1,
+        versionComment: '',
+        rowImage: 'FULL',
+        purged: '',
+        delaySeconds: 0,
+        encrypted: false,
+        semiSync,
+      }
+      const servers = { ...known.watched.servers, 'shop-0': { ...server, more } }
+      return analysesOf(fleetOf([{ ...known, watched: { ...known.watched, servers } }], 'name'))[0]?.Analysis
+    }
+    expect([0, 1].map(withWaiting)).toEqual(['LockedSemiSyncMasterHypothesis', 'LockedSemiSyncMaster'])
+  })
+
+  test('A server that was detached is a master of its own, and nobody recovers a watched cluster automatically', () => {
+    const known = watchedShop({
+      views: { 'shop-1': { server: { channel: { sourceHost: '//127.24.1.1', sourceUuid: '' } } } },
+    })
+    const [, detached] = fleetOf([known], 'name')[0]?.servers ?? []
+    expect(detached?.instance).toMatchObject({ IsDetachedMaster: true, MasterKey: { Hostname: '//127.24.1.1' } })
+    const entry = detached && analysisEntry(detached)
+    expect(entry).toMatchObject({ IsMaster: true, ClusterDetails: { HasAutomatedMasterRecovery: false } })
   })
 })

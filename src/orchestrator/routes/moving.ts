@@ -80,6 +80,9 @@ const moves: Readonly<Record<string, Move | undefined>> = {
   'regroup-replicas-pgtid': undefined,
 }
 
+/** orchestrator counts one as several, and scripts look for that. */
+const many = (count: number, noun: string): string => [count, noun].join(' ')
+
 interface MoveReplicas extends ReplicasRearrangement {
   readonly watched: string
 }
@@ -87,12 +90,12 @@ interface MoveReplicas extends ReplicasRearrangement {
 const relocateAll: MoveReplicas = {
   plan: (all, one, other) =>
     other === undefined ? 'name the server below which they are to be' : relocateReplicas(all, one, other),
-  said: (count, one, other) => `Relocated ${count} replicas of ${one} below ${other}`,
+  said: (count, one, other) => `Relocated ${many(count, 'replicas')} of ${one} below ${other}`,
   watched: asThere,
 }
 const moveAllUp: MoveReplicas = {
   plan: (all, one) => moveUpReplicas(all, one),
-  said: (count, one) => `Moved up ${count} replicas of ${one}`,
+  said: (count, one) => `Moved up ${many(count, 'replicas')} of ${one}`,
   watched: withGtids,
 }
 
@@ -104,7 +107,7 @@ const replicasMove: Readonly<Record<string, MoveReplicas>> = {
   'move-up-replicas': moveAllUp,
   'repoint-replicas': {
     plan: repointReplicas,
-    said: (count, one) => `Repointed ${count} replicas of ${one}`,
+    said: (count, one) => `Repointed ${many(count, 'replicas')} of ${one}`,
     watched: asThere,
   },
 }
@@ -175,7 +178,7 @@ const takeSiblings: Route = {
           ? `take-siblings: instance ${keyText(one.Key)} is not a replica.`
           : relocateReplicas(all, master, one)
       },
-      said: (count, one) => `Took ${count} siblings of ${one}`,
+      said: (count, one) => `Took ${many(count, 'siblings')} of ${one}`,
     })
     return answer.status === 200 ? withDetails(answer, call.look().server.instance) : answer
   },

@@ -66,7 +66,7 @@ export async function rearrangeReplicas(call: Call, { plan, said }: ReplicasRear
   const after = await lookAt(call, server)
   const text = said(moved.length, keyText(one.Key), keyText((other ?? one).Key))
   return ok(
-    `${text}; ${errors.length} errors: [${errors.join('; ')}]`,
+    [`${text};`, errors.length, `errors: [${errors.join('; ')}]`].join(' '),
     after.tree.filter(({ InstanceAlias }) => moved.includes(InstanceAlias)),
   )
 }

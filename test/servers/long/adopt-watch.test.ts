@@ -58,13 +58,12 @@ beforeAll(async () => {
   password = await passwordFile(home, 'looks')
   const program = await newestMysql()
   const more = ['--gtid-mode=ON', '--enforce-gtid-consistency=ON', '--general-log=ON']
-  servers = await Promise.all(
-    ports.map((port, ordinal) =>
-      StrangeServer.create(program, {
-        ...{ host: address.host, port, serverId: ordinal + 1 },
-        more: ordinal === 2 && hasIpv6 ? [...more, `--bind-address=${address.host},::1`] : more,
-      }),
-    ),
+  servers = await StrangeServer.several(
+    program,
+    ports.map((port, ordinal) => ({
+      ...{ host: address.host, port, serverId: ordinal + 1 },
+      more: ordinal === 2 && hasIpv6 ? [...more, `--bind-address=${address.host},::1`] : more,
+    })),
   )
   await Promise.all(servers.map((server) => server.start()))
   for (const server of servers) await server.sql('SET sql_log_bin = 0', ...accountStatements())

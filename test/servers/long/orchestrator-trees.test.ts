@@ -15,7 +15,7 @@ describe('Trees of servers that Regent only watches', () => {
   let trees: WatchedTrees
   beforeAll(async () => {
     trees = await WatchedTrees.start({ shop: [null, 0, 1, 1], till: [null, 0] })
-    await trees.adopt('shop', ...trees.listen)
+    await trees.adopt('shop', trees.listen)
     await trees.adopt('till')
     await until(async () => {
       const { Details } = await trees.ask('replication-analysis')
@@ -143,5 +143,65 @@ describe('Trees of servers that Regent only watches', () => {
       ['-c reset-replica -i till-0', 'till-0', 'till-1<till-0'],
     ])
     await trees.spreads('till-0', 'till-1')
+  })
+
+  it('go on below somebody else when the one in the middle dies, once a person says so', async () => {
+    for (const program of clients) {
+      await trees.at('shop-1').signal('SIGKILL')
+      await until(
+        async () =>
+          (await named(program, '-c replication-analysis')).stdout.includes('shop-1 (cluster shop-0): DeadInter'),
+        'the death is seen',
+      )
+      expect(await named(program, '-c recover -i shop-1')).toMatchObject({ code: 0, stdout: 'shop-0' })
+      expect((await trees.links('shop')).join(' ')).toBe('shop-2<shop-0 shop-3<shop-0')
+      expect((await named(program, '-c recover -i shop-1')).stderr).toBe('Recovery not attempted')
+      await trees.spreads('shop-0', 'shop-2', 'shop-3')
+      await trees.at('shop-1').start()
+      await trees.spreads('shop-0', 'shop-1')
+      expect((await named(program, '-c relocate-replicas -i shop-0 -d shop-1')).stdout).toBe('shop-2\nshop-3')
+    }
+  })
+
+  it('are led by the other co-master alone when one of two dies, and the dead one may come back', async () => {
+    await named(standIn, '-c make-co-master -i till-1')
+    await trees.spreads('till-0', 'till-1')
+    await trees.at('till-0').signal('SIGKILL')
+    await until(
+      async () =>
+        (await named(standIn, '-c replication-analysis')).stdout.includes('till-0 (cluster till-0): DeadCoMaster'),
+      'the death is seen',
+    )
+    expect(await named(standIn, '-c recover -i till-0')).toMatchObject({ code: 0, stdout: 'till-1' })
+    expect(await trees.at('till-1').sql('SELECT @@read_only AS closed')).toEqual([{ closed: 0 }])
+    await trees.at('till-0').start()
+    await trees.spreads('till-1', 'till-0')
+    expect((await trees.links('till')).join(' ')).toBe('till-0<till-1 till-1<//till-0')
+  })
+
+  it('go on when the manager dies while a replica stands for a change', async () => {
+    await using locks = await trees.at('shop-2').session()
+    await locks.query('LOCK TABLES t.t READ')
+    await trees.at('shop-0').sql(`INSERT INTO t.t (word) VALUES ('waits')`)
+    // The replica cannot end what it applies, so it cannot stop: the change hangs in its first step.
+    const asked = trees.ask(
+      `relocate/${trees.key('shop-2').replace(':', '/')}/${trees.key('shop-0').replace(':', '/')}`,
+    )
+    await until(async () => {
+      const rows = await trees
+        .at('shop-2')
+        .sql(`SELECT 1 FROM information_schema.PROCESSLIST WHERE INFO LIKE 'STOP REPLICA%'`)
+      return rows.length > 0
+    }, 'the replica is told to stop')
+    await trees.killManager()
+    await expect(asked).rejects.toThrow()
+    await locks.query('UNLOCK TABLES')
+    await until(async () => {
+      const [row] = await trees.at('shop-2').sql('SHOW REPLICA STATUS')
+      return row?.['Replica_SQL_Running'] === 'No'
+    }, 'the replica stands')
+    expect((await trees.regent('adopt', 'start')).code).toBe(0)
+    await trees.spreads('shop-0', 'shop-2')
+    expect((await trees.links('shop')).join(' ')).toContain('shop-2<shop-1')
   })
 })
