@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { readCluster, routerAddress } from '#local/folder/cluster-file.ts'
 import { describeError } from '#common/errors/errors.ts'
 import { startCluster, type TestCluster } from '../support/cluster.ts'
+import { logOf } from '../support/instance-files.ts'
 import { interruption, untilInterrupted } from '../support/interruption.ts'
 import type { Prepared } from '../support/client-drivers.ts'
 import { drivers, type Driver } from './drivers.ts'
@@ -82,6 +83,9 @@ async function playMoments(cluster: TestCluster, clients: readonly Client[]): Pr
   }
   const primary = await cluster.primary()
   await cluster.operate('fence', { instance: primary, keepPrimary: true })
+  await cluster.until('the router holds sessions', async () =>
+    (await logOf(cluster, 'router')).includes('sessions wait:'),
+  )
   console.log('\nA new connection while there is no primary\n')
   for (const { driver, program } of clients) report(driver.name, 'new', await program.tell('new'))
   await cluster.operate('unfence', { instance: primary })

@@ -26,7 +26,10 @@ export function addManaged(program: Command, io: Io): void {
         integerFrom(1, 65_535),
       ),
     )
-    .action(async (name: string, options: ManageOptions) => (await import('./managed.ts')).manage(io, name, options))
+    // What "adopt" has too, --check and --port, is parsed there, wherever the option stands.
+    .action(async (name: string, _: unknown, own: Command) =>
+      (await import('./managed.ts')).manage(io, name, own.optsWithGlobals<ManageOptions>()),
+    )
   adopt
     .command('watch')
     .description('Manage these servers no more: agents and manager end, the servers go on as they are.')
