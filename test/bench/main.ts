@@ -4,7 +4,7 @@ import { defaultMode, type ModeName } from '#failover/protocol/mode-name.ts'
 import { integerFrom } from '#cli/terminal/arguments.ts'
 import { describeError } from '#common/errors/errors.ts'
 import { findMysql } from '#local/packages/mysql-binaries.ts'
-import { startCluster } from '../support/cluster.ts'
+import { startCluster, type TestCluster } from '../support/cluster.ts'
 import { diagnose } from '../support/diagnosis.ts'
 import { Strangers } from '../support/strangers.ts'
 import { measureBackups } from './backup.ts'
@@ -158,14 +158,16 @@ async function onItsOwnCluster(
 
 async function onStrangers(name: BenchCase, runs: number): Promise<readonly CaseResult[]> {
   const strangers = await Strangers.start()
+  let cluster: TestCluster | undefined
   try {
-    const cluster = await strangers.manage()
+    cluster = await strangers.manage()
     await cluster.whole()
     return (await runCase(cluster, name, { runs, told, router: false })).map((result) => ({
       ...result,
       name: `${result.name}, far agents`,
     }))
   } finally {
+    await cluster?.letGo()
     await strangers.end()
   }
 }

@@ -386,10 +386,15 @@ export class TestCluster implements WrittenCluster {
     )
   }
 
-  /** Takes the cluster down, removes it, and throws when a process or a file of it is left. */
-  async down(): Promise<void> {
+  /** Ends what this process has open to the cluster, which goes on. */
+  async letGo(): Promise<void> {
     await this.views.end()
     for (const session of this.#adminSessions.values()) session.destroy()
+  }
+
+  /** Takes the cluster down, removes it, and throws when a process or a file of it is left. */
+  async down(): Promise<void> {
+    await this.letGo()
     const ran = await this.regent('local', 'down', this.name, '--purge')
     if (ran.code !== 0) throw new Error(`regent local down ended with ${ran.code}: ${ran.stderr}`)
     const running = await processesNaming(this.layout.dir)
