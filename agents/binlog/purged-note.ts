@@ -1,5 +1,5 @@
 import { say } from '#common/sentence/sentence.ts'
-import { open, readFile, rename } from 'node:fs/promises'
+import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describeError } from '#common/errors/errors.ts'
 import { GtidSet } from '#topology/gtid/gtid-set.ts'
@@ -7,6 +7,7 @@ import type { GtidText } from '#topology/snapshot/observation.ts'
 import { unreadable } from '#binlog/events.ts'
 import { serverLife, type Parts } from '../instance/parts.ts'
 import { syncFolder } from '#common/files/sync-folder.ts'
+import { writeSynced } from '#common/files/write-synced.ts'
 
 /** In the data folder itself: a copy that takes the place of that folder brings no note of another server. */
 const fileName = 'regent-purged-gtids'
@@ -29,14 +30,7 @@ export async function readPurgedNote(dataDir: string): Promise<GtidSet> {
 /** On the disk once it resolves. An agent that dies in the middle leaves the note before. */
 export async function writePurgedNote(dataDir: string, gtids: GtidText): Promise<void> {
   const path = join(dataDir, fileName)
-  const file = await open(`${path}.new`, 'w')
-  try {
-    await file.writeFile(gtids)
-    await file.sync()
-  } finally {
-    await file.close()
-  }
-  await rename(`${path}.new`, path)
+  await writeSynced(path, gtids, 0o666)
   await syncFolder(dataDir)
 }
 

@@ -1,4 +1,5 @@
-import { open, readFile, rename } from 'node:fs/promises'
+import { readFile } from 'node:fs/promises'
+import { writeSynced } from '#common/files/write-synced.ts'
 
 /** Numbers by name, in a file of the agent's own; undefined where there is no such file, or half of one. */
 export async function readNote<Name extends string>(
@@ -15,12 +16,6 @@ export async function readNote<Name extends string>(
 }
 
 /** Synced, and whole or not at all. */
-export async function writeNote(path: string, note: object): Promise<void> {
-  const draft = `${path}.new`
-  {
-    await using file = await open(draft, 'w', 0o600)
-    await file.writeFile(`${JSON.stringify(note)}\n`)
-    await file.sync()
-  }
-  await rename(draft, path)
+export function writeNote(path: string, note: object): Promise<void> {
+  return writeSynced(path, `${JSON.stringify(note)}\n`)
 }

@@ -1,9 +1,10 @@
 import { randomInt } from 'node:crypto'
 import { existsSync } from 'node:fs'
-import { open, readdir, readFile, rename, rm } from 'node:fs/promises'
+import { readdir, readFile, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { firstFolderNumber, folderNumbers, serverIdOf } from '#failover/protocol/server-id.ts'
 import { syncFolder } from '#common/files/sync-folder.ts'
+import { writeSynced } from '#common/files/write-synced.ts'
 import type { InstanceName } from '#topology/snapshot/member.ts'
 
 /** In the data folder itself, and gone with it: a copy that takes the place of that folder is another server. */
@@ -40,14 +41,7 @@ async function isEmpty(dataDir: string): Promise<boolean> {
 export async function writeFolderNumber(dataDir: string): Promise<number> {
   const number = randomInt(firstFolderNumber, folderNumbers)
   const path = join(dataDir, folderNumberFile)
-  const file = await open(`${path}.new`, 'w')
-  try {
-    await file.writeFile(`${number}\n`)
-    await file.sync()
-  } finally {
-    await file.close()
-  }
-  await rename(`${path}.new`, path)
+  await writeSynced(path, `${number}\n`, 0o666)
   await syncFolder(dataDir)
   return number
 }

@@ -1,4 +1,5 @@
-import { open, readdir, readFile, rename } from 'node:fs/promises'
+import { readdir, readFile } from 'node:fs/promises'
+import { writeSynced } from '#common/files/write-synced.ts'
 import { readProcessStat, type ProcessIdentity } from '#common/process/process-stat.ts'
 
 /** Which process is this instance's mysqld, and under which boot of the machine. */
@@ -17,14 +18,8 @@ export async function readPidFile(path: string): Promise<MysqldPid | undefined> 
   }
 }
 
-export async function writePidFile(path: string, identity: MysqldPid): Promise<void> {
-  const draft = `${path}.new`
-  {
-    await using file = await open(draft, 'w', 0o600)
-    await file.writeFile(`${JSON.stringify({ version: 1, ...identity })}\n`)
-    await file.sync()
-  }
-  await rename(draft, path)
+export function writePidFile(path: string, identity: MysqldPid): Promise<void> {
+  return writeSynced(path, `${JSON.stringify({ version: 1, ...identity })}\n`)
 }
 
 /**

@@ -1,9 +1,10 @@
-import { mkdir, open, readdir, readFile, rename, rm } from 'node:fs/promises'
+import { mkdir, readdir, readFile, rename, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describeError } from '#common/errors/errors.ts'
 import { dictionaryFile } from '../copy/pack-folder.ts'
 import type { Unpacked } from '../copy/unpack.ts'
 import { syncFolder } from '#common/files/sync-folder.ts'
+import { writeSynced } from '#common/files/write-synced.ts'
 
 /** What `regent-loaded.json` says, in a data folder that a worker filled. */
 export interface LoadedNote {
@@ -23,6 +24,8 @@ export interface LoadedNote {
 /** Here a copy grows. No dot in front: `mysqld --initialize` refuses a folder with this in it. */
 const stagingName = 'regent-load.partial'
 const loadedName = 'regent-loaded.json'
+/** The server's group reads too. */
+const noteMode = 0o640
 /** In the staging folder. */
 const [markerName, dataName, movingName] = ['unfinished.txt', 'data', 'moving.json']
 /**
@@ -106,10 +109,10 @@ export class LoadFolder {
       isVerified,
       ...(note && { atLeast: note.atLeast, atMost: note.atMost }),
     }
-    await writeSynced(join(this.stage, loadedName), `${JSON.stringify(loaded)}\n`)
+    await writeSynced(join(this.stage, loadedName), `${JSON.stringify(loaded)}\n`, noteMode)
     await syncFolder(this.stage)
     const names = (await readdir(this.stage)).filter((name) => name !== dictionaryFile)
-    await writeSynced(join(this.#staging, movingName), JSON.stringify(names))
+    await writeSynced(join(this.#staging, movingName), JSON.stringify(names), noteMode)
     await syncFolder(this.#staging)
     for (const name of names) await this.#move(name)
     await syncFolder(this.#folder)
@@ -131,7 +134,7 @@ export class LoadFolder {
 
   async #mark(sentence: string): Promise<void> {
     const text = `${sentence}\nUntil a load has succeeded this folder is not usable by a server. The next load begins from nothing.\n`
-    await writeSynced(join(this.#staging, markerName), text)
+    await writeSynced(join(this.#staging, markerName), text, noteMode)
     await syncFolder(this.#staging)
     await syncFolder(this.#folder)
   }
@@ -177,16 +180,4 @@ async function readOrNothing(path: string): Promise<string | undefined> {
     if (error.code === 'ENOENT') return undefined
     throw error
   })
-}
-
-/** Whole, or not there at all. */
-async function writeSynced(path: string, text: string): Promise<void> {
-  const file = await open(`${path}.new`, 'w', 0o640)
-  try {
-    await file.writeFile(text)
-    await file.sync()
-  } finally {
-    await file.close()
-  }
-  await rename(`${path}.new`, path)
 }
