@@ -1,4 +1,5 @@
 import { counted, say, type Sentence } from '#common/sentence/sentence.ts'
+import { transitionTime } from '#controller-runtime/objects/conditions.ts'
 import type { Pod } from '../pods/stateful-set.ts'
 import { stateOfPod } from '../pods/pod-state.ts'
 import type { Service } from '../objects/services.ts'
@@ -45,7 +46,7 @@ function conditionsOf(
   return appConditionTypes.map((type) => ({
     type,
     ...said[type],
-    lastTransitionTime: changedAt(app, type, said[type].status) ?? timeOf(wallMs),
+    lastTransitionTime: transitionTime(app.status?.conditions, { type, status: said[type].status }, wallMs),
     ...(generation !== undefined && { observedGeneration: generation }),
   }))
 }
@@ -92,15 +93,4 @@ function whyNot({ status = {} }: Deployment, pods: readonly Pod[]): string {
   if (troubled !== undefined) return `${troubled.name}: ${troubled.trouble}`
   const failure = status.conditions?.find(({ type, status: is }) => type === 'ReplicaFailure' && is === 'True')
   return failure?.message ?? ''
-}
-
-/** Undefined where the condition is another one than before. */
-function changedAt({ status }: App, type: string, now: AppCondition['status']): string | undefined {
-  const before = status?.conditions?.find((condition) => condition.type === type)
-  return before?.status === now ? before.lastTransitionTime : undefined
-}
-
-/** As Kubernetes writes it. */
-function timeOf(wallMs: number): string {
-  return new Date(wallMs).toISOString().replace(/\.\d+Z$/, 'Z')
 }

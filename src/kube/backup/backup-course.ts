@@ -1,3 +1,4 @@
+import { timeOf } from '#controller-runtime/objects/conditions.ts'
 import { describeBackup, type BackupSeen, type BackupsSeen } from '#topology/snapshot/copies.ts'
 import { mebibytes } from '#common/text/words.ts'
 import type { MySQLBackupStatus } from './backup-schema.ts'
@@ -110,9 +111,4 @@ function amountsOf({ rawBytes, storedBytes, gtids }: Pick<BackupSeen, 'rawBytes'
     ...{ bytes: rawBytes, storedBytes, size: mebibytes(rawBytes), stored: mebibytes(storedBytes) },
     ...(gtids !== undefined && { gtids }),
   }
-}
-
-/** As Kubernetes writes it. */
-export function timeOf(wallMs: number): string {
-  return new Date(wallMs).toISOString().replace(/\.\d+Z$/, 'Z')
 }

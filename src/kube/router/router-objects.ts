@@ -1,5 +1,5 @@
-import { createHash } from 'node:crypto'
 import type { V1Container } from '@kubernetes/client-node'
+import { sha256Of } from '#common/files/sha256.ts'
 import { frugalEnvironment, frugalNode } from '#common/process/frugal-environment.ts'
 import { routerSettings, type RouterSettings } from '#failover/protocol/router-settings.ts'
 import type { ConfigMap } from '#controller-runtime/objects/config-map.ts'
@@ -145,7 +145,7 @@ function volumesOf(names: ReturnType<typeof namesOf>): NonNullable<AppSpec['volu
 
 /** Routers with other settings are other routers. How many instances there are they read while they run. */
 function digestOf(settings: RouterSettings): string {
-  return createHash('sha256').update(JSON.stringify(settings)).digest('hex').slice(0, 10)
+  return sha256Of(Buffer.from(JSON.stringify(settings))).slice(0, 10)
 }
 
 /** As the "restricted" Pod Security Standard wants it. */

@@ -1,3 +1,4 @@
+import { timeOf, transitionTime } from '#controller-runtime/objects/conditions.ts'
 import { describeDowntime } from '#failover/judge/downtime.ts'
 import { describeLag } from '#topology/snapshot/lag.ts'
 import { takesPart } from '#manager/clusters/whole.ts'
@@ -108,7 +109,7 @@ function told(
     conditions: conditionTypes.map((type) => ({
       type,
       ...said[type],
-      lastTransitionTime: transitionOf(cluster, type, said[type], wallMs),
+      lastTransitionTime: transitionTime(cluster.status?.conditions, { type, status: said[type].status }, wallMs),
       ...generation,
     })),
   }
@@ -275,16 +276,6 @@ function yes(reason: string, message: string): Said {
 
 function no(reason: string, message: string): Said {
   return { status: 'False', reason, message }
-}
-
-function transitionOf({ status }: MySQLCluster, type: string, { status: now }: Said, wallMs: number): string {
-  const before = status?.conditions?.find((condition) => condition.type === type)
-  return before?.status === now ? before.lastTransitionTime : timeOf(wallMs)
-}
-
-/** As Kubernetes writes it. */
-function timeOf(wallMs: number): string {
-  return new Date(wallMs).toISOString().replace(/\.\d+Z$/, 'Z')
 }
 
 /** The same but for what need not be written at once: figures, and sentences with them, move all the time. */
