@@ -1,6 +1,6 @@
 import { Option, type Command } from 'commander'
-import { clusterArgument, integerFrom, listenArgument, oneOf, pathArgument } from '../terminal/arguments.ts'
-import { withOutput, type OutputOptions } from '../terminal/common-options.ts'
+import { clusterArgument, integerFrom, listenArgument, pathArgument } from '../terminal/arguments.ts'
+import { orchestratorHosts, withOutput, type OutputOptions } from '../terminal/common-options.ts'
 import type { Io } from '../terminal/io.ts'
 
 export interface AdoptOptions extends OutputOptions {
@@ -68,12 +68,7 @@ function addInterface(command: Command): void {
         'serve orchestrator’s interface here, to whoever reaches it: [address]:port, or :port for 127.0.0.1; remembered (default: not at all)',
       ).argParser(listenArgument),
     )
-    .addOption(
-      new Option(
-        '--orchestrator-hosts <what>',
-        'how that calls servers: address or name, as shop-0; remembered (default: address)',
-      ).argParser(oneOf('address', 'name')),
-    )
+    .addOption(orchestratorHosts())
     .addOption(
       new Option(
         '--orchestrator-login-file <file>',

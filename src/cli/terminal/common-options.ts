@@ -28,6 +28,14 @@ export function withOutput(command: Command): Command {
   )
 }
 
+/** How a command that starts a manager has orchestrator's interface call servers. */
+export function orchestratorHosts(): Option {
+  return new Option(
+    '--orchestrator-hosts <what>',
+    'how that calls servers: address or name, as shop-0; remembered (default: address)',
+  ).argParser(oneOf('address', 'name'))
+}
+
 /** For commands that ask a manager: a local cluster's, unless told otherwise. */
 export function withApi(command: Command): Command {
   return withOutput(command)

@@ -2,7 +2,7 @@ import { Option, type Command } from 'commander'
 import type { BackupToRestore } from '#failover/protocol/backup-store.ts'
 import { defaultMode, modes, type ModeName } from '#failover/protocol/mode-name.ts'
 import { clusterArgument, integerFrom, oneOf, pathArgument, storeArgument } from '#cli/terminal/arguments.ts'
-import { withOutput, type OutputOptions } from '#cli/terminal/common-options.ts'
+import { orchestratorHosts, withOutput, type OutputOptions } from '#cli/terminal/common-options.ts'
 import type { Io } from '#cli/terminal/io.ts'
 
 /** What the command line says of a local cluster that is to be up. */
@@ -76,12 +76,7 @@ export function withUpOptions(command: Command): Command {
           'serve orchestrator’s interface on 127.0.0.1 too, to everybody on this machine; remembered (default: none)',
         ).argParser(integerFrom(1, 65_535)),
       )
-      .addOption(
-        new Option(
-          '--orchestrator-hosts <what>',
-          'how that calls servers: address or name, as shop-0; remembered (default: address)',
-        ).argParser(oneOf('address', 'name')),
-      )
+      .addOption(orchestratorHosts())
       .addOption(
         new Option(
           '--hosts <file>',
