@@ -3,7 +3,7 @@ import { codeOf, describeError, RegentError } from '#common/errors/errors.ts'
 import type { Clock } from '#common/ports/ports.ts'
 import { deleteObject } from '#controller-runtime/changes/delete-object.ts'
 import { applyObject, applyStatus } from '#controller-runtime/changes/server-side-apply.ts'
-import { isInvalid, KubeApiError } from '#controller-runtime/client/kube-api-error.ts'
+import { KubeApiError } from '#controller-runtime/client/kube-api-error.ts'
 import type { KubeClient } from '#controller-runtime/client/kube-client.ts'
 import type { Reconcile } from '#controller-runtime/controller/controller.ts'
 import type { InformerPort } from '#controller-runtime/informers/informer-port.ts'
@@ -18,6 +18,7 @@ import { fieldManager } from '#kube/names/names.ts'
 import { services, type Service } from '#kube/objects/services.ts'
 import { pods as podResource } from '#kube/pods/stateful-set.ts'
 import { addedToService } from '#kube/primary/added-by-others.ts'
+import { applyOverOthers } from '../objects/apply-over-others.ts'
 
 export interface ReconcileAppParts {
   readonly client: KubeClient
@@ -118,28 +119,13 @@ async function keepService(
     if (live !== undefined) await deleteObject(client, services, live, { signal })
     return undefined
   }
-  const now = await appliedService(client, wanted, live, signal)
+  const apply = () => applied(client, services, wanted, signal)
+  const now = await (live === undefined ? apply() : applyOverOthers(wanted, apply, { client, signal }))
   // An apply takes nothing away that others added, and that leads clients elsewhere.
   const added = addedToService(wanted, now)
   return added === undefined
     ? now
     : client.patch(services, keyOf(wanted), { spec: added.spec }, { fieldManager, signal })
-}
-
-/** A port whose number a hand changed stands beside ours after an apply, and two of one name are refused. */
-async function appliedService(
-  client: KubeClient,
-  wanted: Service,
-  live: Service | undefined,
-  signal: AbortSignal,
-): Promise<Service> {
-  try {
-    return await applied(client, services, wanted, signal)
-  } catch (error) {
-    if (!isInvalid(error) || live === undefined) throw error
-    await client.patch(services, keyOf(wanted), { spec: { ports: wanted.spec.ports } }, { fieldManager, signal })
-    return applied(client, services, wanted, signal)
-  }
 }
 
 /** The error says nothing about the App: something was read too early, or the API server has no time. */

@@ -31,6 +31,7 @@ import {
   volumeClaims,
   type PersistentVolumeClaim,
 } from '#kube/pods/stateful-set.ts'
+import { applyOverOthers } from './apply-over-others.ts'
 import { refuseUselessStore } from './backup-secrets.ts'
 import { refuseMissingSecrets } from './missing-secrets.ts'
 import type { TemplateKeeper } from './keep-template.ts'
@@ -168,29 +169,19 @@ async function applyService(parts: ClusterObjectsParts, service: Service, applyi
   )
 }
 
-/**
- * Some of what others add cannot stand beside what is ours: ports are told apart by their numbers, and where a hand
- * changed one, the apply puts ours beside it, and two of one name are refused. Then that is written first.
- */
+/** Undefined where somebody else may have it otherwise. */
 async function appliedService(
   parts: ClusterObjectsParts,
   service: Service,
   applying: Applying,
 ): Promise<Service | undefined> {
-  try {
-    return await applyOne(parts, services, service, applying)
-  } catch (error) {
-    if (!isInvalid(error)) throw error
-    if (parts.yields) return undefined
-    const { ports, sessionAffinity } = service.spec
-    await parts.client.patch(
-      services,
-      keyOf(service),
-      { spec: { ports, sessionAffinity, sessionAffinityConfig: null } },
-      { fieldManager, signal: applying.signal },
-    )
-    return applyOne(parts, services, service, applying)
-  }
+  const { client, yields } = parts
+  const apply = () => applyOne(parts, services, service, applying)
+  if (!yields) return applyOverOthers(service, apply, { client, signal: applying.signal })
+  return apply().catch((error: unknown) => {
+    if (isInvalid(error)) return undefined
+    throw error
+  })
 }
 
 /** The old kind of endpoints too: Kubernetes makes slices of it for a Service that has no selector. */
