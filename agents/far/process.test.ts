@@ -1,22 +1,22 @@
-import { mkdtemp, rm } from 'node:fs/promises'
+import { spawn } from 'node:child_process'
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { RegentError } from '#common/errors/errors.ts'
 import { realWorld } from '#common/ports/real-world.ts'
+import { readProcessStat } from '#common/process/process-stat.ts'
 import { FarProcess } from './process.ts'
 import { killScript, startScript } from './scripts.ts'
 import { ShellHere } from './testing-shell.ts'
 
-const places = {
-  dataDir: '/data',
-  pidFile: '/data/pid',
-  binlogIndex: '',
-  relayLogBase: '',
-  relayLogIndex: '',
-  errorLog: '',
-}
+const places = { dataDir: '', pidFile: '', binlogIndex: '', relayLogBase: '', relayLogIndex: '', errorLog: '' }
 const config = { agentHost: '', user: '', passwordFile: '', serverUuid: '', places }
+
+/** A process that works in the data folder for so many seconds, and writes its number down. */
+function worksThere(seconds: number, pidFile = 'pid'): string {
+  return `cd ${places.dataDir} && { sleep ${seconds} & echo $! > ${pidFile}; }`
+}
 
 describe('The mysqld of a far host', () => {
   let folder = ''
@@ -41,6 +41,7 @@ describe('The mysqld of a far host', () => {
 
   beforeEach(async () => {
     folder = await mkdtemp(join(tmpdir(), 'regent-far-process-'))
+    Object.assign(places, { dataDir: folder, pidFile: join(folder, 'pid'), errorLog: join(folder, 'error.log') })
     shell = new ShellHere()
     taken.length = 0
   })
@@ -72,7 +73,7 @@ describe('The mysqld of a far host', () => {
   })
 
   it('is starting, and not dead, while its start command runs', async () => {
-    await watched('true')
+    await watched(worksThere(3))
     shell.heard?.line('none')
     expect(process.state).toBe('dead')
     const seen: string[] = []
@@ -84,12 +85,44 @@ describe('The mysqld of a far host', () => {
     expect([seen, shell.ran, process.state, process.pid]).toEqual([['starting'], [startScript], 'running', 9])
   })
 
-  it('is dead again where its start command fails', async () => {
-    await watched('false')
+  it('is dead again where its start command fails, and the next start makes that good', async () => {
+    await watched('exit 7')
     shell.heard?.line('none')
-    shell.fails.push(new RegentError('REGENT_SSH_DOWN', 'it answered 1'))
-    await expect(process.start()).rejects.toThrow('it answered 1')
+    await expect(process.start()).rejects.toThrow('the start command ended with 7')
     expect(process.state).toBe('dead')
+    expect(process.startFailed).toContain('the start command ended with 7')
+  })
+
+  it('is dead again where it ends before it is up, with the first error of that start', async () => {
+    await writeFile(
+      places.errorLog,
+      [
+        '2026-11-27T12:16:18.2Z 0 [ERROR] [MY-000001] [Server] Of an earlier start.',
+        '2026-11-27T12:16:18.2Z 0 [System] [MY-010116] [Server] mysqld (mysqld 9.7.4) starting as process 1247',
+        '2026-11-27T12:16:19.2Z 0 [ERROR] [MY-010259] [Server] Another process with pid 7 is using unix socket file.',
+        '2026-11-27T12:16:19.2Z 0 [ERROR] [MY-010119] [Server] Aborting',
+      ].join('\n'),
+    )
+    await watched(worksThere(0.3, 'another-file'))
+    shell.heard?.line('none')
+    await expect(process.start()).rejects.toThrow(
+      'ended before it was up: [MY-010259] [Server] Another process with pid 7 is using unix socket file.',
+    )
+    expect(process.state).toBe('dead')
+  })
+
+  it('is not started while the old one still has its number', async () => {
+    const old = spawn('sleep', ['0.5'])
+    const gone = new Promise((resolve) => old.once('exit', resolve))
+    await watched(
+      `[ ! -e /proc/${old.pid} ] && ${worksThere(3)}`,
+      `${old.pid} ${readProcessStat(old.pid ?? 0)?.startTicks} R`,
+    )
+    shell.heard?.line('none')
+    shell.during = () => shell.heard?.line('9 300 R')
+    await process.start()
+    await gone
+    expect(process.pid).toBe(9)
   })
 
   it('stays down without a start command, and it is said what is missing', async () => {

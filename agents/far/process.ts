@@ -1,7 +1,7 @@
 import type { ProcessIdentity } from '#common/process/process-stat.ts'
 import { say, text, type Said } from '#common/sentence/sentence.ts'
 import type { Clock, Timer, Timers } from '#common/ports/ports.ts'
-import { RegentError } from '#common/errors/errors.ts'
+import { describeError, RegentError } from '#common/errors/errors.ts'
 import type { Lack, ProcessState } from '#topology/snapshot/observation.ts'
 import type { FarConfig } from '../instance/config.ts'
 import { readPidFile, writePidFile } from '../mysqld/pid-file.ts'
@@ -28,8 +28,10 @@ export interface FarProcessPorts {
   readonly taking: (life: Life) => Promise<void>
 }
 
-/** A command of a service manager returns once the server is up. */
-const startMs = 60_000
+/** A server that was killed recovers its data before it is up, which nobody hastens by another start. */
+const startMs = 15 * 60_000
+/** A server that works there is soon in its pid file, and the host tells. */
+const toldMs = 5_000
 const goneMs = 30_000
 /** Lines come every second. */
 const silentMs = 3_000
@@ -56,6 +58,7 @@ export class FarProcess implements ProcessPort {
   #running: Running | null = null
   #following = false
   #isStarting = false
+  #startFailed = ''
   #timer: Timer | null = null
 
   constructor(config: FarConfig, ports: FarProcessPorts) {
@@ -79,6 +82,10 @@ export class FarProcess implements ProcessPort {
 
   get note(): Said {
     return this.#note
+  }
+
+  get startFailed(): string {
+    return this.#startFailed
   }
 
   get changedAtMs(): number {
@@ -141,10 +148,11 @@ export class FarProcess implements ProcessPort {
     this.#isStarting = true
     this.#judge()
     try {
-      await this.#ports.shell.run(startScript, [start], { deadlineMs: startMs })
-      if (!(await this.#until(() => this.#isThere(), startMs)))
-        throw new RegentError('REGENT_TIMED_OUT', say`no mysqld runs on the host after the start command`)
-      if (this.#seen) await this.#keep(this.#seen)
+      await this.#startBy(start)
+      this.#startFailed = ''
+    } catch (error) {
+      this.#startFailed = describeError(error)
+      throw error
     } finally {
       this.#isStarting = false
       this.#judge()
@@ -185,6 +193,16 @@ export class FarProcess implements ProcessPort {
   stop(): void {
     this.#timer?.cancel()
     this.#running?.stop()
+  }
+
+  async #startBy(command: string): Promise<void> {
+    const { dataDir, pidFile, errorLog } = this.#config.places
+    const { pid = 0, startTicks = 0 } = this.#life ?? {}
+    const args = [command, pidFile, dataDir, errorLog, String(pid), String(startTicks)]
+    await this.#ports.shell.run(startScript, args, { deadlineMs: startMs })
+    if (!(await this.#until(() => this.#isThere(), toldMs)))
+      throw new RegentError('REGENT_TIMED_OUT', say`no mysqld runs on the host after the start command`)
+    if (this.#seen) await this.#keep(this.#seen)
   }
 
   #isThere(): boolean {

@@ -50,8 +50,48 @@ set -- "$1" "$2" \${line##*) }
 kill -9 "$1"
 `.replaceAll('\\$', '$')
 
-/** `$1` the command of the hosts file. Whatever it starts outlives this connection. */
-export const startScript = `setsid sh -c "$1" </dev/null >/dev/null 2>&1`
+/**
+ * Runs the command of the hosts file, and waits until a mysqld is there or has ended again. Whatever the command starts
+ * outlives this connection. A new mysqld refuses to start while the old one's number is taken ("Another process with
+ * pid … is using unix socket file"), which a dead one keeps until its parent asks for its end. The pid file is written
+ * late, behind the recovery of the data: until then the process is known by the folder where it works.
+ *
+ * `$1` command, `$2` pid file, `$3` data folder, `$4` error log, or nothing; of the mysqld that ended `$5` pid, `$6`
+ * start ticks
+ */
+export const startScript = String.raw`
+looks=0
+while [ $looks -lt 50 ] && { read -r line < "/proc/$5/stat"; } 2>/dev/null; do
+  set -- "$1" "$2" "$3" "$4" "$5" "$6" \${line##*) }
+  [ "\${26}" = "$6" ] || break
+  looks=$((looks + 1))
+  sleep 0.1
+done
+setsid sh -c "$1" </dev/null >/dev/null 2>&1 || { echo "the start command ended with $?" >&2; exit 1; }
+missed=0
+while [ $missed -lt 10 ]; do
+  missed=$((missed + 1)) pid=
+  { read -r pid < "$2"; } 2>/dev/null
+  for one in /proc/[0-9]*; do
+    { read -r comm < "$one/comm"; } 2>/dev/null
+    # Where this user is not shown the folder, the program's name tells.
+    if [ "$one/cwd" -ef "$3" ] || { [ ! -e "$one/cwd" ] && [ "$comm" = mysqld ]; }; then
+      missed=0
+      [ "$one" != "/proc/$pid" ] || exit 0
+    fi
+  done
+  sleep 0.1
+done
+why=
+[ -z "$4" ] || why=$(tail -n 200 -- "$4" | {
+  while IFS= read -r line; do
+    case $line in *'[MY-010116]'*) why=;; *'[ERROR]'*) why=\${why:-\${line#*\[ERROR] }};; esac
+  done
+  echo "$why"
+})
+echo "mysqld ended before it was up\${why:+: $why}" >&2
+exit 1
+`.replaceAll('\\$', '$')
 
 /**
  * Of each index of logs a line `=`; then `i` and a path for each log that it names, and `f` with inode, size, time of
