@@ -91,7 +91,7 @@ src/local/supervisor                 src/local/{addresses,files,folder,logs,proc
 src/local/faults                     src/local/{folder,processes,supervisor}
 src/local/packages                   src/local/files
 src/local/platform                   src/local/{faults,files,folder,supervisor}
-src/adopt                            failover/protocol src/local/{files,folder} topology/snapshot
+src/adopt                            failover/protocol src/local/{clusters,files,folder} topology/snapshot
 src/adopt/servers                    agents/sql/dialect src/adopt
 src/store                            failover/protocol src/controller-runtime/{client,objects}
                                      topology/{gtid,snapshot}

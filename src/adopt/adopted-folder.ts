@@ -1,11 +1,13 @@
 import { mkdir, readdir, rm, stat } from 'node:fs/promises'
-import { join } from 'node:path'
+import { basename, join } from 'node:path'
 import { randomBytes } from 'node:crypto'
 import { Type, type Static } from 'typebox'
 import { Value } from 'typebox/value'
 import { RegentError } from '#common/errors/errors.ts'
 import { replaceFile, replaceJson } from '#local/files/durable-file.ts'
 import { isMissing, readJsonIfThere } from '#local/files/input-file.ts'
+import { folderOf } from '#local/clusters/cluster-index.ts'
+import { readClusterIfThere } from '#local/folder/cluster-file.ts'
 import { checkClusterName } from '#local/folder/names.ts'
 import { stateHome } from '#local/folder/state-layout.ts'
 import { readAdoption, type Adoption } from './adoption.ts'
@@ -86,6 +88,11 @@ export function adoptionPath(folder: AdoptedFolder, cluster: string): string {
   return join(folder.clusters, `${checkClusterName(cluster)}.json`)
 }
 
+/** The cluster that a file of `adoptedFiles` describes. */
+export function clusterIn(file: string): string {
+  return basename(file, '.json')
+}
+
 /** Undefined where no cluster of that name was adopted. */
 export async function readAdopted(folder: AdoptedFolder, cluster: string): Promise<Adoption | undefined> {
   try {
@@ -94,6 +101,18 @@ export async function readAdopted(folder: AdoptedFolder, cluster: string): Promi
     if (isMissing(error)) return undefined
     throw error
   }
+}
+
+/** A cluster has one keeper: while agents of this machine manage it, nobody watches it. */
+export async function isManaged(cluster: string): Promise<boolean> {
+  return (await readClusterIfThere(await folderOf(cluster)))?.far === true
+}
+
+/** Those of `adoptedFiles` that are not managed. */
+export async function watchedFiles(folder: AdoptedFolder): Promise<ReadonlyMap<string, string>> {
+  const files = await adoptedFiles(folder)
+  const managed = await Promise.all([...files.keys()].map((file) => isManaged(clusterIn(file))))
+  return new Map([...files].filter((_, at) => managed[at] === false))
 }
 
 /** All of them by name. Throws where one of the files was changed to something that cannot be read. */

@@ -137,9 +137,11 @@ export class Strangers {
     return runRegent(this.home, words, { deadlineMs: patienceMs })
   }
 
-  async manage(): Promise<TestCluster> {
+  /** By the hosts file, or by what was adopted. */
+  async manage({ file = true }: { readonly file?: boolean } = {}): Promise<TestCluster> {
     const port = String(await freePort())
-    const ran = await this.regent('adopt', 'manage', 'shop', '--file', this.hostsFile, '--port', port)
+    const by = file ? ['--file', this.hostsFile] : []
+    const ran = await this.regent('adopt', 'manage', 'shop', ...by, '--port', port)
     if (ran.code !== 0) throw new Error(`adopt manage ended with ${ran.code}:\n${ran.stdout}\n${ran.stderr}`)
     return TestCluster.at(this.home, 'shop', async (_layout, _cluster, instance, fault) => {
       if (fault !== 'kill-mysqld') throw new Error(`${fault} is not for servers of somebody else`)
@@ -179,7 +181,8 @@ export class Strangers {
   }
 
   async end(): Promise<void> {
-    await this.regent('local', 'down', 'shop', '--purge').catch(() => undefined)
+    await this.regent('adopt', 'watch', 'shop', '--file', this.hostsFile).catch(() => undefined)
+    await this.regent('adopt', 'remove', 'shop').catch(() => undefined)
     await Promise.all(this.hosts.map((host) => host.end()))
     this.#own.release()
     await rm(this.home, { recursive: true, force: true, maxRetries: 10, retryDelay: 100 })

@@ -5,7 +5,7 @@ import type { Recovery } from '#failover/protocol/notes.ts'
 import { replaceJson } from '#local/files/durable-file.ts'
 import { readJsonIfThere } from '#local/files/input-file.ts'
 import type { Store } from '#store/store.ts'
-import { adoptedFiles, timelinePath, type AdoptedFolder } from '../adopted-folder.ts'
+import { timelinePath, watchedFiles, type AdoptedFolder } from '../adopted-folder.ts'
 import { readAdoption } from '../adoption.ts'
 import { loginOf } from '../watch/login.ts'
 import { WatchedCluster } from '../watch/watched-cluster.ts'
@@ -17,7 +17,7 @@ export interface WatchingParts {
   readonly wantsMore: () => boolean
 }
 
-/** Those that the folder names: begun, exchanged and ended as its files come, change and go. */
+/** Those that the folder names and nobody manages: begun, exchanged and ended as their files come, change and go. */
 export class WatchedClusters {
   readonly #folder: AdoptedFolder
   readonly #parts: WatchingParts
@@ -33,7 +33,7 @@ export class WatchedClusters {
   }
 
   async follow(): Promise<void> {
-    const files = await adoptedFiles(this.#folder)
+    const files = await watchedFiles(this.#folder)
     for (const [file, { version, cluster }] of this.#running) {
       if (files.get(file) === version) continue
       cluster?.stop()

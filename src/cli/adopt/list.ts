@@ -1,5 +1,6 @@
-import { adoptedFolder, allAdopted, forgetAdoption, readManager } from '#adopt/adopted-folder.ts'
+import { adoptedFolder, allAdopted, forgetAdoption, isManaged, readManager } from '#adopt/adopted-folder.ts'
 import type { ClusterView } from '#api-contract/views.ts'
+import { RegentError } from '#common/errors/errors.ts'
 import { fileStore } from '#store/file.ts'
 import { isAlive } from '#local/processes/process-identity.ts'
 import { ApiClient } from '../connection/api-client.ts'
@@ -13,13 +14,10 @@ import { stopWatching } from './background.ts'
 export async function listAdopted(io: Io, { output }: OutputOptions): Promise<void> {
   const adopted = await allAdopted(adoptedFolder())
   const views = await currentViews()
-  const clusters = adopted.map(({ cluster, hosts }) => {
+  const managed = await Promise.all(adopted.map(({ cluster }) => isManaged(cluster)))
+  const clusters = adopted.map(({ cluster, hosts }, at) => {
     const view = views?.find(({ name }) => name === cluster)
-    const {
-      primary = null,
-      writable = null,
-      sentence = 'no manager watches it; "regent adopt start" starts one',
-    } = view ?? {}
+    const { primary = null, writable = null, sentence = unwatched(cluster, managed[at] === true) } = view ?? {}
     return { name: cluster, servers: hosts.length, primary, writable, sentence }
   })
   if (output === 'json') return io.out(toJson({ clusters }))
@@ -28,6 +26,12 @@ export async function listAdopted(io: Io, { output }: OutputOptions): Promise<vo
     ...[name, String(servers), primary ?? '–', writable === null ? '–' : writable ? 'yes' : 'no', sentence],
   ])
   for (const line of renderTable(['name', 'servers', 'primary', 'writable', 'what Regent says'], rows)) io.out(line)
+}
+
+function unwatched(cluster: string, isOurs: boolean): string {
+  return isOurs
+    ? `managed from this machine: "regent topology ${cluster}" shows it`
+    : 'no manager watches it; "regent adopt start" starts one'
 }
 
 async function currentViews(): Promise<readonly ClusterView[] | undefined> {
@@ -42,6 +46,10 @@ async function currentViews(): Promise<readonly ClusterView[] | undefined> {
 /** The manager ends with the last cluster. */
 export async function removeAdopted(io: Io, name: string, { output }: OutputOptions): Promise<void> {
   const folder = adoptedFolder()
+  if (await isManaged(name))
+    throw new RegentError('REGENT_REFUSED', `${name} is managed, and is removed once it is only watched`, {
+      remedy: `Give its servers back first: regent adopt watch ${name}`,
+    })
   await forgetAdoption(folder, name)
   await fileStore(folder.notes).forget(name)
   if ((await allAdopted(folder)).length === 0) await stopWatching()

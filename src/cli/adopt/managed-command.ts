@@ -32,7 +32,7 @@ export function addManaged(program: Command, io: Io): void {
     )
   adopt
     .command('watch')
-    .description('Manage these servers no more: agents and manager end, the servers go on as they are.')
+    .description('Manage these servers no more, and watch them: agents and manager end, the servers go on as they are.')
     .argument('<name>', 'name of the cluster', clusterArgument)
     .addOption(new Option('--file <file>', 'the hosts file (default: what was adopted)').argParser(pathArgument))
     .action(async (name: string, options: ManageOptions) =>

@@ -1,9 +1,9 @@
-import { join } from 'node:path'
+import { adoptedFolder, adoptionPath, keepAdoption, prepareFolder } from '#adopt/adopted-folder.ts'
 import { hostsOf, readAdoption, readPassword, type Adoption, type AdoptedHost } from '#adopt/adoption.ts'
 import { hindrancesOf, primaryOf, type Hindrance } from '#agents/far/adopting/lacks.ts'
 import { look, type Looked } from '#agents/far/adopting/look.ts'
-import { giveBack, takeOver } from '#agents/far/adopting/take-over.ts'
-import { RegentError } from '#common/errors/errors.ts'
+import { backTo, giveBack, takeOver } from '#agents/far/adopting/take-over.ts'
+import { describeError, RegentError } from '#common/errors/errors.ts'
 import { folderOf } from '#local/clusters/cluster-index.ts'
 import { createCluster, type FarServer } from '#local/clusters/prepare.ts'
 import { replaceJson } from '#local/files/durable-file.ts'
@@ -12,10 +12,11 @@ import { readJsonIfThere } from '#local/files/input-file.ts'
 import { readClusterIfThere } from '#local/folder/cluster-file.ts'
 import { readSecret } from '#local/folder/secrets.ts'
 import { composeSpec } from '#local/folder/spec-file.ts'
-import { layoutOf, stateHome } from '#local/folder/state-layout.ts'
+import { layoutOf } from '#local/folder/state-layout.ts'
 import { commandLock, purgeCluster, startSupervisor, stopCluster } from '#local/supervisor/background.ts'
 import { waitUntilWritable } from '../local/up/wait-until-writable.ts'
 import type { Io } from '../terminal/io.ts'
+import { startWatching } from './background.ts'
 import type { ManageOptions } from './managed-command.ts'
 
 const defaultApiPort = 9500
@@ -27,7 +28,7 @@ const noPrograms = { mysqld: ['mysqld'], mysqlbinlog: [], mysql: [], pluginDir: 
 export async function manage(io: Io, name: string, options: ManageOptions): Promise<void> {
   const adoption = await adoptionOf(name, options)
   const hosts = hostsOf(adoption)
-  const servers = await lookAtAll(hosts)
+  const servers = await Promise.all(hosts.map(lookAt))
   const missing = [...withoutSsh(hosts), ...hindrancesOf(servers)]
   for (const line of linesOf(missing)) io.out(line)
   if (missing.length > 0)
@@ -73,7 +74,7 @@ async function begin(io: Io, { adoption, hosts, servers }: Found, options: Manag
     far: hosts.map((host, at) => farServer(host, servers[at])),
   })
   const before = Object.fromEntries(servers.map(({ access, persisted }) => [access.instance, persisted]))
-  await replaceJson(beforeFile(dir), before)
+  await replaceJson(layout.persistedBefore, before)
   try {
     io.note('making accounts, and what each start of these servers is to find')
     await takeOver(name, { primary: primaryOf(servers), servers, secret: await readSecret(layout.accountSecret) })
@@ -83,28 +84,49 @@ async function begin(io: Io, { adoption, hosts, servers }: Found, options: Manag
     await purgeCluster(layout)
     throw error
   }
+  // By that the way back to watching needs no file.
+  await prepareFolder(adoptedFolder())
+  await keepAdoption(adoptedFolder(), adoption)
   await startSupervisor(layout, claim)
 }
 
-/** Agents and manager end; what a start of these servers finds is as it was before. */
+/** Agents and manager end; what a start of these servers finds is as it was before, and they are watched. */
 export async function watchAgain(io: Io, name: string, options: ManageOptions): Promise<void> {
   const dir = await folderOf(name)
   const cluster = await readClusterIfThere(dir)
   if (cluster?.far !== true) throw new RegentError('REGENT_NOT_FOUND', `no adopted cluster ${name} is managed here`)
   const adoption = await adoptionOf(name, options)
+  if (options.file !== undefined) await keepAdoption(adoptedFolder(), adoption)
   const layout = layoutOf(dir)
-  await stopCluster(layout)
-  const before = (await readJsonIfThere(beforeFile(dir), 'what was persisted before')) as Before | undefined
-  await giveBack(await lookAtAll(hostsOf(adoption)), before ?? {})
-  await purgeCluster(layout)
-  io.out(`${name} is managed no more: its servers go on as they are, with the accounts regent_r_… that replicas use`)
+  await withFileLock(
+    await commandLock(),
+    () => io.note('waiting for another regent local command …'),
+    async () => {
+      await stopCluster(layout)
+      const before = (await readJsonIfThere(layout.persistedBefore, 'what was persisted before')) as Before | undefined
+      await giveBackAll(io, hostsOf(adoption), before ?? {})
+      await purgeCluster(layout)
+    },
+  )
+  const { host, port } = await startWatching(io, undefined)
+  io.out(`${name} is watched again (API on ${host}:${port}), and its manager and agents ended`)
+  io.out('  its servers go on as they are, with the accounts regent_r_… that replicas use')
+  io.out(`  regent adopt remove ${name}  watch it no more`)
 }
 
 type Before = Parameters<typeof giveBack>[1]
 
-/** What its owner had each start of a server find, by instance. */
-function beforeFile(dir: string): string {
-  return join(dir, 'persisted-before.json')
+/** A server that does not answer keeps nobody from going back: what is to be done there is printed. */
+async function giveBackAll(io: Io, hosts: readonly AdoptedHost[], before: Before): Promise<void> {
+  for (const host of hosts) {
+    try {
+      await giveBack([await lookAt(host)], before)
+    } catch (error) {
+      io.out(`${host.instance} was not given back: ${describeError(error)}`)
+      io.out('  each of its starts stays closed until that is run there:')
+      for (const statement of backTo(before[host.instance] ?? {})) io.out(`    ${statement};`)
+    }
+  }
 }
 
 /** Process and binlogs are reached by it: nobody could end such a server, or read what it alone has. */
@@ -119,16 +141,12 @@ function withoutSsh(hosts: readonly AdoptedHost[]): readonly Hindrance[] {
 }
 
 function adoptionOf(name: string, { file }: ManageOptions): Promise<Adoption> {
-  return readAdoption(file ?? join(stateHome(), '_adopted', 'clusters', `${name}.json`))
+  return readAdoption(file ?? adoptionPath(adoptedFolder(), name))
 }
 
-function lookAtAll(hosts: readonly AdoptedHost[]): Promise<readonly Looked[]> {
-  return Promise.all(
-    hosts.map(async ({ instance, host, port, mysql, dataDir }) => {
-      const password = await readPassword(mysql.passwordFile)
-      return look({ instance, host, port, user: mysql.user, password }, dataDir)
-    }),
-  )
+async function lookAt({ instance, host, port, mysql, dataDir }: AdoptedHost): Promise<Looked> {
+  const password = await readPassword(mysql.passwordFile)
+  return look({ instance, host, port, user: mysql.user, password }, dataDir)
 }
 
 function farServer({ host, port, mysql, ssh, start }: AdoptedHost, server: Looked | undefined): FarServer {

@@ -1,5 +1,5 @@
 import { resolve } from 'node:path'
-import { adoptedFolder, allAdopted, readManager } from '#adopt/adopted-folder.ts'
+import { adoptedFolder, clusterIn, readManager, watchedFiles } from '#adopt/adopted-folder.ts'
 import { RegentError } from '#common/errors/errors.ts'
 import type { LocalCluster } from '#local/folder/cluster-file.ts'
 import { allClusters, findCluster, type FoundCluster } from '#local/clusters/cluster-index.ts'
@@ -54,10 +54,10 @@ function localPlace({ tokenFile }: ApiOptions): Place {
   return {
     isCluster: async (word) =>
       (await allClusters(() => undefined)).some((found) => found.cluster.name === word) ||
-      (await adoptedNames()).includes(word),
+      (await watchedNames()).includes(word),
     async connect(wanted) {
-      const adopted = await adoptedOf(wanted)
-      if (adopted !== undefined) return openAdopted(adopted, tokenFile)
+      const watched = await watchedOf(wanted)
+      if (watched !== undefined) return openWatched(watched, tokenFile)
       const { dir, cluster } = await findLocal(wanted)
       const client = await openLocal(dir, cluster, tokenFile)
       return { client, cluster: cluster.name, path: `/clusters/${cluster.name}` }
@@ -66,19 +66,19 @@ function localPlace({ tokenFile }: ApiOptions): Place {
   }
 }
 
-async function adoptedNames(): Promise<readonly string[]> {
-  return (await allAdopted(adoptedFolder())).map(({ cluster }) => cluster)
+async function watchedNames(): Promise<readonly string[]> {
+  return [...(await watchedFiles(adoptedFolder())).keys()].map(clusterIn)
 }
 
-/** The adopted cluster that is meant: by its name, or the only one where no cluster runs on this machine. */
-async function adoptedOf(wanted: string | undefined): Promise<string | undefined> {
-  const names = await adoptedNames()
+/** The watched cluster that is meant: by its name, or the only one where no cluster runs on this machine. */
+async function watchedOf(wanted: string | undefined): Promise<string | undefined> {
+  const names = await watchedNames()
   if (wanted !== undefined) return names.find((name) => name === wanted)
   return names.length === 1 && (await allClusters(() => undefined)).length === 0 ? names[0] : undefined
 }
 
 /** The manager that watches adopted clusters. Throws `REGENT_API_UNREACHABLE` where none runs. */
-async function openAdopted(cluster: string, tokenFile: string | undefined): Promise<Connection> {
+async function openWatched(cluster: string, tokenFile: string | undefined): Promise<Connection> {
   const folder = adoptedFolder()
   const manager = await readManager(folder)
   if (manager === undefined)

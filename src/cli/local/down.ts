@@ -16,6 +16,14 @@ export async function down(io: Io, wanted: string | undefined, purge: boolean, o
   const { dir, cluster } = await findCluster(wanted).catch((error: unknown) => withoutDescription(wanted, error))
   if (cluster === undefined) return endOrphans(io, dir, { purge, output })
   const { name } = cluster
+  if (purge && cluster.far === true)
+    throw new RegentError(
+      'REGENT_REFUSED',
+      `the servers of ${name} are somebody else’s, and each of their starts would stay closed`,
+      {
+        remedy: `Give them back: regent adopt watch ${name}. Then forget them: regent adopt remove ${name}`,
+      },
+    )
   await withFileLock(
     await commandLock(),
     () => io.note('waiting for another regent local command …'),

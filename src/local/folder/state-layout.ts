@@ -20,6 +20,8 @@ export interface StateLayout {
   readonly stopped: string
   readonly routes: string
   readonly records: string
+  /** What the owner of adopted servers had each start of theirs find, by instance. */
+  readonly persistedBefore: string
 }
 
 /** The layout of a cluster's folder; `dir` is absolute. */
@@ -44,6 +46,7 @@ export function layoutOf(dir: string): StateLayout {
     stopped: join(run, 'stopped'),
     routes: join(dir, 'routes.json'),
     records: join(dir, 'records'),
+    persistedBefore: join(dir, 'persisted-before.json'),
   }
 }
 
@@ -57,6 +60,7 @@ export function ownEntries(layout: StateLayout): readonly string[] {
     layout.secrets,
     layout.routes,
     layout.spec,
+    layout.persistedBefore,
     layout.cluster,
   ]
 }

@@ -43,4 +43,25 @@ describe('Three servers of somebody else, reached by SSH, in mode async', () => 
     const steps = recovery?.timeline.map(({ what }) => what) ?? []
     expect(steps).toEqual(expect.arrayContaining([expect.stringMatching(/^fetch shop-\d: [\d.]+ ms/)]))
   })
+
+  it('have one keeper: watched until they are managed, and again from then on', async () => {
+    expect((await strangers.regent('adopt', strangers.hostsFile)).stderr).toContain('shop is managed already')
+    expect(await strangers.regent('adopt', 'start')).toMatchObject({ code: 0 })
+    expect((await strangers.regent('adopt', 'list')).stdout).toContain('managed from this machine')
+    expect(await strangers.regent('adopt', 'remove', 'shop')).toMatchObject({ code: 1 })
+    expect((await strangers.regent('topology', 'shop')).stdout).toContain('WRITABLE')
+    expect((await strangers.regent('local', 'down', 'shop', '--purge')).stderr).toContain('regent adopt watch shop')
+
+    await cluster.letGo()
+    const ran = await strangers.regent('adopt', 'watch', 'shop')
+    expect(ran, ran.stderr).toMatchObject({ code: 0 })
+    expect((await strangers.regent('explain', 'shop')).stdout).toContain('only watched')
+
+    cluster = await strangers.manage({ file: false })
+    await cluster.whole()
+    const from = await cluster.primary()
+    const switched = await cluster.regent('switchover', 'shop')
+    expect(switched, switched.stderr).toMatchObject({ code: 0 })
+    expect(await cluster.primary()).not.toBe(from)
+  })
 })
