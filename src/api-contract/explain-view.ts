@@ -19,6 +19,8 @@ export interface ExplainView {
   readonly writableUnknown?: NonNullable<ClusterView['writableUnknown']>
   /** What the place where the instances run says of those that are not there as they should be. */
   readonly place?: readonly string[]
+  /** What agents are at, or what stands in their way. */
+  readonly agents?: readonly string[]
   /** Reasons for what was not chosen or not done, one line each. */
   readonly reasons: readonly string[]
   readonly router?: RouterView
@@ -88,6 +90,11 @@ export const explainViewSchema = Type.Unsafe<ExplainView>(
       place: Type.Optional(
         Type.Array(Type.String(), {
           description: 'What Kubernetes says of pods that are not ready. Absent for nothing.',
+        }),
+      ),
+      agents: Type.Optional(
+        Type.Array(Type.String(), {
+          description: 'What agents are at, or what stands in their way. Absent where all are done.',
         }),
       ),
       reasons: Type.Array(Type.String()),

@@ -20,7 +20,8 @@ import { Sshd, unpackedSshd } from './sshd.ts'
 import { newestMysql, StrangeServer } from './strange-servers.ts'
 import type { Writer } from './writer.ts'
 
-const password = 'a-strangers-password'
+export const strangersPassword = 'a-strangers-password'
+const password = strangersPassword
 const roadPort = 2_222
 
 /** One host of somebody else: a mysqld, and an sshd. */

@@ -14,7 +14,10 @@ export const mhaParameters: Readonly<Record<string, MhaMeaning>> = {
   repl_password: { taken: 'replication.passwordFile' },
   ssh_user: { taken: 'ssh.user' },
   ssh_port: { taken: 'ssh.port' },
-  ssh_options: { taken: 'ssh.keyFile, of "-i <file>"; other options are not taken' },
+  ssh_options: {
+    taken:
+      'ssh.keyFile of "-i <file>", ssh.knownHostsFile of "-o UserKnownHostsFile=<file>"; other options are not taken',
+  },
   ssh_host: { none: 'a server is reached by SSH where MySQL is reached' },
   ssh_ip: { none: 'a server is reached by SSH where MySQL is reached' },
   candidate_master: { taken: 'hosts.promotion: prefer' },

@@ -51,6 +51,12 @@ describe('A file of MHA', () => {
     ])
   })
 
+  it('has the key and the known hosts that its options of ssh name', () => {
+    const options = 'ssh_options="-o StrictHostKeyChecking=no -i /etc/mha/id -o UserKnownHostsFile=/etc/mha/known"'
+    const { value } = composeAdoption('shop', parseMha('app1.cnf', `${text}\n[server default]\n${options}\n`), keys)
+    expect(value).toMatchObject({ ssh: { keyFile: '/etc/mha/id', knownHostsFile: '/etc/mha/known' } })
+  })
+
   it('has no ssh where there is no key', () => {
     const { value } = composeAdoption('shop', parseMha('app1.cnf', text), { ...keys, keyFile: undefined })
     expect(value).not.toHaveProperty('ssh')

@@ -172,9 +172,11 @@ function replicationIn({ cluster, values, passwords }: Common) {
 }
 
 function sshIn(values: Values, { keyFile, knownHostsFile }: SshKeys) {
-  const key = /(?:^|\s)-i\s*(\S+)/.exec(values['ssh_options'] ?? '')?.[1] ?? keyFile
-  if (key === undefined) return undefined
-  return { user: values['ssh_user'] ?? 'root', port: Number(values['ssh_port'] ?? 22), keyFile: key, knownHostsFile }
+  const { ssh_user: user = 'root', ssh_port: port = '22' } = values
+  const options = (values['ssh_options'] ?? '').replaceAll(/["']/g, ' ')
+  const key = /(?:^|\s)-i\s*(\S+)/.exec(options)?.[1] ?? keyFile
+  const known = /(?:^|\s)-o\s*UserKnownHostsFile[=\s]\s*(\S+)/i.exec(options)?.[1] ?? knownHostsFile
+  return key === undefined ? undefined : { user, port: Number(port), keyFile: key, knownHostsFile: known }
 }
 
 function named<Value>(name: string, value: Value | undefined): Readonly<Record<string, Value>> {

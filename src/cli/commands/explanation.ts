@@ -18,6 +18,7 @@ export function renderExplanation(cluster: string, view: ExplainView, paint: Pai
       'what is seen',
       view.analyses.map((analysis) => `${severity[analysis.severity](analysis.code)}  ${analysis.sentence}`),
     ),
+    ...section('what the agents are at', view.agents ?? []),
     ...section('why not otherwise', view.reasons),
     ...section('the group', view.group === undefined ? [] : groupLines(view.group)),
     ...section('how the servers are spoken to', view.watched?.servers ?? []),

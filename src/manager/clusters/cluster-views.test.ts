@@ -2,7 +2,7 @@ import { expect, it } from 'vitest'
 import { aGroupSituation } from '#failover/group/testing-group.ts'
 import { decide } from '#failover/decide.ts'
 import { aSituation, deadServer } from '#failover/testing.ts'
-import { clusterView } from './cluster-views.ts'
+import { agentsField, clusterView } from './cluster-views.ts'
 
 it('An instance in downtime is shown with until when, by whom and why, and with what is wrong all the same', () => {
   const downtime = { untilWallMs: 1_060_000, reason: 'new disk', owner: 'ann' }
@@ -23,6 +23,13 @@ it('An instance in downtime is shown with until when, by whom and why, and with 
   const [, , unexpected] = shown(1_060_000)
   expect(unexpected).not.toHaveProperty('downtime')
   expect(unexpected?.problems[0]?.sentence).toMatch(/^replica shop-2 is dead: [^(]*$/)
+})
+
+it('What stands in the way of an agent is said, and nothing of those that are done', () => {
+  const sentence = 'mysqld is down, and nobody starts it'
+  const waiting = { 'shop-2': { ...deadServer, converged: { revision: 1, done: false, sentence } } }
+  expect(agentsField(aSituation({ views: waiting }))).toEqual({ agents: [`shop-2: ${sentence}`] })
+  expect(agentsField(aSituation({}))).toEqual({})
 })
 
 it('A member of a replication group acknowledges while it is heard and ONLINE', () => {

@@ -95,6 +95,16 @@ export function placeField({ snapshot }: DecisionInput): { readonly place?: read
   return words.length === 0 ? {} : { place: words }
 }
 
+/** What agents are at, or what stands in their way, for an explanation; nothing where all are done. */
+export function agentsField({ snapshot, place }: DecisionInput): { readonly agents?: readonly string[] } {
+  const words = snapshot.instances.flatMap(({ name, observation }) =>
+    observation === null || observation.converged.done
+      ? []
+      : [`${name}: ${printed(observation.converged.sentence, place)}`],
+  )
+  return words.length === 0 ? {} : { agents: words }
+}
+
 function groupFields({ members, viewId, ...group }: ShownGroup): NonNullable<ClusterView['group']> {
   return { ...group, viewId: viewId === '' ? null : viewId }
 }

@@ -3,7 +3,7 @@ import { analyse } from '#failover/decide.ts'
 import type { Recovery } from '#failover/protocol/notes.ts'
 import { annotated } from './annotated.ts'
 import type { ClusterService } from './cluster-service.ts'
-import { groupField, placeField, unknownField, wayOutOf } from './cluster-views.ts'
+import { agentsField, groupField, placeField, unknownField, wayOutOf } from './cluster-views.ts'
 import type { ManagedCluster } from './managed-cluster.ts'
 
 /**
@@ -46,6 +46,7 @@ export function serviceFor(clusters: () => readonly ManagedCluster[], leads: () 
         blocked: decision?.blocked ?? false,
         ...wayOutOf(loop.input(), decision),
         ...placeField(loop.input()),
+        ...agentsField(loop.input()),
         ...(decision === null ? {} : unknownField(loop.input())),
         reasons,
         ...routerField,

@@ -1,0 +1,49 @@
+import { writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { monotonicMs } from '#test/support/monotonic.ts'
+import { Strangers, strangersPassword } from '#test/support/strangers.ts'
+import { stopWriters, Writer } from '#test/support/writer.ts'
+
+/** What a person does with three servers, MHA's file and an SSH key. */
+describe('Three servers that MHA looked after', () => {
+  let strangers: Strangers
+  let file = ''
+
+  beforeAll(async () => {
+    strangers = await Strangers.start()
+    file = join(strangers.home, 'app1.cnf')
+    const servers = strangers.hosts.map(({ address }, at) => `[server${at + 1}]\nhostname=${address}\n`)
+    const ssh = `-i ${join(strangers.home, 'id')} -o UserKnownHostsFile=${strangers.knownHostsFile}`
+    await writeFile(
+      file,
+      `[server default]\nuser=keeper\npassword=${strangersPassword}\nrepl_user=repl\nrepl_password=${strangersPassword}
+ssh_user=root\nssh_options="${ssh}"\nping_interval=1\nmaster_binlog_dir=/var/lib/mysql\n${servers.join('')}`,
+    )
+  })
+  afterAll(async () => {
+    await stopWriters()
+    await strangers.end()
+  })
+
+  it('are watched by its file, managed by a word, and lose nothing when their master is killed', async () => {
+    const adopted = await strangers.regent('adopt', '--mha', file, '--name', 'shop')
+    expect(adopted, adopted.stderr).toMatchObject({ code: 0 })
+    expect(adopted.stdout).toContain('ping_interval')
+    expect((await strangers.regent('topology', 'shop')).stdout).toContain('WRITABLE')
+    const cluster = await strangers.manage({ file: false })
+    await cluster.whole()
+    const writer = await Writer.start(cluster)
+    const killedMs = monotonicMs()
+    const dead = await cluster.primary()
+    await strangers.hostOf(dead).kill()
+    await writer.next(killedMs, { notBy: strangers.hostOf(dead).address })
+    await writer.stop()
+    await cluster.until('it is said why the dead one stays down', async () =>
+      (await strangers.regent('explain', 'shop')).stdout.includes('no start command'),
+    )
+    await strangers.hostOf(dead).start()
+    await cluster.whole()
+    expect(await writer.check()).toMatchObject({ lost: [], duplicated: [], differing: [], instances: 3 })
+  })
+})
