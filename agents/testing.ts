@@ -138,6 +138,7 @@ export class ScriptedServer implements ServerPort {
     this.state = { ...this.state, executed: unionOf([this.state.executed, set]).toString() }
     return this.calls.push(`waitExecuted ${set}`) > 0
   }
+  readonly waitApplied: ServerPort['waitApplied'] = async (set) => this.calls.push(`waitApplied ${set}`) > 0
   readonly waitReceived: ServerPort['waitReceived'] = async (set) => this.calls.push(`waitReceived ${set}`) > 0
   readonly forgetTail = async (): Promise<void> => void this.calls.push('forgetTail')
   applyTail: ServerPort['applyTail'] = async (firstFile, gtids) =>

@@ -116,6 +116,10 @@ class Scanner {
   readonly #isRelayLog: boolean
   readonly #from: number
   readonly #signal: AbortSignal | undefined
+  /** By how much the ends that events name lie behind those here: this may be a part of a file. */
+  #shift = 0
+  /** Where the event whose header was read last says that it ends. */
+  #namedEnd = 0
   #window: Buffer = Buffer.alloc(0)
   #windowStart = 0
   readonly #space: Buffer
@@ -144,6 +148,7 @@ class Scanner {
       const event = this.#eventInWindow(at, first.checksums) ?? (await this.#eventFromFile(at, first.checksums))
       if (event === undefined) break
       if (event.type === eventTypes.formatDescription) this.#checkSameFormat(event, first.checksums)
+      this.#shift = this.#namedEnd - event.end
       at = event.end
       lastType = event.type
       if (visit(event) === stopScan) break
@@ -209,8 +214,7 @@ class Scanner {
 
   /** A torn event's header still agrees with itself; otherwise the length is damaged and more events may follow. */
   #tornAt(at: number, end: number): undefined {
-    if (!this.#isRelayLog && this.#slice(at, at + headerBytes).readUInt32LE(endOffset) !== end % 2 ** 32)
-      throw this.#damagedAt(at)
+    if (!this.#isRelayLog && (this.#namedEnd - end - this.#shift) % 2 ** 32 !== 0) throw this.#damagedAt(at)
     return undefined
   }
 
@@ -253,6 +257,7 @@ class Scanner {
   #header(at: number): Omit<BinlogEvent, 'body'> | undefined {
     if (at + headerBytes > this.#windowEnd()) return undefined
     const start = at - this.#windowStart
+    this.#namedEnd = this.#window.readUInt32LE(start + endOffset)
     return {
       type: this.#window.readUInt8(start + typeOffset),
       serverId: this.#window.readUInt32LE(start + serverIdOffset),

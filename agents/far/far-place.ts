@@ -68,7 +68,7 @@ export async function farPlace(
     taking: (life) =>
       ending.mark(life).catch((error: unknown) => log.warn(`its error log was not marked: ${describeError(error)}`)),
   })
-  const mirror = new Mirror(dataDir, far.places.dataDir, { ...world, shell })
+  const mirror = new Mirror(dataDir, far.places, { ...world, shell })
   const volume = createFarVolume(far.places, {
     ...{ ...world, near, mirror, shell },
     folder: dataDir,
@@ -88,6 +88,7 @@ export async function farPlace(
         async readState() {
           const state = await server.readState()
           answeredAtMs = world.clock.monotonicMs()
+          mirror.see(state)
           return state
         },
       },

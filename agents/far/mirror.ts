@@ -1,19 +1,26 @@
-import { mkdir, open, rename, stat, writeFile } from 'node:fs/promises'
+import { mkdir, open, readdir, rename, rm, stat, writeFile, type FileHandle } from 'node:fs/promises'
 import { basename, join } from 'node:path'
 import { codeOf } from '#common/errors/errors.ts'
 import { sha256Of } from '#common/files/sha256.ts'
 import type { GtidSet } from '#topology/gtid/gtid-set.ts'
 import { unreadable } from '#binlog/events.ts'
 import { readBinlogHead } from '../binlog/set.ts'
+import type { FarPlaces } from '../instance/config.ts'
 import { again, type Again } from './again.ts'
+import { cutFrom, headLength, type RemoteLog } from './cut.ts'
 import { logsScript, pieceScript } from './scripts.ts'
 import type { FarShell } from './ssh.ts'
+import { Starts, type LookedAt } from './starts.ts'
 
 /** So much comes at once, with a checksum of its own. What else is said waits behind it on a slow line. */
 const pieceBytes = 1_048_576
 const pieceMs = 30_000
 /** Of what is there already this much is compared with the host again: names of logs are used again after a reset. */
 const comparedBytes = 4_096
+/** Looks come several times a second. */
+const headEveryMs = 3_000
+/** What the names of parts begin with. They end as those of their binlogs do. */
+const cutPrefix = 'from-'
 
 interface Ports extends Again {
   readonly shell: FarShell
@@ -33,58 +40,121 @@ interface Shown {
   readonly identity: string
 }
 
+/** A part of a binlog, by its name in the mirror. */
+interface Cut {
+  readonly name: string
+  readonly identity: string
+  readonly executed: GtidSet
+}
+
+type Wants = (before: GtidSet) => boolean
+
 /**
  * Copies of a far server's logs in a folder of the agent's own, where everything reads them that reads those of a near
  * server. Only the newest files come, as many as are asked for; of a file that is there already only the rest comes,
- * and nothing of one that the host shows as it was.
+ * and nothing of one that the host shows as it was. Of a binlog in which places are known that will do only the rest
+ * comes, as a file with a name of its own.
  */
 export class Mirror {
   readonly #folder: string
-  readonly #dataDir: string
+  readonly #places: Pick<FarPlaces, 'dataDir' | 'binlogIndex'>
   readonly #ports: Ports
+  readonly #starts = new Starts()
+  #headAfterMs = -Infinity
+  /** By path on the host. */
+  readonly #cuts = new Map<string, Cut>()
   /** What each path was when all of it was here. */
   readonly #whole = new Map<string, string>()
   #last: Promise<unknown> = Promise.resolve()
 
-  constructor(folder: string, dataDir: string, ports: Ports) {
+  constructor(folder: string, places: Pick<FarPlaces, 'dataDir' | 'binlogIndex'>, ports: Ports) {
     this.#folder = folder
-    this.#dataDir = dataDir
+    this.#places = places
     this.#ports = ports
+  }
+
+  /** To be called with each answer of the running server. */
+  see(state: LookedAt): void {
+    this.#starts.add(state)
+    const nowMs = this.#ports.clock.monotonicMs()
+    if (this.#starts.head !== null || nowMs < this.#headAfterMs) return
+    this.#headAfterMs = nowMs + headEveryMs
+    // Without it the file is read whole.
+    this.noteHead().catch(() => undefined)
+  }
+
+  /** How the newest binlog begins: what is read of it one day must be of that very file. */
+  async noteHead(): Promise<void> {
+    const { file } = this.#starts
+    const [logs = []] = await this.#shownBy([this.#places.binlogIndex])
+    const log = logs.findLast(({ path }) => numberOf(path) === file)
+    if (log === undefined) return
+    const head = await this.piece(log.path, 0, Math.min(headLength, log.size))
+    if (file === this.#starts.file) this.#starts.head = head
   }
 
   /**
    * Brings the newest logs of each kind, each older one for as long as `goesOn` wants, by what was executed before the
    * newer ones began. The mirror's indexes name these and no others. One after the other: two would write one file.
    */
-  bring(kinds: readonly FarLogs[], goesOn: (before: GtidSet) => boolean): Promise<void> {
+  bring(kinds: readonly FarLogs[], goesOn: Wants): Promise<void> {
     const mine = this.#last.then(() => this.#bring(kinds, goesOn))
     this.#last = mine.catch(() => undefined)
     return mine
   }
 
-  async #bring(kinds: readonly FarLogs[], goesOn: (before: GtidSet) => boolean): Promise<void> {
+  async #bring(kinds: readonly FarLogs[], goesOn: Wants): Promise<void> {
     await mkdir(this.#folder, { recursive: true, mode: 0o700 })
     const shown = await this.#shownBy(kinds.map(({ remoteIndex }) => remoteIndex))
     await Promise.all(
-      kinds.map(async ({ localIndex }, at) => {
+      kinds.map(async ({ remoteIndex, localIndex }, at) => {
+        const isBinlog = remoteIndex === this.#places.binlogIndex
         const names: string[] = []
         let isEnough = false
         for (const log of (shown[at] ?? []).toReversed()) {
           // What came for others stays in the index: somebody may be reading there.
           if (isEnough && !this.#isWhole(log)) break
-          await this.#bringFile(log)
-          names.unshift(basename(log.path))
-          const before = await executedBefore(join(this.#folder, basename(log.path)))
+          const name = (isBinlog && (await this.#bringCut(log, goesOn))) || (await this.#bringFile(log))
+          names.unshift(name)
+          const before = await executedBefore(join(this.#folder, name))
           isEnough ||= before !== undefined && !goesOn(before)
         }
         await this.#writeIndex(localIndex, names)
+        if (isBinlog) await this.#removeCuts(names)
       }),
     )
   }
 
+  /** The name of a part of a binlog that will do; '' where none is known. */
+  async #bringCut(log: Shown, goesOn: Wants): Promise<string> {
+    const { path, size, identity } = log
+    if (this.#isWhole(log)) return ''
+    const there = this.#cuts.get(path)
+    if (there?.identity === identity && !goesOn(there.executed)) return there.name
+    const { head } = this.#starts
+    const start = this.#starts.of(numberOf(path)).find(({ executed }) => !goesOn(executed))
+    if (head === null || start === undefined) return ''
+    const name = `${cutPrefix}${start.from}-of-${basename(path)}`
+    const piece = (offset: number, length: number): Promise<Buffer> => this.piece(path, offset, length)
+    const copy: RemoteLog['copy'] = (file, at) => this.#copy(log, start.from, file, at)
+    if (!(await cutFrom({ size, piece, copy }, start, head, join(this.#folder, name)))) {
+      this.#starts.forget()
+      return ''
+    }
+    this.#cuts.set(path, { name, identity, executed: start.executed })
+    return name
+  }
+
+  /** Also those that an earlier agent left. */
+  async #removeCuts(except: readonly string[]): Promise<void> {
+    for (const name of await readdir(this.#folder))
+      if (name.startsWith(cutPrefix) && !except.includes(name)) await rm(join(this.#folder, name))
+    for (const [path, { name }] of this.#cuts) if (!except.includes(name)) this.#cuts.delete(path)
+  }
+
   /** By index, the oldest first. A log that was purged while its index was read is not asked for. */
   async #shownBy(indexes: readonly string[]): Promise<readonly (readonly Shown[])[]> {
-    const { stdout } = await this.#ports.shell.run(logsScript, [this.#dataDir, ...indexes])
+    const { stdout } = await this.#ports.shell.run(logsScript, [this.#places.dataDir, ...indexes])
     const parts = stdout.toString('utf8').split(/^=\n/m).slice(1)
     return parts.map((part) => {
       const lines = part.split('\n')
@@ -105,19 +175,25 @@ export class Mirror {
     return this.#whole.get(path) === identity
   }
 
-  async #bringFile(log: Shown): Promise<void> {
-    if (this.#isWhole(log)) return
+  async #bringFile(log: Shown): Promise<string> {
     const { path, size, identity } = log
-    const local = join(this.#folder, basename(path))
-    let have = await this.#usable(path, local, size)
+    const name = basename(path)
+    if (this.#isWhole(log)) return name
+    const local = join(this.#folder, name)
+    const have = await this.#usable(path, local, size)
     await using file = await open(local, have === 0 ? 'w' : 'r+', 0o600)
-    while (have < size) {
-      const length = Math.min(pieceBytes, size - have)
-      await file.write(await this.piece(path, have, length), 0, length, have)
-      have += length
+    await this.#copy(log, have, file, have)
+    this.#whole.set(path, identity)
+    return name
+  }
+
+  /** What the host has of a file from `from` on, to a place in a file here. */
+  async #copy({ path, size }: Shown, from: number, file: FileHandle, at: number): Promise<void> {
+    for (let offset = from; offset < size; offset += pieceBytes) {
+      const length = Math.min(pieceBytes, size - offset)
+      await file.write(await this.piece(path, offset, length), 0, length, at + offset - from)
     }
     await file.sync()
-    this.#whole.set(path, identity)
   }
 
   /** How much of it is there already, and is still the same on the host. */
@@ -147,6 +223,10 @@ export class Mirror {
     if (stdout.length === length && said === sha256Of(stdout)) return stdout
     throw unreadable(`bytes ${offset} to ${offset + length} of ${remote} did not arrive whole`)
   }
+}
+
+function numberOf(path: string): number {
+  return Number(/\.(\d+)$/.exec(path)?.[1] ?? 0)
 }
 
 /** `f 131 157 2026-01-01 10:00:00.123456789 +0000 /data/binlog.000001` */

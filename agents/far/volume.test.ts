@@ -24,7 +24,7 @@ function volumeBy(shell: ShellHere) {
   }
   return createFarVolume(places, {
     ...{ ...realWorld, shell, near: quietVolume, folder: join(home, 'mirror') },
-    mirror: new Mirror(join(home, 'mirror'), home, { ...realWorld, shell }),
+    mirror: new Mirror(join(home, 'mirror'), places, { ...realWorld, shell }),
     endedHow: () => Promise.resolve({ how: 'unknown', sentence: '' }),
     freeBytes: () => 0,
   })

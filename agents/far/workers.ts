@@ -13,7 +13,7 @@ export class Workers {
   /** That there are, or that are being made. */
   #count = 0
   #idle: Worker[] = []
-  #queue: PromiseWithResolvers<Worker>[] = []
+  readonly #queue: PromiseWithResolvers<Worker>[] = []
 
   constructor(ssh: NodeSSH, ports: WorkerPorts) {
     this.#ssh = ssh
@@ -58,12 +58,17 @@ export class Workers {
     }
     const waits = Promise.withResolvers<Worker>()
     this.#queue.push(waits)
-    if (this.#count < most)
-      this.#add().catch((error: unknown) => {
-        this.#queue = this.#queue.filter((one) => one !== waits)
-        waits.reject(error)
-      })
+    this.#grow()
     return waits.promise
+  }
+
+  /** Also once a worker is gone: those who wait for one would wait for nobody. */
+  #grow(): void {
+    if (this.#queue.length === 0 || this.#count >= most) return
+    this.#add().catch((error: unknown) => {
+      this.#queue.shift()?.reject(error)
+      this.#grow()
+    })
   }
 
   async #add(): Promise<void> {
@@ -73,6 +78,7 @@ export class Workers {
       void worker.gone.then(() => {
         this.#count -= 1
         this.#idle = this.#idle.filter((one) => one !== worker)
+        this.#grow()
       })
       this.#giveBack(worker)
     } catch (error) {

@@ -82,6 +82,8 @@ export interface ServerPort {
   stillView(): Promise<StillView>
   /** Resolves to true when `set` is executed, false after `waitMs`. */
   waitExecuted(set: GtidText, waitMs: number): Promise<boolean>
+  /** The same for as long as an applier goes on: resolves to false once none has for `stalledMs`. */
+  waitApplied(set: GtidText, stalledMs: number): Promise<boolean>
   /** Resolves to true when `set` ⊆ received ∪ executed, false after `waitMs`. */
   waitReceived(set: GtidText, waitMs: number): Promise<boolean>
 
@@ -90,9 +92,9 @@ export interface ServerPort {
   /**
    * Applies relay logs that `VolumePort.writeTail` wrote, after all that was received. Resolves once all of `gtids` is
    * executed; the channel stays until `forgetTail` or `forgetSource`. Rejects with what stopped the applier, and with
-   * `REGENT_TIMED_OUT`.
+   * `REGENT_TIMED_OUT` once it has not gone on for `stalledMs`.
    */
-  applyTail(firstFile: string, gtids: GtidText, deadlineMs: number): Promise<void>
+  applyTail(firstFile: string, gtids: GtidText, stalledMs: number): Promise<void>
 
   /** Takes effect at the receiver's next start. */
   setSemiSyncReplica(on: boolean): Promise<void>

@@ -75,7 +75,7 @@ it('What the volume of a dead primary has is written and applied, after all that
   expect(server.calls).toEqual([
     'forgetTail',
     'startApplier',
-    `waitExecuted ${gtids('shop-0', 100)}`,
+    `waitApplied ${gtids('shop-0', 100)}`,
     expect.stringMatching(/^applyTail relay-bin-regent_tail\.000001 .*:101-103$/),
   ])
   expect(parts.notices.list.map(({ sentence }) => sentence)).toEqual([

@@ -162,6 +162,7 @@ export function createSqlServer(
     clearFilters: () => replication.clearFilters(),
     stillView: () => stillView(replication, () => copying.alone()),
     waitExecuted: (set, waitMs) => replication.waitExecuted(set, waitMs),
+    waitApplied: (set, stalledMs) => replication.waitApplied(set, stalledMs),
     waitReceived: (set, waitMs) => replication.waitReceived(set, waitMs),
     forgetTail: () => replication.forgetTail(),
     applyTail: (firstFile, gtids, deadlineMs) => replication.applyTail(firstFile, gtids, deadlineMs),

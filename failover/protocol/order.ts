@@ -72,6 +72,7 @@ const table = {
     message({
       from: endpoint,
       until: gtids,
+      /** In a salvage: without anything that went on. */
       deadlineMs: duration,
       /**
        * The source is down and promised as well: its agent gives what is in its binlogs. The member whose volume it
@@ -79,7 +80,7 @@ const table = {
        */
       salvage: optional(member),
     }),
-    ({ deadlineMs }, usualMs) => deadlineMs + usualMs,
+    ({ deadlineMs, salvage }, usualMs) => (salvage === undefined ? deadlineMs : longestSalvageMs) + usualMs,
   ),
 
   /** Archive what is errant, then replace everything by a copy of `donor`. Names exactly what it destroys. */
@@ -181,8 +182,13 @@ export interface Step {
   readonly ms: number
 }
 
-/** A tail is read, sent and applied, over SSH perhaps: so many times as long as another order may take. */
+/** A salvage in which nothing goes on for so many times as long as another order may take is given up. */
 export const salvageTakes = 12
+/**
+ * A replica may have much to apply that it received long ago. Where it is gone nobody waits for it (`isFetching`), and
+ * only an answer that was lost is awaited for so long.
+ */
+const longestSalvageMs = 1_800_000
 
 /**
  * What a fetch that failed is remembered by in `failedRequests`: without a revision, which each further attempt would

@@ -75,6 +75,14 @@ describe('In mode async, once mysqld of the primary is dead and its agent says s
     expect(decision.sentence).toBe('failing over: shop-1 fetches 3 transactions from the volume of shop-0')
   })
 
+  it('its fetch is waited for while its agent is there, and another one is elected once that is gone', () => {
+    const views = { 'shop-0': deadAndPromised(103), 'shop-1': promised(100), 'shop-2': promised(99) }
+    const given = { record: { intent: fetchIntent() }, inFlight: new Map([['shop-1', { order: 'fetch', sinceMs: 0 }]]) }
+    expect(after({ ...given, views })).toMatchObject({ actions: [] })
+    const gone = after({ ...given, views: { ...views, 'shop-1': { ...promised(100), reachable: false } } })
+    expect(committed(gone)).toMatchObject({ epoch: 1, intent: { kind: 'fetch', candidate: shop2 } })
+  })
+
   it('the most advanced one is elected, whatever its ordinal', () => {
     const views = { 'shop-0': deadAndPromised(103), 'shop-1': promised(90), 'shop-2': promised(100) }
     expect(committed(after({ views })).intent).toMatchObject({ candidate: shop2 })

@@ -4,15 +4,16 @@ import { instanceOf, type MemberId } from '#topology/snapshot/member.ts'
 import type { Revocation } from '../judge/durability.ts'
 import type { Election } from '../judge/election.ts'
 import type { Promised } from '../judge/promised.ts'
-import { endpointOf, isServing, type Situation } from '../judge/situation.ts'
+import { endpointOf, isLive, isServing, viewNamed, type Situation } from '../judge/situation.ts'
 import { givesItsTail } from '../judge/salvage.ts'
 import { fetchKey, salvageTakes, type FetchOrder } from '../protocol/order.ts'
 import { nextRecord } from '../protocol/record.ts'
 import { orderFor } from './assignments.ts'
 import { failing, type FlowStep } from './step.ts'
 
-export function isFetching({ inFlight }: Situation): boolean {
-  return [...inFlight.values()].some(({ order }) => order === 'fetch')
+/** Somebody who is there fetches. An order to one that is gone may have its answer only after hours. */
+export function isFetching({ inFlight, snapshot }: Situation): boolean {
+  return [...inFlight].some(([name, { order }]) => order === 'fetch' && isLive(viewNamed(snapshot, name)))
 }
 
 /**

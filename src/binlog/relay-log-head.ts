@@ -1,19 +1,7 @@
-import { crc32 } from 'node:zlib'
-import { decodeFormatDescription, eventTypes } from './events.ts'
-import {
-  asClosed,
-  checksumBytes,
-  flagsOffset,
-  headerBytes,
-  lengthOffset,
-  magic,
-  serverIdOffset,
-  typeOffset,
-} from './layout.ts'
-
-const ignorableFlag = 0x80
-/** A set without a source. */
-const emptySetBytes = 8
+import { GtidSet } from '#topology/gtid/gtid-set.ts'
+import { decodeFormatDescription } from './events.ts'
+import { asClosed, headerBytes, magic, serverIdOffset } from './layout.ts'
+import { previousGtidsEvent } from './previous-gtids.ts'
 
 /**
  * With what a relay log begins that is made of another server's binlog: so long a file needs to be read. A server opens
@@ -25,16 +13,9 @@ const emptySetBytes = 8
 export function relayLogHead(formatDescription: Buffer): Buffer {
   const closed = asClosed(formatDescription)
   const { checksums } = decodeFormatDescription(closed.subarray(headerBytes))
-  return Buffer.concat([magic, closed, nothingReceived(closed.readUInt32LE(serverIdOffset), checksums)])
-}
-
-function nothingReceived(serverId: number, checksums: boolean): Buffer {
-  const length = headerBytes + emptySetBytes
-  const event = Buffer.alloc(checksums ? length + checksumBytes : length)
-  event.writeUInt8(eventTypes.previousGtids, typeOffset)
-  event.writeUInt32LE(serverId, serverIdOffset)
-  event.writeUInt32LE(event.length, lengthOffset)
-  event.writeUInt16LE(ignorableFlag, flagsOffset)
-  if (checksums) event.writeUInt32LE(crc32(event.subarray(0, length)), length)
-  return event
+  const nothingReceived = previousGtidsEvent(GtidSet.empty, {
+    serverId: closed.readUInt32LE(serverIdOffset),
+    checksums,
+  })
+  return Buffer.concat([magic, closed, nothingReceived])
 }

@@ -13,6 +13,8 @@ export class Road {
   delayMs = 0
   /** So many bytes pass in a second, each way. */
   bytesPerSecond = Infinity
+  /** So much came back by it. */
+  bytesBack = 0
   readonly #server: Server
   readonly #sockets = new Set<Socket>()
   #isClosed = false
@@ -71,6 +73,7 @@ export class Road {
   #pass(from: Socket, to: Socket, way: Way): void {
     let freeAtMs = 0
     from.on('data', (data) => {
+      if (way === 'back') this.bytesBack += data.length
       if (this.#isCutBy(data.length, way)) return this.close()
       const nowMs = performance.now()
       freeAtMs = Math.max(nowMs, freeAtMs) + (data.length / this.bytesPerSecond) * 1_000

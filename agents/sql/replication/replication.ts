@@ -38,6 +38,9 @@ const tailErrorStatement = `SELECT COALESCE(MAX(NULLIF(w.LAST_ERROR_MESSAGE, '')
   FROM performance_schema.replication_applier_status_by_coordinator c
   LEFT JOIN performance_schema.replication_applier_status_by_worker w USING (CHANNEL_NAME)
   WHERE CHANNEL_NAME = '${tailChannel}'`
+/** Something else as soon as an applier has gone on, also within a large transaction. */
+const progressStatement = `SELECT @@global.gtid_executed AS executed,
+  (SELECT SUM(trx_rows_modified) FROM information_schema.INNODB_TRX) AS changed`
 /** What is held, in one round trip: a promise and an opening wait for the answer. */
 const holdsStatements = [receivedStatement, ownedStatement, executedStatement] as const
 
@@ -214,20 +217,31 @@ export class ReplicationSql {
   }
 
   /** Nobody connects anywhere: the receiver of that channel is never started. */
-  async applyTail(firstFile: string, gtids: GtidText, deadlineMs: number): Promise<void> {
-    const leftMs = this.#sql.countdown(deadlineMs)
+  async applyTail(firstFile: string, gtids: GtidText, stalledMs: number): Promise<void> {
     await this.#sql.change(
       `CHANGE REPLICATION SOURCE TO SOURCE_HOST = 'volume', SOURCE_USER = 'nobody', RELAY_LOG_FILE = ${literal(firstFile)}, RELAY_LOG_POS = 4 FOR CHANNEL '${tailChannel}'`,
       stopMs,
     )
     await this.#sql.changeUnbroken(`START REPLICA SQL_THREAD FOR CHANNEL '${tailChannel}'`, startMs)
-    while (!(await this.waitExecuted(gtids, Math.min(lookAtTailMs, leftMs())))) {
+    const isApplied = await this.waitApplied(gtids, stalledMs, async () => {
       const [row] = await this.#sql.read(tailErrorStatement)
       const error = textOf(row, 'error')
       if (error !== '')
         throw new RegentError('REGENT_SERVER_ERROR', `the tail cannot be applied: ${error.slice(0, 300)}`)
-      if (leftMs() <= 1) throw new RegentError('REGENT_TIMED_OUT', `the tail was not applied within ${deadlineMs} ms`)
+    })
+    if (!isApplied) throw new RegentError('REGENT_TIMED_OUT', `nothing of the tail was applied for ${stalledMs} ms`)
+  }
+
+  /** @param look rejects where waiting is of no use */
+  async waitApplied(set: GtidText, stalledMs: number, look = (): Promise<void> => Promise.resolve()): Promise<boolean> {
+    let [before, leftMs] = ['', this.#sql.countdown(stalledMs)]
+    while (!(await this.waitExecuted(set, Math.min(lookAtTailMs, leftMs())))) {
+      await look()
+      const progress = JSON.stringify(await this.#sql.read(progressStatement))
+      if (progress !== before) [before, leftMs] = [progress, this.#sql.countdown(stalledMs)]
+      if (leftMs() <= 1) return false
     }
+    return true
   }
 
   /** The applier must be stopped for it; it runs again after where it ran before. */

@@ -121,13 +121,12 @@ export class ClusterLoop {
         if (this.#sightings.touch(name, ports.world.clock.monotonicMs())) this.wake()
         this.#sayWhoLeads(name)
       },
-      ...{ lost: () => this.wake(), blind: (why: string) => this.#sightings.setTrouble(name, why) },
+      ...{ lost: () => this.#requests.lost(name), blind: (why: string) => this.#sightings.setTrouble(name, why) },
       strange: this.#failed(`hearing the agent of ${name}`),
     }))
     this.#records = new RecordKeeper(ports.store, config.cluster)
     this.#looks = new StoreLooks({
-      timers: ports.world.timers,
-      cluster: config.cluster,
+      ...{ timers: ports.world.timers, cluster: config.cluster },
       look: () => this.reread(),
       failed: this.#failed('reading the record'),
     })
@@ -435,6 +434,7 @@ export class ClusterLoop {
 
   #heard(observation: Observation): void {
     if (observation.cluster !== this.#config.cluster) return
+    this.#requests.heard(observation.instance)
     if (!this.#sightings.hear(observation, this.#ports.world.clock.monotonicMs())) return
     if (this.leads && this.#incarnations.believes(observation, this.notes)) void this.#leases.confirm(observation)
     this.#sayWhoLeads(observation.instance)

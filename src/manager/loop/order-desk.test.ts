@@ -37,6 +37,27 @@ it('Of several orders on their way to an instance, that it is to be seeded count
   expect(desk.inFlight.get('shop-1')?.order).toBe('reseed')
 })
 
+it('The answer to a salvage is awaited for long: its agent gives up by itself what does not go on', () => {
+  const waits: number[] = []
+  const transport = {
+    post: (...[, , , deadlineMs]: readonly [unknown, unknown, unknown, number]) => {
+      waits.push(deadlineMs)
+      return new Promise<never>(() => undefined)
+    },
+  }
+  const desk = new OrderDesk(
+    { world: realWorld, transport, timings: defaultTimings },
+    () => 'agent',
+    () => undefined,
+  )
+  const order = { ...common, from: endpoint, until: '', deadlineMs: 60_000 }
+  desk.send({ kind: 'fetch', to: 'shop-1', order })
+  desk.send({ kind: 'fetch', to: 'shop-2', order: { ...order, salvage: memberOf('shop-0') } })
+  const [fetch = 0, salvage = 0] = waits
+  expect(fetch).toBe(60_000 + defaultTimings.orderDeadlineMs)
+  expect(salvage).toBeGreaterThan(10 * fetch)
+})
+
 it('Who refuses to be seeded again with the same code is counted, whatever the words, until it obeys', async () => {
   const answers = [
     new RegentError('REGENT_ORDER_NOT_ALLOWED', 'it holds 3, the order destroys 4'),

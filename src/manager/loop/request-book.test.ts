@@ -2,7 +2,10 @@ import { say } from '#common/sentence/sentence.ts'
 import { describe, expect, it } from 'vitest'
 import type { Action } from '#failover/protocol/decision.ts'
 import type { Request } from '#failover/judge/situation.ts'
-import { aRecord, shop1, switchoverIntent } from '#failover/testing.ts'
+import { fetchKey, type FetchOrder } from '#failover/protocol/order.ts'
+import { aRecord, fetchIntent, shop0, shop1, switchoverIntent } from '#failover/testing.ts'
+import { memberOf } from '#topology/testing.ts'
+import type { Timers } from '#common/ports/ports.ts'
 import type { OrderOutcome } from './order-desk.ts'
 import { RequestBook } from './request-book.ts'
 
@@ -39,6 +42,30 @@ describe('The book of requests', () => {
     book.orderFailed(refused({ kind: 'demote', to: 'shop-0' }), from)
     expect([...book.failed]).toEqual([['one', { why: 'no answer', timedOut: true }]])
     book.drop('one')
+    expect(book.failed.size).toBe(0)
+  })
+
+  it('leaves out a fetch that failed for a while, or until one of the two was away and is back', () => {
+    const later: (() => void)[] = []
+    const timers = { after: (_: number, run: () => void) => later.push(run) } as unknown as Timers
+    const book = new RequestBook({ timers, memberAt: memberOf, wake: () => undefined })
+    const fails = (): void => {
+      const order = { member: shop1, from: { instance: 'shop-0' } } as FetchOrder
+      book.orderFailed(refused({ kind: 'fetch', order } as never), aRecord({ intent: fetchIntent() }))
+    }
+    book.lost('shop-0')
+    fails()
+    expect([...book.failed.keys()]).toEqual([fetchKey(shop1, shop0)])
+    book.heard('shop-1')
+    book.lost('shop-2')
+    book.heard('shop-2')
+    expect(book.failed.size).toBe(1)
+    book.heard('shop-0')
+    expect(book.failed.size).toBe(0)
+    fails()
+    book.heard('shop-0')
+    expect(book.failed.size).toBe(1)
+    later.at(-1)?.()
     expect(book.failed.size).toBe(0)
   })
 })

@@ -8,9 +8,13 @@ import type { Done } from './record-keeper.ts'
 
 /**
  * A source that could not give what a candidate lacked is left out for so long: longer than the primary takes to be
- * started again.
+ * started again. Where one of the two was away and is back the reason may be gone.
  */
 const fetchAgainMs = 30_000
+
+interface Failed extends RequestFailure {
+  readonly fetch?: readonly MemberId[]
+}
 
 interface RequestPorts {
   readonly timers: Timers
@@ -22,9 +26,11 @@ interface RequestPorts {
 /** What was asked for and is not done, and what failed of it, by id. */
 export class RequestBook {
   readonly #ports: RequestPorts
-  readonly #failed = new Map<string, RequestFailure>()
+  readonly #failed = new Map<string, Failed>()
   #open: readonly Request[] = []
   #givenUp: readonly MemberId[] = []
+  /** Whose agents were lost and not heard since. */
+  readonly #away = new Set<InstanceName>()
 
   constructor(ports: RequestPorts) {
     this.#ports = ports
@@ -66,6 +72,17 @@ export class RequestBook {
     }
   }
 
+  lost(instance: InstanceName): void {
+    this.#away.add(instance)
+    this.#ports.wake()
+  }
+
+  heard(instance: InstanceName): void {
+    const member = this.#ports.memberAt(instance)
+    if (!this.#away.delete(instance) || member === undefined) return
+    for (const [key, { fetch }] of this.#failed) if (fetch?.includes(member) === true) this.#failed.delete(key)
+  }
+
   /** A switchover ends with its intent, a failover with another primary, or with what was asked for instead. */
   committed({ before, action: { next, isAnswer } }: Done): void {
     if (before?.intent?.kind === 'switchover' && next.intent === null) this.drop(before.intent.request)
@@ -88,7 +105,7 @@ export class RequestBook {
     const source = this.#ports.memberAt(from.instance)
     if (source === undefined) return
     const key = fetchKey(member, source)
-    this.#failed.set(key, failure)
+    this.#failed.set(key, { ...failure, fetch: [member, source] })
     this.#ports.timers.after(fetchAgainMs, () => {
       this.#failed.delete(key)
       this.#ports.wake()

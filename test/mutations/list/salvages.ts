@@ -1,5 +1,6 @@
 import type { Mutation } from '../mutation.ts'
 
+const farPlace = 'A place in a far binlog'
 const heading = 'Mode async'
 
 /** What keeps acknowledged writes where no replica acknowledges. */
@@ -53,5 +54,51 @@ export const salvages: readonly Mutation[] = [
     replace: '',
     family: 'leases',
     shownBy: 'src/manager/loop/lease-desk.test.ts',
+  },
+  {
+    id: 'fetch-of-one-that-is-gone',
+    rule: 'What one fetches that is gone is not waited for: another one is elected.',
+    heading,
+    file: 'failover/steps/fetching.ts',
+    find: ' && isLive(viewNamed(snapshot, name))',
+    replace: '',
+    family: 'async',
+    shownBy: 'failover/semisync/salvage.test.ts',
+  },
+  {
+    id: 'place-before-what-is-owned',
+    rule: 'A far binlog is read from a place before which nobody owns a transaction any more.',
+    heading: farPlace,
+    file: 'agents/far/starts.ts',
+    find: 'const left = (before?.intersect(owned) ?? owned).subtract(executed)',
+    replace: 'const left = GtidSet.empty',
+    shownBy: 'agents/far/starts.test.ts',
+  },
+  {
+    id: 'place-after-a-reset',
+    rule: 'No place counts of a server that has less than before.',
+    heading: farPlace,
+    file: 'agents/far/starts.ts',
+    find: ' || !executed.contains(this.#executed)',
+    replace: '',
+    shownBy: 'agents/far/starts.test.ts',
+  },
+  {
+    id: 'place-in-another-file',
+    rule: 'A place counts only in the file that was looked at.',
+    heading: farPlace,
+    file: 'agents/far/cut.ts',
+    find: 'if (!closed(await log.piece(0, head.length)).equals(closed(head))) return false',
+    replace: '',
+    shownBy: 'agents/far/mirror.test.ts',
+  },
+  {
+    id: 'place-in-a-file-that-lost-its-end',
+    rule: 'A place counts only where the file is whole up to the end that was seen.',
+    heading: farPlace,
+    file: 'agents/far/cut.ts',
+    find: '(await hasBoundary(local, beginning.length + through - from))',
+    replace: 'true',
+    shownBy: 'agents/far/mirror.test.ts',
   },
 ]

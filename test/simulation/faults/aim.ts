@@ -8,7 +8,16 @@ import { later, restartAgent, strikeLater } from './fault.ts'
 const steps = [
   ...['writeAt', 'post', 'readHolds', 'syncRelayLogs', 'readBinlogSet', 'endedHow'],
   ...['stopReceiver', 'startReceiver', 'pointTo', 'forgetSource', 'setSemiSyncReplica', 'setSemiSyncSource'],
-  ...['startApplier', 'stopApplier', 'waitExecuted', 'waitReceived', 'setGates', 'killDumpThreads', 'waitSessionsGone'],
+  ...[
+    'startApplier',
+    'stopApplier',
+    'waitExecuted',
+    'waitApplied',
+    'waitReceived',
+    'setGates',
+    'killDumpThreads',
+    'waitSessionsGone',
+  ],
   ...['setOffline', 'setReadOnly', 'killForeignSessions', 'open', 'writeMarker', 'kill', 'start'],
   ...['judgeTail', 'trimTail', 'archiveErrant', 'cloneInto', 'swapIn', 'swapBeside', 'swapBack', 'dropBeside'],
 ]

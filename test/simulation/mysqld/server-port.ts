@@ -141,6 +141,8 @@ export class SimulatedServer implements ServerPort {
     return this.#within(({ folder }) => folder.executed.contains(parseGtidSet(set)), waitMs)
   }
 
+  waitApplied: ServerPort['waitApplied'] = (set, stalledMs) => this.waitExecuted(set, stalledMs)
+
   waitReceived: ServerPort['waitReceived'] = async (set, waitMs) => {
     await this.#ask(() => undefined)
     return this.#within(({ folder }) => folder.executed.union(folder.received).contains(parseGtidSet(set)), waitMs)

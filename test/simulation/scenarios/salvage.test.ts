@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest'
+import { memberOf } from '#topology/testing.ts'
 import { defaultTimings } from '#failover/protocol/timings.ts'
 import { Scenario } from '../scenario.ts'
 
@@ -28,6 +29,26 @@ describe('In mode async a failover', () => {
     const scenario = await withTail(1)
     await scenario.until('another one leads', () => scenario.primary.name !== 'shop-0')
     expect(scenario.primary.name).toBe('shop-2')
+    await scenario.heal()
+  })
+
+  it('is gone on with where the manager died in the middle of it', async () => {
+    const scenario = await withTail(2)
+    await scenario.until('one fetches', () => scenario.sentence.includes('what is being fetched'))
+    await scenario.replaceManager()
+    await scenario.until('another one leads', () => scenario.primary.name !== 'shop-0')
+    expect(scenario.primary.folder?.executed.contains(scenario.acknowledged)).toBe(true)
+    await scenario.heal()
+  })
+
+  it('is given to another one where whoever fetches is gone', async () => {
+    const scenario = await withTail(2)
+    await scenario.until('one fetches', () => scenario.sentence.includes('what is being fetched'))
+    const { candidate } = scenario.record.intent ?? {}
+    const [gone, other] = candidate === memberOf('shop-1') ? ['shop-1', 'shop-2'] : ['shop-2', 'shop-1']
+    scenario.cutOffFromManagers(scenario.cluster.machine(gone ?? ''))
+    await scenario.until('another one leads', () => scenario.primary.name === other, 20_000)
+    expect(scenario.primary.folder?.executed.contains(scenario.acknowledged)).toBe(true)
     await scenario.heal()
   })
 
