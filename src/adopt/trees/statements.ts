@@ -25,6 +25,14 @@ export function startReplica(speech: Speech): string {
   return `START ${speech.dialect.words.replica}${forChannel(speech)}`
 }
 
+export function stopReceiving(speech: Speech): string {
+  return `STOP ${speech.dialect.words.replica} IO_THREAD${forChannel(speech)}`
+}
+
+export function startReceiving(speech: Speech): string {
+  return `START ${speech.dialect.words.replica} IO_THREAD${forChannel(speech)}`
+}
+
 export function resetReplica(speech: Speech): string {
   return `RESET ${speech.dialect.words.replica} ALL${forChannel(speech)}`
 }
@@ -66,10 +74,14 @@ function loginOptions(speech: Speech, login: NonNullable<NewSource['login']>): r
   ]
 }
 
+/** So long a server waits for commits that are under way, before it stays open. */
+export const closesWithinSeconds = 10
+
 /** Nobody may write, not even who may do everything, where the version can do that. */
 export function readOnlyStatements({ superReadOnly }: Dialect, on: boolean): readonly string[] {
   const value = on ? 'ON' : 'OFF'
   return [
+    ...(on ? [`SET SESSION lock_wait_timeout = ${closesWithinSeconds}`] : []),
     ...(superReadOnly && !on ? ['SET GLOBAL super_read_only = OFF'] : []),
     `SET GLOBAL read_only = ${value}`,
     ...(superReadOnly && on ? ['SET GLOBAL super_read_only = ON'] : []),
