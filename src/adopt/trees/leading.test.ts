@@ -62,7 +62,7 @@ function draws(seed: number): (below: number) => number {
   }
 }
 
-const seeds = Array.from({ length: 40 }, (_, seed) => seed)
+const seeds = Array.from({ length: 24 }, (_, seed) => seed)
 
 describe.each([
   ['by GTIDs', true],
@@ -145,7 +145,7 @@ describe.each([
     if (byGtids) expect(numbers(model.held(again.successor.InstanceAlias))).toEqual(everything)
   }
 
-  test.each(seeds.slice(0, 12))('loses nothing where that ends before anybody leads, and begins again (%i)', (seed) => {
+  test.each(seeds.slice(0, 8))('loses nothing where that ends before anybody leads, and begins again (%i)', (seed) => {
     const { plan } = planned(begun(seed))
     const steps = typeof plan === 'string' ? [] : plan.steps
     for (const [done] of [...steps, null].entries()) if (steps.length > 0) endsAfter(done, seed)
@@ -169,7 +169,7 @@ describe('Who leads instead of a root that is lost', () => {
     return typeof planned === 'string' ? planned : `${planned.successor.InstanceAlias}: ${words(planned.steps)}`
   }
 
-  test.each<readonly [string, string, readonly LookOverrides[], Scene['hosts']?, number?]>([
+  const leaders: readonly (readonly [string, string, readonly LookOverrides[], Scene['hosts']?, number?])[] = [
     ['the one that holds most', 'shop-2: absent 0, lead 2, stop 1, follow 1, start 1', [root, has(98), has(100)]],
     [
       'the one that is preferred, with what the other one has',
@@ -256,9 +256,11 @@ describe('Who leads instead of a root that is lost', () => {
       {},
       2,
     ],
-  ])('%s', (...[, expected, looks, hosts, wanted]) => {
-    expect(plan(looks, hosts, wanted)).toBe(expected)
-  })
+  ]
+  for (const [title, expected, looks, hosts, wanted] of leaders)
+    test(title, () => {
+      expect(plan(looks, hosts, wanted)).toBe(expected)
+    })
 
   test('One that is delayed follows only where the new one covers what it has received', () => {
     const tree = treeOf([root, has(100), has(90)]).map((one, ordinal) => ({ ...one, SQLDelay: ordinal === 2 ? 60 : 0 }))
@@ -297,7 +299,7 @@ describe('A root that hands over', () => {
     readonly isAuto?: boolean
   }
 
-  test.each<readonly [string, readonly LookOverrides[], Designation?]>([
+  const designated: readonly (readonly [string, readonly LookOverrides[], Designation?])[] = [
     ['shop-1', [{}, {}]],
     ['shop-1', [{}, {}], { isAuto: false }],
     ['shop-1', [{}, {}, {}]],
@@ -345,9 +347,11 @@ describe('A root that hands over', () => {
       'GracefulMasterTakeover: instance shop-0:3306 has version 8.4.1, which is lower than 9.7.4 on shop-1:3306',
       [{ server: { version: '8.4.1' } }, {}],
     ],
-  ])('%s', (expected, looks, designation) => {
-    expect(chosen(looks, designation)).toBe(expected)
-  })
+  ]
+  for (const [expected, looks, designation] of designated)
+    test(expected, () => {
+      expect(chosen(looks, designation)).toBe(expected)
+    })
 
   test('One that cannot go below is in the way, unless it is in downtime', () => {
     const tree = treeOf([{}, {}, { server: { serverId: 2 } }])

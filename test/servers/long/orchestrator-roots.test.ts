@@ -1,3 +1,5 @@
+import { mkdir, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
 import { createConnection } from 'mysql2/promise'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { until } from '#test/support/bare-instance.ts'
@@ -9,6 +11,7 @@ const program = unmodified ?? standIn
 interface Recovery {
   readonly UID: string
   readonly IsSuccessful: boolean
+  readonly IsActive: boolean
   readonly SuccessorKey: unknown
   readonly LostReplicas: readonly unknown[]
   readonly AnalysisEntry: { readonly Analysis: string; readonly Description: string }
@@ -103,6 +106,21 @@ describe('The root of a tree that Regent only watches', () => {
     await trees.spreads('shop-0', 'shop-1', 'shop-2', 'shop-3', 'shop-4')
   })
 
+  it('takes writes again when the manager dies before another one leads', async () => {
+    await using locks = await trees.at('shop-1').session()
+    await locks.query('LOCK TABLES t.t READ')
+    await trees.at('shop-0').sql(`INSERT INTO t.t (word) VALUES ('waits')`)
+    const asked = ask('-c graceful-master-takeover-auto -i shop -d shop-1')
+    await until(async () => !(await isOpen('shop-0')), 'the root is closed')
+    await trees.killManager()
+    expect(await asked).toMatchObject({ code: 1 })
+    expect((await trees.regent('adopt', 'start')).code).toBe(0)
+    await until(async () => isOpen('shop-0'), 'the root takes writes again')
+    await locks.query('UNLOCK TABLES')
+    await trees.spreads('shop-0', 'shop-1', 'shop-2', 'shop-3', 'shop-4')
+    expect(await newest()).toMatchObject({ IsSuccessful: false, IsActive: false })
+  })
+
   it('is not recovered where what may be lost is not accepted, nor while anybody hears it', async () => {
     expect((await ask('-c recover -i shop-0')).stderr).toBe('Recovery not attempted')
     await dies('shop-0')
@@ -151,5 +169,21 @@ describe('The root of a tree that Regent only watches', () => {
     expect(said[1]).toBe('nobody receives from the lost server any more, and what was received is applied')
     expect(said[2]).toMatch(/what it wrote since is not known/)
     expect(said.at(-1)).toMatch(/ leads$/)
+  })
+  it('leads where its manager died just then, and the next one makes the others follow', async () => {
+    await trees.killManager()
+    await trees.at('shop-3').signal('SIGKILL')
+    const steps = [
+      { do: 'lead', at: 'shop-1' },
+      { do: 'stop', at: 'shop-4' },
+      { do: 'follow', at: 'shop-4', source: { instance: 'shop-1' }, from: 'gtids' },
+      { do: 'start', at: 'shop-4' },
+    ]
+    await mkdir(join(trees.home, '_adopted', 'trees'), { recursive: true })
+    await writeFile(join(trees.home, '_adopted', 'trees', 'shop.json'), JSON.stringify({ version: 1, steps }))
+    expect((await trees.regent('adopt', 'start')).code).toBe(0)
+    await until(async () => isOpen('shop-1'), 'the one that was chosen leads')
+    await until(async () => (await links()) === 'shop-4<shop-1', 'the other one follows')
+    await trees.spreads('shop-1', 'shop-4')
   })
 })
