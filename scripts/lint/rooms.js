@@ -169,7 +169,7 @@ src/adopt/watch                      failover/{judge,protocol} src/adopt src/ado
                                      src/local/{files,folder} src/manager/{api,clusters} topology/{analysis,gtid,snapshot}
 src/adopt/origin                     src/adopt src/adopt/servers src/local/{files,folder} topology/snapshot
 src/orchestrator/documents           failover/{judge,protocol} src/manager/clusters topology/snapshot
-src/orchestrator/trees               src/orchestrator/documents topology/gtid
+src/orchestrator/trees               src/manager/clusters src/orchestrator/documents topology/gtid
 src/orchestrator/fleet               failover/protocol src/manager/clusters src/orchestrator/documents topology/snapshot
 src/orchestrator/analysis            src/orchestrator/{documents,fleet}
 src/orchestrator/routes              failover/{judge,protocol} src/api-contract src/manager/clusters

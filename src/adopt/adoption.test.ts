@@ -31,7 +31,7 @@ describe('An adoption file', () => {
   })
 
   it.each<[unknown, string]>([
-    [{ ...shop, hosts: [] }, 'hosts is []; allowed is a list of 1 to 16 hosts'],
+    [{ ...shop, hosts: [] }, 'hosts is []; allowed is a list of 1 to 100 hosts'],
     [{ ...shop, hosts: ['10.0.0.1:99999'] }, 'hosts.0 is "10.0.0.1:99999"'],
     [{ ...shop, hosts: ['DB1', { host: 'db1', port: 3306 }] }, 'hosts.1 is db1:3306 once more'],
     [{ ...shop, hosts: [{ host: 'db1', prot: 3306 }] }, 'hosts.0 has the unknown key "prot"; allowed are host, port'],

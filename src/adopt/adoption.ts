@@ -7,7 +7,7 @@ import { refuseNewer } from '#local/files/file-version.ts'
 import { readText } from '#local/files/input-file.ts'
 import { readYaml } from '#local/files/yaml-file.ts'
 import { checkClusterName } from '#local/folder/names.ts'
-import { instanceName, mostInstances } from '#topology/snapshot/member.ts'
+import { instanceName } from '#topology/snapshot/member.ts'
 import { addressText, isSameAddress, mysqlPort, parseHostAddress } from './host-address.ts'
 
 /**
@@ -15,6 +15,9 @@ import { addressText, isSameAddress, mysqlPort, parseHostAddress } from './host-
  * file that `regent adopt` is given.
  */
 const adoptionVersion = 1
+
+/** A tree that is only watched may be larger than a cluster that is managed: nothing rests upon its ordinals. */
+export const mostWatched = 100
 
 const path = (description: string) => Type.String({ minLength: 1, maxLength: 4096, description })
 const userName = (description: string) => Type.String({ minLength: 1, maxLength: 128, description })
@@ -99,8 +102,8 @@ export const adoptionSchema = Type.Object(
     ssh: Type.Optional(sshSchema),
     hosts: Type.Array(hostSchema, {
       minItems: 1,
-      maxItems: mostInstances,
-      allowed: `a list of 1 to ${mostInstances} hosts`,
+      maxItems: mostWatched,
+      allowed: `a list of 1 to ${mostWatched} hosts`,
       description: 'The servers. The first is <cluster>-0, the second <cluster>-1, and so on.',
     }),
     maxLagSeconds: Type.Integer({

@@ -12,6 +12,7 @@ const orchestratorSchema = Type.Object(
     hostNames: Type.Enum(['address', 'name']),
     readOnly: Type.Boolean(),
     loginFile: Type.Optional(Type.String({ minLength: 1 })),
+    also: Type.Optional(Type.Array(Type.String({ minLength: 1 }))),
   },
   { additionalProperties: false },
 )

@@ -13,6 +13,7 @@ import type { ClusterService } from '#manager/clusters/cluster-service.ts'
 import { mayAsk, userIn, type Credentials } from './authorization.ts'
 import type { HostNames } from './fleet/fleet.ts'
 import type { Hands } from './trees/hands.ts'
+import { askedHeader, Others } from './others.ts'
 import { plain, refused, type Answer } from './routes/answers.ts'
 import { Call, type Route } from './routes/route.ts'
 import { pathsOf, routes } from './routes/table.ts'
@@ -26,6 +27,8 @@ export interface OrchestratorOptions {
   readonly readOnly: boolean
   /** What may be done with clusters that are only watched; absent where there are none. */
   readonly hands?: Hands
+  /** Addresses of other managers that serve this interface: their clusters are answered for, too. */
+  readonly also?: readonly string[]
   /** Everybody who reaches the port may ask unless given. */
   readonly credentials?: Credentials
 }
@@ -76,7 +79,8 @@ export async function createOrchestrator(options: OrchestratorOptions): Promise<
 }
 
 function serve(app: FastifyInstance, url: string, route: Route, options: OrchestratorOptions): void {
-  const { clusters, hostNames, log, timers, hands } = options
+  const { clusters, hostNames, log, timers, hands, also = [] } = options
+  const others = new Others(also, log)
   app.get<{ Params: Record<string, string>; Querystring: Record<string, string | string[]> }>(
     url,
     async ({ params, query, headers, ip, url: asked }, reply) => {
@@ -89,10 +93,23 @@ function serve(app: FastifyInstance, url: string, route: Route, options: Orchest
           `orchestrator’s ${route.path.split('/')[0]} was asked for`,
         )
       }
-      const call = new Call(clusters, hostNames, { params: trimmed(params), query: trimmed(query), who, timers, hands })
-      return send(reply, await route.answer(call))
+      const names = also.length > 0 || headers[askedHeader] !== undefined ? 'exact' : 'parts'
+      const said = { params: trimmed(params), query: trimmed(query) }
+      const call = new Call(clusters, { hosts: hostNames, names }, { ...said, who, timers, hands })
+      const own = await answered(route, call)
+      return send(reply, await others.complete(own, { route, url: asked, headers }))
     },
   )
+}
+
+/** A refusal is an answer, too: another manager may know who was meant. */
+async function answered(route: Route, call: Call): Promise<Answer> {
+  try {
+    return await route.answer(call)
+  } catch (error) {
+    if (error instanceof RegentError && codeOf(error) !== 'REGENT_INTERNAL') return refused(describeError(error))
+    throw error
+  }
 }
 
 /** The word that scripts know where somebody may not. */

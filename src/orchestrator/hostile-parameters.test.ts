@@ -73,8 +73,11 @@ const queries = [
 const mayAsk: readonly (readonly [route: RegExp, wants: readonly string[]])[] = [
   [/^begin-(downtime|maintenance)/, ['downtime']],
   [/^end-(downtime|maintenance)/, ['end-downtime']],
-  [/^(graceful-master-takeover|force-master-|(take|enslave)-master)/, ['switchover', 'failover', 'steps']],
-  [/^recover/, ['failover']],
+  [
+    /^(graceful-master-takeover|force-master-|(take|enslave)-master)/,
+    ['switchover', 'failover', 'steps', 'end-downtime'],
+  ],
+  [/^recover/, ['failover', 'steps']],
   [/^disable-global-recoveries/, ['pause']],
   [/^enable-global-recoveries/, ['resume']],
   [/^(async-)?discover/, ['discover']],
@@ -91,6 +94,15 @@ describe.each([
     const hand: string[] = []
     const hands: Hands = {
       lookNow: async () => undefined,
+      begin: () => ({
+        id: shopRecovery.id,
+        carryOut: async () => {
+          hand.push('steps')
+          return []
+        },
+        tell: () => undefined,
+        end: () => undefined,
+      }),
       carryOut: async () => void hand.push('steps'),
       async discover() {
         hand.push('discover')

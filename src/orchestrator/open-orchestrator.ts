@@ -12,15 +12,17 @@ export interface OrchestratorAddress {
   readonly readOnly: boolean
   /** A file with `user:password`. */
   readonly loginFile?: string
+  /** Other managers whose clusters are answered for, too. */
+  readonly also?: readonly string[]
 }
 
 /** The interface, listening. Throws `REGENT_BAD_FILE` and `REGENT_ADDRESS_IN_USE`. */
 export async function openOrchestrator(
-  { host, port, loginFile, hostNames, readOnly }: OrchestratorAddress,
+  { host, port, loginFile, hostNames, readOnly, also = [] }: OrchestratorAddress,
   { token, ...parts }: Pick<OrchestratorOptions, 'clusters' | 'log' | 'timers' | 'hands'> & { readonly token: string },
 ): Promise<FastifyInstance> {
   const credentials = loginFile === undefined ? undefined : { login: await readLogin(loginFile), token }
-  const app = await createOrchestrator({ ...parts, hostNames, readOnly, ...(credentials && { credentials }) })
+  const app = await createOrchestrator({ ...parts, hostNames, readOnly, also, ...(credentials && { credentials }) })
   await app.listen({ host, port }).catch((error: NodeJS.ErrnoException) => {
     throw error.code === 'EADDRINUSE'
       ? new RegentError('REGENT_ADDRESS_IN_USE', `${host}:${port}, wanted for orchestrator’s interface, is taken`, {

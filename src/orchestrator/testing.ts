@@ -31,7 +31,11 @@ export function watchedShop(overrides: SituationOverrides = {}): KnownCluster {
     }
     return [name, server] as const
   })
-  return { ...known, record: undefined, watched: { primary: 'shop-0', servers: Object.fromEntries(servers) } }
+  return {
+    ...known,
+    record: undefined,
+    watched: { primary: 'shop-0', death: null, doubt: '', servers: Object.fromEntries(servers) },
+  }
 }
 
 export interface AskedOf {

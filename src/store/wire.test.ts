@@ -159,8 +159,8 @@ describe('Stored notes', () => {
       'downtimes.0.untilWallMs is 100000000000000000',
     ],
     [
-      'more downtimes than instances',
-      notesWith({ downtimes: Array(17).fill({ instance: 'shop-1', untilWallMs: 1, reason: '', owner: '' }) }),
+      'more downtimes than instances can have',
+      notesWith({ downtimes: Array(101).fill({ instance: 'shop-1', untilWallMs: 1, reason: '', owner: '' }) }),
       'downtimes',
     ],
     [

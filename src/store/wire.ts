@@ -4,7 +4,7 @@ import { momentNames } from '#failover/protocol/hook.ts'
 import { notesVersion, recoveriesKept, type ClusterNotes, type Recovery } from '#failover/protocol/notes.ts'
 import { recordVersion, type ClusterRecord, type Intent } from '#failover/protocol/record.ts'
 import { parseGtidSet } from '#topology/gtid/gtid-set.ts'
-import { mostInstances, type MemberId } from '#topology/snapshot/member.ts'
+import type { MemberId } from '#topology/snapshot/member.ts'
 import { RegentError } from '#common/errors/errors.ts'
 import { checkShape, excerpt, parseVersioned } from './shape.ts'
 
@@ -14,6 +14,8 @@ import { checkShape, excerpt, parseVersioned } from './shape.ts'
  */
 
 const strict = { additionalProperties: false } as const
+/** Clusters that are only watched may have more instances than others. */
+const mostNamed = 100
 const instanceNamePattern = '^[a-z][a-z0-9-]{0,38}-[0-9]{1,2}$'
 const memberPattern = '^[a-z][a-z0-9-]{0,38}-[0-9]{1,2}@[^@\\s]{1,200}$'
 
@@ -132,7 +134,7 @@ const annotationsShape = Type.Object(
     acknowledged: Type.Optional(
       Type.Record(Type.String(), Type.Object({ wallMs, by: short(100), comment: short(200) }, strict)),
     ),
-    hidden: Type.Optional(Type.Array(instanceKey, { maxItems: mostInstances })),
+    hidden: Type.Optional(Type.Array(instanceKey, { maxItems: mostNamed })),
     promotions: Type.Optional(
       Type.Record(
         instanceKey,
@@ -169,7 +171,7 @@ const notesShape = Compile(
       unsettled: Type.Optional(
         Type.Array(Type.Object({ member, epoch: count(1), agentRun: name, sequence: count(0) }, strict)),
       ),
-      downtimes: Type.Optional(Type.Array(downtimeShape, { maxItems: mostInstances })),
+      downtimes: Type.Optional(Type.Array(downtimeShape, { maxItems: mostNamed })),
       annotations: Type.Optional(annotationsShape),
       recoveries: Type.Array(recoveryShape, { maxItems: recoveriesKept }),
     },

@@ -1,13 +1,14 @@
 import { readFile } from 'node:fs/promises'
 import { describeError, RegentError } from '#common/errors/errors.ts'
-import { mostInstances } from '#topology/snapshot/member.ts'
-import { checkAdoption, readPassword, type AdoptedAccount, type Adoption } from '../adoption.ts'
+import { checkAdoption, mostWatched, readPassword, type AdoptedAccount, type Adoption } from '../adoption.ts'
 import { addressText, isSameAddress, mysqlPort, type HostAddress } from '../host-address.ts'
 import { readFacts, readServer } from '../servers/read-server.ts'
 import type { SeenServer } from '../servers/seen.ts'
 import { ServerSession, type Login } from '../servers/session.ts'
 
 const deadlineMs = 2_000
+/** So many servers are looked at together: one that is silent holds up none but these. */
+const atOnce = 64
 
 export interface DiscoverOptions {
   readonly cluster: string
@@ -43,32 +44,44 @@ export async function discover(start: HostAddress, { mysql, cluster, tell }: Dis
   }
   const found: Found[] = []
   const tried: HostAddress[] = []
-  const queue: Hint[] = [{ address: start, why: 'the address that was given', isGuess: false }]
-  for (let hint = queue.shift(); hint !== undefined; hint = queue.shift()) {
-    const { address, why, isGuess } = hint
-    if (tried.some((one) => isSameAddress(one, address))) continue
-    tried.push(address)
-    const server = await lookAt(address, login).catch((error: unknown) => {
-      if (tried.length === 1) throw unseen(address, error)
-      if (!isGuess) tell(`${addressText(address)} (${why}) cannot be looked at: ${describeError(error)}`)
-      return undefined
-    })
-    const isNew = server !== undefined && isNewAmong(found, address, server)
-    if (!isNew) continue
-    if (found.length > mostInstances) throw tooMany(cluster)
+  const taken = ({ address, why, isGuess }: Hint, seen: SeenServer | Error): readonly Hint[] => {
+    if (seen instanceof Error) {
+      if (found.length === 0) throw unseen(address, seen)
+      if (!isGuess) tell(`${addressText(address)} (${why}) cannot be looked at: ${describeError(seen)}`)
+      return []
+    }
+    if (!isNewAmong(found, address, seen)) return []
+    if (found.length > mostWatched) throw tooMany(cluster)
     tell(`${addressText(address)}: ${why}`)
-    queue.push(...hintsOf(address, server))
+    return hintsOf(address, seen)
+  }
+  const queue: Hint[] = [{ address: start, why: 'the address that was given', isGuess: false }]
+  while (queue.length > 0) {
+    const hints = queue.splice(0, atOnce).filter(({ address }) => isUntried(tried, address))
+    const looks = await Promise.all(hints.map(async (hint) => ({ hint, seen: await lookAt(hint.address, login) })))
+    for (const { hint, seen } of looks) queue.push(...taken(hint, seen))
   }
   tellOfMissing(found, tell)
   return adoptionOf(found, { cluster, mysql })
 }
 
-async function lookAt(address: HostAddress, login: Login): Promise<SeenServer> {
-  const session = await ServerSession.open(address, login, deadlineMs)
+function isUntried(tried: HostAddress[], address: HostAddress): boolean {
+  const isNew = !tried.some((one) => isSameAddress(one, address))
+  if (isNew) tried.push(address)
+  return isNew
+}
+
+/** What was seen, or why nothing was. */
+async function lookAt(address: HostAddress, login: Login): Promise<SeenServer | Error> {
   try {
-    return await readServer(session, await readFacts(session, deadlineMs), deadlineMs)
-  } finally {
-    session.close()
+    const session = await ServerSession.open(address, login, deadlineMs)
+    try {
+      return await readServer(session, await readFacts(session, deadlineMs), deadlineMs)
+    } finally {
+      session.close()
+    }
+  } catch (error) {
+    return error instanceof Error ? error : new Error(describeError(error))
   }
 }
 
@@ -134,5 +147,5 @@ function unseen(address: HostAddress, error: unknown): RegentError {
 
 function tooMany(cluster: string): RegentError {
   const remedy = 'Name those that are to be watched in a file.'
-  return new RegentError('REGENT_REFUSED', `${cluster} has more than ${mostInstances} servers`, { remedy })
+  return new RegentError('REGENT_REFUSED', `${cluster} has more than ${mostWatched} servers`, { remedy })
 }

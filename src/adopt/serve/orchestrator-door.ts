@@ -25,8 +25,8 @@ export class OrchestratorDoor {
     if (how === this.#open?.how) return
     await this.close()
     if (served === undefined) return
-    const { loginFile, host, port, hostNames, readOnly } = served
-    const address = { host, port, hostNames, readOnly, ...(loginFile !== undefined && { loginFile }) }
+    const { loginFile, also = [], host, port, hostNames, readOnly } = served
+    const address = { host, port, hostNames, readOnly, also, ...(loginFile !== undefined && { loginFile }) }
     this.#open = { how, app: await openOrchestrator(address, this.#parts) }
   }
 

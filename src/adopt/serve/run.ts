@@ -18,7 +18,7 @@ import { watchingService } from '../watch/service.ts'
 import { discoverer } from './discoverer.ts'
 import { OrchestratorDoor } from './orchestrator-door.ts'
 import { WatchedClusters } from './watched-clusters.ts'
-import { watchingHands } from './watching-hands.ts'
+import { noteFinished, watchingHands } from './watching-hands.ts'
 
 const lookAtFolderMs = 1_000
 
@@ -37,7 +37,7 @@ export async function runWatching({ host, port }: ServeOptions): Promise<void> {
   const service = watchingService(() => clusters.list, realWorld.clock)
   const hand = new TreeHand({ ...realWorld, log, leftovers: leftoversIn(folder.trees) })
   const discover = discoverer(folder, clusters)
-  const hands = watchingHands(() => clusters.list, hand, discover)
+  const hands = watchingHands(() => clusters.list, { hand, discover, world: realWorld })
   const door = new OrchestratorDoor(folder, { clusters: service, token, log, timers: realWorld.timers, hands })
   const app = await createApi({ clusters: service, token, log, metrics: createMetrics() })
   await app.listen({ host, port }).catch((error: NodeJS.ErrnoException) => {
@@ -46,7 +46,16 @@ export async function runWatching({ host, port }: ServeOptions): Promise<void> {
       : error
   })
   await clusters.follow()
-  await hand.finish(new Map(clusters.list.map(({ adoption }) => [adoption.cluster, hostsOf(adoption)])))
+  for (const cluster of clusters.list) {
+    const { adoption } = cluster
+    noteFinished(cluster, await hand.finishOne(adoption.cluster, hostsOf(adoption)))
+    cluster.endRecoveries({
+      outcome: 'abandoned',
+      sentence: 'ended in the middle: its manager died',
+      to: null,
+      lost: [],
+    })
+  }
   await door.follow().catch((error: unknown) => log.warn(`orchestrator’s interface: ${describeError(error)}`))
   const { pid } = process
   await writeManager(folder, { version: 1, host, port, pid, startTicks: readProcessStat(pid)?.startTicks ?? 0 })

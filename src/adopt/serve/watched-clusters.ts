@@ -54,13 +54,16 @@ export class WatchedClusters {
       const adoption = await readAdoption(file)
       const { cluster: name } = adoption
       const timeline = timelinePath(this.#folder, name)
+      // One after the other: a file that is older never takes the place of a newer one.
+      let kept: Promise<unknown> = Promise.resolve()
       const cluster = new WatchedCluster(adoption, {
         ...{ world: realWorld, log, login: loginOf, wantsMore },
         recoveries: await recoveriesIn(timeline),
-        keep: (recoveries) =>
-          void replaceJson(timeline, { version: 1, recoveries }).catch((error: unknown) =>
-            log.warn(`the timeline of ${name} cannot be written: ${describeError(error)}`),
-          ),
+        keep(recoveries) {
+          kept = kept
+            .then(async () => replaceJson(timeline, { version: 1, recoveries }))
+            .catch((error: unknown) => log.warn(`the timeline of ${name} cannot be written: ${describeError(error)}`))
+        },
         notes: await store.readNotes(name),
         changeNotes: (change) => store.updateNotes(name, change),
       })

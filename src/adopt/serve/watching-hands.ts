@@ -1,23 +1,70 @@
 import { RegentError } from '#common/errors/errors.ts'
-import type { Hands } from '#orchestrator/trees/hands.ts'
+import type { World } from '#common/ports/ports.ts'
+import type { Hands, RecoveryUnderWay } from '#orchestrator/trees/hands.ts'
 import { hostsOf } from '../adoption.ts'
-import type { TreeHand } from '../trees/tree-hand.ts'
+import type { Finished, TreeHand } from '../trees/tree-hand.ts'
+import { AskedRecovery, type Now } from '../watch/asked-recovery.ts'
 import type { WatchedCluster } from '../watch/watched-cluster.ts'
 
 /** What orchestrator’s interface may do with the clusters of this manager. */
 export function watchingHands(
   clusters: () => readonly WatchedCluster[],
-  hand: TreeHand,
-  discover: Hands['discover'],
+  { hand, discover, world }: { readonly hand: TreeHand; readonly discover: Hands['discover']; readonly world: World },
 ): Hands {
+  const recovering = new Set<string>()
   const find = (name: string): WatchedCluster => {
     const found = clusters().find(({ adoption }) => adoption.cluster === name)
     if (found !== undefined) return found
     throw new RegentError('REGENT_NOT_FOUND', `${name} is not watched any more`)
   }
+  const refuseRecovering = (name: string): void => {
+    if (recovering.has(name))
+      throw new RegentError('REGENT_REFUSED', `${name} is being recovered just now; ask again later`)
+  }
   return {
-    lookNow: async (name) => find(name).lookNow(),
-    carryOut: async (name, steps) => hand.carryOut(name, hostsOf(find(name).adoption), steps),
+    async lookNow(name) {
+      const { adoption } = find(name)
+      if (!recovering.has(name)) noteFinished(find(name), await hand.finishOne(name, hostsOf(adoption)))
+      await find(name).lookNow()
+    },
+    async carryOut(name, change) {
+      refuseRecovering(name)
+      await hand.carryOut(name, hostsOf(find(name).adoption), change)
+    },
+    begin(name, begun): RecoveryUnderWay {
+      refuseRecovering(name)
+      const now = (): Now => ({ monotonicMs: world.clock.monotonicMs(), wallMs: world.clock.wallMs() })
+      const asked = new AskedRecovery(world.random.hex(8), begun, now())
+      const note = (): void => find(name).noteRecovery(asked.recovery)
+      note()
+      recovering.add(name)
+      return {
+        id: asked.recovery.id,
+        carryOut: async (change) => hand.carryOut(name, hostsOf(find(name).adoption), change),
+        tell(what) {
+          asked.tell(what, now())
+          note()
+        },
+        end(ended) {
+          recovering.delete(name)
+          asked.end(ended, now())
+          note()
+        },
+      }
+    },
     discover,
   }
+}
+
+/** A recovery whose manager died has an end, too. */
+export function noteFinished(cluster: WatchedCluster, finished: Finished | undefined): void {
+  if (finished === undefined) return
+  const { leads, failed } = finished
+  const rest = failed.length === 0 ? '' : `; not done: ${failed.join('; ')}`
+  const sentence =
+    leads === null
+      ? `ended in the middle, and undone by the next manager`
+      : `${leads} leads: finished by the next manager`
+  const outcome = leads === null ? 'undone' : 'succeeded'
+  cluster.endRecoveries({ outcome, sentence: `${sentence}${rest}`, to: leads, lost: [] })
 }

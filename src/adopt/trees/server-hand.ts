@@ -1,5 +1,6 @@
 import { describeError, RegentError } from '#common/errors/errors.ts'
 import type { Clock, Timers } from '#common/ports/ports.ts'
+import { counted } from '#common/text/words.ts'
 import { GtidSet } from '#topology/gtid/gtid-set.ts'
 import type { PlaceThen, SourceThen, Step } from '#orchestrator/trees/step.ts'
 import { readPassword, type AdoptedHost } from '../adoption.ts'
@@ -17,11 +18,21 @@ const readDeadlineMs = 2_000
 const stopDeadlineMs = 30_000
 /** So long a replica may take to apply what it lacks: as long as orchestrator waits. */
 const catchUpWithinMs = 20_000
+/** A server becomes read-only once commits that are under way have ended; longer than that is waited for nowhere. */
+const readOnlyDeadlineMs = (say.closesWithinSeconds + 5) * 1_000
 const connectsWithinMs = 2_000
 const lookAgainMs = 50
 
 export interface Doing {
   readonly of: (instance: string) => ServerHand
+}
+
+const plains = ['stop', 'start', 'stopReceiving', 'startReceiving', 'reset', 'lead', 'flushLogs', 'drain'] as const
+/** What is said by the word alone. */
+type Plain = (typeof plains)[number]
+
+function isPlain(step: Step): step is Of<Plain> {
+  return plains.some((plain) => plain === step.do)
 }
 
 type Of<Do extends Step['do']> = Extract<Step, { readonly do: Do }>
@@ -56,12 +67,24 @@ export class ServerHand {
     return new ServerHand({ host, hosts }, session, await readFacts(session, readDeadlineMs), world)
   }
 
+  get isOpen(): boolean {
+    return this.#session.isOpen
+  }
+
   close(): void {
     this.#session.close()
   }
 
-  /** Throws `REGENT_REFUSED` with the statement by which its owner may allow it. */
-  async refuseWithoutRights(steps: readonly Step[]): Promise<void> {
+  /** Throws `REGENT_REFUSED` with what its owner has to do before that can be done. */
+  async refuseUnready(steps: readonly Step[]): Promise<void> {
+    await this.#refuseWithoutRights(steps)
+    const own = steps.filter(({ at }) => at === this.#host.instance)
+    if (own.some((step) => step.do === 'follow' && step.login)) await this.#loginOfReplication()
+    if (own.some((step) => step.do === 'lead') && (await this.#look()).channels.length > 1)
+      throw new RegentError('REGENT_REFUSED', `${this.#name} has several channels: nobody said which one ends`)
+  }
+
+  async #refuseWithoutRights(steps: readonly Step[]): Promise<void> {
     const own = steps.filter(({ at }) => at === this.#host.instance)
     if (own.length === 0) return
     const grants = (await this.#session.query('SHOW GRANTS', readDeadlineMs)).map((row) =>
@@ -78,6 +101,12 @@ export class ServerHand {
 
   async executed(): Promise<string> {
     return (await this.#look()).executed
+  }
+
+  /** What it has executed or received. */
+  async holds(): Promise<GtidSet> {
+    const { executed, channels } = await this.#look()
+    return channels.reduce((all, { received }) => all.union(GtidSet.parse(received)), GtidSet.parse(executed))
   }
 
   async executedWithout(gtids: string): Promise<string> {
@@ -100,24 +129,16 @@ export class ServerHand {
   }
 
   async #do(step: Step, doing: Doing): Promise<void> {
+    if (isPlain(step)) return this.#plain[step.do]()
     switch (step.do) {
-      case 'stop':
-        return this.#query(say.stopReplica(await this.#speech()), stopDeadlineMs)
-      case 'start':
-        await this.#query(say.startReplica(await this.#speech()))
-        return this.#connects()
-      case 'reset':
-        return this.#query(say.resetReplica(await this.#speech()))
-      case 'flushLogs':
-        return this.#query('FLUSH BINARY LOGS')
-      case 'drain':
-        return this.#until(() => this.#isDrained(), 'it did not apply what it has received')
       case 'catchUp':
         return this.#catchUp(await doing.of(step.with).executed())
       case 'advance':
         return this.#advance(await placeOf(step.to, doing))
       case 'level':
         return this.#level(step, doing)
+      case 'covers':
+        return this.#covers(await doing.of(step.with).holds())
       case 'follow':
         return this.#follow(step, doing)
       default:
@@ -125,11 +146,52 @@ export class ServerHand {
     }
   }
 
-  async #set(step: Of<'readOnly' | 'semiSync' | 'inject' | 'resetGtids'>): Promise<void> {
+  readonly #plain: { readonly [Do in Plain]: () => Promise<void> } = {
+    stop: () => this.#stop(),
+    start: async () => {
+      await this.#query(say.startReplica(await this.#speech()))
+      await this.#connects()
+    },
+    stopReceiving: async () => this.#query(say.stopReceiving(await this.#speech())),
+    startReceiving: async () => this.#query(say.startReceiving(await this.#speech())),
+    reset: () => this.#reset(),
+    lead: () => this.#lead(),
+    flushLogs: () => this.#query('FLUSH BINARY LOGS'),
+    drain: () => this.#until(() => this.#isDrained(), 'it did not apply what it has received'),
+  }
+
+  /** Also where a change is done once more, and it follows nobody any more. */
+  async #stop(): Promise<void> {
+    if (await this.#follows()) await this.#query(say.stopReplica(await this.#speech()), stopDeadlineMs)
+  }
+
+  async #reset(): Promise<void> {
+    if (await this.#follows()) await this.#query(say.resetReplica(await this.#speech()))
+  }
+
+  async #lead(): Promise<void> {
+    await this.#stop()
+    await this.#reset()
+    await this.#query(say.readOnlyStatements(this.#facts.dialect, false).join('; '))
+  }
+
+  async #follows(): Promise<boolean> {
+    return (await this.#look()).channels.length > 0
+  }
+
+  async #covers(received: GtidSet): Promise<void> {
+    const lacks = received.subtract(GtidSet.parse(await this.executed()))
+    if (!lacks.isEmpty())
+      throw new Error(`it has not got ${counted(lacks.count(), 'transaction')} that the other one received`)
+  }
+
+  async #set(step: Of<'readOnly' | 'semiSync' | 'inject' | 'resetGtids' | 'absent'>): Promise<void> {
     const { dialect } = this.#facts
     switch (step.do) {
+      case 'absent':
+        throw new Error('it answers')
       case 'readOnly':
-        return this.#query(say.readOnlyStatements(dialect, step.on).join('; '))
+        return this.#query(say.readOnlyStatements(dialect, step.on).join('; '), readOnlyDeadlineMs)
       case 'semiSync':
         return this.#query(say.semiSyncStatement(dialect, step.side, step.on))
       case 'inject':

@@ -25,6 +25,14 @@ export function startReplica(speech: Speech): string {
   return `START ${speech.dialect.words.replica}${forChannel(speech)}`
 }
 
+export function stopReceiving(speech: Speech): string {
+  return `STOP ${speech.dialect.words.replica} IO_THREAD${forChannel(speech)}`
+}
+
+export function startReceiving(speech: Speech): string {
+  return `START ${speech.dialect.words.replica} IO_THREAD${forChannel(speech)}`
+}
+
 export function resetReplica(speech: Speech): string {
   return `RESET ${speech.dialect.words.replica} ALL${forChannel(speech)}`
 }
@@ -60,16 +68,23 @@ function loginOptions(speech: Speech, login: NonNullable<NewSource['login']>): r
   return [
     `${s}_USER = ${escape(login.user)}`,
     `${s}_PASSWORD = ${escape(login.password)}`,
+    // The server would wait a minute before it tries again, and from 8.4 on give up after ten attempts.
+    `${s}_CONNECT_RETRY = 1`,
+    ...(isAtLeast(speech, 5, 6) ? [`${s}_RETRY_COUNT = 86400`] : []),
     ...(login.encrypted ? [`${s}_SSL = 1`] : []),
     // A password goes to a server without TLS by the key of that server; older ones send it otherwise.
     ...(!login.encrypted && speech.dialect.since[0] >= 8 ? [`GET_${s}_PUBLIC_KEY = 1`] : []),
   ]
 }
 
+/** So long a server waits for commits that are under way, before it stays open. */
+export const closesWithinSeconds = 10
+
 /** Nobody may write, not even who may do everything, where the version can do that. */
 export function readOnlyStatements({ superReadOnly }: Dialect, on: boolean): readonly string[] {
   const value = on ? 'ON' : 'OFF'
   return [
+    ...(on ? [`SET SESSION lock_wait_timeout = ${closesWithinSeconds}`] : []),
     ...(superReadOnly && !on ? ['SET GLOBAL super_read_only = OFF'] : []),
     `SET GLOBAL read_only = ${value}`,
     ...(superReadOnly && on ? ['SET GLOBAL super_read_only = ON'] : []),
@@ -97,6 +112,10 @@ function resetLogs({ since: [major, minor] }: Dialect): string {
 
 export function injectStatements(gtid: string): readonly string[] {
   return [`SET SESSION gtid_next = ${escape(gtid)}`, 'BEGIN', 'COMMIT', `SET SESSION gtid_next = 'AUTOMATIC'`]
+}
+
+function isAtLeast({ dialect: { since } }: Speech, major: number, minor: number): boolean {
+  return since[0] > major || (since[0] === major && since[1] >= minor)
 }
 
 function sideOf({ dialect }: Speech): 'SOURCE' | 'MASTER' {

@@ -8,6 +8,9 @@ interface ModelServer {
   applied: number
   byGtids: boolean
   runs: boolean
+  receives: boolean
+  isOpen: boolean
+  isAlive: boolean
 }
 
 /** Servers that replicate, as far as plans are about them: who has which transactions. Nothing may come twice. */
@@ -19,14 +22,30 @@ export class ModelTree {
   constructor(follows: readonly (number | null)[], byGtids: boolean) {
     for (const [at, source] of follows.entries())
       this.#servers.set(`shop-${at}`, {
-        ...{ binlog: [], applied: 0, byGtids, runs: source !== null },
+        ...{ binlog: [], applied: 0, byGtids, runs: source !== null, receives: true },
+        ...{ isOpen: source === null, isAlive: true },
         follows: source === null ? null : `shop-${source}`,
       })
   }
 
-  /** A client writes there. */
-  write(name: string): void {
-    this.#of(name).binlog.push(this.#next++)
+  /** A client writes there: gives whether the server took that. */
+  write(name: string): boolean {
+    const { binlog, isOpen, isAlive } = this.#of(name)
+    if (isOpen && isAlive) binlog.push(this.#next++)
+    return isOpen && isAlive
+  }
+
+  kill(name: string): void {
+    this.#of(name).isAlive = false
+  }
+
+  /** Whom a server follows, how far it has got there, and whether anybody may write. */
+  state(name: string): Readonly<Pick<ModelServer, 'follows' | 'applied' | 'isOpen' | 'isAlive' | 'runs'>> {
+    return this.#of(name)
+  }
+
+  get writable(): readonly string[] {
+    return [...this.#servers].filter(([, { isOpen, isAlive }]) => isOpen && isAlive).map(([name]) => name)
   }
 
   /** Whom each follows: `shop-1<shop-0`. */
@@ -50,10 +69,15 @@ export class ModelTree {
 
   do(step: Step): void {
     const server = this.#of(step.at)
+    const changes = changesBy(step, server)
+    if (changes !== undefined) return void Object.assign(server, changes)
     switch (step.do) {
-      case 'stop':
-      case 'start':
-        server.runs = step.do === 'start' && server.follows !== null
+      case 'absent':
+        if (server.isAlive) throw new Error(`${step.at} answers`)
+        return
+      // What is received is applied in the same moment here.
+      case 'drain':
+      case 'covers':
         return
       case 'catchUp':
         return this.#catchUp(step.at, step.with)
@@ -107,8 +131,8 @@ export class ModelTree {
   /** One transaction of its source; false where there is none. */
   #apply(name: string, until: number): boolean {
     const server = this.#of(name)
-    const source = this.#servers.get(server.follows ?? '')
-    if (source === undefined || !server.runs) return false
+    const source = this.#sourceOf(server)
+    if (source === undefined) return false
     if (server.byGtids) {
       const next = source.binlog.find((one) => !server.binlog.includes(one))
       if (next !== undefined) server.binlog.push(next)
@@ -122,9 +146,37 @@ export class ModelTree {
     return true
   }
 
+  /** Undefined where nothing comes from there. */
+  #sourceOf({ follows, isAlive, runs, receives }: ModelServer): ModelServer | undefined {
+    const source = this.#servers.get(follows ?? '')
+    return source?.isAlive && isAlive && runs && receives ? source : undefined
+  }
+
   #of(name: string): ModelServer {
     const server = this.#servers.get(name)
     if (server === undefined) throw new Error(`there is no ${name}`)
     return server
+  }
+}
+
+const alone = { follows: null, runs: false, receives: true } as const
+
+function changesBy(step: Step, { follows }: ModelServer): Partial<ModelServer> | undefined {
+  switch (step.do) {
+    case 'stop':
+      return { runs: false, receives: true }
+    case 'start':
+      return { runs: follows !== null, receives: true }
+    case 'stopReceiving':
+    case 'startReceiving':
+      return { receives: step.do === 'startReceiving' }
+    case 'lead':
+      return { ...alone, isOpen: true }
+    case 'reset':
+      return alone
+    case 'readOnly':
+      return { isOpen: !step.on }
+    default:
+      return undefined
   }
 }

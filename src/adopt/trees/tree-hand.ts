@@ -1,10 +1,10 @@
 import { describeError, RegentError } from '#common/errors/errors.ts'
 import type { Clock, Timers } from '#common/ports/ports.ts'
 import type { Logger } from '#common/log/logger.ts'
-import { touchedBy, type Step } from '#orchestrator/trees/step.ts'
+import { touchedBy, type Change, type Step } from '#orchestrator/trees/step.ts'
 import type { AdoptedHost } from '../adoption.ts'
 import type { Leftover, Leftovers } from './leftover.ts'
-import { ServerHand, type Doing } from './server-hand.ts'
+import { namesIn, Servers } from './servers.ts'
 
 export interface TreeHandParts {
   readonly clock: Clock
@@ -12,6 +12,17 @@ export interface TreeHandParts {
   readonly log: Logger
   readonly leftovers: Leftovers
 }
+
+/** What became of a change whose manager died. */
+export interface Finished {
+  /** Who leads by that; null where all was put right again instead. */
+  readonly leads: string | null
+  readonly failed: readonly string[]
+}
+
+/** So often somebody is made to lead, where the first attempt leaves open whether that was done. */
+const leadAttempts = 3
+const betweenAttemptsMs = 1_000
 
 /** Does what plans say at the servers of watched clusters: one plan at a time for each cluster. */
 export class TreeHand {
@@ -24,141 +35,169 @@ export class TreeHand {
 
   /**
    * Rejects with `REGENT_REFUSED` before anything is done where the login lacks a right; afterwards with what went
-   * wrong, once servers that stood for the plan were started again.
+   * wrong, once servers that stood for the plan were started again. Once somebody leads each other server goes on for
+   * itself: resolves to what failed there.
    */
-  async carryOut(cluster: string, hosts: readonly AdoptedHost[], steps: readonly Step[]): Promise<void> {
-    if (steps.length === 0) return
-    const what = `${steps[0]?.do} at ${steps[0]?.at}`
+  async carryOut(cluster: string, hosts: readonly AdoptedHost[], change: Change): Promise<readonly string[]> {
+    const [first] = change.steps
+    if (first === undefined) return []
     const other = this.#busy.get(cluster)
     if (other !== undefined)
       throw new RegentError('REGENT_REFUSED', `${cluster} is being changed just now (${other}); ask again later`)
+    return this.#alone(cluster, `${first.do} at ${first.at}`, hosts, async (servers) => {
+      const { steps, undo } = change
+      if (undo !== undefined) return this.#change(cluster, servers, { steps, undo })
+      await refuseUnready(steps, servers)
+      await this.#parts.leftovers.keep(cluster, { steps: startsOf(steps) })
+      await this.#each(cluster, steps, servers)
+      await this.#parts.leftovers.keep(cluster, null)
+      return []
+    })
+  }
+
+  /** What is left of a change whose manager died. Undefined where nothing is, or the cluster is being changed. */
+  async finishOne(cluster: string, hosts: readonly AdoptedHost[]): Promise<Finished | undefined> {
+    if (this.#busy.has(cluster)) return undefined
+    const leftover = (await this.#parts.leftovers.read()).get(cluster)
+    if (leftover === undefined) return undefined
+    const at = touchedBy(leftover.steps).join(', ')
+    this.#parts.log.warn(`${cluster}: a change has ended in the middle; what is left of that is done at ${at}`)
+    return this.#alone(cluster, 'the end of a change', hosts, async (servers) => {
+      const finished = await this.#goOn(cluster, servers, leftover)
+      const isDone = finished.failed.length === 0
+      await this.#parts.leftovers.keep(cluster, isDone ? null : leftover)
+      if (!isDone) this.#parts.log.error(`${cluster}: that was not done: ${finished.failed.join('; ')}`)
+      return finished
+    })
+  }
+
+  async #alone<T>(
+    cluster: string,
+    what: string,
+    hosts: readonly AdoptedHost[],
+    run: (servers: Servers) => Promise<T>,
+  ): Promise<T> {
     this.#busy.set(cluster, what)
+    const servers = new Servers(hosts, this.#parts)
     try {
-      await this.#run(cluster, hosts, { steps })
+      return await run(servers)
     } finally {
+      servers.close()
       this.#busy.delete(cluster)
     }
   }
 
-  /** What a manager that died left behind: servers that stand since then are started. */
-  async finish(clusters: ReadonlyMap<string, readonly AdoptedHost[]>): Promise<void> {
-    for (const [cluster, leftover] of await this.#parts.leftovers.read()) {
-      const hosts = clusters.get(cluster)
-      if (hosts === undefined) continue
-      const at = touchedBy(leftover.steps).join(', ')
-      this.#parts.log.warn(`${cluster}: a manager ended in the middle of a change; ${at} is started again`)
-      await this.#run(cluster, hosts, leftover).catch(async (error: unknown) => {
-        this.#parts.log.error(`${cluster}: ${at} could not be started again: ${describeError(error)}`)
-        await this.#parts.leftovers.keep(cluster, leftover)
-      })
-    }
-  }
-
-  async #run(cluster: string, hosts: readonly AdoptedHost[], { steps, purge }: Leftover): Promise<void> {
+  /** Until somebody leads all of that can be undone. */
+  async #change(cluster: string, servers: Servers, { steps, undo }: Required<Change>): Promise<readonly string[]> {
     const { leftovers } = this.#parts
-    const servers = await this.#open(hosts, steps, purge)
-    const of = (name: string): ServerHand => servers.get(name) ?? neverMissing(name)
+    const turn = steps.findIndex((step) => step.do === 'lead')
+    let isTouched = (await leftovers.read()).has(cluster)
     try {
-      for (const server of servers.values()) await server.refuseWithoutRights(steps)
-      if (purge !== undefined) await of(purge.at).setPurgedIfEmpty(purge.keep)
-      await leftovers.keep(cluster, { steps: purge === undefined ? startsOf(steps) : steps, ...(purge && { purge }) })
-      await this.#each(cluster, steps, of)
-      await leftovers.keep(cluster, null)
-    } finally {
-      for (const server of servers.values()) server.close()
+      await refuseUnready(steps, servers)
+      await leftovers.keep(cluster, { steps: undo })
+      isTouched = true
+      for (const step of turn < 0 ? steps : steps.slice(0, turn)) await servers.do(step)
+    } catch (error) {
+      if (!isTouched) throw error
+      const failed = await this.#eachForItself(undo, servers)
+      if (failed.length === 0) await leftovers.keep(cluster, null)
+      else this.#parts.log.error(`${cluster}: not undone: ${failed.join('; ')}`)
+      throw error
+    }
+    if (turn < 0) return []
+    const rest = steps.slice(turn)
+    await leftovers.keep(cluster, { steps: rest })
+    const { failed } = await this.#lead(rest, servers)
+    await leftovers.keep(cluster, null)
+    return failed
+  }
+
+  async #goOn(cluster: string, servers: Servers, { steps, purge }: Leftover): Promise<Finished> {
+    try {
+      if (steps[0]?.do === 'lead') return await this.#lead(steps, servers)
+      if (purge !== undefined) {
+        await servers.open([purge.at])
+        await servers.of(purge.at).setPurgedIfEmpty(purge.keep)
+        await this.#each(cluster, steps, servers)
+        return { leads: null, failed: [] }
+      }
+      return { leads: null, failed: await this.#eachForItself(steps, servers) }
+    } catch (error) {
+      return { leads: null, failed: [describeError(error)] }
     }
   }
 
-  async #each(cluster: string, steps: readonly Step[], of: Doing['of']): Promise<void> {
+  /** One leads; each of the others follows for itself. Rejects where nobody knows whether that one leads. */
+  async #lead([lead, ...others]: readonly Step[], servers: Servers): Promise<Finished> {
+    if (lead === undefined) return { leads: null, failed: [] }
+    for (let attempt = 1; ; attempt += 1) {
+      try {
+        await servers.do(lead)
+        break
+      } catch (error) {
+        if (attempt === leadAttempts) throw error
+        await this.#parts.timers.sleep(betweenAttemptsMs)
+      }
+    }
+    return { leads: lead.at, failed: await this.#eachForItself(others, servers) }
+  }
+
+  /** A server where a step fails is left alone from there on. Gives what failed. */
+  async #eachForItself(steps: readonly Step[], servers: Servers): Promise<readonly string[]> {
+    const failed = new Map<string, string>()
+    for (const step of steps) {
+      const of = step.do === 'covers' ? step.with : step.at
+      if (failed.has(of)) continue
+      await servers.do(step).catch((error: unknown) => failed.set(of, describeError(error)))
+    }
+    return [...failed].map(([name, why]) => `${name}: ${why}`)
+  }
+
+  async #each(cluster: string, steps: readonly Step[], servers: Servers): Promise<void> {
     const stopped = new Set<string>()
     let isEmptying = false
     try {
       for (const [at, step] of steps.entries()) {
         if (step.do === 'stop') stopped.add(step.at)
         isEmptying ||= step.do === 'resetGtids'
-        await this.#do(step, { of, cluster, rest: steps.slice(at + 1) })
+        if (step.do === 'resetGtids') await this.#keepGtids(cluster, step, { servers, rest: steps.slice(at + 1) })
+        await servers.do(step)
         if (step.do === 'start') stopped.delete(step.at)
       }
     } catch (error) {
       // Whether its GTIDs were emptied is not known then: the next manager looks, and goes on.
-      if (!isEmptying && (await this.#startAgain(cluster, [...stopped], of)))
-        await this.#parts.leftovers.keep(cluster, null)
+      if (!isEmptying) await this.#startAgain(cluster, [...stopped], servers)
       throw error
     }
   }
 
-  async #do(
-    step: Step,
-    { of, cluster, rest }: { readonly of: Doing['of']; readonly cluster: string; readonly rest: readonly Step[] },
+  async #keepGtids(
+    cluster: string,
+    { at, without }: Extract<Step, { readonly do: 'resetGtids' }>,
+    { servers, rest }: { readonly servers: Servers; readonly rest: readonly Step[] },
   ): Promise<void> {
-    const hand = of(step.at)
-    if (step.do === 'resetGtids') {
-      const keep = await hand.executedWithout(step.without)
-      await this.#parts.leftovers.keep(cluster, { steps: rest, purge: { at: step.at, keep } })
-      this.#parts.log.warn(`${cluster}: empties binlogs and GTIDs of ${step.at}; gtid_purged becomes ${keep}`)
-    }
-    await hand.do(step, { of })
+    const keep = await servers.of(at).executedWithout(without)
+    await this.#parts.leftovers.keep(cluster, { steps: rest, purge: { at, keep } })
+    this.#parts.log.warn(`${cluster}: empties binlogs and GTIDs of ${at}; gtid_purged becomes ${keep}`)
   }
 
-  /** Best effort: who asked hears what went wrong first. Gives whether all of them run again. */
-  async #startAgain(cluster: string, stopped: readonly string[], of: Doing['of']): Promise<boolean> {
-    let areAll = true
-    for (const at of stopped)
-      await of(at)
-        .do({ do: 'start', at }, { of })
-        .catch((error: unknown) => {
-          areAll = false
-          this.#parts.log.error(`${cluster}: ${at} could not be started again: ${describeError(error)}`)
-        })
-    return areAll
-  }
-
-  async #open(
-    hosts: readonly AdoptedHost[],
-    steps: readonly Step[],
-    purge: Leftover['purge'],
-  ): Promise<ReadonlyMap<string, ServerHand>> {
-    const names = new Set([...steps.flatMap(readBy), ...(purge ? [purge.at] : [])])
-    const opened = new Map<string, ServerHand>()
-    try {
-      for (const host of hosts.filter(({ instance }) => names.has(instance)))
-        opened.set(host.instance, await ServerHand.open(host, hosts, this.#parts))
-      return opened
-    } catch (error) {
-      for (const server of opened.values()) server.close()
-      throw error
-    }
+  /** Best effort: who asked hears what went wrong first. */
+  async #startAgain(cluster: string, stopped: readonly string[], servers: Servers): Promise<void> {
+    const failed = await this.#eachForItself(
+      stopped.map((at) => ({ do: 'start', at })),
+      servers,
+    )
+    if (failed.length === 0) await this.#parts.leftovers.keep(cluster, null)
+    else this.#parts.log.error(`${cluster}: could not be started again: ${failed.join('; ')}`)
   }
 }
 
-/** Servers that a step touches, or asks for a place. */
-function readBy(step: Step): readonly string[] {
-  switch (step.do) {
-    case 'catchUp':
-    case 'level':
-      return [step.at, step.with]
-    case 'advance':
-      return [step.at, ...namesIn(step.to)]
-    case 'follow':
-      return [
-        step.at,
-        ...('sourceOf' in step.source ? [step.source.sourceOf] : []),
-        ...(step.from === 'gtids' ? [] : namesIn(step.from)),
-      ]
-    default:
-      return [step.at]
-  }
-}
-
-function namesIn(place: { readonly endOf: string } | { readonly appliedBy: string }): readonly string[] {
-  return ['endOf' in place ? place.endOf : place.appliedBy]
+async function refuseUnready(steps: readonly Step[], servers: Servers): Promise<void> {
+  await servers.open(steps.flatMap(namesIn))
+  for (const hand of servers.hands) await hand.refuseUnready(steps)
 }
 
 /** Each server that stands for the plan is started at the end, whatever comes. */
 function startsOf(steps: readonly Step[]): readonly Step[] {
   return steps.filter((step) => step.do === 'start')
-}
-
-function neverMissing(name: string): never {
-  throw new RegentError('REGENT_NOT_FOUND', `${name} is none of the servers that are watched`)
 }

@@ -23,6 +23,15 @@ export class Episodes {
     return this.#ended
   }
 
+  /** Of one that somebody asked for, as it is now. */
+  put(recovery: Recovery): void {
+    const others = this.#ended.filter(({ id }) => id !== recovery.id)
+    const isNew = others.length === this.#ended.length
+    this.#ended = isNew
+      ? [recovery, ...others].slice(0, kept)
+      : this.#ended.map((one) => (one.id === recovery.id ? recovery : one))
+  }
+
   /** Gives whether an outage has ended that is to be kept. */
   note(judgement: Judgement, now: { readonly monotonicMs: number; readonly wallMs: number }): boolean {
     const isWell = judgement.kind === 'serving' || judgement.kind === 'alive'

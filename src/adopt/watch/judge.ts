@@ -2,6 +2,7 @@ import { counted, duration, say, type Said, type Sentence } from '#common/senten
 import type { Analysis } from '#topology/analysis/analysis.ts'
 import { ranked } from '#topology/analysis/analyse.ts'
 import type { ReplicationTree } from '#topology/snapshot/replication-tree.ts'
+import type { Death } from '#manager/clusters/watched.ts'
 import type { Adoption } from '../adoption.ts'
 import { elect, type Choice } from './candidate.ts'
 import { treeOf } from './links.ts'
@@ -21,6 +22,9 @@ export interface Judgement {
   readonly reasons: readonly Sentence[]
   readonly analyses: readonly Analysis[]
   readonly tree: ReplicationTree
+  /** What a person may rest upon who lets another server lead. */
+  readonly death: Death | null
+  readonly doubt: string
 }
 
 export interface JudgeInput {
@@ -46,6 +50,19 @@ export function judge({ adoption, looks, before, nowMs }: JudgeInput): Judgement
     ...decided(state, { adoption, looks, nowMs }),
     analyses,
     tree,
+    death: state.kind === 'dead' ? deathOf(state.look, state.why, { adoption, looks, nowMs }) : null,
+    doubt: state.kind === 'alive' || state.kind === 'unreachable' || state.kind === 'unknown' ? String(state.why) : '',
+  }
+}
+
+function deathOf(primary: Look, why: Sentence, { adoption, looks, nowMs }: Given): Death {
+  const lost = elect(primary, looks).choice?.lost ?? null
+  const unseenMs = nowMs - primary.answeredMs
+  const isHeld = isAcknowledged(primary, adoption) && lost === 0
+  return {
+    words: String(why),
+    loss: isHeld ? '' : String(missingWords(primary, lost, unseenMs)),
+    isLossAccepted: isHeld || acceptsLoss(adoption, lost, unseenMs),
   }
 }
 

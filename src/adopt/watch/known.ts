@@ -28,7 +28,7 @@ export function knownOf(seen: {
     spec: withPromotions(specOf(adoption), notes, wallMs),
     ...{ notes, timings: defaultTimings, nowMs, wallMs },
     watched: {
-      primary: judgement.primary,
+      ...{ primary: judgement.primary, death: judgement.death, doubt: judgement.doubt },
       servers: Object.fromEntries(looks.filter(hasAnswered).map((look) => [look.host.instance, serverOf(look, looks)])),
     },
   }

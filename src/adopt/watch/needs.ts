@@ -1,4 +1,5 @@
 import type { ExplainView } from '#api-contract/explain-view.ts'
+import { mostInstances } from '#topology/snapshot/member.ts'
 import { hostsOf, type Adoption } from '../adoption.ts'
 import { addressText } from '../host-address.ts'
 import type { SeenServer } from '../servers/seen.ts'
@@ -183,7 +184,9 @@ function needsOfFile(adoption: Adoption): readonly Need[] {
       why: 'the binlog of a dead primary cannot be read, and mysqld not be started',
     },
   ] as const
-  return lines
+  const lacking = lines
     .filter(({ names }) => names.length > 0)
     .map(({ what, names, why }) => need(null, `the adoption file has no ${what} for ${names.join(', ')}: ${why}`))
+  const tooMany = `the adoption file names ${hosts.length} servers: ${mostInstances} may be managed as one cluster`
+  return [...(hosts.length > mostInstances ? [need(null, tooMany)] : []), ...lacking]
 }

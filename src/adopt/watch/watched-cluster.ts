@@ -10,6 +10,8 @@ import { ProblemBook } from '#manager/clusters/problem-book.ts'
 import type { ClusterEvent, KnownCluster } from '#manager/clusters/cluster-service.ts'
 import { hostsOf, type AdoptedHost, type Adoption } from '../adoption.ts'
 import type { Login } from '../servers/session.ts'
+import type { RecoveryEnded } from '#manager/clusters/watched.ts'
+import { endedLater } from './asked-recovery.ts'
 import { Episodes } from './episodes.ts'
 import { HostWatcher } from './host-watcher.ts'
 import { judge, type Judgement } from './judge.ts'
@@ -90,6 +92,18 @@ export class WatchedCluster {
 
   get recoveries(): readonly Recovery[] {
     return this.#episodes.list
+  }
+
+  /** One that somebody asked for, as it is now. */
+  noteRecovery(recovery: Recovery): void {
+    this.#episodes.put(recovery)
+    this.#ports.keep(this.#episodes.ended)
+  }
+
+  /** Those that a manager before this one has begun, and not ended. */
+  endRecoveries(ended: RecoveryEnded): void {
+    for (const recovery of this.#episodes.ended)
+      if (recovery.outcome === 'running') this.noteRecovery(endedLater(recovery, ended))
   }
 
   get notes(): ClusterNotes {

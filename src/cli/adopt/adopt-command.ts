@@ -17,6 +17,7 @@ export interface AdoptOptions extends OutputOptions {
   readonly orchestratorHosts?: 'address' | 'name'
   readonly orchestratorLoginFile?: string
   readonly orchestratorReadOnly?: true
+  readonly orchestratorAlso?: readonly string[]
 }
 
 type ListenAt = ReturnType<typeof listenArgument>
@@ -74,6 +75,10 @@ function addInterface(command: Command): void {
         '--orchestrator-login-file <file>',
         'file with user:password that is asked of everybody there; remembered (default: nobody is asked)',
       ).argParser(pathArgument),
+    )
+    .option(
+      '--orchestrator-also <url...>',
+      'answer there for the clusters of these managers too, each named by the address of its own orchestrator’s interface; remembered',
     )
     .option('--orchestrator-read-only', 'nothing is changed by that; remembered')
 }

@@ -19,6 +19,7 @@ export async function keepInterface(io: Io, options: AdoptOptions, origin?: Orch
 function saysSomething(options: AdoptOptions): boolean {
   const { orchestratorListen, orchestratorHosts, orchestratorLoginFile, orchestratorReadOnly } = options
   const said = [orchestratorListen, orchestratorHosts, orchestratorLoginFile, orchestratorReadOnly]
+  if (options.orchestratorAlso !== undefined) return true
   return said.some((one) => one !== undefined)
 }
 
@@ -27,12 +28,17 @@ function servedBy(options: AdoptOptions, before: OrchestratorServed | undefined)
   const listen = options.orchestratorListen ?? before
   if (listen === undefined)
     throw new RegentError('REGENT_BAD_REQUEST', 'say where orchestrator’s interface is served: --orchestrator-listen')
-  const { hostNames = 'address', readOnly = false, loginFile: lastFile } = before ?? {}
-  const loginFile = options.orchestratorLoginFile ?? lastFile
+  const { hostNames = 'address', readOnly = false } = before ?? {}
   return {
     ...{ version: 1, host: listen.host, port: listen.port },
     hostNames: options.orchestratorHosts ?? hostNames,
     readOnly: options.orchestratorReadOnly ?? readOnly,
-    ...(loginFile !== undefined && { loginFile }),
+    ...restOf(options, before),
   }
+}
+
+function restOf(options: AdoptOptions, before: OrchestratorServed | undefined): Partial<OrchestratorServed> {
+  const loginFile = options.orchestratorLoginFile ?? before?.loginFile
+  const also = options.orchestratorAlso ?? before?.also
+  return { ...(loginFile !== undefined && { loginFile }), ...(also !== undefined && { also: [...also] }) }
 }

@@ -1,3 +1,4 @@
+import type { Recovery } from '#failover/protocol/notes.ts'
 import type { InstanceName } from '#topology/snapshot/member.ts'
 import type { GtidText } from '#topology/snapshot/observation.ts'
 
@@ -5,8 +6,40 @@ import type { GtidText } from '#topology/snapshot/observation.ts'
 export interface Watched {
   /** Whom most follow; null where nobody is followed. */
   readonly primary: InstanceName | null
+  /** Null unless that one is dead: it does not answer, and replicas that were asked afterwards have lost it. */
+  readonly death: Death | null
+  /** Why that one is not taken for dead; '' where it answers, or is. */
+  readonly doubt: string
   /** Servers that have answered, by instance. */
   readonly servers: Readonly<Record<InstanceName, WatchedServer>>
+}
+
+export interface Death {
+  readonly words: string
+  /** What nobody else holds, as far as that is known. */
+  readonly loss: string
+  /** Nothing acknowledged is lost, or the owner has accepted what may be. */
+  readonly isLossAccepted: boolean
+}
+
+/** With servers that answer, and could not be made to follow. */
+export interface WatchedRecovery extends Recovery {
+  readonly lost?: readonly InstanceName[]
+}
+
+export interface RecoveryBegun {
+  readonly kind: Recovery['kind']
+  /** orchestrator’s code and a sentence. */
+  readonly analysis: string
+  readonly from: InstanceName
+}
+
+export interface RecoveryEnded {
+  readonly outcome: Exclude<Recovery['outcome'], 'running'>
+  readonly sentence: string
+  readonly to: InstanceName | null
+  /** Servers that answer, and could not be made to follow. */
+  readonly lost: readonly InstanceName[]
 }
 
 /** What a look shows that agents do not tell: servers of others are set up otherwise than Regent's own. */

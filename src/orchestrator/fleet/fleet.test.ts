@@ -106,10 +106,10 @@ test('A server is found by its name whatever its port, and not by another port',
     })),
     'name',
   )
-  expect(serverAt(own, 'shop-1', '3306').name).toBe('shop-1')
-  expect(serverAt(own, 'shop-1', '10001').name).toBe('shop-1')
-  expect(() => serverAt(own, 'shop-1', '10002')).toThrow('Cannot read instance: shop-1:10002')
-  expect(() => serverAt(own, 'shop-1', '99999')).toThrow('Cannot read instance')
+  expect(serverAt(own, { host: 'shop-1', port: '3306' }).name).toBe('shop-1')
+  expect(serverAt(own, { host: 'shop-1', port: '10001' }).name).toBe('shop-1')
+  expect(() => serverAt(own, { host: 'shop-1', port: '10002' })).toThrow('Cannot read instance: shop-1:10002')
+  expect(() => serverAt(own, { host: 'shop-1', port: '99999' })).toThrow('Cannot read instance')
 })
 
 test('A server that is hidden is not listed unless it leads, and a cluster goes with the last of its servers', () => {

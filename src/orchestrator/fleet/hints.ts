@@ -2,24 +2,31 @@ import { RegentError } from '#common/errors/errors.ts'
 import { keyText } from '../documents/key.ts'
 import type { Cluster, Server } from './fleet.ts'
 
+/** Whether a part of a server’s address names that server: among the clusters of several managers nobody could tell. */
+export type Names = 'parts' | 'exact'
+
 /**
  * The cluster that somebody means: by its name here or at orchestrator, its alias, one of its servers, or a part of a
  * server’s address that only one cluster has.
  */
-export function clusterOfHint(fleet: readonly Cluster[], hint: string): Cluster {
+export function clusterOfHint(fleet: readonly Cluster[], hint: string, names: Names = 'parts'): Cluster {
   const exact =
     fleet.find(({ clusterName }) => clusterName === hint) ??
     fleet.find(({ alias }) => alias === hint) ??
     fleet.find(({ name }) => name === hint) ??
-    findServer(fleet, hint)?.cluster
+    findServer(fleet, hint, names)?.cluster
   if (exact === undefined || hint === '')
     throw new RegentError('REGENT_NOT_FOUND', `Unable to determine cluster name. clusterHint=${shown(hint)}`)
   return exact
 }
 
 /** Throws in the words that scripts look for. */
-export function serverAt(fleet: readonly Cluster[], host: string, port: string): Server {
-  const found = isPort(port) ? findServer(fleet, `${host}:${port}`) : undefined
+export function serverAt(
+  fleet: readonly Cluster[],
+  { host, port }: { readonly host: string; readonly port: string },
+  names: Names = 'parts',
+): Server {
+  const found = isPort(port) ? findServer(fleet, `${host}:${port}`, names) : undefined
   if (found === undefined)
     throw new RegentError('REGENT_NOT_FOUND', `Cannot read instance: ${shown(host)}:${shown(port)}`)
   return found
@@ -37,13 +44,13 @@ export function shown(text: string): string {
 /** The port that clients add where nobody gave one: a name that has no other server is meant all the same. */
 const defaultPort = '3306'
 
-function findServer(fleet: readonly Cluster[], hint: string): Server | undefined {
+function findServer(fleet: readonly Cluster[], hint: string, names: Names): Server | undefined {
   const all = fleet.flatMap(({ servers }) => servers)
   const [host = '', port = defaultPort] = hint.split(/:(?=\d+$)/)
   return (
     all.find(({ key }) => keyText(key) === `${host}:${port}`) ??
     (port === defaultPort ? all.find(({ name }) => name === host) : undefined) ??
-    fuzzy(all, host, hint)
+    (names === 'parts' ? fuzzy(all, host, hint) : undefined)
   )
 }
 

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto'
 import type { Acknowledgement } from '#failover/protocol/annotations.ts'
 import type { Recovery } from '#failover/protocol/notes.ts'
+import type { WatchedRecovery } from '#manager/clusters/watched.ts'
 import { instanceOf } from '#topology/snapshot/member.ts'
 import type { Cluster } from './fleet.ts'
 import type { Key } from '../documents/key.ts'
@@ -14,7 +15,7 @@ export function recoveryNumber(id: string): number {
 }
 
 /** One change of the primary as orchestrator records recoveries. */
-export function recoveryDocument(recovery: Recovery, cluster: Cluster) {
+export function recoveryDocument(recovery: WatchedRecovery, cluster: Cluster) {
   const { id, from, outcome } = recovery
   const key = (member: Recovery['from']): Key | null =>
     member === null ? null : (cluster.keyOf(instanceOf(member)) ?? null)
@@ -28,14 +29,14 @@ export function recoveryDocument(recovery: Recovery, cluster: Cluster) {
       Analysis: analysisCode(recovery),
       Description: recovery.analysis,
       StructureAnalysis: [],
-      IsMaster: true,
+      IsMaster: !/Intermediate|CoMaster/.test(analysisCode(recovery)),
       CountReplicas: Math.max(0, participants.length - 1),
       CommandHint: recovery.kind === 'switchover' ? 'graceful-master-takeover' : '',
     },
     ...successorFields(recovery, key),
     IsActive: outcome === 'running',
     IsSuccessful: outcome === 'succeeded',
-    LostReplicas: [],
+    LostReplicas: (recovery.lost ?? []).flatMap((name) => cluster.keyOf(name) ?? []),
     ParticipatingInstanceKeys: participants,
     ...endFields(recovery),
     ProcessingNodeHostname: 'regent',
@@ -75,8 +76,11 @@ function acknowledgedFields(said: Acknowledgement | undefined) {
   }
 }
 
-function kindFields({ kind }: Recovery) {
-  return kind === 'repair'
+function kindFields(recovery: Recovery) {
+  const code = analysisCode(recovery)
+  if (code.includes('Intermediate')) return { Type: 'IntermediateMasterRecovery', RecoveryType: 'NotMasterRecovery' }
+  if (code.includes('CoMaster')) return { Type: 'CoMasterRecovery', RecoveryType: 'MasterRecoveryGTID' }
+  return recovery.kind === 'repair'
     ? { Type: 'ReplicaRecovery', RecoveryType: 'NotMasterRecovery' }
     : { Type: 'MasterRecovery', RecoveryType: 'MasterRecoveryGTID' }
 }
@@ -94,6 +98,7 @@ const codes: Readonly<Record<string, string>> = {
 /** A switchover is recorded by orchestrator as the recovery of a dead master. */
 function analysisCode({ analysis, kind }: Recovery): string {
   const code = /^\w+/.exec(analysis)?.[0] ?? ''
+  if (code.includes('Master')) return code
   return codes[code] ?? (kind === 'repair' ? 'NoProblem' : 'DeadMaster')
 }
 

@@ -4,7 +4,6 @@ import { instanceOf } from '#topology/snapshot/member.ts'
 import { keyText } from '../documents/key.ts'
 import { recoveryDocument, recoveryNumber, recoverySteps } from '../fleet/recovery.ts'
 import type { Cluster } from '../fleet/fleet.ts'
-import { clusterOfHint } from '../fleet/hints.ts'
 import { ok, plain, refused, type Answer } from './answers.ts'
 import { operate } from './operate.ts'
 import type { Call, Route } from './route.ts'
@@ -28,7 +27,7 @@ function recoveriesIn(call: Call, clusters: readonly Cluster[]): readonly Found[
 function meant(call: Call): readonly Found[] {
   const { clusterHint, clusterAlias, host } = call.params
   const hint = clusterHint ?? clusterAlias
-  if (hint !== undefined) return recoveriesIn(call, [clusterOfHint(call.fleet, hint)])
+  if (hint !== undefined) return recoveriesIn(call, [call.clusterNamed(hint)])
   const all = recoveriesIn(call, host === undefined ? call.fleet : [call.server.cluster])
   const [id, uid] = [call.params['id'], call.params['uid']]
   if (id !== undefined) return all.filter(({ recovery }) => String(recoveryNumber(recovery.id)) === id)
@@ -154,7 +153,7 @@ export const acknowledgingRoutes: readonly Route[] = [
     'ack-recovery/cluster/alias/:clusterAlias',
     'the same',
     'Acknowledged cluster recoveries',
-    (call) => clusterOfHint(call.fleet, call.param('clusterAlias')).clusterName,
+    (call) => call.clusterNamed(call.param('clusterAlias')).clusterName,
   ),
   acks(
     'ack-recovery/instance/:host/:port',

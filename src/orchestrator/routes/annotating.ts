@@ -6,7 +6,7 @@ import { policyOfRule } from '../documents/promotion-rule.ts'
 import { hasTags, parseTag, parseTags, type Tag } from '../documents/tags.ts'
 import { tagsOf } from '../fleet/topology-text.ts'
 import type { Cluster, Server } from '../fleet/fleet.ts'
-import { serverAt, shown } from '../fleet/hints.ts'
+import { shown } from '../fleet/hints.ts'
 import { ok, plain, refused, type Answer } from './answers.ts'
 import type { Call, Route } from './route.ts'
 
@@ -173,7 +173,7 @@ async function submitPool(call: Call): Promise<Answer> {
     .filter((part) => part.trim() !== '')
   const servers = named.map((part) => {
     const [host = '', port = '3306'] = part.trim().split(/:(?=\d+$)/)
-    return serverAt(call.fleet, host, port)
+    return call.named(host, port)
   })
   for (const cluster of call.fleet) {
     const names = servers.filter((server) => server.cluster === cluster).map(({ name }) => name)

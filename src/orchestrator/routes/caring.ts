@@ -149,7 +149,7 @@ const discovering: Omit<Route, 'path' | 'answer'> = {
   does: 'lists a server again that was forgotten; otherwise tells of the server',
   differs: 'servers are known by their agents; nobody logs in to a server to find others',
   watched:
-    'looks for all servers that replicate with that one, by the accounts that are known, and watches them; 16 servers in a cluster at most',
+    'looks for all servers that replicate with that one, by the accounts that are known, and watches them; 100 servers in a cluster at most',
   changes: true,
 }
 

@@ -5,7 +5,6 @@ import type { Instance } from '../documents/instance.ts'
 import { keyText, isSameKey } from '../documents/key.ts'
 import { topologyText } from '../fleet/topology-text.ts'
 import type { Cluster, Server } from '../fleet/fleet.ts'
-import { clusterOfHint, serverAt } from '../fleet/hints.ts'
 import { whyNotByGtids, whyNotFrom } from '../trees/checks.ts'
 import { ok, plain } from './answers.ts'
 import type { Call, Route } from './route.ts'
@@ -20,7 +19,7 @@ function masterOf({ servers, clusterName }: Cluster): Instance {
 }
 
 function byAlias(call: Call): Cluster {
-  return clusterOfHint(call.fleet, call.param('clusterAlias'))
+  return call.clusterNamed(call.param('clusterAlias'))
 }
 
 /** What a route for a cluster answers, by whatever name the cluster is given. */
@@ -200,7 +199,7 @@ export const readingRoutes: readonly Route[] = [
 ]
 
 function canReplicate(call: Call, why: typeof whyNotFrom) {
-  const [one, other] = [call.server, serverAt(call.fleet, call.param('belowHost'), call.param('belowPort'))]
+  const [one, other] = [call.server, call.named(call.param('belowHost'), call.param('belowPort'))]
   if (one.cluster.isWatched) return ok(String(why(one.instance, other.instance) === undefined), other.instance.Key)
   const may = one !== other && one.cluster === other.cluster && other.instance.LogSlaveUpdatesEnabled
   return ok(String(may && one.instance.GtidErrant === ''), other.instance.Key)

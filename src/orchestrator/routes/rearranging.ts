@@ -3,7 +3,7 @@ import type { Instance } from '../documents/instance.ts'
 import { keyText } from '../documents/key.ts'
 import type { Server } from '../fleet/fleet.ts'
 import type { PlannedReplicas } from '../trees/moves.ts'
-import type { Planned } from '../trees/step.ts'
+import type { Change, Planned } from '../trees/step.ts'
 import type { Tree } from '../trees/tree.ts'
 import { ok, refused, type Answer } from './answers.ts'
 import type { Call } from './route.ts'
@@ -32,7 +32,7 @@ export interface ReplicasRearrangement {
   readonly said: (count: number, one: string, other: string) => string
 }
 
-interface Seen {
+export interface Seen {
   readonly tree: Tree
   readonly one: Instance
   readonly other: Instance | undefined
@@ -44,7 +44,7 @@ export async function rearrange(call: Call, { plan, said }: Rearrangement): Prom
   const { tree, one, other = one } = await lookAt(call, server)
   const planned = plan(tree, one, other)
   if ('why' in planned) return refused(planned.why)
-  await handsOf(call).carryOut(server.cluster.name, planned.steps)
+  await handsOf(call).carryOut(server.cluster.name, planned)
   const after = await lookAt(call, server)
   return ok(said(keyText(one.Key), keyText(other.Key)), after.one)
 }
@@ -55,10 +55,11 @@ export async function rearrangeReplicas(call: Call, { plan, said }: ReplicasRear
   const { tree, one, other } = await lookAt(call, server)
   const planned = plan(tree, one, other)
   if (planned === undefined || typeof planned === 'string') return refused(planned ?? '')
+  const carryOut = async (change: Change): Promise<void> => handsOf(call).carryOut(server.cluster.name, change)
   const errors: string[] = []
   const moved: string[] = []
   for (const { replica, planned: each } of planned) {
-    const why = await whyFailed(call, server.cluster.name, each)
+    const why = await whyFailed(each, carryOut)
     if (why === undefined) moved.push(replica.InstanceAlias)
     else errors.push(why)
   }
@@ -72,10 +73,13 @@ export async function rearrangeReplicas(call: Call, { plan, said }: ReplicasRear
 }
 
 /** Does what is planned; gives why that is not done. */
-export async function whyFailed(call: Call, cluster: string, planned: Planned): Promise<string | undefined> {
+export async function whyFailed(
+  planned: Planned,
+  carryOut: (change: Change) => Promise<unknown>,
+): Promise<string | undefined> {
   if ('why' in planned) return planned.why
   try {
-    await handsOf(call).carryOut(cluster, planned.steps)
+    await carryOut(planned)
     return undefined
   } catch (error) {
     return describeError(error)
@@ -95,7 +99,7 @@ export async function lookAt(call: Call, { cluster: { name }, name: instance }: 
   return { tree, one, other: named(other?.name) }
 }
 
-function handsOf({ hands }: Call): NonNullable<Call['hands']> {
+export function handsOf({ hands }: Call): NonNullable<Call['hands']> {
   if (hands !== undefined) return hands
   throw new RegentError('REGENT_REFUSED', 'this manager only shows clusters that are watched: ask the one that watches')
 }

@@ -8,7 +8,8 @@ import { ok, refused, type Answer } from './answers.ts'
 import { takeMaster as takeMasterPlan } from '../trees/moves.ts'
 import { recoverCoMaster, recoverIntermediate } from '../trees/recoveries.ts'
 import { operate } from './operate.ts'
-import { lookAt, rearrange, whyFailed } from './rearranging.ts'
+import { failOver, handOverGracefully, recoverBelow, type Recovered } from './leading.ts'
+import { lookAt, rearrange, type Seen } from './rearranging.ts'
 import type { Call, Route } from './route.ts'
 
 /** The server that leads by the record. */
@@ -31,6 +32,11 @@ async function takeOver(call: Call, isAuto: boolean): Promise<Answer> {
   const cluster = call.cluster
   const master = headOf(cluster)
   if (master === undefined) return refused(`Cannot deduce cluster master for ${cluster.clusterName}`)
+  if (cluster.isWatched) {
+    const command = isAuto ? 'graceful-master-takeover-auto' : 'graceful-master-takeover'
+    const done = await handOverGracefully(call, master, { wanted: call.other('designated'), isAuto, command })
+    return answerOf(call, cluster, done, 'graceful-master-takeover: successor promoted')
+  }
   const designated = call.other('designated')
   const others = cluster.servers.filter((server) => server !== master)
   const why = designated === undefined ? whyNotAlone(master, others, isAuto) : whyNotTo(designated, master)
@@ -86,9 +92,30 @@ function followsFrom({ instance }: Server, master: Server): boolean {
   return isSameKey(instance.MasterKey, master.instance.Key) || instance.ReplicationGroupMemberRole === 'SECONDARY'
 }
 
+function answerOf(call: Call, cluster: Cluster, done: Recovered | string, message: string): Answer {
+  return typeof done === 'string' ? refused(done) : ok(message, recoveryOf(call, cluster, done.id))
+}
+
+/** As orchestrator: only a direct child may take over; a root that answers hands over, and is closed first. */
+async function forceWatched(call: Call, cluster: Cluster): Promise<Answer> {
+  const root = headOf(cluster)
+  if (root === undefined) return refused(`Cannot deduce cluster master for ${cluster.clusterName}`)
+  const wanted = call.other('designated')
+  if (wanted !== undefined && !isSameKey(wanted.instance.MasterKey, root.key))
+    return refused(
+      `You may only promote a direct child of the master ${keyText(root.key)}. The master of ${textOf(wanted)} is ${keyText(wanted.instance.MasterKey)}.`,
+    )
+  const command = wanted === undefined ? 'force-master-failover' : 'force-master-takeover'
+  const done = root.instance.IsLastCheckValid
+    ? await handOverGracefully(call, root, { wanted, isAuto: true, command })
+    : await failOver(call, root, { wanted, isForced: true, command })
+  return answerOf(call, cluster, done, 'Master failed over')
+}
+
 /** While the primary answers there is a way on which nothing is lost; otherwise what is proven decides. */
 async function forceFailover(call: Call): Promise<Answer> {
   const cluster = call.cluster
+  if (cluster.isWatched) return forceWatched(call, cluster)
   const to = call.other('designated')?.name
   const head = headOf(cluster)
   const result = head?.instance.IsLastCheckValid
@@ -133,24 +160,25 @@ const recoveries: readonly (readonly [RegExp, typeof recoverCoMaster])[] = [
 
 async function recoverWatched(call: Call): Promise<Answer> {
   const { server } = call
-  const { key } = server
   const seen = await lookAt(call, server)
-  const entry = analysisEntry(call.server)
-  const [, plan] = recoveries.find(([code]) => code.test(entry.Analysis)) ?? []
-  if (plan === undefined) return refused('Recovery not attempted', key)
-  const planned = plan(seen.tree, seen.one)
-  if (typeof planned === 'string') return refused(`Recovery not attempted: ${planned}`, key)
-  const { successor, first, replicas } = planned
-  const all = [first, ...replicas.map((each) => each.planned)]
-  const errors: string[] = []
-  for (const each of all) {
-    const why = await whyFailed(call, server.cluster.name, each)
-    if (why !== undefined) errors.push(why)
-    if (why !== undefined && each === first) break
+  const code = analysisEntry(call.server).Analysis
+  const done = await recoverByCode(call, seen, code)
+  if (typeof done === 'string') return refused(`Recovery not attempted${done}`, server.key)
+  return ok(`Recovery executed on ${keyText(server.key)}`, done.successor.Key)
+}
+
+/** Why not begins with what follows those words. */
+async function recoverByCode(call: Call, seen: Seen, code: string): Promise<Recovered | string> {
+  const { server } = call
+  const because = (done: Recovered | string): Recovered | string => (typeof done === 'string' ? `: ${done}` : done)
+  if (/^(Dead|Unreachable)Master(?!AndReplicas|WithoutReplicas)/.test(code)) {
+    const [wanted, command] = [call.other('candidate'), 'recover']
+    return because(await failOver(call, server, { wanted, isForced: false, command }))
   }
-  if (errors.length > 0) return refused(`Recovery attempted, with errors: ${errors.join('; ')}`, key)
-  await lookAt(call, server)
-  return ok(`Recovery executed on ${keyText(key)}`, successor.Key)
+  const [, plan] = recoveries.find(([one]) => one.test(code)) ?? []
+  if (plan === undefined) return ''
+  const planned = plan(seen.tree, seen.one)
+  return because(typeof planned === 'string' ? planned : await recoverBelow(call, server, { code, planned }))
 }
 
 const gracefully = 'a switchover: no acknowledged write is lost, and what cannot end in time is undone'
@@ -167,6 +195,7 @@ const takeOvers = (path: string, isAuto: boolean): readonly Route[] =>
     path: each,
     does: isAuto ? 'a switchover, to the best replica where none is named' : 'a switchover',
     differs: gracefully,
+    watched: byPerson,
     changes: true,
     answer: async (call) => takeOver(call, isAuto),
   }))
@@ -174,13 +203,23 @@ const takeOvers = (path: string, isAuto: boolean): readonly Route[] =>
 const forced =
   'while the primary answers this is a switchover; otherwise a failover that begins only where no acknowledged write is lost. What would lose some is refused: regent failover --accept-loss is for a person'
 
+const byPerson =
+  'done, and never by itself. A server that answers takes no writes before the other one has all its data; what cannot end in time is undone. Of a root that is lost the replica leads that is preferred, or holds most, two tiers down too, once it has got what any other one holds'
+
 const failovers: readonly Route[] = [
   ...paths('force-master-failover', [':clusterHint', ':host/:port']),
   ...paths('force-master-takeover', [
     ':clusterHint/:designatedHost/:designatedPort',
     ':host/:port/:designatedHost/:designatedPort',
   ]),
-].map((path) => ({ path, does: 'another primary, at once', differs: forced, changes: true, answer: forceFailover }))
+].map((path) => ({
+  path,
+  does: 'another primary, at once',
+  differs: forced,
+  watched: `${byPerson}. Refused while nothing proves that the root is lost. What is lost is told in the recovery`,
+  changes: true,
+  answer: forceFailover,
+}))
 
 const recovers: readonly Route[] = ['recover', 'recover-lite'].flatMap((path) =>
   paths(path, [':host/:port', ':host/:port/:candidateHost/:candidatePort']).map((each) => ({
@@ -189,7 +228,7 @@ const recovers: readonly Route[] = ['recover', 'recover-lite'].flatMap((path) =>
     differs:
       'a failover begins by itself within a second; this helps where failover.automatic is off. Replicas mend themselves',
     watched:
-      'replicas of an intermediate master that is dead go below a sibling, else one step up; of two co-masters the other one leads alone, detached. A dead master is refused: regent adopt manage makes failovers possible',
+      'replicas of an intermediate master that is dead go below a sibling, else one step up; of two co-masters the other one leads alone, detached. Of a root that is lost a replica leads, where failover.acceptLoss of the adoption allows what that may lose',
     changes: true,
     answer: recover,
   })),

@@ -2,7 +2,7 @@ import type { Timers } from '#common/ports/ports.ts'
 import type { ClusterNotes } from '#failover/protocol/notes.ts'
 import type { Cluster, HostNames, Server } from '../fleet/fleet.ts'
 import { fleetOf } from '../fleet/fleet.ts'
-import { clusterOfHint, serverAt } from '../fleet/hints.ts'
+import { clusterOfHint, serverAt, type Names } from '../fleet/hints.ts'
 import type { ClusterService } from '#manager/clusters/cluster-service.ts'
 import type { Hands } from '../trees/hands.ts'
 import type { Answer } from './answers.ts'
@@ -33,11 +33,12 @@ export class Call {
   /** Absent where no cluster is only watched. */
   readonly hands: Hands | undefined
   readonly #hostNames: HostNames
+  readonly #names: Names
   #fleet: readonly Cluster[] | undefined
 
   constructor(
     clusters: ClusterService,
-    hostNames: HostNames,
+    { hosts, names }: { readonly hosts: HostNames; readonly names: Names },
     asked: {
       readonly params: Readonly<Record<string, string>>
       readonly query: Readonly<Record<string, string>>
@@ -47,7 +48,8 @@ export class Call {
     },
   ) {
     this.clusters = clusters
-    this.#hostNames = hostNames
+    this.#hostNames = hosts
+    this.#names = names
     this.params = asked.params
     this.query = asked.query
     this.who = asked.who
@@ -81,7 +83,7 @@ export class Call {
 
   /** Named by `:host/:port`. */
   get server(): Server {
-    return serverAt(this.fleet, this.param('host'), this.param('port'))
+    return this.named(this.param('host'), this.param('port'))
   }
 
   /** Every server, also those that somebody wanted forgotten. */
@@ -92,20 +94,28 @@ export class Call {
 
   /** Named by `:host/:port`, also where somebody wanted it forgotten. */
   get hiddenOrShown(): Server {
-    const server = serverAt(this.wholeFleet, this.param('host'), this.param('port'))
+    const server = serverAt(this.wholeFleet, { host: this.param('host'), port: this.param('port') }, this.#names)
     const said = this.clusters.known().find(({ name }) => name === server.cluster.name)
     return { ...server, cluster: { ...server.cluster, known: said ?? server.cluster.known } }
   }
 
   /** Named by `:clusterHint`, or by one of its servers. */
   get cluster(): Cluster {
-    return this.params['host'] === undefined ? clusterOfHint(this.fleet, this.said('clusterHint')) : this.server.cluster
+    return this.params['host'] === undefined ? this.clusterNamed(this.said('clusterHint')) : this.server.cluster
+  }
+
+  clusterNamed(hint: string): Cluster {
+    return clusterOfHint(this.fleet, hint, this.#names)
+  }
+
+  named(host: string, port: string): Server {
+    return serverAt(this.fleet, { host, port }, this.#names)
   }
 
   /** The other server that a path names, such as `belowHost` and `belowPort`. */
   other(prefix: string): Server | undefined {
     const host = this.params[`${prefix}Host`]
-    return host === undefined ? undefined : serverAt(this.fleet, host, this.param(`${prefix}Port`))
+    return host === undefined ? undefined : this.named(host, this.param(`${prefix}Port`))
   }
 }
 

@@ -27,12 +27,13 @@ export function whyNotMove(one: Instance): WhyNot {
   return whyNotSeen(one) ?? whyNotReplicating(one) ?? whyLags(one)
 }
 
-function whyNotReplicating(one: Instance): WhyNot {
+export function whyNotReplicating(one: Instance): WhyNot {
   const runs = one.ReplicationSQLThreadState === 1 && one.ReplicationIOThreadState === 1
   return runs ? undefined : `${keyText(one.Key)}: instance is not replicating`
 }
 
-function whyLags({ Key, SecondsBehindMaster: { Int64 }, SQLDelay }: Instance): WhyNot {
+/** Too far behind to be waited for. */
+export function whyLags({ Key, SecondsBehindMaster: { Int64 }, SQLDelay }: Instance): WhyNot {
   const lag = SQLDelay > 0 ? Math.abs(Int64 - SQLDelay) : Int64
   return lag <= maintenanceLagSeconds ? undefined : `${keyText(Key)}: lags too much`
 }

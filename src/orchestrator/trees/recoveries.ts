@@ -1,6 +1,7 @@
 import { GtidSet } from '#topology/gtid/gtid-set.ts'
 import type { Instance } from '../documents/instance.ts'
 import { keyText } from '../documents/key.ts'
+import { ruleRank } from './candidates.ts'
 import { detach } from './changes.ts'
 import { whyNotSeen } from './checks.ts'
 import { relocateReplicas, type PlannedReplicas } from './moves.ts'
@@ -17,7 +18,9 @@ export interface PlannedRecovery {
 
 /** Below a sibling that could be chosen as primary, else below the source of the one that is lost. */
 export function recoverIntermediate(tree: Tree, lost: Instance): PlannedRecovery | string {
-  const siblings = tree.filter((one) => areSiblings(one, lost) && isFit(one)).toSorted((a, b) => rank(a) - rank(b))
+  const siblings = tree
+    .filter((one) => areSiblings(one, lost) && isFit(one))
+    .toSorted((a, b) => ruleRank(a) - ruleRank(b))
   const above = masterOf(tree, lost)
   const choices = [...siblings, ...(above === undefined ? [] : [above])]
   const whys: string[] = []
@@ -38,12 +41,6 @@ function isText(text: string | undefined): text is string {
 
 function isFit(one: Instance): boolean {
   return one.IsLastCheckValid && one.LogBinEnabled && one.LogSlaveUpdatesEnabled && one.PromotionRule !== 'must_not'
-}
-
-const rules = ['must', 'prefer', 'neutral', 'prefer_not', 'must_not']
-
-function rank({ PromotionRule }: Instance): number {
-  return rules.indexOf(PromotionRule)
 }
 
 /**

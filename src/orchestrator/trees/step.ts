@@ -17,7 +17,16 @@ export type SourceThen =
  * after any of its steps leaves every server with all it has: perhaps one stands, and is started by the next manager.
  */
 export type Step =
-  | { readonly do: 'stop' | 'start' | 'reset' | 'flushLogs'; readonly at: string }
+  | {
+      readonly do: 'stop' | 'start' | 'stopReceiving' | 'startReceiving' | 'reset' | 'flushLogs'
+      readonly at: string
+    }
+  /** It follows nobody any more, and takes writes. */
+  | { readonly do: 'lead'; readonly at: string }
+  /** Nobody answers there: a living server is never led beside. */
+  | { readonly do: 'absent'; readonly at: string }
+  /** It has all that the other one has received. */
+  | { readonly do: 'covers'; readonly at: string; readonly with: string }
   /** Waits until it has applied all that it has received. */
   | { readonly do: 'drain'; readonly at: string }
   /** By GTIDs: waits, while it replicates, until it has applied all that the other one has. */
@@ -41,8 +50,17 @@ export type Step =
   /** Its binlogs are emptied, and it says of these GTIDs no more that it has executed them. */
   | { readonly do: 'resetGtids'; readonly at: string; readonly without: string }
 
+export interface Change {
+  readonly steps: readonly Step[]
+  /**
+   * Puts everything right again where the change ends before somebody leads. A change without a `lead` leaves that to
+   * the one that comes next.
+   */
+  readonly undo?: readonly Step[]
+}
+
 /** What is to be done, in this order; or why nothing is. */
-export type Planned = { readonly steps: readonly Step[] } | { readonly why: string }
+export type Planned = Change | { readonly why: string }
 
 /** Servers that a plan touches. */
 export function touchedBy(steps: readonly Step[]): readonly string[] {

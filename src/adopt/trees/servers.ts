@@ -1,0 +1,82 @@
+import { RegentError } from '#common/errors/errors.ts'
+import type { Clock, Timers } from '#common/ports/ports.ts'
+import type { Step } from '#orchestrator/trees/step.ts'
+import type { AdoptedHost } from '../adoption.ts'
+import { ServerHand } from './server-hand.ts'
+
+/** Servers that a change is about, each with a session that is opened when a step needs one. */
+export class Servers {
+  readonly #hosts: readonly AdoptedHost[]
+  readonly #world: { readonly clock: Clock; readonly timers: Timers }
+  readonly #hands = new Map<string, ServerHand>()
+
+  constructor(hosts: readonly AdoptedHost[], world: { readonly clock: Clock; readonly timers: Timers }) {
+    this.#hosts = hosts
+    this.#world = world
+  }
+
+  readonly of = (name: string): ServerHand => this.#hands.get(name) ?? neverMissing(name)
+
+  get hands(): Iterable<ServerHand> {
+    return this.#hands.values()
+  }
+
+  /** Rejects where one of them cannot be spoken to. */
+  async open(names: Iterable<string>): Promise<void> {
+    for (const name of new Set(names)) {
+      if (this.#hands.get(name)?.isOpen === true) continue
+      this.#hands.set(name, await ServerHand.open(this.#hostOf(name), this.#hosts, this.#world))
+    }
+  }
+
+  async do(step: Step): Promise<void> {
+    if (step.do === 'absent') return this.#refusePresent(step.at)
+    await this.open(namesIn(step))
+    await this.of(step.at).do(step, this)
+  }
+
+  close(): void {
+    for (const hand of this.#hands.values()) hand.close()
+  }
+
+  async #refusePresent(name: string): Promise<void> {
+    const host = this.#hostOf(name)
+    const hand = await ServerHand.open(host, this.#hosts, this.#world).catch(() => undefined)
+    hand?.close()
+    if (hand !== undefined) throw new RegentError('REGENT_REFUSED', `${name} answers again: nobody leads beside it`)
+  }
+
+  #hostOf(name: string): AdoptedHost {
+    return this.#hosts.find(({ instance }) => instance === name) ?? neverMissing(name)
+  }
+}
+
+/** Servers that a step touches, or asks for a place. */
+export function namesIn(step: Step): readonly string[] {
+  switch (step.do) {
+    case 'absent':
+      return []
+    case 'catchUp':
+    case 'covers':
+    case 'level':
+      return [step.at, step.with]
+    case 'advance':
+      return [step.at, ...namesOf(step.to)]
+    case 'follow':
+      return [
+        step.at,
+        ...('sourceOf' in step.source ? [step.source.sourceOf] : []),
+        ...(step.from === 'gtids' ? [] : namesOf(step.from)),
+      ]
+    default:
+      return [step.at]
+  }
+}
+
+function namesOf(place: { readonly endOf: string } | { readonly appliedBy: string }): readonly string[] {
+  return ['endOf' in place ? place.endOf : place.appliedBy]
+}
+
+function neverMissing(name: string): never {
+  throw new RegentError('REGENT_NOT_FOUND', `${name} is none of the servers that are watched`)
+}

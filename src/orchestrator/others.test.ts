@@ -1,0 +1,46 @@
+import { afterEach, expect, test } from 'vitest'
+import { knownShop, orchestratorOver, watchedShop } from './testing.ts'
+
+const closing: (() => Promise<unknown>)[] = []
+afterEach(async () => {
+  for (const close of closing.splice(0)) await close()
+})
+
+/** Two managers behind one address: `shop` is watched by the one that is asked, `till` is managed by the other. */
+async function both() {
+  const till = { ...knownShop(), name: 'till' }
+  const snapshot = {
+    instances: till.snapshot.instances.map((one) => ({ ...one, port: 3_307 })),
+  }
+  const other = await orchestratorOver([{ ...till, snapshot }], { leads: true })
+  const address = await other.app.listen({ host: '127.0.0.1', port: 0 })
+  closing.push(() => other.app.close())
+  const own = await orchestratorOver([watchedShop()], { also: [`${address}/`] })
+  return { own, other }
+}
+
+test('Lists have the clusters of both, and each cluster is answered for by the manager that knows it', async () => {
+  const { own, other } = await both()
+  expect((await own.get('clusters')).body).toEqual(['shop-0:3306', 'shop-0:3307'])
+  expect((await own.get('all-instances')).body).toHaveLength(6)
+  expect((await own.get('cluster-info/till')).body).toMatchObject({ ClusterAlias: 'till' })
+  expect((await own.get('instance/shop-1/3307')).body).toMatchObject({ Key: { Port: 3_307 } })
+  expect(await own.get('instance/nobody/3306')).toMatchObject({ status: 500, body: { Code: 'ERROR', Details: null } })
+  await own.get('begin-downtime/shop-1/3307/ann/disk/10m')
+  await own.get('disable-global-recoveries')
+  expect(other.asked.map(({ operation }) => operation)).toEqual(['downtime', 'pause'])
+  expect(own.asked.map(({ operation }) => operation)).toEqual(['pause'])
+})
+
+test('A part of a name is nobody’s where several managers answer, and who was asked by one asks no other', async () => {
+  const { own, other } = await both()
+  expect((await own.get('instance/hop-1/3306')).body).toMatchObject({ Code: 'ERROR' })
+  const alone = await orchestratorOver([watchedShop()])
+  expect((await alone.get('instance/hop-1/3306')).body).toMatchObject({ Key: { Hostname: 'shop-1' } })
+  const answer = await own.app.inject({ url: '/api/clusters', headers: { 'x-regent-asked': '1' } })
+  expect(JSON.parse(answer.body)).toEqual(['shop-0:3306'])
+  await other.app.close()
+  expect((await own.get('clusters')).body).toEqual(['shop-0:3306'])
+  expect(await own.get('enable-global-recoveries')).toMatchObject({ status: 500 })
+  expect(own.logged.join('\n')).toMatch(/the manager at .* does not answer/)
+})

@@ -1,0 +1,91 @@
+import type { IncomingHttpHeaders } from 'node:http'
+import { describeError } from '#common/errors/errors.ts'
+import type { Logger } from '#common/log/logger.ts'
+import { refused, type Answer, type Envelope } from './routes/answers.ts'
+import type { Route } from './routes/route.ts'
+
+/** A request that says so comes from another manager: nobody is asked once more. */
+export const askedHeader = 'x-regent-asked'
+/** A switchover that somebody waits for has ended by then. */
+const deadlineMs = 120_000
+const readDeadlineMs = 5_000
+
+/** What one request asks of the managers beside. */
+export interface Asked {
+  readonly route: Route
+  readonly url: string
+  readonly headers: IncomingHttpHeaders
+}
+
+/** Other managers whose clusters are answered for here, too: each goes on answering for itself. */
+export class Others {
+  readonly #addresses: readonly string[]
+  readonly #log: Logger
+
+  constructor(addresses: readonly string[], log: Logger) {
+    this.#addresses = addresses.map((address) => address.replace(/\/+$/, ''))
+    this.#log = log
+  }
+
+  /**
+   * What is known nowhere but there comes from there. A list has the entries of all of them, and what names no cluster
+   * is done by all of them.
+   */
+  async complete(own: Answer, asked: Asked): Promise<Answer> {
+    if (this.#addresses.length === 0 || asked.headers[askedHeader] !== undefined) return own
+    if (namesCluster(asked.route)) return isUnknown(own) ? this.#firstKnown(own, asked) : own
+    if (asked.route.changes !== true && listIn(own) === undefined) return own
+    const all = await Promise.all(this.#addresses.map((address) => this.#ask(address, asked)))
+    return all.reduce(together, own)
+  }
+
+  async #firstKnown(own: Answer, asked: Asked): Promise<Answer> {
+    for (const address of this.#addresses) {
+      const answer = await this.#ask(address, asked)
+      if (!isUnknown(answer)) return answer
+    }
+    return own
+  }
+
+  async #ask(address: string, { url, headers, route }: Asked): Promise<Answer> {
+    const { authorization } = headers
+    try {
+      const response = await fetch(`${address}${url}`, {
+        headers: { [askedHeader]: '1', ...(authorization !== undefined && { authorization }) },
+        signal: AbortSignal.timeout(route.changes === true ? deadlineMs : readDeadlineMs),
+      })
+      return { status: response.status, body: await response.json() }
+    } catch (error) {
+      const why = `the manager at ${address} does not answer: ${describeError(error)}`
+      this.#log.warn(`orchestrator’s interface: ${why}`)
+      return refused(why)
+    }
+  }
+}
+
+/** One cluster, or one server of a cluster, is meant. */
+function namesCluster({ path }: Route): boolean {
+  return /:(clusterHint|clusterAlias|clusterName|host|id|uid|pool)\b/.test(path)
+}
+
+/** In the words of `hints.ts`. */
+function isUnknown({ body }: Answer): boolean {
+  const { Code, Message } = (body ?? {}) as Partial<Envelope>
+  if (Array.isArray(body)) return body.length === 0
+  return Code === 'ERROR' && /^Unable to determine cluster name|^Cannot read instance/.test(Message ?? '')
+}
+
+function listIn({ body }: Answer): readonly unknown[] | undefined {
+  if (Array.isArray(body)) return body as unknown[]
+  const { Details } = (body ?? {}) as Partial<Envelope>
+  return Array.isArray(Details) ? (Details as unknown[]) : undefined
+}
+
+/** A manager that does not answer takes nothing from a list; where something was to be done, that is told. */
+function together(one: Answer, other: Answer): Answer {
+  const [list, more] = [listIn(one), listIn(other)]
+  if (list === undefined) return other.status === 200 ? one : other
+  if (more === undefined) return one
+  const all = [...list, ...more]
+  return { ...one, body: Array.isArray(one.body) ? all : { ...(one.body as Envelope), Details: all } }
+}

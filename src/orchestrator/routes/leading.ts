@@ -1,0 +1,229 @@
+import { describeError } from '#common/errors/errors.ts'
+import { longestDowntimeMs } from '#failover/judge/downtime.ts'
+import type { Death, RecoveryBegun, RecoveryEnded } from '#manager/clusters/watched.ts'
+import type { Instance } from '../documents/instance.ts'
+import { keyText } from '../documents/key.ts'
+import type { Server } from '../fleet/fleet.ts'
+import { countLost, leadInstead, standStill, whyNobodyLeads, type PlannedLead } from '../trees/failover.ts'
+import type { RecoveryUnderWay } from '../trees/hands.ts'
+import type { PlannedRecovery } from '../trees/recoveries.ts'
+import { designate, handOver, siblingsFirst } from '../trees/takeover.ts'
+import { operate } from './operate.ts'
+import { handsOf, lookAt, whyFailed, type Seen } from './rearranging.ts'
+import type { Call } from './route.ts'
+
+/** A recovery that was made: its number in the list of them, and who leads. */
+export interface Recovered {
+  readonly id: string
+  readonly successor: Instance
+}
+
+/** Another server leads instead of a root that is lost, or why not. */
+type Outcome = Recovered | string
+
+/** A death is looked for so often: replicas that have just lost their source say so a moment later. */
+const looksForDeath = 6
+const betweenLooksMs = 400
+
+interface Forced {
+  readonly wanted: Server | undefined
+  /** Whatever may be lost by that. */
+  readonly isForced: boolean
+  readonly command: string
+}
+
+/**
+ * The root of a tree does not answer, and its replicas have lost it: the one that holds most, or is preferred, leads
+ * once it has got all that any other one holds.
+ */
+export async function failOver(call: Call, root: Server, { wanted, isForced, command }: Forced): Promise<Outcome> {
+  const { seen, death, doubt } = await lookForDeath(call, root)
+  const key = keyText(root.key)
+  if (death === null)
+    return seen.one.IsLastCheckValid
+      ? `${key} answers: graceful-master-takeover-auto is for that`
+      : `${key} may be alive: ${doubt}. Nobody leads beside a living server: end it, or start replicas that stand, so that they show whether it is lost`
+  if (!isForced && !death.isLossAccepted)
+    return `${death.loss}, and failover.acceptLoss of the adoption does not allow that: force-master-failover does it all the same`
+  const why = whyNobodyLeads(seen.tree, seen.one, named(seen, wanted))
+  if (why !== undefined) return why
+  const begun = begunWith('failover', `DeadMaster: ${key}: ${death.words} (${command})`, root)
+  return recovering(call, root, begun, (under) => lead(call, under, { root, wanted, death, isForced, seen }))
+}
+
+function begunWith(kind: RecoveryBegun['kind'], analysis: string, { name: from }: Server): RecoveryBegun {
+  return { kind, analysis, from }
+}
+
+function named({ tree }: Seen, server: Server | undefined): Instance | undefined {
+  return tree.find(({ InstanceAlias }) => InstanceAlias === server?.name)
+}
+
+async function lookForDeath(
+  call: Call,
+  root: Server,
+): Promise<{ readonly seen: Seen; readonly death: Death | null; readonly doubt: string }> {
+  for (let look = 1; ; look += 1) {
+    const seen = await lookAt(call, root)
+    const { watched } = call.clusters.known().find(({ name }) => name === root.cluster.name) ?? {}
+    const isOfRoot = watched?.primary === root.name
+    const death = isOfRoot ? watched.death : null
+    const doubt = isOfRoot ? watched.doubt : 'another server leads there'
+    if (death !== null || seen.one.IsLastCheckValid || look === looksForDeath) return { seen, death, doubt }
+    await call.timers.sleep(betweenLooksMs)
+  }
+}
+
+interface Lost extends Omit<Forced, 'command'> {
+  readonly root: Server
+  readonly death: Death
+  readonly seen: Seen
+}
+
+async function lead(call: Call, under: RecoveryUnderWay, lost: Lost): Promise<Recovered> {
+  const { root, wanted, death } = lost
+  const still = standStill(lost.seen.tree, lost.seen.one)
+  await under.carryOut(still)
+  under.tell('nobody receives from the lost server any more, and what was received is applied')
+  const seen = await lookAt(call, root)
+  const planned = leadInstead(seen.tree, seen.one, { wanted: named(seen, wanted), undo: still.undo })
+  if (typeof planned === 'string') return giveUp(under, still.undo, planned)
+  const count = countLost(seen.tree, seen.one)
+  const words = `${count ?? 'no'} transactions that were seen there are held by nobody now`
+  const isMore = (count ?? 0) > 0 && death.loss === ''
+  if (isMore && !lost.isForced) return giveUp(under, still.undo, words)
+  under.tell(isMore ? words : death.loss || 'nothing that was acknowledged is lost')
+  return conclude(call, under, { planned, root, isRootLost: true })
+}
+
+/** Rejects, once replicas receive again from whom they received. */
+async function giveUp(under: RecoveryUnderWay, steps: PlannedLead['undo'], why: string): Promise<never> {
+  await under.carryOut({ steps })
+  throw new Error(why)
+}
+
+interface Concluding {
+  readonly planned: PlannedLead
+  readonly root: Server
+  readonly isRootLost: boolean
+}
+
+async function conclude(
+  call: Call,
+  under: RecoveryUnderWay,
+  { planned, root, isRootLost }: Concluding,
+): Promise<Recovered> {
+  const { successor } = planned
+  const failed = await under.carryOut(planned)
+  for (const why of failed) under.tell(`it does not follow: ${why}`)
+  const lost = [...planned.lost.map(({ InstanceAlias }) => InstanceAlias), ...failed.map(nameIn)]
+  const rest = lost.length === 0 ? '' : `; ${lost.join(', ')} could not be made to follow`
+  await note(call, root, { successor, lost: isRootLost ? [root.name, ...lost] : lost }).catch((error: unknown) =>
+    under.tell(`no downtime was noted: ${describeError(error)}`),
+  )
+  under.end({
+    ...{ outcome: 'succeeded', to: successor.InstanceAlias, lost },
+    sentence: `${keyText(successor.Key)} leads${rest}`,
+  })
+  return { id: under.id, successor }
+}
+
+function nameIn(failure: string): string {
+  return failure.split(':', 1)[0] ?? ''
+}
+
+/** Who is lost calls nobody until a person has looked there, as at orchestrator. */
+async function note(
+  call: Call,
+  { cluster }: Server,
+  { successor, lost }: { readonly successor: Instance; readonly lost: readonly string[] },
+): Promise<void> {
+  for (const instance of lost)
+    await operate(call, cluster, 'downtime', {
+      ...{ instance, forMs: longestDowntimeMs, reason: 'lost-in-recovery', owner: 'regent' },
+    })
+  if (successor.IsDowntimed) await operate(call, cluster, 'end-downtime', { instance: successor.InstanceAlias })
+  await handsOf(call).lookNow(cluster.name)
+}
+
+/** Ends the recovery whatever comes; gives why nothing was done, in the words of what was in the way. */
+async function recovering(
+  call: Call,
+  { cluster }: Server,
+  begun: RecoveryBegun,
+  run: (under: RecoveryUnderWay) => Promise<Recovered>,
+): Promise<Outcome> {
+  const under = handsOf(call).begin(cluster.name, begun)
+  let isEnded = false
+  const watched: RecoveryUnderWay = {
+    ...under,
+    end(ended: RecoveryEnded) {
+      isEnded = true
+      under.end(ended)
+    },
+  }
+  try {
+    return await run(watched)
+  } catch (error) {
+    const why = describeError(error)
+    if (!isEnded) under.end({ outcome: 'undone', sentence: why, to: null, lost: [] })
+    return why
+  }
+}
+
+export interface Designated {
+  readonly wanted: Server | undefined
+  readonly isAuto: boolean
+  readonly command: string
+}
+
+/** A root that answers hands over: it takes no writes before the other one has everything. */
+export async function handOverGracefully(
+  call: Call,
+  root: Server,
+  { wanted, isAuto, command }: Designated,
+): Promise<Outcome> {
+  const seen = await lookAt(call, root)
+  const successor = designate(seen.tree, seen.one, { wanted: named(seen, wanted), isAuto })
+  if (typeof successor === 'string') return successor
+  const siblings = siblingsFirst(seen.tree, seen.one, successor)
+  if (typeof siblings === 'string') return siblings
+  const begun = begunWith('switchover', `DeadMaster: ${keyText(root.key)} hands over (${command})`, root)
+  return recovering(call, root, begun, async (under) => {
+    for (const { planned } of siblings) if ('steps' in planned) await under.carryOut(planned)
+    const { tree, one } = await lookAt(call, root)
+    const to = tree.find(({ InstanceAlias }) => InstanceAlias === successor.InstanceAlias) ?? successor
+    const planned = handOver(tree, one, { successor: to, isAuto })
+    if (typeof planned === 'string') throw new Error(planned)
+    return conclude(call, under, { planned, root, isRootLost: false })
+  })
+}
+
+/** Replicas of a server in the middle, or of one of two that followed each other, go on below another one. */
+export async function recoverBelow(
+  call: Call,
+  lost: Server,
+  { code, planned }: { readonly code: string; readonly planned: PlannedRecovery },
+): Promise<Outcome> {
+  const { successor, first, replicas } = planned
+  const begun = begunWith(code.includes('CoMaster') ? 'failover' : 'repair', `${code}: ${keyText(lost.key)}`, lost)
+  return recovering(call, lost, begun, async (under) => {
+    const away: string[] = []
+    const errors: string[] = []
+    const all = [{ replica: successor, planned: first }, ...replicas]
+    for (const { replica, planned: each } of all) {
+      const why = await whyFailed(each, (change) => under.carryOut(change))
+      if (why === undefined) continue
+      if (replica === successor) throw new Error(why)
+      away.push(replica.InstanceAlias)
+      errors.push(why)
+    }
+    const failed = `Recovery attempted, with errors: ${errors.join('; ')}`
+    if (errors.length > 0 && away.length === replicas.length) throw new Error(failed)
+    await lookAt(call, lost)
+    const rest = errors.length === 0 ? '' : `. ${failed}`
+    const sentence = `${keyText(successor.Key)} has the replicas of ${keyText(lost.key)}${rest}`
+    under.end({ outcome: 'succeeded', sentence, to: successor.InstanceAlias, lost: away })
+    return { id: under.id, successor }
+  })
+}
