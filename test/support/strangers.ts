@@ -78,7 +78,7 @@ export class StrangerHost {
 export interface StrangersOptions {
   /** Nothing but SQL reaches any host, or those of these ordinals. */
   readonly ssh?: false | readonly number[]
-  /** SQL goes by a proxy to each host, and each replica comes from its own address. */
+  /** SQL goes by a proxy to each host. */
   readonly sqlRoads?: true
   /** SSH goes by a proxy to each host. */
   readonly roads?: true
@@ -220,7 +220,7 @@ export class Strangers {
       await replica.sql(
         'RESET BINARY LOGS AND GTIDS',
         `CHANGE REPLICATION SOURCE TO SOURCE_HOST='${source?.address}', SOURCE_USER='repl', SOURCE_PASSWORD='${password}',
-           SOURCE_AUTO_POSITION=1, GET_SOURCE_PUBLIC_KEY=1${this.#options.sqlRoads === true ? `, SOURCE_BIND='${replica.address}'` : ''}`,
+           SOURCE_AUTO_POSITION=1, GET_SOURCE_PUBLIC_KEY=1`,
         'START REPLICA',
         'SET GLOBAL read_only=ON',
       )
