@@ -61,7 +61,9 @@ export async function sqlOnlyPlace(
     ports: {
       machine: { bootId: () => Promise.resolve(`far ${far.serverUuid}`) },
       medium: { read: () => Promise.resolve(noMedium) },
-      ...{ process, server, volume },
+      ...{ process, volume },
+      // A server that refuses its agent cannot be started with other accounts.
+      server: { ...server, whyRefused: () => Promise.resolve('') },
     },
     whyBlind: () => pulse.whyUnseen,
     close() {
