@@ -106,9 +106,8 @@ async function comesFromItsOwnAddress(replica: StrangerHost): Promise<void> {
 
 /** How many transactions this one alone has, once that is known: none where it follows. */
 async function aloneAt(cluster: TestCluster, name: string): Promise<number | undefined> {
-  const { problems, instances, primary } = await cluster.view()
+  const { problems, whole } = await cluster.view()
   const named = problems.find(({ code, instance }) => code === 'ErrantTransactions' && instance === name)
   if (named !== undefined) return Number(/has (\d+) transaction/.exec(named.sentence)?.[1])
-  const row = instances.find((one) => one.name === name)
-  return row?.role === 'replica' && primary !== null && row.problems.length === 0 && row.reachable ? 0 : undefined
+  return whole ? 0 : undefined
 }
