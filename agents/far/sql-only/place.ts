@@ -1,4 +1,5 @@
 import { join } from 'node:path'
+import { RegentError } from '#common/errors/errors.ts'
 import { ownSession } from '#failover/settings/own-session.ts'
 import type { AgentConfig, FarConfig } from '#agents/instance/config.ts'
 import type { Medium } from '#agents/instance/medium.ts'
@@ -65,12 +66,16 @@ export async function sqlOnlyPlace(
       // A server that refuses its agent cannot be started with other accounts.
       server: { ...server, whyRefused: () => Promise.resolve('') },
     },
-    whyBlind: () => pulse.whyUnseen,
+    whyBlind: () => whyBlind(config, pulse.whyUnseen),
     close() {
       pulse.stop()
       pool.disconnect()
     },
   }
+}
+
+function whyBlind({ host, port }: AgentConfig, unseen: RegentError | null): RegentError | null {
+  return unseen && new RegentError(unseen.code, `${host}:${port} does not answer by SQL: ${unseen.message}`)
 }
 
 /**
