@@ -7,6 +7,7 @@ import { realMachine } from '#common/ports/real-world.ts'
 import type { Timings } from '#failover/protocol/timings.ts'
 import type { AgentPorts } from './agent.ts'
 import { createAgentServer, type AgentHandlers } from './http.ts'
+import type { FarGiven, FarPlace } from './far/far-place.ts'
 import type { AgentConfig, FarConfig } from './instance/config.ts'
 import { realMedium } from './instance/medium.ts'
 import { volumeLayout } from './instance/volume-layout.ts'
@@ -57,11 +58,8 @@ async function far(
   there: FarConfig,
   { world, secret, timings, log, token, listen }: Given,
 ): Promise<Place> {
-  const [{ farPlace }, { endStreamsWhenBlind }] = await Promise.all([
-    import('./far/far-place.ts'),
-    import('./far/silence.ts'),
-  ])
-  const password = (await readFile(there.passwordFile, 'utf8')).split(/\r?\n/, 1)[0]
+  const { endStreamsWhenBlind } = await import('./far/silence.ts')
+  const password = (await readFile(there.passwordFile, 'utf8')).split(/\r?\n/, 1)[0] ?? ''
   const server = createSqlServer(config, { world, secret, queryDeadlineMs: timings.queryDeadlineMs, password })
   const near = createVolume(config, () => world.clock.wallMs())
   const refuse = async (why: () => RegentError): Promise<() => Promise<void>> => {
@@ -73,7 +71,7 @@ async function far(
         refusing.closeAllConnections()
       })
   }
-  const { ports, whyBlind, close } = await farPlace(config, there, { world, log, server, near, refuse })
+  const { ports, whyBlind, close } = await reach(config, there, { world, log, server, near, password, refuse })
   return {
     ports,
     whyBlind,
@@ -85,6 +83,11 @@ async function far(
       }
     },
   }
+}
+
+async function reach(config: AgentConfig, { ssh, ...there }: FarConfig, given: FarGiven): Promise<FarPlace> {
+  if (ssh === undefined) return (await import('./far/sql-only/place.ts')).sqlOnlyPlace(config, there, given)
+  return (await import('./far/far-place.ts')).farPlace(config, { ...there, ssh }, given)
 }
 
 /** Answers where an agent will be that has not seen its host yet. */

@@ -2,7 +2,7 @@ import { join } from 'node:path'
 import { describeError, RegentError } from '#common/errors/errors.ts'
 import type { Logger } from '#common/log/logger.ts'
 import type { Machine, World } from '#common/ports/ports.ts'
-import type { AgentConfig, FarConfig } from '../instance/config.ts'
+import type { AgentConfig, FarConfig, FarSsh } from '../instance/config.ts'
 import type { Medium, MediumPort } from '../instance/medium.ts'
 import { volumeLayout } from '../instance/volume-layout.ts'
 import type { ProcessPort } from '../ports/process.ts'
@@ -13,6 +13,7 @@ import { Mirror } from './mirror.ts'
 import { FarProcess } from './process.ts'
 import { bootIdScript } from './scripts.ts'
 import { SshShell } from './ssh.ts'
+import { untilReached } from './until-reached.ts'
 import { createFarVolume, makeMirrorFolder } from './volume.ts'
 
 /** What an agent is given in place of the machine beside it. */
@@ -32,12 +33,15 @@ export interface FarPlace {
   readonly close: () => void
 }
 
-interface Given {
+/** What an agent is made with whose server is far. */
+export interface FarGiven {
   readonly world: World
   readonly log: Logger
   readonly server: ServerPort
   /** On the agent's own folder. */
   readonly near: VolumePort
+  /** Of the account of the server. */
+  readonly password: string
   /** Answers in place of the agent until the host is reached, and refuses by this; resolves to what ends that. */
   readonly refuse: (why: () => RegentError) => Promise<() => Promise<void>>
 }
@@ -51,14 +55,12 @@ const noMedium: Medium = { podUid: '', mounting: '', mount: null, filesystemErro
 /** Waits until the host is reached: who knows nothing of its server has nothing to say. */
 export async function farPlace(
   config: AgentConfig,
-  far: FarConfig,
-  { world, log, server, near, refuse }: Given,
+  far: FarConfig & { readonly ssh: FarSsh },
+  { world, log, server, near, refuse }: FarGiven,
 ): Promise<FarPlace> {
   const { dataDir, agentDir } = volumeLayout(config.volume)
-  if (far.ssh === undefined)
-    throw new RegentError('REGENT_BAD_FILE', `the configuration of ${config.instance} gives no SSH for its host`)
   const shell = new SshShell(config.host, far.ssh, world)
-  const bootId = await untilReached(shell, { world, log, refuse })
+  const bootId = await untilReached(() => readBootId(shell), { ...world, log, refuse })
   await makeMirrorFolder(dataDir)
   const ending = new FarEnding(far.places, shell, join(agentDir, 'far-error-log.json'))
   const process = new FarProcess(far, {
@@ -116,24 +118,11 @@ function nothingHeard({ host }: AgentConfig): RegentError {
   return new RegentError('REGENT_SSH_DOWN', `${host} has not said for a moment what becomes of its mysqld`)
 }
 
-const againMs = 1_000
-
-/** Gives the boot id of the host's kernel. */
-async function untilReached(
-  shell: SshShell,
-  { world: { timers }, log, refuse }: Pick<Given, 'world' | 'log' | 'refuse'>,
-): Promise<string> {
-  let endRefusing: (() => Promise<void>) | undefined
-  for (let said = ''; ; await timers.sleep(againMs)) {
-    try {
-      const { stdout } = await shell.run(bootIdScript, [])
-      await endRefusing?.()
-      return stdout.toString('utf8').trim()
-    } catch (error) {
-      const why = error instanceof RegentError ? error : new RegentError('REGENT_SSH_DOWN', describeError(error))
-      if (why.message !== said) log.error(`the agent waits for its host: ${why.message}`)
-      said = why.message
-      endRefusing ??= await refuse(() => shell.failure ?? why)
-    }
+/** Of the host's kernel. */
+async function readBootId(shell: SshShell): Promise<string> {
+  try {
+    return (await shell.run(bootIdScript, [])).stdout.toString('utf8').trim()
+  } catch (error) {
+    throw shell.failure ?? error
   }
 }

@@ -66,9 +66,10 @@ export class ObservationBuilder {
       regentVersion: this.#version,
       bindsToRun: true,
       takesWord: true,
+      ...reachOf(config),
       process: this.#shownProcess(),
       processNote: process.note,
-      mysqldPid: process.pid,
+      mysqldPid: isSqlOnly(config) ? null : process.pid,
       processSinceMs: nowMs - process.changedAtMs,
       server: file.current.unproven ? null : observer.server,
       silentMs: shownSilenceMs(this.#parts),
@@ -183,6 +184,15 @@ export class ObservationBuilder {
     const unseen = counted === true && !told.trustsAssignment
     return unseen || (told.sourceHolds === null && tailInDoubt)
   }
+}
+
+function reachOf(config: Parts['config']): Pick<Observation, 'reachedBy'> {
+  return config.far === undefined ? {} : { reachedBy: isSqlOnly(config) ? 'sql' : 'ssh' }
+}
+
+/** Nobody sees the process there. */
+function isSqlOnly({ far }: Parts['config']): boolean {
+  return far !== undefined && far.ssh === undefined
 }
 
 function errantKnown({ told }: Pick<Parts, 'told'>): Pick<Observation, 'errantTold' | 'errantJudged'> {

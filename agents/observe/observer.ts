@@ -94,7 +94,9 @@ export class Observer implements ObserverPort {
   }
 
   async freeBytesNow(): Promise<number> {
-    return (await this.#lookAtDisk()).freeBytes
+    const { freeBytes } = await this.#lookAtDisk()
+    if (freeBytes !== null) return freeBytes
+    throw new RegentError('REGENT_FAR_CANNOT', 'nobody can tell how much space is free on a host that only SQL reaches')
   }
 
   get silentMs(): number {

@@ -159,9 +159,9 @@ export interface VolumePort {
   /** Whether one is there, and its removal. */
   hasRehearsalFolder(): Promise<boolean>
   dropRehearsalFolder(): Promise<void>
-  /** The message of the first write that fails here, or null; and bytes free. */
+  /** The message of the first write that fails here, or null; and bytes free, null where nobody can tell. */
   probe(): Promise<{
-    readonly freeBytes: number
+    readonly freeBytes: number | null
     readonly failure: 'diskFull' | 'readOnlyFilesystem' | null
     readonly detail: Heard
   }>

@@ -140,7 +140,11 @@ function judgeByOthers(situation: Situation, name: string, heardAtMs: number | n
       timings.unreachableMs - silent,
     )
   const replicas = snapshot.instances.filter((view): view is LiveView => view.name !== name && isServing(view, timings))
-  const hearing = replicas.filter((view) => hearsSource(view.observation, name, timings.unreachableMs))
+  const isFar = viewOf(snapshot, situation.record.primary)?.observation?.reachedBy !== undefined
+  const hearing = replicas.filter(
+    ({ observation }) =>
+      hearsSource(observation, name, timings.unreachableMs) || (isFar && isRefused(observation, name)),
+  )
   if (hearing.length > 0) {
     const hear = hearing.length === 1 ? say`hears` : say`hear`
     return verdict(
@@ -181,6 +185,16 @@ function hearsSource(seen: Observation, name: string, unreachableMs: number): bo
   const channel = seen.server?.channel
   if (channel === null || channel === undefined || seen.stored.assignment?.source !== name) return false
   return channel.ioRunning === 'yes' && (channel.silentMs ?? 0) + seen.silentMs < unreachableMs
+}
+
+/**
+ * Its source answered, if only to refuse: no login is no death. Numbers from 2000 to 2999 are of a client that nobody
+ * answered.
+ */
+function isRefused({ stored, server }: Observation, name: string): boolean {
+  const { ioRunning, ioErrno = 0 } = server?.channel ?? {}
+  const isAnswer = ioErrno > 0 && Math.floor(ioErrno / 1_000) !== 2
+  return stored.assignment?.source === name && ioRunning === 'connecting' && isAnswer
 }
 
 function verdict(

@@ -17,8 +17,9 @@ import { failing, type FlowStep } from '../steps/step.ts'
 /**
  * A failover without the agent of the lost primary, within what a person accepted ahead of time
  * (`failover.acceptLoss`). What only its volume has cannot be had. Nothing opens before the lease of the lost primary
- * has surely run out; what it still told clients until then is lost as well, and is archived when it comes back. Null
- * where that was not accepted, or cannot be.
+ * has surely run out; what it still told clients until then is lost as well, and is archived when it comes back. No
+ * lease ends a far server: that one is closed as soon as it answers, and nothing is waited for. Null where that was not
+ * accepted, or cannot be.
  */
 export function acceptedLossStep(situation: Situation, verdict: Verdict): FlowStep | null {
   const { record, spec, snapshot } = situation
@@ -46,11 +47,16 @@ function among(situation: Situation, verdict: Verdict, promised: readonly Promis
   const election = elect(situation, promised, union, { to: null, leaving: departing(situation) })
   const best = election.winner ?? election.mustFetch
   if (best === null || whyTooMuch(situation, best) !== null) return null
-  const waits = leaseStep(situation, verdict, best)
+  const waits = isFar(situation) ? 'over' : leaseStep(situation, verdict, best)
   if (waits !== 'over') return waits
   if (election.winner !== null) return commit(situation, verdict, best, promised)
   if (isFetching(situation)) return failing(say`failing over with loss: waiting for what is being fetched`, [])
   return fetchFirst(situation, { promised, union }, best, election) ?? null
+}
+
+/** As its agent said before it fell silent. */
+function isFar({ snapshot, record }: Situation): boolean {
+  return viewOf(snapshot, record.primary)?.observation?.reachedBy !== undefined
 }
 
 /**
@@ -79,7 +85,10 @@ function leaseStep(situation: Situation, verdict: Verdict, { member }: Promised)
 function commit(situation: Situation, verdict: Verdict, best: Promised, promised: readonly Promised[]): FlowStep {
   const { known, seconds } = lossOf(situation, best)
   const from = instanceOf(situation.record.primary)
-  const why = say`failing over to ${instanceOf(best.member)} with a loss that failover.acceptLoss allows: ${counted(known, 'transaction')} heard of ${from}, and whatever it took in its last ${seconds} s; ${verdict.sentence}`
+  const unheard = isFar(situation)
+    ? say`all that it took in the ${seconds} s since, and takes until it is closed`
+    : say`whatever it took in its last ${seconds} s`
+  const why = say`failing over to ${instanceOf(best.member)} with a loss that failover.acceptLoss allows: ${counted(known, 'transaction')} heard of ${from}, and ${unheard}; ${verdict.sentence}`
   const next = commitTo(situation, best, promised, best.holds)
   return failing(why, [{ kind: 'commit', next, why, loses: true }])
 }
@@ -87,16 +96,21 @@ function commit(situation: Situation, verdict: Verdict, best: Promised, promised
 interface Loss {
   /** Transactions that the lost primary was heard to hold and this one does not. */
   readonly known: number
-  /** For so long it may have taken writes of which nobody heard: since its last word, until its lease ran out. */
+  /** For so long it may have taken writes of which nobody heard: since its last word, or until its lease ran out. */
   readonly seconds: number
 }
 
-function lossOf({ snapshot, record, nowMs, managerSinceMs, timings }: Situation, { view, member }: Promised): Loss {
+function lossOf(situation: Situation, { view, member }: Promised): Loss {
+  const { snapshot, record, nowMs, managerSinceMs } = situation
   const primary = viewOf(snapshot, record.primary)
   const known = primary?.observation ? lackedOf(view.observation, primary.observation).count() : 0
   const unheardMs = nowMs - (primary?.heardAtMs ?? managerSinceMs)
   const behindMs = 1_000 * (liveView(snapshot, member)?.observation.server?.channel?.lagSeconds ?? 0)
-  return { known, seconds: Math.ceil((Math.min(unheardMs, timings.leaseMs) + behindMs) / 1_000) }
+  return { known, seconds: Math.ceil((Math.min(unheardMs, leaseOf(situation)) + behindMs) / 1_000) }
+}
+
+function leaseOf(situation: Situation): number {
+  return isFar(situation) ? Number.POSITIVE_INFINITY : situation.timings.leaseMs
 }
 
 /** Null where the loss is within what was accepted. */
@@ -106,7 +120,7 @@ export function whyTooMuch(situation: Situation, best: Promised): Sentence | nul
   const { known, seconds } = lossOf(situation, best)
   if (acceptLossUpTo === undefined) return say`failover.acceptLossUpTo says nothing`
   // The wait for the lease is part of the time: it is counted before it has passed.
-  const atMost = Math.max(seconds, Math.ceil(situation.timings.leaseMs / 1_000))
+  const atMost = isFar(situation) ? seconds : Math.max(seconds, Math.ceil(situation.timings.leaseMs / 1_000))
   return known <= acceptLossUpTo.transactions && atMost <= acceptLossUpTo.seconds
     ? null
     : say`${counted(known, 'transaction')} and ${atMost} s of writes may be lost, and failover.acceptLossUpTo allows ${acceptLossUpTo.transactions} and ${acceptLossUpTo.seconds} s`

@@ -178,6 +178,60 @@ describe('In mode async, while nobody hears the agent of the primary,', () => {
     expect(decision).toMatchObject({ blocked: true, actions: [] })
   })
 
+  it.each(['sql', 'ssh'] as const)(
+    'a far one, reached by %s, is waited for by nobody: no lease ends it',
+    (reachedBy) => {
+      const far = { reachable: false, reachedBy, server: { executed: gtids('shop-0', 107) } }
+      const decision = after({ views: { ...bothPromised, 'shop-0': far }, spec: always, nowMs: 60_000 })
+      expect(committed(decision)).toMatchObject({ epoch: 2, primary: shop1, intent: null })
+      expect(decision.sentence).toContain('7 transactions heard of shop-0, and all that it took in the')
+      expect(decision.sentence).toContain('s since, and takes until it is closed')
+    },
+  )
+
+  it.each([
+    [2_000, true],
+    [9_000, false],
+  ])('of a far one that was silent for %i ms the loss of 5 s is accepted: %s', (silentMs, isAccepted) => {
+    const far = { reachable: false, reachedBy: 'sql' } as const
+    const failover = { automatic: true, acceptLoss: 'upTo', acceptLossUpTo: { seconds: 5, transactions: 0 } } as const
+    const decision = after({
+      views: { ...bothPromised, 'shop-0': far },
+      spec: { mode: 'async', failover },
+      // It was heard last at 1,000.
+      nowMs: 1_000 + silentMs,
+    })
+    expect(decision.actions.some(({ kind }) => kind === 'commit')).toBe(isAccepted)
+  })
+
+  it('a far one that a replica still hears is not failed over, whatever is accepted', () => {
+    const far = { reachable: false, reachedBy: 'sql' } as const
+    const decision = after({ views: { 'shop-0': far, 'shop-1': lostTo }, spec: always, nowMs: 60_000 })
+    expect(decision.actions.filter(({ kind }) => kind === 'promise' || kind === 'commit')).toEqual([])
+    expect(decision.sentence).toContain('shop-2 still hears its server')
+  })
+
+  it.each([
+    [1_040, false],
+    [3_118, false],
+    [2_003, true],
+  ])('a far one that refuses its replicas with error %i is dead: %s', (ioErrno, isDead) => {
+    const lost = { server: { channel: { ioRunning: 'connecting', ioErrno } } } as const
+    const far = { reachable: false, reachedBy: 'sql' } as const
+    const decision = after({
+      views: { 'shop-0': far, 'shop-1': lost, 'shop-2': lost },
+      spec: always,
+      nowMs: 60_000,
+    })
+    expect(decision.actions.some(({ kind }) => kind === 'promise')).toBe(isDead)
+  })
+
+  it('a far one that runs and lets nobody in more has too many connections, and is no dead one', () => {
+    const full = { reachedBy: 'sql', silentMs: 60_000, probe: 'tooManyConnections' } as const
+    const decision = after({ views: { 'shop-0': full, 'shop-1': lostTo, 'shop-2': lostTo }, spec: always })
+    expect(decision.actions.filter(({ kind }) => kind === 'promise' || kind === 'commit')).toEqual([])
+  })
+
   it.each([
     [{ seconds: 6, transactions: 7 }, true],
     [{ seconds: 6, transactions: 6 }, false],

@@ -160,8 +160,10 @@ src/manager/clusters                 failover failover/{judge,protocol,way-out} 
                                      topology/{group,snapshot}
 agents/far                           agents/{binlog,instance,mysqld,ports,volume} src/binlog topology/{gtid,snapshot}
 agents/far/adopting                  agents/{instance,ports} agents/sql/connections failover/settings
+agents/far/sql-only                  agents/{far,instance,ports} agents/sql/connections failover/settings
+                                     topology/{gtid,snapshot}
 agents                               agents/{backup,binlog,converge,doubts,far,group,guard,instance}
-                                     agents/backup/{archive,rebuild,rehearsal}
+                                     agents/backup/{archive,rebuild,rehearsal} agents/far/sql-only
                                      agents/{lifecycle,mysqld,observe,orders,ports,salvage,sql} agents/{throw-away,volume}
                                      agents/lifecycle/{built-in,mysql} failover/protocol topology/snapshot
 src/manager/api                      src/api-contract src/manager/clusters

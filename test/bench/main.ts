@@ -16,10 +16,11 @@ import { describeMachine } from './machine.ts'
 import { markdownTable, measuredParts, replaceMeasured, type MeasuredPart } from './measured-page.ts'
 import { measureRouterCost } from './routed.ts'
 import { asJson, headOf, lostIn, rowsOf, tableOf, type CaseResult } from './report.ts'
+import { measureSqlOnly } from './sql-only.ts'
 import { measureWatching } from './watching.ts'
 
 const usage = `npm run bench -- [${benchCases.join('|')} …] [--mode semisync|async|group] [--runs 20] [--instances 3] [--bare 5] [--router] [--json FILE] [--into PAGE]
-       npm run bench -- kill --far [--runs 20]
+       npm run bench -- kill --far [--no-ssh] [--runs 20]
        npm run bench -- backup [--gigabytes 1]
        npm run bench -- watching [--watched 500]`
 
@@ -30,6 +31,8 @@ interface BenchOptions {
   readonly mode: ModeName
   /** Three servers of somebody else, reached by SQL and SSH, in mode async. */
   readonly far: boolean
+  /** Nothing but SQL reaches them, and any loss is accepted. */
+  readonly sqlOnly: boolean
   /** In mode `group`: runs of a group of the same settings without Regent, beside the others; 0 leaves them out. */
   readonly bare: number
   /** With a second writer that knows the router's address alone. */
@@ -51,6 +54,7 @@ function readOptions(): BenchOptions {
       instances: { type: 'string', default: '3' },
       mode: { type: 'string', default: defaultMode },
       far: { type: 'boolean', default: false },
+      'no-ssh': { type: 'boolean', default: false },
       bare: { type: 'string', default: '5' },
       router: { type: 'boolean', default: false },
       json: { type: 'string' },
@@ -59,6 +63,7 @@ function readOptions(): BenchOptions {
       watched: { type: 'string', default: '500' },
     },
   })
+  if (values['no-ssh'] && !values.far) throw new Error(`--no-ssh goes with --far: ${usage}`)
   const alone = positionals.length === 1 ? positionals[0] : undefined
   const isOfBackups = alone === 'backup'
   const cases = (isOfBackups || alone === 'watching' ? [] : positionals).map((word) => {
@@ -69,6 +74,7 @@ function readOptions(): BenchOptions {
   return {
     cases: casesOf(cases, values.far),
     far: values.far,
+    sqlOnly: values['no-ssh'],
     runs: integerFrom(1, 1000)(values.runs),
     instances: integerFrom(2, 9)(values.instances),
     mode: values.far ? 'async' : modeNamed(values.mode),
@@ -126,7 +132,7 @@ async function bench(options: BenchOptions): Promise<void> {
 /** Each case has a cluster of its own, so that none inherits another's history. */
 async function measure(name: BenchCase, options: BenchOptions): Promise<readonly CaseResult[]> {
   const { runs, instances, mode, bare } = options
-  if (options.far) return onStrangers(name, runs)
+  if (options.far) return options.sqlOnly ? [await measureSqlOnly(runs, told)] : onStrangers(name, runs)
   const measured = await onItsOwnCluster(name, options)
   if (name === 'agent') return [...measured, ...(await measureLifecycle(runs, told))]
   if (mode !== 'group' || bare === 0) return measured

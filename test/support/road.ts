@@ -16,8 +16,10 @@ export class Road {
   /** So much came back by it. */
   bytesBack = 0
   readonly #server: Server
-  readonly #sockets = new Set<Socket>()
-  #isClosed = false
+  /** And where their clients come from. */
+  readonly #sockets = new Map<Socket, string>()
+  /** Whom nobody lets through. */
+  #isClosedFor: (from: string) => boolean = () => false
   #cutAt: { readonly way: Way; left: number; readonly cut: () => void } | undefined
 
   private constructor(server: Server) {
@@ -32,15 +34,19 @@ export class Road {
     return road
   }
 
-  /** Cuts what is connected, and lets nobody through until it is mended. */
-  close(): void {
-    this.#isClosed = true
-    for (const socket of this.#sockets) socket.destroy()
+  /**
+   * Cuts what is connected, and lets nobody through until it is mended.
+   *
+   * @param whom by the address that one comes from; all unless given
+   */
+  close(whom: (from: string) => boolean = () => true): void {
+    this.#isClosedFor = whom
+    for (const [socket, from] of this.#sockets) if (whom(from)) socket.destroy()
   }
 
   mend(): void {
     this.#cutAt = undefined
-    this.#isClosed = false
+    this.#isClosedFor = () => false
   }
 
   /** Closes once so many more bytes went that way; resolves then. */
@@ -54,10 +60,11 @@ export class Road {
   }
 
   #join(client: Socket, target: Place): void {
-    if (this.#isClosed) return void client.destroy()
+    const from = client.remoteAddress ?? ''
+    if (this.#isClosedFor(from)) return void client.destroy()
     const server = connect(target)
     for (const socket of [client, server]) {
-      this.#sockets.add(socket)
+      this.#sockets.set(socket, from)
       socket.setNoDelay(true)
       socket.on('error', () => undefined)
       socket.on('close', () => {

@@ -28,7 +28,7 @@ const roadPort = 2_222
 export class StrangerHost {
   readonly server: StrangeServer
   readonly sshd: Sshd | undefined
-  /** By which its sshd is reached, where that was asked for. */
+  /** By which its sshd, or its mysqld, is reached, where that was asked for. */
   road: Road | undefined
 
   constructor(server: StrangeServer, sshRoot: string | undefined) {
@@ -77,7 +77,10 @@ export class StrangerHost {
 }
 
 export interface StrangersOptions {
-  readonly ssh?: false
+  /** Nothing but SQL reaches any host, or those of these ordinals. */
+  readonly ssh?: false | readonly number[]
+  /** SQL goes by a proxy to each host. */
+  readonly sqlRoads?: true
   /** SSH goes by a proxy to each host. */
   readonly roads?: true
   readonly mode?: 'async' | 'semisync'
@@ -110,13 +113,16 @@ export class Strangers {
       more: ['--gtid-mode=ON', '--enforce-gtid-consistency=ON', '--log-bin=mysql-bin', '--relay-log=relay-of-mine'],
     }))
     const servers = await StrangeServer.several(await newestMysql(), places)
-    const hosts = servers.map((server) => new StrangerHost(server, sshRoot))
+    const hosts = servers.map((server, at) => new StrangerHost(server, hasSsh(options, at) ? sshRoot : undefined))
     const strangers = new Strangers(home, hosts, own, options)
     try {
       await Promise.all(hosts.map((host) => host.start(join(home, 'id.pub'))))
-      if (options.roads === true)
+      if (options.roads === true || options.sqlRoads === true)
         for (const host of hosts)
-          host.road = await Road.open({ host: host.address, port: roadPort }, { host: host.address, port: 22 })
+          host.road = await Road.open(
+            { host: host.address, port: roadPort },
+            { host: host.address, port: options.sqlRoads === true ? 3306 : 22 },
+          )
       await strangers.#replicate()
       await strangers.#writeFiles()
       return strangers
@@ -237,7 +243,7 @@ export class Strangers {
     await mkdir(layout.secrets, { recursive: true, mode: 0o700 })
     await writeFile(layout.accountSecret, `${clusterSecret}\n`, { mode: 0o600 })
     await this.writeKnownHosts()
-    const { mode = 'async', failover = {}, ssh, start, roads } = this.#options
+    const { mode = 'async', failover = {}, start, roads, sqlRoads } = this.#options
     const login = {
       user: 'root',
       keyFile: join(this.home, 'id'),
@@ -250,13 +256,18 @@ export class Strangers {
         cluster: 'shop',
         mode,
         mysql: { user: 'keeper', passwordFile },
-        ...(ssh === false ? {} : { ssh: login }),
         failover: { windowMs: 0, ...failover },
-        hosts: this.hosts.map((host) => ({
+        hosts: this.hosts.map((host, at) => ({
           host: host.address,
+          ...(sqlRoads === true && { port: roadPort }),
+          ...(hasSsh(this.#options, at) && { ssh: login }),
           ...(start === false ? {} : { start: host.startCommand }),
         })),
       }),
     )
   }
+}
+
+function hasSsh({ ssh }: StrangersOptions, ordinal: number): boolean {
+  return ssh !== false && ssh?.includes(ordinal) !== true
 }

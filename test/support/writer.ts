@@ -165,10 +165,14 @@ export class Writer {
     clearTimeout(timer)
   }
 
-  /** Stops, and reads every write back on the primary and on every replica once that has caught up. */
-  async check(): Promise<WritesCheck> {
+  /**
+   * Stops, and reads every write back on the primary and on every replica once that has caught up.
+   *
+   * @param but who is closed, and follows nobody
+   */
+  async check(but?: string): Promise<WritesCheck> {
     await this.stop()
-    return checkWrites(this.#cluster, this.table, this.#acknowledged)
+    return checkWrites(this.#cluster, this.table, this.#acknowledged, { ...(but !== undefined && { but }) })
   }
 
   #hear(message: FromWriter): void {

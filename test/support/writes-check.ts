@@ -17,6 +17,12 @@ export interface WritesCheck {
   readonly instances: number
 }
 
+export interface CheckOptions {
+  readonly deadlineMs?: number
+  /** This instance is not read. */
+  readonly but?: string
+}
+
 /** What a client gave up waiting for may be written for so long after that client has stopped. */
 const settlesMs = 60_000
 
@@ -29,11 +35,11 @@ export async function checkWrites(
   cluster: WrittenCluster,
   table: string,
   acknowledged: readonly Acknowledged[],
-  deadlineMs = patienceMs,
+  options: CheckOptions = {},
 ): Promise<WritesCheck> {
   const untilMs = monotonicMs() + settlesMs
   for (;;) {
-    const { settled, ...check } = await readWrites(cluster, table, acknowledged, deadlineMs)
+    const { settled, ...check } = await readWrites(cluster, table, acknowledged, options)
     if (check.differing.length === 0 || settled || monotonicMs() > untilMs) return check
     await sleep(200)
   }
@@ -43,14 +49,14 @@ async function readWrites(
   cluster: WrittenCluster,
   table: string,
   acknowledged: readonly Acknowledged[],
-  deadlineMs: number,
+  { deadlineMs = patienceMs, but }: CheckOptions,
 ): Promise<WritesCheck & { readonly settled: boolean }> {
   const primary = await cluster.primary()
   const executed = await executedAt(cluster, primary)
   const ids = await idsOn(cluster, primary, table)
   const differing: string[] = []
   let settled = true
-  const replicas = await cluster.replicas()
+  const replicas = (await cluster.replicas()).filter((name) => name !== but)
   for (const replica of replicas) {
     await caughtUp(cluster, replica, executed, deadlineMs)
     if (String(await idsOn(cluster, replica, table)) === String(ids)) continue

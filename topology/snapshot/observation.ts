@@ -318,13 +318,12 @@ export interface Observation extends ObservedBackups {
   readonly agentRun: string
   readonly sequence: number
   readonly regentVersion: string
-  /**
-   * Its agent takes the word of a manager that leads (`LeaderWord`), and asks a manager about its lease only where its
-   * peers do not confirm. Absent from older agents, which hear of everything with a confirmation of their lease.
-   */
+  /** Its agent takes a manager’s `LeaderWord`, and asks about its lease where no peer confirms. Absent if older. */
   readonly takesWord?: true
   /** Its agent refuses an assignment that names another `agentRun`. Absent from older agents, which refuse the word. */
   readonly bindsToRun?: true
+  /** How an agent reaches its host that is far from its server. Absent where it is beside that. */
+  readonly reachedBy?: 'ssh' | 'sql'
   readonly process: ProcessState
   /** Why the process is absent or dead, in a sentence; '' otherwise. */
   readonly processNote: Heard

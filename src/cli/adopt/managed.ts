@@ -3,6 +3,7 @@ import { hostsOf, readAdoption, readPassword, type Adoption, type AdoptedHost } 
 import { hindrancesOf, primaryOf, type Hindrance } from '#agents/far/adopting/lacks.ts'
 import { look, type Looked } from '#agents/far/adopting/look.ts'
 import { backTo, giveBack, takeOver } from '#agents/far/adopting/take-over.ts'
+import { refusedWithoutSsh, whatNoSshMeans } from '#agents/far/adopting/without-ssh.ts'
 import { describeError, RegentError } from '#common/errors/errors.ts'
 import { folderOf } from '#local/clusters/cluster-index.ts'
 import { createCluster, type FarServer } from '#local/clusters/prepare.ts'
@@ -29,8 +30,9 @@ export async function manage(io: Io, name: string, options: ManageOptions): Prom
   const adoption = await adoptionOf(name, options)
   const hosts = hostsOf(adoption)
   const servers = await Promise.all(hosts.map(lookAt))
-  const missing = [...withoutSsh(hosts), ...hindrancesOf(servers)]
-  for (const line of linesOf(missing)) io.out(line)
+  const said = { hosts, mode: adoption.mode, acceptLoss: adoption.failover.acceptLoss }
+  const missing = [...refusedWithoutSsh(said), ...hindrancesOf(servers)]
+  for (const line of [...linesOf(missing), ...whatNoSshMeans(said)]) io.out(line)
   if (missing.length > 0)
     throw new RegentError('REGENT_REFUSED', `${name} cannot be managed yet: the list above says what is missing`, {
       remedy: 'Do that on the servers, and try again; until then nothing is changed there.',
@@ -127,17 +129,6 @@ async function giveBackAll(io: Io, hosts: readonly AdoptedHost[], before: Before
       for (const statement of backTo(before[host.instance] ?? {})) io.out(`    ${statement};`)
     }
   }
-}
-
-/** Process and binlogs are reached by it: nobody could end such a server, or read what it alone has. */
-function withoutSsh(hosts: readonly AdoptedHost[]): readonly Hindrance[] {
-  return hosts
-    .filter(({ ssh }) => ssh === undefined)
-    .map(({ instance }) => ({
-      instance,
-      what: 'the hosts file gives no SSH for it',
-      remedy: ['-- ssh: { user: mysql, keyFile: …, knownHostsFile: … }'],
-    }))
 }
 
 function adoptionOf(name: string, { file }: ManageOptions): Promise<Adoption> {

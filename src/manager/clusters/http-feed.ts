@@ -113,7 +113,12 @@ function openStream(
 }
 
 /** By what an agent refuses that is far from its server, and sees neither that nor its host. */
-const blindness: ReadonlySet<string> = new Set<ErrorCode>(['REGENT_SSH_DOWN', 'REGENT_HOST_KEY'])
+const blindness: ReadonlySet<string> = new Set<ErrorCode>([
+  'REGENT_SSH_DOWN',
+  'REGENT_HOST_KEY',
+  'REGENT_SERVER_DOWN',
+  'REGENT_SERVER_TIMEOUT',
+])
 
 /** The agent's own words, where it says why it refuses. */
 function problemIn(text: string): { readonly code: string; readonly detail: string } {

@@ -1,0 +1,147 @@
+import { RegentError } from '#common/errors/errors.ts'
+import type { Clock } from '#common/ports/ports.ts'
+import { say, type Said } from '#common/sentence/sentence.ts'
+import type { Lack, ProcessState } from '#topology/snapshot/observation.ts'
+import type { ProcessPort } from '#agents/ports/process.ts'
+import { farCannot } from '#agents/far/cannot.ts'
+import { readNote, writeNote } from '#agents/far/note.ts'
+import type { SqlPulse } from './pulse.ts'
+
+export interface SqlOnlyProcessPorts {
+  readonly clock: Clock
+  readonly pulse: Pick<SqlPulse, 'startedAt' | 'whyUnseen' | 'onAnswer'>
+  /** Nobody writes, and nothing is received or applied, once this has resolved. */
+  readonly close: () => Promise<void>
+  /** The agent's own file, on its side: which mysqld it takes for its own. */
+  readonly noteFile: string
+}
+
+/** What counts as one mysqld: a start of the server, or what was made of that start since its agent closed it. */
+interface Life {
+  readonly startedAt: number
+  readonly closings: number
+  /** 1 once its agent has closed it. */
+  readonly over: number
+}
+
+/**
+ * The mysqld of a host that only SQL reaches. Nobody sees that process: while the server does not answer, nothing is
+ * known, and its agent shows nothing (`SqlPulse.whyUnseen`). A service manager starts it, and then it comes up closed
+ * (`look.ts`). Nothing can kill it. In place of that it is closed by SQL for good, with its replication stopped: for
+ * this agent it is dead then, and the same server is the next mysqld, once the agent takes it.
+ */
+export class SqlOnlyProcess implements ProcessPort {
+  readonly #ports: SqlOnlyProcessPorts
+  readonly #listeners: (() => void)[] = []
+  #state: ProcessState = 'absent'
+  #note: Said = ''
+  #changedAtMs: number
+  #life: Life | null = null
+
+  constructor(ports: SqlOnlyProcessPorts) {
+    this.#ports = ports
+    this.#changedAtMs = ports.clock.monotonicMs()
+  }
+
+  get state(): ProcessState {
+    return this.#state
+  }
+
+  /** No number of any process: one for each life. */
+  get pid(): number | null {
+    return this.#life && this.#life.startedAt * 1_000 + (this.#life.closings % 1_000)
+  }
+
+  get note(): Said {
+    return this.#note
+  }
+
+  get changedAtMs(): number {
+    return this.#changedAtMs
+  }
+
+  async adopt(): Promise<void> {
+    const noted = await readNote(this.#ports.noteFile, ['startedAt', 'closings', 'over'])
+    if (noted === undefined) await this.#take({ startedAt: this.#answeringSince(), closings: 0, over: 0 })
+    else this.#life = noted
+    this.#ports.pulse.onAnswer(() => this.#judge())
+    this.#judge()
+  }
+
+  onChange(changed: () => void): void {
+    this.#listeners.push(changed)
+  }
+
+  lookEvery(): void {
+    // What answers a question costs nothing between two of them.
+  }
+
+  isEmpty(): Promise<boolean> {
+    return Promise.resolve(false)
+  }
+
+  initialise(): Promise<void> {
+    return Promise.reject(farCannot(say`make the data of a new server`))
+  }
+
+  async start(): Promise<void> {
+    if (this.#state !== 'dead' && this.#state !== 'absent') return
+    const startedAt = this.#answeringSince()
+    await this.#ports.close()
+    await this.#take({ startedAt, closings: (this.#life?.closings ?? 0) + 1, over: 0 })
+    this.#judge()
+  }
+
+  accountsAtStart(): void {
+    // Whoever keeps the agent out of a far server keeps it out.
+  }
+
+  dropAccountsFile(): Promise<void> {
+    return Promise.resolve()
+  }
+
+  lacks(): Promise<readonly Lack[]> {
+    return Promise.resolve([])
+  }
+
+  supply(): Promise<void> {
+    return Promise.resolve()
+  }
+
+  async kill(): Promise<void> {
+    const life = this.#life
+    if (life === null || this.#state === 'dead' || this.#state === 'absent') return
+    await this.#ports.close()
+    await this.#take({ ...life, over: 1 })
+    this.#judge()
+  }
+
+  #answeringSince(): number {
+    const { startedAt, whyUnseen } = this.#ports.pulse
+    if (startedAt !== null && whyUnseen === null) return startedAt
+    const why = say`mysqld does not answer, and nobody can start it by SQL alone: start mysqld on its host`
+    throw new RegentError('REGENT_FAR_CANNOT', why)
+  }
+
+  async #take(life: Life): Promise<void> {
+    await writeNote(this.#ports.noteFile, life)
+    this.#life = life
+  }
+
+  #judge(): void {
+    const { startedAt } = this.#ports.pulse
+    if (this.#life === null || startedAt === null) return
+    if (this.#life.startedAt !== startedAt)
+      return this.#become('dead', say`it ended; mysqld came up closed since, and waits`)
+    if (this.#life.over === 1) return this.#become('dead', say`its agent closed it by SQL, and it waits`)
+    this.#become('running', '')
+  }
+
+  #become(state: ProcessState, note: Said): void {
+    if (state === this.#state && String(note) === String(this.#note)) return
+    if (state !== this.#state) this.#changedAtMs = this.#ports.clock.monotonicMs()
+    this.#state = state
+    this.#note = note
+    for (const listener of this.#listeners) listener()
+  }
+}

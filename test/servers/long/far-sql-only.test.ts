@@ -1,0 +1,113 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import type { TestCluster } from '#test/support/cluster.ts'
+import { monotonicMs } from '#test/support/monotonic.ts'
+import { Strangers, type StrangerHost } from '#test/support/strangers.ts'
+import { stopWriters, Writer } from '#test/support/writer.ts'
+
+describe('Three servers that nothing but SQL reaches, with any loss accepted ahead of time', () => {
+  let strangers: Strangers
+  let cluster: TestCluster
+
+  beforeAll(async () => {
+    strangers = await Strangers.start({ ssh: false, start: false, failover: { acceptLoss: 'always' } })
+    cluster = await strangers.manage()
+  })
+  afterAll(async () => {
+    await stopWriters()
+    await strangers.end()
+  })
+
+  it('are failed over when mysqld of their primary is killed, and the old one follows, or is named with what it alone has', async () => {
+    const writer = await Writer.start(cluster)
+    const killedMs = monotonicMs()
+    await strangers.hostOf('shop-0').kill()
+    const { host } = await writer.next(killedMs, { notBy: strangers.hostOf('shop-0').address })
+    expect(host).not.toBe(strangers.hostOf('shop-0').address)
+    await strangers.hostOf('shop-0').start()
+    const alone = await cluster.until('the old one is judged', () => aloneAt(cluster, 'shop-0'))
+    const { lost } = await writer.check('shop-0')
+    expect(alone).toBeGreaterThanOrEqual(lost.length)
+  })
+
+  it('are failed over without what no replica received, and that is counted and named when the old primary is back', async () => {
+    const writer = await Writer.start(cluster, { table: 'tail' })
+    const dead = await strangers.endWithTail(cluster, writer)
+    await strangers.signalAgents('SIGCONT')
+    const resumedMs = monotonicMs()
+    expect(await cluster.regent('resume', 'shop')).toMatchObject({ code: 0 })
+    await writer.next(resumedMs, { notBy: strangers.hostOf(dead).address })
+    const recovery = await cluster.until('it is recorded', async () => (await cluster.recoveries())[0])
+    expect(recovery).toMatchObject({ kind: 'failover' })
+    expect(JSON.stringify(recovery)).toMatch(new RegExp(`\\d+ transactions? heard of ${dead}`))
+    await strangers.hostOf(dead).start()
+    const alone = await cluster.until('it is named', () => aloneAt(cluster, dead))
+    const { lost } = await writer.check(dead)
+    expect(lost.length).toBeGreaterThan(50)
+    expect(alone).toBeGreaterThanOrEqual(lost.length)
+    const [row] = await strangers.hostOf(dead).sql('SELECT @@super_read_only AS closed, @@offline_mode AS offline')
+    expect(row).toEqual({ closed: 1, offline: 1 })
+  })
+})
+
+describe('Three servers that nothing but SQL reaches, with no loss accepted', () => {
+  let strangers: Strangers
+  let cluster: TestCluster
+
+  beforeAll(async () => {
+    strangers = await Strangers.start({ ssh: false, start: false, sqlRoads: true })
+    cluster = await strangers.manage()
+  })
+  afterAll(async () => {
+    await stopWriters()
+    await strangers.end()
+  })
+
+  it('keep their primary while only the road of the manager to it is cut', async () => {
+    const { road, address } = strangers.hostOf('shop-0')
+    const replicas = strangers.hosts.filter((host) => host.address !== address)
+    for (const replica of replicas) await comesFromItsOwnAddress(replica)
+    await cluster.whole()
+    road?.close((from) => replicas.every((replica) => replica.address !== from))
+    const sentence = await cluster.until('it is seen', async () => {
+      const { sentence } = await cluster.view()
+      return sentence.includes('still hear its server') ? sentence : undefined
+    })
+    expect(sentence).toContain('shop-1 and shop-2')
+    expect(await cluster.primary()).toBe('shop-0')
+    road?.mend()
+    await cluster.whole()
+    expect(await cluster.primary()).toBe('shop-0')
+    expect(await cluster.recoveries()).toEqual([])
+  })
+
+  it('wait for a person when mysqld of their primary is killed, and the sentence says what to do', async () => {
+    const writer = await Writer.start(cluster)
+    await strangers.hostOf('shop-0').kill()
+    const killedMs = monotonicMs()
+    await cluster.until('a person is waited for', async () => {
+      const { sentence } = await cluster.view()
+      return sentence.startsWith('no automatic failover') && sentence.includes('regent failover --accept-loss')
+    })
+    const ran = await cluster.regent('failover', 'shop', '--accept-loss')
+    expect(ran, ran.stderr).toMatchObject({ code: 0 })
+    await writer.next(killedMs, { notBy: strangers.hostOf('shop-0').address })
+    expect(await cluster.primary()).not.toBe('shop-0')
+  })
+})
+
+/** As from another machine: its road stays open. */
+async function comesFromItsOwnAddress(replica: StrangerHost): Promise<void> {
+  await replica.sql(
+    'STOP REPLICA IO_THREAD',
+    `CHANGE REPLICATION SOURCE TO SOURCE_BIND='${replica.address}'`,
+    'START REPLICA IO_THREAD',
+  )
+}
+
+/** How many transactions this one alone has, once that is known: none where it follows. */
+async function aloneAt(cluster: TestCluster, name: string): Promise<number | undefined> {
+  const { problems, whole } = await cluster.view()
+  const named = problems.find(({ code, instance }) => code === 'ErrantTransactions' && instance === name)
+  if (named !== undefined) return Number(/has (\d+) transaction/.exec(named.sentence)?.[1])
+  return whole ? 0 : undefined
+}
