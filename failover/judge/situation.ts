@@ -123,6 +123,11 @@ export function isLive(view: InstanceView | undefined): view is LiveView {
   return view !== undefined && view.reachable && view.observation !== null
 }
 
+/** One agent tells for all: the primary's may have fallen silent before this manager came. */
+export function isFar({ snapshot }: Pick<Situation, 'snapshot'>): boolean {
+  return snapshot.instances.some(({ observation }) => observation?.reachedBy !== undefined)
+}
+
 /** What was asked of this primary. */
 export function switchoverAsked({ requests, record }: Situation): Extract<Request, { kind: 'switchover' }> | undefined {
   const primary = instanceOf(record.primary)

@@ -4,7 +4,7 @@ import { isToBeStarted, lackedByPrimary } from './elected-set.ts'
 import { instanceOf } from '#topology/snapshot/member.ts'
 import { allOf } from '#common/text/words.ts'
 import { openingOf, type Opening } from './slow-opening.ts'
-import { isLive, isServing, viewNamed, viewOf, type LiveView, type Situation } from './situation.ts'
+import { isFar, isLive, isServing, viewNamed, viewOf, type LiveView, type Situation } from './situation.ts'
 
 /**
  * What is known of the primary, and from whom. `well` · `starting` it was allowed to start and has not answered yet ·
@@ -140,10 +140,9 @@ function judgeByOthers(situation: Situation, name: string, heardAtMs: number | n
       timings.unreachableMs - silent,
     )
   const replicas = snapshot.instances.filter((view): view is LiveView => view.name !== name && isServing(view, timings))
-  const isFar = viewOf(snapshot, situation.record.primary)?.observation?.reachedBy !== undefined
   const hearing = replicas.filter(
     ({ observation }) =>
-      hearsSource(observation, name, timings.unreachableMs) || (isFar && isRefused(observation, name)),
+      hearsSource(observation, name, timings.unreachableMs) || (isFar(situation) && isRefused(observation, name)),
   )
   if (hearing.length > 0) {
     const hear = hearing.length === 1 ? say`hears` : say`hear`

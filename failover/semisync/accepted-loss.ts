@@ -6,7 +6,7 @@ import { elect } from '../judge/election.ts'
 import { leaseRunsOutInMs } from '../judge/lease-out.ts'
 import { promisedBy, type Promised } from '../judge/promised.ts'
 import { candidatesIn } from '../judge/salvage.ts'
-import { departing, isLive, isServing, liveView, names, viewOf, type Situation } from '../judge/situation.ts'
+import { departing, isFar, isLive, isServing, liveView, names, viewOf, type Situation } from '../judge/situation.ts'
 import type { Verdict } from '../judge/verdict.ts'
 import { nextRecord } from '../protocol/record.ts'
 import { commitTo } from '../steps/commit.ts'
@@ -52,11 +52,6 @@ function among(situation: Situation, verdict: Verdict, promised: readonly Promis
   if (election.winner !== null) return commit(situation, verdict, best, promised)
   if (isFetching(situation)) return failing(say`failing over with loss: waiting for what is being fetched`, [])
   return fetchFirst(situation, { promised, union }, best, election) ?? null
-}
-
-/** As its agent said before it fell silent. */
-function isFar({ snapshot, record }: Situation): boolean {
-  return viewOf(snapshot, record.primary)?.observation?.reachedBy !== undefined
 }
 
 /**

@@ -226,6 +226,17 @@ describe('In mode async, while nobody hears the agent of the primary,', () => {
     expect(decision.actions.some(({ kind }) => kind === 'promise')).toBe(isDead)
   })
 
+  it('a far one that refuses its replicas is no dead one for a manager, either, that never heard its agent', () => {
+    const lost = { reachedBy: 'sql', server: { channel: { ioRunning: 'connecting', ioErrno: 1_040 } } } as const
+    const unheard = { reachable: false, observation: null } as const
+    const decision = after({
+      views: { 'shop-0': unheard, 'shop-1': lost, 'shop-2': lost },
+      spec: always,
+      nowMs: 60_000,
+    })
+    expect(decision.actions.some(({ kind }) => kind === 'promise')).toBe(false)
+  })
+
   it('a far one that runs and lets nobody in more has too many connections, and is no dead one', () => {
     const full = { reachedBy: 'sql', silentMs: 60_000, probe: 'tooManyConnections' } as const
     const decision = after({ views: { 'shop-0': full, 'shop-1': lostTo, 'shop-2': lostTo }, spec: always })
