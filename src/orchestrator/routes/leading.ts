@@ -1,4 +1,5 @@
 import { describeError } from '#common/errors/errors.ts'
+import { counted } from '#common/text/words.ts'
 import { longestDowntimeMs } from '#failover/judge/downtime.ts'
 import type { Death, RecoveryBegun, RecoveryEnded } from '#manager/clusters/watched.ts'
 import type { Instance } from '../documents/instance.ts'
@@ -89,7 +90,7 @@ async function lead(call: Call, under: RecoveryUnderWay, lost: Lost): Promise<Re
   const planned = leadInstead(seen.tree, seen.one, { wanted: named(seen, wanted), undo: still.undo })
   if (typeof planned === 'string') return giveUp(under, still.undo, planned)
   const count = countLost(seen.tree, seen.one)
-  const words = `${count ?? 'no'} transactions that were seen there are held by nobody now`
+  const words = `nobody holds ${counted(count ?? 0, 'transaction')} any more that ${keyText(root.key)} had`
   const isMore = (count ?? 0) > 0 && death.loss === ''
   if (isMore && !lost.isForced) return giveUp(under, still.undo, words)
   under.tell(isMore ? words : death.loss || 'nothing that was acknowledged is lost')
