@@ -89,7 +89,7 @@ function judgeProcess(name: string, seen: Observation, situation: Situation): Ve
 }
 
 function judgeRunning(name: string, seen: Observation, situation: Situation): Verdict {
-  const { frozenMs, startMs } = situation.timings
+  const { startMs } = situation.timings
   const own = ['its own agent']
   if (seen.probe === 'readOnlyFilesystem')
     return verdict('dead', say`the file system of ${name} is read-only: ${heard(seen.probeDetail)}`, own)
@@ -97,8 +97,15 @@ function judgeRunning(name: string, seen: Observation, situation: Situation): Ve
     return verdict('dead', say`mysqld of ${name} runs and has not answered within ${duration(startMs)}`, own)
   if (seen.server === null) return verdict('starting', say`mysqld of ${name} runs and has not answered yet`, own, 200)
   const answersNothing = seen.probe === 'stuck' || seen.probe === 'unknown'
-  if (seen.silentMs > 0 && answersNothing) return frozenAfter(name, say`does not answer`, seen.silentMs, frozenMs)
+  if (seen.silentMs > 0 && answersNothing) return judgeSilent(name, seen, situation)
   return judgeAnswering(name, seen, situation)
+}
+
+/** Its agent knows no more than any client where only SQL reaches it: that is one witness, and others are heard. */
+function judgeSilent(name: string, { silentMs, reachedBy }: Observation, { timings }: Situation): Verdict {
+  if (reachedBy !== 'sql') return frozenAfter(name, say`does not answer`, silentMs, timings.frozenMs)
+  const sentence = say`mysqld of ${name} has not answered ${lasting(silentMs)}, and only SQL reaches it`
+  return verdict('unknown', sentence, ['its own agent'], timings.heartbeatMs)
 }
 
 /** Replicas acknowledge within milliseconds; the server looks for acknowledgements once a second at the worst. */

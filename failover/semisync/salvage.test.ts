@@ -237,6 +237,15 @@ describe('In mode async, while nobody hears the agent of the primary,', () => {
     expect(decision.actions.some(({ kind }) => kind === 'promise')).toBe(false)
   })
 
+  it.each([
+    ['sql', false],
+    ['ssh', true],
+  ] as const)('silence alone, of one that is reached by %s, calls for a failover: %s', (reachedBy, isDead) => {
+    const silent = { reachedBy, silentMs: 60_000, probe: 'unknown' } as const
+    const decision = after({ views: { 'shop-0': silent }, spec: always })
+    expect(decision.actions.some(({ kind }) => kind === 'promise')).toBe(isDead)
+  })
+
   it('a far one that runs and lets nobody in more has too many connections, and is no dead one', () => {
     const full = { reachedBy: 'sql', silentMs: 60_000, probe: 'tooManyConnections' } as const
     const decision = after({ views: { 'shop-0': full, 'shop-1': lostTo, 'shop-2': lostTo }, spec: always })

@@ -16,10 +16,10 @@ export class Road {
   /** So much came back by it. */
   bytesBack = 0
   readonly #server: Server
-  /** And where their clients come from. */
-  readonly #sockets = new Map<Socket, string>()
+  /** And the ports that their clients come from. */
+  readonly #sockets = new Map<Socket, number>()
   /** Whom nobody lets through. */
-  #isClosedFor: (from: string) => boolean = () => false
+  #isClosedFor: (port: number) => boolean = () => false
   #cutAt: { readonly way: Way; left: number; readonly cut: () => void } | undefined
 
   private constructor(server: Server) {
@@ -37,11 +37,11 @@ export class Road {
   /**
    * Cuts what is connected, and lets nobody through until it is mended.
    *
-   * @param whom by the address that one comes from; all unless given
+   * @param whom by the port that one comes from; all unless given
    */
-  close(whom: (from: string) => boolean = () => true): void {
+  close(whom: (port: number) => boolean = () => true): void {
     this.#isClosedFor = whom
-    for (const [socket, from] of this.#sockets) if (whom(from)) socket.destroy()
+    for (const [socket, port] of this.#sockets) if (whom(port)) socket.destroy()
   }
 
   mend(): void {
@@ -60,11 +60,11 @@ export class Road {
   }
 
   #join(client: Socket, target: Place): void {
-    const from = client.remoteAddress ?? ''
-    if (this.#isClosedFor(from)) return void client.destroy()
+    const port = client.remotePort ?? 0
+    if (this.#isClosedFor(port)) return void client.destroy()
     const server = connect(target)
     for (const socket of [client, server]) {
-      this.#sockets.set(socket, from)
+      this.#sockets.set(socket, port)
       socket.setNoDelay(true)
       socket.on('error', () => undefined)
       socket.on('close', () => {

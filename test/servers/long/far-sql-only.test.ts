@@ -1,7 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { TestCluster } from '#test/support/cluster.ts'
 import { monotonicMs } from '#test/support/monotonic.ts'
-import { Strangers, type StrangerHost } from '#test/support/strangers.ts'
+import { hasSocketAt } from '#test/support/socket-owner.ts'
+import { Strangers } from '#test/support/strangers.ts'
 import { stopWriters, Writer } from '#test/support/writer.ts'
 
 describe('Three servers that nothing but SQL reaches, with any loss accepted ahead of time', () => {
@@ -62,12 +63,23 @@ describe('Three servers that nothing but SQL reaches, with no loss accepted', ()
     await strangers.end()
   })
 
+  it('sync a relay log that FLUSH RELAY LOGS closes, which a promise rests upon', async () => {
+    const synced = await strangers.hostOf('shop-1').sql(
+      "UPDATE performance_schema.setup_instruments SET ENABLED='YES', TIMED='YES' WHERE NAME = 'wait/io/file/sql/relaylog'",
+      "UPDATE performance_schema.setup_consumers SET ENABLED='YES' WHERE NAME LIKE 'events_waits%'",
+      'FLUSH NO_WRITE_TO_BINLOG RELAY LOGS',
+      `SELECT OBJECT_NAME AS file FROM performance_schema.events_waits_history_long
+           WHERE EVENT_NAME = 'wait/io/file/sql/relaylog' AND OPERATION = 'sync' AND THREAD_ID = PS_CURRENT_THREAD_ID()`,
+    )
+    expect(synced.map(({ file }) => String(file))).toContainEqual(expect.stringMatching(/relay-of-mine\.\d+$/))
+  })
+
   it('keep their primary while only the road of the manager to it is cut', async () => {
     const { road, address } = strangers.hostOf('shop-0')
     const replicas = strangers.hosts.filter((host) => host.address !== address)
-    for (const replica of replicas) await comesFromItsOwnAddress(replica)
+    const pids = await Promise.all(replicas.map((host) => host.pid()))
     await cluster.whole()
-    road?.close((from) => replicas.every((replica) => replica.address !== from))
+    road?.close((port) => !pids.some((pid) => hasSocketAt(pid, port)))
     const sentence = await cluster.until('it is seen', async () => {
       const { sentence } = await cluster.view()
       return sentence.includes('still hear its server') ? sentence : undefined
@@ -77,7 +89,7 @@ describe('Three servers that nothing but SQL reaches, with no loss accepted', ()
     road?.mend()
     await cluster.whole()
     expect(await cluster.primary()).toBe('shop-0')
-    expect(await cluster.recoveries()).toEqual([])
+    expect((await cluster.recoveries()).filter(({ kind }) => kind === 'failover')).toEqual([])
   })
 
   it('wait for a person when mysqld of their primary is killed, and the sentence says what to do', async () => {
@@ -95,14 +107,32 @@ describe('Three servers that nothing but SQL reaches, with no loss accepted', ()
   })
 })
 
-/** As from another machine: its road stays open. */
-async function comesFromItsOwnAddress(replica: StrangerHost): Promise<void> {
-  await replica.sql(
-    'STOP REPLICA IO_THREAD',
-    `CHANGE REPLICATION SOURCE TO SOURCE_BIND='${replica.address}'`,
-    'START REPLICA IO_THREAD',
-  )
-}
+describe('Three servers of which one has no SSH', () => {
+  let strangers: Strangers
+  let cluster: TestCluster
+
+  beforeAll(async () => {
+    strangers = await Strangers.start({ ssh: [1] })
+    cluster = await strangers.manage()
+  })
+  afterAll(async () => {
+    await stopWriters()
+    await strangers.end()
+  })
+
+  it('lose nothing when the primary has SSH: what only it has goes to one that can be given files', async () => {
+    const writer = await Writer.start(cluster)
+    const dead = await strangers.endWithTail(cluster, writer)
+    expect(dead).toBe('shop-0')
+    await strangers.signalAgents('SIGCONT')
+    const resumedMs = monotonicMs()
+    expect(await cluster.regent('resume', 'shop')).toMatchObject({ code: 0 })
+    await writer.next(resumedMs, { notBy: strangers.hostOf(dead).address })
+    expect(await cluster.primary()).toBe('shop-2')
+    await cluster.whole()
+    expect(await writer.check()).toMatchObject({ lost: [], duplicated: [], differing: [], instances: 3 })
+  })
+})
 
 /** How many transactions this one alone has, once that is known: none where it follows. */
 async function aloneAt(cluster: TestCluster, name: string): Promise<number | undefined> {
