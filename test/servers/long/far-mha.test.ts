@@ -90,11 +90,12 @@ describe('Servers reached by SSH, of which the primary is dead', () => {
     const writer = await begin('purged')
     const dead = await strangers.endWithTail(cluster, writer, 'shop-1')
     const host = strangers.hostOf('shop-1')
+    const [status] = await host.sql('SHOW REPLICA STATUS')
+    const received = String(status?.['Retrieved_Gtid_Set'])
+    expect(await host.sql(`SELECT WAIT_FOR_EXECUTED_GTID_SET('${received}', 60) AS late`)).toEqual([{ late: 0 }])
     const before = await relayLogBytes(host)
-    await cluster.until('its relay logs are purged', async () => {
-      await host.sql('FLUSH LOCAL RELAY LOGS')
-      return (await relayLogBytes(host)) < before / 10
-    })
+    await host.sql('FLUSH LOCAL RELAY LOGS')
+    await cluster.until('its relay logs are purged', async () => (await relayLogBytes(host)) < before / 10)
     expect(await nothingIsLost(writer, dead, await resume())).toBe('shop-1')
   })
 
