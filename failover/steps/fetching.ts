@@ -11,7 +11,7 @@ import { nextRecord } from '../protocol/record.ts'
 import { orderFor } from './assignments.ts'
 import { failing, type FlowStep } from './step.ts'
 
-/** Somebody who is there fetches. An order to one that is gone may have its answer only after hours. */
+/** Somebody who is there fetches. The answer of one that is gone may take half an hour. */
 export function isFetching({ inFlight, snapshot }: Situation): boolean {
   return [...inFlight].some(([name, { order }]) => order === 'fetch' && isLive(viewNamed(snapshot, name)))
 }
