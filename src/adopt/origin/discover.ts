@@ -15,6 +15,8 @@ export interface DiscoverOptions {
   readonly mysql: AdoptedAccount
   /** Is told what is found, and by what. */
   readonly tell: (line: string) => void
+  /** How a server is looked at: what was seen, or why nothing was. By a session, unless given. */
+  readonly lookAt?: (address: HostAddress) => Promise<SeenServer | Error>
 }
 
 interface Found {
@@ -36,12 +38,8 @@ interface Hint {
  * The servers that replicate with the one at this address: its sources upwards, and its replicas downwards. Each
  * server is found once, by its identity, whatever names lead to it. Rejects where that one cannot be looked at.
  */
-export async function discover(start: HostAddress, { mysql, cluster, tell }: DiscoverOptions): Promise<Adoption> {
-  const login: Login = {
-    user: mysql.user,
-    password: await readPassword(mysql.passwordFile),
-    ca: mysql.caFile === undefined ? undefined : await readFile(mysql.caFile, 'utf8'),
-  }
+export async function discover(start: HostAddress, options: DiscoverOptions): Promise<Adoption> {
+  const { mysql, cluster, tell, lookAt = await lookingBy(mysql) } = options
   const found: Found[] = []
   const tried: HostAddress[] = []
   const taken = ({ address, why, isGuess }: Hint, seen: SeenServer | Error): readonly Hint[] => {
@@ -58,7 +56,7 @@ export async function discover(start: HostAddress, { mysql, cluster, tell }: Dis
   const queue: Hint[] = [{ address: start, why: 'the address that was given', isGuess: false }]
   while (queue.length > 0) {
     const hints = queue.splice(0, atOnce).filter(({ address }) => isUntried(tried, address))
-    const looks = await Promise.all(hints.map(async (hint) => ({ hint, seen: await lookAt(hint.address, login) })))
+    const looks = await Promise.all(hints.map(async (hint) => ({ hint, seen: await lookAt(hint.address) })))
     for (const { hint, seen } of looks) queue.push(...taken(hint, seen))
   }
   tellOfMissing(found, tell)
@@ -71,8 +69,16 @@ function isUntried(tried: HostAddress[], address: HostAddress): boolean {
   return isNew
 }
 
-/** What was seen, or why nothing was. */
-async function lookAt(address: HostAddress, login: Login): Promise<SeenServer | Error> {
+async function lookingBy(mysql: AdoptedAccount): Promise<NonNullable<DiscoverOptions['lookAt']>> {
+  const login: Login = {
+    user: mysql.user,
+    password: await readPassword(mysql.passwordFile),
+    ca: mysql.caFile === undefined ? undefined : await readFile(mysql.caFile, 'utf8'),
+  }
+  return async (address) => lookBy(address, login)
+}
+
+async function lookBy(address: HostAddress, login: Login): Promise<SeenServer | Error> {
   try {
     const session = await ServerSession.open(address, login, deadlineMs)
     try {

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest'
 import { emptyNotes } from '#failover/protocol/notes.ts'
 import type { Instance } from '#orchestrator/documents/instance.ts'
 import { fleetOf } from '#orchestrator/fleet/fleet.ts'
-import { countLost, leadInstead, standStill, whyNobodyLeads } from '#orchestrator/trees/failover.ts'
+import { countLost, leadInstead, standStill, tryAgain, whyNobodyLeads } from '#orchestrator/trees/failover.ts'
 import type { Change, Step } from '#orchestrator/trees/step.ts'
 import { designate, handOver, siblingsFirst } from '#orchestrator/trees/takeover.ts'
 import { gtids, uuidOf } from '#topology/testing.ts'
@@ -269,6 +269,16 @@ describe('Who leads instead of a root that is lost', () => {
       'absent 0, lead 1, covers 1, stop 2, follow 2, start 2',
     )
     expect(words(standStill(tree, at(tree, 0)).steps)).toBe('stopReceiving 1, stopReceiving 2, drain 1')
+  })
+
+  test('Receivers that have given up try again, those that somebody stopped do not', () => {
+    const gaveUp = {
+      io: 'no',
+      ioError: `Error connecting to source 'repl@10.0.0.1:3306'. This was attempt 10/10`,
+    } as const
+    const stopped = { io: 'no', ioError: '', ioErrno: 0 } as const
+    const tree = treeOf([root, has(100, { channel: gaveUp }), has(100, { channel: stopped }), has(100)])
+    expect(words(tryAgain(tree, at(tree, 0)))).toBe('startReceiving 1')
   })
 
   test('One whose applier stands is left as it is: its relay logs would be thrown away', () => {

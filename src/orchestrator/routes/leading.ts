@@ -5,7 +5,7 @@ import type { Death, RecoveryBegun, RecoveryEnded } from '#manager/clusters/watc
 import type { Instance } from '../documents/instance.ts'
 import { keyText } from '../documents/key.ts'
 import type { Server } from '../fleet/fleet.ts'
-import { countLost, leadInstead, standStill, whyNobodyLeads, type PlannedLead } from '../trees/failover.ts'
+import { countLost, leadInstead, standStill, tryAgain, whyNobodyLeads, type PlannedLead } from '../trees/failover.ts'
 import type { RecoveryUnderWay } from '../trees/hands.ts'
 import type { PlannedRecovery } from '../trees/recoveries.ts'
 import { designate, handOver, siblingsFirst } from '../trees/takeover.ts'
@@ -60,19 +60,28 @@ function named({ tree }: Seen, server: Server | undefined): Instance | undefined
   return tree.find(({ InstanceAlias }) => InstanceAlias === server?.name)
 }
 
-async function lookForDeath(
-  call: Call,
-  root: Server,
-): Promise<{ readonly seen: Seen; readonly death: Death | null; readonly doubt: string }> {
+interface Judged {
+  readonly seen: Seen
+  readonly death: Death | null
+  readonly doubt: string
+}
+
+async function lookForDeath(call: Call, root: Server): Promise<Judged> {
   for (let look = 1; ; look += 1) {
-    const seen = await lookAt(call, root)
-    const { watched } = call.clusters.known().find(({ name }) => name === root.cluster.name) ?? {}
-    const isOfRoot = watched?.primary === root.name
-    const death = isOfRoot ? watched.death : null
-    const doubt = isOfRoot ? watched.doubt : 'another server leads there'
-    if (death !== null || seen.one.IsLastCheckValid || look === looksForDeath) return { seen, death, doubt }
+    const judged = await judgedNow(call, root)
+    const { tree, one } = judged.seen
+    if (judged.death !== null || one.IsLastCheckValid || look === looksForDeath) return judged
+    const steps = look === 1 ? tryAgain(tree, one) : []
+    if (steps.length > 0) await handsOf(call).carryOut(root.cluster.name, { steps })
     await call.timers.sleep(betweenLooksMs)
   }
+}
+
+async function judgedNow(call: Call, root: Server): Promise<Judged> {
+  const seen = await lookAt(call, root)
+  const { watched } = call.clusters.known().find(({ name }) => name === root.cluster.name) ?? {}
+  if (watched?.primary !== root.name) return { seen, death: null, doubt: 'another server leads there' }
+  return { seen, death: watched.death, doubt: watched.doubt }
 }
 
 interface Lost extends Omit<Forced, 'command'> {
@@ -88,6 +97,7 @@ async function lead(call: Call, under: RecoveryUnderWay, lost: Lost): Promise<Re
   under.tell('nobody receives from the lost server any more, and what was received is applied')
   const seen = await lookAt(call, root)
   const planned = leadInstead(seen.tree, seen.one, { wanted: named(seen, wanted), undo: still.undo })
+  if (seen.one.IsLastCheckValid) return giveUp(under, still.undo, `${keyText(root.key)} answers again`)
   if (typeof planned === 'string') return giveUp(under, still.undo, planned)
   const count = countLost(seen.tree, seen.one)
   const words = `nobody holds ${counted(count ?? 0, 'transaction')} any more that ${keyText(root.key)} had`

@@ -181,6 +181,9 @@ async function recoverByCode(call: Call, seen: Seen, code: string): Promise<Reco
   return because(typeof planned === 'string' ? planned : await recoverBelow(call, server, { code, planned }))
 }
 
+const byPerson =
+  'done, and never by itself: the master takes no writes before the other one has all its data; what cannot end in time is undone'
+
 const gracefully = 'a switchover: no acknowledged write is lost, and what cannot end in time is undone'
 
 const paths = (path: string, tails: readonly string[]): readonly string[] => tails.map((tail) => `${path}/${tail}`)
@@ -203,9 +206,6 @@ const takeOvers = (path: string, isAuto: boolean): readonly Route[] =>
 const forced =
   'while the primary answers this is a switchover; otherwise a failover that begins only where no acknowledged write is lost. What would lose some is refused: regent failover --accept-loss is for a person'
 
-const byPerson =
-  'done, and never by itself. A server that answers takes no writes before the other one has all its data; what cannot end in time is undone. Of a root that is lost the replica leads that is preferred, or holds most, two tiers down too, once it has got what any other one holds'
-
 const failovers: readonly Route[] = [
   ...paths('force-master-failover', [':clusterHint', ':host/:port']),
   ...paths('force-master-takeover', [
@@ -216,7 +216,8 @@ const failovers: readonly Route[] = [
   path,
   does: 'another primary, at once',
   differs: forced,
-  watched: `${byPerson}. Refused while nothing proves that the root is lost. What is lost is told in the recovery`,
+  watched:
+    'a master that answers hands over; of one that is lost a replica leads, once it has got what any other one holds. Refused while nothing proves that it is lost; docs/guide/from-orchestrator.md tells who leads',
   changes: true,
   answer: forceFailover,
 }))

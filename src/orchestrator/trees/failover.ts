@@ -4,7 +4,7 @@ import { keyText } from '../documents/key.ts'
 import { comparePlaces, errantBeside, held, isOrphan, livingBelow, ruleRank, whyNoCandidate } from './candidates.ts'
 import { canMoveByGtids, whyNotByGtids, whyNotFrom } from './checks.ts'
 import type { Change, Step } from './step.ts'
-import { masterOf, type Tree } from './tree.ts'
+import { masterOf, replicasOf, type Tree } from './tree.ts'
 
 /** Who leads then, and who cannot follow. */
 export interface PlannedLead extends Change {
@@ -16,6 +16,13 @@ export interface PlannedLead extends Change {
 /** It applies what it has received as soon as it can. */
 function applies({ ReplicationSQLThreadState, SQLDelay }: Instance): boolean {
   return ReplicationSQLThreadState === 1 && SQLDelay === 0
+}
+
+/** Receivers that have given up: from 8.4 on after ten attempts. They try again, and so tell whether it is lost. */
+export function tryAgain(tree: Tree, lost: Instance): readonly Step[] {
+  return replicasOf(tree, lost)
+    .filter((one) => one.ReplicationIOThreadState === 0 && /connecting to (?:source|master)/i.test(one.LastIOError))
+    .map(({ InstanceAlias: at }) => ({ do: 'startReceiving', at }))
 }
 
 /**

@@ -86,4 +86,19 @@ describe('A tree without GTIDs, found by the address of one of its servers', () 
     expect(ran.stdout).not.toContain('"looks"')
     expect(ran.stdout).toContain('instead: clients.md tells')
   })
+
+  it('is led by another server when a person asks, while the root answers and when that is dead', async () => {
+    expect(await ask('-c graceful-master-takeover-auto -i old -d old-1')).toBe('old-1')
+    expect((await trees.links('old')).join(' ')).toBe('old-0<old-1 old-2<old-1 old-3<old-1')
+    await trees.spreads('old-1', 'old-0', 'old-2', 'old-3')
+    await trees.at('old-1').signal('SIGKILL')
+    await until(
+      async () => (await ask('-c replication-analysis')).includes('old-1 (cluster old-1): DeadMaster'),
+      'the death is seen',
+    )
+    expect(await ask('-c recover -i old-1')).toMatch(/what it wrote since is not known.*force-master-failover/)
+    expect(await ask('-c force-master-takeover -i old -d old-2')).toBe('old-2')
+    expect((await trees.links('old')).join(' ')).toBe('old-0<old-2 old-3<old-2')
+    await trees.spreads('old-2', 'old-0', 'old-3')
+  })
 })

@@ -1,0 +1,111 @@
+import { describe, expect, test } from 'vitest'
+import { deadServer } from '#failover/testing.ts'
+import { shopRecovery } from '#manager/api/testing.ts'
+import type { KnownCluster } from '#manager/clusters/cluster-service.ts'
+import type { Death, RecoveryEnded } from '#manager/clusters/watched.ts'
+import { orchestratorOver, watchedShop } from '../testing.ts'
+import type { Hands } from '../trees/hands.ts'
+import type { Change } from '../trees/step.ts'
+
+const death: Death = { words: 'nobody listens there', loss: 'what it wrote since is not known', isLossAccepted: false }
+const lost = { server: { channel: { ioRunning: 'connecting' as const, ioError: 'error connecting to source' } } }
+
+/** A tree whose root is dead, by what replicas say; `alive`: from a look on the root answers again. */
+async function deadRoot(known: Partial<Death> | null, { alive = Infinity, refuses = '' } = {}) {
+  const dead = watchedShop({ views: { 'shop-0': deadServer, 'shop-1': lost, 'shop-2': lost } })
+  const clusters: KnownCluster[] = []
+  const withDeath = (one: KnownCluster): KnownCluster => ({
+    ...one,
+    ...(one.watched && {
+      watched: {
+        ...one.watched,
+        death: known === null ? null : { ...death, ...known },
+        doubt: known === null ? 'shop-1 still shows a connection' : '',
+      },
+    }),
+  })
+  clusters.push(withDeath(dead))
+  const done: string[] = []
+  const ended: RecoveryEnded[] = []
+  let looks = 0
+  const note = ({ steps }: Change): readonly string[] => {
+    const words = steps.map((step) => `${step.do} ${step.at.slice(5)}`)
+    if (refuses !== '' && words.includes(refuses)) throw new Error(`${refuses} was refused`)
+    done.push(words.join(', '))
+    return []
+  }
+  const hands: Hands = {
+    async lookNow() {
+      looks += 1
+      if (looks >= alive) clusters[0] = withDeath(watchedShop({ views: { 'shop-1': lost, 'shop-2': lost } }))
+    },
+    carryOut: async (_, change) => void note(change),
+    begin: () => ({
+      id: shopRecovery.id,
+      carryOut: async (change) => note(change),
+      tell: () => undefined,
+      end: (one) => void ended.push(one),
+    }),
+    discover: async () => undefined,
+  }
+  const { get, asked } = await orchestratorOver(clusters, { hands, recoveries: [shopRecovery] })
+  return { get, asked, done, ended }
+}
+
+describe('The root of a tree that is only watched', () => {
+  test('is not led instead of while nothing proves that it is lost, however a person asks', async () => {
+    const { get, done } = await deadRoot(null)
+    for (const path of ['force-master-failover/shop', 'force-master-takeover/shop/shop-1/3306'])
+      expect((await get(path)).body.Message).toMatch(/^shop-0:3306 may be alive: shop-1 still shows a connection/)
+    expect(done).toEqual([])
+  })
+
+  test('is recovered only where its owner accepts what may be lost; who forces accepts that', async () => {
+    const kept = await deadRoot({})
+    expect((await kept.get('recover/shop-0/3306')).body).toMatchObject({
+      Message: expect.stringMatching(
+        /^Recovery not attempted: what it wrote since is not known, and failover.acceptLoss/,
+      ) as string,
+      Details: { Hostname: 'shop-0' },
+    })
+    expect([kept.done, kept.ended]).toEqual([[], []])
+    const accepted = await deadRoot({ isLossAccepted: true })
+    expect((await accepted.get('recover/shop-0/3306')).body).toMatchObject({
+      Code: 'OK',
+      Details: { Hostname: 'shop-1' },
+    })
+    const forced = await deadRoot({})
+    expect((await forced.get('force-master-failover/shop')).body).toMatchObject({ Code: 'OK', Details: { UID: 'r1' } })
+    for (const { done, ended, asked } of [accepted, forced]) {
+      expect(done).toEqual([
+        'stopReceiving 1, stopReceiving 2, drain 1, drain 2',
+        'absent 0, lead 1, stop 2, follow 2, start 2',
+      ])
+      expect(ended).toMatchObject([{ outcome: 'succeeded', to: 'shop-1', lost: [] }])
+      expect(asked).toMatchObject([
+        { operation: 'downtime', request: { instance: 'shop-0', reason: 'lost-in-recovery' } },
+      ])
+    }
+  })
+
+  test('that answers again in the middle keeps its place, and its replicas receive again', async () => {
+    const { get, done, ended } = await deadRoot({}, { alive: 2 })
+    expect((await get('force-master-failover/shop')).body.Message).toBe('shop-0:3306 answers again')
+    expect(done.at(-1)).toBe('startReceiving 1, startReceiving 2')
+    expect(ended).toMatchObject([{ outcome: 'undone', to: null, sentence: 'shop-0:3306 answers again' }])
+  })
+
+  test('is told of where a step fails, and the recovery has an end', async () => {
+    const { get, ended } = await deadRoot({}, { refuses: 'lead 1' })
+    expect((await get('force-master-failover/shop')).body.Message).toBe('lead 1 was refused')
+    expect(ended).toMatchObject([{ outcome: 'undone' }])
+  })
+
+  test('hands over to a direct child alone', async () => {
+    const { get } = await deadRoot({})
+    expect((await get('force-master-takeover/shop/shop-0/3306')).body.Message).toBe(
+      'You may only promote a direct child of the master shop-0:3306. The master of shop-0:3306 is :0.',
+    )
+    expect((await get('graceful-master-takeover-auto/shop')).body.Message).toMatch(/last check invalid|auto-detect/)
+  })
+})
