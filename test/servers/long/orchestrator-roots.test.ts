@@ -107,6 +107,11 @@ describe('The root of a tree that Regent only watches', () => {
   })
 
   it('takes writes again when the manager dies before another one leads', async () => {
+    // Who has just caught up lags, by what was applied last.
+    await until(async () => {
+      await trees.spreads('shop-0', 'shop-1')
+      return /shop-1 +\[0s,ok/.test((await ask('-c topology -i shop')).stdout)
+    }, 'nobody lags')
     await using locks = await trees.at('shop-1').session()
     await locks.query('LOCK TABLES t.t READ')
     await trees.at('shop-0').sql(`INSERT INTO t.t (word) VALUES ('waits')`)
