@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
+import type { TestCluster } from '#test/support/cluster.ts'
 import { monotonicMs } from '#test/support/monotonic.ts'
 import { Strangers } from '#test/support/strangers.ts'
 import { stopWriters, Writer } from '#test/support/writer.ts'
@@ -16,8 +17,9 @@ export async function measureSqlOnly(runs: number, told: (line: string) => void)
   let acknowledged = 0
   for (let run = 1; run <= runs; run++) {
     const strangers = await Strangers.start({ ssh: false, start: false, failover: { acceptLoss: 'always' } })
+    let cluster: TestCluster | undefined
     try {
-      const cluster = await strangers.manage()
+      cluster = await strangers.manage()
       await cluster.whole()
       const writer = await Writer.start(cluster)
       await sleep(restMs)
@@ -32,6 +34,7 @@ export async function measureSqlOnly(runs: number, told: (line: string) => void)
       told(`kill ${run}/${runs}: ${Math.round(outageMs)} ms, lost ${check.lost.length}`)
     } finally {
       await stopWriters()
+      await cluster?.letGo()
       await strangers.end()
     }
   }

@@ -50,6 +50,33 @@ describe('Three servers that nothing but SQL reaches, with any loss accepted ahe
   })
 })
 
+describe('Three servers that nothing but SQL reaches, whose primary is only paused', () => {
+  let strangers: Strangers
+
+  afterAll(async () => {
+    await stopWriters()
+    await strangers.end()
+  })
+
+  it('are failed over where any loss is accepted, and the old primary is closed by SQL once it goes on', async () => {
+    strangers = await Strangers.start({ ssh: false, start: false, failover: { acceptLoss: 'always' } })
+    const cluster = await strangers.manage()
+    const writer = await Writer.start(cluster)
+    const { server, address } = strangers.hostOf('shop-0')
+    const pausedMs = monotonicMs()
+    await server.signal('SIGSTOP')
+    await writer.next(pausedMs, { notBy: address })
+    await server.signal('SIGCONT')
+    await cluster.until('the old primary is closed', async () => {
+      const [row] = await server.sql('SELECT @@super_read_only AS closed')
+      return row?.['closed'] === 1
+    })
+    const alone = await cluster.until('it is judged', () => aloneAt(cluster, 'shop-0'))
+    const { lost } = await writer.check('shop-0')
+    expect(alone).toBeGreaterThanOrEqual(lost.length)
+  })
+})
+
 describe('Three servers that nothing but SQL reaches, with no loss accepted', () => {
   let strangers: Strangers
   let cluster: TestCluster
