@@ -1,11 +1,11 @@
-import { mkdtemp, readdir, rm, stat } from 'node:fs/promises'
+import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import type { TestCluster } from '#test/support/cluster.ts'
 import { monotonicMs } from '#test/support/monotonic.ts'
 import { SmallDisk } from '#test/support/small-disk.ts'
-import { Strangers, type StrangerHost } from '#test/support/strangers.ts'
+import { Strangers } from '#test/support/strangers.ts'
 import { troublesOf } from '#test/support/troubles.ts'
 import { stopWriters, Writer } from '#test/support/writer.ts'
 
@@ -85,20 +85,6 @@ describe('Servers reached by SSH, of which the primary is dead', () => {
     },
   )
 
-  it('level each other also where the most advanced has no relay logs any more', async () => {
-    await primaryIs('shop-0')
-    const writer = await begin('purged')
-    const dead = await strangers.endWithTail(cluster, writer, 'shop-1')
-    const host = strangers.hostOf('shop-1')
-    const [status] = await host.sql('SHOW REPLICA STATUS')
-    const received = String(status?.['Retrieved_Gtid_Set'])
-    expect(await host.sql(`SELECT WAIT_FOR_EXECUTED_GTID_SET('${received}', 60) AS late`)).toEqual([{ late: 0 }])
-    const before = await relayLogBytes(host)
-    await host.sql('FLUSH LOCAL RELAY LOGS')
-    await cluster.until('its relay logs are purged', async () => (await relayLogBytes(host)) < before / 10)
-    expect(await nothingIsLost(writer, dead, await resume())).toBe('shop-1')
-  })
-
   it.skipIf(whyNoDisk !== undefined)(
     'are not led by the most advanced where its disk has no room for the rest',
     async () => {
@@ -148,20 +134,6 @@ describe('Servers reached by SSH, of which the primary is dead', () => {
     expect(await strangers.hostOf(dead).sql('SELECT @@super_read_only AS closed')).toEqual([{ closed: 1 }])
   })
 })
-
-async function relayLogBytes({ folder }: StrangerHost): Promise<number> {
-  const names = (await readdir(join(folder, 'data'))).filter((name) => /^relay-of-mine\.\d+$/.test(name))
-  // One may be purged meanwhile.
-  const sizes = await Promise.all(
-    names.map((name) =>
-      stat(join(folder, 'data', name)).then(
-        ({ size }) => size,
-        () => 0,
-      ),
-    ),
-  )
-  return sizes.reduce((sum, size) => sum + size, 0)
-}
 
 it('A second death within the window is not followed by a failover: its mysqld is started where it was', async () => {
   const strangers = await Strangers.start({ failover: { windowMs: 300_000 } })
