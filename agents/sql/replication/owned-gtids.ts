@@ -6,6 +6,8 @@ import { gtidsOf, numberOf, textOf, type Sql } from '../connections/statements.t
 export const ownedStatement = 'SELECT @@global.gtid_owned AS owned'
 export const receivedStatement =
   "SELECT RECEIVED_TRANSACTION_SET AS received FROM performance_schema.replication_connection_status WHERE CHANNEL_NAME = ''"
+export const arrivingStatement =
+  "SELECT QUEUEING_TRANSACTION AS arriving FROM performance_schema.replication_connection_status WHERE CHANNEL_NAME = ''"
 export const executedStatement = 'SELECT @@global.gtid_executed AS executed'
 
 /** The applier's threads, by the id that KILL and `gtid_owned` know. */

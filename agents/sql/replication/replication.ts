@@ -5,7 +5,14 @@ import type { GtidText } from '#topology/snapshot/observation.ts'
 import { nobodysAddress } from '#topology/snapshot/replication-tree.ts'
 import { tailChannel } from '#agents/ports/tail.ts'
 import { literal } from '#agents/instance/accounts.ts'
-import { executedStatement, judgeOwned, ownedStatement, receivedStatement, threadsStatement } from './owned-gtids.ts'
+import {
+  arrivingStatement,
+  executedStatement,
+  judgeOwned,
+  ownedStatement,
+  receivedStatement,
+  threadsStatement,
+} from './owned-gtids.ts'
 import { kill } from '../connections/sessions.ts'
 import { gtidsOf, numberOf, textOf, type Sql } from '../connections/statements.ts'
 import { readChannel } from './channel.ts'
@@ -80,8 +87,14 @@ export class ReplicationSql {
    */
   async stopApplier(): Promise<void> {
     const { received, executed, partial } = await this.holds()
-    if (partial !== '' && unappliedOf({ received, executed }).isEmpty()) await this.#killCoordinator()
+    const isPartial = partial !== '' || (await this.#isArriving())
+    if (isPartial && unappliedOf({ received, executed }).isEmpty()) await this.#killCoordinator()
     await this.#onChannel('STOP REPLICA SQL_THREAD', stopMs)
+  }
+
+  /** Something has come of a transaction. Where only the GTID came no worker owns that, and the coordinator waits. */
+  async #isArriving(): Promise<boolean> {
+    return textOf((await this.#sql.read(arrivingStatement))[0], 'arriving') !== ''
   }
 
   /** A coordinator that is killed waits for nothing, but only where nobody has asked for its stop before. */

@@ -70,6 +70,27 @@ describe('A transaction that a replica received in part', () => {
     expect(await asked('SELECT COUNT(*) FROM app.large')).toBe('400')
   })
 
+  it('keeps nobody waiting, either, of which only the GTID came', async () => {
+    await (await source.session('admin')).query('SET GLOBAL max_allowed_packet = 1073741824')
+    const client = await source.session('admin', 'app')
+    const comment = 'x'.repeat(300 * 1_048_576)
+    written = client.query(`CREATE TABLE wide (id INT PRIMARY KEY) /* ${comment} */`).catch(() => undefined)
+    await until(async () => (await arriving()) !== '', 'a transaction arrives')
+    await replica.server.stopReceiver()
+    const gtid = parseGtidSet(await arriving())
+    expect(gtid.count()).toBe(1)
+    // The coordinator has read that GTID, and no worker was given anything.
+    expect(await beingApplied()).toBe('0')
+    expectBelow(5_000, await elapsed(replica.server.stopApplier()))
+    await replica.server.startApplier()
+    await replica.server.startReceiver()
+    await written
+    const { executed } = await source.server.readState()
+    expect(parseGtidSet(executed).contains(gtid)).toBe(true)
+    await until(async () => replica.server.waitExecuted(executed, 1_000), 'everything is applied')
+    expect((await replica.server.readState()).channel).toMatchObject({ sqlRunning: true, sqlError: '' })
+  })
+
   it('is forgotten with its source', async () => {
     await receiveInPart()
     await replica.server.stopApplier()
