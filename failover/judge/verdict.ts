@@ -101,11 +101,20 @@ function judgeRunning(name: string, seen: Observation, situation: Situation): Ve
   return judgeAnswering(name, seen, situation)
 }
 
-/** Its agent knows no more than any client where only SQL reaches it: that is one witness, and others are heard. */
-function judgeSilent(name: string, { silentMs, reachedBy }: Observation, { timings }: Situation): Verdict {
-  if (reachedBy !== 'sql') return frozenAfter(name, say`does not answer`, silentMs, timings.frozenMs)
+/** An agent that has lost SSH as well shows nothing long before: for so long only its server has been silent. */
+const surelyHungMs = 6_000
+
+/**
+ * For an agent far from its server silence may be that of the network between. Its agent is one witness then, and the
+ * replicas are the second one, by another route.
+ */
+function judgeSilent(name: string, { silentMs, reachedBy }: Observation, situation: Situation): Verdict {
+  const { frozenMs, heartbeatMs } = situation.timings
+  const isHeard = reachedBy !== undefined && hearingOf(situation, name).length > 0
+  if (reachedBy !== 'sql')
+    return frozenAfter(name, say`does not answer`, silentMs, isHeard ? Math.max(frozenMs, surelyHungMs) : frozenMs)
   const sentence = say`mysqld of ${name} has not answered ${lasting(silentMs)}, and only SQL reaches it`
-  return verdict('unknown', sentence, ['its own agent'], timings.heartbeatMs)
+  return verdict('unknown', sentence, ['its own agent'], heartbeatMs)
 }
 
 /** Replicas acknowledge within milliseconds; the server looks for acknowledgements once a second at the worst. */
@@ -137,7 +146,7 @@ function frozenAfter(name: string, what: Sentence, sinceMs: number, frozenMs: nu
 }
 
 function judgeByOthers(situation: Situation, name: string, heardAtMs: number | null): Verdict {
-  const { timings, nowMs, snapshot } = situation
+  const { timings, nowMs } = situation
   const silent = nowMs - (heardAtMs ?? situation.managerSinceMs)
   if (silent < timings.unreachableMs)
     return verdict(
@@ -146,11 +155,7 @@ function judgeByOthers(situation: Situation, name: string, heardAtMs: number | n
       [],
       timings.unreachableMs - silent,
     )
-  const replicas = snapshot.instances.filter((view): view is LiveView => view.name !== name && isServing(view, timings))
-  const hearing = replicas.filter(
-    ({ observation }) =>
-      hearsSource(observation, name, timings.unreachableMs) || (isFar(situation) && isRefused(observation, name)),
-  )
+  const hearing = hearingOf(situation, name)
   if (hearing.length > 0) {
     const hear = hearing.length === 1 ? say`hears` : say`hear`
     return verdict(
@@ -160,7 +165,7 @@ function judgeByOthers(situation: Situation, name: string, heardAtMs: number | n
       timings.unreachableMs,
     )
   }
-  const lost = replicas.filter(
+  const lost = servingBeside(situation, name).filter(
     (view) => view.observation.stored.assignment?.source === name && hasTried(view.observation),
   )
   if (lost.length === 0)
@@ -187,6 +192,18 @@ function hasTried({ stored: { assignment, seeding } }: Observation): boolean {
 }
 
 /** Its receiver has a source that still speaks. */
+function servingBeside({ snapshot, timings }: Situation, name: string): readonly LiveView[] {
+  return snapshot.instances.filter((view): view is LiveView => view.name !== name && isServing(view, timings))
+}
+
+function hearingOf(situation: Situation, name: string): readonly LiveView[] {
+  return servingBeside(situation, name).filter(
+    ({ observation }) =>
+      hearsSource(observation, name, situation.timings.unreachableMs) ||
+      (isFar(situation) && isRefused(observation, name)),
+  )
+}
+
 function hearsSource(seen: Observation, name: string, unreachableMs: number): boolean {
   const channel = seen.server?.channel
   if (channel === null || channel === undefined || seen.stored.assignment?.source !== name) return false

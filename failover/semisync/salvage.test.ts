@@ -238,13 +238,20 @@ describe('In mode async, while nobody hears the agent of the primary,', () => {
   })
 
   it.each([
-    ['sql', false],
-    ['ssh', true],
-  ] as const)('silence alone, of one that is reached by %s, calls for a failover: %s', (reachedBy, isDead) => {
-    const silent = { reachedBy, silentMs: 60_000, probe: 'unknown' } as const
-    const decision = after({ views: { 'shop-0': silent }, spec: always })
-    expect(decision.actions.some(({ kind }) => kind === 'promise')).toBe(isDead)
-  })
+    ['sql', 60_000, 'hear', false],
+    ['sql', 60_000, 'lost', false],
+    ['ssh', 2_000, 'hear', false],
+    ['ssh', 2_000, 'lost', true],
+    ['ssh', 60_000, 'hear', true],
+  ] as const)(
+    'silence to %s for %i ms, where replicas %s it, calls for a failover: %s',
+    (reachedBy, silentMs, how, isDead) => {
+      const silent = { reachedBy, silentMs, probe: 'stuck' } as const
+      const replicas = how === 'lost' ? { 'shop-1': lostTo, 'shop-2': lostTo } : {}
+      const decision = after({ views: { 'shop-0': silent, ...replicas }, spec: always })
+      expect(decision.actions.some(({ kind }) => kind === 'promise')).toBe(isDead)
+    },
+  )
 
   it('a far one that runs and lets nobody in more has too many connections, and is no dead one', () => {
     const full = { reachedBy: 'sql', silentMs: 60_000, probe: 'tooManyConnections' } as const

@@ -23,13 +23,16 @@ import type { Writer } from './writer.ts'
 export const strangersPassword = 'a-strangers-password'
 const password = strangersPassword
 const roadPort = 2_222
+const sqlRoadPort = 3_307
 
 /** One host of somebody else: a mysqld, and an sshd. */
 export class StrangerHost {
   readonly server: StrangeServer
   readonly sshd: Sshd | undefined
-  /** By which its sshd, or its mysqld, is reached, where that was asked for. */
+  /** By which its sshd is reached, where that was asked for. */
   road: Road | undefined
+  /** By which its mysqld is reached, by replicas too, where that was asked for. */
+  sqlRoad: Road | undefined
 
   constructor(server: StrangeServer, sshRoot: string | undefined) {
     this.server = server
@@ -71,6 +74,7 @@ export class StrangerHost {
 
   async end(): Promise<void> {
     await this.road?.end()
+    await this.sqlRoad?.end()
     await this.sshd?.stop()
     await this.server.remove()
   }
@@ -117,12 +121,11 @@ export class Strangers {
     const strangers = new Strangers(home, hosts, own, options)
     try {
       await Promise.all(hosts.map((host) => host.start(join(home, 'id.pub'))))
-      if (options.roads === true || options.sqlRoads === true)
-        for (const host of hosts)
-          host.road = await Road.open(
-            { host: host.address, port: roadPort },
-            { host: host.address, port: options.sqlRoads === true ? 3306 : 22 },
-          )
+      for (const host of hosts) {
+        const at = (port: number) => ({ host: host.address, port })
+        if (options.roads === true) host.road = await Road.open(at(roadPort), at(22))
+        if (options.sqlRoads === true) host.sqlRoad = await Road.open(at(sqlRoadPort), at(3306))
+      }
       await strangers.#replicate()
       await strangers.#writeFiles()
       return strangers
@@ -259,7 +262,7 @@ export class Strangers {
         failover: { windowMs: 0, ...failover },
         hosts: this.hosts.map((host, at) => ({
           host: host.address,
-          ...(sqlRoads === true && { port: roadPort }),
+          ...(sqlRoads === true && { port: sqlRoadPort }),
           ...(hasSsh(this.#options, at) && { ssh: login }),
           ...(start === false ? {} : { start: host.startCommand }),
         })),

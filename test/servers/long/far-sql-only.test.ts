@@ -102,18 +102,18 @@ describe('Three servers that nothing but SQL reaches, with no loss accepted', ()
   })
 
   it('keep their primary while only the road of the manager to it is cut', async () => {
-    const { road, address } = strangers.hostOf('shop-0')
+    const { sqlRoad, address } = strangers.hostOf('shop-0')
     const replicas = strangers.hosts.filter((host) => host.address !== address)
     const pids = await Promise.all(replicas.map((host) => host.pid()))
     await cluster.whole()
-    road?.close((port) => !pids.some((pid) => hasSocketAt(pid, port)))
+    sqlRoad?.close((port) => !pids.some((pid) => hasSocketAt(pid, port)))
     const sentence = await cluster.until('it is seen', async () => {
       const { sentence } = await cluster.view()
       return sentence.includes('still hear its server') ? sentence : undefined
     })
     expect(sentence).toContain('shop-1 and shop-2')
     expect(await cluster.primary()).toBe('shop-0')
-    road?.mend()
+    sqlRoad?.mend()
     await cluster.whole()
     expect(await cluster.primary()).toBe('shop-0')
     expect((await cluster.recoveries()).filter(({ kind }) => kind === 'failover')).toEqual([])
