@@ -178,6 +178,25 @@ describe('In mode async, while nobody hears the agent of the primary,', () => {
     expect(decision).toMatchObject({ blocked: true, actions: [] })
   })
 
+  it.each([
+    ['told', { errantTold: gtids('shop-2', 5) }],
+    ['not told yet', {}],
+  ])('an old primary leads nobody, and gives nobody what it alone has since it was given up, %s', (_, told) => {
+    const alone = [gtids('shop-0', 100), gtids('shop-2', 5)].join()
+    const old = { ...lostTo, ...told, server: { ...lostTo.server, executed: alone } }
+    const views = { ...cut, 'shop-2': old }
+    const record = { syncSet: [shop1] }
+    expect(ordersOf(after({ views, record, spec: always, nowMs: 60_000 }))).toEqual(['promise shop-1 2@1'])
+    const both = { ...views, 'shop-1': { ...lostTo, ...promised() }, 'shop-2': { ...old, ...promised(), ...old } }
+    const decision = after({
+      views: { ...both, 'shop-0': { reachable: false, reachedBy: 'ssh' } },
+      record,
+      spec: always,
+      nowMs: 60_000,
+    })
+    expect(committed(decision)).toMatchObject({ epoch: 2, primary: shop1, intent: null })
+  })
+
   it.each(['sql', 'ssh'] as const)(
     'a far one, reached by %s, is waited for by nobody: no lease ends it',
     (reachedBy) => {
