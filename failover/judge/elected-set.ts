@@ -1,12 +1,14 @@
 import { command, say, type Sentence } from '#common/sentence/sentence.ts'
 import { bringBack } from './starting.ts'
 import { GtidSet, parseGtidSet } from '#topology/gtid/gtid-set.ts'
+import { isFreeOfErrant } from '#topology/snapshot/comparison.ts'
 import { holdsOf } from '#topology/snapshot/holdings.ts'
 import { instanceOf, type MemberId } from '#topology/snapshot/member.ts'
 import type { Observation } from '#topology/snapshot/observation.ts'
 import { isGone } from '#topology/snapshot/snapshot.ts'
+import { salvages } from '../protocol/mode-name.ts'
 import type { ClusterRecord } from '../protocol/record.ts'
-import { liveView, liveViews, type LiveView, type Situation } from './situation.ts'
+import { liveView, liveViews, viewOf, type LiveView, type Situation } from './situation.ts'
 import { hasDoubtedData } from './doubted-data.ts'
 
 /**
@@ -49,16 +51,24 @@ export function holdsElected(record: ClusterRecord, observation: Observation): b
 
 /**
  * Neither the primary nor members of S, and nothing speaks against what they hold: the old primary of a failover among
- * them.
+ * them. Where such a one may lead, what it alone has since it was given up is in the way of what was written since.
  */
-export function outsiders({ snapshot, record }: Situation): readonly MemberId[] {
+export function outsiders(situation: Situation): readonly MemberId[] {
+  const { snapshot, record, spec } = situation
   return liveViews(snapshot)
     .filter(
       ({ past, observation: { stored } }) =>
         past === undefined && !stored.seeding && !hasDoubtedData(stored) && !stored.forgetful,
     )
+    .filter((view) => !salvages(spec) || isWithoutErrant(situation, view))
     .map(({ observation }) => observation.member)
     .filter((member) => member !== record.primary && !record.syncSet.includes(member))
+}
+
+/** As it was told, and beside what the primary was seen to hold last. */
+function isWithoutErrant({ snapshot, record }: Situation, { observation }: LiveView): boolean {
+  const primary = viewOf(snapshot, record.primary)?.observation ?? null
+  return (observation.errantTold ?? '') === '' && (primary === null || isFreeOfErrant(observation, primary))
 }
 
 /** Its mysqld is down since it was primary, and its agent promises all the same: it reads the binlog. */

@@ -1,10 +1,9 @@
-import { isFreeOfErrant } from '#topology/snapshot/comparison.ts'
 import type { MemberId } from '#topology/snapshot/member.ts'
 import { fetchKey } from '../protocol/order.ts'
 import { salvages } from '../protocol/mode-name.ts'
 import { isDeadHolder, outsiders } from './elected-set.ts'
 import { whyUnfit } from './election.ts'
-import { isServing, liveView, viewOf, type LiveView, type Situation } from './situation.ts'
+import { isServing, liveView, type LiveView, type Situation } from './situation.ts'
 
 /**
  * Salvage (docs/why/decisions/0025): in a mode where no replica acknowledges, only the volume of a dead primary surely
@@ -13,21 +12,11 @@ import { isServing, liveView, viewOf, type LiveView, type Situation } from './si
 
 /**
  * Who may lead after a failover: the sync set. Where the dead primary gives the rest, anybody against whom nothing
- * speaks: what one lacks is known from the promise of the primary's agent. What an old primary alone has, since it was
- * given up, is in the way of what was written since: nobody leads with that, and nobody is given that.
+ * speaks: what one lacks is known from the promise of the primary's agent.
  */
 export function candidatesIn(situation: Situation): readonly MemberId[] {
   const { record, spec } = situation
-  if (!salvages(spec)) return record.syncSet
-  return [...record.syncSet, ...outsiders(situation).filter((member) => isWithoutErrant(situation, member))]
-}
-
-/** As it was told, and beside what the primary was seen to hold last. */
-function isWithoutErrant({ snapshot, record }: Situation, member: MemberId): boolean {
-  const observation = liveView(snapshot, member)?.observation
-  const primary = viewOf(snapshot, record.primary)?.observation ?? null
-  if (observation === undefined || (observation.errantTold ?? '') !== '') return false
-  return primary === null || isFreeOfErrant(observation, primary)
+  return salvages(spec) ? [...record.syncSet, ...outsiders(situation)] : record.syncSet
 }
 
 /** Down, and its agent has promised and read its binlog: it can give what it has to a candidate that had no trouble. */
