@@ -4,10 +4,8 @@ import type { GtidText } from '#topology/snapshot/observation.ts'
 import { gtidsOf, numberOf, textOf, type Sql } from '../connections/statements.ts'
 
 export const ownedStatement = 'SELECT @@global.gtid_owned AS owned'
-export const receivedStatement =
-  "SELECT RECEIVED_TRANSACTION_SET AS received FROM performance_schema.replication_connection_status WHERE CHANNEL_NAME = ''"
-export const arrivingStatement =
-  "SELECT QUEUEING_TRANSACTION AS arriving FROM performance_schema.replication_connection_status WHERE CHANNEL_NAME = ''"
+export const receivedStatement = `SELECT RECEIVED_TRANSACTION_SET AS received, QUEUEING_TRANSACTION AS arriving
+  FROM performance_schema.replication_connection_status WHERE CHANNEL_NAME = ''`
 export const executedStatement = 'SELECT @@global.gtid_executed AS executed'
 
 /** The applier's threads, by the id that KILL and `gtid_owned` know. */

@@ -5,14 +5,7 @@ import type { GtidText } from '#topology/snapshot/observation.ts'
 import { nobodysAddress } from '#topology/snapshot/replication-tree.ts'
 import { tailChannel } from '#agents/ports/tail.ts'
 import { literal } from '#agents/instance/accounts.ts'
-import {
-  arrivingStatement,
-  executedStatement,
-  judgeOwned,
-  ownedStatement,
-  receivedStatement,
-  threadsStatement,
-} from './owned-gtids.ts'
+import { executedStatement, judgeOwned, ownedStatement, receivedStatement, threadsStatement } from './owned-gtids.ts'
 import { kill } from '../connections/sessions.ts'
 import { gtidsOf, numberOf, textOf, type Sql } from '../connections/statements.ts'
 import { readChannel } from './channel.ts'
@@ -86,15 +79,10 @@ export class ReplicationSql {
    * given up: the server would wait 60 s for the rest (`SLAVE_WAIT_GROUP_DONE` in `sql/rpl_replica.cc`).
    */
   async stopApplier(): Promise<void> {
-    const { received, executed, partial } = await this.holds()
-    const isPartial = partial !== '' || (await this.#isArriving())
-    if (isPartial && unappliedOf({ received, executed }).isEmpty()) await this.#killCoordinator()
+    const { received, executed, partial, arriving } = await this.holds()
+    if ((partial !== '' || arriving !== '') && unappliedOf({ received, executed }).isEmpty())
+      await this.#killCoordinator()
     await this.#onChannel('STOP REPLICA SQL_THREAD', stopMs)
-  }
-
-  /** Something has come of a transaction. Where only the GTID came no worker owns that, and the coordinator waits. */
-  async #isArriving(): Promise<boolean> {
-    return textOf((await this.#sql.read(arrivingStatement))[0], 'arriving') !== ''
   }
 
   /** A coordinator that is killed waits for nothing, but only where nobody has asked for its stop before. */
@@ -271,14 +259,16 @@ export class ReplicationSql {
 
   /**
    * Received, owned, executed, in this order: what moves on in between is seen twice rather than never.
-   * @returns `partial`: received in part, and not among the others
+   * @returns `partial`: received in part, and not among the others; `arriving`: what the receiver has begun with, also
+   * where only the GTID came, which no worker owns then
    */
-  async holds(): Promise<{ executed: GtidText; owned: GtidText; received: GtidText; partial: GtidText }> {
+  async holds(): Promise<Record<'executed' | 'owned' | 'received' | 'partial' | 'arriving', GtidText>> {
     const [[channel], [row], [executedRow]] = await this.#sql.readAll(holdsStatements)
     const received = channel && gtidsOf(channel, 'received')
     const executed = gtidsOf(executedRow, 'executed')
     const owned = await judgeOwned(this.#sql, { printed: textOf(row, 'owned'), received, executed })
-    return { executed, owned: owned.whole, received: received ?? '', partial: owned.partial }
+    const arriving = textOf(channel, 'arriving')
+    return { executed, owned: owned.whole, received: received ?? '', partial: owned.partial, arriving }
   }
 
   async waitExecuted(set: GtidText, waitMs: number): Promise<boolean> {
