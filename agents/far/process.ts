@@ -1,13 +1,13 @@
 import type { ProcessIdentity } from '#common/process/process-stat.ts'
-import { say, text, type Said } from '#common/sentence/sentence.ts'
+import { say, text } from '#common/sentence/sentence.ts'
 import type { Clock, Timer, Timers } from '#common/ports/ports.ts'
 import { describeError, RegentError } from '#common/errors/errors.ts'
-import type { Lack, ProcessState } from '#topology/snapshot/observation.ts'
+import type { Lack } from '#topology/snapshot/observation.ts'
 import type { FarConfig } from '../instance/config.ts'
 import { readPidFile, writePidFile } from '../mysqld/pid-file.ts'
-import type { ProcessPort } from '../ports/process.ts'
-import { farCannot } from './cannot.ts'
+import { isDown, type ProcessPort } from '../ports/process.ts'
 import { killScript, startScript, watchScript } from './scripts.ts'
+import { ShownFarProcess } from './shown-far-process.ts'
 import type { FarShell, Running } from './ssh.ts'
 
 type Life = ProcessIdentity
@@ -42,13 +42,9 @@ const againMs = 500
  * soon as it ended; such a server comes up closed (`look.ts`). It counts as dead until this agent starts it, which
  * then means to take it as it is: what may be decided between an end and a start is decided here as beside a near one.
  */
-export class FarProcess implements ProcessPort {
+export class FarProcess extends ShownFarProcess implements ProcessPort {
   readonly #config: FarConfig
   readonly #ports: FarProcessPorts
-  readonly #listeners: (() => void)[] = []
-  #state: ProcessState = 'absent'
-  #note: Said = ''
-  #changedAtMs: number
   #life: Life | null = null
   /** Null where no mysqld is there; undefined before the host said anything. */
   #seen: Seen | null | undefined
@@ -62,13 +58,9 @@ export class FarProcess implements ProcessPort {
   #timer: Timer | null = null
 
   constructor(config: FarConfig, ports: FarProcessPorts) {
+    super(ports.clock, '')
     this.#config = config
     this.#ports = ports
-    this.#changedAtMs = ports.clock.monotonicMs()
-  }
-
-  get state(): ProcessState {
-    return this.#state
   }
 
   get pid(): number | null {
@@ -80,16 +72,8 @@ export class FarProcess implements ProcessPort {
     return this.#life
   }
 
-  get note(): Said {
-    return this.#note
-  }
-
   get startFailed(): string {
     return this.#startFailed
-  }
-
-  get changedAtMs(): number {
-    return this.#changedAtMs
   }
 
   get freeBytes(): number {
@@ -108,15 +92,11 @@ export class FarProcess implements ProcessPort {
     const seen = this.#seen ?? null
     this.#timer = this.#ports.timers.every(againMs, () => void this.#follow().catch(() => undefined))
     if (noted === undefined) {
-      if (seen === null) return this.#become('absent', say`no mysqld runs on the host`)
+      if (seen === null) return this.become('absent', say`no mysqld runs on the host`)
       return this.#take(seen)
     }
     this.#life = { pid: noted.pid, startTicks: noted.startTicks }
     this.#judge()
-  }
-
-  onChange(changed: () => void): void {
-    this.#listeners.push(changed)
   }
 
   /** A look there costs a process each: not as often as into a folder of this machine. */
@@ -127,16 +107,8 @@ export class FarProcess implements ProcessPort {
     this.#running?.stop()
   }
 
-  isEmpty(): Promise<boolean> {
-    return Promise.resolve(false)
-  }
-
-  initialise(): Promise<void> {
-    return Promise.reject(farCannot(say`make the data of a new server`))
-  }
-
   async start(): Promise<void> {
-    if (this.#state !== 'dead' && this.#state !== 'absent') return
+    if (!isDown(this)) return
     const { start } = this.#config
     if (this.#isThere()) return this.#take(this.#seen as Seen)
     if (start === undefined)
@@ -159,14 +131,6 @@ export class FarProcess implements ProcessPort {
     }
   }
 
-  accountsAtStart(): void {
-    // Whoever keeps the agent out of a far server keeps it out.
-  }
-
-  dropAccountsFile(): Promise<void> {
-    return Promise.resolve()
-  }
-
   /** The server goes on, and a failover would have neither its end nor its binlogs. */
   lacks(): Promise<readonly Lack[]> {
     if (this.isSeen) return Promise.resolve([])
@@ -178,15 +142,11 @@ export class FarProcess implements ProcessPort {
     ])
   }
 
-  supply(): Promise<void> {
-    return Promise.resolve()
-  }
-
   async kill(): Promise<void> {
     const life = this.#life
-    if (life === null || this.#state === 'dead' || this.#state === 'absent') return
+    if (life === null || isDown(this)) return
     await this.#ports.shell.run(killScript, [String(life.pid), String(life.startTicks)])
-    if (!(await this.#until(() => this.#state === 'dead' || this.#life !== life, goneMs)))
+    if (!(await this.#until(() => this.state === 'dead' || this.#life !== life, goneMs)))
       throw new RegentError('REGENT_TIMED_OUT', say`mysqld ${life.pid} was killed and is not gone`)
   }
 
@@ -258,12 +218,12 @@ export class FarProcess implements ProcessPort {
 
   #judge(): void {
     const [life, seen] = [this.#life, this.#seen]
-    if (this.#isStarting) return this.#become('starting', '')
+    if (this.#isStarting) return this.become('starting', '')
     if (life === null || seen === undefined) return
     if (seen !== null && seen.pid === life.pid && seen.startTicks === life.startTicks)
-      return this.#become(seen.state, seen.state === 'running' ? '' : say`mysqld ${seen.pid} is ${seen.state}`)
+      return this.become(seen.state, seen.state === 'running' ? '' : say`mysqld ${seen.pid} is ${seen.state}`)
     const next = seen === null ? '' : say`; mysqld ${seen.pid} came up closed since, and waits`
-    this.#become('dead', say`mysqld ${life.pid} ended${next}`)
+    this.become('dead', say`mysqld ${life.pid} ended${next}`)
   }
 
   async #until(isSo: () => boolean, waitMs: number): Promise<boolean> {
@@ -274,14 +234,6 @@ export class FarProcess implements ProcessPort {
       await timers.sleep(5)
     }
     return true
-  }
-
-  #become(state: ProcessState, note: Said): void {
-    if (state === this.#state && String(note) === String(this.#note)) return
-    if (state !== this.#state) this.#changedAtMs = this.#ports.clock.monotonicMs()
-    this.#state = state
-    this.#note = note
-    for (const listener of this.#listeners) listener()
   }
 }
 

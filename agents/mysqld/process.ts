@@ -1,4 +1,4 @@
-import { reported, say, type Said, type Sentence } from '#common/sentence/sentence.ts'
+import { reported, say, type Sentence } from '#common/sentence/sentence.ts'
 import { existsSync } from 'node:fs'
 import { mkdir, readdir, rename, rm } from 'node:fs/promises'
 import { RegentError } from '#common/errors/errors.ts'
@@ -6,7 +6,7 @@ import type { Clock, Timers } from '#common/ports/ports.ts'
 import { readProcessStat, type ProcessIdentity } from '#common/process/process-stat.ts'
 import { realMachine } from '#common/ports/real-world.ts'
 import { defaultTimings } from '#failover/protocol/timings.ts'
-import type { Lack, ProcessState } from '#topology/snapshot/observation.ts'
+import type { Lack } from '#topology/snapshot/observation.ts'
 import type { AgentConfig } from '../instance/config.ts'
 import { markErrorLog } from '../volume/error-log.ts'
 import { hasAccounts, lacksAccounts } from '../volume/restored-folder.ts'
@@ -17,7 +17,8 @@ import { StartBook } from './start-book.ts'
 import { lacksAioSlots, machineLacks, writePidFileAgain, type MachineNeeds } from './machine-needs.ts'
 import { removeCutOffKeys } from './own-keys.ts'
 import { findByArgument, readPidFile, writePidFile } from './pid-file.ts'
-import type { ProcessPort } from '../ports/process.ts'
+import { isDown, type ProcessPort } from '../ports/process.ts'
+import { ShownProcess } from './shown-process.ts'
 import type { ProcessPhase } from './process-phase.ts'
 import { sentenceOf } from './running-program.ts'
 import { SettingsCheck } from './settings-check.ts'
@@ -39,17 +40,14 @@ export function createMysqldProcess(config: AgentConfig, ports: Ports): ProcessP
   return new MysqldProcess(config, ports)
 }
 
-class MysqldProcess implements ProcessPort {
+class MysqldProcess extends ShownProcess implements ProcessPort {
   readonly #config: AgentConfig
   readonly #layout: VolumeLayout
   readonly #ports: Ports
   /** Null where the agent starts mysqld itself. */
   readonly #launcher: Launcher | null
   #watch: ProcessWatch | null = null
-  #state: ProcessState = 'absent'
   #pid: number | null = null
-  #note: Said = say`mysqld was never started here`
-  #changedAtMs: number
   #lookEveryMs: number
   /**
    * The program that the launcher runs was found to be one that Regent runs, or not. Asked once: another image comes
@@ -61,21 +59,16 @@ class MysqldProcess implements ProcessPort {
   #makesAccounts = false
   /** Its interfaces are open: its own pid file is there. */
   #isUp = false
-  #listeners: readonly (() => void)[] = []
 
   constructor(config: AgentConfig, ports: Ports) {
+    super(ports.clock, say`mysqld was never started here`)
     this.#config = config
     this.#layout = volumeLayout(config.volume)
     this.#ports = ports
     this.#launcher = config.launcherDir === '' ? null : new Launcher(config.launcherDir, ports)
     this.#settings = new SettingsCheck(config, this.#layout, this.#launcher)
     this.#starts = new StartBook(config, this.#layout)
-    this.#changedAtMs = ports.clock.monotonicMs()
     this.#lookEveryMs = config.timings.processWatchMs ?? defaultTimings.processWatchMs
-  }
-
-  get state(): ProcessState {
-    return this.#state
   }
 
   get pid(): number | null {
@@ -83,11 +76,7 @@ class MysqldProcess implements ProcessPort {
   }
 
   get writesNoMore(): boolean {
-    return this.#state === 'exiting' && this.#watch?.writesNoMore === true
-  }
-
-  get note(): Said {
-    return this.#note
+    return this.state === 'exiting' && this.#watch?.writesNoMore === true
   }
 
   get settingsRefused(): string {
@@ -100,14 +89,6 @@ class MysqldProcess implements ProcessPort {
 
   get startFailed(): string {
     return this.#starts.failed
-  }
-
-  get changedAtMs(): number {
-    return this.#changedAtMs
-  }
-
-  onChange(changed: () => void): void {
-    this.#listeners = [...this.#listeners, changed]
   }
 
   lookEvery(ms: number): void {
@@ -129,7 +110,7 @@ class MysqldProcess implements ProcessPort {
       this.#askForSettings()
     } else if (noted) {
       this.#pid = noted.pid
-      this.#become(
+      this.become(
         'dead',
         sameBoot
           ? say`mysqld ${noted.pid} ended while no agent watched it`
@@ -155,12 +136,12 @@ class MysqldProcess implements ProcessPort {
     // A name of its own: a run of an agent that died may still be writing to its folder.
     const fresh = `${dataDir}.new-${process.pid}-${Math.round(began)}`
     const progress = this.#ports.timers.every(1_000, () =>
-      this.#become(
-        this.#state,
+      this.become(
+        this.state,
         say`initialising ${dataDir} for ${Math.round((this.#ports.clock.monotonicMs() - began) / 1_000)} s`,
       ),
     )
-    this.#become(this.#state, say`initialising ${dataDir}`)
+    this.become(this.state, say`initialising ${dataDir}`)
     try {
       await runInitialise(this.#config, this.#layout, { folder: fresh, launcher: this.#launcher })
       await rename(fresh, dataDir)
@@ -170,13 +151,13 @@ class MysqldProcess implements ProcessPort {
       progress.cancel()
       await rm(fresh, { recursive: true, force: true })
     }
-    this.#become(this.#state, say`${dataDir} is initialised; mysqld was not started since`)
+    this.become(this.state, say`${dataDir} is initialised; mysqld was not started since`)
   }
 
   async start(): Promise<void> {
     if (this.#isAlive()) return
     await this.#requireSettings(await this.#checkProgram())
-    if (this.#state === 'exiting') await this.#untilDead()
+    if (this.state === 'exiting') await this.#untilDead()
     const { pidFile, serverPidFile, socket, accountsFile } = this.#layout
     await mkdir(this.#layout.runDir, { recursive: true, mode: 0o700 })
     await mkdir(this.#layout.agentDir, { recursive: true, mode: 0o700 })
@@ -215,11 +196,11 @@ class MysqldProcess implements ProcessPort {
   }
 
   async lacks(): Promise<readonly Lack[]> {
-    return this.#state === 'running' && this.#pid !== null ? machineLacks(this.#machineNeeds(this.#pid)) : []
+    return this.state === 'running' && this.#pid !== null ? machineLacks(this.#machineNeeds(this.#pid)) : []
   }
 
   async supply(): Promise<void> {
-    if (this.#state === 'running' && this.#pid !== null) await writePidFileAgain(this.#machineNeeds(this.#pid))
+    if (this.state === 'running' && this.#pid !== null) await writePidFileAgain(this.#machineNeeds(this.#pid))
   }
 
   #machineNeeds(pid: number): MachineNeeds {
@@ -229,7 +210,7 @@ class MysqldProcess implements ProcessPort {
 
   async kill(): Promise<void> {
     const identity = this.#watch?.identity
-    if (!identity || this.#state === 'dead' || this.#state === 'absent') return
+    if (!identity || isDown(this)) return
     this.#watch?.look()
     if (readProcessStat(identity.pid)?.startTicks === identity.startTicks) signal(identity.pid)
     await this.#untilDead()
@@ -252,7 +233,7 @@ class MysqldProcess implements ProcessPort {
       await this.#settings.require(version)
     } catch (error) {
       if (error instanceof RegentError && error.code === 'REGENT_SETTINGS_REFUSED')
-        this.#become(this.#state, say`${reported(error.message)}`)
+        this.become(this.state, say`${reported(error.message)}`)
       throw error
     }
   }
@@ -261,14 +242,14 @@ class MysqldProcess implements ProcessPort {
   #askForSettings(): void {
     const ask = async (): Promise<void> => {
       await this.#settings.ask(await this.#checkProgram())
-      if (this.#settings.refused !== '') for (const listener of this.#listeners) listener()
+      if (this.#settings.refused !== '') this.tell()
     }
     // The start of mysqld asks again.
     ask().catch(() => undefined)
   }
 
   #isAlive(): boolean {
-    return this.#state === 'starting' || this.#state === 'running' || this.#state === 'stopped'
+    return this.state === 'starting' || this.state === 'running' || this.state === 'stopped'
   }
 
   #bootId(): Promise<string> {
@@ -279,7 +260,7 @@ class MysqldProcess implements ProcessPort {
     this.#watch?.stop()
     this.#pid = identity.pid
     this.#isUp = existsSync(this.#layout.serverPidFile)
-    this.#become(this.#isUp ? 'running' : 'starting', '')
+    this.become(this.#isUp ? 'running' : 'starting', '')
     const watch = new ProcessWatch(identity, this.#lookEveryMs, this.#ports.timers, (phase) =>
       this.#phaseChanged(phase),
     )
@@ -296,7 +277,7 @@ class MysqldProcess implements ProcessPort {
       if (watch !== this.#watch || watch.phase === 'dead') return
       this.#isUp = true
       this.#awaitReady(watch)
-      if (this.#state === 'starting') this.#become('running', '')
+      if (this.state === 'starting') this.become('running', '')
     })
   }
 
@@ -314,9 +295,9 @@ class MysqldProcess implements ProcessPort {
 
   #phaseChanged(phase: ProcessPhase): void {
     if (phase === 'dead') this.#ended(this.#wasUp, say`ended`)
-    else if (phase === 'running') this.#become(this.#isUp ? 'running' : 'starting', '')
+    else if (phase === 'running') this.become(this.#isUp ? 'running' : 'starting', '')
     else
-      this.#become(
+      this.become(
         phase,
         phase === 'exiting'
           ? say`mysqld ${this.#pid} is being torn down${this.#watch?.writesNoMore === true ? ', and writes no more' : ''}`
@@ -339,18 +320,18 @@ class MysqldProcess implements ProcessPort {
   }
 
   #ended(wasUp: boolean, how: Sentence, byItself = false): void {
-    this.#become('dead', say`mysqld ${this.#pid} ${how}`)
+    this.become('dead', say`mysqld ${this.#pid} ${how}`)
     if (wasUp) return
     const [watch, what] = [this.#watch, say`mysqld ${this.#pid} ${how} before it was up`]
     this.#starts.ended(what, byItself).then(
-      (said) => said !== '' && watch === this.#watch && this.#become('dead', said),
-      () => this.#become('dead', say`${what}, and ${this.#layout.errorLog} cannot be read`),
+      (said) => said !== '' && watch === this.#watch && this.become('dead', said),
+      () => this.become('dead', say`${what}, and ${this.#layout.errorLog} cannot be read`),
     )
   }
 
   async #untilDead(): Promise<void> {
     const until = this.#ports.clock.monotonicMs() + goneMs
-    while (this.#state !== 'dead') {
+    while (this.state !== 'dead') {
       if (this.#ports.clock.monotonicMs() > until)
         throw new RegentError(
           'REGENT_TIMED_OUT',
@@ -359,14 +340,6 @@ class MysqldProcess implements ProcessPort {
       await this.#ports.timers.sleep(2)
       this.#watch?.look()
     }
-  }
-
-  #become(state: ProcessState, note: Said): void {
-    if (state === this.#state && String(note) === String(this.#note)) return
-    if (state !== this.#state) this.#changedAtMs = this.#ports.clock.monotonicMs()
-    this.#state = state
-    this.#note = note
-    for (const listener of this.#listeners) listener()
   }
 }
 

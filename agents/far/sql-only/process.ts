@@ -1,9 +1,9 @@
 import { RegentError } from '#common/errors/errors.ts'
 import type { Clock } from '#common/ports/ports.ts'
-import { say, type Said } from '#common/sentence/sentence.ts'
-import type { Lack, ProcessState } from '#topology/snapshot/observation.ts'
-import type { ProcessPort } from '#agents/ports/process.ts'
-import { farCannot } from '#agents/far/cannot.ts'
+import { say } from '#common/sentence/sentence.ts'
+import type { Lack } from '#topology/snapshot/observation.ts'
+import { isDown, type ProcessPort } from '#agents/ports/process.ts'
+import { ShownFarProcess } from '#agents/far/shown-far-process.ts'
 import { readNote, writeNote } from '#agents/far/note.ts'
 import type { SqlPulse } from './pulse.ts'
 
@@ -30,34 +30,18 @@ interface Life {
  * (`look.ts`). Nothing can kill it. In place of that it is closed by SQL for good, with its replication stopped: for
  * this agent it is dead then, and the same server is the next mysqld, once the agent takes it.
  */
-export class SqlOnlyProcess implements ProcessPort {
+export class SqlOnlyProcess extends ShownFarProcess implements ProcessPort {
   readonly #ports: SqlOnlyProcessPorts
-  readonly #listeners: (() => void)[] = []
-  #state: ProcessState = 'absent'
-  #note: Said = ''
-  #changedAtMs: number
   #life: Life | null = null
 
   constructor(ports: SqlOnlyProcessPorts) {
+    super(ports.clock, '')
     this.#ports = ports
-    this.#changedAtMs = ports.clock.monotonicMs()
-  }
-
-  get state(): ProcessState {
-    return this.#state
   }
 
   /** No number of any process: one for each life. */
   get pid(): number | null {
     return this.#life && this.#life.startedAt * 1_000 + (this.#life.closings % 1_000)
-  }
-
-  get note(): Said {
-    return this.#note
-  }
-
-  get changedAtMs(): number {
-    return this.#changedAtMs
   }
 
   async adopt(): Promise<void> {
@@ -68,49 +52,25 @@ export class SqlOnlyProcess implements ProcessPort {
     this.#judge()
   }
 
-  onChange(changed: () => void): void {
-    this.#listeners.push(changed)
-  }
-
   lookEvery(): void {
     // What answers a question costs nothing between two of them.
   }
 
-  isEmpty(): Promise<boolean> {
-    return Promise.resolve(false)
-  }
-
-  initialise(): Promise<void> {
-    return Promise.reject(farCannot(say`make the data of a new server`))
-  }
-
   async start(): Promise<void> {
-    if (this.#state !== 'dead' && this.#state !== 'absent') return
+    if (!isDown(this)) return
     const startedAt = this.#answeringSince()
     await this.#ports.close()
     await this.#take({ startedAt, closings: (this.#life?.closings ?? 0) + 1, over: 0 })
     this.#judge()
   }
 
-  accountsAtStart(): void {
-    // Whoever keeps the agent out of a far server keeps it out.
-  }
-
-  dropAccountsFile(): Promise<void> {
-    return Promise.resolve()
-  }
-
   lacks(): Promise<readonly Lack[]> {
     return Promise.resolve([])
   }
 
-  supply(): Promise<void> {
-    return Promise.resolve()
-  }
-
   async kill(): Promise<void> {
     const life = this.#life
-    if (life === null || this.#state === 'dead' || this.#state === 'absent') return
+    if (life === null || isDown(this)) return
     await this.#ports.close()
     await this.#take({ ...life, over: 1 })
     this.#judge()
@@ -132,16 +92,8 @@ export class SqlOnlyProcess implements ProcessPort {
     const { startedAt } = this.#ports.pulse
     if (this.#life === null || startedAt === null) return
     if (this.#life.startedAt !== startedAt)
-      return this.#become('dead', say`it ended; mysqld came up closed since, and waits`)
-    if (this.#life.over === 1) return this.#become('dead', say`its agent closed it by SQL, and it waits`)
-    this.#become('running', '')
-  }
-
-  #become(state: ProcessState, note: Said): void {
-    if (state === this.#state && String(note) === String(this.#note)) return
-    if (state !== this.#state) this.#changedAtMs = this.#ports.clock.monotonicMs()
-    this.#state = state
-    this.#note = note
-    for (const listener of this.#listeners) listener()
+      return this.become('dead', say`it ended; mysqld came up closed since, and waits`)
+    if (this.#life.over === 1) return this.become('dead', say`its agent closed it by SQL, and it waits`)
+    this.become('running', '')
   }
 }
