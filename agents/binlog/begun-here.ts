@@ -1,3 +1,4 @@
+import { binlogNumberIn } from '#common/mysql/binlog-number.ts'
 import type { BinlogPlace } from '#topology/snapshot/observation.ts'
 import type { BegunHere } from '../ports/volume.ts'
 import { scanBinlog } from './file.ts'
@@ -12,7 +13,7 @@ import { changesNoData } from './trimmable.ts'
 export async function begunHere(dataDir: string, from: BinlogPlace, signal?: AbortSignal): Promise<BegunHere> {
   let [all, changing] = [0, 0]
   for (const path of await binlogFiles(dataDir)) {
-    const file = Number(/\.(\d+)$/.exec(path)?.[1] ?? 0)
+    const file = binlogNumberIn(path)
     if (file < from.file) continue
     let own: number | undefined
     const fold = new GroupFold(({ serverId, offset, ending }) => {

@@ -1,3 +1,4 @@
+import { binlogNumberIn } from '#common/mysql/binlog-number.ts'
 import { mkdir, open, readdir, rename, rm, stat, writeFile, type FileHandle } from 'node:fs/promises'
 import { basename, join } from 'node:path'
 import { codeOf } from '#common/errors/errors.ts'
@@ -87,7 +88,7 @@ export class Mirror {
   async noteHead(): Promise<void> {
     const { file } = this.#starts
     const [logs = []] = await this.#shownBy([this.#places.binlogIndex])
-    const log = logs.findLast(({ path }) => numberOf(path) === file)
+    const log = logs.findLast(({ path }) => binlogNumberIn(path) === file)
     if (log === undefined) return
     const head = await this.piece(log.path, 0, Math.min(headLength, log.size))
     if (file === this.#starts.file) this.#starts.head = head
@@ -132,7 +133,7 @@ export class Mirror {
     const there = this.#cuts.get(path)
     if (there?.identity === identity && !goesOn(there.executed)) return there.name
     const { head } = this.#starts
-    const start = this.#starts.of(numberOf(path)).find(({ executed }) => !goesOn(executed))
+    const start = this.#starts.of(binlogNumberIn(path)).find(({ executed }) => !goesOn(executed))
     if (head === null || start === undefined) return ''
     const name = `${cutPrefix}${start.from}-of-${basename(path)}`
     const piece = (offset: number, length: number): Promise<Buffer> => this.piece(path, offset, length)
@@ -223,10 +224,6 @@ export class Mirror {
     if (stdout.length === length && said === sha256Of(stdout)) return stdout
     throw unreadable(`bytes ${offset} to ${offset + length} of ${remote} did not arrive whole`)
   }
-}
-
-function numberOf(path: string): number {
-  return Number(/\.(\d+)$/.exec(path)?.[1] ?? 0)
 }
 
 /** `f 131 157 2026-01-01 10:00:00.123456789 +0000 /data/binlog.000001` */

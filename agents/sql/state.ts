@@ -1,3 +1,4 @@
+import { binlogNumberIn } from '#common/mysql/binlog-number.ts'
 import { unappliedOf } from '#topology/snapshot/holdings.ts'
 import { instanceName } from '#topology/snapshot/member.ts'
 import type { Wanted as WantedSetting } from '#failover/settings/runtime.ts'
@@ -144,7 +145,7 @@ export class StateReader {
         instanceName(this.#cluster, Number(textOf(row, 'user').slice(replicationUserPrefix.length))),
       ),
       runningSessions: counter('Threads_running'),
-      binlogNumber: Number(/\.(\d+)$/.exec(textOf(binlog, 'File'))?.[1] ?? 0),
+      binlogNumber: binlogNumberIn(textOf(binlog, 'File')),
       binlogPosition: numberOf(binlog, 'Position'),
       foreignTables: await this.#foreign(left()),
       persisted: await this.#persisted.names(),

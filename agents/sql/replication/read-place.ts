@@ -1,3 +1,4 @@
+import { binlogNumberIn } from '#common/mysql/binlog-number.ts'
 import { isBefore } from '#topology/snapshot/holes.ts'
 import type { BinlogPlace } from '#topology/snapshot/observation.ts'
 import type { Row } from '../connections/connection.ts'
@@ -19,7 +20,7 @@ export class ReadPlace {
   /** Null while unknown. */
   from(row: Row): BinlogPlace | null {
     const before = this.#before
-    const file = Number(/\.(\d+)$/.exec(textOf(row, 'Source_Log_File'))?.[1] ?? 0)
+    const file = binlogNumberIn(textOf(row, 'Source_Log_File'))
     const now =
       textOf(row, 'Replica_IO_Running') === 'Yes' && file > 0
         ? { source: textOf(row, 'Source_UUID'), file, position: numberOf(row, 'Read_Source_Log_Pos') }

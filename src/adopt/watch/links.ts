@@ -1,3 +1,4 @@
+import { binlogNumberIn } from '#common/mysql/binlog-number.ts'
 import { memberId } from '#topology/snapshot/member.ts'
 import { observationVersion, type Channel, type Observation, type ServerState } from '#topology/snapshot/observation.ts'
 import { buildReplicationTree, type ReplicationTree } from '#topology/snapshot/replication-tree.ts'
@@ -78,7 +79,7 @@ function stateOf(server: SeenServer, channel: SeenChannel | undefined, looks: re
     dumpThreads: [],
     semiSyncSource: { enabled: server.semiSyncSource, intact: false, acks: 0, waiting: 0, unacknowledged: 0 },
     ...{ openGates: [], runningSessions: 0, foreignTables: [], persisted: [] },
-    binlogNumber: Number(/\.(\d+)$/.exec(binlog?.file ?? '')?.[1] ?? 0),
+    binlogNumber: binlogNumberIn(binlog?.file ?? ''),
   }
 }
 

@@ -1,3 +1,4 @@
+import { binlogNumberIn } from '#common/mysql/binlog-number.ts'
 import { GtidSet } from '#topology/gtid/gtid-set.ts'
 import type { Coordinates, Instance } from '../documents/instance.ts'
 import { keyText } from '../documents/key.ts'
@@ -17,8 +18,7 @@ export function held({ ExecutedGtidSet }: Instance): GtidSet {
 
 /** Below zero where the first is behind the second. Names of binlogs are compared by their numbers. */
 export function comparePlaces(one: Coordinates, other: Coordinates): number {
-  const number = ({ LogFile }: Coordinates): number => Number(/\.(\d+)$/.exec(LogFile)?.[1] ?? -1)
-  return number(one) - number(other) || one.LogPos - other.LogPos
+  return binlogNumberIn(one.LogFile) - binlogNumberIn(other.LogFile) || one.LogPos - other.LogPos
 }
 
 /** Those that answer, and got their data from a server. */
