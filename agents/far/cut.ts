@@ -1,16 +1,7 @@
 import { open, type FileHandle } from 'node:fs/promises'
 import { codeOf } from '#common/errors/errors.ts'
 import { decodeFormatDescription, eventTypes } from '#binlog/events.ts'
-import {
-  endOffset,
-  flagsOffset,
-  headerBytes,
-  inUseFlag,
-  lengthOffset,
-  magic,
-  serverIdOffset,
-  typeOffset,
-} from '#binlog/layout.ts'
+import { asClosed, endOffset, headerBytes, lengthOffset, magic, serverIdOffset, typeOffset } from '#binlog/layout.ts'
 import { previousGtidsEvent } from '#binlog/previous-gtids.ts'
 import { scanBinlog, stopScan } from '../binlog/file.ts'
 import type { Start } from './starts.ts'
@@ -54,10 +45,7 @@ export async function cutFrom(log: RemoteLog, start: Start, head: Buffer, local:
 
 /** What a server notes there when it closes the file is no difference. */
 function closed(head: Buffer): Buffer {
-  const copy = Buffer.from(head)
-  const at = magic.length + flagsOffset
-  copy.writeUInt16LE(copy.readUInt16LE(at) & ~inUseFlag, at)
-  return copy
+  return Buffer.concat([head.subarray(0, magic.length), asClosed(head.subarray(magic.length))])
 }
 
 function formatDescriptionIn(head: Buffer): Buffer | undefined {

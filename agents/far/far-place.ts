@@ -3,7 +3,7 @@ import { describeError, RegentError } from '#common/errors/errors.ts'
 import type { Logger } from '#common/log/logger.ts'
 import type { Machine, World } from '#common/ports/ports.ts'
 import type { AgentConfig, FarConfig, FarSsh } from '../instance/config.ts'
-import type { Medium, MediumPort } from '../instance/medium.ts'
+import { farMedium, type MediumPort } from '../instance/medium.ts'
 import { volumeLayout } from '../instance/volume-layout.ts'
 import type { ProcessPort } from '../ports/process.ts'
 import type { ServerPort } from '../ports/server.ts'
@@ -49,9 +49,6 @@ export interface FarGiven {
 /** A server that has not answered for so long, and whose host is not reached either, is not seen. */
 const unansweredMs = 800
 
-/** No page cache of this machine holds anything of a far server's. */
-const noMedium: Medium = { podUid: '', mounting: '', mount: null, filesystemErrors: null, file: 'far' }
-
 /** Waits until the host is reached: who knows nothing of its server has nothing to say. */
 export async function farPlace(
   config: AgentConfig,
@@ -83,7 +80,7 @@ export async function farPlace(
   return {
     ports: {
       machine: { bootId: () => Promise.resolve(bootId) },
-      medium: { read: () => Promise.resolve(noMedium) },
+      medium: { read: () => Promise.resolve(farMedium) },
       process,
       server: {
         ...server,

@@ -25,6 +25,9 @@ export interface Medium {
   readonly file: string
 }
 
+/** Of a far server: no page cache of this machine holds anything of that one's. */
+export const farMedium: Medium = { podUid: '', mounting: '', mount: null, filesystemErrors: null, file: 'far' }
+
 export interface MediumPort {
   read(): Promise<Medium>
 }

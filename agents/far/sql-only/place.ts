@@ -2,11 +2,11 @@ import { join } from 'node:path'
 import { RegentError } from '#common/errors/errors.ts'
 import { ownSession } from '#failover/settings/own-session.ts'
 import type { AgentConfig, FarConfig } from '#agents/instance/config.ts'
-import type { Medium } from '#agents/instance/medium.ts'
+import { farMedium } from '#agents/instance/medium.ts'
 import { volumeLayout } from '#agents/instance/volume-layout.ts'
 import type { ServerPort } from '#agents/ports/server.ts'
 import { SqlPool } from '#agents/sql/connections/pool.ts'
-import { numberOf, textOf } from '#agents/sql/connections/statements.ts'
+import { gtidsOf, numberOf } from '#agents/sql/connections/statements.ts'
 import type { FarGiven, FarPlace } from '#agents/far/far-place.ts'
 import { untilReached } from '#agents/far/until-reached.ts'
 import { makeMirrorFolder } from '#agents/far/volume.ts'
@@ -23,9 +23,6 @@ const startStatement = `SELECT CAST(UNIX_TIMESTAMP() - VARIABLE_VALUE AS SIGNED)
 
 const syncMs = 10_000
 const closeAtOnceMs = 500
-
-/** Nothing is known of the machine: neither its crash nor what its page cache held. */
-const noMedium: Medium = { podUid: '', mounting: '', mount: null, filesystemErrors: null, file: 'far' }
 
 /** A server that nothing but SQL reaches. Waits until it answers. */
 export async function sqlOnlyPlace(
@@ -52,8 +49,7 @@ export async function sqlOnlyPlace(
   })
   const volume = createSqlOnlyVolume({
     near,
-    readExecuted: async () =>
-      textOf((await read('SELECT @@global.gtid_executed AS executed'))[0], 'executed').replace(/\s+/g, ''),
+    readExecuted: async () => gtidsOf((await read('SELECT @@global.gtid_executed AS executed'))[0], 'executed'),
     // The server syncs a relay log that it closes.
     syncRelayLogs: async () =>
       void (await pool.query('FLUSH NO_WRITE_TO_BINLOG RELAY LOGS', { deadlineMs: syncMs, after: 'end' })),
@@ -61,7 +57,7 @@ export async function sqlOnlyPlace(
   return {
     ports: {
       machine: { bootId: () => Promise.resolve(`far ${far.serverUuid}`) },
-      medium: { read: () => Promise.resolve(noMedium) },
+      medium: { read: () => Promise.resolve(farMedium) },
       ...{ process, volume },
       // A server that refuses its agent cannot be started with other accounts.
       server: { ...server, whyRefused: () => Promise.resolve('') },
