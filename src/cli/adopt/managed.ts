@@ -8,13 +8,12 @@ import { describeError, RegentError } from '#common/errors/errors.ts'
 import { folderOf } from '#local/clusters/cluster-index.ts'
 import { createCluster, type FarServer } from '#local/clusters/prepare.ts'
 import { replaceJson } from '#local/files/durable-file.ts'
-import { withFileLock } from '#local/files/file-lock.ts'
 import { readJsonIfThere } from '#local/files/input-file.ts'
 import { readClusterIfThere } from '#local/folder/cluster-file.ts'
 import { readSecret } from '#local/folder/secrets.ts'
 import { composeSpec } from '#local/folder/spec-file.ts'
 import { layoutOf } from '#local/folder/state-layout.ts'
-import { commandLock, purgeCluster, startSupervisor, stopCluster } from '#local/supervisor/background.ts'
+import { purgeCluster, startSupervisor, stopCluster, underCommandLock } from '#local/supervisor/background.ts'
 import { waitUntilWritable } from '../local/up/wait-until-writable.ts'
 import type { Io } from '../terminal/io.ts'
 import { startWatching } from './background.ts'
@@ -38,9 +37,8 @@ export async function manage(io: Io, name: string, options: ManageOptions): Prom
       remedy: 'Do that on the servers, and try again; until then nothing is changed there.',
     })
   if (options.check === true) return io.out(`nothing is missing: ${name} can be managed`)
-  await withFileLock(
-    await commandLock(),
-    () => io.note('waiting for another regent local command …'),
+  await underCommandLock(
+    (words) => io.note(words),
     () => begin(io, { adoption, hosts, servers }, options),
   )
   const dir = await folderOf(name)
@@ -100,9 +98,8 @@ export async function watchAgain(io: Io, name: string, options: ManageOptions): 
   const adoption = await adoptionOf(name, options)
   if (options.file !== undefined) await keepAdoption(adoptedFolder(), adoption)
   const layout = layoutOf(dir)
-  await withFileLock(
-    await commandLock(),
-    () => io.note('waiting for another regent local command …'),
+  await underCommandLock(
+    (words) => io.note(words),
     async () => {
       await stopCluster(layout)
       const before = (await readJsonIfThere(layout.persistedBefore, 'what was persisted before')) as Before | undefined

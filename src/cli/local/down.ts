@@ -1,9 +1,8 @@
 import { codeOf, describeError, RegentError } from '#common/errors/errors.ts'
-import { commandLock, endStrays, purgeCluster, stopCluster } from '#local/supervisor/background.ts'
+import { endStrays, purgeCluster, stopCluster, underCommandLock } from '#local/supervisor/background.ts'
 import type { LocalCluster } from '#local/folder/cluster-file.ts'
 import { findCluster, folderOf, orphanedClusters, rememberFolder } from '#local/clusters/cluster-index.ts'
 import { clusterNameOf, processesOf } from '#local/processes/cluster-processes.ts'
-import { withFileLock } from '#local/files/file-lock.ts'
 import { layoutOf, type StateLayout } from '#local/folder/state-layout.ts'
 import { openStore } from '#store/open.ts'
 import type { LeadingStore } from '#store/store.ts'
@@ -24,9 +23,8 @@ export async function down(io: Io, wanted: string | undefined, purge: boolean, o
         remedy: `Give them back: regent adopt watch ${name}. Then forget them: regent adopt remove ${name}`,
       },
     )
-  await withFileLock(
-    await commandLock(),
-    () => io.note('waiting for another regent local command …'),
+  await underCommandLock(
+    (words) => io.note(words),
     async () => {
       const layout = layoutOf(dir)
       await stopCluster(layout)
@@ -67,9 +65,8 @@ async function endOrphans(
 ): Promise<void> {
   const processes = await processesOf(dir)
   const name = clusterNameOf(processes, dir)
-  await withFileLock(
-    await commandLock(),
-    () => io.note('waiting for another regent local command …'),
+  await underCommandLock(
+    (words) => io.note(words),
     async () => {
       await endStrays(dir)
       if (purge) await purgeCluster(layoutOf(dir))

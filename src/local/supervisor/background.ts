@@ -8,6 +8,7 @@ import { handClaimTo, type NumberClaim } from '../addresses/addresses.ts'
 import { backgroundEnvironment } from './child.ts'
 import { processesOf, type ProcessKind } from '../processes/cluster-processes.ts'
 import { askSupervisor } from './control.ts'
+import { withFileLock } from '../files/file-lock.ts'
 import { isMissing } from '../files/input-file.ts'
 import { explainingLines } from '../logs/log-tail.ts'
 import { mysqldOf, readBook } from '../processes/process-book.ts'
@@ -145,6 +146,14 @@ async function draftsIn(layout: StateLayout): Promise<readonly string[]> {
 export async function commandLock(home = stateHome()): Promise<string> {
   await mkdir(home, { recursive: true, mode: 0o700 })
   return join(home, 'lock')
+}
+
+/** Runs `work` under that lock; where another command holds the lock, that is noted. */
+export async function underCommandLock<Value>(
+  note: (sentence: string) => void,
+  work: () => Promise<Value>,
+): Promise<Value> {
+  return withFileLock(await commandLock(), () => note('waiting for another regent local command …'), work)
 }
 
 function isNotEmpty(error: unknown): boolean {

@@ -3,7 +3,7 @@ import { RegentError } from '#common/errors/errors.ts'
 import { backupTaskOf, heartbeatMsOf } from '#failover/protocol/backup-settings.ts'
 import { whyTooExact } from '#failover/protocol/router-settings.ts'
 import type { ClusterSpec } from '#failover/protocol/spec.ts'
-import { startSupervisor, stopCluster, supervisorStatus, commandLock } from '#local/supervisor/background.ts'
+import { startSupervisor, stopCluster, supervisorStatus, underCommandLock } from '#local/supervisor/background.ts'
 import {
   readClusterIfThere,
   type LocalCluster,
@@ -11,7 +11,6 @@ import {
   type MysqlPrograms,
 } from '#local/folder/cluster-file.ts'
 import { folderOf, rememberFolder, type FoundCluster } from '#local/clusters/cluster-index.ts'
-import { withFileLock } from '#local/files/file-lock.ts'
 import { readHosts } from '#local/addresses/hosts-file.ts'
 import { findHaproxy } from '#local/packages/haproxy-binaries.ts'
 import { readRouterSettings } from '#local/folder/router-file.ts'
@@ -47,9 +46,8 @@ export async function up(io: Io, name: string, options: UpOptions): Promise<void
         : 'down'
   if (before !== undefined && was === 'up') await change(io, { dir, cluster: before }, options)
   else
-    await withFileLock(
-      await commandLock(),
-      () => io.note('waiting for another regent local command …'),
+    await underCommandLock(
+      (words) => io.note(words),
       () => start(io, { name, dir, options }),
     )
   const cluster = await readClusterIfThere(dir)
