@@ -6,8 +6,7 @@ import { Value } from 'typebox/value'
 import { RegentError } from '#common/errors/errors.ts'
 import { replaceFile, replaceJson } from '#local/files/durable-file.ts'
 import { isMissing, readJsonIfThere } from '#local/files/input-file.ts'
-import { folderOf } from '#local/clusters/cluster-index.ts'
-import { readClusterIfThere } from '#local/folder/cluster-file.ts'
+import { allClusters } from '#local/clusters/cluster-index.ts'
 import { checkClusterName } from '#local/folder/names.ts'
 import { stateHome } from '#local/folder/state-layout.ts'
 import { readAdoption, type Adoption } from './adoption.ts'
@@ -103,16 +102,21 @@ export async function readAdopted(folder: AdoptedFolder, cluster: string): Promi
   }
 }
 
-/** A cluster has one keeper: while agents of this machine manage it, nobody watches it. */
-export async function isManaged(cluster: string): Promise<boolean> {
-  return (await readClusterIfThere(await folderOf(cluster)))?.far === true
+/**
+ * A cluster has one keeper: while agents of this machine manage it, nobody watches it. One whose description cannot be
+ * read may be managed.
+ */
+export async function managedNames(): Promise<ReadonlySet<string>> {
+  const names = new Set<string>()
+  const found = await allClusters((dir) => names.add(basename(dir)))
+  for (const { cluster } of found) if (cluster.far === true) names.add(cluster.name)
+  return names
 }
 
 /** Those of `adoptedFiles` that are not managed. */
 export async function watchedFiles(folder: AdoptedFolder): Promise<ReadonlyMap<string, string>> {
-  const files = await adoptedFiles(folder)
-  const managed = await Promise.all([...files.keys()].map((file) => isManaged(clusterIn(file))))
-  return new Map([...files].filter((_, at) => managed[at] === false))
+  const [files, managed] = await Promise.all([adoptedFiles(folder), managedNames()])
+  return new Map([...files].filter(([file]) => !managed.has(clusterIn(file))))
 }
 
 /** All of them by name. Throws where one of the files was changed to something that cannot be read. */

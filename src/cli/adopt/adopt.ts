@@ -1,7 +1,7 @@
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { adoptedFolder, isManaged, keepAdoption, prepareFolder, type AdoptedFolder } from '#adopt/adopted-folder.ts'
+import { adoptedFolder, keepAdoption, managedNames, prepareFolder, type AdoptedFolder } from '#adopt/adopted-folder.ts'
 import { addressText, parseHostAddress, type HostAddress } from '#adopt/host-address.ts'
 import { readAdoption, type Adoption } from '#adopt/adoption.ts'
 import { discover } from '#adopt/origin/discover.ts'
@@ -65,7 +65,7 @@ async function adoptInto(
 
 /** Commands find a cluster by its name. */
 async function refuseNameOfLocal(name: string): Promise<void> {
-  if (await isManaged(name))
+  if ((await managedNames()).has(name))
     throw new RegentError('REGENT_REFUSED', `${name} is managed already, and nobody watches it meanwhile`, {
       remedy: `Look at it: regent topology ${name}. Back to watching: regent adopt watch ${name}`,
     })

@@ -1,4 +1,4 @@
-import { adoptedFolder, allAdopted, forgetAdoption, isManaged, readManager } from '#adopt/adopted-folder.ts'
+import { adoptedFolder, allAdopted, forgetAdoption, managedNames, readManager } from '#adopt/adopted-folder.ts'
 import type { ClusterView } from '#api-contract/views.ts'
 import { RegentError } from '#common/errors/errors.ts'
 import { fileStore } from '#store/file.ts'
@@ -14,10 +14,10 @@ import { stopWatching } from './background.ts'
 export async function listAdopted(io: Io, { output }: OutputOptions): Promise<void> {
   const adopted = await allAdopted(adoptedFolder())
   const views = await currentViews()
-  const managed = await Promise.all(adopted.map(({ cluster }) => isManaged(cluster)))
-  const clusters = adopted.map(({ cluster, hosts }, at) => {
+  const managed = await managedNames()
+  const clusters = adopted.map(({ cluster, hosts }) => {
     const view = views?.find(({ name }) => name === cluster)
-    const { primary = null, writable = null, sentence = unwatched(cluster, managed[at] === true) } = view ?? {}
+    const { primary = null, writable = null, sentence = unwatched(cluster, managed.has(cluster)) } = view ?? {}
     return { name: cluster, servers: hosts.length, primary, writable, sentence }
   })
   if (output === 'json') return io.out(toJson({ clusters }))
@@ -46,7 +46,7 @@ async function currentViews(): Promise<readonly ClusterView[] | undefined> {
 /** The manager ends with the last cluster. */
 export async function removeAdopted(io: Io, name: string, { output }: OutputOptions): Promise<void> {
   const folder = adoptedFolder()
-  if (await isManaged(name))
+  if ((await managedNames()).has(name))
     throw new RegentError('REGENT_REFUSED', `${name} is managed, and is removed once it is only watched`, {
       remedy: `Give its servers back first: regent adopt watch ${name}`,
     })
