@@ -21,7 +21,6 @@ import { newestMysql, StrangeServer } from './strange-servers.ts'
 import type { Writer } from './writer.ts'
 
 export const strangersPassword = 'a-strangers-password'
-const password = strangersPassword
 const roadPort = 2_222
 const sqlRoadPort = 3_307
 
@@ -214,9 +213,9 @@ export class Strangers {
     const [source, ...replicas] = this.hosts
     const account = (user: string, word: string) => `CREATE USER ${user}@'%' IDENTIFIED BY '${word}'`
     await source?.sql(
-      account('keeper', password),
+      account('keeper', strangersPassword),
       `GRANT ALL ON *.* TO keeper@'%' WITH GRANT OPTION`,
-      account('repl', password),
+      account('repl', strangersPassword),
       `GRANT REPLICATION SLAVE ON *.* TO repl@'%'`,
       account('client', passwordFor(clusterSecret, 'client')),
       account('admin', passwordFor(clusterSecret, 'admin')),
@@ -228,7 +227,7 @@ export class Strangers {
     for (const replica of replicas)
       await replica.sql(
         'RESET BINARY LOGS AND GTIDS',
-        `CHANGE REPLICATION SOURCE TO SOURCE_HOST='${source?.address}', SOURCE_USER='repl', SOURCE_PASSWORD='${password}',
+        `CHANGE REPLICATION SOURCE TO SOURCE_HOST='${source?.address}', SOURCE_USER='repl', SOURCE_PASSWORD='${strangersPassword}',
            SOURCE_AUTO_POSITION=1, GET_SOURCE_PUBLIC_KEY=1`,
         'START REPLICA',
         'SET GLOBAL read_only=ON',
@@ -241,7 +240,7 @@ export class Strangers {
 
   async #writeFiles(): Promise<void> {
     const passwordFile = join(this.home, 'password')
-    await writeFile(passwordFile, `${password}\n`, { mode: 0o600 })
+    await writeFile(passwordFile, `${strangersPassword}\n`, { mode: 0o600 })
     const layout = layoutOf(join(this.home, 'shop'))
     await mkdir(layout.secrets, { recursive: true, mode: 0o700 })
     await writeFile(layout.accountSecret, `${clusterSecret}\n`, { mode: 0o600 })
