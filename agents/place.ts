@@ -1,5 +1,6 @@
 import { readFile } from 'node:fs/promises'
 import type { Server } from 'node:http'
+import { join } from 'node:path'
 import type { RegentError } from '#common/errors/errors.ts'
 import type { Logger } from '#common/log/logger.ts'
 import type { World } from '#common/ports/ports.ts'
@@ -7,6 +8,7 @@ import { realMachine } from '#common/ports/real-world.ts'
 import type { Timings } from '#failover/protocol/timings.ts'
 import type { AgentPorts } from './agent.ts'
 import { createAgentServer, type AgentHandlers } from './http.ts'
+import { FarIdentity } from './far/identity.ts'
 import type { FarGiven, FarPlace } from './far/far-place.ts'
 import type { AgentConfig, FarConfig } from './instance/config.ts'
 import { realMedium } from './instance/medium.ts'
@@ -60,7 +62,13 @@ async function far(
 ): Promise<Place> {
   const { endStreamsWhenBlind } = await import('./far/silence.ts')
   const password = (await readFile(there.passwordFile, 'utf8')).split(/\r?\n/, 1)[0] ?? ''
-  const server = createSqlServer(config, { world, secret, queryDeadlineMs: timings.queryDeadlineMs, password })
+  const identity = await FarIdentity.read(
+    join(volumeLayout(config.volume).agentDir, 'far-server.json'),
+    there.serverUuid,
+    world.random,
+  )
+  const login = { user: there.user, password, ownUuids: () => identity.uuids }
+  const server = createSqlServer(config, { world, secret, queryDeadlineMs: timings.queryDeadlineMs, far: login })
   const near = createVolume(config, () => world.clock.wallMs())
   const refuse = async (why: () => RegentError): Promise<() => Promise<void>> => {
     const refusing = createAgentServer(nobody, { token, whyBlind: why })
@@ -71,7 +79,7 @@ async function far(
         refusing.closeAllConnections()
       })
   }
-  const { ports, whyBlind, close } = await reach(config, there, { world, log, server, near, password, refuse })
+  const { ports, whyBlind, close } = await reach(config, there, { world, log, server, near, login, identity, refuse })
   return {
     ports,
     whyBlind,

@@ -166,6 +166,8 @@ export class ScriptedServer implements ServerPort {
   readonly eventChanges = (): number => this.changedEvents
   recordEvents: ServerPort['recordEvents'] = async () => void this.calls.push('record events')
   cloneInto: ServerPort['cloneInto'] = async () => void this.calls.push('clone')
+  cloneOver: ServerPort['cloneOver'] = async () => (this.calls.push('clone over'), '2026-11-27 16:00:00.000')
+  requireCopied: ServerPort['requireCopied'] = async (begunAt) => void this.calls.push(`copied since ${begunAt}`)
   cloneLocal: ServerPort['cloneLocal'] = async (directory) => void this.calls.push(`clone here ${directory}`)
   endLocalClones: ServerPort['endLocalClones'] = async () => void this.calls.push('end clones')
   showCertificate: ServerPort['showCertificate'] = async ({ cert }) => void this.calls.push(`show ${cert}`)

@@ -2,13 +2,14 @@ import { join } from 'node:path'
 import { describeError, RegentError } from '#common/errors/errors.ts'
 import type { Logger } from '#common/log/logger.ts'
 import type { Machine, World } from '#common/ports/ports.ts'
-import type { AgentConfig, FarConfig, FarSsh } from '../instance/config.ts'
+import type { AgentConfig, FarConfig, FarLogin, FarSsh } from '../instance/config.ts'
 import { farMedium, type MediumPort } from '../instance/medium.ts'
 import { volumeLayout } from '../instance/volume-layout.ts'
 import type { ProcessPort } from '../ports/process.ts'
 import type { ServerPort } from '../ports/server.ts'
 import type { VolumePort } from '../ports/volume.ts'
 import { FarEnding } from './ending.ts'
+import type { FarIdentity } from './identity.ts'
 import { Mirror } from './mirror.ts'
 import { FarProcess } from './process.ts'
 import { bootIdScript } from './scripts.ts'
@@ -40,8 +41,8 @@ export interface FarGiven {
   readonly server: ServerPort
   /** On the agent's own folder. */
   readonly near: VolumePort
-  /** Of the account of the server. */
-  readonly password: string
+  readonly login: FarLogin
+  readonly identity: FarIdentity
   /** Answers in place of the agent until the host is reached, and refuses by this; resolves to what ends that. */
   readonly refuse: (why: () => RegentError) => Promise<() => Promise<void>>
 }
@@ -53,7 +54,7 @@ const unansweredMs = 800
 export async function farPlace(
   config: AgentConfig,
   far: FarConfig & { readonly ssh: FarSsh },
-  { world, log, server, near, refuse }: FarGiven,
+  { world, log, server, near, identity, refuse }: FarGiven,
 ): Promise<FarPlace> {
   const { dataDir, agentDir } = volumeLayout(config.volume)
   const shell = new SshShell(config.host, far.ssh, world)
@@ -73,7 +74,10 @@ export async function farPlace(
     folder: dataDir,
     endedHow: () => ending.look(process.life),
     freeBytes: () => process.freeBytes,
+    start: far.start,
+    renewUuid: () => identity.renew(uuid),
   })
+  let uuid = ''
   let answeredAtMs = world.clock.monotonicMs()
   /** Without its host it keeps no promise, and others would wait for that. */
   let isPromiseUnkept = false
@@ -87,6 +91,7 @@ export async function farPlace(
         async readState() {
           const state = await server.readState()
           answeredAtMs = world.clock.monotonicMs()
+          uuid = state.uuid
           mirror.see(state)
           return state
         },

@@ -166,3 +166,7 @@ else
   echo another
 fi
 `
+
+/** The `server_uuid` of the next start. The file stays whose it is. `$1` data folder, `$2` server_uuid */
+export const uuidScript = `
+printf '[auto]\\nserver-uuid=%s\\n' "$2" > "$1/auto.cnf" && sync "$1/auto.cnf"`

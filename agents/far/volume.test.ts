@@ -1,4 +1,4 @@
-import { mkdtemp, readFile, rm } from 'node:fs/promises'
+import { mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, it } from 'vitest'
@@ -16,7 +16,9 @@ beforeEach(async () => {
 })
 afterEach(() => rm(home, { recursive: true }))
 
-function volumeBy(shell: ShellHere) {
+const nextUuid = '4f1c2b1e-0000-4000-8000-000000000001'
+
+function volumeBy(shell: ShellHere, more: { readonly start?: undefined } = {}) {
   const places = {
     ...{ dataDir: home, pidFile: '', binlogIndex: join(home, 'binlog.index'), errorLog: '' },
     relayLogBase: join(home, 'relay'),
@@ -27,6 +29,9 @@ function volumeBy(shell: ShellHere) {
     mirror: new Mirror(join(home, 'mirror'), places, { ...realWorld, shell }),
     endedHow: () => Promise.resolve({ how: 'unknown', sentence: '' }),
     freeBytes: () => 0,
+    start: 'start-mysqld',
+    renewUuid: () => Promise.resolve(nextUuid),
+    ...more,
   })
 }
 
@@ -61,4 +66,18 @@ it('What an agent holds of a dead server is not known while its relay logs canno
   const shell = new ShellHere()
   shell.failure = new RegentError('REGENT_SSH_DOWN', 'the connection was lost')
   await expect(volumeBy(shell).readBinlogSet()).rejects.toThrow('the connection was lost')
+})
+
+it('A copy over the data gives the server another server_uuid from its next start on, and keeps the file its owner’s', async () => {
+  await writeFile(join(home, 'auto.cnf'), '[auto]\nserver-uuid=00000000-0000-4000-8000-000000000000\n')
+  const before = await stat(join(home, 'auto.cnf'))
+  await volumeBy(new ShellHere()).readyForCopyOver?.()
+  expect(await readFile(join(home, 'auto.cnf'), 'utf8')).toBe(`[auto]\nserver-uuid=${nextUuid}\n`)
+  expect(await stat(join(home, 'auto.cnf'))).toMatchObject({ ino: before.ino })
+})
+
+it('A copy over the data is refused where nothing would start mysqld afterwards', async () => {
+  const shell = new ShellHere()
+  await expect(volumeBy(shell, { start: undefined }).readyForCopyOver?.()).rejects.toThrow('has no start command')
+  expect(shell.ran).toEqual([])
 })

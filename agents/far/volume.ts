@@ -1,5 +1,6 @@
 import { mkdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { RegentError } from '#common/errors/errors.ts'
 import type { World } from '#common/ports/ports.ts'
 import { sha256Of } from '#common/files/sha256.ts'
 import { say, type Sentence } from '#common/sentence/sentence.ts'
@@ -13,7 +14,7 @@ import type { Ending, RelayLogPart, VolumePort } from '../ports/volume.ts'
 import { again } from './again.ts'
 import { farCannot } from './cannot.ts'
 import type { FarLogs, Mirror } from './mirror.ts'
-import { syncScript, writeScript } from './scripts.ts'
+import { syncScript, uuidScript, writeScript } from './scripts.ts'
 import type { FarShell } from './ssh.ts'
 
 interface Ports {
@@ -26,6 +27,10 @@ interface Ports {
   readonly clock: World['clock']
   readonly timers: World['timers']
   readonly freeBytes: () => number
+  /** Command of the host that starts mysqld; undefined for none. */
+  readonly start: string | undefined
+  /** The `server_uuid` of the next start; its agent takes that for its server's from now on, too. */
+  readonly renewUuid: () => Promise<string>
 }
 
 const writeMs = 60_000
@@ -87,6 +92,7 @@ export function createFarVolume(places: FarPlaces, ports: Ports): VolumePort {
       await mirror.bring([binlogs], () => true)
       return near.begunHere(from)
     },
+    readyForCopyOver: () => readyForCopyOver(places, ports),
     swapIn: copies,
     swapBeside: copies,
     swapBack: () => Promise.resolve(),
@@ -97,6 +103,16 @@ export function createFarVolume(places: FarPlaces, ports: Ports): VolumePort {
     freshRehearsalFolder: refuse(say`rehearse a restore`),
     probe: () => Promise.resolve({ freeBytes: ports.freeBytes(), failure: null, detail: '' }),
   }
+}
+
+/** A copy ends its server, which has to come up with its new `server_uuid` and nobody's help. */
+async function readyForCopyOver({ dataDir }: FarPlaces, { start, renewUuid, shell }: Ports): Promise<void> {
+  if (start === undefined)
+    throw new RegentError(
+      'REGENT_FAR_CANNOT',
+      say`a copy ends mysqld, and the hosts file has no start command for this host: give one, and manage the cluster anew`,
+    )
+  await shell.run(uuidScript, [dataDir, await renewUuid()])
 }
 
 /** As relay logs of the channel by which a tail is applied, in the folder where the server has its own. */

@@ -79,6 +79,13 @@ export interface FarConfig {
   readonly places: FarPlaces
 }
 
+/** The agent's login at a far server, and whose answers count. */
+export interface FarLogin {
+  readonly user: string
+  readonly password: string
+  readonly ownUuids: () => readonly string[]
+}
+
 export interface FarSsh {
   readonly user: string
   readonly port: number

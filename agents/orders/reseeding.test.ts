@@ -66,6 +66,33 @@ describe('a seeding', () => {
     await expect.poll(() => shown).toEqual(['copying 0', 'file copy 0', 'file copy 40', 'file copy 90'])
   })
 
+  it('over the data themselves archives first, and is believed once the server has it whole', async () => {
+    const { server, parts } = await seedingOf(`${own(1, 3)},${common}`)
+    const readyForCopyOver = async () => void server.calls.push('ready')
+    const archiveErrant = async () => [`archive ${server.calls.push('archived')}`]
+    server.cloneOver = async () => {
+      server.calls.push('clone over')
+      server.state = aServerState({ executed: common })
+      return 'now'
+    }
+    const volume = { ...parts.volume, readyForCopyOver, archiveErrant }
+    let isWhole = false
+    server.requireCopied = async () => {
+      expect(parts.file.current.seeding).toBe(true)
+      if (!isWhole) throw new Error('the copy is not whole')
+    }
+    const seeding = new Seeding({ ...parts, volume }, converger)
+    await seeding.begin(order)
+    await expect.poll(() => parts.copying.progress).toBe(null)
+    expect(parts.file.current.seeding).toBe(true)
+    expect(server.calls.filter((call) => ['archived', 'ready', 'clone over'].includes(call))).toEqual([
+      ...['archived', 'ready', 'clone over'],
+    ])
+    isWhole = true
+    await seeding.begin(order)
+    await expect.poll(() => parts.file.current.seeding).toBe(false)
+  })
+
   it('says that it has ended, and that it has failed, also where nothing else is new', async () => {
     for (const how of ['ends', 'fails'] as const) {
       const { parts, server } = await seedingOf(common)

@@ -1,5 +1,5 @@
 import { counted, say, type Said } from '#common/sentence/sentence.ts'
-import { describeError } from '#common/errors/errors.ts'
+import { describeError, RegentError } from '#common/errors/errors.ts'
 import { GtidSet, parseGtidSet } from '#topology/gtid/gtid-set.ts'
 import { unionOf } from '#topology/snapshot/holdings.ts'
 import { backupAsDonor } from '#topology/snapshot/copies.ts'
@@ -13,7 +13,7 @@ import { answersWithin } from '../instance/until-answers.ts'
 import { dataInNoDoubt } from '../instance/stored-state.ts'
 import type { BackupPort } from '../ports/backup-port.ts'
 import { withNote } from '../ports/process.ts'
-import { replicationUser } from '../ports/server.ts'
+import { replicationUser, type CloneDonor, type TellProgress } from '../ports/server.ts'
 import { swapUnproven } from '../doubts/unproven-copy.ts'
 
 /** An older manager does not name it: it takes for errant what came from the source after that was looked at, too. */
@@ -35,9 +35,10 @@ const longestError = 300
 /**
  * Replaces everything here by a copy of another instance, or by a backup of the cluster (docs/why/safety.md, "Nothing
  * is destroyed on a guess"): archive what is errant, store the mark "holds nothing", clone or restore into a fresh
- * folder, stop mysqld, swap the folders, start. Never in place: a copy that dies half-way must not be believed. A
- * member that the sync set cannot spare stores no such mark: it holds what it held, and acknowledges nothing, until the
- * copy is proven (`unproven-copy.ts`).
+ * folder, stop mysqld, swap the folders, start. A copy that dies half-way must not be believed: on a far host, where
+ * CLONE writes over the data themselves, the mark and the server's own word see to that. A member that the sync set
+ * cannot spare stores no such mark: it holds what it held, and acknowledges nothing, until the copy is proven
+ * (`unproven-copy.ts`).
  */
 export class Seeding {
   readonly #parts: Parts
@@ -129,15 +130,8 @@ export class Seeding {
   /** @param own what was here when the copy began, and is archived; null when nobody knows any more */
   async #copy(order: ReseedOrder, own: GtidSet | null): Promise<void> {
     const { volume, notices } = this.#parts
-    const folder = await volume.freshSeedFolder()
-    const from = await this.#fill(order, folder)
-    this.#progress(order, 'swapping', 100)
-    if (own) await this.#archive((await this.#holds()).subtract(own).subtract(parseGtidSet(order.sourceHolds)))
-    if (order.beside === true)
-      await this.#converger.alone(() =>
-        swapUnproven(this.#parts, order, () => this.#startOn(() => volume.swapBeside(folder))),
-      )
-    else await this.#swapIn(order, folder, own)
+    const isOver = volume.readyForCopyOver !== undefined
+    const from = await (isOver ? this.#copyOver(order, own) : this.#copyBeside(order, own))
     learn(this.#parts, { fact: 'copied' })
     notices.add('Seeded', say`this instance was seeded from ${from}`)
     this.#converger.wake()
@@ -146,9 +140,49 @@ export class Seeding {
     await pruneArchives(this.#parts, this.#archived.splice(0))
   }
 
+  async #copyBeside(order: ReseedOrder, own: GtidSet | null): Promise<Said> {
+    const { volume } = this.#parts
+    const folder = await volume.freshSeedFolder()
+    const from = await this.#fill(order, folder)
+    this.#progress(order, 'swapping', 100)
+    await this.#archiveSince(order, own)
+    if (order.beside === true)
+      await this.#converger.alone(() =>
+        swapUnproven(this.#parts, order, () => this.#startOn(() => volume.swapBeside(folder))),
+      )
+    else {
+      await this.#startOn(() => volume.swapIn(folder))
+      await this.#believe(order, own)
+    }
+    return from
+  }
+
+  /** A copy that dies half-way is not believed here either: the mark stays, and the server says what it has. */
+  async #copyOver(order: ReseedOrder, own: GtidSet | null): Promise<Said> {
+    const { volume, server } = this.#parts
+    if (order.beside === true || order.backup !== undefined)
+      throw new RegentError('REGENT_FAR_CANNOT', say`on this host a copy of an instance is made over the data, or none`)
+    await this.#archiveSince(order, own)
+    await volume.readyForCopyOver?.()
+    const begunAt = await this.#clone(order, (donor, told) => server.cloneOver(donor, told))
+    this.#progress(order, 'starting', 100)
+    await this.#startOn(() => Promise.resolve())
+    await server.requireCopied(begunAt)
+    await this.#believe(order, own)
+    return say`${order.donor.instance}`
+  }
+
+  /** What came since `own` was archived. */
+  async #archiveSince(order: ReseedOrder, own: GtidSet | null): Promise<void> {
+    if (own) await this.#archive((await this.#holds()).subtract(own).subtract(parseGtidSet(order.sourceHolds)))
+  }
+
   /** Of what the folder is a copy then. */
-  #fill(order: ReseedOrder, folder: string): Promise<Said> {
-    if (order.backup === undefined) return this.#clone(order, folder)
+  async #fill(order: ReseedOrder, folder: string): Promise<Said> {
+    if (order.backup === undefined) {
+      await this.#clone(order, (donor, told) => this.#parts.server.cloneInto(folder, donor, told))
+      return say`${order.donor.instance}`
+    }
     return seedFromBackup(
       this.#parts,
       this.#backups,
@@ -157,7 +191,7 @@ export class Seeding {
     )
   }
 
-  async #clone(order: ReseedOrder, folder: string): Promise<Said> {
+  async #clone<T>(order: ReseedOrder, clone: (donor: CloneDonor, told: TellProgress) => Promise<T>): Promise<T> {
     const { server, process, config, replicationPassword } = this.#parts
     const donor = {
       host: order.donor.host,
@@ -165,23 +199,18 @@ export class Seeding {
       user: replicationUser(config.instance),
       password: replicationPassword,
     }
-    const cloning = server
-      .setReadOnly('accounts')
-      .then(() => server.cloneInto(folder, donor, (stage, percent) => this.#progress(order, stage, percent)))
-    await cloning.catch((error: unknown) => {
+    await server.setReadOnly('accounts')
+    return clone(donor, (stage, percent) => this.#progress(order, stage, percent)).catch((error: unknown) => {
       // The statement runs in its own server: where that ended no donor did anything wrong.
       throw process.state === 'running'
         ? error
         : new OwnServerFault(withNote('its own mysqld ended while it copied', process), { cause: error })
     })
-    return say`${order.donor.instance}`
   }
 
-  async #swapIn(order: ReseedOrder, folder: string, own: GtidSet | null): Promise<void> {
-    const { volume, file } = this.#parts
-    await this.#startOn(() => volume.swapIn(folder))
+  async #believe(order: ReseedOrder, own: GtidSet | null): Promise<void> {
     await this.#verify(order, own)
-    await file.update({
+    await this.#parts.file.update({
       ...dataInNoDoubt,
       seeding: false,
       forgetful: false,

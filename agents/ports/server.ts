@@ -6,6 +6,17 @@ import { ordinalOf, type InstanceName } from '#topology/snapshot/member.ts'
 import type { GtidText, Lack, ServerState, WriteProbe } from '#topology/snapshot/observation.ts'
 import type { OpenChange } from '#topology/snapshot/open-changes.ts'
 
+/** The server that a copy is made of, and the account that fetches the copy. */
+export interface CloneDonor {
+  readonly host: string
+  readonly port: number
+  readonly user: string
+  readonly password: string
+}
+
+/** Told while a copy is made. */
+export type TellProgress = (stage: string, percent: number) => void
+
 /**
  * What the agent can do to its own mysqld, as small verbs. Each is idempotent, has a deadline, and rejects with
  * `REGENT_SERVER_TIMEOUT` (the statement was killed in the server), `REGENT_SERVER_ERROR` or `REGENT_SERVER_DOWN`.
@@ -174,11 +185,14 @@ export interface ServerPort {
    */
   recordEvents(): Promise<void>
   /** A copy of `donor` into `directory` (CLONE INSTANCE … DATA DIRECTORY), reporting progress. */
-  cloneInto(
-    directory: string,
-    donor: { host: string; port: number; user: string; password: string },
-    progress: (stage: string, percent: number) => void,
-  ): Promise<void>
+  cloneInto(directory: string, donor: CloneDonor, progress: TellProgress): Promise<void>
+  /**
+   * A copy of `donor` over the server's own data (CLONE INSTANCE), at whose end the server ends, or starts itself anew.
+   * Resolves then, to what `requireCopied` takes.
+   */
+  cloneOver(donor: CloneDonor, progress: TellProgress): Promise<string>
+  /** Rejects unless the server's data are the whole of the copy that began then. */
+  requireCopied(begunAt: string): Promise<void>
   /**
    * A physical copy of this server into `directory`, which does not exist yet, while the server goes on (CLONE LOCAL
    * DATA DIRECTORY). Rejects with `REGENT_BUSY` while the server is copied by another instance. After a rejection

@@ -134,6 +134,11 @@ export interface VolumePort {
   swapBack(): Promise<void>
   /** Removes the data folder that stayed beside. */
   dropBeside(): Promise<void>
+  /**
+   * Readies the data folder for a copy over what is in it: the server has another `server_uuid` from its next start on.
+   * Undefined where a copy is made beside the data.
+   */
+  readyForCopyOver?(): Promise<void>
   /** A fresh, empty path on the same volume for a copy; leftovers of an earlier one are removed. */
   freshSeedFolder(): Promise<string>
   /**

@@ -61,12 +61,13 @@ function strayed({ course }: View, { source }: ReplicaAssignment, channel: Chann
 /**
  * Everybody may clone from, or fetch from, a replica: its gates guard nothing, since its semi-sync source is off, and a
  * promotion sets them anew. Done while it is still offline, so for those that are not there yet too: one that is added
- * later is copied from here.
+ * later is copied from here. An adopted server is not offline when it is managed, and nobody had opened its gates.
  */
 export function startsApplier({ config }: View, { offlineMode, openGates }: ServerState): readonly Step[] {
   const open = instancesOf(config.cluster).filter((instance) => instance !== config.instance)
-  const areOpen = !offlineMode || open.every((instance) => openGates.includes(instance))
-  return [...when(!areOpen, { do: 'openGates', open }), { do: 'startApplier' }]
+  const mayOpen = offlineMode || config.far !== undefined
+  const areOpen = open.every((instance) => openGates.includes(instance))
+  return [...when(mayOpen && !areOpen, { do: 'openGates', open }), { do: 'startApplier' }]
 }
 
 /** Everything is prepared, and its source is ready now. */

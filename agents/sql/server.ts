@@ -3,7 +3,7 @@ import { ownSession } from '#failover/settings/own-session.ts'
 import { wantedAtRuntime, wantedOfAdopted } from '#failover/settings/runtime.ts'
 import type { Clock, Timers } from '#common/ports/ports.ts'
 import { agentUser, groupUser } from '../instance/accounts.ts'
-import type { AgentConfig } from '../instance/config.ts'
+import type { AgentConfig, FarLogin } from '../instance/config.ts'
 import { readServerId } from '../instance/server-id.ts'
 import { ownedCount, ownedStatement } from './replication/owned-gtids.ts'
 import { agreeingSession, GroupSql } from './replication/group.ts'
@@ -13,7 +13,7 @@ import { needsOf } from '../needs/needs.ts'
 import { beginBinlogAfter, purgeBinlogsBefore, writeEmpty } from './replication/binlog.ts'
 import { ChannelPulse } from './replication/channel.ts'
 import { endBlocker, readBlockers } from './connections/blockers.ts'
-import { cloneInto, cloneLocal, endLocalClones } from './replication/clone.ts'
+import { cloneInto, cloneLocal, cloneOver, endLocalClones, requireCopied } from './replication/clone.ts'
 import { showCertificate } from './settings/certificate.ts'
 import { recordEvents, setEvents } from './events.ts'
 import { setGates } from './replication/gates.ts'
@@ -43,8 +43,8 @@ interface SqlServerPorts {
   /** From which account passwords are derived. */
   readonly secret: string
   readonly queryDeadlineMs: number
-  /** Of a far server's account. */
-  readonly password?: string | undefined
+  /** Of a far server. */
+  readonly far?: FarLogin | undefined
 }
 
 /** `SET GLOBAL read_only` waits for every commit under way. */
@@ -64,11 +64,11 @@ const loginMs = 500
  */
 export function createSqlServer(
   config: AgentConfig,
-  { world, secret, queryDeadlineMs, password: given = '' }: SqlServerPorts,
+  { world, secret, queryDeadlineMs, far }: SqlServerPorts,
 ): ServerPort {
   const session = sessionOf(config)
   const layout = volumeLayout(config.volume)
-  const { inside, here } = waysInto(config, { secret, given })
+  const { inside, here } = waysInto(config, secret, far)
   const encrypts = config.tls !== undefined
   const quiet = new SqlPool(inside, `${session}, sql_log_bin = 0`, world)
   const several = new SqlPool(
@@ -90,6 +90,7 @@ export function createSqlServer(
   const copying = new SqlPool(inside, `${session}, sql_log_bin = 0`, world)
   const client = new SqlPool([here], `${ownSession}, sql_log_bin = 0`, world)
   const sql = createSql({ quiet, several }, world, queryDeadlineMs)
+  const cloning = { sql, clock: world.clock, long: (told: string, stop: AbortSignal) => quiet.long(told, stop) }
   const password = passwordFor(secret, groupUser)
   const asMember = new SqlPool([{ socketPath: layout.socket, user: groupUser, password }], 'DO 0', world)
   const account = config.mode === 'group' ? new GroupAccount(() => tryLogin(asMember)) : null
@@ -204,11 +205,9 @@ export function createSqlServer(
       recordEvents(sql, (statement) =>
         marking.query(statement, { deadlineMs: Number.POSITIVE_INFINITY, after: 'leave' }),
       ),
-    cloneInto: (directory, donor, progress) =>
-      cloneInto(
-        { sql, long: (statement, signal) => quiet.long(statement, signal), clock: world.clock },
-        { directory, donor, encrypts, progress },
-      ),
+    cloneInto: (directory, donor, progress) => cloneInto(cloning, directory, { donor, encrypts, progress }),
+    cloneOver: (donor, progress) => cloneOver(cloning, { donor, encrypts, progress }),
+    requireCopied: (begunAt) => requireCopied(sql, begunAt),
     cloneLocal: (directory, signal, progress) =>
       cloneLocal(
         { sql, long: (statement, stop) => copying.long(statement, stop), clock: world.clock },
@@ -238,13 +237,12 @@ export function createSqlServer(
 }
 
 /** The agent's ways, the best first, and that of clients. */
-function waysInto(config: AgentConfig, { secret, given }: { readonly secret: string; readonly given: string }) {
-  const { host, port, adminPort, far, clientTls } = config
+function waysInto({ volume, host, port, adminPort, clientTls }: AgentConfig, secret: string, far?: FarLogin) {
   if (far !== undefined) {
-    const here = { host, port, overTls: true, ownUuid: far.serverUuid, user: far.user, password: given }
+    const here = { host, port, overTls: true, ...far }
     return { inside: [here], here }
   }
-  const { socket } = volumeLayout(config.volume)
+  const { socket } = volumeLayout(volume)
   const login = { user: agentUser, password: passwordFor(secret, agentUser) }
   const tcp = { host, overTls: clientTls?.required ?? false, ownSocket: socket, ...login }
   return {

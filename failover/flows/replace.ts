@@ -57,7 +57,7 @@ export function planReplace(
 function whyNotNow(situation: Situation, mode: Pick<Mode, 'judge'>, instance: InstanceName): Sentence | null {
   const { record, notes, spec } = situation
   if (spec.reseed === 'manual')
-    return say`reseed is manual, and an empty instance would be left as it is; make it automatic first`
+    return say`reseed is manual, and an empty instance would be left as it is; make it automatic first, or keep the volume: ${command('reseed', instance)}`
   if (notes.paused)
     return say`the cluster is paused (${text(notes.paused.reason)}) and would not seed the new one; ${command('resume')} first`
   if (record.intent) return say`a ${record.intent.kind} is under way`

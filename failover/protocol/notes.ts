@@ -32,6 +32,8 @@ export interface ClusterNotes {
   readonly unsettled?: readonly UnsettledNote[]
   /** Instances whose trouble is known and expected (`downtime.ts`), one each. Absent for none, and from older notes. */
   readonly downtimes?: readonly Downtime[]
+  /** Instances whose data a person gave up for a copy (`reseed-consent.ts`). Absent for none, and from older notes. */
+  readonly reseedConsents?: readonly ReseedConsent[]
   /** Absent for none, and from older notes. */
   readonly annotations?: Annotations
   /** Newest first, at most so many (`recoveriesKept`). Stored apart from the rest, which must not grow with them. */
@@ -63,6 +65,12 @@ export interface Downtime {
   readonly reason: string
   /** '' where nobody gave a name. */
   readonly owner: string
+}
+
+/** Until when an instance may be told to give up its data for a copy, although the policy is `manual`. */
+export interface ReseedConsent {
+  readonly instance: InstanceName
+  readonly untilWallMs: number
 }
 
 /** What one agent said of its tail, and which of its words that was. */

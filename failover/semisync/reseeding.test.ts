@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { gtids, uuidOf, type ViewOverrides } from '#topology/testing.ts'
 import { decisionFor, errant, outside, own } from './testing-reseeding.ts'
+import { consentMs, withConsent } from '../judge/reseed-consent.ts'
 import { aSituation, committed, ordersOf, shop1, shop2, type SituationOverrides } from '../testing.ts'
 
 describe('an instance is seeded again', () => {
@@ -289,6 +290,15 @@ describe('an instance is left alone', () => {
   it('and it says so where the policy is manual', () => {
     const decision = decisionFor(errant, { spec: { reseed: 'manual' } })
     expect(decision).toMatchObject({ blocked: true })
-    expect(decision.sentence).toContain('policy is manual: it is left as it is')
+    expect(decision.sentence).toContain('it is left as it is until you say regent reseed shop-2')
+  })
+
+  it('until a person says so, which counts for ten minutes', () => {
+    const ordersAfter = (ms: number) => {
+      const notes = withConsent(aSituation().notes, 'shop-2', aSituation().wallMs - ms)
+      return ordersOf(decisionFor(errant, { spec: { reseed: 'manual' }, notes }))
+    }
+    expect(ordersAfter(consentMs - 1)).toEqual([expect.stringMatching(/^reseed shop-2 /)])
+    expect(ordersAfter(consentMs)).toEqual([])
   })
 })

@@ -4,6 +4,7 @@ import { errantIn, orderFor, peersOf } from './assignments.ts'
 import { step, type FlowStep } from './step.ts'
 import { failedBefore, type Donor } from '../judge/donor.ts'
 import { whyNoOrigin, type BackupOrigin } from '../judge/seed-origin.ts'
+import { mayReseed } from '../judge/reseed-consent.ts'
 import type { ReseedOrder } from '../protocol/order.ts'
 import {
   copiesDue,
@@ -83,8 +84,12 @@ const waitsASecond = { blocked: true, revisitMs: 1_000 } as const
 
 function seedStep(situation: Situation, primary: LiveView, due: DueSeeding): FlowStep {
   const { view, why, donor, beside } = due
-  if (situation.spec.reseed === 'manual' && !view.observation.stored.seeding)
-    return step(say`${view.name} ${why}; policy is manual: it is left as it is`, [], { blocked: true })
+  if (!mayReseed(situation, view.name) && !view.observation.stored.seeding)
+    return step(
+      say`${view.name} ${why}; reseed is manual: it is left as it is until you say ${command('reseed', view.name)}`,
+      [],
+      { blocked: true },
+    )
   const because = say`${view.name} ${why}${failedBefore(view)}`
   if (due.backup !== null) return fromBackupStep(situation, primary, { ...due, backup: due.backup, because })
   if (donor === null)

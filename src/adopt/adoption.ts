@@ -112,6 +112,12 @@ export const adoptionSchema = Type.Object(
       maximum: 86_400,
       description: 'A replica further behind is reported.',
     }),
+    reseed: Type.Enum(['manual', 'automatic'], {
+      type: 'string',
+      default: 'manual',
+      description:
+        'Whether a server that cannot follow as it is becomes a copy of another by itself: what it alone has is archived, and its data are replaced. With manual a person asks for that: regent reseed.',
+    }),
     failover: Type.Object(
       {
         automatic: Type.Boolean({

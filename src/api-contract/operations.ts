@@ -169,6 +169,11 @@ const table = {
     dangers: { acceptLoss: 'Go on although acknowledged writes may be lost.' },
     deadlineMs: 30_000,
   }),
+  reseed: operation({
+    summary: 'Let an instance that cannot follow as it is become a copy of another',
+    body: { instance: instance('What it alone has is archived, and its data are replaced.') },
+    deadlineMs: 15_000,
+  }),
   'test-hooks': operation({
     summary: 'Run the hooks with an example of what they are told, marked as a test',
     body: {

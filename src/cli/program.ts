@@ -19,6 +19,7 @@ import { addPause } from './commands/pause.ts'
 import { addRecoveries } from './commands/recoveries.ts'
 import { addRemoteAgents } from './commands/remote-agents.ts'
 import { addReplace } from './commands/replace.ts'
+import { addReseed } from './commands/reseed.ts'
 import { addRouter } from './commands/router.ts'
 import { addSwitchover } from './commands/switchover.ts'
 import { addTopology } from './commands/topology.ts'
@@ -40,6 +41,7 @@ export function buildProgram(io: Io, jsonErrors = false): Command {
     addFailover,
     addFence,
     addReplace,
+    addReseed,
     addHooks,
     addBackup,
     addRestore,

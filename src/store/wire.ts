@@ -123,6 +123,11 @@ const downtimeShape = Type.Object(
   strict,
 )
 
+const reseedConsentShape = Type.Object(
+  { instance: Type.String({ pattern: instanceNamePattern }), untilWallMs: wallMs },
+  strict,
+)
+
 const short = (maxLength: number) => Type.String({ maxLength })
 const instanceKey = Type.String({ pattern: instanceNamePattern })
 
@@ -172,6 +177,7 @@ const notesShape = Compile(
         Type.Array(Type.Object({ member, epoch: count(1), agentRun: name, sequence: count(0) }, strict)),
       ),
       downtimes: Type.Optional(Type.Array(downtimeShape, { maxItems: mostNamed })),
+      reseedConsents: Type.Optional(Type.Array(reseedConsentShape, { maxItems: mostNamed })),
       annotations: Type.Optional(annotationsShape),
       recoveries: Type.Array(recoveryShape, { maxItems: recoveriesKept }),
     },

@@ -242,10 +242,14 @@ export class StrangeServer {
   }
 
   async signal(signal: NodeJS.Signals): Promise<void> {
-    const pid = await this.pid()
-    process.kill(pid, signal)
-    if (signal !== 'SIGKILL') return
-    while (isAlive(pid)) await new Promise((resolve) => setTimeout(resolve, 20))
+    process.kill(await this.pid(), signal)
+    if (signal === 'SIGKILL') await this.gone()
+  }
+
+  /** Resolves once its mysqld has ended. */
+  async gone(): Promise<void> {
+    const pid = await this.pid().catch(() => null)
+    while (pid !== null && isAlive(pid)) await new Promise((resolve) => setTimeout(resolve, 20))
   }
 
   async remove(): Promise<void> {

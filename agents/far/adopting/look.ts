@@ -42,7 +42,11 @@ export interface Looked {
 }
 
 export function openSession({ host, port, user, password }: FarAccess): Promise<SqlConnection> {
-  return SqlConnection.open([{ host, port, user, password, overTls: true, ownUuid: '' }], ownSession, () => undefined)
+  return SqlConnection.open(
+    [{ host, port, user, password, overTls: true, ownUuids: () => [] }],
+    ownSession,
+    () => undefined,
+  )
 }
 
 const asked = [

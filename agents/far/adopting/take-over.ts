@@ -69,20 +69,27 @@ async function withSession<T>({ access }: Looked, use: (session: SqlConnection) 
   }
 }
 
-/** They come with the server. Off they do nothing, and their variables are looked at in any mode. */
+/**
+ * They come with the server. Off they do nothing; variables of semi-synchronous replication are looked at in any mode,
+ * and a server that has lost its place is made a copy of another by CLONE.
+ */
+const plugins: Readonly<Record<string, string>> = {
+  rpl_semi_sync_source: 'semisync_source.so',
+  rpl_semi_sync_replica: 'semisync_replica.so',
+  clone: 'mysql_clone.so',
+}
+
 async function loadPlugins(session: SqlConnection): Promise<void> {
-  const loaded = await session.query(
-    "SELECT PLUGIN_NAME AS name FROM information_schema.PLUGINS WHERE PLUGIN_NAME LIKE 'rpl_semi_sync%'",
-  )
+  const loaded = await session.query('SELECT PLUGIN_NAME AS name FROM information_schema.PLUGINS')
   const names = new Set(loaded.map((row) => textOf(row, 'name')))
-  const lacking = ['source', 'replica'].filter((side) => !names.has(`rpl_semi_sync_${side}`))
+  const lacking = Object.entries(plugins).filter(([name]) => !names.has(name))
   if (lacking.length === 0) return
   const [row] = await session.query('SELECT @@global.super_read_only AS closed')
   const isClosed = textOf(row, 'closed') === '1'
   await session.query('SET SESSION sql_log_bin = 0')
   if (isClosed) await session.query('SET GLOBAL super_read_only = OFF')
   try {
-    for (const side of lacking) await session.query(`INSTALL PLUGIN rpl_semi_sync_${side} SONAME 'semisync_${side}.so'`)
+    for (const [name, library] of lacking) await session.query(`INSTALL PLUGIN ${name} SONAME '${library}'`)
   } finally {
     if (isClosed) await session.query('SET GLOBAL super_read_only = ON')
   }

@@ -28,11 +28,11 @@ const closeAtOnceMs = 500
 export async function sqlOnlyPlace(
   config: AgentConfig,
   far: FarConfig,
-  { world, log, server, near, password, refuse }: FarGiven,
+  { world, log, server, near, login, refuse }: FarGiven,
 ): Promise<FarPlace> {
   const { dataDir, agentDir } = volumeLayout(config.volume)
-  const target = { host: config.host, port: config.port, overTls: true, ownUuid: far.serverUuid }
-  const pool = new SqlPool([{ ...target, user: far.user, password }], `${ownSession}, sql_log_bin = 0`, world)
+  const target = { host: config.host, port: config.port, overTls: true, ...login }
+  const pool = new SqlPool([target], `${ownSession}, sql_log_bin = 0`, world)
   const queryMs = 700
   const read = (statement: string) => pool.query(statement, { deadlineMs: queryMs, after: 'abandon' })
   const pulse = new SqlPulse({

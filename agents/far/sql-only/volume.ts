@@ -2,7 +2,7 @@ import { say, type Sentence } from '#common/sentence/sentence.ts'
 import { parseGtidSet } from '#topology/gtid/gtid-set.ts'
 import type { GtidText } from '#topology/snapshot/observation.ts'
 import type { Ending, VolumePort } from '#agents/ports/volume.ts'
-import { farCannot } from '#agents/far/cannot.ts'
+import { RegentError } from '#common/errors/errors.ts'
 
 interface Ports {
   /** The agent's own folder: what it notes is there. */
@@ -19,7 +19,8 @@ const ending: Ending = { how: 'crashed', sentence: 'how mysqld ended is not know
 
 /** The volume of a host that only SQL reaches: what the server says of itself while it answers, and nothing else. */
 export function createSqlOnlyVolume({ near, readExecuted, syncRelayLogs }: Ports): VolumePort {
-  const refuse = (what: Sentence) => (): Promise<never> => Promise.reject(farCannot(what))
+  const refuse = (what: Sentence) => (): Promise<never> =>
+    Promise.reject(new RegentError('REGENT_FAR_CANNOT', say`Regent cannot ${what} where only SQL reaches the host`))
   const [reads, copies] = [refuse(say`read logs`), refuse(say`copy data`)]
   return {
     ...near,

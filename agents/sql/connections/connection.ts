@@ -11,7 +11,7 @@ import { describeFailure, errnoOf, isTransport } from './failure.ts'
 export type SqlTarget = (
   | { readonly socketPath: string }
   | (HostTarget & { readonly ownSocket: string })
-  | (HostTarget & { readonly ownUuid: string })
+  | (HostTarget & { readonly ownUuids: () => readonly string[] })
 ) & {
   readonly user: string
   readonly password: string
@@ -137,7 +137,7 @@ export class SqlConnection {
       'SELECT @@global.socket AS socket, @@global.server_uuid AS uuid, @@max_allowed_packet AS bytes',
     )
     if ('ownSocket' in target) requireOwn(target, String(row?.['socket']))
-    if ('ownUuid' in target) requireAdopted(target, String(row?.['uuid']))
+    if ('ownUuids' in target) requireAdopted(target, String(row?.['uuid']))
     await this.#requireRoom(Number(row?.['bytes']))
   }
 
@@ -188,15 +188,20 @@ function requireOwn(
     )
 }
 
-/** Behind an address of a network may be anything one day. '' where nobody knows yet what is to be there. */
+/** Behind an address of a network may be anything one day. None where nobody knows yet what is to be there. */
 function requireAdopted(
-  { host, port, ownUuid }: { readonly host: string; readonly port: number; readonly ownUuid: string },
+  {
+    host,
+    port,
+    ownUuids,
+  }: { readonly host: string; readonly port: number; readonly ownUuids: () => readonly string[] },
   uuid: string,
 ): void {
-  if (ownUuid !== '' && uuid !== ownUuid)
+  const own = ownUuids()
+  if (own.length > 0 && !own.includes(uuid))
     throw new RegentError(
       'REGENT_SERVER_DOWN',
-      `another server answers at ${host}:${port}: its server_uuid is ${uuid}, that of the adopted one ${ownUuid}; nothing is changed there`,
+      `another server answers at ${host}:${port}: its server_uuid is ${uuid}, that of the adopted one ${own.at(-1)}; nothing is changed there`,
     )
 }
 

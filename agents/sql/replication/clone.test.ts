@@ -1,9 +1,9 @@
-import { expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { RegentError } from '#common/errors/errors.ts'
 import { realClock } from '#common/ports/real-world.ts'
 import { describeFailure } from '../connections/failure.ts'
 import type { Sql } from '../connections/statements.ts'
-import { cloneInto, cloneLocal } from './clone.ts'
+import { cloneInto, cloneLocal, cloneOver, requireCopied } from './clone.ts'
 
 /** What a copy of a server says that fails with this error of MySQL. */
 async function failureOf(errno: number, message: string): Promise<RegentError> {
@@ -52,8 +52,8 @@ async function changesFor(...refusals: readonly string[]): Promise<{ changes: st
     throw describeFailure(statement, Object.assign(new Error(message), { errno: 3868, sqlState: 'HY000' }))
   }
   const donor = { host: '10.0.0.1', port: 3306, user: 'repl', password: 'secret' }
-  const request = { directory: '/volume/data.seed', donor, encrypts: false, progress: () => undefined }
-  const failure = await cloneInto({ sql: sql as Sql, long, clock: realClock }, request).then(
+  const request = { donor, encrypts: false, progress: () => undefined }
+  const failure = await cloneInto({ sql: sql as Sql, long, clock: realClock }, '/volume/data.seed', request).then(
     () => '',
     (error: RegentError) => error.message,
   )
@@ -86,3 +86,41 @@ it.each([differs('innodb_page_size', '4096'), differs('collation_server', 'latin
     expect(failure).toContain('is different from Recipient value')
   },
 )
+
+describe('A copy over the data of a server', () => {
+  const donor = { host: '10.0.0.1', port: 3306, user: 'repl', password: 'secret' }
+  const over = (errno: number | null) => {
+    const sql: Partial<Sql> = {
+      read: async () => [{ now: '2026-11-27 16:00:00.000' }],
+      until: async (isDone) => isDone(),
+      change: async () => [],
+    }
+    const long = async (statement: string) => {
+      if (errno === null) throw describeFailure(statement, Object.assign(new Error('gone'), { code: 'ECONNRESET' }))
+      throw describeFailure(statement, Object.assign(new Error('told'), { errno, sqlState: 'HY000' }))
+    }
+    return cloneOver({ sql: sql as Sql, long, clock: realClock }, { donor, encrypts: false, progress: () => undefined })
+  }
+
+  it('has ended where its server ends, whether somebody starts that again or not', async () => {
+    expect(await over(3707)).toBe('2026-11-27 16:00:00.000')
+    expect(await over(null)).toBe('2026-11-27 16:00:00.000')
+    await expect(over(3862)).rejects.toThrow('(3862)')
+  })
+
+  it.each([
+    ['knows of none', undefined],
+    ['failed', { state: 'Failed', error: 'disk full', begun: '2026-11-27 16:00:01.000' }],
+    ['is not through', { state: 'In Progress', error: '', begun: '2026-11-27 16:00:01.000' }],
+    ['made an earlier one', { state: 'Completed', error: '', begun: '2026-11-27 15:59:59.999' }],
+  ])('is not believed where its server %s', async (_, row) => {
+    const sql = { read: async () => (row === undefined ? [] : [row]) } as Partial<Sql> as Sql
+    await expect(requireCopied(sql, '2026-11-27 16:00:00.000')).rejects.toThrow('is not whole')
+  })
+
+  it('is believed where its server has it whole', async () => {
+    const row = { state: 'Completed', error: '', begun: '2026-11-27 16:00:00.004' }
+    const sql = { read: async () => [row] } as Partial<Sql> as Sql
+    await expect(requireCopied(sql, '2026-11-27 16:00:00.000')).resolves.toBeUndefined()
+  })
+})

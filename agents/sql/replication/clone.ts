@@ -3,19 +3,15 @@ import type { Clock } from '#common/ports/ports.ts'
 import { account, literal } from '#agents/instance/accounts.ts'
 import { numberOf, textOf, type Sql } from '../connections/statements.ts'
 import { errnoOf, interrupted, timeoutError } from '../connections/failure.ts'
-import type { Source } from './replication.ts'
+import type { CloneDonor, TellProgress } from '#agents/ports/server.ts'
 import { kill, ownUser } from '../connections/sessions.ts'
 
 /** A copy that did not move for this long is given up: the donor waits that long itself for a lock. */
 const stalledMs = 300_000
 const lookMs = 200
 
-/** Told while a copy is made. */
-type TellProgress = (stage: string, percent: number) => void
-
 export interface CloneRequest {
-  readonly directory: string
-  readonly donor: Source
+  readonly donor: CloneDonor
   /** What is copied comes over TLS, or not at all. */
   readonly encrypts: boolean
   readonly progress: TellProgress
@@ -34,14 +30,50 @@ interface ClonePorts {
  * CLONE INSTANCE into a fresh directory: the running server's own data is not touched, and it goes on. Progress is read
  * meanwhile. Settings that MySQL wants to be the same on both are made the donor's until this server starts again.
  */
-export async function cloneInto(
+export function cloneInto(ports: ClonePorts, directory: string, request: CloneRequest): Promise<void> {
+  return cloneInstance(ports, request, ` DATA DIRECTORY = ${literal(directory)}`)
+}
+
+/**
+ * CLONE INSTANCE over the data of the running server, which then ends: `ER_RESTART_SERVER_FAILED`, where nobody starts
+ * that server again; else the connection is lost. Resolves to the moment when that began, by the server's clock.
+ */
+export async function cloneOver(ports: ClonePorts, request: CloneRequest): Promise<string> {
+  const [now] = await ports.sql.read('SELECT CAST(NOW(3) AS CHAR) AS now')
+  await cloneInstance(ports, request, '').catch((error: unknown) => {
+    const isLost = error instanceof RegentError && error.code === 'REGENT_SERVER_DOWN'
+    if (!isLost && errnoOf(error) !== notStartedAgain) throw error
+  })
+  return textOf(now, 'now')
+}
+
+/** `ER_RESTART_SERVER_FAILED` */
+const notStartedAgain = 3707
+
+/** The server keeps what became of its last copy (manual, "Performance Schema Clone Tables"). */
+export async function requireCopied(sql: Sql, begunAt: string): Promise<void> {
+  const [row] = await sql.read(
+    'SELECT STATE AS state, ERROR_MESSAGE AS error, CAST(BEGIN_TIME AS CHAR) AS begun FROM performance_schema.clone_status',
+  )
+  const [state, error, begun] =
+    row === undefined ? ['', '', ''] : ['state', 'error', 'begun'].map((of) => textOf(row, of))
+  if (state === 'Completed' && begun !== undefined && begun >= begunAt) return
+  const last = row === undefined ? 'none' : `the last one began at ${begun} and is ${state} (${error})`
+  throw new RegentError(
+    'REGENT_SERVER_ERROR',
+    `the copy that began at ${begunAt} is not whole: of copies its server knows ${last}`,
+  )
+}
+
+async function cloneInstance(
   ports: ClonePorts,
-  { directory, donor, encrypts, progress }: CloneRequest,
+  { donor, encrypts, progress }: CloneRequest,
+  where: string,
 ): Promise<void> {
   await ports.sql.change(`SET GLOBAL clone_valid_donor_list = ${literal(`${donor.host}:${donor.port}`)}`)
   const from = `${account(donor.user, donor.host)}:${donor.port} IDENTIFIED BY ${literal(donor.password)}`
   const wanted: Copy = {
-    statement: `CLONE INSTANCE FROM ${from} DATA DIRECTORY = ${literal(directory)}${encrypts ? ' REQUIRE SSL' : ''}`,
+    statement: `CLONE INSTANCE FROM ${from}${where}${encrypts ? ' REQUIRE SSL' : ''}`,
     shown: `CLONE INSTANCE FROM ${donor.host}`,
     progress,
   }

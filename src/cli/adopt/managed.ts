@@ -153,7 +153,7 @@ function farServer({ host, port, mysql, ssh, start }: AdoptedHost, server: Looke
   }
 }
 
-function specOf({ cluster, mode, hosts, failover, maxLagSeconds }: Adoption) {
+function specOf({ cluster, mode, hosts, failover, maxLagSeconds, reseed }: Adoption) {
   const policies = hosts.flatMap(({ promotion }, ordinal) =>
     promotion === 'neutral' ? [] : [[`${cluster}-${ordinal}`, { promotion, priority: 0 }] as const],
   )
@@ -162,7 +162,7 @@ function specOf({ cluster, mode, hosts, failover, maxLagSeconds }: Adoption) {
     instances: hosts.length,
     failover,
     maxLagSeconds,
-    reseed: 'manual',
+    reseed,
     policies: Object.fromEntries(policies),
     // Its own settings say how long a server keeps its binlogs.
     keepBinlogsSeconds: 31_536_000,

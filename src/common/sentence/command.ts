@@ -8,7 +8,7 @@ export const anyOnKubernetes: Place = { kind: 'kubernetes', namespace: '<namespa
 
 /** Verbs about a whole cluster, which a sentence does not name; and those whose first argument is an instance. */
 export const clusterVerbs = ['failover', 'switchover', 'pause', 'resume', 'explain', 'topology', 'recoveries'] as const
-export const instanceVerbs = ['fence', 'unfence', 'replace', 'downtime'] as const
+export const instanceVerbs = ['fence', 'unfence', 'replace', 'reseed', 'downtime'] as const
 
 /** Something to type. Of `scale` the arguments are the cluster and how many instances. */
 export interface Command {

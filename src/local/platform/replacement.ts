@@ -1,5 +1,7 @@
 import { readdir, rm } from 'node:fs/promises'
 import { join } from 'node:path'
+import { RegentError } from '#common/errors/errors.ts'
+import { command, say } from '#common/sentence/sentence.ts'
 import { injectFault } from '../faults/fault.ts'
 import { readCluster } from '../folder/cluster-file.ts'
 import type { StateLayout } from '../folder/state-layout.ts'
@@ -14,6 +16,11 @@ const kept: ReadonlySet<string> = new Set(['agent.json', 'archive'])
  */
 export async function giveUp(layout: StateLayout, name: string): Promise<void> {
   const cluster = await readCluster(layout.dir)
+  if (cluster.far === true)
+    throw new RegentError(
+      'REGENT_REFUSED',
+      say`the servers of ${cluster.name} were adopted: nothing here makes one anew; ${command('reseed', name)} makes it a copy of another`,
+    )
   // Refuses an instance that is not the cluster's.
   await injectFault(layout, cluster, name, 'kill')
   const { volume } = cluster.instances.find((one) => one.name === name) ?? { volume: '' }

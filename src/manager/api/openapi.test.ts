@@ -58,6 +58,7 @@ const routes = [
   'post /api/v1/clusters/{cluster}/pause',
   'post /api/v1/clusters/{cluster}/rehearse',
   'post /api/v1/clusters/{cluster}/replace',
+  'post /api/v1/clusters/{cluster}/reseed',
   'post /api/v1/clusters/{cluster}/resume',
   'post /api/v1/clusters/{cluster}/scale',
   'post /api/v1/clusters/{cluster}/switchover',

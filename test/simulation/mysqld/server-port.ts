@@ -258,6 +258,10 @@ export class SimulatedServer implements ServerPort {
     this.#machine.folders.set(directory, (await this.#donorAtRest(donor.host)).folder.clone(''))
   }
 
+  // Its agent is beside it, and copies into a folder.
+  cloneOver = (): Promise<string> => Promise.reject(new Error('no copy is made over data here'))
+  requireCopied = (): Promise<void> => Promise.reject(new Error('no copy was made over data here'))
+
   // Nobody streams a copy in a simulation.
   cloneLocal = async (): Promise<void> => undefined
   endLocalClones = async (): Promise<void> => undefined

@@ -9,6 +9,7 @@ import { pause, resume } from './pause.ts'
 import type { Performer } from './performer.ts'
 import { rehearse } from './rehearse.ts'
 import { replace } from './replace.ts'
+import { reseed } from './reseed.ts'
 import { scale } from './scale.ts'
 import { switchover } from './switchover.ts'
 import { testHooks } from './test-hooks.ts'
@@ -27,6 +28,7 @@ const performers: { readonly [N in OperationName]: Performer<N> } = {
   rehearse,
   scale,
   replace,
+  reseed,
   'test-hooks': testHooks,
 }
 

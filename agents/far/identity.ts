@@ -1,0 +1,50 @@
+import { readFile } from 'node:fs/promises'
+import type { Random } from '#common/ports/ports.ts'
+import { writeNote } from './note.ts'
+
+/**
+ * The `server_uuid` of a far server: whatever else answers at its address is another server. A server whose data are
+ * replaced gets another one, as near ones do: numbers that its errant transactions had are never given again. Both are
+ * noted before the host has the new one.
+ */
+export class FarIdentity {
+  readonly #file: string
+  readonly #random: Random
+  #uuids: readonly string[]
+
+  private constructor(file: string, random: Random, uuids: readonly string[]) {
+    this.#file = file
+    this.#random = random
+    this.#uuids = uuids
+  }
+
+  /** @param adopted what the server had when it was adopted */
+  static async read(file: string, adopted: string, random: Random): Promise<FarIdentity> {
+    const text = await readFile(file, 'utf8').catch((error: NodeJS.ErrnoException) => {
+      if (error.code === 'ENOENT') return null
+      throw error
+    })
+    return new FarIdentity(
+      file,
+      random,
+      text === null ? [adopted] : (JSON.parse(text) as { uuids: readonly string[] }).uuids,
+    )
+  }
+
+  get uuids(): readonly string[] {
+    return this.#uuids
+  }
+
+  /**
+   * What the server is to have from its next start on.
+   *
+   * @param now what it has
+   */
+  async renew(now: string): Promise<string> {
+    const next = this.#random.uuid()
+    const uuids = [now, next]
+    await writeNote(this.#file, { uuids })
+    this.#uuids = uuids
+    return next
+  }
+}
