@@ -198,6 +198,25 @@ describe('With its mysqld dead, an agent', () => {
       '',
     ],
     [
+      'whose tail is not to be cut keeps it, and it is said what becomes of it',
+      {
+        stored: follows,
+        life: { ...crashed, tail: { kind: 'refuse', gtids: held, sentence: 'only SQL reaches the host' } },
+        course: { binlogSet: held },
+        told: { sourceHolds: gtids('shop-0', 99) },
+      },
+      [
+        {
+          do: 'notice',
+          code: 'TailKept',
+          sentence:
+            'the tail of 1 transaction stays: only SQL reaches the host; what the primary lacks of it is ErrantTransactions',
+        },
+        tailIsJudged,
+      ],
+      '',
+    ],
+    [
       'never cuts a tail that may have been acknowledged',
       {
         stored: { ...follows, unsettled: true },

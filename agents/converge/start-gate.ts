@@ -94,6 +94,9 @@ function byJudgement(judgement: TailJudgement, sourceHolds: GtidText, transactio
   if (judgement.kind === 'nothing') return []
   const tail = say`the tail of ${counted(transactions, 'transaction')}`
   return [
-    notice('TailKept', say`${tail} cannot be cut: ${text(judgement.sentence)}; it will be archived and seeded again`),
+    notice(
+      'TailKept',
+      say`${tail} stays: ${text(judgement.sentence)}; what the primary lacks of it is ErrantTransactions`,
+    ),
   ]
 }

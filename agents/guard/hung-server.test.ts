@@ -50,6 +50,17 @@ describe('a server that runs and answers nothing', () => {
     })
   })
 
+  it('is named and left to a person where only SQL reaches its host', async () => {
+    const { parts, process, watch } = await silent(30_000)
+    Object.assign(process, { isClosedBySql: true })
+    await watch.look()
+    await watch.look()
+    expect(process.state).toBe('running')
+    expect(parts.notices.list.map(({ sentence }) => String(sentence))).toEqual([
+      'mysqld has answered nothing for 30 s, and only SQL reaches its host: end mysqld there by hand',
+    ])
+  })
+
   it('is left alone for half a minute', async () => {
     const { process, watch } = await silent(29_999)
     await watch.look()

@@ -13,6 +13,7 @@ const betweenMs = 300_000
  * primary only where its manager allows it to start again in place, because nobody can take over: else that is for
  * whoever leads and for its lease, and it is a replica once another one is primary. Such a primary is ended too where
  * it was stopped (SIGSTOP), and soon: a failover would have ended it as soon, and what its files say may let one go on.
+ * One that only SQL reaches is named, and left to a person.
  */
 export class HungServerWatch implements Watch {
   readonly name = 'a server that hangs'
@@ -32,10 +33,10 @@ export class HungServerWatch implements Watch {
     if (!hasSpace || !(this.#hangs() || this.#isStoppedForGood())) return
     this.#endedAtMs = world.clock.monotonicMs()
     const silentMs = process.state === 'stopped' ? this.#endedAtMs - process.changedAtMs : observer.silentMs
-    notices.add(
-      'HungServer',
-      say`mysqld has answered nothing for ${Math.round(silentMs / 1_000)} s and is started again`,
-    )
+    const silent = say`mysqld has answered nothing for ${Math.round(silentMs / 1_000)} s`
+    if (process.isClosedBySql === true)
+      return notices.add('HungServer', say`${silent}, and only SQL reaches its host: end mysqld there by hand`)
+    notices.add('HungServer', say`${silent} and is started again`)
     await process.kill()
   }
 

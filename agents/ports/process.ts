@@ -35,6 +35,8 @@ export interface ProcessPort {
   readonly settingsRolledBack?: boolean
   /** Why the last start did not come up, in mysqld's own words; '' or absent once one did. */
   readonly startFailed?: string
+  /** No signal reaches it: `kill` closes the server by SQL, and nobody here can end one that hangs. Absent for no. */
+  readonly isClosedBySql?: boolean
   /** Monotonic milliseconds of the last change of `state`. */
   readonly changedAtMs: number
   /** Finds a mysqld that an earlier agent started (pid file, start time compared). */

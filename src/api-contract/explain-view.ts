@@ -31,6 +31,8 @@ export interface ExplainView {
   readonly watched?: {
     /** What is to be done before the cluster can be managed: why, and indented what to type. */
     readonly missing: readonly string[]
+    /** What keeps nobody from managing it, and is worth knowing. */
+    readonly notes: readonly string[]
     /** How each server is spoken to. */
     readonly servers: readonly string[]
   }
@@ -106,6 +108,9 @@ export const explainViewSchema = Type.Unsafe<ExplainView>(
           {
             missing: Type.Array(Type.String(), {
               description: 'What is to be done before the cluster can be managed: why, and indented what to type.',
+            }),
+            notes: Type.Array(Type.String(), {
+              description: 'What keeps nobody from managing it, and is worth knowing.',
             }),
             servers: Type.Array(Type.String(), { description: 'How each server is spoken to.' }),
           },

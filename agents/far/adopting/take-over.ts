@@ -3,7 +3,7 @@ import { accountsAnew, instancesOf, literal, recordFingerprints, schemaStatement
 import { replicationUser } from '#agents/ports/server.ts'
 import type { SqlConnection } from '#agents/sql/connections/connection.ts'
 import { textOf } from '#agents/sql/connections/statements.ts'
-import { openSession, persistedWhileManaged, type Looked, type Persisted } from './look.ts'
+import { openSession, persistedWhileManaged, type FarAccess, type Persisted } from './look.ts'
 
 /** Longer than three short transactions take to be applied by replicas that lag a little. */
 const appliedSeconds = 30
@@ -18,7 +18,7 @@ export async function takeOver(
     primary,
     servers,
     secret,
-  }: { readonly primary: Looked; readonly servers: readonly Looked[]; readonly secret: string },
+  }: { readonly primary: FarAccess; readonly servers: readonly FarAccess[]; readonly secret: string },
 ): Promise<void> {
   for (const server of servers) await withSession(server, (session) => loadPlugins(session))
   const executed = await withSession(primary, async (session) => {
@@ -43,10 +43,13 @@ export async function takeOver(
  *
  * @param before what their owner had persisted, by instance
  */
-export async function giveBack(servers: readonly Looked[], before: Readonly<Record<string, Persisted>>): Promise<void> {
+export async function giveBack(
+  servers: readonly FarAccess[],
+  before: Readonly<Record<string, Persisted>>,
+): Promise<void> {
   for (const server of servers)
     await withSession(server, async (session) => {
-      for (const statement of backTo(before[server.access.instance] ?? {})) await session.query(statement)
+      for (const statement of backTo(before[server.instance] ?? {})) await session.query(statement)
     })
 }
 
@@ -60,7 +63,7 @@ export function backTo(before: Persisted): readonly string[] {
   })
 }
 
-async function withSession<T>({ access }: Looked, use: (session: SqlConnection) => Promise<T>): Promise<T> {
+async function withSession<T>(access: FarAccess, use: (session: SqlConnection) => Promise<T>): Promise<T> {
   const session = await openSession(access)
   try {
     return await use(session)
@@ -95,12 +98,12 @@ async function loadPlugins(session: SqlConnection): Promise<void> {
   }
 }
 
-async function waitFor(session: SqlConnection, { access }: Looked, executed: string): Promise<void> {
+async function waitFor(session: SqlConnection, { instance }: FarAccess, executed: string): Promise<void> {
   const set = literal(executed.replace(/\s+/g, ''))
   const [row] = await session.query(`SELECT WAIT_FOR_EXECUTED_GTID_SET(${set}, ${appliedSeconds}) AS late`)
   if (textOf(row, 'late') !== '0')
     throw new RegentError(
       'REGENT_TIMED_OUT',
-      `${access.instance} has not applied within ${appliedSeconds} s what the primary wrote: it lags; try again once it has caught up`,
+      `${instance} has not applied within ${appliedSeconds} s what the primary wrote: it lags; try again once it has caught up`,
     )
 }

@@ -31,6 +31,7 @@ interface Life {
  * this agent it is dead then, and the same server is the next mysqld, once the agent takes it.
  */
 export class SqlOnlyProcess extends ShownFarProcess implements ProcessPort {
+  readonly isClosedBySql = true
   readonly #ports: SqlOnlyProcessPorts
   #life: Life | null = null
 

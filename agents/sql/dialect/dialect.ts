@@ -54,7 +54,7 @@ const gtidsOnline = [
 
 const mysql = { product: 'MySQL', executed: '@@GLOBAL.gtid_executed', monitor: 'REPLICATION CLIENT' } as const
 const mariadb = { product: 'MariaDB', executed: null, superReadOnly: false, gtidSteps: [] } as const
-const tooOld = 'Regent manages MySQL from 8.0.26 on'
+const tooOld = 'Regent manages servers that it finds from MySQL 8.4 on'
 const otherProduct = 'Regent manages MySQL alone: MariaDB has other GTIDs and no super_read_only'
 
 /** The newest first of each product. */
@@ -68,14 +68,14 @@ export const dialects: readonly Dialect[] = [
   {
     ...mysql,
     ...modern,
-    ...{ name: 'MySQL 8.4', since: [8, 2, 0], tried: false, showBinlog: 'SHOW BINARY LOG STATUS' },
+    ...{ name: 'MySQL 8.4', since: [8, 4, 0], tried: false, showBinlog: 'SHOW BINARY LOG STATUS' },
     ...{ superReadOnly: true, gtidSteps: gtidsOnline, onlyWatched: '' },
   },
   {
     ...mysql,
     ...modern,
     ...{ name: 'MySQL 8.0', since: [8, 0, 26], tried: false },
-    ...{ superReadOnly: true, gtidSteps: gtidsOnline, onlyWatched: '' },
+    ...{ superReadOnly: true, gtidSteps: gtidsOnline, onlyWatched: tooOld },
   },
   {
     ...mysql,

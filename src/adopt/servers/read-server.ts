@@ -11,9 +11,9 @@ const variableNames = [
   'datadir',
   'report_host',
   'gtid_mode',
-  'enforce_gtid_consistency',
   'log_bin',
   'log_replica_updates',
+  'persisted_globals_load',
   'binlog_format',
   'replica_net_timeout',
   'rpl_semi_sync_source_enabled',
@@ -53,6 +53,7 @@ export async function readFacts(session: ServerSession, deadlineMs: number): Pro
   const listed = await allowed('REPLICATION SLAVE', dialect.showReplicas)
   const dumps = await allowed('PROCESS', dumpsStatement)
   await allowed(dialect.monitor, dialect.showReplica)
+  const grants = await session.query('SHOW GRANTS', deadlineMs)
   return {
     dialect,
     version,
@@ -63,15 +64,16 @@ export async function readFacts(session: ServerSession, deadlineMs: number): Pro
     dataDir: value('datadir'),
     reportHost: value('report_host'),
     gtidMode: dialect.executed === null ? 'none' : value('gtid_mode'),
-    enforcesGtids: value('enforce_gtid_consistency') === 'ON',
     logBin: value('log_bin') === 'ON',
     logReplicaUpdates: value('log_replica_updates') === 'ON',
+    loadsPersisted: value('persisted_globals_load') !== 'OFF',
     binlogFormat: value('binlog_format'),
     netTimeoutSeconds: Number(value('replica_net_timeout')),
     semiSyncSource: value('rpl_semi_sync_source_enabled') === 'ON',
     semiSyncReplica: value('rpl_semi_sync_replica_enabled') === 'ON',
     listed: listed.map((row) => listedFrom(row)),
     dumpHosts: dumps.map((row) => textOf(row, 'host').replace(/:\d+$/, '')),
+    grants: grants.map((row) => String(Object.values(row)[0])),
     lacks,
   }
 }

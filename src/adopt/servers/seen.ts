@@ -50,9 +50,10 @@ export interface ServerFacts {
   readonly dataDir: string
   readonly reportHost: string
   readonly gtidMode: string
-  readonly enforcesGtids: boolean
   readonly logBin: boolean
   readonly logReplicaUpdates: boolean
+  /** What `SET PERSIST` keeps is found by a start. */
+  readonly loadsPersisted: boolean
   readonly binlogFormat: string
   readonly netTimeoutSeconds: number
   /** `rpl_semi_sync_source_enabled`; false where the plugin is not there. */
@@ -61,6 +62,8 @@ export interface ServerFacts {
   readonly listed: readonly ListedReplica[]
   /** Hosts whose sessions read the binlog. */
   readonly dumpHosts: readonly string[]
+  /** Of the account that looks, as `SHOW GRANTS` has them. */
+  readonly grants: readonly string[]
   /** Privileges that the account lacks, by what was refused. */
   readonly lacks: readonly string[]
 }

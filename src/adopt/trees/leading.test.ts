@@ -1,26 +1,16 @@
 import { describe, expect, test } from 'vitest'
-import { emptyNotes } from '#failover/protocol/notes.ts'
 import type { Instance } from '#orchestrator/documents/instance.ts'
-import { fleetOf } from '#orchestrator/fleet/fleet.ts'
 import { countLost, leadInstead, standStill, tryAgain, whyNobodyLeads } from '#orchestrator/trees/failover.ts'
-import type { Change, Step } from '#orchestrator/trees/step.ts'
+import type { Change } from '#orchestrator/trees/step.ts'
 import { designate, handOver, siblingsFirst } from '#orchestrator/trees/takeover.ts'
 import { gtids, uuidOf } from '#topology/testing.ts'
-import { knownOf } from '../watch/known.ts'
-import { anAdoption, judged, looksOf, nowMs, type LookOverrides, type Scene } from '../watch/testing.ts'
-import { ModelTree } from './testing.ts'
+import type { LookOverrides, Scene } from '../watch/testing.ts'
+import { documentsOf, ModelTree, wordsOf } from './testing.ts'
 
 const lostSource = { io: 'connecting', ioErrno: 2_003, ioError: 'error connecting to source' } as const
 
-/** As documents show servers that are so. */
-function treeOf(looks: readonly LookOverrides[], more: Omit<Scene, 'looks'> = {}): readonly Instance[] {
-  const scene: Scene = { ...more, looks }
-  const known = knownOf({
-    ...{ adoption: anAdoption(scene), looks: looksOf(scene), judgement: judged(scene) },
-    ...{ notes: emptyNotes, nowMs, wallMs: 1_000_000 },
-  })
-  return fleetOf([known], 'name')[0]?.servers.map(({ instance }) => instance) ?? []
-}
+const treeOf = (looks: readonly LookOverrides[], more: Omit<Scene, 'looks'> = {}): readonly Instance[] =>
+  documentsOf({ ...more, looks })
 
 function seen(model: ModelTree, names: readonly string[], byGtids: boolean): readonly Instance[] {
   const text = (numbers: readonly number[]): string =>
@@ -50,7 +40,6 @@ const at = (tree: readonly Instance[], ordinal: number): Instance => {
   return one
 }
 
-const words = (steps: readonly Step[]): string => steps.map((step) => `${step.do} ${step.at.slice(5)}`).join(', ')
 const numbers = (all: readonly number[]): readonly number[] => [...new Set(all)].toSorted((a, b) => a - b)
 
 /** A number of the same sequence each time. */
@@ -166,7 +155,7 @@ describe('Who leads instead of a root that is lost', () => {
     const why = whyNobodyLeads(tree, lost, whom)
     const planned = leadInstead(tree, lost, { wanted: whom, undo: [] })
     if (why !== undefined) expect(planned).toBe(why)
-    return typeof planned === 'string' ? planned : `${planned.successor.InstanceAlias}: ${words(planned.steps)}`
+    return typeof planned === 'string' ? planned : `${planned.successor.InstanceAlias}: ${wordsOf(planned.steps)}`
   }
 
   const leaders: readonly (readonly [string, string, readonly LookOverrides[], Scene['hosts']?, number?])[] = [
@@ -265,10 +254,10 @@ describe('Who leads instead of a root that is lost', () => {
   test('One that is delayed follows only where the new one covers what it has received', () => {
     const tree = treeOf([root, has(100), has(90)]).map((one, ordinal) => ({ ...one, SQLDelay: ordinal === 2 ? 60 : 0 }))
     const planned = leadInstead(tree, at(tree, 0), { wanted: undefined, undo: [] })
-    expect(typeof planned === 'string' ? planned : words(planned.steps)).toBe(
+    expect(typeof planned === 'string' ? planned : wordsOf(planned.steps)).toBe(
       'absent 0, lead 1, covers 1, stop 2, follow 2, start 2',
     )
-    expect(words(standStill(tree, at(tree, 0)).steps)).toBe('stopReceiving 1, stopReceiving 2, drain 1')
+    expect(wordsOf(standStill(tree, at(tree, 0)).steps)).toBe('stopReceiving 1, stopReceiving 2, drain 1')
   })
 
   test('Receivers that have given up try again, those that somebody stopped do not', () => {
@@ -278,7 +267,7 @@ describe('Who leads instead of a root that is lost', () => {
     } as const
     const stopped = { io: 'no', ioError: '', ioErrno: 0 } as const
     const tree = treeOf([root, has(100, { channel: gaveUp }), has(100, { channel: stopped }), has(100)])
-    expect(words(tryAgain(tree, at(tree, 0)))).toBe('startReceiving 1')
+    expect(wordsOf(tryAgain(tree, at(tree, 0)))).toBe('startReceiving 1')
   })
 
   test('One whose applier stands is left as it is: its relay logs would be thrown away', () => {
@@ -389,11 +378,7 @@ describe('A root that hands over', () => {
     (_, byGtids, steps) => {
       const names = ['shop-0', 'shop-1', 'shop-2', 'shop-3']
       const begun = () => {
-        const model = new ModelTree([null, 0, 0, 1], byGtids)
-        for (let write = 0; write < 12; write += 1) {
-          model.write('shop-0')
-          model.replicate(write % 3)
-        }
+        const model = ModelTree.written([null, 0, 0, 1], byGtids)
         const before = seen(model, names, byGtids)
         const first = siblingsFirst(before, at(before, 0), at(before, 1))
         if (typeof first === 'string') throw new Error(first)
@@ -403,7 +388,7 @@ describe('A root that hands over', () => {
         if (typeof plan === 'string') throw new Error(plan)
         return { model, plan }
       }
-      expect(words(begun().plan.steps)).toBe(steps)
+      expect(wordsOf(begun().plan.steps)).toBe(steps)
       const run = (model: ModelTree, all: Change['steps']): void => {
         for (const step of all) {
           model.do(step)

@@ -1,7 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { emptyNotes } from '#failover/protocol/notes.ts'
 import type { Instance } from '#orchestrator/documents/instance.ts'
-import { fleetOf } from '#orchestrator/fleet/fleet.ts'
 import {
   detach,
   errantInject,
@@ -23,9 +21,8 @@ import {
 import { recoverCoMaster, recoverIntermediate } from '#orchestrator/trees/recoveries.ts'
 import type { Planned, Step } from '#orchestrator/trees/step.ts'
 import { gtids, uuidOf } from '#topology/testing.ts'
-import { anAdoption, judged, looksOf, nowMs, type LookOverrides, type Scene } from '../watch/testing.ts'
-import { knownOf } from '../watch/known.ts'
-import { ModelTree } from './testing.ts'
+import type { LookOverrides } from '../watch/testing.ts'
+import { documentsOf, ModelTree, wordsOf } from './testing.ts'
 
 type Plan = (tree: readonly Instance[], one: Instance, other: Instance) => Planned
 
@@ -49,13 +46,7 @@ function treeOf(
       channel: { ...base.channel, ...channel },
     }
   })
-  const scene: Scene = { looks }
-  const known = knownOf({
-    ...{ adoption: anAdoption(scene), looks: looksOf(scene), judgement: judged(scene) },
-    ...{ notes: emptyNotes, nowMs, wallMs: 1_000_000 },
-  })
-  const cluster = fleetOf([known], 'name')[0]
-  return cluster?.servers.map(({ instance }) => instance) ?? []
+  return documentsOf({ looks })
 }
 
 function planned(tree: readonly Instance[], plan: Plan, one: number, other = one): Planned {
@@ -64,8 +55,7 @@ function planned(tree: readonly Instance[], plan: Plan, one: number, other = one
   return plan(tree, first, second)
 }
 
-const toWords = (result: Planned): string =>
-  'why' in result ? `no: ${result.why}` : result.steps.map((step) => `${step.do} ${step.at.slice(5)}`).join(', ')
+const toWords = (result: Planned): string => ('why' in result ? `no: ${result.why}` : wordsOf(result.steps))
 
 describe('What a plan refuses, in orchestrator’s words', () => {
   const dead: LookOverrides = { reach: 'refused' }
@@ -168,15 +158,7 @@ describe.each([
     return result.steps
   }
 
-  /** Clients write all the time, and replicas are behind by different amounts. */
-  const begun = (): ModelTree => {
-    const model = new ModelTree(cascade, byGtids)
-    for (let write = 0; write < 12; write += 1) {
-      model.write('shop-0')
-      model.replicate(write % 3)
-    }
-    return model
-  }
+  const begun = (): ModelTree => ModelTree.written(cascade, byGtids)
   const everybodyHasAll = (model: ModelTree): void => {
     model.replicate()
     for (const [at] of cascade.entries())

@@ -1,5 +1,6 @@
 import type { Dialect } from '#agents/sql/dialect/dialect.ts'
 import type { Step } from '#orchestrator/trees/step.ts'
+import { heldRights } from '../servers/held-rights.ts'
 
 /** Any one of these is enough for a step. */
 type Rights = readonly string[]
@@ -35,10 +36,4 @@ export function lackedRights(steps: readonly Step[], grants: readonly string[], 
   const lacked = steps.flatMap((step) => needed[step.do]).filter((any) => !any.some((right) => held.has(right)))
   const isOld = dialect.product === 'MariaDB' || dialect.since[0] < 8
   return [...new Set(lacked.map((any) => (isOld ? (any.at(-1) ?? '') : (any[0] ?? ''))))]
-}
-
-/** Of `SHOW GRANTS`: what is granted for everything. */
-function heldRights(grants: readonly string[]): ReadonlySet<string> {
-  const everywhere = grants.flatMap((line) => /^GRANT (.+) ON \*\.\* TO /.exec(line)?.[1]?.split(',') ?? [])
-  return new Set(everywhere.map((right) => right.trim()))
 }

@@ -1,4 +1,23 @@
+import { emptyNotes } from '#failover/protocol/notes.ts'
+import type { Instance } from '#orchestrator/documents/instance.ts'
+import { fleetOf } from '#orchestrator/fleet/fleet.ts'
 import type { PlaceThen, Step } from '#orchestrator/trees/step.ts'
+import { knownOf } from '../watch/known.ts'
+import { anAdoption, judged, looksOf, nowMs, type Scene } from '../watch/testing.ts'
+
+/** As documents show servers that are so. */
+export function documentsOf(scene: Scene): readonly Instance[] {
+  const known = knownOf({
+    ...{ adoption: anAdoption(scene), looks: looksOf(scene), judgement: judged(scene) },
+    ...{ notes: emptyNotes, nowMs, wallMs: 1_000_000 },
+  })
+  return fleetOf([known], 'name')[0]?.servers.map(({ instance }) => instance) ?? []
+}
+
+/** `stop 1, follow 1` */
+export function wordsOf(steps: readonly Step[]): string {
+  return steps.map((step) => `${step.do} ${step.at.slice(5)}`).join(', ')
+}
 
 interface ModelServer {
   /** What it wrote and applied, in this order. */
@@ -26,6 +45,16 @@ export class ModelTree {
         ...{ isOpen: source === null, isAlive: true },
         follows: source === null ? null : `shop-${source}`,
       })
+  }
+
+  /** Clients write at the first one all the time, and replicas are behind by different amounts. */
+  static written(follows: readonly (number | null)[], byGtids: boolean): ModelTree {
+    const model = new ModelTree(follows, byGtids)
+    for (let write = 0; write < 12; write += 1) {
+      model.write('shop-0')
+      model.replicate(write % 3)
+    }
+    return model
   }
 
   /** A client writes there: gives whether the server took that. */

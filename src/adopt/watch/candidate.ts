@@ -10,12 +10,12 @@ export interface Choice {
   readonly candidate: AnsweredLook
   /** The one that has got most; the candidate itself where nobody has more. */
   readonly mostAdvanced: AnsweredLook
-  /** Transactions that were seen at the old primary, and none of those that answer has. Without GTIDs not known. */
-  readonly lost: number | null
 }
 
 export interface Election {
   readonly choice: Choice | undefined
+  /** Transactions that were seen at the old primary, and none of those that answer has. Without GTIDs not known. */
+  readonly lost: number | null
   /** Why each other was not chosen. */
   readonly passedOver: readonly Sentence[]
 }
@@ -30,11 +30,13 @@ export function elect(primary: Look, looks: readonly Look[]): Election {
   const compare = comparison(held, numbersTransactions(looks))
   const [mostAdvanced] = answering.toSorted((one, other) => -compare(one, other))
   const [candidate] = fit.toSorted((one, other) => preference(other) - preference(one) || -compare(one, other))
-  if (candidate === undefined || mostAdvanced === undefined) return { choice: undefined, passedOver: said }
+  const lost = lostOf(primary, [...held.values()], looks)
+  if (candidate === undefined || mostAdvanced === undefined) return { choice: undefined, lost, passedOver: said }
   const best = compare(mostAdvanced, candidate) > 0 ? mostAdvanced : candidate
   const rest = fit.filter((look) => look !== candidate)
   return {
-    choice: { candidate, mostAdvanced: best, lost: lostOf(primary, [...held.values()], looks) },
+    choice: { candidate, mostAdvanced: best },
+    lost,
     passedOver: [...said, ...rest.map((look) => whyNotFirst(look, candidate, compare))],
   }
 }

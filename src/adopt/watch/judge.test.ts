@@ -6,6 +6,7 @@ const dead: LookOverrides = { reach: 'refused', why: 'connect ECONNREFUSED' }
 const silent: LookOverrides = { reach: 'silent' }
 const lost: LookOverrides = { channel: { io: 'connecting', ioErrno: 2_003 } }
 const ssh = { user: 'mysql', keyFile: '/k', knownHostsFile: '/h' }
+const never = { promotion: 'never' }
 const numberless = { gtidMode: 'OFF', executed: '' }
 
 const cases: Readonly<Record<string, readonly [Scene, string]>> = {
@@ -124,6 +125,40 @@ describe('Of a cluster', () => {
     expect(said).toEqual(sentence)
     expect(would !== null).toBe(sentence.includes('would promote'))
     expect(said.news.length).toBeLessThan(190)
+  })
+})
+
+describe('Of a death', () => {
+  const held: Scene = {
+    adoption: { mode: 'semisync' },
+    looks: [{ ...dead, server: { semiSyncSource: true } }, lost, lost],
+  }
+  const words = 'nobody listens there, and shop-1 and shop-2 lost it'
+  const missing = { server: { executed: gtids('shop-0', 101) } }
+
+  it.each<[string, Scene, object | null]>([
+    ['nothing, while the primary serves', {}, null],
+    ['that all is held which was acknowledged', held, { words, loss: '', isLossAccepted: true }],
+    [
+      'what is missing where nobody accepts that',
+      { looks: [{ ...dead, ...missing }, lost, lost] },
+      {
+        words,
+        loss: '1 transaction of what shop-0 held 200 ms ago: nobody else has that; what it wrote since is not known',
+        isLossAccepted: false,
+      },
+    ],
+    [
+      'what is missing where nobody may lead, and that it is accepted',
+      { adoption: { failover: { acceptLoss: 'always' } }, hosts: { 1: never, 2: never }, looks: [dead, lost, lost] },
+      {
+        words,
+        loss: 'all that shop-0 held 200 ms ago is held by others; what it wrote since is not known',
+        isLossAccepted: true,
+      },
+    ],
+  ])('a person is told %s', (_, scene, death) => {
+    expect(judged(scene).death).toEqual(death)
   })
 })
 

@@ -4,7 +4,7 @@ import { ranked } from '#topology/analysis/analyse.ts'
 import type { ReplicationTree } from '#topology/snapshot/replication-tree.ts'
 import type { Death } from '#manager/clusters/watched.ts'
 import type { Adoption } from '../adoption.ts'
-import { elect, type Choice } from './candidate.ts'
+import { elect } from './candidate.ts'
 import { treeOf } from './links.ts'
 import { answers, type Look } from './look.ts'
 import { findPrimary, follows, primaryState, takesWrites, type PrimaryState } from './primary.ts'
@@ -50,19 +50,7 @@ export function judge({ adoption, looks, before, nowMs }: JudgeInput): Judgement
     ...decided(state, { adoption, looks, nowMs }),
     analyses,
     tree,
-    death: state.kind === 'dead' ? deathOf(state.look, state.why, { adoption, looks, nowMs }) : null,
     doubt: state.kind === 'alive' || state.kind === 'unreachable' || state.kind === 'unknown' ? String(state.why) : '',
-  }
-}
-
-function deathOf(primary: Look, why: Sentence, { adoption, looks, nowMs }: Given): Death {
-  const lost = elect(primary, looks).choice?.lost ?? null
-  const unseenMs = nowMs - primary.answeredMs
-  const isHeld = isAcknowledged(primary, adoption) && lost === 0
-  return {
-    words: String(why),
-    loss: isHeld ? '' : String(missingWords(primary, lost, unseenMs)),
-    isLossAccepted: isHeld || acceptsLoss(adoption, lost, unseenMs),
   }
 }
 
@@ -71,7 +59,7 @@ function writableIn(state: PrimaryState): boolean | null {
   return state.kind === 'dead' || state.kind === 'none' ? false : null
 }
 
-type Decided = Pick<Judgement, 'sentence' | 'would' | 'reasons'>
+type Decided = Pick<Judgement, 'sentence' | 'would' | 'reasons' | 'death'>
 type Given = Omit<JudgeInput, 'before'>
 
 function decided(state: PrimaryState, given: Given): Decided {
@@ -91,7 +79,7 @@ function decided(state: PrimaryState, given: Given): Decided {
 }
 
 function nothing(sentence: Sentence): Decided {
-  return { sentence, would: null, reasons: [] }
+  return { sentence, would: null, reasons: [], death: null }
 }
 
 function whileServing(primary: Look, looks: readonly Look[]): Sentence {
@@ -101,25 +89,38 @@ function whileServing(primary: Look, looks: readonly Look[]): Sentence {
 }
 
 function afterDeath(primary: Look, why: Sentence, given: Given): Decided {
-  const { choice, passedOver } = elect(primary, given.looks)
-  const death = say`${primary.host.instance} is dead: ${why}`
+  const { choice, lost, passedOver } = elect(primary, given.looks)
+  const words = say`${primary.host.instance} is dead: ${why}`
+  const death = deathOf(primary, why, lost, given)
   if (choice === undefined)
     return {
-      sentence: say`only watched: ${death}; would wait for a person: nobody may lead`,
+      sentence: say`only watched: ${words}; would wait for a person: nobody may lead`,
       would: null,
       reasons: passedOver,
+      death,
     }
   const { candidate, mostAdvanced } = choice
   const { instance } = candidate.host
   const first: Said =
     mostAdvanced === candidate ? '' : say`, which first gets what only ${mostAdvanced.host.instance} has`
-  const plan = planFor(primary, choice, given)
+  const plan = planFor(primary, choice.candidate, lost, given)
   return {
     sentence: plan.waits
-      ? say`only watched: ${death}; would wait for a person (best is ${instance}): ${plan.words}`
-      : say`only watched: ${death}; would promote ${instance}${first}${plan.words}`,
+      ? say`only watched: ${words}; would wait for a person (best is ${instance}): ${plan.words}`
+      : say`only watched: ${words}; would promote ${instance}${first}${plan.words}`,
     would: plan.waits ? null : instance,
     reasons: [...plan.reasons, ...passedOver],
+    death,
+  }
+}
+
+function deathOf(primary: Look, why: Sentence, lost: number | null, { adoption, nowMs }: Given): Death {
+  const unseenMs = nowMs - primary.answeredMs
+  const isHeld = isAcknowledged(primary, adoption) && lost === 0
+  return {
+    words: String(why),
+    loss: isHeld ? '' : String(missingWords(primary, lost, unseenMs)),
+    isLossAccepted: isHeld || acceptsLoss(adoption, lost, unseenMs),
   }
 }
 
@@ -130,7 +131,7 @@ interface Plan {
 }
 
 /** Whether what only the old primary holds can be had, and what is accepted where not. */
-function planFor(primary: Look, { candidate, lost }: Choice, { adoption, nowMs }: Given): Plan {
+function planFor(primary: Look, candidate: Look, lost: number | null, { adoption, nowMs }: Given): Plan {
   const unseenMs = nowMs - primary.answeredMs
   const reasons = [missingWords(primary, lost, unseenMs)]
   const { instance } = primary.host

@@ -23,22 +23,39 @@ export type PrimaryState =
 /** So many milliseconds of looks in vain before anybody is asked whether it is dead. */
 export const patienceWithPrimaryMs = 900
 
-/** Whom most follow; of equals the one that takes writes, the one it was before, the first. */
+/**
+ * One that takes writes and is followed, else whom most follow. Followers that answer come first: what the others were
+ * seen to follow may be long ago. Of equals the one that takes writes, the one it was before, the first.
+ */
 export function findPrimary(tree: ReplicationTree, looks: readonly Look[], before: string | null): Look | undefined {
-  const named = (name: string): Look | undefined => looks.find(({ host }) => host.instance === name)
-  const roots = tree.roots.flatMap((root) => rootsIn(root, tree).map((instance) => ({ instance, size: sizeOf(root) })))
-  const rank = ({ instance, size }: { readonly instance: string; readonly size: number }): readonly number[] => [
-    size,
-    takesWrites(named(instance)) ? 1 : 0,
-    instance === before ? 1 : 0,
-  ]
-  const best = roots.reduce<(typeof roots)[number] | undefined>(
-    (found, one) => (found === undefined || isMore(rank(one), rank(found)) ? one : found),
-    undefined,
+  const living = new Set(looks.filter(answers).map(({ host }) => host.instance))
+  const roots = looks.flatMap((look) => {
+    const name = look.host.instance
+    const root = tree.roots.find((one) => rootsIn(one, tree).includes(name))
+    if (root === undefined || !mayBePrimary(look, sizeOf(root), looks)) return []
+    const followers = sizeOf(root, (one) => one !== name && living.has(one))
+    const writes = takesWrites(look)
+    return [{ look, rank: [writes && followers > 0, followers, sizeOf(root), writes, name === before].map(Number) }]
+  })
+  return roots.toSorted((one, other) => difference(other.rank, one.rank))[0]?.look
+}
+
+/** One that nobody follows leads where it takes writes, or is alone. */
+function mayBePrimary(look: Look, size: number, looks: readonly Look[]): boolean {
+  if (takesWrites(look) || looks.length === 1) return true
+  return size > 1 && !looks.filter(takesWrites).some((writer) => isBetween(look, writer, looks))
+}
+
+/** Nobody saw whom it follows. Its replicas hold what the writer wrote, and nothing of its own: it passes that on. */
+function isBetween(look: Look, { server: writer }: Look, looks: readonly Look[]): boolean {
+  const replicas = looks.filter(answers).filter((one) => follows(one, look, looks))
+  const hasWritten = (uuid = ''): boolean =>
+    uuid !== '' && replicas.some(({ server }) => server.executed.includes(uuid))
+  return (
+    look.server === null &&
+    hasWritten(writer?.uuid) &&
+    !replicas.some((one) => hasWritten(channelOf(one, looks)?.sourceUuid))
   )
-  return best !== undefined && (best.size > 1 || looks.length === 1 || takesWrites(named(best.instance)))
-    ? named(best.instance)
-    : undefined
 }
 
 /** In a ring everybody is a root. */
@@ -46,13 +63,17 @@ function rootsIn({ instance }: ReplicationNode, { cycles }: ReplicationTree): re
   return cycles.find(([head]) => head === instance) ?? [instance]
 }
 
-export function sizeOf({ followers }: ReplicationNode): number {
-  return 1 + followers.reduce((all, follower) => all + sizeOf(follower), 0)
+/** How many servers a tree has, or of these alone. */
+export function sizeOf(
+  { instance, followers }: ReplicationNode,
+  counts: (name: string) => boolean = () => true,
+): number {
+  return followers.reduce((all, follower) => all + sizeOf(follower, counts), Number(counts(instance)))
 }
 
-function isMore(one: readonly number[], other: readonly number[]): boolean {
-  const at = one.findIndex((number, place) => number !== other[place])
-  return at >= 0 && (one[at] ?? 0) > (other[at] ?? 0)
+/** By the first place in which they differ. */
+function difference(one: readonly number[], other: readonly number[]): number {
+  return one.map((number, place) => number - (other[place] ?? 0)).find((by) => by !== 0) ?? 0
 }
 
 export function takesWrites(look: Look | undefined): boolean {

@@ -15,7 +15,7 @@ export interface LookOverrides {
   readonly sinceMs?: number
   readonly askedMs?: number
   /** Null: it was never seen. */
-  readonly server?: Partial<Omit<SeenServer, 'channels'>> | null
+  readonly server?: Partial<SeenServer> | null
   /** Whom it follows, by ordinal; null for nobody. By default the first, which follows nobody. */
   readonly follows?: number | null
   readonly channel?: Partial<SeenChannel>
@@ -63,9 +63,10 @@ function aServer(ordinal: number, { server, follows = ordinal === 0 ? null : 0, 
   if (dialect === undefined) throw new Error(`no dialect knows ${version}`)
   return {
     ...{ dialect, version, uuid: uuidOf(`shop-${ordinal}`), serverId: ordinal + 1, hostname: `db${ordinal}` },
-    ...{ port: 3306, dataDir: '/data', reportHost: `10.0.0.${ordinal + 1}`, gtidMode: 'ON', enforcesGtids: true },
+    ...{ port: 3306, dataDir: '/data', reportHost: `10.0.0.${ordinal + 1}`, gtidMode: 'ON', loadsPersisted: true },
     ...{ logBin: true, logReplicaUpdates: true, binlogFormat: 'ROW', netTimeoutSeconds: 4 },
     ...{ semiSyncSource: false, semiSyncReplica: false, listed: [], dumpHosts: [], lacks: [] },
+    grants: ['GRANT ALL PRIVILEGES ON *.* TO `regent`@`%` WITH GRANT OPTION'],
     ...{ readOnly: follows !== null, superReadOnly: follows !== null, offline: false },
     ...{ executed: gtids('shop-0', 100), binlog: { file: 'binlog.000007', position: 1_000 } },
     channels: follows === null ? [] : [aChannel(follows, channel)],
@@ -73,7 +74,7 @@ function aServer(ordinal: number, { server, follows = ordinal === 0 ? null : 0, 
   }
 }
 
-function aChannel(follows: number, overrides: Partial<SeenChannel> = {}): SeenChannel {
+export function aChannel(follows: number, overrides: Partial<SeenChannel> = {}): SeenChannel {
   return {
     ...{ name: '', sourceHost: `10.0.0.${follows + 1}`, sourcePort: 3306, sourceUser: 'repl' },
     ...{ sourceUuid: uuidOf(`shop-${follows}`), io: 'yes', ioError: '', ioErrno: 0, sql: true, sqlError: '' },

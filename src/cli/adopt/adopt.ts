@@ -9,11 +9,11 @@ import { readMha } from '#adopt/origin/mha.ts'
 import { readOrchestrator } from '#adopt/origin/orchestrator.ts'
 import type { OrchestratorServed } from '#adopt/orchestrator-file.ts'
 import { checkServers, missingSources, topologyOf, type Checked } from '#adopt/watch/check.ts'
-import { needsFor, linesOf } from '#adopt/watch/needs.ts'
+import { needsFor, needsOf } from '#adopt/watch/needs.ts'
 import { RegentError } from '#common/errors/errors.ts'
 import { allClusters } from '#local/clusters/cluster-index.ts'
 import { renderTopology } from '../commands/topology-tree.ts'
-import { section } from '../commands/explanation.ts'
+import { missingSections, section } from '../commands/explanation.ts'
 import type { Io } from '../terminal/io.ts'
 import { toJson } from '../terminal/json-output.ts'
 import { paintFor } from '../terminal/paint.ts'
@@ -159,11 +159,11 @@ function report(io: Io, adoption: Adoption, checked: Checked): readonly string[]
   return [
     ...renderTopology(topologyOf(adoption, checked), paintFor(io.colour)),
     ...section('outside of the file', outside),
-    ...section('what is missing before Regent can manage it', needsFor(adoption, checked.looks).flatMap(linesOf)),
+    ...missingSections(needsOf(adoption, checked.looks)),
   ]
 }
 
-function refused({ cluster, hosts }: Adoption, { refusals }: Checked, isJson: boolean): RegentError {
+export function refused({ cluster, hosts }: Adoption, { refusals }: Checked, isJson: boolean): RegentError {
   const first = hosts[0] === undefined ? '' : addressText(hosts[0])
   const what = isJson || refusals.length === 1 ? refusals.join('; ') : refusals.map((one) => `\n  ${one}`).join('')
   return new RegentError('REGENT_REFUSED', `${cluster} (${first} …) is not adopted: ${what}`, {

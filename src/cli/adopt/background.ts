@@ -11,9 +11,8 @@ import {
 import { RegentError } from '#common/errors/errors.ts'
 import { frugalNode } from '#common/process/frugal-environment.ts'
 import { isFree } from '#local/addresses/addresses.ts'
-import { withFileLock } from '#local/files/file-lock.ts'
 import { endProcess, isAlive } from '#local/processes/process-identity.ts'
-import { commandLock } from '#local/supervisor/background.ts'
+import { underCommandLock } from '#local/supervisor/background.ts'
 import { backgroundEnvironment } from '#local/supervisor/child.ts'
 import { regentCommand } from '#local/supervisor/regent-command.ts'
 import type { Io } from '../terminal/io.ts'
@@ -35,9 +34,8 @@ export async function startWatching(io: Io, port: number | undefined): Promise<A
       remedy: 'Adopt a cluster first: regent adopt FILE.',
     })
   await prepareFolder(folder)
-  return withFileLock(
-    await commandLock(),
-    () => io.note('waiting for another regent command …'),
+  return underCommandLock(
+    (words) => io.note(words),
     async () => {
       const before = await readManager(folder)
       if (before !== undefined && isAlive(before)) return requireSame(before, port)

@@ -1,9 +1,11 @@
 import { adoptedFolder, adoptionPath, keepAdoption, prepareFolder } from '#adopt/adopted-folder.ts'
 import { hostsOf, readAdoption, readPassword, type Adoption, type AdoptedHost } from '#adopt/adoption.ts'
-import { hindrancesOf, primaryOf, type Hindrance } from '#agents/far/adopting/lacks.ts'
-import { look, type Looked } from '#agents/far/adopting/look.ts'
+import { look, type FarAccess, type Taken } from '#agents/far/adopting/look.ts'
 import { backTo, giveBack, takeOver } from '#agents/far/adopting/take-over.ts'
-import { refusedWithoutSsh, whatNoSshMeans } from '#agents/far/adopting/without-ssh.ts'
+import { checkServers } from '#adopt/watch/check.ts'
+import type { Look } from '#adopt/watch/look.ts'
+import { linesOf, needsFor } from '#adopt/watch/needs.ts'
+import { whatNoSshMeans } from '#adopt/watch/without-ssh.ts'
 import { describeError, RegentError } from '#common/errors/errors.ts'
 import { folderOf } from '#local/clusters/cluster-index.ts'
 import { createCluster, type FarServer } from '#local/clusters/prepare.ts'
@@ -16,6 +18,7 @@ import { layoutOf } from '#local/folder/state-layout.ts'
 import { purgeCluster, startSupervisor, stopCluster, underCommandLock } from '#local/supervisor/background.ts'
 import { waitUntilWritable } from '../local/up/wait-until-writable.ts'
 import type { Io } from '../terminal/io.ts'
+import { refused } from './adopt.ts'
 import { startWatching } from './background.ts'
 import type { ManageOptions } from './managed-command.ts'
 
@@ -25,37 +28,46 @@ const defaultApiPort = 9500
 const noPrograms = { mysqld: ['mysqld'], mysqlbinlog: [], mysql: [], pluginDir: '', shareDir: '' }
 
 /** Checks, and then takes over. Throws `REGENT_REFUSED` where anything is missing, after that was printed. */
-export async function manage(io: Io, name: string, options: ManageOptions): Promise<void> {
+export async function manage(io: Io, name: string, options: ManageOptions, check = checkServers): Promise<void> {
   const adoption = await adoptionOf(name, options)
-  const hosts = hostsOf(adoption)
-  const servers = await Promise.all(hosts.map(lookAt))
-  const said = { hosts, mode: adoption.mode, acceptLoss: adoption.failover.acceptLoss }
-  const missing = [...refusedWithoutSsh(said), ...hindrancesOf(servers)]
-  for (const line of [...linesOf(missing), ...whatNoSshMeans(said)]) io.out(line)
+  const checked = await check(adoption)
+  const missing = needsFor(adoption, checked.looks)
+  for (const line of [...missing.flatMap(linesOf), ...whatNoSshMeans(adoption)]) io.out(line)
   if (missing.length > 0)
     throw new RegentError('REGENT_REFUSED', `${name} cannot be managed yet: the list above says what is missing`, {
       remedy: 'Do that on the servers, and try again; until then nothing is changed there.',
     })
+  if (checked.refusals.length > 0) throw refused(adoption, checked, false)
   if (options.check === true) return io.out(`nothing is missing: ${name} can be managed`)
+  const servers = await Promise.all(checked.looks.map(foundAt))
+  const primary = servers.find(({ host }) => host.instance === checked.judgement.primary)
+  if (primary === undefined) throw new Error('a primary is needed, and was not')
   await underCommandLock(
     (words) => io.note(words),
-    () => begin(io, { adoption, hosts, servers }, options),
+    () => begin(io, { adoption, primary, servers }, options),
   )
   const dir = await folderOf(name)
   const cluster = await readClusterIfThere(dir)
   if (cluster !== undefined) await waitUntilWritable(io, { dir, cluster }, Date.now())
-  io.out(`${name} is managed; ${primaryOf(servers).access.instance} is primary, and went on taking writes`)
+  io.out(`${name} is managed; ${primary.host.instance} is primary, and went on taking writes`)
   io.out(`  regent topology ${name}     how it is`)
   io.out(`  regent adopt watch ${name}  back to watching`)
 }
 
-interface Found {
-  readonly adoption: Adoption
-  readonly hosts: readonly AdoptedHost[]
-  readonly servers: readonly Looked[]
+/** A server that lacks nothing. */
+interface Found extends Taken {
+  readonly host: AdoptedHost
+  readonly uuid: string
+  readonly access: FarAccess
 }
 
-async function begin(io: Io, { adoption, hosts, servers }: Found, options: ManageOptions): Promise<void> {
+interface FoundAll {
+  readonly adoption: Adoption
+  readonly primary: Found
+  readonly servers: readonly Found[]
+}
+
+async function begin(io: Io, { adoption, primary, servers }: FoundAll, options: ManageOptions): Promise<void> {
   const { cluster: name } = adoption
   const dir = await folderOf(name)
   if ((await readClusterIfThere(dir)) !== undefined)
@@ -71,16 +83,17 @@ async function begin(io: Io, { adoption, hosts, servers }: Found, options: Manag
     apiPort: options.port ?? defaultApiPort,
     store: 'file',
     mysql: noPrograms,
-    far: hosts.map((host, at) => farServer(host, servers[at])),
+    far: servers.map(farServer),
   })
-  const before = Object.fromEntries(servers.map(({ access, persisted }) => [access.instance, persisted]))
+  const before = Object.fromEntries(servers.map(({ host, persisted }) => [host.instance, persisted]))
   await replaceJson(layout.persistedBefore, before)
+  const all = servers.map(({ access }) => access)
   try {
     io.note('making accounts, and what each start of these servers is to find')
-    await takeOver(name, { primary: primaryOf(servers), servers, secret: await readSecret(layout.accountSecret) })
+    await takeOver(name, { primary: primary.access, servers: all, secret: await readSecret(layout.accountSecret) })
   } catch (error) {
     await claim.release()
-    await giveBack(servers, before)
+    await giveBack(all, before)
     await purgeCluster(layout)
     throw error
   }
@@ -119,7 +132,7 @@ type Before = Parameters<typeof giveBack>[1]
 async function giveBackAll(io: Io, hosts: readonly AdoptedHost[], before: Before): Promise<void> {
   for (const host of hosts) {
     try {
-      await giveBack([await lookAt(host)], before)
+      await giveBack([await accessOf(host)], before)
     } catch (error) {
       io.out(`${host.instance} was not given back: ${describeError(error)}`)
       io.out('  each of its starts stays closed until that is run there:')
@@ -132,23 +145,26 @@ function adoptionOf(name: string, { file }: ManageOptions): Promise<Adoption> {
   return readAdoption(file ?? adoptionPath(adoptedFolder(), name))
 }
 
-async function lookAt({ instance, host, port, mysql, dataDir }: AdoptedHost): Promise<Looked> {
-  const password = await readPassword(mysql.passwordFile)
-  return look({ instance, host, port, user: mysql.user, password }, dataDir)
+async function accessOf({ instance, host, port, mysql }: AdoptedHost): Promise<FarAccess> {
+  return { instance, host, port, user: mysql.user, password: await readPassword(mysql.passwordFile) }
 }
 
-function farServer({ host, port, mysql, ssh, start }: AdoptedHost, server: Looked | undefined): FarServer {
-  if (server === undefined) throw new Error(`${host}:${port} was not looked at`)
+async function foundAt({ host, server }: Look): Promise<Found> {
+  const access = await accessOf(host)
+  return { host, uuid: server?.uuid ?? '', access, ...(await look(access, host.dataDir)) }
+}
+
+function farServer({ host: { host, port, mysql, ssh, start }, uuid, places }: Found): FarServer {
   return {
     host,
     port,
     config: {
       user: mysql.user,
       passwordFile: mysql.passwordFile,
-      serverUuid: server.uuid,
+      serverUuid: uuid,
       ...(ssh && { ssh }),
       ...(start !== undefined && { start }),
-      places: server.places,
+      places,
     },
   }
 }
@@ -167,8 +183,4 @@ function specOf({ cluster, mode, hosts, failover, maxLagSeconds, reseed }: Adopt
     // Its own settings say how long a server keeps its binlogs.
     keepBinlogsSeconds: 31_536_000,
   })
-}
-
-function linesOf(missing: readonly Hindrance[]): readonly string[] {
-  return missing.flatMap(({ instance, what, remedy }) => [`${instance}: ${what}`, ...remedy.map((line) => `  ${line}`)])
 }

@@ -22,8 +22,16 @@ export function renderExplanation(cluster: string, view: ExplainView, paint: Pai
     ...section('why not otherwise', view.reasons),
     ...section('the group', view.group === undefined ? [] : groupLines(view.group)),
     ...section('how the servers are spoken to', view.watched?.servers ?? []),
-    ...section('what is missing before Regent can manage it', view.watched?.missing ?? []),
+    ...missingSections(view.watched),
     ...section('the record', view.watched === undefined ? recordOf(view) : []),
+  ]
+}
+
+/** What is missing before servers can be managed, and what else is worth knowing. */
+export function missingSections(watched: ExplainView['watched']): readonly string[] {
+  return [
+    ...section('what is missing before Regent can manage it', watched?.missing ?? []),
+    ...section('what is worth knowing', watched?.notes ?? []),
   ]
 }
 

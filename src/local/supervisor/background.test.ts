@@ -1,25 +1,25 @@
-import { mkdir, readdir, writeFile } from 'node:fs/promises'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { expect, test } from 'vitest'
-import { purgeCluster } from './background.ts'
-import { layoutOf } from '../folder/state-layout.ts'
-import { temporaryFolder } from '../testing.ts'
+import { expect, it, onTestFinished, vi } from 'vitest'
+import { underCommandLock } from './background.ts'
 
-test('A purge removes what is the cluster’s, also the draft of a manager that was killed while it wrote, and nobody else’s files', async () => {
-  const dir = await temporaryFolder()
-  const layout = layoutOf(dir)
-  await mkdir(layout.logs, { recursive: true })
-  for (const name of ['cluster.json', 'routes.json', 'routes.json.4711.k3j2h1.new', 'diary.txt', 'diary.new'])
-    await writeFile(join(dir, name), '')
-  await purgeCluster(layout)
-  expect((await readdir(dir)).sort()).toEqual(['diary.new', 'diary.txt'])
-})
-
-test('A purge leaves no folder of a cluster that had nothing else in it, and may be done again', async () => {
-  const dir = join(await temporaryFolder(), 'shop')
-  await mkdir(dir)
-  await writeFile(join(dir, 'spec.json.1.a.new'), '')
-  await purgeCluster(layoutOf(dir))
-  await purgeCluster(layoutOf(dir))
-  await expect(readdir(dir)).rejects.toMatchObject({ code: 'ENOENT' })
+it('A command waits for another one that changes which clusters there are, and says so', async () => {
+  const home = await mkdtemp(join(tmpdir(), 'regent-lock-'))
+  vi.stubEnv('REGENT_HOME', home)
+  onTestFinished(() => rm(home, { recursive: true }))
+  const [first, noted] = [Promise.withResolvers<undefined>(), Promise.withResolvers<string>()]
+  const begun = Promise.withResolvers<undefined>()
+  const done: string[] = []
+  const one = underCommandLock(noted.resolve, async () => {
+    begun.resolve(undefined)
+    await first.promise
+    done.push('one')
+  })
+  await begun.promise
+  const other = underCommandLock(noted.resolve, async () => done.push('other'))
+  expect(await noted.promise).toBe('waiting for another regent command …')
+  first.resolve(undefined)
+  await Promise.all([one, other])
+  expect(done).toEqual(['one', 'other'])
 })

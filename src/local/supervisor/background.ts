@@ -140,20 +140,16 @@ async function draftsIn(layout: StateLayout): Promise<readonly string[]> {
 }
 
 /**
- * The lock that commands hold while they change which clusters there are: two of them at once would choose the same
- * number or undo each other.
+ * Runs `work` under the lock that commands hold while they change which clusters there are: two of them at once would
+ * choose the same number or undo each other. Where another command holds the lock, that is noted.
  */
-export async function commandLock(home = stateHome()): Promise<string> {
-  await mkdir(home, { recursive: true, mode: 0o700 })
-  return join(home, 'lock')
-}
-
-/** Runs `work` under that lock; where another command holds the lock, that is noted. */
 export async function underCommandLock<Value>(
   note: (sentence: string) => void,
   work: () => Promise<Value>,
 ): Promise<Value> {
-  return withFileLock(await commandLock(), () => note('waiting for another regent local command …'), work)
+  const home = stateHome()
+  await mkdir(home, { recursive: true, mode: 0o700 })
+  return withFileLock(join(home, 'lock'), () => note('waiting for another regent command …'), work)
 }
 
 function isNotEmpty(error: unknown): boolean {

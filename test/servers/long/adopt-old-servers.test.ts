@@ -75,7 +75,9 @@ describe('A server that Regent does not manage', () => {
     const server = looks[0]?.server
     expect(server).toMatchObject({ dialect: { name: 'MySQL 5.6', tried: true }, gtidMode: 'ON', logBin: true })
     expect(server?.executed).toMatch(/^[0-9a-f-]{36}:1-\d+$/)
-    expect(needsFor(adoption, looks).flatMap(linesOf).join('\n')).toContain('Regent manages MySQL from 8.0.26 on')
+    expect(needsFor(adoption, looks).flatMap(linesOf).join('\n')).toContain(
+      'Regent manages servers that it finds from MySQL 8.4 on',
+    )
   })
 
   it('of MySQL 5.6 without GTIDs is compared by places in the binlog', async () => {

@@ -1,0 +1,269 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { describe, expect, it, onTestFinished } from 'vitest'
+import { stringify } from 'yaml'
+import { needsOf } from '#adopt/watch/needs.ts'
+import { requirements } from '#adopt/watch/requirements.ts'
+import { aChannel, anAdoption, judged, looksOf, type LookOverrides, type Scene } from '#adopt/watch/testing.ts'
+import type { Io } from '../terminal/io.ts'
+import { manage } from './managed.ts'
+
+const ssh = { user: 'mysql', keyFile: '/k', knownHostsFile: '/h' }
+/** Nothing is missing, and nothing is to be noted. */
+const well: Scene = { adoption: { ssh } }
+const with1 = (second: LookOverrides): Scene => ({ ...well, looks: [{}, second, {}] })
+const server1 = (server: NonNullable<LookOverrides['server']>): Scene => with1({ server })
+
+/** By the name of each requirement: servers that fall short of just that, and what is said. */
+const lacks: Readonly<Record<string, readonly (readonly [Scene, readonly string[]])[]>> = {
+  'few servers': [
+    [
+      { ...well, looks: Array.from({ length: 17 }, () => ({})) },
+      ['the adoption file names 17 servers: 16 may be managed as one cluster'],
+    ],
+  ],
+  'SSH, or mode async': [
+    [
+      { adoption: { mode: 'semisync' }, hosts: { 0: { ssh }, 2: { ssh } } },
+      [
+        'shop-1: mode semisync needs SSH to it; in mode async SQL alone will do',
+        '  in the adoption file: ssh: { user: mysql, keyFile: …, knownHostsFile: … }',
+      ],
+    ],
+  ],
+  'an answer': [
+    [
+      with1({ reach: 'lockedOut', why: "Access denied for user 'regent'" }),
+      ["shop-1: it lives, and refuses Regent’s account (Access denied for user 'regent')"],
+    ],
+    [with1({ reach: 'refused', server: null }), ['shop-1: nobody listens there']],
+  ],
+  'a version that can be managed': [
+    [server1({ version: '8.0.44' }), ['shop-1: it is 8.0.44: Regent manages servers that it finds from MySQL 8.4 on']],
+  ],
+  'all privileges': [
+    [
+      server1({
+        grants: ['GRANT SELECT, SUPER ON *.* TO `regent`@`10.%`', 'GRANT BACKUP_ADMIN ON *.* TO `regent`@`10.%`'],
+      }),
+      [
+        'shop-1: account regent lacks INSERT, UPDATE, DELETE, CREATE and 17 more privileges',
+        '  GRANT ALL PRIVILEGES ON *.* TO `regent`@`10.%` WITH GRANT OPTION;',
+      ],
+    ],
+    [
+      server1({
+        grants: ['GRANT ALL PRIVILEGES ON *.* TO `regent`@`%`', 'GRANT ALL ON t.* TO `regent`@`%` WITH GRANT OPTION'],
+      }),
+      ['shop-1: account regent lacks GRANT OPTION', '  GRANT ALL PRIVILEGES ON *.* TO `regent`@`%` WITH GRANT OPTION;'],
+    ],
+  ],
+  'a binlog': [
+    [
+      server1({ logBin: false, logReplicaUpdates: false }),
+      [
+        'shop-1: it writes no binlog, so nobody could follow it',
+        '  in [mysqld] of my.cnf, then a restart: log_bin = binlog',
+      ],
+    ],
+  ],
+  'a binlog of what is replicated': [
+    [
+      server1({ logReplicaUpdates: false }),
+      [
+        'shop-1: it does not log what it replicates, so it could not lead',
+        '  in [mysqld] of my.cnf, then a restart: log_replica_updates = ON',
+      ],
+    ],
+  ],
+  'a binlog of rows': [
+    [
+      server1({ binlogFormat: 'MIXED' }),
+      [
+        'shop-1: its binlog_format is MIXED',
+        '  SET GLOBAL binlog_format = ROW;',
+        '  in [mysqld] of my.cnf, for the next start: binlog_format = ROW',
+      ],
+    ],
+  ],
+  'persisted settings that are loaded': [
+    [
+      server1({ loadsPersisted: false }),
+      [
+        'shop-1: its persisted_globals_load is OFF, so a start would find it open',
+        '  in [mysqld] of my.cnf, then a restart: persisted_globals_load = ON',
+      ],
+    ],
+  ],
+  'a server_id of its own': [
+    [
+      server1({ serverId: 3 }),
+      [
+        'shop-2: its server_id is 3, as that of shop-1',
+        '  SET GLOBAL server_id = 5;',
+        '  in [mysqld] of my.cnf, for the next start: server_id = 5',
+      ],
+    ],
+  ],
+  'a server_uuid of its own': [
+    [
+      { ...well, looks: [{}, { server: { uuid: 'same' } }, { server: { uuid: 'same' } }] },
+      ['shop-2: its server_uuid is that of shop-1: remove auto.cnf from its data folder, then restart mysqld'],
+    ],
+  ],
+  GTIDs: [
+    [
+      { ...well, looks: [{}, { server: { gtidMode: 'OFF' }, channel: { autoPosition: false } }] },
+      [
+        'GTIDs are off on shop-1: each line on every server, before the next line anywhere',
+        '  SET GLOBAL enforce_gtid_consistency = ON;',
+        '  SET GLOBAL gtid_mode = OFF_PERMISSIVE;',
+        '  SET GLOBAL gtid_mode = ON_PERMISSIVE;',
+        '  SET GLOBAL gtid_mode = ON;',
+        '  -- on shop-1: STOP REPLICA; CHANGE REPLICATION SOURCE TO SOURCE_AUTO_POSITION = 1; START REPLICA;',
+        '  in [mysqld] of my.cnf, for the next start: gtid_mode = ON, enforce_gtid_consistency = ON',
+      ],
+    ],
+  ],
+  'a primary that takes writes': [
+    [
+      { ...well, looks: [{ server: { readOnly: true } }, { follows: null, server: { readOnly: true } }] },
+      ['nobody is the primary: no server that others follow, or that takes writes'],
+    ],
+    [
+      { ...well, looks: [{ server: { readOnly: true } }, {}] },
+      ['primary shop-0 takes no writes: read_only is on', '  -- on shop-0: SET GLOBAL read_only = OFF;'],
+    ],
+    [
+      { ...well, looks: [{ server: { offline: true } }, {}] },
+      ['primary shop-0 takes no writes: offline_mode is on', '  -- on shop-0: SET GLOBAL offline_mode = OFF;'],
+    ],
+    [
+      {
+        ...well,
+        looks: [{ server: { channels: [aChannel(0, { sourceHost: '10.9.9.9', sourceUuid: 'other' })] } }, {}],
+      },
+      ['primary shop-0 follows another server', '  -- on shop-0: STOP REPLICA; RESET REPLICA ALL;'],
+    ],
+  ],
+  'one channel': [
+    [
+      server1({ channels: [aChannel(0), aChannel(0, { name: 'other', sourceHost: '10.9.9.9', sourceUuid: 'other' })] }),
+      ['shop-1: it has 2 replication channels: one may stay'],
+    ],
+  ],
+  'replication from the primary': [
+    [
+      { ...well, looks: [{}, {}, { follows: 1 }] },
+      [
+        'shop-2: it does not follow shop-0, the primary',
+        '  STOP REPLICA;',
+        "  CHANGE REPLICATION SOURCE TO SOURCE_HOST = '10.0.0.1', SOURCE_PORT = 3306;",
+        '  START REPLICA;',
+      ],
+    ],
+    [
+      with1({ channel: { io: 'no' } }),
+      ['shop-1: it follows shop-0, and does not replicate now: stopped', '  START REPLICA;'],
+    ],
+    [
+      with1({ channel: { sql: false, sqlError: 'duplicate key' } }),
+      ['shop-1: it follows shop-0, and does not replicate now: duplicate key', '  START REPLICA;'],
+    ],
+  ],
+  'replication by GTIDs': [
+    [
+      with1({ channel: { autoPosition: false } }),
+      [
+        'shop-1: it follows by file and position',
+        '  STOP REPLICA;',
+        '  CHANGE REPLICATION SOURCE TO SOURCE_AUTO_POSITION = 1;',
+        '  START REPLICA;',
+      ],
+    ],
+  ],
+  'replicas that are closed': [
+    [
+      server1({ readOnly: false }),
+      [
+        'shop-1: it takes writes beside the primary',
+        '  SET GLOBAL super_read_only = ON;',
+        '  in [mysqld] of my.cnf, for the next start: super_read_only = ON',
+      ],
+    ],
+  ],
+  'replication of everything': [
+    [
+      with1({ channel: { filtered: true } }),
+      [
+        'shop-1: it replicates only a part: take the replication filter away, or never have it lead',
+        '  in the adoption file: promotion: never',
+      ],
+    ],
+  ],
+}
+
+const scenes = Object.entries(lacks).flatMap(([name, all]) => all.map(([scene, said]) => [name, scene, said] as const))
+
+/** What `manage` prints of these servers, and how it ends. */
+async function managing(scene: Scene) {
+  const home = await mkdtemp(join(tmpdir(), 'regent-managed-'))
+  onTestFinished(() => rm(home, { recursive: true }))
+  const file = join(home, 'shop.yaml')
+  await writeFile(file, stringify(anAdoption(scene)))
+  const printed: string[] = []
+  const io: Io = {
+    ...{ env: {}, colour: false, terminal: false, interrupted: () => new AbortController().signal },
+    ...{ out: (line) => printed.push(line), note: () => undefined },
+  }
+  const checked = { looks: looksOf(scene), judgement: judged(scene), refusals: [] }
+  const ended = await manage(io, 'shop', { file, check: true }, async () => checked).then(
+    () => 'nothing is missing',
+    (error: Error) => error.message,
+  )
+  return { printed, ended }
+}
+
+describe('Servers', () => {
+  it('that lack nothing can be managed', async () => {
+    expect(needsOf(anAdoption(well), looksOf(well))).toMatchObject({ missing: [], notes: [] })
+    expect(await managing(well)).toEqual({
+      printed: ['nothing is missing: shop can be managed'],
+      ended: 'nothing is missing',
+    })
+  })
+
+  it.each(scenes)('that lack %s are told so while they are watched, and refused in the same words', async (...one) => {
+    const [, scene, said] = one
+    expect(needsOf(anAdoption(scene), looksOf(scene)).missing).toEqual(said)
+    const { printed, ended } = await managing(scene)
+    expect(printed).toEqual(said)
+    expect(ended).toContain('cannot be managed yet')
+  })
+
+  it('are tried with each lack', () => {
+    expect(Object.keys(lacks)).toEqual(requirements.map(({ name }) => name))
+  })
+
+  it('that SQL alone reaches can be managed in mode async, and people are told what that means', async () => {
+    const { notes, missing } = needsOf(anAdoption(), looksOf({}))
+    expect(missing).toEqual([])
+    expect(notes[0]).toBe('without SSH: shop-0, shop-1, shop-2')
+    expect((await managing({})).printed).toEqual([...notes, 'nothing is missing: shop can be managed'])
+  })
+
+  it('that replicate only a part, and never lead, can be managed', () => {
+    const scene = { ...with1({ channel: { filtered: true } }), hosts: { 1: { promotion: 'never' } } }
+    expect(needsOf(anAdoption(scene), looksOf(scene)).missing).toEqual([])
+  })
+
+  it('that notice a silent source late are named while they are watched', () => {
+    const scene = server1({ netTimeoutSeconds: 60 })
+    expect(needsOf(anAdoption(scene), looksOf(scene)).notes).toEqual([
+      'shop-1: a silent source is noticed after 60 s only, while Regent only watches',
+      '  SET GLOBAL replica_net_timeout = 4;',
+      '  in [mysqld] of my.cnf, for the next start: replica_net_timeout = 4',
+    ])
+  })
+})
