@@ -1,3 +1,5 @@
+import type { Sentence } from '#common/sentence/sentence.ts'
+import { saying } from '#test/support/said-as-text.ts'
 import { describe, expect, it } from 'vitest'
 import type { Assignment } from '#failover/protocol/assignment.ts'
 import { gtids, uuidOf } from '#topology/testing.ts'
@@ -209,8 +211,9 @@ describe('With its mysqld dead, an agent', () => {
         {
           do: 'notice',
           code: 'TailKept',
-          sentence:
+          sentence: saying(
             'the tail of 1 transaction stays: only SQL reaches the host; what the primary lacks of it is ErrantTransactions',
+          ) as unknown as Sentence,
         },
         tailIsJudged,
       ],

@@ -23,7 +23,7 @@ export function watchedShop(overrides: SituationOverrides = {}): KnownCluster {
   const servers = known.snapshot.instances.map(({ name, observation }, at) => {
     const { channel = null } = observation?.server ?? {}
     const { sourceHost = '', sourcePort = 0 } = channel ?? {}
-    const followed = { sourceHost, sourcePort, autoPosition: true, read: place, applied: place }
+    const followed = { sourceHost, sourcePort, autoPosition: true, delaySeconds: 0, read: place, applied: place }
     const server: WatchedServer = {
       ...{ serverId: at + 1, product: 'MySQL', binlogFormat: 'ROW', logBin: true, logReplicaUpdates: true },
       ...{ gtidMode: 'ON', binlog: place, channel: channel && followed, channels: channel ? 1 : 0 },

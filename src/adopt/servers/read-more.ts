@@ -9,8 +9,6 @@ export interface SeenMore {
   readonly rowImage: string
   /** `gtid_purged`, as text without white space; '' without GTIDs. */
   readonly purged: string
-  /** Seconds that its channel is delayed on purpose. */
-  readonly delaySeconds: number
   readonly encrypted: boolean
   readonly semiSync: {
     readonly isThere: boolean
@@ -73,7 +71,6 @@ export async function readMore(
     versionComment: value('version_comment'),
     rowImage: value('binlog_row_image'),
     purged: value('gtid_purged').replaceAll(/\s/g, ''),
-    delaySeconds: Number(textOf(channel, 'SQL_Delay') || 0),
     encrypted: textOf(channel, dialect.oldWords ? 'Master_SSL_Allowed' : 'Source_SSL_Allowed') === 'Yes',
     semiSync: {
       isThere: value('rpl_semi_sync_source_enabled') !== '' && value('rpl_semi_sync_replica_enabled') !== '',

@@ -128,6 +128,7 @@ function channelFrom({ oldWords }: Dialect, row: Row): SeenChannel {
       ([name, value]) => /^Replicate_(?!Ignore_Server_Ids|Rewrite)/.test(name) && value !== '',
     ),
     autoPosition: textOf(row, 'Auto_Position') === '1',
+    delaySeconds: Number(textOf(row, 'SQL_Delay') || 0),
   }
 }
 

@@ -27,6 +27,8 @@ export interface SeenChannel {
   readonly applied: BinlogPosition
   readonly filtered: boolean
   readonly autoPosition: boolean
+  /** Seconds that it is delayed on purpose. */
+  readonly delaySeconds: number
 }
 
 /** A replica as its source lists it. */

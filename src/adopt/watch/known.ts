@@ -62,8 +62,15 @@ function serverOf(look: AnsweredLook, looks: readonly Look[]): WatchedServer {
   }
 }
 
-function channelFields({ sourceHost, sourcePort, autoPosition, read, applied }: WatchedChannel): WatchedChannel {
-  return { sourceHost, sourcePort, autoPosition, read, applied }
+function channelFields({
+  sourceHost,
+  sourcePort,
+  autoPosition,
+  delaySeconds,
+  read,
+  applied,
+}: WatchedChannel): WatchedChannel {
+  return { sourceHost, sourcePort, autoPosition, delaySeconds, read, applied }
 }
 
 /**

@@ -58,8 +58,8 @@ const replica = askedOf(({ answering, primary }) =>
 /** What the statements of an agent need. */
 const privileges = [
   ...['SELECT', 'INSERT', 'UPDATE', 'DELETE', 'CREATE', 'DROP', 'ALTER', 'INDEX', 'EVENT', 'RELOAD', 'PROCESS'],
-  ...['SUPER', 'LOCK TABLES', 'REPLICATION CLIENT', 'REPLICATION SLAVE', 'CREATE USER'],
-  ...['BACKUP_ADMIN', 'CONNECTION_ADMIN', 'PERSIST_RO_VARIABLES_ADMIN', 'REPLICATION_SLAVE_ADMIN'],
+  ...['SUPER', 'SHUTDOWN', 'LOCK TABLES', 'REPLICATION CLIENT', 'REPLICATION SLAVE', 'CREATE USER'],
+  ...['BACKUP_ADMIN', 'CLONE_ADMIN', 'CONNECTION_ADMIN', 'PERSIST_RO_VARIABLES_ADMIN', 'REPLICATION_SLAVE_ADMIN'],
   ...['SESSION_VARIABLES_ADMIN', 'SYSTEM_USER', 'SYSTEM_VARIABLES_ADMIN'],
 ]
 /** More names of privileges are counted: the statement gives all of them. */
@@ -127,6 +127,13 @@ export const requirements: readonly Requirement[] = [
     const byPlace = channelOf(look, looks)?.autoPosition === false
     if (!byPlace || server.gtidMode !== 'ON') return undefined
     return { why: 'it follows by file and position', sql: anew(server, `${sideOf(server)}_AUTO_POSITION = 1`) }
+  }),
+  replica('replication without a delay', (look, { looks }) => {
+    const { server } = look
+    const seconds = channelOf(look, looks)?.delaySeconds ?? 0
+    if (seconds === 0) return undefined
+    const why = `it is ${seconds} s behind on purpose, and could not lead: take the delay away, or leave it out of the file`
+    return { why, sql: anew(server, `${sideOf(server)}_DELAY = 0`) }
   }),
   replica('replicas that are closed', ({ server: { readOnly, dialect } }) => {
     const closing = setting(dialect.superReadOnly ? 'super_read_only' : 'read_only', 'ON')

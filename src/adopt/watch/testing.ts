@@ -78,7 +78,7 @@ export function aChannel(follows: number, overrides: Partial<SeenChannel> = {}):
   return {
     ...{ name: '', sourceHost: `10.0.0.${follows + 1}`, sourcePort: 3306, sourceUser: 'repl' },
     ...{ sourceUuid: uuidOf(`shop-${follows}`), io: 'yes', ioError: '', ioErrno: 0, sql: true, sqlError: '' },
-    ...{ lagSeconds: 0, received: gtids('shop-0', 100), filtered: false, autoPosition: true },
+    ...{ lagSeconds: 0, received: gtids('shop-0', 100), filtered: false, autoPosition: true, delaySeconds: 0 },
     ...{ read: { file: 'binlog.000007', position: 1_000 }, applied: { file: 'binlog.000007', position: 1_000 } },
     ...overrides,
   }

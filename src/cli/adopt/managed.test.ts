@@ -48,7 +48,7 @@ const lacks: Readonly<Record<string, readonly (readonly [Scene, readonly string[
         grants: ['GRANT SELECT, SUPER ON *.* TO `regent`@`10.%`', 'GRANT BACKUP_ADMIN ON *.* TO `regent`@`10.%`'],
       }),
       [
-        'shop-1: account regent lacks INSERT, UPDATE, DELETE, CREATE and 17 more privileges',
+        'shop-1: account regent lacks INSERT, UPDATE, DELETE, CREATE and 19 more privileges',
         '  GRANT ALL PRIVILEGES ON *.* TO `regent`@`10.%` WITH GRANT OPTION;',
       ],
     ],
@@ -179,6 +179,17 @@ const lacks: Readonly<Record<string, readonly (readonly [Scene, readonly string[
         'shop-1: it follows by file and position',
         '  STOP REPLICA;',
         '  CHANGE REPLICATION SOURCE TO SOURCE_AUTO_POSITION = 1;',
+        '  START REPLICA;',
+      ],
+    ],
+  ],
+  'replication without a delay': [
+    [
+      with1({ channel: { delaySeconds: 3_600 } }),
+      [
+        'shop-1: it is 3600 s behind on purpose, and could not lead: take the delay away, or leave it out of the file',
+        '  STOP REPLICA;',
+        '  CHANGE REPLICATION SOURCE TO SOURCE_DELAY = 0;',
         '  START REPLICA;',
       ],
     ],

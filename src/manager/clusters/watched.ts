@@ -68,6 +68,8 @@ export interface WatchedChannel {
   readonly sourceHost: string
   readonly sourcePort: number
   readonly autoPosition: boolean
+  /** Seconds that it is delayed on purpose. */
+  readonly delaySeconds: number
   readonly read: FilePlace
   readonly applied: FilePlace
 }
@@ -84,8 +86,6 @@ export interface MoreOfServer {
   readonly versionComment: string
   readonly rowImage: string
   readonly purged: GtidText
-  /** Seconds that its channel is delayed on purpose. */
-  readonly delaySeconds: number
   readonly encrypted: boolean
   readonly semiSync: {
     /** Both plugins are there. */

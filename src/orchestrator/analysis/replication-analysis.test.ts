@@ -155,7 +155,6 @@ describe('The analysis in orchestrator’s words', () => {
         versionComment: '',
         rowImage: 'FULL',
         purged: '',
-        delaySeconds: 0,
         encrypted: false,
         semiSync,
       }
