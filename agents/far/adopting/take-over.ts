@@ -104,6 +104,7 @@ async function waitFor(session: SqlConnection, { instance }: FarAccess, executed
   if (textOf(row, 'late') !== '0')
     throw new RegentError(
       'REGENT_TIMED_OUT',
-      `${instance} has not applied within ${appliedSeconds} s what the primary wrote: it lags; try again once it has caught up`,
+      `${instance} has not applied within ${appliedSeconds} s what the primary wrote: it lags`,
+      { remedy: 'Try again once it has caught up.' },
     )
 }
