@@ -88,6 +88,7 @@ export interface StrangersOptions {
   readonly roads?: true
   readonly mode?: 'async' | 'semisync'
   readonly failover?: object
+  readonly reseed?: 'automatic'
   readonly start?: false
 }
 
@@ -245,7 +246,7 @@ export class Strangers {
     await mkdir(layout.secrets, { recursive: true, mode: 0o700 })
     await writeFile(layout.accountSecret, `${clusterSecret}\n`, { mode: 0o600 })
     await this.writeKnownHosts()
-    const { mode = 'async', failover = {}, start, roads, sqlRoads } = this.#options
+    const { mode = 'async', failover = {}, reseed = 'manual', start, roads, sqlRoads } = this.#options
     const login = {
       user: 'root',
       keyFile: join(this.home, 'id'),
@@ -259,6 +260,7 @@ export class Strangers {
         mode,
         mysql: { user: 'keeper', passwordFile },
         failover: { windowMs: 0, ...failover },
+        reseed,
         hosts: this.hosts.map((host, at) => ({
           host: host.address,
           ...(sqlRoads === true && { port: sqlRoadPort }),

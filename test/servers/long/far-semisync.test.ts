@@ -1,0 +1,35 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import type { TestCluster } from '#test/support/cluster.ts'
+import { monotonicMs } from '#test/support/monotonic.ts'
+import { Strangers } from '#test/support/strangers.ts'
+import { stopWriters, Writer } from '#test/support/writer.ts'
+
+describe('Three servers of somebody else, reached by SSH, in mode semisync', () => {
+  let strangers: Strangers
+  let cluster: TestCluster
+
+  beforeAll(async () => {
+    strangers = await Strangers.start({ mode: 'semisync', reseed: 'automatic' })
+    cluster = await strangers.manage()
+    await cluster.whole()
+  })
+  afterAll(async () => {
+    await stopWriters()
+    await strangers.end()
+  })
+
+  it.each(['killed', 'frozen', 'killed again'])(
+    'lose nothing when their primary is %s, and are whole again: what nobody acknowledged is archived, and its server a copy',
+    async (how) => {
+      const primary = await cluster.primary()
+      const writer = await Writer.start(cluster, { table: how.replace(' ', '_') })
+      const { server, address } = strangers.hostOf(primary)
+      const atMs = monotonicMs()
+      await server.signal(how === 'frozen' ? 'SIGSTOP' : 'SIGKILL')
+      await writer.next(atMs, { notBy: address })
+      if (how === 'frozen') await server.signal('SIGCONT').catch(() => undefined)
+      await cluster.whole()
+      expect(await writer.check()).toMatchObject({ lost: [], duplicated: [], differing: [], instances: 3 })
+    },
+  )
+})
