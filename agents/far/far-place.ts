@@ -1,17 +1,19 @@
 import { join } from 'node:path'
-import { describeError, RegentError } from '#common/errors/errors.ts'
+import { describeError, type RegentError } from '#common/errors/errors.ts'
 import type { Logger } from '#common/log/logger.ts'
 import type { Machine, World } from '#common/ports/ports.ts'
 import type { AgentConfig, FarConfig, FarSsh } from '../instance/config.ts'
-import { farMedium, type MediumPort } from '../instance/medium.ts'
+import type { MediumPort } from '../instance/medium.ts'
 import { volumeLayout } from '../instance/volume-layout.ts'
 import type { ProcessPort } from '../ports/process.ts'
 import type { ServerPort } from '../ports/server.ts'
 import type { VolumePort } from '../ports/volume.ts'
 import { FarEnding } from './ending.ts'
 import { Mirror } from './mirror.ts'
+import { noteInFile } from './note.ts'
 import { FarProcess } from './process.ts'
 import { bootIdScript } from './scripts.ts'
+import { sightOf } from './sight.ts'
 import { SshShell } from './ssh.ts'
 import { untilReached } from './until-reached.ts'
 import { createFarVolume, makeMirrorFolder } from './volume.ts'
@@ -46,9 +48,6 @@ export interface FarGiven {
   readonly refuse: (why: () => RegentError) => Promise<() => Promise<void>>
 }
 
-/** A server that has not answered for so long, and whose host is not reached either, is not seen. */
-const unansweredMs = 800
-
 /** Waits until the host is reached: who knows nothing of its server has nothing to say. */
 export async function farPlace(
   config: AgentConfig,
@@ -61,8 +60,7 @@ export async function farPlace(
   await makeMirrorFolder(dataDir)
   const ending = new FarEnding(far.places, shell, join(agentDir, 'far-error-log.json'))
   const process = new FarProcess(far, {
-    ...{ ...world, shell, bootId },
-    noteFile: join(agentDir, 'far-mysqld.json'),
+    ...{ ...world, shell, note: noteInFile(join(agentDir, 'far-mysqld.json'), ['pid', 'startTicks']) },
     // Then nobody knows how it ended, which counts as a stop.
     taking: (life) =>
       ending.mark(life).catch((error: unknown) => log.warn(`its error log was not marked: ${describeError(error)}`)),
@@ -74,45 +72,16 @@ export async function farPlace(
     endedHow: () => ending.look(process.life),
     freeBytes: () => process.freeBytes,
   })
-  let answeredAtMs = world.clock.monotonicMs()
-  /** Without its host it keeps no promise, and others would wait for that. */
-  let isPromiseUnkept = false
   return {
-    ports: {
-      machine: { bootId: () => Promise.resolve(bootId) },
-      medium: { read: () => Promise.resolve(farMedium) },
-      process,
-      server: {
-        ...server,
-        async readState() {
-          const state = await server.readState()
-          answeredAtMs = world.clock.monotonicMs()
-          mirror.see(state)
-          return state
-        },
-      },
-      volume: {
-        ...volume,
-        async syncRelayLogs() {
-          isPromiseUnkept = true
-          await volume.syncRelayLogs()
-          isPromiseUnkept = false
-        },
-      },
-    },
-    whyBlind() {
-      const unseen = process.isSeen ? null : (shell.failure ?? nothingHeard(config))
-      return isPromiseUnkept || world.clock.monotonicMs() - answeredAtMs > unansweredMs ? unseen : null
-    },
+    ...sightOf({
+      ...{ host: config.host, clock: world.clock, shell, bootId, process, server, volume },
+      see: (state) => mirror.see(state),
+    }),
     close() {
       process.stop()
       shell.close()
     },
   }
-}
-
-function nothingHeard({ host }: AgentConfig): RegentError {
-  return new RegentError('REGENT_SSH_DOWN', `${host} has not said for a moment what becomes of its mysqld`)
 }
 
 /** Of the host's kernel. */

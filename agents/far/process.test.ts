@@ -6,6 +6,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { RegentError } from '#common/errors/errors.ts'
 import { realWorld } from '#common/ports/real-world.ts'
 import { readProcessStat } from '#common/process/process-stat.ts'
+import { noteInFile } from './note.ts'
 import { FarProcess } from './process.ts'
 import { killScript, startScript } from './scripts.ts'
 import { ShellHere } from './testing-shell.ts'
@@ -28,7 +29,7 @@ describe('The mysqld of a far host', () => {
     process = new FarProcess(
       { ...config, ...(start !== undefined && { start }) },
       {
-        ...{ ...realWorld, shell, bootId: 'boot', noteFile: join(folder, 'note.json') },
+        ...{ ...realWorld, shell, note: noteInFile(join(folder, 'note.json'), ['pid', 'startTicks']) },
         taking: ({ pid }) => Promise.resolve(void taken.push(pid)),
       },
     )
@@ -145,7 +146,7 @@ describe('The mysqld of a far host', () => {
     await watched()
     expect(await process.lacks()).toEqual([])
     const later = new FarProcess(config, {
-      ...{ ...realWorld, shell, bootId: '', noteFile: '', taking: () => Promise.resolve() },
+      ...{ ...realWorld, shell, note: noteInFile('', ['pid', 'startTicks']), taking: () => Promise.resolve() },
       clock: { ...realWorld.clock, monotonicMs: () => realWorld.clock.monotonicMs() + 60_000 },
     })
     shell.failure = new RegentError('REGENT_HOST_KEY', 'shows another key')

@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { RegentError } from '#common/errors/errors.ts'
 import { realWorld } from '#common/ports/real-world.ts'
+import { noteInFile } from '#agents/far/note.ts'
 import { SqlOnlyProcess } from './process.ts'
 
 describe('The mysqld of a host that only SQL reaches', () => {
@@ -24,7 +25,7 @@ describe('The mysqld of a host that only SQL reaches', () => {
         onAnswer: (answered) => (server.answered = answered),
       },
       close: () => server.close(),
-      noteFile: join(folder, 'note.json'),
+      note: noteInFile(join(folder, 'note.json'), ['startedAt', 'closings', 'over']),
     })
     await process.adopt()
     return process

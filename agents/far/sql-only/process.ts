@@ -4,7 +4,7 @@ import { say } from '#common/sentence/sentence.ts'
 import type { Lack } from '#topology/snapshot/observation.ts'
 import { isDown, type ProcessPort } from '#agents/ports/process.ts'
 import { ShownFarProcess } from '#agents/far/shown-far-process.ts'
-import { readNote, writeNote } from '#agents/far/note.ts'
+import type { Note } from '#agents/far/note.ts'
 import type { SqlPulse } from './pulse.ts'
 
 export interface SqlOnlyProcessPorts {
@@ -12,12 +12,12 @@ export interface SqlOnlyProcessPorts {
   readonly pulse: Pick<SqlPulse, 'startedAt' | 'whyUnseen' | 'onAnswer'>
   /** Nobody writes, and nothing is received or applied, once this has resolved. */
   readonly close: () => Promise<void>
-  /** The agent's own file, on its side: which mysqld it takes for its own. */
-  readonly noteFile: string
+  /** Which mysqld it takes for its own. */
+  readonly note: Note<Life>
 }
 
 /** What counts as one mysqld: a start of the server, or what was made of that start since its agent closed it. */
-interface Life {
+export interface Life {
   readonly startedAt: number
   readonly closings: number
   /** 1 once its agent has closed it. */
@@ -45,7 +45,7 @@ export class SqlOnlyProcess extends ShownFarProcess implements ProcessPort {
   }
 
   async adopt(): Promise<void> {
-    const noted = await readNote(this.#ports.noteFile, ['startedAt', 'closings', 'over'])
+    const noted = await this.#ports.note.read()
     if (noted === undefined) await this.#take({ startedAt: this.#answeringSince(), closings: 0, over: 0 })
     else this.#life = noted
     this.#ports.pulse.onAnswer(() => this.#judge())
@@ -84,7 +84,7 @@ export class SqlOnlyProcess extends ShownFarProcess implements ProcessPort {
   }
 
   async #take(life: Life): Promise<void> {
-    await writeNote(this.#ports.noteFile, life)
+    await this.#ports.note.write(life)
     this.#life = life
   }
 
