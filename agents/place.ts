@@ -8,6 +8,7 @@ import type { Timings } from '#failover/protocol/timings.ts'
 import type { AgentPorts } from './agent.ts'
 import { createAgentServer, type AgentHandlers } from './http.ts'
 import type { FarGiven, FarPlace } from './far/far-place.ts'
+import { OwnStart } from './far/own-start.ts'
 import type { AgentConfig, FarConfig } from './instance/config.ts'
 import { realMedium } from './instance/medium.ts'
 import { volumeLayout } from './instance/volume-layout.ts'
@@ -60,7 +61,14 @@ async function far(
 ): Promise<Place> {
   const { endStreamsWhenBlind } = await import('./far/silence.ts')
   const password = (await readFile(there.passwordFile, 'utf8')).split(/\r?\n/, 1)[0] ?? ''
-  const server = createSqlServer(config, { world, secret, queryDeadlineMs: timings.queryDeadlineMs, password })
+  const ownStart = new OwnStart()
+  const server = createSqlServer(config, {
+    world,
+    secret,
+    queryDeadlineMs: timings.queryDeadlineMs,
+    password,
+    ownStart,
+  })
   const near = createVolume(config, () => world.clock.wallMs())
   const refuse = async (why: () => RegentError): Promise<() => Promise<void>> => {
     const refusing = createAgentServer(nobody, { token, whyBlind: why })
@@ -71,7 +79,15 @@ async function far(
         refusing.closeAllConnections()
       })
   }
-  const { ports, whyBlind, close } = await reach(config, there, { world, log, server, near, password, refuse })
+  const { ports, whyBlind, close } = await reach(config, there, {
+    world,
+    log,
+    server,
+    ownStart,
+    near,
+    password,
+    refuse,
+  })
   return {
     ports,
     whyBlind,

@@ -11,6 +11,7 @@ import type { VolumePort } from '../ports/volume.ts'
 import { FarEnding } from './ending.ts'
 import { Mirror } from './mirror.ts'
 import { noteInFile } from './note.ts'
+import type { OwnStart } from './own-start.ts'
 import { FarProcess } from './process.ts'
 import { bootIdScript } from './scripts.ts'
 import { sightOf } from './sight.ts'
@@ -40,6 +41,8 @@ export interface FarGiven {
   readonly world: World
   readonly log: Logger
   readonly server: ServerPort
+  /** Of which start that server's sessions may be. */
+  readonly ownStart: OwnStart
   /** On the agent's own folder. */
   readonly near: VolumePort
   /** Of the account of the server. */
@@ -52,7 +55,7 @@ export interface FarGiven {
 export async function farPlace(
   config: AgentConfig,
   far: FarConfig & { readonly ssh: FarSsh },
-  { world, log, server, near, refuse }: FarGiven,
+  { world, log, server, ownStart, near, refuse }: FarGiven,
 ): Promise<FarPlace> {
   const { dataDir, agentDir } = volumeLayout(config.volume)
   const shell = new SshShell(config.host, far.ssh, world)
@@ -60,7 +63,7 @@ export async function farPlace(
   await makeMirrorFolder(dataDir)
   const ending = new FarEnding(far.places, shell, join(agentDir, 'far-error-log.json'))
   const process = new FarProcess(far, {
-    ...{ ...world, shell, note: noteInFile(join(agentDir, 'far-mysqld.json'), ['pid', 'startTicks']) },
+    ...{ ...world, shell, ownStart, note: noteInFile(join(agentDir, 'far-mysqld.json'), ['pid', 'startTicks']) },
     // Then nobody knows how it ended, which counts as a stop.
     taking: (life) =>
       ending.mark(life).catch((error: unknown) => log.warn(`its error log was not marked: ${describeError(error)}`)),

@@ -6,6 +6,7 @@ import type { Lack } from '#topology/snapshot/observation.ts'
 import type { FarConfig } from '../instance/config.ts'
 import { isDown, type ProcessPort } from '../ports/process.ts'
 import type { Note } from './note.ts'
+import type { OwnStart } from './own-start.ts'
 import { killScript, startScript, watchScript } from './scripts.ts'
 import { ShownFarProcess } from './shown-far-process.ts'
 import type { FarShell, Running } from './ssh.ts'
@@ -21,6 +22,7 @@ export interface FarProcessPorts {
   readonly clock: Clock
   readonly timers: Timers
   readonly shell: FarShell
+  readonly ownStart: OwnStart
   /** Which process it takes for its mysqld. */
   readonly note: Note<Life>
   /** Called before a process is taken; what it cannot do keeps no server from being taken. */
@@ -219,8 +221,11 @@ export class FarProcess extends ShownFarProcess implements ProcessPort {
     const [life, seen] = [this.#life, this.#seen]
     if (this.#isStarting) return this.become('starting', '')
     if (life === null || seen === undefined) return
-    if (seen !== null && seen.pid === life.pid && seen.startTicks === life.startTicks)
+    if (seen !== null && seen.pid === life.pid && seen.startTicks === life.startTicks) {
+      this.#ports.ownStart.is(`${life.pid} ${life.startTicks}`)
       return this.become(seen.state, seen.state === 'running' ? '' : say`mysqld ${seen.pid} is ${seen.state}`)
+    }
+    this.#ports.ownStart.isOver()
     const next = seen === null ? '' : say`; mysqld ${seen.pid} came up closed since, and waits`
     this.become('dead', say`mysqld ${life.pid} ended${next}`)
   }

@@ -45,6 +45,8 @@ interface SqlServerPorts {
   readonly queryDeadlineMs: number
   /** Of a far server's account. */
   readonly password?: string | undefined
+  /** Of which start of a far server its sessions may be. */
+  readonly ownStart?: { allows(startedAt: number): boolean }
 }
 
 /** `SET GLOBAL read_only` waits for every commit under way. */
@@ -64,11 +66,11 @@ const loginMs = 500
  */
 export function createSqlServer(
   config: AgentConfig,
-  { world, secret, queryDeadlineMs, password: given = '' }: SqlServerPorts,
+  { world, secret, queryDeadlineMs, password: given = '', ownStart }: SqlServerPorts,
 ): ServerPort {
   const session = sessionOf(config)
   const layout = volumeLayout(config.volume)
-  const { inside, here } = waysInto(config, { secret, given })
+  const { inside, here } = waysInto(config, { secret, given, ...(ownStart && { ownStart }) })
   const encrypts = config.tls !== undefined
   const quiet = new SqlPool(inside, `${session}, sql_log_bin = 0`, world)
   const several = new SqlPool(
@@ -237,11 +239,14 @@ export function createSqlServer(
   }
 }
 
+type Ways = Pick<SqlServerPorts, 'secret' | 'ownStart'> & { readonly given: string }
+
 /** The agent's ways, the best first, and that of clients. */
-function waysInto(config: AgentConfig, { secret, given }: { readonly secret: string; readonly given: string }) {
+function waysInto(config: AgentConfig, { secret, given, ownStart }: Ways) {
   const { host, port, adminPort, far, clientTls } = config
   if (far !== undefined) {
-    const here = { host, port, overTls: true, ownUuid: far.serverUuid, user: far.user, password: given }
+    const own = { ownUuid: far.serverUuid, ...(ownStart && { ownStart }) }
+    const here = { host, port, overTls: true, ...own, user: far.user, password: given }
     return { inside: [here], here }
   }
   const { socket } = volumeLayout(config.volume)

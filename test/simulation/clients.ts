@@ -16,6 +16,7 @@ export class Clients {
   /** Acknowledged by a server that a stranger stopped: held in the end, or archived by name. */
   unproven = GtidSet.empty
   count = 0
+  readonly #times: { readonly gtid: GtidSet; readonly atMs: number }[] = []
   #paceMs: number
   #ended = false
   /** They give what they write GTIDs of another server, as a replay does; the number of the last. */
@@ -33,6 +34,12 @@ export class Clients {
   /** What must not be lost. */
   get acknowledged(): GtidSet {
     return this.#cluster.excuses.without(this.#heard)
+  }
+
+  /** Of these, what was acknowledged before that moment. */
+  heardBefore(writes: GtidSet, beforeMs: number): GtidSet {
+    const early = this.#times.filter(({ gtid, atMs }) => atMs < beforeMs && writes.contains(gtid))
+    return early.reduce((all, { gtid }) => all.union(gtid), GtidSet.empty)
   }
 
   /** One that asks where the primary is each time, and one that stays where it is until that fails. */
@@ -92,6 +99,7 @@ export class Clients {
 
   #hearOk(at: Machine, gtid: GtidSet): void {
     this.count += 1
+    this.#times.push({ gtid, atMs: this.#cluster.time.nowMs })
     this.#heard = this.#heard.union(gtid)
     this.#cluster.say(`a client hears OK from ${at.name}: ${gtid.toString().slice(0, 8)}:${gtid.toString().slice(37)}`)
   }

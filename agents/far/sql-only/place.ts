@@ -3,6 +3,7 @@ import { ownSession } from '#failover/settings/own-session.ts'
 import type { AgentConfig, FarConfig } from '#agents/instance/config.ts'
 import { volumeLayout } from '#agents/instance/volume-layout.ts'
 import { SqlPool } from '#agents/sql/connections/pool.ts'
+import { startStatement } from '#agents/sql/connections/started-at.ts'
 import { gtidsOf, numberOf } from '#agents/sql/connections/statements.ts'
 import type { FarGiven, FarPlace } from '#agents/far/far-place.ts'
 import { noteInFile } from '#agents/far/note.ts'
@@ -12,20 +13,13 @@ import { SqlPulse } from './pulse.ts'
 import { sqlSightOf } from './sight.ts'
 import { createSqlOnlyVolume } from './volume.ts'
 
-/**
- * The same number for as long as one mysqld runs: both are of the moment in which the statement began, by the clock
- * that the start was noted by.
- */
-const startStatement = `SELECT CAST(UNIX_TIMESTAMP() - VARIABLE_VALUE AS SIGNED) AS startedAt
-  FROM performance_schema.global_status WHERE VARIABLE_NAME = 'Uptime'`
-
 const syncMs = 10_000
 
 /** A server that nothing but SQL reaches. Waits until it answers. */
 export async function sqlOnlyPlace(
   config: AgentConfig,
   far: FarConfig,
-  { world, log, server, near, password, refuse }: FarGiven,
+  { world, log, server, ownStart, near, password, refuse }: FarGiven,
 ): Promise<FarPlace> {
   const { dataDir, agentDir } = volumeLayout(config.volume)
   const target = { host: config.host, port: config.port, overTls: true, ownUuid: far.serverUuid }
@@ -47,7 +41,7 @@ export async function sqlOnlyPlace(
   })
   const note = noteInFile(join(agentDir, 'far-mysqld.json'), ['startedAt', 'closings', 'over'])
   return {
-    ...sqlSightOf(config, { clock: world.clock, serverUuid: far.serverUuid, pulse, server, volume, note }),
+    ...sqlSightOf(config, { clock: world.clock, serverUuid: far.serverUuid, pulse, server, ownStart, volume, note }),
     close() {
       pulse.stop()
       pool.disconnect()

@@ -5,6 +5,7 @@ import type { Lack } from '#topology/snapshot/observation.ts'
 import { isDown, type ProcessPort } from '#agents/ports/process.ts'
 import { ShownFarProcess } from '#agents/far/shown-far-process.ts'
 import type { Note } from '#agents/far/note.ts'
+import type { OwnStart } from '#agents/far/own-start.ts'
 import type { SqlPulse } from './pulse.ts'
 
 export interface SqlOnlyProcessPorts {
@@ -12,6 +13,7 @@ export interface SqlOnlyProcessPorts {
   readonly pulse: Pick<SqlPulse, 'startedAt' | 'whyUnseen' | 'onAnswer'>
   /** Nobody writes, and nothing is received or applied, once this has resolved. */
   readonly close: () => Promise<void>
+  readonly ownStart: OwnStart
   /** Which mysqld it takes for its own. */
   readonly note: Note<Life>
 }
@@ -33,6 +35,8 @@ export interface Life {
 export class SqlOnlyProcess extends ShownFarProcess implements ProcessPort {
   readonly #ports: SqlOnlyProcessPorts
   #life: Life | null = null
+  /** It is closed, to be the next: sessions that close it are of that one. */
+  #isTaking = false
 
   constructor(ports: SqlOnlyProcessPorts) {
     super(ports.clock, '')
@@ -59,9 +63,16 @@ export class SqlOnlyProcess extends ShownFarProcess implements ProcessPort {
   async start(): Promise<void> {
     if (!isDown(this)) return
     const startedAt = this.#answeringSince()
-    await this.#ports.close()
-    await this.#take({ startedAt, closings: (this.#life?.closings ?? 0) + 1, over: 0 })
-    this.#judge()
+    const life = { startedAt, closings: (this.#life?.closings ?? 0) + 1, over: 0 }
+    this.#owns(life)
+    this.#isTaking = true
+    try {
+      await this.#ports.close()
+      await this.#take(life)
+    } finally {
+      this.#isTaking = false
+      this.#judge()
+    }
   }
 
   lacks(): Promise<readonly Lack[]> {
@@ -90,10 +101,16 @@ export class SqlOnlyProcess extends ShownFarProcess implements ProcessPort {
 
   #judge(): void {
     const { startedAt } = this.#ports.pulse
-    if (this.#life === null || startedAt === null) return
+    if (this.#life === null || startedAt === null || this.#isTaking) return
+    if (this.#life.startedAt !== startedAt || this.#life.over === 1) this.#ports.ownStart.isOver()
     if (this.#life.startedAt !== startedAt)
       return this.become('dead', say`it ended; mysqld came up closed since, and waits`)
     if (this.#life.over === 1) return this.become('dead', say`its agent closed it by SQL, and it waits`)
+    this.#owns(this.#life)
     this.become('running', '')
+  }
+
+  #owns({ startedAt, closings }: Life): void {
+    this.#ports.ownStart.is(`${startedAt} ${closings}`, startedAt)
   }
 }

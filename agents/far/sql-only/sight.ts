@@ -6,6 +6,7 @@ import type { ServerPort } from '#agents/ports/server.ts'
 import type { VolumePort } from '#agents/ports/volume.ts'
 import type { FarPlace } from '#agents/far/far-place.ts'
 import type { Note } from '#agents/far/note.ts'
+import type { OwnStart } from '#agents/far/own-start.ts'
 import { SqlOnlyProcess, type Life } from './process.ts'
 import type { SqlPulse } from './pulse.ts'
 
@@ -14,6 +15,7 @@ interface Parts {
   readonly serverUuid: string
   readonly pulse: SqlPulse
   readonly server: ServerPort
+  readonly ownStart: OwnStart
   readonly volume: VolumePort
   readonly note: Note<Life>
 }
@@ -23,13 +25,13 @@ const closeAtOnceMs = 500
 /** The ports of an agent that is told of its server by SQL alone, and when nothing is told. */
 export function sqlSightOf(
   { host, port }: Pick<AgentConfig, 'host' | 'port'>,
-  { clock, serverUuid, pulse, server, volume, note }: Parts,
+  { clock, serverUuid, pulse, server, ownStart, volume, note }: Parts,
 ): Pick<FarPlace, 'ports' | 'whyBlind'> {
   return {
     ports: {
       machine: { bootId: () => Promise.resolve(`far ${serverUuid}`) },
       medium: { read: () => Promise.resolve(farMedium) },
-      process: new SqlOnlyProcess({ clock, pulse, close: () => close(server), note }),
+      process: new SqlOnlyProcess({ clock, pulse, close: () => close(server), ownStart, note }),
       volume,
       // A server that refuses its agent cannot be started with other accounts.
       server: { ...server, whyRefused: () => Promise.resolve('') },

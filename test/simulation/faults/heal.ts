@@ -33,7 +33,7 @@ export function heal(cluster: SimulatedCluster): void {
 function healMachine(cluster: SimulatedCluster, machine: Machine): void {
   const { mysqld, agentLife } = machine
   machine.slowestApplyMs = usualApplyMs
-  machine.isTerminating = false
+  machine.isTerminating = machine.hangsUnseen = false
   machine.disk.beforeWrite = machine.disk.afterWrite = () => undefined
   if (mysqld !== null) {
     mysqld.appliesNothing = false
@@ -41,6 +41,7 @@ function healMachine(cluster: SimulatedCluster, machine: Machine): void {
     mysqld.locks.endAll()
     mysqld.apply()
   }
+  machine.far?.heal()
   agentLife?.watchers.clear()
   agentLife?.thaw()
   cluster.startAgent(machine)
