@@ -1,6 +1,7 @@
 import { counted, duration, say, type Sentence } from '#common/sentence/sentence.ts'
 import { lackedOf } from '#topology/snapshot/comparison.ts'
 import { instanceOf, type MemberId } from '#topology/snapshot/member.ts'
+import type { InstanceView } from '#topology/snapshot/snapshot.ts'
 import { GtidSet } from '#topology/gtid/gtid-set.ts'
 import { elect } from '../judge/election.ts'
 import { leaseRunsOutInMs } from '../judge/lease-out.ts'
@@ -91,17 +92,25 @@ function commit(situation: Situation, verdict: Verdict, best: Promised, promised
 interface Loss {
   /** Transactions that the lost primary was heard to hold and this one does not. */
   readonly known: number
-  /** For so long it may have taken writes of which nobody heard: since its last word, or until its lease ran out. */
+  /**
+   * For so long it may have taken writes of which nobody heard: since its own agent saw it last, until now, or until
+   * its lease ran out.
+   */
   readonly seconds: number
 }
 
-function lossOf(situation: Situation, { view, member }: Promised): Loss {
-  const { snapshot, record, nowMs, managerSinceMs } = situation
+/** @param leastMs for so long it is not heard in any case before another one opens */
+function lossOf(situation: Situation, { view, member }: Promised, leastMs = 0): Loss {
+  const { snapshot, record } = situation
   const primary = viewOf(snapshot, record.primary)
   const known = primary?.observation ? lackedOf(view.observation, primary.observation).count() : 0
-  const unheardMs = nowMs - (primary?.heardAtMs ?? managerSinceMs)
   const behindMs = 1_000 * (liveView(snapshot, member)?.observation.server?.channel?.lagSeconds ?? 0)
-  return { known, seconds: Math.ceil((Math.min(unheardMs, leaseOf(situation)) + behindMs) / 1_000) }
+  return { known, seconds: Math.ceil((unseenFor(situation, primary, leastMs) + behindMs) / 1_000) }
+}
+
+function unseenFor(situation: Situation, primary: InstanceView | undefined, leastMs: number): number {
+  const unheardMs = situation.nowMs - (primary?.heardAtMs ?? situation.managerSinceMs)
+  return Math.max(leastMs, Math.min(unheardMs, leaseOf(situation))) + (primary?.observation?.silentMs ?? 0)
 }
 
 function leaseOf(situation: Situation): number {
@@ -112,11 +121,10 @@ function leaseOf(situation: Situation): number {
 export function whyTooMuch(situation: Situation, best: Promised): Sentence | null {
   const { acceptLoss, acceptLossUpTo } = situation.spec.failover
   if (acceptLoss === 'always') return null
-  const { known, seconds } = lossOf(situation, best)
-  if (acceptLossUpTo === undefined) return say`failover.acceptLossUpTo says nothing`
   // The wait for the lease is part of the time: it is counted before it has passed.
-  const atMost = isFar(situation) ? seconds : Math.max(seconds, Math.ceil(situation.timings.leaseMs / 1_000))
-  return known <= acceptLossUpTo.transactions && atMost <= acceptLossUpTo.seconds
+  const { known, seconds } = lossOf(situation, best, isFar(situation) ? 0 : situation.timings.leaseMs)
+  if (acceptLossUpTo === undefined) return say`failover.acceptLossUpTo says nothing`
+  return known <= acceptLossUpTo.transactions && seconds <= acceptLossUpTo.seconds
     ? null
-    : say`${counted(known, 'transaction')} and ${atMost} s of writes may be lost, and failover.acceptLossUpTo allows ${acceptLossUpTo.transactions} and ${acceptLossUpTo.seconds} s`
+    : say`${counted(known, 'transaction')} and ${seconds} s of writes may be lost, and failover.acceptLossUpTo allows ${acceptLossUpTo.transactions} and ${acceptLossUpTo.seconds} s`
 }

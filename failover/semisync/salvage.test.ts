@@ -223,6 +223,28 @@ describe('In mode async, while nobody hears the agent of the primary,', () => {
     expect(decision.actions.some(({ kind }) => kind === 'commit')).toBe(isAccepted)
   })
 
+  it.each([
+    ['far', 4, false],
+    ['far', 5, true],
+    ['near', 8, false],
+    ['near', 9, true],
+  ])(
+    'what a %s one took while its own agent did not see it is lost as well: %i s, accepted: %s',
+    (where, seconds, is) => {
+      const reach = where === 'far' ? { reachedBy: 'ssh' as const } : {}
+      const failover = { automatic: true, acceptLoss: 'upTo', acceptLossUpTo: { seconds, transactions: 0 } } as const
+      const decision = after({
+        // Its agent spoke last at 1,000, and its server had not answered that agent for 2.5 s.
+        views: { ...bothPromised, 'shop-0': { reachable: false, silentMs: 2_500, ...reach } },
+        spec: { mode: 'async', failover },
+        record: where === 'far' ? {} : { intent },
+        nowMs: where === 'far' ? 3_000 : 60_000,
+        leaseBlockedSinceMs: where === 'far' ? null : 50_000,
+      })
+      expect(decision.actions.some(({ kind }) => kind === 'commit')).toBe(is)
+    },
+  )
+
   it('a far one that a replica still hears is not failed over, whatever is accepted', () => {
     const far = { reachable: false, reachedBy: 'sql' } as const
     const decision = after({ views: { 'shop-0': far, 'shop-1': lostTo }, spec: always, nowMs: 60_000 })
