@@ -1,4 +1,5 @@
 import { farFamilies } from './far/families.ts'
+import { routerFamilies } from './routers/families.ts'
 import { groupFamilies } from './group/families.ts'
 
 export interface Shape {
@@ -17,6 +18,8 @@ export interface Shape {
   readonly lastsMs?: number
   /** How often a request arrives a second time. */
   readonly repeats?: number
+  /** So many routers are in front of the cluster. */
+  readonly routers?: number
   /** Clients give what they write GTIDs of another server. */
   readonly writesAbroad?: boolean
 }
@@ -187,6 +190,7 @@ export const families = {
     acceptsLoss: true,
   },
   ...farFamilies,
+  ...routerFamilies,
   ...groupFamilies,
   managers: {
     kinds: [

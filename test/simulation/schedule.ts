@@ -9,6 +9,8 @@ import { lacksAcknowledged, lostInTheEnd, primaryOf, violationIn, whatIsMissing,
 import { whatBreaks } from './rules.ts'
 import { drawAcceptedLoss, drawReach } from './far/families.ts'
 import { FarWatch } from './far/watch.ts'
+import { makeRouters } from './routers/routers.ts'
+import { RouterWatch } from './routers/watch.ts'
 import { SeededRandom } from './seeded-random.ts'
 import { SimulatedCluster, type ClusterOptions } from './simulated-cluster.ts'
 import { Watch } from './watch/watch.ts'
@@ -59,6 +61,7 @@ export async function play(seed: number, options: PlayOptions = {}): Promise<Out
   const { time, spec } = cluster
   cluster.network.repeats = shape.repeats ?? cluster.network.repeats
   cluster.say(`a cluster of ${spec.instances}, ${spec.durability}, acks ${acksFor(spec, spec.instances)}`)
+  cluster.routers = makeRouters(cluster, shape.routers ?? 0)
   const clients = new Clients(cluster, random.pick(paces), shape.writesAbroad)
   const violation = watchRules(cluster, clients)
   const isWhole = (): boolean => violation() !== undefined || whatIsMissing(cluster) === undefined
@@ -66,6 +69,7 @@ export async function play(seed: number, options: PlayOptions = {}): Promise<Out
   cluster.start()
   await time.runUntil(beginsMs, isWhole)
   if (!alike) slowDown(cluster, new SeededRandom(seed ^ 0x510e))
+  for (const router of cluster.routers) router.start()
   clients.start()
   const { faults, endMs } = drawFaults(cluster, random, { shape, only })
   await time.runUntil(endMs, () => violation() !== undefined)
@@ -79,6 +83,8 @@ function watchRules(cluster: SimulatedCluster, clients: Clients): () => string |
   const { groups } = cluster
   const watch = groups === null ? new Watch(cluster, clients) : new GroupWatch(cluster, groups, clients)
   const far = cluster.machines.some((machine) => machine.far !== null) ? new FarWatch(cluster, clients) : null
+  const routers = cluster.routers.length > 0 ? new RouterWatch(cluster) : null
+  if (routers !== null) clients.told = (at) => routers.acknowledged(at)
   const waysOut = new WaysOut(cluster)
   let broken: string | undefined
   cluster.onHappening((happening) => {
@@ -92,7 +98,8 @@ function watchRules(cluster: SimulatedCluster, clients: Clients): () => string |
     watch.look()
     waysOut.look()
     far?.look()
-    broken ??= far?.broken ?? watch.broken ?? waysOut.broken ?? whatBreaks(cluster, clients)
+    routers?.look()
+    broken ??= far?.broken ?? routers?.broken ?? watch.broken ?? waysOut.broken ?? whatBreaks(cluster, clients)
   }
   const lookAgain = (): void => {
     look()

@@ -17,6 +17,7 @@ import { watchSight } from './far/sight.ts'
 import type { Happening } from './happening.ts'
 import { Machine, type VolumeSnapshot } from './machine.ts'
 import { commitKey } from './far/watch.ts'
+import type { SimulatedRouter } from './routers/routers.ts'
 import { OwnStart } from '#agents/far/own-start.ts'
 import { Excuses } from './excuses.ts'
 import { RecordedCells } from './recorded-cells.ts'
@@ -89,6 +90,8 @@ export class SimulatedCluster {
   /** Nothing goes wrong from here on. */
   isHealed = false
   readonly weather = new StoreWeather()
+  /** In front of it, where clients come through routers. */
+  routers: readonly SimulatedRouter[] = []
   readonly hooks: SimulatedHooks
   /** In mode `group` alone. */
   readonly groups: Groups | null

@@ -146,12 +146,13 @@ export class FarWatch {
 
   #isTooMuch({ known, seconds }: Said): string | undefined {
     const { acceptLossUpTo: bound } = this.#cluster.spec.failover
-    return bound === undefined || (known <= bound.transactions && seconds <= bound.seconds)
+    return bound === undefined || (known !== null && known <= bound.transactions && seconds <= bound.seconds)
       ? undefined
       : `far: ${known} transactions and ${seconds} s are given up, and ${bound.transactions} and ${bound.seconds} s were accepted`
   }
 
   #isMore({ known, seconds }: Said, former: Machine, { lost, atMs }: Pick<Loss, 'lost' | 'atMs'>): string | undefined {
+    if (known === null) return undefined
     const seen = this.#said.get(former.name)
     const heardOf = seen === undefined ? GtidSet.empty : holdsOf(seen)
     const sinceMs = atMs - seconds * 1_050 - besidesMs
@@ -201,14 +202,17 @@ export class FarWatch {
 }
 
 interface Said {
-  readonly known: number
+  /** Null where nobody knows. */
+  readonly known: number | null
   readonly seconds: number
 }
 
 /** As the manager says that of the failover. */
 function lossSaid(why: string): Said | undefined {
-  const [, known, seconds] = /allows: (\S+) transactions? heard of .* took in the (\d+) s since/.exec(why) ?? []
-  return known === undefined ? undefined : { known: Number(known), seconds: Number(seconds) }
+  const [, known, seconds] =
+    /allows: (?:(\d+) transactions? heard of|nobody heard what) .* took in the (\d+) s since/.exec(why) ?? []
+  if (seconds === undefined) return undefined
+  return { known: known === undefined ? null : Number(known), seconds: Number(seconds) }
 }
 
 interface Loss {

@@ -5,6 +5,7 @@ import { groupFaults } from '../group/faults.ts'
 import { handMoments } from '../group/hands.ts'
 import { groupMoments } from '../group/moments.ts'
 import { farFaults } from '../far/faults.ts'
+import { routerFaults } from '../routers/faults.ts'
 import { aimedFaults } from './aimed.ts'
 import { clockFaults } from './clocks.ts'
 import { diskFaults } from './disk-writes.ts'
@@ -31,6 +32,7 @@ const table: FaultTable = {
   ...groupMoments,
   ...handMoments,
   ...farFaults,
+  ...routerFaults,
 }
 
 const names = Object.entries(table).flatMap(([name, [weight]]) => Array.from({ length: weight }, () => name))

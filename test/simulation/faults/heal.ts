@@ -22,6 +22,11 @@ export function heal(cluster: SimulatedCluster): void {
   cluster.platform.lateMs = 0
   // Also those that are scaled away: they may be wanted again.
   for (const machine of cluster.platform.everybody) healMachine(cluster, machine)
+  for (const router of cluster.routers) {
+    router.proxy.isSocketBroken = false
+    router.thaw()
+    router.start()
+  }
   for (const [index, manager] of cluster.managers.entries()) {
     manager?.life.watchers.clear()
     manager?.life.thaw()
