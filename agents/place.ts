@@ -10,6 +10,7 @@ import type { AgentPorts } from './agent.ts'
 import { createAgentServer, type AgentHandlers } from './http.ts'
 import { FarIdentity } from './far/identity.ts'
 import type { FarGiven, FarPlace } from './far/far-place.ts'
+import { OwnStart } from './far/own-start.ts'
 import type { AgentConfig, FarConfig } from './instance/config.ts'
 import { realMedium } from './instance/medium.ts'
 import { volumeLayout } from './instance/volume-layout.ts'
@@ -62,13 +63,17 @@ async function far(
 ): Promise<Place> {
   const { endStreamsWhenBlind } = await import('./far/silence.ts')
   const password = (await readFile(there.passwordFile, 'utf8')).split(/\r?\n/, 1)[0] ?? ''
+  const ownStart = new OwnStart()
   const identity = await FarIdentity.read(
     join(volumeLayout(config.volume).agentDir, 'far-server.json'),
     there.serverUuid,
     world.random,
   )
   const login = { user: there.user, password, ownUuids: () => identity.uuids }
-  const server = createSqlServer(config, { world, secret, queryDeadlineMs: timings.queryDeadlineMs, far: login })
+  const server = createSqlServer(config, {
+    ...{ world, secret, queryDeadlineMs: timings.queryDeadlineMs },
+    far: { ...login, ownStart },
+  })
   const near = createVolume(config, () => world.clock.wallMs())
   const refuse = async (why: () => RegentError): Promise<() => Promise<void>> => {
     const refusing = createAgentServer(nobody, { token, whyBlind: why })
@@ -79,7 +84,9 @@ async function far(
         refusing.closeAllConnections()
       })
   }
-  const { ports, whyBlind, close } = await reach(config, there, { world, log, server, near, login, identity, refuse })
+  const { ports, whyBlind, close } = await reach(config, there, {
+    ...{ world, log, server, ownStart, near, login, identity, refuse },
+  })
   return {
     ports,
     whyBlind,

@@ -80,3 +80,21 @@ it.each([
   converger.stop()
   expect(process.lookEveryMs).toBe(everyMs)
 })
+
+it('Tries a pass that fails again by one timer, however often it was woken meanwhile', async () => {
+  const server = new ScriptedServer(aServerState())
+  server.readState = () => Promise.reject(new Error('no answer'))
+  const parts = await testParts(server)
+  await parts.file.update({ promise: 3, revision: 10, assignment: replicaOfEpoch3 })
+  const due = new Set<object>()
+  const after = (): { cancel(): void } => {
+    const timer = { cancel: () => void due.delete(timer) }
+    due.add(timer)
+    return timer
+  }
+  const world = { ...parts.world, timers: { ...parts.world.timers, after } }
+  const converger = new Converger({ ...parts, world }, () => undefined)
+  for (let pass = 0; pass < 3; pass += 1) await converger.pass()
+  expect(due.size).toBe(1)
+  converger.stop()
+})

@@ -1,5 +1,6 @@
 import { say } from '#common/sentence/sentence.ts'
 import { described } from '#common/errors/errors.ts'
+import type { Timer } from '#common/ports/ports.ts'
 import type { ServerState } from '#topology/snapshot/observation.ts'
 import { forgetPutRight } from '../guard/channel-options.ts'
 import type { Mode } from '../instance/agent-mode.ts'
@@ -34,6 +35,7 @@ export class Converger {
   #passQueued = false
   #fruitless = 0
   #stopped = false
+  #timer: Timer | null = null
 
   constructor(parts: Parts, changed: () => void) {
     this.#parts = parts
@@ -65,7 +67,7 @@ export class Converger {
   /** One pass; never rejects: what went wrong becomes the sentence. */
   async pass(): Promise<void> {
     if (this.#stopped) return
-    const { course, world, file, process, timings } = this.#parts
+    const { course, file, process, timings } = this.#parts
     // Clients wait for the end of a primary to be seen, and for no other's.
     process.lookEvery(file.current.assignment?.role === 'replica' ? timings.replicaWatchMs : timings.processWatchMs)
     try {
@@ -74,7 +76,7 @@ export class Converger {
       const shown = course.converged
       learn(this.#parts, { fact: 'converged', done: false, sentence: say`${described(error)}` })
       if (course.converged !== shown) this.#changed()
-      world.timers.after(retryMs, () => this.wake())
+      this.#wakeAfter(retryMs)
     }
   }
 
@@ -120,9 +122,14 @@ export class Converger {
   }
 
   #goOn(next: NextPass['next']): void {
-    const { timers } = this.#parts.world
     this.#fruitless = next === 'soon' ? this.#fruitless + 1 : 0
-    if (next === 'soon') timers.after(Math.min(slowestAgainMs, againMs + this.#fruitless), () => this.wake())
-    else if (typeof next === 'object') timers.after(next.afterMs, () => this.wake())
+    if (next === 'soon') this.#wakeAfter(Math.min(slowestAgainMs, againMs + this.#fruitless))
+    else if (typeof next === 'object') this.#wakeAfter(next.afterMs)
+  }
+
+  /** In place of what an earlier pass wanted: else each pass for another reason would be one more for ever. */
+  #wakeAfter(ms: number): void {
+    this.#timer?.cancel()
+    this.#timer = this.#parts.world.timers.after(ms, () => this.wake())
   }
 }

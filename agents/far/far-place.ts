@@ -1,9 +1,9 @@
 import { join } from 'node:path'
-import { describeError, RegentError } from '#common/errors/errors.ts'
+import { describeError, type RegentError } from '#common/errors/errors.ts'
 import type { Logger } from '#common/log/logger.ts'
 import type { Machine, World } from '#common/ports/ports.ts'
 import type { AgentConfig, FarConfig, FarLogin, FarSsh } from '../instance/config.ts'
-import { farMedium, type MediumPort } from '../instance/medium.ts'
+import type { MediumPort } from '../instance/medium.ts'
 import { volumeLayout } from '../instance/volume-layout.ts'
 import type { ProcessPort } from '../ports/process.ts'
 import type { ServerPort } from '../ports/server.ts'
@@ -11,8 +11,11 @@ import type { VolumePort } from '../ports/volume.ts'
 import { FarEnding } from './ending.ts'
 import type { FarIdentity } from './identity.ts'
 import { Mirror } from './mirror.ts'
+import { noteInFile } from './note.ts'
+import type { OwnStart } from './own-start.ts'
 import { FarProcess } from './process.ts'
 import { bootIdScript } from './scripts.ts'
+import { sightOf } from './sight.ts'
 import { SshShell } from './ssh.ts'
 import { untilReached } from './until-reached.ts'
 import { createFarVolume, makeMirrorFolder } from './volume.ts'
@@ -39,6 +42,8 @@ export interface FarGiven {
   readonly world: World
   readonly log: Logger
   readonly server: ServerPort
+  /** Of which start that server's sessions may be. */
+  readonly ownStart: OwnStart
   /** On the agent's own folder. */
   readonly near: VolumePort
   readonly login: FarLogin
@@ -47,14 +52,11 @@ export interface FarGiven {
   readonly refuse: (why: () => RegentError) => Promise<() => Promise<void>>
 }
 
-/** A server that has not answered for so long, and whose host is not reached either, is not seen. */
-const unansweredMs = 800
-
 /** Waits until the host is reached: who knows nothing of its server has nothing to say. */
 export async function farPlace(
   config: AgentConfig,
   far: FarConfig & { readonly ssh: FarSsh },
-  { world, log, server, near, identity, refuse }: FarGiven,
+  { world, log, server, ownStart, near, identity, refuse }: FarGiven,
 ): Promise<FarPlace> {
   const { dataDir, agentDir } = volumeLayout(config.volume)
   const shell = new SshShell(config.host, far.ssh, world)
@@ -62,8 +64,7 @@ export async function farPlace(
   await makeMirrorFolder(dataDir)
   const ending = new FarEnding(far.places, shell, join(agentDir, 'far-error-log.json'))
   const process = new FarProcess(far, {
-    ...{ ...world, shell, bootId },
-    noteFile: join(agentDir, 'far-mysqld.json'),
+    ...{ ...world, shell, ownStart, note: noteInFile(join(agentDir, 'far-mysqld.json'), ['pid', 'startTicks']) },
     // Then nobody knows how it ended, which counts as a stop.
     taking: (life) =>
       ending.mark(life).catch((error: unknown) => log.warn(`its error log was not marked: ${describeError(error)}`)),
@@ -78,46 +79,19 @@ export async function farPlace(
     renewUuid: () => identity.renew(uuid),
   })
   let uuid = ''
-  let answeredAtMs = world.clock.monotonicMs()
-  /** Without its host it keeps no promise, and others would wait for that. */
-  let isPromiseUnkept = false
   return {
-    ports: {
-      machine: { bootId: () => Promise.resolve(bootId) },
-      medium: { read: () => Promise.resolve(farMedium) },
-      process,
-      server: {
-        ...server,
-        async readState() {
-          const state = await server.readState()
-          answeredAtMs = world.clock.monotonicMs()
-          uuid = state.uuid
-          mirror.see(state)
-          return state
-        },
+    ...sightOf({
+      ...{ host: config.host, clock: world.clock, shell, bootId, process, server, volume },
+      see: (state) => {
+        uuid = state.uuid
+        mirror.see(state)
       },
-      volume: {
-        ...volume,
-        async syncRelayLogs() {
-          isPromiseUnkept = true
-          await volume.syncRelayLogs()
-          isPromiseUnkept = false
-        },
-      },
-    },
-    whyBlind() {
-      const unseen = process.isSeen ? null : (shell.failure ?? nothingHeard(config))
-      return isPromiseUnkept || world.clock.monotonicMs() - answeredAtMs > unansweredMs ? unseen : null
-    },
+    }),
     close() {
       process.stop()
       shell.close()
     },
   }
-}
-
-function nothingHeard({ host }: AgentConfig): RegentError {
-  return new RegentError('REGENT_SSH_DOWN', `${host} has not said for a moment what becomes of its mysqld`)
 }
 
 /** Of the host's kernel. */

@@ -6,6 +6,8 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { RegentError } from '#common/errors/errors.ts'
 import { realWorld } from '#common/ports/real-world.ts'
 import { readProcessStat } from '#common/process/process-stat.ts'
+import { noteInFile } from './note.ts'
+import { OwnStart } from './own-start.ts'
 import { FarProcess } from './process.ts'
 import { killScript, startScript } from './scripts.ts'
 import { ShellHere } from './testing-shell.ts'
@@ -28,7 +30,12 @@ describe('The mysqld of a far host', () => {
     process = new FarProcess(
       { ...config, ...(start !== undefined && { start }) },
       {
-        ...{ ...realWorld, shell, bootId: 'boot', noteFile: join(folder, 'note.json') },
+        ...{
+          ...realWorld,
+          shell,
+          ownStart: new OwnStart(),
+          note: noteInFile(join(folder, 'note.json'), ['pid', 'startTicks']),
+        },
         taking: ({ pid }) => Promise.resolve(void taken.push(pid)),
       },
     )
@@ -145,7 +152,13 @@ describe('The mysqld of a far host', () => {
     await watched()
     expect(await process.lacks()).toEqual([])
     const later = new FarProcess(config, {
-      ...{ ...realWorld, shell, bootId: '', noteFile: '', taking: () => Promise.resolve() },
+      ...{
+        ...realWorld,
+        shell,
+        ownStart: new OwnStart(),
+        note: noteInFile('', ['pid', 'startTicks']),
+        taking: () => Promise.resolve(),
+      },
       clock: { ...realWorld.clock, monotonicMs: () => realWorld.clock.monotonicMs() + 60_000 },
     })
     shell.failure = new RegentError('REGENT_HOST_KEY', 'shows another key')

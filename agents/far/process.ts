@@ -4,8 +4,9 @@ import type { Clock, Timer, Timers } from '#common/ports/ports.ts'
 import { describeError, RegentError } from '#common/errors/errors.ts'
 import type { Lack } from '#topology/snapshot/observation.ts'
 import type { FarConfig } from '../instance/config.ts'
-import { readPidFile, writePidFile } from '../mysqld/pid-file.ts'
 import { isDown, type ProcessPort } from '../ports/process.ts'
+import type { Note } from './note.ts'
+import type { OwnStart } from './own-start.ts'
 import { killScript, startScript, watchScript } from './scripts.ts'
 import { ShownFarProcess } from './shown-far-process.ts'
 import type { FarShell, Running } from './ssh.ts'
@@ -21,9 +22,9 @@ export interface FarProcessPorts {
   readonly clock: Clock
   readonly timers: Timers
   readonly shell: FarShell
-  readonly bootId: string
-  /** The agent's own file, on its side: which process it takes for its mysqld. */
-  readonly noteFile: string
+  readonly ownStart: OwnStart
+  /** Which process it takes for its mysqld. */
+  readonly note: Note<Life>
   /** Called before a process is taken; what it cannot do keeps no server from being taken. */
   readonly taking: (life: Life) => Promise<void>
 }
@@ -88,7 +89,7 @@ export class FarProcess extends ShownFarProcess implements ProcessPort {
   async adopt(): Promise<void> {
     await this.#follow()
     await this.#until(() => this.#seen !== undefined, silentMs)
-    const noted = await readPidFile(this.#ports.noteFile)
+    const noted = await this.#ports.note.read()
     const seen = this.#seen ?? null
     this.#timer = this.#ports.timers.every(againMs, () => void this.#follow().catch(() => undefined))
     if (noted === undefined) {
@@ -178,7 +179,7 @@ export class FarProcess extends ShownFarProcess implements ProcessPort {
     const life = { pid, startTicks }
     await this.#ports.taking(life)
     this.#life = life
-    await writePidFile(this.#ports.noteFile, { ...life, bootId: this.#ports.bootId })
+    await this.#ports.note.write(life)
   }
 
   async #follow(): Promise<void> {
@@ -220,8 +221,11 @@ export class FarProcess extends ShownFarProcess implements ProcessPort {
     const [life, seen] = [this.#life, this.#seen]
     if (this.#isStarting) return this.become('starting', '')
     if (life === null || seen === undefined) return
-    if (seen !== null && seen.pid === life.pid && seen.startTicks === life.startTicks)
+    if (seen !== null && seen.pid === life.pid && seen.startTicks === life.startTicks) {
+      this.#ports.ownStart.is(`${life.pid} ${life.startTicks}`)
       return this.become(seen.state, seen.state === 'running' ? '' : say`mysqld ${seen.pid} is ${seen.state}`)
+    }
+    this.#ports.ownStart.isOver()
     const next = seen === null ? '' : say`; mysqld ${seen.pid} came up closed since, and waits`
     this.become('dead', say`mysqld ${life.pid} ended${next}`)
   }

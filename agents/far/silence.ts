@@ -15,7 +15,10 @@ const lookMs = 100
  * An agent that sees nothing of its host shows nothing: then it is unreachable for everybody, as an agent on a machine
  * that was lost, and whoever judges that knows what to do. Who asks is refused, and told why.
  */
-export function endStreamsWhenBlind(server: Server, { world, log, whyBlind }: Given): Timer {
+export function endStreamsWhenBlind(
+  server: Pick<Server, 'closeAllConnections'>,
+  { world, log, whyBlind }: Given,
+): Timer {
   let said = ''
   return world.timers.every(lookMs, () => {
     const why = whyBlind()?.message ?? ''

@@ -20,7 +20,7 @@ import type { FarShell } from './ssh.ts'
 interface Ports {
   /** The mirror's folder as a near volume: what reads logs reads them there. */
   readonly near: VolumePort
-  readonly mirror: Mirror
+  readonly mirror: Pick<Mirror, 'bring'>
   readonly folder: string
   readonly endedHow: () => Promise<Ending>
   readonly shell: FarShell

@@ -25,6 +25,7 @@ import { setSetting } from './settings/settings.ts'
 import { setPasswords } from './settings/account-passwords.ts'
 import { GroupAccount } from './replication/group-account.ts'
 import { provisionAccount } from './settings/provision-account.ts'
+import type { AdoptedTarget } from './connections/connection.ts'
 import { SqlPool } from './connections/pool.ts'
 import { ReplicationSql } from './replication/replication.ts'
 import { stillView } from './replication/still-view.ts'
@@ -43,8 +44,8 @@ interface SqlServerPorts {
   /** From which account passwords are derived. */
   readonly secret: string
   readonly queryDeadlineMs: number
-  /** Of a far server. */
-  readonly far?: FarLogin | undefined
+  /** Of a far server, and of which start its sessions may be. */
+  readonly far?: (FarLogin & Pick<AdoptedTarget, 'ownStart'>) | undefined
 }
 
 /** `SET GLOBAL read_only` waits for every commit under way. */
@@ -237,7 +238,11 @@ export function createSqlServer(
 }
 
 /** The agent's ways, the best first, and that of clients. */
-function waysInto({ volume, host, port, adminPort, clientTls }: AgentConfig, secret: string, far?: FarLogin) {
+function waysInto(
+  { volume, host, port, adminPort, clientTls }: AgentConfig,
+  secret: string,
+  far: SqlServerPorts['far'],
+) {
   if (far !== undefined) {
     const here = { host, port, overTls: true, ...far }
     return { inside: [here], here }

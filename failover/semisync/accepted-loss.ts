@@ -1,6 +1,8 @@
 import { counted, duration, say, type Sentence } from '#common/sentence/sentence.ts'
 import { lackedOf } from '#topology/snapshot/comparison.ts'
-import { instanceOf, type MemberId } from '#topology/snapshot/member.ts'
+import { instanceOf, type InstanceName, type MemberId } from '#topology/snapshot/member.ts'
+import type { Observation } from '#topology/snapshot/observation.ts'
+import type { InstanceView } from '#topology/snapshot/snapshot.ts'
 import { GtidSet } from '#topology/gtid/gtid-set.ts'
 import { elect } from '../judge/election.ts'
 import { leaseRunsOutInMs } from '../judge/lease-out.ts'
@@ -83,25 +85,43 @@ function commit(situation: Situation, verdict: Verdict, best: Promised, promised
   const unheard = isFar(situation)
     ? say`all that it took in the ${seconds} s since, and takes until it is closed`
     : say`whatever it took in its last ${seconds} s`
-  const why = say`failing over to ${instanceOf(best.member)} with a loss that failover.acceptLoss allows: ${counted(known, 'transaction')} heard of ${from}, and ${unheard}; ${verdict.sentence}`
+  const why = say`failing over to ${instanceOf(best.member)} with a loss that failover.acceptLoss allows: ${heardOf(from, known)}, and ${unheard}; ${verdict.sentence}`
   const next = commitTo(situation, best, promised, best.holds)
   return failing(why, [{ kind: 'commit', next, why, loses: true }])
 }
 
 interface Loss {
-  /** Transactions that the lost primary was heard to hold and this one does not. */
-  readonly known: number
-  /** For so long it may have taken writes of which nobody heard: since its last word, or until its lease ran out. */
+  /** Transactions that the lost primary was heard to hold and this one does not; null where it did not say. */
+  readonly known: number | null
+  /**
+   * For so long it may have taken writes of which nobody heard: since its own agent saw it last, until now, or until
+   * its lease ran out.
+   */
   readonly seconds: number
 }
 
-function lossOf(situation: Situation, { view, member }: Promised): Loss {
-  const { snapshot, record, nowMs, managerSinceMs } = situation
+/** @param leastMs for so long it is not heard in any case before another one opens */
+function lossOf(situation: Situation, { view, member }: Promised, leastMs = 0): Loss {
+  const { snapshot, record } = situation
   const primary = viewOf(snapshot, record.primary)
-  const known = primary?.observation ? lackedOf(view.observation, primary.observation).count() : 0
-  const unheardMs = nowMs - (primary?.heardAtMs ?? managerSinceMs)
+  const seen = primary?.observation ?? null
+  const known = seen !== null && saysWhatItHolds(seen) ? lackedOf(view.observation, seen).count() : null
   const behindMs = 1_000 * (liveView(snapshot, member)?.observation.server?.channel?.lagSeconds ?? 0)
-  return { known, seconds: Math.ceil((Math.min(unheardMs, leaseOf(situation)) + behindMs) / 1_000) }
+  return { known, seconds: Math.ceil((unseenFor(situation, primary, leastMs) + behindMs) / 1_000) }
+}
+
+/** A server that is down has to be asked first what is in its files. */
+function saysWhatItHolds({ server, binlogSet, promiseReport }: Observation): boolean {
+  return server !== null || binlogSet !== null || promiseReport !== null
+}
+
+function heardOf(from: InstanceName, known: number | null): Sentence {
+  return known === null ? say`nobody heard what ${from} held` : say`${counted(known, 'transaction')} heard of ${from}`
+}
+
+function unseenFor(situation: Situation, primary: InstanceView | undefined, leastMs: number): number {
+  const unheardMs = situation.nowMs - (primary?.heardAtMs ?? situation.managerSinceMs)
+  return Math.max(leastMs, Math.min(unheardMs, leaseOf(situation))) + (primary?.observation?.silentMs ?? 0)
 }
 
 function leaseOf(situation: Situation): number {
@@ -112,11 +132,10 @@ function leaseOf(situation: Situation): number {
 export function whyTooMuch(situation: Situation, best: Promised): Sentence | null {
   const { acceptLoss, acceptLossUpTo } = situation.spec.failover
   if (acceptLoss === 'always') return null
-  const { known, seconds } = lossOf(situation, best)
-  if (acceptLossUpTo === undefined) return say`failover.acceptLossUpTo says nothing`
   // The wait for the lease is part of the time: it is counted before it has passed.
-  const atMost = isFar(situation) ? seconds : Math.max(seconds, Math.ceil(situation.timings.leaseMs / 1_000))
-  return known <= acceptLossUpTo.transactions && atMost <= acceptLossUpTo.seconds
+  const { known, seconds } = lossOf(situation, best, isFar(situation) ? 0 : situation.timings.leaseMs)
+  if (acceptLossUpTo === undefined) return say`failover.acceptLossUpTo says nothing`
+  return known !== null && known <= acceptLossUpTo.transactions && seconds <= acceptLossUpTo.seconds
     ? null
-    : say`${counted(known, 'transaction')} and ${atMost} s of writes may be lost, and failover.acceptLossUpTo allows ${acceptLossUpTo.transactions} and ${acceptLossUpTo.seconds} s`
+    : say`${heardOf(instanceOf(situation.record.primary), known)}, ${seconds} s of writes may be lost, and failover.acceptLossUpTo allows ${acceptLossUpTo.transactions} and ${acceptLossUpTo.seconds} s`
 }

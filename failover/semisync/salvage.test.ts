@@ -223,6 +223,48 @@ describe('In mode async, while nobody hears the agent of the primary,', () => {
     expect(decision.actions.some(({ kind }) => kind === 'commit')).toBe(isAccepted)
   })
 
+  it.each([
+    ['far', 4, false],
+    ['far', 5, true],
+    ['near', 8, false],
+    ['near', 9, true],
+  ])(
+    'what a %s one took while its own agent did not see it is lost as well: %i s, accepted: %s',
+    (where, seconds, is) => {
+      const reach = where === 'far' ? { reachedBy: 'ssh' as const } : {}
+      const failover = { automatic: true, acceptLoss: 'upTo', acceptLossUpTo: { seconds, transactions: 0 } } as const
+      const decision = after({
+        // Its agent spoke last at 1,000, and its server had not answered that agent for 2.5 s.
+        views: { ...bothPromised, 'shop-0': { reachable: false, silentMs: 2_500, ...reach } },
+        spec: { mode: 'async', failover },
+        record: where === 'far' ? {} : { intent },
+        nowMs: where === 'far' ? 3_000 : 60_000,
+        leaseBlockedSinceMs: where === 'far' ? null : 50_000,
+      })
+      expect(decision.actions.some(({ kind }) => kind === 'commit')).toBe(is)
+    },
+  )
+
+  it.each([
+    [
+      'was dead by its last word',
+      { reachable: false, reachedBy: 'ssh', process: 'dead', server: null, binlogSet: null },
+    ],
+    ['was never heard', { unheard: true }],
+  ] as const)('a loss is within no bound where what the lost one held is not known: it %s', (_, gone) => {
+    const views = {
+      ...bothPromised,
+      'shop-0': gone,
+      'shop-1': { ...bothPromised['shop-1'], reachedBy: 'ssh' as const },
+    }
+    const bound = { acceptLoss: 'upTo', acceptLossUpTo: { seconds: 3_600, transactions: 1_000_000 } } as const
+    const upTo = after({ views, spec: { mode: 'async', failover: { automatic: true, ...bound } }, nowMs: 60_000 })
+    expect(upTo.actions.some(({ kind }) => kind === 'commit')).toBe(false)
+    const decision = after({ views, spec: always, nowMs: 60_000 })
+    expect(committed(decision)).toMatchObject({ epoch: 2, primary: shop1 })
+    expect(decision.sentence).toContain('nobody heard what shop-0 held')
+  })
+
   it('a far one that a replica still hears is not failed over, whatever is accepted', () => {
     const far = { reachable: false, reachedBy: 'sql' } as const
     const decision = after({ views: { 'shop-0': far, 'shop-1': lostTo }, spec: always, nowMs: 60_000 })
@@ -247,7 +289,7 @@ describe('In mode async, while nobody hears the agent of the primary,', () => {
 
   it('a far one that refuses its replicas is no dead one for a manager, either, that never heard its agent', () => {
     const lost = { reachedBy: 'sql', server: { channel: { ioRunning: 'connecting', ioErrno: 1_040 } } } as const
-    const unheard = { reachable: false, observation: null } as const
+    const unheard = { unheard: true } as const
     const decision = after({
       views: { 'shop-0': unheard, 'shop-1': lost, 'shop-2': lost },
       spec: always,

@@ -1,3 +1,5 @@
+import { farFamilies } from './far/families.ts'
+import { routerFamilies } from './routers/families.ts'
 import { groupFamilies } from './group/families.ts'
 
 export interface Shape {
@@ -8,12 +10,16 @@ export interface Shape {
   readonly instances: readonly number[]
   /** k; as the size wants unless given. */
   readonly acks?: number
-  /** What is lost may be accepted ahead of time. */
-  readonly acceptsLoss?: true
+  /** What is lost is accepted ahead of time; or whether and within what, that is drawn. */
+  readonly acceptsLoss?: true | 'drawn'
+  /** The servers are far from their agents. */
+  readonly far?: true
   /** How long things go wrong, at least. */
   readonly lastsMs?: number
   /** How often a request arrives a second time. */
   readonly repeats?: number
+  /** So many routers are in front of the cluster. */
+  readonly routers?: number
   /** Clients give what they write GTIDs of another server. */
   readonly writesAbroad?: boolean
 }
@@ -183,6 +189,8 @@ export const families = {
     lastsMs: 12_000,
     acceptsLoss: true,
   },
+  ...farFamilies,
+  ...routerFamilies,
   ...groupFamilies,
   managers: {
     kinds: [

@@ -1,5 +1,7 @@
 import type { Ending } from '#agents/ports/volume.ts'
 import type { InstanceName, MemberId } from '#topology/snapshot/member.ts'
+import type { FarHost } from './far/host.ts'
+import { agentsPlace } from './far/roads.ts'
 import type { MachineClock, ProcessLife } from './process-life.ts'
 import { GtidSet } from '#topology/gtid/gtid-set.ts'
 import { firstFolderNumber, serverIdOf } from '#failover/protocol/server-id.ts'
@@ -43,6 +45,10 @@ export class Machine {
   /** How the last mysqld ended. */
   ending: 'crashed' | 'stopped' = 'crashed'
   agentLife: ProcessLife | null = null
+  /** The host of a far server; null where the agent lives beside its server. */
+  far: FarHost | null = null
+  /** A frozen mysqld looks as if it ran. */
+  hangsUnseen = false
   #lastPid = 1_000
   /** Thrown away here by a hand, and perhaps received again since. */
   thrownAway = GtidSet.empty
@@ -72,6 +78,11 @@ export class Machine {
 
   get folder(): DataFolder | undefined {
     return this.folders.get('data')
+  }
+
+  /** Where its agent runs, as the network knows that. */
+  get agentPlace(): string {
+    return this.far === null ? this.name : agentsPlace
   }
 
   onMysqldChange(changed: () => void): () => void {
@@ -138,9 +149,14 @@ export class Machine {
   crash(): void {
     this.agentLife?.die()
     this.agentLife = null
+    this.losePower()
+    this.disk.tear()
+  }
+
+  /** The same for the server alone. */
+  losePower(): void {
     this.mysqld?.die()
     this.bootNumber += 1
-    this.disk.tear()
     this.folder?.losePageCache((unsynced) => this.#ports.random.below(unsynced + 1))
   }
 

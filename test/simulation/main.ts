@@ -14,6 +14,7 @@ const help = `Plays clusters in memory: shipped agents and managers on simulated
     npm run simulate -- --family F --replay S       …, of the faults of one family (test/simulation/families.ts)
     npm run simulate -- --family F --seeds N        N schedules of that family
     npm run simulate -- --mode group                the same as --family group: replication groups, of all their faults
+    npm run simulate -- --mode async --far          the same as --family far: servers far from their agents
     npm run simulate -- --workers W                 W at once (default: one for each processor)
 
 A schedule that breaks a rule is cut down to the faults that matter, told, and the exit code is 1.`
@@ -46,6 +47,7 @@ async function main(): Promise<number> {
       alike: { type: 'boolean', default: false },
       family: { type: 'string' },
       mode: { type: 'string' },
+      far: { type: 'boolean', default: false },
       workers: { type: 'string' },
       help: { type: 'boolean', default: false },
     },
@@ -54,7 +56,7 @@ async function main(): Promise<number> {
     console.log(help)
     return 0
   }
-  const family = familyIn(values.family ?? (values.mode === 'semisync' ? undefined : values.mode))
+  const family = familyIn(values.family ?? ofMode(values.mode, values.far))
   if (values.replay !== undefined)
     return replay(numberIn('replay', values.replay), values.only, { alike: values.alike, family })
   const count = numberIn('seeds', values.seeds)
@@ -66,6 +68,13 @@ async function main(): Promise<number> {
 function numberIn(option: string, text: string): number {
   if (!/^\d{1,10}$/.test(text)) throw new Error(`--${option} is ${JSON.stringify(text)}; allowed is a whole number`)
   return Number(text)
+}
+
+/** The family of all faults of a mode. */
+function ofMode(mode: string | undefined, isFar: boolean): string | undefined {
+  if (isFar && mode !== 'async') throw new Error('--far needs --mode async')
+  if (isFar) return 'far'
+  return mode === 'semisync' ? undefined : mode
 }
 
 function familyIn(name: string | undefined): Family | undefined {

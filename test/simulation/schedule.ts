@@ -7,6 +7,10 @@ import { GroupWatch } from './group/watch.ts'
 import { giveUp } from './operations/accepted-loss.ts'
 import { lacksAcknowledged, lostInTheEnd, primaryOf, violationIn, whatIsMissing, whyStuck } from './outcome.ts'
 import { whatBreaks } from './rules.ts'
+import { drawAcceptedLoss, drawReach } from './far/families.ts'
+import { FarWatch } from './far/watch.ts'
+import { makeRouters } from './routers/routers.ts'
+import { RouterWatch } from './routers/watch.ts'
 import { SeededRandom } from './seeded-random.ts'
 import { SimulatedCluster, type ClusterOptions } from './simulated-cluster.ts'
 import { Watch } from './watch/watch.ts'
@@ -57,6 +61,7 @@ export async function play(seed: number, options: PlayOptions = {}): Promise<Out
   const { time, spec } = cluster
   cluster.network.repeats = shape.repeats ?? cluster.network.repeats
   cluster.say(`a cluster of ${spec.instances}, ${spec.durability}, acks ${acksFor(spec, spec.instances)}`)
+  cluster.routers = makeRouters(cluster, shape.routers ?? 0)
   const clients = new Clients(cluster, random.pick(paces), shape.writesAbroad)
   const violation = watchRules(cluster, clients)
   const isWhole = (): boolean => violation() !== undefined || whatIsMissing(cluster) === undefined
@@ -64,6 +69,7 @@ export async function play(seed: number, options: PlayOptions = {}): Promise<Out
   cluster.start()
   await time.runUntil(beginsMs, isWhole)
   if (!alike) slowDown(cluster, new SeededRandom(seed ^ 0x510e))
+  for (const router of cluster.routers) router.start()
   clients.start()
   const { faults, endMs } = drawFaults(cluster, random, { shape, only })
   await time.runUntil(endMs, () => violation() !== undefined)
@@ -76,6 +82,9 @@ export async function play(seed: number, options: PlayOptions = {}): Promise<Out
 function watchRules(cluster: SimulatedCluster, clients: Clients): () => string | undefined {
   const { groups } = cluster
   const watch = groups === null ? new Watch(cluster, clients) : new GroupWatch(cluster, groups, clients)
+  const far = cluster.machines.some((machine) => machine.far !== null) ? new FarWatch(cluster, clients) : null
+  const routers = cluster.routers.length > 0 ? new RouterWatch(cluster) : null
+  if (routers !== null) clients.told = (at) => routers.acknowledged(at)
   const waysOut = new WaysOut(cluster)
   let broken: string | undefined
   cluster.onHappening((happening) => {
@@ -88,7 +97,9 @@ function watchRules(cluster: SimulatedCluster, clients: Clients): () => string |
   const look = (): void => {
     watch.look()
     waysOut.look()
-    broken ??= watch.broken ?? waysOut.broken ?? whatBreaks(cluster, clients)
+    far?.look()
+    routers?.look()
+    broken ??= far?.broken ?? routers?.broken ?? watch.broken ?? waysOut.broken ?? whatBreaks(cluster, clients)
   }
   const lookAgain = (): void => {
     look()
@@ -145,19 +156,22 @@ async function healed(
 }
 
 /** How many instances, and what a person may have said of them. */
-function drawShape(random: SeededRandom, shape: Partial<Shape>): Pick<ClusterOptions, 'instances' | 'spec'> {
+function drawShape(random: SeededRandom, shape: Partial<Shape>): Pick<ClusterOptions, 'instances' | 'spec' | 'far'> {
   const instances = random.pick(shape.instances ?? [1, 2, 2, 3, 3, 3, 3, 3, 4, 5])
   const never = instances > 2 && random.chance(0.1) ? { 'shop-1': { promotion: 'never', priority: 0 } as const } : {}
   return {
     instances,
+    far: shape.far && drawReach(random, instances),
     spec: {
       ...(shape.mode === undefined ? {} : { mode: shape.mode }),
       acks: random.chance(0.3) ? random.below(instances) : null,
       ...(shape.acks === undefined ? {} : { acks: shape.acks }),
+      // As `regent adopt manage` has it.
+      ...(shape.far && { reseed: 'manual' as const }),
       durability: random.pick(['strict', 'strict', 'available']),
       failover: {
         automatic: true,
-        ...(shape.acceptsLoss && { acceptLoss: 'always' as const }),
+        ...drawAcceptedLoss(random, shape.acceptsLoss),
         ...(random.chance(0.8) ? { budget: { failovers: 16, windowMs: 1_000 } } : drawLimit(random)),
       },
       policies: never,

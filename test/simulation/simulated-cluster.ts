@@ -1,30 +1,32 @@
-import { Agent } from '#agents/agent.ts'
+import { Agent, type AgentPorts } from '#agents/agent.ts'
 import { anAgentConfig } from '#agents/testing.ts'
-import { instancesOf } from '#agents/instance/accounts.ts'
-import type { Medium } from '#agents/instance/medium.ts'
-import type { ServerPort } from '#agents/ports/server.ts'
+import { describeError, type RegentError } from '#common/errors/errors.ts'
 import type { ClusterRecord } from '#failover/protocol/record.ts'
 import { clusterSpecSchema, type ClusterSpec } from '#failover/protocol/spec.ts'
 import { defaultTimings, type Timings } from '#failover/protocol/timings.ts'
 import type { PrimaryRoute } from '#common/ports/platform.ts'
 import { instanceOf, ordinalOf, type InstanceName, type MemberId } from '#topology/snapshot/member.ts'
-import type { GtidSet } from '#topology/gtid/gtid-set.ts'
 import type { Observation } from '#topology/snapshot/observation.ts'
 import { hostOf } from '#topology/testing.ts'
 import { Value } from 'typebox/value'
+import { nearPorts, serverOf } from './agent-ports.ts'
+import { adopt } from './far/adopted.ts'
+import { FarHost, type Reach } from './far/host.ts'
+import { farConfigOf, farPlaceOf } from './far/place.ts'
+import { watchSight } from './far/sight.ts'
+import type { Happening } from './happening.ts'
 import { Machine, type VolumeSnapshot } from './machine.ts'
+import { commitKey } from './far/watch.ts'
+import type { SimulatedRouter } from './routers/routers.ts'
+import { OwnStart } from '#agents/far/own-start.ts'
 import { Excuses } from './excuses.ts'
 import { RecordedCells } from './recorded-cells.ts'
 import type { DataFolder } from './mysqld/data-folder.ts'
-import { SimulatedProcess } from './mysqld/process-port.ts'
-import { SimulatedServer } from './mysqld/server-port.ts'
 import { Groups } from './group/groups.ts'
 import { createExpulsion } from '#agents/group/expulsion.ts'
 import { heardLines } from './group/heard-lines.ts'
-import { simulatedLines, type RemovalAsked } from './group/xcom-lines.ts'
-import { simulatedGroupPort } from './group/group-port.ts'
-import type { Member } from './group/member.ts'
-import { simulatedVolume, type Written } from './mysqld/volume-port.ts'
+import { simulatedLines } from './group/xcom-lines.ts'
+import type { Written } from './mysqld/volume-port.ts'
 import { HeldLetters } from './held-letters.ts'
 import { Network } from './network.ts'
 import { ProcessLife, type MachineClock } from './process-life.ts'
@@ -43,35 +45,16 @@ export interface ClusterOptions {
   readonly seed: number
   readonly instances: number
   readonly spec?: Partial<ClusterSpec>
+  /** By what the server of each ordinal is reached, of servers that are far from their agents. */
+  readonly far?: readonly Reach[] | undefined
   /** Gets a line for what happens. */
   readonly trace?: ((line: string) => void) | undefined
 }
 
-/** What those who script a schedule may wait for. */
-export type Happening =
-  | { readonly kind: 'ordered'; readonly machine: Machine; readonly path: string; readonly order: unknown }
-  /** The store holds another record. */
-  | { readonly kind: 'committed'; readonly before: ClusterRecord | undefined; readonly record: ClusterRecord }
-  /** A server lets clients in. */
-  | { readonly kind: 'opened'; readonly machine: Machine }
-  /** An agent tells somebody what it sees. */
-  | { readonly kind: 'said'; readonly machine: Machine; readonly observation: Observation }
-  /** An agent has carried out an order, or answered a question. */
-  | { readonly kind: 'answered'; readonly path: string; readonly order: unknown; readonly answer: unknown }
-  /** Clients are sent somewhere else. */
-  | { readonly kind: 'routed'; readonly route: PrimaryRoute }
-  /** A server has formed a replication group. */
-  | { readonly kind: 'formed'; readonly machine: Machine; readonly member: Member }
-  /** Somebody asks members of a group to remove another one. */
-  | { readonly kind: 'removing'; readonly asked: RemovalAsked }
-  /** Members of a group have removed another incarnation than the one that was named. */
-  | { readonly kind: 'anotherRemoved'; readonly member: Member }
-  /** mysqld starts. */
-  | { readonly kind: 'started'; readonly machine: Machine }
-  /** One data folder takes the place of another, for good. */
-  | { readonly kind: 'gaveUp'; readonly machine: Machine; readonly gone: DataFolder; readonly instead: DataFolder }
-  /** The end of a binlog is cut off. */
-  | { readonly kind: 'cut'; readonly machine: Machine; readonly tail: GtidSet }
+type PlacePorts = 'machine' | 'medium' | 'process' | 'server' | 'volume'
+
+/** After so long a supervisor starts again what ended. */
+const againMs = 1_000
 
 /** A whole cluster in one process: shipped agents and managers, on simulated servers, disks, networks and clocks. */
 export class SimulatedCluster {
@@ -91,10 +74,15 @@ export class SimulatedCluster {
   /** What may be given from one volume to another server. */
   readonly #written: Written = new Map()
   readonly #trace: ClusterOptions['trace']
+  readonly #far: ClusterOptions['far']
   /** Managers keep a lease in their store by one machine's clock. Their wall clocks may differ. */
   readonly managerClocks: readonly MachineClock[]
+  /** Of the machine where the agents of far servers run. */
+  readonly #agentsClock: MachineClock
   readonly excuses = new Excuses()
   readonly unseenResets = new UnseenResets()
+  /** Why each change of the record was made, as the manager said (`commitKey`). */
+  readonly commits = new Map<string, string>()
   /** So many people wait for a failover, whatever is lost. */
   acceptingLoss = 0
   /** Whom people named who accepted any loss: to give up what others hold, too, where that cannot be fetched. */
@@ -102,12 +90,15 @@ export class SimulatedCluster {
   /** Nothing goes wrong from here on. */
   isHealed = false
   readonly weather = new StoreWeather()
+  /** In front of it, where clients come through routers. */
+  routers: readonly SimulatedRouter[] = []
   readonly hooks: SimulatedHooks
   /** In mode `group` alone. */
   readonly groups: Groups | null
   readonly #listeners = new Set<(happening: Happening) => void>()
 
-  constructor({ seed, instances, spec, trace }: ClusterOptions) {
+  constructor({ seed, instances, spec, far, trace }: ClusterOptions) {
+    this.#far = far
     this.random = new SeededRandom(seed)
     const order = this.random.fork()
     this.time = new VirtualTime(() => order.next())
@@ -130,6 +121,7 @@ export class SimulatedCluster {
     })
     const clock = this.#clock()
     this.managerClocks = [clock, { ...clock }]
+    this.#agentsClock = { ...clock }
     for (const machine of this.machines) machine.onMysqldChange(() => this.#sayHowMysqldIs(machine))
     this.cells.committed = (before, record) => this.#happened({ kind: 'committed', before, record })
   }
@@ -183,6 +175,9 @@ export class SimulatedCluster {
     }
     machine.gaveUp = (gone, instead) => this.#happened({ kind: 'gaveUp', machine, gone, instead })
     machine.cut = (tail) => this.#happened({ kind: 'cut', machine, tail })
+    const reach = this.#far?.[ordinalOf(name)]
+    if (reach !== undefined)
+      machine.far = new FarHost(machine, reach, { time: this.time, random: this.random.fork(), network: this.network })
     return machine
   }
 
@@ -245,11 +240,12 @@ export class SimulatedCluster {
 
   /** A loss is accepted ahead of time, by the spec. */
   get acceptsLoss(): boolean {
-    return this.spec.failover.acceptLoss === 'always'
+    return (this.spec.failover.acceptLoss ?? 'never') !== 'never'
   }
 
   /** A person gave up what this one may still tell clients, and its agent has not heard of that (`Excuses.deposed`). */
-  isDeposedUnheard({ name }: Machine): boolean {
+  isDeposedUnheard({ name, far }: Machine): boolean {
+    if (far?.isDeposed === true) return true
     const epoch = this.excuses.deposed.get(name)
     return epoch !== undefined && (this.observation(name)?.stored.promise ?? 0) < epoch
   }
@@ -272,7 +268,10 @@ export class SimulatedCluster {
         const machine = this.#machineAt(address.split(':')[0] ?? '')
         if (machine === undefined) return undefined
         const listening = this.#listening.get(machine.name) ?? null
-        return { name: machine.name, listening: listening?.life.isDead === false ? listening : null }
+        return {
+          ...{ name: machine.name, place: machine.agentPlace },
+          listening: listening?.life.isDead === false ? listening : null,
+        }
       },
     }
   }
@@ -282,65 +281,71 @@ export class SimulatedCluster {
     if (machine.agentLife?.isDead === false || !this.machines.includes(machine)) return
     const { time } = this
     const random = this.random.fork()
-    const life = new ProcessLife(time, random.fork(), machine.clock)
+    const { groups } = this
+    const life = new ProcessLife(time, random.fork(), machine.far === null ? machine.clock : this.#agentsClock)
     machine.agentLife = life
     const takes = (): Promise<void> => new Promise((resolve) => time.after(random.between(0.5, 15), resolve))
-    const process = new SimulatedProcess(machine, life, {
-      time,
-      random,
-      everybody: this.groups === null ? this.machines.map(({ name }) => name) : instancesOf(cluster),
-    })
-    const { groups } = this
-    const server = new SimulatedServer(machine, {
-      time,
-      random,
-      machineAt: (host, from) => {
-        const other = this.#machineAt(host)
-        return other && this.network.reaches(from, other.name) && this.network.reaches(other.name, from)
-          ? other
-          : undefined
-      },
-      opened: (one) => {
+    const world = {
+      ...{ cluster, time, random, network: this.network, groups, machines: this.machines },
+      machineAt: (host: string) => this.#machineAt(host),
+      opened: (one: Machine) => {
         this.say(`${one.name} is open`)
         this.#happened({ kind: 'opened', machine: one })
       },
-      ...(groups && { groupOf: (one) => groups.pluginOf(one)?.shown() ?? {} }),
-    })
-    if (groups !== null) server.group = life.port(simulatedGroupPort(server.statement, groups))
-    const { bootNumber, mounting } = machine
+    }
+    const given = { server: serverOf(machine, life, world), takes, written: this.#written }
+    const config = anAgentConfig({ instance: machine.name, host: machine.host, mode: this.spec.mode })
     const start = startOf(machine)
     this.say(`the agent of ${machine.name} starts`)
-    const creating = Agent.create({
-      config: anAgentConfig({ instance: machine.name, host: machine.host, mode: this.spec.mode }),
-      timings: this.timings,
-      world: life.world,
-      transport: life.port(simulatedTransport(machine.name, this.transportPorts())),
-      disk: life.port(machine.disk),
-      machine: { bootId: () => life.hear(Promise.resolve(`boot-${bootNumber}`)) },
-      medium: {
-        read: () => life.hear(Promise.resolve(mediumOf(mounting))),
-      },
-      termination: life.port({
-        isTerminating: () => Promise.resolve(machine.isTerminating),
-        quit: async () => this.endPod(machine),
-      }),
-      stateFile: 'state',
-      replicationPassword: 'secret',
-      process: life.port(process),
-      server: life.port<ServerPort>(server),
-      ...(groups && {
-        expulsion: createExpulsion({ open: heardLines(life, simulatedLines(machine, groups)), world: life.world }),
-      }),
-      volume: life.port(simulatedVolume(machine, takes, this.#written)),
-      log: (sentence) => this.say(`  ${machine.name} notes: ${sentence}`),
-    })
-    void creating.then(async (agent) => {
+    const create = (own: Pick<AgentPorts, 'config' | PlacePorts>): Promise<Agent> =>
+      Agent.create({
+        timings: this.timings,
+        world: life.world,
+        transport: life.port(simulatedTransport(machine.agentPlace, this.transportPorts())),
+        disk: life.port(machine.disk),
+        termination: life.port({
+          isTerminating: () => Promise.resolve(machine.isTerminating),
+          quit: async () => this.endPod(machine),
+        }),
+        stateFile: 'state',
+        replicationPassword: 'secret',
+        ...(groups && {
+          expulsion: createExpulsion({ open: heardLines(life, simulatedLines(machine, groups)), world: life.world }),
+        }),
+        log: (sentence) => this.say(`  ${machine.name} notes: ${sentence}`),
+        ...own,
+      })
+    const listens = async (agent: Agent, whyBlind?: () => RegentError | null): Promise<void> => {
       if (life.isDead) return
       const ordered = (path: string, order: unknown): void => this.#happened({ kind: 'ordered', machine, path, order })
-      this.#listening.set(machine.name, { name: machine.name, life, agent, ordered })
+      const listening: Listening = {
+        ...{ name: machine.name, place: machine.agentPlace, life, agent, ordered, connections: new Set() },
+        ...(whyBlind && { whyBlind }),
+      }
+      this.#listening.set(machine.name, listening)
       this.#agents.set(machine.name, { agent, start })
+      if (whyBlind !== undefined) watchSight(listening, whyBlind)
       await agent.start()
-    })
+    }
+    if (machine.far === null)
+      return void create({ config, ...nearPorts(machine, life, world, given) }).then((agent) => listens(agent))
+    const far = { ...config, far: farConfigOf(machine.far, machine) }
+    const ownStart = new OwnStart()
+    const asAgent = serverOf(machine, life, world, ownStart)
+    farPlaceOf(
+      { machine, host: machine.far, life, far },
+      { time, ...given, looking: given.server, server: asAgent, ownStart },
+    )
+      .then(async ({ ports, whyBlind }) => listens(await create({ config: far, ...ports }), whyBlind))
+      .catch((error: unknown) => this.#startFarAgain(machine, life, error))
+  }
+
+  /** Its supervisor starts it again. */
+  #startFarAgain(machine: Machine, life: ProcessLife, error: unknown): void {
+    if (life.isDead) return
+    this.say(`the agent of ${machine.name} ends: ${describeError(error)}`)
+    this.killAgent(machine)
+    this.time.after(againMs, () => this.startAgent(machine))
   }
 
   killAgent(machine: Machine): void {
@@ -358,6 +363,14 @@ export class SimulatedCluster {
     machine.putVolume(volume)
   }
 
+  /** Other data for a far server, and an agent that knows nothing of what was before. */
+  manageAnew(machine: Machine, folder: DataFolder): void {
+    this.putVolume(machine, { files: new Map(), folders: new Map([['data', folder]]) })
+    machine.far?.forget()
+    machine.far?.startMysqld()
+    this.startAgent(machine)
+  }
+
   /** The pod of an instance ends, and another one is made on the same volume. */
   endPod(machine: Machine): void {
     this.killAgent(machine)
@@ -368,6 +381,7 @@ export class SimulatedCluster {
 
   crashMachine(machine: Machine): void {
     this.say(`the machine of ${machine.name} crashes`)
+    if (machine.far !== null) return machine.far.losePower(this.random.between(500, 8_000))
     this.#listening.delete(machine.name)
     machine.crash()
   }
@@ -391,6 +405,7 @@ export class SimulatedCluster {
       platform: this.platform.for(life),
       hooks: this.hooks,
       said: (name, sentence) => this.say(`  ${name}: ${sentence}`),
+      commits: (next, why) => void this.commits.set(commitKey(next), why),
     })
     this.managers[index] = manager
     manager.start()
@@ -402,6 +417,7 @@ export class SimulatedCluster {
   }
 
   start(): void {
+    if (this.#far !== undefined) adopt(this.machines, this.random.fork())
     for (const machine of this.machines) this.startAgent(machine)
     for (const index of this.managers.keys()) this.startManager(index)
   }
@@ -415,8 +431,4 @@ export function hostInGroup(name: InstanceName): string {
 /** What a crash, or another volume, took away is known to the agents that start after it. */
 function startOf({ bootNumber, mounting }: Machine): string {
   return `${bootNumber} ${mounting}`
-}
-
-function mediumOf(mounting: number): Medium {
-  return { podUid: '', mounting: `mounted-${mounting}`, mount: null, filesystemErrors: null, file: `1:${mounting}` }
 }

@@ -4,6 +4,7 @@ import { Operations } from '#manager/clusters/operations/operations.ts'
 import type { HookPort } from '#manager/loop/hooks/hook-port.ts'
 import type { EndedRecovery } from '#manager/loop/books/recovery-book.ts'
 import type { Platform } from '#common/ports/platform.ts'
+import type { ClusterRecord } from '#failover/protocol/record.ts'
 import type { ClusterSpec } from '#failover/protocol/spec.ts'
 import type { Timings } from '#failover/protocol/timings.ts'
 import type { ProcessLife } from './process-life.ts'
@@ -17,6 +18,7 @@ export interface ManagerPorts extends TransportPorts, StorePorts {
   readonly platform: Platform
   readonly hooks: HookPort
   readonly said: (manager: string, sentence: string) => void
+  readonly commits: (next: ClusterRecord, why: string) => void
 }
 
 /** One run of a manager: the shipped loop and the shipped claim to lead, on ports that simulate. */
@@ -50,13 +52,15 @@ export class SimulatedManager {
       { cluster: ports.cluster, spec: ports.spec, timings: ports.timings, manager: this.name },
       {
         decided: ({ sentence }, changed) => changed && said(this.name, sentence),
-        acted: (action) =>
+        acted: (action) => {
+          if (action.kind === 'commit') ports.commits(action.next, String(action.why))
           said(
             this.name,
             action.kind === 'commit'
               ? `commits: ${String(action.why)}`
               : `sends ${action.kind}${'to' in action ? ` to ${action.to}` : ''}`,
-          ),
+          )
+        },
         answered: ({ action, error }) => said(this.name, `${action.kind} ${action.to}: ${error || 'done'}`),
         recovered: (recovery) => {
           said(this.name, `recovery ended: ${recovery.kind} ${recovery.outcome}`)

@@ -13,10 +13,16 @@ import type { VirtualTime } from './virtual-time.ts'
 /** An agent that listens, and the program it runs in. */
 export interface Listening {
   readonly name: string
+  /** Where it runs, as the network knows that. */
+  readonly place: string
   readonly life: ProcessLife
   readonly agent: Agent
   /** Told of each order that arrives, before the agent hears of the order. */
   readonly ordered: (path: string, order: unknown) => void
+  /** Of the agent of a far server: why it sees nothing there and refuses everybody; null while it sees. */
+  readonly whyBlind?: () => RegentError | null
+  /** What ends the connections to it that are open. */
+  readonly connections: Set<() => void>
 }
 
 export interface TransportPorts {
@@ -26,8 +32,10 @@ export interface TransportPorts {
   readonly held: HeldLetters
   readonly observed: (name: string, observation: Observation) => void
   readonly answered: (path: string, order: unknown, answer: unknown) => void
-  /** Who listens at `host:port`; `name` also where nobody does. */
-  readonly at: (address: string) => { readonly name: string; readonly listening: Listening | null } | undefined
+  /** Who listens at `host:port`; name and place also where nobody does. */
+  readonly at: (
+    address: string,
+  ) => { readonly name: string; readonly place: string; readonly listening: Listening | null } | undefined
 }
 
 /** Requests may be late, lost, or arrive twice. */
@@ -43,15 +51,17 @@ export function simulatedTransport(from: string, ports: TransportPorts): Transpo
           reject(new RegentError('REGENT_AGENT_UNREACHABLE', `the agent at ${address} did not answer: ${why}`))
         const back = (answer: () => void): void => {
           time.after(network.delayMs(), () => {
-            if (!network.reaches(to.name, from)) return
+            if (!network.reaches(to.place, from)) return
             deadline.cancel()
             answer()
           })
         }
         const arrives = (listening = to.listening): void => {
-          if (!network.reaches(from, to.name)) return
+          if (!network.reaches(from, to.place)) return
           if (listening === null) return back(() => unreachable('connection refused'))
           listening.life.enter(() => {
+            const blind = listening.whyBlind?.() ?? null
+            if (blind !== null) return back(() => reject(blind))
             listening.ordered(path, sent)
             const handler = listening.agent.orders.get(path)
             if (handler === undefined) throw new Error(`no agent knows ${path}`)
@@ -94,7 +104,12 @@ export function simulatedFeed(from: string, life: ProcessLife, ports: TransportP
       let stream: Stream | null = null
       const open = (): Stream | null => {
         const to = at(address)
-        if (!to?.listening || !network.reachesBothWays(from, to.name)) return null
+        if (!to?.listening || !network.reachesBothWays(from, to.place)) return null
+        const blind = to.listening.life.runs ? (to.listening.whyBlind?.() ?? null) : null
+        if (blind !== null) {
+          listener.blind?.(blind.message)
+          return null
+        }
         return new Stream(to.listening, { ...ports, from, life }, listener)
       }
       const look = (): void => {
@@ -123,7 +138,7 @@ export function simulatedFeed(from: string, life: ProcessLife, ports: TransportP
 /** Why a stream brings nothing any more; null for one that may. */
 function whyNoMore(stream: Stream, listening: Listening | null | undefined, nowMs: number): string | null {
   if (nowMs - stream.heardAtMs > silentMs) return 'silent'
-  return stream.of === listening ? null : 'connection closed'
+  return stream.of === listening && !stream.isEndedByPeer ? null : 'connection closed'
 }
 
 /** An agent tells all who listen the same, at the same moment. */
@@ -150,6 +165,7 @@ class Stream {
   readonly #listener: FeedListener
   readonly #unsubscribe: () => void
   #isOpen = true
+  isEndedByPeer = false
   #lastArrivalMs = 0
 
   constructor(of: Listening, ports: StreamPorts, listener: FeedListener) {
@@ -158,11 +174,18 @@ class Stream {
     this.#listener = listener
     this.heardAtMs = ports.time.nowMs
     this.#unsubscribe = of.agent.subscribe((observation) => this.#send(observation))
+    of.connections.add(this.#end)
     of.life.enter(() => this.#send(of.agent.observation()))
+  }
+
+  readonly #end = (): void => {
+    this.isEndedByPeer = true
+    this.close()
   }
 
   close(): void {
     this.#isOpen = false
+    this.of.connections.delete(this.#end)
     this.#unsubscribe()
   }
 
@@ -173,7 +196,7 @@ class Stream {
     this.#lastArrivalMs = Math.max(this.#lastArrivalMs, time.nowMs + network.delayMs())
     time.after(this.#lastArrivalMs - time.nowMs, () => {
       if (!this.#isOpen) return
-      if (!network.reaches(this.of.name, from)) return this.close()
+      if (!network.reaches(this.of.place, from)) return this.close()
       life.enter(() => {
         this.heardAtMs = time.nowMs
         if (sent === null) this.#listener.alive()

@@ -4,12 +4,15 @@ import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { RegentError } from '#common/errors/errors.ts'
 import { realWorld } from '#common/ports/real-world.ts'
+import { noteInFile } from '#agents/far/note.ts'
+import { OwnStart } from '#agents/far/own-start.ts'
 import { SqlOnlyProcess } from './process.ts'
 
 describe('The mysqld of a host that only SQL reaches', () => {
   let folder = ''
   let server: { startedAt: number; whyUnseen: RegentError | null; answered: () => void; close: () => Promise<void> }
   let closed = 0
+  let ownStart = new OwnStart()
 
   async function adopted(): Promise<SqlOnlyProcess> {
     const process = new SqlOnlyProcess({
@@ -24,7 +27,8 @@ describe('The mysqld of a host that only SQL reaches', () => {
         onAnswer: (answered) => (server.answered = answered),
       },
       close: () => server.close(),
-      noteFile: join(folder, 'note.json'),
+      ownStart,
+      note: noteInFile(join(folder, 'note.json'), ['startedAt', 'closings', 'over']),
     })
     await process.adopt()
     return process
@@ -37,6 +41,7 @@ describe('The mysqld of a host that only SQL reaches', () => {
   beforeEach(async () => {
     folder = await mkdtemp(join(tmpdir(), 'regent-sql-only-'))
     closed = 0
+    ownStart = new OwnStart()
     const close = () => Promise.resolve(void (closed += 1))
     server = { startedAt: 100, whyUnseen: null, answered: () => undefined, close }
   })
@@ -99,5 +104,25 @@ describe('The mysqld of a host that only SQL reaches', () => {
     server.whyUnseen = new RegentError('REGENT_SERVER_DOWN', 'connecting: ECONNREFUSED')
     await expect(process.start()).rejects.toThrow('nobody can start it by SQL alone')
     expect(process.state).toBe('dead')
+  })
+
+  it('has sessions of the start that is its own, and of another one only to close that before it takes it', async () => {
+    const process = await adopted()
+    expect([ownStart.allows(100), ownStart.allows(140)]).toEqual([true, false])
+    answers(140)
+    expect([ownStart.allows(100), ownStart.allows(140)]).toEqual([false, false])
+    let allowed = false
+    server.close = async () => {
+      answers(140)
+      allowed = ownStart.allows(140)
+    }
+    await process.start()
+    expect([allowed, ownStart.allows(140)]).toEqual([true, true])
+  })
+
+  it('has no sessions once its agent has closed it', async () => {
+    const process = await adopted()
+    await process.kill()
+    expect(ownStart.allows(100)).toBe(false)
   })
 })

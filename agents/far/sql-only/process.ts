@@ -4,7 +4,8 @@ import { say } from '#common/sentence/sentence.ts'
 import type { Lack } from '#topology/snapshot/observation.ts'
 import { isDown, type ProcessPort } from '#agents/ports/process.ts'
 import { ShownFarProcess } from '#agents/far/shown-far-process.ts'
-import { readNote, writeNote } from '#agents/far/note.ts'
+import type { Note } from '#agents/far/note.ts'
+import type { OwnStart } from '#agents/far/own-start.ts'
 import type { SqlPulse } from './pulse.ts'
 
 export interface SqlOnlyProcessPorts {
@@ -12,12 +13,13 @@ export interface SqlOnlyProcessPorts {
   readonly pulse: Pick<SqlPulse, 'startedAt' | 'whyUnseen' | 'onAnswer'>
   /** Nobody writes, and nothing is received or applied, once this has resolved. */
   readonly close: () => Promise<void>
-  /** The agent's own file, on its side: which mysqld it takes for its own. */
-  readonly noteFile: string
+  readonly ownStart: OwnStart
+  /** Which mysqld it takes for its own. */
+  readonly note: Note<Life>
 }
 
 /** What counts as one mysqld: a start of the server, or what was made of that start since its agent closed it. */
-interface Life {
+export interface Life {
   readonly startedAt: number
   readonly closings: number
   /** 1 once its agent has closed it. */
@@ -34,6 +36,8 @@ export class SqlOnlyProcess extends ShownFarProcess implements ProcessPort {
   readonly isClosedBySql = true
   readonly #ports: SqlOnlyProcessPorts
   #life: Life | null = null
+  /** It is closed, to be the next: sessions that close it are of that one. */
+  #isTaking = false
 
   constructor(ports: SqlOnlyProcessPorts) {
     super(ports.clock, '')
@@ -46,7 +50,7 @@ export class SqlOnlyProcess extends ShownFarProcess implements ProcessPort {
   }
 
   async adopt(): Promise<void> {
-    const noted = await readNote(this.#ports.noteFile, ['startedAt', 'closings', 'over'])
+    const noted = await this.#ports.note.read()
     if (noted === undefined) await this.#take({ startedAt: this.#answeringSince(), closings: 0, over: 0 })
     else this.#life = noted
     this.#ports.pulse.onAnswer(() => this.#judge())
@@ -60,9 +64,16 @@ export class SqlOnlyProcess extends ShownFarProcess implements ProcessPort {
   async start(): Promise<void> {
     if (!isDown(this)) return
     const startedAt = this.#answeringSince()
-    await this.#ports.close()
-    await this.#take({ startedAt, closings: (this.#life?.closings ?? 0) + 1, over: 0 })
-    this.#judge()
+    const life = { startedAt, closings: (this.#life?.closings ?? 0) + 1, over: 0 }
+    this.#owns(life)
+    this.#isTaking = true
+    try {
+      await this.#ports.close()
+      await this.#take(life)
+    } finally {
+      this.#isTaking = false
+      this.#judge()
+    }
   }
 
   lacks(): Promise<readonly Lack[]> {
@@ -85,16 +96,22 @@ export class SqlOnlyProcess extends ShownFarProcess implements ProcessPort {
   }
 
   async #take(life: Life): Promise<void> {
-    await writeNote(this.#ports.noteFile, life)
+    await this.#ports.note.write(life)
     this.#life = life
   }
 
   #judge(): void {
     const { startedAt } = this.#ports.pulse
-    if (this.#life === null || startedAt === null) return
+    if (this.#life === null || startedAt === null || this.#isTaking) return
+    if (this.#life.startedAt !== startedAt || this.#life.over === 1) this.#ports.ownStart.isOver()
     if (this.#life.startedAt !== startedAt)
       return this.become('dead', say`it ended; mysqld came up closed since, and waits`)
     if (this.#life.over === 1) return this.become('dead', say`its agent closed it by SQL, and it waits`)
+    this.#owns(this.#life)
     this.become('running', '')
+  }
+
+  #owns({ startedAt, closings }: Life): void {
+    this.#ports.ownStart.is(`${startedAt} ${closings}`, startedAt)
   }
 }

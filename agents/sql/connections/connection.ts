@@ -2,6 +2,8 @@ import { connect, type Socket } from 'node:net'
 import { createConnection, type Connection, type ConnectionOptions } from 'mysql2'
 import { RegentError } from '#common/errors/errors.ts'
 import { agentHost } from '#agents/instance/accounts.ts'
+import { startStatement } from './started-at.ts'
+import { numberOf } from './statements.ts'
 import { describeFailure, errnoOf, isTransport } from './failure.ts'
 
 /**
@@ -9,14 +11,19 @@ import { describeFailure, errnoOf, isTransport } from './failure.ts'
  * lies in the instance’s own folder.
  */
 export type SqlTarget = (
-  | { readonly socketPath: string }
-  | (HostTarget & { readonly ownSocket: string })
-  | (HostTarget & { readonly ownUuids: () => readonly string[] })
+  { readonly socketPath: string } | (HostTarget & { readonly ownSocket: string }) | (HostTarget & AdoptedTarget)
 ) & {
   readonly user: string
   readonly password: string
   /** Takes several statements at once; only where none of them holds anything that was not written here. */
   readonly several?: boolean
+}
+
+export interface AdoptedTarget {
+  /** None where nobody knows yet what is to be there. */
+  readonly ownUuids: () => readonly string[]
+  /** Of which start of that server a session may be; of any unless given. */
+  readonly ownStart?: { allows(startedAt: number): boolean }
 }
 
 interface HostTarget {
@@ -137,8 +144,18 @@ export class SqlConnection {
       'SELECT @@global.socket AS socket, @@global.server_uuid AS uuid, @@max_allowed_packet AS bytes',
     )
     if ('ownSocket' in target) requireOwn(target, String(row?.['socket']))
-    if ('ownUuids' in target) requireAdopted(target, String(row?.['uuid']))
+    if ('ownUuids' in target) await this.#requireAdopted(target, String(row?.['uuid']))
     await this.#requireRoom(Number(row?.['bytes']))
+  }
+
+  async #requireAdopted(target: HostTarget & AdoptedTarget, uuid: string): Promise<void> {
+    requireAdopted(target, uuid)
+    const { host, port, ownStart } = target
+    if (ownStart?.allows(numberOf((await this.query(startStatement))[0], 'startedAt')) === false)
+      throw new RegentError(
+        'REGENT_SERVER_DOWN',
+        `mysqld at ${host}:${port} is another start than the agent's own; nothing is changed there before the agent takes it`,
+      )
   }
 
   /**

@@ -1,5 +1,6 @@
 import type { Mutation } from '../mutation.ts'
 import { decisions } from './decisions.ts'
+import { farServers } from './far.ts'
 import { groups } from './groups.ts'
 import { managers } from './managers.ts'
 import { primaries } from './primaries.ts'
@@ -17,4 +18,5 @@ export const mutations: readonly Mutation[] = [
   ...managers,
   ...groups,
   ...salvages,
+  ...farServers,
 ]

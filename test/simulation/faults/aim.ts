@@ -1,7 +1,8 @@
 import type { Machine } from '../machine.ts'
 import type { CallMoment, ProcessLife } from '../process-life.ts'
 import type { SeededRandom } from '../seeded-random.ts'
-import type { Happening, SimulatedCluster } from '../simulated-cluster.ts'
+import type { Happening } from '../happening.ts'
+import type { SimulatedCluster } from '../simulated-cluster.ts'
 import { later, restartAgent, strikeLater } from './fault.ts'
 
 /** What changes something or says what is held. Looks that an agent takes all the time are none of the steps. */

@@ -4,6 +4,8 @@ import type { SimulatedCluster } from '../simulated-cluster.ts'
 import { groupFaults } from '../group/faults.ts'
 import { handMoments } from '../group/hands.ts'
 import { groupMoments } from '../group/moments.ts'
+import { farFaults } from '../far/faults.ts'
+import { routerFaults } from '../routers/faults.ts'
 import { aimedFaults } from './aimed.ts'
 import { clockFaults } from './clocks.ts'
 import { diskFaults } from './disk-writes.ts'
@@ -29,6 +31,8 @@ const table: FaultTable = {
   ...groupFaults,
   ...groupMoments,
   ...handMoments,
+  ...farFaults,
+  ...routerFaults,
 }
 
 const names = Object.entries(table).flatMap(([name, [weight]]) => Array.from({ length: weight }, () => name))

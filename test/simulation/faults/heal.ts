@@ -22,6 +22,11 @@ export function heal(cluster: SimulatedCluster): void {
   cluster.platform.lateMs = 0
   // Also those that are scaled away: they may be wanted again.
   for (const machine of cluster.platform.everybody) healMachine(cluster, machine)
+  for (const router of cluster.routers) {
+    router.proxy.isSocketBroken = false
+    router.thaw()
+    router.start()
+  }
   for (const [index, manager] of cluster.managers.entries()) {
     manager?.life.watchers.clear()
     manager?.life.thaw()
@@ -33,7 +38,7 @@ export function heal(cluster: SimulatedCluster): void {
 function healMachine(cluster: SimulatedCluster, machine: Machine): void {
   const { mysqld, agentLife } = machine
   machine.slowestApplyMs = usualApplyMs
-  machine.isTerminating = false
+  machine.isTerminating = machine.hangsUnseen = false
   machine.disk.beforeWrite = machine.disk.afterWrite = () => undefined
   if (mysqld !== null) {
     mysqld.appliesNothing = false
@@ -41,6 +46,7 @@ function healMachine(cluster: SimulatedCluster, machine: Machine): void {
     mysqld.locks.endAll()
     mysqld.apply()
   }
+  machine.far?.heal()
   agentLife?.watchers.clear()
   agentLife?.thaw()
   cluster.startAgent(machine)

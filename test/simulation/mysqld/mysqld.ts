@@ -48,6 +48,8 @@ export class Mysqld {
   readonly #time: VirtualTime
   readonly #random: SeededRandom
   readonly #slowestApplyMs: () => number
+  /** In whole seconds, as it says itself. */
+  readonly startedAt: number
   state: 'starting' | 'running' | 'frozen' | 'dead' = 'starting'
   /** Its error log says that somebody else told the server to stop. */
   isStopping = false
@@ -101,6 +103,7 @@ export class Mysqld {
     this.pid = pid
     this.folder = folder
     this.#time = ports.time
+    this.startedAt = Math.floor(ports.time.nowMs / 1_000)
     this.#random = ports.random
     this.#slowestApplyMs = ports.slowestApplyMs
     this.receiver = ports.receiver(this)

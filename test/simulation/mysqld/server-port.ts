@@ -6,6 +6,7 @@ import { unionOf } from '#topology/snapshot/holdings.ts'
 import type { InstanceName } from '#topology/snapshot/member.ts'
 import type { ServerState } from '#topology/snapshot/observation.ts'
 import type { OpenChange } from '#topology/snapshot/open-changes.ts'
+import type { Road } from '../far/roads.ts'
 import type { Machine } from '../machine.ts'
 import type { SeededRandom } from '../seeded-random.ts'
 import type { VirtualTime } from '../virtual-time.ts'
@@ -20,6 +21,10 @@ interface Ports {
   /** A server lets clients in from now on. */
   readonly opened: (machine: Machine) => void
   /** What a server shows of its replication group. In mode `group` alone. */
+  /** The way to a far server. Absent for one beside its agent. */
+  readonly road?: Road
+  /** Of which start of a far server a session may be. */
+  readonly ownStart?: { allows(startedAt: number): boolean }
   readonly groupOf?: (server: Mysqld) => Pick<ServerState, 'group' | 'changedSettings'>
 }
 
@@ -49,7 +54,7 @@ export class SimulatedServer implements ServerPort {
   }
 
   /** One statement of a port beside this one. */
-  readonly statement = <T>(act: (server: Mysqld) => T): Promise<T> => this.#ask(act)
+  readonly statement = <T>(act: (server: Mysqld) => T, deadlineMs?: number): Promise<T> => this.#ask(act, deadlineMs)
 
   readState = async (): Promise<ServerState> => {
     const held = await this.#ask(({ group }) => group?.isStopping === true)
@@ -258,11 +263,9 @@ export class SimulatedServer implements ServerPort {
     this.#machine.folders.set(directory, (await this.#donorAtRest(donor.host)).folder.clone(''))
   }
 
-  // Its agent is beside it, and copies into a folder.
+  // No copy is made over data in a simulation, and nobody streams one.
   cloneOver = (): Promise<string> => Promise.reject(new Error('no copy is made over data here'))
   requireCopied = (): Promise<void> => Promise.reject(new Error('no copy was made over data here'))
-
-  // Nobody streams a copy in a simulation.
   cloneLocal = async (): Promise<void> => undefined
   endLocalClones = async (): Promise<void> => undefined
 
@@ -314,16 +317,32 @@ export class SimulatedServer implements ServerPort {
   /** There and back; the server may end, or stand still, at any moment of it. */
   async #ask<T>(act: (server: Mysqld) => T, deadlineMs = queryMs): Promise<T> {
     await this.#takes(0.05, 1)
+    await this.#travel(deadlineMs)
     const server = await this.#awake(deadlineMs)
-    this.#connectedTo ??= server
-    if (this.#connectedTo !== server) {
-      this.#connectedTo = null
-      throw down()
-    }
+    this.#requireOwn(server)
     const answer = act(server)
     await this.#takes(0.05, 1.5)
+    await this.#travel(deadlineMs)
     if (server.state === 'dead') throw down()
     return answer
+  }
+
+  /** Pools have sessions ready, and make others: for a far server each statement may be the first of a new one. */
+  #requireOwn(server: Mysqld): void {
+    const { ownStart } = this.#ports
+    if (ownStart !== undefined) {
+      if (!ownStart.allows(server.startedAt)) throw down()
+      return
+    }
+    this.#connectedTo ??= server
+    if (this.#connectedTo === server) return
+    this.#connectedTo = null
+    throw down()
+  }
+
+  /** One way to a far server, or back from there. */
+  async #travel(deadlineMs: number): Promise<void> {
+    if ((await this.#ports.road?.pass(deadlineMs)) === false) throw tooLate(deadlineMs)
   }
 
   async #behind<T>(behind: string, statement: Promise<T>): Promise<T> {
@@ -336,6 +355,7 @@ export class SimulatedServer implements ServerPort {
   async #awake(deadlineMs: number): Promise<Mysqld> {
     const until = this.#ports.time.nowMs + deadlineMs
     for (;;) {
+      if (this.#ports.road?.isCut === true) await this.#travel(deadlineMs)
       const { mysqld } = this.#machine
       if (mysqld?.isUp) return mysqld
       if (mysqld?.state !== 'frozen') throw down()

@@ -15,9 +15,17 @@ export type Written = Map<string, Transaction>
 
 const tailFile = 'binlog.000001'
 
-/** A machine's volume, as far as safety rests on what it says. */
-export function simulatedVolume(machine: Machine, takes: () => Promise<void>, written: Written): VolumePort {
-  const tailOf = (held: GtidSet) => machine.folder?.binlog.filter(({ gtid }) => !held.contains(gtid)) ?? []
+/**
+ * A machine's volume, as far as safety rests on what it says.
+ * @param folderOf where its logs are read; in its own data folder unless given
+ */
+export function simulatedVolume(
+  machine: Machine,
+  takes: () => Promise<void>,
+  written: Written,
+  folderOf: () => DataFolder | undefined = () => machine.folder,
+): VolumePort {
+  const tailOf = (held: GtidSet) => folderOf()?.binlog.filter(({ gtid }) => !held.contains(gtid)) ?? []
   const ending = (atAGlance: boolean): Ending => {
     const how = machine.mysqld?.isStopping || machine.ending === 'stopped' ? 'stopped' : 'crashed'
     const told = machine.endingTold(how, atAGlance)
@@ -37,21 +45,22 @@ export function simulatedVolume(machine: Machine, takes: () => Promise<void>, wr
   }
   return {
     syncRelayLogs: async () => {
-      const { folder } = machine
+      const folder = folderOf()
       const written = folder?.relayLog.length ?? 0
       await takes()
       if (folder !== undefined) folder.syncedRelayLog = Math.min(written, folder.relayLog.length)
     },
     readBinlogSet: async () => {
       await takes()
-      const { folder } = machine
+      const folder = folderOf()
       return unionOf([folder?.inBinlog.toString(), folder?.received.toString(), folder?.notedPurged]).toString()
     },
     notePurged: async (gtids) => {
       await takes()
-      if (machine.folder !== undefined) machine.folder.notedPurged = gtids
+      const folder = folderOf()
+      if (folder !== undefined) folder.notedPurged = gtids
     },
-    readPurged: async () => machine.folder?.notedPurged ?? '',
+    readPurged: async () => folderOf()?.notedPurged ?? '',
     listBinlogs: async () => [],
     previousGtids: async () => '',
     // Nobody ships binlogs in the simulation.
@@ -60,9 +69,9 @@ export function simulatedVolume(machine: Machine, takes: () => Promise<void>, wr
     findTail: async (gtids) => {
       await reads()
       const wanted = parseGtidSet(gtids)
-      const tail = tailIn(machine).filter(({ gtid }) => wanted.contains(gtid))
+      const tail = tailIn(folderOf()).filter(({ gtid }) => wanted.contains(gtid))
       for (const transaction of tail) written.set(transaction.gtid.toString(), transaction)
-      const end = bytesOf(tailIn(machine)).length
+      const end = bytesOf(tailIn(folderOf())).length
       return {
         files: [{ name: tailFile, head: Buffer.from(gtids), ranges: [{ offset: 0, end }] }],
         gtids: unionOf(tail.map(({ gtid }) => gtid.toString())).toString(),
@@ -71,7 +80,7 @@ export function simulatedVolume(machine: Machine, takes: () => Promise<void>, wr
     },
     readTail: async (_, offset, end) => {
       await reads()
-      return bytesOf(tailIn(machine)).subarray(offset, end)
+      return bytesOf(tailIn(folderOf())).subarray(offset, end)
     },
     writeTail: async (parts) => {
       let wanted = GtidSet.empty
@@ -90,7 +99,7 @@ export function simulatedVolume(machine: Machine, takes: () => Promise<void>, wr
     judgeTail: async (sourceHolds) => {
       await reads()
       const held = parseGtidSet(sourceHolds)
-      const { folder } = machine
+      const folder = folderOf()
       const tail = tailOf(held)
       const gtids = unionOf(tail.map(({ gtid }) => gtid.toString())).toString()
       const copied = parseGtidSet(folder?.notedPurged ?? '').subtract(held)
@@ -106,12 +115,13 @@ export function simulatedVolume(machine: Machine, takes: () => Promise<void>, wr
     },
     trimTail: async (sourceHolds) => {
       await takes()
-      const cut = machine.folder?.cutTail(parseGtidSet(sourceHolds))
+      const cut = folderOf()?.cutTail(parseGtidSet(sourceHolds))
       machine.cut(unionOf(cut?.tail.map(({ gtid }) => gtid.toString()) ?? []))
       // Where somebody switched acknowledgements off nobody can know: that shows as errant, and is archived.
       if (cut?.hadCommitted && machine.mysqld?.isLooseByHand !== true)
         machine.broken = `${machine.name} cut off what InnoDB had committed`
-      if (machine.folder !== undefined) machine.folder.uuid = ''
+      const folder = folderOf()
+      if (folder !== undefined) folder.uuid = ''
       return 'tail'
     },
     noteRestored: async () => undefined,
@@ -130,7 +140,7 @@ export function simulatedVolume(machine: Machine, takes: () => Promise<void>, wr
     withoutEffect: async (gtids) => {
       await takes()
       const wanted = parseGtidSet(gtids)
-      const found = machine.folder?.binlog.filter(({ gtid, changesNothing }) => changesNothing && wanted.contains(gtid))
+      const found = folderOf()?.binlog.filter(({ gtid, changesNothing }) => changesNothing && wanted.contains(gtid))
       return unionOf((found ?? []).map(({ gtid }) => gtid.toString())).toString()
     },
     // Nobody counts what begins at a simulated member.
@@ -175,7 +185,7 @@ export function simulatedVolume(machine: Machine, takes: () => Promise<void>, wr
 }
 
 /** What was received and not applied, and then the binlog. */
-function tailIn({ folder }: Machine): readonly Transaction[] {
+function tailIn(folder: DataFolder | undefined): readonly Transaction[] {
   if (folder === undefined) return []
   const inBinlog = new Set(folder.binlog)
   return [...folder.relayLog.filter((transaction) => !inBinlog.has(transaction)), ...folder.binlog]

@@ -3,7 +3,8 @@ import type { ClusterRecord } from '#failover/protocol/record.ts'
 import { instanceOf, type MemberId } from '#topology/snapshot/member.ts'
 import type { Clients } from '../clients.ts'
 import { heldBy } from '../rules.ts'
-import type { Happening, SimulatedCluster } from '../simulated-cluster.ts'
+import type { Happening } from '../happening.ts'
+import type { SimulatedCluster } from '../simulated-cluster.ts'
 
 /**
  * A person forces a failover and accepts the loss, or did so ahead of time: what the new primary does not hold is given
@@ -31,6 +32,7 @@ function isAccepted({ acceptingLoss, acceptsLoss }: SimulatedCluster): boolean {
 
 /** Who accepts a loss ahead of time waits for the lease: the primary of before is closed, and needs no excuse. */
 function depose(cluster: SimulatedCluster, before: ClusterRecord, { primary, epoch }: ClusterRecord): void {
+  if (cluster.acceptingLoss > 0 && before.primary !== primary) cluster.machine(instanceOf(before.primary)).far?.depose()
   if (cluster.acceptsLoss) return
   for (const member of deposedBy(cluster, before))
     if (member !== primary) cluster.excuses.deposed.set(instanceOf(member), epoch)

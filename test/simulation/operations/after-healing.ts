@@ -3,6 +3,7 @@ import { parseNotes } from '#store/wire.ts'
 import type { ClusterNotes } from '#failover/protocol/notes.ts'
 import { instanceOf } from '#topology/snapshot/member.ts'
 import { cluster as name, type SimulatedCluster } from '../simulated-cluster.ts'
+import { FarPeople } from '../far/people.ts'
 import { failOver, resume, unfence } from './people.ts'
 
 const lookMs = 1_500
@@ -30,13 +31,16 @@ export function isBeyondPeople(cluster: SimulatedCluster): boolean {
  * nothing else may keep a cluster from being whole:
  *
  * - A pause and a fence stand until a person ends them.
+ * - What an old primary alone has that is far from its agent (`far/people.ts`).
  * - A volume is lost, and perhaps with it what nobody else has: a person waits for the volume, and then gives the one
  *   command that Regent names (`failover/way-out/way-out.ts`), whatever is lost by that.
  */
 export function letPeopleDecide(cluster: SimulatedCluster): void {
   const healedMs = cluster.time.nowMs
+  const farPeople = new FarPeople(cluster)
   const look = (): void => {
     endPausesAndFences(cluster)
+    farPeople.look()
     const leading = cluster.managers.find((one) => one?.loop.leads === true && one.life.runs)
     const command = leading == null ? undefined : wayOut(leading.loop.input())?.command
     if (command?.verb === 'failover' && cluster.time.nowMs > healedMs + patienceMs)

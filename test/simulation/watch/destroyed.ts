@@ -1,6 +1,7 @@
 import type { GtidSet } from '#topology/gtid/gtid-set.ts'
 import { unionOf } from '#topology/snapshot/holdings.ts'
-import type { Happening, SimulatedCluster } from '../simulated-cluster.ts'
+import type { Happening } from '../happening.ts'
+import type { SimulatedCluster } from '../simulated-cluster.ts'
 import { heldBy, heldIn, shown } from './held.ts'
 
 /** What clients heard OK for; unproven is what a server said that a stranger stopped. */

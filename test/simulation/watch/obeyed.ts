@@ -3,7 +3,8 @@ import { orders } from '#failover/protocol/order.ts'
 import { words } from '#failover/protocol/word.ts'
 import type { MemberId } from '#topology/snapshot/member.ts'
 import type { Observation } from '#topology/snapshot/observation.ts'
-import type { Happening, SimulatedCluster } from '../simulated-cluster.ts'
+import type { Happening } from '../happening.ts'
+import type { SimulatedCluster } from '../simulated-cluster.ts'
 
 interface Order {
   readonly epoch?: number

@@ -1,6 +1,7 @@
 import type { ClusterRecord } from '#failover/protocol/record.ts'
 import type { PrimaryRoute } from '#common/ports/platform.ts'
-import type { Happening, SimulatedCluster } from '../simulated-cluster.ts'
+import type { Happening } from '../happening.ts'
+import type { SimulatedCluster } from '../simulated-cluster.ts'
 import { wrongCommit } from './commits.ts'
 import { wronglyCut, wronglyGivenUp, type Told } from './destroyed.ts'
 import { observationIn, wronglyObeyed, type Answered } from './obeyed.ts'

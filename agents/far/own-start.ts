@@ -1,0 +1,29 @@
+/**
+ * Of which start of a far mysqld the agent's sessions may be. A service manager starts mysqld again at any moment, and
+ * that one comes up closed: what was decided for the one before is not done there. Only a start that the agent took for
+ * its own is talked to.
+ */
+export class OwnStart {
+  #life: string | null = null
+  /** Seconds; null until the first session of this life says so. */
+  #startedAt: number | null = null
+
+  /** The agent's own mysqld is this one, which started at that moment where that is known. */
+  is(life: string, startedAt: number | null = null): void {
+    if (life === this.#life) return
+    this.#life = life
+    this.#startedAt = startedAt
+  }
+
+  /** It ended, and no other was taken yet. */
+  isOver(): void {
+    this.#life = null
+  }
+
+  /** Whether a session may go on with a mysqld that says that it started then. */
+  allows(startedAt: number): boolean {
+    if (this.#life === null) return false
+    this.#startedAt ??= startedAt
+    return this.#startedAt === startedAt
+  }
+}
