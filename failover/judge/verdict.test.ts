@@ -68,6 +68,32 @@ const cases: Readonly<
     { views: { 'shop-0': { silentMs: 1_400, probe: 'ok' } } },
     'healthy',
   ],
+  'it lets nobody in, and a session that was open goes on': [
+    'frozen',
+    { views: { 'shop-0': { silentMs: 30_000, probe: 'ok' } } },
+    'has let nobody in for 30 s',
+    ['its own agent'],
+  ],
+  'it has let nobody in for less than that': [
+    'well',
+    { views: { 'shop-0': { silentMs: 29_999, probe: 'ok' } } },
+    'healthy',
+  ],
+  'connections that ran out keep its agent out': [
+    'well',
+    { views: { 'shop-0': { silentMs: 30_000, probe: 'tooManyConnections' } } },
+    'healthy',
+  ],
+  'a full disk keeps it from answering': [
+    'well',
+    { views: { 'shop-0': { silentMs: 30_000, probe: 'diskFull' } } },
+    'healthy',
+  ],
+  'it is far, and lets nobody in': [
+    'well',
+    { views: { 'shop-0': { silentMs: 30_000, probe: 'ok', reachedBy: 'ssh' } } },
+    'healthy',
+  ],
   'its file system is read-only': [
     'dead',
     { views: { 'shop-0': { probe: 'readOnlyFilesystem', probeDetail: 'errno 30' } } },

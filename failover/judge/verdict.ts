@@ -98,7 +98,20 @@ function judgeRunning(name: string, seen: Observation, situation: Situation): Ve
   if (seen.server === null) return verdict('starting', say`mysqld of ${name} runs and has not answered yet`, own, 200)
   const answersNothing = seen.probe === 'stuck' || seen.probe === 'unknown'
   if (seen.silentMs > 0 && answersNothing) return judgeSilent(name, seen, situation)
+  if (letsNobodyIn(seen))
+    return verdict('frozen', say`mysqld of ${name} has let nobody in ${lasting(seen.silentMs)}`, own)
   return judgeAnswering(name, seen, situation)
+}
+
+/** As for any server that hangs (`agents/guard/hung-server.ts`): longer than a busy machine or a lock takes. */
+const nobodyInMs = 30_000
+
+/**
+ * A session that was open goes on, as that of the probe, and no other begins: an account statement that waits for its
+ * acknowledgement keeps all logins out. A far agent may be kept out by the limit of connections alone.
+ */
+function letsNobodyIn({ probe, silentMs, reachedBy }: Observation): boolean {
+  return probe === 'ok' && silentMs >= nobodyInMs && reachedBy === undefined
 }
 
 /** An agent that has lost SSH as well shows nothing long before: for so long only its server has been silent. */
