@@ -413,6 +413,7 @@ test('one member leaves at a time', () => {
 
 test.each([
   [{}, /^$/],
+  [{ record: { acks: 0, syncSet: [] }, spec: { mode: 'async', acks: 0 } }, /^$/],
   [
     {
       strayingSince: new Map([

@@ -299,7 +299,9 @@ export function syncSetShortfall(situation: Situation): Said {
   if (record.acks < wantedAcks(situation))
     return say`writes need ${counted(record.acks)} instead of ${wantedAcks(situation)}`
   if (record.acks === 0 && !salvages(situation.spec)) return say`not protected: writes need no acknowledgement`
-  return live.length === record.acks ? say`the loss of ${eachOf(live.map(instanceOf))} would make writes wait` : ''
+  return live.length > 0 && live.length === record.acks
+    ? say`the loss of ${eachOf(live.map(instanceOf))} would make writes wait`
+    : ''
 }
 
 function counted(acks: number): Sentence {

@@ -92,16 +92,6 @@ export function clusterIn(file: string): string {
   return basename(file, '.json')
 }
 
-/** Undefined where no cluster of that name was adopted. */
-export async function readAdopted(folder: AdoptedFolder, cluster: string): Promise<Adoption | undefined> {
-  try {
-    return await readAdoption(adoptionPath(folder, cluster))
-  } catch (error) {
-    if (isMissing(error)) return undefined
-    throw error
-  }
-}
-
 /**
  * A cluster has one keeper: while agents of this machine manage it, nobody watches it. One whose description cannot be
  * read may be managed.
@@ -130,16 +120,17 @@ export async function keepAdoption(folder: AdoptedFolder, adoption: Adoption): P
   await replaceJson(adoptionPath(folder, adoption.cluster), adoption)
 }
 
+/** The file of a cluster that was adopted. Throws `REGENT_NOT_FOUND` where none of that name was. */
+export async function adoptedPath(folder: AdoptedFolder, cluster: string): Promise<string> {
+  const path = adoptionPath(folder, cluster)
+  if ((await adoptedFiles(folder)).has(path)) return path
+  const names = (await allAdopted(folder)).map((one) => one.cluster)
+  throw new RegentError('REGENT_NOT_FOUND', `no cluster ${cluster} was adopted; there is ${names.join(', ') || 'none'}`)
+}
+
 /** Throws `REGENT_NOT_FOUND`, listing what there is. The servers are left as they are. */
 export async function forgetAdoption(folder: AdoptedFolder, cluster: string): Promise<void> {
-  const path = adoptionPath(folder, cluster)
-  if (!(await adoptedFiles(folder)).has(path)) {
-    const names = (await allAdopted(folder)).map((one) => one.cluster)
-    throw new RegentError(
-      'REGENT_NOT_FOUND',
-      `no cluster ${cluster} was adopted; there is ${names.join(', ') || 'none'}`,
-    )
-  }
+  const path = await adoptedPath(folder, cluster)
   await rm(path)
   await rm(timelinePath(folder, cluster), { force: true })
   const secrets = await readdir(folder.secrets)

@@ -2,9 +2,10 @@ import { readFile } from 'node:fs/promises'
 import { describeError, RegentError } from '#common/errors/errors.ts'
 import { checkAdoption, mostWatched, readPassword, type AdoptedAccount, type Adoption } from '../adoption.ts'
 import { addressText, isSameAddress, mysqlPort, type HostAddress } from '../host-address.ts'
+import { failureOf, LookFailure } from '../servers/failure.ts'
 import { readFacts, readServer } from '../servers/read-server.ts'
 import type { SeenServer } from '../servers/seen.ts'
-import { ServerSession, type Login } from '../servers/session.ts'
+import { ServerSession, whyNoMysql, type Login } from '../servers/session.ts'
 
 const deadlineMs = 2_000
 /** So many servers are looked at together: one that is silent holds up none but these. */
@@ -87,7 +88,9 @@ async function lookBy(address: HostAddress, login: Login): Promise<SeenServer | 
       session.close()
     }
   } catch (error) {
-    return error instanceof Error ? error : new Error(describeError(error))
+    const failure = failureOf(error)
+    const why = failure.reach === 'lockedOut' || failure.reach === 'full' ? '' : await whyNoMysql(address, deadlineMs)
+    return why === '' ? failure : new LookFailure('noMysql', why, failure)
   }
 }
 

@@ -32,7 +32,6 @@ export class ServerSession {
       port: address.port,
       user: login.user,
       password: login.password,
-      connectTimeout: deadlineMs,
       // Room for these is made at once, half a megabyte for each session by default; none is prepared.
       maxPreparedStatements: 1,
       multipleStatements: true,
@@ -87,21 +86,22 @@ export class ServerSession {
 }
 
 /**
- * What listens there begins with these bytes; '' where it says nothing by itself. A MySQL begins with a packet of
- * number 0 whose first byte is the protocol 10, or an error.
+ * What listens there where that is no MySQL, in words; '' where it says nothing by itself. A MySQL begins with a packet
+ * of number 0 whose first byte is the protocol 10, or an error.
  */
-export function firstWordsAt({ host, port }: HostAddress, deadlineMs: number): Promise<string> {
+export function whyNoMysql({ host, port }: HostAddress, deadlineMs: number): Promise<string> {
   return new Promise((resolve) => {
     const socket = connect({ host, port })
-    const end = (words: string): void => {
+    const end = (bytes: Uint8Array = Buffer.alloc(0)): void => {
       clearTimeout(timer)
       socket.destroy()
-      resolve(words)
+      const words = JSON.stringify(Buffer.from(bytes).toString('latin1').slice(0, 40))
+      resolve(bytes.length === 0 || isGreeting(bytes) ? '' : `what listens there is no MySQL, it begins with ${words}`)
     }
-    const timer = setTimeout(() => end(''), deadlineMs)
-    socket.once('error', () => end(''))
-    socket.once('close', () => end(''))
-    socket.once('data', (bytes) => end(isGreeting(bytes) ? '' : bytes.toString('latin1').slice(0, 40)))
+    const timer = setTimeout(end, deadlineMs)
+    socket.once('error', () => end())
+    socket.once('close', () => end())
+    socket.once('data', end)
   })
 }
 

@@ -8,7 +8,7 @@ import { emptyNotes } from '#failover/protocol/notes.ts'
 import { hostsOf, type AdoptedHost, type Adoption } from '../adoption.ts'
 import { addressText } from '../host-address.ts'
 import { readFacts } from '../servers/read-server.ts'
-import { firstWordsAt, ServerSession } from '../servers/session.ts'
+import { ServerSession, whyNoMysql } from '../servers/session.ts'
 import { HostWatcher } from './host-watcher.ts'
 import { judge, type Judgement } from './judge.ts'
 import { sourceOf, treeOf } from './links.ts'
@@ -56,8 +56,8 @@ async function refusalsOf(look: Look): Promise<readonly string[]> {
   const { host, reach } = look
   const name = `${host.instance} at ${addressText(host)}`
   if (answers(look)) return [...blindness(look), ...(await severalServers(host))]
-  const words = reach === 'lockedOut' || reach === 'full' ? '' : await firstWordsAt(host, deadlineMs)
-  if (words !== '') return [`${name}: what listens there is no MySQL, it begins with ${JSON.stringify(words)}`]
+  const why = reach === 'lockedOut' || reach === 'full' ? '' : await whyNoMysql(host, deadlineMs)
+  if (why !== '') return [`${name}: ${why}`]
   // A server that is down now may be adopted all the same: watching is for that.
   return reach === 'refused' || reach === 'silent' || reach === 'full' ? [] : [`${name}: ${String(reachInFull(look))}`]
 }

@@ -16,8 +16,8 @@ export interface Need extends Lack {
   readonly instances: readonly string[]
 }
 
-/** A replica that hears nothing for so long connects anew: until then it is no witness. */
-const netTimeoutSeconds = 4
+/** A replica that hears nothing for so long connects anew: until then it is no witness. Agents set just that. */
+const netTimeoutSeconds = 5
 
 /** Everything that stands between these servers and being managed; none: they can be managed. */
 export function needsFor(adoption: Adoption, looks: readonly Look[]): readonly Need[] {

@@ -117,6 +117,11 @@ export const requirements: readonly Requirement[] = [
     return twin === undefined ? undefined : { why }
   }),
   cluster('GTIDs', lackOfGtids),
+  // Before another one is opened.
+  replica('replicas that are closed', ({ server: { readOnly, dialect } }) => {
+    const closing = setting(dialect.superReadOnly ? 'super_read_only' : 'read_only', 'ON')
+    return readOnly ? undefined : { why: 'it takes writes beside the primary', ...closing }
+  }),
   cluster('a primary that takes writes', lackOfPrimary),
   server('one channel', ({ server: { channels } }) =>
     channels.length < 2 ? undefined : { why: `it has ${channels.length} replication channels: one may stay` },
@@ -134,10 +139,6 @@ export const requirements: readonly Requirement[] = [
     if (seconds === 0) return undefined
     const why = `it is ${seconds} s behind on purpose, and could not lead: take the delay away, or leave it out of the file`
     return { why, sql: anew(server, `${sideOf(server)}_DELAY = 0`) }
-  }),
-  replica('replicas that are closed', ({ server: { readOnly, dialect } }) => {
-    const closing = setting(dialect.superReadOnly ? 'super_read_only' : 'read_only', 'ON')
-    return readOnly ? undefined : { why: 'it takes writes beside the primary', ...closing }
   }),
   replica('replication of everything', (look, { looks }) => {
     if (channelOf(look, looks)?.filtered !== true || look.host.promotion === 'never') return undefined
@@ -206,9 +207,12 @@ function lackOfReplication(look: AnsweredLook, { looks, primary }: Asked): Lack 
   if (primary === undefined) return undefined
   const { server } = look
   const { instance, host, port } = primary.host
-  const source = `${sideOf(server)}_HOST = '${host}', ${sideOf(server)}_PORT = ${port}`
-  if (!follows(look, primary, looks))
+  if (!follows(look, primary, looks)) {
+    const side = sideOf(server)
+    const login = server.channels.length > 0 ? '' : `, ${side}_USER = '…', ${side}_PASSWORD = '…'`
+    const source = `${side}_HOST = '${host}', ${side}_PORT = ${port}${login}, ${side}_AUTO_POSITION = 1`
     return { why: `it does not follow ${instance}, the primary`, sql: anew(server, source) }
+  }
   const { io, ioError, sql, sqlError } = channelOf(look, looks) ?? {}
   if (io === 'yes' && sql === true) return undefined
   const why = `it follows ${instance}, and does not replicate now: ${abbreviated(ioError || sqlError || 'stopped')}`

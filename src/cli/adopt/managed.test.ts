@@ -1,13 +1,14 @@
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { describe, expect, it, onTestFinished } from 'vitest'
+import { describe, expect, it, onTestFinished, vi } from 'vitest'
 import { stringify } from 'yaml'
+import { adoptedFolder, keepAdoption, prepareFolder } from '#adopt/adopted-folder.ts'
 import { needsOf } from '#adopt/watch/needs.ts'
 import { requirements } from '#adopt/watch/requirements.ts'
 import { aChannel, anAdoption, judged, looksOf, type LookOverrides, type Scene } from '#adopt/watch/testing.ts'
 import type { Io } from '../terminal/io.ts'
-import { manage } from './managed.ts'
+import { manage, watchAgain } from './managed.ts'
 
 const ssh = { user: 'mysql', keyFile: '/k', knownHostsFile: '/h' }
 /** Nothing is missing, and nothing is to be noted. */
@@ -126,6 +127,16 @@ const lacks: Readonly<Record<string, readonly (readonly [Scene, readonly string[
       ],
     ],
   ],
+  'replicas that are closed': [
+    [
+      server1({ readOnly: false }),
+      [
+        'shop-1: it takes writes beside the primary',
+        '  SET GLOBAL super_read_only = ON;',
+        '  in [mysqld] of my.cnf, for the next start: super_read_only = ON',
+      ],
+    ],
+  ],
   'a primary that takes writes': [
     [
       { ...well, looks: [{ server: { readOnly: true } }, { follows: null, server: { readOnly: true } }] },
@@ -159,7 +170,16 @@ const lacks: Readonly<Record<string, readonly (readonly [Scene, readonly string[
       [
         'shop-2: it does not follow shop-0, the primary',
         '  STOP REPLICA;',
-        "  CHANGE REPLICATION SOURCE TO SOURCE_HOST = '10.0.0.1', SOURCE_PORT = 3306;",
+        "  CHANGE REPLICATION SOURCE TO SOURCE_HOST = '10.0.0.1', SOURCE_PORT = 3306, SOURCE_AUTO_POSITION = 1;",
+        '  START REPLICA;',
+      ],
+    ],
+    [
+      with1({ follows: null, server: { readOnly: true } }),
+      [
+        'shop-1: it does not follow shop-0, the primary',
+        '  STOP REPLICA;',
+        "  CHANGE REPLICATION SOURCE TO SOURCE_HOST = '10.0.0.1', SOURCE_PORT = 3306, SOURCE_USER = '…', SOURCE_PASSWORD = '…', SOURCE_AUTO_POSITION = 1;",
         '  START REPLICA;',
       ],
     ],
@@ -194,16 +214,6 @@ const lacks: Readonly<Record<string, readonly (readonly [Scene, readonly string[
       ],
     ],
   ],
-  'replicas that are closed': [
-    [
-      server1({ readOnly: false }),
-      [
-        'shop-1: it takes writes beside the primary',
-        '  SET GLOBAL super_read_only = ON;',
-        '  in [mysqld] of my.cnf, for the next start: super_read_only = ON',
-      ],
-    ],
-  ],
   'replication of everything': [
     [
       with1({ channel: { filtered: true } }),
@@ -217,6 +227,11 @@ const lacks: Readonly<Record<string, readonly (readonly [Scene, readonly string[
 
 const scenes = Object.entries(lacks).flatMap(([name, all]) => all.map(([scene, said]) => [name, scene, said] as const))
 
+const quiet: Io = {
+  ...{ env: {}, colour: false, terminal: false, interrupted: () => new AbortController().signal },
+  ...{ out: () => undefined, note: () => undefined },
+}
+
 /** What `manage` prints of these servers, and how it ends. */
 async function managing(scene: Scene) {
   const home = await mkdtemp(join(tmpdir(), 'regent-managed-'))
@@ -224,10 +239,7 @@ async function managing(scene: Scene) {
   const file = join(home, 'shop.yaml')
   await writeFile(file, stringify(anAdoption(scene)))
   const printed: string[] = []
-  const io: Io = {
-    ...{ env: {}, colour: false, terminal: false, interrupted: () => new AbortController().signal },
-    ...{ out: (line) => printed.push(line), note: () => undefined },
-  }
+  const io: Io = { ...quiet, out: (line) => printed.push(line) }
   const checked = { looks: looksOf(scene), judgement: judged(scene), refusals: [] }
   const ended = await manage(io, 'shop', { file, check: true }, async () => checked).then(
     () => 'nothing is missing',
@@ -269,12 +281,22 @@ describe('Servers', () => {
     expect(needsOf(anAdoption(scene), looksOf(scene)).missing).toEqual([])
   })
 
+  it('that nobody adopted cannot be managed, and those that nobody manages are not given back', async () => {
+    vi.stubEnv('REGENT_HOME', await mkdtemp(join(tmpdir(), 'regent-managed-')))
+    onTestFinished(() => rm(process.env['REGENT_HOME'] ?? '', { recursive: true }))
+    await expect(manage(quiet, 'other', {})).rejects.toThrow('no cluster other was adopted; there is none')
+    await prepareFolder(adoptedFolder())
+    await keepAdoption(adoptedFolder(), anAdoption())
+    await expect(manage(quiet, 'other', {})).rejects.toThrow('no cluster other was adopted; there is shop')
+    await expect(watchAgain(quiet, 'shop', {})).rejects.toThrow('shop is not managed here')
+  })
+
   it('that notice a silent source late are named while they are watched', () => {
     const scene = server1({ netTimeoutSeconds: 60 })
     expect(needsOf(anAdoption(scene), looksOf(scene)).notes).toEqual([
       'shop-1: a silent source is noticed after 60 s only, while Regent only watches',
-      '  SET GLOBAL replica_net_timeout = 4;',
-      '  in [mysqld] of my.cnf, for the next start: replica_net_timeout = 4',
+      '  SET GLOBAL replica_net_timeout = 5;',
+      '  in [mysqld] of my.cnf, for the next start: replica_net_timeout = 5',
     ])
   })
 })

@@ -1,4 +1,4 @@
-import { adoptedFolder, adoptionPath, keepAdoption, prepareFolder } from '#adopt/adopted-folder.ts'
+import { adoptedFolder, adoptedPath, keepAdoption, prepareFolder } from '#adopt/adopted-folder.ts'
 import { hostsOf, readAdoption, readPassword, type Adoption, type AdoptedHost } from '#adopt/adoption.ts'
 import { look, type FarAccess, type Taken } from '#agents/far/adopting/look.ts'
 import { backTo, giveBack, takeOver } from '#agents/far/adopting/take-over.ts'
@@ -30,6 +30,7 @@ const noPrograms = { mysqld: ['mysqld'], mysqlbinlog: [], mysql: [], pluginDir: 
 /** Checks, and then takes over. Throws `REGENT_REFUSED` where anything is missing, after that was printed. */
 export async function manage(io: Io, name: string, options: ManageOptions, check = checkServers): Promise<void> {
   const adoption = await adoptionOf(name, options)
+  await refuseWhereItIs(adoption.cluster, await folderOf(adoption.cluster))
   const checked = await check(adoption)
   const missing = needsFor(adoption, checked.looks)
   for (const line of [...missing.flatMap(linesOf), ...whatNoSshMeans(adoption)]) io.out(line)
@@ -54,6 +55,13 @@ export async function manage(io: Io, name: string, options: ManageOptions, check
   io.out(`  regent adopt watch ${name}  back to watching`)
 }
 
+async function refuseWhereItIs(name: string, dir: string): Promise<void> {
+  if ((await readClusterIfThere(dir)) === undefined) return
+  throw new RegentError('REGENT_REFUSED', `there is a cluster ${name} in ${dir} already`, {
+    remedy: `Is it the managed one, "regent local up ${name}" brings it back.`,
+  })
+}
+
 /** A server that lacks nothing. */
 interface Found extends Taken {
   readonly host: AdoptedHost
@@ -70,10 +78,7 @@ interface FoundAll {
 async function begin(io: Io, { adoption, primary, servers }: FoundAll, options: ManageOptions): Promise<void> {
   const { cluster: name } = adoption
   const dir = await folderOf(name)
-  if ((await readClusterIfThere(dir)) !== undefined)
-    throw new RegentError('REGENT_REFUSED', `there is a cluster ${name} in ${dir} already`, {
-      remedy: `Is it the managed one, "regent local up ${name}" brings it back.`,
-    })
+  await refuseWhereItIs(name, dir)
   const layout = layoutOf(dir)
   const { claim } = await createCluster({
     name,
@@ -105,10 +110,13 @@ async function begin(io: Io, { adoption, primary, servers }: FoundAll, options: 
 
 /** Agents and manager end; what a start of these servers finds is as it was before, and they are watched. */
 export async function watchAgain(io: Io, name: string, options: ManageOptions): Promise<void> {
+  const adoption = await adoptionOf(name, options)
   const dir = await folderOf(name)
   const cluster = await readClusterIfThere(dir)
-  if (cluster?.far !== true) throw new RegentError('REGENT_NOT_FOUND', `no adopted cluster ${name} is managed here`)
-  const adoption = await adoptionOf(name, options)
+  if (cluster?.far !== true)
+    throw new RegentError('REGENT_REFUSED', `${name} is not managed here: there is nothing to go back from`, {
+      remedy: `See what is watched: regent adopt list. Manage it: regent adopt manage ${name}`,
+    })
   if (options.file !== undefined) await keepAdoption(adoptedFolder(), adoption)
   const layout = layoutOf(dir)
   await underCommandLock(
@@ -141,8 +149,8 @@ async function giveBackAll(io: Io, hosts: readonly AdoptedHost[], before: Before
   }
 }
 
-function adoptionOf(name: string, { file }: ManageOptions): Promise<Adoption> {
-  return readAdoption(file ?? adoptionPath(adoptedFolder(), name))
+async function adoptionOf(name: string, { file }: ManageOptions): Promise<Adoption> {
+  return readAdoption(file ?? (await adoptedPath(adoptedFolder(), name)))
 }
 
 async function accessOf({ instance, host, port, mysql }: AdoptedHost): Promise<FarAccess> {

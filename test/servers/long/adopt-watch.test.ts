@@ -139,7 +139,7 @@ describe('Servers that are there already', () => {
       await adoptionFile('shop', [at(13_306), at(13_307), hasIpv6 ? "'[::1]:13308'" : at(13_308)]),
     )
     expect(ran.code, ran.stderr).toBe(0)
-    expect(ran.stdout).toContain('SET GLOBAL replica_net_timeout = 4;')
+    expect(ran.stdout).toContain('SET GLOBAL replica_net_timeout = 5;')
     await until(async () => (await topology()).whole, 'all servers are seen')
     const view = await topology()
     expect(view).toMatchObject({ watched: true, primary: 'shop-0', writable: true, problems: [] })

@@ -33,6 +33,9 @@ ssh_user=root\nssh_options="${ssh}"\nping_interval=1\nmaster_binlog_dir=/var/lib
     expect((await strangers.regent('topology', 'shop')).stdout).toContain('WRITABLE')
     const cluster = await strangers.manage({ file: false })
     await cluster.whole()
+    expect((await strangers.regent('adopt', 'manage', 'shop', '--check')).stderr).toContain(
+      'there is a cluster shop in',
+    )
     const writer = await Writer.start(cluster)
     const killedMs = monotonicMs()
     const dead = await cluster.primary()
