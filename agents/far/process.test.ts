@@ -26,12 +26,17 @@ describe('The mysqld of a far host', () => {
   let process: FarProcess
   const taken: number[] = []
 
-  async function watched(start?: string, first = '7 100 R'): Promise<FarProcess> {
+  async function watched(
+    start?: string,
+    first = '7 100 R',
+    other: Partial<typeof realWorld> = {},
+  ): Promise<FarProcess> {
     process = new FarProcess(
       { ...config, ...(start !== undefined && { start }) },
       {
         ...{
           ...realWorld,
+          ...other,
           shell,
           ownStart: new OwnStart(),
           note: noteInFile(join(folder, 'note.json'), ['pid', 'startTicks']),
@@ -130,6 +135,19 @@ describe('The mysqld of a far host', () => {
     await process.start()
     await gone
     expect(process.pid).toBe(9)
+  })
+
+  it('rests after a start that failed at once: whoever hears that it is dead again starts it again', async () => {
+    const slept: number[] = []
+    const sleep = (ms: number): Promise<void> => Promise.resolve(void slept.push(ms))
+    await watched('true', '7 100 R', { timers: { ...realWorld.timers, sleep } })
+    shell.heard?.line('none')
+    slept.length = 0
+    shell.failure = new RegentError('REGENT_SSH_DOWN', 'no route')
+    const states: string[] = []
+    process.onChange(() => states.push(`${process.state} ${slept.length}`))
+    await expect(process.start()).rejects.toThrow('no route')
+    expect(states).toEqual(['starting 0', 'dead 1'])
   })
 
   it('stays down without a start command, and it is said what is missing', async () => {

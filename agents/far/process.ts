@@ -125,6 +125,8 @@ export class FarProcess extends ShownFarProcess implements ProcessPort {
       this.#startFailed = ''
     } catch (error) {
       this.#startFailed = describeError(error)
+      // A host that is not reached fails at once, and who hears of the end would start it again at once.
+      await this.#ports.timers.sleep(againMs)
       throw error
     } finally {
       this.#isStarting = false

@@ -110,6 +110,12 @@ function lossOf(situation: Situation, { view, member }: Promised, leastMs = 0): 
   return { known, seconds: Math.ceil((unseenFor(situation, primary, leastMs) + behindMs) / 1_000) }
 }
 
+/** A server that is stopped answers nothing from then on, whether its agent has looked into that or not. */
+function silenceOf(seen: Observation | null): number {
+  if (seen === null) return 0
+  return seen.process === 'stopped' ? Math.max(seen.silentMs, seen.processSinceMs) : seen.silentMs
+}
+
 /** A server that is down has to be asked first what is in its files. */
 function saysWhatItHolds({ server, binlogSet, promiseReport }: Observation): boolean {
   return server !== null || binlogSet !== null || promiseReport !== null
@@ -121,7 +127,7 @@ function heardOf(from: InstanceName, known: number | null): Sentence {
 
 function unseenFor(situation: Situation, primary: InstanceView | undefined, leastMs: number): number {
   const unheardMs = situation.nowMs - (primary?.heardAtMs ?? situation.managerSinceMs)
-  return Math.max(leastMs, Math.min(unheardMs, leaseOf(situation))) + (primary?.observation?.silentMs ?? 0)
+  return Math.max(leastMs, Math.min(unheardMs, leaseOf(situation))) + silenceOf(primary?.observation ?? null)
 }
 
 function leaseOf(situation: Situation): number {

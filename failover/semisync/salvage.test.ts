@@ -245,6 +245,18 @@ describe('In mode async, while nobody hears the agent of the primary,', () => {
     },
   )
 
+  it('what a far one is said to have lost counts from the moment in which it was stopped', () => {
+    const stopped = {
+      reachable: false,
+      reachedBy: 'ssh',
+      process: 'stopped',
+      processSinceMs: 20_000,
+      silentMs: 0,
+    } as const
+    const decision = after({ views: { ...bothPromised, 'shop-0': stopped }, spec: always, nowMs: 3_000 })
+    expect(decision.sentence).toContain('all that it took in the 22 s since')
+  })
+
   it.each([
     [
       'was dead by its last word',

@@ -6,6 +6,7 @@ import { managers } from './managers.ts'
 import { primaries } from './primaries.ts'
 import { promises } from './promises.ts'
 import { replicas } from './replicas.ts'
+import { routers } from './routers.ts'
 import { salvages } from './salvages.ts'
 import { starts } from './starts.ts'
 
@@ -19,4 +20,5 @@ export const mutations: readonly Mutation[] = [
   ...groups,
   ...salvages,
   ...farServers,
+  ...routers,
 ]

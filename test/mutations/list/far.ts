@@ -91,7 +91,7 @@ export const farServers: readonly Mutation[] = [
     rule: 'What a lost primary took while its own agent did not see it counts as lost.',
     heading,
     file: 'failover/semisync/accepted-loss.ts',
-    find: ' + (primary?.observation?.silentMs ?? 0)',
+    find: ' + silenceOf(primary?.observation ?? null)',
     replace: '',
     shownBy: salvage,
   },
