@@ -353,6 +353,8 @@ export class SimulatedCluster {
     machine.agentLife?.die()
     machine.agentLife = null
     machine.disk.tear()
+    // Its machine lives on, and resets its connections.
+    if (machine.far !== null) for (const end of [...(this.#listening.get(machine.name)?.connections ?? [])]) end()
     this.#listening.delete(machine.name)
   }
 

@@ -65,7 +65,10 @@ export function simulatedTransport(from: string, ports: TransportPorts): Transpo
             listening.ordered(path, sent)
             const handler = listening.agent.orders.get(path)
             if (handler === undefined) throw new Error(`no agent knows ${path}`)
-            handler(sent).then(
+            const reset = (): void => back(() => unreachable('connection reset'))
+            listening.connections.add(reset)
+            const answering = handler(sent).finally(() => listening.connections.delete(reset))
+            answering.then(
               (answer) => {
                 ports.answered(path, body, answer)
                 const said = asJson(answer)

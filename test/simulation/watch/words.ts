@@ -130,7 +130,9 @@ export class Words {
   #hidesWhatItForgot(machine: Machine, { member, stored }: Observation): string | undefined {
     const { record } = this.#cluster
     const { folder } = machine
-    if (record === undefined || folder === undefined || !record.syncSet.includes(member)) return undefined
+    // Without acknowledgements nothing rests on what one had.
+    if (record === undefined || record.acks === 0 || folder === undefined) return undefined
+    if (!record.syncSet.includes(member)) return undefined
     if (!machine.thrownAway.isEmpty() || stored.forgetful || this.#isBeingCopied(machine, stored)) return undefined
     const primary = this.#cluster.machine(instanceOf(record.primary)).folder
     const lost = folder.acknowledged.find((one) => !folder.has(one) && primary?.has(one) === true)
