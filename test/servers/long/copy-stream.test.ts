@@ -260,6 +260,6 @@ it('An instance whose volume is short of space makes no copy', async () => {
   // The volume is that of this machine: what is left of it is made to be too little.
   await reconfigureAgents(cluster, [name], { lowSpaceBytes: 1_000_000_000_000 })
   const { code, output } = await startWorker(await sourceAt(name), { dataDir: await aTarget(), tokenFile }).end
-  expect([code, output]).toEqual([1, expect.stringMatching(/its volume has [\d.]+ MiB free; a copy takes/)])
+  expect([code, output]).toEqual([1, expect.stringMatching(/the volume has [\d.]+ MiB free; a copy takes/)])
   await reconfigureAgents(cluster, [name], { lowSpaceBytes: 67_108_864 })
 })
