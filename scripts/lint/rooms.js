@@ -159,7 +159,7 @@ src/manager/clusters                 failover failover/{judge,protocol,way-out} 
                                      src/manager/clusters/operations src/manager/loop src/manager/loop/{books,hooks}
                                      topology/{group,snapshot}
 agents/far                           agents/{binlog,instance,mysqld,ports,volume} src/binlog topology/{gtid,snapshot}
-agents/far/adopting                  agents/{instance,ports} agents/sql/connections failover/settings
+agents/far/adopting                  agents/far agents/{instance,ports} agents/sql/connections failover/settings
 agents/far/sql-only                  agents/{far,instance,ports} agents/sql/connections failover/settings
                                      topology/{gtid,snapshot}
 agents                               agents/{backup,binlog,converge,doubts,far,group,guard,instance}

@@ -233,15 +233,16 @@ const quiet: Io = {
 }
 
 /** What `manage` prints of these servers, and how it ends. */
-async function managing(scene: Scene) {
+async function managing(scene: Scene, unreached: readonly string[] = []) {
   const home = await mkdtemp(join(tmpdir(), 'regent-managed-'))
   onTestFinished(() => rm(home, { recursive: true }))
   const file = join(home, 'shop.yaml')
   await writeFile(file, stringify(anAdoption(scene)))
   const printed: string[] = []
   const io: Io = { ...quiet, out: (line) => printed.push(line) }
-  const checked = { looks: looksOf(scene), judgement: judged(scene), refusals: [] }
-  const ended = await manage(io, 'shop', { file, check: true }, async () => checked).then(
+  const check = async () => ({ looks: looksOf(scene), judgement: judged(scene), refusals: [] })
+  const find = async () => ({ servers: [], unreached })
+  const ended = await manage(io, 'shop', { file, check: true }, { check, find }).then(
     () => 'nothing is missing',
     (error: Error) => error.message,
   )
@@ -254,6 +255,14 @@ describe('Servers', () => {
     expect(await managing(well)).toEqual({
       printed: ['nothing is missing: shop can be managed'],
       ended: 'nothing is missing',
+    })
+  })
+
+  it('whose host an agent could not use over SSH are refused before anything is changed', async () => {
+    const why = 'shop-1: SSH to 10.0.0.2 will not do: the key of 10.0.0.2 is not known'
+    expect(await managing(well, [why])).toEqual({
+      printed: [why],
+      ended: expect.stringContaining('cannot be managed yet') as string,
     })
   })
 

@@ -1,5 +1,6 @@
 import { adoptedFolder, adoptedPath, keepAdoption, prepareFolder } from '#adopt/adopted-folder.ts'
 import { hostsOf, readAdoption, readPassword, type Adoption, type AdoptedHost } from '#adopt/adoption.ts'
+import { whyNoHost } from '#agents/far/adopting/host.ts'
 import { look, type FarAccess, type Taken } from '#agents/far/adopting/look.ts'
 import { backTo, giveBack, takeOver } from '#agents/far/adopting/take-over.ts'
 import { checkServers } from '#adopt/watch/check.ts'
@@ -28,19 +29,22 @@ const defaultApiPort = 9500
 const noPrograms = { mysqld: ['mysqld'], mysqlbinlog: [], mysql: [], pluginDir: '', shareDir: '' }
 
 /** Checks, and then takes over. Throws `REGENT_REFUSED` where anything is missing, after that was printed. */
-export async function manage(io: Io, name: string, options: ManageOptions, check = checkServers): Promise<void> {
+export async function manage(
+  io: Io,
+  name: string,
+  options: ManageOptions,
+  { check = checkServers, find = findAll } = {},
+): Promise<void> {
   const adoption = await adoptionOf(name, options)
   await refuseWhereItIs(adoption.cluster, await folderOf(adoption.cluster))
   const checked = await check(adoption)
-  const missing = needsFor(adoption, checked.looks)
-  for (const line of [...missing.flatMap(linesOf), ...whatNoSshMeans(adoption)]) io.out(line)
-  if (missing.length > 0)
-    throw new RegentError('REGENT_REFUSED', `${name} cannot be managed yet: the list above says what is missing`, {
-      remedy: 'Do that on the servers, and try again; until then nothing is changed there.',
-    })
+  const missing = needsFor(adoption, checked.looks).flatMap(linesOf)
+  for (const line of whatNoSshMeans(adoption)) io.out(line)
+  refuseFor(io, name, missing)
   if (checked.refusals.length > 0) throw refused(adoption, checked, false)
+  const { servers, unreached } = await find(checked.looks)
+  refuseFor(io, name, unreached)
   if (options.check === true) return io.out(`nothing is missing: ${name} can be managed`)
-  const servers = await Promise.all(checked.looks.map(foundAt))
   const primary = servers.find(({ host }) => host.instance === checked.judgement.primary)
   if (primary === undefined) throw new Error('a primary is needed, and was not')
   await underCommandLock(
@@ -53,6 +57,15 @@ export async function manage(io: Io, name: string, options: ManageOptions, check
   io.out(`${name} is managed; ${primary.host.instance} is primary, and went on taking writes`)
   io.out(`  regent topology ${name}     how it is`)
   io.out(`  regent adopt watch ${name}  back to watching`)
+}
+
+/** Prints what is missing. Throws `REGENT_REFUSED` where anything is. */
+function refuseFor(io: Io, name: string, missing: readonly string[]): void {
+  for (const line of missing) io.out(line)
+  if (missing.length === 0) return
+  throw new RegentError('REGENT_REFUSED', `${name} cannot be managed yet: the list above says what is missing`, {
+    remedy: 'Do that on the servers, and try again; until then nothing is changed there.',
+  })
 }
 
 async function refuseWhereItIs(name: string, dir: string): Promise<void> {
@@ -155,6 +168,20 @@ async function adoptionOf(name: string, { file }: ManageOptions): Promise<Adopti
 
 async function accessOf({ instance, host, port, mysql }: AdoptedHost): Promise<FarAccess> {
   return { instance, host, port, user: mysql.user, password: await readPassword(mysql.passwordFile) }
+}
+
+/** All that managing keeps of servers that lack nothing, and the hosts where an agent could not work, each with why. */
+async function findAll(
+  looks: readonly Look[],
+): Promise<{ readonly servers: readonly Found[]; readonly unreached: readonly string[] }> {
+  const servers = await Promise.all(looks.map(foundAt))
+  const tried = await Promise.all(
+    servers.map(async ({ host: { instance, host, ssh }, places }) => {
+      const why = ssh === undefined ? null : await whyNoHost(host, ssh, places)
+      return why === null ? [] : [`${instance}: SSH to ${host} will not do: ${why}`]
+    }),
+  )
+  return { servers, unreached: tried.flat() }
 }
 
 async function foundAt({ host, server }: Look): Promise<Found> {
