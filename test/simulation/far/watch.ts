@@ -120,7 +120,7 @@ export class FarWatch {
       this.#cluster.time.after(toldMs, () => (this.broken ??= this.#saidLess(record, { former, elected, lost, atMs })))
       return this.#heardAll(record, former)
     }
-    return lost.isEmpty()
+    return lost.isEmpty() || former.far?.sql.isCut === true
       ? undefined
       : `far: ${shown(lost)} is given up, and the agent of ${former.name} had promised: it could be had`
   }

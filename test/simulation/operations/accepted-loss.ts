@@ -51,6 +51,8 @@ function deposedBy({ groups }: SimulatedCluster, { primary, syncSet, acks }: Clu
 /** Another one promised as well, and holds what was given up. */
 function keptBetter(cluster: SimulatedCluster, epoch: number, lost: GtidSet): string | undefined {
   const better = cluster.machines.find((machine) => {
+    // Its agent sees nothing of it any more, and shows nothing.
+    if (machine.far?.sql.isCut === true) return false
     const seen = cluster.observation(machine.name)
     const hasPromised = seen?.promiseReport?.epoch === epoch && machine.agentLife?.isDead === false
     return hasPromised && !cluster.isElsewhere(seen.member) && lost.intersect(heldBy(machine)).equals(lost)
