@@ -33,6 +33,7 @@ describe('Servers reached by SSH, of which the primary is dead', () => {
       await host.sshd?.stop()
       disk = await SmallDisk.create(join(host.folder, 'data'), 900)
       await host.start(`${strangers.home}/id.pub`)
+      await host.sql('SET GLOBAL read_only = ON')
     }
     cluster = await strangers.manage()
   })
