@@ -170,9 +170,9 @@ export class Writer {
    *
    * @param but who is closed, and follows nobody
    */
-  async check(but?: string): Promise<WritesCheck> {
+  async check(...but: readonly string[]): Promise<WritesCheck> {
     await this.stop()
-    return checkWrites(this.#cluster, this.table, this.#acknowledged, { ...(but !== undefined && { but }) })
+    return checkWrites(this.#cluster, this.table, this.#acknowledged, { but })
   }
 
   #hear(message: FromWriter): void {

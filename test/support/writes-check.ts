@@ -19,8 +19,8 @@ export interface WritesCheck {
 
 export interface CheckOptions {
   readonly deadlineMs?: number
-  /** This instance is not read. */
-  readonly but?: string
+  /** These instances are not read. */
+  readonly but?: readonly string[]
 }
 
 /** What a client gave up waiting for may be written for so long after that client has stopped. */
@@ -49,14 +49,14 @@ async function readWrites(
   cluster: WrittenCluster,
   table: string,
   acknowledged: readonly Acknowledged[],
-  { deadlineMs = patienceMs, but }: CheckOptions,
+  { deadlineMs = patienceMs, but = [] }: CheckOptions,
 ): Promise<WritesCheck & { readonly settled: boolean }> {
   const primary = await cluster.primary()
   const executed = await executedAt(cluster, primary)
   const ids = await idsOn(cluster, primary, table)
   const differing: string[] = []
   let settled = true
-  const replicas = (await cluster.replicas()).filter((name) => name !== but)
+  const replicas = (await cluster.replicas()).filter((name) => !but.includes(name))
   for (const replica of replicas) {
     await caughtUp(cluster, replica, executed, deadlineMs)
     if (String(await idsOn(cluster, replica, table)) === String(ids)) continue
