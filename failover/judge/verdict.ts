@@ -209,7 +209,8 @@ function servingBeside({ snapshot, timings }: Situation, name: string): readonly
   return snapshot.instances.filter((view): view is LiveView => view.name !== name && isServing(view, timings))
 }
 
-function hearingOf(situation: Situation, name: string): readonly LiveView[] {
+/** Whose receivers the primary speaks to. */
+export function hearingOf(situation: Situation, name: string): readonly LiveView[] {
   return servingBeside(situation, name).filter(
     ({ observation }) =>
       hearsSource(observation, name, situation.timings.unreachableMs) ||

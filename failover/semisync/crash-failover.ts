@@ -16,8 +16,8 @@ import { primaryThatIsDown } from '../judge/lost-by-primary.ts'
 import { promisedBy, type Promised } from '../judge/promised.ts'
 import { elect, preferredOf, whyUnfit, type Election } from '../judge/election.ts'
 import { electedSetOf, outsiders } from '../judge/elected-set.ts'
-import { departing, isServing, liveView, names, type Situation } from '../judge/situation.ts'
-import type { Verdict } from '../judge/verdict.ts'
+import { departing, isFar, isServing, liveView, names, type Situation } from '../judge/situation.ts'
+import { hearingOf, type Verdict } from '../judge/verdict.ts'
 
 /**
  * One step of a failover: revoke, elect, commit (docs/why/safety.md, "A failover, and why each step keeps the
@@ -99,6 +99,7 @@ function notYetPromised(situation: Situation, verdict: Verdict): readonly Member
     promisedBy(situation, member, record.epoch + 1) === undefined && canPromise(situation, member)
   const first = candidatesIn(situation).filter(missing)
   if (isAskedAtOnce(situation) && missing(record.primary)) return [...first, record.primary]
+  if (isAskedFirst(situation) && missing(record.primary)) return [record.primary]
   const members = first.length > 0 ? first : outsidersNeeded(situation)
   if (members.length > 0 || !isPrimaryNeeded(situation, verdict) || !missing(record.primary)) return members
   return couldElect(situation) ? [record.primary] : []
@@ -110,6 +111,16 @@ function notYetPromised(situation: Situation, verdict: Verdict): readonly Member
  */
 function isAskedAtOnce(situation: Situation): boolean {
   return canSalvage(situation) && primaryThatIsDown(situation) !== undefined
+}
+
+/**
+ * A far primary that hangs, and that replicas hear, is ended before they are asked: a promise makes them hear nobody,
+ * and where its agent loses the host meanwhile, their silence would speak for a death that nobody saw.
+ */
+function isAskedFirst(situation: Situation): boolean {
+  return (
+    isFar(situation) && canSalvage(situation) && hearingOf(situation, instanceOf(situation.record.primary)).length > 0
+  )
 }
 
 /** The word of the primary's own agent: where only that tells what clients were told. */

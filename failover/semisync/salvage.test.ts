@@ -326,6 +326,15 @@ describe('In mode async, while nobody hears the agent of the primary,', () => {
     },
   )
 
+  it('a far one that hangs and is heard is ended before those who hear it promise, and hear nobody', () => {
+    const hangs = { reachedBy: 'ssh', silentMs: 60_000, probe: 'stuck' } as const
+    const askedOf = (views: SituationOverrides['views']) =>
+      after({ views, spec: always }).actions.flatMap((action) => (action.kind === 'promise' ? [action.to] : []))
+    expect(askedOf({ 'shop-0': hangs })).toEqual(['shop-0'])
+    expect(askedOf({ 'shop-0': hangs, 'shop-1': lostTo })).toEqual(['shop-0'])
+    expect(askedOf({ 'shop-0': hangs, 'shop-1': lostTo, 'shop-2': lostTo })).toEqual(['shop-1', 'shop-2'])
+  })
+
   it('a far one that runs and lets nobody in more has too many connections, and is no dead one', () => {
     const full = { reachedBy: 'sql', silentMs: 60_000, probe: 'tooManyConnections' } as const
     const decision = after({ views: { 'shop-0': full, 'shop-1': lostTo, 'shop-2': lostTo }, spec: always })

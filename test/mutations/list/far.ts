@@ -33,6 +33,15 @@ export const farServers: readonly Mutation[] = [
     shownBy: salvage,
   },
   {
+    id: 'hung-and-heard-is-ended-first',
+    rule: 'A far server that hangs and is heard is ended before those who hear it promise.',
+    heading,
+    file: 'failover/semisync/crash-failover.ts',
+    find: '  if (isAskedFirst(situation) && missing(record.primary)) return [record.primary]\n',
+    replace: '',
+    shownBy: salvage,
+  },
+  {
     id: 'hung-although-heard',
     rule: 'A far server that has answered nothing for long hangs, whoever still hears it.',
     heading,
