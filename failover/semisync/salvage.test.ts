@@ -328,7 +328,7 @@ describe('In mode async, while nobody hears the agent of the primary,', () => {
 
   it('a far one that hangs and is heard is ended before those who hear it promise, and hear nobody', () => {
     const hangs = { reachedBy: 'ssh', silentMs: 60_000, probe: 'stuck' } as const
-    const askedOf = (views: SituationOverrides['views']) =>
+    const askedOf = (views: NonNullable<SituationOverrides['views']>) =>
       after({ views, spec: always }).actions.flatMap((action) => (action.kind === 'promise' ? [action.to] : []))
     expect(askedOf({ 'shop-0': hangs })).toEqual(['shop-0'])
     expect(askedOf({ 'shop-0': hangs, 'shop-1': lostTo })).toEqual(['shop-0'])
