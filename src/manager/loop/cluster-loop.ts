@@ -232,7 +232,7 @@ export class ClusterLoop {
       ...{ nowMs: clock.monotonicMs(), wallMs },
       ...{ managerSinceMs: this.#beganMs, leadsSinceMs: this.#state.leadsSinceMs },
       ...{ follows: modeOf(this.#config.spec).follows, published: this.#route.published },
-      ...this.#sightings.remembered,
+      ...this.#sightings.remembered(this.record),
       ...{ inFlight: this.#desk.inFlight, refused: this.#desk.refused },
       ...{ failedRequests: this.#requests.failed, givenUp: this.#requests.givenUp },
     }

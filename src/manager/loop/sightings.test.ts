@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { defaultTimings } from '#failover/protocol/timings.ts'
-import { anObservation } from '#topology/testing.ts'
+import { aSituation } from '#failover/testing.ts'
+import { anObservation, gtids, uuidOf } from '#topology/testing.ts'
 import { Sightings } from './sightings.ts'
 
 const instance = { name: 'shop-0', host: '127.24.1.1', port: 3306, agent: '127.24.1.1:9000' } as const
@@ -62,5 +63,32 @@ describe('what a manager has heard of an instance', () => {
     expect(sightings.forgetful).toEqual({ 'shop-0': 'one.1' })
     sightings.hear({ ...first, sequence: 9 }, 2)
     expect(sightings.forgetful).toEqual({})
+  })
+})
+
+describe('what a manager remembers of a primary', () => {
+  it('says nothing of the next one: that is not deaf from its first moment on', () => {
+    const seen = (epoch: number, nowMs: number) =>
+      aSituation({
+        record: { epoch },
+        nowMs,
+        views: {
+          'shop-0': {
+            server: {
+              owned: `${uuidOf('shop-0')}:101`,
+              semiSyncSource: { waiting: 1 },
+              dumpThreads: [{ threadId: 1, user: 'r', host: 'h', serverUuid: uuidOf('shop-1'), semiSync: true }],
+            },
+          },
+          'shop-1': { server: { received: gtids('shop-0', 101) } },
+        },
+      })
+    const sightings = new Sightings(defaultTimings)
+    sightings.track(seen(1, 1_000))
+    sightings.track(seen(1, 4_000))
+    expect(sightings.remembered(seen(1, 4_000).record)).toMatchObject({ deafSinceMs: 1_000 })
+    expect(sightings.remembered(seen(2, 4_000).record)).toMatchObject({ deafSinceMs: null })
+    sightings.track(seen(2, 4_001))
+    expect(sightings.remembered(seen(2, 4_001).record)).toMatchObject({ deafSinceMs: 4_001 })
   })
 })

@@ -2,6 +2,7 @@ import type { PlatformInstance } from '#common/ports/platform.ts'
 import { deafnessAfter, type Deafness } from '#failover/judge/deaf.ts'
 import { isLeaseBlocked } from '#failover/judge/lease-out.ts'
 import { isFollowing, type DecisionInput, type Situation } from '#failover/judge/situation.ts'
+import type { ClusterRecord } from '#failover/protocol/record.ts'
 import type { Timings } from '#failover/protocol/timings.ts'
 import type { BinlogArchiveSeen } from '#topology/snapshot/binlog-archive.ts'
 import type { BackupsSeen } from '#topology/snapshot/copies.ts'
@@ -28,6 +29,8 @@ export class Sightings {
   #byName = new Map<string, Sighting>()
   readonly #straying = new Map<string, number>()
   readonly #holes = new HoleWatch()
+  /** In which the primary led that the next two are about; null before the first look. */
+  #epoch: number | null = null
   #deafness: Deafness | null = null
   #leaseBlockedSinceMs: number | null = null
 
@@ -35,13 +38,16 @@ export class Sightings {
     this.#timings = timings
   }
 
-  /** What no single look at the cluster shows. */
-  get remembered(): Pick<DecisionInput, 'strayingSince' | 'passedOver' | 'deafSinceMs' | 'leaseBlockedSinceMs'> {
+  /** What no single look at the cluster shows. What was seen of a primary says nothing of the next one. */
+  remembered(
+    record: ClusterRecord | undefined,
+  ): Pick<DecisionInput, 'strayingSince' | 'passedOver' | 'deafSinceMs' | 'leaseBlockedSinceMs'> {
+    const isOfPrimary = record?.epoch === this.#epoch
     return {
       strayingSince: this.#straying,
       passedOver: this.#holes.passedOver,
-      deafSinceMs: this.#deafness?.sinceMs ?? null,
-      leaseBlockedSinceMs: this.#leaseBlockedSinceMs,
+      deafSinceMs: isOfPrimary ? (this.#deafness?.sinceMs ?? null) : null,
+      leaseBlockedSinceMs: isOfPrimary ? this.#leaseBlockedSinceMs : null,
     }
   }
 
@@ -150,8 +156,10 @@ export class Sightings {
   track(situation: Situation): void {
     const { record, snapshot, nowMs } = situation
     this.#holes.track(record, snapshot, nowMs)
-    this.#deafness = deafnessAfter(this.#deafness, situation)
-    this.#leaseBlockedSinceMs = isLeaseBlocked(situation) ? (this.#leaseBlockedSinceMs ?? nowMs) : null
+    const before = this.remembered(record).leaseBlockedSinceMs
+    this.#deafness = deafnessAfter(record.epoch === this.#epoch ? this.#deafness : null, situation)
+    this.#leaseBlockedSinceMs = isLeaseBlocked(situation) ? (before ?? nowMs) : null
+    this.#epoch = record.epoch
     for (const view of snapshot.instances) {
       if (view.observation?.member === record.primary || isFollowing(view, situation)) this.#straying.delete(view.name)
       else if (!this.#straying.has(view.name)) this.#straying.set(view.name, nowMs)
