@@ -69,7 +69,7 @@ async function far(
     there.serverUuid,
     world.random,
   )
-  const login = { user: there.user, password, ownUuids: () => identity.uuids }
+  const login = { user: there.user, password, identity }
   const server = createSqlServer(config, {
     ...{ world, secret, queryDeadlineMs: timings.queryDeadlineMs },
     far: { ...login, ownStart },

@@ -76,16 +76,12 @@ export async function farPlace(
     endedHow: () => ending.look(process.life),
     freeBytes: () => process.freeBytes,
     start: far.start,
-    renewUuid: () => identity.renew(uuid),
+    renewUuid: () => identity.renew(),
   })
-  let uuid = ''
   return {
     ...sightOf({
       ...{ host: config.host, clock: world.clock, shell, bootId, process, server, volume },
-      see: (state) => {
-        uuid = state.uuid
-        mirror.see(state)
-      },
+      see: (state) => mirror.see(state),
     }),
     close() {
       process.stop()

@@ -11,13 +11,19 @@ it('A far server may have the number it was adopted with, and once that is renew
     const read = () => FarIdentity.read(join(home, 'far-server.json'), 'adopted', realWorld.random)
     const identity = await read()
     expect(identity.uuids).toEqual(['adopted'])
-    const first = await identity.renew('adopted')
+    expect(identity.allows('adopted')).toBe(true)
+    const first = await identity.renew()
     expect((await read()).uuids).toEqual(['adopted', first])
     // A copy that failed before the server ended: the next one is for the same server.
-    const second = await identity.renew('adopted')
+    expect(identity.allows('adopted')).toBe(true)
+    const second = await identity.renew()
     expect((await read()).uuids).toEqual(['adopted', second])
-    const third = await identity.renew(second)
+    expect([identity.allows('another'), identity.allows(second)]).toEqual([false, true])
+    const third = await identity.renew()
     expect(identity.uuids).toEqual([second, third])
+    // Nobody has seen yet which of them the server has.
+    const fourth = await (await read()).renew()
+    expect((await read()).uuids).toEqual([second, third, fourth])
   } finally {
     await rm(home, { recursive: true })
   }

@@ -11,6 +11,8 @@ export class FarIdentity {
   readonly #file: string
   readonly #random: Random
   #uuids: readonly string[]
+  /** What the last session saw; null before the first one. */
+  #now: string | null = null
 
   private constructor(file: string, random: Random, uuids: readonly string[]) {
     this.#file = file
@@ -35,14 +37,17 @@ export class FarIdentity {
     return this.#uuids
   }
 
-  /**
-   * What the server is to have from its next start on.
-   *
-   * @param now what it has
-   */
-  async renew(now: string): Promise<string> {
+  /** Whether a session may go on with a server that has this one. */
+  allows(uuid: string): boolean {
+    if (!this.#uuids.includes(uuid)) return false
+    this.#now = uuid
+    return true
+  }
+
+  /** What the server is to have from its next start on. */
+  async renew(): Promise<string> {
     const next = this.#random.uuid()
-    const uuids = [now, next]
+    const uuids = [...(this.#now === null ? this.#uuids : [this.#now]), next]
     await writeNote(this.#file, { uuids })
     this.#uuids = uuids
     return next

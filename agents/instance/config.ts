@@ -83,7 +83,13 @@ export interface FarConfig {
 export interface FarLogin {
   readonly user: string
   readonly password: string
-  readonly ownUuids: () => readonly string[]
+  readonly identity: ServerIdentity
+}
+
+/** Which `server_uuid` a server may have. */
+export interface ServerIdentity {
+  readonly uuids: readonly string[]
+  allows(uuid: string): boolean
 }
 
 export interface FarSsh {

@@ -30,7 +30,7 @@ export interface Taken {
 
 export function openSession({ host, port, user, password }: FarAccess): Promise<SqlConnection> {
   return SqlConnection.open(
-    [{ host, port, user, password, overTls: true, ownUuids: () => [] }],
+    [{ host, port, user, password, overTls: true, identity: null }],
     ownSession,
     () => undefined,
   )

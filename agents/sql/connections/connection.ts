@@ -2,6 +2,7 @@ import { connect, type Socket } from 'node:net'
 import { createConnection, type Connection, type ConnectionOptions } from 'mysql2'
 import { RegentError } from '#common/errors/errors.ts'
 import { agentHost } from '#agents/instance/accounts.ts'
+import type { ServerIdentity } from '#agents/instance/config.ts'
 import { startStatement } from './started-at.ts'
 import { numberOf } from './statements.ts'
 import { describeFailure, errnoOf, isTransport } from './failure.ts'
@@ -20,8 +21,8 @@ export type SqlTarget = (
 }
 
 export interface AdoptedTarget {
-  /** None where nobody knows yet what is to be there. */
-  readonly ownUuids: () => readonly string[]
+  /** Null where nobody knows yet what is to be there. */
+  readonly identity: ServerIdentity | null
   /** Of which start of that server a session may be; of any unless given. */
   readonly ownStart?: { allows(startedAt: number): boolean }
 }
@@ -144,7 +145,7 @@ export class SqlConnection {
       'SELECT @@global.socket AS socket, @@global.server_uuid AS uuid, @@max_allowed_packet AS bytes',
     )
     if ('ownSocket' in target) requireOwn(target, String(row?.['socket']))
-    if ('ownUuids' in target) await this.#requireAdopted(target, String(row?.['uuid']))
+    if ('identity' in target) await this.#requireAdopted(target, String(row?.['uuid']))
     await this.#requireRoom(Number(row?.['bytes']))
   }
 
@@ -205,20 +206,12 @@ function requireOwn(
     )
 }
 
-/** Behind an address of a network may be anything one day. None where nobody knows yet what is to be there. */
-function requireAdopted(
-  {
-    host,
-    port,
-    ownUuids,
-  }: { readonly host: string; readonly port: number; readonly ownUuids: () => readonly string[] },
-  uuid: string,
-): void {
-  const own = ownUuids()
-  if (own.length > 0 && !own.includes(uuid))
+/** Behind an address of a network may be anything one day. */
+function requireAdopted({ host, port, identity }: HostTarget & AdoptedTarget, uuid: string): void {
+  if (identity?.allows(uuid) === false)
     throw new RegentError(
       'REGENT_SERVER_DOWN',
-      `another server answers at ${host}:${port}: its server_uuid is ${uuid}, that of the adopted one ${own.at(-1)}; nothing is changed there`,
+      `another server answers at ${host}:${port}: its server_uuid is ${uuid}, that of the adopted one ${identity.uuids.at(-1)}; nothing is changed there`,
     )
 }
 
