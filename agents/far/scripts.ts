@@ -170,3 +170,11 @@ fi
 /** The `server_uuid` of the next start. The file stays whose it is. `$1` data folder, `$2` server_uuid */
 export const uuidScript = `
 printf '[auto]\\nserver-uuid=%s\\n' "$2" > "$1/auto.cnf" && sync "$1/auto.cnf"`
+
+/** What an agent does on a host, tried without a change there. `$1` data folder, `$2` index of the binlogs */
+export const tryScript = `
+for tool in tail head cat cut grep sort stat truncate sha256sum od df; do
+  command -v "$tool" > /dev/null || { echo "$tool is not there" >&2; exit 1; }
+done
+[ -r "$2" ] || { echo "$2 cannot be read by user $(id -un)" >&2; exit 1; }
+[ -w "$1" ] || { echo "user $(id -un) may not write in $1" >&2; exit 1; }`

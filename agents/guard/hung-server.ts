@@ -1,9 +1,8 @@
 import { say } from '#common/sentence/sentence.ts'
+import { hungMs } from '#failover/protocol/timings.ts'
 import type { Watch } from '#common/watch/watch.ts'
 import type { Parts } from '../instance/parts.ts'
 
-/** Longer than a busy machine, a full disk's first minute aside, keeps a server from answering. */
-const hungMs = 30_000
 /** A server that hangs again is left for a person to look at, for so long. */
 const betweenMs = 300_000
 

@@ -2,6 +2,7 @@ import { counted, duration, heard, lasting, say, type Sentence } from '#common/s
 import type { Observation } from '#topology/snapshot/observation.ts'
 import { isToBeStarted, lackedByPrimary } from './elected-set.ts'
 import { instanceOf } from '#topology/snapshot/member.ts'
+import { hungMs } from '../protocol/timings.ts'
 import { allOf } from '#common/text/words.ts'
 import { openingOf, type Opening } from './slow-opening.ts'
 import { isFar, isLive, isServing, viewNamed, viewOf, type LiveView, type Situation } from './situation.ts'
@@ -103,15 +104,12 @@ function judgeRunning(name: string, seen: Observation, situation: Situation): Ve
   return judgeAnswering(name, seen, situation)
 }
 
-/** As for any server that hangs (`agents/guard/hung-server.ts`): longer than a busy machine or a lock takes. */
-const nobodyInMs = 30_000
-
 /**
  * A session that was open goes on, as that of the probe, and no other begins: an account statement that waits for its
  * acknowledgement keeps all logins out. A far agent may be kept out by the limit of connections alone.
  */
 function letsNobodyIn({ probe, silentMs, reachedBy }: Observation): boolean {
-  return probe === 'ok' && silentMs >= nobodyInMs && reachedBy === undefined
+  return probe === 'ok' && silentMs >= hungMs && reachedBy === undefined
 }
 
 /** An agent that has lost SSH as well shows nothing long before: for so long only its server has been silent. */

@@ -159,3 +159,6 @@ export function contradictionIn(timings: Timings): string | undefined {
   ]
   return rules.find(([holds]) => !holds)?.[1]
 }
+
+/** A server that runs and has answered nothing for so long hangs: longer than a busy machine or a lock takes. */
+export const hungMs = 30_000

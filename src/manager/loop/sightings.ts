@@ -156,10 +156,10 @@ export class Sightings {
   track(situation: Situation): void {
     const { record, snapshot, nowMs } = situation
     this.#holes.track(record, snapshot, nowMs)
-    const before = this.remembered(record).leaseBlockedSinceMs
-    this.#deafness = deafnessAfter(record.epoch === this.#epoch ? this.#deafness : null, situation)
-    this.#leaseBlockedSinceMs = isLeaseBlocked(situation) ? (before ?? nowMs) : null
-    this.#epoch = record.epoch
+    if (record.epoch !== this.#epoch)
+      [this.#epoch, this.#deafness, this.#leaseBlockedSinceMs] = [record.epoch, null, null]
+    this.#deafness = deafnessAfter(this.#deafness, situation)
+    this.#leaseBlockedSinceMs = isLeaseBlocked(situation) ? (this.#leaseBlockedSinceMs ?? nowMs) : null
     for (const view of snapshot.instances) {
       if (view.observation?.member === record.primary || isFollowing(view, situation)) this.#straying.delete(view.name)
       else if (!this.#straying.has(view.name)) this.#straying.set(view.name, nowMs)
