@@ -71,7 +71,7 @@ export class ObservationBuilder {
       processNote: process.note,
       mysqldPid: isSqlOnly(config) ? null : process.pid,
       processSinceMs: nowMs - process.changedAtMs,
-      server: file.current.unproven ? null : observer.server,
+      ...this.#shownServer(),
       silentMs: shownSilenceMs(this.#parts),
       ...this.#shownProbe(),
       freeBytes: observer.freeBytes,
@@ -137,6 +137,12 @@ export class ObservationBuilder {
       ...(startFailed ? { startFailed } : {}),
       ...(this.#unclassified.length === 0 ? {} : { unclassifiedSettings: this.#unclassified }),
     }
+  }
+
+  #shownServer(): Pick<Observation, 'server' | 'lookAgeMs'> {
+    const { file, observer } = this.#parts
+    const { server, lookAgeMs } = observer
+    return server === null || file.current.unproven ? { server: null } : { server, lookAgeMs }
   }
 
   /** What keeps the agent from its work is shown as well where a client's write goes through. */

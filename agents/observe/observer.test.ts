@@ -56,6 +56,20 @@ describe('the observer', () => {
     expect(observer.server?.received).toBe(gtids('shop-1', 12))
   })
 
+  it('counts the age of what is shown from the moment in which that look began', async () => {
+    const server = new SlowServer(older)
+    const { observer, world } = await testParts(server)
+    const beganMs = world.clock.monotonicMs()
+    const look = observer.refresh()
+    const askedMs = world.clock.monotonicMs()
+    await realWorld.timers.sleep(20)
+    server.answers[0]?.(older)
+    await look
+    const answeredMs = world.clock.monotonicMs()
+    expect(observer.lookAgeMs).toBeGreaterThanOrEqual(answeredMs - askedMs)
+    expect(observer.lookAgeMs).toBeLessThanOrEqual(world.clock.monotonicMs() - beganMs)
+  })
+
   it('gives whoever waits for a look that ceased to count the next one: what is decided by it is shown', async () => {
     const server = new SlowServer(older)
     const { observer } = await testParts(server)

@@ -27,6 +27,12 @@ export interface ObserverPorts {
   readonly timings: Timings
 }
 
+interface Look {
+  readonly generation: number
+  readonly look: number
+  readonly beganMs: number
+}
+
 /** Asks the server everything every `observeMs`, and tries a write every `writeProbeMs`. */
 export class Observer implements ObserverPort {
   readonly #ports: ObserverPorts
@@ -42,6 +48,7 @@ export class Observer implements ObserverPort {
   #looksBegun = 0
   /** The look that `#server` shows. */
   #look = 0
+  #lookBeganMs: number
   /** The generation of what `#server` shows. */
   #serverGeneration = 0
   #probe: Probe = { result: 'unknown', detail: '' }
@@ -55,6 +62,7 @@ export class Observer implements ObserverPort {
     this.#ports = ports
     this.#changed = changed
     this.#answeredAtMs = ports.clock.monotonicMs()
+    this.#lookBeganMs = this.#answeredAtMs
   }
 
   /** The regular read is no watch: after `outdate` another one begins beside a read that hangs. */
@@ -79,6 +87,11 @@ export class Observer implements ObserverPort {
 
   get look(): number {
     return this.#look
+  }
+
+  /** Milliseconds since the look began that `server` shows: what was committed before is in there. */
+  get lookAgeMs(): number {
+    return this.#ports.clock.monotonicMs() - this.#lookBeganMs
   }
 
   get isFresh(): boolean {
@@ -152,10 +165,11 @@ export class Observer implements ObserverPort {
     const { pid } = process
     const generation = this.#generation
     const look = (this.#looksBegun += 1)
+    const beganMs = clock.monotonicMs()
     try {
       const state = await server.readState()
       if (process.pid !== pid) throw new RegentError('REGENT_SERVER_DOWN', 'mysqld was replaced while it was read')
-      const isNews = this.#learn(state, { generation, look })
+      const isNews = this.#learn(state, { generation, look, beganMs })
       this.#answeredAtMs = clock.monotonicMs()
       const same = !isNews && !this.#unanswered
       this.#unanswered = false
@@ -169,12 +183,13 @@ export class Observer implements ObserverPort {
   }
 
   /** What does not count is not seen either: else the same, read again, would be nothing new. */
-  #learn(state: ServerState, { generation, look }: { generation: number; look: number }): boolean {
+  #learn(state: ServerState, { generation, look, beganMs }: Look): boolean {
     if (generation !== this.#generation && this.#server !== null) return false
     const wasFresh = this.isFresh
     this.#server = state
     this.#serverGeneration = generation
     this.#look = look
+    this.#lookBeganMs = beganMs
     const before = this.#seen
     this.#seen = withoutBeat(state)
     // Until a look that counts an agent says that its server may just be joining its group.

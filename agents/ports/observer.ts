@@ -28,6 +28,8 @@ export interface ObserverPort {
   freeBytesNow(): Promise<number>
   /** Milliseconds since the server last answered everything; 0 while it answers. */
   readonly silentMs: number
+  /** Milliseconds since the look began that `server` shows. */
+  readonly lookAgeMs: number
   /**
    * Reads the server now and resolves to what it says, after all that the agent changed until then; rejects as the
    * server port does.

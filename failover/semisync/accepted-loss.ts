@@ -3,7 +3,7 @@ import { lackedOf } from '#topology/snapshot/comparison.ts'
 import { instanceOf, type InstanceName, type MemberId } from '#topology/snapshot/member.ts'
 import type { Observation } from '#topology/snapshot/observation.ts'
 import type { InstanceView } from '#topology/snapshot/snapshot.ts'
-import { GtidSet } from '#topology/gtid/gtid-set.ts'
+import { GtidSet, parseGtidSet } from '#topology/gtid/gtid-set.ts'
 import { elect } from '../judge/election.ts'
 import { leaseRunsOutInMs } from '../judge/lease-out.ts'
 import { promisedBy, type Promised } from '../judge/promised.ts'
@@ -49,11 +49,30 @@ function among(situation: Situation, verdict: Verdict, promised: readonly Promis
   const election = elect(situation, promised, union, { to: null, leaving: departing(situation) })
   const best = election.winner ?? election.mustFetch
   if (best === null || whyTooMuch(situation, best) !== null) return null
+  const tailMs = tailAwaitedMs(situation, union)
+  if (tailMs > 0)
+    return failing(
+      say`failing over: ${instanceOf(situation.record.primary)} has promised and holds more; its agent is waited for, for ${duration(Math.ceil(tailMs))}`,
+      [],
+      { revisitMs: tailMs },
+    )
   const waits = isFar(situation) ? 'over' : leaseStep(situation, verdict, best)
   if (waits !== 'over') return waits
   if (election.winner !== null) return commit(situation, verdict, best, promised)
   if (isFetching(situation)) return failing(say`failing over with loss: waiting for what is being fetched`, [])
   return fetchFirst(situation, { promised, union }, best, election) ?? null
+}
+
+/**
+ * For so long the agent of the lost primary is waited for, in milliseconds: the agent promised, told of more than the
+ * others hold, and was heard a moment ago.
+ */
+function tailAwaitedMs({ snapshot, record, timings, nowMs }: Situation, union: GtidSet): number {
+  const primary = viewOf(snapshot, record.primary)
+  const report = primary?.observation?.promiseReport
+  if (primary?.heardAtMs == null || report?.epoch !== record.epoch + 1) return 0
+  if (parseGtidSet(report.holds).subtract(union).isEmpty()) return 0
+  return Math.max(0, primary.heardAtMs + timings.orderDeadlineMs - nowMs)
 }
 
 /**
@@ -110,10 +129,12 @@ function lossOf(situation: Situation, { view, member }: Promised, leastMs = 0): 
   return { known, seconds: Math.ceil((unseenFor(situation, primary, leastMs) + behindMs) / 1_000) }
 }
 
-/** A server that is stopped answers nothing from then on, whether its agent has looked into that or not. */
-function silenceOf(seen: Observation | null): number {
+/** What the server took since the look of which its agent tells. A server that is down has taken nothing since. */
+function untoldOf(seen: Observation | null): number {
   if (seen === null) return 0
-  return seen.process === 'stopped' ? Math.max(seen.silentMs, seen.processSinceMs) : seen.silentMs
+  const { process, processSinceMs, silentMs, lookAgeMs = silentMs } = seen
+  if (process === 'running' || process === 'starting') return lookAgeMs
+  return process === 'stopped' ? Math.max(lookAgeMs, processSinceMs) : Math.max(0, lookAgeMs - processSinceMs)
 }
 
 /** A server that is down has to be asked first what is in its files. */
@@ -127,7 +148,7 @@ function heardOf(from: InstanceName, known: number | null): Sentence {
 
 function unseenFor(situation: Situation, primary: InstanceView | undefined, leastMs: number): number {
   const unheardMs = situation.nowMs - (primary?.heardAtMs ?? situation.managerSinceMs)
-  return Math.max(leastMs, Math.min(unheardMs, leaseOf(situation))) + silenceOf(primary?.observation ?? null)
+  return Math.max(leastMs, Math.min(unheardMs, leaseOf(situation))) + untoldOf(primary?.observation ?? null)
 }
 
 function leaseOf(situation: Situation): number {

@@ -245,6 +245,42 @@ describe('In mode async, while nobody hears the agent of the primary,', () => {
     },
   )
 
+  it.each([
+    ['running', 4, false],
+    ['running', 5, true],
+    // Down for 2 s of those.
+    ['dead', 2, false],
+    ['dead', 3, true],
+  ] as const)('what a far one that was %s took since a look of 2.5 s ago is lost: %i s, accepted: %s', (...row) => {
+    const [process, seconds, is] = row
+    const far = { reachable: false, reachedBy: 'ssh', process, processSinceMs: 2_000, lookAgeMs: 2_500 } as const
+    const failover = { automatic: true, acceptLoss: 'upTo', acceptLossUpTo: { seconds, transactions: 0 } } as const
+    // It was heard last at 1,000.
+    const decision = after({
+      views: { ...bothPromised, 'shop-0': far },
+      spec: { mode: 'async', failover },
+      nowMs: 3_000,
+    })
+    expect(decision.actions.some(({ kind }) => kind === 'commit')).toBe(is)
+  })
+
+  it('an agent that promised, told of more, and fell silent a moment ago is waited for', () => {
+    const toldOf = (last: number) => ({
+      ...deadAndPromised(last),
+      reachable: false,
+      reachedBy: 'ssh' as const,
+    })
+    const at = (nowMs: number, last: number) =>
+      after({ views: { ...bothPromised, 'shop-0': toldOf(last) }, spec: always, nowMs })
+    expect(at(5_999, 103)).toMatchObject({ actions: [], revisitMs: 1 })
+    expect(at(5_999, 103).sentence).toBe(
+      'failing over: shop-0 has promised and holds more; its agent is waited for, for 1 ms',
+    )
+    expect(committed(at(6_000, 103))).toMatchObject({ epoch: 2, primary: shop1 })
+    // What it holds the others hold as well.
+    expect(committed(at(3_000, 100))).toMatchObject({ epoch: 2, primary: shop1 })
+  })
+
   it('what a far one is said to have lost counts from the moment in which it was stopped', () => {
     const stopped = {
       reachable: false,

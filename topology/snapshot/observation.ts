@@ -332,6 +332,8 @@ export interface Observation extends ObservedBackups {
   readonly processSinceMs: number
   /** Null until the server answered for the first time since it started; kept while it does not answer. */
   readonly server: ServerState | null
+  /** Milliseconds since the look began that `server` shows. Absent where nothing is shown, and from older agents. */
+  readonly lookAgeMs?: number
   /** Milliseconds since the server last answered everything; 0 when this observation is fresh. */
   readonly silentMs: number
   readonly probe: WriteProbe
