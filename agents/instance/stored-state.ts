@@ -177,7 +177,7 @@ type Incarnations = Pick<StoredState, 'incarnation' | 'earlierIncarnations' | 'n
 
 /**
  * What is written when a manager shows that it has noted this start: it orders nothing before
- * (`failover/judge/incarnations.ts`). Which of the start's incarnations it noted is not said, so all of them are
+ * (`failover/judge/data/incarnations.ts`). Which of the start's incarnations it noted is not said, so all of them are
  * pinned.
  * @param first that of the start itself, before any promise
  */

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { gtids, uuidOf, type ViewOverrides } from '#topology/testing.ts'
 import { decide } from '../decide.ts'
-import { errantKind } from '../judge/errant.ts'
+import { errantKind } from '../judge/data/errant.ts'
 import { liveView } from '../judge/situation.ts'
 import { aSituation, ordersOf, shop2 } from '../testing.ts'
 

@@ -1,5 +1,5 @@
 import { counted, say, text } from '#common/sentence/sentence.ts'
-import { errantKind, provenErrant } from '../judge/errant.ts'
+import { errantKind, provenErrant } from '../judge/data/errant.ts'
 import { isServing, liveViews, type LiveView, type Situation } from '../judge/situation.ts'
 import { orderFor } from '../steps/assignments.ts'
 import { step, type FlowStep } from '../steps/step.ts'

@@ -4,7 +4,7 @@ import type { Findings } from '../protocol/decision.ts'
 import type { SwitchoverIntent } from '../protocol/record.ts'
 import type { ShownGroup } from '#topology/group/shown-group.ts'
 import type { DecisionInput, Follows, LiveView, Situation } from '../judge/situation.ts'
-import type { Verdict } from '../judge/verdict.ts'
+import type { Verdict } from '../judge/primary/verdict.ts'
 import type { Decided } from '../steps/step.ts'
 import type { FlowStep } from '../steps/step.ts'
 

@@ -1,9 +1,9 @@
 import { command, counted, joined, say, text, type Said, type Sentence } from '#common/sentence/sentence.ts'
 import { errantOf } from '#topology/snapshot/comparison.ts'
-import { isErrant } from '../judge/errant.ts'
+import { isErrant } from '../judge/data/errant.ts'
 import { instanceOf, type InstanceName, type MemberId } from '#topology/snapshot/member.ts'
 import type { InstanceView } from '#topology/snapshot/snapshot.ts'
-import { hasHole } from '../judge/holes.ts'
+import { hasHole } from '../judge/data/holes.ts'
 import { countedMembers } from '../protocol/record.ts'
 import {
   departing,
@@ -18,7 +18,7 @@ import {
   type Situation,
 } from '../judge/situation.ts'
 import type { Mode } from './mode.ts'
-import { hasDoubtedData } from '../judge/doubted-data.ts'
+import { hasDoubtedData } from '../judge/data/doubted-data.ts'
 
 /** What giving up an instance and its volume would do, or why it is refused. */
 export type ReplacePlan =

@@ -1,7 +1,7 @@
 import { command, say, text, type Sentence } from '#common/sentence/sentence.ts'
 import type { InstanceName } from '#topology/snapshot/member.ts'
-import { seedingsDue, type DueSeeding } from '../judge/seeding-plan.ts'
-import { whyNoOrigin } from '../judge/seed-origin.ts'
+import { seedingsDue, type DueSeeding } from '../judge/seeding/seeding-plan.ts'
+import { whyNoOrigin } from '../judge/seeding/seed-origin.ts'
 import { liveView, type LiveView, type Situation } from '../judge/situation.ts'
 
 /** What a copy over the data of an instance would do, why it is needless, or why it is refused. */

@@ -5,7 +5,7 @@ import { unappliedOf } from '#topology/snapshot/holdings.ts'
 import { instanceOf, type MemberId } from '#topology/snapshot/member.ts'
 import { changeRecord } from '../steps/commit.ts'
 import type { FlowStep } from '../steps/step.ts'
-import { whyNotAsItIs } from '../judge/seeding-plan.ts'
+import { whyNotAsItIs } from '../judge/seeding/seeding-plan.ts'
 import {
   departing,
   isFenced,

@@ -25,7 +25,7 @@ import {
   type LiveView,
   type Situation,
 } from '../judge/situation.ts'
-import { isWell, judgePrimary, type Verdict } from '../judge/verdict.ts'
+import { isWell, judgePrimary, type Verdict } from '../judge/primary/verdict.ts'
 import type { Action } from '../protocol/decision.ts'
 import { nextRecord, type ClusterRecord } from '../protocol/record.ts'
 import { analyseGroup } from './analyse-group.ts'

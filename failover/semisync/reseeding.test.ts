@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { gtids, uuidOf, type ViewOverrides } from '#topology/testing.ts'
 import { decisionFor, errant, outside, own } from './testing-reseeding.ts'
-import { consentMs, withConsent } from '../judge/reseed-consent.ts'
+import { consentMs, withConsent } from '../judge/seeding/reseed-consent.ts'
 import { aSituation, committed, ordersOf, shop1, shop2, type SituationOverrides } from '../testing.ts'
 
 describe('an instance is seeded again', () => {

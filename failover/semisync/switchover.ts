@@ -9,9 +9,9 @@ import { promiseAction, stragglers } from '../steps/promising.ts'
 import { bump, changeRecord, commitTo } from '../steps/commit.ts'
 import type { SwitchoverPlan } from '../flows/mode.ts'
 import { step, type FlowStep } from '../steps/step.ts'
-import { whyNotAcknowledged } from '../judge/acknowledging.ts'
-import { promisedBy } from '../judge/promised.ts'
-import { preferredOf } from '../judge/election.ts'
+import { whyNotAcknowledged } from '../judge/primary/acknowledging.ts'
+import { promisedBy } from '../judge/election/promised.ts'
+import { preferredOf } from '../judge/election/election.ts'
 import { demotionShare, undoingSteps, whyNoTimeFor } from '../judge/time-to-undo.ts'
 import type { PromiseOrder } from '../protocol/order.ts'
 import {
@@ -33,9 +33,9 @@ import {
   type LiveView,
   type Situation,
 } from '../judge/situation.ts'
-import { whyDoubted } from '../judge/doubted-data.ts'
-import { lackedForGood, whyHoled } from '../judge/holes.ts'
-import { judgePrimary } from '../judge/verdict.ts'
+import { whyDoubted } from '../judge/data/doubted-data.ts'
+import { lackedForGood, whyHoled } from '../judge/data/holes.ts'
+import { judgePrimary } from '../judge/primary/verdict.ts'
 
 /** Checks a switchover before anything is touched. Without `to` the one election would choose among those that stay. */
 export function planSwitchover(situation: Situation, to: InstanceName | null, timeoutMs?: number): SwitchoverPlan {

@@ -5,9 +5,9 @@ import { instanceOf, type MemberId } from '#topology/snapshot/member.ts'
 import type { InstanceView } from '#topology/snapshot/snapshot.ts'
 import { changeRecord } from '../steps/commit.ts'
 import type { FlowStep } from '../steps/step.ts'
-import { errantKind } from '../judge/errant.ts'
-import { hasHole, isShownWhole } from '../judge/holes.ts'
-import { needsCopy } from '../judge/seeding-plan.ts'
+import { errantKind } from '../judge/data/errant.ts'
+import { hasHole, isShownWhole } from '../judge/data/holes.ts'
+import { needsCopy } from '../judge/seeding/seeding-plan.ts'
 import { countedMembers, type ClusterRecord } from '../protocol/record.ts'
 import {
   departing,
@@ -26,7 +26,7 @@ import {
 } from '../judge/situation.ts'
 import { salvages } from '../protocol/mode-name.ts'
 import { acksFor } from '../protocol/spec.ts'
-import { hasDoubtedData } from '../judge/doubted-data.ts'
+import { hasDoubtedData } from '../judge/data/doubted-data.ts'
 
 /**
  * A replica that lacks more transactions than this is not let into the sync set yet. What it received and has yet to

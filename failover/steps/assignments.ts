@@ -1,17 +1,17 @@
 import { errantOf } from '#topology/snapshot/comparison.ts'
 import { holdsOf } from '#topology/snapshot/holdings.ts'
 import { instanceOf, type InstanceName, type MemberId } from '#topology/snapshot/member.ts'
-import { countedUuids, knowsOtherUuids } from '../judge/counted-uuids.ts'
+import { countedUuids, knowsOtherUuids } from '../judge/data/counted-uuids.ts'
 import type { Action } from '../protocol/decision.ts'
-import { electedIn, holdsElected, isMeasure } from '../judge/elected-set.ts'
-import { mustStopForHole } from '../judge/holes.ts'
+import { electedIn, holdsElected, isMeasure } from '../judge/election/elected-set.ts'
+import { mustStopForHole } from '../judge/data/holes.ts'
 import type { PrimaryAssignment, ReplicaAssignment } from '../protocol/assignment.ts'
 import { orderVersion, type Endpoint } from '../protocol/message.ts'
 import { countedMembers, gatheredMembers, sourceOf, type ClusterRecord } from '../protocol/record.ts'
 import type { Channel, GtidText, Observation } from '#topology/snapshot/observation.ts'
 import type { InstanceView } from '#topology/snapshot/snapshot.ts'
-import { errantToTell, isErrant } from '../judge/errant.ts'
-import { primaryDonates, waitsForItsCopy } from '../judge/seeding-plan.ts'
+import { errantToTell, isErrant } from '../judge/data/errant.ts'
+import { primaryDonates, waitsForItsCopy } from '../judge/seeding/seeding-plan.ts'
 import {
   endpointOf,
   hasStrayedLong,

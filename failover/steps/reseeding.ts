@@ -2,9 +2,9 @@ import { command, say, text, type Said, type Sentence } from '#common/sentence/s
 import { holdsOf } from '#topology/snapshot/holdings.ts'
 import { errantIn, orderFor, peersOf } from './assignments.ts'
 import { step, type FlowStep } from './step.ts'
-import { failedBefore, type Donor } from '../judge/donor.ts'
-import { whyNoOrigin, type BackupOrigin } from '../judge/seed-origin.ts'
-import { mayReseed } from '../judge/reseed-consent.ts'
+import { failedBefore, type Donor } from '../judge/seeding/donor.ts'
+import { whyNoOrigin, type BackupOrigin } from '../judge/seeding/seed-origin.ts'
+import { mayReseed } from '../judge/seeding/reseed-consent.ts'
 import type { ReseedOrder } from '../protocol/order.ts'
 import {
   copiesDue,
@@ -14,7 +14,7 @@ import {
   servingOn,
   unsparedMembers,
   type DueSeeding,
-} from '../judge/seeding-plan.ts'
+} from '../judge/seeding/seeding-plan.ts'
 import { endpointOf, wantedInstances, type LiveView, type Situation } from '../judge/situation.ts'
 
 /** What an instance holds may change while it is told to give it up: so often that is no reason to say so. */

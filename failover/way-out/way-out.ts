@@ -1,12 +1,12 @@
 import { command, say, type CommandPart, type Sentence } from '#common/sentence/sentence.ts'
 import { localPlace, typedIn } from '#common/sentence/command.ts'
-import { areBeingStarted, startingAmong } from '../judge/starting.ts'
+import { areBeingStarted, startingAmong } from '../judge/primary/starting.ts'
 import { instanceOf, type InstanceName } from '#topology/snapshot/member.ts'
 import { holdsOf } from '#topology/snapshot/holdings.ts'
 import { modeOf } from '../decide.ts'
 import type { Decided } from '../steps/step.ts'
 import { nobodyAnswers, recordInDoubt } from '../flows/doubtful-record.ts'
-import { whyNotAcknowledged } from '../judge/acknowledging.ts'
+import { whyNotAcknowledged } from '../judge/primary/acknowledging.ts'
 import {
   hasStrayedLong,
   isFenced,
@@ -16,7 +16,7 @@ import {
   type DecisionInput,
   type Situation,
 } from '../judge/situation.ts'
-import type { Verdict } from '../judge/verdict.ts'
+import type { Verdict } from '../judge/primary/verdict.ts'
 import { countedMembers } from '../protocol/record.ts'
 import { takingWrites } from './taking-writes.ts'
 import { trialOf, whyNoFailover, type AskedFailover } from './asked-failover.ts'

@@ -7,7 +7,7 @@ import { hookSchema } from '#failover/protocol/hook.ts'
 import { defaultTimings } from '#failover/protocol/timings.ts'
 import { stringify } from 'yaml'
 import { Value } from 'typebox/value'
-import { agentConfigSchema } from '#cli/commands/agent-config-file.ts'
+import { agentConfigSchema } from '#cli/commands/programs/agent-config-file.ts'
 import { describeSchema } from '#common/input/schema-complaint.ts'
 import { regentVersion } from '#common/version.ts'
 import { configFileVersion } from '#manager/options/config-file.ts'
@@ -21,7 +21,7 @@ import { descriptionOf, schemaTable } from './schema-table.ts'
 export async function configurationPage(): Promise<string> {
   return page(
     'Configuration',
-    '`failover/protocol/spec.ts`, `failover/protocol/timings.ts`, `failover/settings/`, `src/cli/commands/agent-config-file.ts` and `src/manager/options/schema.ts`',
+    '`failover/protocol/spec.ts`, `failover/protocol/timings.ts`, `failover/settings/`, `src/cli/commands/programs/agent-config-file.ts` and `src/manager/options/schema.ts`',
     '## The cluster’s spec',
     'Given to `regent local up` with `--config` as YAML; options of the command line win over it. Unknown keys are refused.',
     schemaTable(clusterSpecSchema),

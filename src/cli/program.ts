@@ -3,26 +3,26 @@ import { addAdopt } from './adopt/adopt-command.ts'
 import { addManaged } from './adopt/managed-command.ts'
 import { addBackup } from './backup/backup-command.ts'
 import { bareProgram } from './bare-program.ts'
-import { addAgent } from './commands/agent.ts'
+import { addAgent } from './commands/programs/agent.ts'
 import { addCompletion } from './commands/completion.ts'
-import { addDowntime } from './commands/downtime.ts'
-import { addExplain } from './commands/explain.ts'
-import { addFailover } from './commands/failover.ts'
-import { addFence } from './commands/fence.ts'
+import { addDowntime } from './commands/operations/downtime.ts'
+import { addExplain } from './commands/views/explain.ts'
+import { addFailover } from './commands/operations/failover.ts'
+import { addFence } from './commands/operations/fence.ts'
 import type { Io } from './terminal/io.ts'
-import { addHooks } from './commands/hooks.ts'
+import { addHooks } from './commands/views/hooks.ts'
 import { addLocal } from './local/local-command.ts'
 import { addRestore } from './local/restore-command.ts'
-import { addLifecycleAgent } from './commands/lifecycle-agent.ts'
-import { addManager } from './commands/manager.ts'
-import { addPause } from './commands/pause.ts'
-import { addRecoveries } from './commands/recoveries.ts'
-import { addRemoteAgents } from './commands/remote-agents.ts'
-import { addReplace } from './commands/replace.ts'
-import { addReseed } from './commands/reseed.ts'
-import { addRouter } from './commands/router.ts'
-import { addSwitchover } from './commands/switchover.ts'
-import { addTopology } from './commands/topology.ts'
+import { addLifecycleAgent } from './commands/programs/lifecycle-agent.ts'
+import { addManager } from './commands/programs/manager.ts'
+import { addPause } from './commands/operations/pause.ts'
+import { addRecoveries } from './commands/views/recoveries.ts'
+import { addRemoteAgents } from './commands/programs/remote-agents.ts'
+import { addReplace } from './commands/operations/replace.ts'
+import { addReseed } from './commands/operations/reseed.ts'
+import { addRouter } from './commands/programs/router.ts'
+import { addSwitchover } from './commands/operations/switchover.ts'
+import { addTopology } from './commands/views/topology.ts'
 
 /**
  * The whole command line. Building it loads definitions only: what a command needs to do its work it imports when it
@@ -65,7 +65,7 @@ export function buildProgram(io: Io, jsonErrors = false): Command {
  */
 export async function buildWholeProgram(io: Io, jsonErrors = false): Promise<Command> {
   const program = buildProgram(io, jsonErrors)
-  const { addKubernetesFlags } = await import('./commands/manager-flags.ts')
+  const { addKubernetesFlags } = await import('./commands/programs/manager-flags.ts')
   const manager = program.commands.find((command) => command.name() === 'manager')
   if (manager) addKubernetesFlags(manager)
   return program

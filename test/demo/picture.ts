@@ -1,5 +1,5 @@
 import { paintFor } from '#cli/terminal/paint.ts'
-import { renderTopology, stateOf } from '#cli/commands/topology-tree.ts'
+import { renderTopology, stateOf } from '#cli/commands/views/topology-tree.ts'
 import type { Recovery } from '#failover/protocol/notes.ts'
 import type { ClusterView, InstanceRow, TopologyView, TreeNode } from '#api-contract/views.ts'
 import type { Episode } from '../support/episode.ts'

@@ -1,6 +1,6 @@
-import { renderTimeline } from '#cli/commands/recovery-tables.ts'
+import { renderTimeline } from '#cli/commands/views/recovery-tables.ts'
 import { paintFor } from '#cli/terminal/paint.ts'
-import { renderTopology } from '#cli/commands/topology-tree.ts'
+import { renderTopology } from '#cli/commands/views/topology-tree.ts'
 import { lastLines } from '#local/logs/log-tail.ts'
 import { logPath } from '#local/folder/state-layout.ts'
 import type { TestCluster } from './cluster.ts'

@@ -3,7 +3,7 @@ import { isBehind } from '#topology/snapshot/lag.ts'
 import { instanceOf, ordinalOf, type InstanceName } from '#topology/snapshot/member.ts'
 import type { InstanceView } from '#topology/snapshot/snapshot.ts'
 import { downtimeOf } from '#failover/judge/downtime.ts'
-import { hasDoubtedData } from '#failover/judge/doubted-data.ts'
+import { hasDoubtedData } from '#failover/judge/data/doubted-data.ts'
 import { departing, isFenced, isServing, type LiveView, type Situation } from '#failover/judge/situation.ts'
 
 export interface Chosen {

@@ -1,5 +1,5 @@
 import { Value } from 'typebox/value'
-import { withPromotions } from '#failover/judge/promotions.ts'
+import { withPromotions } from '#failover/judge/election/promotions.ts'
 import type { ClusterNotes } from '#failover/protocol/notes.ts'
 import { clusterSpecSchema, type ClusterSpec } from '#failover/protocol/spec.ts'
 import { defaultTimings } from '#failover/protocol/timings.ts'

@@ -25,7 +25,7 @@ export function addScale(local: Command, io: Io): void {
       const [{ findCluster }, { instancesFor }, { operate }] = await Promise.all([
         import('#local/clusters/cluster-index.ts'),
         import('#local/folder/cluster-file.ts'),
-        import('../commands/operate.ts'),
+        import('../commands/operations/operate.ts'),
       ])
       const { dir, cluster } = await findCluster(name)
       // Refused here with its reason rather than half-way: --hosts may have named too few.

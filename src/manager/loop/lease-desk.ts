@@ -67,7 +67,7 @@ export class LeaseDesk {
 
 /**
  * The epoch of the record is the one in which this instance was told to lead, and nobody is about to take it over: with
- * an intent to fetch a manager may wait for the end of the lease (`failover/judge/lease-out.ts`).
+ * an intent to fetch a manager may wait for the end of the lease (`failover/judge/primary/lease-out.ts`).
  */
 function isLedBy({ primary, epoch, intent }: ClusterRecord, { member, stored }: Observation): boolean {
   return primary === member && epoch === stored.assignment?.epoch && intent?.kind !== 'fetch'

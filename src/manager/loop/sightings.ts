@@ -1,6 +1,6 @@
 import type { PlatformInstance } from '#common/ports/platform.ts'
-import { deafnessAfter, type Deafness } from '#failover/judge/deaf.ts'
-import { isLeaseBlocked } from '#failover/judge/lease-out.ts'
+import { deafnessAfter, type Deafness } from '#failover/judge/primary/deaf.ts'
+import { isLeaseBlocked } from '#failover/judge/primary/lease-out.ts'
 import { isFollowing, type DecisionInput, type Situation } from '#failover/judge/situation.ts'
 import type { ClusterRecord } from '#failover/protocol/record.ts'
 import type { Timings } from '#failover/protocol/timings.ts'

@@ -4,7 +4,7 @@ const failover = 'A failover, and why each step keeps the invariant'
 const switchover = 'A switchover, and why each step keeps the invariant'
 const syncSet = 'Changing the sync set'
 const whoMay = 'Who may acknowledge'
-const durability = 'failover/judge/durability.ts'
+const durability = 'failover/judge/election/durability.ts'
 const changes = 'failover/semisync/sync-set.ts'
 const commit = 'failover/steps/commit.ts'
 const assignments = 'failover/steps/assignments.ts'
@@ -77,13 +77,13 @@ export const decisions: readonly Mutation[] = [
     find: 'primaryCounts ? [...remembering, primary] : remembering',
     replace: 'remembering',
     family: 'unprotected',
-    shownBy: 'failover/judge/durability.test.ts',
+    shownBy: 'failover/judge/election/durability.test.ts',
   },
   {
     id: 'promise-at-this-revision',
     rule: 'A promise counts only at the present revision of the record.',
     heading: failover,
-    file: 'failover/judge/promised.ts',
+    file: 'failover/judge/election/promised.ts',
     find: 'stored.revision < situation.record.revision ||',
     replace: '',
     family: 'managers',
@@ -93,29 +93,29 @@ export const decisions: readonly Mutation[] = [
     id: 'promise-of-this-epoch',
     rule: 'A promise counts only for its own epoch.',
     heading: failover,
-    file: 'failover/judge/promised.ts',
+    file: 'failover/judge/election/promised.ts',
     find: `    report.epoch !== epoch ||
     stored.promise !== epoch ||
 `,
     replace: '',
     family: 'failovers',
-    shownBy: 'failover/judge/durability.test.ts',
+    shownBy: 'failover/judge/election/durability.test.ts',
   },
   {
     id: 'seeded-promise-nothing',
     rule: 'The promise of an instance that is being seeded counts for nothing.',
     heading: 'Nothing is destroyed on a guess',
-    file: 'failover/judge/promised.ts',
+    file: 'failover/judge/election/promised.ts',
     find: ' ||\n    stored.seeding',
     replace: '',
     family: 'seedings',
-    shownBy: 'failover/judge/durability.test.ts',
+    shownBy: 'failover/judge/election/durability.test.ts',
   },
   {
     id: 'winner-holds-the-union',
     rule: 'Only who holds the union is elected.',
     heading: failover,
-    file: 'failover/judge/election.ts',
+    file: 'failover/judge/election/election.ts',
     find: 'ranked.filter(({ holds }) => holds.contains(union))',
     replace: 'ranked',
     family: 'failovers',

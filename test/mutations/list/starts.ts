@@ -255,7 +255,7 @@ export const starts: readonly Mutation[] = [
     id: 'volume-of-the-past',
     rule: 'An incarnation that does not lead back to the newest one noted is of the past.',
     heading: 'A volume that went back in time',
-    file: 'failover/judge/incarnations.ts',
+    file: 'failover/judge/data/incarnations.ts',
     find: "return leadsBack ? 'new' : 'past'",
     replace: "return leadsBack || noted.length > 0 ? 'new' : 'past'",
     family: 'volumes',

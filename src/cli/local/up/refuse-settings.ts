@@ -8,7 +8,7 @@ import { askForSettings, runHere } from '#agents/mysqld/settings-check.ts'
 import { RegentError } from '#common/errors/errors.ts'
 import type { LocalCluster, MysqlPrograms } from '#local/folder/cluster-file.ts'
 import { agentConfigPath, type StateLayout } from '#local/folder/state-layout.ts'
-import { readAgentConfig } from '#cli/commands/agent-config-file.ts'
+import { readAgentConfig } from '#cli/commands/programs/agent-config-file.ts'
 
 /**
  * Settings that people wrote into the agents' files and this mysqld does not take are refused before anything is

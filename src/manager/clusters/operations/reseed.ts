@@ -1,6 +1,6 @@
 import { say } from '#common/sentence/sentence.ts'
 import { planReseed } from '#failover/flows/reseed.ts'
-import { withConsent } from '#failover/judge/reseed-consent.ts'
+import { withConsent } from '#failover/judge/seeding/reseed-consent.ts'
 import type { Performer } from './performer.ts'
 
 /** Is done once the word is kept; topology shows how the copy goes. */

@@ -1,4 +1,4 @@
-import { withoutIncarnations } from '#failover/judge/incarnations.ts'
+import { withoutIncarnations } from '#failover/judge/data/incarnations.ts'
 import { instanceOf, type MemberId } from '#topology/snapshot/member.ts'
 import type { Asking } from './asking.ts'
 import type { Plan } from './performer.ts'

@@ -1,0 +1,32 @@
+import { parseGtidSet, type GtidSet } from '#topology/gtid/gtid-set.ts'
+import type { MemberId } from '#topology/snapshot/member.ts'
+import type { PromiseReport } from '#topology/snapshot/observation.ts'
+import { liveView, type LiveView, type Situation } from '../situation.ts'
+
+/** A member that promised the next epoch, stopped, and said what it holds. */
+export interface Promised {
+  readonly member: MemberId
+  readonly view: LiveView
+  readonly report: PromiseReport
+  readonly holds: GtidSet
+}
+
+/**
+ * Its report under the promise of `epoch`, if it gave one that counts: at the record's revision. One given at an older
+ * revision could still be changed by a fetch that an earlier intent ordered and that is late; who promised again at
+ * this revision refuses that fetch (model: NO_INTENT).
+ */
+export function promisedBy(situation: Situation, member: MemberId, epoch: number): Promised | undefined {
+  const view = liveView(situation.snapshot, member)
+  if (view === undefined) return undefined
+  const { promiseReport: report, stored } = view.observation
+  if (
+    report === null ||
+    report.epoch !== epoch ||
+    stored.promise !== epoch ||
+    stored.revision < situation.record.revision ||
+    stored.seeding
+  )
+    return undefined
+  return { member, view, report, holds: parseGtidSet(report.holds) }
+}

@@ -1,0 +1,36 @@
+import { salvages } from '#failover/protocol/mode-name.ts'
+import { leaseSurelyOutMs } from '#failover/protocol/timings.ts'
+import { instanceOf, type InstanceName } from '#topology/snapshot/member.ts'
+import { isLive, viewNamed, viewOf, type Situation } from '../situation.ts'
+
+/**
+ * Where nobody acknowledges, a primary that nobody hears tells clients OK until its lease has run out: nothing may open
+ * before (docs/why/safety.md, "Mode async"). The lease surely runs out once nobody can confirm it any more: neither a
+ * manager, which confirms nothing while the record has the intent to fetch, nor a majority of the agents, of which so
+ * many have promised the next epoch that the rest are none.
+ */
+export function isLeaseBlocked(situation: Situation): boolean {
+  const { record, manager, spec, snapshot } = situation
+  if (!salvages(spec) || record.intent?.kind !== 'fetch' || record.intent.by !== manager) return false
+  const primary = viewOf(snapshot, record.primary)
+  if (isLive(primary)) return false
+  const own = instanceOf(record.primary)
+  const isFree = (name: InstanceName): boolean => name !== own && !hasPromised(situation, name)
+  // Whom it asks is what it was told last. Of one that was never heard nothing is known: then nobody may be free.
+  const told = primary?.observation?.stored.assignment?.addresses
+  if (told === undefined) return !snapshot.instances.some(({ name }) => isFree(name))
+  const peers = Object.keys(told)
+  return (1 + peers.filter(isFree).length) * 2 <= peers.length
+}
+
+function hasPromised({ snapshot, record }: Situation, name: InstanceName): boolean {
+  const view = viewNamed(snapshot, name)
+  return isLive(view) && view.observation.stored.promise > record.epoch
+}
+
+/** Milliseconds until the lease of a silent primary has surely run out; null while somebody could still confirm it. */
+export function leaseRunsOutInMs(situation: Situation): number | null {
+  const { leaseBlockedSinceMs: sinceMs, nowMs, timings } = situation
+  if (sinceMs === null || !isLeaseBlocked(situation)) return null
+  return Math.max(0, sinceMs + leaseSurelyOutMs(timings) - nowMs)
+}

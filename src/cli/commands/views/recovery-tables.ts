@@ -1,0 +1,66 @@
+import type { Recovery } from '#failover/protocol/notes.ts'
+import { instanceOf } from '#topology/snapshot/member.ts'
+import { renderTable } from '#cli/terminal/table.ts'
+
+/** One line per recovery, in the order given. */
+export function renderRecoveries(recoveries: readonly Recovery[]): readonly string[] {
+  if (recoveries.length === 0) return ['nothing was recovered yet']
+  const rows = recoveries.map((recovery) => [
+    recovery.id,
+    timeOf(recovery),
+    recovery.kind,
+    recovery.outcome,
+    wayOf(recovery),
+    durationOf(recovery),
+    recovery.analysis,
+  ])
+  return renderTable(['id', 'started (UTC)', 'kind', 'outcome', 'from → to', 'took', 'because'], rows)
+}
+
+/** One recovery, step by step: milliseconds since detection, and since the step before. */
+export function renderTimeline(recovery: Recovery): readonly string[] {
+  const epochs =
+    recovery.toEpoch === null ? `epoch ${recovery.fromEpoch}` : `epoch ${recovery.fromEpoch} → ${recovery.toEpoch}`
+  const steps = recovery.timeline.map((entry, at) => {
+    const before = recovery.timeline[at - 1]?.atMs ?? 0
+    return `${entry.atMs.toFixed(1).padStart(10)} ms  ${`+${(entry.atMs - before).toFixed(1)}`.padStart(9)}  ${entry.what}`
+  })
+  return [
+    `${recovery.kind} ${recovery.id}: ${recovery.outcome}, ${wayOf(recovery)}, ${epochs}`,
+    `started ${timeOf(recovery)} UTC because of ${recovery.analysis}`,
+    recovery.sentence,
+    '',
+    ...steps,
+    ...renderHooks(recovery),
+  ]
+}
+
+function renderHooks({ hooks }: Recovery): readonly string[] {
+  if (hooks === undefined || hooks.runs.length === 0) return []
+  const rows = hooks.runs.map(({ moment, hook, state, ms, said }) => [
+    moment,
+    hook,
+    state,
+    ms === null ? '' : `${ms.toFixed(1)} ms`,
+    said,
+  ])
+  return ['', ...renderTable(['hooks', 'what', 'state', 'took', 'how it ended'], rows)]
+}
+
+/** `demo-0 → demo-1`; one name where the primary stayed the same, or there was none before. */
+function wayOf({ from, to }: Recovery): string {
+  const names = [from, to].filter((member) => member !== null).map(instanceOf)
+  return [...new Set(names)].join(' → ') || 'nobody'
+}
+
+function timeOf(recovery: Recovery): string {
+  return new Date(recovery.startedWallMs)
+    .toISOString()
+    .replace('T', ' ')
+    .replace(/\.\d+Z$/, '')
+}
+
+function durationOf(recovery: Recovery): string {
+  const last = recovery.timeline.at(-1)
+  return last === undefined ? '' : `${Math.round(last.atMs)} ms`
+}
