@@ -1,5 +1,5 @@
 import { counted, joined, say, type Sentence } from '#common/sentence/sentence.ts'
-import { areBeingStarted, startingAmong } from '../judge/primary/starting.ts'
+import { areBeingStarted, startingAmong } from '../judge/election/starting.ts'
 import type { InstanceView } from '#topology/snapshot/snapshot.ts'
 import { holdsOf } from '#topology/snapshot/holdings.ts'
 import { GtidSet } from '#topology/gtid/gtid-set.ts'

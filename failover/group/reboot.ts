@@ -1,5 +1,5 @@
 import { command, joined, say, text, type Sentence } from '#common/sentence/sentence.ts'
-import { areBeingStarted, startingAmong } from '../judge/primary/starting.ts'
+import { areBeingStarted, startingAmong } from '../judge/election/starting.ts'
 import type { GroupView } from '#topology/group/group-view.ts'
 import { instanceOf, type InstanceName, type MemberId } from '#topology/snapshot/member.ts'
 import type { Observation } from '#topology/snapshot/observation.ts'

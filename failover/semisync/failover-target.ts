@@ -3,7 +3,7 @@ import { instanceOf, type InstanceName } from '#topology/snapshot/member.ts'
 import { revocationQuorum } from '../judge/election/durability.ts'
 import { whyUnfit } from '../judge/election/election.ts'
 import { candidatesIn, canSalvage } from '../judge/election/salvage.ts'
-import { lostByPrimary } from '../judge/primary/lost-by-primary.ts'
+import { lostByPrimary } from '../judge/data/lost-by-primary.ts'
 import { asItIs, forcedCandidates } from '../flows/forced-failover.ts'
 import { isLive, isServing, liveView, viewNamed, type LiveView, type Situation } from '../judge/situation.ts'
 

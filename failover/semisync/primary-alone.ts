@@ -1,5 +1,5 @@
 import { command, counted, say } from '#common/sentence/sentence.ts'
-import { bringBack } from '../judge/primary/starting.ts'
+import { bringBack } from '../judge/election/starting.ts'
 import { instanceOf } from '#topology/snapshot/member.ts'
 import { step, type FlowStep } from '../steps/step.ts'
 import { nextRecord } from '../protocol/record.ts'

@@ -1,7 +1,7 @@
 import { counted, say, type Sentence } from '#common/sentence/sentence.ts'
 import type { InstanceView } from '#topology/snapshot/snapshot.ts'
 import { isServing, liveViews, wantedInstances, type DecisionInput, type LiveView } from '../judge/situation.ts'
-import { standsStillInMaking } from '../judge/primary/starting.ts'
+import { standsStillInMaking } from '../judge/election/starting.ts'
 import { step, type FlowStep } from './step.ts'
 
 /**

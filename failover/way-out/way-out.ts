@@ -1,6 +1,6 @@
 import { command, say, type CommandPart, type Sentence } from '#common/sentence/sentence.ts'
 import { localPlace, typedIn } from '#common/sentence/command.ts'
-import { areBeingStarted, startingAmong } from '../judge/primary/starting.ts'
+import { areBeingStarted, startingAmong } from '../judge/election/starting.ts'
 import { instanceOf, type InstanceName } from '#topology/snapshot/member.ts'
 import { holdsOf } from '#topology/snapshot/holdings.ts'
 import { modeOf } from '../decide.ts'

@@ -4,7 +4,7 @@ import { dirname, join, relative, sep } from 'node:path'
 /**
  * Which room may import which, from the ground up: a room names only rooms above its own line, so there is no circle
  * and no arrow up. docs/why/architecture.md tells what each room is for. A new arrow is a decision: add it here.
- * `a/{b,c}` is short for `a/b a/c`; a line that begins with spaces goes on with the row above.
+ * `a/{b,c}` is short for `a/b a/c`, `a/*` for `a` and all rooms in it; a line that begins with spaces goes on with the row above.
  * Rooms of other houses may import all of `src/common`: leaves that name nothing but each other.
  */
 const table = `
@@ -62,6 +62,12 @@ agents/lifecycle/worker              agents/lifecycle/{actions,copy,events,strea
 agents/lifecycle                     agents/lifecycle/{actions,built-in,configuration,events,probes,server}
                                      agents/lifecycle/{streaming,wire,worker}
 failover/judge                       failover/protocol topology/{gtid,snapshot}
+failover/judge/data                  failover/judge failover/protocol topology/{gtid,snapshot}
+failover/judge/election              failover/judge failover/judge/data failover/protocol topology/{gtid,snapshot}
+failover/judge/primary               failover/judge failover/judge/election failover/protocol
+                                     topology/{gtid,snapshot}
+failover/judge/seeding               failover/judge failover/judge/{data,election} failover/protocol
+                                     topology/{gtid,snapshot}
 src/kube/names
 src/kube/spec                        failover/protocol src/controller-runtime/objects src/kube/names topology/snapshot
 src/kube/backup                      src/controller-runtime/objects src/kube/{names,spec} topology/snapshot
@@ -98,10 +104,10 @@ src/store                            failover/protocol src/controller-runtime/{c
 agents/instance                      agents/ports failover/{protocol,settings} topology/snapshot
 agents/lifecycle/mysql               agents/{instance,ports} agents/lifecycle/{built-in,copy,wire}
                                      failover/{protocol,settings} topology/snapshot
-failover/steps                       failover/{judge,protocol} topology/{gtid,snapshot}
-failover/flows/backups               failover/{judge,protocol,steps} src/backup topology/{gtid,snapshot}
-failover/flows                       failover/flows/backups failover/{judge,protocol,steps} topology/{analysis,group,gtid,snapshot}
-src/api-contract                     failover/{judge,protocol} topology/analysis
+failover/steps                       failover/{judge/*,protocol} topology/{gtid,snapshot}
+failover/flows/backups               failover/{judge/*,protocol,steps} src/backup topology/{gtid,snapshot}
+failover/flows                       failover/flows/backups failover/{judge/*,protocol,steps} topology/{analysis,group,gtid,snapshot}
+src/api-contract                     failover/{judge/*,protocol} topology/analysis
 src/manager/options                  src/controller-runtime/leader src/local/files
 agents/binlog                        agents/{instance,ports} src/binlog topology/{gtid,snapshot}
 agents/salvage                       agents/{instance,ports} failover/protocol topology/{gtid,snapshot}
@@ -117,8 +123,8 @@ agents/sql/settings                  agents/{instance,ports} agents/sql/connecti
                                      topology/snapshot
 agents/sql                           agents/{instance,needs,ports} agents/sql/{connections,needs,replication,settings}
                                      failover/{protocol,settings} topology/snapshot
-failover/semisync                    failover/{flows,judge,protocol,steps} topology/{analysis,gtid,snapshot}
-failover/group                       failover/{flows,judge,protocol,steps} failover/flows/backups topology/{analysis,group,gtid,snapshot}
+failover/semisync                    failover/{flows,judge/*,protocol,steps} topology/{analysis,gtid,snapshot}
+failover/group                       failover/{flows,judge/*,protocol,steps} failover/flows/backups topology/{analysis,group,gtid,snapshot}
 src/cli/connection                   src/adopt src/api-contract src/cli/terminal
                                      src/controller-runtime/{client,kube-config,objects,port-forward}
                                      src/kube/{names,objects,secrets} src/local/{clusters,files,folder,processes}
@@ -128,8 +134,8 @@ agents/group                         agents/{doubts,guard,instance,ports} agents
 agents/semisync                      agents/{doubts,guard,instance,ports} failover/{protocol,settings}
                                      topology/{gtid,snapshot}
 agents/volume                        agents/{binlog,instance,ports} agents/lifecycle/copy src/binlog topology/gtid
-failover                             failover/{flows,group,judge,protocol,semisync,steps}
-failover/way-out                     failover failover/{flows,judge,protocol,steps} topology/snapshot
+failover                             failover/{flows,group,judge/*,protocol,semisync,steps}
+failover/way-out                     failover failover/{flows,judge/*,protocol,steps} topology/snapshot
 agents/converge                      agents/{doubts,group,guard,instance,ports,semisync} failover/protocol
                                      topology/{gtid,snapshot}
 agents/mysqld                        agents/{binlog,instance,ports,volume} failover/{protocol,settings}
@@ -137,9 +143,9 @@ agents/mysqld                        agents/{binlog,instance,ports,volume} failo
 agents/throw-away                    agents/{instance,mysqld,ports} agents/sql/connections failover/settings
 agents/observe                       agents/{doubts,guard,instance,ports} failover/{protocol,settings}
                                      topology/{gtid,snapshot}
-src/manager/loop/books               failover failover/{judge,protocol} src/store topology/snapshot
-src/manager/loop/hooks               failover failover/{judge,protocol} src/manager/loop/books topology/snapshot
-src/manager/loop                     failover failover/{judge,protocol} src/manager/loop/{books,hooks} src/store
+src/manager/loop/books               failover failover/{judge/*,protocol} src/store topology/snapshot
+src/manager/loop/hooks               failover failover/{judge/*,protocol} src/manager/loop/books topology/snapshot
+src/manager/loop                     failover failover/{judge/*,protocol} src/manager/loop/{books,hooks} src/store
                                      topology/snapshot
 src/manager/hooks                    failover/protocol src/manager/loop/hooks
 agents/backup                        agents/{instance,ports} agents/lifecycle/{copy,mysql} failover/protocol
@@ -153,9 +159,9 @@ agents/backup/rehearsal              agents/{backup,instance,ports} agents/backu
 agents/orders                        agents/{backup,converge,doubts,guard,instance,observe,ports,salvage}
                                      agents/backup/{archive,rebuild,rehearsal} failover/protocol
                                      topology/{gtid,snapshot}
-src/manager/clusters/operations      failover/flows/backups failover failover/{flows,judge,protocol,way-out} src/{api-contract,backup}
+src/manager/clusters/operations      failover/flows/backups failover failover/{flows,judge/*,protocol,way-out} src/{api-contract,backup}
                                      src/manager/loop src/manager/loop/{books,hooks} topology/snapshot
-src/manager/clusters                 failover failover/{judge,protocol,way-out} src/{api-contract,store}
+src/manager/clusters                 failover failover/{judge/*,protocol,way-out} src/{api-contract,store}
                                      src/manager/clusters/operations src/manager/loop src/manager/loop/{books,hooks}
                                      topology/{group,snapshot}
 agents/far                           agents/{binlog,instance,mysqld,ports,volume} src/binlog topology/{gtid,snapshot}
@@ -167,14 +173,14 @@ agents                               agents/{backup,binlog,converge,doubts,far,g
                                      agents/{lifecycle,mysqld,observe,orders,ports,salvage,sql} agents/{throw-away,volume}
                                      agents/lifecycle/{built-in,mysql} failover/protocol topology/snapshot
 src/manager/api                      src/api-contract src/manager/clusters
-src/adopt/watch                      agents/sql/dialect failover/{judge,protocol} src/adopt src/adopt/servers
+src/adopt/watch                      agents/sql/dialect failover/{judge/*,protocol} src/adopt src/adopt/servers
                                      src/api-contract src/local/{files,folder} src/manager/{api,clusters} topology/{analysis,gtid,snapshot}
 src/adopt/origin                     src/adopt src/adopt/servers src/local/{files,folder} topology/snapshot
-src/orchestrator/documents           failover/{judge,protocol} src/manager/clusters topology/snapshot
+src/orchestrator/documents           failover/{judge/*,protocol} src/manager/clusters topology/snapshot
 src/orchestrator/trees               src/manager/clusters src/orchestrator/documents topology/gtid
 src/orchestrator/fleet               failover/protocol src/manager/clusters src/orchestrator/documents topology/snapshot
 src/orchestrator/analysis            src/orchestrator/{documents,fleet}
-src/orchestrator/routes              failover/{judge,protocol} src/api-contract src/manager/clusters
+src/orchestrator/routes              failover/{judge/*,protocol} src/api-contract src/manager/clusters
                                      src/orchestrator/{analysis,documents,fleet,trees} topology/snapshot
 src/orchestrator                     src/manager/clusters src/orchestrator/{fleet,routes,trees}
 src/adopt/trees                      agents/sql/dialect src/adopt src/adopt/{servers,watch} src/local/files
@@ -193,12 +199,12 @@ src/manager/kubernetes/memory        src/controller-runtime/{client,controller,o
                                      src/kube/{pod-events,pods,secrets}
 src/manager/kubernetes/pod-events    src/controller-runtime/{changes,client,controller,events,informers,objects}
                                      src/kube/{pod-events,pods} src/manager/kubernetes/memory
-src/manager/kubernetes/status        failover/{judge,protocol} src/api-contract src/kube/{names,objects,pods,spec}
+src/manager/kubernetes/status        failover/{judge/*,protocol} src/api-contract src/kube/{names,objects,pods,spec}
                                      src/controller-runtime/{events,informers,objects} src/manager/clusters
                                      topology/snapshot
 src/manager/kubernetes/pods          src/api-contract src/controller-runtime/{client,informers,objects}
                                      src/kube/{names,pods,spec} src/manager/clusters topology/snapshot
-src/manager/kubernetes/objects       failover/{flows,judge,protocol} src/controller-runtime/{changes,client,objects}
+src/manager/kubernetes/objects       failover/{flows,judge/*,protocol} src/controller-runtime/{changes,client,objects}
                                      src/kube/{app,certificates,names,objects,pods,primary,router,secrets,spec}
                                      src/manager/kubernetes/status src/manager/{loop,options} topology/snapshot
 src/manager/kubernetes/loops         failover/protocol src/controller-runtime/{client,informers,objects} src/{api-contract,store}
@@ -215,26 +221,29 @@ src/manager/kubernetes               failover/protocol src/api-contract topology
                                      src/kube/{pods,primary,secrets,spec} src/manager/{api,clusters,options,servers}
                                      src/manager/kubernetes/{apps,backups,loops,memory,objects,pod-events,pods,status}
                                      src/orchestrator
-src/cli/commands                     agents agents/{instance,lifecycle} failover/{judge,protocol}
-                                     src/{api-contract,manager,router} src/router/kubernetes src/cli/{connection,terminal} src/local/{files,folder}
-                                     src/manager/{kubernetes,options} topology/snapshot
+src/cli/commands/operations          failover/judge src/api-contract src/cli/{connection,terminal}
+src/cli/commands/programs            agents agents/{instance,lifecycle} failover/protocol src/{manager,router}
+                                     src/cli/terminal src/local/{files,folder} src/manager/{kubernetes,options}
+                                     src/router/kubernetes
+src/cli/commands/views               failover/judge failover/protocol src/api-contract src/cli/{connection,terminal}
+                                     topology/snapshot
 src/cli/local/show                   src/api-contract src/cli/{connection,terminal}
                                      src/local/{clusters,files,folder,logs,platform,processes,supervisor}
 src/cli/local/sql                    agents/instance src/cli/local/show src/cli/terminal
                                      src/local/{clusters,files,folder,packages,platform}
 src/cli/local/up                     agents/{instance,mysqld} failover/protocol src/{api-contract,store}
-                                     src/cli/local/show src/cli/{commands,connection,terminal}
+                                     src/cli/local/show src/cli/{commands/*,connection,terminal}
                                      src/local/{addresses,clusters,files,folder,logs,packages,supervisor}
 src/cli/backup                       failover/protocol src/{api-contract,backup,object-store} src/backup/transfer
                                      src/cli/{connection,terminal} src/local/{clusters,folder} topology/snapshot
 src/cli/local                        failover/protocol src/{api-contract,backup,store} src/backup/transfer
-                                     src/cli/{backup,commands,connection,terminal} src/cli/local/{show,sql,up}
+                                     src/cli/{backup,commands/*,connection,terminal} src/cli/local/{show,sql,up}
                                      src/local/{addresses,clusters,faults,files,folder,packages,platform}
                                      src/local/{processes,supervisor}
 src/cli/adopt                        agents/far/adopting src/adopt src/adopt/{origin,serve,servers,watch}
-                                     src/api-contract src/store src/cli/{commands,connection,terminal} src/cli/local/up
+                                     src/api-contract src/store src/cli/{commands/*,connection,terminal} src/cli/local/up
                                      src/local/{addresses,clusters,files,folder,processes,supervisor}
-src/cli                              src/cli/{adopt,backup,commands,local,terminal}
+src/cli                              src/cli/{adopt,backup,commands/*,local,terminal}
 src                                  src/cli src/cli/terminal src/local/files
 `
 
@@ -245,12 +254,18 @@ export const rooms = Object.fromEntries(
     .trim()
     .split('\n')
     .map((row) => row.split(/ +/))
-    .map(([room, ...words]) => [room, words.flatMap(inFull)]),
+    .map(([room, ...words], _, rows) => [room, words.flatMap(inFull).flatMap((word) => roomsOf(word, rows))]),
 )
 
 function inFull(word) {
   const [, parent, names] = /^(.*)\{(.*)\}$/.exec(word) ?? []
   return names === undefined ? [word] : names.split(',').map((name) => parent + name)
+}
+
+function roomsOf(word, rows) {
+  if (!word.endsWith('/*')) return [word]
+  const [parent, within] = [word.slice(0, -2), word.slice(0, -1)]
+  return rows.map(([room]) => room).filter((room) => room === parent || room.startsWith(within))
 }
 
 /** Tests, and what tests share: these look into all rooms of their house, and of houses where their house looks. */

@@ -4,10 +4,10 @@ import { electedSetOf, outsiders } from './elected-set.ts'
 import { elect } from './election.ts'
 import { salvages } from '#failover/protocol/mode-name.ts'
 import type { ClusterRecord } from '#failover/protocol/record.ts'
-import { lostByPrimary } from '../primary/lost-by-primary.ts'
+import { lostByPrimary } from '../data/lost-by-primary.ts'
 import { promisedBy, type Promised } from './promised.ts'
 import type { Situation } from '../situation.ts'
-import { isNotedUnsettled } from '../primary/unsettled.ts'
+import { isNotedUnsettled } from '../data/unsettled.ts'
 
 /**
  * The arithmetic of durability (docs/why/safety.md, "The invariant"): while |S| ≥ k, every acknowledged write is held

@@ -1,5 +1,5 @@
 import { command, say, type Sentence } from '#common/sentence/sentence.ts'
-import { bringBack } from '../primary/starting.ts'
+import { bringBack } from './starting.ts'
 import { GtidSet, parseGtidSet } from '#topology/gtid/gtid-set.ts'
 import { isFreeOfErrant } from '#topology/snapshot/comparison.ts'
 import { holdsOf } from '#topology/snapshot/holdings.ts'

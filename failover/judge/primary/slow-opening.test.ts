@@ -3,7 +3,16 @@ import { gtids, type ViewOverrides } from '#topology/testing.ts'
 import { analyse, decide } from '#failover/decide.ts'
 import { planSwitchover } from '#failover/semisync/switchover.ts'
 import { defaultTimings } from '#failover/protocol/timings.ts'
-import { aSituation, committed, ordersOf, promised, shop0, shop1, shop2, type SituationOverrides } from '#failover/testing.ts'
+import {
+  aSituation,
+  committed,
+  ordersOf,
+  promised,
+  shop0,
+  shop1,
+  shop2,
+  type SituationOverrides,
+} from '#failover/testing.ts'
 import { callsForFailover, judgePrimary } from './verdict.ts'
 
 const elected = gtids('shop-0', 200)

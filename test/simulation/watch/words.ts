@@ -1,4 +1,4 @@
-import { isNotedUnsettled } from '#failover/judge/primary/unsettled.ts'
+import { isNotedUnsettled } from '#failover/judge/data/unsettled.ts'
 import type { ClusterRecord } from '#failover/protocol/record.ts'
 import { parseNotes } from '#store/wire.ts'
 import { parseGtidSet } from '#topology/gtid/gtid-set.ts'

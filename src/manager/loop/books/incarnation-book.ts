@@ -1,7 +1,7 @@
 import { believed, standingOf, unnoted, withIncarnation } from '#failover/judge/data/incarnations.ts'
 import type { ClusterNotes } from '#failover/protocol/notes.ts'
 import type { ClusterRecord } from '#failover/protocol/record.ts'
-import { saysUnsettled, withUnsettled } from '#failover/judge/primary/unsettled.ts'
+import { saysUnsettled, withUnsettled } from '#failover/judge/data/unsettled.ts'
 import type { Observation } from '#topology/snapshot/observation.ts'
 import type { Snapshot } from '#topology/snapshot/snapshot.ts'
 
@@ -16,8 +16,8 @@ export interface Heard {
 }
 
 /**
- * Which runs of agents this manager saw noted, and the noting of those that are not (`failover/judge/data/incarnations.ts`),
- * and of unsettled tails (`failover/judge/primary/unsettled.ts`).
+ * Which runs of agents this manager saw noted, and the noting of those that are not, and of unsettled tails
+ * (`incarnations.ts` and `unsettled.ts` in `failover/judge/data/`).
  */
 export class IncarnationBook {
   readonly #runs = new Set<string>()

@@ -1,7 +1,7 @@
 import type { MemberId } from '#topology/snapshot/member.ts'
 import type { Observation } from '#topology/snapshot/observation.ts'
 import type { Snapshot } from '#topology/snapshot/snapshot.ts'
-import { standingOf } from '../data/incarnations.ts'
+import { standingOf } from './incarnations.ts'
 import type { ClusterNotes, UnsettledNote } from '#failover/protocol/notes.ts'
 import type { ClusterRecord } from '#failover/protocol/record.ts'
 
