@@ -44,6 +44,8 @@ export class LockWatch implements Watch {
   readonly #parts: Parts
   readonly #needs: LockNeeds
   readonly #seen = new Map<number, { readonly sinceMs: number; lastMs: number }>()
+  /** Who was committing at the last look that was answered. */
+  #committing: readonly Blocker[] = []
   #need: string | null = null
   #neededSinceMs = 0
 
@@ -53,22 +55,43 @@ export class LockWatch implements Watch {
   }
 
   async look(): Promise<void> {
-    const { server, world, timings, guards, changed } = this.#parts
-    const blockers = this.#needs.mayBeBlocked() ? await server.blockers() : []
+    const blockers = this.#needs.mayBeBlocked() ? await this.#askForBlockers() : []
+    this.#show(blockers)
+    this.#committing = blockers.filter(({ commits }) => commits)
+    if (!this.#isNeededForLong()) return
+    const { world, timings } = this.#parts
     const nowMs = world.clock.monotonicMs()
-    this.#remember(blockers, nowMs)
-    const first = blockers.slice(0, mostTold).map(sentenceAbout)
-    const told = joined(first, ', and ') || this.#lastTold()
-    if (String(told) !== String(guards.lockedBy)) {
-      learn(this.#parts, { fact: 'blockersSeen', lockedBy: told })
-      changed()
-    }
-    const need = this.#needs.needNow()
-    if (need !== this.#need) this.#neededSinceMs = nowMs
-    this.#need = need
-    if (need === null || nowMs - this.#neededSinceMs < timings.lockGraceMs) return
     const sinceOf = ({ session }: Blocker) => this.#seen.get(session)?.sinceMs ?? nowMs
     await this.#end(blockers.filter((blocker) => nowMs - sinceOf(blocker) >= timings.lockGraceMs))
+  }
+
+  /** A server that does not say any more who is in the way may hang for another reason; who was committing still is. */
+  async #askForBlockers(): Promise<readonly Blocker[]> {
+    try {
+      return await this.#parts.server.blockers()
+    } catch (error) {
+      this.#show([])
+      if (this.#isNeededForLong()) await this.#needs.endCommitting(this.#committing)
+      throw error
+    }
+  }
+
+  #isNeededForLong(): boolean {
+    const { world, timings } = this.#parts
+    const need = this.#needs.needNow()
+    if (need !== this.#need) this.#neededSinceMs = world.clock.monotonicMs()
+    this.#need = need
+    return need !== null && world.clock.monotonicMs() - this.#neededSinceMs >= timings.lockGraceMs
+  }
+
+  #show(blockers: readonly Blocker[]): void {
+    const { guards, world, changed } = this.#parts
+    this.#remember(blockers, world.clock.monotonicMs())
+    const first = blockers.slice(0, mostTold).map(sentenceAbout)
+    const told = joined(first, ', and ') || this.#lastTold()
+    if (String(told) === String(guards.lockedBy)) return
+    learn(this.#parts, { fact: 'blockersSeen', lockedBy: told })
+    changed()
   }
 
   #remember(blockers: readonly Blocker[], nowMs: number): void {

@@ -52,6 +52,7 @@ async function blocked(blocking: readonly Blocker[], overrides: ServerOverrides)
   return { parts, server, process, watch, lookAfter, graceMs: parts.timings.lockGraceMs }
 }
 
+const saysNothing = { blockers: () => Promise.reject(new Error('no answer within 800 ms')) }
 const ended = (server: ScriptedServer) => server.calls.filter((call) => call.startsWith('end session'))
 
 describe('a lock in the way of what ends a wait', () => {
@@ -68,6 +69,15 @@ describe('a lock in the way of what ends a wait', () => {
     // A global read lock commits nothing.
     expect(parts.file.current.unsettled).toBe(false)
     expect(parts.doubts.raised).toBe(0)
+  })
+
+  it('is forgotten where the server does not say who is in the way any more: a silence has another reason then', async () => {
+    const { parts, server, lookAfter } = await blocked([backup], starved)
+    Object.assign(server, saysNothing)
+    await expect(lookAfter(2_000)).rejects.toThrow('no answer')
+    expect(String(parts.guards.lockedBy)).toContain('session 12')
+    await expect(lookAfter(1)).rejects.toThrow('no answer')
+    expect(parts.guards.lockedBy).toBeNull()
   })
 
   it('is left alone, and named, while enough replicas are connected and nobody waits', async () => {
@@ -180,6 +190,17 @@ describe('a session that commits', () => {
     expect(process.state).toBe('dead')
     expect(parts).toMatchObject({ told: { mayRestart: true }, course: { life: { pid: 1_000, isRestarted: true } } })
     expect(ended(server)).toEqual([])
+    expect(parts.notices.list.at(-1)).toMatchObject({ code: 'RestartedForLock' })
+  })
+
+  it('still commits where the server has ceased to say who is in the way', async () => {
+    const { parts, server, process, lookAfter, graceMs } = await blocked([committing], starved)
+    Object.assign(server, saysNothing)
+    await expect(lookAfter(graceMs)).rejects.toThrow('no answer')
+    expect(process.state).toBe('running')
+    settable(parts).contact.peersHeard.set('shop-1', parts.world.clock.monotonicMs())
+    await expect(lookAfter(1)).rejects.toThrow('no answer')
+    expect(process.state).toBe('dead')
     expect(parts.notices.list.at(-1)).toMatchObject({ code: 'RestartedForLock' })
   })
 

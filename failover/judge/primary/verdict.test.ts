@@ -79,9 +79,21 @@ const cases: Readonly<
     { views: { 'shop-0': { silentMs: 29_999, probe: 'ok' } } },
     'healthy',
   ],
-  'connections that ran out keep its agent out': [
-    'well',
+  'a lock was seen, and it has let nobody in since': [
+    'frozen',
+    { views: { 'shop-0': { silentMs: 30_000, probe: 'locked' } } },
+    'has let nobody in for 30 s',
+    ['its own agent'],
+  ],
+  'logins that wait have used up its connections': [
+    'frozen',
     { views: { 'shop-0': { silentMs: 30_000, probe: 'tooManyConnections' } } },
+    'has let nobody in for 30 s',
+    ['its own agent'],
+  ],
+  'it is far, and connections that ran out keep its agent out': [
+    'well',
+    { views: { 'shop-0': { silentMs: 30_000, probe: 'tooManyConnections', reachedBy: 'ssh' } } },
     'healthy',
   ],
   'a full disk keeps it from answering': [

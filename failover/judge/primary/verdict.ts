@@ -106,10 +106,12 @@ function judgeRunning(name: string, seen: Observation, situation: Situation): Ve
 
 /**
  * A session that was open goes on, as that of the probe, and no other begins: an account statement that waits for its
- * acknowledgement keeps all logins out. A far agent may be kept out by the limit of connections alone.
+ * acknowledgement keeps all logins out. A lock was seen before that, and logins that wait use up the connections. The
+ * admin interface has no limit of connections; a far agent may be kept out by that limit alone.
  */
 function letsNobodyIn({ probe, silentMs, reachedBy }: Observation): boolean {
-  return probe === 'ok' && silentMs >= hungMs && reachedBy === undefined
+  const mayGoOn = probe === 'ok' || probe === 'locked' || probe === 'tooManyConnections'
+  return mayGoOn && silentMs >= hungMs && reachedBy === undefined
 }
 
 /** An agent that has lost SSH as well shows nothing long before: for so long only its server has been silent. */
