@@ -34,6 +34,7 @@ interface Given {
   readonly log: Logger
   readonly token: string
   readonly listen: (server: Server) => Promise<void>
+  readonly beginAnew: (why: RegentError) => void
 }
 
 export function placeOf(config: AgentConfig, given: Given): Promise<Place> | Place {
@@ -59,7 +60,7 @@ function near(config: AgentConfig, { world, secret, timings }: Given): Place {
 async function far(
   config: AgentConfig,
   there: FarConfig,
-  { world, secret, timings, log, token, listen }: Given,
+  { world, secret, timings, log, token, listen, beginAnew }: Given,
 ): Promise<Place> {
   const { endStreamsWhenBlind } = await import('./far/silence.ts')
   const password = (await readFile(there.passwordFile, 'utf8')).split(/\r?\n/, 1)[0] ?? ''
@@ -85,7 +86,7 @@ async function far(
       })
   }
   const { ports, whyBlind, close } = await reach(config, there, {
-    ...{ world, log, server, ownStart, near, login, identity, refuse },
+    ...{ world, log, server, ownStart, near, login, identity, refuse, beginAnew },
   })
   return {
     ports,

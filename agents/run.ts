@@ -30,7 +30,7 @@ import { lockVolume } from './instance/volume-lock.ts'
 /**
  * Runs the agent of one instance until SIGTERM or SIGINT. Its mysqld goes on without it and is found again by the next.
  * Throws `REGENT_BAD_FILE` for a configuration that contradicts itself, `REGENT_ALREADY_RUNNING` where another agent
- * has the volume, `REGENT_BAD_CERTIFICATE` and `REGENT_ADDRESS_IN_USE`.
+ * has the volume, `REGENT_BAD_CERTIFICATE` and `REGENT_ADDRESS_IN_USE`; `REGENT_REBOOTED` where its far host was.
  */
 export async function runAgent(config: AgentConfig): Promise<void> {
   const timings = { ...defaultTimings, ...config.timings }
@@ -47,7 +47,11 @@ export async function runAgent(config: AgentConfig): Promise<void> {
   const launcher = config.launcherDir === '' ? null : new Launcher(config.launcherDir, world)
   const { certificates, transport } = await connectionsOf(config, { token, world, log })
   const listenAsAgent = (server: Server): Promise<void> => listen(server, config, 'agentPort')
-  const place = await placeOf(config, { world, secret, timings, log, token, listen: listenAsAgent })
+  const anew = Promise.withResolvers<never>()
+  const place = await placeOf(config, {
+    ...{ world, secret, timings, log, token, listen: listenAsAgent },
+    beginAnew: anew.reject,
+  })
   const agent = await Agent.create({
     config,
     timings,
@@ -72,7 +76,7 @@ export async function runAgent(config: AgentConfig): Promise<void> {
   const endLifecycle = serveLifecycle(config, { builtIn: () => agent.builtInActions(), world, log })
   const beating = launcher?.beat()
   await agent.start()
-  await aborted(toldToStop())
+  await Promise.race([aborted(toldToStop()), anew.promise])
   log.info('agent stops; mysqld goes on')
   await endLifecycle()
   beating?.cancel()

@@ -1,5 +1,5 @@
 import { join } from 'node:path'
-import { describeError, type RegentError } from '#common/errors/errors.ts'
+import { describeError, RegentError } from '#common/errors/errors.ts'
 import type { Logger } from '#common/log/logger.ts'
 import type { Machine, World } from '#common/ports/ports.ts'
 import type { AgentConfig, FarConfig, FarLogin, FarSsh } from '../instance/config.ts'
@@ -50,13 +50,15 @@ export interface FarGiven {
   readonly identity: FarIdentity
   /** Answers in place of the agent until the host is reached, and refuses by this; resolves to what ends that. */
   readonly refuse: (why: () => RegentError) => Promise<() => Promise<void>>
+  /** Ends the agent, which is started again: what it noted at its start holds no longer. */
+  readonly beginAnew: (why: RegentError) => void
 }
 
 /** Waits until the host is reached: who knows nothing of its server has nothing to say. */
 export async function farPlace(
   config: AgentConfig,
   far: FarConfig & { readonly ssh: FarSsh },
-  { world, log, server, ownStart, near, identity, refuse }: FarGiven,
+  { world, log, server, ownStart, near, identity, refuse, beginAnew }: FarGiven,
 ): Promise<FarPlace> {
   const { dataDir, agentDir } = volumeLayout(config.volume)
   const shell = new SshShell(config.host, far.ssh, world)
@@ -64,7 +66,9 @@ export async function farPlace(
   await makeMirrorFolder(dataDir)
   const ending = new FarEnding(far.places, shell, join(agentDir, 'far-error-log.json'))
   const process = new FarProcess(far, {
-    ...{ ...world, shell, ownStart, note: noteInFile(join(agentDir, 'far-mysqld.json'), ['pid', 'startTicks']) },
+    ...{ ...world, shell, bootId, ownStart },
+    note: noteInFile(join(agentDir, 'far-mysqld.json'), ['pid', 'startTicks']),
+    rebooted: () => beginAnew(wasRebooted(config.host)),
     // Then nobody knows how it ended, which counts as a stop.
     taking: (life) =>
       ending.mark(life).catch((error: unknown) => log.warn(`its error log was not marked: ${describeError(error)}`)),
@@ -88,6 +92,10 @@ export async function farPlace(
       shell.close()
     },
   }
+}
+
+function wasRebooted(host: string): RegentError {
+  return new RegentError('REGENT_REBOOTED', `${host} was started anew: the agent begins anew, and reads what is left`)
 }
 
 /** Of the host's kernel. */

@@ -25,6 +25,7 @@ describe('The mysqld of a far host', () => {
   let shell = new ShellHere()
   let process: FarProcess
   const taken: number[] = []
+  let rebooted = 0
 
   async function watched(
     start?: string,
@@ -37,7 +38,7 @@ describe('The mysqld of a far host', () => {
         ...{
           ...realWorld,
           ...other,
-          shell,
+          ...{ shell, bootId: 'boot-1', rebooted: () => void (rebooted += 1) },
           ownStart: new OwnStart(),
           note: noteInFile(join(folder, 'note.json'), ['pid', 'startTicks']),
         },
@@ -56,6 +57,7 @@ describe('The mysqld of a far host', () => {
     Object.assign(places, { dataDir: folder, pidFile: join(folder, 'pid'), errorLog: join(folder, 'error.log') })
     shell = new ShellHere()
     taken.length = 0
+    rebooted = 0
   })
   afterEach(async () => {
     process.stop()
@@ -166,13 +168,22 @@ describe('The mysqld of a far host', () => {
     expect([shell.ran, process.state]).toEqual([[killScript], 'dead'])
   })
 
+  it('is not taken after a boot of its host, nor is anything heard of it: the agent begins anew', async () => {
+    await watched()
+    shell.heard?.line('boot boot-1')
+    expect([rebooted, process.state]).toEqual([0, 'running'])
+    shell.heard?.line('boot boot-2')
+    shell.heard?.line('none')
+    expect([rebooted, process.state]).toEqual([1, 'running'])
+  })
+
   it('lacks SSH where nothing is heard of its host, with what stands in the way', async () => {
     await watched()
     expect(await process.lacks()).toEqual([])
     const later = new FarProcess(config, {
       ...{
         ...realWorld,
-        shell,
+        ...{ shell, bootId: 'boot-1', rebooted: () => undefined },
         ownStart: new OwnStart(),
         note: noteInFile('', ['pid', 'startTicks']),
         taking: () => Promise.resolve(),

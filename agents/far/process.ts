@@ -22,6 +22,10 @@ export interface FarProcessPorts {
   readonly clock: Clock
   readonly timers: Timers
   readonly shell: FarShell
+  /** Of the host's kernel, as the agent noted when it began. */
+  readonly bootId: string
+  /** The host was started anew: what was not synced there is lost, and nothing more is heard of it here. */
+  readonly rebooted: () => void
   readonly ownStart: OwnStart
   /** Which process it takes for its mysqld. */
   readonly note: Note<Life>
@@ -55,6 +59,7 @@ export class FarProcess extends ShownFarProcess implements ProcessPort {
   #running: Running | null = null
   #following = false
   #isStarting = false
+  #isRebooted = false
   #startFailed = ''
   #timer: Timer | null = null
 
@@ -209,14 +214,22 @@ export class FarProcess extends ShownFarProcess implements ProcessPort {
   }
 
   #hear(line: string): void {
-    this.#heardAtMs = this.#ports.clock.monotonicMs()
     const [first = '', second = '', third = ''] = line.split(' ')
+    if (first === 'boot') return this.#hearBoot(second)
+    if (this.#isRebooted) return
+    this.#heardAtMs = this.#ports.clock.monotonicMs()
     if (first === '.') {
       if (second !== '') this.#freeBytes = Number(second) * 1_024
       return
     }
     this.#seen = first === 'none' ? null : { pid: Number(first), startTicks: Number(second), state: stateOf(third) }
     if (this.#life !== null) this.#judge()
+  }
+
+  #hearBoot(bootId: string): void {
+    if (bootId === this.#ports.bootId || this.#isRebooted) return
+    this.#isRebooted = true
+    this.#ports.rebooted()
   }
 
   #judge(): void {

@@ -4,14 +4,15 @@
  */
 
 /**
- * Prints the state of the server whose pid is in a file, whenever that changes, and a dot every second: `pid
- * startTicks state`, or `none`; `R` runs, `T` is stopped, `Z` is being torn down. Another program that has the
- * number of an old pid file works in another folder. Where this user is not shown that, its command line tells.
- * A write that fails ends the script.
+ * Prints `boot` and the boot id of the host; then the state of the server whose pid is in a file, whenever that
+ * changes, and a dot every second: `pid startTicks state`, or `none`; `R` runs, `T` is stopped, `Z` is being torn
+ * down. Another program that has the number of an old pid file works in another folder. Where this user is not shown
+ * that, its command line tells. A write that fails ends the script.
  *
  * `$1` pid file, `$2` data folder, `$3` seconds between two looks, `$4` looks in a second
  */
 export const watchScript = String.raw`
+echo "boot $(cat /proc/sys/kernel/random/boot_id)" || exit
 last= known= looks=$4
 while :; do
   now=none pid=

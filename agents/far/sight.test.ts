@@ -18,7 +18,10 @@ describe('An agent that reaches its server by SQL, and its host by SSH no more',
     const note = { read: () => Promise.resolve(undefined), write: () => Promise.resolve() }
     process = new FarProcess(
       { agentHost: '', user: '', passwordFile: '', serverUuid: '', places },
-      { ...realWorld, shell, note, ownStart: new OwnStart(), taking: () => Promise.resolve() },
+      {
+        ...{ ...realWorld, shell, bootId: 'boot', rebooted: () => undefined, note, ownStart: new OwnStart() },
+        taking: () => Promise.resolve(),
+      },
     )
     shell.failure = new RegentError('REGENT_SSH_DOWN', 'no route')
     const sight = sightOf({

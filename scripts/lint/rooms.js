@@ -166,7 +166,7 @@ src/manager/clusters                 failover failover/{judge/*,protocol,way-out
                                      topology/{group,snapshot}
 agents/far                           agents/{binlog,instance,mysqld,ports,volume} src/binlog topology/{gtid,snapshot}
 agents/far/adopting                  agents/far agents/{instance,ports} agents/sql/connections failover/settings
-agents/far/sql-only                  agents/{far,instance,ports} agents/sql/connections failover/settings
+agents/far/sql-only                  agents/{far,instance,ports} agents/sql/{connections,replication} failover/settings
                                      topology/{gtid,snapshot}
 agents                               agents/{backup,binlog,converge,doubts,far,group,guard,instance}
                                      agents/backup/{archive,rebuild,rehearsal} agents/far/sql-only

@@ -334,7 +334,10 @@ export class SimulatedCluster {
     const asAgent = serverOf(machine, life, world, ownStart)
     farPlaceOf(
       { machine, host: machine.far, life, far },
-      { time, ...given, looking: given.server, server: asAgent, ownStart },
+      {
+        ...{ time, ...given, looking: given.server, server: asAgent, ownStart },
+        beginAnew: (why) => this.#startFarAgain(machine, life, why),
+      },
     )
       .then(async ({ ports, whyBlind }) => listens(await create({ config: far, ...ports }), whyBlind))
       .catch((error: unknown) => this.#startFarAgain(machine, life, error))

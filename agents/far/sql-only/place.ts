@@ -1,6 +1,7 @@
 import { join } from 'node:path'
 import { ownSession } from '#failover/settings/own-session.ts'
 import type { AgentConfig, FarConfig } from '#agents/instance/config.ts'
+import { executedStatement, receivedStatement } from '#agents/sql/replication/owned-gtids.ts'
 import { volumeLayout } from '#agents/instance/volume-layout.ts'
 import { SqlPool } from '#agents/sql/connections/pool.ts'
 import { startStatement } from '#agents/sql/connections/started-at.ts'
@@ -34,7 +35,8 @@ export async function sqlOnlyPlace(
   await makeMirrorFolder(dataDir)
   const volume = createSqlOnlyVolume({
     near,
-    readExecuted: async () => gtidsOf((await read('SELECT @@global.gtid_executed AS executed'))[0], 'executed'),
+    readExecuted: async () => gtidsOf((await read(executedStatement))[0], 'executed'),
+    readReceived: async () => gtidsOf((await read(receivedStatement))[0], 'received'),
     // The server syncs a relay log that it closes.
     syncRelayLogs: async () =>
       void (await pool.query('FLUSH NO_WRITE_TO_BINLOG RELAY LOGS', { deadlineMs: syncMs, after: 'end' })),

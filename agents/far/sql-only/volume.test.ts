@@ -5,17 +5,19 @@ import { createSqlOnlyVolume } from './volume.ts'
 const near = { readPurged: () => Promise.resolve('noted') } as unknown as VolumePort
 const uuid = '3e11fa47-71ca-11e1-9e33-c80aa9429562'
 
-function volume(executed = `${uuid}:1-7`): VolumePort {
+function volume(executed = `${uuid}:1-7`, received = ''): VolumePort {
   return createSqlOnlyVolume({
     near,
     readExecuted: () => Promise.resolve(executed),
+    readReceived: () => Promise.resolve(received),
     syncRelayLogs: () => Promise.resolve(),
   })
 }
 
 describe('The volume of a host that only SQL reaches', () => {
-  it('holds what its server executed', async () => {
+  it('holds what its server executed, and what that received and has not applied yet', async () => {
     expect(await volume().readBinlogSet()).toBe(`${uuid}:1-7`)
+    expect(await volume(`${uuid}:1-7`, `${uuid}:5-9`).readBinlogSet()).toBe(`${uuid}:1-9`)
   })
 
   it.each(['findTail', 'readTail', 'writeTail', 'archiveErrant', 'trimTail', 'swapIn', 'freshSeedFolder'] as const)(

@@ -1,5 +1,6 @@
 import { say, type Sentence } from '#common/sentence/sentence.ts'
 import { parseGtidSet } from '#topology/gtid/gtid-set.ts'
+import { unionOf } from '#topology/snapshot/holdings.ts'
 import type { GtidText } from '#topology/snapshot/observation.ts'
 import type { Ending, VolumePort } from '#agents/ports/volume.ts'
 import { RegentError } from '#common/errors/errors.ts'
@@ -8,6 +9,8 @@ interface Ports {
   /** The agent's own folder: what it notes is there. */
   readonly near: VolumePort
   readonly readExecuted: () => Promise<GtidText>
+  /** What it got from its source, applied or not: that may be all that is left of what it was elected with. */
+  readonly readReceived: () => Promise<GtidText>
   readonly syncRelayLogs: () => Promise<void>
 }
 
@@ -18,14 +21,19 @@ interface Ports {
 const ending: Ending = { how: 'crashed', sentence: 'how mysqld ended is not known: only SQL reaches its host' }
 
 /** The volume of a host that only SQL reaches: what the server says of itself while it answers, and nothing else. */
-export function createSqlOnlyVolume({ near, readExecuted, syncRelayLogs }: Ports): VolumePort {
+export function createSqlOnlyVolume({ near, readExecuted, readReceived, syncRelayLogs }: Ports): VolumePort {
   const refuse = (what: Sentence) => (): Promise<never> =>
     Promise.reject(new RegentError('REGENT_FAR_CANNOT', say`Regent cannot ${what} where only SQL reaches the host`))
   const [reads, copies] = [refuse(say`read logs`), refuse(say`copy data`)]
   return {
     ...near,
     syncRelayLogs,
-    readBinlogSet: readExecuted,
+    async readBinlogSet() {
+      const received = await readReceived()
+      // Only what was synced counts under a promise.
+      await syncRelayLogs()
+      return unionOf([received, await readExecuted()]).toString()
+    },
     // Its own settings say for how long it keeps them.
     listBinlogs: () => Promise.resolve([]),
     previousGtids: () => Promise.resolve(null),

@@ -185,6 +185,11 @@ export const catalogue = {
     remedy:
       'Try ssh with the user, the key and the known hosts of the hosts file; the message says what sshd answered, or that nobody did.',
   },
+  REGENT_REBOOTED: {
+    status: 503,
+    title: 'The host of a far server was started anew',
+    remedy: 'Wait: the supervisor starts the agents again, and they read what the host still has.',
+  },
   REGENT_HOST_KEY: {
     status: 502,
     title: 'The host key of a far host is not the known one',

@@ -1,3 +1,4 @@
+import { RegentError } from '#common/errors/errors.ts'
 import { again } from '#agents/far/again.ts'
 import type { FarPlace } from '#agents/far/far-place.ts'
 import type { OwnStart } from '#agents/far/own-start.ts'
@@ -29,6 +30,7 @@ export interface FarPorts {
   /** By sessions that only look, at whatever start. */
   readonly looking: SimulatedServer
   readonly ownStart: OwnStart
+  readonly beginAnew: (why: RegentError) => void
   readonly takes: () => Promise<void>
   readonly written: Written
 }
@@ -70,14 +72,15 @@ const refuse = async () => async () => undefined
 
 async function bySsh(
   { machine, host, life, far: config }: Far,
-  { time, server, ownStart, takes, written }: FarPorts,
+  { time, server, ownStart, beginAnew, takes, written }: FarPorts,
 ): Place {
   const { world } = life
   const shell: FarShell = life.port<FarShell>(new SimulatedShell(machine, { time, life, host }))
   const reached = { ...world, log: silentLog, refuse }
   const bootId = await untilReached(async () => (await shell.run(bootIdScript, [])).stdout.toString().trim(), reached)
   const process = new FarProcess(config.far, {
-    ...{ ...world, shell, ownStart, note: life.port(host.note<ProcessIdentity>('mysqld')) },
+    ...{ ...world, shell, bootId, ownStart, note: life.port(host.note<ProcessIdentity>('mysqld')) },
+    rebooted: () => beginAnew(new RegentError('REGENT_REBOOTED', `${machine.name} was started anew`)),
     taking: async () => void (await shell.run(markScript, []).catch(() => undefined)),
   })
   const onHost = life.port<VolumePort>(simulatedVolume(machine, takes, written))
@@ -118,6 +121,7 @@ async function bySqlAlone(
     // Its own clock counts from its start.
     askStart: () => looking.statement(({ startedAt }) => startedAt, askStartMs),
     readExecuted: () => looking.statement(({ folder }) => folder.executed.toString(), askStartMs),
+    readReceived: () => looking.statement(({ folder }) => folder.received.toString(), askStartMs),
     syncRelayLogs: () =>
       looking.statement(({ folder }) => void (folder.syncedRelayLog = folder.relayLog.length), syncMs),
   })

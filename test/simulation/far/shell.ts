@@ -83,15 +83,20 @@ export class SimulatedShell implements FarShell {
     this.#lose('closed')
   }
 
-  /** As `watchScript`: each change, and a dot every second. Nothing overtakes anything. */
+  /** As `watchScript`: the boot id, each change, and a dot every second. Nothing overtakes anything. */
   #watch(everyMs: number, line: (text: string) => void, isOver: () => boolean): void {
     const { time, life, host } = this.#ports
     let last = ''
+    const begins = [`boot ${this.#bootId()}`]
     let saidAtMs = -Infinity
     const isEnded = (): boolean => isOver() || life.isDead
     const look = async (): Promise<void> => {
       const now = this.#shown()
-      const said = [...(now === last ? [] : [now]), ...(time.nowMs - saidAtMs >= 1_000 ? ['. 10000000'] : [])]
+      const said = [
+        ...begins.splice(0),
+        ...(now === last ? [] : [now]),
+        ...(time.nowMs - saidAtMs >= 1_000 ? ['. 10000000'] : []),
+      ]
       last = now
       if (said.length > 0) saidAtMs = time.nowMs
       if (said.length > 0 && !(await host.ssh.pass(Infinity))) return
@@ -101,6 +106,10 @@ export class SimulatedShell implements FarShell {
       if (!isEnded()) void look().then(() => time.after(everyMs, again))
     }
     again()
+  }
+
+  #bootId(): string {
+    return `boot-${this.#machine.bootNumber}`
   }
 
   /** Its pid file is there once it is up. */
@@ -115,7 +124,7 @@ export class SimulatedShell implements FarShell {
     const machine = this.#machine
     switch (script) {
       case bootIdScript:
-        return `boot-${machine.bootNumber}\n`
+        return `${this.#bootId()}\n`
       case killScript:
         if (String(machine.mysqld?.pid) === args[0]) machine.mysqld?.die()
         return ''
