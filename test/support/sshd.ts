@@ -1,4 +1,5 @@
 import { spawn, type ChildProcess } from 'node:child_process'
+import { randomUUID } from 'node:crypto'
 import { once } from 'node:events'
 import { copyFile, mkdir, readFile, readdir, rename, rm, stat, writeFile } from 'node:fs/promises'
 import { connect } from 'node:net'
@@ -45,7 +46,10 @@ function isThere(path: string): Promise<boolean> {
   )
 }
 
-/** An sshd of its own at one address. It needs a user `sshd`, which a mount namespace of its own gives. */
+/**
+ * An sshd of its own at one address. It needs a user `sshd`, which a mount namespace of its own gives, and shows a boot
+ * id that a test can change.
+ */
 export class Sshd {
   readonly #root: string
   readonly #folder: string
@@ -93,7 +97,9 @@ export class Sshd {
         '',
       ].join('\n'),
     )
-    const script = 'mkdir -p /run/sshd && mount --bind "$1/passwd" /etc/passwd && exec "$2" -D -f "$1/sshd_config"'
+    await this.#newBootId()
+    const binds = 'mount --bind "$1/passwd" /etc/passwd && mount --bind "$1/boot_id" /proc/sys/kernel/random/boot_id'
+    const script = `mkdir -p /run/sshd && ${binds} && exec "$2" -D -f "$1/sshd_config"`
     this.#process = spawn(
       'unshare',
       ['-m', 'sh', '-c', script, 'sh', this.#folder, join(this.#root, 'usr/sbin/sshd')],
@@ -114,6 +120,16 @@ export class Sshd {
     if (sessions) for (const pid of await childrenOf(child.pid)) process.kill(pid, 'SIGKILL')
     child.kill('SIGKILL')
     if (child.exitCode === null && child.signalCode === null) await once(child, 'exit')
+  }
+
+  /** As a boot of the host: another boot id, and everybody is cut off. */
+  async reboot(): Promise<void> {
+    await this.#newBootId()
+    await this.cut()
+  }
+
+  async #newBootId(): Promise<void> {
+    await writeFile(join(this.#folder, 'boot_id'), `${randomUUID()}\n`)
   }
 
   /** Those who are in are cut off, and may come back at once. */

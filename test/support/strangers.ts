@@ -1,11 +1,11 @@
-import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Connection } from 'mysql2/promise'
 import { stringify } from 'yaml'
 import { passwordFor } from '#common/mysql/account-password.ts'
 import { runCommand } from '#common/process/run-command.ts'
-import { layoutOf } from '#local/folder/state-layout.ts'
+import { layoutOf, logPath } from '#local/folder/state-layout.ts'
 import { readBook } from '#local/processes/process-book.ts'
 import { signalProcess } from '#local/processes/process-identity.ts'
 import { remoteAgentsProcess } from '#local/supervisor/supervisor.ts'
@@ -165,6 +165,11 @@ export class Strangers {
     const { processes } = await readBook(layoutOf(join(this.home, 'shop')))
     const agents = processes[remoteAgentsProcess]
     if (agents === undefined || !signalProcess(agents, signal)) throw new Error('no agents run')
+  }
+
+  /** What all agents said. */
+  async agentsLog(): Promise<string> {
+    return readFile(logPath(layoutOf(join(this.home, 'shop')), remoteAgentsProcess), 'utf8')
   }
 
   /**

@@ -1,6 +1,7 @@
 import type { Mutation } from '../mutation.ts'
 
 const failover = 'A failover, and why each step keeps the invariant'
+const locks = 'What ends a wait waits for no client'
 const switchover = 'A switchover, and why each step keeps the invariant'
 const demotion = 'agents/semisync/demotion.ts'
 
@@ -14,6 +15,24 @@ export const primaries: readonly Mutation[] = [
     find: 'if (leading.inPlace && acks > 0 && view.life.markedRevision < revision) return',
     replace: 'if (leading.inPlace && acks < 0) return',
     family: 'restarts',
+  },
+  {
+    id: 'a-lock-that-was-seen-before-a-silence',
+    rule: 'A primary that lets nobody in hangs, although a lock was seen before.',
+    heading: locks,
+    file: 'failover/judge/primary/verdict.ts',
+    find: "probe === 'ok' || probe === 'locked' || probe === 'tooManyConnections'",
+    replace: "probe === 'ok' || probe === 'tooManyConnections'",
+    shownBy: 'failover/judge/primary/verdict.test.ts',
+  },
+  {
+    id: 'a-lock-is-forgotten-in-a-silence',
+    rule: 'What was seen of locks explains no silence for longer than a moment.',
+    heading: locks,
+    file: 'agents/guard/lock-watch.ts',
+    find: '      this.#show([])\n',
+    replace: '',
+    shownBy: 'agents/semisync/lock-needs.test.ts',
   },
   {
     id: 'all-applied-before-opening',

@@ -32,4 +32,18 @@ describe('Three servers of somebody else, reached by SSH, in mode semisync', () 
       expect(await writer.check()).toMatchObject({ lost: [], duplicated: [], differing: [], instances: 3 })
     },
   )
+
+  it('do not count a replica whose host was booted anew before that has caught up: what it acknowledged may be lost', async () => {
+    await cluster.whole()
+    const writer = await Writer.start(cluster, { table: 'booted' })
+    const [name = ''] = await cluster.replicas()
+    const { server, sshd } = strangers.hostOf(name)
+    await server.signal('SIGKILL')
+    await sshd?.reboot()
+    await cluster.until('its agent says so', async () =>
+      (await strangers.agentsLog()).includes('it counts for nothing until it has caught up'),
+    )
+    await cluster.whole()
+    expect(await writer.check()).toMatchObject({ lost: [], duplicated: [], differing: [], instances: 3 })
+  })
 })
