@@ -8,6 +8,9 @@ import { cacheFolder } from '#local/files/cache-folder.ts'
 import { runCommand } from '#common/process/run-command.ts'
 import { patienceMs } from './patience.ts'
 
+/** A mount namespace has all mounts of its beginning: a disk of another test could not be mounted anew. */
+const letGo = `grep -o ' [^ ]*/regent-[^ ]* ' /proc/self/mounts | while read -r one; do umount -l "$one"; done`
+
 const packages = ['openssh-server', 'openssh-sftp-server', 'libwrap0']
 
 /**
@@ -99,7 +102,7 @@ export class Sshd {
     )
     await this.#newBootId()
     const binds = 'mount --bind "$1/passwd" /etc/passwd && mount --bind "$1/boot_id" /proc/sys/kernel/random/boot_id'
-    const script = `mkdir -p /run/sshd && ${binds} && exec "$2" -D -f "$1/sshd_config"`
+    const script = `${letGo}; mkdir -p /run/sshd && ${binds} && exec "$2" -D -f "$1/sshd_config"`
     this.#process = spawn(
       'unshare',
       ['-m', 'sh', '-c', script, 'sh', this.#folder, join(this.#root, 'usr/sbin/sshd')],
