@@ -1,6 +1,7 @@
 import { say, text, time, type Sentence } from '#common/sentence/sentence.ts'
 import type { InstanceName } from '#topology/snapshot/member.ts'
 import type { ClusterNotes, Downtime } from '../protocol/notes.ts'
+import { heldAt, heldOfOthers } from './said-for-a-while.ts'
 
 export const shortestDowntimeMs = 1_000
 export const longestDowntimeMs = 30 * 86_400_000
@@ -10,7 +11,7 @@ const longestWaitMs = 3_600_000
 
 /** Nothing ends a downtime but its time, or a person. */
 export function downtimesAt(notes: ClusterNotes, wallMs: number): readonly Downtime[] {
-  return (notes.downtimes ?? []).filter(({ untilWallMs }) => untilWallMs > wallMs)
+  return heldAt(notes.downtimes, wallMs)
 }
 
 export function downtimeOf(
@@ -28,18 +29,14 @@ export function untilADowntimeEnds(notes: ClusterNotes, wallMs: number): number 
 
 /** The downtime takes the place of an earlier one of that instance; downtimes that have ended are forgotten. */
 export function withDowntime(notes: ClusterNotes, downtime: Downtime, wallMs: number): ClusterNotes {
-  return { ...notes, downtimes: [...othersThan(downtime.instance, notes, wallMs), downtime] }
+  return { ...notes, downtimes: [...heldOfOthers(notes.downtimes, downtime.instance, wallMs), downtime] }
 }
 
 /** Without any the field is absent: earlier versions of Regent read such notes. */
 export function withoutDowntime(notes: ClusterNotes, instance: InstanceName, wallMs: number): ClusterNotes {
-  const { downtimes: _, ...rest } = notes
-  const left = othersThan(instance, notes, wallMs)
+  const { downtimes, ...rest } = notes
+  const left = heldOfOthers(downtimes, instance, wallMs)
   return left.length === 0 ? rest : { ...rest, downtimes: left }
-}
-
-function othersThan(instance: InstanceName, notes: ClusterNotes, wallMs: number): readonly Downtime[] {
-  return downtimesAt(notes, wallMs).filter((each) => each.instance !== instance)
 }
 
 /** A moment and not what is left, so that the sentence stays the same while time passes. */
