@@ -8,8 +8,10 @@ import { cacheFolder } from '#local/files/cache-folder.ts'
 import { runCommand } from '#common/process/run-command.ts'
 import { patienceMs } from './patience.ts'
 
-/** A mount namespace has all mounts of its beginning: a disk of another test could not be mounted anew. */
-const letGo = `grep -o ' [^ ]*/regent-[^ ]* ' /proc/self/mounts | while read -r one; do umount -l "$one"; done`
+/** A mount namespace has all mounts of its beginning: a disk of another test could not be mounted anew. `$1` its own */
+const letGo = `grep -o ' [^ ]*/regent-[^ ]* ' /proc/self/mounts | while read -r one; do
+  case $one in "$1"/*) ;; *) umount -l "$one";; esac
+done`
 
 const packages = ['openssh-server', 'openssh-sftp-server', 'libwrap0']
 

@@ -141,6 +141,39 @@ describe('Servers reached by SSH, of which the primary is dead', () => {
   })
 })
 
+it('The others are levelled from the binlogs of the most advanced, whose relay logs are purged, where the dead one cannot be read', async () => {
+  const strangers = await Strangers.start({ roads: true })
+  try {
+    const cluster = await strangers.manage()
+    await cluster.whole()
+    const writer = await Writer.start(cluster, { table: 'purged' })
+    const dead = await strangers.endWithTail(cluster, writer, 'shop-2')
+    const most = strangers.hostOf('shop-2')
+    // What is applied is in no relay log any more.
+    await most.sql(
+      'SELECT WAIT_FOR_EXECUTED_GTID_SET(RECEIVED_TRANSACTION_SET) FROM performance_schema.replication_connection_status',
+    )
+    await most.sql('FLUSH RELAY LOGS', 'FLUSH RELAY LOGS')
+    const [held] = await most.sql('SELECT COUNT(*) AS n FROM app.purged')
+    strangers.hostOf(dead).road?.close()
+    await strangers.signalAgents('SIGCONT')
+    expect(await cluster.regent('resume', 'shop')).toMatchObject({ code: 0 })
+    await cluster.waitFor('it waits for a person', ({ sentence }) => sentence.startsWith('no automatic failover: '))
+    expect(await cluster.regent('failover', 'shop', '--accept-loss')).toMatchObject({ code: 0 })
+    await cluster.waitFor('another one leads', ({ writable, primary }) => writable === true && primary !== dead)
+    expect(await cluster.primary()).toBe('shop-2')
+    await cluster.until('the third one has all of it', async () => {
+      const [row] = await strangers
+        .hostOf(dead === 'shop-0' ? 'shop-1' : 'shop-0')
+        .sql('SELECT COUNT(*) AS n FROM app.purged')
+      return Number(row?.['n']) >= Number(held?.['n'])
+    })
+  } finally {
+    await stopWriters()
+    await strangers.end()
+  }
+})
+
 it('A second death within the window is not followed by a failover: its mysqld is started where it was', async () => {
   const strangers = await Strangers.start({ failover: { windowMs: 300_000 } })
   try {
