@@ -34,7 +34,8 @@ export async function probeWrite(client: ClientQuery, sql: Sql, deadlineMs: numb
     if (!closed.has(errnoOf(error))) return whyNot(sql, error, deadlineMs)
   }
   return exhausted(sql, deadlineMs).catch((error: unknown) => ({
-    result: 'ok',
+    // A far agent's login is a client's.
+    result: tooManyConnections.has(errnoOf(error)) ? 'tooManyConnections' : 'ok',
     detail: say`connections were not counted: ${described(error)}`,
   }))
 }

@@ -102,8 +102,14 @@ const cases: Readonly<
     'healthy',
   ],
   'it is far, and lets nobody in': [
-    'well',
+    'frozen',
     { views: { 'shop-0': { silentMs: 30_000, probe: 'ok', reachedBy: 'ssh' } } },
+    'has let nobody in for 30 s',
+    ['its own agent'],
+  ],
+  'it is far, lets nobody in, and only SQL reaches it': [
+    'well',
+    { views: { 'shop-0': { silentMs: 30_000, probe: 'ok', reachedBy: 'sql' } } },
     'healthy',
   ],
   'its file system is read-only': [

@@ -107,11 +107,12 @@ function judgeRunning(name: string, seen: Observation, situation: Situation): Ve
 /**
  * A session that was open goes on, as that of the probe, and no other begins: an account statement that waits for its
  * acknowledgement keeps all logins out. A lock was seen before that, and logins that wait use up the connections. The
- * admin interface has no limit of connections; a far agent may be kept out by that limit alone.
+ * admin interface has no limit of connections; a far agent may be kept out by that limit alone. Where only SQL reaches
+ * the host nobody could end the server.
  */
 function letsNobodyIn({ probe, silentMs, reachedBy }: Observation): boolean {
-  const mayGoOn = probe === 'ok' || probe === 'locked' || probe === 'tooManyConnections'
-  return mayGoOn && silentMs >= hungMs && reachedBy === undefined
+  if (silentMs < hungMs || reachedBy === 'sql') return false
+  return probe === 'ok' || probe === 'locked' || (probe === 'tooManyConnections' && reachedBy === undefined)
 }
 
 /** An agent that has lost SSH as well shows nothing long before: for so long only its server has been silent. */

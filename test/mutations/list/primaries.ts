@@ -21,8 +21,8 @@ export const primaries: readonly Mutation[] = [
     rule: 'A primary that lets nobody in hangs, although a lock was seen before.',
     heading: locks,
     file: 'failover/judge/primary/verdict.ts',
-    find: "probe === 'ok' || probe === 'locked' || probe === 'tooManyConnections'",
-    replace: "probe === 'ok' || probe === 'tooManyConnections'",
+    find: "probe === 'ok' || probe === 'locked' || (",
+    replace: "probe === 'ok' || (",
     shownBy: 'failover/judge/primary/verdict.test.ts',
   },
   {

@@ -33,6 +33,19 @@ describe('Three servers of somebody else, reached by SSH, in mode semisync', () 
     },
   )
 
+  it('take writes again although an account statement waits for its acknowledgement, and keeps everybody out', async () => {
+    const { primary } = await cluster.whole()
+    const writer = await Writer.start(cluster, { table: 'kept_out' })
+    const session = await strangers.hostOf(primary ?? '').root()
+    for (const name of await cluster.replicas()) await strangers.hostOf(name).kill()
+    const waits = session.query("CREATE USER somebody@'%'").catch(() => undefined)
+    await writer.next(monotonicMs())
+    await waits
+    session.destroy()
+    await cluster.whole()
+    expect(await writer.check()).toMatchObject({ lost: [], duplicated: [], differing: [], instances: 3 })
+  })
+
   it('do not count a replica whose host was booted anew before that has caught up: what it acknowledged may be lost', async () => {
     await cluster.whole()
     const writer = await Writer.start(cluster, { table: 'booted' })
