@@ -51,7 +51,7 @@ export class Toy implements Mode {
   demote = (): Promise<void> => Promise.resolve()
   stepDown = (): Promise<void> => Promise.resolve()
   expel = (): void => undefined
-  waitsToEnd = (): string | null => null
+  waitsToEnd = (): null => null
   whyNotSeeded = (): string | null => 'a toy keeps its data'
   isKilledAtEnd = (): boolean => false
   leave = (): Promise<void> => Promise.resolve()
