@@ -36,7 +36,8 @@ export const toy: Mode = {
   planForcedBootstrap: () => ({ refusal: never }),
 }
 `
-const converges = `import type { Mode } from '../instance/agent-mode.ts'
+const converges = `import { say } from '#common/sentence/sentence.ts'
+import type { Mode } from '../instance/agent-mode.ts'
 import type { AnswersAlone } from '../instance/parts.ts'
 import { rest, type NextPass, type View } from '../instance/pass.ts'
 
@@ -58,7 +59,7 @@ export class Toy implements Mode {
   marksOfPrimary = (): object => ({})
 
   next(_: View, { revision }: { readonly revision: number }): NextPass {
-    return { ...rest, then: [{ fact: 'converged', revision, done: true, sentence: 'a toy converges at once' }] }
+    return { ...rest, then: [{ fact: 'converged', revision, done: true, sentence: say\`a toy converges at once\` }] }
   }
 }
 `
