@@ -35,7 +35,7 @@ const toy = { ...parts, config, answersAlone: answersAloneIn('toy') }
 await toy.file.update({ promise: 3, revision: 10, assignment: primaryOfEpoch3 })
 const converger = new Converger(toy, () => undefined)
 await converger.pass()
-console.log(toy.course.converged.sentence)
+console.log(String(toy.course.converged.sentence))
 console.log('ending unseen:', isEndingUnseen({ ...toy, process: { ...process0, state: 'dead' } as never }))
 await toy.file.update({ assignment: replicaOfEpoch3 })
 const desk = new OrderDesk({ parts: toy, converger, seeding: new Seeding(toy, converger) }, {} as never)
