@@ -117,7 +117,7 @@ export const replicas: readonly Mutation[] = [
     id: 'reseeded-by-a-word',
     rule: 'With the policy `manual` nothing is given up without a word of a person, which counts for ten minutes.',
     heading: guess,
-    file: 'failover/judge/seeding/reseed-consent.ts',
+    file: 'failover/judge/said-for-a-while.ts',
     find: 'untilWallMs > wallMs',
     replace: 'untilWallMs > 0',
     shownBy: 'failover/semisync/reseeding.test.ts',
