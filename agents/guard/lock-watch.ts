@@ -78,10 +78,10 @@ export class LockWatch implements Watch {
 
   #isNeededForLong(): boolean {
     const { world, timings } = this.#parts
-    const need = this.#needs.needNow()
-    if (need !== this.#need) this.#neededSinceMs = world.clock.monotonicMs()
+    const [need, nowMs] = [this.#needs.needNow(), world.clock.monotonicMs()]
+    if (need !== this.#need) this.#neededSinceMs = nowMs
     this.#need = need
-    return need !== null && world.clock.monotonicMs() - this.#neededSinceMs >= timings.lockGraceMs
+    return need !== null && nowMs - this.#neededSinceMs >= timings.lockGraceMs
   }
 
   #show(blockers: readonly Blocker[]): void {

@@ -31,6 +31,10 @@ function after(given: SituationOverrides) {
   )
 }
 
+/** So many seconds may be lost, and no transaction that was heard of. */
+const upTo = (seconds: number) =>
+  ({ automatic: true, acceptLoss: 'upTo', acceptLossUpTo: { seconds, transactions: 0 } }) as const
+
 /** The dead primary promised, and its binlog holds `last` transactions. */
 const deadAndPromised = (last: number): ViewOverrides => ({
   ...deadServer,
@@ -213,7 +217,7 @@ describe('In mode async, while nobody hears the agent of the primary,', () => {
     [9_000, 7, false],
   ])('of a far one that was silent for %i ms the loss of %i s is accepted: %s', (silentMs, seconds, isAccepted) => {
     const far = { reachable: false, reachedBy: 'sql' } as const
-    const failover = { automatic: true, acceptLoss: 'upTo', acceptLossUpTo: { seconds, transactions: 0 } } as const
+    const failover = upTo(seconds)
     const decision = after({
       views: { ...bothPromised, 'shop-0': far },
       spec: { mode: 'async', failover },
@@ -232,7 +236,7 @@ describe('In mode async, while nobody hears the agent of the primary,', () => {
     'what a %s one took while its own agent did not see it is lost as well: %i s, accepted: %s',
     (where, seconds, is) => {
       const reach = where === 'far' ? { reachedBy: 'ssh' as const } : {}
-      const failover = { automatic: true, acceptLoss: 'upTo', acceptLossUpTo: { seconds, transactions: 0 } } as const
+      const failover = upTo(seconds)
       const decision = after({
         // Its agent spoke last at 1,000, and its server had not answered that agent for 2.5 s.
         views: { ...bothPromised, 'shop-0': { reachable: false, silentMs: 2_500, ...reach } },
@@ -254,7 +258,7 @@ describe('In mode async, while nobody hears the agent of the primary,', () => {
   ] as const)('what a far one that was %s took since a look of 2.5 s ago is lost: %i s, accepted: %s', (...row) => {
     const [process, seconds, is] = row
     const far = { reachable: false, reachedBy: 'ssh', process, processSinceMs: 2_000, lookAgeMs: 2_500 } as const
-    const failover = { automatic: true, acceptLoss: 'upTo', acceptLossUpTo: { seconds, transactions: 0 } } as const
+    const failover = upTo(seconds)
     // It was heard last at 1,000.
     const decision = after({
       views: { ...bothPromised, 'shop-0': far },

@@ -194,6 +194,15 @@ export class Strangers {
     return primary
   }
 
+  /** After `endWithTail`. Resolves to the moment in which the agents go on. */
+  async resume(cluster: TestCluster): Promise<number> {
+    await this.signalAgents('SIGCONT')
+    const resumedMs = monotonicMs()
+    const ran = await cluster.regent('resume', 'shop')
+    if (ran.code !== 0) throw new Error(ran.stderr)
+    return resumedMs
+  }
+
   hostOf(instance: string): StrangerHost {
     const host = this.hosts[Number(instance.split('-').at(-1))]
     if (host === undefined) throw new Error(`no host of ${instance}`)

@@ -55,12 +55,7 @@ describe('Servers reached by SSH, of which the primary is dead', () => {
     return Writer.start(cluster, { table, bodyBytes: 10_000 })
   }
 
-  const resume = async (): Promise<number> => {
-    await strangers.signalAgents('SIGCONT')
-    const resumedMs = monotonicMs()
-    expect(await cluster.regent('resume', 'shop')).toMatchObject({ code: 0 })
-    return resumedMs
-  }
+  const resume = (): Promise<number> => strangers.resume(cluster)
 
   /** Resolves to who leads. */
   const nothingIsLost = async (writer: Writer, dead: string, sinceMs: number): Promise<string> => {
@@ -156,8 +151,7 @@ it('The others are levelled from the binlogs of the most advanced, whose relay l
     await most.sql('FLUSH RELAY LOGS', 'FLUSH RELAY LOGS')
     const [held] = await most.sql('SELECT COUNT(*) AS n FROM app.purged')
     strangers.hostOf(dead).road?.close()
-    await strangers.signalAgents('SIGCONT')
-    expect(await cluster.regent('resume', 'shop')).toMatchObject({ code: 0 })
+    await strangers.resume(cluster)
     await cluster.waitFor('it waits for a person', ({ sentence }) => sentence.startsWith('no automatic failover: '))
     expect(await cluster.regent('failover', 'shop', '--accept-loss')).toMatchObject({ code: 0 })
     await cluster.waitFor('another one leads', ({ writable, primary }) => writable === true && primary !== dead)

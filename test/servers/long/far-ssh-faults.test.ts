@@ -1,6 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { TestCluster } from '#test/support/cluster.ts'
-import { monotonicMs } from '#test/support/monotonic.ts'
 import { Strangers } from '#test/support/strangers.ts'
 import { stopWriters, Writer } from '#test/support/writer.ts'
 
@@ -26,12 +25,7 @@ describe('SSH that fails while only the dead primary has what clients were told'
     return Writer.start(cluster, { table, bodyBytes })
   }
 
-  const resume = async (): Promise<number> => {
-    await strangers.signalAgents('SIGCONT')
-    const resumedMs = monotonicMs()
-    expect(await cluster.regent('resume', 'shop')).toMatchObject({ code: 0 })
-    return resumedMs
-  }
+  const resume = (): Promise<number> => strangers.resume(cluster)
 
   const nothingIsLost = async (writer: Writer, sinceMs: number): Promise<void> => {
     await writer.next(sinceMs)
