@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { expect, it, onTestFinished } from 'vitest'
 import { frugalEnvironment, frugalNode } from '#common/process/frugal-environment.ts'
 import { runCommand } from '#common/process/run-command.ts'
-import { binlogFile, dml, gtid, payload, query, rows, xid } from './synthetic-binlog.ts'
+import { binlogFile, dml, gtid, payload, query, rows, xid } from '#test/support/synthetic-binlog.ts'
 
 const largeBytes = 20_000_000
 const small = 60_000
@@ -13,7 +13,7 @@ const compressedBytes = 2_000_000
 const frugalMalloc = Object.entries(frugalEnvironment).map(([name, value]) => `${name}=${value}`)
 /** A machine that others use takes minutes for what takes seconds; only a process that hangs takes so long. */
 const hungMs = 600_000
-const script = join(import.meta.dirname, 'memory-of-readers.ts')
+const script = join(import.meta.dirname, '../../support/memory-of-readers.ts')
 
 /**
  * What may come on top of an agent's 95 MB: 110 are promised. Decompressed bytes lie outside the engine's heap, and the
