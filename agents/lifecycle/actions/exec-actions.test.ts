@@ -210,7 +210,7 @@ describe('an exec action', () => {
     expect(groups.running).toBe(0)
   })
 
-  it('leaves no process, zombie or file behind after dozens of calls at once', async () => {
+  it('leaves no process, zombie or file behind after hundreds of calls at once', async () => {
     const actions = [
       bash('good', 'echo -n ok'),
       bash('bad', 'exit 1'),
@@ -220,10 +220,10 @@ describe('an exec action', () => {
     const { desk, groups } = testingActions(actions)
     const files: number[] = []
     for (let round = 0; round < 3; round += 1) {
-      const calls = Array.from({ length: 40 }, (_, at) => desk.call({ action: actions[at % 4]?.name ?? '' }))
+      const calls = Array.from({ length: 120 }, (_, at) => desk.call({ action: actions[at % 4]?.name ?? '' }))
       const results = await Promise.all(calls)
       expect(results.map((result) => (result.ok ? 'ok' : result.error))).toEqual(
-        Array.from({ length: 10 }, () => ['ok', 'failed', 'timedOut', 'failed']).flat(),
+        Array.from({ length: 30 }, () => ['ok', 'failed', 'timedOut', 'failed']).flat(),
       )
       files.push(filesOpen())
     }

@@ -113,10 +113,9 @@ it('A switchover has the group elect the instance that is named, and loses nothi
   expect(await writer.check()).toMatchObject(nothingLost)
 })
 
-it('A switchover to the primary, to nobody there is, or to one that is away is refused with the reason', async () => {
+it('A switchover to the primary, or to nobody there is, is refused with the reason', async () => {
   const cluster = shop.current
   const primary = await cluster.primary()
-  const [away = ''] = await cluster.replicas()
   await expect(cluster.switchover({ to: primary })).rejects.toMatchObject({
     code: 'REGENT_REFUSED',
     message: expect.stringContaining(`${primary} is the primary already`) as string,
@@ -124,16 +123,6 @@ it('A switchover to the primary, to nobody there is, or to one that is away is r
   await expect(cluster.switchover({ to: 'shop-7' })).rejects.toMatchObject({
     message: expect.stringContaining('there is no instance shop-7') as string,
   })
-  await cluster.fault(away, 'kill')
-  await cluster.until(`${away} has left the view`, async () =>
-    (await membersSeenBy(primary)).every((line) => !line.startsWith(away)),
-  )
-  await expect(cluster.switchover({ to: away })).rejects.toMatchObject({
-    code: 'REGENT_REFUSED',
-    message: expect.stringContaining(away) as string,
-  })
-  await cluster.fault(away, 'start')
-  await cluster.whole()
 })
 
 it('After the loss of every server and agent the group is formed anew once all have answered, in whatever order they start', async () => {
@@ -162,7 +151,7 @@ it('After the loss of every server and agent the group is formed anew once all h
   expect(await writer.check()).toMatchObject(nothingLost)
 })
 
-it('A member that took a write of its own outside of the group never joins again, and is named', async () => {
+it('A member that took a write of its own outside of the group never joins again, is named, and no switchover goes to it', async () => {
   const cluster = shop.current
   const { primary } = await cluster.whole()
   const [errant = ''] = await cluster.replicas()
@@ -180,5 +169,9 @@ it('A member that took a write of its own outside of the group never joins again
     `${sentence} ${troublesOf(instances)}`.includes(`${errant} has 1 errant transaction`),
   )
   expect(await membersSeenBy(primary!)).toEqual(ledBy(primary!).filter((line) => !line.startsWith(errant)))
+  await expect(cluster.switchover({ to: errant })).rejects.toMatchObject({
+    code: 'REGENT_REFUSED',
+    message: expect.stringContaining(errant) as string,
+  })
   expect(await cluster.value(primary!, 'select count(*) from app.orders where id = 99')).toBe('0')
 })

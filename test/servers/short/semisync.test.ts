@@ -20,7 +20,7 @@ it('A replica whose mysqld is killed comes back by itself, and writes never stop
   expect(await writer.check()).toMatchObject({ lost: [], duplicated: [], differing: [], instances: 3 })
 })
 
-it('The sync set shrinks when a replica is gone and grows when it is back; writes pause for a bounded moment at most', async () => {
+it('A replica that is gone leaves the sync set and is refused as a candidate, and counts again when it is back; writes pause for a bounded moment at most', async () => {
   const cluster = shop.current
   const writer = await Writer.start(cluster)
   await cluster.fault('shop-1', 'kill')
@@ -32,6 +32,10 @@ it('The sync set shrinks when a replica is gone and grows when it is back; write
       sentence.includes('the loss of shop-2 would make writes wait'),
   )
   expect(without).toMatchObject({ writable: true, primary: 'shop-0' })
+  await expect(cluster.switchover({ to: 'shop-1' })).rejects.toMatchObject({
+    code: 'REGENT_REFUSED',
+    message: expect.stringContaining('shop-1 is not in the sync set') as string,
+  })
   await cluster.fault('shop-1', 'start')
   await cluster.whole()
   expectBelow(5_000, writer.longestPause().pauseMs)

@@ -49,7 +49,7 @@ it('A dry run says each step and changes nothing', async () => {
   expect((await cluster.explain()).record).toEqual(before.record)
 })
 
-it('A switchover to the primary, to nobody there is, or to one outside of the sync set is refused with the reason', async () => {
+it('A switchover to the primary, or to nobody there is, is refused with the reason', async () => {
   const cluster = shop.current
   const primary = await cluster.primary()
   await expect(cluster.switchover({ to: primary })).rejects.toMatchObject({
@@ -59,15 +59,6 @@ it('A switchover to the primary, to nobody there is, or to one outside of the sy
   await expect(cluster.switchover({ to: 'shop-7' })).rejects.toMatchObject({
     message: expect.stringContaining('shop-7') as string,
   })
-  const [down = ''] = await cluster.replicas()
-  await cluster.fault(down, 'kill')
-  await cluster.waitFor(`${down} has left the sync set`, ({ syncSet }) => !syncSet.includes(down))
-  await expect(cluster.switchover({ to: down })).rejects.toMatchObject({
-    code: 'REGENT_REFUSED',
-    message: expect.stringContaining(`${down} is not in the sync set`) as string,
-  })
-  await cluster.fault(down, 'start')
-  await cluster.whole()
 })
 
 it('A transaction or a table lock in the way gets its grace and is then killed', async () => {
