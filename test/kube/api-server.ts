@@ -110,7 +110,8 @@ export class ApiServer {
     const log = openSync(join(folder, `${program}.log`), 'a')
     const [command, args] =
       program === 'etcd' ? [programs.etcd, this.#etcdFlags()] : [programs.kubeApiserver, this.#apiServerFlags()]
-    const child = spawn(command, args, { stdio: ['ignore', log, log] })
+    // A quarter of what a start computes is the collection of garbage, which memory here is enough to put off.
+    const child = spawn(command, args, { stdio: ['ignore', log, log], env: { ...process.env, GOGC: '400' } })
     closeSync(log)
     this.#running.set(program, child)
     // Where nobody comes to end it.
