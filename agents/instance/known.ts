@@ -127,7 +127,7 @@ export interface Guards {
 
 /** A copy of another instance that is made here, or was tried. */
 export interface Copying {
-  readonly progress: { readonly stage: string; readonly percent: number; readonly donor: string } | null
+  readonly progress: { readonly stage: Sentence; readonly percent: number; readonly donor: string } | null
   /** The epoch in which a copy is made beside what is here, which stays promised. */
   readonly besideEpoch: number | null
   /** By donor, copies that failed since this agent started or was last seeded. */

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest'
+import { say } from '#common/sentence/sentence.ts'
 import { orderVersion, type Endpoint } from '#failover/protocol/message.ts'
 import type { ReseedOrder } from '#failover/protocol/order.ts'
 import { gtids, memberOf, uuidOf } from '#topology/testing.ts'
@@ -56,12 +57,12 @@ describe('a seeding', () => {
   it('shows how far the copy is, each time that is another figure', async () => {
     const { server, parts } = await seedingOf(`${own(1, 3)},${common}`)
     server.cloneInto = async (_folder, _donor, progress) => {
-      for (const percent of [0, 0, 40, 40, 90]) progress('file copy', percent)
+      for (const percent of [0, 0, 40, 40, 90]) progress(say`file copy`, percent)
       return new Promise(() => undefined)
     }
     const shown: string[] = []
     const changed = () =>
-      void shown.push(`${parts.copying.progress?.stage ?? ''} ${parts.copying.progress?.percent ?? ''}`)
+      void shown.push(`${String(parts.copying.progress?.stage)} ${parts.copying.progress?.percent ?? ''}`)
     await new Seeding({ ...parts, changed }, converger).begin(order)
     await expect.poll(() => shown).toEqual(['copying 0', 'file copy 0', 'file copy 40', 'file copy 90'])
   })

@@ -1,4 +1,4 @@
-import { counted, say, type Said } from '#common/sentence/sentence.ts'
+import { counted, say, type Said, type Sentence } from '#common/sentence/sentence.ts'
 import { describeError, RegentError } from '#common/errors/errors.ts'
 import { GtidSet, parseGtidSet } from '#topology/gtid/gtid-set.ts'
 import { unionOf } from '#topology/snapshot/holdings.ts'
@@ -78,7 +78,7 @@ export class Seeding {
     await file.update({ seeding: order.beside !== true, revision: order.revision })
     const besideEpoch = order.beside === true ? order.epoch : null
     learn(this.#parts, { fact: 'copyBegan', sourceHolds: order.sourceHolds, besideEpoch })
-    this.#progress(order, 'copying', 0)
+    this.#progress(order, say`copying`, 0)
     void this.#copy(order, own).catch((error: unknown) => {
       this.#noteFailure(order, error)
       this.#converger.wake()
@@ -144,7 +144,7 @@ export class Seeding {
     const { volume } = this.#parts
     const folder = await volume.freshSeedFolder()
     const from = await this.#fill(order, folder)
-    this.#progress(order, 'swapping', 100)
+    this.#progress(order, say`swapping`, 100)
     await this.#archiveSince(order, own)
     if (order.beside === true)
       await this.#converger.alone(() =>
@@ -165,7 +165,7 @@ export class Seeding {
     await this.#archiveSince(order, own)
     await volume.readyForCopyOver?.()
     const begunAt = await this.#clone(order, (donor, told) => server.cloneOver(donor, told))
-    this.#progress(order, 'starting', 100)
+    this.#progress(order, say`starting`, 100)
     await this.#startOn(() => Promise.resolve())
     await server.requireCopied(begunAt)
     await this.#believe(order, own)
@@ -256,10 +256,10 @@ export class Seeding {
     notices.failed('SeedingFailed', say`seeding from ${source} failed`, failure)
   }
 
-  #progress(order: ReseedOrder, stage: string, percent: number): void {
+  #progress(order: ReseedOrder, stage: Sentence, percent: number): void {
     const { copying, changed } = this.#parts
     const before = copying.progress
     learn(this.#parts, { fact: 'copyWent', stage, percent, donor: sourceOf(order) })
-    if (before?.stage !== stage || before.percent !== percent) changed()
+    if (before === null || String(before.stage) !== String(stage) || before.percent !== percent) changed()
   }
 }

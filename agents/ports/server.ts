@@ -1,4 +1,4 @@
-import { say, type Heard } from '#common/sentence/sentence.ts'
+import { say, type Heard, type Sentence } from '#common/sentence/sentence.ts'
 import type { PasswordsWish } from '#failover/protocol/order.ts'
 import type { GroupPort } from './group.ts'
 import type { AnsweredRow } from './throw-away.ts'
@@ -15,7 +15,7 @@ export interface CloneDonor {
 }
 
 /** Told while a copy is made. */
-export type TellProgress = (stage: string, percent: number) => void
+export type TellProgress = (stage: Sentence, percent: number) => void
 
 /**
  * What the agent can do to its own mysqld, as small verbs. Each is idempotent, has a deadline, and rejects with
@@ -198,7 +198,7 @@ export interface ServerPort {
    * DATA DIRECTORY). Rejects with `REGENT_BUSY` while the server is copied by another instance. After a rejection
    * nothing writes to the directory any more.
    */
-  cloneLocal(directory: string, signal: AbortSignal, progress: (stage: string, percent: number) => void): Promise<void>
+  cloneLocal(directory: string, signal: AbortSignal, progress: TellProgress): Promise<void>
   /** Ends copies by `cloneLocal` that an agent which died left running; resolves when they are gone. */
   endLocalClones(): Promise<void>
   /**

@@ -1,4 +1,4 @@
-import { command, say, text, type Said, type Sentence } from '#common/sentence/sentence.ts'
+import { command, heard, say, text, type Said, type Sentence } from '#common/sentence/sentence.ts'
 import { holdsOf } from '#topology/snapshot/holdings.ts'
 import { errantIn, orderFor, peersOf } from './assignments.ts'
 import { step, type FlowStep } from './step.ts'
@@ -47,7 +47,7 @@ export function reseedStep(situation: Situation, primary: LiveView): FlowStep | 
 function copyingStep({ view, donor }: DueSeeding, due: Said): FlowStep {
   const { seedingProgress } = view.observation
   return step(
-    say`${view.name} is seeded from ${seedingProgress?.donor ?? donor?.view.name ?? say`another instance`} (${text(seedingProgress?.stage ?? '')})${failedBefore(view)}${due === '' ? '' : say`; ${due}`}`,
+    say`${view.name} is seeded from ${seedingProgress?.donor ?? donor?.view.name ?? say`another instance`} (${heard(seedingProgress?.stage ?? '')})${failedBefore(view)}${due === '' ? '' : say`; ${due}`}`,
   )
 }
 

@@ -214,7 +214,8 @@ const clusterFields = {
         'What the cluster is in, by name: what Regent does follows from that. docs/why/conditions.md tells of each. Null for a manager that has decided nothing.',
     }),
   ),
-  sentence: Type.String({ description: 'What Regent does, or why it does nothing.' }),
+  sentence: Type.String({ description: 'What Regent does, or why it does nothing. Figures in the sentence change.' }),
+  news: Type.String({ description: 'The sentence without its figures: where this is as before, nothing is new.' }),
   blocked: Type.Boolean({ description: 'Something stands still that should not.' }),
   paused: Type.Boolean({ description: 'Nothing is decided automatically.' }),
   whole: Type.Boolean({

@@ -99,6 +99,7 @@ export function topology(changes: Partial<TopologyView> = {}): TopologyView {
     acksWanted: 1,
     condition: 'primaryWell',
     sentence: 'no action: primary demo-1 is healthy, 2 of 2 replicas in the sync set',
+    news: 'no action: primary demo-1 is healthy, # of # in the sync set',
     blocked: false,
     paused: false,
     instances: [

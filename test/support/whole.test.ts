@@ -38,6 +38,7 @@ const whole: ClusterView = {
   acksWanted: 1,
   condition: 'primaryWell',
   sentence: '',
+  news: '',
   blocked: false,
   paused: false,
   instances: [row('shop-0', { role: 'primary', readOnly: false }), row('shop-1'), row('shop-2')],

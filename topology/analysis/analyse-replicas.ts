@@ -1,4 +1,4 @@
-import { counted, joined, say, text, type Said, type Sentence } from '#common/sentence/sentence.ts'
+import { counted, heard, joined, say, text, type Said, type Sentence } from '#common/sentence/sentence.ts'
 import type { Analysis } from './analysis.ts'
 import { critical, warning, type AnalysisInput } from './analysis-input.ts'
 import { abbreviated } from '#common/text/words.ts'
@@ -91,7 +91,7 @@ function analyseHole({ name, observation }: ServingView, { expected }: AnalysisI
 export function seedingOf({ seedingProgress }: Observation): Said {
   if (seedingProgress === null) return ''
   const { stage, percent, donor } = seedingProgress
-  return say`; it is being seeded${donor === undefined ? '' : say` from ${donor}`}: ${text(stage)}, ${percent} %`
+  return say`; it is being seeded${donor === undefined ? '' : say` from ${donor}`}: ${heard(stage)}, ${percent} %`
 }
 
 function unreachable(view: InstanceView, condition: PrimaryCondition): Analysis {

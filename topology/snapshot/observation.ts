@@ -355,7 +355,7 @@ export interface Observation extends ObservedBackups {
   /** The lease question to be confirmed by the manager; null where the agent's peers confirm, or no lease is needed. */
   readonly lease: { readonly question: number; readonly remainingMs: number } | null
   /** The copy that is made here; `donor` is absent in what older agents say. */
-  readonly seedingProgress: { readonly stage: string; readonly percent: number; readonly donor?: InstanceName } | null
+  readonly seedingProgress: { readonly stage: Heard; readonly percent: number; readonly donor?: InstanceName } | null
   /** Copies that failed since it was last seeded, one entry for each donor. Absent for none, and from older agents. */
   readonly seedingFailures?: readonly SeedingFailure[]
   /** Its server is just joining, or forming, a replication group. Absent for no. */

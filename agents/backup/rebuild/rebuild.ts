@@ -7,8 +7,9 @@ import { readParts } from '#backup/transfer/read-parts.ts'
 import { readPiece } from '#backup/transfer/read-piece.ts'
 import { replayedOf } from '#backup/transfer/replayed.ts'
 import type { World } from '#common/ports/ports.ts'
-import { mebibytes } from '#common/text/words.ts'
+import { lasting, mebibytes, say } from '#common/sentence/sentence.ts'
 import type { OpenedStore } from '#agents/ports/backup-port.ts'
+import type { TellProgress } from '#agents/ports/server.ts'
 import type { ThrowAwayPort, ThrowAwayServer } from '#agents/ports/throw-away.ts'
 import type { VolumePort } from '#agents/ports/volume.ts'
 import { applyBatch } from './applying.ts'
@@ -27,7 +28,7 @@ export interface RebuildTools extends OpenedStore {
   /** Others work on this machine. */
   readonly spares: boolean
   readonly signal: AbortSignal
-  readonly progress: (stage: string, percent: number) => void
+  readonly progress: TellProgress
 }
 
 const tellEveryMs = 1_000
@@ -62,7 +63,7 @@ export async function fetchBase(manifest: Manifest, folder: string, tools: Rebui
   })
   const told = (bytes: number) => {
     const percent = Math.floor((bytes * 100) / Math.max(1, rawBytes))
-    progress(`${mebibytes(bytes)} of ${mebibytes(rawBytes)} are here`, percent)
+    progress(say`${mebibytes(bytes)} of ${mebibytes(rawBytes)} are here`, percent)
   }
   await volume.unpackInto(folder, watched(content, told, tools), own ? null : `${cluster}/${name}`)
 }
@@ -99,7 +100,7 @@ export async function bringUp<T>(
   const server = await started(folder, tools)
   try {
     const result = await whileUp(server, await replay(plan, folder, server, tools))
-    tools.progress('the server of its own ends', 100)
+    tools.progress(say`the server of its own ends`, 100)
     await server.shutDown()
     await removeRelayLogs(folder)
     return result
@@ -113,8 +114,7 @@ export async function bringUp<T>(
 async function started(folder: string, { throwAway, world, progress, ...how }: RebuildTools): Promise<ThrowAwayServer> {
   const beganMs = world.clock.monotonicMs()
   const tell = () => {
-    const seconds = Math.round((world.clock.monotonicMs() - beganMs) / 1_000)
-    progress(`a server of its own starts on the backup, for ${seconds} s`, 100)
+    progress(say`a server of its own starts on the backup, ${lasting(world.clock.monotonicMs() - beganMs)}`, 100)
   }
   tell()
   const telling = world.timers.every(10 * tellEveryMs, tell)

@@ -1,18 +1,19 @@
 import type { Plan } from '#backup/restore-plan.ts'
 import type { Clock } from '#common/ports/ports.ts'
 import { GtidSet } from '#topology/gtid/gtid-set.ts'
-import { counted } from '#common/text/words.ts'
+import { counted, duration, say, type Said } from '#common/sentence/sentence.ts'
+import type { TellProgress } from '#agents/ports/server.ts'
 
 /** How far a replay is, how fast, and how long that will take: told once a second. */
 export class ReplayProgress {
   readonly #wanted: GtidSet
   readonly #all: number
   readonly #clock: Pick<Clock, 'monotonicMs'>
-  readonly #tell: (stage: string, percent: number) => void
+  readonly #tell: TellProgress
   readonly #beganMs: number
   #toldMs = -Infinity
 
-  constructor(plan: Plan, clock: Pick<Clock, 'monotonicMs'>, tell: (stage: string, percent: number) => void) {
+  constructor(plan: Plan, clock: Pick<Clock, 'monotonicMs'>, tell: TellProgress) {
     this.#wanted = plan.gtids.subtract(GtidSet.parse(plan.backup.gtids))
     this.#all = this.#wanted.count()
     this.#clock = clock
@@ -27,16 +28,16 @@ export class ReplayProgress {
     this.#toldMs = nowMs
     const done = this.#wanted.intersect(executed).count()
     this.#tell(
-      `${done} of ${counted(this.#all, 'transaction')} are replayed${this.#rate(done, nowMs)}`,
+      say`${done} of ${counted(this.#all, 'transaction')} are replayed${this.#rate(done, nowMs)}`,
       Math.floor((done * 100) / Math.max(1, this.#all)),
     )
   }
 
   /** The first seconds tell nothing. */
-  #rate(done: number, nowMs: number): string {
+  #rate(done: number, nowMs: number): Said {
     const seconds = (nowMs - this.#beganMs) / 1_000
     if (done === 0 || seconds < 3) return ''
     const leftSeconds = Math.ceil(((this.#all - done) * seconds) / done)
-    return `, ${Math.round(done / seconds)} a second; about ${leftSeconds} s are left`
+    return say`, ${Math.round(done / seconds)} a second; about ${duration(leftSeconds * 1_000)} are left`
   }
 }

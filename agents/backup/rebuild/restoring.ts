@@ -1,5 +1,5 @@
 import { codeOf, describeError, RegentError } from '#common/errors/errors.ts'
-import { say } from '#common/sentence/sentence.ts'
+import { say, type Sentence } from '#common/sentence/sentence.ts'
 import type { RestoreOrder } from '#failover/protocol/order.ts'
 import type { Converger } from '#agents/converge/converger.ts'
 import { learn } from '#agents/instance/learn.ts'
@@ -41,7 +41,7 @@ export class Restoring {
     const { copying, config } = this.#parts
     if (copying.progress !== null) return
     const port = requireAccess(this.#port, config.instance)
-    this.#progress('looking for the backup', 0)
+    this.#progress(say`looking for the backup`, 0)
     void this.#run(order, port).catch((error: unknown) => this.#failed(error))
   }
 
@@ -62,7 +62,7 @@ export class Restoring {
       }
       const what = describeReached(plan, await rebuilt(plan, folder, tools))
       await volume.noteRestored(folder, String(what))
-      this.#progress('starting the server', 100)
+      this.#progress(say`starting the server`, 100)
       // No pass may start a mysqld between.
       await this.#converger.alone(async () => {
         await this.#requireNobody()
@@ -114,7 +114,7 @@ export class Restoring {
     )
   }
 
-  #progress(stage: string, percent: number): void {
+  #progress(stage: Sentence, percent: number): void {
     const { config, changed } = this.#parts
     learn(this.#parts, { fact: 'copyWent', stage, percent, donor: config.instance })
     changed()

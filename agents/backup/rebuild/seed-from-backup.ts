@@ -6,6 +6,7 @@ import type { BackupToSeedFrom } from '#failover/protocol/backup-store.ts'
 import { parseGtidSet } from '#topology/gtid/gtid-set.ts'
 import type { Parts } from '#agents/instance/parts.ts'
 import type { BackupPort } from '#agents/ports/backup-port.ts'
+import type { TellProgress } from '#agents/ports/server.ts'
 import { requireAccess } from '../access.ts'
 import { planHere } from './plan-here.ts'
 import { describeReached } from './reached.ts'
@@ -19,7 +20,7 @@ export interface SeedFromBackup extends BackupToSeedFrom {
 
 interface Tools {
   readonly signal: AbortSignal
-  readonly progress: (stage: string, percent: number) => void
+  readonly progress: TellProgress
 }
 
 /**
@@ -42,7 +43,7 @@ export async function seedFromBackup(
     const reached = await rebuilt(plan, from.folder, {
       ...opened,
       ...{ throwAway, volume, world, signal, own: true, spares: false },
-      progress: (stage, percent) => progress(`backup ${plan.backup.name}: ${stage}`, percent),
+      progress: (stage, percent) => progress(say`backup ${plan.backup.name}: ${stage}`, percent),
     })
     return describeReached(plan, reached)
   } finally {

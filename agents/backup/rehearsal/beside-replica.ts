@@ -61,7 +61,7 @@ async function compareWithView(
   const wanted = parseGtidSet(view.gtids)
   const whyNot = await replayUpTo(wanted, restored, tools)
   if (whyNot !== '') return { compared: 0, whyNot }
-  const progress = (done: number, all: number) => tools.progress(`${done} of ${all} tables are compared`, 100)
+  const progress = (done: number, all: number) => tools.progress(say`${done} of ${all} tables are compared`, 100)
   const compared = await compareTables(restored.server, view, tables, progress)
   return { compared, whyNot: compared === 0 ? say`no table could be read on both sides` : '' }
 }

@@ -95,7 +95,7 @@ export class Rehearsing {
       const rehearsed = await this.#rehearse(said, plan, {
         ...opened,
         ...{ throwAway, volume, world, own: true, spares: true, signal: watch.signal },
-        progress: (stage) => this.#tell(said, 'restores', stage),
+        progress: (stage) => this.#tell(said, 'restores', String(stage)),
       })
       await this.#verified(plan, rehearsed, opened)
       return { plan, rehearsed }
@@ -114,12 +114,12 @@ export class Rehearsing {
     return bringUp(plan, folder, tools, async (server, reached) => {
       const restoreMs = Math.round(clock.monotonicMs() - beganMs)
       let toldMs = -Infinity
-      const tell = (stage: string) => {
+      const tell = (stage: Sentence) => {
         if (clock.monotonicMs() - toldMs < lookMs) return
         toldMs = clock.monotonicMs()
-        this.#tell(said, 'checks', stage)
+        this.#tell(said, 'checks', String(stage))
       }
-      const checked = await checkTables(server, (done, all) => tell(`${done} of ${all} tables are checked`))
+      const checked = await checkTables(server, (done, all) => tell(say`${done} of ${all} tables are checked`))
       const compared = await compareWithReplica(this.#parts, { server, plan, folder }, checked.tables, {
         ...tools,
         progress: tell,

@@ -7,6 +7,7 @@ import { join } from 'node:path'
 import { Readable } from 'node:stream'
 import { buffer } from 'node:stream/consumers'
 import { describe, expect, it, onTestFinished } from 'vitest'
+import { say } from '#common/sentence/sentence.ts'
 import { RegentError } from '#common/errors/errors.ts'
 import { realWorld } from '#common/ports/real-world.ts'
 import { virtualWorld } from '#common/ports/testing-world.ts'
@@ -175,7 +176,7 @@ describe('dataDump', () => {
     ['is seeded', ({ file }) => file.update({ seeding: true }), 'made anew as a copy'],
     [
       'is made a copy beside',
-      ({ copying }) => (settable(copying).progress = { stage: 'copying', percent: 1, donor: 'shop-1' }),
+      ({ copying }) => (settable(copying).progress = { stage: say`copying`, percent: 1, donor: 'shop-1' }),
       'this instance is made anew as a copy of another one',
     ],
     [

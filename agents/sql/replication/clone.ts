@@ -1,5 +1,6 @@
 import { describeError, RegentError } from '#common/errors/errors.ts'
 import type { Clock } from '#common/ports/ports.ts'
+import { say, type Sentence } from '#common/sentence/sentence.ts'
 import { account, literal } from '#agents/instance/accounts.ts'
 import { numberOf, textOf, type Sql } from '../connections/statements.ts'
 import { errnoOf, interrupted, timeoutError } from '../connections/failure.ts'
@@ -217,7 +218,7 @@ async function copy({ sql, long, clock }: ClonePorts, { statement, shown, progre
 }
 
 interface Progress {
-  readonly stage: string
+  readonly stage: Sentence
   readonly percent: number
   readonly bytes: number
 }
@@ -231,7 +232,7 @@ async function readProgress(sql: Sql): Promise<Progress | undefined> {
     )
     return (
       row && {
-        stage: textOf(row, 'stage').toLowerCase(),
+        stage: say`${textOf(row, 'stage').toLowerCase()}`,
         percent: Math.min(100, numberOf(row, 'percent')),
         bytes: numberOf(row, 'done'),
       }

@@ -1,4 +1,4 @@
-import { counted, duration, say, text, type Sentence } from '#common/sentence/sentence.ts'
+import { counted, duration, heard, say, text, type Sentence } from '#common/sentence/sentence.ts'
 import { abbreviated } from '#common/text/words.ts'
 import { holdsOf } from '#topology/snapshot/holdings.ts'
 import { ordinalOf } from '#topology/snapshot/member.ts'
@@ -33,7 +33,7 @@ function restoreAt(input: DecisionInput, { name, observation }: LiveView, restor
   const what = whatIsWanted(restore)
   const { seedingProgress, seedingFailures = [], member } = observation
   if (seedingProgress !== null)
-    return step(say`${name} restores ${what}: ${text(seedingProgress.stage)}`, [], { revisitMs: 1_000 })
+    return step(say`${name} restores ${what}: ${heard(seedingProgress.stage)}`, [], { revisitMs: 1_000 })
   const failed = seedingFailures.find(({ donor }) => donor === name)
   const waitMs = failed === undefined ? 0 : retryMs[failed.isRefused === true ? 'refused' : 'failed'] - failed.agoMs
   if (failed !== undefined && waitMs > 0)

@@ -34,7 +34,7 @@ export function watchedView(seen: Seen): ClusterView {
       ? { writableUnknown: { likely: kind === 'alive' || kind === 'unreachable', sentence: String(sentence) } }
       : {}),
     ...{ syncSet: [], acks: 0, acksWanted: 0, condition: null },
-    sentence: String(sentence),
+    ...{ sentence: String(sentence), news: sentence.news },
     blocked: kind === 'dead' || kind === 'unreachable' || kind === 'none',
     paused: seen.notes.paused !== null,
     whole: writable === true && analyses.length === 0,

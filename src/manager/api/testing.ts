@@ -61,6 +61,7 @@ export const shop: ClusterView = {
   acksWanted: 1,
   condition: 'primaryWell',
   sentence: 'no action: primary shop-0 is healthy, 2 of 2 replicas in the sync set',
+  news: 'no action: primary shop-0 is healthy, # of # in the sync set',
   blocked: false,
   paused: false,
   instances: [

@@ -38,9 +38,7 @@ export function clusterView(
     syncSet,
     acks,
     acksWanted,
-    condition: decision?.condition ?? null,
-    sentence: decision?.sentence ?? 'this manager does not lead and has decided nothing',
-    blocked: decision?.blocked ?? false,
+    ...decided(decision),
     paused: notes.paused !== null,
     ...(group === undefined ? {} : { group: groupFields(group) }),
     instances: snapshot.instances.map((view) => ({
@@ -53,6 +51,13 @@ export function clusterView(
     whole: isWhole(shown, wantedInstances(input)),
     problems: book.note(allProblems(input, analyses), input.wallMs),
   }
+}
+
+function decided(decision: Decision | null): Pick<ClusterView, 'condition' | 'sentence' | 'news' | 'blocked'> {
+  const undecided = 'this manager does not lead and has decided nothing'
+  if (decision === null) return { condition: null, sentence: undecided, news: undecided, blocked: false }
+  const { condition, sentence, news, blocked } = decision
+  return { condition, sentence, news, blocked }
 }
 
 /** What is wrong, without a view of everything beside. */
@@ -282,7 +287,7 @@ function problemsOf(analyses: Analyses, view: InstanceView): readonly FoundProbl
   if (seen === null) return [...pod, ...beside('NeverHeard', 'its agent was never heard')]
   const { seedingProgress: copy, certificateTrouble, converged } = seen
   const seeding = copy
-    ? beside('Seeding', `seeding from ${copy.donor ?? 'another instance'}: ${copy.stage} ${copy.percent} %`)
+    ? beside('Seeding', `seeding from ${copy.donor ?? 'another instance'}: ${printed(copy.stage)} ${copy.percent} %`)
     : []
   const isSaid = wrong.some(({ sentence }) => sentence.includes(`: ${printed(converged.sentence)}`))
   const converging = converged.done || isSaid ? [] : beside('Converging', converged.sentence)

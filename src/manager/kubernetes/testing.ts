@@ -48,6 +48,7 @@ export function aView(overrides: Partial<ClusterView> = {}): ClusterView {
     ...{
       condition: 'primaryWell',
       sentence: 'no action: primary shop-0 is healthy, 2 of 2 replicas in the sync set',
+      news: 'no action: primary shop-0 is healthy, # of # in the sync set',
       blocked: false,
       paused: false,
       instances: [aRow(0), aRow(1), aRow(2)],

@@ -116,7 +116,7 @@ async function rebuilt(plan: Plan, look: readonly string[]) {
     own: true,
     spares: true,
     signal: new AbortController().signal,
-    progress: (stage) => void stages.push(stage),
+    progress: (stage) => void stages.push(String(stage)),
   }
   let seen: { reached: Reached; rows: unknown[] } | undefined
   await bringUp(plan, copy, tools, async (server, reached) => {

@@ -1,4 +1,5 @@
 import type { GroupPort } from '#agents/ports/group.ts'
+import { say } from '#common/sentence/sentence.ts'
 import { replicationUser, type ServerPort, type StillView } from '#agents/ports/server.ts'
 import { RegentError } from '#common/errors/errors.ts'
 import { parseGtidSet } from '#topology/gtid/gtid-set.ts'
@@ -20,11 +21,11 @@ interface Ports {
   readonly machineAt: (host: string, from: InstanceName) => Machine | undefined
   /** A server lets clients in from now on. */
   readonly opened: (machine: Machine) => void
-  /** What a server shows of its replication group. In mode `group` alone. */
   /** The way to a far server. Absent for one beside its agent. */
   readonly road?: Road
   /** Of which start of a far server a session may be. */
   readonly ownStart?: { allows(startedAt: number): boolean }
+  /** What a server shows of its replication group. In mode `group` alone. */
   readonly groupOf?: (server: Mysqld) => Pick<ServerState, 'group' | 'changedSettings'>
 }
 
@@ -252,11 +253,10 @@ export class SimulatedServer implements ServerPort {
   recordEvents = async (): Promise<void> => undefined
 
   cloneInto: ServerPort['cloneInto'] = async (directory, donor, progress) => {
-    const { random } = this.#ports
     await this.#ask(() => undefined)
     for (const percent of [0, 30, 60, 100]) {
-      progress('copying', percent)
-      await this.#sleep(random.between(5, 250))
+      progress(say`copying`, percent)
+      await this.#sleep(this.#ports.random.between(5, 250))
       await this.#ask(() => undefined)
       this.#donorAt(donor.host)
     }

@@ -4,7 +4,7 @@ import { RegentError } from '#common/errors/errors.ts'
 import type { FoundCluster } from '#local/clusters/cluster-index.ts'
 import { openLocal } from '#cli/connection/connect.ts'
 import type { Io } from '#cli/terminal/io.ts'
-import { teller, waitForManager } from './wait-until-writable.ts'
+import { teller, toldOf, waitForManager, type Told } from './wait-until-writable.ts'
 
 const lookEveryMs = 500
 /** The manager of before may answer once more. */
@@ -26,13 +26,13 @@ export async function waitUntilWhole(
     const view = await openLocal(dir, cluster)
       .then((client) => client.get<ClusterView>(`/clusters/${cluster.name}`, 5_000))
       .catch(waitForManager)
-    const missing = view === undefined ? 'the manager does not answer' : whatIsMissing(view, instances)
-    times = missing === '' ? times + 1 : 0
-    if (missing !== '') tell(missing)
+    const missing = view === undefined ? { sentence: 'the manager does not answer' } : whatIsMissing(view, instances)
+    times = missing === undefined ? times + 1 : 0
+    if (missing !== undefined) tell(missing)
     if (performance.now() > until)
       throw new RegentError(
         'REGENT_TIMED_OUT',
-        `${cluster.name} is not whole after ${Math.round(deadlineMs / 1_000)} s: ${missing}`,
+        `${cluster.name} is not whole after ${Math.round(deadlineMs / 1_000)} s: ${missing?.sentence ?? 'it was for a moment'}`,
       )
     await sleep(lookEveryMs, undefined, { signal }).catch(() => {
       throw new RegentError('REGENT_REFUSED', 'interrupted')
@@ -40,8 +40,11 @@ export async function waitUntilWhole(
   }
 }
 
-/** '' for nothing. The first problem tells most; without any the sentence tells what is under way. */
-export function whatIsMissing(view: ClusterView, instances: number): string {
-  if (view.instances.length !== instances) return `${view.instances.length} of ${instances} instances: ${view.sentence}`
-  return view.whole ? '' : (view.problems[0]?.sentence ?? view.sentence)
+/** The first problem tells most; without any the sentence tells what is under way. */
+export function whatIsMissing(view: ClusterView, instances: number): Told | undefined {
+  const there = `${view.instances.length} of ${instances} instances`
+  if (view.instances.length !== instances)
+    return { sentence: `${there}: ${view.sentence}`, news: `${there}: ${view.news}` }
+  const [problem] = view.problems
+  return view.whole ? undefined : problem === undefined ? view : toldOf(problem)
 }

@@ -28,8 +28,8 @@ export async function waitUntilWritable(io: Io, { dir, cluster }: FoundCluster, 
     const view = await openLocal(dir, cluster)
       .then((client) => client.get<ClusterView>(`/clusters/${cluster.name}`, 5_000))
       .catch(waitForManager)
-    tell(view === undefined ? 'waiting for the manager' : view.sentence)
-    for (const said of failedStarts(view)) tellStart(said)
+    tell(view ?? { sentence: 'waiting for the manager' })
+    for (const problem of failedStarts(view)) tellStart(problem)
     if (view !== undefined && view.sentence !== last) [until, last] = [performance.now() + deadlineMs, view.sentence]
     if (view?.writable === true) return
     if (performance.now() > until)
@@ -44,21 +44,31 @@ export async function waitUntilWritable(io: Io, { dir, cluster }: FoundCluster, 
   }
 }
 
-/** Each sentence once, when it comes; one that differs in its numbers only is the same. */
-export function teller(io: Io): (sentence: string) => void {
+export interface Told {
+  readonly sentence: string
+  /** What the sentence is without its figures; as the sentence unless given. */
+  readonly news?: string
+}
+
+/** Each sentence when it comes, and again once its news is another. */
+export function teller(io: Io): (told: Told) => void {
   const began = performance.now()
   let last = ''
-  return (sentence) => {
-    const words = sentence.replaceAll(/\d+/g, '')
-    if (words !== last) io.note(`${((performance.now() - began) / 1000).toFixed(1).padStart(6)} s  ${sentence}`)
-    last = words
+  return ({ sentence, news = sentence }) => {
+    if (news !== last) io.note(`${((performance.now() - began) / 1000).toFixed(1).padStart(6)} s  ${sentence}`)
+    last = news
   }
 }
 
 /** Why a mysqld does not come up, which no sentence about the whole cluster says. */
-function failedStarts(view: ClusterView | undefined): readonly string[] {
+function failedStarts(view: ClusterView | undefined): readonly Told[] {
   const codes = ['MysqldDoesNotStart', 'SettingsRefused']
-  return (view?.problems ?? []).filter(({ code }) => codes.includes(code)).map(({ sentence }) => sentence)
+  return (view?.problems ?? []).filter(({ code }) => codes.includes(code)).map(toldOf)
+}
+
+/** A problem is news by what is wrong, and where. */
+export function toldOf({ code, instance, sentence }: ClusterView['problems'][number]): Told {
+  return { sentence, news: `${code} ${instance}` }
 }
 
 /** A manager that does not listen yet, knows no cluster yet or does not lead yet is not there yet. */

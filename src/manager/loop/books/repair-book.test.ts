@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest'
+import { say, type Heard } from '#common/sentence/sentence.ts'
 import { decide } from '#failover/decide.ts'
 import { aSituation, shop1 } from '#failover/testing.ts'
 import type { Recovery } from '#failover/protocol/notes.ts'
@@ -10,7 +11,7 @@ import { filed } from './repair-codes.ts'
 const notice = (id: number, code: string, sentence: string) => ({ id, wallMs: 0, code, sentence })
 const errant = notice(1, 'ErrantArchived', '2 errant transactions archived in archive/1')
 const seeded = notice(2, 'Seeded', 'this instance was seeded from shop-2')
-const copying = (stage: string): ViewOverrides => ({
+const copying = (stage: Heard): ViewOverrides => ({
   seedingProgress: { stage, percent: 1, donor: 'shop-2' },
   notices: [errant],
   stored: { seeding: true },
@@ -45,8 +46,9 @@ it('A seeding is a repair: with its cause, what was archived and where, each ste
 })
 
 it('A step that only came further is told once', () => {
-  const { book } = filedFor({}, copying('1.0 MiB of 9.0 MiB are here'), copying('8.5 MiB of 9.0 MiB are here'))
-  expect(book.running.map(told)).toEqual([[`0 ${errant.sentence}`, '0 copying: 1.0 MiB of 9.0 MiB are here']])
+  const here = (megabytes: number) => copying(say`${megabytes} of 9 MB are here`)
+  const { book } = filedFor({}, here(1), here(8))
+  expect(book.running.map(told)).toEqual([[`0 ${errant.sentence}`, '0 copying: 1 of 9 MB are here']])
 })
 
 it('A mysqld that ended is one too, with how it ended, and is shown while it goes on', () => {

@@ -1,4 +1,4 @@
-import { printed } from '#common/sentence/sentence.ts'
+import { heard, printed, type Said, type Sentence } from '#common/sentence/sentence.ts'
 import type { DecisionInput } from '#failover/judge/situation.ts'
 import type { Decision } from '#failover/protocol/decision.ts'
 import type { Recovery, TimelineEntry } from '#failover/protocol/notes.ts'
@@ -28,7 +28,7 @@ interface Seen {
   readonly notice: number
   readonly process: Observation['process']
   readonly pid: number | null
-  readonly stage: string
+  readonly stage: Said
 }
 
 /**
@@ -91,8 +91,8 @@ export class RepairBook {
     // What an agent said before this manager listened was another manager's to file.
     const steps = before === undefined ? told : [...told, ...processSteps(before, seen), ...noticesSince(before, seen)]
     if (before === undefined && seen.seedingProgress === null) return
-    const isNext = now.stage !== '' && wordsOf(now.stage) !== wordsOf(before?.stage ?? '')
-    const stage = isNext ? [`copying: ${now.stage}`] : []
+    // A stage that only came further is no other one.
+    const stage = now.stage !== '' && isNews(now.stage, before?.stage) ? [`copying: ${printed(now.stage)}`] : []
     for (const what of [...steps, ...stage]) this.#note(input, seen, what)
   }
 
@@ -120,13 +120,12 @@ function lookOf(seen: Observation): Seen {
     notice: seen.notices.at(-1)?.id ?? 0,
     process: seen.process,
     pid: seen.mysqldPid,
-    stage: seen.seedingProgress?.stage ?? '',
+    stage: heard(seen.seedingProgress?.stage ?? ''),
   }
 }
 
-/** A stage that only came further is no other one. */
-function wordsOf(stage: string): string {
-  return stage.replaceAll(/\d+/g, '')
+function isNews(now: Sentence, before: Said = ''): boolean {
+  return before === '' || now.news !== before.news
 }
 
 function noticesSince(before: Seen, { agentRun, notices }: Observation): readonly string[] {
