@@ -49,37 +49,37 @@ function among(situation: Situation, verdict: Verdict, promised: readonly Promis
   const election = elect(situation, promised, union, { to: null, leaving: departing(situation) })
   const best = election.winner ?? election.mustFetch
   if (best === null || whyTooMuch(situation, best) !== null) return null
-  const tailMs = tailAwaitedMs(situation, union)
-  if (tailMs > 0)
-    return failing(
-      say`failing over: ${instanceOf(situation.record.primary)} has promised and holds more; its agent is waited for, for ${duration(Math.ceil(tailMs))}`,
-      [],
-      { revisitMs: tailMs },
-    )
-  const waits = isFar(situation) ? 'over' : leaseStep(situation, verdict, best)
-  if (waits !== 'over') return waits
+  const wait = waitForTail(situation, union) ?? waitForLease(situation, verdict, best)
+  if (wait !== 'over') return wait
   if (election.winner !== null) return commit(situation, verdict, best, promised)
   if (isFetching(situation)) return failing(say`failing over with loss: waiting for what is being fetched`, [])
   return fetchFirst(situation, { promised, union }, best, election) ?? null
 }
 
 /**
- * For so long the agent of the lost primary is waited for, in milliseconds: the agent promised, told of more than the
- * others hold, and was heard a moment ago.
+ * The agent of the lost primary is waited for: the agent promised, told of more than the others hold (`union`), and was
+ * heard a moment ago. Null where nothing is waited for.
  */
-function tailAwaitedMs({ snapshot, record, timings, nowMs }: Situation, union: GtidSet): number {
+function waitForTail({ snapshot, record, timings, nowMs }: Situation, union: GtidSet): FlowStep | null {
   const primary = viewOf(snapshot, record.primary)
   const report = primary?.observation?.promiseReport
-  if (primary?.heardAtMs == null || report?.epoch !== record.epoch + 1) return 0
-  if (parseGtidSet(report.holds).subtract(union).isEmpty()) return 0
-  return Math.max(0, primary.heardAtMs + timings.orderDeadlineMs - nowMs)
+  if (primary?.heardAtMs == null || report?.epoch !== record.epoch + 1) return null
+  if (parseGtidSet(report.holds).subtract(union).isEmpty()) return null
+  const leftMs = primary.heardAtMs + timings.orderDeadlineMs - nowMs
+  if (leftMs <= 0) return null
+  return failing(
+    say`failing over: ${instanceOf(record.primary)} has promised and holds more; its agent is waited for, for ${duration(Math.ceil(leftMs))}`,
+    [],
+    { revisitMs: leftMs },
+  )
 }
 
 /**
  * The intent by which no manager confirms the lease any more, then the wait for its end. Null where somebody could
- * still confirm it.
+ * still confirm it. No lease ends a far server.
  */
-function leaseStep(situation: Situation, verdict: Verdict, { member }: Promised): FlowStep | 'over' | null {
+function waitForLease(situation: Situation, verdict: Verdict, { member }: Promised): FlowStep | 'over' | null {
+  if (isFar(situation)) return 'over'
   const { record, manager } = situation
   const name = instanceOf(member)
   const { intent } = record

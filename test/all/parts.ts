@@ -22,7 +22,7 @@ export function partsOf({ seed, minutes, schedules }: Draws): readonly Part[] {
     script,
     ...(words.length > 0 ? ['--', ...words.map(String)] : []),
   ]
-  const simulate = (mode: string) => npm('simulate', '--mode', mode, '--seeds', schedules, '--seed', seed)
+  const simulate = (...world: readonly string[]) => npm('simulate', ...world, '--seeds', schedules, '--seed', seed)
   const restores = (mode: string) =>
     npm('campaign:restores', '--mode', mode, '--minutes', Math.ceil(minutes / 4), '--seed', seed)
   const campaign = (mode: string) => npm('campaign', '--mode', mode, '--minutes', minutes, '--seed', seed)
@@ -32,8 +32,11 @@ export function partsOf({ seed, minutes, schedules }: Draws): readonly Part[] {
       looksFor: 'each rule of safety is missed once it is gone',
       words: npm('mutations', '--check'),
     },
-    { name: 'simulation', looksFor: 'random schedules, mode semisync', words: simulate('semisync') },
-    { name: 'simulation-group', looksFor: 'random schedules, mode group', words: simulate('group') },
+    { name: 'simulation', looksFor: 'random schedules, mode semisync', words: simulate('--mode', 'semisync') },
+    { name: 'simulation-group', looksFor: 'random schedules, mode group', words: simulate('--mode', 'group') },
+    { name: 'simulation-async', looksFor: 'random schedules, mode async', words: simulate('--mode', 'async') },
+    { name: 'simulation-far', looksFor: 'random schedules, far agents', words: simulate('--mode', 'async', '--far') },
+    { name: 'simulation-routers', looksFor: 'random schedules, routers', words: simulate('--family', 'routers') },
     { name: 'tests', looksFor: 'npm test, with times and sizes judged', words: npm('test') },
     { name: 'long', looksFor: 'what takes long or goes wrong seldom', words: npm('test:long') },
     { name: 'e2e', looksFor: 'every flow on a Kubernetes cluster', words: npm('test:e2e') },
@@ -41,6 +44,7 @@ export function partsOf({ seed, minutes, schedules }: Draws): readonly Part[] {
     { name: 'restores-group', looksFor: 'restores to random moments, mode group', words: restores('group') },
     { name: 'campaign', looksFor: 'random faults on real servers, mode semisync', words: campaign('semisync') },
     { name: 'campaign-group', looksFor: 'random faults on real servers, mode group', words: campaign('group') },
+    { name: 'campaign-async', looksFor: 'random faults on real servers, mode async', words: campaign('async') },
   ]
 }
 

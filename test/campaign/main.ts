@@ -18,10 +18,10 @@ import { playRound, wholeMs, type Round } from './round.ts'
 import type { Scene } from './scene.ts'
 
 /**
- * `npm run campaign [-- --seed S] [--minutes M] [--mode semisync|group] [--instances N] [--keep]`: real clusters under
- * clients' writes, of both modes in turn unless one is given; random faults, hands among them, alone and several at
- * once, and after each round a look for every acknowledged write. Exits with 2 when anything was lost or split, with 1
- * when something was stuck.
+ * `npm run campaign [-- --seed S] [--minutes M] [--mode semisync|async|group] [--instances N] [--keep]`: real clusters
+ * under clients' writes, of all modes in turn unless one is given; random faults, hands among them, alone and several
+ * at once, and after each round a look for every acknowledged write. Exits with 2 when anything was lost or split, with
+ * 1 when something was stuck.
  */
 const roundsPerCluster = 8
 

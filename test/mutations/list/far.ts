@@ -136,8 +136,8 @@ export const farServers: readonly Mutation[] = [
     rule: 'No loss is accepted while the agent that promised, and holds more, was heard a moment ago.',
     heading,
     file: 'failover/semisync/accepted-loss.ts',
-    find: 'if (tailMs > 0)',
-    replace: 'if (tailMs < 0)',
+    find: 'if (leftMs <= 0) return null',
+    replace: 'if (leftMs !== null) return null',
     shownBy: salvage,
   },
   {
