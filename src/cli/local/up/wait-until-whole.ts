@@ -32,7 +32,7 @@ export async function waitUntilWhole(
     if (performance.now() > until)
       throw new RegentError(
         'REGENT_TIMED_OUT',
-        `${cluster.name} is not whole after ${Math.round(deadlineMs / 1_000)} s: ${missing?.sentence ?? 'it was for a moment'}`,
+        `${cluster.name} is not whole after ${Math.round(deadlineMs / 1_000)} s: ${missing?.sentence ?? 'whole for a moment only'}`,
       )
     await sleep(lookEveryMs, undefined, { signal }).catch(() => {
       throw new RegentError('REGENT_REFUSED', 'interrupted')
