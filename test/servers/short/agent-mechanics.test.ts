@@ -322,7 +322,7 @@ describe('a copy', () => {
     const folder = volumeLayout(replica.config.volume).seedDir
     await replica.server.setReadOnly('accounts')
     await replica.server.cloneInto(folder, source.sourceFor(replica), (stage, percent) =>
-      seen.push(`${stage} ${percent}`),
+      seen.push(`${String(stage)} ${percent}`),
     )
     expect((await stat(join(folder, 'mysql.ibd'))).size).toBeGreaterThan(1_000_000)
     expect(seen.length).toBeGreaterThan(0)
