@@ -113,9 +113,10 @@ it('A switchover has the group elect the instance that is named, and loses nothi
   expect(await writer.check()).toMatchObject(nothingLost)
 })
 
-it('A switchover to the primary, or to nobody there is, is refused with the reason', async () => {
+it('A switchover to the primary, to nobody there is, or to one that is away is refused with the reason', async () => {
   const cluster = shop.current
   const primary = await cluster.primary()
+  const [away = ''] = await cluster.replicas()
   await expect(cluster.switchover({ to: primary })).rejects.toMatchObject({
     code: 'REGENT_REFUSED',
     message: expect.stringContaining(`${primary} is the primary already`) as string,
@@ -123,6 +124,16 @@ it('A switchover to the primary, or to nobody there is, is refused with the reas
   await expect(cluster.switchover({ to: 'shop-7' })).rejects.toMatchObject({
     message: expect.stringContaining('there is no instance shop-7') as string,
   })
+  await cluster.fault(away, 'kill')
+  await cluster.until(`${away} has left the view`, async () =>
+    (await membersSeenBy(primary)).every((line) => !line.startsWith(away)),
+  )
+  await expect(cluster.switchover({ to: away })).rejects.toMatchObject({
+    code: 'REGENT_REFUSED',
+    message: expect.stringContaining(away) as string,
+  })
+  await cluster.fault(away, 'start')
+  await cluster.whole()
 })
 
 it('After the loss of every server and agent the group is formed anew once all have answered, in whatever order they start', async () => {
