@@ -286,6 +286,11 @@ export const topologyViewSchema = Type.Object(
 )
 
 export type ClusterProblem = Frozen<Static<typeof clusterProblemSchema>>
+
+/** A problem is the same by its code and instance, whatever figures it has. */
+export function keyOfProblem({ code, instance }: Pick<ClusterProblem, 'code' | 'instance'>): string {
+  return `${code} ${instance ?? ''}`
+}
 export type InstanceRow = Frozen<Static<typeof instanceRowSchema>>
 export type ClusterView = Frozen<Static<typeof clusterViewSchema>>
 export type RouterView = NonNullable<TopologyView['router']>

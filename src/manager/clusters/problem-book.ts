@@ -1,8 +1,8 @@
-import type { ClusterProblem } from '#api-contract/views.ts'
+import { keyOfProblem, type ClusterProblem } from '#api-contract/views.ts'
 
 export type FoundProblem = Omit<ClusterProblem, 'since'>
 
-/** Since when each thing has been wrong. A problem is the same by its code and instance, whatever figures it has. */
+/** Since when each thing has been wrong. */
 export class ProblemBook {
   #since: ReadonlyMap<string, number> = new Map()
 
@@ -11,7 +11,7 @@ export class ProblemBook {
     const before = this.#since
     const now = new Map<string, number>()
     const problems = found.map((one) => {
-      const key = `${one.code} ${one.instance ?? ''}`
+      const key = keyOfProblem(one)
       const sinceMs = before.get(key) ?? wallMs
       now.set(key, sinceMs)
       return { ...one, since: new Date(sinceMs).toISOString() }

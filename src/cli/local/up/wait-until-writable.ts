@@ -4,7 +4,7 @@ import { supervisorStatus } from '#local/supervisor/background.ts'
 import type { FoundCluster } from '#local/clusters/cluster-index.ts'
 import { explainingLines } from '#local/logs/log-tail.ts'
 import { layoutOf, type StateLayout } from '#local/folder/state-layout.ts'
-import type { ClusterView } from '#api-contract/views.ts'
+import { keyOfProblem, type ClusterProblem, type ClusterView } from '#api-contract/views.ts'
 import { openLocal } from '#cli/connection/connect.ts'
 import type { Io } from '#cli/terminal/io.ts'
 
@@ -67,8 +67,8 @@ function failedStarts(view: ClusterView | undefined): readonly Told[] {
 }
 
 /** A problem is news by what is wrong, and where. */
-export function toldOf({ code, instance, sentence }: ClusterView['problems'][number]): Told {
-  return { sentence, news: `${code} ${instance}` }
+export function toldOf(problem: ClusterProblem): Told {
+  return { sentence: problem.sentence, news: keyOfProblem(problem) }
 }
 
 /** A manager that does not listen yet, knows no cluster yet or does not lead yet is not there yet. */
