@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import type { Family } from './families.ts'
-import { freshSeeds } from '../support/draws.ts'
+import { freshSeeds, isThorough } from '../support/draws.ts'
 import { play } from './schedule.ts'
 
 /** A few of many: `npm run simulate` plays 20,000. */
@@ -80,7 +80,8 @@ const ofTheGroupsWorld: [Family, number][] = [
  * - 1007: an agent whose host was not reached tried to start mysqld there without any rest.
  */
 const ofFarAgents: [Family, number][] = [
-  ...[7, 77, 83, 86, 111, 1007].map((seed): [Family, number] => ['far', seed]),
+  ...[1, 2].map((seed): [Family, number] => ['far', seed]),
+  ...again(7, 77, 83, 86, 111, 1007).map((seed): [Family, number] => ['far', seed]),
   ...(['farRoads', 'farErrant', 'farSalvages'] as const).map((family): [Family, number] => [family, 1]),
 ]
 const ofRouters: [Family, number][] = [
@@ -90,13 +91,18 @@ const ofRouters: [Family, number][] = [
 ]
 const fresh = freshSeeds(6)
 
+/** What broke something once is played again where there is time for that: a seed draws other faults by now. */
+function again<Seed>(...seeds: readonly Seed[]): readonly Seed[] {
+  return isThorough ? seeds : []
+}
+
 /** A fault may come before the first write, and its end may take as long as clients write. */
 function leastOf(seed: number): number {
   return fresh.includes(seed) ? 0 : 1
 }
 
 describe('A simulated cluster that suffers and is healed', () => {
-  it.each([...fixed, ...found, ...ofTheWorld, ...fresh])(
+  it.each([...fixed, ...again(...found, ...ofTheWorld), ...fresh])(
     'loses nothing and is whole again: npm run simulate -- --replay %i',
     async (seed) => {
       const { violation, acknowledged } = await play(seed)
@@ -106,7 +112,7 @@ describe('A simulated cluster that suffers and is healed', () => {
     60_000,
   )
 
-  it.each(kept)(
+  it.each(again(...kept))(
     'loses nothing where that once broke a rule: npm run simulate -- --alike --replay %i',
     async (seed) => {
       expect((await play(seed, { alike: true })).violation).toBeUndefined()
@@ -144,7 +150,7 @@ describe('A simulated cluster that suffers and is healed', () => {
     60_000,
   )
 
-  it.each<[Family, number]>([...foundInGroups, ...ofTheGroupsWorld])(
+  it.each<[Family, number]>(again(...foundInGroups, ...ofTheGroupsWorld))(
     'loses nothing where a replication group once broke a rule: npm run simulate -- --family %s --replay %i',
     async (family, seed) => {
       expect((await play(seed, { family })).violation).toBeUndefined()

@@ -3,12 +3,17 @@ import { startCluster, type StartOptions, type TestCluster } from './cluster.ts'
 import { diagnose } from './diagnosis.ts'
 import { stopWriters } from './writer.ts'
 
+/** A cluster that is up while a test runs. */
+export interface SharedCluster {
+  readonly current: TestCluster
+}
+
 /**
  * One cluster for all tests of a file, started before the first and taken down after the last, which fails when
  * anything of it is left. After a failed test the cluster is described. Options that are not known before other
  * `beforeAll`s ran are given by a function.
  */
-export function withCluster(options: StartOptions | (() => StartOptions) = {}): { readonly current: TestCluster } {
+export function withCluster(options: StartOptions | (() => StartOptions) = {}): SharedCluster {
   let cluster: TestCluster | undefined
   beforeAll(async () => {
     cluster = await startCluster(typeof options === 'function' ? options() : options)

@@ -1,9 +1,7 @@
 import { spawn } from 'node:child_process'
 import { closeSync, openSync } from 'node:fs'
-import { join } from 'node:path'
 import { frugalEnvironment } from '#common/process/frugal-environment.ts'
 import { readProcessStat, type ProcessIdentity } from '#common/process/process-stat.ts'
-import { cacheFolder } from '../files/cache-folder.ts'
 import { isAlive } from '../processes/process-identity.ts'
 
 /** A command to run in the background, and the log its output is appended to. */
@@ -30,15 +28,10 @@ export const realChildren: Children = { launch, adopt }
 
 /**
  * The environment of what runs in the background. Options meant for the program that started us (a debugger, a test
- * runner) are left out. Compiled code is kept between starts: a process that finds it there starts in half the time and
- * does without the TypeScript compiler, which is 22 MB of memory. An agent gives none of it to its mysqld.
+ * runner) are left out.
  */
 export function backgroundEnvironment(): NodeJS.ProcessEnv {
-  const env: NodeJS.ProcessEnv = {
-    NODE_COMPILE_CACHE: join(cacheFolder(), 'compiled'),
-    ...frugalEnvironment,
-    ...process.env,
-  }
+  const env: NodeJS.ProcessEnv = { ...frugalEnvironment, ...process.env }
   delete env['NODE_OPTIONS']
   return env
 }

@@ -1,7 +1,11 @@
+import { join } from 'node:path'
 import { afterAll, beforeAll, expect, it } from 'vitest'
+import { createSqlServer } from '#agents/sql/server.ts'
 import { createVolume } from '#agents/volume/volume.ts'
+import { realWorld } from '#common/ports/real-world.ts'
 import { parseGtidSet } from '#topology/gtid/gtid-set.ts'
-import { BareInstance } from '#test/support/bare-instance.ts'
+import { BareInstance, secret } from '#test/support/bare-instance.ts'
+import { probeMs } from '#test/support/patience.ts'
 
 let instance: BareInstance
 
@@ -58,4 +62,33 @@ it('An empty transaction has the GTID that it was given, is in the binlog, and n
   await client.query('insert into app.some values (3)')
   const { uuid } = await server.readState()
   expect((await executed()).subtract(own).toString()).toMatch(new RegExp(`^${uuid}:\\d+$`))
+})
+
+it('A binlog is followed by a new one where it is large, and by none where it is not', async () => {
+  const newest = async () => (await instance.server.readState()).binlogNumber
+  const before = await newest()
+  await instance.server.beginBinlogAfter(1_000_000)
+  expect(await newest()).toBe(before)
+  await instance.server.beginBinlogAfter(100)
+  expect(await newest()).toBe(before + 1)
+})
+
+it('A server of a copied folder, with the same addresses and passwords, is not taken for its own: nothing is read there or changed', async () => {
+  const { server, config } = instance
+  const volume = join(config.volume, 'copied')
+  const copy = createSqlServer({ ...config, volume }, { world: realWorld, secret, queryDeadlineMs: 2_000 })
+  const sockets = `its socket is ${config.volume}/run/mysqld.sock, that of this instance ${volume}/run/mysqld.sock`
+  await expect(copy.readState()).rejects.toMatchObject({
+    code: 'REGENT_SERVER_DOWN',
+    message: expect.stringContaining(sockets) as string,
+  })
+  expect(await server.probeWrite(probeMs)).toMatchObject({ result: 'ok' })
+  const { offlineMode } = await server.readState()
+  await expect(copy.setOffline(!offlineMode)).rejects.toMatchObject({ code: 'REGENT_SERVER_DOWN' })
+  expect(await copy.probeWrite(probeMs)).toMatchObject({
+    result: 'unknown',
+    detail: expect.stringContaining(sockets) as string,
+  })
+  expect(await server.readState()).toMatchObject({ offlineMode })
+  copy.disconnect()
 })
