@@ -12,8 +12,19 @@ import { readPurgedNote } from './purged-note.ts'
 
 /** The binlog files of a data directory, oldest first, as absolute paths: the lines of its index file. */
 export async function binlogFiles(dataDir: string, indexName = 'binlog.index'): Promise<readonly string[]> {
-  const lines = (await readFile(join(dataDir, indexName), 'utf8')).split('\n').filter((line) => line !== '')
+  const lines = (await readIndex(join(dataDir, indexName))).split('\n').filter((line) => line !== '')
   return lines.map((line) => (isAbsolute(line) ? line : join(dataDir, line)))
+}
+
+/**
+ * mysqld writes the next index beside the one that is there, removes that, and renames the next one. Killed in between
+ * it leaves the next one alone, and takes that at its next start (`open_index_file` in the server's `sql/binlog.cc`).
+ * Rejects with the file system's error where there is neither.
+ */
+async function readIndex(path: string): Promise<string> {
+  const read = (file: string): Promise<string | undefined> => readFile(file, 'utf8').catch(nothingIfGone)
+  // A server that runs may rename between the two looks.
+  return (await read(path)) ?? (await read(`${path}_crash_safe`)) ?? readFile(path, 'utf8')
 }
 
 /** The relay log files of a data directory, oldest first; none where the server never was a replica. */
