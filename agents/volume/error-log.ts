@@ -17,8 +17,11 @@ export interface ErrorLogPlace {
 /** What was noted before mysqld was started. */
 export interface ErrorLogMark {
   readonly version: 1
-  /** The log that was appended to: a rotated one is another file. */
-  readonly inode: number
+  /**
+   * The log that was appended to: a rotated one is another file. In digits: file systems of a network number their
+   * files above 2⁵³.
+   */
+  readonly inode: string
   readonly offset: number
   /** Name of the newest binlog file then; '' for none. */
   readonly lastBinlog: string
@@ -54,15 +57,15 @@ export type ErrorLogEvidence =
 export async function markErrorLog(place: ErrorLogPlace): Promise<void> {
   await createLog(place.errorLog)
   await reserveErrorLog(place.errorLog)
-  const { ino, size } = await stat(place.errorLog)
+  const { ino, size } = await stat(place.errorLog, { bigint: true })
   const newest = await lastBinlogFile(place.dataDir).catch((error: NodeJS.ErrnoException) => {
     if (error.code === 'ENOENT') return undefined
     throw error
   })
   await writeMark(place.errorLogMark, {
     version: 1,
-    inode: ino,
-    offset: size,
+    inode: String(ino),
+    offset: Number(size),
     lastBinlog: newest === undefined ? '' : basename(newest),
     wasFull: false,
   })
@@ -103,8 +106,9 @@ export async function readErrorLog(place: ErrorLogPlace): Promise<ErrorLogEviden
   const log = await openIfThere(place.errorLog)
   if (log === undefined) return { kind: 'missing', why: `the error log ${place.errorLog} is gone` }
   try {
-    const { ino, size, blocks } = await log.stat()
-    if (ino !== mark.inode || size < mark.offset)
+    const { ino, ...found } = await log.stat({ bigint: true })
+    const [size, blocks] = [Number(found.size), Number(found.blocks)]
+    if (String(ino) !== mark.inode || size < mark.offset)
       return { kind: 'missing', why: `the error log ${place.errorLog} was rotated or cut since mysqld was started` }
     const seen = await messagesIn(log, mark.offset, size)
     const couldWrite = blocks * 512 - size >= enoughBytes || (!mark.wasFull && (await hasRoom(place.errorLog)))
@@ -154,8 +158,7 @@ async function readMark(path: string): Promise<ErrorLogMark | undefined> {
   const file = await openIfThere(path)
   if (file === undefined) return undefined
   try {
-    const mark: unknown = JSON.parse((await readAt(file, 0, Buffer.alloc(markBytes))).toString('utf8'))
-    return isMark(mark) ? mark : undefined
+    return markIn(JSON.parse((await readAt(file, 0, Buffer.alloc(markBytes))).toString('utf8')))
   } catch (error) {
     if (error instanceof SyntaxError) return undefined
     throw error
@@ -164,16 +167,18 @@ async function readMark(path: string): Promise<ErrorLogMark | undefined> {
   }
 }
 
-function isMark(mark: unknown): mark is ErrorLogMark {
-  if (typeof mark !== 'object' || mark === null) return false
-  const { version, inode, offset, lastBinlog, wasFull } = mark as Record<string, unknown>
-  return (
+function markIn(text: unknown): ErrorLogMark | undefined {
+  if (typeof text !== 'object' || text === null) return undefined
+  // An earlier agent wrote the inode as a number.
+  const { version, inode: written, offset, lastBinlog, wasFull } = text as Record<string, unknown>
+  const inode = typeof written === 'number' ? String(written) : written
+  const isMark =
     version === 1 &&
-    Number.isSafeInteger(inode) &&
+    typeof inode === 'string' &&
     Number.isSafeInteger(offset) &&
     typeof lastBinlog === 'string' &&
     typeof wasFull === 'boolean'
-  )
+  return isMark ? { version, inode, offset: Number(offset), lastBinlog, wasFull } : undefined
 }
 
 async function openIfThere(path: string): Promise<FileHandle | undefined> {
