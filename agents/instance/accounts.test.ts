@@ -60,6 +60,9 @@ describe('accounts', () => {
     expect(identifier('a`b')).toBe('`a``b`')
     expect(account("o'x", '%')).toBe("'o''x'@'%'")
     for (const text of ['a\\', 'a\nb', 'a\0']) expect(() => literal(text)).toThrow(TypeError)
+    // Accounts of others have any name: that of a Windows domain, `CORP\ann`. Between backticks nothing is escaped.
+    expect(account('CORP\\ann', '10.0.0.%')).toBe("`CORP\\ann`@'10.0.0.%'")
+    expect(account('a`\nb')).toBe("`a``\nb`@'%'")
   })
 })
 

@@ -32,9 +32,12 @@ export function instancesOf(cluster: string): readonly InstanceName[] {
  * every sql_mode.
  */
 export function literal(text: string): string {
-  if (/[\x00-\x1f\\]/.test(text))
-    throw new TypeError('a text with control characters or backslashes is no SQL literal here')
+  if (isEscaped(text)) throw new TypeError('a text with control characters or backslashes is no SQL literal here')
   return `'${text.replaceAll("'", "''")}'`
+}
+
+function isEscaped(text: string): boolean {
+  return /[\x00-\x1f\\]/.test(text)
 }
 
 /** A quoted identifier of SQL. */
@@ -42,9 +45,12 @@ export function identifier(name: string): string {
   return `\`${name.replaceAll('`', '``')}\``
 }
 
-/** `'user'@'host'` of SQL. */
+/**
+ * `'user'@'host'` of SQL. Accounts of others have any name. Where that is no literal it is an identifier, in which
+ * nothing is escaped (manual, "Specifying Account Names").
+ */
 export function account(user: string, host = '%'): string {
-  return `${literal(user)}@${literal(host)}`
+  return [user, host].map((name) => (isEscaped(name) ? identifier(name) : literal(name))).join('@')
 }
 
 /**

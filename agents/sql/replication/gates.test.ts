@@ -11,8 +11,11 @@ class GatedServer {
   readonly sql: Sql
   #sessions = ['regent_r_1', 'regent_r_2']
   readonly #ended = new Set<string>()
+  /** Of somebody who took such a name. */
+  readonly #others: readonly string[]
 
-  constructor() {
+  constructor(...others: readonly string[]) {
+    this.#others = others
     const read: Sql['read'] = async (statement) => (statement.includes('mysql.user') ? this.#gates() : this.#threads())
     const change: Sql['change'] = async (statement) => {
       this.said.push(statement)
@@ -37,7 +40,7 @@ class GatedServer {
   }
 
   #gates(): readonly Row[] {
-    return ['regent_r_1', 'regent_r_2'].map((user) => ({ user, locked: 'N', intact: 1 }))
+    return ['regent_r_1', 'regent_r_2', ...this.#others].map((user) => ({ user, locked: 'N', intact: 1 }))
   }
 
   #threads(): readonly Row[] {
@@ -55,6 +58,12 @@ describe('Closing a gate', () => {
     await setGates(server.sql, 'secret', ['shop-1'])
     expect(server.said).toEqual(["ALTER USER 'regent_r_2'@'%' ACCOUNT LOCK", 'KILL QUERY 2', 'KILL CONNECTION 2'])
     expect(server.connected).toEqual(['regent_r_1'])
+  })
+
+  it('locks also whoever took a name like that, however it is written', async () => {
+    const server = new GatedServer('regent_r_\\')
+    await setGates(server.sql, 'secret', ['shop-1', 'shop-2'])
+    expect(server.said).toEqual(["ALTER USER `regent_r_\\`@'%' ACCOUNT LOCK"])
   })
 
   it('locks before it ends a session: nobody comes back meanwhile', async () => {
