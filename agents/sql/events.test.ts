@@ -10,10 +10,9 @@ interface Event {
 }
 
 /** @param recorded undefined where no primary has recorded anything yet: the table is not there */
-function server(events: readonly Event[], recorded?: readonly string[]) {
+function server(events: readonly Event[], recorded?: readonly string[], definer = 'ann@bob@%') {
   const changes: string[] = []
-  const rows = (chosen: readonly Event[]): readonly Row[] =>
-    chosen.map(({ name }) => ({ place: 'app', name, definer: 'ann@bob@%' }))
+  const rows = (chosen: readonly Event[]): readonly Row[] => chosen.map(({ name }) => ({ place: 'app', name, definer }))
   const read = async (statement: string): Promise<readonly Row[]> => {
     if (statement.includes("STATUS <> 'ENABLED'")) return rows(events.filter(({ status }) => status !== 'ENABLED'))
     if (statement.includes('REPLICA_SIDE_DISABLED'))
@@ -22,7 +21,11 @@ function server(events: readonly Event[], recorded?: readonly string[]) {
       throw new RegentError('REGENT_SERVER_ERROR', 'no such table', { cause: { errno: 1146 } })
     return recorded.map((name) => ({ place: 'app', name }))
   }
-  const change = async (statement: string) => (changes.push(statement), [])
+  const change = async (statement: string) => {
+    if (statement.includes('`breaks`')) throw new RegentError('REGENT_SERVER_ERROR', 'it has an unknown time zone')
+    changes.push(statement)
+    return []
+  }
   const sql = { read, change } as unknown as Sql
   return {
     changes,
@@ -53,6 +56,25 @@ describe('events at a new primary', () => {
     const { changes, on } = server(moved)
     await on()
     expect(changes.filter((one) => one.endsWith('ENABLE'))).toHaveLength(2)
+  })
+
+  it('of a user of a Windows domain run as well', async () => {
+    const { changes, on } = server([{ name: 'runs', status: 'REPLICA_SIDE_DISABLED' }], [], 'CORP\\ann@%')
+    await on()
+    expect(changes).toEqual([
+      "ALTER DEFINER = `CORP\\ann`@'%' EVENT `app`.`runs` ENABLE",
+      'SET GLOBAL event_scheduler = ON',
+    ])
+  })
+
+  it('run although the server refuses one of them, which is said', async () => {
+    const { changes, on } = server([{ name: 'breaks', status: 'REPLICA_SIDE_DISABLED' }, ...moved], ['rests'])
+    await expect(on()).rejects.toThrow('unknown time zone')
+    expect(changes).toEqual([
+      "ALTER DEFINER = 'ann@bob'@'%' EVENT `app`.`runs` ENABLE",
+      "ALTER DEFINER = 'ann@bob'@'%' EVENT `app`.`rests` DISABLE",
+      'SET GLOBAL event_scheduler = ON',
+    ])
   })
 
   it('do not run at a replica', async () => {

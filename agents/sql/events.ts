@@ -1,3 +1,4 @@
+import { RegentError } from '#common/errors/errors.ts'
 import { account, identifier } from '../instance/accounts.ts'
 import { textOf, type Sql } from './connections/statements.ts'
 import type { Row } from './connections/connection.ts'
@@ -13,11 +14,12 @@ type Query = (statement: string) => Promise<readonly Row[]>
 /**
  * Events run on the primary only. On: those that replication brought here disabled are enabled, binary log off, and the
  * scheduler runs. Off: the scheduler stops, so that a former primary's own events
- * stay quiet too.
+ * stay quiet too. Rejects with what the server said of an event that it refuses, once all others run.
  */
 export async function setEvents(sql: Sql, on: boolean): Promise<void> {
-  if (on) await enableEvents(sql)
+  const [refused] = on ? await enableEvents(sql) : []
   await sql.change(`SET GLOBAL event_scheduler = ${on ? 'ON' : 'OFF'}`)
+  if (refused !== undefined) throw refused
 }
 
 /**
@@ -25,17 +27,23 @@ export async function setEvents(sql: Sql, on: boolean): Promise<void> {
  * 9.7): what the primaries before this one recorded tells the two apart. Each keeps its definer: ALTER EVENT
  * without naming one makes whoever alters it the definer (manual, "ALTER EVENT").
  */
-async function enableEvents(sql: Sql): Promise<void> {
+async function enableEvents(sql: Sql): Promise<readonly RegentError[]> {
   const rows = await sql.read(`SELECT ${names}, DEFINER AS definer FROM information_schema.EVENTS WHERE ${bySide}`)
-  if (rows.length === 0) return
+  if (rows.length === 0) return []
+  const refused: RegentError[] = []
   const disabled = new Set((await recorded((statement) => sql.read(statement))).map(keyOf))
   for (const row of rows) {
     const [definer, place, name] = [textOf(row, 'definer'), textOf(row, 'place'), textOf(row, 'name')]
     const at = definer.lastIndexOf('@')
     const state = disabled.has(keyOf(row)) ? 'DISABLE' : 'ENABLE'
     const owner = account(definer.slice(0, at), definer.slice(at + 1))
-    await sql.change(`ALTER DEFINER = ${owner} EVENT ${identifier(place)}.${identifier(name)} ${state}`)
+    const event = `${identifier(place)}.${identifier(name)}`
+    await sql.change(`ALTER DEFINER = ${owner} EVENT ${event} ${state}`).catch((error: unknown) => {
+      if (!(error instanceof RegentError && error.code === 'REGENT_SERVER_ERROR')) throw error
+      refused.push(error)
+    })
   }
+  return refused
 }
 
 /**
