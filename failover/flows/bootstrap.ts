@@ -2,7 +2,7 @@ import { counted, joined, say, type Sentence } from '#common/sentence/sentence.t
 import { areBeingStarted, startingAmong } from '../judge/election/starting.ts'
 import type { InstanceView } from '#topology/snapshot/snapshot.ts'
 import { holdsOf } from '#topology/snapshot/holdings.ts'
-import { GtidSet } from '#topology/gtid/gtid-set.ts'
+import { GtidSet, parseGtidSet } from '#topology/gtid/gtid-set.ts'
 import { ordinalOf, type InstanceName } from '#topology/snapshot/member.ts'
 import { agentsAreAwaited, beforeMaking, standStillInMaking, waitForServers, waitInMaking } from '../steps/making.ts'
 import { restoreFirst } from './backups/restoring.ts'
@@ -230,7 +230,8 @@ function commitFirst(
   { epoch, revision }: Pick<ClusterRecord, 'epoch' | 'revision'>,
   why: Sentence,
 ): FlowStep {
-  const elected = electedFor(holdsOf(leader.observation))
+  const executed = parseGtidSet(leader.observation.server?.executed ?? '')
+  const elected = electedFor(holdsOf(leader.observation), executed)
   const next: ClusterRecord = {
     version: recordVersion,
     cluster,

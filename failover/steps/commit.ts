@@ -1,5 +1,5 @@
 import { say, type Sentence } from '#common/sentence/sentence.ts'
-import type { GtidSet } from '#topology/gtid/gtid-set.ts'
+import { parseGtidSet, type GtidSet } from '#topology/gtid/gtid-set.ts'
 import { electedFor } from '../judge/election/elected-set.ts'
 import type { Promised } from '../judge/election/promised.ts'
 import { nextRecord, type ClusterRecord } from '../protocol/record.ts'
@@ -20,7 +20,7 @@ export function commitTo(
 ): ClusterRecord {
   const { elected: _before, ...record } = situation.record
   const base = nextRecord(record, {
-    ...electedFor(elected),
+    ...electedFor(elected, parseGtidSet(candidate.report.executed)),
     epoch: record.epoch + 1,
     primary: candidate.member,
     leaving: [],

@@ -1,6 +1,7 @@
 import { say } from '#common/sentence/sentence.ts'
 import { describe, expect, it } from 'vitest'
-import { gtids, type ViewOverrides } from '#topology/testing.ts'
+import type { PromiseReport } from '#topology/snapshot/observation.ts'
+import { gtids, uuidOf, type ViewOverrides } from '#topology/testing.ts'
 import { bump } from '#failover/steps/commit.ts'
 import { analyse, decide } from '#failover/decide.ts'
 import {
@@ -74,6 +75,22 @@ describe('what a primary is elected for', () => {
     const situation = aSituation({ record: { elected }, spec: { acks: 0 } })
     expect(committed(decide(situation))).toMatchObject({ epoch: 1, elected })
     expect(committed(bump(situation, say`promised in vain`))).toMatchObject({ epoch: 2, elected })
+  })
+
+  it('is only what the candidate has yet to execute, where the whole set is too long for a record', () => {
+    // Each interval between two holes: an object of Kubernetes takes a mebibyte.
+    const numbers = Array.from({ length: 130_000 }, (_, at) => 2 * at + 1)
+    const executed = `${uuidOf('shop-0')}:${numbers.join(':')}`
+    const holds = `${executed},${gtids('shop-2', 3)}`
+    const showing = (more: Partial<PromiseReport> = {}): ViewOverrides => {
+      const view = promised()
+      const report = { epoch: 2, holds, executed, asPrimary: false, ...more }
+      return { ...view, server: { executed, received: gtids('shop-2', 3) }, promiseReport: report }
+    }
+    const views = { 'shop-0': deadServer, 'shop-1': showing(), 'shop-2': showing() }
+    expect(committed(decide(aSituation({ views }))).elected).toBe(gtids('shop-2', 3))
+    const idle = { 'shop-0': deadServer, 'shop-1': showing({ executed: holds }), 'shop-2': showing() }
+    expect(committed(decide(aSituation({ views: idle })))).not.toHaveProperty('elected')
   })
 
   it('belongs to the union of the next election, although nobody who promised has it', () => {

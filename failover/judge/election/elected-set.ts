@@ -20,9 +20,17 @@ export function electedSetOf({ elected }: Pick<ClusterRecord, 'elected'>): GtidS
   return elected === undefined ? GtidSet.empty : parseGtidSet(elected)
 }
 
-/** For the record of a new epoch. An empty set asks for nothing, and is left out. */
-export function electedFor(set: GtidSet): Pick<ClusterRecord, 'elected'> {
-  return set.isEmpty() ? {} : { elected: set.toString() }
+/** A record is one object of Kubernetes, which takes a mebibyte at most: one that is longer is never committed. */
+const longestElected = 262_144
+
+/**
+ * For the record of a new epoch. An empty set asks for nothing, and is left out. Of a set that is too long for a record
+ * the part is named that can be thrown away: what the candidate has executed stays.
+ */
+export function electedFor(set: GtidSet, executed: GtidSet): Pick<ClusterRecord, 'elected'> {
+  const isTooLong = (one: GtidSet): boolean => one.toString().length > longestElected
+  const named = isTooLong(set) ? set.subtract(executed) : set
+  return named.isEmpty() || isTooLong(named) ? {} : { elected: named.toString() }
 }
 
 /** For the primary's order, where its agent knows the word. */
