@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import { mkdir, open, readdir, readFile, rename, rm, unlink } from 'node:fs/promises'
+import { mkdir, open, readdir, readFile, rename, rm, stat, unlink } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { RegentError } from '#common/errors/errors.ts'
 import type { Cell, CellName, Cells } from './cells.ts'
@@ -74,7 +74,8 @@ async function swapCell(where: Where, expectedRevision: number, next: Cell, sign
   await writeSynced(text, next.text)
   await syncFolder(where.folder)
   signal.throwIfAborted()
-  if (!(await renamed(join(where.folder, `${head.base}.head`), join(where.folder, `${base}.head`)))) {
+  const own = join(where.folder, `${base}.head`)
+  if (!(await renamed(join(where.folder, `${head.base}.head`), own)) && !(await isThere(own))) {
     await unlessMissing(unlink(text))
     return false
   }
@@ -89,7 +90,9 @@ async function createCell(where: Where, base: string, text: string, signal: Abor
   // Missing while it is being prepared: a faster creator cleared it away.
   const prepared = await unlessMissing(prepareDraft(draft, base, text))
   signal.throwIfAborted()
-  const created = prepared !== undefined && (await renamed(draft, where.folder))
+  const created =
+    prepared !== undefined &&
+    ((await renamed(draft, where.folder)) || (await isThere(join(where.folder, `${base}.head`))))
   if (created) await syncFolder(where.root)
   // This draft where another's was faster, and those of creators that were killed: none can become the cell any more.
   const drafts = (await readdir(where.root)).filter(
@@ -133,7 +136,10 @@ async function findHead(folder: string): Promise<Head | undefined> {
   return newest
 }
 
-/** Renames; false when the source is gone or the target is a folder that holds something. */
+/**
+ * Renames; false when the source is gone or the target is a folder that holds something. On a file system of a network
+ * it may be done all the same: one whose answer was lost is asked for again, and finds no source.
+ */
 async function renamed(from: string, to: string): Promise<boolean> {
   try {
     await rename(from, to)
@@ -142,6 +148,11 @@ async function renamed(from: string, to: string): Promise<boolean> {
     if (['ENOENT', 'ENOTEMPTY', 'EEXIST'].includes(codeOf(error))) return false
     throw error
   }
+}
+
+/** Nobody else gives a file this name: it has a random part. */
+async function isThere(path: string): Promise<boolean> {
+  return (await unlessMissing(stat(path))) !== undefined
 }
 
 /** Texts of older revisions, among them those that a killed process wrote and never made the head. */
