@@ -117,6 +117,18 @@ function ownAccount(user: string, host: string, secret: string): readonly string
   return [...createAccount(user, host, secret), ...grantsOf([{ user, host }])]
 }
 
+/** Neither time nor wrong passwords of anybody keep an account of Regent's out. */
+export const lasting = 'PASSWORD EXPIRE NEVER FAILED_LOGIN_ATTEMPTS 0 PASSWORD_LOCK_TIME 0'
+
+/**
+ * Of `mysql.user`: in how many days a password expires, and how many wrong ones lock an account; nothing or 0 for
+ * never. A lock of that kind shows in no table (manual, "Failed-Login Tracking and Temporary Account Locking").
+ * @param of an alias of the table with a dot, or ''
+ */
+export function lastingColumns(of: string): string {
+  return `${of}password_lifetime AS lifetime, ${of}User_attributes->>'$.Password_locking.failed_login_attempts' AS attempts`
+}
+
 /**
  * Makes accounts of Regent's what they are to be, whatever a hand made of them. A gate stays locked or open as it is;
  * one that is made anew is locked. As few statements as possible: each is a transaction on disk, and orders wait
@@ -128,7 +140,7 @@ export function accountsAnew(accounts: readonly Account[], secret: string): read
   const isGate = accounts.every(({ user }) => user.startsWith(replicationUserPrefix))
   const identified = accounts.map(({ user, host }) => `${account(user, host)} ${identifiedBy(user, secret)}`).join(', ')
   const unlimited = ['QUERIES_PER_HOUR', 'UPDATES_PER_HOUR', 'CONNECTIONS_PER_HOUR', 'USER_CONNECTIONS']
-  const free = `REQUIRE NONE WITH ${unlimited.map((what) => `MAX_${what} 0`).join(' ')} PASSWORD EXPIRE NEVER`
+  const free = `REQUIRE NONE WITH ${unlimited.map((what) => `MAX_${what} 0`).join(' ')} ${lasting}`
   return [
     `CREATE USER IF NOT EXISTS ${identified}${isGate ? ' ACCOUNT LOCK' : ''}`,
     `ALTER USER ${identified} ${free}${isGate ? '' : ' ACCOUNT UNLOCK'}`,

@@ -1,6 +1,7 @@
+import { lastingColumns } from '#agents/instance/accounts.ts'
 import type { AccountNeed, Need, TableNeed } from '#agents/needs/needs.ts'
 import type { Row } from '../connections/connection.ts'
-import { textOf, type Sql } from '../connections/statements.ts'
+import { numberOf, textOf, type Sql } from '../connections/statements.ts'
 
 /** The privileges in `mysql.user` that a need names. */
 const userColumns = (needs: readonly Need[]): readonly string[] => [
@@ -13,7 +14,8 @@ const pluginNames = "SELECT PLUGIN_NAME AS name FROM information_schema.PLUGINS 
 const grants = `SELECT USER AS user, HOST AS host, PRIV AS priv FROM mysql.global_grants WHERE USER LIKE 'regent%'`
 /** What keeps a login out that is right otherwise. */
 const bounds = `CONCAT(account_locked, password_expired) AS bounds,
-  ssl_type = '' AND max_connections + max_user_connections + max_questions + max_updates = 0 AS free`
+  ssl_type = '' AND max_connections + max_user_connections + max_questions + max_updates = 0 AS free,
+  ${lastingColumns('')}`
 const fingerprints = `SELECT u.user AS user, u.host AS host FROM mysql.user u JOIN regent.account f
   ON f.user = u.user AND f.fingerprint = SHA2(u.authentication_string, 256) WHERE u.user LIKE 'regent%'`
 
@@ -75,11 +77,15 @@ interface Found {
   readonly intact: readonly Row[]
 }
 
+/** Something will keep it out one day, or has to be satisfied first. */
+function isBound(row: Row): boolean {
+  return textOf(row, 'free') !== '1' || numberOf(row, 'lifetime') > 0 || numberOf(row, 'attempts') > 0
+}
+
 function isAccountRight(need: AccountNeed, { accounts, granted, intact }: Found): boolean {
   const isIts = (row: Row): boolean => textOf(row, 'user') === need.user && textOf(row, 'host') === need.host
   const row = accounts.find(isIts)
-  if (row === undefined || textOf(row, 'plugin') !== 'caching_sha2_password' || textOf(row, 'free') !== '1')
-    return false
+  if (row === undefined || textOf(row, 'plugin') !== 'caching_sha2_password' || isBound(row)) return false
   // A gate may be locked. A login tells of the agent's own password.
   const isGate = need.gateOf !== null
   const isFree = isGate ? textOf(row, 'bounds').endsWith('N') : textOf(row, 'bounds') === 'NN'

@@ -51,6 +51,8 @@ describe('The account of the group', () => {
     ['is not there', undefined],
     ['is locked', { ...whole, locked: 'Y' }],
     ['has a password that has expired', { ...whole, expired: 'Y' }],
+    ['has a password that will expire', { ...whole, lifetime: 90 }],
+    ['is locked by wrong passwords', { ...whole, attempts: '3' }],
     ['is allowed only so many connections or statements', { ...whole, limits: '1' }],
     ['lacks GROUP_REPLICATION_STREAM', { ...whole, grants: 'CONNECTION_ADMIN' }],
     [

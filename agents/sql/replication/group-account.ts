@@ -1,14 +1,14 @@
 import { errnoOf } from '../connections/failure.ts'
-import { textOf } from '../connections/statements.ts'
+import { numberOf, textOf } from '../connections/statements.ts'
 import type { Row } from '../connections/connection.ts'
-import { account, groupAccountGrants, groupUser, literal } from '#agents/instance/accounts.ts'
+import { account, groupAccountGrants, groupUser, lasting, lastingColumns, literal } from '#agents/instance/accounts.ts'
 
 /**
  * What the account of the group is here, and what its password looks like stored. Each server may have salted the same
  * password otherwise: what is stored tells only whether that has changed since it was tried.
  */
 export const groupAccountStatement = `SELECT CONCAT_WS(' ', u.plugin, u.ssl_type, SHA2(u.authentication_string, 256)) AS print,
-  u.account_locked AS locked, u.password_expired AS expired, u.Repl_slave_priv AS replicates,
+  u.account_locked AS locked, u.password_expired AS expired, ${lastingColumns('u.')}, u.Repl_slave_priv AS replicates,
   u.max_questions + u.max_updates + u.max_connections + u.max_user_connections AS limits,
   (SELECT GROUP_CONCAT(g.PRIV) FROM mysql.global_grants g WHERE g.USER = u.User AND g.HOST = u.Host) AS grants
   FROM mysql.user u WHERE u.User = '${groupUser}' AND u.Host = '%'`
@@ -62,6 +62,8 @@ export class GroupAccount {
 function troubleOf(row: Row): string {
   if (textOf(row, 'locked') === 'Y') return 'is locked'
   if (textOf(row, 'expired') === 'Y') return 'has a password that has expired'
+  if (numberOf(row, 'lifetime') > 0) return 'has a password that will expire'
+  if (numberOf(row, 'attempts') > 0) return 'is locked by wrong passwords'
   if (textOf(row, 'limits') !== '0') return 'is allowed only so many connections or statements'
   const grants = textOf(row, 'grants').split(',')
   const lacks = wantedGrants.filter((privilege) => !grants.includes(privilege))
@@ -75,8 +77,7 @@ function troubleOf(row: Row): string {
 export function groupAccountStatements(password: string): readonly string[] {
   const named = account(groupUser)
   const identified = `IDENTIFIED WITH caching_sha2_password BY ${literal(password)}`
-  const unlimited =
-    'MAX_QUERIES_PER_HOUR 0 MAX_UPDATES_PER_HOUR 0 MAX_CONNECTIONS_PER_HOUR 0 MAX_USER_CONNECTIONS 0 PASSWORD EXPIRE NEVER ACCOUNT UNLOCK'
+  const unlimited = `MAX_QUERIES_PER_HOUR 0 MAX_UPDATES_PER_HOUR 0 MAX_CONNECTIONS_PER_HOUR 0 MAX_USER_CONNECTIONS 0 ${lasting} ACCOUNT UNLOCK`
   return [
     `CREATE USER IF NOT EXISTS ${named} ${identified}`,
     `ALTER USER ${named} ${identified} REQUIRE NONE WITH ${unlimited}`,

@@ -1,0 +1,50 @@
+import { describe, expect, it } from 'vitest'
+import { accountsAnew } from '#agents/instance/accounts.ts'
+import { needsOf } from '#agents/needs/needs.ts'
+import type { Row } from '../connections/connection.ts'
+import type { Sql } from '../connections/statements.ts'
+import { groupAccountStatements } from '../replication/group-account.ts'
+import { lackingOf } from './look.ts'
+
+const gate = 'regent_r_1'
+const needs = needsOf({ cluster: 'shop', mode: 'semisync' }).filter(
+  (need) => need.kind === 'account' && need.user === gate,
+)
+/** A gate that is locked, and right otherwise. */
+const right: Row = {
+  ...{ user: gate, host: '%', plugin: 'caching_sha2_password', bounds: 'YN', free: 1 },
+  ...{ lifetime: null, attempts: null, Repl_slave_priv: 'Y' },
+}
+
+async function lacks(more: Row): Promise<number> {
+  const its = { user: gate, host: '%' }
+  const grants = ['CONNECTION_ADMIN', 'BACKUP_ADMIN'].map((priv) => ({ ...its, priv }))
+  const sql = {
+    readAll: async () => [[{ name: 'account', columns: 'user,fingerprint' }], [{ ...right, ...more }], grants, []],
+    read: async () => [its],
+  } as unknown as Sql
+  return (await lackingOf(sql, needs)).length
+}
+
+describe('The account of a replica', () => {
+  it('may be locked: that is its gate', async () => {
+    expect(await lacks({})).toBe(0)
+    expect(await lacks({ lifetime: 0, attempts: '0' })).toBe(0)
+  })
+
+  it.each<[string, Row]>([
+    ['whose password is to expire one day', { lifetime: 90 }],
+    ['that wrong passwords of anybody lock', { attempts: '3' }],
+    ['whose password has expired', { bounds: 'YY' }],
+    ['that is allowed only so many connections', { free: 0 }],
+  ])('%s is put right before a replica comes again', async (_, changed) => {
+    expect(await lacks(changed)).toBe(1)
+  })
+
+  it('is made so that neither time nor wrong passwords keep it out, as is that of the group', () => {
+    const [, ofGate = ''] = accountsAnew([{ user: gate, host: '%' }], 'secret')
+    const [, ofGroup = ''] = groupAccountStatements('word')
+    for (const alter of [ofGate, ofGroup])
+      expect(alter).toMatch(/ PASSWORD EXPIRE NEVER FAILED_LOGIN_ATTEMPTS 0 PASSWORD_LOCK_TIME 0\b/)
+  })
+})
