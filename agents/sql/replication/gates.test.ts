@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest'
+import { RegentError } from '#common/errors/errors.ts'
 import type { Row } from '../connections/connection.ts'
 import type { Sql } from '../connections/statements.ts'
 import { setGates } from './gates.ts'
@@ -13,11 +14,15 @@ class GatedServer {
   readonly #ended = new Set<string>()
   /** Of somebody who took such a name. */
   readonly #others: readonly string[]
+  /** Its password was changed by another hand, and the server wants another kind of password now. */
+  refusesPasswordOf = ''
 
   constructor(...others: readonly string[]) {
     this.#others = others
     const read: Sql['read'] = async (statement) => (statement.includes('mysql.user') ? this.#gates() : this.#threads())
     const change: Sql['change'] = async (statement) => {
+      if (statement.includes(`'${this.refusesPasswordOf}'@'%' IDENTIFIED`))
+        throw new RegentError('REGENT_SERVER_ERROR', 'no such password', { cause: { errno: 1819 } })
       this.said.push(statement)
       const [, what, id] = /^KILL (\w+) (\d+)$/.exec(statement) ?? []
       if (what === 'QUERY') this.#ended.add(`regent_r_${id}`)
@@ -40,7 +45,11 @@ class GatedServer {
   }
 
   #gates(): readonly Row[] {
-    return ['regent_r_1', 'regent_r_2', ...this.#others].map((user) => ({ user, locked: 'N', intact: 1 }))
+    return ['regent_r_1', 'regent_r_2', ...this.#others].map((user) => ({
+      user,
+      locked: user === this.refusesPasswordOf ? 'Y' : 'N',
+      intact: user === this.refusesPasswordOf ? 0 : 1,
+    }))
   }
 
   #threads(): readonly Row[] {
@@ -51,6 +60,15 @@ class GatedServer {
     }))
   }
 }
+
+describe('Opening a gate', () => {
+  it('whose password the server does not take keeps no primary from opening: that replica alone stays out', async () => {
+    const server = new GatedServer()
+    server.refusesPasswordOf = 'regent_r_1'
+    await setGates(server.sql, 'secret', ['shop-1', 'shop-2'])
+    expect(server.said).toEqual(["ALTER USER 'regent_r_1'@'%' ACCOUNT UNLOCK"])
+  })
+})
 
 describe('Closing a gate', () => {
   it('locks the account, ends the sessions of that account, and waits until these are gone', async () => {

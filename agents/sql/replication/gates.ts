@@ -1,3 +1,4 @@
+import { codeOf } from '#common/errors/errors.ts'
 import type { InstanceName } from '#topology/snapshot/member.ts'
 import {
   account,
@@ -24,7 +25,9 @@ interface Gate {
 /**
  * Makes the gates be open for these instances and closed for all others (docs/why/safety.md, "Who may acknowledge"):
  * closing is to lock the account, end its dump thread, and see it gone. Only what differs is changed, in as few
- * statements as possible: each is a transaction on disk, and this lies in the way of a promotion.
+ * statements as possible: each is a transaction on disk, and this lies in the way of a promotion. An account that the
+ * server does not let be put right (a component that judges passwords) keeps its replica out, and no primary closed:
+ * `NeedsKeeper` tries again, and says why.
  */
 export async function setGates(sql: Sql, secret: string, open: readonly InstanceName[]): Promise<void> {
   const gates = await readGatesAnywhere(sql)
@@ -34,7 +37,8 @@ export async function setGates(sql: Sql, secret: string, open: readonly Instance
     await change(sql, `ALTER USER ${closing.map((user) => account(user)).join(', ')} ACCOUNT LOCK`)
   await endReplicaSessions(sql, (user) => wanted.has(user))
 
-  for (const [user, instance] of wanted) await makeAccountRight(sql, { user, instance, gate: gates.get(user), secret })
+  for (const [user, instance] of wanted)
+    await makeAccountRight(sql, { user, instance, gate: gates.get(user), secret }).catch(unlessRefused)
   const opening = [...wanted.keys()].filter((user) => gates.get(user)?.locked)
   if (opening.length > 0)
     await change(sql, `ALTER USER ${opening.map((user) => account(user)).join(', ')} ACCOUNT UNLOCK`)
@@ -77,6 +81,10 @@ async function makeAccountRight(
       ]
     : replicationAccount(instance, secret)
   for (const statement of [...statements, recordFingerprints([user])]) await change(sql, statement)
+}
+
+function unlessRefused(error: unknown): void {
+  if (codeOf(error) !== 'REGENT_SERVER_ERROR') throw error
 }
 
 async function change(sql: Sql, statement: string): Promise<void> {
