@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { keyOf, prefixOf } from '#backup/keys.ts'
-import { manifestText, signedText, type Manifest } from '#backup/manifest.ts'
+import { manifestText, parseManifest, signedText, type Manifest } from '#backup/manifest.ts'
 import { releaseOf } from '#backup/server-fit.ts'
 import { dataKeys, keyIdOf, saltBytes, signatureOf, type DataKeys } from '#backup/stream/data-key.ts'
 import { writeParts, type WrittenParts } from '#backup/transfer/write-parts.ts'
@@ -74,8 +74,10 @@ export class BackUp {
       const sealing = sealingWith(opened.key)
       const sent = await this.#send(said, opened, sealing)
       const epoch = this.#parts.file.current.assignment?.epoch ?? 0
-      const manifest = manifestOf(said, { ...sent, lineage, epoch, startedAtMs, storedAtMs: clock.wallMs() })
-      await putManifest({ ...manifest, encryption: encryptionOf(manifest, sealing) }, opened)
+      const unsigned = manifestOf(said, { ...sent, lineage, epoch, ...inOrder(startedAtMs, sent, clock.wallMs()) })
+      const manifest = { ...unsigned, encryption: encryptionOf(unsigned, sealing) }
+      await this.#requireUsable(said, manifest, opened.store)
+      await putManifest(manifest, opened)
       this.#ended(said, manifest)
     } finally {
       opened.store.close()
@@ -106,6 +108,16 @@ export class BackUp {
       const end = await copy.ended
       await this.#removeParts(said, store)
       throw end.ok ? error : new Error(end.why, { cause: error })
+    }
+  }
+
+  /** From its manifest on a backup is one: what nobody could restore never gets there. */
+  async #requireUsable(said: BackUpWord, manifest: Manifest, store: OpenedStore['store']): Promise<void> {
+    try {
+      parseManifest(manifestText(manifest), said)
+    } catch (error) {
+      await this.#removeParts(said, store)
+      throw error
     }
   }
 
@@ -168,6 +180,12 @@ async function claimName({ cluster, name }: BackUpWord, { store }: OpenedStore, 
 function sealingWith(key: Buffer | null): Sealing {
   const salt = randomBytes(saltBytes)
   return key && { keys: dataKeys(key, salt), keyId: keyIdOf(key), salt }
+}
+
+/** A clock that was set back meanwhile makes no end before its beginning. */
+function inOrder(startedAtMs: number, sent: Pick<Sent, 'endedAtMs'>, storedMs: number) {
+  const endedAtMs = Math.max(startedAtMs, sent.endedAtMs)
+  return { startedAtMs, endedAtMs, storedAtMs: Math.max(endedAtMs, storedMs) }
 }
 
 function manifestOf(

@@ -147,6 +147,31 @@ describe('A base backup', () => {
     ])
   })
 
+  it('that is made while the clock is set back has its times in order, and can be restored', async () => {
+    const store = new MemoryStore()
+    const replica = await aReplica(store)
+    let wallMs = Date.parse('2026-11-26T05:00:00Z')
+    const { world } = replica.parts
+    Object.assign(replica.parts, { world: { ...world, clock: { ...world.clock, wallMs: () => (wallMs -= 60_000) } } })
+    replica.backUp.begin(said)
+    expect(await ended(replica)).toMatchObject({ stage: 'done' })
+    expect((await restoredFrom(store)).failure).toBeUndefined()
+  })
+
+  it('whose manifest nobody could read fails, and is not there', async () => {
+    const store = new MemoryStore()
+    const replica = await aReplica(store)
+    const { observer } = replica.parts
+    const { server } = observer
+    Object.defineProperty(observer, 'server', { get: () => server && { ...server, version: '' } })
+    replica.backUp.begin(said)
+    expect(await ended(replica)).toMatchObject({
+      stage: 'failed',
+      sentence: expect.stringContaining('mysqlVersion') as string,
+    })
+    expect(keysOf(store)).toEqual(['shop/owner.json'])
+  })
+
   it('is refused by an agent that can open no store', async () => {
     const { parts } = await aReplica(new MemoryStore())
     expect(() => new BackUp(parts, null).begin(said)).toThrow('has no access to stores of backups')
