@@ -3,6 +3,7 @@ import { keyOf, prefixOf } from '#backup/keys.ts'
 import { manifestText, parseManifest, signedText, type Manifest } from '#backup/manifest.ts'
 import { releaseOf } from '#backup/server-fit.ts'
 import { dataKeys, keyIdOf, saltBytes, signatureOf, type DataKeys } from '#backup/stream/data-key.ts'
+import { requireParts } from '#backup/transfer/require-parts.ts'
 import { writeParts, type WrittenParts } from '#backup/transfer/write-parts.ts'
 import { describeError, RegentError } from '#common/errors/errors.ts'
 import { mebibytes, say } from '#common/sentence/sentence.ts'
@@ -115,6 +116,7 @@ export class BackUp {
   async #requireUsable(said: BackUpWord, manifest: Manifest, store: OpenedStore['store']): Promise<void> {
     try {
       parseManifest(manifestText(manifest), said)
+      await requireParts(manifest, store, this.#stop.signal)
     } catch (error) {
       await this.#removeParts(said, store)
       throw error

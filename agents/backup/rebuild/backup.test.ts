@@ -172,6 +172,23 @@ describe('A base backup', () => {
     expect(keysOf(store)).toEqual(['shop/owner.json'])
   })
 
+  it.each(['is deleted', 'is cut off'])('of which a part %s while it is made does not become whole', async (what) => {
+    const store = new MemoryStore()
+    const replica = await aReplica(store, { content: randomBytes(70 * mebibyte) })
+    const part = `shop/base/${name}/part-000001`
+    store.beforeWrite = (each) => {
+      if (!each.endsWith('part-000002')) return
+      if (what === 'is deleted') store.objects.delete(part)
+      else store.objects.set(part, Buffer.alloc(7))
+    }
+    replica.backUp.begin(said)
+    expect(await ended(replica)).toMatchObject({
+      stage: 'failed',
+      sentence: `part 1 of backup ${name} is not in the store any more as it was written: somebody deleted or changed that while the backup was made`,
+    })
+    expect(keysOf(store)).toEqual(['shop/owner.json'])
+  })
+
   it('is refused by an agent that can open no store', async () => {
     const { parts } = await aReplica(new MemoryStore())
     expect(() => new BackUp(parts, null).begin(said)).toThrow('has no access to stores of backups')

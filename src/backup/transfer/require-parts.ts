@@ -1,0 +1,26 @@
+import { RegentError } from '#common/errors/errors.ts'
+import { say } from '#common/sentence/sentence.ts'
+import type { ObjectStore } from '#object-store/object-store.ts'
+import { keyOf, prefixOf } from '../keys.ts'
+import type { Manifest } from '../manifest.ts'
+
+/**
+ * Throws where the store does not hold each part of a manifest that is about to be written. A run takes hours: a person
+ * may have deleted the run meanwhile, or a retention whose clock had jumped.
+ */
+export async function requireParts(
+  { cluster, name, parts }: Pick<Manifest, 'cluster' | 'name' | 'parts'>,
+  store: Pick<ObjectStore, 'list'>,
+  signal: AbortSignal,
+): Promise<void> {
+  const there = new Map<string, number>()
+  for await (const { key, bytes } of store.list(prefixOf.backup(cluster, name), { signal })) there.set(key, bytes)
+  const lost = parts.findIndex(
+    ({ bytes }, at) => there.get(keyOf({ kind: 'part', cluster, name, part: at + 1 })) !== bytes,
+  )
+  if (lost !== -1)
+    throw new RegentError(
+      'REGENT_BACKUP_UNUSABLE',
+      say`part ${lost + 1} of backup ${name} is not in the store any more as it was written: somebody deleted or changed that while the backup was made`,
+    )
+}
