@@ -1,4 +1,4 @@
-import { counted, duration, say, type Sentence } from '#common/sentence/sentence.ts'
+import { counted, duration, say, type Said, type Sentence } from '#common/sentence/sentence.ts'
 import type { BackupName } from './backup-name.ts'
 import { parseKey, type BackupKey } from './keys.ts'
 import { sweepArchive } from './retention-archive.ts'
@@ -50,13 +50,22 @@ function judgeUnread(name: BackupName, objects: readonly Known<OfBackup>[], nowM
       stays: true,
       why: say`backup ${name} has a manifest that this Regent cannot read: nothing of that is touched`,
     }
-  const ageMs = nowMs - Math.max(...objects.map(({ object }) => object.modifiedMs))
-  return ageMs < stillWritingMs
-    ? {
-        stays: true,
-        why: say`run ${name} may still be writing: its newest object is ${ageMs < 60_000 ? say`less than a minute` : duration(ageMs)} old`,
-      }
-    : { stays: false, why: say`run ${name} did not finish: its newest object is ${duration(ageMs)} old` }
+  const ageMs = ageOf(objects, nowMs)
+  const why = whyStillWriting(name, objects, nowMs)
+  return why === ''
+    ? { stays: false, why: say`run ${name} did not finish: its newest object is ${duration(ageMs)} old` }
+    : { stays: true, why }
+}
+
+/** Why a run without a manifest may be under way; '' where nothing of that was written for long. */
+export function whyStillWriting(name: BackupName, objects: readonly Known[], nowMs: number): Said {
+  const ageMs = ageOf(objects, nowMs)
+  if (ageMs >= stillWritingMs) return ''
+  return say`run ${name} may still be writing: its newest object is ${ageMs < 60_000 ? say`less than a minute` : duration(ageMs)} old`
+}
+
+function ageOf(objects: readonly Known[], nowMs: number): number {
+  return nowMs - Math.max(...objects.map(({ object }) => object.modifiedMs))
 }
 
 /** For people, of a dry run: what is deleted first. */

@@ -18,7 +18,7 @@ export function addDelete(backup: Command, io: Io): void {
     .description('Delete one backup, its manifest first.')
     .argument('<backup>', 'name of the backup', lineArgument(64))
     .option('--cluster <cluster>', 'that it was made of (default: the only local one)', lineArgument(103))
-    .option('--force', 'also the newest verified one, or the only whole one')
+    .option('--force', 'also the newest verified one, the only whole one, or a run that may be under way')
   withOutput(withBackupStore(withDryRun(command), usual)).action(async (name: string, options: RemoveOptions) => {
     const { deleteBackup } = await import('./remove.ts')
     await deleteBackup(io, name, options)

@@ -1,9 +1,9 @@
-import { describeSweep, planRetention } from '#backup/retention.ts'
+import { describeSweep, planRetention, whyStillWriting } from '#backup/retention.ts'
 import { parseKey } from '#backup/keys.ts'
-import { keptByLock, sumOf, type Item, type Stock, type Sweep } from '#backup/sweep.ts'
+import { keptByLock, sumOf, type Item, type Known, type Stock, type Sweep } from '#backup/sweep.ts'
 import { deleteInOrder, readStock } from '#backup/transfer/read-stock.ts'
 import { RegentError } from '#common/errors/errors.ts'
-import { say } from '#common/sentence/sentence.ts'
+import { say, type Said } from '#common/sentence/sentence.ts'
 import { counted } from '#common/text/words.ts'
 import type { ObjectStore } from '#object-store/object-store.ts'
 import type { Io } from '../terminal/io.ts'
@@ -11,7 +11,10 @@ import { toJson } from '../terminal/json-output.ts'
 import type { RemoveOptions } from './remove-commands.ts'
 import { opened, retentionOf } from './stored.ts'
 
-/** Deletes one backup. Throws `REGENT_REFUSED` for the last that may be the way back, unless that is forced. */
+/**
+ * Deletes one backup. Throws `REGENT_REFUSED` for the last that may be the way back, and for a run that may be under
+ * way, unless that is forced.
+ */
 export async function deleteBackup(io: Io, name: string, options: RemoveOptions): Promise<void> {
   const { cluster, store } = await opened(options.cluster, options)
   try {
@@ -22,11 +25,10 @@ export async function deleteBackup(io: Io, name: string, options: RemoveOptions)
     })
     if (known.length === 0)
       throw new RegentError('REGENT_NOT_FOUND', `${store.address} has no backup ${name} of ${cluster}`)
-    const why = whyKept(name, stock)
+    const kept = whyKept(name, stock)
+    const why = kept === '' ? whyRunning(name, known) : say`backup ${name} ${kept}`
     if (why !== '' && options.force !== true)
-      throw new RegentError('REGENT_REFUSED', `backup ${name} ${why}: --force deletes that all the same`, {
-        remedy: '',
-      })
+      throw new RegentError('REGENT_REFUSED', say`${why}: --force deletes that all the same`, { remedy: '' })
     const item: Item = {
       kind: 'backup',
       ...sumOf(known),
@@ -63,6 +65,11 @@ export function whyKept(
   if (whole.length === 1 && whole[0] === name) return 'is the only whole one'
   const proven = manifests.flatMap((one) => (verified.has(one.name) ? [one.name] : [])).toSorted()
   return proven.at(-1) === name ? 'is the newest that was verified' : ''
+}
+
+/** Why it may be under way; '' where it ended, or where nothing was written for long. */
+function whyRunning(name: string, known: readonly Known[]): Said {
+  return known.some(({ key }) => key.kind === 'manifest') ? '' : whyStillWriting(name, known, Date.now())
 }
 
 async function carryOut(io: Io, store: ObjectStore, planned: Sweep, { dryRun, output }: RemoveOptions): Promise<void> {

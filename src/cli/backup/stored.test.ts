@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
+import { mkdtemp, readdir, readFile, rm, utimes, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { beforeEach, expect, it, onTestFinished } from 'vitest'
@@ -103,6 +103,23 @@ it('A backup is deleted whole; the newest verified one and the only whole one by
   await expect(ran((io) => deleteBackup(io, first, options()))).rejects.toThrow('is the only whole one')
   await ran((io) => deleteBackup(io, first, options({ force: true })))
   expect(await ran((io) => listBackups(io, 'shop', options()))).toBe(`${folder} has no backup of shop`)
+})
+
+it('A run that may be under way is deleted by force alone', async () => {
+  const [running, old] = ['20261106T030000Z', '20261106T040000Z']
+  const store = await openBackupStore({ address: folder })
+  for (const name of [running, old])
+    await store.putIfAbsent(keyOf({ kind: 'begun', cluster: 'shop', name }), Buffer.from('{}'))
+  store.close()
+  const longAgo = new Date(Date.now() - 25 * 3_600_000)
+  await utimes(join(folder, keyOf({ kind: 'begun', cluster: 'shop', name: old })), longAgo, longAgo)
+  await ran((io) => deleteBackup(io, old, options()))
+  await expect(ran((io) => deleteBackup(io, running, options()))).rejects.toThrow(
+    `run ${running} may still be writing: its newest object is less than a minute old: --force deletes that all the same`,
+  )
+  expect(await whole()).toEqual([...names, running])
+  await ran((io) => deleteBackup(io, running, options({ force: true })))
+  expect(await whole()).toEqual(names)
 })
 
 it('What retention leaves is said with the reason, and deleted where that is no dry run', async () => {
