@@ -160,6 +160,14 @@ describe('Retention', () => {
     expect(left(store).whole).toEqual([nameOf(4), name])
   })
 
+  it('removes a run that did not finish also while no backup is whole: that run may be what fills the store', async () => {
+    const store = aStore()
+    for (const key of store.objects.keys()) if (key.endsWith('manifest.json')) store.objects.delete(key)
+    const { turn } = await aPrimary(store)
+    await turn()
+    expect([...store.objects.keys()]).toEqual(['shop/owner.json'])
+  })
+
   it('deletes nothing beside a manifest of a newer Regent', async () => {
     const store = aStore()
     const key = keyOf({ kind: 'manifest', cluster: 'shop', name: nameOf(0) })

@@ -51,7 +51,7 @@ export class RetentionWatch implements Watch {
   isDue(): boolean {
     const { jobs, world } = this.#parts
     const newest = jobs.backups?.newest?.name ?? null
-    if (jobs.backups?.answers !== true || newest === null) return false
+    if (jobs.backups?.answers !== true) return false
     const nowMs = world.clock.monotonicMs()
     return this.#trouble === '' && newest !== this.#sweptFor ? true : nowMs >= this.#notBeforeMs
   }
