@@ -1,3 +1,5 @@
+import { mkdir, readdir, utimes, writeFile } from 'node:fs/promises'
+import { dirname, join } from 'node:path'
 import type { Heard } from '#common/sentence/sentence.ts'
 import { describe, expect, it } from 'vitest'
 import { backupName } from '#backup/backup-name.ts'
@@ -7,11 +9,14 @@ import { ownerText } from '#backup/owner.ts'
 import { aManifest } from '#backup/testing.ts'
 import { realWorld } from '#common/ports/real-world.ts'
 import type { BackupTask } from '#failover/protocol/backup-settings.ts'
+import { FolderStore } from '#object-store/folder-store.ts'
+import type { ObjectStore } from '#object-store/object-store.ts'
 import { MemoryStore } from '#object-store/testing-store.ts'
 import { learn } from '../instance/learn.ts'
 import { aServerState, primaryOfEpoch3, replicaOfEpoch3, ScriptedServer, testParts, watcherOf } from '../testing.ts'
 import { RetentionWatch } from './retention-watch.ts'
 import { StoreWatch } from './store-watch.ts'
+import { aFolder } from './testing-backups.ts'
 
 const lineage = '00112233445566778899aabbccddeeff'
 const task: BackupTask = {
@@ -44,7 +49,7 @@ function aStore(whose = lineage): MemoryStore {
   return store
 }
 
-async function aPrimary(store: MemoryStore, assignment: object = primaryOfEpoch3) {
+async function aPrimary(store: ObjectStore, assignment: object = primaryOfEpoch3) {
   let nowMs = 1_000
   const parts = await testParts(new ScriptedServer(aServerState()))
   const clock = { monotonicMs: () => nowMs, wallMs: () => firstMs + 100 * hourMs + nowMs }
@@ -166,6 +171,25 @@ describe('Retention', () => {
     const { turn } = await aPrimary(store)
     await turn()
     expect([...store.objects.keys()]).toEqual(['shop/owner.json'])
+  })
+
+  it('gives up what no writer ended, of backups and of the archive, once that is a day old', async () => {
+    const folder = await aFolder()
+    const store = await FolderStore.open(folder)
+    for (const [key, bytes] of aStore().objects) await store.putIfAbsent(key, bytes)
+    const draft = async (path: string, hoursAgo: number) => {
+      await mkdir(dirname(join(folder, path)), { recursive: true })
+      await writeFile(join(folder, `${path}~0123456789abcdef`), 'a part of that')
+      const at = new Date(firstMs + (100 - hoursAgo) * hourMs)
+      await utimes(join(folder, `${path}~0123456789abcdef`), at, at)
+    }
+    const [ofBackup, ofArchive, underWay] = [`shop/base/${nameOf(3)}/part-000003`, 'shop/binlog/a', 'shop/binlog/b']
+    for (const path of [ofBackup, ofArchive]) await draft(path, 25)
+    await draft(underWay, 1)
+    const { turn } = await aPrimary(store)
+    await turn()
+    const files = (await readdir(folder, { recursive: true })).filter((path) => path.includes('~'))
+    expect(files).toEqual([`${underWay}~0123456789abcdef`])
   })
 
   it('deletes nothing beside a manifest of a newer Regent', async () => {

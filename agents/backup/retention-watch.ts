@@ -102,7 +102,7 @@ export class RetentionWatch implements Watch {
       if (!this.#mayDelete(task)) return
       this.#tell(item, await deleteInOrder(store, item.keys, { signal }))
     }
-    await store.dropUnfinished(prefixOf.backups(cluster), nowMs - stillWritingMs, { signal })
+    await store.dropUnfinished(prefixOf.cluster(cluster), nowMs - stillWritingMs, { signal })
   }
 
   #tell(item: Item, locked: readonly string[]): void {
