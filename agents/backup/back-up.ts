@@ -90,7 +90,7 @@ export class BackUp {
     let copied: Omit<Sent, 'written'> | undefined
     const purpose = {
       whom: say`backup ${said.name}`,
-      copied: (note: NoteWithoutCounts) => void (copied = { note, endedAtMs: this.#parts.world.clock.wallMs() }),
+      copied: async (note: NoteWithoutCounts) => void (copied = { note, endedAtMs: await this.#copyEndedMs() }),
     }
     const copy = streamCopy(this.#parts, { deadlineMs: null, signal }, purpose)
     try {
@@ -110,6 +110,15 @@ export class BackUp {
       await this.#removeParts(said, store)
       throw end.ok ? error : new Error(end.why, { cause: error })
     }
+  }
+
+  /** What is in the copy was committed by another clock, which may go ahead of the one here. */
+  async #copyEndedMs(): Promise<number> {
+    const { observer, world } = this.#parts
+    // The first look may have begun before the copy was whole.
+    await observer.refresh()
+    const { channel, group } = await observer.refresh()
+    return Math.max(world.clock.wallMs(), channel?.appliedUpToMs ?? 0, group?.appliedUpToMs ?? 0)
   }
 
   /** From its manifest on a backup is one: what nobody could restore never gets there. */

@@ -58,7 +58,7 @@ export async function aReplica(
   await parts.file.update({ promise: 3, assignment: replicaOfEpoch3 })
   await parts.observer.refresh()
   const backUp = new BackUp(parts, { lineage: of, open: async () => ({ store, key: withKey }) })
-  return { parts, backUp, folder }
+  return { parts, backUp, folder, server }
 }
 
 export async function ended({ parts }: Awaited<ReturnType<typeof aReplica>>) {

@@ -4,6 +4,7 @@ import { mkdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
+import { readManifest } from '#backup/transfer/stored-manifests.ts'
 import type { RestoreOrder } from '#failover/protocol/order.ts'
 import { MemoryStore } from '#object-store/testing-store.ts'
 import { Converger } from '#agents/converge/converger.ts'
@@ -157,6 +158,24 @@ describe('A base backup', () => {
     expect(await ended(replica)).toMatchObject({ stage: 'done' })
     expect((await restoredFrom(store)).failure).toBeUndefined()
   })
+
+  it.each(['channel', 'group'])(
+    'ended no earlier than its newest commit, whose clock went ahead: %s',
+    async (where) => {
+      const store = new MemoryStore()
+      const replica = await aReplica(store)
+      const appliedUpToMs = Date.now() + 60_000
+      const { server } = replica
+      const { cloneLocal } = server
+      server.cloneLocal = async (...how) => {
+        await cloneLocal(...how)
+        server.state = { ...server.state, [where]: { appliedUpToMs } }
+      }
+      replica.backUp.begin(said)
+      await ended(replica)
+      expect((await readManifest(store, 'shop', name)).endedAtMs).toBe(appliedUpToMs)
+    },
+  )
 
   it('whose manifest nobody could read fails, and is not there', async () => {
     const store = new MemoryStore()

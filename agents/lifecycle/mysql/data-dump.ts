@@ -46,8 +46,8 @@ export function dataDump(parts: DumpParts): BuiltInAction {
 export interface CopyPurpose {
   /** `a copy of this server is made for …` */
   readonly whom: Sentence
-  /** Called once the copy is made, before its first byte is sent: what the copy holds. */
-  readonly copied?: (note: NoteWithoutCounts) => void
+  /** Called once the copy is made, before its first byte is sent: what the copy holds. A rejection ends the copy. */
+  readonly copied?: (note: NoteWithoutCounts) => Promise<void>
 }
 
 /** The same as a stream, for any purpose. */
@@ -201,7 +201,7 @@ class Dump implements OutgoingStream {
       const { packFolder } = await import('../copy/pack-folder.ts')
       const [mysql, serverUuid] = [of?.version ?? '', of?.uuid ?? '']
       const note = { version: 1, mysql, serverUuid, instance, cluster, atLeast, atMost } as const
-      this.#purpose.copied?.(note)
+      await this.#purpose.copied?.(note)
       for await (const chunk of packFolder(folder, note)) {
         this.#waitsSinceMs = world.clock.monotonicMs()
         yield chunk
