@@ -25,7 +25,8 @@ type BackUpWord = Word<'backUp'>
 /** What is known once all is in the store. */
 interface Sent {
   readonly note: NoteWithoutCounts
-  /** When the copy was whole. */
+  /** When the copy was whole, and in which epoch. */
+  readonly epoch: number
   readonly endedAtMs: number
   readonly written: WrittenParts
 }
@@ -74,8 +75,7 @@ export class BackUp {
       await claimName(said, opened, this.#parts.config.instance)
       const sealing = sealingWith(opened.key)
       const sent = await this.#send(said, opened, sealing)
-      const epoch = this.#parts.file.current.assignment?.epoch ?? 0
-      const unsigned = manifestOf(said, { ...sent, lineage, epoch, ...inOrder(startedAtMs, sent, clock.wallMs()) })
+      const unsigned = manifestOf(said, { ...sent, lineage, ...inOrder(startedAtMs, sent, clock.wallMs()) })
       const manifest = { ...unsigned, encryption: encryptionOf(unsigned, sealing) }
       await this.#requireUsable(said, manifest, opened.store)
       await putManifest(manifest, opened)
@@ -90,7 +90,11 @@ export class BackUp {
     let copied: Omit<Sent, 'written'> | undefined
     const purpose = {
       whom: say`backup ${said.name}`,
-      copied: async (note: NoteWithoutCounts) => void (copied = { note, endedAtMs: await this.#copyEndedMs() }),
+      copied: async (note: NoteWithoutCounts) => {
+        // To send the copy takes hours, and another instance may lead by then.
+        const epoch = this.#parts.file.current.assignment?.epoch ?? 0
+        copied = { note, epoch, endedAtMs: await this.#copyEndedMs() }
+      },
     }
     const copy = streamCopy(this.#parts, { deadlineMs: null, signal }, purpose)
     try {
@@ -201,7 +205,7 @@ function inOrder(startedAtMs: number, sent: Pick<Sent, 'endedAtMs'>, storedMs: n
 
 function manifestOf(
   { cluster, name }: BackUpWord,
-  { note, written, ...rest }: Sent & Pick<Manifest, 'lineage' | 'epoch' | 'startedAtMs' | 'storedAtMs'>,
+  { note, written, ...rest }: Sent & Pick<Manifest, 'lineage' | 'startedAtMs' | 'storedAtMs'>,
 ): Omit<Manifest, 'encryption'> {
   return {
     formatVersion: 1,

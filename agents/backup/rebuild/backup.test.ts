@@ -10,7 +10,7 @@ import { MemoryStore } from '#object-store/testing-store.ts'
 import { Converger } from '#agents/converge/converger.ts'
 import type { Parts } from '#agents/instance/parts.ts'
 import { unpack } from '#agents/lifecycle/copy/unpack.ts'
-import { aServerState, ScriptedProcess, ScriptedServer, testParts } from '#agents/testing.ts'
+import { aServerState, replicaOfEpoch3, ScriptedProcess, ScriptedServer, testParts } from '#agents/testing.ts'
 import { BackUp } from '../back-up.ts'
 import { Restoring } from './restoring.ts'
 import { aFolder, aReplica, backedUp, ended, key, mebibyte, name, said, throwAway } from '../testing-backups.ts'
@@ -176,6 +176,21 @@ describe('A base backup', () => {
       expect((await readManifest(store, 'shop', name)).endedAtMs).toBe(appliedUpToMs)
     },
   )
+
+  it('is of the epoch in which it was copied, whoever leads when all is sent', async () => {
+    const store = new MemoryStore()
+    const replica = await aReplica(store)
+    const { file } = replica.parts
+    const put = store.put.bind(store)
+    store.put = async (...what) => {
+      await file.update({ promise: 4, assignment: { ...replicaOfEpoch3, epoch: 4 } })
+      return put(...what)
+    }
+    replica.backUp.begin(said)
+    await ended(replica)
+    expect(file.current.assignment?.epoch).toBe(4)
+    expect((await readManifest(store, 'shop', name)).epoch).toBe(3)
+  })
 
   it('whose manifest nobody could read fails, and is not there', async () => {
     const store = new MemoryStore()
