@@ -25,7 +25,7 @@ const staleMs = 300_000
 /** A cluster that does not become whole is backed up all the same. */
 const wholeWithinMs = 600_000
 /** So far clocks of machines may differ. */
-const clocksDifferMs = 60_000
+export const clocksDifferMs = 60_000
 const longestWaitMs = 3_600_000
 
 interface Schedule {

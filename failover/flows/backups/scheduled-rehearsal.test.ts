@@ -75,6 +75,15 @@ describe('A restore is rehearsed', () => {
     expect(old.said).toEqual(['shop-2 20261126T080000Z'])
   })
 
+  it('not while the last one has a time that is still to come, which is told: a clock was wrong', () => {
+    expect(decided({ backups: verifiedAt(nowMs + 30_000) }).why).not.toContain('rehearsal')
+    const { said, why } = decided({ backups: verifiedAt(at('28T05:00:00')) })
+    expect(said).toEqual([])
+    expect(why).toContain(
+      'no rehearsal is begun: the last one was at 2026-11-28T05:00:00Z, which is still to come by the clock of this manager; set the clocks right, and rehearse once by hand',
+    )
+  })
+
   it.each<[string, Given, string]>([
     [
       'a rehearsal',

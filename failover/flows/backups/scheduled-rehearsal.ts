@@ -1,4 +1,5 @@
 import { backupName, secondOf } from '#backup/backup-name.ts'
+import { moment } from '#backup/moment.ts'
 import { dueRun, whyBadSchedule } from '#backup/schedule.ts'
 import { say, text, type Said, type Sentence } from '#common/sentence/sentence.ts'
 import type { RehearsalSeen } from '#topology/snapshot/copies.ts'
@@ -8,7 +9,7 @@ import type { WordAction } from '#failover/protocol/decision.ts'
 import { orderVersion } from '#failover/protocol/message.ts'
 import { underWay } from './backing-up.ts'
 import { planRehearsal, rehearsalUnderWay } from './rehearsing.ts'
-import { whatComesFirst } from './scheduled-backup.ts'
+import { clocksDifferMs, whatComesFirst } from './scheduled-backup.ts'
 import type { FlowStep } from '#failover/steps/step.ts'
 
 /** What the schedule of rehearsals wants now: a word to an agent, and what a person should know. */
@@ -43,6 +44,7 @@ export function scheduledRehearsal(
   const bad = whyBadSchedule('backup.rehearsal.schedule', { cron, timeZone })
   if (bad !== '') return told(say`no rehearsal is begun: ${bad}`)
   const last = lastRehearsal(situation)
+  if (last !== null && last.atMs > situation.wallMs + clocksDifferMs) return told(fromTheFuture(last))
   if (!isDue({ cron, timeZone }, last, situation.wallMs)) return last === null ? null : failureOf(last)
   const busy = whatKeeps(situation, now)
   return busy === '' ? begun(situation, settings) : told(say`a rehearsal is due, and waits: ${busy}`)
@@ -55,6 +57,11 @@ function hasBackup({ snapshot, record }: Situation): boolean {
 
 function failureOf({ failure }: LastRehearsal): ScheduledRehearsal | null {
   return failure === '' ? null : told(say`the last rehearsal failed: ${text(failure)}`)
+}
+
+/** The schedule would wait for that time, and say nothing. */
+function fromTheFuture({ atMs }: LastRehearsal): Sentence {
+  return say`no rehearsal is begun: the last one was at ${moment(atMs)}, which is still to come by the clock of this manager; set the clocks right, and rehearse once by hand`
 }
 
 function isDue(
