@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { GtidSet } from '#topology/gtid/gtid-set.ts'
 import type { Archive } from './history.ts'
-import { planRestore, type Asked, type Target } from './restore-plan.ts'
+import { describePlan, planRestore, type Asked, type Target } from './restore-plan.ts'
 import { whyNotForServer } from './server-fit.ts'
 import { aManifest, aPiece, sourceA, sourceB, startMs } from './testing.ts'
 
@@ -40,6 +40,19 @@ function shown(target: Target, given: Partial<Asked> = {}, archive = whole) {
     planned.gtids.toString().replace(`${sourceA}:`, ''),
   ]
 }
+
+it('To the newest a restore says where that is the end before a hole, and is silent of holes elsewhere', () => {
+  const holed = { ...whole, pieces: whole.pieces.filter(({ from }) => Number(from) !== 31).concat(ten(4)) }
+  const said = (target: Target) => {
+    const planned = plan(target, {}, holed)
+    return planned.kind === 'plan' ? String(describePlan(planned)) : ''
+  }
+  expect(said({ kind: 'newest' })).toMatch(
+    /and 5 transactions behind that are replayed; behind that is a hole: the archive lacks 10 transactions/,
+  )
+  expect(said({ kind: 'moment', ms: second(27) })).not.toContain('hole')
+  expect(said({ kind: 'backup', name: newer.name })).not.toContain('hole')
+})
 
 describe('a restore', () => {
   it.each<[Target, Partial<Asked>, unknown]>([

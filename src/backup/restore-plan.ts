@@ -40,6 +40,8 @@ export interface Plan {
   readonly untilMs: number | null
   /** What is reached; where `untilMs` is given, at most. */
   readonly gtids: GtidSet
+  /** Why the newest that can be reached is not the newest of the archive. Absent where nothing lies between. */
+  readonly hole?: Sentence
 }
 
 export interface Refused {
@@ -60,7 +62,16 @@ export function planRestore(archive: Archive, asked: Asked): Plan | Refused {
 }
 
 /** `backup 20261126T031209Z of shop, and 12 transactions of the archive, up to what was committed by …`. */
-export function describePlan({ backup, steps, untilMs, gtids }: Plan): Sentence {
+export function describePlan(plan: Plan): Sentence {
+  return withHole(describeSteps(plan), plan)
+}
+
+/** What is said of a plan, and that there is more of the archive, which cannot be had. */
+export function withHole(said: Sentence, { hole }: Pick<Plan, 'hole'>): Sentence {
+  return hole === undefined ? said : say`${said}; behind that is a hole: ${hole}`
+}
+
+function describeSteps({ backup, steps, untilMs, gtids }: Plan): Sentence {
   const what = say`backup ${backup.name} of cluster ${backup.cluster}`
   if (steps.length === 0) return say`${what} is restored; nothing of the archive is replayed`
   const behind = counted(gtids.subtract(GtidSet.parse(backup.gtids)).count(), 'transaction')
@@ -101,7 +112,8 @@ function planWith(archive: Archive, target: Target): Plan | Refused {
 
 function planToNewest(archive: Archive): Plan | Refused {
   const chain = furthest(chainsOf(archive))
-  return chain === null ? refused(whyNone(archive, undefined)) : planOf(chain)
+  if (chain === null) return refused(whyNone(archive, undefined))
+  return { ...planOf(chain), ...(chain.hole !== null && { hole: chain.hole.why }) }
 }
 
 function planToMoment(archive: Archive, ms: number): Plan | Refused {

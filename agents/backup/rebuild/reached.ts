@@ -1,6 +1,6 @@
 import { GtidSet } from '#topology/gtid/gtid-set.ts'
 import { moment } from '#backup/moment.ts'
-import type { Plan } from '#backup/restore-plan.ts'
+import { withHole, type Plan } from '#backup/restore-plan.ts'
 import { counted, say, text, type Sentence } from '#common/sentence/sentence.ts'
 import { abbreviated } from '#common/text/words.ts'
 
@@ -17,7 +17,11 @@ export function reachedByBackup({ backup }: Plan): Reached {
 }
 
 /** `backup 20261126T031209Z of cluster shop, with 12 transactions behind that, the last of 2026-11-26T03:15:00Z, …`. */
-export function describeReached({ backup }: Plan, { gtids, lastMs }: Reached): Sentence {
+export function describeReached(plan: Plan, reached: Reached): Sentence {
+  return withHole(describeTransactions(plan, reached), plan)
+}
+
+function describeTransactions({ backup }: Plan, { gtids, lastMs }: Reached): Sentence {
   const { name, cluster } = backup
   const what = say`backup ${name} of cluster ${cluster}`
   if (lastMs === null) return what

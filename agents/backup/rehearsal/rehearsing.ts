@@ -1,5 +1,5 @@
 import { keyOf } from '#backup/keys.ts'
-import type { Plan } from '#backup/restore-plan.ts'
+import { withHole, type Plan } from '#backup/restore-plan.ts'
 import { releaseOf } from '#backup/server-fit.ts'
 import { planOf } from '#backup/transfer/planned.ts'
 import { verificationText } from '#backup/verification.ts'
@@ -143,7 +143,7 @@ export class Rehearsing {
   }
 
   #ended(said: RehearseWord, { plan, rehearsed }: Outcome): void {
-    const what = describeRehearsed(plan, rehearsed)
+    const what = withHole(describeRehearsed(plan, rehearsed), plan)
     this.#tell(said, 'done', String(what))
     this.#parts.notices.add('BackupVerified', what)
   }
