@@ -22,6 +22,8 @@ import { toldOf } from './hook-told.ts'
 import type { NotesDesk } from '../books/notes-desk.ts'
 import type { RecoveryBook } from '../books/recovery-book.ts'
 
+type HookRunEnd = Pick<HookRun, 'state' | 'said'> & Partial<HookRun>
+
 export interface HookDeskParts {
   readonly world: World
   readonly hooks: HookPort
@@ -45,8 +47,8 @@ const claims = { before: { more: 5, afterMs: 200 }, beside: { more: 30, afterMs:
  */
 export class HookDesk {
   readonly #parts: HookDeskParts
-  /** Runs that this manager has begun, ended or not. */
-  readonly #begun = new Set<string>()
+  /** Runs that this manager has begun, each with how it ended; null while it goes on. */
+  readonly #begun = new Map<string, HookRunEnd | null>()
   /** What is being claimed or runs: one of each recovery and moment at a time. */
   readonly #busy = new Set<string>()
   readonly #claims = new Map<string, number>()
@@ -128,25 +130,36 @@ export class HookDesk {
 
   #look({ recoveries }: ClusterNotes): void {
     for (const recovery of recoveries) {
-      for (const run of recovery.hooks?.runs ?? []) this.#forget(recovery, run)
+      for (const run of recovery.hooks?.runs ?? []) if (run.state === 'running') this.#running(recovery, run)
       if (recovery.hooks !== undefined) for (const moment of beside) this.#next(recovery.id, moment)
     }
   }
 
-  #forget({ id }: Recovery, run: HookRun): void {
-    const { notes, loop } = this.#parts
-    const { manager } = loop.input()
-    if (run.state !== 'running' || run.by === manager) return
-    const key = { recovery: id, moment: run.moment, index: run.index }
-    notes.changeSoon(forgotten(key, manager))
-    this.#note(key, `hook ${run.hook} of ${run.moment} was begun by a manager that is gone: how it ended is unknown`)
+  /** What runs by the notes, and perhaps not here: a store may have kept that it begins, and not how it ended. */
+  #running({ id }: Recovery, run: HookRun): void {
+    const { notes, loop, book } = this.#parts
+    const { moment } = run
+    const key = { recovery: id, moment, index: run.index }
+    if (run.by !== loop.input().manager) return this.#forget(key, run)
+    const end = this.#begun.get(keyText(key))
+    if (end) return notes.changeSoon(endedRun(key, end))
+    if (end === null || this.#busy.has(chainOf(id, moment))) return
+    // An earlier loop of this manager began it, and is gone as well.
+    if (!this.#claims.has(keyText(key))) return this.#forget(key, run)
+    if (beside.includes(moment) || book.current?.id === id) return this.#next(id, moment)
+    this.#over(key, run, { state: 'skipped', said: 'the recovery ended before' })
+  }
+
+  #forget(key: RunKey, { by, hook }: HookRun): void {
+    this.#parts.notes.changeSoon(forgotten(key, by))
+    this.#note(key, `hook ${hook} of ${key.moment} was begun by a manager that is gone: how it ended is unknown`)
   }
 
   #next(id: string, moment: HookMoment): void {
-    const chain = `${id} ${moment}`
+    const chain = chainOf(id, moment)
     const recovery = this.#parts.notes.notes.recoveries.find((one) => one.id === id)
     if (recovery === undefined || this.#busy.has(chain)) return
-    const run = runsOf(recovery, moment).find(({ state }) => state === 'due')
+    const run = runsOf(recovery, moment).find((one) => one.state === 'due' || this.#isClaimed(id, one))
     if (run === undefined) return
     this.#busy.add(chain)
     void this.#perform({ recovery: id, moment, index: run.index }, run)
@@ -155,6 +168,13 @@ export class HookDesk {
         this.#busy.delete(chain)
         this.#parts.loop.wake()
       })
+  }
+
+  /** Written down as begun here, and not begun: the store took that, and did not say so. */
+  #isClaimed(recovery: string, { moment, index, state, by }: HookRun): boolean {
+    const key = keyText({ recovery, moment, index })
+    const isOurs = state === 'running' && by === this.#parts.loop.input().manager
+    return isOurs && this.#claims.has(key) && !this.#begun.has(key)
   }
 
   async #perform(key: RunKey, run: HookRun): Promise<void> {
@@ -172,7 +192,7 @@ export class HookDesk {
       return this.#notClaimed(key, run)
     }
     if (!claim.isOurs || this.#begun.has(keyText(key))) return
-    this.#begun.add(keyText(key))
+    this.#begun.set(keyText(key), null)
     await this.#run(key, hook)
   }
 
@@ -205,8 +225,9 @@ export class HookDesk {
     await this.#parts.world.timers.sleep(afterMs)
   }
 
-  #over(key: RunKey, run: HookRun | undefined, end: Pick<HookRun, 'state' | 'said'> & Partial<HookRun>): void {
+  #over(key: RunKey, run: HookRun | undefined, end: HookRunEnd): void {
     const { notes, ended } = this.#parts
+    this.#begun.set(keyText(key), end)
     notes.changeSoon(endedRun(key, end))
     const recovery = notes.notes.recoveries.find(({ id }) => id === key.recovery)
     if (run === undefined || recovery === undefined) return
@@ -220,6 +241,10 @@ export class HookDesk {
     if (book.current?.id === recovery) return book.note(what)
     notes.changeSoon(noted(recovery, what, world.clock.wallMs()))
   }
+}
+
+function chainOf(id: string, moment: HookMoment): string {
+  return `${id} ${moment}`
 }
 
 function stateOf({ isDone }: HookEnd, { onFailure }: Hook): Pick<HookRun, 'state' | 'stops'> {

@@ -70,10 +70,10 @@ describe('A run', () => {
     expect(claimed(both, 'b', { ...key, recovery: 'two', index: 1 }).isOurs).toBe(true)
   })
 
-  it('of a manager that is gone is unknown; that of this manager goes on', () => {
+  it('of a manager that is gone is unknown; that of another one goes on', () => {
     const { after } = claimed(planned, 'a')
-    expect(stateIn(forgotten(key, 'a')(after))).toEqual(['running', 'due'])
-    expect(stateIn(forgotten(key, 'b')(after))).toEqual(['unknown', 'due'])
+    expect(stateIn(forgotten(key, 'b')(after))).toEqual(['running', 'due'])
+    expect(stateIn(forgotten(key, 'a')(after))).toEqual(['unknown', 'due'])
   })
 
   it('that was due before a recovery which is over is not begun any more', () => {

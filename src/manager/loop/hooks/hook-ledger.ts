@@ -103,9 +103,9 @@ export function endedRun(key: RunKey, end: Pick<HookRun, 'state' | 'said'> & Par
 }
 
 /** Nobody knows how runs ended that a manager began which is gone. */
-export function forgotten(key: RunKey, manager: string): Change {
+export function forgotten(key: RunKey, by: string): Change {
   return changeRun(key, (run) =>
-    run.state === 'running' && run.by !== manager
+    run.state === 'running' && run.by === by
       ? { ...run, state: 'unknown', said: 'begun by a manager that is gone; nobody knows how it ended' }
       : run,
   )
