@@ -69,6 +69,23 @@ describe('The mysqld of a far host', () => {
     expect(taken).toEqual([7])
   })
 
+  it('is not said to be absent where the host says nothing at first', async () => {
+    const adopting = watched(undefined, 'boot boot-1')
+    await expect(adopting).rejects.toMatchObject({ code: 'REGENT_SSH_DOWN' })
+    expect(taken).toEqual([])
+  })
+
+  it('is meant by its number and its start time where the host is asked again what becomes of it', async () => {
+    await watched()
+    expect(shell.told.slice(4)).toEqual(['', ''])
+    process.lookEvery(100)
+    await expect.poll(() => shell.told.slice(4)).toEqual(['7', '100'])
+    process.stop()
+    shell.heard = undefined
+    await watched()
+    expect(shell.told.slice(4)).toEqual(['7', '100'])
+  })
+
   it('is dead once another one runs there, until its agent starts it', async () => {
     await watched()
     shell.heard?.line('8 200 R')
@@ -141,7 +158,7 @@ describe('The mysqld of a far host', () => {
 
   it('rests after a start that failed at once: whoever hears that it is dead again starts it again', async () => {
     const slept: number[] = []
-    const sleep = (ms: number): Promise<void> => Promise.resolve(void slept.push(ms))
+    const sleep = (ms: number): Promise<void> => realWorld.timers.sleep(slept.push(ms) && 1)
     await watched('true', '7 100 R', { timers: { ...realWorld.timers, sleep } })
     shell.heard?.line('none')
     slept.length = 0

@@ -92,16 +92,17 @@ export class FarProcess extends ShownFarProcess implements ProcessPort {
   }
 
   async adopt(): Promise<void> {
+    const noted = await this.#ports.note.read()
+    if (noted !== undefined) this.#life = { pid: noted.pid, startTicks: noted.startTicks }
     await this.#follow()
     await this.#until(() => this.#seen !== undefined, silentMs)
-    const noted = await this.#ports.note.read()
     const seen = this.#seen ?? null
     this.#timer = this.#ports.timers.every(againMs, () => void this.#follow().catch(() => undefined))
     if (noted === undefined) {
+      if (this.#seen === undefined) throw new RegentError('REGENT_SSH_DOWN', say`the host does not say what runs there`)
       if (seen === null) return this.become('absent', say`no mysqld runs on the host`)
       return this.#take(seen)
     }
-    this.#life = { pid: noted.pid, startTicks: noted.startTicks }
     this.#judge()
   }
 
@@ -194,10 +195,11 @@ export class FarProcess extends ShownFarProcess implements ProcessPort {
     this.#following = true
     const { pidFile, dataDir } = this.#config.places
     const seconds = this.#everyMs / 1_000
+    const known = this.#life === null ? ['', ''] : [String(this.#life.pid), String(this.#life.startTicks)]
     try {
       this.#running = await this.#ports.shell.follow(
         watchScript,
-        [pidFile, dataDir, String(seconds), String(Math.ceil(1 / seconds))],
+        [pidFile, dataDir, String(seconds), String(Math.ceil(1 / seconds)), ...known],
         {
           line: (text) => this.#hear(text),
           ended: () => {

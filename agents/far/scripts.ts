@@ -7,31 +7,33 @@
  * Prints `boot` and the boot id of the host; then the state of the server whose pid is in a file, whenever that
  * changes, and a dot every second: `pid startTicks state`, or `none`; `R` runs, `T` is stopped, `Z` is being torn
  * down. Another program that has the number of an old pid file works in another folder. Where this user is not shown
- * that, its command line tells. A write that fails ends the script.
+ * that, its command line tells. One that is known lives on without its pid file: somebody may have removed that. A
+ * write that fails ends the script.
  *
- * `$1` pid file, `$2` data folder, `$3` seconds between two looks, `$4` looks in a second
+ * `$1` pid file, `$2` data folder, `$3` seconds between two looks, `$4` looks in a second; of the server that is known
+ * already `$5` pid, `$6` start ticks
  */
 export const watchScript = String.raw`
 echo "boot $(cat /proc/sys/kernel/random/boot_id)" || exit
-last= known= looks=$4
+last= known="$5 $6" looks=$4
 while :; do
   now=none pid=
   { read -r pid < "$1"; } 2>/dev/null
-  if [ -n "$pid" ] && { read -r line < "/proc/$pid/stat"; } 2>/dev/null; then
+  for one in "$pid" "\${known%% *}"; do
+    [ -n "$one" ] && { read -r line < "/proc/$one/stat"; } 2>/dev/null || continue
     rest=\${line##*) }
     state=\${rest%% *}
-    set -- "$1" "$2" "$3" "$4" $rest
-    life="$pid \${24}"
-    case $state in T|t) state=T;; Z|X|x) state=Z; [ "\${22}" -gt 1 ] || state=X;; *) state=R;; esac
+    set -- "$1" "$2" "$3" "$4" "$5" "$6" $rest
+    life="$one \${26}"
+    case $state in T|t) state=T;; Z|X|x) state=Z; [ "\${24}" -gt 1 ] || state=X;; *) state=R;; esac
     # PF_EXITING: killed, and giving its memory back.
-    [ $((\${11} & 4)) = 0 ] || [ $state = X ] || state=Z
-    cwd=/proc/$pid/cwd
-    if [ "$life" = "$known" ] || [ "$cwd" -ef "$2" ] ||
-      { [ ! -e "$cwd" ] && grep -qa -e mysqld -e mariadbd "/proc/$pid/cmdline"; }; then
-      known=$life
-      [ $state = X ] || now="$life $state"
+    [ $((\${13} & 4)) = 0 ] || [ $state = X ] || state=Z
+    cwd=/proc/$one/cwd
+    if [ "$life" = "$known" ] || { [ "$one" = "$pid" ] && [ "$cwd" -ef "$2" ]; } ||
+      { [ "$one" = "$pid" ] && [ ! -e "$cwd" ] && grep -qa -e mysqld -e mariadbd "/proc/$one/cmdline"; }; then
+      [ $state = X ] || { known=$life now="$life $state"; break; }
     fi
-  fi
+  done
   [ "$now" = "$last" ] || echo "$now" || exit
   last=$now
   looks=$((looks + 1))

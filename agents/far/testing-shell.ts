@@ -12,6 +12,8 @@ export class ShellHere implements FarShell {
   readonly fails: RegentError[] = []
   /** What the script that is followed says. */
   heard: Heard | undefined
+  /** What that script was told. */
+  told: readonly string[] = []
   /** Looked at while a script runs. */
   during: (script: string, args: readonly string[]) => void = () => undefined
 
@@ -32,8 +34,9 @@ export class ShellHere implements FarShell {
     return { stdout: Buffer.concat(stdout), stderr: said }
   }
 
-  follow(_script: string, _args: readonly string[], heard: Heard): Promise<Running> {
+  follow(_script: string, args: readonly string[], heard: Heard): Promise<Running> {
     if (this.failure) return Promise.reject(this.failure)
+    this.told = args
     this.heard = heard
     return Promise.resolve({ stop: () => heard.ended() })
   }
