@@ -50,6 +50,27 @@ it('While sessions wait, those that are open stay or are led nowhere, as decided
   for (const gone of ['', 'shop-1']) expect(place(waiting(gone), primarySlot)).toBe('127.0.0.1:1 ready')
 })
 
+it('Sessions of an instance that is not heard stay where they are, wherever its agent is looked for', () => {
+  const { led } = lead(ledNowhere, {})
+  const elsewhere = [first, second].map((one) => ({ ...one, host: `10.9.9.9` }))
+  const lost = {
+    write: null,
+    reads: [first, second].map(({ name }) => ({ name, state: 'kept' as const, weight: 100 })),
+  }
+  const waiting = lead(led, lost, { instances: elsewhere })
+  expect(place(waiting, primarySlot)).toBe('10.0.0.0:3306 ready')
+  expect(place(waiting, 'reads/r1')).toBe('10.0.0.1:3306 drain')
+})
+
+it('An instance without an address has no place', () => {
+  const waiting = lead(
+    ledNowhere,
+    { write: null, reads: [{ name: 'shop-0', state: 'kept', weight: 100 }] },
+    { instances: [{ ...first, host: '' }] },
+  )
+  expect(place(waiting, 'reads/r0')).toBe('127.0.0.1:1 maint')
+})
+
 it('Sessions at a replica that left go on until their deadline', () => {
   const { led } = lead(ledNowhere, {})
   const left = (before: Led, nowMs: number) => lead(before, { reads: [] }, { instances: [first], nowMs })

@@ -3,17 +3,21 @@ import type { KnownInstance, ReadState, WhereTo } from './where-to.ts'
 
 type Place = Pick<Slot, 'host' | 'port'>
 
+interface LedPrimary extends Place {
+  readonly name: string
+}
+
 /** What HAProxy was led to last, as far as the next step rests upon that. */
 export interface Led {
-  /** Instance in the slot of the primary; '' for none. */
-  readonly primary: string
+  /** Whose place the slot of the primary has; null for nobody's. */
+  readonly primary: LedPrimary | null
   /** By seat. */
   readonly readers: ReadonlyMap<number, Place>
   /** When sessions at the seat of an instance that left are ended. */
   readonly leaving: ReadonlyMap<number, number>
 }
 
-export const ledNowhere: Led = { primary: '', readers: new Map(), leaving: new Map() }
+export const ledNowhere: Led = { primary: null, readers: new Map(), leaving: new Map() }
 
 const states: Readonly<Record<ReadState, Slot['state']>> = { open: 'ready', kept: 'drain', shut: 'maint' }
 const weight = 100
@@ -27,27 +31,30 @@ export interface Leading {
 
 /** Where HAProxy is to be led now. */
 export function wantedSlots(before: Led, leading: Leading): { readonly slots: Slots; readonly led: Led } {
-  const { where, instances } = leading
-  const primary = primaryIn(before, where)
-  const placed = instances.find(({ name }) => name === primary)
+  const { where } = leading
+  const primary = primaryIn(before, leading)
   const readers = readersIn(before, leading)
-  const led: Led = { primary: placed?.name ?? '', readers: readers.places, leaving: readers.leaving }
   const slots = new Map<string, Slot>([
     [gate, { ...nowhere, state: where.write === null ? 'maint' : 'ready', weight }],
-    [primarySlot, { ...placeOf(placed), state: 'ready', weight }],
+    [primarySlot, { ...(primary === null ? nowhere : placeOf(primary)), state: 'ready', weight }],
     ...readers.slots,
   ])
-  return { slots, led }
+  return { slots, led: { primary, readers: readers.places, leaving: readers.leaving } }
 }
 
-/** Sessions that are not to be ended stay where they are. */
-function primaryIn(before: Led, { write, keepSessionsOf }: WhereTo): string {
-  if (write !== null) return write.name
-  return keepSessionsOf === null || keepSessionsOf === before.primary ? before.primary : ''
+/** Sessions that are not to be ended stay where they are, wherever the agent of their instance is looked for. */
+function primaryIn({ primary }: Led, { where: { write, keepSessionsOf }, instances }: Leading): LedPrimary | null {
+  if (write !== null) return { name: write.name, ...placeOf(write) }
+  if (keepSessionsOf === null) return primary
+  return instances.some(({ name }) => name === keepSessionsOf && name === primary?.name) ? primary : null
 }
 
-function placeOf(instance: KnownInstance | undefined): Place {
-  return instance === undefined ? nowhere : { host: instance.host, port: instance.port }
+function placeOf({ host, port }: Place): Place {
+  return host === '' ? nowhere : { host, port }
+}
+
+function isNowhere({ host, port }: Place): boolean {
+  return host === nowhere.host && port === nowhere.port
 }
 
 function readersIn(before: Led, { where, instances, drainMs, nowMs }: Leading) {
@@ -60,8 +67,10 @@ function readersIn(before: Led, { where, instances, drainMs, nowMs }: Leading) {
     const last = before.readers.get(seat)
     const untilMs = before.leaving.get(seat) ?? nowMs + drainMs
     if (instance !== undefined && target !== undefined) {
-      places.set(seat, placeOf(instance))
-      slots.push([readSlot(seat), { ...placeOf(instance), state: states[target.state], weight: target.weight }])
+      const place = (instance.word === null ? last : undefined) ?? placeOf(instance)
+      places.set(seat, place)
+      const state = isNowhere(place) ? 'maint' : states[target.state]
+      slots.push([readSlot(seat), { ...place, state, weight: target.weight }])
     } else if (last !== undefined && nowMs < untilMs) {
       places.set(seat, last)
       leaving.set(seat, untilMs)
