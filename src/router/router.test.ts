@@ -76,6 +76,46 @@ it('HAProxy is led once it answers, and by the newest word of an agent', async (
   expect([...listeners.keys()]).toEqual(['shop-1'])
 })
 
+/** HAProxy as a router before led it. */
+const ledBefore = [
+  '1',
+  '5 gate 1 open 127.0.0.1 2 0 100 100 3 1 0 0 0 0 0 0 - 1 - 0 0 - - 0',
+  '6 primary 1 primary 10.0.0.0 2 0 100 100 3 1 0 0 0 0 0 0 - 3306 - 0 0 - - 0',
+  '7 reads 1 r0 10.0.0.0 2 8 100 100 3 1 0 0 0 0 0 0 - 3306 - 0 0 - - 0',
+  '7 reads 2 r1 10.0.0.1 2 0 100 100 3 1 0 0 0 0 0 0 - 3306 - 0 0 - - 0',
+  ...Array.from(
+    { length: 14 },
+    (_, at) => `7 reads ${at + 3} r${at + 2} 127.0.0.1 0 1 100 100 3 1 0 0 0 0 0 0 - 1 - 0 0 - - 0`,
+  ),
+  '',
+].join('\n')
+
+it('A router that takes an HAProxy over ends no session there', async () => {
+  const { proxy, lines } = fakeProxy(() => ledBefore)
+  const { router, listeners, instance } = routerOn(proxy)
+  router.setInstances([])
+  router.look()
+  await vi.waitFor(() => expect(lines).toContain('set server gate/open state maint'))
+  router.setInstances([instance(0), instance(1)])
+  router.setRecord({ epoch: 1, primary: 'shop-0' })
+  await new Promise(setImmediate)
+  listeners.get('shop-0')?.heard(primarySeen)
+  await vi.waitFor(() => expect(lines).toContain('set server gate/open state ready'))
+  expect(lines.filter((line) => /primary|r[01]/.test(line) && !/ state /.test(line))).toEqual([])
+  expect(lines.filter((line) => line.includes('shutdown'))).toEqual(['shutdown sessions server gate/open'])
+})
+
+it('A router that takes an HAProxy over ends the sessions of an old primary', async () => {
+  const { proxy, lines } = fakeProxy(() => ledBefore)
+  const { router, listeners } = routerOn(proxy)
+  router.look()
+  await vi.waitFor(() => expect(lines).toContain('set server gate/open state maint'))
+  router.setRecord({ epoch: 2, primary: 'shop-1' })
+  listeners.get('shop-0')?.heard(primarySeen)
+  await vi.waitFor(() => expect(lines).toContain('shutdown sessions server primary/primary'))
+  expect(lines).toContain('set server primary/primary addr 127.0.0.1 port 1')
+})
+
 it('An HAProxy that answers nonsense again and again is started anew', async () => {
   const nonsense = ['', 'Unknown command', '\u0000', '1 2 3']
   let turn = 0

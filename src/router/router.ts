@@ -5,7 +5,7 @@ import type { AgentFeed } from '#manager/loop/agent-feed.ts'
 import { wordOf, type AgentWord } from './agent-word.ts'
 import { commandsBetween, readSlotsOf, type Slots } from './haproxy-state.ts'
 import type { RouterSettings } from '#failover/protocol/router-settings.ts'
-import { ledNowhere, wantedSlots, type Led } from './wanted-slots.ts'
+import { ledBefore, wantedSlots, type Led } from './wanted-slots.ts'
 import { whereTo, type NamedPrimary } from './where-to.ts'
 
 /** The runtime socket of an HAProxy. */
@@ -47,7 +47,8 @@ export class Router {
   readonly #words = new Map<string, AgentWord | null>()
   readonly #follows = new Map<string, { readonly agent: string; readonly stop: () => void }>()
   #record: NamedPrimary | null = null
-  #led: Led = ledNowhere
+  /** Undefined until HAProxy tells how another router led it. */
+  #led: Led | undefined
   /** How HAProxy is led; undefined where it has to be asked. */
   #is: Slots | undefined
   #answers = false
@@ -151,9 +152,10 @@ export class Router {
       word: this.#words.get(name) ?? null,
     }))
     const where = whereTo({ instances, record: this.#record }, settings)
-    const { slots, led } = wantedSlots(this.#led, { where, instances, drainMs: settings.drainMs, nowMs: nowMs() })
     try {
       this.#is ??= readSlotsOf(await proxy.tell(['show servers state']))
+      const before = this.#led ?? ledBefore(this.#is)
+      const { slots, led } = wantedSlots(before, { where, instances, drainMs: settings.drainMs, nowMs: nowMs() })
       const commands = commandsBetween(this.#is, slots)
       if (commands.length > 0) await proxy.tell(commands)
       this.#is = commands.length === 0 ? this.#is : slots

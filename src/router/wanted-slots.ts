@@ -4,6 +4,7 @@ import type { KnownInstance, ReadState, WhereTo } from './where-to.ts'
 type Place = Pick<Slot, 'host' | 'port'>
 
 interface LedPrimary extends Place {
+  /** '' where another router led HAProxy there, and only the place is known. */
   readonly name: string
 }
 
@@ -18,6 +19,21 @@ export interface Led {
 }
 
 export const ledNowhere: Led = { primary: null, readers: new Map(), leaving: new Map() }
+
+/** What a router before this one led HAProxy to, as far as HAProxy tells that. */
+export function ledBefore(slots: Slots): Led {
+  const placed = (name: string): Place | undefined => {
+    const slot = slots.get(name)
+    return slot === undefined || isNowhere(slot) ? undefined : { host: slot.host, port: slot.port }
+  }
+  const primary = placed(primarySlot)
+  const readers = Array.from({ length: readSlots }, (_, seat) => [seat, placed(readSlot(seat))] as const)
+  return {
+    ...ledNowhere,
+    primary: primary === undefined ? null : { name: '', ...primary },
+    readers: new Map(readers.flatMap(([seat, place]) => (place === undefined ? [] : [[seat, place]]))),
+  }
+}
 
 const states: Readonly<Record<ReadState, Slot['state']>> = { open: 'ready', kept: 'drain', shut: 'maint' }
 const weight = 100
@@ -46,7 +62,12 @@ export function wantedSlots(before: Led, leading: Leading): { readonly slots: Sl
 function primaryIn({ primary }: Led, { where: { write, keepSessionsOf }, instances }: Leading): LedPrimary | null {
   if (write !== null) return { name: write.name, ...placeOf(write) }
   if (keepSessionsOf === null) return primary
-  return instances.some(({ name }) => name === keepSessionsOf && name === primary?.name) ? primary : null
+  const kept = instances.find(({ name }) => name === keepSessionsOf)
+  return primary !== null && kept !== undefined && isOf(kept, primary) ? primary : null
+}
+
+function isOf({ name, host, port }: KnownInstance, primary: LedPrimary): boolean {
+  return primary.name === '' ? host === primary.host && port === primary.port : name === primary.name
 }
 
 function placeOf({ host, port }: Place): Place {
