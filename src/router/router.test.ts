@@ -116,6 +116,27 @@ it('A router that takes an HAProxy over ends the sessions of an old primary', as
   expect(lines).toContain('set server primary/primary addr 127.0.0.1 port 1')
 })
 
+it('Whoever asks is told that HAProxy is not led, and then where it leads again', async () => {
+  let said: string | Error = closed
+  const { proxy } = fakeProxy(() => said)
+  const { router, listeners, told } = routerOn(proxy)
+  router.setRecord({ epoch: 1, primary: 'shop-0' })
+  listeners.get('shop-0')?.heard(primarySeen)
+  router.look()
+  await vi.waitFor(() => expect(told.at(-1)).toMatch(/^writes go on/))
+  said = new Error('nothing within 2000 ms')
+  for (let time = 0; time < 2; time++) {
+    router.look()
+    await vi.waitFor(() => expect(router.state.failures).toBe(time + 1))
+  }
+  expect(told.at(-1)).toBe('HAProxy is not led: nothing within 2000 ms')
+  expect(router.state.sentence).toBe(told.at(-1))
+  said = closed
+  router.look()
+  await vi.waitFor(() => expect(told.at(-1)).toMatch(/^writes go on/))
+  expect(told, 'each new sentence once').toHaveLength(3)
+})
+
 it('An HAProxy that answers nonsense again and again is started anew', async () => {
   const nonsense = ['', 'Unknown command', '\u0000', '1 2 3']
   let turn = 0

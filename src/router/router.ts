@@ -144,7 +144,7 @@ export class Router {
   }
 
   async #leadOnce(): Promise<void> {
-    const { proxy, settings, nowMs, told } = this.#parts
+    const { proxy, settings, nowMs } = this.#parts
     const instances = this.#instances.map(({ name, host, port }) => ({
       name,
       host,
@@ -162,16 +162,21 @@ export class Router {
       this.#led = led
       this.#failures = 0
       this.#leadsTo(where.write?.name ?? '')
+      this.#say(where.sentence)
     } catch (error) {
       this.#is = undefined
-      told(say`HAProxy is not led: ${described(error)}`)
+      this.#say(say`HAProxy is not led: ${described(error)}`)
       this.#failures += 1
       this.#failed += 1
       if (this.#failures % tries === 0) await proxy.restart()
     }
-    if (where.sentence.news !== this.#news) told(where.sentence)
-    this.#news = where.sentence.news
-    this.#last = String(where.sentence)
+  }
+
+  #say(sentence: Sentence): void {
+    this.#last = String(sentence)
+    if (sentence.news === this.#news) return
+    this.#news = sentence.news
+    this.#parts.told(sentence)
   }
 
   #leadsTo(instance: string): void {
