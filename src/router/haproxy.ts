@@ -7,6 +7,7 @@ import { described, RegentError } from '#common/errors/errors.ts'
 import { readProcessStat, type ProcessIdentity } from '#common/process/process-stat.ts'
 import { say, text, type Sentence } from '#common/sentence/sentence.ts'
 import { replaceFile } from '#local/files/durable-file.ts'
+import { processesEndingWith } from '#local/processes/cluster-processes.ts'
 import { endProcess, isAlive } from '#local/processes/process-identity.ts'
 import type { RouterFiles } from './haproxy-config.ts'
 
@@ -93,8 +94,11 @@ export class Haproxy {
   async #launch(): Promise<void> {
     const { argv, files, log, began } = this.#options
     const [program = '', ...rest] = argv
+    const words = ['-q', '-db', '-f', files.config]
+    // Whoever runs does not answer: two would share the sessions of one address, and only one is led.
+    await Promise.all((await processesEndingWith(words)).map((one) => endProcess(one, graceMs)))
     // A session of its own: a router that is killed or upgraded ends nobody's sessions.
-    const child = spawn(program, [...rest, '-q', '-db', '-f', files.config], {
+    const child = spawn(program, [...rest, ...words], {
       stdio: ['ignore', 'inherit', 'inherit'],
       detached: true,
     })
@@ -112,6 +116,7 @@ export class Haproxy {
       return
     }
     log(say`HAProxy does not start (${text(outcome)}); it is tried again in ${againMs / 1_000} s`)
+    if (this.#identity !== undefined) await endProcess(this.#identity, graceMs)
     this.#identity = undefined
     await sleep(againMs)
     if (!this.#stopped) await this.#launch()

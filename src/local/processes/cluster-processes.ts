@@ -1,5 +1,6 @@
 import { readdir, readFile } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
+import { isDeepStrictEqual } from 'node:util'
 import { readProcessStat, type ProcessIdentity } from '#common/process/process-stat.ts'
 
 /** What a process of a local cluster does there. */
@@ -23,9 +24,10 @@ export interface ClusterProcess {
  * processes in a cluster's folder would say, where that list or the whole folder was removed under processes that run.
  */
 export async function clusterProcesses(): Promise<readonly ClusterProcess[]> {
-  const pids = (await readdir('/proc')).filter((name) => /^\d+$/.test(name)).map(Number)
-  const found = await Promise.all(pids.map(look))
-  return found.flatMap((one) => one ?? [])
+  return (await commandLines()).flatMap(({ argv, identity }) => {
+    const place = placeOf(argv)
+    return place === undefined ? [] : [{ ...place, identity }]
+  })
 }
 
 /** The processes of one cluster's folder. */
@@ -33,13 +35,29 @@ export async function processesOf(dir: string): Promise<readonly ClusterProcess[
   return (await clusterProcesses()).filter((one) => one.dir === dir)
 }
 
-async function look(pid: number): Promise<ClusterProcess | undefined> {
+/** Processes whose command line ends with these words. */
+export async function processesEndingWith(words: readonly string[]): Promise<readonly ProcessIdentity[]> {
+  const isMeant = (argv: readonly string[]): boolean => isDeepStrictEqual(argv.slice(-words.length), words)
+  return (await commandLines()).filter(({ argv }) => isMeant(argv)).map(({ identity }) => identity)
+}
+
+interface CommandLine {
+  readonly argv: readonly string[]
+  readonly identity: ProcessIdentity
+}
+
+async function commandLines(): Promise<readonly CommandLine[]> {
+  const pids = (await readdir('/proc')).filter((name) => /^\d+$/.test(name)).map(Number)
+  const found = await Promise.all(pids.map(look))
+  return found.flatMap((one) => one ?? [])
+}
+
+async function look(pid: number): Promise<CommandLine | undefined> {
   const stat = readProcessStat(pid)
   if (stat === undefined || stat.state === 'Z') return undefined
   // Gone in between, or another user's.
   const text = await readFile(`/proc/${pid}/cmdline`, 'utf8').catch(() => '')
-  const place = placeOf(text.split('\0').slice(0, -1))
-  return place && { ...place, identity: { pid, startTicks: stat.startTicks } }
+  return { argv: text.split('\0').slice(0, -1), identity: { pid, startTicks: stat.startTicks } }
 }
 
 const ofWholeCluster: Readonly<Record<string, ProcessKind>> = {

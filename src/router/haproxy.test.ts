@@ -1,0 +1,43 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { expect, it, onTestFinished } from 'vitest'
+import { Haproxy } from './haproxy.ts'
+
+/** Answers `show info` at the socket that stands in the configuration, as HAProxy does. */
+const fake = `
+const { readFileSync } = require('node:fs')
+const { createServer } = require('node:net')
+const socket = readFileSync(process.argv.at(-1), 'utf8').trim()
+if (process.env.MUTE === undefined) createServer((one) => one.once('data', () => one.end('Pid: ' + process.pid + '\\n'))).listen(socket)
+setInterval(() => undefined, 1_000)
+`
+
+it('An HAProxy from before that does not answer is ended first: two would share the sessions of one address', async () => {
+  const folder = await mkdtemp(join(tmpdir(), 'haproxy-'))
+  onTestFinished(() => rm(folder, { recursive: true }))
+  const files = { config: join(folder, 'haproxy.cfg'), script: join(folder, 'x.lua'), socket: join(folder, 'socket') }
+  const program = join(folder, 'fake.cjs')
+  await writeFile(program, fake)
+  await writeFile(files.config, files.socket)
+  const before = spawn(process.execPath, [program, '-q', '-db', '-f', files.config], {
+    ...{ stdio: 'ignore', env: { MUTE: 'yes' } },
+  })
+  const ended = once(before, 'exit')
+  await once(before, 'spawn')
+  const began: string[] = []
+  const haproxy = new Haproxy({
+    ...{ argv: [process.execPath, program], files, config: files.socket, script: '' },
+    log: (sentence) => began.push(String(sentence)),
+    began: () => began.push('began'),
+  })
+  onTestFinished(() => haproxy.stop())
+  onTestFinished(() => void before.kill('SIGKILL'))
+  await haproxy.start()
+  expect(began.at(-1)).toBe('began')
+  expect(haproxy.pid).not.toBe(before.pid)
+  expect(before.signalCode ?? before.exitCode).not.toBeNull()
+  await ended
+})
