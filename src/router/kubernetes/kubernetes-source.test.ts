@@ -83,6 +83,18 @@ it('A manager tells instances and record, and agents that are heard are looked u
   expect(hosts(), 'what was known stays').toBe('10.0.0.1,10.0.0.9')
 })
 
+it('A manager that sees no instance, as while the StatefulSet is made anew, takes none away', async () => {
+  const manager = await aManager()
+  const { router, told, hosts } = aRouter(({ host }) => host !== '')
+  follow(router, { openManager: async () => manager.client(), resolve: async () => '' })
+  await expect.poll(() => manager.streams.length).toBe(1)
+  manager.says('shop-1', ['10.0.0.1', '10.0.0.2'])
+  await expect.poll(hosts).toBe('10.0.0.1,10.0.0.2')
+  manager.says('shop-0', [])
+  await expect.poll(() => told.record).toMatchObject({ primary: 'shop-0' })
+  expect(hosts()).toBe('10.0.0.1,10.0.0.2')
+})
+
 it('Without a manager the pods’ names lead to the agents', async () => {
   const { router, hosts, told } = aRouter(({ host }) => host !== '')
   const resolve = async (host: string) => (host === 'shop-0.shop-instances.shops.svc' ? '10.0.0.1' : '10.0.0.2')

@@ -77,6 +77,8 @@ class AddressBook {
   }
 
   managerSays({ instances }: Pick<ClusterView, 'instances'>): void {
+    // No cluster is without instances: the StatefulSet is away, and its pods may be well.
+    if (instances.length === 0) return
     this.isTold = true
     this.#names = instances.map(({ name }) => name)
     for (const { name, host } of instances) {
