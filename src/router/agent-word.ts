@@ -18,6 +18,8 @@ export interface AgentWord {
   readonly offline: boolean
   /** Replication is not as it should be: stopped, filtered or delayed. */
   readonly follows: boolean
+  /** All that arrived is applied, and at once; also while the source is away. */
+  readonly isWhole: boolean
   /** By the words of its own server. */
   readonly lagMs: number
   readonly appliedUpToMs: number | undefined
@@ -64,17 +66,21 @@ function serverOf({ process, server, silentMs }: Observation): AgentWord['server
   return process === 'running' && server !== null && silentMs < silentSourceMs ? 'answers' : 'unsure'
 }
 
-function replicationOf({ server, stored }: Observation): Pick<AgentWord, 'follows' | 'lagMs' | 'appliedUpToMs'> {
+type Replicating = Pick<AgentWord, 'follows' | 'isWhole' | 'lagMs' | 'appliedUpToMs'>
+
+function replicationOf({ server, stored }: Observation): Replicating {
   if (server?.group !== undefined) {
     const { state, lagSeconds, appliedUpToMs } = server.group
-    return { follows: state === 'ONLINE', lagMs: inMs(lagSeconds), appliedUpToMs }
+    const isWhole = state === 'ONLINE'
+    return { follows: isWhole, isWhole, lagMs: inMs(lagSeconds), appliedUpToMs }
   }
   const channel = server?.channel
-  if (!channel) return { follows: false, lagMs: 0, appliedUpToMs: undefined }
+  if (!channel) return { follows: false, isWhole: false, lagMs: 0, appliedUpToMs: undefined }
   const { ioRunning, sqlRunning, lagSeconds, appliedUpToMs } = channel
-  const isWhole = !channel.filtered && !stored.filterSeen && delaySecondsOf(channel) === 0
+  const isWhole = sqlRunning && !channel.filtered && !stored.filterSeen && delaySecondsOf(channel) === 0
   return {
-    follows: ioRunning === 'yes' && sqlRunning && isWhole,
+    follows: ioRunning === 'yes' && isWhole,
+    isWhole,
     lagMs: Math.max(inMs(lagSeconds), silenceOf(channel)),
     appliedUpToMs,
   }

@@ -14,6 +14,7 @@ const replica: AgentWord = {
   readOnly: true,
   offline: false,
   follows: true,
+  isWhole: true,
   lagMs: 0,
   appliedUpToMs: undefined,
   heartbeat: undefined,
@@ -229,5 +230,10 @@ describe('reads', () => {
 
   it('go on at replicas that do not follow while there is no primary: nothing newer was acknowledged', () => {
     expect(readsOf({ ...replica, follows: false }, 'none', { ...primary, server: 'gone' })).toEqual(['shut', 100])
+  })
+
+  it('go to none that applies late on purpose, or in part, or nothing, though there is no primary', () => {
+    const odd = { ...replica, follows: false, isWhole: false }
+    expect(readsOf(odd, 'none', { ...primary, server: 'gone' })).toEqual(['shut', 'kept'])
   })
 })

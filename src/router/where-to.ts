@@ -164,7 +164,7 @@ function readTarget(instance: KnownInstance, primary: KnownInstance | null, maxL
 /** Infinite for no replica that follows. Without a primary nobody follows, and nothing newer was acknowledged. */
 function lagOf(word: AgentWord, primary: KnownInstance | null): number {
   if (word.role !== 'replica' || word.server === 'unsure') return Infinity
-  if (primary === null) return 0
+  if (primary === null) return word.isWhole ? 0 : Infinity
   return word.follows ? lagMsOf(word, primary.word?.heartbeat) : Infinity
 }
 
