@@ -71,7 +71,8 @@ export async function serve(served: ServedRouter): Promise<void> {
   const stop = toldToStop()
   const ended = new AbortController()
   const helpers = [served.source, served.show].map(async (help) => help?.(router, ended.signal, haproxy))
-  await haproxy.start()
+  // An HAProxy that does not start is tried again until the router is told to stop.
+  await Promise.race([haproxy.start(), aborted(stop)])
   const looks = setInterval(() => {
     void haproxy.keep()
     router.look()
