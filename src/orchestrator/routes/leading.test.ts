@@ -109,3 +109,39 @@ describe('The root of a tree that is only watched', () => {
     expect((await get('graceful-master-takeover-auto/shop')).body.Message).toMatch(/last check invalid|auto-detect/)
   })
 })
+
+describe('A pair that follows each other, in a tree that is only watched', () => {
+  test.each([
+    'graceful-master-takeover/shop/shop-2/3306',
+    'graceful-master-takeover-auto/shop',
+    'force-master-takeover/shop/shop-2/3306',
+    'force-master-failover/shop',
+  ])('has no master that %s could be about: the other one may take writes, too', async (path) => {
+    const done: Change[] = []
+    const hands: Hands = {
+      lookNow: async () => undefined,
+      carryOut: async (_, change) => void done.push(change),
+      begin: () => ({
+        id: shopRecovery.id,
+        async carryOut(change) {
+          done.push(change)
+          return []
+        },
+        tell: () => undefined,
+        end: () => undefined,
+      }),
+      discover: async () => undefined,
+    }
+    const pair = watchedShop({ views: { 'shop-0': { follows: 'shop-1' } } })
+    const { get } = await orchestratorOver([pair], { hands, recoveries: [shopRecovery] })
+    expect((await get('instance/shop-0/3306')).body).toMatchObject({ IsCoMaster: true })
+    expect(await get(path)).toMatchObject({
+      status: 500,
+      body: {
+        Code: 'ERROR',
+        Message: expect.stringMatching(/^Cannot deduce cluster master for shop-0:3306/) as string,
+      },
+    })
+    expect(done).toEqual([])
+  })
+})

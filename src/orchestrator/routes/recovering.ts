@@ -6,6 +6,7 @@ import { recoveryDocument } from '../fleet/recovery.ts'
 import type { Cluster, Server } from '../fleet/fleet.ts'
 import { ok, refused, type Answer } from './answers.ts'
 import { takeMaster as takeMasterPlan } from '../trees/moves.ts'
+import { isReplica } from '../trees/checks.ts'
 import { recoverCoMaster, recoverIntermediate } from '../trees/recoveries.ts'
 import { operate } from './operate.ts'
 import { failOver, handOverGracefully, recoverBelow, type Recovered } from './leading.ts'
@@ -24,19 +25,33 @@ function recoveryOf(call: Call, { name }: Cluster, id: string | undefined) {
   return cluster && recovery ? recoveryDocument(recovery, cluster) : null
 }
 
+/**
+ * The root of a tree that is only watched. Of two that follow each other both may take writes, and one that follows a
+ * server elsewhere hands on what is written there: as orchestrator, neither is taken for the master.
+ */
+function rootOf(cluster: Cluster): Server | string {
+  const root = headOf(cluster)
+  const why = `Cannot deduce cluster master for ${cluster.clusterName}`
+  if (root === undefined) return why
+  const { instance } = root
+  if (!isReplica(instance) || instance.IsDetachedMaster) return root
+  return `${why}: that one follows ${keyText(instance.MasterKey)}. ${wayFrom(instance)}`
+}
+
+function wayFrom({ IsCoMaster, IsLastCheckValid }: Server['instance']): string {
+  if (!IsCoMaster) return 'The takeover has to be there'
+  return IsLastCheckValid ? 'Call reset-replica for one of the two first' : 'Call recover for the one that is lost'
+}
+
 function reasonOf(call: Call, command: string): string {
   return `${command} by ${call.who}`
 }
 
 async function takeOver(call: Call, isAuto: boolean): Promise<Answer> {
   const cluster = call.cluster
+  if (cluster.isWatched) return takeOverWatched(call, cluster, isAuto)
   const master = headOf(cluster)
   if (master === undefined) return refused(`Cannot deduce cluster master for ${cluster.clusterName}`)
-  if (cluster.isWatched) {
-    const command = isAuto ? 'graceful-master-takeover-auto' : 'graceful-master-takeover'
-    const done = await handOverGracefully(call, master, { wanted: call.other('designated'), isAuto, command })
-    return answerOf(call, cluster, done, 'graceful-master-takeover: successor promoted')
-  }
   const designated = call.other('designated')
   const others = cluster.servers.filter((server) => server !== master)
   const why = designated === undefined ? whyNotAlone(master, others, isAuto) : whyNotTo(designated, master)
@@ -49,6 +64,14 @@ async function takeOver(call: Call, isAuto: boolean): Promise<Answer> {
   })
   await followsAgain(call, master)
   return successor(call, cluster, result.recovery, 'graceful-master-takeover: successor promoted')
+}
+
+async function takeOverWatched(call: Call, cluster: Cluster, isAuto: boolean): Promise<Answer> {
+  const master = rootOf(cluster)
+  if (typeof master === 'string') return refused(master)
+  const command = isAuto ? 'graceful-master-takeover-auto' : 'graceful-master-takeover'
+  const done = await handOverGracefully(call, master, { wanted: call.other('designated'), isAuto, command })
+  return answerOf(call, cluster, done, 'graceful-master-takeover: successor promoted')
 }
 
 function whyNotTo(designated: Server, master: Server): string | null {
@@ -98,8 +121,8 @@ function answerOf(call: Call, cluster: Cluster, done: Recovered | string, messag
 
 /** As orchestrator: only a direct child may take over; a root that answers hands over, and is closed first. */
 async function forceWatched(call: Call, cluster: Cluster): Promise<Answer> {
-  const root = headOf(cluster)
-  if (root === undefined) return refused(`Cannot deduce cluster master for ${cluster.clusterName}`)
+  const root = rootOf(cluster)
+  if (typeof root === 'string') return refused(root)
   const wanted = call.other('designated')
   if (wanted !== undefined && !isSameKey(wanted.instance.MasterKey, root.key))
     return refused(
