@@ -79,6 +79,34 @@ describe('What clients rest upon', () => {
   })
 })
 
+describe('Of clusters of one name in two namespaces', () => {
+  const both = [
+    { ...knownShop(), name: 'dev.shop' },
+    { ...knownShop(), name: 'prod.shop' },
+  ]
+
+  test.each(['graceful-master-takeover-auto/shop-0', 'begin-downtime/shop-1/3306/me/disk', 'forget/shop-2/3306'])(
+    '%s is refused, which could be about either',
+    async (path) => {
+      const { get, asked, said } = await orchestratorOver(both, switchedOver)
+      expect(await get(path)).toMatchObject({
+        status: 500,
+        body: { Code: 'ERROR', Details: null, Message: expect.stringContaining('dev.shop and prod.shop') as string },
+      })
+      expect([asked, said.get('dev.shop')]).toEqual([[], {}])
+    },
+  )
+
+  test('A cluster is named with its namespace, and without one where no other has that name', async () => {
+    const { get, asked } = await orchestratorOver(both, switchedOver)
+    await get('graceful-master-takeover-auto/prod.shop')
+    expect(asked.map(({ cluster }) => cluster)).toEqual(['prod.shop'])
+    expect((await get('cluster-info/shop')).body).toMatchObject({ Code: 'ERROR' })
+    const alone = await orchestratorOver(both.slice(0, 1))
+    expect((await alone.get('cluster-info/shop')).body).toMatchObject({ ClusterAlias: 'dev.shop' })
+  })
+})
+
 describe('What is asked becomes an operation of Regent', () => {
   test('A takeover is a switchover from the primary that was meant', async () => {
     const { get, asked } = await orchestratorOver([knownShop()], switchedOver)

@@ -1,4 +1,5 @@
 import { RegentError } from '#common/errors/errors.ts'
+import { allOf } from '#common/text/words.ts'
 import { keyText } from '../documents/key.ts'
 import type { Cluster, Server } from './fleet.ts'
 
@@ -6,14 +7,17 @@ import type { Cluster, Server } from './fleet.ts'
 export type Names = 'parts' | 'exact'
 
 /**
- * The cluster that somebody means: by its name here or at orchestrator, its alias, one of its servers, or a part of a
- * server’s address that only one cluster has.
+ * The cluster that somebody means: by its name here or at orchestrator, its alias, its name without the namespace, one
+ * of its servers, or a part of a server’s address that only one cluster has. Throws `REGENT_REFUSED` for a name that
+ * several clusters have: nobody could tell which one is to hand over.
  */
 export function clusterOfHint(fleet: readonly Cluster[], hint: string, names: Names = 'parts'): Cluster {
+  const only = (isMeant: (cluster: Cluster) => boolean) => onlyOf(fleet.filter(isMeant), hint, ({ name }) => name)
   const exact =
-    fleet.find(({ clusterName }) => clusterName === hint) ??
-    fleet.find(({ alias }) => alias === hint) ??
-    fleet.find(({ name }) => name === hint) ??
+    only(({ clusterName }) => clusterName === hint) ??
+    only(({ alias }) => alias === hint) ??
+    only(({ name }) => name === hint) ??
+    only(({ name }) => name.endsWith(`.${hint}`)) ??
     findServer(fleet, hint, names)?.cluster
   if (exact === undefined || hint === '')
     throw new RegentError('REGENT_NOT_FOUND', `Unable to determine cluster name. clusterHint=${shown(hint)}`)
@@ -47,10 +51,23 @@ const defaultPort = '3306'
 function findServer(fleet: readonly Cluster[], hint: string, names: Names): Server | undefined {
   const all = fleet.flatMap(({ servers }) => servers)
   const [host = '', port = defaultPort] = hint.split(/:(?=\d+$)/)
+  const only = (isMeant: (server: Server) => boolean) =>
+    onlyOf(all.filter(isMeant), hint, ({ cluster }) => cluster.name)
   return (
-    all.find(({ key }) => keyText(key) === `${host}:${port}`) ??
-    (port === defaultPort ? all.find(({ name }) => name === host) : undefined) ??
+    only(({ key }) => keyText(key) === `${host}:${port}`) ??
+    (port === defaultPort ? only(({ name }) => name === host) : undefined) ??
     (names === 'parts' ? fuzzy(all, host, hint) : undefined)
+  )
+}
+
+/** In two namespaces there may be clusters of one name, whose instances are then called alike. */
+function onlyOf<Item>(found: readonly Item[], hint: string, clusterOf: (item: Item) => string): Item | undefined {
+  const clusters = [...new Set(found.map(clusterOf))]
+  if (clusters.length < 2) return found[0]
+  throw new RegentError(
+    'REGENT_REFUSED',
+    `${shown(hint)} is a name in ${allOf(clusters)}: name the cluster with its namespace, or the server by its address (--orchestrator-hosts address)`,
+    { remedy: '' },
   )
 }
 

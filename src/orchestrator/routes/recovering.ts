@@ -94,11 +94,15 @@ const lookAgainMs = 50
 
 async function followsAgain(call: Call, before: Server): Promise<void> {
   for (let waitedMs = 0; waitedMs < turnsRoundMs; waitedMs += lookAgainMs) {
-    const now = call.look().servers.find(({ name }) => name === before.name)
+    const now = call.look().servers.find((one) => isSameServer(one, before))
     if (now === undefined || isReplicating(now.instance) || now.instance.ReplicationGroupMemberRole === 'SECONDARY')
       return
     await call.timers.sleep(lookAgainMs)
   }
+}
+
+function isSameServer(one: Server, other: Server): boolean {
+  return one.name === other.name && one.cluster.name === other.cluster.name
 }
 
 function successor(call: Call, cluster: Cluster, id: string | undefined, message: string): Answer {
