@@ -222,6 +222,15 @@ describe('What is said of a cluster stays said', () => {
     expect((await pair.get('forget/shop-1/3306')).body.Message).toMatch(/only 0 of the 1 replicas/)
   })
 
+  test('Who forgets a server twice, or one that is gone, forgets no other whose name begins so', async () => {
+    const { get, said } = await orchestratorOver([knownShop({ shape: { instances: 11 } })])
+    expect((await get('forget/shop-1/3306')).body).toMatchObject({ Code: 'OK' })
+    for (const path of ['forget/shop-1/3306', 'forget/hop-10/3306', 'instance/shop-1/3306', 'end-downtime/shop-1/3306'])
+      expect([path, (await get(path)).body]).toMatchObject([path, { Code: 'ERROR', Details: null }])
+    expect((await get('master/shop-1')).body).toMatchObject({ Code: 'ERROR' })
+    expect(said.get('shop')?.hidden).toEqual(['shop-1'])
+  })
+
   test('Recoveries are acknowledged with a comment', async () => {
     const { get, said } = await orchestratorOver([knownShop()], switchedOver)
     expect((await get('ack-recovery/cluster/shop?comment=seen%0A')).body).toMatchObject({

@@ -76,7 +76,7 @@ function whyNotForget({ name, cluster, instance }: Server): string | null {
 
 /** Nothing of the server is touched: who forgets one wants not to see the server any more. */
 async function forget(call: Call): Promise<Answer> {
-  const { server } = call
+  const server = call.exactServer
   const why = whyNotForget(server)
   if (why !== null) return refused(why)
   await hide(call, server.cluster, [server.name])

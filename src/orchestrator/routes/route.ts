@@ -3,7 +3,7 @@ import type { ClusterNotes } from '#failover/protocol/notes.ts'
 import type { Cluster, HostNames, Server } from '../fleet/fleet.ts'
 import { fleetOf } from '../fleet/fleet.ts'
 import { clusterOfHint, serverAt, type Names } from '../fleet/hints.ts'
-import type { ClusterService } from '#manager/clusters/cluster-service.ts'
+import type { ClusterService, KnownCluster } from '#manager/clusters/cluster-service.ts'
 import type { Hands } from '../trees/hands.ts'
 import type { Answer } from './answers.ts'
 
@@ -34,6 +34,7 @@ export class Call {
   readonly hands: Hands | undefined
   readonly #hostNames: HostNames
   readonly #names: Names
+  #known: readonly KnownCluster[] | undefined
   #fleet: readonly Cluster[] | undefined
 
   constructor(
@@ -59,11 +60,16 @@ export class Call {
 
   /** As it was when it was asked for first. */
   get fleet(): readonly Cluster[] {
-    return (this.#fleet ??= fleetOf(this.clusters.known(), this.#hostNames))
+    return (this.#fleet ??= fleetOf(this.#seen, this.#hostNames))
+  }
+
+  get #seen(): readonly KnownCluster[] {
+    return (this.#known ??= this.clusters.known())
   }
 
   /** Something was changed: what is asked next is looked at again. */
   look(): this {
+    this.#known = undefined
     this.#fleet = undefined
     return this
   }
@@ -99,17 +105,29 @@ export class Call {
     return { ...server, cluster: { ...server.cluster, known: said ?? server.cluster.known } }
   }
 
+  /** Named by `:host/:port`, in full: of what is gone a part must not mean another server. */
+  get exactServer(): Server {
+    return serverAt(this.fleet, { host: this.param('host'), port: this.param('port') }, 'exact')
+  }
+
   /** Named by `:clusterHint`, or by one of its servers. */
   get cluster(): Cluster {
     return this.params['host'] === undefined ? this.clusterNamed(this.said('clusterHint')) : this.server.cluster
   }
 
   clusterNamed(hint: string): Cluster {
-    return clusterOfHint(this.fleet, hint, this.#names)
+    return clusterOfHint(this.fleet, hint, this.#namesFor(hint))
   }
 
   named(host: string, port: string): Server {
-    return serverAt(this.fleet, { host, port }, this.#names)
+    return serverAt(this.fleet, { host, port }, this.#namesFor(host))
+  }
+
+  /** The name of a server that was forgotten is a part of no other one’s name. */
+  #namesFor(hint: string): Names {
+    const [name = ''] = hint.split(':', 1)
+    const isForgotten = this.#seen.some(({ notes }) => notes.annotations?.hidden?.includes(name) === true)
+    return isForgotten ? 'exact' : this.#names
   }
 
   /** The other server that a path names, such as `belowHost` and `belowPort`. */
