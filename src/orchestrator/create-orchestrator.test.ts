@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { deadServer } from '#failover/testing.ts'
 import { shopRecovery } from '#manager/api/testing.ts'
-import { knownShop, orchestratorOver } from './testing.ts'
+import { knownShop, orchestratorOver, watchedShop } from './testing.ts'
 import { pathsOf, routes } from './routes/table.ts'
 
 const switchedOver = { recoveries: [shopRecovery] }
@@ -104,6 +104,33 @@ describe('Of clusters of one name in two namespaces', () => {
     expect((await get('cluster-info/shop')).body).toMatchObject({ Code: 'ERROR' })
     const alone = await orchestratorOver(both.slice(0, 1))
     expect((await alone.get('cluster-info/shop')).body).toMatchObject({ ClusterAlias: 'dev.shop' })
+  })
+})
+
+describe('A cluster whose record is not read yet, or of which nobody is followed', () => {
+  const { record: _, ...unread } = knownShop()
+  const watched = watchedShop()
+
+  test.each([
+    { ...unread, record: undefined },
+    { ...watched, ...(watched.watched && { watched: { ...watched.watched, primary: null } }) },
+  ])('has no master, and the masters of others are listed', async (known) => {
+    const other = { ...knownShop(), name: 'other' }
+    const { get, asked } = await orchestratorOver([known, other], { hostNames: 'address' })
+    expect((await get('instance/shop-1/3306')).status).toBe(500)
+    const alone = await orchestratorOver([known])
+    expect((await alone.get('cluster/shop')).body).toHaveLength(3)
+    expect(await alone.get('master/shop')).toMatchObject({
+      status: 500,
+      body: { Code: 'ERROR', Message: expect.stringMatching(/^No masters found for/) as string, Details: null },
+    })
+    expect((await alone.get('masters')).body).toEqual([])
+    expect((await get('masters')).body).toMatchObject([{ SuggestedClusterAlias: 'other' }])
+    expect((await alone.get('submit-masters-to-kv-stores')).body.Details).toEqual([])
+    expect((await alone.get('graceful-master-takeover-auto/shop')).body.Message).toMatch(
+      /^Cannot deduce cluster master for/,
+    )
+    expect(asked).toEqual([])
   })
 })
 

@@ -24,6 +24,8 @@ export interface Cluster {
   readonly name: string
   /** `host:port` of the primary: so orchestrator names clusters. */
   readonly clusterName: string
+  /** The instance that leads; undefined while nobody knows. Then the cluster is named after its first server. */
+  readonly primary: string | undefined
   readonly alias: string
   readonly known: KnownCluster
   /** Its servers are those of somebody else, and moved where a person asks for that; nothing else is done there. */
@@ -32,6 +34,11 @@ export interface Cluster {
   readonly servers: readonly Server[]
   /** Of all instances, the hidden ones too. */
   keyOf(name: string): Key | undefined
+}
+
+/** The server that leads; undefined while nobody knows, or where it is none of those that are known. */
+export function headOf({ servers, primary }: Cluster): Server | undefined {
+  return servers.find(({ name }) => name === primary)
 }
 
 /** Every cluster that is known, as orchestrator would see it. */
@@ -61,6 +68,7 @@ function clusterOf(known: KnownCluster, hostNames: HostNames): Cluster {
   const cluster: Cluster = {
     name,
     clusterName: around.clusterName,
+    primary,
     alias: around.alias,
     known,
     isWatched: watched !== undefined,

@@ -3,7 +3,7 @@ import type { Recovery } from '#failover/protocol/notes.ts'
 import { instanceOf } from '#topology/snapshot/member.ts'
 import { keyText } from '../documents/key.ts'
 import { recoveryDocument, recoveryNumber, recoverySteps } from '../fleet/recovery.ts'
-import type { Cluster } from '../fleet/fleet.ts'
+import { headOf, type Cluster } from '../fleet/fleet.ts'
 import { ok, plain, refused, type Answer } from './answers.ts'
 import { operate } from './operate.ts'
 import type { Call, Route } from './route.ts'
@@ -189,12 +189,12 @@ export const acknowledgingRoutes: readonly Route[] = [
 
 function keysAndValues(call: Call): Answer {
   const clusters = call.params['clusterHint'] === undefined ? call.fleet : [call.cluster]
-  const pairs = clusters.flatMap(({ alias, servers, clusterName }) => {
-    const key = servers.find(({ instance }) => keyText(instance.Key) === clusterName)?.instance.Key
+  const pairs = clusters.flatMap((cluster) => {
+    const key = headOf(cluster)?.key
     if (key === undefined) return []
-    const at = `mysql/master/${alias}`
+    const at = `mysql/master/${cluster.alias}`
     return [
-      { Key: at, Value: clusterName },
+      { Key: at, Value: keyText(key) },
       { Key: `${at}/hostname`, Value: key.Hostname },
       { Key: `${at}/port`, Value: String(key.Port) },
     ]

@@ -4,7 +4,7 @@ import { clusterInfo } from '../fleet/cluster-info.ts'
 import type { Instance } from '../documents/instance.ts'
 import { keyText, isSameKey } from '../documents/key.ts'
 import { topologyText } from '../fleet/topology-text.ts'
-import type { Cluster, Server } from '../fleet/fleet.ts'
+import { headOf, type Cluster, type Server } from '../fleet/fleet.ts'
 import { whyNotByGtids, whyNotFrom } from '../trees/checks.ts'
 import { ok, plain } from './answers.ts'
 import type { Call, Route } from './route.ts'
@@ -12,10 +12,15 @@ import type { Call, Route } from './route.ts'
 const documents = (servers: readonly Server[]): readonly Instance[] => servers.map(({ instance }) => instance)
 
 /** The server that leads and takes writes; throws in orchestrator's words where there is none. */
-function masterOf({ servers, clusterName }: Cluster): Instance {
-  const [head] = documents(servers).filter(({ Key }) => keyText(Key) === clusterName)
-  if (head === undefined) throw new RegentError('REGENT_NOT_FOUND', `No masters found for ${clusterName}`)
-  return head
+function masterOf(cluster: Cluster): Instance {
+  const head = headOf(cluster)
+  if (head === undefined) throw new RegentError('REGENT_NOT_FOUND', `No masters found for ${cluster.clusterName}`)
+  return head.instance
+}
+
+/** A cluster without one hinders nobody from seeing the others. */
+function masters({ fleet }: Call): readonly Instance[] {
+  return documents(fleet.map(headOf).filter((head) => head !== undefined))
 }
 
 function byAlias(call: Call): Cluster {
@@ -44,9 +49,10 @@ const topology = (path: string, layout: Parameters<typeof topologyText>[1]): rea
   }))
 
 /** Replicas that a schema change may watch: alive, not the primary, not in downtime. */
-function oscReplicas({ servers, clusterName }: Cluster): readonly Instance[] {
-  return documents(servers).filter(
-    ({ Key, IsLastCheckValid, IsDowntimed }) => keyText(Key) !== clusterName && IsLastCheckValid && !IsDowntimed,
+function oscReplicas(cluster: Cluster): readonly Instance[] {
+  const head = headOf(cluster)
+  return documents(cluster.servers.filter((server) => server !== head)).filter(
+    ({ IsLastCheckValid, IsDowntimed }) => IsLastCheckValid && !IsDowntimed,
   )
 }
 
@@ -88,7 +94,7 @@ export const readingRoutes: readonly Route[] = [
     differs: 'all that are well, where orchestrator picks a few: clusters have 16 instances at most',
     answer: (call) => plain(oscReplicas(call.cluster)),
   },
-  { path: 'masters', does: 'the primary of each cluster', answer: (call) => plain(call.fleet.map(masterOf)) },
+  { path: 'masters', does: 'the primary of each cluster', answer: (call) => plain(masters(call)) },
   {
     path: 'master/:clusterHint',
     does: 'the primary of a cluster',

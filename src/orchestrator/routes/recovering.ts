@@ -3,7 +3,7 @@ import { analysisEntry } from '../analysis/replication-analysis.ts'
 import { isSameKey, keyText } from '../documents/key.ts'
 import { isReplicating } from '../documents/problems.ts'
 import { recoveryDocument } from '../fleet/recovery.ts'
-import type { Cluster, Server } from '../fleet/fleet.ts'
+import { headOf, type Cluster, type Server } from '../fleet/fleet.ts'
 import { ok, refused, type Answer } from './answers.ts'
 import { takeMaster as takeMasterPlan } from '../trees/moves.ts'
 import { isReplica } from '../trees/checks.ts'
@@ -12,11 +12,6 @@ import { operate } from './operate.ts'
 import { failOver, handOverGracefully, recoverBelow, type Recovered } from './leading.ts'
 import { lookAt, rearrange, type Seen } from './rearranging.ts'
 import type { Call, Route } from './route.ts'
-
-/** The server that leads by the record. */
-function headOf({ servers, clusterName }: Cluster): Server | undefined {
-  return servers.find(({ instance }) => keyText(instance.Key) === clusterName)
-}
 
 /** The recovery that an operation was, in orchestrator's shape. */
 function recoveryOf(call: Call, { name }: Cluster, id: string | undefined) {
