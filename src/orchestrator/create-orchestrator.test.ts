@@ -200,6 +200,53 @@ describe('What is asked becomes an operation of Regent', () => {
   })
 })
 
+describe('Global recoveries', () => {
+  const paused = (reason: string) => ({ paused: { reason, wallMs: 1 } })
+  const named = (name: string, notes: object) => ({ ...knownShop({ notes }), name })
+  const hidden = { annotations: { hidden: ['shop-0', 'shop-1', 'shop-2'] } }
+
+  test('are paused and resumed in a cluster that was forgotten, too', async () => {
+    const { get, asked } = await orchestratorOver([named('shop', {}), named('old', hidden)])
+    await get('disable-global-recoveries')
+    await get('enable-global-recoveries')
+    expect(asked.map(({ cluster, operation }) => `${operation} ${cluster}`)).toEqual([
+      'pause shop',
+      'pause old',
+      'resume shop',
+      'resume old',
+    ])
+    const on = await orchestratorOver([named('shop', paused('me')), named('old', hidden)])
+    expect((await on.get('check-global-recoveries')).body.Details).toBe('enabled')
+  })
+
+  test('leave a cluster alone that somebody paused for another reason', async () => {
+    const mine = named('mine', paused('asked for with regent pause'))
+    const theirs = named('theirs', paused('disable-global-recoveries by 10.0.0.9'))
+    const { get, asked } = await orchestratorOver([mine, theirs])
+    await get('disable-global-recoveries')
+    expect(asked.splice(0)).toEqual([])
+    expect((await get('enable-global-recoveries')).body).toMatchObject({
+      Code: 'OK',
+      Message: 'Globally enabled recoveries; still paused: mine (asked for with regent pause)',
+      Details: 'enabled',
+    })
+    expect(asked).toMatchObject([{ cluster: 'theirs', operation: 'resume' }])
+  })
+
+  test('are paused wherever that can be, and where not is told', async () => {
+    const { get, asked } = await orchestratorOver([named('one', {}), named('broken', {}), named('two', {})])
+    expect(await get('disable-global-recoveries')).toMatchObject({
+      status: 500,
+      body: {
+        Code: 'ERROR',
+        Details: null,
+        Message: expect.stringMatching(/^not done for broken: the store/) as string,
+      },
+    })
+    expect(asked.map(({ cluster }) => cluster)).toEqual(['one', 'two'])
+  })
+})
+
 describe('What is said of a cluster stays said', () => {
   test('Tags are given, found and taken away', async () => {
     const { get, said } = await orchestratorOver([knownShop()])

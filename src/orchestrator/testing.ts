@@ -66,6 +66,7 @@ export async function orchestratorOver(
       said.set(cluster, change(said.get(cluster) ?? {}))
     },
     async operate(cluster, operation, request) {
+      if (cluster === 'broken') throw new RegentError('REGENT_STORE_UNAVAILABLE', 'the store does not answer')
       asked.push({ cluster, operation, request })
       if (operation === 'failover') throw new RegentError('REGENT_REFUSED', 'no failover: nobody holds "everything"')
       return { done: true, dryRun: false, sentence: 'done', recovery: 'r1' }

@@ -1,3 +1,4 @@
+import { describeError } from '#common/errors/errors.ts'
 import type { Acknowledgement, Annotations } from '#failover/protocol/annotations.ts'
 import type { Recovery } from '#failover/protocol/notes.ts'
 import { instanceOf } from '#topology/snapshot/member.ts'
@@ -98,22 +99,45 @@ const ofKinds = (path: string): readonly string[] => [path, `${path}/:page`]
 
 const recoveriesOnly = 'the last 50 recoveries of each cluster are kept'
 
-/** Pauses every cluster, or ends that. */
-async function everywhere(call: Call, isOn: boolean): Promise<Answer> {
-  for (const cluster of call.fleet)
-    await (isOn
-      ? operate(call, cluster, 'resume', {})
-      : operate(call, cluster, 'pause', { reason: `disable-global-recoveries by ${call.who}` }))
-  return isOn ? ok('Globally enabled recoveries', 'enabled') : ok('Globally disabled recoveries', 'disabled')
+/** By which a pause is known that is to end with `enable-global-recoveries`. */
+const globally = 'disable-global-recoveries by '
+
+/** Pauses every cluster, also one that is not listed any more, unless somebody has paused it for another reason. */
+async function disable(call: Call): Promise<Answer> {
+  const those = call.wholeFleet.filter(({ known }) => known.notes.paused === null)
+  const reason = `${globally}${call.who}`.slice(0, 200)
+  const failed = await inEach(those, (cluster) => operate(call, cluster, 'pause', { reason }))
+  return failed === '' ? ok('Globally disabled recoveries', 'disabled') : refused(failed)
 }
 
-function areOn(call: Call): Answer {
-  const isOff = call.fleet.length > 0 && call.fleet.every(({ known }) => known.notes.paused !== null)
+/** What somebody paused for another reason stays paused, and is told of. */
+async function enable(call: Call): Promise<Answer> {
+  const isOthers = ({ known: { notes } }: Cluster) =>
+    notes.paused !== null && notes.paused.reason !== '' && !notes.paused.reason.startsWith(globally)
+  const those = call.wholeFleet.filter((cluster) => !isOthers(cluster))
+  const failed = await inEach(those, (cluster) => operate(call, cluster, 'resume', {}))
+  if (failed !== '') return refused(failed)
+  const left = call.wholeFleet.filter(isOthers).map(({ name, known }) => `${name} (${known.notes.paused?.reason})`)
+  const rest = left.length === 0 ? '' : `; still paused: ${left.join(', ')}`
+  return ok(`Globally enabled recoveries${rest}`, 'enabled')
+}
+
+/** A cluster where that fails hinders none of the others. Gives where that failed; '' for nowhere. */
+async function inEach(clusters: readonly Cluster[], act: (cluster: Cluster) => Promise<unknown>): Promise<string> {
+  const failed: string[] = []
+  for (const cluster of clusters)
+    await act(cluster).catch((error: unknown) => failed.push(`${cluster.name}: ${describeError(error)}`))
+  return failed.length === 0 ? '' : `not done for ${failed.join('; ')}`
+}
+
+function areOn({ wholeFleet }: Call): Answer {
+  const isOff = wholeFleet.length > 0 && wholeFleet.every(({ known }) => known.notes.paused !== null)
   const details = isOff ? 'disabled' : 'enabled'
   return ok(`Global recoveries ${details}`, details)
 }
 
-const pauses = 'pauses each cluster, as regent pause does: a cluster that is made later is not paused'
+const pauses =
+  'pauses each cluster, as regent pause does: a cluster that is made later is not paused. One that somebody paused otherwise stays so'
 
 /** What happened, who has read of it, and whether anything happens by itself. */
 export const acknowledgingRoutes: readonly Route[] = [
@@ -169,14 +193,14 @@ export const acknowledgingRoutes: readonly Route[] = [
     does: 'nothing is decided automatically',
     differs: pauses,
     changes: true,
-    answer: async (call) => everywhere(call, false),
+    answer: disable,
   },
   {
     path: 'enable-global-recoveries',
     does: 'ends that',
     differs: pauses,
     changes: true,
-    answer: async (call) => everywhere(call, true),
+    answer: enable,
   },
   { path: 'check-global-recoveries', does: 'disabled where every cluster is paused', answer: areOn },
   ...['submit-masters-to-kv-stores', 'submit-masters-to-kv-stores/:clusterHint'].map((path) => ({
