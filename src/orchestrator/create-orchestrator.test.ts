@@ -305,6 +305,18 @@ describe('What is said of a cluster stays said', () => {
     expect(said.get('shop')?.hidden).toEqual(['shop-1'])
   })
 
+  test('A recovery that is not kept is not said to be acknowledged', async () => {
+    const { get, said } = await orchestratorOver([knownShop()], switchedOver)
+    for (const path of ['ack-recovery/12?comment=seen', 'ack-recovery/uid/r2?comment=seen'])
+      expect((await get(path)).body).toMatchObject({
+        Code: 'ERROR',
+        Message: expect.stringMatching(/^Cannot read recovery: (12|r2)/) as string,
+        Details: null,
+      })
+    expect((await get('ack-all-recoveries?comment=seen')).body.Code).toBe('OK')
+    expect(Object.keys(said.get('shop')?.acknowledged ?? {})).toEqual(['r1'])
+  })
+
   test('Recoveries are acknowledged with a comment', async () => {
     const { get, said } = await orchestratorOver([knownShop()], switchedOver)
     expect((await get('ack-recovery/cluster/shop?comment=seen%0A')).body).toMatchObject({

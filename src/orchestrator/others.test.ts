@@ -1,4 +1,5 @@
 import { afterEach, expect, test } from 'vitest'
+import { shopRecovery } from '#manager/api/testing.ts'
 import { knownShop, orchestratorOver, watchedShop } from './testing.ts'
 
 const closing: (() => Promise<unknown>)[] = []
@@ -12,7 +13,7 @@ async function both() {
   const snapshot = {
     instances: till.snapshot.instances.map((one) => ({ ...one, port: 3_307 })),
   }
-  const other = await orchestratorOver([{ ...till, snapshot }], { leads: true })
+  const other = await orchestratorOver([{ ...till, snapshot }], { leads: true, recoveries: [shopRecovery] })
   const address = await other.app.listen({ host: '127.0.0.1', port: 0 })
   closing.push(() => other.app.close())
   const own = await orchestratorOver([watchedShop()], { also: [`${address}/`] })
@@ -43,4 +44,11 @@ test('A part of a name is nobody’s where several managers answer, and who was 
   expect((await own.get('clusters')).body).toEqual(['shop-0:3306'])
   expect(await own.get('enable-global-recoveries')).toMatchObject({ status: 500 })
   expect(own.logged.join('\n')).toMatch(/the manager at .* does not answer/)
+})
+
+test('A recovery of the other manager is acknowledged there', async () => {
+  const { own, other } = await both()
+  expect((await own.get('ack-recovery/uid/r1?comment=seen')).body).toMatchObject({ Code: 'OK' })
+  expect(other.said.get('till')?.acknowledged).toMatchObject({ r1: { comment: 'seen' } })
+  expect((await own.get('ack-recovery/uid/r2?comment=seen')).body).toMatchObject({ Code: 'ERROR' })
 })

@@ -68,11 +68,11 @@ function namesCluster({ path }: Route): boolean {
   return /:(clusterHint|clusterAlias|clusterName|host|id|uid|pool)\b/.test(path)
 }
 
-/** In the words of `hints.ts`. */
+/** In the words of `hints.ts`, and of `acknowledging.ts`. */
 function isUnknown({ body }: Answer): boolean {
   const { Code, Message } = (body ?? {}) as Partial<Envelope>
   if (Array.isArray(body)) return body.length === 0
-  return Code === 'ERROR' && /^Unable to determine cluster name|^Cannot read instance/.test(Message ?? '')
+  return Code === 'ERROR' && /^Unable to determine cluster name|^Cannot read (instance|recovery)/.test(Message ?? '')
 }
 
 function listIn({ body }: Answer): readonly unknown[] | undefined {

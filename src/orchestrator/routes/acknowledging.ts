@@ -3,6 +3,7 @@ import type { Acknowledgement, Annotations } from '#failover/protocol/annotation
 import type { Recovery } from '#failover/protocol/notes.ts'
 import { instanceOf } from '#topology/snapshot/member.ts'
 import { keyText } from '../documents/key.ts'
+import { shown } from '../fleet/hints.ts'
 import { recoveryDocument, recoveryNumber, recoverySteps } from '../fleet/recovery.ts'
 import { headOf, type Cluster } from '../fleet/fleet.ts'
 import { ok, plain, refused, type Answer } from './answers.ts'
@@ -55,6 +56,10 @@ async function acknowledge(call: Call, message: string, details: (comment: strin
   const comment = call.said('comment')
   if (comment === '') return refused('No acknowledge comment given')
   const those = meant(call)
+  const one = call.params['id'] ?? call.params['uid']
+  // Another manager may know it: `others.ts` looks for these words.
+  if (one !== undefined && those.length === 0)
+    return refused(`Cannot read recovery: ${shown(one)} is none of those that are kept`)
   for (const cluster of new Set(those.map((each) => each.cluster))) {
     const ids = those.filter((each) => each.cluster === cluster).map(({ recovery }) => recovery.id)
     const said = { wallMs: cluster.known.wallMs, by: call.who.slice(0, 100), comment: comment.slice(0, 200) }
@@ -185,7 +190,12 @@ export const acknowledgingRoutes: readonly Route[] = [
     'Acknowledged instance recoveries',
     (call) => call.server.instance.Key,
   ),
-  acks('ack-recovery/:id', 'a recovery is known', 'Acknowledged recovery', (call) => call.param('id')),
+  acks(
+    'ack-recovery/:id',
+    'a recovery is known; refused where none of that number is kept',
+    'Acknowledged recovery',
+    (call) => call.param('id'),
+  ),
   acks('ack-recovery/uid/:uid', 'the same', 'Acknowledged recovery', (call) => call.param('uid')),
   acks('ack-all-recoveries', 'all recoveries are known', 'Acknowledged all recoveries', (_, comment) => comment),
   {

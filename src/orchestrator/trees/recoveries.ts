@@ -55,13 +55,16 @@ export function recoverCoMaster(tree: Tree, lost: Instance): PlannedRecovery | s
   const away = detach(tree, successor)
   if ('why' in away) return away.why
   const { InstanceAlias: at } = successor
-  const replicas = relocateReplicas(tree, lost, successor)
-  if (typeof replicas === 'string' || replicas === undefined) return replicas ?? ''
+  const all = relocateReplicas(tree, lost, successor)
+  if (typeof all === 'string' || all === undefined) return all ?? ''
+  const replicas = all.filter(({ replica }) => replica.IsLastCheckValid)
+  // What a replica has received, and nobody has applied, goes with its relay logs once it follows somebody else.
+  const covers = replicas.map(({ replica }) => ({ do: 'covers', at, with: replica.InstanceAlias }) as const)
   return {
     successor,
     // What it has received is applied before its relay logs go, and before clients write.
-    first: { steps: [{ do: 'drain', at }, ...away.steps, { do: 'readOnly', at, on: false }] },
-    replicas: replicas.filter(({ replica }) => replica.IsLastCheckValid),
+    first: { steps: [{ do: 'drain', at }, ...covers, ...away.steps, { do: 'readOnly', at, on: false }] },
+    replicas,
   }
 }
 
