@@ -13,6 +13,7 @@ import type { ClusterService } from '#manager/clusters/cluster-service.ts'
 import { mayAsk, userIn, type Credentials } from './authorization.ts'
 import type { HostNames } from './fleet/fleet.ts'
 import type { Hands } from './trees/hands.ts'
+import { Turns } from './trees/turns.ts'
 import { askedHeader, Others } from './others.ts'
 import { plain, refused, type Answer } from './routes/answers.ts'
 import { Call, type Route } from './routes/route.ts'
@@ -73,13 +74,19 @@ export async function createOrchestrator(options: OrchestratorOptions): Promise<
   // Clients look first whether anybody is there, by whatever address they were given. A look changes nothing.
   app.head('*', async (_, reply) => reply.status(200).type('application/json').send())
   app.get(root, async (_, reply) => send(reply, plain('OK')))
-  for (const route of routes) for (const path of pathsOf(route)) serve(app, `${root}/${path}`, route, options)
+  const parts = { ...options, turns: new Turns() }
+  for (const route of routes) for (const path of pathsOf(route)) serve(app, `${root}/${path}`, route, parts)
   await app.ready()
   return app
 }
 
-function serve(app: FastifyInstance, url: string, route: Route, options: OrchestratorOptions): void {
-  const { clusters, hostNames, log, timers, hands, also = [] } = options
+function serve(
+  app: FastifyInstance,
+  url: string,
+  route: Route,
+  options: OrchestratorOptions & { readonly turns: Turns },
+): void {
+  const { clusters, hostNames, log, timers, hands, turns, also = [] } = options
   const others = new Others(also, log)
   app.get<{ Params: Record<string, string>; Querystring: Record<string, string | string[]> }>(
     url,
@@ -95,7 +102,7 @@ function serve(app: FastifyInstance, url: string, route: Route, options: Orchest
       }
       const names = also.length > 0 || headers[askedHeader] !== undefined ? 'exact' : 'parts'
       const said = { params: trimmed(params), query: trimmed(query) }
-      const call = new Call(clusters, { hosts: hostNames, names }, { ...said, who, timers, hands })
+      const call = new Call(clusters, { hosts: hostNames, names }, { ...said, who, timers, hands, turns })
       const own = await answered(route, call)
       return send(reply, await others.complete(own, { route, url: asked, headers }))
     },

@@ -39,8 +39,12 @@ export interface Seen {
 }
 
 /** Looks at the servers, plans, does what is planned, looks again, and answers with how the server is then. */
-export async function rearrange(call: Call, { plan, said }: Rearrangement): Promise<Answer> {
+export async function rearrange(call: Call, wanted: Rearrangement): Promise<Answer> {
   const { server } = call
+  return call.turns.inTurn(server.cluster.name, () => carriedOut(call, server, wanted))
+}
+
+async function carriedOut(call: Call, server: Server, { plan, said }: Rearrangement): Promise<Answer> {
   const { tree, one, other = one } = await lookAt(call, server)
   const planned = plan(tree, one, other)
   if ('why' in planned) return refused(planned.why)
@@ -50,8 +54,12 @@ export async function rearrange(call: Call, { plan, said }: Rearrangement): Prom
 }
 
 /** A replica that cannot be moved hinders none of the others. */
-export async function rearrangeReplicas(call: Call, { plan, said }: ReplicasRearrangement): Promise<Answer> {
+export async function rearrangeReplicas(call: Call, wanted: ReplicasRearrangement): Promise<Answer> {
   const { server } = call
+  return call.turns.inTurn(server.cluster.name, () => carriedOutForEach(call, server, wanted))
+}
+
+async function carriedOutForEach(call: Call, server: Server, { plan, said }: ReplicasRearrangement): Promise<Answer> {
   const { tree, one, other } = await lookAt(call, server)
   const planned = plan(tree, one, other)
   if (planned === undefined || typeof planned === 'string') return refused(planned ?? '')

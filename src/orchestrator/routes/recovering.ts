@@ -44,7 +44,7 @@ function reasonOf(call: Call, command: string): string {
 
 async function takeOver(call: Call, isAuto: boolean): Promise<Answer> {
   const cluster = call.cluster
-  if (cluster.isWatched) return takeOverWatched(call, cluster, isAuto)
+  if (cluster.isWatched) return call.turns.alone(cluster.name, () => takeOverWatched(call, cluster, isAuto))
   const master = headOf(cluster)
   if (master === undefined) return refused(`Cannot deduce cluster master for ${cluster.clusterName}`)
   const designated = call.other('designated')
@@ -137,7 +137,7 @@ async function forceWatched(call: Call, cluster: Cluster): Promise<Answer> {
 /** While the primary answers there is a way on which nothing is lost; otherwise what is proven decides. */
 async function forceFailover(call: Call): Promise<Answer> {
   const cluster = call.cluster
-  if (cluster.isWatched) return forceWatched(call, cluster)
+  if (cluster.isWatched) return call.turns.alone(cluster.name, () => forceWatched(call, cluster))
   const to = call.other('designated')?.name
   const head = headOf(cluster)
   const result = head?.instance.IsLastCheckValid
@@ -157,7 +157,7 @@ async function forceFailover(call: Call): Promise<Answer> {
 async function recover(call: Call): Promise<Answer> {
   const { server } = call
   const { cluster, instance } = server
-  if (cluster.isWatched) return recoverWatched(call)
+  if (cluster.isWatched) return call.turns.alone(cluster.name, () => recoverWatched(call))
   const entry = analysisEntry(server)
   const isLost = headOf(cluster) === server && /^Dead(Co)?Master/.test(entry.Analysis)
   if (!isLost) return refused('Recovery not attempted', instance.Key)

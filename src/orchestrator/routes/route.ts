@@ -5,6 +5,7 @@ import { fleetOf } from '../fleet/fleet.ts'
 import { clusterOfHint, serverAt, type Names } from '../fleet/hints.ts'
 import type { ClusterService, KnownCluster } from '#manager/clusters/cluster-service.ts'
 import type { Hands } from '../trees/hands.ts'
+import type { Turns } from '../trees/turns.ts'
 import type { Answer } from './answers.ts'
 
 /** One route of orchestrator’s: the server and its page in docs/ are made from the table of these. */
@@ -32,6 +33,7 @@ export class Call {
   readonly timers: Timers
   /** Absent where no cluster is only watched. */
   readonly hands: Hands | undefined
+  readonly turns: Turns
   readonly #hostNames: HostNames
   readonly #names: Names
   #known: readonly KnownCluster[] | undefined
@@ -46,6 +48,7 @@ export class Call {
       readonly who: string
       readonly timers: Timers
       readonly hands?: Hands | undefined
+      readonly turns: Turns
     },
   ) {
     this.clusters = clusters
@@ -56,6 +59,7 @@ export class Call {
     this.who = asked.who
     this.timers = asked.timers
     this.hands = asked.hands
+    this.turns = asked.turns
   }
 
   /** As it was when it was asked for first. */

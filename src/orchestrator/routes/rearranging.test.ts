@@ -1,0 +1,49 @@
+import { expect, test } from 'vitest'
+import type { KnownCluster } from '#manager/clusters/cluster-service.ts'
+import { orchestratorOver, watchedShop } from '../testing.ts'
+import type { Hands } from '../trees/hands.ts'
+import type { Change } from '../trees/step.ts'
+
+/** A tree whose looks take so many turns each, and where `follow` makes the one server follow the other. */
+async function slowTree(turnsOfLooks: readonly number[]) {
+  const clusters: KnownCluster[] = [watchedShop()]
+  const follows: Record<string, string> = {}
+  const done: string[] = []
+  let looks = 0
+  const wait = async (turns: number): Promise<void> => {
+    for (let turn = 0; turn < turns; turn += 1) await new Promise((resolve) => setImmediate(resolve))
+  }
+  const hands: Hands = {
+    async lookNow() {
+      // Who has looked knows what was so then, however long others took to answer.
+      const seen = watchedShop({ views: viewsOf(follows) })
+      await wait(turnsOfLooks[looks++] ?? 1)
+      clusters[0] = seen
+    },
+    async carryOut(_, { steps }: Change) {
+      for (const step of steps) {
+        if (step.do !== 'follow' || !('instance' in step.source)) continue
+        follows[step.at] = step.source.instance
+        done.push(`${step.at} below ${step.source.instance}`)
+      }
+    },
+    begin: () => expect.fail('no recovery'),
+    discover: async () => undefined,
+  }
+  return { ...(await orchestratorOver(clusters, { hands })), done }
+}
+
+function viewsOf(follows: Readonly<Record<string, string>>) {
+  return Object.fromEntries(Object.entries(follows).map(([name, source]) => [name, { follows: source }]))
+}
+
+test('Two who move a server below each other at once make no ring, however long the looks of one of them take', async () => {
+  const { get, done } = await slowTree([1, 60, 1, 1])
+  const [one, other] = await Promise.all([
+    get('relocate/shop-1/3306/shop-2/3306'),
+    get('relocate/shop-2/3306/shop-1/3306'),
+  ])
+  expect(done).toEqual(['shop-1 below shop-2'])
+  expect(one.body.Code).toBe('OK')
+  expect(other.body).toMatchObject({ Code: 'ERROR', Message: 'relocate: shop-1:3306 is a descendant of shop-2:3306' })
+})
