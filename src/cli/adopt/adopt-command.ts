@@ -2,6 +2,7 @@ import { Option, type Command } from 'commander'
 import { clusterArgument, integerFrom, listenArgument, pathArgument } from '../terminal/arguments.ts'
 import { orchestratorHosts, withOutput, type OutputOptions } from '../terminal/common-options.ts'
 import type { Io } from '../terminal/io.ts'
+import { optionsOf } from './options-of.ts'
 
 export interface AdoptOptions extends OutputOptions {
   readonly mha?: string
@@ -93,7 +94,7 @@ function portOption(): Option {
 function addList(adopt: Command, io: Io): void {
   withOutput(adopt.command('list').description('List the clusters that were adopted.')).action(
     async (_: unknown, command: Command) => {
-      const options: OutputOptions = command.optsWithGlobals()
+      const options = optionsOf<OutputOptions>(command)
       const { listAdopted } = await import('./list.ts')
       await listAdopted(io, options)
     },
@@ -106,7 +107,7 @@ function addRemove(adopt: Command, io: Io): void {
     .description('Watch a cluster no more; its servers stay as they are.')
     .argument('<name>', 'name of the cluster', clusterArgument)
   withOutput(command).action(async (name: string, _: unknown, own: Command) => {
-    const options: OutputOptions = own.optsWithGlobals()
+    const options = optionsOf<OutputOptions>(own)
     const { removeAdopted } = await import('./list.ts')
     await removeAdopted(io, name, options)
   })
@@ -118,13 +119,15 @@ function addStart(adopt: Command, io: Io): void {
     .description('Start the manager that watches, where it does not run: after this machine was started anew.')
     .addOption(portOption())
   addInterface(command)
-  command.action(async (_: unknown, own: Command) => {
+  withOutput(command).action(async (_: unknown, own: Command) => {
+    const options = optionsOf<AdoptOptions>(own)
     const { startWatching } = await import('./background.ts')
-    const { keepInterface } = await import('./interface.ts')
-    const options = own.optsWithGlobals<AdoptOptions>()
-    await keepInterface(io, options)
+    const { interfaceSaid, keepInterface } = await import('./interface.ts')
+    const { toJson } = await import('../terminal/json-output.ts')
+    await keepInterface(io, await interfaceSaid(options), options)
     const { host, port } = await startWatching(io, options.port)
-    io.out(`the manager that watches listens on ${host}:${port}`)
+    const sentence = `the manager that watches listens on ${host}:${port}`
+    io.out(options.output === 'json' ? toJson({ host, port, sentence }) : sentence)
   })
 }
 

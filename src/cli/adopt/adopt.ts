@@ -18,16 +18,21 @@ import type { Io } from '../terminal/io.ts'
 import { toJson } from '../terminal/json-output.ts'
 import { paintFor } from '../terminal/paint.ts'
 import type { AdoptOptions } from './adopt-command.ts'
-import { startWatching } from './background.ts'
-import { keepInterface } from './interface.ts'
+import { refuseOtherPort, startWatching } from './background.ts'
+import { interfaceSaid, keepInterface } from './interface.ts'
 
 /** Looks at the servers, says what is found and missing, and has them watched unless only a check was asked for. */
-export async function adopt(io: Io, file: string | undefined, options: AdoptOptions): Promise<void> {
+export async function adopt(
+  io: Io,
+  file: string | undefined,
+  options: AdoptOptions,
+  { check = checkServers } = {},
+): Promise<void> {
   // A check keeps nothing, not even the passwords of a file of MHA.
-  if (options.check !== true) return adoptInto(io, adoptedFolder(), file, options)
+  if (options.check !== true) return adoptInto(io, file, options, { folder: adoptedFolder(), check })
   const draft = await mkdtemp(join(tmpdir(), 'regent-adopt-check-'))
   try {
-    await adoptInto(io, adoptedFolder(draft), file, options)
+    await adoptInto(io, file, options, { folder: adoptedFolder(draft), check })
   } finally {
     await rm(draft, { recursive: true, force: true })
   }
@@ -35,12 +40,12 @@ export async function adopt(io: Io, file: string | undefined, options: AdoptOpti
 
 async function adoptInto(
   io: Io,
-  folder: AdoptedFolder,
   file: string | undefined,
   options: AdoptOptions,
+  { folder, check }: { readonly folder: AdoptedFolder; readonly check: typeof checkServers },
 ): Promise<void> {
   const { adoption, served } = await adoptionOf(io, folder, file, options)
-  const checked = await checkServers(adoption)
+  const checked = await check(adoption)
   const isJson = options.output === 'json'
   if (!isJson) for (const line of report(io, adoption, checked)) io.out(line)
   if (checked.refusals.length > 0) throw refused(adoption, checked, isJson)
@@ -49,9 +54,12 @@ async function adoptInto(
     return
   }
   await refuseNameOfLocal(adoption.cluster)
+  // Whoever is refused has adopted nothing.
+  await refuseOtherPort(options.port)
+  const door = await interfaceSaid(options, served)
   await prepareFolder(folder)
   await keepAdoption(folder, adoption)
-  await keepInterface(io, options, served)
+  await keepInterface(io, door, options)
   const { host, port } = await startWatching(io, options.port)
   const { cluster } = adoption
   const sentence = `${cluster} is watched from now on (API on ${host}:${port}); nothing of it is changed`

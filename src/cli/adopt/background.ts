@@ -44,6 +44,12 @@ export async function startWatching(io: Io, port: number | undefined): Promise<A
   )
 }
 
+/** Throws `REGENT_ALREADY_RUNNING` where the manager that watches listens on another port than is asked for. */
+export async function refuseOtherPort(port: number | undefined): Promise<void> {
+  const running = await readManager(adoptedFolder())
+  if (running !== undefined && isAlive(running)) requireSame(running, port)
+}
+
 /** Ends it where it runs. */
 export async function stopWatching(): Promise<void> {
   const manager = await readManager(adoptedFolder())

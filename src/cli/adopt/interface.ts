@@ -2,18 +2,34 @@ import { adoptedFolder, prepareFolder } from '#adopt/adopted-folder.ts'
 import { keepOrchestratorServed, readOrchestratorServed, type OrchestratorServed } from '#adopt/orchestrator-file.ts'
 import { RegentError } from '#common/errors/errors.ts'
 import type { Io } from '../terminal/io.ts'
+import type { OutputOptions } from '../terminal/common-options.ts'
 import type { AdoptOptions } from './adopt-command.ts'
 
 /**
- * Keeps how orchestrator’s interface is to be served, where options or orchestrator’s own file say something of that.
+ * How orchestrator’s interface is to be served from now on, where options or orchestrator’s own file say something of
+ * that. Throws `REGENT_BAD_REQUEST` where nobody said at which address.
  */
-export async function keepInterface(io: Io, options: AdoptOptions, origin?: OrchestratorServed): Promise<void> {
-  if (!saysSomething(options) && origin === undefined) return
+export async function interfaceSaid(
+  options: AdoptOptions,
+  origin?: OrchestratorServed,
+): Promise<OrchestratorServed | undefined> {
+  if (!saysSomething(options) && origin === undefined) return undefined
+  return servedBy(options, origin ?? (await readOrchestratorServed(adoptedFolder())))
+}
+
+/** Keeps that, and tells of it. */
+export async function keepInterface(
+  io: Io,
+  served: OrchestratorServed | undefined,
+  { output }: OutputOptions,
+): Promise<void> {
+  if (served === undefined) return
   const folder = adoptedFolder()
-  const served = servedBy(options, origin ?? (await readOrchestratorServed(folder)))
   await prepareFolder(folder)
   await keepOrchestratorServed(folder, served)
-  io.out(`orchestrator’s interface is served on ${served.host}:${served.port}`)
+  const sentence = `orchestrator’s interface is served on ${served.host}:${served.port}`
+  if (output === 'json') io.note(sentence)
+  else io.out(sentence)
 }
 
 function saysSomething(options: AdoptOptions): boolean {

@@ -1,6 +1,7 @@
 import { Option, type Command } from 'commander'
 import { clusterArgument, integerFrom, pathArgument } from '../terminal/arguments.ts'
 import type { Io } from '../terminal/io.ts'
+import { optionsOf } from './options-of.ts'
 
 export interface ManageOptions {
   readonly file?: string
@@ -28,14 +29,14 @@ export function addManaged(program: Command, io: Io): void {
     )
     // What "adopt" has too, --check and --port, is parsed there, wherever the option stands.
     .action(async (name: string, _: unknown, own: Command) =>
-      (await import('./managed.ts')).manage(io, name, own.optsWithGlobals<ManageOptions>()),
+      (await import('./managed.ts')).manage(io, name, optionsOf<ManageOptions>(own)),
     )
   adopt
     .command('watch')
     .description('Manage these servers no more, and watch them: agents and manager end, the servers go on as they are.')
     .argument('<name>', 'name of the cluster', clusterArgument)
     .addOption(new Option('--file <file>', 'the hosts file (default: what was adopted)').argParser(pathArgument))
-    .action(async (name: string, options: ManageOptions) =>
-      (await import('./managed.ts')).watchAgain(io, name, options),
+    .action(async (name: string, _: unknown, own: Command) =>
+      (await import('./managed.ts')).watchAgain(io, name, optionsOf<ManageOptions>(own)),
     )
 }
