@@ -24,3 +24,11 @@ it('Where a manifest was changed nothing is restored unasked, and another backup
   expect((await planned(good.name)).backup.name).toBe(good.name)
   await expect(planned('20200101T000000Z')).rejects.toThrow(/manifest of/)
 })
+
+it('A backup that is restored as it is needs nothing of the archive, whatever was changed there', async () => {
+  const store = await aStore()
+  await store.putIfAbsent(keyOf({ kind: 'opening', cluster: 'shop', epoch: 1 }), Buffer.from('{'))
+  const plan = (more: object) => planOf({ of: 'shop', backup: good.name, ...more }, { store, key: null }, '9.7.4')
+  expect((await plan({})).backup.name).toBe(good.name)
+  await expect(plan({ until: '2026-11-25T03:12:09Z' })).rejects.toThrow('opening of epoch 1 cannot be used')
+})

@@ -1,7 +1,6 @@
-import type { BackupName } from '../backup-name.ts'
 import type { Archive } from '../history.ts'
 import { signedText, type Manifest } from '../manifest.ts'
-import { planRestore, type Plan } from '../restore-plan.ts'
+import { planRestore, type Asked, type Plan } from '../restore-plan.ts'
 import { targetOf, type WantedState } from '../restore-target.ts'
 import { dataKeys, isSignedBy, keyIdOf } from '../stream/data-key.ts'
 import { readArchive, readBinlogArchive } from './stored-archive.ts'
@@ -21,21 +20,24 @@ export async function planOf(
   serverVersion: string,
 ): Promise<Plan> {
   const asked = targetOf(wanted)
-  const archive = await archiveFor(store, of, wanted.backup)
+  const archive = await archiveFor(store, of, asked)
   const plan = planRestore(archive, { ...asked, serverVersion, keyIds: key === null ? [] : [keyIdOf(key)] })
   if (plan.kind === 'refused') throw new RegentError('REGENT_REFUSED', plan.why, { remedy: '' })
   requireSigned(plan.backup, key)
   return plan
 }
 
-/** Of a backup that is named no other one need be readable. */
+/** Of a backup that is named no other one need be readable; nor the archive, where nothing is replayed. */
 async function archiveFor(
   store: Pick<ObjectStore, 'get' | 'list'>,
   cluster: string,
-  named: BackupName | undefined,
+  { target, from }: Pick<Asked, 'target' | 'from'>,
 ): Promise<Archive> {
+  const named = target.kind === 'backup' ? target.name : from
   if (named === undefined || !(await backupsOf(store, cluster)).includes(named)) return readArchive(store, cluster)
-  return { manifests: [await readManifest(store, cluster, named)], ...(await readBinlogArchive(store, cluster)) }
+  const manifests = [await readManifest(store, cluster, named)]
+  if (target.kind === 'backup') return { manifests, openings: [], pieces: [] }
+  return { manifests, ...(await readBinlogArchive(store, cluster)) }
 }
 
 function requireSigned(manifest: Manifest, key: Buffer | null): void {
