@@ -1,6 +1,8 @@
 import { writeFile } from 'node:fs/promises'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
-import { describe, expect, test } from 'vitest'
+import { describe, expect, onTestFinished, test } from 'vitest'
 import { fileWith, temporaryFolder } from '#local/testing.ts'
 import { ApiClient } from './api-client.ts'
 import { httpServer } from '../testing.ts'
@@ -15,6 +17,22 @@ describe('the client of the API', () => {
   test('gives up on a manager that does not answer in time', async () => {
     const client = await clientOf(await httpServer(() => null))
     await expect(client.get('/clusters', 50)).rejects.toMatchObject({ code: 'REGENT_TIMED_OUT' })
+  })
+
+  test('takes a stream that says nothing any more, not even that it lives, for lost', async () => {
+    const server = createServer((_, response) => void response.write(': connected\n\ndata: 1\n\n'))
+    await new Promise<void>((resolve) => void server.listen(0, '127.0.0.1', resolve))
+    onTestFinished(() => (server.closeAllConnections(), void server.close()))
+    const client = await clientOf(`http://127.0.0.1:${(server.address() as AddressInfo).port}`)
+    const seen: string[] = []
+    const watching = (async () => {
+      for await (const event of client.events('/events', AbortSignal.timeout(4_000), 200)) seen.push(event)
+    })()
+    await expect(watching).rejects.toMatchObject({
+      code: 'REGENT_TIMED_OUT',
+      message: expect.stringContaining('has said nothing for 0.2 s') as string,
+    })
+    expect(seen).toEqual(['1'])
   })
 
   test('keeps the code and words of a refusal', async () => {

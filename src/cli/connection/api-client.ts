@@ -8,6 +8,8 @@ import type { ClusterView } from '#api-contract/views.ts'
 
 /** Longer than any read the manager answers from memory should take, also on a busy machine. */
 export const readDeadlineMs = 10_000
+/** Managers send a comment every 15 s. */
+const silentStreamMs = 40_000
 const responseLimit = 64 * 1024 * 1024
 
 export interface ApiTarget {
@@ -79,23 +81,20 @@ export class ApiClient {
     )
   }
 
-  /** Server-sent events of a path until the stream ends or `signal` aborts; each one's data as text. */
-  async *events(path: string, signal: AbortSignal): AsyncGenerator<string> {
-    const response = await this.#fetch('GET', path, undefined, signal)
-    if (!response.ok) throw problemOf(this.url, response.status, await response.text())
-    if (response.body === null) return
-    let text = ''
-    for await (const part of response.body.pipeThrough(new TextDecoderStream())) {
-      text += part
-      for (let end = text.indexOf('\n\n'); end !== -1; end = text.indexOf('\n\n')) {
-        const data = text
-          .slice(0, end)
-          .split('\n')
-          .filter((line) => line.startsWith('data:'))
-          .map((line) => line.slice(5).trim())
-        text = text.slice(end + 2)
-        if (data.length > 0) yield data.join('\n')
-      }
+  /**
+   * Server-sent events of a path until the stream ends or `signal` aborts; each one's data as text. Throws
+   * `REGENT_TIMED_OUT` where nothing came for so long: a manager whose host is gone closes no connection.
+   */
+  async *events(path: string, signal: AbortSignal, silentMs = silentStreamMs): AsyncGenerator<string> {
+    const silence = new AbortController()
+    const what = `the manager at ${this.url} has said nothing for ${silentMs / 1_000} s`
+    const timer = setTimeout(() => silence.abort(new RegentError('REGENT_TIMED_OUT', what)), silentMs)
+    try {
+      const response = await this.#fetch('GET', path, undefined, AbortSignal.any([signal, silence.signal]))
+      if (!response.ok) throw problemOf(this.url, response.status, await response.text())
+      for await (const data of eventsIn(response.body, () => void timer.refresh())) yield data
+    } finally {
+      clearTimeout(timer)
     }
   }
 
@@ -135,6 +134,25 @@ export class ApiClient {
       throw new RegentError('REGENT_API_UNREACHABLE', `no manager answers at ${this.url}: ${reasonOf(error)}`, {
         cause: error,
       })
+    }
+  }
+}
+
+/** The data of each event; `heard` is called for whatever comes, a heartbeat too. */
+async function* eventsIn(body: Response['body'], heard: () => void): AsyncGenerator<string> {
+  if (body === null) return
+  let text = ''
+  for await (const part of body.pipeThrough(new TextDecoderStream())) {
+    heard()
+    text += part
+    for (let end = text.indexOf('\n\n'); end !== -1; end = text.indexOf('\n\n')) {
+      const data = text
+        .slice(0, end)
+        .split('\n')
+        .filter((line) => line.startsWith('data:'))
+        .map((line) => line.slice(5).trim())
+      text = text.slice(end + 2)
+      if (data.length > 0) yield data.join('\n')
     }
   }
 }
