@@ -99,6 +99,11 @@ export class ServerHand {
     )
   }
 
+  async takesWrites(): Promise<boolean> {
+    const { readOnly, offline } = await this.#look()
+    return !readOnly && !offline
+  }
+
   async executed(): Promise<string> {
     return (await this.#look()).executed
   }

@@ -4,15 +4,23 @@ import type { Step } from '#orchestrator/trees/step.ts'
 import type { AdoptedHost } from '../adoption.ts'
 import { ServerHand } from './server-hand.ts'
 
+export type OpenHand = typeof ServerHand.open
+
 /** Servers that a change is about, each with a session that is opened when a step needs one. */
 export class Servers {
   readonly #hosts: readonly AdoptedHost[]
   readonly #world: { readonly clock: Clock; readonly timers: Timers }
+  readonly #openHand: OpenHand
   readonly #hands = new Map<string, ServerHand>()
 
-  constructor(hosts: readonly AdoptedHost[], world: { readonly clock: Clock; readonly timers: Timers }) {
+  constructor(
+    hosts: readonly AdoptedHost[],
+    world: { readonly clock: Clock; readonly timers: Timers },
+    openHand: OpenHand = (...given) => ServerHand.open(...given),
+  ) {
     this.#hosts = hosts
     this.#world = world
+    this.#openHand = openHand
   }
 
   readonly of = (name: string): ServerHand => this.#hands.get(name) ?? neverMissing(name)
@@ -25,8 +33,19 @@ export class Servers {
   async open(names: Iterable<string>): Promise<void> {
     for (const name of new Set(names)) {
       if (this.#hands.get(name)?.isOpen === true) continue
-      this.#hands.set(name, await ServerHand.open(this.#hostOf(name), this.#hosts, this.#world))
+      this.#hands.set(name, await this.#openHand(this.#hostOf(name), this.#hosts, this.#world))
     }
+  }
+
+  /** Who takes writes just now, of all that answer. */
+  async writers(): Promise<ReadonlySet<string>> {
+    const names = this.#hosts.map(({ instance }) => instance)
+    const takes = async (name: string): Promise<boolean> => {
+      await this.open([name])
+      return this.of(name).takesWrites()
+    }
+    const answers = await Promise.all(names.map((name) => takes(name).catch(() => false)))
+    return new Set(names.filter((_, at) => answers[at]))
   }
 
   async do(step: Step): Promise<void> {
@@ -41,7 +60,7 @@ export class Servers {
 
   async #refusePresent(name: string): Promise<void> {
     const host = this.#hostOf(name)
-    const hand = await ServerHand.open(host, this.#hosts, this.#world).catch(() => undefined)
+    const hand = await this.#openHand(host, this.#hosts, this.#world).catch(() => undefined)
     hand?.close()
     if (hand !== undefined) throw new RegentError('REGENT_REFUSED', `${name} answers again: nobody leads beside it`)
   }

@@ -4,13 +4,14 @@ import type { Logger } from '#common/log/logger.ts'
 import { touchedBy, type Change, type Step } from '#orchestrator/trees/step.ts'
 import type { AdoptedHost } from '../adoption.ts'
 import type { Leftover, Leftovers } from './leftover.ts'
-import { namesIn, Servers } from './servers.ts'
+import { namesIn, Servers, type OpenHand } from './servers.ts'
 
 export interface TreeHandParts {
   readonly clock: Clock
   readonly timers: Timers
   readonly log: Logger
   readonly leftovers: Leftovers
+  readonly open?: OpenHand
 }
 
 /** What became of a change whose manager died. */
@@ -18,6 +19,12 @@ export interface Finished {
   /** Who leads by that; null where all was put right again instead. */
   readonly leads: string | null
   readonly failed: readonly string[]
+}
+
+/** How the end of a change went. */
+interface Ended extends Finished {
+  /** What is still to be done; null for nothing. */
+  readonly left: Leftover | null
 }
 
 /** So often somebody is made to lead, where the first attempt leaves open whether that was done. */
@@ -63,11 +70,10 @@ export class TreeHand {
     const at = touchedBy(leftover.steps).join(', ')
     this.#parts.log.warn(`${cluster}: a change has ended in the middle; what is left of that is done at ${at}`)
     return this.#alone(cluster, 'the end of a change', hosts, async (servers) => {
-      const finished = await this.#goOn(cluster, servers, leftover)
-      const isDone = finished.failed.length === 0
-      await this.#parts.leftovers.keep(cluster, isDone ? null : leftover)
-      if (!isDone) this.#parts.log.error(`${cluster}: that was not done: ${finished.failed.join('; ')}`)
-      return finished
+      const { left, leads, failed } = await this.#goOn(cluster, servers, leftover)
+      await this.#parts.leftovers.keep(cluster, left)
+      if (failed.length > 0) this.#parts.log.error(`${cluster}: that was not done: ${failed.join('; ')}`)
+      return { leads, failed }
     })
   }
 
@@ -78,7 +84,7 @@ export class TreeHand {
     run: (servers: Servers) => Promise<T>,
   ): Promise<T> {
     this.#busy.set(cluster, what)
-    const servers = new Servers(hosts, this.#parts)
+    const servers = new Servers(hosts, this.#parts, this.#parts.open)
     try {
       return await run(servers)
     } finally {
@@ -99,37 +105,50 @@ export class TreeHand {
       for (const step of turn < 0 ? steps : steps.slice(0, turn)) await servers.do(step)
     } catch (error) {
       if (!isTouched) throw error
-      const failed = await this.#eachForItself(undo, servers)
-      if (failed.length === 0) await leftovers.keep(cluster, null)
-      else this.#parts.log.error(`${cluster}: not undone: ${failed.join('; ')}`)
+      const { failed, left } = await this.#eachForItself(undo, servers)
+      await leftovers.keep(cluster, left)
+      if (failed.length > 0) this.#parts.log.error(`${cluster}: not undone: ${failed.join('; ')}`)
       throw error
     }
     if (turn < 0) return []
     const rest = steps.slice(turn)
-    await leftovers.keep(cluster, { steps: rest })
+    await leftovers.keep(cluster, { steps: rest, undo })
     const { failed } = await this.#lead(rest, servers)
     await leftovers.keep(cluster, null)
     return failed
   }
 
-  async #goOn(cluster: string, servers: Servers, { steps, purge }: Leftover): Promise<Finished> {
+  /** What was decided then may be wrong by now: nobody is opened beside another one that takes writes. */
+  async #goOn(cluster: string, servers: Servers, leftover: Leftover): Promise<Ended> {
+    const { steps, undo, purge } = leftover
     try {
-      if (steps[0]?.do === 'lead') return await this.#lead(steps, servers)
       if (purge !== undefined) {
         await servers.open([purge.at])
         await servers.of(purge.at).setPurgedIfEmpty(purge.keep)
         await this.#each(cluster, steps, servers)
-        return { leads: null, failed: [] }
+        return { leads: null, failed: [], left: null }
       }
-      return { leads: null, failed: await this.#eachForItself(steps, servers) }
+      const late = await whyLate(steps, servers)
+      if (late === null && steps[0]?.do === 'lead') return await this.#lead(steps, servers)
+      if (late === null || undo === undefined) return await this.#unlessLate(steps, servers, late)
+      const undone = await this.#unlessLate(undo, servers, await whyLate(undo, servers))
+      return { ...undone, failed: [late.why, ...undone.failed] }
     } catch (error) {
-      return { leads: null, failed: [describeError(error)] }
+      return { leads: null, failed: [describeError(error)], left: leftover }
     }
   }
 
+  /** Servers that were to be opened are left as they are, where it is too late for that. */
+  async #unlessLate(steps: readonly Step[], servers: Servers, late: Late | null): Promise<Ended> {
+    if (late === null) return this.#eachForItself(steps, servers)
+    const others = steps.filter((step) => !touches(step, late.opens))
+    const ended = await this.#eachForItself(others, servers)
+    return { ...ended, failed: [late.why, ...ended.failed] }
+  }
+
   /** One leads; each of the others follows for itself. Rejects where nobody knows whether that one leads. */
-  async #lead([lead, ...others]: readonly Step[], servers: Servers): Promise<Finished> {
-    if (lead === undefined) return { leads: null, failed: [] }
+  async #lead([lead, ...others]: readonly Step[], servers: Servers): Promise<Ended> {
+    if (lead === undefined) return { leads: null, failed: [], left: null }
     for (let attempt = 1; ; attempt += 1) {
       try {
         await servers.do(lead)
@@ -139,18 +158,23 @@ export class TreeHand {
         await this.#parts.timers.sleep(betweenAttemptsMs)
       }
     }
-    return { leads: lead.at, failed: await this.#eachForItself(others, servers) }
+    return { ...(await this.#eachForItself(others, servers)), leads: lead.at }
   }
 
-  /** A server where a step fails is left alone from there on. Gives what failed. */
-  async #eachForItself(steps: readonly Step[], servers: Servers): Promise<readonly string[]> {
+  /** A server where a step fails is left alone from there on. What is left is all that is said of such servers. */
+  async #eachForItself(steps: readonly Step[], servers: Servers): Promise<Ended> {
     const failed = new Map<string, string>()
     for (const step of steps) {
-      const of = step.do === 'covers' ? step.with : step.at
+      const of = whose(step)
       if (failed.has(of)) continue
       await servers.do(step).catch((error: unknown) => failed.set(of, describeError(error)))
     }
-    return [...failed].map(([name, why]) => `${name}: ${why}`)
+    const left = steps.filter((step) => failed.has(whose(step)))
+    return {
+      leads: null,
+      failed: [...failed].map(([name, why]) => `${name}: ${why}`),
+      left: left.length === 0 ? null : { steps: left },
+    }
   }
 
   async #each(cluster: string, steps: readonly Step[], servers: Servers): Promise<void> {
@@ -183,13 +207,43 @@ export class TreeHand {
 
   /** Best effort: who asked hears what went wrong first. */
   async #startAgain(cluster: string, stopped: readonly string[], servers: Servers): Promise<void> {
-    const failed = await this.#eachForItself(
+    const { failed } = await this.#eachForItself(
       stopped.map((at) => ({ do: 'start', at })),
       servers,
     )
     if (failed.length === 0) await this.#parts.leftovers.keep(cluster, null)
     else this.#parts.log.error(`${cluster}: could not be started again: ${failed.join('; ')}`)
   }
+}
+
+/** Steps that come too late: by now another server takes writes than those that they open. */
+interface Late {
+  readonly opens: ReadonlySet<string>
+  readonly why: string
+}
+
+async function whyLate(steps: readonly Step[], servers: Servers): Promise<Late | null> {
+  const opened = steps.filter((step) => step.do === 'lead' || (step.do === 'readOnly' && !step.on))
+  if (opened.length === 0) return null
+  const writers = await servers.writers()
+  const opens = new Set(opened.map(({ at }) => at).filter((name) => !writers.has(name)))
+  const others = [...writers].filter((name) => !opened.some(({ at }) => at === name))
+  if (opens.size === 0 || others.length === 0) return null
+  const why = `${[...opens].join(', ')} is not opened any more: ${others.join(', ')} takes writes by now`
+  return { opens, why }
+}
+
+/** It is done there, or has that one for its source. */
+function touches(step: Step, names: ReadonlySet<string>): boolean {
+  return names.has(whose(step)) || namesIn(step).some((name) => names.has(name)) || sourceIn(step, names)
+}
+
+function sourceIn(step: Step, names: ReadonlySet<string>): boolean {
+  return step.do === 'follow' && 'instance' in step.source && names.has(step.source.instance)
+}
+
+function whose(step: Step): string {
+  return step.do === 'covers' ? step.with : step.at
 }
 
 async function refuseUnready(steps: readonly Step[], servers: Servers): Promise<void> {

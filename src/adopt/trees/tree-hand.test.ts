@@ -1,0 +1,129 @@
+import { describe, expect, it } from 'vitest'
+import { RegentError } from '#common/errors/errors.ts'
+import { virtualWorld } from '#common/ports/testing-world.ts'
+import type { Change, Step } from '#orchestrator/trees/step.ts'
+import { hostsOf } from '../adoption.ts'
+import { anAdoption } from '../watch/testing.ts'
+import type { Leftover, Leftovers } from './leftover.ts'
+import type { OpenHand } from './servers.ts'
+import { TreeHand } from './tree-hand.ts'
+
+const hosts = hostsOf(anAdoption())
+
+/** Servers of which a test says who is away and who takes writes; what is done there, in order. */
+function handOn(leftover: Leftover | null = null) {
+  const seen = {
+    ...{ away: new Set<string>(), writes: new Set<string>(), fails: new Set<string>() },
+    ...{ done: [] as string[], leftover },
+  }
+  const open: OpenHand = async ({ instance }) => {
+    if (seen.away.has(instance)) throw new RegentError('REGENT_SERVER_DOWN', `${instance} is away`)
+    const hand = {
+      isOpen: true,
+      close: () => undefined,
+      refuseUnready: () => Promise.resolve(),
+      takesWrites: async () => seen.writes.has(instance),
+      async do(step: Step) {
+        if (seen.away.has(instance) || seen.fails.has(`${step.do} ${instance}`)) throw new Error(`${step.do} failed`)
+        seen.done.push(`${step.do} ${instance.slice(5)}`)
+        if (step.do === 'lead') seen.writes.add(instance)
+        if (step.do === 'readOnly') seen.writes[step.on ? 'delete' : 'add'](instance)
+      },
+    }
+    return hand as unknown as Awaited<ReturnType<OpenHand>>
+  }
+  const leftovers: Leftovers = {
+    keep: async (_, kept) => void (seen.leftover = kept),
+    read: async () => new Map(seen.leftover === null ? [] : [['shop', seen.leftover]]),
+  }
+  const { clock, timers } = virtualWorld()
+  const now = { ...timers, sleep: () => Promise.resolve() }
+  const log = { warn: () => undefined, error: () => undefined } as never
+  const hand = new TreeHand({ clock, timers: now, log, leftovers, open })
+  const finish = async () => {
+    seen.done.length = 0
+    return hand.finishOne('shop', hosts)
+  }
+  return { seen, finish, carryOut: (change: Change) => hand.carryOut('shop', hosts, change) }
+}
+
+const failover: Change = {
+  steps: [
+    { do: 'absent', at: 'shop-0' },
+    { do: 'lead', at: 'shop-1' },
+    { do: 'stop', at: 'shop-2' },
+    { do: 'follow', at: 'shop-2', source: { instance: 'shop-1' }, from: 'gtids' },
+    { do: 'start', at: 'shop-2' },
+  ],
+  undo: [{ do: 'start', at: 'shop-1' }],
+}
+const takeover: Change = {
+  steps: [
+    { do: 'readOnly', at: 'shop-0', on: true },
+    { do: 'catchUp', at: 'shop-1', with: 'shop-0' },
+    { do: 'lead', at: 'shop-1' },
+  ],
+  undo: [
+    { do: 'readOnly', at: 'shop-0', on: false },
+    { do: 'reset', at: 'shop-0' },
+    { do: 'start', at: 'shop-1' },
+  ],
+}
+
+describe('A change that has ended in the middle', () => {
+  it('is gone on with where nobody else takes writes', async () => {
+    const { seen, finish } = handOn({ steps: failover.steps.slice(1), undo: failover.undo ?? [] })
+    seen.away.add('shop-0')
+    expect(await finish()).toEqual({ leads: 'shop-1', failed: [] })
+    expect([seen.done, seen.leftover]).toEqual([['lead 1', 'stop 2', 'follow 2', 'start 2'], null])
+  })
+
+  it('has nobody lead beside the root of before, which is back and takes writes', async () => {
+    const { seen, finish, carryOut } = handOn()
+    seen.away.add('shop-0')
+    seen.fails.add('lead shop-1')
+    await expect(carryOut(failover)).rejects.toThrow('lead failed')
+    seen.fails.clear()
+    seen.away.clear()
+    seen.writes.add('shop-0')
+    expect(await finish()).toEqual({
+      leads: null,
+      failed: ['shop-1 is not opened any more: shop-0 takes writes by now'],
+    })
+    expect([seen.done, [...seen.writes], seen.leftover]).toEqual([['start 1'], ['shop-0'], null])
+    expect(await finish()).toBeUndefined()
+  })
+
+  it('goes on below the one that leads already, though the root of before is back', async () => {
+    const { seen, finish } = handOn({ steps: failover.steps.slice(1), undo: failover.undo ?? [] })
+    seen.writes.add('shop-0').add('shop-1')
+    expect(await finish()).toMatchObject({ leads: 'shop-1', failed: [] })
+    expect(seen.done).toContain('follow 2')
+  })
+
+  it('leaves to be done what failed, and nothing that was done', async () => {
+    const { seen, finish, carryOut } = handOn()
+    seen.writes.add('shop-0')
+    seen.fails.add('catchUp shop-1').add('start shop-1')
+    await expect(carryOut(takeover)).rejects.toThrow('catchUp failed')
+    expect([seen.done, seen.leftover]).toEqual([
+      ['readOnly 0', 'readOnly 0', 'reset 0'],
+      { steps: [{ do: 'start', at: 'shop-1' }] },
+    ])
+    // Meanwhile a person has another one lead, and the root of before follows that.
+    seen.writes = new Set(['shop-2'])
+    seen.fails.clear()
+    expect(await finish()).toEqual({ leads: null, failed: [] })
+    expect([seen.done, seen.leftover]).toEqual([['start 1'], null])
+  })
+
+  it('does not open the root of before, nor end what it follows, once another one takes writes', async () => {
+    const { seen, finish } = handOn({ steps: takeover.undo ?? [] })
+    seen.writes.add('shop-2')
+    expect(await finish()).toEqual({
+      leads: null,
+      failed: ['shop-0 is not opened any more: shop-2 takes writes by now'],
+    })
+    expect([seen.done, seen.leftover]).toEqual([['start 1'], null])
+  })
+})
