@@ -61,7 +61,9 @@ async function makeAll({ client }: ReconcileAppParts, app: App, signal: AbortSig
   const before = { deployment: ofThis(app, deployment), service: ofThis(app, service) }
   try {
     refuseUnfollowable(app)
-    for (const live of [deployment, service]) if (live !== undefined) refuseForeign(app, live)
+    // Without ports the name of the Service is anybody's.
+    const needed = app.spec.ports.length === 0 ? [deployment] : [deployment, service]
+    for (const live of needed) if (live !== undefined) refuseForeign(app, live)
     return {
       deployment: await applied(client, deployments, deploymentOf(app), signal),
       service: await keepService(client, app, service, signal),
@@ -116,7 +118,8 @@ async function keepService(
 ): Promise<Service | undefined> {
   const wanted = appServiceOf(app)
   if (wanted === undefined) {
-    if (live !== undefined) await deleteObject(client, services, live, { signal })
+    const own = ofThis(app, live)
+    if (own !== undefined) await deleteObject(client, services, own, { signal })
     return undefined
   }
   const apply = () => applied(client, services, wanted, signal)

@@ -1,0 +1,38 @@
+import { expect, it } from 'vitest'
+import type { KubeClient } from '#controller-runtime/client/kube-client.ts'
+import type { InformerPort } from '#controller-runtime/informers/informer-port.ts'
+import type { KubeObject, Resource } from '#controller-runtime/objects/objects.ts'
+import type { App } from '#kube/app/app.ts'
+import { reconcileApp } from './reconcile-app.ts'
+
+const app = {
+  apiVersion: 'apps.regent.dev/v1',
+  kind: 'App',
+  metadata: { name: 'worker', namespace: 'shops', uid: 'u1', generation: 1 },
+  spec: {
+    replicas: 1,
+    image: 'worker:1',
+    ports: [],
+    podLabels: {},
+    podAnnotations: {},
+    service: { type: 'ClusterIP' },
+  },
+} as unknown as App
+
+it('A Service of somebody else with the name of an App without ports stands in nobody’s way, and stays', async () => {
+  const done: string[] = []
+  const stranger: KubeObject = { apiVersion: 'v1', kind: 'Service', metadata: { name: 'worker', namespace: 'shops' } }
+  const client = {
+    get: async ({ kind }: Resource) => (kind === 'Service' ? stranger : undefined),
+    apply: async ({ kind }: Resource, object: object) => (done.push(`apply ${kind}`), object),
+    delete: async ({ kind }: Resource) => void done.push(`delete ${kind}`),
+    list: async () => ({ items: [] }),
+  } as unknown as KubeClient
+  const apps = { get: () => app } as unknown as InformerPort<App>
+  const clock = { wallMs: () => 0, monotonicMs: () => 0 }
+  await reconcileApp({ client, clock, apps, leads: () => true })(
+    { namespace: 'shops', name: 'worker' },
+    new AbortController().signal,
+  )
+  expect(done).toEqual(['apply Deployment', 'apply App'])
+})
