@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises'
 import type { Server } from 'node:http'
 import { join } from 'node:path'
-import type { RegentError } from '#common/errors/errors.ts'
+import { describeError, RegentError } from '#common/errors/errors.ts'
 import type { Logger } from '#common/log/logger.ts'
 import type { World } from '#common/ports/ports.ts'
 import { realMachine } from '#common/ports/real-world.ts'
@@ -62,9 +62,21 @@ async function far(
   there: FarConfig,
   { world, secret, timings, log, token, listen, beginAnew }: Given,
 ): Promise<Place> {
-  const { endStreamsWhenBlind } = await import('./far/silence.ts')
-  const password = (await readFile(there.passwordFile, 'utf8')).split(/\r?\n/, 1)[0] ?? ''
+  const [{ endStreamsWhenBlind }, { untilReached }] = await Promise.all([
+    import('./far/silence.ts'),
+    import('./far/until-reached.ts'),
+  ])
   const ownStart = new OwnStart()
+  const refuse = async (why: () => RegentError): Promise<() => Promise<void>> => {
+    const refusing = createAgentServer(nobody, { token, whyBlind: why })
+    await listen(refusing)
+    return () =>
+      new Promise((resolve) => {
+        refusing.close(() => resolve())
+        refusing.closeAllConnections()
+      })
+  }
+  const password = await untilReached(() => passwordIn(there), { timers: world.timers, log, refuse })
   const identity = await FarIdentity.read(
     join(volumeLayout(config.volume).agentDir, 'far-server.json'),
     there.serverUuid,
@@ -76,15 +88,6 @@ async function far(
     far: { ...login, ownStart },
   })
   const near = createVolume(config, () => world.clock.wallMs())
-  const refuse = async (why: () => RegentError): Promise<() => Promise<void>> => {
-    const refusing = createAgentServer(nobody, { token, whyBlind: why })
-    await listen(refusing)
-    return () =>
-      new Promise((resolve) => {
-        refusing.close(() => resolve())
-        refusing.closeAllConnections()
-      })
-  }
   const { ports, whyBlind, close } = await reach(config, there, {
     ...{ world, log, server, ownStart, near, login, identity, refuse, beginAnew },
   })
@@ -99,6 +102,15 @@ async function far(
       }
     },
   }
+}
+
+/** A file that is gone keeps one agent from its work, and none of those that run in the same process. */
+async function passwordIn({ passwordFile }: FarConfig): Promise<string> {
+  const text = await readFile(passwordFile, 'utf8').catch((error: unknown) => {
+    const why = `the password file ${passwordFile} of the server’s account cannot be read: ${describeError(error)}`
+    throw new RegentError('REGENT_SECRET_LOST', why, { remedy: 'Put the file back: the agent goes on by itself.' })
+  })
+  return text.split(/\r?\n/, 1)[0] ?? ''
 }
 
 async function reach(config: AgentConfig, { ssh, ...there }: FarConfig, given: FarGiven): Promise<FarPlace> {

@@ -8,7 +8,8 @@ const graceMs = 2_000
 
 /**
  * Runs all agents of servers that are on other hosts, in one process, until SIGTERM or SIGINT. One whose host is not
- * reached has nothing to say until then, and keeps no other from its work. Rejects where one of them cannot go on.
+ * reached, or whose password is not there, has nothing to say until then, and keeps no other from its work. Rejects
+ * where one of them cannot go on: then all begin anew.
  */
 export async function runRemoteAgents(configs: readonly AgentConfig[]): Promise<void> {
   const all = Promise.all(configs.map((config) => runAgent(config)))

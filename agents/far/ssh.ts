@@ -130,12 +130,13 @@ export class SshShell implements FarShell {
   }
 
   async #connect(): Promise<Workers> {
-    const { clock, random } = this.#ports
+    const { clock, random, timers } = this.#ports
     try {
       const ssh = await this.#logIn()
       const workers = new Workers(ssh, {
         heard: () => (this.#heardAtMs = clock.monotonicMs()),
         newMark: () => random.hex(12),
+        timers,
       })
       this.#ssh = ssh
       this.#workers = workers

@@ -11,7 +11,10 @@ interface Given {
 
 const againMs = 1_000
 
-/** Resolves to what the far side answered first. Who knows nothing of its server has nothing to say until then. */
+/**
+ * Resolves to what the far side answered first, or was found of it. Who knows nothing of its server has nothing to say
+ * until then.
+ */
 export async function untilReached<T>(reach: () => Promise<T>, { timers, log, refuse }: Given): Promise<T> {
   let endRefusing: (() => Promise<void>) | undefined
   let last = new RegentError('REGENT_SSH_DOWN', '')
@@ -22,7 +25,7 @@ export async function untilReached<T>(reach: () => Promise<T>, { timers, log, re
       return answer
     } catch (error) {
       const why = error instanceof RegentError ? error : new RegentError('REGENT_SSH_DOWN', describeError(error))
-      if (why.message !== last.message) log.error(`the agent waits for its host: ${why.message}`)
+      if (why.message !== last.message) log.error(`the agent waits until it can begin: ${why.message}`)
       last = why
       endRefusing ??= await refuse(() => last)
     }

@@ -1,5 +1,6 @@
 import type { NodeSSH } from 'node-ssh'
 import { RegentError } from '#common/errors/errors.ts'
+import type { Timers } from '#common/ports/ports.ts'
 
 export interface Ran {
   readonly stdout: Buffer
@@ -30,7 +31,11 @@ export interface WorkerPorts {
   readonly heard: () => void
   /** Another one each time: nothing that a job prints looks like it. */
   readonly newMark: () => string
+  readonly timers: Pick<Timers, 'after'>
 }
+
+/** A login reads files of its user's first: some of these lie on a server that does not answer. */
+const loginMs = 10_000
 
 const markLength = 96
 
@@ -69,16 +74,34 @@ export class Worker {
     return this.#job === null && this.#lines === null && !this.#isGone
   }
 
-  /** Resolves when it waits for a script. What a login prints is not taken for an answer. */
+  /**
+   * Resolves when it waits for a script. What a login prints is not taken for an answer. Rejects with `REGENT_SSH_DOWN`
+   * where the login does not end.
+   */
   static async open(ssh: NodeSSH, given: WorkerPorts): Promise<Worker> {
-    const channel = await new Promise<Channel>((resolve, reject) => {
-      const { connection } = ssh
-      if (connection === null) return reject(new RegentError('REGENT_SSH_DOWN', 'the connection was lost'))
-      connection.exec('exec sh -s', (error, made) => (error ? reject(error) : resolve(made)))
-    })
-    const worker = new Worker(channel, given)
-    await worker.run(':', [])
-    return worker
+    let worker: Worker | undefined
+    const login = async (): Promise<Worker> => {
+      worker = new Worker(await channelOf(ssh), given)
+      await worker.run(':', [])
+      return worker
+    }
+    const late = Promise.withResolvers<never>()
+    const timer = given.timers.after(loginMs, () =>
+      late.reject(new RegentError('REGENT_SSH_DOWN', `the login there did not end within ${loginMs} ms`)),
+    )
+    const opening = login()
+    try {
+      return await Promise.race([opening, late.promise])
+    } catch (error) {
+      worker?.stop()
+      opening.then(
+        (one) => one.stop(),
+        () => undefined,
+      )
+      throw error
+    } finally {
+      timer.cancel()
+    }
   }
 
   /** Rejects with what a script that failed has said. One at a time. */
@@ -141,4 +164,11 @@ export class Worker {
 
 function quoted(word: string): string {
   return `'${word.replaceAll("'", "'\\''")}'`
+}
+
+function channelOf({ connection }: NodeSSH): Promise<Channel> {
+  return new Promise((resolve, reject) => {
+    if (connection === null) return reject(new RegentError('REGENT_SSH_DOWN', 'the connection was lost'))
+    connection.exec('exec sh -s', (error, made) => (error ? reject(error) : resolve(made)))
+  })
 }

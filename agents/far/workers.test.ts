@@ -1,6 +1,7 @@
 import { EventEmitter } from 'node:events'
 import type { NodeSSH } from 'node-ssh'
 import { expect, it } from 'vitest'
+import type { Timers } from '#common/ports/ports.ts'
 import { Workers } from './workers.ts'
 
 /** A shell there that answers all but `hang`, and ends when it is closed. */
@@ -19,12 +20,21 @@ class ShellThere extends EventEmitter {
   }
 }
 
-function workersOf(refuses = (): boolean => false) {
+/** What happens when logins have taken too long. */
+const tooLong: (() => void)[] = []
+const timers: Pick<Timers, 'after'> = {
+  after: (_, late) => {
+    tooLong.push(late)
+    return { cancel: () => void tooLong.splice(tooLong.indexOf(late), 1) }
+  },
+}
+
+function workersOf(refuses = (): boolean => false, shell = () => new ShellThere()) {
   let marks = 0
   const exec = (_: string, made: (error: Error | undefined, channel: ShellThere) => void): void =>
-    made(refuses() ? new Error('too many sessions') : undefined, new ShellThere())
+    made(refuses() ? new Error('too many sessions') : undefined, shell())
   const ssh = { connection: { exec } } as unknown as NodeSSH
-  return new Workers(ssh, { heard: () => undefined, newMark: () => `mark${(marks += 1)}` })
+  return new Workers(ssh, { heard: () => undefined, newMark: () => `mark${(marks += 1)}`, timers })
 }
 
 const never = new Promise<never>(() => undefined)
@@ -48,4 +58,24 @@ it('Scripts that wait are refused where no shell can be had any more', async () 
   await Promise.allSettled(hanging)
   for (const one of await ended)
     expect(one).toMatchObject({ status: 'rejected', reason: { message: 'too many sessions' } })
+})
+
+it('A login that does not end is given up, its session ended, and the next one is a login of its own', async () => {
+  let hangs = true
+  let ended = 0
+  const shell = (): ShellThere => {
+    const there = new ShellThere()
+    if (hangs) there.write = () => undefined
+    there.on('close', () => (ended += 1))
+    return there
+  }
+  const workers = workersOf(() => false, shell)
+  const opening = workers.open()
+  await Promise.resolve()
+  for (const late of [...tooLong]) late()
+  await expect(opening).rejects.toMatchObject({ code: 'REGENT_SSH_DOWN' })
+  expect(ended).toBe(1)
+  hangs = false
+  expect((await workers.open()).isFree).toBe(true)
+  expect(tooLong).toEqual([])
 })

@@ -1,4 +1,4 @@
-import { RegentError } from '#common/errors/errors.ts'
+import { describeError, RegentError } from '#common/errors/errors.ts'
 import { accountsAnew, instancesOf, literal, recordFingerprints, schemaStatements } from '#agents/instance/accounts.ts'
 import { replicationUser } from '#agents/ports/server.ts'
 import type { SqlConnection } from '#agents/sql/connections/connection.ts'
@@ -28,7 +28,7 @@ export async function takeOver(
       await session.query(statement)
     return textOf((await session.query('SELECT @@global.gtid_executed AS executed'))[0], 'executed')
   })
-  for (const server of servers) await withSession(server, (session) => waitFor(session, server, executed))
+  for (const server of servers) await withSession(server, (session) => waitFor(session, executed))
   for (const server of servers)
     await withSession(server, async (session) => {
       // A replica that is only read-only can be written to by many an account.
@@ -63,12 +63,19 @@ export function backTo(before: Persisted): readonly string[] {
   })
 }
 
+/** Rejects with the error, and with the server where that came from. */
 async function withSession<T>(access: FarAccess, use: (session: SqlConnection) => Promise<T>): Promise<T> {
-  const session = await openSession(access)
+  let session: SqlConnection | undefined
   try {
+    session = await openSession(access)
     return await use(session)
+  } catch (error) {
+    const { instance, host, port } = access
+    const [code, remedy] =
+      error instanceof RegentError ? [error.code, error.remedyIn('local')] : ['REGENT_SERVER_ERROR' as const, undefined]
+    throw new RegentError(code, `${instance} (${host}:${port}): ${describeError(error)}`, { cause: error, remedy })
   } finally {
-    session.destroy()
+    session?.destroy()
   }
 }
 
@@ -98,13 +105,13 @@ async function loadPlugins(session: SqlConnection): Promise<void> {
   }
 }
 
-async function waitFor(session: SqlConnection, { instance }: FarAccess, executed: string): Promise<void> {
+async function waitFor(session: SqlConnection, executed: string): Promise<void> {
   const set = literal(executed.replace(/\s+/g, ''))
   const [row] = await session.query(`SELECT WAIT_FOR_EXECUTED_GTID_SET(${set}, ${appliedSeconds}) AS late`)
   if (textOf(row, 'late') !== '0')
     throw new RegentError(
       'REGENT_TIMED_OUT',
-      `${instance} has not applied within ${appliedSeconds} s what the primary wrote: it lags`,
+      `what the primary wrote was not applied within ${appliedSeconds} s: it lags`,
       { remedy: 'Try again once it has caught up.' },
     )
 }

@@ -7,6 +7,8 @@ import { adoptedFolder, keepAdoption, prepareFolder } from '#adopt/adopted-folde
 import { needsOf } from '#adopt/watch/needs.ts'
 import { requirements } from '#adopt/watch/requirements.ts'
 import { aChannel, anAdoption, judged, looksOf, type LookOverrides, type Scene } from '#adopt/watch/testing.ts'
+import type { FarPlaces } from '#agents/instance/config.ts'
+import { uuidOf } from '#topology/testing.ts'
 import type { Io } from '../terminal/io.ts'
 import { manage, watchAgain } from './managed.ts'
 
@@ -298,6 +300,30 @@ describe('Servers', () => {
     await keepAdoption(adoptedFolder(), anAdoption())
     await expect(manage(quiet, 'other', {})).rejects.toThrow('no cluster other was adopted; there is shop')
     await expect(watchAgain(quiet, 'shop', {})).rejects.toThrow('shop is not managed here')
+  })
+
+  it('are all given back, and can be tried again, where one of them does not answer any more', async () => {
+    const home = await mkdtemp(join(tmpdir(), 'regent-managed-'))
+    vi.stubEnv('REGENT_HOME', home)
+    onTestFinished(() => rm(home, { recursive: true }))
+    const gone = { host: '127.0.0.1', port: 1 }
+    const scene: Scene = { ...well, hosts: { 0: gone, 1: { ...gone, port: 2 }, 2: { ...gone, port: 3 } } }
+    const file = join(home, 'adoption.yaml')
+    await writeFile(file, stringify(anAdoption(scene)))
+    const servers = looksOf(scene).map(({ host }) => ({
+      ...{ host, uuid: uuidOf(host.instance), persisted: {}, places: { pidFile: '/r/p', dataDir: '/d' } as FarPlaces },
+      access: { ...gone, instance: host.instance, port: host.port, user: 'regent', password: '' },
+    }))
+    const [check, find] = [
+      async () => ({ looks: looksOf(scene), judgement: judged(scene), refusals: [] }),
+      async () => ({ servers, unreached: [] }),
+    ]
+    const printed: string[] = []
+    const io: Io = { ...quiet, out: (line) => printed.push(line) }
+    const once = () => manage(io, 'shop', { file }, { check, find })
+    await expect(once()).rejects.toThrow('127.0.0.1:1')
+    for (const { host } of servers) expect(printed.join('\n')).toContain(`${host.instance} was not given back`)
+    await expect(once()).rejects.toThrow('127.0.0.1:1')
   })
 
   it('that notice a silent source late are named while they are watched', () => {

@@ -105,13 +105,14 @@ async function begin(io: Io, { adoption, primary, servers }: FoundAll, options: 
   })
   const before = Object.fromEntries(servers.map(({ host, persisted }) => [host.instance, persisted]))
   await replaceJson(layout.persistedBefore, before)
-  const all = servers.map(({ access }) => access)
   try {
     io.note('making accounts, and what each start of these servers is to find')
+    const all = servers.map(({ access }) => access)
     await takeOver(name, { primary: primary.access, servers: all, secret: await readSecret(layout.accountSecret) })
   } catch (error) {
     await claim.release()
-    await giveBack(all, before)
+    const hosts = servers.map(({ host }) => host)
+    await giveBackAll(io, hosts, before)
     await purgeCluster(layout)
     throw error
   }
