@@ -1,6 +1,7 @@
 import { reported, say } from '#common/sentence/sentence.ts'
 import type { ReplicaAssignment } from '#failover/protocol/assignment.ts'
 import { unionOf } from '#topology/snapshot/holdings.ts'
+import { passesByItself } from '#topology/snapshot/no-space.ts'
 import type { Channel, ServerState } from '#topology/snapshot/observation.ts'
 import { hasDueOptions } from '../guard/channel-options.ts'
 import { notice, rest, when, type View } from '../instance/pass.ts'
@@ -78,7 +79,7 @@ function watches(view: View, assignment: ReplicaAssignment, state: ServerState &
   const { channel } = state
   if (channel.ioRunning !== 'yes') return waitsForConnection(view, assignment, channel)
   if (state.semiSyncSource.enabled) return { next: 'soon' }
-  if (!channel.sqlRunning) return cannotApply(view, revision, state)
+  if (!channel.sqlRunning) return cannotApply(view, assignment, state)
   const remembers = remembersAgain(view, state)
   return {
     ...remembers,
@@ -109,14 +110,23 @@ function waitsForConnection(view: View, assignment: ReplicaAssignment, { ioError
   }
 }
 
-function cannotApply(view: View, revision: number, state: ServerState & { channel: Channel }): NextPass {
+/** What stopped it may be over: it is started again so much later. */
+const applyAgainMs = 5_000
+
+function cannotApply(view: View, assignment: ReplicaAssignment, state: ServerState & { channel: Channel }): NextPass {
   const { sqlError } = state.channel
+  const { revision } = assignment
   const isStopped = sqlError === ''
   const sentence = say`cannot apply: ${isStopped ? say`its applier was stopped` : reported(sqlError.slice(0, 300))}`
+  const then = [{ fact: 'converged', revision, done: false, sentence }] as const
+  if (isStopped) return { steps: startsApplier(view, state), then, next: 'soon' }
+  if (!passesByItself(sqlError)) return { then, next: 'when something changes' }
+  const leftMs = startedAtMs(view) + applyAgainMs - view.nowMs
+  if (leftMs > 0) return { then, next: { afterMs: leftMs } }
   return {
-    steps: isStopped ? startsApplier(view, state) : [],
-    then: [{ fact: 'converged', revision, done: false, sentence }],
-    next: isStopped ? 'soon' : 'when something changes',
+    steps: startsApplier(view, state),
+    then: [{ fact: 'made', stage: startedNow(view, assignment) }, ...then],
+    next: { afterMs: applyAgainMs },
   }
 }
 

@@ -78,6 +78,33 @@ it('a replica that was let in a moment ago and does not count yet is looked at a
   ])
 })
 
+it.each([
+  ['that a full disk stopped is started again, now and then', "The table 't' is full, Error_code: 1114", true],
+  [
+    'that gave up waiting for a lock of somebody is started again',
+    'Lock wait timeout exceeded, Error_code: 1205',
+    true,
+  ],
+  ['that lacks a row is left as it is', "Can't find record in 't', Error_code: 1032", false],
+])('an applier %s', async (_, sqlError, isStarted) => {
+  const { host: sourceHost, port: sourcePort } = source
+  const channel = { sourceHost, sourcePort, ioRunning: 'yes', semiSync: true, sqlRunning: false, sqlError } as const
+  const server = new ScriptedServer(
+    aServerState({ readOnly: true, superReadOnly: true, semiSyncSource: { enabled: false }, channel }),
+  )
+  const parts = await testParts(server)
+  settable(parts).told.trustsAssignment = true
+  const pass = async (startedMsAgo: number) => {
+    const sinceMs = parts.world.clock.monotonicMs() - startedMsAgo
+    changeLife(parts, { stage: { is: 'following', step: 'started', as: '', sinceMs } })
+    server.calls.splice(0)
+    const next = await passAsReplica(parts, { ...assignment, counted: true }, server.state)
+    return { starts: server.calls.includes('startApplier'), looksAgain: typeof next === 'object' }
+  }
+  expect(await pass(1_000)).toEqual({ starts: false, looksAgain: isStarted })
+  expect(await pass(60_000)).toEqual({ starts: isStarted, looksAgain: isStarted })
+})
+
 it('a receiver that was started for this revision is left to connect', async () => {
   expect(await passOver('connecting', 10)).not.toContain('stopReceiver')
 })

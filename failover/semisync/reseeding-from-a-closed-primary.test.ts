@@ -221,6 +221,16 @@ describe('a member that the sync set cannot spare', () => {
     expect(decision.sentence).toMatch(/ and goes on acknowledging: too few others can\. .*regent local scale shop 4/)
   })
 
+  it.each([
+    ['its disk is full', "The table 't' is full, Error_code: 1114", false],
+    ['somebody holds a lock there', 'Lock wait timeout exceeded, Error_code: 1205', false],
+    ['it lacks a row', "Can't find record in 't', Error_code: 1032", true],
+  ])('is copied for what its applier stopped at only where that does not pass: %s', (_, sqlError, isCopied) => {
+    const view: ViewOverrides = { server: { channel: { sqlRunning: false, sqlError } } }
+    const decision = decisionFor(view, strayed)
+    expect(decision.actions.some(({ kind }) => kind === 'reseed')).toBe(isCopied)
+  })
+
   it('keeps the primary closed while it is copied, and is told nothing twice', () => {
     const copying: ViewOverrides = { ...standsBy, seedingProgress: { stage: 'file copy', percent: 3, donor: 'shop-0' } }
     const decision = decisionFor(copying, {

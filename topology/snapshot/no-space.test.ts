@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { isForLackOfSpace } from './no-space.ts'
+import { isForLackOfSpace, passesByItself } from './no-space.ts'
 
 it.each([
   [
@@ -14,4 +14,17 @@ it.each([
   ['', false],
 ])('A full disk is told from other errors: %s', (error, isFull) => {
   expect(isForLackOfSpace(error)).toBe(isFull)
+})
+
+it.each([
+  ['Error_code: 1114; handler error HA_ERR_RECORD_FILE_FULL', true],
+  [
+    'Could not execute Update_rows event on table app.t; Lock wait timeout exceeded; try restarting transaction, Error_code: 1205; handler error HA_ERR_LOCK_WAIT_TIMEOUT',
+    true,
+  ],
+  ["Could not execute Update_rows event on table app.t; Can't find record in 't', Error_code: 1032", false],
+  ['Error_code: 12051', false],
+  ['', false],
+])('Where nothing is wrong with what was received an applier goes on once the reason is over: %s', (error, passes) => {
+  expect(passesByItself(error)).toBe(passes)
 })

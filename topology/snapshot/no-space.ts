@@ -5,3 +5,11 @@
 export function isForLackOfSpace(error: string): boolean {
   return /(?:Error_code: |MY-00)(?:1114|1021)\b|No space left on device|errno: 28\b/.test(error)
 }
+
+/**
+ * Whether an applier stopped at what passes: a full disk, or a lock of somebody (1205). Nothing is wrong with what was
+ * received, and a copy would cost more.
+ */
+export function passesByItself(error: string): boolean {
+  return isForLackOfSpace(error) || /(?:Error_code: |MY-00)1205\b/.test(error)
+}

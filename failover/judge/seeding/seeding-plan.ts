@@ -1,6 +1,6 @@
 import { counted, say, text, type Said, type Sentence } from '#common/sentence/sentence.ts'
 import { whyNameless } from '#topology/snapshot/nameless.ts'
-import { isForLackOfSpace } from '#topology/snapshot/no-space.ts'
+import { passesByItself } from '#topology/snapshot/no-space.ts'
 import { holdsOf } from '#topology/snapshot/holdings.ts'
 import { primaryAsDonor } from './donor.ts'
 import { isMeasure } from '../election/elected-set.ts'
@@ -271,12 +271,12 @@ export function copiesDue(situation: Situation, primary: LiveView | undefined): 
 function brokenApplier({ nowMs, strayingSince }: Situation, { name, observation }: LiveView): string {
   const strayedMs = nowMs - (strayingSince.get(name) ?? nowMs)
   const { channel, group } = observation.server ?? {}
-  return strayedMs > brokenMs ? channel?.sqlError || brokenForGood(group?.applierError) : ''
+  return strayedMs > brokenMs ? brokenForGood(channel?.sqlError) || brokenForGood(group?.applierError) : ''
 }
 
-/** A member whose disk was full joins again, and applies then what it received: a copy would need more space still. */
+/** What passes is tried again by its agent: a copy would need more space still. */
 function brokenForGood(applierError = ''): string {
-  return isForLackOfSpace(applierError) ? '' : applierError
+  return passesByItself(applierError) ? '' : applierError
 }
 
 /**
