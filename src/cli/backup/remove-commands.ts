@@ -28,7 +28,9 @@ export function addDelete(backup: Command, io: Io): void {
 export function addPrune(backup: Command, io: Io): void {
   const command = backup
     .command('prune')
-    .description('Delete what the retention of the cluster’s spec leaves, and say why of each.')
+    .description(
+      'Delete what the retention of the cluster’s spec leaves, and say why of each. Where no cluster of that name is here, the defaults of backup.retention hold: see what they leave by --dry-run.',
+    )
     .argument('[cluster]', 'the cluster that they were made of (default: the only local one)', lineArgument(103))
   withOutput(withBackupStore(withDryRun(command), usual)).action(
     async (cluster: string | undefined, options: RemoveOptions) => {

@@ -1,14 +1,18 @@
 import { createHash } from 'node:crypto'
-import { mkdtemp, readdir, readFile, rm, utimes, writeFile } from 'node:fs/promises'
+import { mkdir, mkdtemp, readdir, readFile, rm, utimes, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { beforeEach, expect, it, onTestFinished } from 'vitest'
+import { beforeEach, expect, it, onTestFinished, vi } from 'vitest'
 import { keyOf } from '#backup/keys.ts'
 import { manifestText } from '#backup/manifest.ts'
 import { aManifest } from '#backup/testing.ts'
 import { openBackupStore } from '#backup/transfer/open-backup-store.ts'
 import { writeParts } from '#backup/transfer/write-parts.ts'
 import { verificationText } from '#backup/verification.ts'
+import { writeCluster } from '#local/folder/cluster-file.ts'
+import { composeSpec } from '#local/folder/spec-file.ts'
+import { layoutOf } from '#local/folder/state-layout.ts'
+import { clusterIn, temporaryFolder } from '#local/testing.ts'
 import type { Io } from '../terminal/io.ts'
 import { deleteBackup, pruneBackups } from './remove.ts'
 import { listBackups } from './stored.ts'
@@ -128,6 +132,19 @@ it('What retention leaves is said with the reason, and deleted where that is no 
   expect(said).toContain(`dry run: backup ${first} is the newest that was verified (kept`)
   expect(said).toContain('nothing is to be deleted of 4 items')
   expect(await whole()).toEqual(names)
+})
+
+it('Retention is that of the spec where the cluster is here, also for a store that is named', async () => {
+  const home = await temporaryFolder()
+  vi.stubEnv('REGENT_HOME', home)
+  onTestFinished(() => void vi.unstubAllEnvs())
+  const dir = join(home, 'shop')
+  await mkdir(dir)
+  await writeCluster(dir, clusterIn(dir))
+  const backup = { store: { address: folder }, retention: { last: 1, days: 0, weeks: 0 } }
+  await writeFile(layoutOf(dir).spec, JSON.stringify(await composeSpec('shop', undefined, { backup })))
+  const said = await ran((io) => pruneBackups(io, 'shop', options({ dryRun: true })))
+  expect(said).toContain(`backup ${second} is beyond what stays: the newest 1, of 0 days and of 0 weeks`)
 })
 
 it('The window without an archive is the backups themselves', async () => {

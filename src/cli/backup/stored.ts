@@ -3,7 +3,7 @@ import { prefixOf } from '#backup/keys.ts'
 import { runsIn } from '#backup/runs.ts'
 import { readManifest, readVerification } from '#backup/transfer/stored-manifests.ts'
 import type { Verification } from '#backup/verification.ts'
-import { RegentError } from '#common/errors/errors.ts'
+import { codeOf, RegentError } from '#common/errors/errors.ts'
 import { counted, mebibytes } from '#common/text/words.ts'
 import { findCluster } from '#local/clusters/cluster-index.ts'
 import { readSpec } from '#local/folder/spec-file.ts'
@@ -102,11 +102,15 @@ async function storeOf(dir: string, name: string): Promise<BackupStore> {
   )
 }
 
-/** Which backups stay: by the spec of the local cluster, where the store is named by that; else by the defaults. */
+/** Which backups stay: by the spec of the local cluster; by the defaults where no cluster of that name is here. */
 export async function retentionOf(wanted: string | undefined, options: StoredOptions): Promise<Retention> {
-  if (storeSaid(options) !== undefined && wanted !== undefined) return usualRetention
-  const { dir, cluster } = await findCluster(wanted)
-  return (await readSpec(layoutOf(dir), cluster.name)).backup?.retention ?? usualRetention
+  const isElsewhere = storeSaid(options) !== undefined && wanted !== undefined
+  const found = await findCluster(wanted).catch((error: unknown) => {
+    if (isElsewhere && codeOf(error) === 'REGENT_NOT_FOUND') return undefined
+    throw error
+  })
+  const spec = found && (await readSpec(layoutOf(found.dir), found.cluster.name))
+  return spec?.backup?.retention ?? usualRetention
 }
 
 function proofOf(proofs: ReadonlyMap<string, Verification>, { name }: Manifest) {
