@@ -152,8 +152,9 @@ it('A session waits for a primary, and is told in a sentence when none comes', a
 
 it('A scale-in that takes the primary away goes on through the router', async () => {
   const cluster = shop.current
-  await cluster.whole()
-  await cluster.switchover({ to: 'shop-2' })
+  const { primary } = await cluster.whole()
+  // An election of before may have chosen shop-2 already.
+  if (primary !== 'shop-2') await cluster.switchover({ to: 'shop-2' })
   await cluster.whole()
   const writer = await Writer.start(routedCluster(cluster))
   await cluster.scale(2)
