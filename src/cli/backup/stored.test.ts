@@ -10,7 +10,6 @@ import { openBackupStore } from '#backup/transfer/open-backup-store.ts'
 import { writeParts } from '#backup/transfer/write-parts.ts'
 import { verificationText } from '#backup/verification.ts'
 import { writeCluster } from '#local/folder/cluster-file.ts'
-import { composeSpec } from '#local/folder/spec-file.ts'
 import { layoutOf } from '#local/folder/state-layout.ts'
 import { clusterIn, temporaryFolder } from '#local/testing.ts'
 import type { Io } from '../terminal/io.ts'
@@ -142,7 +141,7 @@ it('Retention is that of the spec where the cluster is here, also for a store th
   await mkdir(dir)
   await writeCluster(dir, clusterIn(dir))
   const backup = { store: { address: folder }, retention: { last: 1, days: 0, weeks: 0 } }
-  await writeFile(layoutOf(dir).spec, JSON.stringify(await composeSpec('shop', undefined, { backup })))
+  await writeFile(layoutOf(dir).spec, JSON.stringify({ version: 1, backup }))
   const said = await ran((io) => pruneBackups(io, 'shop', options({ dryRun: true })))
   expect(said).toContain(`backup ${second} is beyond what stays: the newest 1, of 0 days and of 0 weeks`)
 })
