@@ -117,8 +117,10 @@ function ownAccount(user: string, host: string, secret: string): readonly string
   return [...createAccount(user, host, secret), ...grantsOf([{ user, host }])]
 }
 
-/** Neither time nor wrong passwords of anybody keep an account of Regent's out. */
-export const lasting = 'PASSWORD EXPIRE NEVER FAILED_LOGIN_ATTEMPTS 0 PASSWORD_LOCK_TIME 0'
+const unlimited = ['QUERIES_PER_HOUR', 'UPDATES_PER_HOUR', 'CONNECTIONS_PER_HOUR', 'USER_CONNECTIONS']
+
+/** Of ALTER USER: no limit, no time and no wrong passwords of anybody keep an account of Regent's out. */
+export const unbound = `REQUIRE NONE WITH ${unlimited.map((what) => `MAX_${what} 0`).join(' ')} PASSWORD EXPIRE NEVER FAILED_LOGIN_ATTEMPTS 0 PASSWORD_LOCK_TIME 0`
 
 /**
  * Of `mysql.user`: in how many days a password expires, and how many wrong ones lock an account; nothing or 0 for
@@ -139,11 +141,9 @@ export function lastingColumns(of: string): string {
 export function accountsAnew(accounts: readonly Account[], secret: string): readonly string[] {
   const isGate = accounts.every(({ user }) => user.startsWith(replicationUserPrefix))
   const identified = accounts.map(({ user, host }) => `${account(user, host)} ${identifiedBy(user, secret)}`).join(', ')
-  const unlimited = ['QUERIES_PER_HOUR', 'UPDATES_PER_HOUR', 'CONNECTIONS_PER_HOUR', 'USER_CONNECTIONS']
-  const free = `REQUIRE NONE WITH ${unlimited.map((what) => `MAX_${what} 0`).join(' ')} ${lasting}`
   return [
     `CREATE USER IF NOT EXISTS ${identified}${isGate ? ' ACCOUNT LOCK' : ''}`,
-    `ALTER USER ${identified} ${free}${isGate ? '' : ' ACCOUNT UNLOCK'}`,
+    `ALTER USER ${identified} ${unbound}${isGate ? '' : ' ACCOUNT UNLOCK'}`,
     ...grantsOf(accounts),
   ]
 }

@@ -1,7 +1,7 @@
 import { errnoOf } from '../connections/failure.ts'
 import { numberOf, textOf } from '../connections/statements.ts'
 import type { Row } from '../connections/connection.ts'
-import { account, groupAccountGrants, groupUser, lasting, lastingColumns, literal } from '#agents/instance/accounts.ts'
+import { account, groupAccountGrants, groupUser, lastingColumns, literal, unbound } from '#agents/instance/accounts.ts'
 
 /**
  * What the account of the group is here, and what its password looks like stored. Each server may have salted the same
@@ -77,10 +77,9 @@ function troubleOf(row: Row): string {
 export function groupAccountStatements(password: string): readonly string[] {
   const named = account(groupUser)
   const identified = `IDENTIFIED WITH caching_sha2_password BY ${literal(password)}`
-  const unlimited = `MAX_QUERIES_PER_HOUR 0 MAX_UPDATES_PER_HOUR 0 MAX_CONNECTIONS_PER_HOUR 0 MAX_USER_CONNECTIONS 0 ${lasting} ACCOUNT UNLOCK`
   return [
     `CREATE USER IF NOT EXISTS ${named} ${identified}`,
-    `ALTER USER ${named} ${identified} REQUIRE NONE WITH ${unlimited}`,
+    `ALTER USER ${named} ${identified} ${unbound} ACCOUNT UNLOCK`,
     `REVOKE ALL PRIVILEGES, GRANT OPTION FROM ${named}`,
     ...groupAccountGrants(),
   ]
