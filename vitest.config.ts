@@ -1,5 +1,6 @@
 import { defineConfig } from 'vitest/config'
 import { preparedMysqld } from './test/support/prepared-folders/paths.ts'
+import { LongestFirst } from './test/support/longest-first.ts'
 import { SlowestFiles } from './test/support/slowest-files.ts'
 
 const patient = { testTimeout: 600_000, hookTimeout: 600_000 }
@@ -20,6 +21,7 @@ const together = { maxWorkers: 3, sequence: { groupOrder: 1 } }
 export default defineConfig({
   test: {
     isolate: false,
+    sequence: { sequencer: LongestFirst },
     setupFiles: ['test/support/draws.ts', 'test/support/patient-waits.ts', 'test/support/said-as-text.ts'],
     reporters: ['default', new SlowestFiles()],
     projects: [
