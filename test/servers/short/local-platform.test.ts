@@ -62,17 +62,22 @@ describe('a cluster on this machine', () => {
     for (const password of passwords) expect(ours.filter((line) => line.includes(password))).toEqual([])
   })
 
-  it('runs statements as admin that are piped into local sql, and leaves no file behind', async () => {
+  it('runs statements as admin that are piped into local sql or said there, and leaves no file behind', async () => {
     const cluster = shop.current
-    const sql = spawn(bin, ['local', 'sql', 'shop'], {
-      stdio: ['pipe', 'pipe', 'inherit'],
-      env: { ...process.env, REGENT_HOME: cluster.home },
-    })
-    sql.stdin.end('SELECT CURRENT_USER(), @@GLOBAL.super_read_only;')
-    let out = ''
-    sql.stdout.setEncoding('utf8').on('data', (part: string) => (out += part))
-    const code = await new Promise((resolve) => sql.once('close', resolve))
-    expect([code, out]).toEqual([0, expect.stringMatching(/admin@%\s+0/)])
+    const statement = 'SELECT CURRENT_USER(), @@GLOBAL.super_read_only;'
+    const ran = async (piped: string, ...said: readonly string[]) => {
+      const sql = spawn(bin, ['local', 'sql', 'shop', ...said], {
+        stdio: ['pipe', 'pipe', 'inherit'],
+        env: { ...process.env, REGENT_HOME: cluster.home },
+      })
+      sql.stdin.end(piped)
+      let out = ''
+      sql.stdout.setEncoding('utf8').on('data', (part: string) => (out += part))
+      const code = await new Promise((resolve) => sql.once('close', resolve))
+      return [code, out]
+    }
+    const answer = [0, expect.stringMatching(/admin@%\s+0/)]
+    expect([await ran(statement), await ran('', '-e', statement)]).toEqual([answer, answer])
     expect((await readdir(cluster.layout.run)).filter((name) => name.startsWith('sql-'))).toEqual([])
   })
 

@@ -1,5 +1,6 @@
 import { Option, type Command } from 'commander'
 import type { DumpOptions } from './dump.ts'
+import type { SqlOptions } from './sql.ts'
 import { clusterArgument, instanceArgument, pathArgument } from '#cli/terminal/arguments.ts'
 
 const onInstance = () =>
@@ -16,7 +17,8 @@ export function addSql(local: Command): void {
     .addOption(
       new Option('--file <file>', 'run the statements of this file, such as a dump, and end').argParser(pathArgument),
     )
-    .action(async (name: string | undefined, options: { readonly on?: string; readonly file?: string }) => {
+    .addOption(new Option('-e, --execute <statements>', 'run these statements, and end').conflicts('file'))
+    .action(async (name: string | undefined, options: SqlOptions) => {
       const { sql } = await import('./sql.ts')
       await sql(name ?? clusterFrom(options.on), options)
     })

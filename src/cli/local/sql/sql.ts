@@ -9,14 +9,16 @@ import { UnreplicatedStatements } from './unreplicated-statements.ts'
 export interface SqlOptions {
   readonly on?: string
   readonly file?: string
+  readonly execute?: string
 }
 
-/** Runs the mysql client with this process's terminal, or with the statements of a file. */
-export async function sql(name: string | undefined, { on, file }: SqlOptions): Promise<void> {
+/** Runs the mysql client with this process's terminal, with the statements that are given, or with those of a file. */
+export async function sql(name: string | undefined, { on, file, execute }: SqlOptions): Promise<void> {
   const found = await findCluster(name)
   const instance = await instanceFor(found, on)
   if (file === undefined) {
-    process.exitCode = (await runClient(found, instance, { program: 'mysql', parameters: [], stdio: 'inherit' })).code
+    const parameters = execute === undefined ? [] : [`--execute=${execute}`]
+    process.exitCode = (await runClient(found, instance, { program: 'mysql', parameters, stdio: 'inherit' })).code
     return
   }
   const input = await openStatements(file)
