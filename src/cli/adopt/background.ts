@@ -10,7 +10,7 @@ import {
 } from '#adopt/adopted-folder.ts'
 import { RegentError } from '#common/errors/errors.ts'
 import { frugalNode } from '#common/process/frugal-environment.ts'
-import { isFree } from '#local/addresses/addresses.ts'
+import { freeApiPort } from '#local/addresses/addresses.ts'
 import { endProcess, isAlive } from '#local/processes/process-identity.ts'
 import { underCommandLock } from '#local/supervisor/background.ts'
 import { backgroundEnvironment } from '#local/supervisor/child.ts'
@@ -19,8 +19,6 @@ import type { Io } from '../terminal/io.ts'
 
 const host = '127.0.0.1'
 const usualPort = 9_510
-/** Ports that are tried from the usual one on. */
-const portsTried = 50
 const startDeadlineMs = 30_000
 
 /**
@@ -39,7 +37,7 @@ export async function startWatching(io: Io, port: number | undefined): Promise<A
     async () => {
       const before = await readManager(folder)
       if (before !== undefined && isAlive(before)) return requireSame(before, port)
-      return start(folder, port ?? before?.port ?? (await freePort()))
+      return start(folder, port ?? before?.port ?? (await freeApiPort(host, usualPort, new Set())))
     },
   )
 }
@@ -86,12 +84,4 @@ async function said(log: string, from: number): Promise<string> {
   await using file = await open(log)
   const { buffer, bytesRead } = await file.read({ position: from, buffer: Buffer.alloc(4_096) })
   return buffer.toString('utf8', 0, bytesRead).trim().split('\n').at(-1) || `nothing in ${log}`
-}
-
-async function freePort(): Promise<number> {
-  for (let port = usualPort; port < usualPort + portsTried; port += 1) if (await isFree(host, port)) return port
-  throw new RegentError(
-    'REGENT_ADDRESS_IN_USE',
-    `ports ${usualPort} to ${usualPort + portsTried - 1} are taken (--port)`,
-  )
 }

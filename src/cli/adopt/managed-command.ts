@@ -23,9 +23,10 @@ export function addManaged(program: Command, io: Io): void {
     .addOption(new Option('--file <file>', 'the hosts file (default: what was adopted)').argParser(pathArgument))
     .option('--check', 'only say what is missing')
     .addOption(
-      new Option('--port <port>', 'port of the manager’s API on this machine (default: 9500)').argParser(
-        integerFrom(1, 65_535),
-      ),
+      new Option(
+        '--port <port>',
+        'port of the manager’s API on this machine (default: the first free one from 9500 on)',
+      ).argParser(integerFrom(1, 65_535)),
     )
     // What "adopt" has too, --check and --port, is parsed there, wherever the option stands.
     .action(async (name: string, _: unknown, own: Command) =>

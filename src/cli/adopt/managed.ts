@@ -23,8 +23,6 @@ import { refused } from './adopt.ts'
 import { startWatching } from './background.ts'
 import type { ManageOptions } from './managed-command.ts'
 
-const defaultApiPort = 9500
-
 /** Nothing here starts or initialises a server. */
 const noPrograms = { mysqld: ['mysqld'], mysqlbinlog: [], mysql: [], pluginDir: '', shareDir: '' }
 
@@ -98,7 +96,7 @@ async function begin(io: Io, { adoption, primary, servers }: FoundAll, options: 
     dir,
     spec: await specOf(adoption),
     hosts: [],
-    apiPort: options.port ?? defaultApiPort,
+    apiPort: options.port,
     store: 'file',
     mysql: noPrograms,
     far: servers.map(farServer),

@@ -2,7 +2,14 @@ import { spawn } from 'node:child_process'
 import { join } from 'node:path'
 import { createServer, type AddressInfo } from 'node:net'
 import { describe, expect, onTestFinished, test } from 'vitest'
-import { claimFreeNumber, claimNumber, handClaimTo, requireFreeApi, requireFreeInstances } from './addresses.ts'
+import {
+  claimFreeNumber,
+  claimNumber,
+  freeApiPort,
+  handClaimTo,
+  requireFreeApi,
+  requireFreeInstances,
+} from './addresses.ts'
 import { instancesFor } from '../folder/cluster-file.ts'
 import { clusterIn, freeNumber } from '../testing.ts'
 
@@ -76,6 +83,15 @@ describe('addresses on this machine', () => {
     await expect(requireFreeApi('127.0.0.1', port)).rejects.toThrow(
       `127.0.0.1:${port}, wanted for the API, is taken; choose another port with --port, for example --port ${port + 1}`,
     )
+  })
+
+  test('an API of which nobody says the port gets the next one that is free and no other cluster’s', async () => {
+    const port = await occupy('127.0.0.1', 0)
+    const found = await freeApiPort('127.0.0.1', port, new Set([port + 1]))
+    expect(found).toBeGreaterThan(port + 1)
+    await expect(requireFreeApi('127.0.0.1', found)).resolves.toBeUndefined()
+    const all = new Set(Array.from({ length: 200 }, (_, beyond) => port + beyond))
+    await expect(freeApiPort('127.0.0.1', port, all)).rejects.toThrow(/are taken; choose another port with --port/)
   })
 
   test('an address behind a wrapper is not tried from here', async () => {

@@ -113,6 +113,22 @@ export async function requireFreeRouter(cluster: LocalCluster): Promise<void> {
   }
 }
 
+/** Ports of a manager's API that are tried where nobody names one. */
+const portsTried = 100
+
+/**
+ * The first port from `usual` on that is free on this machine and not in `taken`. Throws `REGENT_ADDRESS_IN_USE` where
+ * there is none.
+ */
+export async function freeApiPort(host: string, usual: number, taken: ReadonlySet<number>): Promise<number> {
+  for (let port = usual; port < usual + portsTried; port += 1)
+    if (!taken.has(port) && (await isFree(host, port))) return port
+  throw new RegentError(
+    'REGENT_ADDRESS_IN_USE',
+    `${host}: ports ${usual} to ${usual + portsTried - 1} are taken; choose another port with --port`,
+  )
+}
+
 /** Throws `REGENT_ADDRESS_IN_USE` when the API's port is taken. */
 export async function requireFreeApi(host: string, port: number, option = '--port'): Promise<void> {
   if (await isFree(host, port)) return

@@ -103,6 +103,20 @@ describe('a new local cluster', () => {
     expect(await filesNow()).toEqual(before)
   })
 
+  test('has the first port of an API that no other cluster here has, also where that one is down', async () => {
+    const home = await temporaryFolder()
+    vi.stubEnv('REGENT_HOME', home)
+    const make = async (name: string) => {
+      const order = await wanted({ name, dir: join(home, name), apiPort: undefined })
+      const { cluster, claim } = await createCluster(order)
+      onTestFinished(() => claim.release())
+      return cluster.api.port
+    }
+    const [first, second] = [await make('shop'), await make('stock')]
+    expect(first).toBeGreaterThanOrEqual(9500)
+    expect(second).toBeGreaterThan(first)
+  })
+
   test('comes back with its secrets, its addresses and what was changed by hand in its agents’ configuration', async () => {
     const order = await wanted()
     const first = await createCluster(order)

@@ -6,6 +6,7 @@ import { RegentError } from '#common/errors/errors.ts'
 import {
   claimFreeNumber,
   claimNumber,
+  freeApiPort,
   requireFreeApi,
   requireFreeInstances,
   requireFreeRouter,
@@ -34,6 +35,8 @@ import { counted } from '#common/text/words.ts'
 
 /** A Unix socket's path may have 107 bytes, and the server keeps one on every volume. */
 const longestSocketPath = 107
+const usualApiPort = 9500
+const apiHost = '127.0.0.1'
 
 export interface NewCluster {
   readonly name: string
@@ -41,7 +44,8 @@ export interface NewCluster {
   readonly spec: ClusterSpec
   /** Empty for default addresses. */
   readonly hosts: LocalHost[]
-  readonly apiPort: number
+  /** Undefined: the first free one from 9500 on that no other cluster here has. */
+  readonly apiPort: number | undefined
   readonly orchestrator?: LocalCluster['orchestrator']
   readonly store: string
   readonly mysql: MysqlPrograms
@@ -73,9 +77,7 @@ export async function createCluster(wanted: NewCluster): Promise<PreparedCluster
   requireShortPath(wanted.dir, wanted.name)
   await requireNoStrays(wanted)
   await requireEmptyFolder(wanted.dir)
-  await requireFreeApi('127.0.0.1', wanted.apiPort)
-  if (wanted.orchestrator) await requireFreeApi('127.0.0.1', wanted.orchestrator.port, '--orchestrator-port')
-  const claim = await claimFor(wanted)
+  const { port, claim } = await claimPlace(wanted)
   try {
     const meetsAtLoopback = wanted.spec.mode === 'group' && wanted.hosts.length === 0
     const named = {
@@ -91,7 +93,7 @@ export async function createCluster(wanted: NewCluster): Promise<PreparedCluster
     const cluster: LocalCluster = {
       version: 1,
       ...named,
-      api: { host: '127.0.0.1', port: wanted.apiPort },
+      api: { host: apiHost, port },
       ...(wanted.orchestrator && { orchestrator: wanted.orchestrator }),
       instances,
       store: wanted.store,
@@ -116,7 +118,7 @@ export async function createCluster(wanted: NewCluster): Promise<PreparedCluster
 export async function reopenCluster(
   dir: string,
   before: LocalCluster,
-  now: Pick<NewCluster, 'spec' | 'apiPort' | 'orchestrator' | 'store' | 'mysql' | 'router'>,
+  now: Pick<NewCluster, 'spec' | 'orchestrator' | 'store' | 'mysql' | 'router'> & { readonly apiPort: number },
 ): Promise<PreparedCluster> {
   const { router: _, ...rest } = before
   const cluster: LocalCluster = {
@@ -173,9 +175,15 @@ async function writeState(layout: StateLayout, cluster: LocalCluster, spec: Clus
   await writeCluster(layout.dir, cluster)
 }
 
-async function claimFor(wanted: NewCluster): Promise<NumberClaim> {
-  const taken = new Set((await allClusters(() => undefined)).map((found) => found.cluster.number))
-  return claimFreeNumber(taken, wanted.hosts.length > 0 ? 0 : wanted.spec.instances)
+/** Its number, and the port of its API: nothing of another cluster here, also where that one is down. */
+async function claimPlace(wanted: NewCluster): Promise<{ readonly port: number; readonly claim: NumberClaim }> {
+  const { apiPort, orchestrator, hosts, spec } = wanted
+  if (apiPort !== undefined) await requireFreeApi(apiHost, apiPort)
+  if (orchestrator) await requireFreeApi(apiHost, orchestrator.port, '--orchestrator-port')
+  const others = (await allClusters(() => undefined)).map(({ cluster }) => cluster)
+  const port = apiPort ?? (await freeApiPort(apiHost, usualApiPort, new Set(others.map(({ api }) => api.port))))
+  const numbers = new Set(others.map(({ number }) => number))
+  return { port, claim: await claimFreeNumber(numbers, hosts.length > 0 ? 0 : spec.instances) }
 }
 
 /** After a supervisor was killed its manager may still listen, and is taken over by the next one. */

@@ -68,7 +68,10 @@ export function withUpOptions(command: Command): Command {
         ),
       )
       .addOption(
-        new Option('--port <port>', 'port of the API on 127.0.0.1 (default: 9500)').argParser(integerFrom(1, 65_535)),
+        new Option(
+          '--port <port>',
+          'port of the API on 127.0.0.1 (default: the first free one from 9500 on)',
+        ).argParser(integerFrom(1, 65_535)),
       )
       .addOption(
         new Option(

@@ -27,8 +27,6 @@ import { waitUntilWhole } from './wait-until-whole.ts'
 import { waitUntilWritable } from './wait-until-writable.ts'
 import { counted } from '#common/text/words.ts'
 
-const defaultApiPort = 9500
-
 /**
  * Brings a cluster up and waits until it takes writes. What was never up before and does not get there is stopped
  * again; a cluster with data is left running, for it may only need longer.
@@ -119,7 +117,7 @@ async function create(io: Io, { name, dir, options }: Wanted): Promise<PreparedC
     dir,
     spec,
     hosts,
-    apiPort: options.port ?? defaultApiPort,
+    apiPort: options.port,
     ...orchestratorOf(options),
     store: options.store ?? 'file',
     mysql,
