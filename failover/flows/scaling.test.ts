@@ -1,7 +1,7 @@
 import { saying } from '#test/support/said-as-text.ts'
 import { describe, expect, it } from 'vitest'
 import { decide } from '../decide.ts'
-import { planScale } from './scaling.ts'
+import { planScale, scalingStep } from './scaling.ts'
 import { semisync } from '../semisync/decide-semisync.ts'
 import { aGroupSituation, nobodyIn } from '../group/testing-group.ts'
 import type { Situation } from '../judge/situation.ts'
@@ -17,6 +17,19 @@ describe('scale-out', () => {
       sentence: 'scaling out from 3 to 5 instances',
       actions: [{ kind: 'scale', count: 5 }],
     })
+  })
+
+  it('takes nobody away whom the record names, however few are seen: the set may just have been deleted or relabelled', () => {
+    const unseen = (given: SituationOverrides): Situation => {
+      const situation = aSituation({ notes: { instances: 2 }, ...given })
+      return { ...situation, snapshot: { ...situation.snapshot, instances: situation.snapshot.instances.slice(0, 1) } }
+    }
+    expect(scalingStep(unseen({}), semisync)?.actions).toEqual([{ kind: 'scale', count: 3 }])
+    expect(scalingStep(unseen({ record: { syncSet: [shop1] } }), semisync)?.actions).toEqual([
+      { kind: 'scale', count: 2 },
+    ])
+    const nobodyLeads = unseen({ record: { acks: 2, acksWanted: 2 }, views: { 'shop-0': deadPrimary } })
+    expect(decide(nobodyLeads).actions.filter(({ kind }) => kind === 'scale')).toEqual([{ kind: 'scale', count: 3 }])
   })
 
   it('raises k only once more replicas are in the sync set than that: until then the loss of one would stop writes', () => {

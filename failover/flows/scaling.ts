@@ -1,6 +1,7 @@
 import { counted, say, text, type Sentence } from '#common/sentence/sentence.ts'
 import { allOf } from '#common/text/words.ts'
 import { instanceOf, ordinalOf, type InstanceName } from '#topology/snapshot/member.ts'
+import type { ClusterRecord } from '../protocol/record.ts'
 import { whyTooMany } from '../protocol/spec.ts'
 import type { Switches } from './mode.ts'
 import { step, type FlowStep } from '../steps/step.ts'
@@ -14,9 +15,8 @@ export function scalingStep(situation: Situation, mode: Switches): FlowStep | un
   const { record, snapshot, wallMs, spec } = situation
   const wanted = wantedInstances(situation)
   if (snapshot.instances.length < wanted) {
-    return step(say`scaling out from ${snapshot.instances.length} to ${wanted} instances`, [
-      { kind: 'scale', count: wanted },
-    ])
+    const count = Math.max(wanted, recorded(record))
+    return step(say`scaling out from ${snapshot.instances.length} to ${count} instances`, [{ kind: 'scale', count }])
   }
   const going = leavers(situation)
   if (going.length === 0) return undefined
@@ -43,6 +43,14 @@ export function scalingStep(situation: Situation, mode: Switches): FlowStep | un
 }
 
 /**
+ * So many there are to be for each that the record names to be among them. Who sees too few, since a set was deleted or
+ * lost its label, must not take away by scaling out what still has to leave.
+ */
+function recorded({ primary, syncSet }: ClusterRecord): number {
+  return Math.max(...[primary, ...syncSet].map((member) => ordinalOf(instanceOf(member)) + 1))
+}
+
+/**
  * A step that is taken while nobody leads. An instance that the record names may hold what was acknowledged last. Where
  * that instance is wanted and not there it is made again, on the volume that was kept: a scale-in that somebody took
  * back may have taken it away a moment later.
@@ -58,7 +66,7 @@ export function withMissingMadeAgain(situation: Situation, flow: FlowStep): Flow
   return {
     ...flow,
     sentence: say`${flow.sentence}; ${what}`,
-    actions: [...flow.actions, { kind: 'scale', count: wanted }],
+    actions: [...flow.actions, { kind: 'scale', count: Math.max(wanted, recorded(record)) }],
   }
 }
 
