@@ -1,7 +1,7 @@
 import { counted, say, text, type Sentence } from '#common/sentence/sentence.ts'
 import { allOf } from '#common/text/words.ts'
 import { instanceOf, ordinalOf, type InstanceName } from '#topology/snapshot/member.ts'
-import type { ClusterRecord } from '../protocol/record.ts'
+import { instancesIn } from '../protocol/record.ts'
 import { whyTooMany } from '../protocol/spec.ts'
 import type { Switches } from './mode.ts'
 import { step, type FlowStep } from '../steps/step.ts'
@@ -15,7 +15,8 @@ export function scalingStep(situation: Situation, mode: Switches): FlowStep | un
   const { record, snapshot, wallMs, spec } = situation
   const wanted = wantedInstances(situation)
   if (snapshot.instances.length < wanted) {
-    const count = Math.max(wanted, recorded(record))
+    // Who sees too few, since a set was deleted or lost its label, takes nobody away by this who still has to leave.
+    const count = Math.max(wanted, instancesIn(record))
     return step(say`scaling out from ${snapshot.instances.length} to ${count} instances`, [{ kind: 'scale', count }])
   }
   const going = leavers(situation)
@@ -43,14 +44,6 @@ export function scalingStep(situation: Situation, mode: Switches): FlowStep | un
 }
 
 /**
- * So many there are to be for each that the record names to be among them. Who sees too few, since a set was deleted or
- * lost its label, must not take away by scaling out what still has to leave.
- */
-function recorded({ primary, syncSet }: ClusterRecord): number {
-  return Math.max(...[primary, ...syncSet].map((member) => ordinalOf(instanceOf(member)) + 1))
-}
-
-/**
  * A step that is taken while nobody leads. An instance that the record names may hold what was acknowledged last. Where
  * that instance is wanted and not there it is made again, on the volume that was kept: a scale-in that somebody took
  * back may have taken it away a moment later.
@@ -66,7 +59,7 @@ export function withMissingMadeAgain(situation: Situation, flow: FlowStep): Flow
   return {
     ...flow,
     sentence: say`${flow.sentence}; ${what}`,
-    actions: [...flow.actions, { kind: 'scale', count: Math.max(wanted, recorded(record)) }],
+    actions: [...flow.actions, { kind: 'scale', count: Math.max(wanted, instancesIn(record)) }],
   }
 }
 

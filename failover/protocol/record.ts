@@ -1,4 +1,4 @@
-import type { MemberId } from '#topology/snapshot/member.ts'
+import { instanceOf, ordinalOf, type MemberId } from '#topology/snapshot/member.ts'
 import type { GtidText } from '#topology/snapshot/observation.ts'
 
 /** The newest version of the record that this code writes; it reads this and every older one. */
@@ -97,6 +97,11 @@ export function nextRecord(record: ClusterRecord, changes: Partial<ClusterRecord
 /** The members the primary may count: the sync set without those that are leaving. */
 export function countedMembers(record: ClusterRecord): readonly MemberId[] {
   return record.syncSet.filter((member) => !record.leaving.includes(member))
+}
+
+/** So many instances there are for each that the record names to be among them. */
+export function instancesIn({ primary, syncSet }: ClusterRecord): number {
+  return Math.max(...[primary, ...syncSet].map((member) => ordinalOf(instanceOf(member)) + 1))
 }
 
 /** Members that are to follow the candidate of a switchover rather than the primary. */

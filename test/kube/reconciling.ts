@@ -88,6 +88,7 @@ export function aManager(
     disabled: new Set(disabled),
     templates: new TemplateKeeper({ client: counted, clock: realWorld.clock }),
     authorities: new Map<string, Secret>(),
+    recorded: (of: typeof key) => set.recorded(of),
   }
   const told: string[] = []
   const putRight: string[] = []

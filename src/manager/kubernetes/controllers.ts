@@ -193,6 +193,7 @@ export function createControllers(parts: ControllerParts): ClusterControllers {
           ...{ client, world, managerNamespace, managerAuthority, disabled },
           templates: new TemplateKeeper({ client, clock }),
           authorities: new Map(),
+          recorded: (key) => parts.set.recorded(key),
         },
         applied: (applied) => status.enqueue(keyOf(applied)),
       }),

@@ -9,6 +9,8 @@ import { endpointSlices, managedBy, serviceName, type EndpointSlice } from '#kub
 import type { Secret } from '#kube/secrets/secrets.ts'
 import type { Pod, StatefulSet } from '#kube/pods/stateful-set.ts'
 import { aCluster } from '#kube/testing.ts'
+import { aRecord } from '#failover/testing.ts'
+import { kubeStore } from '#store/kube.ts'
 import { createMetrics } from '#manager/clusters/metrics.ts'
 import { ClusterSet } from './cluster-set.ts'
 
@@ -75,6 +77,16 @@ describe('the loops of all clusters', () => {
     const first = await set.ensure(cluster(), 'token')
     expect(await set.ensure(cluster({}, metadata), token)).not.toBe(first)
     expect([set.all().length, pods.handlers, statefulSets.handlers]).toEqual([1, 1, 1])
+  })
+
+  it('know how many instances the record names as it is stored now, and none without a record', async () => {
+    const { set, client } = clusters()
+    expect(await set.recorded(key)).toBe(0)
+    await set.ensure(cluster({ instances: 2 }), 'token')
+    expect(await set.recorded(key)).toBe(0)
+    const record = { ...aRecord({ primary: 'shop-0@volume-0', syncSet: ['shop-2@volume-2'] }), revision: 1 }
+    await kubeStore(client, { namespace: 'shops' }).compareAndSwap('shop', 0, record)
+    expect(await set.recorded(key)).toBe(3)
   })
 
   it('ask for no passwords once another manager leads: it may have gone on to others', async () => {

@@ -22,6 +22,7 @@ import type { Pod, StatefulSet } from '#kube/pods/stateful-set.ts'
 import { kubeStore } from '#store/kube.ts'
 import type { Store } from '#store/store.ts'
 import type { HookRun, Recovery } from '#failover/protocol/notes.ts'
+import { instancesIn } from '#failover/protocol/record.ts'
 import { defaultTimings } from '#failover/protocol/timings.ts'
 import { createHttpFeed } from '#manager/clusters/http-feed.ts'
 import { ManagedCluster, type Told } from '#manager/clusters/managed-cluster.ts'
@@ -117,6 +118,12 @@ export class ClusterSet {
   /** The epoch of the record, read anew; undefined where there is none. */
   async committedEpoch(key: ObjectKey): Promise<number | undefined> {
     return this.#held.get(keyText(key))?.committedEpoch()
+  }
+
+  /** So many instances there are for each that the record, read anew, names to be among them; 0 where there is none. */
+  async recorded(key: ObjectKey): Promise<number> {
+    const record = await this.#held.get(keyText(key))?.store.readRecord(key.name)
+    return record === undefined ? 0 : instancesIn(record)
   }
 
   /**

@@ -4,7 +4,7 @@ import { deleteObject } from '#controller-runtime/changes/delete-object.ts'
 import { isAlreadyExists, isConflict, isInvalid } from '#controller-runtime/client/kube-api-error.ts'
 import type { KubeClient } from '#controller-runtime/client/kube-client.ts'
 import { listInPages } from '#controller-runtime/client/list-pages.ts'
-import { keyOf, keyText, type KubeObject, type Resource } from '#controller-runtime/objects/objects.ts'
+import { keyOf, keyText, type KubeObject, type ObjectKey, type Resource } from '#controller-runtime/objects/objects.ts'
 import { applyObject } from '#controller-runtime/changes/server-side-apply.ts'
 import { addedToService, strangersAmong } from '#kube/primary/added-by-others.ts'
 import { agentConfigOf, podPaths } from '#kube/objects/agent-config.ts'
@@ -53,6 +53,8 @@ export interface ClusterObjectsParts {
   /** What others had added was taken away, in a sentence. */
   readonly putRight: (sentence: string) => void
   readonly templates: Pick<TemplateKeeper, 'keep'>
+  /** So many instances there are for each that the record names to be among them, read anew; 0 where there is none. */
+  readonly recorded: (cluster: ObjectKey) => Promise<number>
   /** The Secrets with the clusters' authorities as they were made last, by cluster: for where somebody deletes one. */
   readonly authorities: Map<string, Secret>
 }
@@ -311,14 +313,16 @@ async function applyStatefulSet(parts: ClusterObjectsParts, cluster: MySQLCluste
     if (sentence !== '') parts.putRight(sentence)
     return
   }
+  // Who was to go by a scale-in, and had not left yet, may be the primary, or hold what was acknowledged last.
+  const replicas = Math.max(cluster.spec.instances, await parts.recorded(keyOf(cluster)))
   // Whole, in the name of scaling: whoever dies after any of these leaves a set with the right number of pods.
-  const scaled = { ...set, spec: { ...set.spec, replicas: cluster.spec.instances } }
+  const scaled = { ...set, spec: { ...set.spec, replicas } }
   await applyObject(client, statefulSets, scaled, { fieldManager: scaleManager, signal })
   await applyObject(client, statefulSets, set, { fieldManager, signal })
   await applyObject(
     client,
     statefulSets,
-    scaleOf({ namespace: key.namespace, name: cluster.metadata.name }, cluster.spec.instances),
+    scaleOf({ namespace: key.namespace, name: cluster.metadata.name }, replicas),
     { fieldManager: scaleManager, signal },
   )
 }

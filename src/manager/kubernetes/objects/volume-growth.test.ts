@@ -20,6 +20,7 @@ it('every volume is asked to grow to what the spec says, one that is made later 
     yields: false,
     putRight: () => undefined,
     authorities: new Map<string, never>(),
+    recorded: () => Promise.resolve(0),
     templates: { keep: () => Promise.resolve('') },
   }
   await applyClusterObjects(parts, aCluster(), new AbortController().signal)
