@@ -89,7 +89,10 @@ async function bringAbout(
   cluster: MySQLCluster,
   signal: AbortSignal,
 ): Promise<ReconcileResult> {
-  const { leads, applied, clock } = parts
+  const { leads, applied, clock, set } = parts
+  // First: whoever wants no failover now must not wait until the rest of the spec can be brought about.
+  const before = set.get(keyOf(cluster))
+  if (leads() && before?.loop.leads) await followPause(before, cluster, clock)
   const known = await managed(parts, cluster, signal)
   if (leads() && !(await keepInStep(parts, cluster, signal))) return {}
   const loopOf = known ?? (await managed(parts, cluster, signal))

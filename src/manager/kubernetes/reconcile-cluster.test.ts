@@ -1,0 +1,47 @@
+import { expect, it, onTestFinished, vi } from 'vitest'
+import { realWorld } from '#common/ports/real-world.ts'
+import { createKubeClient } from '#controller-runtime/client/http-kube-client.ts'
+import { FakeApiServer } from '#controller-runtime/testing-api-server.ts'
+import { mysqlClusters } from '#kube/spec/mysql-cluster.ts'
+import { aCluster } from '#kube/testing.ts'
+import { aManager } from '#test/kube/reconciling.ts'
+
+const key = { namespace: 'shops', name: 'shop' }
+
+/** The cluster `shop`, whose objects a manager has made. */
+async function made() {
+  const server = await FakeApiServer.start()
+  const client = createKubeClient({ connection: server.connection, world: realWorld, userAgent: 'regent/test' })
+  onTestFinished(async () => (await client.close(), server[Symbol.asyncDispose]()))
+  const manager = () => {
+    const one = aManager(client, key.namespace)
+    onTestFinished(() => one.close())
+    return one
+  }
+  await client.create(mysqlClusters, aCluster({ image: 'mysql:9.7.4' }))
+  const first = manager()
+  await first.reconcile()
+  return { client, first, manager }
+}
+
+it('a pause is followed, and its end, while the rest of the spec cannot be brought about', async () => {
+  const { client, first, manager } = await made()
+  await first.close()
+  const { loopIs, tries } = await refusedFor(manager(), client)
+  for (const paused of [true, false]) {
+    await client.patch(mysqlClusters, key, { spec: { paused } })
+    await tries()
+    expect(loopIs()?.notes.paused?.by).toBe(paused ? 'resource' : undefined)
+  }
+})
+
+/** A manager that begins beside a spec for which it changes no pod. */
+async function refusedFor(next: ReturnType<typeof aManager>, client: Awaited<ReturnType<typeof made>>['client']) {
+  const env = [{ name: 'X', valueFrom: { secretKeyRef: { name: 'nowhere', key: 'x' } } }]
+  await client.patch(mysqlClusters, key, { spec: { pod: { env } } })
+  const tries = () => expect(next.reconcile()).rejects.toThrow(/Secret shops\/nowhere is not there/)
+  const loopIs = () => next.set.get(key)?.loop
+  await tries()
+  await vi.waitFor(() => expect(loopIs()?.leads).toBe(true), { timeout: 10_000 })
+  return { tries, loopIs }
+}
