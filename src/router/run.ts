@@ -10,6 +10,7 @@ import { replaceDerivedJson } from '#local/files/durable-file.ts'
 import { layoutOf, routerFolder, routerStatePath } from '#local/folder/state-layout.ts'
 import { localPlatform } from '#local/platform/platform.ts'
 import { followRecord } from './manager-stream.ts'
+import { newest } from './newest.ts'
 import { serve } from './serve.ts'
 
 export interface RouterOptions {
@@ -41,7 +42,7 @@ export async function runRouter({ clusterDir, logLevel }: RouterOptions): Promis
     log,
     endsWithinMs: 0,
     // The manager shows it. What cannot be written is in the log all the same.
-    stated: (sentence) => void replaceDerivedJson(routerStatePath(layout), { sentence }).catch(warnOf),
+    stated: newest((sentence) => replaceDerivedJson(routerStatePath(layout), { sentence }).catch(warnOf)),
     source: async (router, until) => {
       const readInstances = (): void =>
         void platform.instances().then(
