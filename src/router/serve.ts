@@ -1,16 +1,15 @@
 import { join } from 'node:path'
-import { setTimeout as sleep } from 'node:timers/promises'
 import { readTokenFile } from '#common/http/bearer-token.ts'
 import type { Logger } from '#common/log/logger.ts'
 import { realWorld } from '#common/ports/real-world.ts'
 import { aborted, toldToStop } from '#common/process/signals.ts'
-import { say, type Sentence } from '#common/sentence/sentence.ts'
+import type { Sentence } from '#common/sentence/sentence.ts'
 import type { ClientTls } from '#common/tls/tls.ts'
 import type { RouterSettings } from '#failover/protocol/router-settings.ts'
 import { createHttpFeed } from '#manager/clusters/http-feed.ts'
+import { drain } from './drain.ts'
 import { haproxyConfig, haproxyScript, type RouterAddress } from './haproxy-config.ts'
 import { Haproxy } from './haproxy.ts'
-import { sessionsIn, statisticsIn } from './haproxy-statistics.ts'
 import { Router } from './router.ts'
 
 export interface ServedRouter {
@@ -36,9 +35,6 @@ export interface ServedRouter {
 
 /** Whether HAProxy is still led as it should be is looked at this often. */
 const lookEveryMs = 1_000
-/** So long new sessions may still come to a router that ends: whoever sends them hears of the end later. */
-const stillComingMs = 3_000
-const drainLookMs = 200
 
 /** Runs a router until SIGTERM or SIGINT, and HAProxy with it. */
 export async function serve(served: ServedRouter): Promise<void> {
@@ -78,38 +74,11 @@ export async function serve(served: ServedRouter): Promise<void> {
     router.look()
   }, lookEveryMs)
   await aborted(stop)
-  await drain(haproxy, served.endsWithinMs, inform)
+  await drain({ haproxy, withinMs: served.endsWithinMs, world: realWorld, inform })
   log.info('router stops, and its sessions end')
   clearInterval(looks)
   router.stop()
   ended.abort()
   await haproxy.stop()
   await Promise.all(helpers)
-}
-
-/** Until the last session is over, or the deadline passed. HAProxy is led meanwhile as before. */
-async function drain(
-  haproxy: Pick<Haproxy, 'tell'>,
-  withinMs: number,
-  inform: (sentence: Sentence) => void,
-): Promise<void> {
-  if (withinMs === 0) return
-  inform(say`router is told to stop; its sessions may go on for ${withinMs / 1_000} s`)
-  const { clock } = realWorld
-  const beganMs = clock.monotonicMs()
-  for (;;) {
-    const sinceMs = clock.monotonicMs() - beganMs
-    const open = sinceMs < stillComingMs ? 1 : await sessionsOf(haproxy)
-    if (open === 0 || sinceMs >= withinMs) return
-    await sleep(drainLookMs)
-  }
-}
-
-/** Of an HAProxy that does not answer no session is known. */
-async function sessionsOf(haproxy: Pick<Haproxy, 'tell'>): Promise<number> {
-  try {
-    return sessionsIn(statisticsIn(await haproxy.tell(['show stat'])))
-  } catch {
-    return 0
-  }
 }
