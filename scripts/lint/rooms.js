@@ -281,6 +281,7 @@ const testsAlsoImport = {
   agents: ['src/controller-runtime'],
   failover: ['topology'],
   'src/manager': ['agents', 'src/certificates'],
+  'src/router': ['src/certificates'],
 }
 
 function mayImport(file, here, there) {

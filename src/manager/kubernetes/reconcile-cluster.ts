@@ -20,6 +20,7 @@ import {
 import type { ClusterEvents } from './status/cluster-events.ts'
 import type { ClusterSet } from './loops/cluster-set.ts'
 import { rotatePasswords } from './objects/rotate-passwords.ts'
+import { keepRouterAuthority } from './objects/router-authority.ts'
 
 export interface ReconcileClusterParts {
   readonly client: KubeClient
@@ -144,7 +145,10 @@ async function keepInStep(parts: ReconcileClusterParts, cluster: MySQLCluster, s
   if (isDue && unfollowable === '') {
     await applyClusterObjects(objects, cluster, signal)
     set.progress.applied(cluster)
-  } else await keepCertificates(objects, cluster, signal)
+  } else {
+    await keepCertificates(objects, cluster, signal)
+    await keepRouterAuthority(objects, cluster, signal)
+  }
   if (unfollowable !== '')
     throw new RegentError('REGENT_BAD_REQUEST', `${unfollowable}; until that is mended nothing of this spec is applied`)
   return true

@@ -46,6 +46,7 @@ import { serviceFor } from '../clusters/service.ts'
 import { webhookServer } from '../servers/webhook.ts'
 import { ClusterEvents, eventLimits } from './status/cluster-events.ts'
 import { ClusterSet } from './loops/cluster-set.ts'
+import { tellRoutersWhomToTrust } from './loops/router-trust.ts'
 import { createControllers, ours } from './controllers.ts'
 import { keptConfigMap, keptPod, keptSecret } from './memory/kept.ts'
 import { KubeLeader } from './kube-leader.ts'
@@ -182,6 +183,7 @@ export async function runKubernetesManager(options: KubernetesManagerOptions): P
     waitForSecretMs: webhook.waitForSecretSeconds * 1_000,
     webhookConfiguration: webhook.enabled && webhook.certificateFolder === undefined ? names.webhookConfiguration : '',
   })
+  tellRoutersWhomToTrust(ownCertificates, clusters, (key) => controllers.cluster.enqueue(key))
   const elector = new LeaseElector({
     client: noting(leaseClient, (trouble) => set.storeSaid(trouble)),
     lease: { namespace: options.leaderElection.namespace ?? namespace, name: names.lease },

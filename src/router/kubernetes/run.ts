@@ -1,17 +1,12 @@
-import { readFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
-import { Agent, fetch } from 'undici'
 import { RegentError } from '#common/errors/errors.ts'
-import { readTokenFile } from '#common/http/bearer-token.ts'
 import { complaintAbout } from '#common/input/schema-complaint.ts'
 import { createLogger } from '#common/log/logger.ts'
 import { realWorld } from '#common/ports/real-world.ts'
 import { say } from '#common/sentence/sentence.ts'
 import { followCertificateFolder } from '#common/tls/certificate-folder.ts'
 import { agentTlsName } from '#common/tls/tls-names.ts'
-import { ApiClient } from '#cli/connection/api-client.ts'
 import { routerSettings } from '#failover/protocol/router-settings.ts'
-import { manager } from '#kube/names/manager-names.ts'
 import { routerFileSchema, routerPaths, routerPorts, type RouterFile } from '#kube/router/router-file.ts'
 import { refuseNewer } from '#local/files/file-version.ts'
 import { readJson } from '#local/files/input-file.ts'
@@ -23,6 +18,7 @@ import { routerMetrics } from '../router-metrics.ts'
 import type { Router } from '../router.ts'
 import { serve } from '../serve.ts'
 import { followKubernetes } from './kubernetes-source.ts'
+import { managersOf } from './managers.ts'
 
 export interface KubernetesRouterOptions {
   /** Of a ConfigMap, beside the certificate of the managers' authority. */
@@ -57,12 +53,11 @@ export async function runKubernetesRouter({ config, logLevel }: KubernetesRouter
     tls: { servername: agentTlsName(cluster, namespace), certificates },
     log,
     endsWithinMs: settings.drainMs,
-    source: (router, until) =>
-      followKubernetes(
-        router,
-        { file: () => readRouterFile(config).catch(() => file), openManager: managersOf(config, tokenFile) },
-        until,
-      ),
+    source: (router, until) => {
+      const url = async (): Promise<string> => (await readRouterFile(config)).manager
+      const openManager = managersOf({ url, folder: dirname(config), tokenFile })
+      return followKubernetes(router, { file: () => readRouterFile(config).catch(() => file), openManager }, until)
+    },
     show: (router, until, haproxy) => {
       const routes = routesOf(cluster, router, haproxy)
       const address = { host, port: routerPorts.probes }
@@ -80,27 +75,6 @@ async function readRouterFile(path: string): Promise<RouterFile> {
   if (complaint !== undefined) throw new RegentError('REGENT_BAD_FILE', say`${what}, ${path}: ${complaint}`)
   return said as RouterFile
 }
-
-/** A manager lets whoever has the token of a cluster's agents watch that cluster, and nothing else. */
-function managersOf(config: string, tokenFile: string): () => Promise<ApiClient> {
-  let before: Agent | undefined
-  return async () => {
-    const { manager: url } = await readRouterFile(config)
-    const ca = await readFile(join(dirname(config), manager.caKey), 'utf8')
-    const dispatcher = new Agent({ connect: { ca, timeout: 2_000 }, bodyTimeout: silentManagerMs })
-    await before?.destroy()
-    before = dispatcher
-    return ApiClient.over({
-      url,
-      token: await readTokenFile(tokenFile),
-      // Node's own fetch takes no dispatcher of this undici; the two agree on what they are given and give.
-      fetch: async (at, init) => await fetch(at, { ...init, dispatcher } as Parameters<typeof fetch>[1]),
-    })
-  }
-}
-
-/** A manager's stream says something every 15 s. */
-const silentManagerMs = 40_000
 
 function routesOf(cluster: string, router: Router, haproxy: Pick<Haproxy, 'tell'>) {
   return {

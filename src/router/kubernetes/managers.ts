@@ -1,0 +1,49 @@
+import { readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { Agent, fetch } from 'undici'
+import { RegentError } from '#common/errors/errors.ts'
+import { readTokenFile } from '#common/http/bearer-token.ts'
+import { say } from '#common/sentence/sentence.ts'
+import { ApiClient } from '#cli/connection/api-client.ts'
+import { manager } from '#kube/names/manager-names.ts'
+
+export interface ManagersParts {
+  /** Address of the managers' API, read anew each time. */
+  readonly url: () => Promise<string>
+  /** Where the certificate of the managers' authority lies, as a ConfigMap is mounted. */
+  readonly folder: string
+  readonly tokenFile: string
+}
+
+/** A manager's stream says something every 15 s. */
+const silentManagerMs = 40_000
+
+/**
+ * Each call opens a way to the managers by what lies in the files then: whoever is refused, as by a certificate of an
+ * authority that was replaced, comes again and trusts the one that is there by then, and nobody else. A manager lets
+ * whoever has the token of a cluster's agents watch that cluster, and nothing else.
+ */
+export function managersOf({ url, folder, tokenFile }: ManagersParts): () => Promise<ApiClient> {
+  let before: Agent | undefined
+  return async () => {
+    const dispatcher = new Agent({
+      connect: { ca: await authorityIn(join(folder, manager.caKey)), timeout: 2_000 },
+      bodyTimeout: silentManagerMs,
+    })
+    await before?.destroy()
+    before = dispatcher
+    return ApiClient.over({
+      url: await url(),
+      token: await readTokenFile(tokenFile),
+      // Node's own fetch takes no dispatcher of this undici; the two agree on what they are given and give.
+      fetch: async (at, init) => await fetch(at, { ...init, dispatcher } as Parameters<typeof fetch>[1]),
+    })
+  }
+}
+
+/** Node trusts every authority of the web where none is named: the token would be theirs. */
+async function authorityIn(path: string): Promise<string> {
+  const ca = await readFile(path, 'utf8')
+  if (ca.trim() === '') throw new RegentError('REGENT_BAD_CERTIFICATE', say`${path} is empty: no manager is trusted`)
+  return ca
+}
