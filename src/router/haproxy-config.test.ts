@@ -16,6 +16,15 @@ it('Addresses, limits and files are those that are given, and every server begin
   expect(servers.filter((line) => !line.includes('disabled'))).toEqual(['  server primary 127.0.0.1:1 weight 100'])
 })
 
+it('A router that listens by IPv6 names its address in brackets', () => {
+  const text = haproxyConfig(
+    { config: '/run/c', script: '/run/s.lua', socket: '/run/h.sock' },
+    { host: 'fd00::7', writePort: 3306, readPort: 3307 },
+    { waitMs: 2_000, maxConnections: 40 },
+  )
+  expect(text).toMatch(/bind \[fd00::7\]:3306\n[^]*bind \[fd00::7\]:3307\n/)
+})
+
 it('Who waited in vain is told what to do, in a packet of MySQL', () => {
   const script = haproxyScript('shop', 1_500)
   expect(script).toContain(

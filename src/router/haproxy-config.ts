@@ -1,3 +1,4 @@
+import { isIPv6 } from 'node:net'
 import { nowhere, readSlots } from './haproxy-state.ts'
 import type { RouterSettings } from '#failover/protocol/router-settings.ts'
 
@@ -27,6 +28,7 @@ export function haproxyConfig(
   { host, writePort, readPort }: RouterAddress,
   { waitMs, maxConnections }: Pick<RouterSettings, 'waitMs' | 'maxConnections'>,
 ): string {
+  const listening = isIPv6(host) ? `[${host}]` : host
   const closed = `${nowhere.host}:${nowhere.port} disabled weight 100`
   const slots = Array.from({ length: readSlots }, (_, at) => `  server r${at} ${closed}`)
   return `global
@@ -47,14 +49,14 @@ defaults
   option srvtcpka
 
 frontend writes
-  bind ${host}:${writePort}
+  bind ${listening}:${writePort}
   tcp-request inspect-delay ${waitMs + 60_000}ms
   tcp-request content lua.wait_write if !{ nbsrv(gate) ge 1 }
   tcp-request content use-service lua.refuse_write if !{ nbsrv(gate) ge 1 }
   default_backend primary
 
 frontend reading
-  bind ${host}:${readPort}
+  bind ${listening}:${readPort}
   tcp-request inspect-delay ${waitMs + 60_000}ms
   tcp-request content lua.wait_read if !{ nbsrv(reads) ge 1 }
   tcp-request content use-service lua.refuse_read if !{ nbsrv(reads) ge 1 }

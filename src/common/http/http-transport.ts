@@ -141,7 +141,8 @@ function wholeMs(ms: number): number {
   return Math.max(1, Math.ceil(ms))
 }
 
-function hostAndPort(address: string): { host: string; port: number } {
+/** `10.0.0.1:9400`, `[fd00::1]:9400`. Throws `REGENT_BAD_REQUEST` for anything else. */
+export function hostAndPort(address: string): { host: string; port: number } {
   const colon = address.lastIndexOf(':')
   const port = Number(address.slice(colon + 1))
   if (colon < 1 || !Number.isInteger(port) || port < 1 || port > 65_535) {

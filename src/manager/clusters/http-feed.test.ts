@@ -144,3 +144,15 @@ describe('an observation', () => {
     )
   })
 })
+
+it('The agent of an instance that has an address of IPv6 is looked for there', async () => {
+  const lost = Promise.withResolvers<string>()
+  const stop = createHttpFeed({ token: 't' }).follow(
+    '[::1]:1',
+    { cluster: 'shop', instance: 'shop-0' },
+    { heard: () => undefined, alive: () => undefined, lost: lost.resolve },
+  )
+  onTestFinished(stop)
+  // Refused, or no address of this machine: either way it was tried.
+  expect(await lost.promise).toMatch(/^\[::1\]:1: .*::1:1/)
+})

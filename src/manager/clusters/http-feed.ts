@@ -4,7 +4,7 @@ import { describeFailure, isDistrust, requestTo } from '#common/http/agent-reque
 import { catalogue, type ErrorCode } from '#common/errors/error-catalogue.ts'
 import { describeError, RegentError } from '#common/errors/errors.ts'
 import { withSentences } from '#common/sentence/sentence-wire.ts'
-import { readText } from '#common/http/http-transport.ts'
+import { hostAndPort, readText } from '#common/http/http-transport.ts'
 import type { ClientTls } from '#common/tls/tls.ts'
 import { observationsRoute } from '#failover/protocol/message.ts'
 import { observationVersion, type Observation } from '#topology/snapshot/observation.ts'
@@ -61,7 +61,7 @@ function openStream(
   listener: FeedListener,
   ended: (why: string, isDistrusted?: boolean) => void,
 ): ClientRequest {
-  const [host = '', port = ''] = address.split(':')
+  const { host, port } = hostAndPort(address)
   let over = false
   const end = (why: string, isDistrusted = false): void => {
     if (over) return
