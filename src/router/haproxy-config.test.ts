@@ -10,6 +10,7 @@ it('Addresses, limits and files are those that are given, and every server begin
   expect(text).toMatch(/stats socket \/run\/h\.sock mode 600 level admin\n/)
   expect(text).toMatch(/bind 127\.24\.7\.100:3306\n[^]*bind 127\.24\.7\.100:3307\n/)
   expect(text).toMatch(/maxconn 80\n[^]*maxconn 40\n[^]*retries 40\n/)
+  expect(text).toMatch(/option clitcpka\n {2}clitcpka-idle 60s\n[^]*option srvtcpka\n {2}srvtcpka-idle 15s\n/)
   const servers = text.split('\n').filter((line) => line.startsWith('  server '))
   expect(servers).toHaveLength(18)
   // The one behind the gate is refused where it begins.

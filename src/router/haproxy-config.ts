@@ -21,7 +21,8 @@ const idleTime = '9h'
 
 /**
  * HAProxy's configuration. All servers begin closed: the router opens them by the runtime socket. A new session waits
- * in `wait_*` while nothing is open, and is told so in MySQL's own words by `refuse_*` in the end.
+ * in `wait_*` while nothing is open, and is told so in MySQL's own words by `refuse_*` in the end. That a machine lost
+ * its power the kernel's own keepalive would find out after two hours.
  */
 export function haproxyConfig(
   files: RouterFiles,
@@ -46,7 +47,13 @@ defaults
   retries ${Math.max(1, Math.ceil(waitMs / retryMs))}
   option redispatch 1
   option clitcpka
+  clitcpka-idle 60s
+  clitcpka-intvl 15s
+  clitcpka-cnt 4
   option srvtcpka
+  srvtcpka-idle 15s
+  srvtcpka-intvl 5s
+  srvtcpka-cnt 3
 
 frontend writes
   bind ${listening}:${writePort}

@@ -23,7 +23,7 @@ function fakeProxy(answer: () => string | Error) {
 
 const closed = '1\n5 gate 1 open 127.0.0.1 2 1 100 100 3 1 0 0 0 0 0 0 - 1 - 0 0 - - 0\n'
 
-function routerOn(proxy: Proxy) {
+function routerOn(proxy: Proxy, nowMs = () => 0) {
   const listeners = new Map<string, FeedListener>()
   const told: string[] = []
   const router = new Router({
@@ -36,7 +36,7 @@ function routerOn(proxy: Proxy) {
       },
     },
     proxy,
-    nowMs: () => 0,
+    nowMs,
     told: (sentence) => told.push(String(sentence)),
   })
   const instance = (at: number) => ({
@@ -114,6 +114,48 @@ it('A router that takes an HAProxy over ends the sessions of an old primary', as
   listeners.get('shop-0')?.heard(primarySeen)
   await vi.waitFor(() => expect(lines).toContain('shutdown sessions server primary/primary'))
   expect(lines).toContain('set server primary/primary addr 127.0.0.1 port 1')
+})
+
+const replicaSeen = {
+  ...primarySeen,
+  stored: { ...primarySeen.stored, assignment: { epoch: 1, role: 'replica', fenced: false } },
+  server: {
+    ...primarySeen.server,
+    ...{ superReadOnly: true, readOnly: true },
+    channel: { ioRunning: 'yes', sqlRunning: true, lagSeconds: 0, silentMs: 0, filtered: false, delaySeconds: 0 },
+  },
+} as unknown as Observation
+
+it('Sessions that read at a machine without power end after a lease; where the agent alone is gone they go on', async () => {
+  let nowMs = 0
+  const { proxy, lines } = fakeProxy(() => ledBefore)
+  const { router, listeners } = routerOn(proxy, () => nowMs)
+  const settled = () => new Promise((resolve) => setTimeout(resolve, 5))
+  const lost = async (isReached: boolean) => {
+    if (!isReached) listeners.get('shop-1')?.unreached?.()
+    listeners.get('shop-1')?.lost('no answer')
+    await settled()
+  }
+  router.setRecord({ epoch: 1, primary: 'shop-0' })
+  listeners.get('shop-0')?.heard(primarySeen)
+  listeners.get('shop-1')?.heard(replicaSeen)
+  router.look()
+  await settled()
+  for (const isReached of [true, false]) {
+    await lost(isReached)
+    nowMs += 6_000
+    await lost(true)
+    expect(lines.filter((line) => line.includes('sessions server reads/r1'))).toEqual([])
+  }
+  await lost(false)
+  nowMs += 5_999
+  await lost(false)
+  expect(lines.filter((line) => line.includes('sessions server reads/r1'))).toEqual([])
+  nowMs += 1
+  router.look()
+  await settled()
+  const told = lines.filter((line) => line.includes('reads/r1'))
+  expect(told.slice(-2)).toEqual(['set server reads/r1 state maint', 'shutdown sessions server reads/r1'])
 })
 
 it('Whoever asks is told that HAProxy is not led, and then where it leads again', async () => {

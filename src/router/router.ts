@@ -5,6 +5,7 @@ import type { AgentFeed } from '#manager/loop/agent-feed.ts'
 import { wordOf, type AgentWord } from './agent-word.ts'
 import { commandsBetween, readSlotsOf, type Slots } from './haproxy-state.ts'
 import type { RouterSettings } from '#failover/protocol/router-settings.ts'
+import { defaultTimings } from '#failover/protocol/timings.ts'
 import { ledBefore, wantedSlots, type Led } from './wanted-slots.ts'
 import { whereTo, type NamedPrimary } from './where-to.ts'
 
@@ -37,6 +38,9 @@ export interface RouterState {
   readonly sentence: string
 }
 
+/** A machine that answers nobody for a lease is gone, as far as that can be known from here. */
+const goneMs = defaultTimings.leaseMs
+
 /** So often one state may be asked of HAProxy in vain. */
 const tries = 5
 
@@ -46,6 +50,8 @@ export class Router {
   #instances: readonly PlatformInstance[] = []
   readonly #words = new Map<string, AgentWord | null>()
   readonly #follows = new Map<string, { readonly agent: string; readonly stop: () => void }>()
+  /** Since when nobody answers at the address of an instance. */
+  readonly #silentSinceMs = new Map<string, number>()
   #record: NamedPrimary | null = null
   /** Undefined until HAProxy tells how another router led it. */
   #led: Led | undefined
@@ -76,6 +82,8 @@ export class Router {
       this.#follows.delete(name)
       this.#words.delete(name)
     }
+    for (const name of this.#silentSinceMs.keys())
+      if (!instances.some((one) => one.name === name)) this.#silentSinceMs.delete(name)
     for (const { name, agent } of instances) if (!this.#follows.has(name) && agent !== '') this.#follow(name, agent)
     this.lead()
   }
@@ -124,16 +132,36 @@ export class Router {
   }
 
   #follow(name: string, agent: string): void {
+    let isSilent = false
+    let isOver = false
     const hear = (word: AgentWord | null): void => {
+      // The stream at an address that was left may end later than the one at the next begins.
+      if (isOver) return
       this.#words.set(name, word)
+      this.#noteSilence(name, isSilent)
+      isSilent = false
       this.lead()
     }
     const stop = this.#parts.feed.follow(
       agent,
       { cluster: this.#parts.cluster, instance: name },
-      { heard: (observation) => hear(wordOf(observation)), alive: () => undefined, lost: () => hear(null) },
+      {
+        heard: (observation) => hear(wordOf(observation)),
+        alive: () => undefined,
+        unreached: () => (isSilent = true),
+        lost: () => hear(null),
+      },
     )
-    this.#follows.set(name, { agent, stop })
+    this.#follows.set(name, { agent, stop: () => ((isOver = true), stop()) })
+  }
+
+  #noteSilence(name: string, isSilent: boolean): void {
+    if (!isSilent) this.#silentSinceMs.delete(name)
+    else if (!this.#silentSinceMs.has(name)) this.#silentSinceMs.set(name, this.#parts.nowMs())
+  }
+
+  #isGone(name: string): boolean {
+    return this.#parts.nowMs() - (this.#silentSinceMs.get(name) ?? Infinity) >= goneMs
   }
 
   async #work(): Promise<void> {
@@ -150,6 +178,7 @@ export class Router {
       host,
       port,
       word: this.#words.get(name) ?? null,
+      isGone: this.#isGone(name),
     }))
     const where = whereTo({ instances, record: this.#record }, settings)
     try {

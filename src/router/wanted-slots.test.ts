@@ -9,6 +9,7 @@ const [first, second] = ['shop-0', 'shop-1'].map((name, at): KnownInstance => ({
   host: `10.0.0.${at}`,
   port: 3306,
   word: null,
+  isGone: false,
 })) as [KnownInstance, KnownInstance]
 
 function lead(before: Led, where: Partial<WhereTo>, more: Partial<Leading> = {}) {

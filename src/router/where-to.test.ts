@@ -23,7 +23,7 @@ const replica: AgentWord = {
 const primary: AgentWord = { ...replica, role: 'primary', readOnly: false, follows: false }
 
 function instances(...words: readonly (AgentWord | null)[]): readonly KnownInstance[] {
-  return words.map((word, at) => ({ name: `shop-${at}`, host: `10.0.0.${at}`, port: 3306, word }))
+  return words.map((word, at) => ({ name: `shop-${at}`, host: `10.0.0.${at}`, port: 3306, word, isGone: false }))
 }
 
 function led(known: Known): readonly [string | null, string | null, string] {

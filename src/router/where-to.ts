@@ -8,6 +8,8 @@ export interface KnownInstance {
   readonly port: number
   /** Null while its agent is not heard. */
   readonly word: AgentWord | null
+  /** Nobody answers at its address for so long that the machine is down, or not to be reached. */
+  readonly isGone: boolean
 }
 
 /** Who is the primary, by the record or by agents. */
@@ -155,7 +157,9 @@ const weight = 100
 
 function readTarget(instance: KnownInstance, primary: KnownInstance | null, maxLagMs: number): ReadTarget {
   const { name, word } = instance
-  if (word === null || name === primary?.name) return { name, state: 'kept', weight }
+  // An agent may be gone alone, and its server well. Sessions at a machine that is gone would hang for hours.
+  if (word === null) return { name, state: instance.isGone ? 'shut' : 'kept', weight }
+  if (name === primary?.name) return { name, state: 'kept', weight }
   if (isShut(word)) return { name, state: 'shut', weight }
   const lagMs = lagOf(word, primary)
   return { name, state: lagMs > maxLagMs ? 'kept' : 'open', weight: lagMs > maxLagMs / 2 ? weight / 2 : weight }

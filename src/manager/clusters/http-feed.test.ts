@@ -156,3 +156,26 @@ it('The agent of an instance that has an address of IPv6 is looked for there', a
   // Refused, or no address of this machine: either way it was tried.
   expect(await lost.promise).toMatch(/^\[::1\]:1: .*::1:1/)
 })
+
+it('A machine that refuses is told apart from one that answers nobody', async () => {
+  // No connection goes to a group of machines: Linux has no way there.
+  const [refusing, silent] = ['127.0.0.1:1', '224.0.0.1:9400']
+  const heardOf = (address: string) => {
+    const { promise, resolve } = Promise.withResolvers<readonly string[]>()
+    const said: string[] = []
+    const stop = createHttpFeed({ token: 't' }).follow(
+      address,
+      { cluster: 'shop', instance: 'shop-0' },
+      {
+        heard: () => undefined,
+        alive: () => undefined,
+        unreached: () => said.push('unreached'),
+        lost: () => (said.push('lost'), resolve(said.slice())),
+      },
+    )
+    onTestFinished(stop)
+    return promise
+  }
+  expect(await heardOf(refusing)).toEqual(['lost'])
+  expect(await heardOf(silent)).toEqual(['unreached', 'lost'])
+})

@@ -63,10 +63,12 @@ function openStream(
 ): ClientRequest {
   const { host, port } = hostAndPort(address)
   let over = false
+  let isReached = false
   const end = (why: string, isDistrusted = false): void => {
     if (over) return
     over = true
     outgoing.destroy()
+    if (!isReached) listener.unreached?.()
     ended(why, isDistrusted)
   }
   const outgoing = requestTo(tls, {
@@ -105,9 +107,16 @@ function openStream(
     lines.on('error', (error) => end(describeError(error)))
     lines.on('close', () => end(`${address} ended its stream`))
   })
-  outgoing.on('socket', (socket) => socket.setNoDelay(true))
+  outgoing.on('socket', (socket) => {
+    socket.setNoDelay(true)
+    isReached = outgoing.reusedSocket
+    socket.once('connect', () => (isReached = true))
+  })
   outgoing.on('timeout', () => end(`${address} sent nothing for ${silenceMs} ms`))
-  outgoing.on('error', (error) => end(`${address}: ${describeFailure(error)}`, isDistrust(error)))
+  outgoing.on('error', (error) => {
+    if ((error as NodeJS.ErrnoException).code === 'ECONNREFUSED') isReached = true
+    end(`${address}: ${describeFailure(error)}`, isDistrust(error))
+  })
   outgoing.end()
   return outgoing
 }

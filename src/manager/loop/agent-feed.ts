@@ -16,6 +16,8 @@ export interface FeedListener {
   readonly lost: (why: string, isDistrusted?: boolean) => void
   /** Before `lost`, where the agent is there and knows nothing of its server: its words. */
   readonly blind?: (why: string) => void
+  /** Before `lost`, where nobody answered at all, not even with a refusal: no machine is there, or none is reached. */
+  readonly unreached?: () => void
   /** Before `lost`, where the agent of another instance or cluster answers there: both names. */
   readonly strange?: (error: Error) => void
 }
