@@ -212,7 +212,7 @@ src/manager/kubernetes/loops         failover/protocol src/controller-runtime/{c
                                      src/manager/kubernetes/{objects,status} src/manager/{clusters,hooks,loop}
 src/manager/kubernetes/backups       src/controller-runtime/{changes,client,controller,events,informers,objects}
                                      src/kube/{backup,names,spec} src/manager/clusters topology/snapshot
-src/manager/kubernetes/apps          src/controller-runtime/{changes,client,controller,informers,objects}
+src/manager/kubernetes/apps          src/controller-runtime/{changes,client,controller,events,informers,objects}
                                      src/kube/{app,names,objects,pods,primary} src/manager/kubernetes/objects
 src/manager/kubernetes               failover/protocol src/api-contract topology/snapshot
                                      src/controller-runtime/{changes,client,controller,events,informers,kube-config}

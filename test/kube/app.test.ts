@@ -28,7 +28,8 @@ onApiServer('An App', (api) => {
   /** Runs once what the controller would run after a change. */
   const reconcile = async (): Promise<App> => {
     const seen = testingInformer<App>('apps', [await stored()])
-    const parts = { client: api.client, clock: realWorld.clock, apps: seen, leads: () => true }
+    const recorder = { record: () => undefined }
+    const parts = { client: api.client, clock: realWorld.clock, apps: seen, leads: () => true, recorder }
     await reconcileApp(parts)(key(), new AbortController().signal)
     return stored()
   }

@@ -13,7 +13,7 @@ import { secrets, type Secret } from '#kube/secrets/secrets.ts'
 import { pods, statefulSets, type Pod, type StatefulSet } from '#kube/pods/stateful-set.ts'
 import { ClusterSet } from '#manager/kubernetes/loops/cluster-set.ts'
 import { ours } from '#manager/kubernetes/controllers.ts'
-import { TemplateKeeper } from '#manager/kubernetes/objects/keep-template.ts'
+import { keeperOfSets } from '#manager/kubernetes/objects/keep-template.ts'
 import { reconcileCluster } from '#manager/kubernetes/reconcile-cluster.ts'
 import { reconcileStatus } from '#manager/kubernetes/reconcile-status.ts'
 import { createMetrics } from '#manager/clusters/metrics.ts'
@@ -86,7 +86,7 @@ export function aManager(
     managerNamespace: 'regent',
     managerAuthority: () => 'the authority of the managers',
     disabled: new Set(disabled),
-    templates: new TemplateKeeper({ client: counted, clock: realWorld.clock }),
+    templates: keeperOfSets({ client: counted, clock: realWorld.clock }),
     authorities: new Map<string, Secret>(),
     recorded: (of: typeof key) => set.recorded(of),
   }

@@ -53,6 +53,9 @@ export function deploymentOf(app: App): Deployment {
     metadata: { name: app.metadata.name },
     spec: {
       replicas: spec.replicas,
+      // Said, though these are the API server's defaults: what is not sent is not put right.
+      paused: false,
+      minReadySeconds: 0,
       revisionHistoryLimit: 2,
       progressDeadlineSeconds: 600,
       selector: { matchLabels: { ...selector } },
@@ -80,7 +83,8 @@ export function appServiceOf(app: App): Service | undefined {
     spec: {
       type: service.type,
       selector: { ...appSelectorOf(app.metadata.name) },
-      // Said, though these are the API server's defaults: what is not sent is not put right.
+      // Said, as those of the Deployment.
+      publishNotReadyAddresses: false,
       sessionAffinity: 'None',
       internalTrafficPolicy: 'Cluster',
       ports: ports.map(({ name, port, targetPort, protocol }) => ({ name, port, targetPort, protocol })),

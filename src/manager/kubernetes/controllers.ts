@@ -33,7 +33,7 @@ import { services } from '#kube/objects/services.ts'
 import { volumeClaims, type Pod, type StatefulSet } from '#kube/pods/stateful-set.ts'
 import type { KubernetesManagerOptions } from '../options/schema.ts'
 import type { ClusterEvents } from './status/cluster-events.ts'
-import { TemplateKeeper } from './objects/keep-template.ts'
+import { keeperOfSets } from './objects/keep-template.ts'
 import type { ClusterSet } from './loops/cluster-set.ts'
 import { PassedOver } from './memory/passed-over.ts'
 import { reconcileApp } from './apps/reconcile-app.ts'
@@ -166,7 +166,7 @@ export function createControllers(parts: ControllerParts): ClusterControllers {
       watchOwned(informers.of(deployments, ours), appResource, resourceVersionChanged),
       watchOwned(ourServices, appResource, resourceVersionChanged),
     ],
-    reconcile: passedOver.app.noting(reconcileApp({ client, clock, apps: parts.apps, leads })),
+    reconcile: passedOver.app.noting(reconcileApp({ client, clock, apps: parts.apps, leads, recorder })),
   })
   const cluster = controller({
     name: 'mysqlcluster',
@@ -191,7 +191,7 @@ export function createControllers(parts: ControllerParts): ClusterControllers {
         clock,
         objects: {
           ...{ client, world, managerNamespace, managerAuthority, disabled },
-          templates: new TemplateKeeper({ client, clock }),
+          templates: keeperOfSets({ client, clock }),
           authorities: new Map(),
           recorded: (key) => parts.set.recorded(key),
         },

@@ -26,11 +26,12 @@ it('A Service of somebody else with the name of an App without ports stands in n
     get: async ({ kind }: Resource) => (kind === 'Service' ? stranger : undefined),
     apply: async ({ kind }: Resource, object: object) => (done.push(`apply ${kind}`), object),
     delete: async ({ kind }: Resource) => void done.push(`delete ${kind}`),
+    patch: async (_: unknown, { name }: { readonly name: string }) => ({ metadata: { name }, spec: {} }),
     list: async () => ({ items: [] }),
   } as unknown as KubeClient
   const apps = { get: () => app } as unknown as InformerPort<App>
   const clock = { wallMs: () => 0, monotonicMs: () => 0 }
-  await reconcileApp({ client, clock, apps, leads: () => true })(
+  await reconcileApp({ client, clock, apps, leads: () => true, recorder: { record: () => undefined } })(
     { namespace: 'shops', name: 'worker' },
     new AbortController().signal,
   )

@@ -6,6 +6,7 @@ import { applyObject, applyStatus } from '#controller-runtime/changes/server-sid
 import { KubeApiError } from '#controller-runtime/client/kube-api-error.ts'
 import type { KubeClient } from '#controller-runtime/client/kube-client.ts'
 import type { Reconcile } from '#controller-runtime/controller/controller.ts'
+import type { EventRecorder } from '#controller-runtime/events/event-recorder.ts'
 import type { InformerPort } from '#controller-runtime/informers/informer-port.ts'
 import { keyOf, keyText, type KubeObject, type ObjectKey, type Resource } from '#controller-runtime/objects/objects.ts'
 import { controllerOf, isControlledBy } from '#controller-runtime/objects/owner-references.ts'
@@ -19,12 +20,21 @@ import { services, type Service } from '#kube/objects/services.ts'
 import { pods as podResource } from '#kube/pods/stateful-set.ts'
 import { addedToService } from '#kube/primary/added-by-others.ts'
 import { applyOverOthers } from '../objects/apply-over-others.ts'
+import { keeperOfDeployments, type TemplateKeeper } from '../objects/keep-template.ts'
+import { PutRight } from './put-right.ts'
 
 export interface ReconcileAppParts {
   readonly client: KubeClient
   readonly clock: Clock
   readonly apps: InformerPort<App>
   readonly leads: () => boolean
+  readonly recorder: Pick<EventRecorder, 'record'>
+}
+
+/** What is remembered of the objects of Apps, and who is told what was put right of them. */
+interface Keeping extends ReconcileAppParts {
+  readonly templates: Pick<TemplateKeeper<Deployment>, 'keep' | 'forget'>
+  readonly putRight: PutRight
 }
 
 /** Another name than that of what applies objects: a status is written on its own. */
@@ -41,18 +51,26 @@ interface Made {
 }
 
 /** Gives an `App` its Deployment and its Service, puts right what others changed, and tells how that is. */
-export function reconcileApp(parts: ReconcileAppParts): Reconcile {
+export function reconcileApp(given: ReconcileAppParts): Reconcile {
+  const parts: Keeping = { ...given, templates: keeperOfDeployments(given), putRight: new PutRight() }
   return async (key, signal) => {
     const app = parts.apps.get(key)
     // What it owns goes with it, by Kubernetes' own hand.
-    if (app === undefined || app.metadata.deletionTimestamp !== undefined || !parts.leads()) return
+    if (app === undefined || app.metadata.deletionTimestamp !== undefined) return forget(parts, key)
+    if (!parts.leads()) return
     const made = await makeAll(parts, app, signal)
     const isReady = await tell(parts, app, made, signal)
     return made.trouble !== '' ? { requeueAfterMs: troubledMs } : isReady ? {} : { requeueAfterMs: lookAgainMs }
   }
 }
 
-async function makeAll({ client }: ReconcileAppParts, app: App, signal: AbortSignal): Promise<Made> {
+function forget({ templates, putRight }: Keeping, key: ObjectKey): void {
+  templates.forget(key)
+  for (const kind of [deployments.kind, services.kind]) putRight.forget(kind, key)
+}
+
+async function makeAll(parts: Keeping, app: App, signal: AbortSignal): Promise<Made> {
+  const { client } = parts
   const names = namesOf(app)
   const [deployment, service] = await Promise.all([
     client.get(deployments, names.deployment, { signal }),
@@ -65,8 +83,8 @@ async function makeAll({ client }: ReconcileAppParts, app: App, signal: AbortSig
     const needed = app.spec.ports.length === 0 ? [deployment] : [deployment, service]
     for (const live of needed) if (live !== undefined) refuseForeign(app, live)
     return {
-      deployment: await applied(client, deployments, deploymentOf(app), signal),
-      service: await keepService(client, app, service, signal),
+      deployment: await keepDeployment(parts, app, deployment, signal),
+      service: await keepService(parts, app, service, signal),
       trouble: '',
     }
   } catch (error) {
@@ -110,8 +128,25 @@ function applied<Kind extends KubeObject>(
   return applyObject(client, resource, object, { fieldManager, signal })
 }
 
+async function keepDeployment(
+  { client, templates, putRight, recorder }: Keeping,
+  app: App,
+  live: Deployment | undefined,
+  signal: AbortSignal,
+): Promise<Deployment> {
+  const wanted = deploymentOf(app)
+  const now = await applied(client, deployments, wanted, signal)
+  say(recorder, app, putRight.sentence(wanted, live, now))
+  say(recorder, app, await templates.keep(wanted, now, signal))
+  return now
+}
+
+function say(recorder: Keeping['recorder'], app: App, note: string): void {
+  if (note !== '') recorder.record({ regarding: app, type: 'Warning', reason: 'PutRight', action: 'PutRight', note })
+}
+
 async function keepService(
-  client: KubeClient,
+  { client, putRight, recorder }: Keeping,
   app: App,
   live: Service | undefined,
   signal: AbortSignal,
@@ -124,11 +159,14 @@ async function keepService(
   }
   const apply = () => applied(client, services, wanted, signal)
   const now = await (live === undefined ? apply() : applyOverOthers(wanted, apply, { client, signal }))
+  say(recorder, app, putRight.sentence(wanted, live, now))
   // An apply takes nothing away that others added, and that leads clients elsewhere.
   const added = addedToService(wanted, now)
-  return added === undefined
-    ? now
-    : client.patch(services, keyOf(wanted), { spec: added.spec }, { fieldManager, signal })
+  if (added === undefined) return now
+  const kept = await client.patch(services, keyOf(wanted), { spec: added.spec }, { fieldManager, signal })
+  const what = `Service ${wanted.metadata.name} had what is not the App’s: ${added.what}. It is taken away`
+  say(recorder, app, what)
+  return kept
 }
 
 /** The error says nothing about the App: something was read too early, or the API server has no time. */

@@ -30,6 +30,7 @@ import {
   statefulSets,
   volumeClaims,
   type PersistentVolumeClaim,
+  type StatefulSet,
 } from '#kube/pods/stateful-set.ts'
 import { applyOverOthers } from './apply-over-others.ts'
 import { refuseUselessStore } from './backup-secrets.ts'
@@ -52,7 +53,7 @@ export interface ClusterObjectsParts {
   readonly yields: boolean
   /** What others had added was taken away, in a sentence. */
   readonly putRight: (sentence: string) => void
-  readonly templates: Pick<TemplateKeeper, 'keep'>
+  readonly templates: Pick<TemplateKeeper<StatefulSet>, 'keep'>
   /** So many instances there are for each that the record names to be among them, read anew; 0 where there is none. */
   readonly recorded: (cluster: ObjectKey) => Promise<number>
   /** The Secrets with the clusters' authorities as they were made last, by cluster: for where somebody deletes one. */

@@ -3,14 +3,23 @@ import type { V1PodTemplateSpec, V1StatefulSetSpec } from '@kubernetes/client-no
 import type { Clock } from '#common/ports/ports.ts'
 import { isConflict } from '#controller-runtime/client/kube-api-error.ts'
 import type { JsonPatch, KubeClient } from '#controller-runtime/client/kube-client.ts'
-import { keyOf, keyText } from '#controller-runtime/objects/objects.ts'
+import { keyOf, keyText, type KubeObject, type ObjectKey, type Resource } from '#controller-runtime/objects/objects.ts'
 import { additionsIn } from '#kube/objects/additions.ts'
+import { deployments, type Deployment } from '#kube/app/app-objects.ts'
 import { fieldManager } from '#kube/names/names.ts'
 import { statefulSets, type StatefulSet } from '#kube/pods/stateful-set.ts'
 
-export interface KeepTemplateParts {
+/** What makes pods from a template: a StatefulSet, or a Deployment. */
+export interface Workload extends KubeObject {
+  readonly spec: Kept
+}
+
+export interface KeepTemplateParts<Kind extends Workload> {
   readonly client: KubeClient
   readonly clock: Clock
+  readonly resource: Resource<Kind>
+  /** What becomes of pods that were made with what is taken away, in a clause. */
+  readonly pods: string
 }
 
 /** Another hand that puts the same back so many times within this time is not fought: it is left, and that is said. */
@@ -38,11 +47,11 @@ interface Known {
  * Regent's, is not taken away: it comes with each write. Annotations of others stay: `kubectl rollout restart` and
  * tools leave theirs there, and nothing of Regent's reads them.
  */
-export class TemplateKeeper {
-  readonly #parts: KeepTemplateParts
+export class TemplateKeeper<Kind extends Workload> {
+  readonly #parts: KeepTemplateParts<Kind>
   readonly #known = new Map<string, Known>()
 
-  constructor(parts: KeepTemplateParts) {
+  constructor(parts: KeepTemplateParts<Kind>) {
     this.#parts = parts
   }
 
@@ -50,7 +59,7 @@ export class TemplateKeeper {
    * @param live as it is after `wanted` was applied
    * @returns what was taken away, in a sentence; '' where nothing was
    */
-  async keep(wanted: StatefulSet, live: StatefulSet, signal: AbortSignal): Promise<string> {
+  async keep(wanted: Kind, live: Kind, signal: AbortSignal): Promise<string> {
     const known = this.#knownOf(live)
     if (known !== undefined && isAsKept(known, wanted, live)) return ''
     const now = this.#parts.clock.monotonicMs()
@@ -68,22 +77,28 @@ export class TemplateKeeper {
       times: added === '' ? times : [...times, now],
       isLeft: false,
     })
-    const then = 'It is taken away; pods that were made with it keep it until they are made again'
-    return added === '' ? '' : `StatefulSet ${live.metadata.name} had what the spec does not say: ${added}. ${then}`
+    return added === ''
+      ? ''
+      : `${live.kind} ${live.metadata.name} had what the spec does not say: ${added}. It is taken away; ${this.#parts.pods}`
   }
 
-  #knownOf(live: StatefulSet): Known | undefined {
+  /** The object is gone, and nothing of it is remembered. */
+  forget(key: ObjectKey): void {
+    this.#known.delete(keyText(key))
+  }
+
+  #knownOf(live: Workload): Known | undefined {
     const known = this.#known.get(textOf(live))
     return known?.uid === live.metadata.uid ? known : undefined
   }
 
-  #leave(live: StatefulSet, times: readonly number[]): string {
+  #leave(live: Workload, times: readonly number[]): string {
     const known = this.#knownOf(live)
     if (known === undefined || known.isLeft) return ''
     this.#known.set(textOf(live), { ...known, times, isLeft: true })
     const minutes = withinMs / 60_000
     return (
-      `StatefulSet ${live.metadata.name} is changed again and again by somebody else, ${mostTimes} ` +
+      `${live.kind} ${live.metadata.name} is changed again and again by somebody else, ${mostTimes} ` +
       `times within ${minutes} min: it is left as it is for so long`
     )
   }
@@ -92,9 +107,10 @@ export class TemplateKeeper {
    * Undefined where somebody wrote meanwhile: that is heard of. What was there before the write is what `live` says, or
    * nothing is written.
    */
-  async #write(wanted: StatefulSet, live: StatefulSet, signal: AbortSignal): Promise<StatefulSet | undefined> {
+  async #write(wanted: Kind, live: Kind, signal: AbortSignal): Promise<Kind | undefined> {
     try {
-      return await this.#parts.client.patch(statefulSets, keyOf(live), patchOf(wanted, live), { fieldManager, signal })
+      const { client, resource } = this.#parts
+      return await client.patch(resource, keyOf(live), patchOf(wanted, live), { fieldManager, signal })
     } catch (error) {
       if (isConflict(error)) return undefined
       throw error
@@ -102,7 +118,7 @@ export class TemplateKeeper {
   }
 }
 
-function patchOf({ spec: { template } }: StatefulSet, { metadata, spec }: StatefulSet): JsonPatch {
+function patchOf({ spec: { template } }: Workload, { metadata, spec }: Workload): JsonPatch {
   const annotations = { ...spec.template.metadata?.annotations, ...template.metadata?.annotations }
   const value = { ...template, metadata: { ...template.metadata, annotations } }
   return [
@@ -115,7 +131,7 @@ function patchOf({ spec: { template } }: StatefulSet, { metadata, spec }: Statef
   ]
 }
 
-function keptOf({ spec: { template, ordinals, minReadySeconds } }: StatefulSet): Kept {
+function keptOf({ spec: { template, ordinals, minReadySeconds } }: Workload): Kept {
   const { annotations: _others, ...metadata } = template.metadata ?? {}
   return {
     template: { ...template, metadata },
@@ -124,10 +140,21 @@ function keptOf({ spec: { template, ordinals, minReadySeconds } }: StatefulSet):
   }
 }
 
-function textOf(set: StatefulSet): string {
+function textOf(set: Workload): string {
   return keyText(keyOf(set))
 }
 
-function isAsKept(known: Known, wanted: StatefulSet, live: StatefulSet): boolean {
+function isAsKept(known: Known, wanted: Workload, live: Workload): boolean {
   return isDeepStrictEqual(known.wanted, wanted.spec.template) && isDeepStrictEqual(known.stored, keptOf(live))
+}
+
+type Keeping = Pick<KeepTemplateParts<Workload>, 'client' | 'clock'>
+
+export function keeperOfSets(parts: Keeping): TemplateKeeper<StatefulSet> {
+  const pods = 'pods that were made with it keep it until they are made again'
+  return new TemplateKeeper({ ...parts, resource: statefulSets, pods })
+}
+
+export function keeperOfDeployments(parts: Keeping): TemplateKeeper<Deployment> {
+  return new TemplateKeeper({ ...parts, resource: deployments, pods: 'its pods are made anew' })
 }
