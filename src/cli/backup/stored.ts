@@ -16,6 +16,7 @@ import type { Retention } from '#backup/retention-rules.ts'
 import { storeSaid } from './store-options.ts'
 import type { Io } from '../terminal/io.ts'
 import { toJson } from '../terminal/json-output.ts'
+import { inOneLine } from '../terminal/printable.ts'
 import { renderTable } from '../terminal/table.ts'
 import type { StoredOptions } from './backup-command.ts'
 
@@ -69,7 +70,7 @@ export async function showBackup(io: Io, name: string, options: StoredOptions): 
       ['holds', manifest.gtids === '' ? 'nothing' : manifest.gtids],
       ['at most', manifest.gtidsAtMost === '' ? 'nothing' : manifest.gtidsAtMost],
     ]
-    for (const [what = '', is = ''] of lines) io.out(`${what.padEnd(10)} ${is}`)
+    for (const [what = '', is = ''] of lines) io.out(`${what.padEnd(10)} ${inOneLine(is)}`)
   } finally {
     store.close()
   }

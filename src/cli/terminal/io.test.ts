@@ -1,6 +1,7 @@
 import { spawnSync } from 'node:child_process'
 import { join } from 'node:path'
 import { expect, it } from 'vitest'
+import { renderTable } from './table.ts'
 
 const regent = join(import.meta.dirname, '..', '..', '..', 'bin', 'regent')
 const inShell = (line: string) => spawnSync('sh', ['-c', line, regent], { encoding: 'utf8', timeout: 60_000 })
@@ -13,4 +14,17 @@ it('Output that cannot be written is an error: a script that reads nothing must 
 
 it('… but for a reader that has read enough', () => {
   expect(inShell('{ "$0" --help; echo "ended with $?" >&2; } | true').stderr).toContain('ended with 0')
+})
+
+it('No line that is printed moves a cursor or sets a title, whoever wrote what is in it', () => {
+  const io = join(import.meta.dirname, 'io.ts')
+  const line = JSON.stringify('statement \u001b]0;owned\u0007\u009b2J of a backup')
+  const script = `const { processIo } = await import(${JSON.stringify(io)}); processIo().out(${line}); processIo().note(${line})`
+  const { stdout, stderr } = spawnSync(process.execPath, ['--input-type=module', '-e', script], { encoding: 'utf8' })
+  const printed = 'statement \\u001b]0;owned\\u0007\\u009b2J of a backup\n'
+  expect([stdout, stderr]).toEqual([printed, printed])
+})
+
+it('A cell of a table is one line', () => {
+  expect(renderTable(['A', 'B'], [['x\ny', 'z\t']])).toEqual(['A         B', 'x\\u000ay  z\\u0009'])
 })

@@ -1,4 +1,5 @@
 import { exitCodes } from './exit-codes.ts'
+import { forTerminal } from './printable.ts'
 
 /** Where a command writes and what it may know of its surroundings: the process's own, or a test's. */
 export interface Io {
@@ -7,6 +8,8 @@ export interface Io {
   out(line: string): void
   /** Errors, warnings and progress: standard error. */
   note(line: string): void
+  /** Empties the terminal before what is drawn next. Absent where standard output is none. */
+  clear?(): void
   /** Standard output is a terminal that shows colours. */
   readonly colour: boolean
   /** Standard output is a terminal. */
@@ -36,11 +39,14 @@ export function processIo(): Io {
     process.exit(exitCodes.refused)
   })
   const terminal = process.stdout.isTTY === true
+  const colour = terminal && !process.env['NO_COLOR'] && process.env['TERM'] !== 'dumb'
   return {
     env: process.env,
-    out: (line) => void process.stdout.write(`${line}\n`),
-    note: (line) => void process.stderr.write(`${line}\n`),
-    colour: terminal && !process.env['NO_COLOR'] && process.env['TERM'] !== 'dumb',
+    // Lines hold what stores, servers and records say of themselves: whoever wrote that commands no terminal.
+    out: (line) => void process.stdout.write(`${forTerminal(line, colour)}\n`),
+    note: (line) => void process.stderr.write(`${forTerminal(line, colour)}\n`),
+    ...(terminal && { clear: () => void process.stdout.write('\u001b[H\u001b[2J') }),
+    colour,
     terminal,
     interrupted: () => {
       if (interrupt === undefined) process.once('SIGINT', () => interrupt?.abort())

@@ -1,3 +1,5 @@
+import { painted } from './paint.ts'
+
 /** Longer than any path or URL that is meant. */
 const longestWord = 1_000
 const keptOfWord = 100
@@ -13,10 +15,32 @@ const obeyed = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u200e\u200f\u202a-\u202
  * word its beginning.
  */
 export function printable(text: string): string {
-  return text
-    .toWellFormed()
-    .replace(obeyed, (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`)
-    .replace(/\S+/g, (word) =>
-      word.length <= longestWord ? word : `${word.slice(0, keptOfWord)}… (${word.length} characters)`,
-    )
+  return escaped(text.toWellFormed()).replace(/\S+/g, (word) =>
+    word.length <= longestWord ? word : `${word.slice(0, keptOfWord)}… (${word.length} characters)`,
+  )
+}
+
+/**
+ * A line of whatever a store, a server or a record holds, as a terminal may have it: whole, with the colours of
+ * `paintFor` where the terminal shows them, and with no other control. JSON stays the same for whoever reads it.
+ */
+export function forTerminal(line: string, colour: boolean): string {
+  if (!colour) return escaped(line)
+  return line
+    .split(painted)
+    .map((part, at) => (at % 2 === 1 ? part : escaped(part)))
+    .join('')
+}
+
+/** One line of a table's cell, too. */
+export function inOneLine(cell: string): string {
+  return cell.replace(/[\t\n]/g, inEscape)
+}
+
+function escaped(text: string): string {
+  return text.replace(obeyed, inEscape)
+}
+
+function inEscape(character: string): string {
+  return `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`
 }

@@ -38,6 +38,8 @@ async function presenter(io: Io, options: TopologyOptions): Promise<(view: Topol
     import('#cli/terminal/paint.ts'),
   ])
   // On a terminal each drawing replaces the one before it; elsewhere they follow each other.
-  const clear = options.watch === true && io.terminal ? '\u001b[H\u001b[2J' : ''
-  return (view) => io.out(clear + renderTopology(view, paintFor(io.colour)).join('\n'))
+  return (view) => {
+    if (options.watch === true) io.clear?.()
+    io.out(renderTopology(view, paintFor(io.colour)).join('\n'))
+  }
 }
