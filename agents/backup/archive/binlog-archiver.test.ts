@@ -192,6 +192,27 @@ describe('A primary ships its binlogs', () => {
     expect(seen()?.hole).toBe('')
   })
 
+  it('to their end, also where a file ends right behind the look at it', async () => {
+    const store = new MemoryStore()
+    await withBackup(store, 2)
+    const { parts, archiver, has, seen } = await aPrimary(store)
+    await has([range(5, 8)], 8)
+    const { volume } = parts
+    const visit = volume.visitBinlog.bind(volume)
+    let looks = 0
+    Object.assign(volume, {
+      visitBinlog: async (...given: Parameters<typeof visit>) => {
+        await visit(...given)
+        looks += 1
+        // A transaction comes into the file, and another file is begun.
+        if (looks === 2) await has([range(5, 9), range(10, 11)], 11)
+      },
+    })
+    await archiver.look()
+    await archiver.look()
+    expect([seen()?.lacks, await shipped(store)]).toEqual([`${uuid}:3-4`, `${uuid}:5-11`])
+  })
+
   it('and says what it lacks no more once a replica has shipped that out of its own binlogs', async () => {
     const store = new MemoryStore()
     await withBackup(store, 2)

@@ -5,6 +5,7 @@ import { GtidSet, parseGtidSet } from '#topology/gtid/gtid-set.ts'
 import { gtidsOf } from '#backup/piece-name.ts'
 import type { Parts } from '#agents/instance/parts.ts'
 import type { OpenedStore } from '#agents/ports/backup-port.ts'
+import type { BinlogFile } from '#agents/ports/volume.ts'
 import { PieceCutter, type CutPiece, type CutPlace, type Cutting } from './piece-cutter.ts'
 
 /** A binlog file, and how far that is cut. */
@@ -48,6 +49,8 @@ export class PieceSender {
     const { epoch, signal } = this.#sending
     const sender = memberId(config.instance, file.current.volume)
     const cutter = new PieceCutter({ epoch, sender, file: place.file, ...which }, place)
+    // Before the look: a file that ends behind that has transactions that nobody saw.
+    const files = await volume.listBinlogs()
     let isAtEnd = true
     await volume.visitBinlog(place.file, place.offset, (transaction) => (isAtEnd = cutter.add(transaction)), signal)
     const { pieces, place: next } = cutter.finish()
@@ -57,7 +60,7 @@ export class PieceSender {
     }
     this.#place = { file: place.file, ...next }
     if (pieces.length > 0) return 'on'
-    return isAtEnd ? this.#nextFile(place.file) : 'waits'
+    return isAtEnd ? this.#nextFile(place.file, files) : 'waits'
   }
 
   /** What no binlog here holds any more. */
@@ -84,8 +87,8 @@ export class PieceSender {
     throw new Error('the server has no binlog')
   }
 
-  async #nextFile(file: string): Promise<Went> {
-    const files = await this.#parts.volume.listBinlogs()
+  /** @param files as they were before the file was looked at to its end */
+  async #nextFile(file: string, files: readonly BinlogFile[]): Promise<Went> {
     const next = files[files.findIndex(({ name }) => name === file) + 1]
     if (next === undefined) return 'through'
     this.#place = { file: next.name, offset: 0, preceding: (await this.#before(next.name)).count() }
