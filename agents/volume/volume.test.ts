@@ -2,7 +2,9 @@ import { existsSync } from 'node:fs'
 import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { pack } from 'tar-stream'
 import { describe, expect, it, onTestFinished } from 'vitest'
+import { copyNoteName } from '../lifecycle/copy/copy-note.ts'
 import { anAgentConfig } from '../testing.ts'
 import { createVolume } from './volume.ts'
 
@@ -53,4 +55,32 @@ describe('After an agent that died', () => {
     expect((await readdir(path)).length).toBe(4)
     expect(existsSync(join(path, 'data.beside'))).toBe(true)
   })
+})
+
+it('A backup gives what CLONE copies, and no settings, keys or marks that somebody put into it', async () => {
+  const { path, volume } = await aVolume()
+  const files: Readonly<Record<string, string>> = {
+    ibdata1: 'pages',
+    'app/orders.ibd': 'rows',
+    '#clone/#status_fix': '',
+    '#clone/#old_files': '/var/lib/somebody',
+    'auto.cnf': '[auto]',
+    'mysqld-auto.cnf': '{"Version":2,"mysql_dynamic_variables":{}}',
+    'mysqld.my': '{"components":"file://component_x"}',
+    'private_key.pem': 'a key',
+    'binlog.000001': 'events',
+    'regent-server-number': '7',
+    'mysql.ibd': 'dictionary',
+  }
+  const tape = pack()
+  for (const [name, content] of Object.entries(files)) tape.entry({ name }, content)
+  const counts = { files: 11, bytes: Object.values(files).join('').length }
+  tape.entry({ name: copyNoteName }, JSON.stringify({ version: 1, ...counts }))
+  tape.finalize()
+  const folder = join(path, 'data.seed')
+  await volume.unpackInto(folder, tape as AsyncIterable<Buffer>, null)
+  const there = await readdir(folder, { recursive: true })
+  expect(there.toSorted()).toEqual(
+    ['#clone', '#clone/#status_fix', 'app', 'app/orders.ibd', 'ibdata1', 'mysql.ibd'].toSorted(),
+  )
 })

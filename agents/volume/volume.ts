@@ -22,6 +22,7 @@ import type { VolumePort } from '../ports/volume.ts'
 import { markRestored, noteRestored, restoredFrom } from './restored-folder.ts'
 import { forgetServer } from '../instance/server-id.ts'
 import { volumeLayout, type VolumeLayout } from '../instance/volume-layout.ts'
+import { isOfClone } from '../lifecycle/copy/clone-files.ts'
 import { syncFolder } from '#common/files/sync-folder.ts'
 
 /** The instance's volume on this machine's file system. */
@@ -85,7 +86,11 @@ export function createVolume(config: AgentConfig, wallMs: () => number): VolumeP
       await mkdir(folder, { mode: 0o750 })
       // Loaded only now: most agents never restore, and need not keep a library for it in memory.
       const { unpack } = await import('../lifecycle/copy/unpack.ts')
-      const { note } = await unpack(content, folder, notRestored)
+      const { note } = await unpack(
+        content,
+        folder,
+        ({ kind, path, bytes }) => kind === 'file' && !isOfClone(path, bytes),
+      )
       if (note === undefined) throw new Error('the stream is no copy of a server: its last file is missing')
       if (from !== null) await markRestored(folder, from)
     },
@@ -130,8 +135,6 @@ async function swap({ volume, dataDir }: VolumeLayout, from: string, old: string
   await syncFolder(volume)
 }
 
-/** `auto.cnf` holds the `server_uuid`, which no two servers may share. */
-const notRestored = new Set(['auto.cnf'])
 /** Less than this is nothing: a server needs more for a single page of its logs. */
 const fullBelowBytes = 131_072
 

@@ -32,7 +32,7 @@ async function restoredFrom(
       freshSeedFolder: async () => join(folder, 'data.seed'),
       unpackInto: async (to, content) => {
         await mkdir(to)
-        await unpack(content, to, new Set())
+        await unpack(content, to, () => false)
         await meanwhile({ parts, server })
       },
       swapIn: async (from) => {

@@ -45,7 +45,7 @@ async function anInstance(store: MemoryStore, port: Partial<BackupPort> = {}) {
       freshSeedFolder: async () => (await rm(seedDir, { recursive: true, force: true }), seedDir),
       unpackInto: async (to, content, from) => {
         await mkdir(to)
-        await unpack(content, to, new Set())
+        await unpack(content, to, () => false)
         seen.from.push(from)
       },
       swapIn: async () => {

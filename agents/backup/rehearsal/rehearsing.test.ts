@@ -61,7 +61,7 @@ async function aRehearser(check: AnsweredRow, freeBytes = 1e12, inFolder?: strin
       dropRehearsalFolder: () => rm(rehearsal, { recursive: true, force: true }),
       unpackInto: async (to, content) => {
         await mkdir(to)
-        await unpack(content, to, new Set())
+        await unpack(content, to, () => false)
       },
     },
   })

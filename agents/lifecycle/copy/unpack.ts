@@ -3,7 +3,7 @@ import { dirname, join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { extract, type Extract } from 'tar-stream'
 import { copyNoteName, longestCopyNote, parseCopyNote, type CopyNote } from './copy-note.ts'
-import { entryOf } from './entry.ts'
+import { entryOf, type Entry } from './entry.ts'
 import { TarEnd } from './tar-end.ts'
 import { WrittenFile } from './written-file.ts'
 import { syncFolder } from '#common/files/sync-folder.ts'
@@ -17,18 +17,22 @@ export interface Unpacked {
   readonly note: CopyNote | undefined
 }
 
+/** What of a stream is not taken. */
+export type LeftOut = (entry: Entry & { readonly bytes: number }) => boolean
+
+/** Files and folders of these names at the top. */
+export function named(names: ReadonlySet<string>): LeftOut {
+  return ({ path }) => names.has(path.split('/')[0] ?? '')
+}
+
 const [fileMode, folderMode] = [0o640, 0o750]
 
 /**
  * Fills an empty folder from a tar stream and syncs all of it to the disk. Rejects with a sentence for everything that
- * `entryOf` refuses, for a stream that ends too early, and where its note counts other files or bytes. Top-level files
- * and folders named in `leftOut` are passed over.
+ * `entryOf` refuses, for a stream that ends too early, and where its note counts other files or bytes. What `leftOut`
+ * names is passed over.
  */
-export async function unpack(
-  source: AsyncIterable<Buffer>,
-  folder: string,
-  leftOut: ReadonlySet<string>,
-): Promise<Unpacked> {
+export async function unpack(source: AsyncIterable<Buffer>, folder: string, leftOut: LeftOut): Promise<Unpacked> {
   const tape = extract()
   let complaint: unknown
   tape.on('error', (error: Error) => (complaint = new Error(`the stream is no whole tar: ${error.message}`)))
@@ -85,12 +89,12 @@ function drained(tape: Extract): Promise<void> {
 
 class Unpacking {
   readonly #folder: string
-  readonly #leftOut: ReadonlySet<string>
+  readonly #leftOut: LeftOut
   #files = 0
   #bytes = 0
   #note: CopyNote | undefined
 
-  constructor(folder: string, leftOut: ReadonlySet<string>) {
+  constructor(folder: string, leftOut: LeftOut) {
     this.#folder = folder
     this.#leftOut = leftOut
   }
@@ -105,7 +109,7 @@ class Unpacking {
       throw new Error(`${path} in the stream is a folder with ${header.size} bytes`)
     if (this.#note !== undefined) throw new Error(`the stream goes on after ${copyNoteName}, its last file`)
     if (path === copyNoteName) return this.#takeNote(entry, header.size)
-    const isLeftOut = this.#leftOut.has(path.split('/')[0] ?? '')
+    const isLeftOut = this.#leftOut({ kind, path, bytes: header.size })
     if (kind === 'directory') {
       if (!isLeftOut) await mkdir(join(this.#folder, path), { recursive: true, mode: folderMode })
       // An entry that is not read holds up the next.

@@ -1,4 +1,4 @@
-import { unpack } from '../copy/unpack.ts'
+import { named, unpack } from '../copy/unpack.ts'
 import type { Received } from '../streaming/receive.ts'
 import { LoadFolder, staysBehind } from './load-folder.ts'
 
@@ -40,7 +40,7 @@ export async function loadCopy(
     signal.addEventListener('abort', stop, { once: true })
     if (signal.aborted) stop()
     try {
-      const unpacked = await unpack(data as AsyncIterable<Buffer>, folder.stage, staysBehind)
+      const unpacked = await unpack(data as AsyncIterable<Buffer>, folder.stage, named(staysBehind))
       await folder.check()
       signal.throwIfAborted()
       await folder.finish(task, from, { ...unpacked, isVerified: data.isFramed })
