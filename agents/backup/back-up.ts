@@ -3,10 +3,12 @@ import { keyOf, prefixOf } from '#backup/keys.ts'
 import { manifestText, parseManifest, signedText, type Manifest } from '#backup/manifest.ts'
 import { releaseOf } from '#backup/server-fit.ts'
 import { dataKeys, keyIdOf, saltBytes, signatureOf, type DataKeys } from '#backup/stream/data-key.ts'
+import { whyNotRolledOn } from '#backup/shipping.ts'
 import { requireParts } from '#backup/transfer/require-parts.ts'
+import { readArchive } from '#backup/transfer/stored-archive.ts'
 import { writeParts, type WrittenParts } from '#backup/transfer/write-parts.ts'
-import { describeError, RegentError } from '#common/errors/errors.ts'
-import { mebibytes, say } from '#common/sentence/sentence.ts'
+import { described, describeError, RegentError } from '#common/errors/errors.ts'
+import { mebibytes, say, type Said } from '#common/sentence/sentence.ts'
 import { backupFolderOf } from '#failover/protocol/backup-store.ts'
 import type { Word } from '#failover/protocol/word.ts'
 import { Throttle } from '#object-store/throttle.ts'
@@ -78,8 +80,9 @@ export class BackUp {
       const unsigned = manifestOf(said, { ...sent, lineage, ...inOrder(startedAtMs, sent, clock.wallMs()) })
       const manifest = { ...unsigned, encryption: encryptionOf(unsigned, sealing) }
       await this.#requireUsable(said, manifest, opened.store)
+      const whyNotOn = await whyNoFurther(manifest, opened.store)
       await putManifest(manifest, opened)
-      this.#ended(said, manifest)
+      this.#ended(said, manifest, whyNotOn)
     } finally {
       opened.store.close()
     }
@@ -164,18 +167,27 @@ export class BackUp {
   #ended(
     said: BackUpWord,
     { rawBytes, storedBytes, gtids }: Pick<Manifest, 'rawBytes' | 'storedBytes' | 'gtids'>,
+    whyNotOn: Said,
   ): void {
-    this.#tell(said, { stage: 'done', rawBytes, storedBytes, gtids: shownGtids(gtids) })
-    this.#parts.notices.add(
-      'BackupMade',
-      say`backup ${said.name} is made: ${mebibytes(rawBytes)} of data, ${mebibytes(storedBytes)} in the store`,
-    )
+    const sentence = String(whyNotOn)
+    this.#tell(said, { stage: 'done', rawBytes, storedBytes, gtids: shownGtids(gtids), sentence })
+    const made = say`backup ${said.name} is made: ${mebibytes(rawBytes)} of data, ${mebibytes(storedBytes)} in the store`
+    this.#parts.notices.add('BackupMade', whyNotOn === '' ? made : say`${made}; ${whyNotOn}`)
   }
 
   #failed(said: BackUpWord, error: unknown): void {
     learn(this.#parts, { fact: 'backupWorkFailed', work: 'backup' })
     this.#tell(said, { stage: 'failed', sentence: describeError(error) })
     this.#parts.notices.failed('BackupFailed', say`backup ${said.name} failed`, error)
+  }
+}
+
+/** A backup that the archive does not go on behind is good for its own moment: that is said, and is no failure. */
+async function whyNoFurther(manifest: Manifest, store: OpenedStore['store']): Promise<Said> {
+  try {
+    return whyNotRolledOn(manifest, await readArchive(store, manifest.cluster, 'sender'))
+  } catch (error) {
+    return say`whether the archive goes on behind the backup is not known: ${described(error)}`
   }
 }
 

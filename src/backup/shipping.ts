@@ -1,4 +1,4 @@
-import { say, text, type Said } from '#common/sentence/sentence.ts'
+import { counted, say, text, type Said } from '#common/sentence/sentence.ts'
 import { abbreviated } from '#common/text/words.ts'
 import { GtidSet } from '#topology/gtid/gtid-set.ts'
 import type { Archive } from './history.ts'
@@ -44,6 +44,19 @@ export function whyOtherHistory({ openings }: Pick<Archive, 'openings'>, epoch: 
   return say`the archive of epoch ${epoch} began with transactions that this primary does not have (${text(abbreviated(foreign.toString()))}): a cluster of before owns the folder; give this one another folder`
 }
 
-function copiedBy({ gtids }: Manifest): GtidSet {
+function copiedBy({ gtids }: Pick<Manifest, 'gtids'>): GtidSet {
   return GtidSet.parse(gtids)
+}
+
+/**
+ * Why the archive does not go on behind a backup; '' where it does, or where there is none. A replica that lagged may
+ * have been copied: what came behind that was shipped before the archive began, or was deleted with older backups.
+ * @param archive as it was before the backup
+ */
+export function whyNotRolledOn(backup: Pick<Manifest, 'name' | 'gtids'>, archive: Archive): Said {
+  const begins = archive.openings.length === 0 ? undefined : shippedOf({ ...archive, pieces: [] })?.gtids
+  const lacking = (begins ?? GtidSet.empty).subtract(copiedBy(backup))
+  const gtids = archive.pieces.reduce((left, piece) => left.subtract(gtidsOf(piece)), lacking)
+  if (gtids.isEmpty()) return ''
+  return say`the archive begins behind backup ${backup.name}: ${counted(gtids.count(), 'transaction')} (${text(abbreviated(gtids.toString()))}) are in neither. Unless they are shipped out of a binlog, that backup can be restored as it is, and to no later moment`
 }

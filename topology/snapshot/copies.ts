@@ -12,7 +12,7 @@ export interface BackupSeen {
   readonly rawBytes: number
   /** What lies in the store of that. */
   readonly storedBytes: number
-  /** Why it failed; '' otherwise. */
+  /** Why it failed, or why the archive does not go on behind it; '' otherwise. */
   readonly sentence: string
   /** Once it is whole: what it holds, as `shownGtids` says. Absent before, and from older agents. */
   readonly gtids?: string
@@ -42,7 +42,9 @@ export function describeBackup({ name, stage, rawBytes, sentence }: BackupSeen):
     case 'sends':
       return say`backup ${name}: ${mebibytes(rawBytes)} of data are in the store`
     case 'done':
-      return say`backup ${name} is made: ${mebibytes(rawBytes)} of data`
+      return sentence === ''
+        ? say`backup ${name} is made: ${mebibytes(rawBytes)} of data`
+        : say`backup ${name} is made: ${mebibytes(rawBytes)} of data; ${text(sentence)}`
     case 'failed':
       return say`backup ${name} failed: ${text(sentence)}`
   }

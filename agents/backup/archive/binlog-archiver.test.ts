@@ -170,6 +170,23 @@ describe('A primary ships its binlogs', () => {
     expect(await shipped(store)).toBe(`${uuid}:3-8`)
   })
 
+  it('also what a lagging replica had not when another instance backed it up', async () => {
+    const store = new MemoryStore()
+    const { parts, archiver, has, seen } = await aPrimary(store)
+    await has([range(1, 8)], 8)
+    await archiver.look()
+    expect(await shipped(store)).toBe('')
+    await withBackup(store, 5)
+    const newest = { name: '20261126T031209Z', endedAtMs: 1, rawBytes: 1, storedBytes: 1 }
+    learn(parts, {
+      fact: 'backupsSeen',
+      seen: { whole: 1, leftovers: 0, begun: null, newest, verified: null, answers: true, sentence: '', lookedAtMs: 1 },
+    })
+    await archiver.look()
+    expect(await shipped(store)).toBe(`${uuid}:6-8`)
+    expect(seen()?.hole).toBe('')
+  })
+
   it('and names what no binlog holds any more, until the next backup is made', async () => {
     const store = new MemoryStore()
     await withBackup(store, 2)

@@ -26,8 +26,11 @@ interface Begun {
 interface Ground {
   readonly epoch: number
   readonly pid: number | null
-  /** The backup that was made here last: where the archive has a hole, it begins behind that one. */
-  readonly backup: string | undefined
+  /**
+   * The newest backup, of whoever: where the archive has a hole, the archive begins behind that one. And a replica that
+   * lagged holds less than what was taken for shipped.
+   */
+  readonly backup: string
 }
 
 /** So often the archive is read again while something lacks: others may ship that, or a backup end the hole. */
@@ -158,6 +161,7 @@ function groundOf(parts: Parts): Ground {
   return {
     epoch: epochOf(parts),
     pid: process.pid,
-    backup: jobs.backup?.stage === 'done' ? jobs.backup.name : undefined,
+    backup:
+      [jobs.backup?.stage === 'done' ? jobs.backup.name : '', jobs.backups?.newest?.name ?? ''].sort().at(-1) ?? '',
   }
 }

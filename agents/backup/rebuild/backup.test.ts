@@ -4,6 +4,7 @@ import { mkdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
+import { openingText } from '#backup/opening.ts'
 import { readManifest } from '#backup/transfer/stored-manifests.ts'
 import type { RestoreOrder } from '#failover/protocol/order.ts'
 import { MemoryStore } from '#object-store/testing-store.ts'
@@ -101,6 +102,22 @@ describe('A base backup', () => {
     replica.backUp.begin(said)
     expect(await ended(replica)).toMatchObject({ stage: 'failed', sentence: 'the answer was lost' })
     expect(keysOf(store)).toEqual(['shop/owner.json', 'begun.json', 'part-000001'])
+  })
+
+  it('that is older than the beginning of the archive is good for its own moment, and that is said', async () => {
+    const store = new MemoryStore()
+    const source = '1cb8e8f7-e593-11f1-9151-02fc00000001'
+    const opening = openingText({ epoch: 3, instance: 'shop-1', atMs: 1, gtids: `${source}:1-9` })
+    const here = await aReplica(store)
+    here.server.state = { ...here.server.state, executed: `${source}:1-4` }
+    await here.parts.observer.refresh()
+    await store.putIfAbsent('shop/binlog/0000000003/opening.json', Buffer.from(opening))
+    here.backUp.begin(said)
+    const why = `the archive begins behind backup ${name}: 5 transactions (${source}:5-9) are in neither`
+    const seen = await ended(here)
+    expect(seen.stage).toBe('done')
+    expect(seen.sentence).toContain(why)
+    expect(String(here.parts.notices.list.find(({ code }) => code === 'BackupMade')?.sentence)).toContain(why)
   })
 
   it('is made once, however often that is asked for', async () => {

@@ -56,7 +56,7 @@ function madeOf(
   if (stage !== 'done') return undefined
   const [data, stored] = [mebibytes(rawBytes), mebibytes(storedBytes)]
   return {
-    sentence: `backup ${name} of ${cluster} is made: ${data} of data, ${stored} in the store`,
+    sentence: `backup ${name} of ${cluster} is made: ${data} of data, ${stored} in the store${sentence === '' ? '' : `; ${sentence}`}`,
     rawBytes,
     storedBytes,
   }
