@@ -75,7 +75,7 @@ export class BackUp {
     try {
       await claimFolder(opened.store, { cluster: said.cluster, lineage, claimedAtMs: startedAtMs })
       await claimName(said, opened, this.#parts.config.instance)
-      const sealing = sealingWith(opened.key)
+      const sealing = sealingWith(opened.key?.first ?? null)
       const sent = await this.#send(said, opened, sealing)
       const unsigned = manifestOf(said, { ...sent, lineage, ...inOrder(startedAtMs, sent, clock.wallMs()) })
       const manifest = { ...unsigned, encryption: encryptionOf(unsigned, sealing) }

@@ -4,6 +4,7 @@ import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, onTestFinished } from 'vitest'
+import { KeyRing } from '#backup/stream/key-ring.ts'
 import { MemoryStore } from '#object-store/testing-store.ts'
 import type { ThrowAwayPort } from '../ports/throw-away.ts'
 import { aServerState, replicaOfEpoch3, ScriptedProcess, ScriptedServer, testParts } from '../testing.ts'
@@ -57,7 +58,10 @@ export async function aReplica(
   })
   await parts.file.update({ promise: 3, assignment: replicaOfEpoch3 })
   await parts.observer.refresh()
-  const backUp = new BackUp(parts, { lineage: of, open: async () => ({ store, key: withKey }) })
+  const backUp = new BackUp(parts, {
+    lineage: of,
+    open: async () => ({ store, key: withKey && new KeyRing([withKey]) }),
+  })
   return { parts, backUp, folder, server }
 }
 

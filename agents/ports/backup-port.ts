@@ -1,12 +1,13 @@
+import type { KeyRing } from '#backup/stream/key-ring.ts'
 import type { BackupStore } from '#failover/protocol/backup-store.ts'
 import type { ObjectStore } from '#object-store/object-store.ts'
 import type { ThrowAwayPort } from './throw-away.ts'
 
-/** A store of backups that can be read and written, and the key that a person keeps for what lies there. */
+/** A store of backups that can be read and written, and the keys that a person keeps for what lies there. */
 export interface OpenedStore {
   readonly store: ObjectStore
-  /** 32 bytes; null where nothing is encrypted. */
-  readonly key: Buffer | null
+  /** Null where nothing is encrypted. */
+  readonly key: KeyRing | null
 }
 
 /** Stores of this cluster. */

@@ -39,14 +39,14 @@ src/binlog                           topology/gtid
 topology/snapshot                    topology/gtid
 src/object-store
 src/backup/stream
-src/backup                           src/binlog src/object-store topology/{gtid,snapshot}
+src/backup                           src/backup/stream src/binlog src/object-store topology/{gtid,snapshot}
 topology/group                       topology/snapshot
 topology/analysis                    topology/{gtid,snapshot}
 failover/protocol                    topology/{analysis,snapshot}
 failover/settings                    failover/protocol topology/snapshot
 src/backup/transfer                  failover/protocol src/backup src/backup/stream src/binlog src/object-store
                                      topology/gtid
-agents/ports                         failover/protocol src/object-store topology/{gtid,snapshot}
+agents/ports                         failover/protocol src/backup/stream src/object-store topology/{gtid,snapshot}
 agents/sql/dialect
 agents/lifecycle/wire
 agents/lifecycle/built-in            agents/lifecycle/wire

@@ -90,14 +90,13 @@ function firstOf({ backup, copied }: Walk, history: readonly ArchivedEpoch[]): n
   return Math.max(0, at)
 }
 
-function enter(walk: Walk, { epoch, opening, pieces }: ArchivedEpoch): Hole | null {
+function enter(walk: Walk, { epoch, opening, pieces, distrust }: ArchivedEpoch): Hole | null {
   const { backup, copied } = walk
   if (opening === null)
-    return breakAt(
-      walk,
-      { epoch, gtids: GtidSet.empty, beforeMs: pieces[0]?.piece.firstMs ?? 0 },
-      (at) =>
-        say`the archive of epoch ${epoch} lacks its opening: ${at} what the pieces of that epoch follow is not known`,
+    return breakAt(walk, { epoch, gtids: GtidSet.empty, beforeMs: pieces[0]?.piece.firstMs ?? 0 }, (at) =>
+      distrust === ''
+        ? say`the archive of epoch ${epoch} lacks its opening: ${at} what the pieces of that epoch follow is not known`
+        : say`${at} the archive is not followed: ${distrust}`,
     )
   const isLater = epoch > backup.epoch
   const lost = isLater ? copied.subtract(opening.gtids) : GtidSet.empty

@@ -1,3 +1,4 @@
+import type { Said } from '#common/sentence/sentence.ts'
 import type { GtidSet } from '#topology/gtid/gtid-set.ts'
 import type { Manifest } from './manifest.ts'
 import type { Opening } from './opening.ts'
@@ -17,7 +18,10 @@ export interface Archive {
  */
 export interface ArchivedEpoch {
   readonly epoch: number
+  /** Null where there is none, or none that is believed. */
   readonly opening: Opening | null
+  /** Why the one that is there is not believed; '' otherwise. */
+  readonly distrust: Said
   readonly pieces: readonly ArchivedPiece[]
 }
 
@@ -31,11 +35,14 @@ export interface ArchivedPiece {
 /** The epochs that have something in the archive, in their order. */
 export function historyOf({ openings, pieces }: Pick<Archive, 'openings' | 'pieces'>): readonly ArchivedEpoch[] {
   const piecesOf = Map.groupBy(pieces, ({ epoch }) => epoch)
-  const openingOf = new Map(openings.map((opening) => [opening.epoch, opening]))
+  const isBelieved = ({ distrust = '' }: Opening): boolean => distrust === ''
+  const openingOf = new Map(openings.filter(isBelieved).map((opening) => [opening.epoch, opening]))
+  const distrustOf = new Map(openings.map(({ epoch, distrust = '' }) => [epoch, distrust]))
   const epochs = [...new Set([...piecesOf.keys(), ...openingOf.keys()])].sort((one, other) => one - other)
   const shipped = epochs.map((epoch) => ({
     epoch,
     opening: openingOf.get(epoch) ?? null,
+    distrust: distrustOf.get(epoch) ?? '',
     pieces: (piecesOf.get(epoch) ?? []).toSorted(inHistory).map(archived),
   }))
   return shipped.map((each, at) => withLater(each, shipped.slice(at + 1)))

@@ -7,6 +7,7 @@ import { goesBeyond, upToLast } from './gtid-sources.ts'
 import { historyOf, type Archive } from './history.ts'
 import type { Manifest } from './manifest.ts'
 import { moment } from './moment.ts'
+import { whyNotPlain } from './plain.ts'
 import { whyNotForServer } from './server-fit.ts'
 import { chainsOf, describePossible, furthest, spanOf, windowOf, type Span } from './window.ts'
 
@@ -29,6 +30,8 @@ export interface Asked {
   readonly serverVersion: string
   /** Of the keys at hand. */
   readonly keyIds: readonly string[]
+  /** With keys, what is not encrypted is not taken. */
+  readonly refusesPlain?: boolean
 }
 
 export interface Plan {
@@ -86,7 +89,9 @@ function whyNone({ manifests }: Archive, named: BackupName | undefined): Sentenc
   return say`backup ${named ?? ''} is not there or not whole; there are: ${joined(shown, ', ')}`
 }
 
-function whyUnusable({ name, mysqlVersion, encryption }: Manifest, { serverVersion, keyIds }: Asked): Said {
+function whyUnusable({ name, mysqlVersion, encryption }: Manifest, asked: Asked): Said {
+  const { serverVersion, keyIds } = asked
+  if (encryption === null && asked.refusesPlain === true) return whyNotPlain(say`backup ${name}`)
   if (encryption !== null && !keyIds.includes(encryption.keyId))
     return keyIds.length === 0
       ? say`backup ${name} is encrypted with key ${encryption.keyId}, and no key was given: give the file of that key`

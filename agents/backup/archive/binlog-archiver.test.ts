@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -8,7 +9,8 @@ import { chainsOf } from '#backup/window.ts'
 import { manifestText } from '#backup/manifest.ts'
 import { keyOf } from '#backup/keys.ts'
 import { readPiece } from '#backup/transfer/read-piece.ts'
-import { readArchive } from '#backup/transfer/stored-archive.ts'
+import { readArchive, readOpening } from '#backup/transfer/stored-archive.ts'
+import { KeyRing } from '#backup/stream/key-ring.ts'
 import { MemoryStore } from '#object-store/testing-store.ts'
 import { binlogFile, dml, previousGtids, uuid } from '#test/support/synthetic-binlog.ts'
 import { GtidSet } from '#topology/gtid/gtid-set.ts'
@@ -30,10 +32,10 @@ import { HoleCloser } from './hole-closer.ts'
 const task = { store: { address: 'memory' }, retention: { last: 1, days: 0, weeks: 0 }, archive: { everySeconds: 5 } }
 
 /** A primary whose binlogs a test writes. */
-async function aPrimary(store: MemoryStore, epoch = 3) {
+async function aPrimary(store: MemoryStore, epoch = 3, key: KeyRing | null = null) {
   const here = await anInstance('shop-0')
   await here.parts.file.update({ volume: '0a1b2c', promise: epoch, assignment: { ...primaryOfEpoch3, epoch } })
-  const archiver = new BinlogArchiver(here.parts, portTo(store))
+  const archiver = new BinlogArchiver(here.parts, portTo(store, key))
   return { ...here, archiver, seen: (): BinlogArchiveKnown | null => here.parts.jobs.binlogArchive }
 }
 
@@ -44,8 +46,8 @@ async function aReplica(store: MemoryStore) {
   return { ...here, closer: new HoleCloser(here.parts, portTo(store)) }
 }
 
-function portTo(store: MemoryStore) {
-  return { lineage: '00112233445566778899aabbccddeeff', open: async () => ({ store, key: null }) }
+function portTo(store: MemoryStore, key: KeyRing | null = null) {
+  return { lineage: '00112233445566778899aabbccddeeff', open: async () => ({ store, key }) }
 }
 
 async function anInstance(instance: string) {
@@ -333,6 +335,25 @@ describe('A primary ships its binlogs', () => {
     await again.archiver.look()
     expect(again.seen()?.trouble).toContain(`transactions that this primary does not have (${uuid}:3-9)`)
     expect(await shipped(store)).toBe('')
+  })
+
+  it('of which a restore with a key believes the epoch, also where the key came in its middle', async () => {
+    const [store, ring] = [new MemoryStore(), new KeyRing([randomBytes(32)])]
+    const before = await aPrimary(store)
+    await before.has([range(1, 4)], 4)
+    await before.archiver.look()
+    const read = () => readOpening(store, { cluster: 'shop', epoch: 3, key: ring })
+    expect(String((await read()).distrust)).toContain('is not encrypted')
+    const after = await aPrimary(store, 3, ring)
+    await after.has([range(1, 4), range(5, 8)], 8)
+    await after.archiver.look()
+    expect(await read()).toMatchObject({ epoch: 3, distrust: '' })
+    expect((await read()).gtids.toString()).toBe(`${uuid}:1-8`)
+    const again = await aPrimary(store, 3, ring)
+    await again.has([range(1, 4), range(5, 9)], 9)
+    await again.archiver.look()
+    expect((await read()).gtids.toString()).toBe(`${uuid}:1-8`)
+    expect(again.seen()).toMatchObject({ gtids: `${uuid}:1-9`, hole: '', trouble: '' })
   })
 
   it('as long as it is the primary, and where an archive is asked for', async () => {

@@ -1,7 +1,7 @@
 import { keyOf } from '#backup/keys.ts'
-import { openingText } from '#backup/opening.ts'
+import { openingText, type OpeningPlace } from '#backup/opening.ts'
 import { shippedOf, whyOtherHistory, type Shipped } from '#backup/shipping.ts'
-import { readArchive } from '#backup/transfer/stored-archive.ts'
+import { readArchive, readOpening } from '#backup/transfer/stored-archive.ts'
 import { RegentError } from '#common/errors/errors.ts'
 import { counted, say, text, type Said } from '#common/sentence/sentence.ts'
 import { abbreviated } from '#common/text/words.ts'
@@ -76,11 +76,13 @@ export class Shipping {
       const atMs = parts.world.clock.wallMs()
       await claimFolder(store, { cluster, lineage: begun.port.lineage, claimedAtMs: atMs })
       const { executed: gtids } = await parts.server.readHolds()
-      const opening = openingText({ epoch, instance, atMs, gtids })
-      await store.putIfAbsent(keyOf({ kind: 'opening', cluster, epoch }), Buffer.from(opening))
+      const place = { cluster, epoch, key: opened.key?.strict ?? null }
+      const opening = Buffer.from(openingText({ epoch, instance, atMs, gtids }, place))
+      await store.putIfAbsent(keyOf({ kind: 'opening', cluster, epoch }), opening)
       const archive = await readArchive(store, cluster, 'sender')
       const why = whyOtherHistory(archive, epoch, parseGtidSet(gtids))
       if (why !== '') throw new RegentError('REGENT_REFUSED', why, { remedy: '' })
+      await seal(store, place, opening)
       const shipped = shippedOf(archive)
       if (shipped === null) throw new Error('the archive has no opening, which was put there a moment ago')
       return new Shipping(parts, { ...begun, ...ground }, opened, shipped)
@@ -149,6 +151,20 @@ export class Shipping {
     if (gtids.isEmpty()) return ''
     return say`the archive lacks ${counted(gtids.count(), 'transaction')} (${text(abbreviated(gtids.toString()))}), which no binlog of ${this.#parts.config.instance} holds: unless they are shipped out of another instance's, a restore ends before them until the next backup`
   }
+}
+
+/**
+ * An opening of the time before there was this key is made anew: it is no part of what a restore with the key believes.
+ * What the primary has executed by now leaves out the same as what it had when the epoch began.
+ */
+async function seal(store: OpenedStore['store'], place: OpeningPlace, opening: Buffer): Promise<void> {
+  const { distrust = '' } = await readOpening(store, place)
+  if (distrust !== '')
+    await store.put(keyOf({ kind: 'opening', cluster: place.cluster, epoch: place.epoch }), once(opening))
+}
+
+async function* once(bytes: Buffer): AsyncGenerator<Buffer, void, void> {
+  yield bytes
 }
 
 /** Of this cluster in the store. */

@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { openingText } from '#backup/opening.ts'
+import { KeyRing } from '#backup/stream/key-ring.ts'
 import { readManifest } from '#backup/transfer/stored-manifests.ts'
 import type { RestoreOrder } from '#failover/protocol/order.ts'
 import { MemoryStore } from '#object-store/testing-store.ts'
@@ -46,7 +47,7 @@ async function restoredFrom(
   })
   await parts.observer.refresh()
   const converger = new Converger(parts, () => undefined)
-  const open = async () => ({ store, key: withKey })
+  const open = async () => ({ store, key: withKey && new KeyRing([withKey]) })
   const restoring = new Restoring(parts, converger, { lineage: 'other', open, throwAway })
   const order = { ...said, epoch: 1, revision: 0, of: 'shop' } as unknown as RestoreOrder
   restoring.begin(order)

@@ -2,6 +2,7 @@ import type { Plan } from '#backup/restore-plan.ts'
 import type { WantedState } from '#backup/restore-target.ts'
 import { releaseOf } from '#backup/server-fit.ts'
 import { planOf } from '#backup/transfer/planned.ts'
+import { requireKeys } from '#backup/transfer/require-keys.ts'
 import { RegentError } from '#common/errors/errors.ts'
 import { mebibytes } from '#common/text/words.ts'
 import type { Parts } from '#agents/instance/parts.ts'
@@ -15,6 +16,7 @@ export async function planHere(
   opened: OpenedStore,
 ): Promise<Plan> {
   const plan = await planOf(wanted, opened, releaseOf(parts.observer.server?.version ?? ''))
+  await requireKeys(plan, opened)
   await requireRoom(parts, plan)
   return plan
 }

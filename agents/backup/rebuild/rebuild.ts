@@ -54,11 +54,12 @@ export async function rebuilt(plan: Plan, folder: string, tools: RebuildTools): 
 export async function fetchBase(manifest: Manifest, folder: string, tools: RebuildTools): Promise<void> {
   const { store, key, signal, progress, volume, own } = tools
   const { cluster, name, encryption, rawBytes } = manifest
-  const keys = encryption && key && dataKeys(key, Buffer.from(encryption.salt, 'hex'))
+  const opens = encryption === null ? undefined : key?.withId(encryption.keyId)
+  const keys = opens && encryption && dataKeys(opens, Buffer.from(encryption.salt, 'hex'))
   const content = readParts(manifest, {
     store,
     keyOf: (part) => keyOf({ kind: 'part', cluster, name, part }),
-    key: keys ? keys.encrypts : null,
+    key: keys?.encrypts ?? null,
     signal,
   })
   const told = (bytes: number) => {

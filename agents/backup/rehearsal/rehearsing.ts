@@ -2,6 +2,7 @@ import { keyOf } from '#backup/keys.ts'
 import { withHole, type Plan } from '#backup/restore-plan.ts'
 import { releaseOf } from '#backup/server-fit.ts'
 import { planOf } from '#backup/transfer/planned.ts'
+import { requireKeys } from '#backup/transfer/require-keys.ts'
 import { verificationText } from '#backup/verification.ts'
 import { describeError, RegentError } from '#common/errors/errors.ts'
 import { counted, duration, mebibytes, say, type Sentence } from '#common/sentence/sentence.ts'
@@ -91,6 +92,7 @@ export class Rehearsing {
     try {
       await claimFolder(opened.store, { cluster: said.cluster, lineage, claimedAtMs: world.clock.wallMs() })
       const plan = await planOf({ of: said.cluster }, opened, releaseOf(this.#parts.observer.server?.version ?? ''))
+      await requireKeys(plan, opened, { signal: watch.signal })
       await this.#requireRoom(plan)
       const rehearsed = await this.#rehearse(said, plan, {
         ...opened,

@@ -41,7 +41,8 @@ export function complaintAboutBackup({ store, schedule, timeZone, rehearsal }: B
 }
 
 function optionsOf(where: BackupStore): OpenStoreOptions {
-  const { address, folder: _folder, credentialsFolder, encryptionKeyFile: _key, bytesPerSecond: _rate, ...s3 } = where
+  const { address, credentialsFolder, folder: _folder, encryptionKeyFile: _key, allowPlain: _plain, ...rest } = where
+  const { bytesPerSecond: _rate, ...s3 } = rest
   const credentials =
     credentialsFolder === undefined ? undefined : ({ kind: 'folder', folder: credentialsFolder } as const)
   const isBucket = /^s3:/i.test(address) || Object.keys(s3).length > 0 || credentials !== undefined

@@ -1,8 +1,12 @@
+import { randomBytes } from 'node:crypto'
 import { expect, it } from 'vitest'
 import { MemoryStore } from '#object-store/testing-store.ts'
 import { keyOf } from '../keys.ts'
-import { manifestText } from '../manifest.ts'
-import { aManifest, startMs } from '../testing.ts'
+import { manifestText, signedText } from '../manifest.ts'
+import { openingText } from '../opening.ts'
+import { KeyRing } from '../stream/key-ring.ts'
+import { dataKeys, keyIdOf, signatureOf } from '../stream/data-key.ts'
+import { aManifest, aPiece, sourceA, startMs } from '../testing.ts'
 import { planOf } from './planned.ts'
 
 const [good, bad] = [aManifest(), aManifest({ endedAtMs: startMs + 3_600_000 })]
@@ -31,4 +35,59 @@ it('A backup that is restored as it is needs nothing of the archive, whatever wa
   const plan = (more: object) => planOf({ of: 'shop', backup: good.name, ...more }, { store, key: null }, '9.7.4')
   expect((await plan({})).backup.name).toBe(good.name)
   await expect(plan({ until: '2026-11-25T03:12:09Z' })).rejects.toThrow('opening of epoch 1 cannot be used')
+})
+
+const key = randomBytes(32)
+
+/** A backup that is encrypted, and a newer one that somebody put there. */
+async function withStranger(): Promise<MemoryStore> {
+  const [store, salt] = [new MemoryStore(), randomBytes(32)]
+  const signature = signatureOf(signedText(good), dataKeys(key, salt))
+  const encryption = { scheme: 'aes-256-gcm', keyId: keyIdOf(key), salt: salt.toString('hex'), signature } as const
+  for (const manifest of [{ ...good, encryption }, bad])
+    await store.putIfAbsent(
+      keyOf({ kind: 'manifest', cluster: 'shop', name: manifest.name }),
+      Buffer.from(manifestText(manifest)),
+    )
+  return store
+}
+
+it('With a key nothing plain is restored, unless that is allowed', async () => {
+  const store = await withStranger()
+  const plan = (more: object, takesPlain = false) =>
+    planOf({ of: 'shop', ...more }, { store, key: new KeyRing([key], { takesPlain }) }, '9.7.4')
+  expect((await plan({})).backup.name).toBe(good.name)
+  await expect(plan({ backup: bad.name })).rejects.toThrow(
+    `backup ${bad.name} is not encrypted, and a key is given: anybody who writes to the store may have put that there`,
+  )
+  expect((await plan({}, true)).backup.name).toBe(bad.name)
+  expect((await plan({ backup: bad.name }, true)).backup.name).toBe(bad.name)
+})
+
+it('With a key the archive is followed into no epoch whose opening no key signed', async () => {
+  const ring = new KeyRing([key])
+  const opening = { epoch: 1, instance: 'shop-0', atMs: startMs, gtids: '' }
+  const piece = aPiece({ source: sourceA, from: 1, to: 10 })
+  const place = { cluster: 'shop', key: ring }
+  const found = async (text: string, given: KeyRing) => {
+    const store = await withStranger()
+    await store.putIfAbsent(keyOf({ kind: 'opening', cluster: 'shop', epoch: 1 }), Buffer.from(text))
+    await store.putIfAbsent(keyOf({ kind: 'piece', cluster: 'shop', piece }), Buffer.from('x'))
+    const plan = await planOf({ of: 'shop' }, { store, key: given }, '9.7.4')
+    return [plan.steps.length, String(plan.hole ?? '')]
+  }
+  expect(await found(openingText(opening, place), ring)).toEqual([1, ''])
+  const [steps, hole] = await found(openingText(opening), ring)
+  expect(steps).toBe(0)
+  expect(hole).toContain('the opening of epoch 1 in the archive is not encrypted, and a key is given')
+  const other = new KeyRing([randomBytes(32), key])
+  expect(await found(openingText(opening, { ...place, key: other }), ring)).toEqual([
+    0,
+    expect.stringContaining(`is signed with key ${keyIdOf(other.first)}: give the file of that key`),
+  ])
+  expect(await found(openingText(opening, { ...place, cluster: 'other' }), ring)).toEqual([
+    0,
+    expect.stringContaining('was changed after that was written'),
+  ])
+  expect(await found(openingText(opening, { ...place, key: other }), other)).toEqual([1, ''])
 })

@@ -2,11 +2,19 @@ import type { Archive } from '../history.ts'
 import { signedText, type Manifest } from '../manifest.ts'
 import { planRestore, type Asked, type Plan } from '../restore-plan.ts'
 import { targetOf, type WantedState } from '../restore-target.ts'
-import { dataKeys, isSignedBy, keyIdOf } from '../stream/data-key.ts'
+import { dataKeys, isSignedBy } from '../stream/data-key.ts'
+import type { KeyRing } from '../stream/key-ring.ts'
+import { refusesPlain } from '../plain.ts'
 import { readArchive, readBinlogArchive } from './stored-archive.ts'
 import { backupsOf, readManifest } from './stored-manifests.ts'
 import { RegentError } from '#common/errors/errors.ts'
 import type { ObjectStore } from '#object-store/object-store.ts'
+
+/** Where it is read, and with which keys; null for none. */
+interface ReadStore {
+  readonly store: Pick<ObjectStore, 'get' | 'list'>
+  readonly key: KeyRing | null
+}
 
 /**
  * What is to be restored of a cluster, decided before anything is downloaded. Throws `REGENT_REFUSED` with what would
@@ -16,12 +24,13 @@ import type { ObjectStore } from '#object-store/object-store.ts'
  */
 export async function planOf(
   { of, ...wanted }: WantedState & { readonly of: string },
-  { store, key }: { readonly store: Pick<ObjectStore, 'get' | 'list'>; readonly key: Buffer | null },
+  { store, key }: ReadStore,
   serverVersion: string,
 ): Promise<Plan> {
   const asked = targetOf(wanted)
-  const archive = await archiveFor(store, of, asked)
-  const plan = planRestore(archive, { ...asked, serverVersion, keyIds: key === null ? [] : [keyIdOf(key)] })
+  const archive = await archiveFor({ store, key }, of, asked)
+  const known = { keyIds: key?.ids ?? [], refusesPlain: refusesPlain(key) }
+  const plan = planRestore(archive, { ...asked, ...known, serverVersion })
   if (plan.kind === 'refused') throw new RegentError('REGENT_REFUSED', plan.why, { remedy: '' })
   requireSigned(plan.backup, key)
   return plan
@@ -29,21 +38,23 @@ export async function planOf(
 
 /** Of a backup that is named no other one need be readable; nor the archive, where nothing is replayed. */
 async function archiveFor(
-  store: Pick<ObjectStore, 'get' | 'list'>,
+  { store, key }: ReadStore,
   cluster: string,
   { target, from }: Pick<Asked, 'target' | 'from'>,
 ): Promise<Archive> {
   const named = target.kind === 'backup' ? target.name : from
-  if (named === undefined || !(await backupsOf(store, cluster)).includes(named)) return readArchive(store, cluster)
+  if (named === undefined || !(await backupsOf(store, cluster)).includes(named))
+    return readArchive(store, cluster, 'restore', key)
   const manifests = [await readManifest(store, cluster, named)]
   if (target.kind === 'backup') return { manifests, openings: [], pieces: [] }
-  return { manifests, ...(await readBinlogArchive(store, cluster)) }
+  return { manifests, ...(await readBinlogArchive(store, cluster, key)) }
 }
 
-function requireSigned(manifest: Manifest, key: Buffer | null): void {
+function requireSigned(manifest: Manifest, key: KeyRing | null): void {
   const { name, encryption } = manifest
   if (encryption === null) return
-  const keys = key && dataKeys(key, Buffer.from(encryption.salt, 'hex'))
-  if (keys === null || !isSignedBy(encryption.signature, signedText(manifest), keys))
+  const opens = key?.withId(encryption.keyId)
+  const keys = opens && dataKeys(opens, Buffer.from(encryption.salt, 'hex'))
+  if (keys === undefined || !isSignedBy(encryption.signature, signedText(manifest), keys))
     throw new RegentError('REGENT_REFUSED', `the manifest of backup ${name} was changed after that was written`)
 }

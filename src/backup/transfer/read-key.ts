@@ -2,22 +2,31 @@ import { readFile } from 'node:fs/promises'
 import { describeError, RegentError } from '#common/errors/errors.ts'
 import type { BackupStore } from '#failover/protocol/backup-store.ts'
 import { keyBytes } from '../stream/data-key.ts'
+import { KeyRing } from '../stream/key-ring.ts'
 
-/** The key that a person keeps for what lies there; null where none is named. Rejects as `readKey`. */
-export async function keyOfStore({ encryptionKeyFile }: BackupStore): Promise<Buffer | null> {
-  return encryptionKeyFile === undefined ? null : readKey(encryptionKeyFile)
+/** The keys that a person keeps for what lies there; null where none is named. Rejects as `readKeys`. */
+export async function keyOfStore({ encryptionKeyFile, allowPlain }: BackupStore): Promise<KeyRing | null> {
+  if (encryptionKeyFile === undefined) return null
+  return new KeyRing(await readKeys(encryptionKeyFile), { takesPlain: allowPlain === true })
 }
 
-/** 32 bytes, or as many in hexadecimal digits. Throws `REGENT_BAD_FILE`, and says nothing of what is in the file. */
-async function readKey(path: string): Promise<Buffer> {
+const keyForm = /^[0-9a-fA-F]{64}$/
+
+/**
+ * 32 bytes, or as many in hexadecimal digits: then a key a line, the newest first. Throws `REGENT_BAD_FILE`, and says
+ * nothing of what is in the file.
+ */
+async function readKeys(path: string): Promise<readonly [Buffer, ...Buffer[]]> {
   const content = await readFile(path).catch((error: unknown) => {
     throw new RegentError('REGENT_BAD_FILE', `the key of backups cannot be read: ${describeError(error)}`)
   })
-  if (content.length === keyBytes) return content
-  const text = content.toString('latin1').trim()
-  if (/^[0-9a-fA-F]{64}$/.test(text)) return Buffer.from(text, 'hex')
+  if (content.length === keyBytes) return [content]
+  const lines = content.toString('latin1').split(/\s+/)
+  const [first, ...others] = lines.filter((line) => line !== '')
+  if (first !== undefined && [first, ...others].every((line) => keyForm.test(line)))
+    return [Buffer.from(first, 'hex'), ...others.map((line) => Buffer.from(line, 'hex'))]
   throw new RegentError(
     'REGENT_BAD_FILE',
-    `${path} holds no key of backups: ${keyBytes} bytes are wanted, or ${keyBytes * 2} hexadecimal digits ("openssl rand -hex 32" makes one)`,
+    `${path} holds no key of backups: ${keyBytes} bytes are wanted, or ${keyBytes * 2} hexadecimal digits a line ("openssl rand -hex 32" makes one)`,
   )
 }

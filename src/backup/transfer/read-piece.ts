@@ -6,6 +6,7 @@ import type { ObjectStore } from '#object-store/object-store.ts'
 import { nextOf, type GtidNumber } from '#topology/gtid/gtid-number.ts'
 import { keyOf } from '../keys.ts'
 import { pieceName, type Piece } from '../piece-name.ts'
+import type { KeyRing } from '../stream/key-ring.ts'
 import { unusable } from '../stored-json.ts'
 import { pieceContent } from './piece-object.ts'
 
@@ -13,8 +14,8 @@ export interface PieceSource {
   readonly store: Pick<ObjectStore, 'get'>
   readonly cluster: string
   readonly piece: Piece
-  /** That a person keeps; null where there is none. */
-  readonly key: Buffer | null
+  /** Those that a person keeps; null where there are none. */
+  readonly key: KeyRing | null
   readonly signal?: AbortSignal | undefined
 }
 

@@ -30,7 +30,7 @@ export async function readStock(
   let whyNot: Said = ''
   const found = objects.flatMap(({ key }) => parseKey(key) ?? [])
   for (const key of found) {
-    if (key.kind === 'opening') openings.push(await readOpening(store, key, options))
+    if (key.kind === 'opening') openings.push(await readOpening(store, { ...key, key: null }, options))
     if (key.kind !== 'manifest') continue
     const read = await readIfUsable(store, key, options)
     if ('whyNot' in read) whyNot = read.whyNot || whyNot

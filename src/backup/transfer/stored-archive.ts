@@ -2,8 +2,9 @@ import type { Interruptible, ObjectStore } from '#object-store/object-store.ts'
 import type { Archive } from '../history.ts'
 import { keyOf, parseKey, prefixOf } from '../keys.ts'
 import type { Manifest } from '../manifest.ts'
-import { parseOpening, type Opening } from '../opening.ts'
+import { parseOpening, type Opening, type OpeningPlace } from '../opening.ts'
 import type { Piece } from '../piece-name.ts'
+import type { KeyRing } from '../stream/key-ring.ts'
 import { isOfContent } from '../stored-json.ts'
 import { backupsOf, readManifest, readOutline } from './stored-manifests.ts'
 import { textOf } from './text-of.ts'
@@ -16,8 +17,16 @@ type Store = Pick<ObjectStore, 'get' | 'list'>
  */
 export type Reader = 'restore' | 'sender'
 
-/** All that tells how far a cluster can be restored. Rejects as the store does, and where an object cannot be used. */
-export async function readArchive(store: Store, cluster: string, reader: Reader = 'restore'): Promise<Archive> {
+/**
+ * All that tells how far a cluster can be restored. Rejects as the store does, and where an object cannot be used.
+ * @param key by which openings must be signed; null where each counts, as for senders
+ */
+export async function readArchive(
+  store: Store,
+  cluster: string,
+  reader: Reader = 'restore',
+  key: KeyRing | null = null,
+): Promise<Archive> {
   const manifests: Manifest[] = []
   const read = reader === 'restore' ? readManifest : readOutline
   for (const name of await backupsOf(store, cluster))
@@ -26,11 +35,15 @@ export async function readArchive(store: Store, cluster: string, reader: Reader 
     } catch (error) {
       if (reader === 'restore' || !isOfContent(error)) throw error
     }
-  return { manifests, ...(await readBinlogArchive(store, cluster)) }
+  return { manifests, ...(await readBinlogArchive(store, cluster, key)) }
 }
 
 /** The same without the backups. */
-export async function readBinlogArchive(store: Store, cluster: string): Promise<Omit<Archive, 'manifests'>> {
+export async function readBinlogArchive(
+  store: Store,
+  cluster: string,
+  key: KeyRing | null = null,
+): Promise<Omit<Archive, 'manifests'>> {
   const [openings, pieces]: [Opening[], Piece[]] = [[], []]
   const epochs: number[] = []
   for await (const { key } of store.list(prefixOf.archive(cluster))) {
@@ -38,15 +51,16 @@ export async function readBinlogArchive(store: Store, cluster: string): Promise<
     if (found?.kind === 'piece') pieces.push(found.piece)
     if (found?.kind === 'opening') epochs.push(found.epoch)
   }
-  for (const epoch of epochs) openings.push(await readOpening(store, { cluster, epoch }))
+  for (const epoch of epochs) openings.push(await readOpening(store, { cluster, epoch, key }))
   return { openings, pieces }
 }
 
 /** Rejects as the store does, and as `parseOpening`. */
 export async function readOpening(
   store: Pick<ObjectStore, 'get'>,
-  { cluster, epoch }: { readonly cluster: string; readonly epoch: number },
+  place: OpeningPlace,
   options: Interruptible = {},
 ): Promise<Opening> {
-  return parseOpening(await textOf(store, keyOf({ kind: 'opening', cluster, epoch }), options), epoch)
+  const { cluster, epoch } = place
+  return parseOpening(await textOf(store, keyOf({ kind: 'opening', cluster, epoch }), options), place)
 }

@@ -1,14 +1,17 @@
 import { RegentError } from '#common/errors/errors.ts'
+import { say } from '#common/sentence/sentence.ts'
 import type { ObjectStore } from '#object-store/object-store.ts'
 import { keyOf } from '../keys.ts'
 import { signedText, type Manifest } from '../manifest.ts'
-import { dataKeys, isSignedBy, keyIdOf } from '../stream/data-key.ts'
+import { dataKeys, isSignedBy } from '../stream/data-key.ts'
+import type { KeyRing } from '../stream/key-ring.ts'
+import { refusedPlain, refusesPlain } from '../plain.ts'
 import { readParts } from './read-parts.ts'
 
 export interface VerifySource {
   readonly store: Pick<ObjectStore, 'get'>
-  /** That of the store; null where none is named. */
-  readonly key: Buffer | null
+  /** Those of the store; null where none are named. */
+  readonly key: KeyRing | null
   readonly signal: AbortSignal
   /** Bytes of the data that were read so far. */
   readonly progress: (rawBytes: number) => void
@@ -31,16 +34,20 @@ export async function verifyBackup(manifest: Manifest, { store, key, signal, pro
   for await (const chunk of parts) progress((bytes += chunk.length))
 }
 
-function keyFor(manifest: Manifest, key: Buffer | null): Buffer | null {
+function keyFor(manifest: Manifest, key: KeyRing | null): Buffer | null {
   const { name, encryption } = manifest
-  if (encryption === null) return null
-  if (key === null || keyIdOf(key) !== encryption.keyId)
+  if (encryption === null) {
+    if (refusesPlain(key)) throw refusedPlain(say`backup ${name}`)
+    return null
+  }
+  const opens = key?.withId(encryption.keyId)
+  if (opens === undefined)
     throw new RegentError(
       'REGENT_REFUSED',
       `backup ${name} is encrypted with key ${encryption.keyId}: give the file of that key with --key-file`,
       { remedy: '' },
     )
-  const keys = dataKeys(key, Buffer.from(encryption.salt, 'hex'))
+  const keys = dataKeys(opens, Buffer.from(encryption.salt, 'hex'))
   if (!isSignedBy(encryption.signature, signedText(manifest), keys))
     throw new RegentError('REGENT_BACKUP_UNUSABLE', `the manifest of backup ${name} was changed after that was written`)
   return keys.encrypts

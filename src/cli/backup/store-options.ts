@@ -11,6 +11,7 @@ export interface BackupStoreOptions {
   readonly caFile?: string
   readonly credentials?: string
   readonly keyFile?: string
+  readonly allowPlain?: true
 }
 
 const longest = 1_024
@@ -37,13 +38,17 @@ export function withBackupStore(command: Command, usual: string): Command {
       ).argParser(pathArgument),
     )
     .addOption(
-      new Option('--key-file <file>', 'key that backups are encrypted with (default: none)').argParser(pathArgument),
+      new Option(
+        '--key-file <file>',
+        'key that backups are encrypted with; several, the newest first, are a line each (default: none)',
+      ).argParser(pathArgument),
     )
+    .option('--allow-plain', 'with a key, take also what is not encrypted, since before there was a key')
 }
 
 /** Undefined where no address is said. */
 export function storeSaid(options: BackupStoreOptions): BackupStore | undefined {
-  const { from, endpoint, region, pathStyle, caFile, credentials, keyFile } = options
+  const { from, endpoint, region, pathStyle, caFile, credentials, keyFile, allowPlain } = options
   if (from === undefined) return undefined
   return {
     address: from,
@@ -53,5 +58,6 @@ export function storeSaid(options: BackupStoreOptions): BackupStore | undefined 
     ...(caFile === undefined ? {} : { caFile }),
     ...(credentials === undefined ? {} : { credentialsFolder: credentials }),
     ...(keyFile === undefined ? {} : { encryptionKeyFile: keyFile }),
+    ...(allowPlain === undefined ? {} : { allowPlain }),
   }
 }

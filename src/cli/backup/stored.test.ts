@@ -72,6 +72,22 @@ it('The list says which backups were verified', async () => {
   expect(json.backups.map(({ verified }) => verified !== null)).toEqual([true, false, false, false])
 })
 
+it('With a key what is not encrypted is refused, and the list says so', async () => {
+  const keyFile = join(folder, 'keys')
+  await writeFile(keyFile, `${'a'.repeat(64)}\n${'b'.repeat(64)}\n`)
+  const lines = (await ran((io) => listBackups(io, 'shop', options({ keyFile })))).split('\n')
+  expect(lines[1]).toContain('no: refused')
+  await expect(ran((io) => verifyStored(io, first, options({ keyFile })))).rejects.toThrow(
+    `backup ${first} is not encrypted, and a key is given`,
+  )
+  expect(await ran((io) => verifyStored(io, first, options({ keyFile, allowPlain: true })))).toContain(
+    'as it was stored',
+  )
+  expect(await ran((io) => showWindow(io, 'shop', options({ keyFile })))).toContain('nothing, since no backup is whole')
+  await writeFile(keyFile, `${'a'.repeat(64)}\n${'b'.repeat(63)}\n`)
+  await expect(ran((io) => listBackups(io, 'shop', options({ keyFile })))).rejects.toThrow('holds no key of backups')
+})
+
 it('A backup is read to its end, and one byte that was changed is found', async () => {
   expect(await ran((io) => verifyStored(io, first, options()))).toContain(
     `backup ${first} of shop is as it was stored: 1 part`,

@@ -8,6 +8,8 @@ import { counted, mebibytes } from '#common/text/words.ts'
 import { findCluster } from '#local/clusters/cluster-index.ts'
 import { readSpec } from '#local/folder/spec-file.ts'
 import { layoutOf } from '#local/folder/state-layout.ts'
+import { refusesPlain } from '#backup/plain.ts'
+import { keyOfStore } from '#backup/transfer/read-key.ts'
 import { openBackupStore } from '#backup/transfer/open-backup-store.ts'
 import type { ObjectStore, StoredObject } from '#object-store/object-store.ts'
 import { backupFolderOf, type BackupStore } from '#failover/protocol/backup-store.ts'
@@ -22,8 +24,9 @@ import type { StoredOptions } from './backup-command.ts'
 
 /** Oldest first. */
 export async function listBackups(io: Io, wanted: string | undefined, options: StoredOptions): Promise<void> {
-  const { cluster, store } = await opened(wanted, options)
+  const { cluster, store, where } = await opened(wanted, options)
   try {
+    const plain = refusesPlain(await keyOfStore(where)) ? 'no: refused' : 'no'
     const objects: StoredObject[] = []
     for await (const object of store.list(prefixOf.backups(cluster))) objects.push(object)
     const manifests: Manifest[] = []
@@ -43,7 +46,7 @@ export async function listBackups(io: Io, wanted: string | undefined, options: S
       one.mysqlVersion,
       mebibytes(one.rawBytes),
       mebibytes(one.storedBytes),
-      one.encryption?.keyId ?? 'no',
+      one.encryption?.keyId ?? plain,
       verifiedText(proofs.get(one.name)),
     ])
     const head = ['BACKUP', 'BEGUN', 'TOOK', 'INSTANCE', 'MYSQL', 'DATA', 'STORED', 'ENCRYPTED', 'VERIFIED']

@@ -1,3 +1,6 @@
+import { refusesPlain, whyNotPlain } from '#backup/plain.ts'
+import { keyOfStore } from '#backup/transfer/read-key.ts'
+import { say } from '#common/sentence/sentence.ts'
 import { describeWindow, windowOf } from '#backup/window.ts'
 import { readArchive } from '#backup/transfer/stored-archive.ts'
 import type { Io } from '../terminal/io.ts'
@@ -7,9 +10,14 @@ import { opened } from './stored.ts'
 
 /** From when to when the cluster can be restored, with each hole of the archive. */
 export async function showWindow(io: Io, wanted: string | undefined, options: StoredOptions): Promise<void> {
-  const { cluster, store } = await opened(wanted, options)
+  const { cluster, store, where } = await opened(wanted, options)
   try {
-    const window = windowOf(await readArchive(store, cluster))
+    const key = await keyOfStore(where)
+    const { manifests, ...archive } = await readArchive(store, cluster, 'restore', key)
+    const taken = manifests.filter(({ encryption }) => encryption !== null || !refusesPlain(key))
+    for (const { name } of manifests.filter((one) => !taken.includes(one)))
+      io.note(String(whyNotPlain(say`backup ${name}`)))
+    const window = windowOf({ ...archive, manifests: taken })
     if (options.output !== 'json') {
       for (const line of describeWindow(cluster, window)) io.out(String(line))
       return

@@ -2,6 +2,7 @@ import type { ClusterView } from '#api-contract/views.ts'
 import { describePlan } from '#backup/restore-plan.ts'
 import { openBackupStore } from '#backup/transfer/open-backup-store.ts'
 import { planOf } from '#backup/transfer/planned.ts'
+import { requireKeys } from '#backup/transfer/require-keys.ts'
 import { keyOfStore } from '#backup/transfer/read-key.ts'
 import { RegentError } from '#common/errors/errors.ts'
 import type { BackupToRestore } from '#failover/protocol/backup-store.ts'
@@ -39,6 +40,7 @@ async function requirePossible(io: Io, { store: where, ...wanted }: BackupToRest
   const [key, store] = [await keyOfStore(where), await openBackupStore(where)]
   try {
     const plan = await planOf(wanted, { store, key }, version)
+    await requireKeys(plan, { store, key })
     io.note(String(describePlan(plan)))
   } finally {
     store.close()

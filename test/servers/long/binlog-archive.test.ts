@@ -3,6 +3,7 @@ import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { KeyRing } from '#backup/stream/key-ring.ts'
 import { openBackupStore } from '#backup/transfer/open-backup-store.ts'
 import { readPiece } from '#backup/transfer/read-piece.ts'
 import { readArchive } from '#backup/transfer/stored-archive.ts'
@@ -97,7 +98,7 @@ describe.each(['semisync', 'group'] as const)('The archive of binlogs of a clust
     const { store, archive: stored } = await archiveIn(address())
     expect(windowOf(stored).spans.length).toBe(1)
     for (const piece of stored.pieces)
-      for await (const segment of readPiece({ store, cluster: 'shop', piece, key }))
+      for await (const segment of readPiece({ store, cluster: 'shop', piece, key: new KeyRing([key]) }))
         expect(segment.bytes.length).toBeLessThanOrEqual(1_048_576)
     expect(stored.openings.length).toBeGreaterThanOrEqual(3)
   }, 1_800_000)

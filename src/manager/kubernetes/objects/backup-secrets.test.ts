@@ -28,6 +28,8 @@ it('No pod is changed for a store whose Secrets are not there or of no use, and 
   await client.patch(secrets, metadata('login'), { data: dataOf({ secretAccessKey: 'secret' }) })
   await client.patch(secrets, metadata('key'), { data: dataOf({ key: `${'a1'.repeat(32)}\n` }) })
   await refused()
+  await client.patch(secrets, metadata('key'), { data: dataOf({ key: `${'a1'.repeat(32)}\n${'b2'.repeat(32)}\n` }) })
+  await refused()
 })
 
 it('What pods have mounted already keeps nothing else from being applied', async () => {

@@ -93,12 +93,12 @@ function whyLacks({ data = {} }: Found, key: string): string {
   return (data[key] ?? '') === '' ? `has nothing under ${key}` : ''
 }
 
-/** As `readKey` of the agents reads it; says nothing of what is there. */
+/** As `keyOfStore` of the agents reads it; says nothing of what is there. */
 function whyNoKey(found: Secret, key: string): string {
   const lacks = whyLacks(found, key)
   if (lacks !== '') return lacks
   const bytes = Buffer.from(found.data?.[key] ?? '', 'base64')
-  return bytes.length === 32 || /^[0-9a-fA-F]{64}$/.test(bytes.toString('latin1').trim())
+  return bytes.length === 32 || /^(?:[0-9a-fA-F]{64}(?:\s+|$))+$/.test(bytes.toString('latin1').trim())
     ? ''
-    : `holds no key of backups under ${key}: 32 bytes are wanted, or 64 hexadecimal digits ("openssl rand -hex 32" makes one)`
+    : `holds no key of backups under ${key}: 32 bytes are wanted, or 64 hexadecimal digits a line ("openssl rand -hex 32" makes one)`
 }

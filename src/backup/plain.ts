@@ -1,0 +1,20 @@
+import { RegentError } from '#common/errors/errors.ts'
+import { say, type Sayable, type Sentence } from '#common/sentence/sentence.ts'
+import type { KeyRing } from './stream/key-ring.ts'
+
+/**
+ * Whoever can write to a store can put something plain in the place of what is encrypted: where a person gives a key,
+ * nothing plain is taken, unless that is allowed.
+ */
+export function refusesPlain(key: KeyRing | null): boolean {
+  return key !== null && !key.takesPlain
+}
+
+/** @param what names the object, as the subject of a sentence */
+export function whyNotPlain(what: Sayable): Sentence {
+  return say`${what} is not encrypted, and a key is given: anybody who writes to the store may have put that there. If that is of the time before there was a key, allow it with --allow-plain, or allowPlain of the store`
+}
+
+export function refusedPlain(what: Sayable): RegentError {
+  return new RegentError('REGENT_REFUSED', whyNotPlain(what), { remedy: '' })
+}

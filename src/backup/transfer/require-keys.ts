@@ -1,0 +1,46 @@
+import { RegentError } from '#common/errors/errors.ts'
+import { joined, say } from '#common/sentence/sentence.ts'
+import type { Interruptible, ObjectStore } from '#object-store/object-store.ts'
+import { keyOf } from '../keys.ts'
+import { pieceName, type Piece } from '../piece-name.ts'
+import { refusedPlain, refusesPlain } from '../plain.ts'
+import type { Plan } from '../restore-plan.ts'
+import type { KeyRing } from '../stream/key-ring.ts'
+import { keyIdOfPiece } from './piece-object.ts'
+
+/** A head has some hundred bytes. */
+const headRange = { from: 0, to: 66_000 }
+const atOnce = 16
+
+/**
+ * Throws `REGENT_REFUSED` where a piece that a plan replays is of another key than those at hand, or plain: the head of
+ * a piece alone says so. A restore that finds that out in its middle was for nothing. Rejects as the store does.
+ */
+export async function requireKeys(
+  { backup: { cluster, name }, steps }: Pick<Plan, 'backup' | 'steps'>,
+  { store, key }: { readonly store: Pick<ObjectStore, 'get'>; readonly key: KeyRing | null },
+  { signal }: Interruptible = {},
+): Promise<void> {
+  const pieces = steps.map(({ piece }) => piece).values()
+  const lacking = new Map<string, Piece>()
+  const look = async (): Promise<void> => {
+    // Each taker of this iterator has pieces of its own.
+    for (const piece of pieces) {
+      const stored = store.get(keyOf({ kind: 'piece', cluster, piece }), headRange, { signal })
+      const id = await keyIdOfPiece(stored, piece)
+      if (id === null && refusesPlain(key)) throw refusedPlain(say`piece ${pieceName(piece)}`)
+      if (id !== null && key?.withId(id) === undefined && !lacking.has(id)) lacking.set(id, piece)
+    }
+  }
+  await Promise.all(Array.from({ length: Math.min(atOnce, steps.length) }, look))
+  const [first] = lacking.values()
+  if (first === undefined) return
+  const ids = joined([...lacking.keys()].sort(), ', ')
+  const at = pieceName(first)
+  const given = key === null ? say`no key is given` : say`given is ${joined(key.ids, ', ')}`
+  throw new RegentError(
+    'REGENT_REFUSED',
+    say`the archive behind backup ${name} is encrypted with ${ids} too (piece ${at}), and ${given}: write all keys into one file, a line of 64 hexadecimal digits each`,
+    { remedy: '' },
+  )
+}
