@@ -59,6 +59,8 @@ async function aManager(shared: ReturnType<typeof someCluster>, client = new Scr
   const stored = async (name: string) => (await client.get(mysqlBackups, { namespace: 'shops', name })) ?? expect.fail()
   return {
     ...{ client, backups, told, time, book, stored },
+    /** With what is in memory. */
+    lookLate: () => reconcile({ namespace: 'shops', name: 'b' }, signal),
     look: async (name = 'b') => {
       for (const one of (await client.list(mysqlBackups)).items) backups.put(one)
       await reconcile({ namespace: 'shops', name }, signal)
@@ -87,6 +89,23 @@ it('A MySQLBackup begins one backup, and tells how that goes to its end', async 
   manager.later(86_400_000)
   expect(await manager.look()).toMatchObject({ phase: 'Succeeded' })
   expect(shared.asked).toHaveLength(1)
+})
+
+it('An object that was made anew under its name is not told of the run of the one before: it has a backup to come', async () => {
+  const shared = someCluster()
+  const manager = await aManager(shared)
+  await manager.client.create(mysqlBackups, object('b'))
+  await manager.look()
+  shared.state.instances = [{ name: 'shop-2', reachable: true, backup: sends('done') }]
+  await manager.look()
+  for (const seen of [{ backup: run, instance: 'shop-2', phase: 'Running' } as const, undefined]) {
+    await manager.client.delete(mysqlBackups, { namespace: 'shops', name: 'b' })
+    await manager.client.create(mysqlBackups, object('b'))
+    manager.backups.put(object('b', seen && { status: seen }))
+    await manager.lookLate().catch(() => undefined)
+    expect((await manager.stored('b')).status).toBeUndefined()
+  }
+  expect(manager.told).toHaveLength(1)
 })
 
 it('How a run ended is told once, in an Event about the object, with the words of its agent', async () => {

@@ -181,15 +181,18 @@ function tellEnd(parts: ReconcileBackupParts, object: MySQLBackup, { phase, back
   if (phase === 'Failed') tell(parts, object, 'BackupFailed', `backup ${backup} failed: ${message}`)
 }
 
-/** Over nothing that somebody wrote since, where the object is said as it was read. */
+/**
+ * Into that very object: another one of its name has a backup of its own to come. Over nothing that somebody wrote
+ * since, where the object is said as it was read.
+ */
 async function write(
   client: Pick<KubeClient, 'patch'>,
   { metadata }: MySQLBackup,
   status: MySQLBackupStatus,
   how: AbortSignal | { readonly signal: AbortSignal; readonly onlyAsRead: true },
 ): Promise<void> {
-  const { namespace = '', name, resourceVersion } = metadata
-  const guard = 'onlyAsRead' in how ? { metadata: { resourceVersion } } : {}
+  const { namespace = '', name, uid, resourceVersion } = metadata
+  const guard = { metadata: { uid, ...('onlyAsRead' in how && { resourceVersion }) } }
   const signal = 'onlyAsRead' in how ? how.signal : how
   await client.patch(
     mysqlBackups,
