@@ -158,6 +158,29 @@ it('Sessions that read at a machine without power end after a lease; where the a
   expect(told.slice(-2)).toEqual(['set server reads/r1 state maint', 'shutdown sessions server reads/r1'])
 })
 
+it('An HAProxy that begins anew while its predecessor is told something is asked, too', async () => {
+  let state = closed
+  let looks = 0
+  const { proxy, lines } = fakeProxy(() => ((looks += 1), state))
+  const { router, listeners } = routerOn({
+    ...proxy,
+    tell: async (commands) => {
+      const answer = await proxy.tell(commands)
+      if (commands.includes('set server gate/open state ready') && state === closed) {
+        state = `${closed}6 primary 1 primary 127.0.0.1 0 0 100 100 3 1 0 0 0 0 0 0 - 1 - 0 0 - - 0\n`
+        router.look()
+      }
+      return answer
+    },
+  })
+  router.setRecord({ epoch: 1, primary: 'shop-0' })
+  listeners.get('shop-0')?.heard(primarySeen)
+  router.look()
+  const moves = () => lines.filter((line) => line === 'set server primary/primary addr 10.0.0.0 port 3306').length
+  await vi.waitFor(() => expect(looks).toBeGreaterThan(1))
+  await vi.waitFor(() => expect(moves()).toBe(2))
+})
+
 it('Whoever asks is told that HAProxy is not led, and then where it leads again', async () => {
   let said: string | Error = closed
   const { proxy } = fakeProxy(() => said)

@@ -57,6 +57,8 @@ export class Router {
   #led: Led | undefined
   /** How HAProxy is led; undefined where it has to be asked. */
   #is: Slots | undefined
+  /** How often HAProxy was to be asked: what is told meanwhile may be told another HAProxy. */
+  #looks = 0
   #answers = false
   #failures = 0
   #last = ''
@@ -97,6 +99,7 @@ export class Router {
   /** HAProxy answers, and has to be asked how it is led. Before the first time HAProxy is not led. */
   look(): void {
     this.#answers = true
+    this.#looks += 1
     this.#is = undefined
     this.lead()
   }
@@ -173,6 +176,7 @@ export class Router {
 
   async #leadOnce(): Promise<void> {
     const { proxy, settings, nowMs } = this.#parts
+    const looks = this.#looks
     const instances = this.#instances.map(({ name, host, port }) => ({
       name,
       host,
@@ -187,7 +191,7 @@ export class Router {
       const { slots, led } = wantedSlots(before, { where, instances, drainMs: settings.drainMs, nowMs: nowMs() })
       const commands = commandsBetween(this.#is, slots)
       if (commands.length > 0) await proxy.tell(commands)
-      this.#is = commands.length === 0 ? this.#is : slots
+      this.#is = looks !== this.#looks ? undefined : commands.length === 0 ? this.#is : slots
       this.#led = led
       this.#failures = 0
       this.#leadsTo(where.write?.name ?? '')
