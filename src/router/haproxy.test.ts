@@ -41,3 +41,24 @@ it('An HAProxy from before that does not answer is ended first: two would share 
   expect(before.signalCode ?? before.exitCode).not.toBeNull()
   await ended
 })
+
+it('An HAProxy whose router is told to stop while it begins is not started after that', async () => {
+  const folder = await mkdtemp(join(tmpdir(), 'haproxy-'))
+  onTestFinished(() => rm(folder, { recursive: true }))
+  const files = { config: join(folder, 'haproxy.cfg'), script: join(folder, 'x.lua'), socket: join(folder, 'socket') }
+  const program = join(folder, 'fake.cjs')
+  await writeFile(program, fake)
+  const began: string[] = []
+  const haproxy = new Haproxy({
+    ...{ argv: [process.execPath, program], files, config: files.socket, script: '' },
+    log: (sentence) => began.push(String(sentence)),
+    began: () => began.push('began'),
+  })
+  const starting = haproxy.start()
+  await haproxy.stop()
+  const atEnd = haproxy.pid
+  await starting
+  onTestFinished(() => haproxy.stop())
+  expect(atEnd, 'stopped with the router').toBe(haproxy.pid)
+  expect(began).not.toContain('began')
+})

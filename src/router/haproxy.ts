@@ -34,6 +34,7 @@ const graceMs = 2_000
 export class Haproxy {
   readonly #options: HaproxyOptions
   #identity: ProcessIdentity | undefined
+  #starting: Promise<void> | undefined
   #launching: Promise<void> | undefined
   #stopped = false
 
@@ -45,7 +46,11 @@ export class Haproxy {
     return this.#identity?.pid
   }
 
-  async start(): Promise<void> {
+  start(): Promise<void> {
+    return (this.#starting ??= this.#start())
+  }
+
+  async #start(): Promise<void> {
     const { files, config, script } = this.#options
     const before = await Promise.all([readIfThere(files.config), readIfThere(files.script)])
     const running = await this.#runningNow()
@@ -72,6 +77,8 @@ export class Haproxy {
 
   async stop(): Promise<void> {
     this.#stopped = true
+    // Whoever still begins would else start an HAProxy that nobody leads and nobody ends.
+    await this.#starting?.catch(() => undefined)
     await this.#launching
     if (this.#identity !== undefined) await endProcess(this.#identity, graceMs)
   }
@@ -92,6 +99,7 @@ export class Haproxy {
   }
 
   async #launch(): Promise<void> {
+    if (this.#stopped) return
     const { argv, files, log, began } = this.#options
     const [program = '', ...rest] = argv
     const words = ['-q', '-db', '-f', files.config]
@@ -119,7 +127,7 @@ export class Haproxy {
     if (this.#identity !== undefined) await endProcess(this.#identity, graceMs)
     this.#identity = undefined
     await sleep(againMs)
-    if (!this.#stopped) await this.#launch()
+    await this.#launch()
   }
 
   async #answers(): Promise<'answers' | 'no answer'> {
