@@ -17,7 +17,9 @@ export function scalingStep(situation: Situation, mode: Switches): FlowStep | un
   if (snapshot.instances.length < wanted) {
     // Who sees too few, since a set was deleted or lost its label, takes nobody away by this who still has to leave.
     const count = Math.max(wanted, instancesIn(record))
-    return step(say`scaling out from ${snapshot.instances.length} to ${count} instances`, [{ kind: 'scale', count }])
+    return step(say`scaling out from ${snapshot.instances.length} to ${counted(count, 'instance')}`, [
+      { kind: 'scale', count },
+    ])
   }
   const going = leavers(situation)
   if (going.length === 0) return undefined
