@@ -47,6 +47,7 @@ import { HoleCloser } from './backup/archive/hole-closer.ts'
 import { Rehearsing } from './backup/rehearsal/rehearsing.ts'
 import { Restoring } from './backup/rebuild/restoring.ts'
 import { RetentionWatch } from './backup/retention-watch.ts'
+import { StoreAcquaintance } from './backup/store-acquaintance.ts'
 import { StoreWatch } from './backup/store-watch.ts'
 import type { BackupPort } from './ports/backup-port.ts'
 import { builtInActions } from './lifecycle/mysql/built-in-actions.ts'
@@ -165,7 +166,11 @@ export class Agent implements AgentHandlers {
     this.#rehearsing = new Rehearsing(this.#parts, backups)
     this.#restoring = new Restoring(this.#parts, this.#converger, backups)
     this.#holeCloser = new HoleCloser(this.#parts, backups)
-    this.#stored = [new StoreWatch(this.#parts, backups), new RetentionWatch(this.#parts, backups)]
+    this.#stored = [
+      new StoreWatch(this.#parts, backups),
+      new StoreAcquaintance(this.#parts, backups),
+      new RetentionWatch(this.#parts, backups),
+    ]
     this.#binlogArchiver = new BinlogArchiver(this.#parts, backups)
     this.#seeding = new Seeding(this.#parts, this.#converger, backups)
     const desk = new OrderDesk(

@@ -73,7 +73,7 @@ export class BackUp {
     const startedAtMs = clock.wallMs()
     const opened = await open(said.store)
     try {
-      await claimFolder(opened.store, { cluster: said.cluster, lineage, claimedAtMs: startedAtMs })
+      await claimFolder(this.#parts, opened.store, { where: said.store, cluster: said.cluster, lineage })
       await claimName(said, opened, this.#parts.config.instance)
       const sealing = sealingWith(opened.key?.first ?? null)
       const sent = await this.#send(said, opened, sealing)

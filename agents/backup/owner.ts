@@ -1,20 +1,94 @@
-import { keyOf } from '#backup/keys.ts'
-import { ownerText, parseOwner, whyNotOwner } from '#backup/owner.ts'
+import { createHash } from 'node:crypto'
+import { keyOf, prefixOf } from '#backup/keys.ts'
+import { ownerText, parseOwner, whyNotOwner, type Owner } from '#backup/owner.ts'
 import { textOf } from '#backup/transfer/text-of.ts'
-import { RegentError } from '#common/errors/errors.ts'
-import type { ObjectStore } from '#object-store/object-store.ts'
+import { codeOf, RegentError } from '#common/errors/errors.ts'
+import { say, text } from '#common/sentence/sentence.ts'
+import type { BackupStore } from '#failover/protocol/backup-store.ts'
+import type { Interruptible, ObjectStore } from '#object-store/object-store.ts'
+import type { Parts } from '../instance/parts.ts'
+
+/** Where a cluster has its backups, and whose they are. */
+export interface Folder {
+  /** As the spec names the store. */
+  readonly where: Pick<BackupStore, 'address' | 'endpoint'>
+  /** The cluster's folder there. */
+  readonly cluster: string
+  readonly lineage: string
+}
+
+type State = Pick<Parts, 'file'>
+
+/** So many stores that were used are remembered: the newest ones. */
+const remembered = 4
 
 /**
  * Makes the folder of a cluster's backups its own, or finds that so. Throws `REGENT_REFUSED` where another cluster of
- * that name owns the folder: two would mix their backups, and remove each other's.
+ * that name owns the folder: two would mix their backups, and remove each other's; and where nothing is there any more
+ * of what was: a disk that is not mounted leaves an empty folder, and the disk below would be filled unnoticed.
  */
 export async function claimFolder(
-  store: Pick<ObjectStore, 'get' | 'putIfAbsent'>,
-  owner: { readonly cluster: string; readonly lineage: string; readonly claimedAtMs: number },
+  parts: Pick<Parts, 'file' | 'world'>,
+  store: Pick<ObjectStore, 'address' | 'get' | 'list' | 'putIfAbsent'>,
+  folder: Folder,
 ): Promise<void> {
-  const { cluster, lineage } = owner
+  const { cluster, lineage } = folder
+  await requireStillThere(parts, store, folder)
   const key = keyOf({ kind: 'owner', cluster })
-  if (await store.putIfAbsent(key, Buffer.from(ownerText({ formatVersion: 1, ...owner })))) return
-  const why = whyNotOwner(parseOwner(await textOf(store, key), cluster), cluster, lineage)
-  if (why !== '') throw new RegentError('REGENT_REFUSED', why, { remedy: '' })
+  const claim = ownerText({ formatVersion: 1, cluster, lineage, claimedAtMs: parts.world.clock.wallMs() })
+  if (!(await store.putIfAbsent(key, Buffer.from(claim)))) {
+    const why = whyNotOwner(parseOwner(await textOf(store, key), cluster), cluster, lineage)
+    if (why !== '') throw new RegentError('REGENT_REFUSED', why, { remedy: '' })
+  }
+  await noteUsed(parts, folder)
+}
+
+/** Throws `REGENT_REFUSED` where this instance has seen the cluster's folder, and nothing is in there now. */
+export async function requireStillThere(
+  parts: State,
+  store: Pick<ObjectStore, 'address' | 'get' | 'list'>,
+  folder: Folder,
+  options: Interruptible = {},
+): Promise<void> {
+  const { cluster } = folder
+  if (!isUsed(parts, folder) || (await ownerOf(store, cluster, options)) !== null) return
+  for await (const { key } of store.list(prefixOf.cluster(cluster), options)) if (key !== '') return
+  throw new RegentError(
+    'REGENT_REFUSED',
+    say`store of backups ${text(store.address)} is empty, where this cluster had folder ${cluster}/: mount its disk again; if all was deleted on purpose, name another folder (store.folder)`,
+    { remedy: '' },
+  )
+}
+
+/** Whether this instance has seen that the folder is its cluster's. */
+export function isUsed({ file }: State, folder: Folder): boolean {
+  return file.current.usedStores?.includes(idOf(folder)) === true
+}
+
+/** On the instance's own volume: what is remembered in the store is gone with the store. */
+export async function noteUsed(parts: State, folder: Folder): Promise<void> {
+  if (isUsed(parts, folder)) return
+  const { usedStores = [] } = parts.file.current
+  await parts.file.update({ usedStores: [idOf(folder), ...usedStores].slice(0, remembered) })
+}
+
+function idOf({ where: { address, endpoint = '' }, cluster }: Folder): string {
+  return createHash('sha256')
+    .update(JSON.stringify([address, endpoint, cluster]))
+    .digest('hex')
+    .slice(0, 16)
+}
+
+/** Null where nobody has claimed the folder. Rejects as the store does, and as `parseOwner`. */
+export async function ownerOf(
+  store: Pick<ObjectStore, 'get'>,
+  cluster: string,
+  options: Interruptible = {},
+): Promise<Owner | null> {
+  try {
+    return parseOwner(await textOf(store, keyOf({ kind: 'owner', cluster }), options), cluster)
+  } catch (error) {
+    if (codeOf(error) === 'REGENT_NOT_FOUND') return null
+    throw error
+  }
 }

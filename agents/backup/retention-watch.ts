@@ -13,7 +13,7 @@ import { learn } from '../instance/learn.ts'
 import type { Parts } from '../instance/parts.ts'
 import type { StoresPort } from '../ports/backup-port.ts'
 import { withinDeadline } from './deadline.ts'
-import { ownerOf } from './store-watch.ts'
+import { ownerOf } from './owner.ts'
 
 /** Leftovers grow old without a new backup. */
 const everyMs = 6 * 3_600_000
@@ -91,7 +91,7 @@ export class RetentionWatch implements Watch {
   ): Promise<void> {
     const { config, world, notices } = this.#parts
     const cluster = backupFolderOf({ cluster: config.cluster, store: task.store })
-    const owner = await ownerOf(store, cluster, signal)
+    const owner = await ownerOf(store, cluster, { signal })
     // Nobody claimed the folder, or another cluster did: nothing in there is this cluster's.
     if (owner === null || whyNotOwner(owner, cluster, lineage) !== '') return
     const { stock, whyNot } = await readStock(store, cluster, { signal })

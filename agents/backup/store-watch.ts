@@ -1,9 +1,8 @@
-import { keyOf, prefixOf } from '#backup/keys.ts'
-import { parseOwner, whyNotOwner } from '#backup/owner.ts'
+import { prefixOf } from '#backup/keys.ts'
+import { whyNotOwner } from '#backup/owner.ts'
 import { runsIn, type Run } from '#backup/runs.ts'
 import { isOfContent } from '#backup/stored-json.ts'
 import { readManifest, readVerification } from '#backup/transfer/stored-manifests.ts'
-import { textOf } from '#backup/transfer/text-of.ts'
 import { codeOf, describeError, RegentError } from '#common/errors/errors.ts'
 import { say } from '#common/sentence/sentence.ts'
 import type { Watch } from '#common/watch/watch.ts'
@@ -15,6 +14,7 @@ import { learn } from '../instance/learn.ts'
 import type { Parts } from '../instance/parts.ts'
 import type { StoresPort } from '../ports/backup-port.ts'
 import { withinDeadline } from './deadline.ts'
+import { ownerOf, requireStillThere } from './owner.ts'
 
 /** Between two looks where the store answers; where it does not, twice as long each time, up to the longest. */
 const everyMs = 60_000
@@ -85,6 +85,7 @@ export class StoreWatch implements Watch {
     const objects: Pick<StoredObject, 'key'>[] = []
     for await (const { key } of store.list(prefixOf.backups(cluster), { signal })) objects.push({ key })
     if (objects.length > 0) await this.#requireOwn(store, lineage, signal)
+    else await this.#requireStillThere(store, lineage, signal)
     const runs = runsIn(objects)
     const whole = runs.filter(({ isWhole }) => isWhole)
     const last = runs.at(-1)
@@ -108,8 +109,15 @@ export class StoreWatch implements Watch {
   /** The backups of another cluster of that name are nothing to this one. */
   async #requireOwn(store: ObjectStore, lineage: string, signal: AbortSignal): Promise<void> {
     const cluster = this.#folder()
-    const why = whyNotOwner(await ownerOf(store, cluster, signal), cluster, lineage)
+    const why = whyNotOwner(await ownerOf(store, cluster, { signal }), cluster, lineage)
     if (why !== '') throw new RegentError('REGENT_REFUSED', why, { remedy: '' })
+  }
+
+  /** An empty store is what a disk looks like that is not mounted. */
+  async #requireStillThere(store: ObjectStore, lineage: string, signal: AbortSignal): Promise<void> {
+    const where = this.#parts.told.backups?.store
+    if (where === undefined) return
+    await requireStillThere(this.#parts, store, { where, cluster: this.#folder(), lineage }, { signal })
   }
 
   /** What cannot be read is passed over, and said: a newer Regent wrote it, or somebody changed it. */
@@ -177,16 +185,6 @@ export class StoreWatch implements Watch {
     const sentence = describeError(error).slice(0, 1_000)
     learn(this.#parts, { fact: 'backupsSeen', seen: { ...before, answers: false, sentence } })
     changed()
-  }
-}
-
-/** Null where nobody has claimed the folder. Rejects as the store does, and as `parseOwner`. */
-export async function ownerOf(store: Pick<ObjectStore, 'get'>, cluster: string, signal: AbortSignal) {
-  try {
-    return parseOwner(await textOf(store, keyOf({ kind: 'owner', cluster }), { signal }), cluster)
-  } catch (error) {
-    if (codeOf(error) === 'REGENT_NOT_FOUND') return null
-    throw error
   }
 }
 

@@ -61,6 +61,8 @@ export interface StoredState {
   readonly leaseUntilMs?: number | undefined
   /** The backup that its data came out of, with its cluster. Absent where they began otherwise. */
   readonly restored?: string | undefined
+  /** Stores of backups in which its cluster has a folder, by hashes of their places; newest first. Absent for none. */
+  readonly usedStores?: readonly string[] | undefined
 }
 
 /**

@@ -12,7 +12,7 @@ export function refusesPlain(key: KeyRing | null): boolean {
 
 /** @param what names the object, as the subject of a sentence */
 export function whyNotPlain(what: Sayable): Sentence {
-  return say`${what} is not encrypted, and a key is given: anybody who writes to the store may have put that there. If that is of the time before there was a key, allow it with --allow-plain, or allowPlain of the store`
+  return say`${what} is not encrypted, and a key is given: anybody who writes to the store may have put that there; what is older than the key needs --allow-plain (allowPlain)`
 }
 
 export function refusedPlain(what: Sayable): RegentError {

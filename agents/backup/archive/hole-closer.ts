@@ -50,7 +50,7 @@ export class HoleCloser {
     const opened = await open(said.store)
     try {
       const folder = folderOf(this.#parts, said)
-      await claimFolder(opened.store, { cluster: folder, lineage, claimedAtMs: this.#parts.world.clock.wallMs() })
+      await claimFolder(this.#parts, opened.store, { where: said.store, cluster: folder, lineage })
       const what = describeShipped(this.#parts.config.instance, await this.#ship(said, opened))
       this.#tell(said, 'done', String(what))
       this.#parts.notices.add('HoleClosed', what)

@@ -74,7 +74,7 @@ export class Shipping {
     const { store } = opened
     try {
       const atMs = parts.world.clock.wallMs()
-      await claimFolder(store, { cluster, lineage: begun.port.lineage, claimedAtMs: atMs })
+      await claimFolder(parts, store, { where: begun.task.store, cluster, lineage: begun.port.lineage })
       const { executed: gtids } = await parts.server.readHolds()
       const place = { cluster, epoch, key: opened.key?.strict ?? null }
       const opening = Buffer.from(openingText({ epoch, instance, atMs, gtids }, place))

@@ -90,7 +90,7 @@ export class Rehearsing {
     const opened = await open(said.store)
     const watch = this.#watch()
     try {
-      await claimFolder(opened.store, { cluster: said.cluster, lineage, claimedAtMs: world.clock.wallMs() })
+      await claimFolder(this.#parts, opened.store, { where: said.store, cluster: said.cluster, lineage })
       const plan = await planOf({ of: said.cluster }, opened, releaseOf(this.#parts.observer.server?.version ?? ''))
       await requireKeys(plan, opened, { signal: watch.signal })
       await this.#requireRoom(plan)
