@@ -95,6 +95,7 @@ const byCode: Readonly<Record<string, Known>> = {
   ERR_SSL_WRONG_VERSION_NUMBER: final('the endpoint does not speak TLS: correct its address, or write http://'),
   ERR_TLS_CERT_ALTNAME_INVALID: final('the certificate of the endpoint is for another name: correct the address'),
   ShortAnswer: cut,
+  ListCutOff: final('the store cut its list off, and does not say how that goes on: use a server that does'),
   ConditionIgnored: final('the store overwrites what must stay (it ignores If-None-Match): use a server that does not'),
 }
 

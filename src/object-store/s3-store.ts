@@ -4,6 +4,7 @@ import {
   ListMultipartUploadsCommand,
   ListObjectsV2Command,
   type MultipartUpload,
+  type _Object as ListedObject,
 } from '@aws-sdk/client-s3'
 import { realWorld } from '#common/ports/real-world.ts'
 import { requireRange } from './byte-range.ts'
@@ -90,18 +91,10 @@ class S3Store implements ObjectStore {
   }
 
   async *list(prefix: string, { signal }: Interruptible = {}): AsyncIterable<StoredObject> {
-    const what = `objects ${requireKeyBeginning(prefix)}… cannot be listed`
-    let ContinuationToken: string | undefined
-    do {
-      const { Contents = [], NextContinuationToken } = await this.#requests.send({ what, signal }, (client, through) =>
-        client.send(new ListObjectsV2Command({ ...this.#below(prefix), ContinuationToken }), through),
-      )
-      for (const { Key, Size = 0, LastModified } of Contents) {
-        const key = this.#keyIn(Key)
-        if (key !== undefined) yield { key, bytes: Size, modifiedMs: LastModified?.getTime() ?? 0 }
-      }
-      ContinuationToken = NextContinuationToken
-    } while (ContinuationToken !== undefined && ContinuationToken !== '')
+    for await (const { Key, Size = 0, LastModified } of this.#objects(requireKeyBeginning(prefix), signal)) {
+      const key = this.#keyIn(Key)
+      if (key !== undefined) yield { key, bytes: Size, modifiedMs: LastModified?.getTime() ?? 0 }
+    }
   }
 
   async delete(keys: readonly string[], options: Interruptible = {}): Promise<readonly string[]> {
@@ -167,8 +160,27 @@ class S3Store implements ObjectStore {
     })
   }
 
+  async *#objects(prefix: string, signal: AbortSignal | undefined): AsyncGenerator<ListedObject> {
+    const what = `objects ${prefix}… cannot be listed`
+    let ContinuationToken: string | undefined
+    do {
+      const page = await this.#requests.send({ what, signal }, (client, through) =>
+        client.send(new ListObjectsV2Command({ ...this.#below(prefix), ContinuationToken }), through),
+      )
+      yield* page.Contents ?? []
+      const { NextContinuationToken = '', IsTruncated = false } = page
+      if (leadsNowhere(IsTruncated, NextContinuationToken, ContinuationToken)) throw await this.#cutOff(what)
+      ContinuationToken = NextContinuationToken
+    } while (ContinuationToken !== '')
+  }
+
+  /** Half a list would tell that backups, or what they need, are not there. */
+  #cutOff(what: string): Promise<unknown> {
+    return this.#requests.error(what, Object.assign(new Error(), { name: 'ListCutOff' }))
+  }
+
   async *#uploads(prefix: string, what: string, signal: AbortSignal | undefined): AsyncGenerator<MultipartUpload> {
-    let next: { KeyMarker?: string | undefined; UploadIdMarker?: string | undefined } | undefined = {}
+    let next: Marker | undefined = {}
     while (next !== undefined) {
       const {
         Uploads = [],
@@ -179,9 +191,25 @@ class S3Store implements ObjectStore {
         client.send(new ListMultipartUploadsCommand({ ...this.#below(prefix), ...next }), through),
       )
       yield* Uploads
-      next = IsTruncated === true ? { KeyMarker: NextKeyMarker, UploadIdMarker: NextUploadIdMarker } : undefined
+      const behind: Marker = { KeyMarker: NextKeyMarker, UploadIdMarker: NextUploadIdMarker }
+      if (IsTruncated === true && leadsNowhere(true, markerOf(behind), markerOf(next))) throw await this.#cutOff(what)
+      next = IsTruncated === true ? behind : undefined
     }
   }
+}
+
+interface Marker {
+  readonly KeyMarker?: string | undefined
+  readonly UploadIdMarker?: string | undefined
+}
+
+function markerOf({ KeyMarker = '', UploadIdMarker = '' }: Marker): string {
+  return `${KeyMarker} ${UploadIdMarker}`.trim()
+}
+
+/** There is more, and the page does not say where; or what is behind the page is the page itself. */
+function leadsNowhere(isTruncated: boolean, next: string, present: string | undefined): boolean {
+  return next === '' ? isTruncated : next === present
 }
 
 function ignoreExpected(error: unknown): void {

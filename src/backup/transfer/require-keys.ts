@@ -8,8 +8,8 @@ import type { Plan } from '../restore-plan.ts'
 import type { KeyRing } from '../stream/key-ring.ts'
 import { keyIdOfPiece } from './piece-object.ts'
 
-/** A head has some hundred bytes. */
-const headRange = { from: 0, to: 66_000 }
+/** A head has some hundred bytes. Of a store with a piece every few seconds each byte counts. */
+const headRange = { from: 0, to: 4_096 }
 const atOnce = 16
 
 /**

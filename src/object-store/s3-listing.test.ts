@@ -1,0 +1,61 @@
+import { createServer } from 'node:http'
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import type { AddressInfo } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { expect, it, onTestFinished } from 'vitest'
+import { openS3Store } from './s3-store.ts'
+
+/** A store whose server says the same to each request, and at most ten times. */
+async function aStoreThatSays(body: string) {
+  let asked = 0
+  const server = createServer((_, answer) => {
+    asked += 1
+    answer.writeHead(asked > 10 ? 400 : 200, { 'content-type': 'application/xml' }).end(body)
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  const folder = await mkdtemp(join(tmpdir(), 'regent-s3-'))
+  onTestFinished(async () => {
+    server.close()
+    server.closeAllConnections()
+    await rm(folder, { recursive: true, force: true })
+  })
+  for (const name of ['accessKeyId', 'secretAccessKey']) await writeFile(join(folder, name), name)
+  const { port } = server.address() as AddressInfo
+  const store = await openS3Store(
+    { kind: 's3', shown: 's3://bucket', bucket: 'bucket', prefix: '' },
+    { endpoint: `http://127.0.0.1:${port}`, credentials: { kind: 'folder', folder } },
+    { connectMs: 5_000, silenceMs: 5_000, budgetMs: 100 },
+  )
+  onTestFinished(() => store.close())
+  return { store, asked: () => asked }
+}
+
+async function keysOf(store: Awaited<ReturnType<typeof aStoreThatSays>>['store']): Promise<readonly string[]> {
+  const keys: string[] = []
+  for await (const { key } of store.list('')) keys.push(key)
+  return keys
+}
+
+const one = '<Contents><Key>a</Key><Size>1</Size></Contents>'
+const page = (rest: string) => `<ListBucketResult>${one}${rest}</ListBucketResult>`
+
+it('A page that is not the last and leads nowhere is no whole list', async () => {
+  const cut = await aStoreThatSays(page('<IsTruncated>true</IsTruncated>'))
+  await expect(keysOf(cut.store)).rejects.toThrow('s3://bucket: objects … cannot be listed: the store cut its list off')
+  const whole = await aStoreThatSays(page('<IsTruncated>false</IsTruncated>'))
+  expect(await keysOf(whole.store)).toEqual(['a'])
+})
+
+it('A page that leads to itself is no list without an end', async () => {
+  const listed = await aStoreThatSays(
+    page('<IsTruncated>true</IsTruncated><NextContinuationToken>again</NextContinuationToken>'),
+  )
+  await expect(keysOf(listed.store)).rejects.toThrow('the store cut its list off')
+  expect(listed.asked()).toBe(2)
+  const uploads = await aStoreThatSays(
+    '<ListMultipartUploadsResult><IsTruncated>true</IsTruncated></ListMultipartUploadsResult>',
+  )
+  await expect(uploads.store.dropUnfinished('', 0)).rejects.toThrow('the store cut its list off')
+  expect(uploads.asked()).toBe(1)
+})
