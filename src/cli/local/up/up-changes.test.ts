@@ -1,9 +1,11 @@
+import { Command } from 'commander'
 import { describe, expect, test } from 'vitest'
+import type { BackupToRestore } from '#failover/protocol/backup-store.ts'
 import { composeSpec, writeSpec } from '#local/folder/spec-file.ts'
 import { layoutOf } from '#local/folder/state-layout.ts'
 import { clusterIn, fileWith, temporaryFolder } from '#local/testing.ts'
 import { refuseChanges, specWhileUp } from './up-changes.ts'
-import type { UpOptions } from './up-command.ts'
+import { withUpOptions, type UpOptions } from './up-command.ts'
 
 async function refusal(options: Partial<UpOptions>, isUp: boolean, store = 'file') {
   const dir = await temporaryFolder()
@@ -33,6 +35,53 @@ describe('a second up', () => {
     expect(await refusal(options, true)).toMatchObject({
       code: 'REGENT_ALREADY_RUNNING',
       message: expect.stringMatching(message) as string,
+    })
+  })
+
+  // What `up` itself looks at before the cluster is compared, or what only prints.
+  const lookedAtElsewhere = ['data', 'output']
+
+  const otherwise = {
+    instances: 5,
+    mode: 'group',
+    acks: 2,
+    durability: 'available',
+    port: 9600,
+    orchestratorPort: 3000,
+    orchestratorHosts: 'name',
+    hosts: 'hosts',
+    config: 'config',
+    store: 'redis://127.0.0.1:6379',
+    router: true,
+    routerConfig: '/some.yaml',
+    restore: { store: { url: 'file:///backups' }, backup: 'x' } as unknown as BackupToRestore,
+  } satisfies Record<Exclude<keyof UpOptions, 'data' | 'output'>, unknown> & Partial<UpOptions>
+
+  test('takes no option of `up` in silence: each one is compared with what runs', async () => {
+    const files = { hosts: await fileWith('- address: 10.0.0.1'), config: await fileWith('acks: 2') }
+    for (const option of Object.keys(otherwise) as (keyof typeof otherwise)[]) {
+      const value = option === 'hosts' || option === 'config' ? files[option] : otherwise[option]
+      expect([option, await refusal({ [option]: value }, true)]).toEqual([
+        option,
+        expect.objectContaining({ code: 'REGENT_ALREADY_RUNNING' }),
+      ])
+    }
+    const said = withUpOptions(new Command()).options.map((option) => option.attributeName())
+    expect(said.filter((name) => !lookedAtElsewhere.includes(name) && !(name in otherwise))).toEqual([])
+  })
+
+  test('tells of orchestrator’s interface how it calls servers, and what makes it do otherwise', async () => {
+    const dir = await temporaryFolder()
+    await writeSpec(layoutOf(dir), await composeSpec('shop', undefined, {}))
+    const cluster = clusterIn(dir, { orchestrator: { port: 3000, hosts: 'address' } })
+    const asked = async (options: Partial<UpOptions>) =>
+      refuseChanges({ dir, cluster }, { output: 'text', ...options }, true)
+    await asked({ orchestratorHosts: 'address', orchestratorPort: 3000 })
+    await expect(asked({ orchestratorHosts: 'name' })).rejects.toThrow(
+      'shop is up with servers called by address, not name, at orchestrator’s interface; "regent local down shop" first, then up with it',
+    )
+    expect(await refusal({ orchestratorHosts: 'name' }, true)).toMatchObject({
+      message: expect.stringContaining('without orchestrator’s interface, which --orchestrator-port serves') as string,
     })
   })
 

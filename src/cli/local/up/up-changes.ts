@@ -2,6 +2,7 @@ import { isDeepStrictEqual } from 'node:util'
 import type { ClusterSpec } from '#failover/protocol/spec.ts'
 import { RegentError } from '#common/errors/errors.ts'
 import type { FoundCluster } from '#local/clusters/cluster-index.ts'
+import type { LocalCluster } from '#local/folder/cluster-file.ts'
 import { readHosts } from '#local/addresses/hosts-file.ts'
 import { readYaml } from '#local/files/yaml-file.ts'
 import { composeSpec, readSpec } from '#local/folder/spec-file.ts'
@@ -35,6 +36,7 @@ function shapeChange({ cluster }: FoundCluster, options: UpOptions): string | un
     return `with ${counted(count, 'instance')}, not ${options.instances}; "regent local scale ${cluster.name} ${options.instances}" changes that once it is up`
   if (options.store !== undefined && placeOf(options.store) !== placeOf(cluster.store))
     return 'with its record in another store than --store names; a record does not move'
+  if (options.restore !== undefined) return 'and nothing is restored over data; choose another name for the new cluster'
   return undefined
 }
 
@@ -69,11 +71,11 @@ async function modeIn(file: string | undefined): Promise<string | undefined> {
 /** What takes effect when the processes start. */
 async function settingChange({ dir, cluster }: FoundCluster, options: UpOptions): Promise<string | undefined> {
   const spec = await readSpec(layoutOf(dir), cluster.name)
-  const { store, port, orchestratorPort, durability, acks, config } = options
+  const { store, port, durability, acks, config } = options
   const loginChanges = store !== undefined && hasLogin(store) && store !== cluster.store
   const changes: readonly (readonly [boolean, string])[] = [
     [loginChanges, 'with another login for its store'],
-    [differs(orchestratorPort, cluster.orchestrator?.port), 'with another port for orchestrator’s interface'],
+    ...orchestratorChanges(cluster, options),
     [differs(port, cluster.api.port), `with its API on port ${cluster.api.port}, not ${port}`],
     [differs(durability, spec.durability), `with durability ${spec.durability}, not ${durability}`],
     [
@@ -92,6 +94,26 @@ async function settingChange({ dir, cluster }: FoundCluster, options: UpOptions)
   ]
   const change = changes.find(([isMade]) => isMade)
   return change && `${change[1]}; "regent local down ${cluster.name}" first, then up with it`
+}
+
+function orchestratorChanges(
+  { orchestrator }: LocalCluster,
+  { orchestratorPort, orchestratorHosts }: UpOptions,
+): readonly (readonly [boolean, string])[] {
+  const portChanges = differs(orchestratorPort, orchestrator?.port)
+  const hostsChange = differs(orchestratorHosts, orchestrator?.hosts)
+  if (orchestrator === undefined)
+    return [
+      [portChanges, 'without orchestrator’s interface'],
+      [hostsChange, 'without orchestrator’s interface, which --orchestrator-port serves'],
+    ]
+  return [
+    [portChanges, 'with another port for orchestrator’s interface'],
+    [
+      hostsChange,
+      `with servers called by ${orchestrator.hosts}, not ${orchestratorHosts}, at orchestrator’s interface`,
+    ],
+  ]
 }
 
 /**

@@ -43,11 +43,13 @@ export async function up(io: Io, name: string, options: UpOptions): Promise<void
         ? 'new'
         : 'down'
   if (before !== undefined && was === 'up') await change(io, { dir, cluster: before }, options)
-  else
+  else {
+    requireInterface(options, before)
     await underCommandLock(
       (words) => io.note(words),
       () => start(io, { name, dir, options }),
     )
+  }
   const cluster = await readClusterIfThere(dir)
   if (cluster === undefined)
     throw new RegentError('REGENT_NOT_FOUND', `${dir} holds no local cluster any more: somebody took it down meanwhile`)
@@ -89,12 +91,16 @@ async function existing(name: string, dir: string): Promise<LocalCluster | undef
   return cluster
 }
 
-/** Under the commands' lock: another one may have started it while this one waited. */
+/**
+ * Under the commands' lock: another one may have started it while this one waited, and what this one asks for is then
+ * compared with what runs.
+ */
 async function start(io: Io, wanted: Wanted): Promise<void> {
   const { name, dir, options } = wanted
   const layout = layoutOf(dir)
-  if ((await supervisorStatus(layout)) !== undefined) return
+  const isUp = (await supervisorStatus(layout)) !== undefined
   const before = await existing(name, dir)
+  if (isUp) return before && change(io, { dir, cluster: before }, options)
   const prepared = before === undefined ? await create(io, wanted) : await reopen(io, wanted, before)
   if (options.data !== undefined) await rememberFolder(name, dir)
   io.note(
@@ -160,6 +166,12 @@ function orchestratorOf(
 ): Pick<LocalCluster, 'orchestrator'> {
   const port = orchestratorPort ?? before?.port
   return port === undefined ? {} : { orchestrator: { port, hosts: orchestratorHosts ?? before?.hosts ?? 'address' } }
+}
+
+/** Who says how servers are called, where nobody is answered, is told instead of being heard by nobody. */
+function requireInterface({ orchestratorPort, orchestratorHosts }: UpOptions, before: LocalCluster | undefined): void {
+  if (orchestratorHosts === undefined || (orchestratorPort ?? before?.orchestrator) !== undefined) return
+  throw new RegentError('REGENT_BAD_REQUEST', 'say where orchestrator’s interface is served: --orchestrator-port')
 }
 
 function defined<Options extends object>(options: Options): Partial<Options> {
