@@ -8,6 +8,8 @@ export const exitCodes = {
   usage: 2,
   unreachable: 3,
   timedOut: 4,
+  /** 128 and the number of SIGPIPE. */
+  unread: 141,
 } as const
 
 export const exitCodeMeanings: Readonly<Record<number, string>> = {
@@ -16,6 +18,7 @@ export const exitCodeMeanings: Readonly<Record<number, string>> = {
   2: 'wrong usage: an option, argument or file is not valid; nothing was done',
   3: 'the server cannot be reached',
   4: 'it did not end in time',
+  141: 'what it prints is read no more (`| head`); what it was doing may not be done',
 }
 
 const byCode: Partial<Record<ErrorCode, number>> = {

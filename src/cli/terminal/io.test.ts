@@ -12,8 +12,14 @@ it('Output that cannot be written is an error: a script that reads nothing must 
   expect(status).toBe(1)
 })
 
-it('… but for a reader that has read enough', () => {
-  expect(inShell('{ "$0" --help; echo "ended with $?" >&2; } | true').stderr).toContain('ended with 0')
+it('A reader that has read enough ends the command in silence, as SIGPIPE would: whether the work was done is not told, so never with 0', () => {
+  const { stderr } = inShell('{ "$0" --help; echo "ended with $?" >&2; } | true')
+  expect(stderr).toBe('ended with 141\n')
+})
+
+it('… and so it does where errors and progress are read no more', () => {
+  const { stdout } = inShell('{ { "$0" no-such-command 2>&1 >/dev/null; echo "ended with $?" >&3; } | true; } 3>&1')
+  expect(stdout).toBe('ended with 141\n')
 })
 
 it('No line that is printed moves a cursor or sets a title, whoever wrote what is in it', () => {

@@ -28,12 +28,20 @@ export function commandName(io: Io): string {
   return isKubectlPlugin(io) ? 'kubectl regent' : 'regent'
 }
 
+/**
+ * A reader that went away (`| head`) ends the command in silence, as SIGPIPE ends others. Not with 0: what the command
+ * waited for may not be done.
+ */
+function endWithReader({ code }: NodeJS.ErrnoException): void {
+  if (code === 'EPIPE') process.exit(exitCodes.unread)
+}
+
 /** The process's own streams. NO_COLOR (no-color.org) and TERM=dumb switch colours off. */
 export function processIo(): Io {
   let interrupt: AbortController | undefined
+  process.stderr.on('error', endWithReader)
   process.stdout.on('error', (error: NodeJS.ErrnoException) => {
-    // A reader that went away (`| head`) is no error of ours.
-    if (error.code === 'EPIPE') process.exit(exitCodes.ok)
+    endWithReader(error)
     // What was asked for was not given, whatever was done: a script must not take the silence for an answer.
     process.stderr.write(`error: what was done cannot be told: standard output takes nothing (${error.message})\n`)
     process.exit(exitCodes.refused)
