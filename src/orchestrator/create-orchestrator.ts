@@ -16,6 +16,7 @@ import type { Hands } from './trees/hands.ts'
 import { Turns } from './trees/turns.ts'
 import { askedHeader, Others } from './others.ts'
 import { plain, refused, type Answer } from './routes/answers.ts'
+import { Background } from './routes/background.ts'
 import { Call, type Route } from './routes/route.ts'
 import { pathsOf, routes } from './routes/table.ts'
 
@@ -74,7 +75,7 @@ export async function createOrchestrator(options: OrchestratorOptions): Promise<
   // Clients look first whether anybody is there, by whatever address they were given. A look changes nothing.
   app.head('*', async (_, reply) => reply.status(200).type('application/json').send())
   app.get(root, async (_, reply) => send(reply, plain('OK')))
-  const parts = { ...options, turns: new Turns() }
+  const parts = { ...options, turns: new Turns(), background: new Background(options.log) }
   for (const route of routes) for (const path of pathsOf(route)) serve(app, `${root}/${path}`, route, parts)
   await app.ready()
   return app
@@ -84,9 +85,9 @@ function serve(
   app: FastifyInstance,
   url: string,
   route: Route,
-  options: OrchestratorOptions & { readonly turns: Turns },
+  options: OrchestratorOptions & { readonly turns: Turns; readonly background: Background },
 ): void {
-  const { clusters, hostNames, log, timers, hands, turns, also = [] } = options
+  const { clusters, hostNames, log, timers, hands, turns, background, also = [] } = options
   const others = new Others(also, log)
   app.get<{ Params: Record<string, string>; Querystring: Record<string, string | string[]> }>(
     url,
@@ -102,7 +103,7 @@ function serve(
       }
       const names = also.length > 0 || headers[askedHeader] !== undefined ? 'exact' : 'parts'
       const said = { params: trimmed(params), query: trimmed(query) }
-      const call = new Call(clusters, { hosts: hostNames, names }, { ...said, who, timers, hands, turns })
+      const call = new Call(clusters, { hosts: hostNames, names }, { ...said, who, timers, hands, turns, background })
       const own = await answered(route, call)
       return send(reply, await others.complete(own, { route, url: asked, headers }))
     },

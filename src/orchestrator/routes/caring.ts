@@ -128,11 +128,25 @@ function known(call: Call): Server | undefined {
   }
 }
 
+/** The answer comes before anybody is found: what goes wrong then, only the log can say. */
+function discoverLater(call: Call): Answer {
+  const [host, port] = addressOf(call)
+  // Where nobody is looked for, what is not known is refused at once, and another manager may know of it.
+  if (call.hands === undefined) known(call)
+  call.background.begin(`discovery of ${host}:${port}`, async () => discover(call))
+  return ok(`Asynchronous discovery initiated for Instance: ${host}:${port}`)
+}
+
 async function find(call: Call): Promise<void> {
+  const [host, port] = addressOf(call)
+  await call.hands?.discover(host, Number(port))
+}
+
+function addressOf(call: Call): readonly [host: string, port: string] {
   const [host, port] = [call.param('host'), call.param('port')]
   if (!/^[A-Za-z0-9._:%-]{1,255}$/.test(host) || !isPort(port))
     throw new RegentError('REGENT_BAD_REQUEST', `${shown(host)}:${shown(port)} is no address of a server`)
-  await call.hands?.discover(host, Number(port))
+  return [host, port]
 }
 
 async function show(call: Call, cluster: string, name: string): Promise<void> {
@@ -211,10 +225,8 @@ export const caringRoutes: readonly Route[] = [
   {
     path: 'async-discover/:host/:port',
     ...discovering,
-    async answer(call) {
-      await discover(call)
-      return ok(`Asynchronous discovery initiated for Instance: ${call.param('host')}:${call.param('port')}`)
-    },
+    does: `${discovering.does}; answers at once, and what goes wrong later is said in the log`,
+    answer: discoverLater,
   },
   {
     path: 'refresh/:host/:port',

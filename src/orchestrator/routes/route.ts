@@ -7,6 +7,7 @@ import type { ClusterService, KnownCluster } from '#manager/clusters/cluster-ser
 import type { Hands } from '../trees/hands.ts'
 import type { Turns } from '../trees/turns.ts'
 import type { Answer } from './answers.ts'
+import type { Background } from './background.ts'
 
 /** One route of orchestrator’s: the server and its page in docs/ are made from the table of these. */
 export interface Route {
@@ -34,6 +35,8 @@ export class Call {
   /** Absent where no cluster is only watched. */
   readonly hands: Hands | undefined
   readonly turns: Turns
+  /** What goes on once the answer is given. */
+  readonly background: Background
   readonly #hostNames: HostNames
   readonly #names: Names
   #known: readonly KnownCluster[] | undefined
@@ -49,6 +52,7 @@ export class Call {
       readonly timers: Timers
       readonly hands?: Hands | undefined
       readonly turns: Turns
+      readonly background: Background
     },
   ) {
     this.clusters = clusters
@@ -60,6 +64,7 @@ export class Call {
     this.timers = asked.timers
     this.hands = asked.hands
     this.turns = asked.turns
+    this.background = asked.background
   }
 
   /** As it was when it was asked for first. */
