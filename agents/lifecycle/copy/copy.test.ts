@@ -241,6 +241,14 @@ describe('a copy', () => {
     await expect(all(packFolder(from, note))).rejects.toThrow('out is neither a file nor a folder')
   })
 
+  it('is none where a file would not be taken from it', async () => {
+    const from = await aDataFolder()
+    const takes = (path: string) => !path.endsWith('.ibd')
+    await expect(all(packFolder(from, note, takes))).rejects.toThrow(
+      /^the copy has a file that no restore takes: .+\.ibd of \d+ bytes?$/,
+    )
+  })
+
   it('is given up in the middle without a file that stays open', async () => {
     const from = await aDataFolder()
     for await (const chunk of packFolder(from, note)) if (chunk.length > 100_000) break

@@ -2,6 +2,7 @@ import { createReadStream } from 'node:fs'
 import { lstat, readdir, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { pack, type Pack } from 'tar-stream'
+import { counted } from '#common/text/words.ts'
 import { copyNoteName, type CopyNote } from './copy-note.ts'
 
 /** What a note says besides the counts. */
@@ -13,15 +14,23 @@ const [fileMode, folderMode] = [0o640, 0o750]
 /** The dictionary of all tables. mysqld starts on no folder that lacks it, so it travels last. */
 export const dictionaryFile = 'mysql.ibd'
 
+/** Whether the reader of a copy takes a file of that path and size. */
+export type Takes = (path: string, bytes: number) => boolean
+
 /**
  * A folder as a tar stream, with a note as its last entry. Each file is removed once it was handed over: the space is
- * needed on the volume. Nothing may change the folder meanwhile.
+ * needed on the volume. Nothing may change the folder meanwhile. Throws where there is a file that is not taken: a copy
+ * must not seem whole that is unpacked without one of its files.
  */
-export async function* packFolder(folder: string, note: NoteWithoutCounts): AsyncGenerator<Buffer, void, void> {
+export async function* packFolder(
+  folder: string,
+  note: NoteWithoutCounts,
+  takes: Takes = () => true,
+): AsyncGenerator<Buffer, void, void> {
   const tape = pack()
   // A tape that is destroyed says why where it is read.
   tape.on('error', () => undefined)
-  const filled = fill(tape, folder, note).catch((error: unknown) => tape.destroy(error as Error))
+  const filled = fill(tape, { folder, takes }, note).catch((error: unknown) => tape.destroy(error as Error))
   try {
     for await (const chunk of tape) yield chunk as Buffer
   } finally {
@@ -30,13 +39,21 @@ export async function* packFolder(folder: string, note: NoteWithoutCounts): Asyn
   }
 }
 
-async function fill(tape: Pack, folder: string, note: NoteWithoutCounts): Promise<void> {
+async function fill(
+  tape: Pack,
+  { folder, takes }: { readonly folder: string; readonly takes: Takes },
+  note: NoteWithoutCounts,
+): Promise<void> {
   let [files, bytes] = [0, 0]
   for (const { path, isFolder } of await entriesIn(folder)) {
     const file = join(folder, path)
     if (isFolder) tape.entry({ name: path, type: 'directory', mode: folderMode })
     else {
-      bytes += await addFile(tape, path, file)
+      const { size } = await lstat(file)
+      if (!takes(path, size))
+        throw new Error(`the copy has a file that no restore takes: ${path} of ${counted(size, 'byte')}`)
+      await addFile(tape, { name: path, size }, file)
+      bytes += size
       files += 1
       await rm(file)
     }
@@ -66,9 +83,12 @@ async function entriesIn(folder: string): Promise<readonly Found[]> {
   return [...others.toSorted((one, other) => (one.path < other.path ? -1 : 1)), ...last]
 }
 
-/** Resolves to the size once all of the file is handed over. */
-async function addFile(tape: Pack, name: string, file: string): Promise<number> {
-  const { size } = await lstat(file)
+/** Resolves once all of the file is handed over. */
+async function addFile(
+  tape: Pack,
+  { name, size }: { readonly name: string; readonly size: number },
+  file: string,
+): Promise<void> {
   const { promise: added, resolve, reject } = Promise.withResolvers<undefined>()
   added.catch(() => undefined)
   const sink = tape.entry({ name, size, mode: fileMode }, (error) => (error ? reject(error) : resolve(undefined)))
@@ -78,7 +98,6 @@ async function addFile(tape: Pack, name: string, file: string): Promise<number> 
       await written(sink, chunk as Buffer)
   sink.end(null)
   await added
-  return size
 }
 
 /** Resolves when more may be written. Rejects where nobody reads the tape any more. */

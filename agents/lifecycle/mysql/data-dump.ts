@@ -8,7 +8,7 @@ import type { ServerPort } from '#agents/ports/server.ts'
 import type { VolumePort } from '#agents/ports/volume.ts'
 import type { BuiltInAction, OutgoingStream, Patience } from '../built-in/built-in-action.ts'
 import { refusal, type ErrorName } from '../wire/calls.ts'
-import type { NoteWithoutCounts } from '../copy/pack-folder.ts'
+import type { NoteWithoutCounts, Takes } from '../copy/pack-folder.ts'
 import { whyNoCopy, whyStop, type CopyParts } from './copy-rules.ts'
 import { roleAfterLook, type Role } from './role.ts'
 
@@ -48,6 +48,8 @@ export interface CopyPurpose {
   readonly whom: Sentence
   /** Called once the copy is made, before its first byte is sent: what the copy holds. A rejection ends the copy. */
   readonly copied?: (note: NoteWithoutCounts) => Promise<void>
+  /** All, unless given. */
+  readonly takes?: Takes
 }
 
 /** The same as a stream, for any purpose. */
@@ -202,7 +204,7 @@ class Dump implements OutgoingStream {
       const [mysql, serverUuid] = [of?.version ?? '', of?.uuid ?? '']
       const note = { version: 1, mysql, serverUuid, instance, cluster, atLeast, atMost } as const
       await this.#purpose.copied?.(note)
-      for await (const chunk of packFolder(folder, note)) {
+      for await (const chunk of packFolder(folder, note, this.#purpose.takes)) {
         this.#waitsSinceMs = world.clock.monotonicMs()
         yield chunk
         this.#waitsSinceMs = null
