@@ -16,7 +16,7 @@ import { throttledStore } from '#object-store/throttled-store.ts'
 import { describeBackup, shownGtids, type BackupSeen } from '#topology/snapshot/copies.ts'
 import { learn } from '../instance/learn.ts'
 import type { Parts } from '../instance/parts.ts'
-import { isOfClone } from '../lifecycle/copy/clone-files.ts'
+import { mayBeCopied } from '../lifecycle/copy/clone-files.ts'
 import type { NoteWithoutCounts } from '../lifecycle/copy/pack-folder.ts'
 import { streamCopy } from '../lifecycle/mysql/data-dump.ts'
 import type { OpenedStore, StoresPort } from '../ports/backup-port.ts'
@@ -94,7 +94,7 @@ export class BackUp {
     let copied: Omit<Sent, 'written'> | undefined
     const purpose = {
       whom: say`backup ${said.name}`,
-      takes: isOfClone,
+      takes: mayBeCopied,
       copied: async (note: NoteWithoutCounts) => {
         // To send the copy takes hours, and another instance may lead by then.
         const epoch = this.#parts.file.current.assignment?.epoch ?? 0

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { isOfClone } from './clone-files.ts'
+import { isOfClone, mayBeCopied } from './clone-files.ts'
 
 it.each([
   ['ibdata1', 12],
@@ -44,4 +44,9 @@ it.each([
   ['app/deep/er.ibd', 12],
 ])('CLONE leaves no %s with %i bytes', (path, bytes) => {
   expect(isOfClone(path, bytes)).toBe(false)
+})
+
+it('What CLONE tells of its own work is in a copy, and no restore takes that', () => {
+  expect([isOfClone('#clone/#view_progress', 274), mayBeCopied('#clone/#view_progress', 274)]).toEqual([false, true])
+  expect(mayBeCopied('#clone/#replace_files', 12)).toBe(false)
 })

@@ -13,3 +13,11 @@ const mark = /^#clone\/[^/]+$/
 export function isOfClone(path: string, bytes: number): boolean {
   return atTop.test(path) || redo.test(path) || ofTable.test(path) || (bytes === 0 && mark.test(path))
 }
+
+/** What CLONE tells of its own work, in tables of the performance schema: nobody misses that in a copy. */
+const told = /^#clone\/#view_(?:progress|status)$/
+
+/** Whether a copy may go to a store with such a file in it: a restore takes the file, or the copy is whole without. */
+export function mayBeCopied(path: string, bytes: number): boolean {
+  return isOfClone(path, bytes) || told.test(path)
+}
