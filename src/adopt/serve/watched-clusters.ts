@@ -23,6 +23,8 @@ export class WatchedClusters {
   readonly #parts: WatchingParts
   readonly #running = new Map<string, { readonly version: string; readonly cluster: WatchedCluster | undefined }>()
 
+  #following: Promise<unknown> = Promise.resolve()
+
   constructor(folder: AdoptedFolder, parts: WatchingParts) {
     this.#folder = folder
     this.#parts = parts
@@ -32,7 +34,14 @@ export class WatchedClusters {
     return [...this.#running.values()].map(({ cluster }) => cluster).filter((one) => one !== undefined)
   }
 
+  /** One after the other: two at once would both begin the cluster of a new file, and one of these never ended. */
   async follow(): Promise<void> {
+    const turn = this.#following.then(async () => this.#follow())
+    this.#following = turn.catch(() => undefined)
+    await turn
+  }
+
+  async #follow(): Promise<void> {
     const files = await watchedFiles(this.#folder)
     for (const [file, { version, cluster }] of this.#running) {
       if (files.get(file) === version) continue

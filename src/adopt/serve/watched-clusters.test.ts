@@ -1,0 +1,29 @@
+import { expect, onTestFinished, test, vi } from 'vitest'
+import { createLogger } from '#common/log/logger.ts'
+import { fileWith, temporaryFolder } from '#local/testing.ts'
+import { adoptedFolder, keepAdoption, prepareFolder } from '../adopted-folder.ts'
+import { checkAdoption } from '../adoption.ts'
+import { WatchedClusters } from './watched-clusters.ts'
+
+test('Two looks at the folder at once begin each cluster once: one too many would watch for ever', async () => {
+  vi.stubEnv('REGENT_HOME', await temporaryFolder())
+  onTestFinished(() => void vi.unstubAllEnvs())
+  const folder = adoptedFolder()
+  await prepareFolder(folder)
+  const mysql = { user: 'regent', passwordFile: await fileWith('x') }
+  await keepAdoption(folder, checkAdoption('it', { version: 1, cluster: 'shop', hosts: ['127.0.0.1:1'], mysql }))
+  const begun: string[] = []
+  const store = {
+    async readNotes(name: string) {
+      begun.push(name)
+      return {}
+    },
+    updateNotes: () => expect.fail('nothing is noted'),
+  }
+  const log = createLogger({ level: 'info', name: 'test', destination: { write: () => undefined } })
+  const clusters = new WatchedClusters(folder, { log, store, wantsMore: () => false } as never)
+  onTestFinished(() => clusters.stop())
+  await Promise.all([clusters.follow(), clusters.follow()])
+  expect(begun).toEqual(['shop'])
+  expect(clusters.list).toHaveLength(1)
+})
