@@ -133,6 +133,15 @@ export function againAfter(failure: S3Failure): Again {
   return known(failure).again
 }
 
+const aboutCredentials: ReadonlySet<string> = new Set(
+  [wrongSecret, unknownKey, oldToken].map(({ sentence }) => sentence),
+)
+
+/** Whether the credentials are no longer, or not yet, those of the store. What they may not do is another thing. */
+export function isAboutCredentials(failure: S3Failure): boolean {
+  return failure.code === 'REGENT_BACKUP_STORE' || aboutCredentials.has(known(failure).sentence)
+}
+
 /** Why, in a sentence with what to do, and the code to look for. */
 export function sentenceAbout(failure: S3Failure, secrets: readonly string[]): string {
   const { code, status } = failure

@@ -2,7 +2,7 @@ import type { S3Client } from '@aws-sdk/client-s3'
 import type { World } from '#common/ports/ports.ts'
 import { RegentError } from '#common/errors/errors.ts'
 import { Retries } from './retries.ts'
-import { againAfter, failureOf, sentenceAbout, type S3Failure } from './s3-failure.ts'
+import { againAfter, failureOf, isAboutCredentials, sentenceAbout, type Again, type S3Failure } from './s3-failure.ts'
 
 export interface RequestParts {
   readonly client: S3Client
@@ -41,6 +41,8 @@ export class Expected extends Error {
 export class S3Requests {
   readonly client: S3Client
   readonly #parts: RequestParts
+  /** The store took the credentials once. */
+  #isKnown = false
 
   constructor(parts: RequestParts) {
     this.client = parts.client
@@ -66,15 +68,25 @@ export class S3Requests {
     for (let isAfterLoss = false; ;) {
       doing.signal?.throwIfAborted()
       try {
-        return await attempt(this.client, through)
+        const answer = await attempt(this.client, through)
+        this.#isKnown = true
+        return answer
       } catch (error) {
         doing.signal?.throwIfAborted()
         const failure = failureOf(error)
         if (doing.expected?.includes(failure.code) === true) throw new Expected(failure, isAfterLoss)
-        if (!(await retries.mayTryAgain(againAfter(failure)))) throw await this.error(doing.what, error)
+        if (!(await retries.mayTryAgain(this.#againAfter(failure)))) throw await this.error(doing.what, error)
         isAfterLoss ||= againAfter(failure) === 'patiently'
       }
     }
+  }
+
+  /**
+   * Credentials that rotate are others in the store first: a kubelet brings a changed Secret to its pod within a minute
+   * or two. What took hours is not given up for that.
+   */
+  #againAfter(failure: S3Failure): Again {
+    return this.#isKnown && isAboutCredentials(failure) ? 'patiently' : againAfter(failure)
   }
 
   /** Without the client's error as its cause: that holds the request, with its headers. */
