@@ -1,5 +1,5 @@
 import type { KubeObject, Resource } from '#controller-runtime/objects/objects.ts'
-import { passwordFor } from '#common/mysql/account-password.ts'
+import { newAccountSecret, passwordFor } from '#common/mysql/account-password.ts'
 import type { Random } from '#common/ports/ports.ts'
 import type { MySQLCluster } from '../spec/mysql-cluster.ts'
 import { annotations, namesOf } from '../names/names.ts'
@@ -44,7 +44,7 @@ export function secretsOf(
   const internal = existing.get(names.internal)
   const agentToken = textIn(internal, 'agent-token') ?? random.hex(64)
   const authority = textIn(existing.get(cluster.spec.tls.secretName ?? ''), 'ca.crt')
-  const accountSecret = textIn(internal, 'account-secret') ?? random.hex(64)
+  const accountSecret = textIn(internal, 'account-secret') ?? newAccountSecret(random.hex(64))
   const password = (user: string) => passwordFor(accountSecret, user, textIn(internal, passwordGeneration))
   const made = secret(cluster, names.internal, 'Opaque', { 'agent-token': agentToken, 'account-secret': accountSecret })
   return [

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { mkdir, readdir } from 'node:fs/promises'
-import { passwordFor } from '#common/mysql/account-password.ts'
+import { newAccountSecret, passwordFor } from '#common/mysql/account-password.ts'
 import { RegentError } from '#common/errors/errors.ts'
 import { replaceFile } from '../files/durable-file.ts'
 import { isMissing, readText } from '../files/input-file.ts'
@@ -19,7 +19,9 @@ export async function ensureSecrets(layout: StateLayout): Promise<void> {
   await mkdir(layout.secrets, { recursive: true, mode: 0o700 })
   await ensureSecret(layout.apiToken)
   await ensureSecret(layout.agentToken)
-  const secret = (await hasVolumes(layout)) ? await sameSecret(layout) : await ensureSecret(layout.accountSecret)
+  const secret = (await hasVolumes(layout))
+    ? await sameSecret(layout)
+    : await ensureSecret(layout.accountSecret, newAccountSecret)
   await replaceFile(layout.clientPassword, `${passwordFor(secret, clientUser)}\n`)
   await replaceFile(layout.adminPassword, `${passwordFor(secret, adminUser)}\n`)
 }
@@ -80,10 +82,10 @@ async function secretIfThere(path: string): Promise<string | undefined> {
   }
 }
 
-async function ensureSecret(path: string): Promise<string> {
+async function ensureSecret(path: string, made = (random: string) => random): Promise<string> {
   const before = await secretIfThere(path)
   if (before !== undefined) return before
-  const secret = randomBytes(32).toString('base64url')
+  const secret = made(randomBytes(32).toString('base64url'))
   await replaceFile(path, `${secret}\n`)
   return secret
 }
