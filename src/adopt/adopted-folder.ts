@@ -103,6 +103,14 @@ export async function managedNames(): Promise<ReadonlySet<string>> {
   return names
 }
 
+/** No new adoption can have these: of what is adopted, watched or not, and of every cluster of this machine. */
+export async function takenNames(folder: AdoptedFolder): Promise<ReadonlySet<string>> {
+  const names = new Set([...(await adoptedFiles(folder)).keys()].map(clusterIn))
+  const found = await allClusters((dir) => names.add(basename(dir)))
+  for (const { cluster } of found) names.add(cluster.name)
+  return names
+}
+
 /** Those of `adoptedFiles` that are not managed. */
 export async function watchedFiles(folder: AdoptedFolder): Promise<ReadonlyMap<string, string>> {
   const [files, managed] = await Promise.all([adoptedFiles(folder), managedNames()])

@@ -1,25 +1,54 @@
 import { describeError, RegentError } from '#common/errors/errors.ts'
 import { isClusterName } from '#local/folder/names.ts'
-import { keepAdoption, type AdoptedFolder } from '../adopted-folder.ts'
-import { checkAdoption, hostsOf, type AdoptedAccount, type Adoption } from '../adoption.ts'
-import { isSameAddress, parseHostAddress } from '../host-address.ts'
+import {
+  adoptedFiles,
+  clusterIn,
+  keepAdoption,
+  managedNames,
+  takenNames,
+  type AdoptedFolder,
+} from '../adopted-folder.ts'
+import { checkAdoption, hostsOf, readAdoption, type AdoptedAccount, type Adoption } from '../adoption.ts'
+import { addressText, isSameAddress, parseHostAddress, type HostAddress } from '../host-address.ts'
 import { discover } from '../origin/discover.ts'
-import type { WatchedClusters } from './watched-clusters.ts'
+import type { WatchedCluster } from '../watch/watched-cluster.ts'
+
+const nameUntilKept = 'tree'
 
 /**
  * Servers that replicate with the one at an address are found by the accounts that are known already, and watched from
- * then on: beside those of a cluster that is watched, or as a new one.
+ * then on: beside those of a cluster that is watched, or as a new one. Others may have adopted, changed or removed
+ * clusters while the servers were searched: only what is adopted after the search says whose they are.
  */
-export function discoverer(folder: AdoptedFolder, clusters: WatchedClusters) {
-  return async (host: string, port: number): Promise<void> => {
+export function discoverer(folder: AdoptedFolder, clusters: Clusters, search: typeof discover = discover) {
+  let keeping: Promise<unknown> = Promise.resolve()
+  const keep = async (host: string, found: Adoption): Promise<void> => {
+    await clusters.follow()
+    await refuseManaged(folder, found)
     const adopted = clusters.list.map(({ adoption }) => adoption)
-    const found = await findBy(accountsOf(adopted), { host, port }, freeName(host, adopted))
     const known = adopted.find((one) => found.hosts.some((each) => isKnown(one, each)))
-    const adoption = known === undefined ? found : extended(known, found)
-    await keepAdoption(folder, adoption)
+    const adoption =
+      known === undefined
+        ? { ...found, cluster: freeName(host, await takenNames(folder)) }
+        : extended(known, { found, adopted })
+    // A file that is written begins the watching of its cluster anew.
+    if (adoption !== known) await keepAdoption(folder, adoption)
     await clusters.follow()
     await clusters.list.find((one) => one.adoption.cluster === adoption.cluster)?.lookNow()
   }
+  return async (host: string, port: number): Promise<void> => {
+    const accounts = accountsOf(clusters.list.map(({ adoption }) => adoption))
+    const found = await findBy(accounts, { host, port }, search)
+    // One after the other: two at once would adopt the same servers twice, or lose what the first of them added.
+    const turn = keeping.then(async () => keep(host, found))
+    keeping = turn.catch(() => undefined)
+    await turn
+  }
+}
+
+interface Clusters {
+  readonly list: readonly Pick<WatchedCluster, 'adoption' | 'lookNow'>[]
+  follow(): Promise<void>
 }
 
 function accountsOf(adopted: readonly Adoption[]): readonly AdoptedAccount[] {
@@ -30,13 +59,13 @@ function accountsOf(adopted: readonly Adoption[]): readonly AdoptedAccount[] {
 /** The first account that the server knows. */
 async function findBy(
   accounts: readonly AdoptedAccount[],
-  address: { readonly host: string; readonly port: number },
-  cluster: string,
+  address: HostAddress,
+  search: typeof discover,
 ): Promise<Adoption> {
   const failures: string[] = []
   for (const mysql of accounts) {
     try {
-      return await discover(address, { cluster, mysql, tell: () => undefined })
+      return await search(address, { cluster: nameUntilKept, mysql, tell: () => undefined })
     } catch (error) {
       failures.push(describeError(error))
     }
@@ -53,17 +82,37 @@ function isKnown({ hosts }: Adoption, host: Host): boolean {
   return hosts.some((one) => names.some((name) => isSameAddress(one, name)))
 }
 
-/** Those that are there keep their places, and so their names. */
-function extended(known: Adoption, found: Adoption): Adoption {
-  const added = found.hosts.filter((host) => !isKnown(known, host)).map((host) => ({ ...host, mysql: found.mysql }))
+/** A cluster has one keeper. An adoption that cannot be read says nothing of its servers. */
+async function refuseManaged(folder: AdoptedFolder, found: Adoption): Promise<void> {
+  const managed = await managedNames()
+  for (const file of (await adoptedFiles(folder)).keys()) {
+    if (!managed.has(clusterIn(file))) continue
+    const adoption = await readAdoption(file).catch(() => undefined)
+    const host = found.hosts.find((each) => adoption !== undefined && isKnown(adoption, each))
+    if (host === undefined) continue
+    throw new RegentError(
+      'REGENT_REFUSED',
+      `${addressText(host)} is a server of ${clusterIn(file)}, which is managed, and nobody watches it meanwhile`,
+      { remedy: '' },
+    )
+  }
+}
+
+/** Those that are there keep their places, and so their names. Those of other clusters stay there. */
+function extended(
+  known: Adoption,
+  { found, adopted }: { readonly found: Adoption; readonly adopted: readonly Adoption[] },
+): Adoption {
+  const isNew = (host: Host): boolean => !adopted.some((one) => isKnown(one, host))
+  const added = found.hosts.filter(isNew).map((host) => ({ ...host, mysql: found.mysql }))
+  if (added.length === 0) return known
   return checkAdoption('what was found', { ...known, hosts: [...known.hosts, ...added] })
 }
 
 /** Of the name of the host; another one where that is taken, or would be no name of a cluster. */
-function freeName(host: string, adopted: readonly Adoption[]): string {
+function freeName(host: string, taken: ReadonlySet<string>): string {
   const short = host.split('.', 1)[0] ?? ''
-  const base = isClusterName(short) ? short : 'tree'
-  const taken = new Set(adopted.map(({ cluster }) => cluster))
+  const base = isClusterName(short) ? short : nameUntilKept
   const names = [base, ...Array.from({ length: taken.size + 1 }, (_, at) => `${base}${at + 2}`)]
   return names.find((name) => !taken.has(name)) ?? base
 }
