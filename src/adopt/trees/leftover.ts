@@ -7,6 +7,8 @@ import type { Step } from '#orchestrator/trees/step.ts'
 /** What the next manager has to do where this one dies in the middle of a plan. */
 export interface Leftover {
   readonly steps: readonly Step[]
+  /** Addresses of the servers by the names of then. */
+  readonly servers?: Readonly<Record<string, string>>
   /** Where nobody may lead any more by these steps: what puts everything right again. */
   readonly undo?: readonly Step[]
   /** A server whose GTIDs were about to be emptied: these are said to be executed there, where it says of none. */

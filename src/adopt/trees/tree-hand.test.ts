@@ -40,9 +40,9 @@ function handOn(leftover: Leftover | null = null) {
   const now = { ...timers, sleep: () => Promise.resolve() }
   const log = { warn: () => undefined, error: () => undefined } as never
   const hand = new TreeHand({ clock, timers: now, log, leftovers, open })
-  const finish = async () => {
+  const finish = async (by = hosts) => {
     seen.done.length = 0
-    return hand.finishOne('shop', hosts)
+    return hand.finishOne('shop', by)
   }
   return { seen, finish, carryOut: (change: Change) => hand.carryOut('shop', hosts, change) }
 }
@@ -101,12 +101,36 @@ describe('A change that has ended in the middle', () => {
     expect(seen.done).toContain('follow 2')
   })
 
+  it('is done at no server that has its name only since it was adopted anew', async () => {
+    const { seen, finish, carryOut } = handOn()
+    seen.away.add('shop-0')
+    seen.fails.add('lead shop-1')
+    await expect(carryOut(failover)).rejects.toThrow('lead failed')
+    seen.fails.clear()
+    // The person leaves out the server that is lost.
+    const { hosts: all, ...rest } = anAdoption()
+    const finished = await finish(hostsOf({ ...rest, hosts: all.slice(1) }))
+    expect(finished?.failed.join()).toContain('shop-0 is another server by now, or none')
+    expect([seen.done, seen.leftover]).toEqual([[], null])
+  })
+
+  it('is gone on with where servers were added meanwhile', async () => {
+    const { seen, finish, carryOut } = handOn()
+    seen.away.add('shop-0')
+    seen.fails.add('lead shop-1')
+    await expect(carryOut(failover)).rejects.toThrow('lead failed')
+    seen.fails.clear()
+    const { hosts: all, ...rest } = anAdoption()
+    const more = all.slice(0, 1).map((host) => ({ ...host, host: '10.9.9.9' }))
+    expect(await finish(hostsOf({ ...rest, hosts: [...all, ...more] }))).toMatchObject({ leads: 'shop-1' })
+  })
+
   it('leaves to be done what failed, and nothing that was done', async () => {
     const { seen, finish, carryOut } = handOn()
     seen.writes.add('shop-0')
     seen.fails.add('catchUp shop-1').add('start shop-1')
     await expect(carryOut(takeover)).rejects.toThrow('catchUp failed')
-    expect([seen.done, seen.leftover]).toEqual([
+    expect([seen.done, seen.leftover]).toMatchObject([
       ['readOnly 0', 'readOnly 0', 'reset 0'],
       { steps: [{ do: 'start', at: 'shop-1' }] },
     ])

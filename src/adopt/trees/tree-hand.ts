@@ -3,6 +3,7 @@ import type { Clock, Timers } from '#common/ports/ports.ts'
 import type { Logger } from '#common/log/logger.ts'
 import { touchedBy, type Change, type Step } from '#orchestrator/trees/step.ts'
 import type { AdoptedHost } from '../adoption.ts'
+import { addressText } from '../host-address.ts'
 import type { Leftover, Leftovers } from './leftover.ts'
 import { namesIn, Servers, type OpenHand } from './servers.ts'
 
@@ -35,6 +36,7 @@ const betweenAttemptsMs = 1_000
 export class TreeHand {
   readonly #parts: TreeHandParts
   readonly #busy = new Map<string, string>()
+  readonly #servers = new Map<string, Readonly<Record<string, string>>>()
 
   constructor(parts: TreeHandParts) {
     this.#parts = parts
@@ -55,9 +57,9 @@ export class TreeHand {
       const { steps, undo } = change
       if (undo !== undefined) return this.#change(cluster, servers, { steps, undo })
       await refuseUnready(steps, servers)
-      await this.#parts.leftovers.keep(cluster, { steps: startsOf(steps) })
+      await this.#keep(cluster, { steps: startsOf(steps) })
       await this.#each(cluster, steps, servers)
-      await this.#parts.leftovers.keep(cluster, null)
+      await this.#keep(cluster, null)
       return []
     })
   }
@@ -69,9 +71,16 @@ export class TreeHand {
     if (leftover === undefined) return undefined
     const at = touchedBy(leftover.steps).join(', ')
     this.#parts.log.warn(`${cluster}: a change has ended in the middle; what is left of that is done at ${at}`)
+    const other = otherThan(leftover.servers ?? {}, hosts)
+    if (other !== undefined) {
+      const why = `${other} is another server by now, or none; nothing is done at ${at}`
+      this.#parts.log.error(`${cluster}: ${why}: look there`)
+      await this.#keep(cluster, null)
+      return { leads: null, failed: [why] }
+    }
     return this.#alone(cluster, 'the end of a change', hosts, async (servers) => {
       const { left, leads, failed } = await this.#goOn(cluster, servers, leftover)
-      await this.#parts.leftovers.keep(cluster, left)
+      await this.#keep(cluster, left)
       if (failed.length > 0) this.#parts.log.error(`${cluster}: that was not done: ${failed.join('; ')}`)
       return { leads, failed }
     })
@@ -84,6 +93,7 @@ export class TreeHand {
     run: (servers: Servers) => Promise<T>,
   ): Promise<T> {
     this.#busy.set(cluster, what)
+    this.#servers.set(cluster, addressesOf(hosts))
     const servers = new Servers(hosts, this.#parts, this.#parts.open)
     try {
       return await run(servers)
@@ -93,6 +103,11 @@ export class TreeHand {
     }
   }
 
+  async #keep(cluster: string, leftover: Leftover | null): Promise<void> {
+    const servers = this.#servers.get(cluster)
+    await this.#parts.leftovers.keep(cluster, leftover && { ...leftover, ...(servers && { servers }) })
+  }
+
   /** Until somebody leads all of that can be undone. */
   async #change(cluster: string, servers: Servers, { steps, undo }: Required<Change>): Promise<readonly string[]> {
     const { leftovers } = this.#parts
@@ -100,21 +115,21 @@ export class TreeHand {
     let isTouched = (await leftovers.read()).has(cluster)
     try {
       await refuseUnready(steps, servers)
-      await leftovers.keep(cluster, { steps: undo })
+      await this.#keep(cluster, { steps: undo })
       isTouched = true
       for (const step of turn < 0 ? steps : steps.slice(0, turn)) await servers.do(step)
     } catch (error) {
       if (!isTouched) throw error
       const { failed, left } = await this.#eachForItself(undo, servers)
-      await leftovers.keep(cluster, left)
+      await this.#keep(cluster, left)
       if (failed.length > 0) this.#parts.log.error(`${cluster}: not undone: ${failed.join('; ')}`)
       throw error
     }
     if (turn < 0) return []
     const rest = steps.slice(turn)
-    await leftovers.keep(cluster, { steps: rest, undo })
+    await this.#keep(cluster, { steps: rest, undo })
     const { failed } = await this.#lead(rest, servers)
-    await leftovers.keep(cluster, null)
+    await this.#keep(cluster, null)
     return failed
   }
 
@@ -201,7 +216,7 @@ export class TreeHand {
     { servers, rest }: { readonly servers: Servers; readonly rest: readonly Step[] },
   ): Promise<void> {
     const keep = await servers.of(at).executedWithout(without)
-    await this.#parts.leftovers.keep(cluster, { steps: rest, purge: { at, keep } })
+    await this.#keep(cluster, { steps: rest, purge: { at, keep } })
     this.#parts.log.warn(`${cluster}: empties binlogs and GTIDs of ${at}; gtid_purged becomes ${keep}`)
   }
 
@@ -211,9 +226,19 @@ export class TreeHand {
       stopped.map((at) => ({ do: 'start', at })),
       servers,
     )
-    if (failed.length === 0) await this.#parts.leftovers.keep(cluster, null)
+    if (failed.length === 0) await this.#keep(cluster, null)
     else this.#parts.log.error(`${cluster}: could not be started again: ${failed.join('; ')}`)
   }
+}
+
+export function addressesOf(hosts: readonly AdoptedHost[]): Readonly<Record<string, string>> {
+  return Object.fromEntries(hosts.map((host) => [host.instance, addressText(host)]))
+}
+
+/** A name that meant another server then: whoever adopts anew may name servers otherwise. */
+export function otherThan(then: Readonly<Record<string, string>>, hosts: readonly AdoptedHost[]): string | undefined {
+  const now = addressesOf(hosts)
+  return Object.keys(then).find((name) => now[name] !== then[name])
 }
 
 /** Steps that come too late: by now another server takes writes than those that they open. */
