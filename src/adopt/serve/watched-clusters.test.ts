@@ -27,3 +27,30 @@ test('Two looks at the folder at once begin each cluster once: one too many woul
   expect(begun).toEqual(['shop'])
   expect(clusters.list).toHaveLength(1)
 })
+
+test('A cluster whose file changes is listed all the time: who recovers it finds it', async () => {
+  vi.stubEnv('REGENT_HOME', await temporaryFolder())
+  onTestFinished(() => void vi.unstubAllEnvs())
+  const folder = adoptedFolder()
+  await prepareFolder(folder)
+  const mysql = { user: 'regent', passwordFile: await fileWith('x') }
+  const keep = async (hosts: readonly string[]) =>
+    keepAdoption(folder, checkAdoption('it', { version: 1, cluster: 'shop', hosts, mysql }))
+  await keep(['127.0.0.1:1'])
+  const listed: number[] = []
+  const store = {
+    async readNotes() {
+      listed.push(clusters.list.length)
+      return {}
+    },
+    updateNotes: () => expect.fail('nothing is noted'),
+  }
+  const log = createLogger({ level: 'info', name: 'test', destination: { write: () => undefined } })
+  const clusters: WatchedClusters = new WatchedClusters(folder, { log, store, wantsMore: () => false } as never)
+  onTestFinished(() => clusters.stop())
+  await clusters.follow()
+  await keep(['127.0.0.1:1', '127.0.0.1:2'])
+  await clusters.follow()
+  expect(listed).toEqual([0, 1])
+  expect(clusters.list.map(({ adoption }) => adoption.hosts.length)).toEqual([2])
+})

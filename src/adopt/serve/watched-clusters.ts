@@ -43,13 +43,18 @@ export class WatchedClusters {
 
   async #follow(): Promise<void> {
     const files = await watchedFiles(this.#folder)
-    for (const [file, { version, cluster }] of this.#running) {
-      if (files.get(file) === version) continue
+    for (const [file, { cluster }] of this.#running) {
+      if (files.has(file)) continue
       cluster?.stop()
       this.#running.delete(file)
     }
-    for (const [file, version] of files)
-      if (!this.#running.has(file)) this.#running.set(file, { version, cluster: await this.#begin(file) })
+    for (const [file, version] of files) {
+      const before = this.#running.get(file)
+      if (before?.version === version) continue
+      before?.cluster?.stop()
+      // The old one is listed until then: whoever is in the middle of a recovery finds the cluster all the time.
+      this.#running.set(file, { version, cluster: await this.#begin(file) })
+    }
   }
 
   stop(): void {

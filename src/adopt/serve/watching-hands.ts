@@ -2,7 +2,7 @@ import { RegentError } from '#common/errors/errors.ts'
 import type { World } from '#common/ports/ports.ts'
 import type { Hands, RecoveryUnderWay } from '#orchestrator/trees/hands.ts'
 import { hostsOf } from '../adoption.ts'
-import type { Finished, TreeHand } from '../trees/tree-hand.ts'
+import { addressesOf, otherThan, type Finished, type TreeHand } from '../trees/tree-hand.ts'
 import { AskedRecovery, type Now } from '../watch/asked-recovery.ts'
 import type { WatchedCluster } from '../watch/watched-cluster.ts'
 
@@ -33,14 +33,24 @@ export function watchingHands(
     },
     begin(name, begun): RecoveryUnderWay {
       refuseRecovering(name)
+      const servers = addressesOf(hostsOf(find(name).adoption))
       const now = (): Now => ({ monotonicMs: world.clock.monotonicMs(), wallMs: world.clock.wallMs() })
       const asked = new AskedRecovery(world.random.hex(8), begun, now())
-      const note = (): void => find(name).noteRecovery(asked.recovery)
+      // A cluster that is not watched any more has no list; what goes on at its servers ends as it must.
+      const note = (): void =>
+        clusters()
+          .find(({ adoption }) => adoption.cluster === name)
+          ?.noteRecovery(asked.recovery)
       note()
       recovering.add(name)
       return {
         id: asked.recovery.id,
-        carryOut: async (change) => hand.carryOut(name, hostsOf(find(name).adoption), change),
+        async carryOut(change) {
+          const hosts = hostsOf(find(name).adoption)
+          const other = otherThan(servers, hosts)
+          if (other === undefined) return hand.carryOut(name, hosts, change)
+          throw new RegentError('REGENT_REFUSED', `${other} is another server since ${name} was adopted anew`)
+        },
         tell(what) {
           asked.tell(what, now())
           note()

@@ -1,0 +1,42 @@
+import { expect, it } from 'vitest'
+import { virtualWorld } from '#common/ports/testing-world.ts'
+import type { Change } from '#orchestrator/trees/step.ts'
+import type { Adoption } from '../adoption.ts'
+import type { TreeHand } from '../trees/tree-hand.ts'
+import type { WatchedCluster } from '../watch/watched-cluster.ts'
+import { anAdoption } from '../watch/testing.ts'
+import { watchingHands } from './watching-hands.ts'
+
+const change: Change = { steps: [{ do: 'lead', at: 'shop-1' }] }
+const begun = { kind: 'failover', analysis: 'DeadMaster', from: 'shop-0' } as const
+
+function handsOn() {
+  const seen = { adoption: anAdoption() as Adoption | undefined, done: 0, outcomes: [] as string[] }
+  const noteRecovery: WatchedCluster['noteRecovery'] = ({ outcome }) => void seen.outcomes.push(outcome)
+  const clusters = () =>
+    seen.adoption === undefined ? [] : [{ adoption: seen.adoption, noteRecovery } as unknown as WatchedCluster]
+  const hand = { carryOut: async () => (seen.done++, []) } as unknown as TreeHand
+  const hands = watchingHands(clusters, { hand, discover: async () => undefined, world: virtualWorld() })
+  return { seen, hands }
+}
+
+it('A recovery goes on at none of the servers that have their names only since it began', async () => {
+  const { seen, hands } = handsOn()
+  const under = hands.begin('shop', begun)
+  await under.carryOut(change)
+  const adoption = anAdoption()
+  seen.adoption = { ...adoption, hosts: adoption.hosts.slice(1) }
+  await expect(under.carryOut(change)).rejects.toThrow('shop-0 is another server since shop was adopted anew')
+  expect(seen.done).toBe(1)
+})
+
+it('A recovery of a cluster that is watched no more ends, and nobody rejects what is only told', () => {
+  const { seen, hands } = handsOn()
+  const under = hands.begin('shop', begun)
+  seen.adoption = undefined
+  under.tell('it goes on')
+  under.end({ outcome: 'succeeded', sentence: 'shop-1 leads', to: 'shop-1', lost: [] })
+  seen.adoption = anAdoption()
+  hands.begin('shop', begun)
+  expect(seen.outcomes).toEqual(['running', 'running'])
+})
