@@ -5,7 +5,7 @@ import { Type, type Static } from 'typebox'
 import { Value } from 'typebox/value'
 import { RegentError } from '#common/errors/errors.ts'
 import { replaceFile, replaceJson } from '#local/files/durable-file.ts'
-import { isMissing, readJsonIfThere } from '#local/files/input-file.ts'
+import { isMissing, readJsonIfThere, readText } from '#local/files/input-file.ts'
 import { allClusters } from '#local/clusters/cluster-index.ts'
 import { checkClusterName } from '#local/folder/names.ts'
 import { stateHome } from '#local/folder/state-layout.ts'
@@ -136,13 +136,26 @@ export async function adoptedPath(folder: AdoptedFolder, cluster: string): Promi
   throw new RegentError('REGENT_NOT_FOUND', `no cluster ${cluster} was adopted; there is ${names.join(', ') || 'none'}`)
 }
 
-/** Throws `REGENT_NOT_FOUND`, listing what there is. The servers are left as they are. */
+/**
+ * Throws `REGENT_NOT_FOUND`, listing what there is. The servers are left as they are. Passwords stay that another
+ * cluster logs in by: one that was discovered has those of the cluster by whose account it was found.
+ */
 export async function forgetAdoption(folder: AdoptedFolder, cluster: string): Promise<void> {
   const path = await adoptedPath(folder, cluster)
+  const own = await readText(path, 'the adoption file')
   await rm(path)
   await rm(timelinePath(folder, cluster), { force: true })
-  const secrets = await readdir(folder.secrets)
-  for (const name of secrets.filter((one) => one.startsWith(`${cluster}.`))) await rm(join(folder.secrets, name))
+  const files = [...(await adoptedFiles(folder)).keys()]
+  const others = await Promise.all(files.map((file) => readText(file, 'the adoption file')))
+  const isIn = (text: string, name: string): boolean => text.includes(JSON.stringify(join(folder.secrets, name)))
+  for (const name of await readdir(folder.secrets)) {
+    const isOwn = name.startsWith(`${cluster}.`) || (isPassword(name) && isIn(own, name))
+    if (isOwn && !others.some((text) => isIn(text, name))) await rm(join(folder.secrets, name))
+  }
+}
+
+function isPassword(name: string): boolean {
+  return /\.(mysql|replication)$/.test(name)
 }
 
 export function timelinePath(folder: AdoptedFolder, cluster: string): string {
