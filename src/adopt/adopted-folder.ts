@@ -168,3 +168,20 @@ export async function keepPassword(folder: AdoptedFolder, name: string, password
   await replaceFile(path, `${password}\n`)
   return path
 }
+
+/** Every secret as it is now. @returns puts all of them back: for a command that is refused after it kept some */
+export async function secretsPutBack(folder: AdoptedFolder): Promise<() => Promise<void>> {
+  const namesNow = async (): Promise<readonly string[]> =>
+    readdir(folder.secrets).catch((error: unknown) => {
+      if (isMissing(error)) return []
+      throw error
+    })
+  const read = async (name: string) => [name, await readText(join(folder.secrets, name), 'a secret')] as const
+  const before = new Map(await Promise.all((await namesNow()).map(read)))
+  return async () => {
+    for (const name of await namesNow())
+      if (!before.has(name)) await rm(join(folder.secrets, name))
+      else if ((await read(name))[1] !== before.get(name))
+        await replaceFile(join(folder.secrets, name), before.get(name) ?? '')
+  }
+}

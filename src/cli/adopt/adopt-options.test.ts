@@ -1,9 +1,16 @@
-import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest'
 import { stringify } from 'yaml'
-import { adoptedFiles, adoptedFolder, keepAdoption, prepareFolder, writeManager } from '#adopt/adopted-folder.ts'
+import {
+  adoptedFiles,
+  adoptedFolder,
+  keepAdoption,
+  keepPassword,
+  prepareFolder,
+  writeManager,
+} from '#adopt/adopted-folder.ts'
 import { anAdoption, judged, looksOf } from '#adopt/watch/testing.ts'
 import { readProcessStat } from '#common/process/process-stat.ts'
 import { regent } from '../testing.ts'
@@ -71,6 +78,18 @@ describe('A cluster is not adopted by a command that is refused', () => {
     await expect(adopt(silent(), file, { output: 'text', ...options }, { check })).rejects.toThrow(said)
     expect([...(await adoptedFiles(adoptedFolder())).keys()]).toEqual([])
   })
+})
+
+test('A file of MHA that is refused leaves the password by which the cluster of that name is watched', async () => {
+  const folder = adoptedFolder()
+  const watched = await keepPassword(folder, 'shop.mysql', 'right')
+  const file = join(process.env['REGENT_HOME'] ?? '', 'shop.cnf')
+  const refusing = async () => ({ ...(await check()), refusals: ['the password is wrong'] })
+  await writeFile(file, '[server default]\nuser=mha\npassword=wrong\nrepl_user=repl\n[server1]\nhostname=10.0.0.1\n')
+  const going = adopt(silent(), undefined, { output: 'text', mha: file }, { check: refusing })
+  await expect(going).rejects.toThrow('the password is wrong')
+  expect(await readFile(watched, 'utf8')).toBe('right\n')
+  expect(await readdir(folder.secrets)).toEqual(['api-token', 'shop.mysql'])
 })
 
 /** This process says that it is the manager that watches. */

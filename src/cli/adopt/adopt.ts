@@ -1,7 +1,14 @@
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { adoptedFolder, keepAdoption, managedNames, prepareFolder, type AdoptedFolder } from '#adopt/adopted-folder.ts'
+import {
+  adoptedFolder,
+  keepAdoption,
+  managedNames,
+  prepareFolder,
+  secretsPutBack,
+  type AdoptedFolder,
+} from '#adopt/adopted-folder.ts'
 import { addressText, parseHostAddress, type HostAddress } from '#adopt/host-address.ts'
 import { readAdoption, type Adoption } from '#adopt/adoption.ts'
 import { discover } from '#adopt/origin/discover.ts'
@@ -29,20 +36,45 @@ export async function adopt(
   { check = checkServers } = {},
 ): Promise<void> {
   // A check keeps nothing, not even the passwords of a file of MHA.
-  if (options.check !== true) return adoptInto(io, file, options, { folder: adoptedFolder(), check })
+  if (options.check !== true) return adoptForGood(io, file, options, check)
   const draft = await mkdtemp(join(tmpdir(), 'regent-adopt-check-'))
   try {
-    await adoptInto(io, file, options, { folder: adoptedFolder(draft), check })
+    await adoptInto(io, file, options, { folder: adoptedFolder(draft), check, adopted: () => undefined })
   } finally {
     await rm(draft, { recursive: true, force: true })
   }
+}
+
+/** A cluster of that name that is watched already goes on logging in as before where the new file is refused. */
+async function adoptForGood(
+  io: Io,
+  file: string | undefined,
+  options: AdoptOptions,
+  check: typeof checkServers,
+): Promise<void> {
+  const folder = adoptedFolder()
+  const putBack = await secretsPutBack(folder)
+  let isAdopted = false
+  try {
+    await adoptInto(io, file, options, { folder, check, adopted: () => void (isAdopted = true) })
+  } catch (error) {
+    if (!isAdopted) await putBack()
+    throw error
+  }
+}
+
+interface Adopting {
+  readonly folder: AdoptedFolder
+  readonly check: typeof checkServers
+  /** Is called once the adoption is kept. */
+  readonly adopted: () => void
 }
 
 async function adoptInto(
   io: Io,
   file: string | undefined,
   options: AdoptOptions,
-  { folder, check }: { readonly folder: AdoptedFolder; readonly check: typeof checkServers },
+  { folder, check, adopted }: Adopting,
 ): Promise<void> {
   const { adoption, served } = await adoptionOf(io, folder, file, options)
   const checked = await check(adoption)
@@ -59,6 +91,7 @@ async function adoptInto(
   const door = await interfaceSaid(options, served)
   await prepareFolder(folder)
   await keepAdoption(folder, adoption)
+  adopted()
   await keepInterface(io, door, options)
   const { host, port } = await startWatching(io, options.port)
   const { cluster } = adoption
