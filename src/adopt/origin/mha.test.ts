@@ -63,11 +63,21 @@ describe('A file of MHA', () => {
   })
 
   it.each([
-    ['hostname=db1', 'has "hostname=db1" in line 1; allowed are [section]'],
+    ['hostname=db1', 'has "hostname=…" in line 1; allowed are [section]'],
     ['[server default]\nhostname', 'has "hostname" in line 2'],
     ['[client]\nuser=x', 'has the section [client] in line 1; allowed are server default, server<n> and binlog<n>'],
   ])('%j is refused with the line', (wrong, words) => {
     expect(() => parseMha('app1.cnf', wrong)).toThrow(words)
+  })
+
+  it('has remarks of both kinds, and shows no password that is misspelt', async () => {
+    expect(parseMha('app1.cnf', `; a remark\n${text}`)).toHaveLength(parseMha('app1.cnf', text).length)
+    const wrong = (): unknown => parseMha('app1.cnf', '[server default]\nPassword=se cret\n')
+    expect(wrong).toThrow('has "Password=…" in line 2')
+    const folder = adoptedFolder(await temporaryFolder())
+    const file = await fileWith(`${text}\n[server default]\nrepl_pasword=se cret\nmysql_passwd=se cret\n`)
+    const { lines } = await readMha(file, { global: undefined, name: 'shop', folder })
+    expect(lines.join('\n')).not.toContain('se cret')
   })
 
   it('is read with what is said for all clusters, keeps its passwords apart, and tells of each line', async () => {

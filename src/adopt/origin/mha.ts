@@ -49,12 +49,12 @@ export async function readMha(file: string, { global, name, folder }: MhaOptions
   return { adoption, lines: [...lines.map(meaningOf), ...notesOn(adoption)] }
 }
 
-/** As MHA reads its files: `[section]`, `key=value`, and `#` before what is no more than a remark. */
+/** As MHA reads its files: `[section]`, `key=value`, and `#` or `;` before what is no more than a remark. */
 export function parseMha(file: string, text: string): readonly MhaLine[] {
   let section = ''
   return text.split(/\r?\n/).flatMap((raw, at) => {
     const line = raw.trim()
-    if (line === '' || line.startsWith('#')) return []
+    if (/^([#;]|$)/.test(line)) return []
     const [, opened] = /^\[(.+)\]$/.exec(line) ?? []
     if (opened !== undefined) {
       section = sectionIn(file, opened, at + 1)
@@ -62,7 +62,8 @@ export function parseMha(file: string, text: string): readonly MhaLine[] {
     }
     const [, key, value] = /^([a-z_]+)\s*=\s*(.*)$/.exec(line) ?? []
     if (key === undefined || value === undefined || section === '') {
-      const shown = line.slice(0, 40)
+      // What comes after it may be a password.
+      const shown = line.replace(/=.*$/, '=…').slice(0, 40)
       throw badFile(what, file, `has "${shown}" in line ${at + 1}; allowed are [section] and, below one, key=value`)
     }
     return [{ file, number: at + 1, section, key, value }]
@@ -77,7 +78,7 @@ function sectionIn(file: string, opened: string, line: number): string {
 }
 
 function meaningOf({ file, number, section, key, value }: MhaLine): string {
-  const shown = `${basename(file)}:${number} [${section}] ${key}=${secretParameters.has(key) ? '…' : value}`
+  const shown = `${basename(file)}:${number} [${section}] ${key}=${isSecret(key) ? '…' : value}`
   if (section.startsWith('binlog')) return `${shown}  –  no counterpart: servers that only keep binlogs are not asked`
   const meaning = Object.hasOwn(mhaParameters, key) ? mhaParameters[key] : undefined
   if (meaning === undefined) return `${shown}  –  not known, and left out`
@@ -85,6 +86,11 @@ function meaningOf({ file, number, section, key, value }: MhaLine): string {
   return 'instead' in meaning
     ? `${shown}  –  not needed: ${meaning.instead}`
     : `${shown}  –  no counterpart: ${meaning.none}`
+}
+
+/** Of a key that MHA does not know, too: a password that is misspelt is one. */
+function isSecret(key: string): boolean {
+  return secretParameters.has(key) || /pas+w/.test(key)
 }
 
 /** What ssh would take by itself. */
