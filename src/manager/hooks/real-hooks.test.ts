@@ -95,7 +95,10 @@ interface Receiver {
   readonly letters: { readonly headers: IncomingMessage['headers']; readonly body: string }[]
 }
 
-/** Answers with these, one after the other, and then with the last; null for silence, 0 for a broken connection. */
+/**
+ * Answers with these, one after the other, and then with the last; null for silence, 0 for a broken connection, and
+ * below 0 for an answer without an end.
+ */
 async function receiver(...statuses: readonly (number | null)[]): Promise<Receiver> {
   const letters: Receiver['letters'] = []
   const server = createServer((request, response) => {
@@ -105,6 +108,7 @@ async function receiver(...statuses: readonly (number | null)[]): Promise<Receiv
       const status = statuses[Math.min(letters.length, statuses.length - 1)]
       letters.push({ headers: request.headers, body })
       if (status === 0) return request.destroy()
+      if (status != null && status < 0) return void response.writeHead(-status).write('first line')
       if (status != null) response.writeHead(status).end('first line\nsecond')
     })
   })
@@ -162,6 +166,13 @@ describe('A webhook', () => {
     expect(end.said).not.toContain('hidden')
     expect(letters).toHaveLength(2)
     expect(performance.now() - beganMs).toBeGreaterThanOrEqual(900)
+  })
+
+  it('that is taken is not sent again, though its answer never ends', async () => {
+    const { url, letters } = await receiver(-200)
+    const end = await run({ webhook: { url }, retries: 3, timeoutMs: 1_200 })
+    expect(end).toEqual({ isDone: true, said: 'status 200: first line' })
+    expect(letters).toHaveLength(1)
   })
 
   it('is not sent where its secret cannot be read', async () => {

@@ -27,6 +27,7 @@ const later = [408, 425, 429]
 export function sendWebhook(letter: Letter): Promise<HookEnd & { readonly again: boolean }> {
   return new Promise((resolve) => {
     let request: ClientRequest | undefined
+    let answered: (() => void) | undefined
     const failed = (said: string, again = true): void => {
       resolve({ isDone: false, said, again })
       request?.destroy()
@@ -34,9 +35,14 @@ export function sendWebhook(letter: Letter): Promise<HookEnd & { readonly again:
     try {
       const send = new URL(letter.url).protocol === 'https:' ? requestHttps : requestHttp
       request = send(letter.url, optionsOf(letter), (answer) => {
-        readAnswer(answer, (text) => resolve(endOf(answer.statusCode ?? 0, text)))
+        answered = readAnswer(answer, (text) => resolve(endOf(answer.statusCode ?? 0, text)))
       })
-      const timer = setTimeout(() => failed(`no answer within ${duration(letter.deadlineMs)}`), letter.deadlineMs)
+      const late = (): void => {
+        // The status says whether the letter was taken: an answer that never ends takes nothing of that back.
+        answered?.()
+        failed(`no answer within ${duration(letter.deadlineMs)}`)
+      }
+      const timer = setTimeout(late, letter.deadlineMs)
       request.once('close', () => clearTimeout(timer))
       request.once('error', (error) => failed(describeError(error)))
       request.end(letter.body)
@@ -74,8 +80,8 @@ function endOf(status: number, text: string): HookEnd & { readonly again: boolea
   return { isDone, said, again: !isDone && (status >= 500 || later.includes(status)) }
 }
 
-/** The first line of an answer, shortened; the rest is not waited for. */
-function readAnswer(answer: IncomingMessage, done: (text: string) => void): void {
+/** The first line of an answer, shortened; the rest is not waited for. @returns ends it with what has come by then */
+function readAnswer(answer: IncomingMessage, done: (text: string) => void): () => void {
   let text = ''
   const end = (): void => {
     done(
@@ -94,4 +100,5 @@ function readAnswer(answer: IncomingMessage, done: (text: string) => void): void
   answer.once('end', end)
   answer.once('error', end)
   answer.once('aborted', end)
+  return end
 }
