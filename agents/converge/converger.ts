@@ -2,6 +2,7 @@ import { say } from '#common/sentence/sentence.ts'
 import { described } from '#common/errors/errors.ts'
 import type { Timer } from '#common/ports/ports.ts'
 import type { ServerState } from '#topology/snapshot/observation.ts'
+import { endStartedByHand } from '../doubts/started-by-hand.ts'
 import { forgetPutRight } from '../guard/channel-options.ts'
 import type { Mode } from '../instance/agent-mode.ts'
 import { learn } from '../instance/learn.ts'
@@ -71,6 +72,7 @@ export class Converger {
     // Clients wait for the end of a primary to be seen, and for no other's.
     process.lookEvery(file.current.assignment?.role === 'replica' ? timings.replicaWatchMs : timings.processWatchMs)
     try {
+      await endStartedByHand(this.#parts)
       this.#goOn(await this.#converge())
     } catch (error) {
       const shown = course.converged
@@ -82,6 +84,7 @@ export class Converger {
 
   /** Makes true what was just promised, as far as that is possible now. Rejects with what stands in the way. */
   async keepPromise(): Promise<void> {
+    await endStartedByHand(this.#parts)
     for (;;) {
       const next = this.mode.underPromise(viewOf(this.#parts, null))
       if (next === null || !(await this.#run(next))) return

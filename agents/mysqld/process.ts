@@ -15,11 +15,12 @@ import { Launcher } from './launcher.ts'
 import { forgetGoodSettings } from './good-settings.ts'
 import { StartBook } from './start-book.ts'
 import { lacksAioSlots, machineLacks, writePidFileAgain, type MachineNeeds } from './machine-needs.ts'
+import { findServerOn } from './other-server.ts'
 import { removeCutOffKeys } from './own-keys.ts'
 import { findByArgument, readPidFile, writePidFile } from './pid-file.ts'
-import { isDown, type ProcessPort } from '../ports/process.ts'
+import { isDown, type OtherServer, type ProcessPort } from '../ports/process.ts'
 import { ShownProcess } from './shown-process.ts'
-import type { ProcessPhase } from './process-phase.ts'
+import { phaseOf, type ProcessPhase } from './process-phase.ts'
 import { sentenceOf } from './running-program.ts'
 import { SettingsCheck } from './settings-check.ts'
 import { ProcessWatch } from './process-watch.ts'
@@ -33,6 +34,8 @@ const readyEveryMs = 500
 interface Ports {
   readonly clock: Clock
   readonly timers: Timers
+  /** `/proc`, but in tests of who has locked the data. */
+  readonly proc?: string
 }
 
 /** The mysqld of one instance on this machine. */
@@ -157,7 +160,7 @@ class MysqldProcess extends ShownProcess implements ProcessPort {
   async start(): Promise<void> {
     if (this.#isAlive()) return
     await this.#requireSettings(await this.#checkProgram())
-    if (this.state === 'exiting') await this.#untilDead()
+    if (this.state === 'exiting') await this.#until(() => this.state === 'dead', this.#pid)
     const { pidFile, serverPidFile, socket, accountsFile } = this.#layout
     await mkdir(this.#layout.runDir, { recursive: true, mode: 0o700 })
     await mkdir(this.#layout.agentDir, { recursive: true, mode: 0o700 })
@@ -208,12 +211,27 @@ class MysqldProcess extends ShownProcess implements ProcessPort {
     return { ...this.#layout, pid, accountSecretFile, program: this.#launcher === null ? mysqld : [] }
   }
 
+  async findOther(): Promise<OtherServer | null> {
+    const found = isDown(this) ? await findServerOn(this.#layout, this.#ports.proc) : undefined
+    // A start may have begun meanwhile.
+    if (found === undefined || !isDown(this)) return null
+    const { pid, startTicks, startedClosed } = found
+    return { pid, startedClosed, end: () => this.#endOther({ pid, startTicks }) }
+  }
+
   async kill(): Promise<void> {
+    // Whoever kills touches files next.
+    if (isDown(this)) return (await this.findOther())?.end()
     const identity = this.#watch?.identity
-    if (!identity || isDown(this)) return
+    if (!identity) return
     this.#watch?.look()
-    if (readProcessStat(identity.pid)?.startTicks === identity.startTicks) signal(identity.pid)
-    await this.#untilDead()
+    signal(identity)
+    await this.#until(() => this.state === 'dead', identity.pid)
+  }
+
+  async #endOther(identity: ProcessIdentity): Promise<void> {
+    signal(identity)
+    await this.#until(() => phaseOf(readProcessStat(identity.pid), identity.startTicks) === 'dead', identity.pid)
   }
 
   /** Before a volume is touched: data that a newer server has written, an older one may spoil. */
@@ -329,13 +347,13 @@ class MysqldProcess extends ShownProcess implements ProcessPort {
     )
   }
 
-  async #untilDead(): Promise<void> {
+  async #until(isGone: () => boolean, pid: number | null): Promise<void> {
     const until = this.#ports.clock.monotonicMs() + goneMs
-    while (this.state !== 'dead') {
+    while (!isGone()) {
       if (this.#ports.clock.monotonicMs() > until)
         throw new RegentError(
           'REGENT_TIMED_OUT',
-          `mysqld ${this.#pid} was killed and is not gone after ${goneMs / 1_000} s: the kernel holds it, perhaps for a disk that does not answer`,
+          `mysqld ${pid} was killed and is not gone after ${goneMs / 1_000} s: the kernel holds it, perhaps for a disk that does not answer`,
         )
       await this.#ports.timers.sleep(2)
       this.#watch?.look()
@@ -343,7 +361,8 @@ class MysqldProcess extends ShownProcess implements ProcessPort {
   }
 }
 
-function signal(pid: number): void {
+function signal({ pid, startTicks }: ProcessIdentity): void {
+  if (readProcessStat(pid)?.startTicks !== startTicks) return
   try {
     process.kill(pid, 'SIGKILL')
   } catch (error) {

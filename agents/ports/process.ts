@@ -15,6 +15,15 @@ export function hasWrittenAll({ state, writesNoMore }: Pick<ProcessPort, 'state'
   return isDown({ state }) || (state === 'exiting' && writesNoMore === true)
 }
 
+/** A mysqld on the volume that the agent did not start. */
+export interface OtherServer {
+  readonly pid: number
+  /** It came up closed, with the settings of the agent and no other. */
+  readonly startedClosed: boolean
+  /** SIGKILL, as `kill`. */
+  end(): Promise<void>
+}
+
 /** The mysqld process of one instance, which outlives its agent. */
 export interface ProcessPort {
   readonly state: ProcessState
@@ -64,6 +73,11 @@ export interface ProcessPort {
   lacks(): Promise<readonly Lack[]>
   /** Puts right of that what can be put right while mysqld runs. */
   supply(): Promise<void>
+  /**
+   * The mysqld that another hand started on the volume while none of the agent is there; null for none. Absent where
+   * the host's own service manager starts mysqld.
+   */
+  findOther?(): Promise<OtherServer | null>
   /** SIGKILL; resolves when it is gone. Never SIGTERM (docs/why/safety.md, "A stop nobody ordered"). */
   kill(): Promise<void>
 }
