@@ -30,6 +30,7 @@ afterEach(async () => {
 })
 
 interface Seen {
+  readonly program?: readonly string[]
   readonly words?: readonly string[]
   readonly device?: string
   readonly kind?: string
@@ -37,14 +38,21 @@ interface Seen {
   readonly cwd?: string
 }
 
-async function holdsLock({ words = [], device, kind = 'POSIX  ADVISORY  WRITE', inodeOff = 0, cwd }: Seen = {}) {
+async function holdsLock({
+  program = ['mysqld'],
+  words = [],
+  device,
+  kind = 'POSIX  ADVISORY  WRITE',
+  inodeOff = 0,
+  cwd,
+}: Seen = {}) {
   const { dev, ino } = await stat(join(layout.dataDir, 'ibdata1'))
   // Devices of disks have small numbers.
   const its = [(dev >> 8) & 0xfff, dev & 0xff].map((number) => number.toString(16).padStart(2, '0')).join(':')
   const line = `2: ${kind} ${other.pid} ${device ?? its}:${ino + inodeOff} 0 EOF`
   await writeFile(join(proc(), 'locks'), `1: FLOCK  ADVISORY  WRITE 1 00:19:1 0 EOF\n${line}\n`)
   const files = join(proc(), String(other.pid))
-  await writeFile(join(files, 'cmdline'), ['mysqld', ...words, ''].join('\0'))
+  await writeFile(join(files, 'cmdline'), [...program, ...words, ''].join('\0'))
   await symlink(cwd ?? '/', join(files, 'cwd'))
 }
 
@@ -67,6 +75,12 @@ it.each([
   expect(await findServerOn(layout, proc())).toMatchObject({ pid: other.pid, startedClosed })
 })
 
+it('Finds a mysqld behind the loader of its libraries', async () => {
+  const program = ['/opt/ld-linux-x86-64.so.2', '--library-path', '/opt/lib', '/opt/sbin/mysqld']
+  await holdsLock({ program, words: [defaultsArgument(layout)] })
+  expect(await findServerOn(layout, proc())).toMatchObject({ pid: other.pid, startedClosed: true })
+})
+
 it('Believes an inode of another device only where the process runs in the folder of the data', async () => {
   await holdsLock({ device: 'fff:ff' })
   expect(await findServerOn(layout, proc())).toBeUndefined()
@@ -78,6 +92,7 @@ it('Believes an inode of another device only where the process runs in the folde
 it.each([
   ['another file', { inodeOff: 1 }],
   ['the file for reading alone', { kind: 'POSIX  ADVISORY  READ ' }],
+  ['the file as a tool of a person does', { program: ['/usr/bin/innochecksum', 'ibdata1'] }],
 ])('Leaves a process alone that has locked %s', async (_, seen) => {
   await holdsLock(seen)
   expect(await here().findOther?.()).toBeNull()

@@ -1,5 +1,5 @@
 import { readFile, readlink, realpath, stat } from 'node:fs/promises'
-import { join } from 'node:path'
+import { basename, join } from 'node:path'
 import { readProcessStat, type ProcessIdentity } from '#common/process/process-stat.ts'
 import type { VolumeLayout } from '../instance/volume-layout.ts'
 import { defaultsArgument } from './command.ts'
@@ -24,9 +24,9 @@ export async function findServerOn(layout: VolumeLayout, proc = '/proc'): Promis
     const lock = lockIn(line)
     const process = join(proc, lock[0])
     if (lock[3] !== String(file.ino) || !(await isOfData(lock, deviceOf(file.dev), { process, layout }))) continue
-    const stat = readProcessStat(Number(lock[0]))
-    if (stat?.exiting === false)
-      return { pid: stat.pid, startTicks: stat.startTicks, startedClosed: await startedClosed(process, layout) }
+    const [stat, told] = [readProcessStat(Number(lock[0])), toldTo(await wordsOf(process))]
+    if (stat?.exiting === false && told !== undefined)
+      return { pid: stat.pid, startTicks: stat.startTicks, startedClosed: isClosedBy(told, layout) }
   }
   return undefined
 }
@@ -61,9 +61,21 @@ function deviceOf(device: number): string {
   return `${major}:${minor}`
 }
 
-async function startedClosed(process: string, layout: VolumeLayout): Promise<boolean> {
-  const words = (await textOf(join(process, 'cmdline'))).split('\0')
-  const options = words.filter((word) => word.startsWith('-') && !word.startsWith('--user='))
+async function wordsOf(process: string): Promise<readonly string[]> {
+  return (await textOf(join(process, 'cmdline'))).split('\0')
+}
+
+/**
+ * What mysqld was told. A loader may stand before the program. Undefined for tools that look at files of InnoDB: they
+ * lock these too, and belong to a person.
+ */
+function toldTo(words: readonly string[]): readonly string[] | undefined {
+  const at = words.findIndex((word) => /^(?:mysqld|mariadbd)(?:[-.]|$)/.test(basename(word)))
+  return at === -1 ? undefined : words.slice(at + 1)
+}
+
+function isClosedBy(told: readonly string[], layout: VolumeLayout): boolean {
+  const options = told.filter((word) => word.startsWith('-') && !word.startsWith('--user='))
   return options.length === 1 && options[0] === defaultsArgument(layout)
 }
 
