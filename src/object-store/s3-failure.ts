@@ -28,6 +28,8 @@ const final = (sentence: string): Known => ({ again: 'never', sentence })
 const wrongSecret = refused('the secret does not belong to the access key: give both anew')
 const unknownKey = refused('the store does not know the access key: give another, or make its user there')
 const oldToken = refused('the session token has expired: give new credentials')
+// Our own word about files of credentials: a rotation may be half done.
+const unread = refused('the credentials cannot be read')
 const damaged = refused('what arrived at the store is not what was sent: the network between changes bytes')
 const full = final('the store is full: give it more space or quota, or let fewer backups be kept')
 const elsewhere = final('the bucket is in another region: name its region')
@@ -51,8 +53,7 @@ const byCode: Readonly<Record<string, Known>> = {
   InvalidToken: oldToken,
   TokenRefreshRequired: oldToken,
   CredentialsProviderError: refused('the environment has no credentials for S3: give some, or a Secret with them'),
-  // Our own word about files of credentials: a rotation may be half done.
-  REGENT_BACKUP_STORE: refused('the credentials cannot be read'),
+  REGENT_BACKUP_STORE: unread,
   RequestTimeTooSkewed: refused(
     'the clocks of this machine and of the store differ too much: set the one that is wrong',
   ),
@@ -133,13 +134,11 @@ export function againAfter(failure: S3Failure): Again {
   return known(failure).again
 }
 
-const aboutCredentials: ReadonlySet<string> = new Set(
-  [wrongSecret, unknownKey, oldToken].map(({ sentence }) => sentence),
-)
+const aboutCredentials: ReadonlySet<Known> = new Set([wrongSecret, unknownKey, oldToken, unread])
 
 /** Whether the credentials are no longer, or not yet, those of the store. What they may not do is another thing. */
 export function isAboutCredentials(failure: S3Failure): boolean {
-  return failure.code === 'REGENT_BACKUP_STORE' || aboutCredentials.has(known(failure).sentence)
+  return aboutCredentials.has(known(failure))
 }
 
 /** Why, in a sentence with what to do, and the code to look for. */

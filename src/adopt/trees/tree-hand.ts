@@ -35,8 +35,8 @@ const betweenAttemptsMs = 1_000
 /** Does what plans say at the servers of watched clusters: one plan at a time for each cluster. */
 export class TreeHand {
   readonly #parts: TreeHandParts
-  readonly #busy = new Map<string, string>()
-  readonly #servers = new Map<string, Readonly<Record<string, string>>>()
+  /** By cluster: what is changed there, and the addresses of the servers by their names of then. */
+  readonly #busy = new Map<string, { readonly what: string; readonly servers: Readonly<Record<string, string>> }>()
 
   constructor(parts: TreeHandParts) {
     this.#parts = parts
@@ -52,7 +52,7 @@ export class TreeHand {
     if (first === undefined) return []
     const other = this.#busy.get(cluster)
     if (other !== undefined)
-      throw new RegentError('REGENT_REFUSED', `${cluster} is being changed just now (${other}); ask again later`)
+      throw new RegentError('REGENT_REFUSED', `${cluster} is being changed just now (${other.what}); ask again later`)
     return this.#alone(cluster, `${first.do} at ${first.at}`, hosts, async (servers) => {
       const { steps, undo } = change
       if (undo !== undefined) return this.#change(cluster, servers, { steps, undo })
@@ -92,8 +92,7 @@ export class TreeHand {
     hosts: readonly AdoptedHost[],
     run: (servers: Servers) => Promise<T>,
   ): Promise<T> {
-    this.#busy.set(cluster, what)
-    this.#servers.set(cluster, addressesOf(hosts))
+    this.#busy.set(cluster, { what, servers: addressesOf(hosts) })
     const servers = new Servers(hosts, this.#parts, this.#parts.open)
     try {
       return await run(servers)
@@ -104,8 +103,8 @@ export class TreeHand {
   }
 
   async #keep(cluster: string, leftover: Leftover | null): Promise<void> {
-    const servers = this.#servers.get(cluster)
-    await this.#parts.leftovers.keep(cluster, leftover && { ...leftover, ...(servers && { servers }) })
+    const { servers = {} } = this.#busy.get(cluster) ?? {}
+    await this.#parts.leftovers.keep(cluster, leftover && { ...leftover, servers })
   }
 
   /** Until somebody leads all of that can be undone. */
