@@ -1,4 +1,5 @@
 import { say } from '#common/sentence/sentence.ts'
+import { oneAfterOther } from '#common/one-after-other.ts'
 import { described } from '#common/errors/errors.ts'
 import type { Timer } from '#common/ports/ports.ts'
 import type { ServerState } from '#topology/snapshot/observation.ts'
@@ -32,7 +33,7 @@ export class Converger {
   readonly mode: Mode<Step>
   readonly #parts: Parts
   readonly #changed: () => void
-  #queue: Promise<unknown> = Promise.resolve()
+  readonly #inOrder = oneAfterOther()
   #passQueued = false
   #fruitless = 0
   #stopped = false
@@ -46,9 +47,7 @@ export class Converger {
 
   /** Runs `task` alone, after everything queued before it. */
   alone<T>(task: () => Promise<T>): Promise<T> {
-    const run = this.#queue.then(task)
-    this.#queue = run.catch(() => undefined)
-    return run
+    return this.#inOrder(task)
   }
 
   /** Asks for a pass, at most one waiting at a time. */

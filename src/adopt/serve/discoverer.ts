@@ -1,4 +1,5 @@
 import { describeError, RegentError } from '#common/errors/errors.ts'
+import { oneAfterOther } from '#common/one-after-other.ts'
 import { isClusterName } from '#local/folder/names.ts'
 import {
   adoptedFiles,
@@ -21,7 +22,7 @@ const nameUntilKept = 'tree'
  * clusters while the servers were searched: only what is adopted after the search says whose they are.
  */
 export function discoverer(folder: AdoptedFolder, clusters: Clusters, search: typeof discover = discover) {
-  let keeping: Promise<unknown> = Promise.resolve()
+  const inOrder = oneAfterOther()
   const keep = async (host: string, found: Adoption): Promise<void> => {
     await clusters.follow()
     await refuseManaged(folder, found)
@@ -40,9 +41,7 @@ export function discoverer(folder: AdoptedFolder, clusters: Clusters, search: ty
     const accounts = accountsOf(clusters.list.map(({ adoption }) => adoption))
     const found = await findBy(accounts, { host, port }, search)
     // One after the other: two at once would adopt the same servers twice, or lose what the first of them added.
-    const turn = keeping.then(async () => keep(host, found))
-    keeping = turn.catch(() => undefined)
-    await turn
+    await inOrder(() => keep(host, found))
   }
 }
 

@@ -1,3 +1,4 @@
+import { oneAfterOther } from '#common/one-after-other.ts'
 import { describeError } from '#common/errors/errors.ts'
 import type { Logger } from '#common/log/logger.ts'
 import { realWorld } from '#common/ports/real-world.ts'
@@ -23,7 +24,7 @@ export class WatchedClusters {
   readonly #parts: WatchingParts
   readonly #running = new Map<string, { readonly version: string; readonly cluster: WatchedCluster | undefined }>()
 
-  #following: Promise<unknown> = Promise.resolve()
+  readonly #inOrder = oneAfterOther()
 
   constructor(folder: AdoptedFolder, parts: WatchingParts) {
     this.#folder = folder
@@ -35,10 +36,8 @@ export class WatchedClusters {
   }
 
   /** One after the other: two at once would both begin the cluster of a new file, and one of these never ended. */
-  async follow(): Promise<void> {
-    const turn = this.#following.then(async () => this.#follow())
-    this.#following = turn.catch(() => undefined)
-    await turn
+  follow(): Promise<void> {
+    return this.#inOrder(() => this.#follow())
   }
 
   async #follow(): Promise<void> {
