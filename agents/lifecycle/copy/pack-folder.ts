@@ -2,6 +2,7 @@ import { createReadStream } from 'node:fs'
 import { lstat, readdir, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { pack, type Pack } from 'tar-stream'
+import { roomyHeap } from '#common/process/roomy-heap.ts'
 import { counted } from '#common/text/words.ts'
 import { copyNoteName, type CopyNote } from './copy-note.ts'
 
@@ -27,6 +28,7 @@ export async function* packFolder(
   note: NoteWithoutCounts,
   takes: Takes = () => true,
 ): AsyncGenerator<Buffer, void, void> {
+  using room = roomyHeap()
   const tape = pack()
   // A tape that is destroyed says why where it is read.
   tape.on('error', () => undefined)

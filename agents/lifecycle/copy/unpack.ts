@@ -6,6 +6,7 @@ import { copyNoteName, longestCopyNote, parseCopyNote, type CopyNote } from './c
 import { entryOf, type Entry } from './entry.ts'
 import { TarEnd } from './tar-end.ts'
 import { WrittenFile } from './written-file.ts'
+import { roomyHeap } from '#common/process/roomy-heap.ts'
 import { syncFolder } from '#common/files/sync-folder.ts'
 import { counted } from '#common/text/words.ts'
 
@@ -33,6 +34,7 @@ const [fileMode, folderMode] = [0o640, 0o750]
  * names is passed over.
  */
 export async function unpack(source: AsyncIterable<Buffer>, folder: string, leftOut: LeftOut): Promise<Unpacked> {
+  using room = roomyHeap()
   const tape = extract()
   let complaint: unknown
   tape.on('error', (error: Error) => (complaint = new Error(`the stream is no whole tar: ${error.message}`)))
