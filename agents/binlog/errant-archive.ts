@@ -1,6 +1,6 @@
 import { RegentError } from '#common/errors/errors.ts'
 import { GtidSet } from '#topology/gtid/gtid-set.ts'
-import type { GtidText } from '#topology/snapshot/observation.ts'
+import type { GtidText } from '#topology/snapshot/gtid-text.ts'
 import { archivesOf, archiveVersion, writeArchive } from './archive.ts'
 import { Search } from './search.ts'
 import { binlogFiles, readFileSets, relayLogFiles } from './set.ts'

@@ -2,7 +2,7 @@ import { counted, say, text, type Sentence } from '#common/sentence/sentence.ts'
 import { notice, when, type View } from '../instance/pass.ts'
 import { leads } from '../instance/stored-state.ts'
 import { parseGtidSet } from '#topology/gtid/gtid-set.ts'
-import type { GtidText } from '#topology/snapshot/observation.ts'
+import type { GtidText } from '#topology/snapshot/gtid-text.ts'
 import type { Ending, TailJudgement } from '../ports/volume.ts'
 import type { NextPass, Step } from './steps.ts'
 

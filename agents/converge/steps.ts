@@ -10,7 +10,7 @@ import { groupSteps } from '../group/steps.ts'
 import { semisyncSteps } from '../semisync/steps.ts'
 import type { StoredState } from '../instance/stored-state.ts'
 import { parseGtidSet } from '#topology/gtid/gtid-set.ts'
-import type { GtidText } from '#topology/snapshot/observation.ts'
+import type { GtidText } from '#topology/snapshot/gtid-text.ts'
 import type { Ending } from '../ports/volume.ts'
 
 /** What is done while mysqld is down. What each step is for is told where it is decided. */

@@ -1,7 +1,7 @@
 import { counted, say, text } from '#common/sentence/sentence.ts'
 import type { PrimaryAssignment } from '#failover/protocol/assignment.ts'
 import { parseGtidSet, type GtidSet } from '#topology/gtid/gtid-set.ts'
-import type { GtidText } from '#topology/snapshot/observation.ts'
+import type { GtidText } from '#topology/snapshot/gtid-text.ts'
 import { notice, type NextPass, type View } from '../instance/pass.ts'
 
 /**

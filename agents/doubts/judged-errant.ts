@@ -1,6 +1,6 @@
 import { say } from '#common/sentence/sentence.ts'
 import { parseGtidSet } from '#topology/gtid/gtid-set.ts'
-import type { GtidText } from '#topology/snapshot/observation.ts'
+import type { GtidText } from '#topology/snapshot/gtid-text.ts'
 import { learn, type Learner } from '../instance/learn.ts'
 import type { Parts } from '../instance/parts.ts'
 

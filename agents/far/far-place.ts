@@ -1,11 +1,9 @@
 import { join } from 'node:path'
 import { describeError, RegentError } from '#common/errors/errors.ts'
 import type { Logger } from '#common/log/logger.ts'
-import type { Machine, World } from '#common/ports/ports.ts'
+import type { World } from '#common/ports/ports.ts'
 import type { AgentConfig, FarConfig, FarLogin, FarSsh } from '../instance/config.ts'
-import type { MediumPort } from '../instance/medium.ts'
 import { volumeLayout } from '../instance/volume-layout.ts'
-import type { ProcessPort } from '../ports/process.ts'
 import type { ServerPort } from '../ports/server.ts'
 import type { VolumePort } from '../ports/volume.ts'
 import { FarEnding } from './ending.ts'
@@ -13,29 +11,13 @@ import type { FarIdentity } from './identity.ts'
 import { Mirror } from './mirror.ts'
 import { noteInFile } from './note.ts'
 import type { OwnStart } from './own-start.ts'
+import type { FarPlace } from './place.ts'
 import { FarProcess } from './process.ts'
 import { bootIdScript } from './scripts.ts'
 import { sightOf } from './sight.ts'
 import { SshShell } from './ssh.ts'
 import { untilReached } from './until-reached.ts'
 import { createFarVolume, makeMirrorFolder } from './volume.ts'
-
-/** What an agent is given in place of the machine beside it. */
-export interface FarPlace {
-  readonly ports: {
-    readonly machine: Machine
-    readonly medium: MediumPort
-    readonly process: ProcessPort
-    readonly server: ServerPort
-    readonly volume: VolumePort
-  }
-  /**
-   * Why nothing is known of the server: neither it nor its host has said anything for a moment. Null while one of them
-   * speaks; but a server without its host is not enough for a promise.
-   */
-  readonly whyBlind: () => RegentError | null
-  readonly close: () => void
-}
 
 /** What an agent is made with whose server is far. */
 export interface FarGiven {

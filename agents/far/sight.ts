@@ -3,7 +3,7 @@ import type { World } from '#common/ports/ports.ts'
 import { farMedium } from '../instance/medium.ts'
 import type { ServerPort } from '../ports/server.ts'
 import type { VolumePort } from '../ports/volume.ts'
-import type { FarPlace } from './far-place.ts'
+import type { FarPlace } from './place.ts'
 import type { FarProcess } from './process.ts'
 import type { FarShell } from './ssh.ts'
 

@@ -3,7 +3,7 @@ import type { Watch } from '#common/watch/watch.ts'
 import { orderVersion, type Endpoint } from '#failover/protocol/message.ts'
 import { sayWord } from '#failover/protocol/word.ts'
 import type { InstanceName } from '#topology/snapshot/member.ts'
-import type { GtidText } from '#topology/snapshot/observation.ts'
+import type { GtidText } from '#topology/snapshot/gtid-text.ts'
 import {
   archiveOfBackups,
   dueBinlogs,

@@ -1,6 +1,6 @@
 import { joined, mebibytes, say, type Said, type Sentence } from '#common/sentence/sentence.ts'
 import type { InstanceName } from '#topology/snapshot/member.ts'
-import type { GtidText } from '#topology/snapshot/observation.ts'
+import type { GtidText } from '#topology/snapshot/gtid-text.ts'
 import { parseGtidSet } from '#topology/gtid/gtid-set.ts'
 import type { BinlogFile } from '../ports/volume.ts'
 

@@ -6,7 +6,8 @@ import type { Comparing } from '#failover/protocol/word.ts'
 import type { InstanceName } from '#topology/snapshot/member.ts'
 import type { BinlogArchiveSeen, HoleClosingSeen } from '#topology/snapshot/binlog-archive.ts'
 import type { BackupFailures, BackupSeen, BackupsSeen, RehearsalSeen } from '#topology/snapshot/copies.ts'
-import type { GtidText, Lack, PromiseReport } from '#topology/snapshot/observation.ts'
+import type { Lack, PromiseReport } from '#topology/snapshot/observation.ts'
+import type { GtidText } from '#topology/snapshot/gtid-text.ts'
 
 /**
  * What one run of an agent knows besides what is on disk. Only `learn` writes here, by the facts of `facts.ts`. Times

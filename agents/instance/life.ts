@@ -1,5 +1,6 @@
 import type { PrimaryAssignment } from '#failover/protocol/assignment.ts'
-import type { BinlogPlace, GtidText } from '#topology/snapshot/observation.ts'
+import type { BinlogPlace } from '#topology/snapshot/observation.ts'
+import type { GtidText } from '#topology/snapshot/gtid-text.ts'
 import type { ProcessPort } from '../ports/process.ts'
 import type { Ending, TailJudgement } from '../ports/volume.ts'
 

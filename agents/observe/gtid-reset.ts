@@ -1,6 +1,6 @@
 import { say, type Sentence } from '#common/sentence/sentence.ts'
 import { parseGtidSet } from '#topology/gtid/gtid-set.ts'
-import type { GtidText } from '#topology/snapshot/observation.ts'
+import type { GtidText } from '#topology/snapshot/gtid-text.ts'
 import { keepUnsettled } from '../doubts/unsettled.ts'
 import { learn } from '../instance/learn.ts'
 import type { Parts } from '../instance/parts.ts'

@@ -1,6 +1,7 @@
 import type { Heard } from '#common/sentence/sentence.ts'
 import type { Watches } from '#common/watch/watches.ts'
-import type { GtidText, ServerState, WriteProbe } from '#topology/snapshot/observation.ts'
+import type { ServerState, WriteProbe } from '#topology/snapshot/observation.ts'
+import type { GtidText } from '#topology/snapshot/gtid-text.ts'
 
 /** Whether a write went through when the agent last tried, and what stood in the way. */
 export interface Probe {

@@ -3,7 +3,8 @@ import type { PasswordsWish } from '#failover/protocol/order.ts'
 import type { GroupPort } from './group.ts'
 import type { AnsweredRow } from './throw-away.ts'
 import { ordinalOf, type InstanceName } from '#topology/snapshot/member.ts'
-import type { GtidText, Lack, ServerState, WriteProbe } from '#topology/snapshot/observation.ts'
+import type { Lack, ServerState, WriteProbe } from '#topology/snapshot/observation.ts'
+import type { GtidText } from '#topology/snapshot/gtid-text.ts'
 import type { OpenChange } from '#topology/snapshot/open-changes.ts'
 
 /** The server that a copy is made of, and the account that fetches the copy. */

@@ -1,5 +1,5 @@
 import type { MemberId } from '#topology/snapshot/member.ts'
-import type { GtidText } from '#topology/snapshot/observation.ts'
+import type { GtidText } from '#topology/snapshot/gtid-text.ts'
 
 /** Of a file that binlog events are in: where wanted transactions lie, neighbours as one range. */
 export interface TailFile {

@@ -1,7 +1,8 @@
 import type { Heard } from '#common/sentence/sentence.ts'
 import type { GtidNumber } from '#topology/gtid/gtid-number.ts'
 import type { FoundTail } from './tail.ts'
-import type { BinlogPlace, GtidText } from '#topology/snapshot/observation.ts'
+import type { BinlogPlace } from '#topology/snapshot/observation.ts'
+import type { GtidText } from '#topology/snapshot/gtid-text.ts'
 
 /**
  * How a mysqld that is dead ended, as far as its files tell. `unknown` counts as stopped: its tail may have been

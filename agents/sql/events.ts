@@ -1,7 +1,7 @@
 import { RegentError } from '#common/errors/errors.ts'
 import { account, identifier } from '../instance/accounts.ts'
 import { textOf, type Sql } from './connections/statements.ts'
-import type { Row } from './connections/connection.ts'
+import type { Row } from './connections/statements.ts'
 import { isTableMissing } from './connections/failure.ts'
 
 /** Both names of the state are asked for; it was renamed. */

@@ -1,4 +1,4 @@
-import type { Row } from './connections/connection.ts'
+import type { Row } from './connections/statements.ts'
 import { isTableMissing } from './connections/failure.ts'
 import { flagOf } from './connections/statements.ts'
 

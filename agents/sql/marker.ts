@@ -1,6 +1,6 @@
 import { RegentError } from '#common/errors/errors.ts'
 import { literal, markerRows } from '../instance/accounts.ts'
-import type { Row } from './connections/connection.ts'
+import type { Row } from './connections/statements.ts'
 import { errnoOf } from './connections/failure.ts'
 
 /** `ER_LOCK_WAIT_TIMEOUT`. */

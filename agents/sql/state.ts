@@ -13,7 +13,7 @@ import { isRotated, passwordColumns, passwordIn } from './settings/account-passw
 import type { GroupAccount } from './replication/group-account.ts'
 import type { PersistedSettings } from './settings/persisted-settings.ts'
 import { flagOf, gtidsOf, numberOf, textOf, type Sql } from './connections/statements.ts'
-import type { Row } from './connections/connection.ts'
+import type { Row } from './connections/statements.ts'
 import { openChangesIn, openChangesStatement } from './connections/open-changes.ts'
 import { dumpThreadsIn, dumpThreadsStatement } from './connections/dump-threads.ts'
 

@@ -2,7 +2,8 @@ import { counted, joined, say, type Heard } from '#common/sentence/sentence.ts'
 import type { WriteProbe } from '#topology/snapshot/observation.ts'
 import { codeOf, described, describeError } from '#common/errors/errors.ts'
 import { numberOf, textOf, type Sql } from './connections/statements.ts'
-import { tooManyConnections, type Row } from './connections/connection.ts'
+import { tooManyConnections } from './connections/connection.ts'
+import type { Row } from './connections/statements.ts'
 import { errnoOf } from './connections/failure.ts'
 
 export interface ProbeResult {

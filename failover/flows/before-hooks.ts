@@ -1,7 +1,8 @@
 import { command, counted, duration, say, text, type Sentence } from '#common/sentence/sentence.ts'
 import { switchoverAsked, type Situation } from '../judge/situation.ts'
 import type { Action, HooksAction } from '../protocol/decision.ts'
-import { hooksAt, type HookMoment } from '../protocol/hook.ts'
+import { hooksAt } from '../protocol/hook.ts'
+import type { HookMoment } from '../protocol/hook-moments.ts'
 import type { HookRun, Recovery } from '../protocol/notes.ts'
 import type { Decided } from '../steps/step.ts'
 

@@ -1,5 +1,6 @@
 import { instanceOf, ordinalOf, type InstanceName, type MemberId } from '#topology/snapshot/member.ts'
-import type { ChangedSetting, GtidText, Observation, ServerState } from '#topology/snapshot/observation.ts'
+import type { ChangedSetting, Observation, ServerState } from '#topology/snapshot/observation.ts'
+import type { GtidText } from '#topology/snapshot/gtid-text.ts'
 import type { InstanceView, Snapshot } from '#topology/snapshot/snapshot.ts'
 import type { Place } from '#common/sentence/command.ts'
 import { allOf } from '#common/text/words.ts'

@@ -1,5 +1,5 @@
 import type { InstanceName } from '#topology/snapshot/member.ts'
-import type { InstancePolicy } from './spec.ts'
+import type { InstancePolicy } from './instance-policy.ts'
 
 /** What people said of a cluster beside its spec. No order depends on these for safety; they survive managers. */
 export interface Annotations {

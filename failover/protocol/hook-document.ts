@@ -1,4 +1,4 @@
-import type { HookMoment } from './hook.ts'
+import type { HookMoment } from './hook-moments.ts'
 import type { Recovery } from './notes.ts'
 
 /** An instance as hooks are told of it. */

@@ -10,7 +10,7 @@ import {
   type Shaped,
 } from '#common/input/shapes.ts'
 import type { MemberId } from '#topology/snapshot/member.ts'
-import type { GtidText } from '#topology/snapshot/observation.ts'
+import type { GtidText } from '#topology/snapshot/gtid-text.ts'
 
 /** Version of the messages between manager and agents. */
 export const orderVersion = 1

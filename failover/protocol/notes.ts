@@ -1,4 +1,4 @@
-import type { HookMoment } from './hook.ts'
+import type { HookMoment } from './hook-moments.ts'
 import type { InstanceName, MemberId } from '#topology/snapshot/member.ts'
 import type { Annotations } from './annotations.ts'
 

@@ -1,5 +1,5 @@
 import { instanceOf, ordinalOf, type MemberId } from '#topology/snapshot/member.ts'
-import type { GtidText } from '#topology/snapshot/observation.ts'
+import type { GtidText } from '#topology/snapshot/gtid-text.ts'
 
 /** The newest version of the record that this code writes; it reads this and every older one. */
 export const recordVersion = 1

@@ -5,6 +5,7 @@ import { backupSettingsSchema } from './backup-settings.ts'
 import { restoreSchema } from './backup-store.ts'
 import { hooksAt, hooksSchema } from './hook.ts'
 import { defaultMode, modes, salvages } from './mode-name.ts'
+import { instancePolicySchema } from './instance-policy.ts'
 
 /**
  * What a person may say about a cluster. The schema is the TypeScript type, the check of configuration files, and
@@ -12,22 +13,6 @@ import { defaultMode, modes, salvages } from './mode-name.ts'
  */
 const milliseconds = (initial: number, description: string, minimum = 0) =>
   Type.Integer({ default: initial, minimum, maximum: 86_400_000, description: `${description} Milliseconds.` })
-
-export const instancePolicySchema = Type.Object(
-  {
-    promotion: Type.Union([Type.Literal('prefer'), Type.Literal('neutral'), Type.Literal('never')], {
-      default: 'neutral',
-      description: 'Whether this instance is chosen before others, like others, or never as primary.',
-    }),
-    priority: Type.Integer({
-      default: 0,
-      minimum: -1000,
-      maximum: 1000,
-      description: 'Among equals the highest priority is chosen.',
-    }),
-  },
-  { additionalProperties: false },
-)
 
 export const acceptLossUpToSchema = Type.Object(
   {
@@ -185,7 +170,6 @@ export const clusterSpecSchema = Type.Object(
 )
 
 export type ClusterSpec = Static<typeof clusterSpecSchema>
-export type InstancePolicy = Static<typeof instancePolicySchema>
 
 /** k for this many instances: as asked, else ⌊N/2⌋, never more than there are replicas; in mode async always 0. */
 export function acksFor(spec: ClusterSpec, instances: number): number {

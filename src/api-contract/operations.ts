@@ -1,5 +1,5 @@
 import { Type, type Static, type TBoolean, type TObject, type TOptional, type TProperties, type TString } from 'typebox'
-import { momentNames, type HookMoment } from '#failover/protocol/hook.ts'
+import { momentNames, type HookMoment } from '#failover/protocol/hook-moments.ts'
 import { longestDowntimeMs, shortestDowntimeMs } from '#failover/judge/downtime.ts'
 
 /**

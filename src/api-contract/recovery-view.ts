@@ -1,5 +1,5 @@
 import { Type } from 'typebox'
-import { momentNames } from '#failover/protocol/hook.ts'
+import { momentNames } from '#failover/protocol/hook-moments.ts'
 import type { Recovery } from '#failover/protocol/notes.ts'
 import { nullable } from './views.ts'
 

@@ -1,6 +1,6 @@
 import { Type } from 'typebox'
 import { Compile } from 'typebox/compile'
-import { momentNames } from '#failover/protocol/hook.ts'
+import { momentNames } from '#failover/protocol/hook-moments.ts'
 import { notesVersion, recoveriesKept, type ClusterNotes, type Recovery } from '#failover/protocol/notes.ts'
 import { recordVersion, type ClusterRecord, type Intent } from '#failover/protocol/record.ts'
 import { parseGtidSet } from '#topology/gtid/gtid-set.ts'

@@ -1,4 +1,5 @@
-import { hooksAt, type HookMoment } from '#failover/protocol/hook.ts'
+import { hooksAt } from '#failover/protocol/hook.ts'
+import type { HookMoment } from '#failover/protocol/hook-moments.ts'
 import type { HookDocument } from '#failover/protocol/hook-document.ts'
 import type { HookEnd, HookPort } from '#manager/loop/hooks/hook-port.ts'
 import type { ClusterSpec } from '#failover/protocol/spec.ts'

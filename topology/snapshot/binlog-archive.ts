@@ -1,4 +1,4 @@
-import type { GtidText } from './observation.ts'
+import type { GtidText } from './gtid-text.ts'
 
 /** How the shipping of a primary's binlogs goes. */
 export interface BinlogArchiveSeen {

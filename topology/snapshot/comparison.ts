@@ -1,6 +1,7 @@
 import { GtidSet, parseGtidSet } from '../gtid/gtid-set.ts'
 import { holdsOf } from './holdings.ts'
-import type { GtidText, Observation } from './observation.ts'
+import type { Observation } from './observation.ts'
+import type { GtidText } from './gtid-text.ts'
 
 /*
  * A comparison of what two instances hold compares two looks, each at its own moment, and no clock orders them: the

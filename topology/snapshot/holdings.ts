@@ -1,5 +1,6 @@
 import { GtidSet, parseGtidSet } from '../gtid/gtid-set.ts'
-import type { GtidText, Observation, ServerState } from './observation.ts'
+import type { Observation, ServerState } from './observation.ts'
+import type { GtidText } from './gtid-text.ts'
 
 /** Everything an instance has, executed, received or waiting for an acknowledgement, as far as it was seen. */
 export function holdsOf(seen: Pick<Observation, 'promiseReport' | 'server' | 'binlogSet'>): GtidSet {

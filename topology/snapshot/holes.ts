@@ -1,6 +1,7 @@
 import { parseGtidSet, type GtidSet } from '../gtid/gtid-set.ts'
 import { holdsOf } from './holdings.ts'
-import type { BinlogPlace, GtidText, Observation } from './observation.ts'
+import type { BinlogPlace, Observation } from './observation.ts'
+import type { GtidText } from './gtid-text.ts'
 
 /** What a server had executed, at the latest, when its binlogs ended here. */
 export interface SourceLook {

@@ -1,13 +1,11 @@
 import type { Heard } from '#common/sentence/sentence.ts'
+import type { GtidText } from './gtid-text.ts'
 import type { ObservedBackups, SeedingFailure } from './copies.ts'
 import type { InstanceName, MemberId } from './member.ts'
 import type { OpenChange } from './open-changes.ts'
 
 /** The newest version of this wire message. A reader accepts this and every older one. */
 export const observationVersion = 1
-
-/** GTID sets travel as MySQL prints them, without white space; `topology/gtid/gtid-set.ts` parses them. */
-export type GtidText = string
 
 /**
  * The operating system's view of mysqld: `absent` never started by this agent (its start gate is closed, see

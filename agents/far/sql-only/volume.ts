@@ -1,7 +1,7 @@
 import { say, type Sentence } from '#common/sentence/sentence.ts'
 import { parseGtidSet } from '#topology/gtid/gtid-set.ts'
 import { unionOf } from '#topology/snapshot/holdings.ts'
-import type { GtidText } from '#topology/snapshot/observation.ts'
+import type { GtidText } from '#topology/snapshot/gtid-text.ts'
 import type { Ending, VolumePort } from '#agents/ports/volume.ts'
 import { RegentError } from '#common/errors/errors.ts'
 

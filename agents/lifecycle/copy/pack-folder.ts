@@ -28,7 +28,7 @@ export async function* packFolder(
   note: NoteWithoutCounts,
   takes: Takes = () => true,
 ): AsyncGenerator<Buffer, void, void> {
-  using room = roomyHeap()
+  using _room = roomyHeap()
   const tape = pack()
   // A tape that is destroyed says why where it is read.
   tape.on('error', () => undefined)

@@ -34,7 +34,7 @@ const [fileMode, folderMode] = [0o640, 0o750]
  * names is passed over.
  */
 export async function unpack(source: AsyncIterable<Buffer>, folder: string, leftOut: LeftOut): Promise<Unpacked> {
-  using room = roomyHeap()
+  using _room = roomyHeap()
   const tape = extract()
   let complaint: unknown
   tape.on('error', (error: Error) => (complaint = new Error(`the stream is no whole tar: ${error.message}`)))

@@ -1,6 +1,6 @@
 import type { Blocker } from '#agents/ports/server.ts'
 import { numberOf, textOf, type Sql } from './statements.ts'
-import type { Row } from './connection.ts'
+import type { Row } from './statements.ts'
 import { foreign, kill, ownUser } from './sessions.ts'
 
 /**

@@ -4,7 +4,7 @@ import { RegentError } from '#common/errors/errors.ts'
 import { agentHost } from '#agents/instance/accounts.ts'
 import type { ServerIdentity } from '#agents/instance/config.ts'
 import { startStatement } from './started-at.ts'
-import { numberOf } from './statements.ts'
+import { numberOf, type Row } from './statements.ts'
 import { describeFailure, errnoOf, isTransport } from './failure.ts'
 
 /**
@@ -32,8 +32,6 @@ interface HostTarget {
   readonly port: number
   readonly overTls: boolean
 }
-
-export type Row = Readonly<Record<string, unknown>>
 
 /**
  * `ER_CON_COUNT_ERROR`, `ER_TOO_MANY_USER_CONNECTIONS`: the client interface is full, or `max_user_connections` says

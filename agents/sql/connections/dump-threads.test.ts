@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import type { Row } from './connection.ts'
+import type { Row } from './statements.ts'
 import { endReplicaSessions, killDumpThreads, waitSessionsGone } from './dump-threads.ts'
 import type { Sql } from './statements.ts'
 

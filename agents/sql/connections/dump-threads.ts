@@ -1,6 +1,6 @@
 import { RegentError } from '#common/errors/errors.ts'
 import type { DumpThread } from '#topology/snapshot/observation.ts'
-import type { Row } from './connection.ts'
+import type { Row } from './statements.ts'
 import { kill } from './sessions.ts'
 import { numberOf, textOf, type Sql } from './statements.ts'
 

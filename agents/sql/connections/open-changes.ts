@@ -1,5 +1,5 @@
 import { manyRows, type OpenChange } from '#topology/snapshot/open-changes.ts'
-import type { Row } from './connection.ts'
+import type { Row } from './statements.ts'
 import { foreign } from './sessions.ts'
 import { numberOf, textOf } from './statements.ts'
 

@@ -1,6 +1,7 @@
 import type { Clock, Timers } from '#common/ports/ports.ts'
 import { RegentError } from '#common/errors/errors.ts'
-import { SqlConnection, type Row, type SqlTarget } from './connection.ts'
+import { SqlConnection, type SqlTarget } from './connection.ts'
+import type { Row } from './statements.ts'
 import { errnoOf, interrupted, timeoutError } from './failure.ts'
 
 /**

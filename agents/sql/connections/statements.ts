@@ -1,4 +1,4 @@
-import type { Row } from './connection.ts'
+export type Row = Readonly<Record<string, unknown>>
 
 /** What the parts of the SQL server port share: statements with deadlines, and time. */
 export interface Sql {

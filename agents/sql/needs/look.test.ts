@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { accountsAnew } from '#agents/instance/accounts.ts'
 import { needsOf } from '#agents/needs/needs.ts'
-import type { Row } from '../connections/connection.ts'
+import type { Row } from '../connections/statements.ts'
 import type { Sql } from '../connections/statements.ts'
 import { groupAccountStatements } from '../replication/group-account.ts'
 import { lackingOf } from './look.ts'

@@ -1,6 +1,6 @@
 import { lastingColumns } from '#agents/instance/accounts.ts'
 import type { AccountNeed, Need, TableNeed } from '#agents/needs/needs.ts'
-import type { Row } from '../connections/connection.ts'
+import type { Row } from '../connections/statements.ts'
 import { numberOf, textOf, type Sql } from '../connections/statements.ts'
 
 /** The privileges in `mysql.user` that a need names. */

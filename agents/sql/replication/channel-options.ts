@@ -5,7 +5,7 @@ import {
   type StoppedThread,
 } from '#failover/protocol/channel-options.ts'
 import type { ChangedSetting } from '#topology/snapshot/observation.ts'
-import type { Row } from '../connections/connection.ts'
+import type { Row } from '../connections/statements.ts'
 import { textOf } from '../connections/statements.ts'
 
 /** All that the server says of the channel's options; of an option that its version does not know it says nothing. */

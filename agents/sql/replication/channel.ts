@@ -1,7 +1,7 @@
 import { tailChannel } from '#agents/ports/tail.ts'
 import type { Clock } from '#common/ports/ports.ts'
 import type { BinlogPlace, ChangedSetting, Channel } from '#topology/snapshot/observation.ts'
-import type { Row } from '../connections/connection.ts'
+import type { Row } from '../connections/statements.ts'
 import { gtidsOf, numberOf, textOf, type Sql } from '../connections/statements.ts'
 import { changedOptionsIn, optionsStatement, reported } from './channel-options.ts'
 import { ReadPlace } from './read-place.ts'

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { RegentError } from '#common/errors/errors.ts'
-import type { Row } from '../connections/connection.ts'
+import type { Row } from '../connections/statements.ts'
 import type { Sql } from '../connections/statements.ts'
 import { setGates } from './gates.ts'
 

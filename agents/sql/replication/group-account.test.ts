@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { RegentError } from '#common/errors/errors.ts'
-import type { Row } from '../connections/connection.ts'
+import type { Row } from '../connections/statements.ts'
 import { GroupAccount, groupAccountStatements } from './group-account.ts'
 
 const whole: Row = {

@@ -1,6 +1,6 @@
 import { errnoOf } from '../connections/failure.ts'
 import { numberOf, textOf } from '../connections/statements.ts'
-import type { Row } from '../connections/connection.ts'
+import type { Row } from '../connections/statements.ts'
 import { account, groupAccountGrants, groupUser, lastingColumns, literal, unbound } from '#agents/instance/accounts.ts'
 
 /**

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { uuidOf } from '#topology/testing.ts'
-import type { Row } from '../connections/connection.ts'
+import type { Row } from '../connections/statements.ts'
 import { GroupAccount } from './group-account.ts'
 import { GroupSql, groupFrom, receivedFromGroup } from './group.ts'
 import type { QueryOptions } from '../connections/pool.ts'

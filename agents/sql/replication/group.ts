@@ -6,7 +6,7 @@ import { executedStatement } from './owned-gtids.ts'
 import { appliedUpTo, appliedUpToIn } from './channel.ts'
 import { dialectOf } from './dialect.ts'
 import type { GroupPort, GroupSettings } from '#agents/ports/group.ts'
-import type { Row } from '../connections/connection.ts'
+import type { Row } from '../connections/statements.ts'
 import type { SqlPool } from '../connections/pool.ts'
 import { gtidsOf, numberOf, textOf, type Sql } from '../connections/statements.ts'
 

@@ -1,6 +1,6 @@
 import { parseGtidSet } from '#topology/gtid/gtid-set.ts'
 import { unionOf } from '#topology/snapshot/holdings.ts'
-import type { GtidText } from '#topology/snapshot/observation.ts'
+import type { GtidText } from '#topology/snapshot/gtid-text.ts'
 import { gtidsOf, numberOf, textOf, type Sql } from '../connections/statements.ts'
 
 export const ownedStatement = 'SELECT @@global.gtid_owned AS owned'

@@ -1,7 +1,7 @@
 import { binlogNumberIn } from '#common/mysql/binlog-number.ts'
 import { isBefore } from '#topology/snapshot/holes.ts'
 import type { BinlogPlace } from '#topology/snapshot/observation.ts'
-import type { Row } from '../connections/connection.ts'
+import type { Row } from '../connections/statements.ts'
 import { numberOf, textOf } from '../connections/statements.ts'
 
 /**

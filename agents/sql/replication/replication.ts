@@ -1,7 +1,7 @@
 import { RegentError } from '#common/errors/errors.ts'
 import { GtidSet, parseGtidSet } from '#topology/gtid/gtid-set.ts'
 import { unappliedOf } from '#topology/snapshot/holdings.ts'
-import type { GtidText } from '#topology/snapshot/observation.ts'
+import type { GtidText } from '#topology/snapshot/gtid-text.ts'
 import { nobodysAddress } from '#topology/snapshot/replication-tree.ts'
 import { tailChannel } from '#agents/ports/tail.ts'
 import { literal } from '#agents/instance/accounts.ts'
@@ -11,7 +11,7 @@ import { gtidsOf, numberOf, textOf, type Sql } from '../connections/statements.t
 import { readChannel } from './channel.ts'
 import { optionsToSet } from './channel-options.ts'
 import { errnoOf } from '../connections/failure.ts'
-import type { Row } from '../connections/connection.ts'
+import type { Row } from '../connections/statements.ts'
 import { counted } from '#common/text/words.ts'
 
 /**

@@ -2,7 +2,7 @@ import type { PasswordsWish } from '#failover/protocol/order.ts'
 import { passwordFor } from '#common/mysql/account-password.ts'
 import type { AccountPassword } from '#topology/snapshot/observation.ts'
 import { account, adminUser, clientUser, literal } from '#agents/instance/accounts.ts'
-import type { Row } from '../connections/connection.ts'
+import type { Row } from '../connections/statements.ts'
 import { textOf } from '../connections/statements.ts'
 
 /**

@@ -1,7 +1,7 @@
 import { RegentError } from '#common/errors/errors.ts'
 import type { ProvisionTerms } from '#agents/ports/server.ts'
 import { account, literal } from '#agents/instance/accounts.ts'
-import type { Row } from '../connections/connection.ts'
+import type { Row } from '../connections/statements.ts'
 import { textOf } from '../connections/statements.ts'
 
 type Query = (statement: string, deadlineMs: number) => Promise<readonly Row[]>

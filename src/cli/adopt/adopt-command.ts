@@ -3,25 +3,7 @@ import { clusterArgument, integerFrom, listenArgument, pathArgument } from '../t
 import { orchestratorHosts, withOutput, type OutputOptions } from '../terminal/common-options.ts'
 import type { Io } from '../terminal/io.ts'
 import { optionsOf } from './options-of.ts'
-
-export interface AdoptOptions extends OutputOptions {
-  readonly mha?: string
-  readonly mhaGlobal?: string
-  readonly from?: string
-  readonly name?: string
-  readonly user?: string
-  readonly passwordFile?: string
-  readonly check?: true
-  readonly port?: number
-  readonly orchestrator?: string
-  readonly orchestratorListen?: ListenAt
-  readonly orchestratorHosts?: 'address' | 'name'
-  readonly orchestratorLoginFile?: string
-  readonly orchestratorReadOnly?: true
-  readonly orchestratorAlso?: readonly string[]
-}
-
-type ListenAt = ReturnType<typeof listenArgument>
+import type { AdoptOptions } from './adopt-options.ts'
 
 /** Servers that are there already, as they are. Options of `adopt` are read by `adopt` itself, also behind a verb. */
 export function addAdopt(program: Command, io: Io): void {

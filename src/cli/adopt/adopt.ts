@@ -24,7 +24,7 @@ import { missingSections, section } from '../commands/views/explanation.ts'
 import type { Io } from '../terminal/io.ts'
 import { toJson } from '../terminal/json-output.ts'
 import { paintFor } from '../terminal/paint.ts'
-import type { AdoptOptions } from './adopt-command.ts'
+import type { AdoptOptions } from './adopt-options.ts'
 import { refuseOtherPort, startWatching } from './background.ts'
 import { interfaceSaid, keepInterface } from './interface.ts'
 

@@ -3,7 +3,7 @@ import { keepOrchestratorServed, readOrchestratorServed, type OrchestratorServed
 import { RegentError } from '#common/errors/errors.ts'
 import type { Io } from '../terminal/io.ts'
 import type { OutputOptions } from '../terminal/common-options.ts'
-import type { AdoptOptions } from './adopt-command.ts'
+import type { AdoptOptions } from './adopt-options.ts'
 
 /**
  * How orchestrator’s interface is to be served from now on, where options or orchestrator’s own file say something of

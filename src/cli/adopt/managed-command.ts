@@ -2,12 +2,7 @@ import { Option, type Command } from 'commander'
 import { clusterArgument, integerFrom, pathArgument } from '../terminal/arguments.ts'
 import type { Io } from '../terminal/io.ts'
 import { optionsOf } from './options-of.ts'
-
-export interface ManageOptions {
-  readonly file?: string
-  readonly port?: number
-  readonly check?: true
-}
+import type { ManageOptions } from './managed.ts'
 
 /** From watching to managing, and back. */
 export function addManaged(program: Command, io: Io): void {

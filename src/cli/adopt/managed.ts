@@ -21,7 +21,12 @@ import { waitUntilWritable } from '../local/up/wait-until-writable.ts'
 import type { Io } from '../terminal/io.ts'
 import { refused } from './adopt.ts'
 import { startWatching } from './background.ts'
-import type { ManageOptions } from './managed-command.ts'
+
+export interface ManageOptions {
+  readonly file?: string
+  readonly port?: number
+  readonly check?: true
+}
 
 /** Nothing here starts or initialises a server. */
 const noPrograms = { mysqld: ['mysqld'], mysqlbinlog: [], mysql: [], pluginDir: '', shareDir: '' }

@@ -1,21 +1,13 @@
 import { Option, type Command } from 'commander'
 import { clusterReference, instanceArgument, lineArgument } from '../terminal/arguments.ts'
-import { withBackupStore, type BackupStoreOptions } from './store-options.ts'
-import { withApi, withDryRun, withOutput, type DryRunOptions, type OutputOptions } from '../terminal/common-options.ts'
+import type { NowOptions, StoredOptions } from './backup-options.ts'
+import { withBackupStore } from './store-options.ts'
+import { withApi, withDryRun, withOutput } from '../terminal/common-options.ts'
 import type { Io } from '../terminal/io.ts'
 import { addFind } from './find-command.ts'
 import { addLogs } from './logs-command.ts'
 import { addRehearse } from './rehearse.ts'
 import { addDelete, addPrune } from './remove-commands.ts'
-
-export interface NowOptions extends DryRunOptions {
-  readonly instance?: string
-  readonly wait: boolean
-}
-
-export interface StoredOptions extends OutputOptions, BackupStoreOptions {
-  readonly cluster?: string
-}
 
 export function addBackup(program: Command, io: Io): void {
   const backup = program.command('backup').description('Make backups of a cluster, and look at those that there are.')

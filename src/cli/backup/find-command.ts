@@ -1,17 +1,10 @@
 import { Option, type Command } from 'commander'
-import { findKinds, type FindKind } from '#backup/finding.ts'
+import { findKinds } from '#backup/finding.ts'
 import { lineArgument } from '../terminal/arguments.ts'
 import { withOutput } from '../terminal/common-options.ts'
 import type { Io } from '../terminal/io.ts'
-import type { StoredOptions } from './backup-command.ts'
+import type { FindOptions } from './find.ts'
 import { withBackupStore } from './store-options.ts'
-
-export interface FindOptions extends StoredOptions {
-  readonly table: string
-  readonly kind?: FindKind
-  readonly since?: string
-  readonly until?: string
-}
 
 /** "Somebody dropped a table": which transaction was that? */
 export function addFind(backup: Command, io: Io): void {

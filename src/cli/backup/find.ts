@@ -1,4 +1,4 @@
-import { Finder, type Found, type Wanted } from '#backup/finding.ts'
+import { Finder, type FindKind, type Found, type Wanted } from '#backup/finding.ts'
 import { inBinlogOrder, type Piece } from '#backup/piece-name.ts'
 import { momentOf } from '#backup/restore-target.ts'
 import { keyOfStore } from '#backup/transfer/read-key.ts'
@@ -9,8 +9,15 @@ import { counted } from '#common/text/words.ts'
 import type { Io } from '../terminal/io.ts'
 import { toJson } from '../terminal/json-output.ts'
 import { renderTable } from '../terminal/table.ts'
-import type { FindOptions } from './find-command.ts'
+import type { StoredOptions } from './backup-options.ts'
 import { opened } from './stored.ts'
+
+export interface FindOptions extends StoredOptions {
+  readonly table: string
+  readonly kind?: FindKind
+  readonly since?: string
+  readonly until?: string
+}
 
 /** Whole seconds are meant. */
 const secondMs = 1_000

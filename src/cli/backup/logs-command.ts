@@ -1,11 +1,8 @@
 import type { Command } from 'commander'
 import { clusterReference, lineArgument } from '../terminal/arguments.ts'
-import { withApi, type ApiOptions } from '../terminal/common-options.ts'
+import { withApi } from '../terminal/common-options.ts'
 import type { Io } from '../terminal/io.ts'
-
-export interface LogsOptions extends ApiOptions {
-  readonly backup?: string
-}
+import type { LogsOptions } from './logs.ts'
 
 export function addLogs(backup: Command, io: Io): void {
   const command = backup

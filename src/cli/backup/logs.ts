@@ -2,7 +2,11 @@ import type { AgentView } from '#api-contract/agent-view.ts'
 import { findPlace } from '../connection/connect.ts'
 import type { Io } from '../terminal/io.ts'
 import { toJson } from '../terminal/json-output.ts'
-import type { LogsOptions } from './logs-command.ts'
+import type { ApiOptions } from '../terminal/common-options.ts'
+
+export interface LogsOptions extends ApiOptions {
+  readonly backup?: string
+}
 
 /** What backups and rehearsals said, as the agents that ran them tell. */
 export async function showRuns(io: Io, cluster: string | undefined, options: LogsOptions): Promise<void> {

@@ -6,7 +6,7 @@ import { findPlace } from '../connection/connect.ts'
 import type { Connection } from '../connection/place.ts'
 import type { Io } from '../terminal/io.ts'
 import { toJson } from '../terminal/json-output.ts'
-import type { NowOptions } from './backup-command.ts'
+import type { NowOptions } from './backup-options.ts'
 import { untilEnded } from './until-ended.ts'
 
 /** Has a backup made, and tells how that goes. Throws `REGENT_REFUSED` with the reason where the backup fails. */

@@ -4,7 +4,7 @@ import { clusterReference, instanceArgument } from '../terminal/arguments.ts'
 import { withApi, withDryRun } from '../terminal/common-options.ts'
 import type { Connection } from '../connection/place.ts'
 import type { Io } from '../terminal/io.ts'
-import type { NowOptions } from './backup-command.ts'
+import type { NowOptions } from './backup-options.ts'
 import { untilEnded } from './until-ended.ts'
 
 export function addRehearse(backup: Command, io: Io): void {

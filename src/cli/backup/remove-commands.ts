@@ -2,13 +2,8 @@ import type { Command } from 'commander'
 import { lineArgument } from '../terminal/arguments.ts'
 import { withDryRun, withOutput } from '../terminal/common-options.ts'
 import type { Io } from '../terminal/io.ts'
-import type { StoredOptions } from './backup-command.ts'
+import type { RemoveOptions } from './remove.ts'
 import { withBackupStore } from './store-options.ts'
-
-export interface RemoveOptions extends StoredOptions {
-  readonly dryRun?: true
-  readonly force?: true
-}
 
 const usual = 'default: the store of the local cluster’s spec'
 

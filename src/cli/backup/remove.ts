@@ -8,8 +8,13 @@ import { counted } from '#common/text/words.ts'
 import type { ObjectStore } from '#object-store/object-store.ts'
 import type { Io } from '../terminal/io.ts'
 import { toJson } from '../terminal/json-output.ts'
-import type { RemoveOptions } from './remove-commands.ts'
+import type { StoredOptions } from './backup-options.ts'
 import { opened, retentionOf } from './stored.ts'
+
+export interface RemoveOptions extends StoredOptions {
+  readonly dryRun?: true
+  readonly force?: true
+}
 
 /**
  * Deletes one backup. Throws `REGENT_REFUSED` for the last that may be the way back, and for a run that may be under

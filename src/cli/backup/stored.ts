@@ -20,7 +20,7 @@ import type { Io } from '../terminal/io.ts'
 import { toJson } from '../terminal/json-output.ts'
 import { inOneLine } from '../terminal/printable.ts'
 import { renderTable } from '../terminal/table.ts'
-import type { StoredOptions } from './backup-command.ts'
+import type { StoredOptions } from './backup-options.ts'
 
 /** Oldest first. */
 export async function listBackups(io: Io, wanted: string | undefined, options: StoredOptions): Promise<void> {

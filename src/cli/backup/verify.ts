@@ -4,7 +4,7 @@ import { verifyBackup } from '#backup/transfer/verify-backup.ts'
 import { counted, mebibytes } from '#common/text/words.ts'
 import type { Io } from '../terminal/io.ts'
 import { toJson } from '../terminal/json-output.ts'
-import type { StoredOptions } from './backup-command.ts'
+import type { StoredOptions } from './backup-options.ts'
 import { opened } from './stored.ts'
 
 const toldEveryMs = 2_000

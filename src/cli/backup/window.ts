@@ -5,7 +5,7 @@ import { describeWindow, windowOf } from '#backup/window.ts'
 import { readArchive } from '#backup/transfer/stored-archive.ts'
 import type { Io } from '../terminal/io.ts'
 import { toJson } from '../terminal/json-output.ts'
-import type { StoredOptions } from './backup-command.ts'
+import type { StoredOptions } from './backup-options.ts'
 import { opened } from './stored.ts'
 
 /** From when to when the cluster can be restored, with each hole of the archive. */

@@ -3,7 +3,8 @@ import { clusterArgument, lineArgument } from '../terminal/arguments.ts'
 import { storeSaid, withBackupStore, type BackupStoreOptions } from '../backup/store-options.ts'
 import type { Io } from '../terminal/io.ts'
 import { RegentError } from '#common/errors/errors.ts'
-import { withUpOptions, type UpOptions } from './up/up-command.ts'
+import { withUpOptions } from './up/up-command.ts'
+import type { UpOptions } from './up/up-options.ts'
 
 interface RestoreOptions extends UpOptions, BackupStoreOptions {
   readonly cluster?: string

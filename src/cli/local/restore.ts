@@ -11,7 +11,7 @@ import { readClusterIfThere } from '#local/folder/cluster-file.ts'
 import { findMysql } from '#local/packages/mysql-binaries.ts'
 import { openLocal } from '../connection/connect.ts'
 import type { Io } from '../terminal/io.ts'
-import type { UpOptions } from './up/up-command.ts'
+import type { UpOptions } from './up/up-options.ts'
 import { up } from './up/up.ts'
 
 /** Refused where a cluster of that name is there: nothing is restored over data. */

@@ -1,13 +1,8 @@
 import { RegentError } from '#common/errors/errors.ts'
 import { complaintAbout } from '#common/input/schema-complaint.ts'
 import type { ObjectKey } from '#controller-runtime/objects/objects.ts'
-import {
-  clusterSpecSchema,
-  whyNotInMode,
-  whyTooMany,
-  type ClusterSpec,
-  type InstancePolicy,
-} from '#failover/protocol/spec.ts'
+import { clusterSpecSchema, whyNotInMode, whyTooMany, type ClusterSpec } from '#failover/protocol/spec.ts'
+import type { InstancePolicy } from '#failover/protocol/instance-policy.ts'
 import { instanceName, isInstanceOf } from '#topology/snapshot/member.ts'
 import { complaintAboutHooks } from '#failover/protocol/hook.ts'
 import { coreBackupOf, coreRestoreOf } from './backup-places.ts'

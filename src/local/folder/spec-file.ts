@@ -1,17 +1,13 @@
 import { Value } from 'typebox/value'
 import { whyBadTarget } from '#backup/restore-target.ts'
 import { complaintAboutBackup, complaintAboutStore } from '#backup/transfer/open-backup-store.ts'
-import {
-  clusterSpecSchema,
-  instancePolicySchema,
-  whyNotInMode,
-  whyTooMany,
-  type ClusterSpec,
-} from '#failover/protocol/spec.ts'
+import { clusterSpecSchema, whyNotInMode, whyTooMany, type ClusterSpec } from '#failover/protocol/spec.ts'
+import { instancePolicySchema } from '#failover/protocol/instance-policy.ts'
 import { instanceName, isInstanceOf } from '#topology/snapshot/member.ts'
 import { describeError, RegentError } from '#common/errors/errors.ts'
 import { readTokenFile } from '#common/http/bearer-token.ts'
-import { complaintAboutHooks, hooksAt, momentNames } from '#failover/protocol/hook.ts'
+import { complaintAboutHooks, hooksAt } from '#failover/protocol/hook.ts'
+import { momentNames } from '#failover/protocol/hook-moments.ts'
 import { complaintAbout } from '#common/input/schema-complaint.ts'
 import { replaceJson } from '../files/durable-file.ts'
 import { refuseNewer } from '../files/file-version.ts'

@@ -1,6 +1,6 @@
 import type { Recovery } from '#failover/protocol/notes.ts'
 import type { InstanceName } from '#topology/snapshot/member.ts'
-import type { GtidText } from '#topology/snapshot/observation.ts'
+import type { GtidText } from '#topology/snapshot/gtid-text.ts'
 
 /** A cluster that is only watched: nobody keeps a record of it, and its servers tell of themselves by SQL alone. */
 export interface Watched {

@@ -1,6 +1,7 @@
 import type { ClusterRecord } from '#failover/protocol/record.ts'
 import { passedOver, sourceLookOf, stillLacking, type SourceLook } from '#topology/snapshot/holes.ts'
-import type { GtidText, Observation } from '#topology/snapshot/observation.ts'
+import type { Observation } from '#topology/snapshot/observation.ts'
+import type { GtidText } from '#topology/snapshot/gtid-text.ts'
 import type { Snapshot } from '#topology/snapshot/snapshot.ts'
 
 /**

@@ -1,4 +1,4 @@
-import type { InstancePolicy } from '#failover/protocol/spec.ts'
+import type { InstancePolicy } from '#failover/protocol/instance-policy.ts'
 import type { PromotionRule } from './instance.ts'
 
 const lastChoice = -1_000

@@ -1,6 +1,6 @@
 import { RegentError } from '#common/errors/errors.ts'
 import { again } from '#agents/far/again.ts'
-import type { FarPlace } from '#agents/far/far-place.ts'
+import type { FarPlace } from '#agents/far/place.ts'
 import type { OwnStart } from '#agents/far/own-start.ts'
 import { FarProcess } from '#agents/far/process.ts'
 import { bootIdScript, endingScript, logsScript, markScript, pieceScript, writeScript } from '#agents/far/scripts.ts'

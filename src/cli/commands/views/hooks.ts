@@ -1,5 +1,5 @@
 import { Option, type Command } from 'commander'
-import { momentNames, type HookMoment } from '#failover/protocol/hook.ts'
+import { momentNames, type HookMoment } from '#failover/protocol/hook-moments.ts'
 import { RegentError } from '#common/errors/errors.ts'
 import { clusterReference } from '#cli/terminal/arguments.ts'
 import { withApi, withDryRun, type DryRunOptions } from '#cli/terminal/common-options.ts'

@@ -5,7 +5,8 @@ import { composeSpec, writeSpec } from '#local/folder/spec-file.ts'
 import { layoutOf } from '#local/folder/state-layout.ts'
 import { clusterIn, fileWith, temporaryFolder } from '#local/testing.ts'
 import { refuseChanges, specWhileUp } from './up-changes.ts'
-import { withUpOptions, type UpOptions } from './up-command.ts'
+import { withUpOptions } from './up-command.ts'
+import type { UpOptions } from './up-options.ts'
 
 async function refusal(options: Partial<UpOptions>, isUp: boolean, store = 'file') {
   const dir = await temporaryFolder()

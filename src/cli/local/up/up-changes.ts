@@ -8,7 +8,7 @@ import { readYaml } from '#local/files/yaml-file.ts'
 import { composeSpec, readSpec } from '#local/folder/spec-file.ts'
 import { layoutOf } from '#local/folder/state-layout.ts'
 import { parseRedisAddress } from '#store/redis-address.ts'
-import type { UpOptions } from './up-command.ts'
+import type { UpOptions } from './up-options.ts'
 import { counted } from '#common/text/words.ts'
 
 /**

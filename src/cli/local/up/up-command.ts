@@ -1,28 +1,9 @@
 import { Option, type Command } from 'commander'
-import type { BackupToRestore } from '#failover/protocol/backup-store.ts'
-import { defaultMode, modes, type ModeName } from '#failover/protocol/mode-name.ts'
+import { defaultMode, modes } from '#failover/protocol/mode-name.ts'
 import { clusterArgument, integerFrom, oneOf, pathArgument, storeArgument } from '#cli/terminal/arguments.ts'
-import { orchestratorHosts, withOutput, type OutputOptions } from '#cli/terminal/common-options.ts'
+import { orchestratorHosts, withOutput } from '#cli/terminal/common-options.ts'
 import type { Io } from '#cli/terminal/io.ts'
-
-/** What the command line says of a local cluster that is to be up. */
-export interface UpOptions extends OutputOptions {
-  readonly instances?: number
-  readonly mode?: ModeName
-  readonly acks?: number
-  readonly durability?: 'strict' | 'available'
-  readonly data?: string
-  readonly port?: number
-  readonly orchestratorPort?: number
-  readonly orchestratorHosts?: 'address' | 'name'
-  readonly hosts?: string
-  readonly config?: string
-  readonly store?: string
-  readonly router?: boolean
-  readonly routerConfig?: string
-  /** The backup that a new cluster begins with. */
-  readonly restore?: BackupToRestore
-}
+import type { UpOptions } from './up-options.ts'
 
 export function addUp(local: Command, io: Io): void {
   const command = local

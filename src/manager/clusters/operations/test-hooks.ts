@@ -1,6 +1,7 @@
 import { counted, say } from '#common/sentence/sentence.ts'
 import type { Situation } from '#failover/judge/situation.ts'
-import { hooksAt, labelOf, momentNames, type Hook, type HookMoment } from '#failover/protocol/hook.ts'
+import { hooksAt, labelOf, type Hook } from '#failover/protocol/hook.ts'
+import { momentNames, type HookMoment } from '#failover/protocol/hook-moments.ts'
 import type { Recovery } from '#failover/protocol/notes.ts'
 import { toldOf } from '#manager/loop/hooks/hook-told.ts'
 import type { Asking } from './asking.ts'

@@ -1,5 +1,6 @@
 import { abbreviated } from '#common/text/words.ts'
-import { labelOf, type Hook, type HookMoment } from '#failover/protocol/hook.ts'
+import { labelOf, type Hook } from '#failover/protocol/hook.ts'
+import type { HookMoment } from '#failover/protocol/hook-moments.ts'
 import type { ClusterNotes, HookRun, Recovery, RecoveryHooks } from '#failover/protocol/notes.ts'
 import { withRecovery } from '../books/repair-codes.ts'
 

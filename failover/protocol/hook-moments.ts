@@ -1,0 +1,12 @@
+/** Every moment, and what happens then. */
+export const hookMoments = {
+  detected: 'A failure of the primary is detected. They run beside what is done.',
+  beforeFailover: 'Before a failover begins, which waits for them.',
+  afterFailover: 'A new primary takes writes. They run beside everything else.',
+  beforeSwitchover: 'Before a switchover begins, which waits for them.',
+  afterSwitchover: 'A new primary takes writes. They run beside everything else.',
+  failed: 'A failover or a switchover could not be done, or was undone. They run beside everything else.',
+} as const
+
+export type HookMoment = keyof typeof hookMoments
+export const momentNames = Object.keys(hookMoments) as readonly HookMoment[]
