@@ -1,3 +1,4 @@
+import { readFile } from 'node:fs/promises'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { until } from '#test/support/bare-instance.ts'
 import { standIn, unmodified, type Answered } from '#test/support/orchestrator-commands.ts'
@@ -7,6 +8,11 @@ const clients = [standIn, ...(unmodified === undefined ? [] : [unmodified])]
 
 if (unmodified === undefined)
   console.warn('REGENT_ORCHESTRATOR_CLIENT names no client of orchestrator: only the stand-in of this project asks')
+
+/** Percona's client of 2026 asks once without a look at `-d`, and once more; what is answered last is printed. */
+async function recoversTwice(program: string): Promise<boolean> {
+  return (await readFile(program, 'utf8')).split('api "recover/$instance_hostport"').length > 2
+}
 
 /** A command, what is printed, and who follows whom then; servers by their names. */
 type Row = readonly [words: string, prints: string | RegExp, links?: string]
@@ -156,7 +162,9 @@ describe('Trees of servers that Regent only watches', () => {
           (await named(program, '-c replication-analysis')).stdout.includes('shop-1 (cluster shop-0): DeadInter'),
         'the death is seen',
       )
-      expect(await named(program, '-c recover -i shop-1')).toMatchObject({ code: 0, stdout: 'shop-0' })
+      const recovered = await named(program, '-c recover -i shop-1')
+      if (await recoversTwice(program)) expect(recovered.stderr).toBe('Recovery not attempted')
+      else expect(recovered).toMatchObject({ code: 0, stdout: 'shop-0' })
       expect((await trees.links('shop')).join(' ')).toBe('shop-2<shop-0 shop-3<shop-0')
       expect((await named(program, '-c recover -i shop-1')).stderr).toBe('Recovery not attempted')
       await trees.spreads('shop-0', 'shop-2', 'shop-3')
