@@ -41,7 +41,7 @@ export const backupStoreSchema = Type.Object(
     allowPlain: Type.Optional(
       Type.Boolean({
         description:
-          'With a key, also what is not encrypted is restored: for what lies there since before there was a key. Refused unless given.',
+          'With a key, also what is not encrypted or not signed is taken: for what lies there since before there was a key, or since an older Regent. Refused unless given.',
       }),
     ),
     bytesPerSecond: Type.Optional(

@@ -15,6 +15,11 @@ export function whyNotPlain(what: Sayable): Sentence {
   return say`${what} is not encrypted, and a key is given: anybody who writes to the store may have put that there; what is older than the key needs --allow-plain (allowPlain)`
 }
 
+/** The same of what is signed, and not encrypted. */
+export function whyNotSigned(what: Sayable): Sentence {
+  return say`${what} is not signed, and a key is given: anybody who writes to the store may have put that there; what is older than the key, or of an older Regent, needs --allow-plain (allowPlain)`
+}
+
 export function refusedPlain(what: Sayable): RegentError {
   return new RegentError('REGENT_REFUSED', whyNotPlain(what), { remedy: '' })
 }

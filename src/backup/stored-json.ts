@@ -8,6 +8,8 @@ import { counted, say, text, type Sayable } from '#common/sentence/sentence.ts'
 
 /** What this Regent writes, and the newest that it reads. A field that is added later does not make a new version. */
 export const formatVersion = 1
+/** Of a manifest and of a piece whose signature proves more than that of the version before: see there. */
+export const signedVersion = 2
 
 /** Far above any manifest: one with a million parts has 120 MB, and this is what a reader takes into memory. */
 const longestCharacters = 128 * 1024 * 1024
@@ -15,16 +17,17 @@ const longestCharacters = 128 * 1024 * 1024
 /**
  * The object that a text of the store holds. Fields that are not known are left out: a newer Regent of the same format
  * version wrote them.
- * @param what names the object in errors, as the subject of a sentence. Throws `REGENT_NEWER_VERSION` or
+ * @param what names the object in errors, as the subject of a sentence
+ * @param newest format version of such an object that is known. Throws `REGENT_NEWER_VERSION` or
  *   `REGENT_BACKUP_UNUSABLE`.
  */
-export function readStored<T>(stored: string, shape: Shape<T>, what: Sayable): T {
+export function readStored<T>(stored: string, shape: Shape<T>, what: Sayable, newest: number = formatVersion): T {
   const value = parse(stored, what)
   const version = typeof value === 'object' && value !== null && 'formatVersion' in value ? value.formatVersion : null
-  if (typeof version === 'number' && version > formatVersion)
+  if (typeof version === 'number' && version > newest)
     throw new RegentError(
       'REGENT_NEWER_VERSION',
-      say`${what} is of a newer Regent: format version ${version}, and this Regent reads up to ${formatVersion}`,
+      say`${what} is of a newer Regent: format version ${version}, and this Regent reads up to ${newest}`,
     )
   const known = onlyKnown(shape, checked(value, what))
   const complaint = complaintAbout(shape, known)

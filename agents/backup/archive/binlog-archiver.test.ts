@@ -98,7 +98,7 @@ const range = (from: number, to: number) => Array.from({ length: to - from + 1 }
 async function shipped(store: MemoryStore): Promise<string> {
   const { pieces } = await readArchive(store, 'shop')
   for (const piece of pieces)
-    for await (const { bytes } of readPiece({ store, cluster: 'shop', piece, key: null }))
+    for await (const { bytes } of readPiece({ store, cluster: 'shop', lineage: null, piece, key: null }))
       expect(bytes.length).toBeGreaterThan(0)
   return pieces.reduce((all, piece) => all.union(gtidsOf(piece)), GtidSet.empty).toString()
 }

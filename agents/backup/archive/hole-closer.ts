@@ -51,7 +51,7 @@ export class HoleCloser {
     try {
       const folder = folderOf(this.#parts, said)
       await claimFolder(this.#parts, opened.store, { where: said.store, cluster: folder, lineage })
-      const what = describeShipped(this.#parts.config.instance, await this.#ship(said, opened))
+      const what = describeShipped(this.#parts.config.instance, await this.#ship(said, opened, lineage))
       this.#tell(said, 'done', String(what))
       this.#parts.notices.add('HoleClosed', what)
     } finally {
@@ -60,7 +60,7 @@ export class HoleCloser {
   }
 
   /** Gives what this instance shipped. What others shipped meanwhile is not shipped again. */
-  async #ship(said: CloseWord, opened: OpenedStore): Promise<GtidSet> {
+  async #ship(said: CloseWord, opened: OpenedStore, lineage: string): Promise<GtidSet> {
     const folder = folderOf(this.#parts, said)
     const executed = parseGtidSet((await this.#parts.server.readHolds()).executed)
     const archive = await readArchive(opened.store, folder, 'sender')
@@ -68,7 +68,8 @@ export class HoleCloser {
     if (why !== '') throw new RegentError('REGENT_REFUSED', why, { remedy: '' })
     let lacking = parseGtidSet(said.gtids).subtract(shippedOf(archive)?.gtids ?? GtidSet.empty)
     let shipped = GtidSet.empty
-    const sender = new PieceSender(this.#parts, { folder, opened, epoch: said.epoch, signal: this.#stop.signal })
+    const { signal } = this.#stop
+    const sender = new PieceSender(this.#parts, { folder, lineage, opened, epoch: said.epoch, signal })
     const isExecuted = new GtidMatcher(executed)
     let went: Went = 'on'
     while (went === 'on' && !lacking.subtract(sender.purged).isEmpty()) {

@@ -20,6 +20,7 @@ export type Went = 'on' | 'waits' | 'through'
 export interface Sending {
   /** Of this cluster in the store. */
   readonly folder: string
+  readonly lineage: string
   readonly opened: OpenedStore
   readonly epoch: number
   readonly signal: AbortSignal
@@ -70,11 +71,12 @@ export class PieceSender {
 
   async #put({ piece, end }: CutPiece): Promise<void> {
     const { volume } = this.#parts
-    const { folder, opened, epoch, signal } = this.#sending
+    const { folder: cluster, lineage, opened, epoch, signal } = this.#sending
     if (epochOf(this.#parts) !== epoch) throw new Error('another instance leads meanwhile')
     const content = await volume.readBinlog({ name: piece.file, offset: piece.offset, end })
-    const key = keyOf({ kind: 'piece', cluster: folder, piece })
-    await opened.store.put(key, pieceObject(content, opened.key), { signal, expectedBytes: content.rawBytes })
+    const object = pieceObject(content, { cluster, lineage, piece }, opened.key)
+    const key = keyOf({ kind: 'piece', cluster, piece })
+    await opened.store.put(key, object, { signal, expectedBytes: content.rawBytes })
   }
 
   /** The newest file before which nothing is that is to be shipped; else the oldest. */

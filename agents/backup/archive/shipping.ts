@@ -56,8 +56,9 @@ export class Shipping {
     this.#copied = copied
     this.#shipped = gtids
     this.#readAtMs = parts.world.clock.monotonicMs()
-    const [folder, { signal }] = [folderOf(parts, begun.task), begun]
-    this.#sender = new PieceSender(parts, { folder, opened, epoch: begun.epoch, signal })
+    const { task, port, epoch, signal } = begun
+    const folder = folderOf(parts, task)
+    this.#sender = new PieceSender(parts, { folder, lineage: port.lineage, opened, epoch, signal })
   }
 
   /**

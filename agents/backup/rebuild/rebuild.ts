@@ -134,8 +134,8 @@ export async function replay(
   tools: RebuildTools,
 ): Promise<Reached> {
   const { store, key, signal, world } = tools
-  const { cluster } = plan.backup
-  const replayed = replayedOf(plan, (piece) => readPiece({ store, cluster, piece, key, signal }))
+  const { cluster, lineage } = plan.backup
+  const replayed = replayedOf(plan, (piece) => readPiece({ store, cluster, lineage, piece, key, signal }))
   const telling = new ReplayProgress(plan, world.clock, tools.progress)
   let reached = reachedByBackup(plan)
   for await (const batch of relayBatches(replayed, folder)) {

@@ -5,7 +5,7 @@ export const keyBytes = 32
 /** Bytes drawn anew for each backup, so that no two are encrypted with the same key. */
 export const saltBytes = 32
 
-/** The keys of one backup. Whoever changes a byte of the backup, or of its manifest, has neither. */
+/** The keys of one object, or of one backup. Whoever changes a byte of that, or of what is signed, has neither. */
 export interface DataKeys {
   readonly encrypts: Buffer
   readonly signs: Buffer
@@ -14,9 +14,11 @@ export interface DataKeys {
 /**
  * HKDF-SHA256 (RFC 5869) of a person's key.
  * @param salt drawn for this backup, and kept in its manifest
+ * @param of `piece`: of the archive, with a signed name. Pieces of older Regents have keys as those of a backup: so
+ *   nobody gives a piece out for an older one by leaving its signature away
  */
-export function dataKeys(key: Buffer, salt: Buffer): DataKeys {
-  const derived = (purpose: string) => Buffer.from(hkdfSync('sha256', key, salt, `regent backup ${purpose}`, keyBytes))
+export function dataKeys(key: Buffer, salt: Buffer, of: 'backup' | 'piece' = 'backup'): DataKeys {
+  const derived = (purpose: string) => Buffer.from(hkdfSync('sha256', key, salt, `regent ${of} ${purpose}`, keyBytes))
   return { encrypts: derived('data'), signs: derived('manifest') }
 }
 

@@ -1,13 +1,15 @@
 import { randomBytes } from 'node:crypto'
-import { exactly, integer, matching, objectOf, type Shape, type Shaped } from '#common/input/shapes.ts'
+import { exactly, integer, matching, objectOf, oneOf, optional, type Shape, type Shaped } from '#common/input/shapes.ts'
 import { RegentError } from '#common/errors/errors.ts'
-import { say } from '#common/sentence/sentence.ts'
+import { say, type Sentence } from '#common/sentence/sentence.ts'
+import { keyOf } from '../keys.ts'
+import type { Manifest } from '../manifest.ts'
 import { pieceName, type Piece } from '../piece-name.ts'
-import { formatVersion, readStored, unusable, writeStored } from '../stored-json.ts'
-import { dataKeys, keyIdOf, saltBytes } from '../stream/data-key.ts'
+import { formatVersion, readStored, signedVersion, unusable, writeStored } from '../stored-json.ts'
+import { dataKeys, isSignedBy, keyIdOf, saltBytes, signatureOf, type DataKeys } from '../stream/data-key.ts'
 import type { KeyRing } from '../stream/key-ring.ts'
 import { decoded, encoded } from '../stream/part-codec.ts'
-import { refusedPlain, refusesPlain } from '../plain.ts'
+import { refusedPlain, refusesPlain, whyNotSigned } from '../plain.ts'
 
 const encryptionShape = objectOf({
   scheme: exactly('aes-256-gcm'),
@@ -15,11 +17,15 @@ const encryptionShape = objectOf({
   salt: matching('^[0-9a-f]{64}$'),
 })
 const encryption: Shape<Shaped<typeof encryptionShape> | null> = { anyOf: [{ type: 'null' }, encryptionShape] }
-const head = objectOf({
-  formatVersion: exactly(formatVersion),
+const headShape = objectOf({
+  /** The second one of those that are encrypted, whose name is signed. */
+  formatVersion: oneOf(formatVersion, signedVersion),
   rawBytes: integer(1, Number.MAX_SAFE_INTEGER),
   encryption,
+  /** Of the place where the piece was put. Absent without a key, and of older Regents. */
+  seal: optional(objectOf({ lineage: matching('^[0-9a-f-]{8,64}$'), signature: matching('^[0-9a-f]{64}$') })),
 })
+type Head = Shaped<typeof headShape>
 
 const lengthBytes = 4
 const longestHeadBytes = 65_536
@@ -30,54 +36,90 @@ export interface PieceContent {
   readonly content: AsyncIterable<Uint8Array>
 }
 
+/** Where a piece lies, and of which cluster that is: as its sender says, or as its reader knows. */
+export interface PiecePlace {
+  /** Folder of the cluster in the store. */
+  readonly cluster: string
+  /** Null for a reader who looks at the pieces of whomever. */
+  readonly lineage: Manifest['lineage'] | null
+  readonly piece: Piece
+}
+
 /**
  * A piece as it is stored: the length of its head, the head, and one part as those of a backup. Each piece has a salt,
- * and so a key, of its own.
+ * and so a key, of its own. With a key the head signs the name: by its name alone a piece has its place in the history.
  */
 export async function* pieceObject(
   { rawBytes, content }: PieceContent,
+  at: PiecePlace & { readonly lineage: Manifest['lineage'] },
   key: KeyRing | null,
 ): AsyncGenerator<Uint8Array, void, void> {
   const salt = randomBytes(saltBytes)
-  const encryption = key && { scheme: 'aes-256-gcm', keyId: keyIdOf(key.first), salt: salt.toString('hex') }
-  const text = Buffer.from(writeStored({ formatVersion, rawBytes, encryption }))
+  const keys = key && dataKeys(key.first, salt, 'piece')
+  const text = Buffer.from(
+    writeStored(
+      key === null || keys === null
+        ? { formatVersion, rawBytes, encryption: null }
+        : {
+            formatVersion: signedVersion,
+            rawBytes,
+            encryption: { scheme: 'aes-256-gcm', keyId: keyIdOf(key.first), salt: salt.toString('hex') },
+            seal: { lineage: at.lineage, signature: signatureOf(signedText(at, at.lineage, rawBytes), keys) },
+          },
+    ),
+  )
   const length = Buffer.alloc(lengthBytes)
   length.writeUInt32BE(text.length)
   yield Buffer.concat([length, text])
-  yield* encoded(content, { part: 1, key: key && dataKeys(key.first, salt).encrypts })
+  yield* encoded(content, { part: 1, key: keys?.encrypts ?? null })
+}
+
+function signedText({ cluster, piece }: PiecePlace, lineage: Manifest['lineage'], rawBytes: number): string {
+  return JSON.stringify(['piece', lineage, keyOf({ kind: 'piece', cluster, piece }), rawBytes])
 }
 
 /** The reverse. Throws, at the latest at the end, where the object is no such piece, or the key is another. */
 export async function* pieceContent(
   stored: AsyncIterable<Uint8Array>,
-  piece: Piece,
+  at: PiecePlace,
   key: KeyRing | null,
 ): AsyncGenerator<Buffer, void, void> {
-  const what = say`piece ${pieceName(piece)}`
   const source = stored[Symbol.asyncIterator]()
   try {
-    const { head: text, behind } = await headOf(source, what)
-    const { rawBytes, encryption } = readStored(text, head, what)
+    const { head, behind } = await headOf(source, at)
     const rest = continued(behind, source)
-    yield* decoded(rest, { part: 1, rawBytes, key: openerOf(encryption, key, what) })
+    yield* decoded(rest, { part: 1, rawBytes: head.rawBytes, key: openerOf(head, at, key) })
   } finally {
     await source.return?.()
   }
 }
 
-/** With which key a piece is encrypted, of the beginning of what is stored; null where it is plain. Throws as above. */
-export async function keyIdOfPiece(stored: AsyncIterable<Uint8Array>, piece: Piece): Promise<string | null> {
-  const what = say`piece ${pieceName(piece)}`
+/**
+ * Looks at the beginning of what is stored: throws as above where the piece is not to be taken, unless only its key
+ * lacks. @returns the id of that key; null for none
+ */
+export async function keyThatLacks(
+  stored: AsyncIterable<Uint8Array>,
+  at: PiecePlace,
+  key: KeyRing | null,
+): Promise<string | null> {
   const source = stored[Symbol.asyncIterator]()
   try {
-    const { head: text } = await headOf(source, what)
-    return readStored(text, head, what).encryption?.keyId ?? null
+    const { head } = await headOf(source, at)
+    const id = head.encryption?.keyId ?? null
+    if (id !== null && key?.withId(id) === undefined) return id
+    openerOf(head, at, key)
+    return null
   } finally {
     await source.return?.()
   }
 }
 
-async function headOf(source: AsyncIterator<Uint8Array>, what: Parameters<typeof unusable>[0]) {
+async function headOf(
+  source: AsyncIterator<Uint8Array>,
+  at: PiecePlace,
+): Promise<{ readonly head: Head; readonly behind: Uint8Array }> {
+  const what = named(at)
   let held = Buffer.alloc(0)
   const atLeast = async (bytes: number) => {
     while (held.length < bytes) {
@@ -90,7 +132,8 @@ async function headOf(source: AsyncIterator<Uint8Array>, what: Parameters<typeof
   const length = held.readUInt32BE()
   if (length > longestHeadBytes) throw unusable(what, say`it does not begin with a head`)
   await atLeast(lengthBytes + length)
-  return { head: held.toString('utf8', lengthBytes, lengthBytes + length), behind: held.subarray(lengthBytes + length) }
+  const text = held.toString('utf8', lengthBytes, lengthBytes + length)
+  return { head: readStored(text, headShape, what, signedVersion), behind: held.subarray(lengthBytes + length) }
 }
 
 async function* continued(
@@ -101,11 +144,9 @@ async function* continued(
   for (let next = await source.next(); next.done !== true; next = await source.next()) yield next.value
 }
 
-function openerOf(
-  encryption: Shaped<typeof encryptionShape> | null,
-  key: KeyRing | null,
-  what: Parameters<typeof unusable>[0],
-): Buffer | null {
+/** Null for what is plain. Throws where that is not taken, and where a piece is not what its name says. */
+function openerOf({ encryption, seal, rawBytes }: Head, at: PiecePlace, key: KeyRing | null): Buffer | null {
+  const what = named(at)
   if (encryption === null) {
     if (refusesPlain(key)) throw refusedPlain(what)
     return null
@@ -114,5 +155,28 @@ function openerOf(
   const opens = key?.withId(keyId)
   if (opens === undefined)
     throw new RegentError('REGENT_REFUSED', say`${what} is encrypted with key ${keyId}: give the file of that key`)
-  return dataKeys(opens, Buffer.from(salt, 'hex')).encrypts
+  const saltOf = Buffer.from(salt, 'hex')
+  if (seal === undefined) {
+    if (refusesPlain(key))
+      throw new RegentError('REGENT_REFUSED', whyNotSigned(say`the name of ${what}`), { remedy: '' })
+    return dataKeys(opens, saltOf).encrypts
+  }
+  const keys = dataKeys(opens, saltOf, 'piece')
+  requireName({ ...seal, rawBytes }, at, keys)
+  return keys.encrypts
+}
+
+function requireName(
+  { lineage, signature, rawBytes }: NonNullable<Head['seal']> & Pick<Head, 'rawBytes'>,
+  at: PiecePlace,
+  keys: DataKeys,
+): void {
+  if (!isSignedBy(signature, signedText(at, lineage, rawBytes), keys))
+    throw unusable(named(at), say`it was stored under another name, or was changed after that`)
+  if (at.lineage !== null && at.lineage !== lineage)
+    throw unusable(named(at), say`it is of another cluster of that name (lineage ${lineage})`)
+}
+
+function named({ piece }: PiecePlace): Sentence {
+  return say`piece ${pieceName(piece)}`
 }

@@ -8,12 +8,10 @@ import { keyOf } from '../keys.ts'
 import { pieceName, type Piece } from '../piece-name.ts'
 import type { KeyRing } from '../stream/key-ring.ts'
 import { unusable } from '../stored-json.ts'
-import { pieceContent } from './piece-object.ts'
+import { pieceContent, type PiecePlace } from './piece-object.ts'
 
-export interface PieceSource {
+export interface PieceSource extends PiecePlace {
   readonly store: Pick<ObjectStore, 'get'>
-  readonly cluster: string
-  readonly piece: Piece
   /** Those that a person keeps; null where there are none. */
   readonly key: KeyRing | null
   readonly signal?: AbortSignal | undefined
@@ -22,13 +20,14 @@ export interface PieceSource {
 /**
  * The events of a piece: the Format_description event of its file, then those of its transactions. What was read is
  * only to be used once all of it has come: throws, at the latest at the end, where the object is not whole, or holds
- * other transactions than its name says. Rejects as the store does, and with `REGENT_BACKUP_UNUSABLE`.
+ * other transactions than its name says, or, with a key, has another name than its sender signed. Rejects as the store
+ * does, and with `REGENT_BACKUP_UNUSABLE`.
  */
 export async function* readPiece(source: PieceSource): AsyncGenerator<Segment, void, void> {
-  const { store, cluster, piece, key, signal } = source
+  const { store, cluster, lineage, piece, key, signal } = source
   const stored = store.get(keyOf({ kind: 'piece', cluster, piece }), undefined, { signal })
   const expected = new Expected(piece)
-  for await (const segment of segmentsOf(pieceContent(stored, piece, key))) {
+  for await (const segment of segmentsOf(pieceContent(stored, { cluster, lineage, piece }, key))) {
     if (segment.begins) expected.see(segment)
     yield segment
   }

@@ -3,21 +3,21 @@ import { joined, say } from '#common/sentence/sentence.ts'
 import type { Interruptible, ObjectStore } from '#object-store/object-store.ts'
 import { keyOf } from '../keys.ts'
 import { pieceName, type Piece } from '../piece-name.ts'
-import { refusedPlain, refusesPlain } from '../plain.ts'
 import type { Plan } from '../restore-plan.ts'
 import type { KeyRing } from '../stream/key-ring.ts'
-import { keyIdOfPiece } from './piece-object.ts'
+import { keyThatLacks } from './piece-object.ts'
 
 /** A head has some hundred bytes. Of a store with a piece every few seconds each byte counts. */
 const headRange = { from: 0, to: 4_096 }
 const atOnce = 16
 
 /**
- * Throws `REGENT_REFUSED` where a piece that a plan replays is of another key than those at hand, or plain: the head of
- * a piece alone says so. A restore that finds that out in its middle was for nothing. Rejects as the store does.
+ * Throws `REGENT_REFUSED` where a piece that a plan replays is of another key than those at hand, or plain, or has a
+ * name that nobody signed, and `REGENT_BACKUP_UNUSABLE` where the name is another than was signed: the head of a piece
+ * alone says so. A restore that finds that out in its middle was for nothing. Rejects as the store does.
  */
 export async function requireKeys(
-  { backup: { cluster, name }, steps }: Pick<Plan, 'backup' | 'steps'>,
+  { backup: { cluster, lineage, name }, steps }: Pick<Plan, 'backup' | 'steps'>,
   { store, key }: { readonly store: Pick<ObjectStore, 'get'>; readonly key: KeyRing | null },
   { signal }: Interruptible = {},
 ): Promise<void> {
@@ -27,9 +27,8 @@ export async function requireKeys(
     // Each taker of this iterator has pieces of its own.
     for (const piece of pieces) {
       const stored = store.get(keyOf({ kind: 'piece', cluster, piece }), headRange, { signal })
-      const id = await keyIdOfPiece(stored, piece)
-      if (id === null && refusesPlain(key)) throw refusedPlain(say`piece ${pieceName(piece)}`)
-      if (id !== null && key?.withId(id) === undefined && !lacking.has(id)) lacking.set(id, piece)
+      const id = await keyThatLacks(stored, { cluster, lineage, piece }, key)
+      if (id !== null && !lacking.has(id)) lacking.set(id, piece)
     }
   }
   await Promise.all(Array.from({ length: Math.min(atOnce, steps.length) }, look))

@@ -37,7 +37,7 @@ export async function findInArchive(io: Io, wanted: string | undefined, options:
     const tell = progress(io, meant.length)
     for (const [at, piece] of meant.entries()) {
       tell(at)
-      for await (const segment of readPiece({ store, cluster, piece, key, signal: io.interrupted() }))
+      for await (const segment of readPiece({ store, cluster, lineage: null, piece, key, signal: io.interrupted() }))
         finder.see(segment)
     }
     const found = once(finder.found).filter(({ committedMs }) => committedMs >= fromMs && committedMs <= toMs)

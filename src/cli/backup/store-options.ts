@@ -43,7 +43,10 @@ export function withBackupStore(command: Command, usual: string): Command {
         'key that backups are encrypted with; several, the newest first, are a line each (default: none)',
       ).argParser(pathArgument),
     )
-    .option('--allow-plain', 'with a key, take also what is not encrypted, since before there was a key')
+    .option(
+      '--allow-plain',
+      'with a key, take also what is not encrypted or not signed, since before there was a key or by an older Regent',
+    )
 }
 
 /** Undefined where no address is said. */

@@ -98,7 +98,7 @@ describe.each(['semisync', 'group'] as const)('The archive of binlogs of a clust
     const { store, archive: stored } = await archiveIn(address())
     expect(windowOf(stored).spans.length).toBe(1)
     for (const piece of stored.pieces)
-      for await (const segment of readPiece({ store, cluster: 'shop', piece, key: new KeyRing([key]) }))
+      for await (const segment of readPiece({ store, cluster: 'shop', lineage: null, piece, key: new KeyRing([key]) }))
         expect(segment.bytes.length).toBeLessThanOrEqual(1_048_576)
     expect(stored.openings.length).toBeGreaterThanOrEqual(3)
   }, 1_800_000)

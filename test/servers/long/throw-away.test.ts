@@ -78,7 +78,11 @@ async function archivedFile(file: string, content: Buffer): Promise<readonly Ste
   }
   for (const { piece, bytes } of pieces) {
     const raw = Buffer.concat(bytes)
-    const object = pieceObject({ rawBytes: raw.length, content: Readable.from([raw]) }, null)
+    const object = pieceObject(
+      { rawBytes: raw.length, content: Readable.from([raw]) },
+      { ...aManifest(), cluster, piece },
+      null,
+    )
     await store.put(keyOf({ kind: 'piece', cluster, piece }), object)
   }
   return pieces.map(({ piece }) => ({ piece, gtids: gtidsOf(piece) }))
