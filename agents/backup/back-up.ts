@@ -4,6 +4,7 @@ import { manifestText, parseManifest, signedText, type Manifest } from '#backup/
 import { releaseOf } from '#backup/server-fit.ts'
 import { dataKeys, keyIdOf, saltBytes, signatureOf, type DataKeys } from '#backup/stream/data-key.ts'
 import { whyNotRolledOn } from '#backup/shipping.ts'
+import { formatVersion, signedVersion } from '#backup/stored-json.ts'
 import { requireParts } from '#backup/transfer/require-parts.ts'
 import { readArchive } from '#backup/transfer/stored-archive.ts'
 import { writeParts, type WrittenParts } from '#backup/transfer/write-parts.ts'
@@ -78,7 +79,8 @@ export class BackUp {
       await claimName(said, opened, this.#parts.config.instance)
       const sealing = sealingWith(opened.key?.first ?? null)
       const sent = await this.#send(said, opened, sealing)
-      const unsigned = manifestOf(said, { ...sent, lineage, ...inOrder(startedAtMs, sent, clock.wallMs()) })
+      const times = inOrder(startedAtMs, sent, clock.wallMs())
+      const unsigned = manifestOf(said, { ...sent, lineage, ...times }, sealing)
       const manifest = { ...unsigned, encryption: encryptionOf(unsigned, sealing) }
       await this.#requireUsable(said, manifest, opened.store)
       const whyNotOn = await whyNoFurther(manifest, opened.store)
@@ -220,9 +222,10 @@ function inOrder(startedAtMs: number, sent: Pick<Sent, 'endedAtMs'>, storedMs: n
 function manifestOf(
   { cluster, name }: BackUpWord,
   { note, written, ...rest }: Sent & Pick<Manifest, 'lineage' | 'startedAtMs' | 'storedAtMs'>,
+  sealing: Sealing,
 ): Omit<Manifest, 'encryption'> {
   return {
-    formatVersion: 1,
+    formatVersion: sealing === null ? formatVersion : signedVersion,
     cluster,
     name,
     ...rest,

@@ -195,7 +195,7 @@ describe('Retention', () => {
   it('deletes nothing beside a manifest of a newer Regent', async () => {
     const store = aStore()
     const key = keyOf({ kind: 'manifest', cluster: 'shop', name: nameOf(0) })
-    const newer = String(store.objects.get(key)).replace('"formatVersion": 1', '"formatVersion": 2')
+    const newer = String(store.objects.get(key)).replace('"formatVersion": 1', '"formatVersion": 3')
     store.objects.set(key, Buffer.from(newer))
     const before = new Map(store.objects)
     const { parts, turn } = await aPrimary(store)

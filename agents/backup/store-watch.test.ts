@@ -124,7 +124,7 @@ it('What cannot be read is said, and the newest that can be read is shown', asyn
   put(
     store,
     'manifest',
-    manifestText(aManifest({ name: newer })).replace('"formatVersion": 1', '"formatVersion": 2'),
+    manifestText(aManifest({ name: newer })).replace('"formatVersion": 1', '"formatVersion": 3'),
     newer,
   )
   put(store, 'verified', 'nonsense')

@@ -24,11 +24,11 @@ describe('a manifest', () => {
   })
 
   it('of a newer format is refused, and says so', () => {
-    const newer = () => read({ formatVersion: 2, all: 'is different' })
+    const newer = () => read({ formatVersion: 3, all: 'is different' })
     expect(newer).toThrow(
       expect.objectContaining({
         code: 'REGENT_NEWER_VERSION',
-        message: `manifest of ${whole.name} is of a newer Regent: format version 2, and this Regent reads up to 1`,
+        message: `manifest of ${whole.name} is of a newer Regent: format version 3, and this Regent reads up to 2`,
       }),
     )
   })

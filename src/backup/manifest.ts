@@ -1,10 +1,20 @@
-import { exactly, integer, listOf, matching, objectOf, text, type Shape, type Shaped } from '#common/input/shapes.ts'
+import {
+  exactly,
+  integer,
+  listOf,
+  matching,
+  objectOf,
+  oneOf,
+  text,
+  type Shape,
+  type Shaped,
+} from '#common/input/shapes.ts'
 import { codeOf, described } from '#common/errors/errors.ts'
 import { counted, say, type Said } from '#common/sentence/sentence.ts'
 import { GtidSet } from '#topology/gtid/gtid-set.ts'
 import { secondOf, type BackupName } from './backup-name.ts'
 import { partName } from './keys.ts'
-import { formatVersion, readStored, unusable, writeStored } from './stored-json.ts'
+import { formatVersion, readStored, signedVersion, unusable, writeStored } from './stored-json.ts'
 
 const sha256 = matching('^[0-9a-f]{64}$')
 const moment = integer(0, 9_999_999_999_999)
@@ -22,7 +32,8 @@ export type Encryption = Shaped<typeof encryptionShape>
 const encryption: Shape<Encryption | null> = { anyOf: [{ type: 'null' }, encryptionShape] }
 
 const shape = objectOf({
-  formatVersion: exactly(formatVersion),
+  /** The second one of those that are encrypted: their signature is of everything. A plain one is as before. */
+  formatVersion: oneOf(formatVersion, signedVersion),
   name: text(1, 64),
   cluster: text(1, 128),
   /** The random identity of the cluster: a cluster restored from this one has another. */
@@ -57,13 +68,20 @@ const shape = objectOf({
 /** What a backup is. Written last, and only if absent: where it is, all parts are whole. */
 export type Manifest = Shaped<typeof shape>
 
-/** All that a restore rests upon. */
+/**
+ * All that a restore rests upon. The first version leaves the epoch out, by which a chain tells what was lost with a
+ * failover: so a manifest of an older Regent proves no epoch.
+ */
 export function signedText(manifest: Omit<Manifest, 'encryption'>): string {
-  const { formatVersion, name, cluster, lineage, serverUuid, mysqlVersion } = manifest
-  const { gtids, gtidsAtMost, endedAtMs, rawBytes, sha256, parts } = manifest
+  const { name, cluster, lineage, serverUuid, mysqlVersion, gtids, gtidsAtMost, endedAtMs, rawBytes, parts } = manifest
+  const { epoch, instance, startedAtMs, storedAtMs, storedBytes, compression } = manifest
   const sums = parts.map((part) => [part.rawBytes, part.bytes, part.sha256])
-  const whose = [formatVersion, name, cluster, lineage, serverUuid, mysqlVersion]
-  return JSON.stringify([...whose, gtids, gtidsAtMost, endedAtMs, rawBytes, sha256, ...sums])
+  const whose = [manifest.formatVersion, name, cluster, lineage, serverUuid, mysqlVersion]
+  const more =
+    manifest.formatVersion === formatVersion
+      ? []
+      : [epoch, instance, startedAtMs, storedAtMs, storedBytes, compression, parts.length]
+  return JSON.stringify([...whose, ...more, gtids, gtidsAtMost, endedAtMs, rawBytes, manifest.sha256, ...sums])
 }
 
 export function manifestText(manifest: Manifest): string {
@@ -76,7 +94,7 @@ export function manifestText(manifest: Manifest): string {
  */
 export function parseManifest(stored: string, at: { readonly cluster: string; readonly name: BackupName }): Manifest {
   const what = say`manifest of ${at.name}`
-  const manifest = readStored(stored, shape, what)
+  const manifest = readStored(stored, shape, what, signedVersion)
   const contradiction = contradictionIn(manifest, at)
   if (contradiction !== '') throw unusable(what, contradiction)
   return manifest

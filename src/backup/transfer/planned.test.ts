@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto'
 import { expect, it } from 'vitest'
 import { MemoryStore } from '#object-store/testing-store.ts'
 import { keyOf } from '../keys.ts'
-import { manifestText, signedText } from '../manifest.ts'
+import { manifestText, signedText, type Manifest } from '../manifest.ts'
 import { openingText } from '../opening.ts'
 import { KeyRing } from '../stream/key-ring.ts'
 import { dataKeys, keyIdOf, signatureOf } from '../stream/data-key.ts'
@@ -41,10 +41,19 @@ const key = randomBytes(32)
 
 /** A backup that is encrypted, and a newer one that somebody put there. */
 async function withStranger(): Promise<MemoryStore> {
-  const [store, salt] = [new MemoryStore(), randomBytes(32)]
-  const signature = signatureOf(signedText(good), dataKeys(key, salt))
+  return withManifests(signed(good), bad)
+}
+
+function signed(manifest: Manifest): Manifest {
+  const salt = randomBytes(32)
+  const signature = signatureOf(signedText(manifest), dataKeys(key, salt))
   const encryption = { scheme: 'aes-256-gcm', keyId: keyIdOf(key), salt: salt.toString('hex'), signature } as const
-  for (const manifest of [{ ...good, encryption }, bad])
+  return { ...manifest, encryption }
+}
+
+async function withManifests(...manifests: readonly Manifest[]): Promise<MemoryStore> {
+  const store = new MemoryStore()
+  for (const manifest of manifests)
     await store.putIfAbsent(
       keyOf({ kind: 'manifest', cluster: 'shop', name: manifest.name }),
       Buffer.from(manifestText(manifest)),
@@ -69,6 +78,34 @@ it('With a key the archive is followed into no epoch whose opening no key signed
   const opening = { epoch: 1, instance: 'shop-0', atMs: startMs, gtids: '' }
   const piece = aPiece({ source: sourceA, from: 1, to: 10 })
   const place = { cluster: 'shop', key: ring }
+const changes: readonly Partial<Manifest>[] = [
+  { epoch: 9 },
+  { instance: 'shop-2' },
+  { startedAtMs: good.startedAtMs - 1 },
+  { storedAtMs: good.storedAtMs + 1 },
+  { formatVersion: 1 },
+]
+
+it.each(changes)('A manifest is refused of which something else was signed: %j', async (change) => {
+  const newer = signed({ ...good, formatVersion: 2 })
+  const plan = async (manifest: Manifest) =>
+    planOf({ of: 'shop' }, { store: await withManifests(manifest), key: new KeyRing([key]) }, '9.7.4')
+  expect((await plan(newer)).backup.epoch).toBe(good.epoch)
+  await expect(plan({ ...newer, ...change })).rejects.toThrow(
+    `the manifest of backup ${good.name} was changed after that was written`,
+  )
+})
+
+it('A manifest of an older Regent is taken as before, and does not prove its epoch', async () => {
+  const older = signed(good)
+  const plan = async (manifest: Manifest) =>
+    planOf({ of: 'shop' }, { store: await withManifests(manifest), key: new KeyRing([key]) }, '9.7.4')
+  expect((await plan(older)).backup.name).toBe(good.name)
+  expect((await plan({ ...older, epoch: 9 })).backup.epoch).toBe(9)
+  await expect(plan({ ...older, gtidsAtMost: `${sourceA}:1-5` })).rejects.toThrow('was changed after')
+  await expect(plan({ ...older, formatVersion: 2 })).rejects.toThrow('was changed after')
+})
+
   const found = async (text: string, given: KeyRing) => {
     const store = await withStranger()
     await store.putIfAbsent(keyOf({ kind: 'opening', cluster: 'shop', epoch: 1 }), Buffer.from(text))
