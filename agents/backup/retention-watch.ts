@@ -1,6 +1,7 @@
 import { stillWritingMs, planRetention } from '#backup/retention.ts'
 import { prefixOf } from '#backup/keys.ts'
 import { whyNotOwner } from '#backup/owner.ts'
+import type { KeyRing } from '#backup/stream/key-ring.ts'
 import { keptByLock, type Item } from '#backup/sweep.ts'
 import { deleteInOrder, readStock } from '#backup/transfer/read-stock.ts'
 import { describeError } from '#common/errors/errors.ts'
@@ -22,6 +23,14 @@ const afterFailureMs = 600_000
 const deadlineMs = 600_000
 /** A manager that leads says a word every few seconds. */
 const heardWithinMs = 60_000
+
+/** By which rule, and in whose folder. */
+interface Sweeping {
+  readonly task: BackupTask
+  readonly lineage: string
+  readonly key: KeyRing | null
+  readonly signal: AbortSignal
+}
 
 /**
  * Deletes from the store what retention leaves, after each new backup and a few times a day. No word of a manager is
@@ -63,9 +72,9 @@ export class RetentionWatch implements Watch {
     const newest = jobs.backups?.newest?.name ?? null
     const { open, lineage } = this.#port
     const sweep = async (signal: AbortSignal): Promise<void> => {
-      const { store } = await open(task.store)
+      const { store, key } = await open(task.store)
       try {
-        await this.#sweep(store, { task, lineage, signal })
+        await this.#sweep(store, { task, lineage, key, signal })
         signal.throwIfAborted()
         this.#ended('', everyMs)
         this.#sweptFor = newest
@@ -85,16 +94,13 @@ export class RetentionWatch implements Watch {
     return task !== null && told.backups === task && leads && isHeard
   }
 
-  async #sweep(
-    store: ObjectStore,
-    { task, lineage, signal }: { readonly task: BackupTask; readonly lineage: string; readonly signal: AbortSignal },
-  ): Promise<void> {
+  async #sweep(store: ObjectStore, { task, lineage, key, signal }: Sweeping): Promise<void> {
     const { config, world, notices } = this.#parts
     const cluster = backupFolderOf({ cluster: config.cluster, store: task.store })
     const owner = await ownerOf(store, cluster, { signal })
     // Nobody claimed the folder, or another cluster did: nothing in there is this cluster's.
     if (owner === null || whyNotOwner(owner, cluster, lineage) !== '') return
-    const { stock, whyNot } = await readStock(store, cluster, { signal })
+    const { stock, whyNot } = await readStock(store, cluster, { key, signal })
     if (whyNot !== '') return notices.add('BackupsKept', whyNot)
     const nowMs = world.clock.wallMs()
     for (const item of planRetention(stock, task.retention, nowMs).delete) {

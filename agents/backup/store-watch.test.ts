@@ -1,7 +1,9 @@
+import { randomBytes } from 'node:crypto'
 import { expect, it } from 'vitest'
 import { keyOf } from '#backup/keys.ts'
 import { manifestText } from '#backup/manifest.ts'
 import { ownerText } from '#backup/owner.ts'
+import { KeyRing } from '#backup/stream/key-ring.ts'
 import { aManifest } from '#backup/testing.ts'
 import { verificationText } from '#backup/verification.ts'
 import { RegentError } from '#common/errors/errors.ts'
@@ -24,7 +26,7 @@ const manifest = aManifest()
 const { name } = manifest
 
 /** The agent of a primary that was told of a store, and a clock that a test moves. */
-async function aPrimary(store = new MemoryStore(), assignment: object = primaryOfEpoch3) {
+async function aPrimary(store = new MemoryStore(), assignment: object = primaryOfEpoch3, key: KeyRing | null = null) {
   let nowMs = 1_000
   let opened = 0
   const parts = await testParts(new ScriptedServer(aServerState()))
@@ -37,7 +39,7 @@ async function aPrimary(store = new MemoryStore(), assignment: object = primaryO
   Object.assign(parts, { world: { ...realWorld, clock, timers } })
   await parts.file.update({ promise: 3, assignment: assignment as typeof primaryOfEpoch3 })
   learn(parts, { fact: 'backupsTold', task })
-  const watch = new StoreWatch(parts, { lineage, open: async () => (opened++, { store, key: null }) })
+  const watch = new StoreWatch(parts, { lineage, open: async () => (opened++, { store, key }) })
   const watcher = watcherOf(parts, watch)
   const builder = new ObservationBuilder(parts, new Lease(parts, () => undefined), '0', true)
   return {
@@ -87,7 +89,11 @@ it('A primary with a store says what lies there, and how long ago that was seen'
 it('A backup that was restored once is told as such, and a run without a manifest is a leftover', async () => {
   const store = aStoreWithABackup()
   const proof = { verifiedAtMs: 5, restoreMs: 7, gtids: '', reachedMs: 0, tables: 0, rows: 0 }
-  put(store, 'verified', verificationText({ formatVersion: 1, ...proof }))
+  put(
+    store,
+    'verified',
+    verificationText({ formatVersion: 1, ...proof }, { cluster: 'shop', lineage, name, key: null }),
+  )
   put(store, 'begun', '{}', '20270101T000000Z')
   const { shown, look } = await aPrimary(store)
   await look()
@@ -95,6 +101,33 @@ it('A backup that was restored once is told as such, and a run without a manifes
     ...{ whole: 1, leftovers: 1, newest, begun: { name: '20270101T000000Z', whole: false } },
     verified: { name, verifiedAtMs: 5, restoreMs: 7 },
   })
+})
+
+it('With a key a backup is verified by a word that the key signed, and another word is told of', async () => {
+  const [store, key] = [aStoreWithABackup(), new KeyRing([randomBytes(32)])]
+  const proof = {
+    formatVersion: 1,
+    verifiedAtMs: 5,
+    restoreMs: 7,
+    gtids: '',
+    reachedMs: 0,
+    tables: 0,
+    rows: 0,
+  } as const
+  const place = { cluster: 'shop', lineage, name }
+  const { shown, look, later } = await aPrimary(store, primaryOfEpoch3, key)
+  for (const [by, why] of [
+    [null, `the word that backup ${name} was verified is not signed, and a key is given`],
+    [new KeyRing([randomBytes(32)]), `the word that backup ${name} was verified is signed with key`],
+  ] as const) {
+    put(store, 'verified', verificationText(proof, { ...place, key: by }))
+    await (by === null ? look() : later(60_000))
+    expect(shown()).toMatchObject({ verified: null, newest, answers: true })
+    expect(shown()?.sentence).toContain(why)
+  }
+  put(store, 'verified', verificationText(proof, { ...place, key }))
+  await later(60_000)
+  expect(shown()).toMatchObject({ verified: { name, verifiedAtMs: 5 }, sentence: '' })
 })
 
 it('A manifest is read once, and looked for again once a backup of this instance has ended', async () => {

@@ -2,6 +2,7 @@ import { prefixOf } from '#backup/keys.ts'
 import { whyNotOwner } from '#backup/owner.ts'
 import { runsIn, type Run } from '#backup/runs.ts'
 import { isOfContent } from '#backup/stored-json.ts'
+import type { KeyRing } from '#backup/stream/key-ring.ts'
 import { readManifest, readVerification } from '#backup/transfer/stored-manifests.ts'
 import { codeOf, describeError, RegentError } from '#common/errors/errors.ts'
 import { say } from '#common/sentence/sentence.ts'
@@ -23,6 +24,13 @@ const longestPauseMs = 300_000
 const deadlineMs = 60_000
 
 type Found = Omit<StoreSeen, 'answers' | 'lookedAtMs'>
+
+/** Whose backups are looked at, and what opens them. */
+interface Look {
+  readonly lineage: string
+  readonly key: KeyRing | null
+  readonly signal: AbortSignal
+}
 
 const nothing: Found = { whole: 0, leftovers: 0, begun: null, newest: null, verified: null, sentence: '' }
 
@@ -67,9 +75,9 @@ export class StoreWatch implements Watch {
     this.#ownBackup = ownBackupOf(jobs.backup)
     const { open, lineage } = this.#port
     const look = async (signal: AbortSignal): Promise<void> => {
-      const { store } = await open(task.store)
+      const { store, key } = await open(task.store)
       try {
-        const found = await this.#lookInto(store, lineage, signal)
+        const found = await this.#lookInto(store, { lineage, key, signal })
         if (!signal.aborted && told.backups === task) this.#saw(found)
       } finally {
         store.close()
@@ -80,7 +88,8 @@ export class StoreWatch implements Watch {
     )
   }
 
-  async #lookInto(store: ObjectStore, lineage: string, signal: AbortSignal): Promise<Found> {
+  async #lookInto(store: ObjectStore, how: Look): Promise<Found> {
+    const { lineage, signal } = how
     const cluster = this.#folder()
     const objects: Pick<StoredObject, 'key'>[] = []
     for await (const { key } of store.list(prefixOf.backups(cluster), { signal })) objects.push({ key })
@@ -94,7 +103,7 @@ export class StoreWatch implements Watch {
       whole: whole.length,
       leftovers: runs.length - whole.length,
       begun: last === undefined ? null : { name: last.name, whole: last.isWhole },
-      ...(await this.#newestOf(store, whole, signal)),
+      ...(await this.#newestOf(store, whole, how)),
     }
   }
 
@@ -120,11 +129,11 @@ export class StoreWatch implements Watch {
     await requireStillThere(this.#parts, store, { where, cluster: this.#folder(), lineage }, { signal })
   }
 
-  /** What cannot be read is passed over, and said: a newer Regent wrote it, or somebody changed it. */
+  /** What is not to be used is passed over, and said: a newer Regent wrote it, or somebody who has not the key. */
   async #newestOf(
     store: ObjectStore,
     whole: readonly Run[],
-    signal: AbortSignal,
+    how: Look,
   ): Promise<Pick<Found, 'newest' | 'verified' | 'sentence'>> {
     const unreadable: string[] = []
     const passingOver = async <T>(read: () => Promise<T>): Promise<T | null> => {
@@ -137,9 +146,9 @@ export class StoreWatch implements Watch {
       }
     }
     const newestFirst = whole.toReversed()
-    const newest = await firstOf(newestFirst, ({ name }) => passingOver(() => this.#manifest(store, name, signal)))
+    const newest = await firstOf(newestFirst, ({ name }) => passingOver(() => this.#manifest(store, name, how.signal)))
     const proven = newestFirst.filter(({ isVerified }) => isVerified)
-    const verified = await firstOf(proven, ({ name }) => passingOver(() => this.#verification(store, name, signal)))
+    const verified = await firstOf(proven, ({ name }) => passingOver(() => this.#verification(store, name, how)))
     return { newest, verified, sentence: unreadable.slice(0, 3).join('; ') }
   }
 
@@ -160,8 +169,9 @@ export class StoreWatch implements Watch {
     return read
   }
 
-  async #verification(store: ObjectStore, name: string, signal: AbortSignal) {
-    const { verifiedAtMs, restoreMs } = await readVerification(store, this.#folder(), name, { signal })
+  async #verification(store: ObjectStore, name: string, { signal, ...how }: Look) {
+    const place = { ...how, cluster: this.#folder(), name }
+    const { verifiedAtMs, restoreMs } = await readVerification(store, place, { signal })
     return { name, verifiedAtMs, restoreMs }
   }
 

@@ -1,7 +1,6 @@
 import { expect, it } from 'vitest'
 import { openingText, parseOpening } from './opening.ts'
 import { sourceA } from './testing.ts'
-import { parseVerification, verificationText, type Verification } from './verification.ts'
 
 const at = (epoch: number) => ({ cluster: 'shop', epoch, key: null })
 const stored = openingText({ epoch: 7, instance: 'shop-1', atMs: 5, gtids: `${sourceA}:1-9` })
@@ -17,18 +16,4 @@ it('An opening of another epoch, or without a GTID set, is refused', () => {
   expect(() => parseOpening(noSet, at(7))).toThrow('opening of epoch 7 cannot be used: GTID set: at')
   expect(() => parseOpening(stored.replace(':1-9', ':1-8'), at(7))).toThrow('cannot be used: the content was changed')
   expect(() => parseOpening(stored.replace('": 1', '": 3'), at(7))).toThrow('opening of epoch 7 is of a newer Regent')
-})
-
-it('A verification is read as it was written', () => {
-  const verification: Verification = {
-    formatVersion: 1,
-    verifiedAtMs: 2,
-    restoreMs: 1_000,
-    gtids: `${sourceA}:1-9`,
-    reachedMs: 1,
-    tables: 12,
-    rows: 100,
-  }
-  expect(parseVerification(verificationText(verification), 'x')).toEqual(verification)
-  expect(() => parseVerification('{"formatVersion":1}', 'x')).toThrow('verification of x cannot be used')
 })

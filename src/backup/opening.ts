@@ -1,22 +1,19 @@
-import { randomBytes } from 'node:crypto'
-import { exactly, integer, matching, objectOf, optional, text, type Shaped } from '#common/input/shapes.ts'
+import { exactly, integer, objectOf, optional, text, type Shaped } from '#common/input/shapes.ts'
 import { codeOf, described } from '#common/errors/errors.ts'
 import { say, type Said } from '#common/sentence/sentence.ts'
 import { GtidSet } from '#topology/gtid/gtid-set.ts'
+import { sealOf, sealShape, whyNotSealed } from './seal.ts'
 import { formatVersion, readStored, unusable, writeStored } from './stored-json.ts'
-import { dataKeys, isSignedBy, keyIdOf, saltBytes, signatureOf } from './stream/data-key.ts'
 import type { KeyRing } from './stream/key-ring.ts'
-import { whyNotPlain } from './plain.ts'
 
-const sha256 = matching('^[0-9a-f]{64}$')
 const shape = objectOf({
   formatVersion: exactly(formatVersion),
   epoch: integer(0, 9_999_999_999),
   instance: text(1, 64),
   atMs: integer(0, 9_999_999_999_999),
   gtids: text(0, 16_777_216),
-  /** By a key of the store: whoever can write to the store makes no such opening. Absent without a key. */
-  seal: optional(objectOf({ keyId: matching('^[A-Za-z0-9._-]{1,64}$'), salt: sha256, signature: sha256 })),
+  /** Absent without a key. */
+  seal: optional(sealShape),
 })
 
 /** As it is stored. */
@@ -52,26 +49,11 @@ export function openingText(
   { cluster, key }: Omit<OpeningPlace, 'epoch'> = { cluster: '', key: null },
 ): string {
   if (key === null) return writeStored({ formatVersion, ...opening })
-  const salt = randomBytes(saltBytes)
-  const signature = signatureOf(signedText(cluster, opening), dataKeys(key.first, salt))
-  const seal = { keyId: keyIdOf(key.first), salt: salt.toString('hex'), signature }
-  return writeStored({ formatVersion, ...opening, seal })
+  return writeStored({ formatVersion, ...opening, seal: sealOf(signedText(cluster, opening), key) })
 }
 
 function signedText(cluster: string, { epoch, instance, atMs, gtids }: Omit<StoredOpening, 'formatVersion'>): string {
   return JSON.stringify(['opening', cluster, epoch, instance, atMs, gtids])
-}
-
-/** Why the history of an epoch is not told by what was read; '' where it is, or where no key is given. */
-function whyNotSealed(opening: StoredOpening, cluster: string, key: KeyRing | null): Said {
-  if (key === null || (opening.seal === undefined && key.takesPlain)) return ''
-  const what = say`the opening of epoch ${opening.epoch} in the archive`
-  if (opening.seal === undefined) return whyNotPlain(what)
-  const { keyId, salt, signature } = opening.seal
-  const opens = key.withId(keyId)
-  if (opens === undefined) return say`${what} is signed with key ${keyId}: give the file of that key`
-  const isWhole = isSignedBy(signature, signedText(cluster, opening), dataKeys(opens, Buffer.from(salt, 'hex')))
-  return isWhole ? '' : say`${what} was changed after that was written`
 }
 
 /** @param at where it was found. Throws `REGENT_NEWER_VERSION` or `REGENT_BACKUP_UNUSABLE` */
@@ -80,7 +62,11 @@ export function parseOpening(stored: string, { cluster, epoch, key }: OpeningPla
   const opening = readStored(stored, shape, what)
   if (opening.epoch !== epoch) throw unusable(what, say`it names epoch ${opening.epoch}`)
   try {
-    const distrust = whyNotSealed(opening, cluster, key)
+    const distrust = whyNotSealed(opening.seal, {
+      text: signedText(cluster, opening),
+      what: say`the opening of epoch ${epoch} in the archive`,
+      key,
+    })
     return { epoch, atMs: opening.atMs, gtids: GtidSet.parse(opening.gtids), distrust }
   } catch (error) {
     if (codeOf(error) !== 'REGENT_BAD_GTID_SET') throw error

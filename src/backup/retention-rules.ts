@@ -24,10 +24,17 @@ const dayMs = 86_400_000
 const dayOf = ({ startedAtMs }: Manifest): number => Math.floor(startedAtMs / dayMs)
 const weekOf = (manifest: Manifest): number => Math.floor((dayOf(manifest) + 3) / 7)
 
+/** Which backups were restored once. */
+export interface Proven {
+  readonly verified: ReadonlySet<BackupName>
+  /** Of which that is said, also where nobody need believe that. */
+  readonly claimed?: ReadonlySet<BackupName>
+}
+
 /** A verdict on each whole backup. The newest one and the newest verified one stay, whatever the rule. */
 export function judgeWhole(
   manifests: readonly Manifest[],
-  verified: ReadonlySet<BackupName>,
+  { verified, claimed }: Proven,
   rule: Retention,
 ): ReadonlyMap<BackupName, Verdict> {
   const newestFirst = manifests.toSorted((one, other) => (one.name < other.name ? 1 : -1))
@@ -38,6 +45,12 @@ export function judgeWhole(
   }
   if (newestFirst.length === 1) keep(newestFirst[0], (name) => say`backup ${name} is the only whole one`)
   keep(proven, (name) => say`backup ${name} is the newest that was verified`)
+  // A rehearsal of before there was this key may be all that was ever proven.
+  if (proven === undefined)
+    keep(
+      newestFirst.find(({ name }) => claimed?.has(name) === true),
+      (name) => say`backup ${name} is the newest of which it is said that it was verified, which no key signed`,
+    )
   for (const manifest of newestFirst.slice(0, Math.max(1, rule.last)))
     keep(manifest, (name) => say`backup ${name} is one of the newest (${Math.max(1, rule.last)} stay)`)
   for (const [day, manifest] of newestOf(newestFirst, dayOf, rule.days))

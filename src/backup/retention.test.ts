@@ -75,6 +75,16 @@ describe('of whole backups', () => {
     expect(names(sweep.delete)).toEqual([other?.name, older?.name])
   })
 
+  it('one of which is only said that it was verified stays where of none is more known', () => {
+    const [fresh, old, older] = [1, 3_000, 4_000].map((hours) => backup(hours))
+    const manifests = [fresh, old, older].flatMap((each) => each ?? [])
+    const claimed = new Set(manifests.slice(1).map(({ name }) => name))
+    const left = (verified: readonly Manifest[]) =>
+      names(planRetention({ ...stockOf({ manifests }, verified), claimed }, { last: 1, days: 0, weeks: 0 }, now).keep)
+    expect(left([])).toEqual([fresh?.name, old?.name])
+    expect(left(manifests.slice(2))).toEqual([fresh?.name, older?.name])
+  })
+
   it('the only one stays, by any rule', () => {
     const sweep = planRetention(stockOf({ manifests: [backup(9_000)] }), { last: 0, days: 0, weeks: 0 }, now)
     expect(said(sweep.keep)).toEqual([`backup ${backup(9_000).name} is the only whole one`])

@@ -27,9 +27,9 @@ export function planRetention(stock: Stock, rule: Retention, nowMs: number): Swe
 type OfBackup = Extract<BackupKey, { readonly name: BackupName }>
 
 function sweepBackups(known: readonly Known[], stock: Stock, rule: Retention, nowMs: number): Sweep {
-  const { manifests, verified } = stock
+  const { manifests } = stock
   const whole = manifests.filter(({ name }) => known.some(({ key }) => key.kind === 'manifest' && key.name === name))
-  const verdicts = judgeWhole(whole, verified, rule)
+  const verdicts = judgeWhole(whole, stock, rule)
   const sweep = { delete: [] as Item[], keep: [] as Item[] }
   for (const [name, objects] of Map.groupBy(known.filter(isOfBackup), ({ key }) => key.name)) {
     const verdict = verdicts.get(name) ?? judgeUnread(name, objects, nowMs)

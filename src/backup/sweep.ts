@@ -11,7 +11,10 @@ export interface Stock {
   /** Those that could be read. */
   readonly manifests: readonly Manifest[]
   readonly openings: readonly Opening[]
+  /** With a key, by what is signed. */
   readonly verified: ReadonlySet<BackupName>
+  /** Beside which lies a word that they were verified, which nobody need believe. */
+  readonly claimed?: ReadonlySet<BackupName>
 }
 
 /** Objects that have one fate, for one reason. */

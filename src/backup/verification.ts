@@ -1,6 +1,9 @@
 import { exactly, integer, objectOf, optional, text, type Shaped } from '#common/input/shapes.ts'
 import { say } from '#common/sentence/sentence.ts'
-import { formatVersion, readStored, writeStored } from './stored-json.ts'
+import type { Manifest } from './manifest.ts'
+import { sealOf, sealShape, whyNotSealed } from './seal.ts'
+import { formatVersion, readStored, unusable, writeStored } from './stored-json.ts'
+import type { KeyRing } from './stream/key-ring.ts'
 
 const amount = integer(0, Number.MAX_SAFE_INTEGER)
 const moment = integer(0, 9_999_999_999_999)
@@ -17,16 +20,39 @@ const shape = objectOf({
   rows: amount,
   /** How many of the tables had the same rows as a replica at the same transactions. */
   compared: optional(amount),
+  /** Absent without a key. */
+  seal: optional(sealShape),
 })
 
 /** That a backup was restored, and its tables checked: a backup counts from then on. */
 export type Verification = Shaped<typeof shape>
 
-export function verificationText(verification: Verification): string {
-  return writeStored(verification)
+/** Of which backup, and with which keys; null where nothing is signed: then each is believed. */
+export interface VerificationPlace extends Pick<Manifest, 'cluster' | 'lineage' | 'name'> {
+  readonly key: KeyRing | null
 }
 
-/** Throws `REGENT_NEWER_VERSION` or `REGENT_BACKUP_UNUSABLE`. */
-export function parseVerification(stored: string, name: string): Verification {
-  return readStored(stored, shape, say`verification of ${name}`)
+/** What is to be stored. */
+export function verificationText(verification: Omit<Verification, 'seal'>, place: VerificationPlace): string {
+  if (place.key === null) return writeStored(verification)
+  return writeStored({ ...verification, seal: sealOf(signedText(verification, place), place.key) })
+}
+
+/** Throws `REGENT_NEWER_VERSION`, or `REGENT_BACKUP_UNUSABLE`, also where it is not to be believed. */
+export function parseVerification(stored: string, place: VerificationPlace): Verification {
+  const what = say`verification of ${place.name}`
+  const verification = readStored(stored, shape, what)
+  const why = whyNotSealed(verification.seal, {
+    text: signedText(verification, place),
+    what: say`the word that backup ${place.name} was verified`,
+    key: place.key,
+  })
+  if (why !== '') throw unusable(what, why)
+  return verification
+}
+
+function signedText(verification: Omit<Verification, 'seal'>, { cluster, lineage, name }: VerificationPlace): string {
+  const { formatVersion, verifiedAtMs, restoreMs, gtids, reachedMs, tables, rows, compared = null } = verification
+  const whose = ['verified', formatVersion, cluster, lineage, name]
+  return JSON.stringify([...whose, verifiedAtMs, restoreMs, gtids, reachedMs, tables, rows, compared])
 }

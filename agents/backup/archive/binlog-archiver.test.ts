@@ -343,7 +343,7 @@ describe('A primary ships its binlogs', () => {
     await before.has([range(1, 4)], 4)
     await before.archiver.look()
     const read = () => readOpening(store, { cluster: 'shop', epoch: 3, key: ring })
-    expect(String((await read()).distrust)).toContain('is not encrypted')
+    expect(String((await read()).distrust)).toContain('is not signed')
     const after = await aPrimary(store, 3, ring)
     await after.has([range(1, 4), range(5, 8)], 8)
     await after.archiver.look()

@@ -1,9 +1,11 @@
+import { randomBytes } from 'node:crypto'
 import { existsSync } from 'node:fs'
 import { mkdir, mkdtemp, readdir, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { MemoryStore } from '#object-store/testing-store.ts'
+import { KeyRing } from '#backup/stream/key-ring.ts'
 import { parseVerification } from '#backup/verification.ts'
 import { unpack } from '#agents/lifecycle/copy/unpack.ts'
 import type { AnsweredRow, ThrowAwayPort } from '#agents/ports/throw-away.ts'
@@ -21,7 +23,12 @@ function saidOf(folder: string | undefined) {
 }
 
 /** A replica with a whole backup of its server in the store; the throw-away server answers CHECK TABLE so. */
-async function aRehearser(check: AnsweredRow, freeBytes = 1e12, inFolder?: string, sums = { x: '7', s: '9' }) {
+async function aRehearser(
+  check: AnsweredRow,
+  freeBytes = 1e12,
+  inFolder?: string,
+  { key, ...sums }: { readonly key?: KeyRing; readonly x: string; readonly s: string } = { x: '7', s: '9' },
+) {
   const folder = await mkdtemp(join(tmpdir(), 'regent-rehearsing-'))
   onTestFinished(() => rm(folder, { recursive: true, force: true }))
   const server = new ScriptedServer({ ...aServerState(), readOnly: true, superReadOnly: true, offlineMode: false })
@@ -67,7 +74,7 @@ async function aRehearser(check: AnsweredRow, freeBytes = 1e12, inFolder?: strin
   })
   await parts.file.update({ promise: 3, assignment: replicaOfEpoch3 })
   await parts.observer.refresh()
-  const port = { lineage, open: async () => ({ store, key: null }), throwAway }
+  const port = { lineage, open: async () => ({ store, key: key ?? null }), throwAway }
   new BackUp(parts, port).begin({ ...saidOf(inFolder), name: backupName })
   await expect.poll(() => parts.jobs.backup?.stage).toBe('done')
   return { parts, store, rehearsal, ended, rehearsing: new Rehearsing(parts, port) }
@@ -94,12 +101,21 @@ describe('A rehearsal', () => {
   it('whose tables are whole says so beside the backup, and leaves no folder', async () => {
     const replica = await aRehearser({ Msg_type: 'status', Msg_text: 'OK' })
     expect(await rehearsed(replica)).toMatchObject({ stage: 'done' })
-    const stored = parseVerification(String(replica.store.objects.get(verified)), backupName)
+    const place = { cluster: 'shop', lineage, name: backupName, key: null }
+    const stored = parseVerification(String(replica.store.objects.get(verified)), place)
     expect(stored).toMatchObject({ tables: 1, rows: 42, compared: 1 })
     expect(replica.ended).toEqual(['in order'])
     // The folder goes right after the proof is told of.
     await expect.poll(() => existsSync(replica.rehearsal)).toBe(false)
     expect(replica.parts.notices.list.map(({ code }) => code)).toContain('BackupVerified')
+  })
+
+  it('signs with the key of the store what is said so', async () => {
+    const key = new KeyRing([randomBytes(32)])
+    const replica = await aRehearser({ Msg_type: 'status', Msg_text: 'OK' }, 1e12, undefined, { x: '7', s: '9', key })
+    expect(await rehearsed(replica)).toMatchObject({ stage: 'done' })
+    const place = { cluster: 'shop', lineage, name: backupName, key }
+    expect(parseVerification(String(replica.store.objects.get(verified)), place)).toMatchObject({ rows: 42 })
   })
 
   it('looks into the folder of its cluster, where that has another name', async () => {

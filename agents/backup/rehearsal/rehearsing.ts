@@ -130,17 +130,18 @@ export class Rehearsing {
     })
   }
 
-  async #verified(plan: Plan, rehearsed: Rehearsed, { store }: OpenedStore): Promise<void> {
+  async #verified(plan: Plan, rehearsed: Rehearsed, { store, key }: OpenedStore): Promise<void> {
     const { reached, restoreMs, tables, rows, compared } = rehearsed
-    const { cluster, name, endedAtMs } = plan.backup
-    const text = verificationText({
+    const { cluster, lineage, name, endedAtMs } = plan.backup
+    const verification = {
       formatVersion: 1,
       verifiedAtMs: this.#parts.world.clock.wallMs(),
       restoreMs,
       gtids: reached.gtids.toString(),
       reachedMs: reached.lastMs ?? endedAtMs,
       ...{ tables: tables.length, rows, compared },
-    })
+    } as const
+    const text = verificationText(verification, { cluster, lineage, name, key })
     await store.put(keyOf({ kind: 'verified', cluster, name }), once(Buffer.from(text)))
   }
 

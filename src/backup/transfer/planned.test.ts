@@ -116,7 +116,7 @@ it('A manifest of an older Regent is taken as before, and does not prove its epo
   expect(await found(openingText(opening, place), ring)).toEqual([1, ''])
   const [steps, hole] = await found(openingText(opening), ring)
   expect(steps).toBe(0)
-  expect(hole).toContain('the opening of epoch 1 in the archive is not encrypted, and a key is given')
+  expect(hole).toContain('the opening of epoch 1 in the archive is not signed, and a key is given')
   const other = new KeyRing([randomBytes(32), key])
   expect(await found(openingText(opening, { ...place, key: other }), ring)).toEqual([
     0,

@@ -2,12 +2,14 @@ import { codeOf, described } from '#common/errors/errors.ts'
 import { say, type Said } from '#common/sentence/sentence.ts'
 import type { Interruptible, ObjectStore, StoredObject } from '#object-store/object-store.ts'
 import type { BackupName } from '../backup-name.ts'
-import { parseKey, prefixOf } from '../keys.ts'
+import { parseKey, prefixOf, type BackupKey } from '../keys.ts'
 import type { Manifest } from '../manifest.ts'
 import type { Opening } from '../opening.ts'
+import { isOfContent } from '../stored-json.ts'
+import type { KeyRing } from '../stream/key-ring.ts'
 import type { Stock } from '../sweep.ts'
 import { readOpening } from './stored-archive.ts'
-import { readOutline } from './stored-manifests.ts'
+import { readOutline, readVerification } from './stored-manifests.ts'
 
 /** What lies in the folder of a cluster, and why nothing may be deleted by that; '' where something may. */
 export interface ReadStock {
@@ -15,41 +17,69 @@ export interface ReadStock {
   readonly whyNot: Said
 }
 
+/** How a stock is read. */
+export interface StockOptions extends Interruptible {
+  /** By which openings and verifications must be signed; null where each counts. */
+  readonly key: KeyRing | null
+}
+
 /**
- * Reads all that retention goes by. A manifest that was changed or cut is left out, and so is kept; one of a newer
- * Regent may mean what this one does not know, and nothing is deleted beside. Rejects as the store does.
+ * Reads all that retention goes by. A manifest that was changed or cut is left out, and so is kept; without the
+ * beginning of an epoch no less is kept than with it. What is of a newer Regent may mean what this one does not know,
+ * and nothing is deleted beside. Rejects as the store does.
  */
 export async function readStock(
   store: Pick<ObjectStore, 'get' | 'list'>,
   cluster: string,
-  options: Interruptible = {},
+  options: StockOptions,
 ): Promise<ReadStock> {
-  const objects: StoredObject[] = []
-  for await (const object of store.list(prefixOf.cluster(cluster), options)) objects.push(object)
+  const listed = new Map<string, StoredObject>()
+  // A listing that comes in pages may name an object twice, which then would count for two.
+  for await (const object of store.list(prefixOf.cluster(cluster), options)) listed.set(object.key, object)
   const [manifests, openings] = [[] as Manifest[], [] as Opening[]]
   let whyNot: Said = ''
-  const found = objects.flatMap(({ key }) => parseKey(key) ?? [])
+  const found = [...listed.keys()].flatMap((key) => parseKey(key) ?? [])
   for (const key of found) {
-    if (key.kind === 'opening') openings.push(await readOpening(store, { ...key, key: null }, options))
-    if (key.kind !== 'manifest') continue
-    const read = await readIfUsable(store, key, options)
-    if ('whyNot' in read) whyNot = read.whyNot || whyNot
-    else manifests.push(read)
+    const unread = await readInto({ manifests, openings }, store, key, options)
+    whyNot = unread || whyNot
   }
-  const verified = new Set(found.flatMap((key) => (key.kind === 'verified' ? [key.name] : [])))
-  return { stock: { objects, manifests, openings, verified }, whyNot }
+  const claimed = new Set(found.flatMap((key) => (key.kind === 'verified' ? [key.name] : [])))
+  const verified = new Set<BackupName>()
+  for (const manifest of manifests)
+    if (claimed.has(manifest.name) && (await isVerified(store, manifest, options))) verified.add(manifest.name)
+  // By one that is not believed an epoch would seem to begin where that did not, and pieces to be needed by nobody.
+  const believed = openings.filter(({ distrust = '' }) => distrust === '')
+  return { stock: { objects: [...listed.values()], manifests, openings: believed, verified, claimed }, whyNot }
 }
 
-async function readIfUsable(
+async function isVerified(
   store: Pick<ObjectStore, 'get'>,
-  { cluster, name }: { readonly cluster: string; readonly name: BackupName },
-  options: Interruptible,
-): Promise<Manifest | { readonly whyNot: Said }> {
+  { cluster, lineage, name }: Manifest,
+  { key, ...options }: StockOptions,
+): Promise<boolean> {
   try {
-    return await readOutline(store, cluster, name, options)
+    await readVerification(store, { cluster, lineage, name, key }, options)
+    return true
   } catch (error) {
-    if (codeOf(error) === 'REGENT_NEWER_VERSION') return { whyNot: say`nothing is deleted: ${described(error)}` }
-    if (codeOf(error) === 'REGENT_BACKUP_UNUSABLE') return { whyNot: '' }
+    if (isOfContent(error) || codeOf(error) === 'REGENT_NOT_FOUND') return false
+    throw error
+  }
+}
+
+/** Why nothing may be deleted beside what was read; '' otherwise. What was changed or cut is left out. */
+async function readInto(
+  { manifests, openings }: { readonly manifests: Manifest[]; readonly openings: Opening[] },
+  store: Pick<ObjectStore, 'get'>,
+  key: BackupKey,
+  options: StockOptions,
+): Promise<Said> {
+  try {
+    if (key.kind === 'opening') openings.push(await readOpening(store, { ...key, key: options.key }, options))
+    if (key.kind === 'manifest') manifests.push(await readOutline(store, key.cluster, key.name, options))
+    return ''
+  } catch (error) {
+    if (codeOf(error) === 'REGENT_NEWER_VERSION') return say`nothing is deleted: ${described(error)}`
+    if (codeOf(error) === 'REGENT_BACKUP_UNUSABLE') return ''
     throw error
   }
 }

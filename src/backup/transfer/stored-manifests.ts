@@ -2,17 +2,17 @@ import type { Interruptible, ObjectStore } from '#object-store/object-store.ts'
 import type { BackupName } from '../backup-name.ts'
 import { keyOf, parseKey, prefixOf } from '../keys.ts'
 import { parseManifest, type Manifest } from '../manifest.ts'
-import { parseVerification, type Verification } from '../verification.ts'
+import { parseVerification, type Verification, type VerificationPlace } from '../verification.ts'
 import { textOf } from './text-of.ts'
 
 /** Names of the backups of a cluster that are whole, oldest first. */
 export async function backupsOf(store: Pick<ObjectStore, 'list'>, cluster: string): Promise<readonly BackupName[]> {
-  const names: BackupName[] = []
+  const names = new Set<BackupName>()
   for await (const { key } of store.list(prefixOf.backups(cluster))) {
     const found = parseKey(key)
-    if (found?.kind === 'manifest') names.push(found.name)
+    if (found?.kind === 'manifest') names.add(found.name)
   }
-  return names.toSorted()
+  return [...names].toSorted()
 }
 
 /** Rejects as the store does, and as `parseManifest`. */
@@ -36,9 +36,9 @@ export async function readOutline(...which: Parameters<typeof readManifest>): Pr
 /** Rejects as the store does, and as `parseVerification`. */
 export async function readVerification(
   store: Pick<ObjectStore, 'get'>,
-  cluster: string,
-  name: BackupName,
+  place: VerificationPlace,
   options: Interruptible = {},
 ): Promise<Verification> {
-  return parseVerification(await textOf(store, keyOf({ kind: 'verified', cluster, name }), options), name)
+  const { cluster, name } = place
+  return parseVerification(await textOf(store, keyOf({ kind: 'verified', cluster, name }), options), place)
 }

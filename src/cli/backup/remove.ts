@@ -1,6 +1,7 @@
 import { describeSweep, planRetention, whyStillWriting } from '#backup/retention.ts'
 import { parseKey } from '#backup/keys.ts'
 import { keptByLock, sumOf, type Item, type Known, type Stock, type Sweep } from '#backup/sweep.ts'
+import { keyOfStore } from '#backup/transfer/read-key.ts'
 import { deleteInOrder, readStock } from '#backup/transfer/read-stock.ts'
 import { RegentError } from '#common/errors/errors.ts'
 import { say, type Said } from '#common/sentence/sentence.ts'
@@ -21,9 +22,9 @@ export interface RemoveOptions extends StoredOptions {
  * way, unless that is forced.
  */
 export async function deleteBackup(io: Io, name: string, options: RemoveOptions): Promise<void> {
-  const { cluster, store } = await opened(options.cluster, options)
+  const { cluster, store, where } = await opened(options.cluster, options)
   try {
-    const { stock } = await readStock(store, cluster)
+    const { stock } = await readStock(store, cluster, { key: await keyOfStore(where) })
     const known = stock.objects.flatMap((object) => {
       const key = parseKey(object.key)
       return key !== null && 'name' in key && key.name === name ? [{ key, object }] : []
@@ -47,10 +48,10 @@ export async function deleteBackup(io: Io, name: string, options: RemoveOptions)
 
 /** Deletes what the rule of the cluster's spec leaves, as the agent of the primary does by itself. */
 export async function pruneBackups(io: Io, wanted: string | undefined, options: RemoveOptions): Promise<void> {
-  const { cluster, store } = await opened(wanted, options)
+  const { cluster, store, where } = await opened(wanted, options)
   try {
     const rule = await retentionOf(wanted, options)
-    const { stock, whyNot } = await readStock(store, cluster)
+    const { stock, whyNot } = await readStock(store, cluster, { key: await keyOfStore(where) })
     if (whyNot !== '') throw new RegentError('REGENT_REFUSED', whyNot, { remedy: '' })
     await carryOut(io, store, planRetention(stock, rule, Date.now()), options)
   } finally {
@@ -61,15 +62,21 @@ export async function pruneBackups(io: Io, wanted: string | undefined, options: 
 /** Why this backup is the last of its kind; '' where it is not. */
 export function whyKept(
   name: string,
-  { objects, manifests, verified }: Pick<Stock, 'objects' | 'manifests' | 'verified'>,
+  { objects, manifests, verified, claimed = verified }: Pick<Stock, 'objects' | 'manifests' | 'verified' | 'claimed'>,
 ): string {
   const whole = objects.flatMap(({ key }) => {
     const found = parseKey(key)
     return found?.kind === 'manifest' ? [found.name] : []
   })
   if (whole.length === 1 && whole[0] === name) return 'is the only whole one'
-  const proven = manifests.flatMap((one) => (verified.has(one.name) ? [one.name] : [])).toSorted()
-  return proven.at(-1) === name ? 'is the newest that was verified' : ''
+  const newestOf = (some: ReadonlySet<string>) =>
+    manifests
+      .flatMap((one) => (some.has(one.name) ? [one.name] : []))
+      .toSorted()
+      .at(-1)
+  const proven = newestOf(verified)
+  if (proven !== undefined) return proven === name ? 'is the newest that was verified' : ''
+  return newestOf(claimed) === name ? 'is the newest of which it is said that it was verified' : ''
 }
 
 /** Why it may be under way; '' where it ended, or where nothing was written for long. */

@@ -40,16 +40,17 @@ beforeEach(async () => {
     await store.putIfAbsent(keyOf({ kind: 'manifest', cluster: 'shop', name }), Buffer.from(manifest))
   }
   const proof = { formatVersion: 1, verifiedAtMs: Date.UTC(2026, 10, 2), restoreMs: 12_000, gtids: '' } as const
-  const verified = verificationText({ ...proof, reachedMs: 0, tables: 3, rows: 4 })
+  const place = { ...aManifest(), name: first, key: null }
+  const verified = verificationText({ ...proof, reachedMs: 0, tables: 3, rows: 4 }, place)
   await store.putIfAbsent(keyOf({ kind: 'verified', cluster: 'shop', name: first }), Buffer.from(verified))
   store.close()
 })
 
-async function ran(command: (io: Io) => Promise<void>): Promise<string> {
+async function ran(command: (io: Io) => Promise<void>, notes: string[] = []): Promise<string> {
   const lines: string[] = []
   const io = {
     out: (line: string) => void lines.push(line),
-    note: () => undefined,
+    note: (line: string) => void notes.push(line),
     env: {},
     colour: false,
     terminal: false,
@@ -86,6 +87,28 @@ it('With a key what is not encrypted is refused, and the list says so', async ()
   expect(await ran((io) => showWindow(io, 'shop', options({ keyFile })))).toContain('nothing, since no backup is whole')
   await writeFile(keyFile, `${'a'.repeat(64)}\n${'b'.repeat(63)}\n`)
   await expect(ran((io) => listBackups(io, 'shop', options({ keyFile })))).rejects.toThrow('holds no key of backups')
+})
+
+it('With a key a backup counts as verified where that is signed, and the list says why it does not', async () => {
+  const keyFile = join(folder, 'keys')
+  await writeFile(keyFile, 'a'.repeat(64))
+  const list = async (notes: string[], allowPlain?: true) =>
+    (await ran((io) => listBackups(io, 'shop', options({ keyFile, allowPlain })), notes)).split('\n')[1]
+  const notes: string[] = []
+  expect(await list(notes)).toMatch(/no: refused +no$/)
+  expect(notes).toEqual([
+    expect.stringContaining(`the word that backup ${first} was verified is not signed, and a key is given`),
+  ])
+  expect(await list([], true)).toMatch(/2026-11-02 00:00:00 UTC, 12 s$/)
+})
+
+it('A manifest that was changed hides no other backup from the list', async () => {
+  const path = join(folder, keyOf({ kind: 'manifest', cluster: 'shop', name: second }))
+  await writeFile(path, (await readFile(path, 'utf8')).replace('shop-1', 'shop-2'))
+  const notes: string[] = []
+  const lines = (await ran((io) => listBackups(io, 'shop', options()), notes)).split('\n')
+  expect(lines.slice(1).map((line) => line.split(' ')[0])).toEqual(names.filter((name) => name !== second))
+  expect(notes).toEqual([expect.stringContaining(`manifest of ${second} cannot be used: the content was changed`)])
 })
 
 it('A backup is read to its end, and one byte that was changed is found', async () => {

@@ -1,9 +1,10 @@
 import type { Manifest } from '#backup/manifest.ts'
 import { prefixOf } from '#backup/keys.ts'
 import { runsIn } from '#backup/runs.ts'
+import { isOfContent } from '#backup/stored-json.ts'
 import { readManifest, readVerification } from '#backup/transfer/stored-manifests.ts'
 import type { Verification } from '#backup/verification.ts'
-import { codeOf, RegentError } from '#common/errors/errors.ts'
+import { codeOf, describeError, RegentError } from '#common/errors/errors.ts'
 import { counted, mebibytes } from '#common/text/words.ts'
 import { findCluster } from '#local/clusters/cluster-index.ts'
 import { readSpec } from '#local/folder/spec-file.ts'
@@ -26,15 +27,9 @@ import type { StoredOptions } from './backup-options.ts'
 export async function listBackups(io: Io, wanted: string | undefined, options: StoredOptions): Promise<void> {
   const { cluster, store, where } = await opened(wanted, options)
   try {
-    const plain = refusesPlain(await keyOfStore(where)) ? 'no: refused' : 'no'
-    const objects: StoredObject[] = []
-    for await (const object of store.list(prefixOf.backups(cluster))) objects.push(object)
-    const manifests: Manifest[] = []
-    const proofs = new Map<string, Verification>()
-    for (const { name, isWhole, isVerified } of runsIn(objects)) {
-      if (isWhole) manifests.push(await readManifest(store, cluster, name))
-      if (isWhole && isVerified) proofs.set(name, await readVerification(store, cluster, name))
-    }
+    const key = await keyOfStore(where)
+    const plain = refusesPlain(key) ? 'no: refused' : 'no'
+    const { manifests, proofs } = await backupsIn(io, { store, cluster, key })
     if (options.output === 'json')
       return io.out(toJson({ cluster, backups: manifests.map((one) => ({ ...shown(one), ...proofOf(proofs, one) })) }))
     if (manifests.length === 0) return io.out(`${store.address} has no backup of ${cluster}`)
@@ -53,6 +48,42 @@ export async function listBackups(io: Io, wanted: string | undefined, options: S
     for (const line of renderTable(head, rows)) io.out(line)
   } finally {
     store.close()
+  }
+}
+
+interface Opened {
+  readonly store: ObjectStore
+  readonly cluster: string
+  readonly key: Awaited<ReturnType<typeof keyOfStore>>
+}
+
+/** The backups that are whole. What cannot be used of them is told beside, and hides no other one. */
+async function backupsIn(
+  io: Io,
+  { store, cluster, key }: Opened,
+): Promise<{ readonly manifests: readonly Manifest[]; readonly proofs: ReadonlyMap<string, Verification> }> {
+  const objects: StoredObject[] = []
+  for await (const object of store.list(prefixOf.backups(cluster))) objects.push(object)
+  const manifests: Manifest[] = []
+  const proofs = new Map<string, Verification>()
+  for (const { name, isWhole, isVerified } of runsIn(objects)) {
+    const manifest = isWhole ? await ifUsable(io, readManifest(store, cluster, name)) : undefined
+    if (manifest === undefined) continue
+    manifests.push(manifest)
+    const { lineage } = manifest
+    const proof = isVerified ? await ifUsable(io, readVerification(store, { cluster, lineage, name, key })) : undefined
+    if (proof !== undefined) proofs.set(name, proof)
+  }
+  return { manifests, proofs }
+}
+
+async function ifUsable<T>(io: Io, reading: Promise<T>): Promise<T | undefined> {
+  try {
+    return await reading
+  } catch (error) {
+    if (!isOfContent(error)) throw error
+    io.note(describeError(error))
+    return undefined
   }
 }
 
