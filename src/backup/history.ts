@@ -38,7 +38,8 @@ export function historyOf({ openings, pieces }: Pick<Archive, 'openings' | 'piec
   const isBelieved = ({ distrust = '' }: Opening): boolean => distrust === ''
   const openingOf = new Map(openings.filter(isBelieved).map((opening) => [opening.epoch, opening]))
   const distrustOf = new Map(openings.map(({ epoch, distrust = '' }) => [epoch, distrust]))
-  const epochs = [...new Set([...piecesOf.keys(), ...openingOf.keys()])].sort((one, other) => one - other)
+  // One that is not believed, too: what had begun there, and what was lost before, nobody knows then.
+  const epochs = [...new Set([...piecesOf.keys(), ...distrustOf.keys()])].sort((one, other) => one - other)
   const shipped = epochs.map((epoch) => ({
     epoch,
     opening: openingOf.get(epoch) ?? null,

@@ -21,7 +21,8 @@ export interface Shipped {
 export function shippedOf({ manifests, openings, pieces }: Archive): Shipped | null {
   const byEnd = manifests.toSorted((one, other) => one.endedAtMs - other.endedAtMs)
   const [oldest, newest] = [byEnd[0], byEnd.at(-1)]
-  const first = openings.toSorted((one, other) => one.epoch - other.epoch)[0]
+  const believed = openings.filter(({ distrust = '' }) => distrust === '')
+  const first = believed.toSorted((one, other) => one.epoch - other.epoch)[0]
   const begins = oldest === undefined ? first?.gtids : copiedBy(oldest)
   if (begins === undefined) return null
   return {

@@ -321,6 +321,27 @@ describe('A primary ships its binlogs', () => {
     expect([...store.objects.keys()].some((key) => key.includes(`${uuid}-3-4-2`))).toBe(true)
   })
 
+  it('also behind a beginning of an epoch that somebody damaged, and makes its own one anew', async () => {
+    const store = new MemoryStore()
+    const damage = (epoch: number) =>
+      store.objects.set(keyOf({ kind: 'opening', cluster: 'shop', epoch }), Buffer.from('{'))
+    await withBackup(store, 2)
+    damage(1)
+    const { archiver, has, seen } = await aPrimary(store)
+    await has([range(1, 4)], 4)
+    await archiver.look()
+    expect(seen()).toMatchObject({ gtids: `${uuid}:1-4`, trouble: '' })
+    damage(3)
+    const again = await aPrimary(store)
+    await again.has([range(1, 6)], 6)
+    await again.archiver.look()
+    expect(again.seen()).toMatchObject({ gtids: `${uuid}:1-6`, trouble: '' })
+    const { openings } = await readArchive(store, 'shop')
+    const [first, third] = openings
+    expect([openings.length, String(first?.distrust)]).toEqual([2, expect.stringContaining('cannot be used')])
+    expect([third?.epoch, third?.distrust, third?.gtids.toString()]).toEqual([3, '', `${uuid}:1-6`])
+  })
+
   it('into no archive of another history, or of a later epoch', async () => {
     const store = new MemoryStore()
     const first = await aPrimary(store, 4)

@@ -1,7 +1,7 @@
 import { keyOf } from '#backup/keys.ts'
 import { openingText, type OpeningPlace } from '#backup/opening.ts'
 import { shippedOf, whyOtherHistory, type Shipped } from '#backup/shipping.ts'
-import { readArchive, readOpening } from '#backup/transfer/stored-archive.ts'
+import { openingAsFound, readArchive } from '#backup/transfer/stored-archive.ts'
 import { RegentError } from '#common/errors/errors.ts'
 import { counted, say, text, type Said } from '#common/sentence/sentence.ts'
 import { abbreviated } from '#common/text/words.ts'
@@ -155,11 +155,11 @@ export class Shipping {
 }
 
 /**
- * An opening of the time before there was this key is made anew: it is no part of what a restore with the key believes.
- * What the primary has executed by now leaves out the same as what it had when the epoch began.
+ * An opening of the time before there was this key is made anew, and so is one that was damaged: a restore believes
+ * neither. What the primary has executed by now leaves out the same as what it had when the epoch began.
  */
 async function seal(store: OpenedStore['store'], place: OpeningPlace, opening: Buffer): Promise<void> {
-  const { distrust = '' } = await readOpening(store, place)
+  const { distrust = '' } = await openingAsFound(store, place)
   if (distrust !== '')
     await store.put(keyOf({ kind: 'opening', cluster: place.cluster, epoch: place.epoch }), once(opening))
 }

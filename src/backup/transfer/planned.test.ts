@@ -37,6 +37,23 @@ it('A backup that is restored as it is needs nothing of the archive, whatever wa
   await expect(plan({ until: '2026-11-25T03:12:09Z' })).rejects.toThrow('opening of epoch 1 cannot be used')
 })
 
+it('A beginning of an epoch that was damaged keeps nobody from what lies in other epochs', async () => {
+  const [older, newer] = [aManifest(), aManifest({ epoch: 2, endedAtMs: startMs + 1_000, gtids: `${sourceA}:1-10` })]
+  const store = await withManifests(older, newer)
+  const put = (epoch: number, text: string) =>
+    store.objects.set(keyOf({ kind: 'opening', cluster: 'shop', epoch }), Buffer.from(text))
+  put(1, '{')
+  put(2, openingText({ epoch: 2, instance: 'shop-0', atMs: startMs, gtids: `${sourceA}:1-10` }))
+  const piece = aPiece({ epoch: 2, from: 11, to: 20, preceding: 10 })
+  store.objects.set(keyOf({ kind: 'piece', cluster: 'shop', piece }), Buffer.from('x'))
+  const plan = (backup?: string) =>
+    planOf({ of: 'shop', ...(backup && { backup, untilGtids: `${sourceA}:1-20` }) }, { store, key: null }, '9.7.4')
+  expect((await plan()).gtids.toString()).toBe(`${sourceA}:1-20`)
+  await expect(plan(older.name)).rejects.toThrow(`transactions ${sourceA}:1-20 are in no backup and behind none`)
+  put(3, 'cut of')
+  expect(String((await plan()).hole)).toContain('the archive is not followed: opening of epoch 3 cannot be used')
+})
+
 const key = randomBytes(32)
 
 /** A backup that is encrypted, and a newer one that somebody put there. */
@@ -61,23 +78,6 @@ async function withManifests(...manifests: readonly Manifest[]): Promise<MemoryS
   return store
 }
 
-it('With a key nothing plain is restored, unless that is allowed', async () => {
-  const store = await withStranger()
-  const plan = (more: object, takesPlain = false) =>
-    planOf({ of: 'shop', ...more }, { store, key: new KeyRing([key], { takesPlain }) }, '9.7.4')
-  expect((await plan({})).backup.name).toBe(good.name)
-  await expect(plan({ backup: bad.name })).rejects.toThrow(
-    `backup ${bad.name} is not encrypted, and a key is given: anybody who writes to the store may have put that there`,
-  )
-  expect((await plan({}, true)).backup.name).toBe(bad.name)
-  expect((await plan({ backup: bad.name }, true)).backup.name).toBe(bad.name)
-})
-
-it('With a key the archive is followed into no epoch whose opening no key signed', async () => {
-  const ring = new KeyRing([key])
-  const opening = { epoch: 1, instance: 'shop-0', atMs: startMs, gtids: '' }
-  const piece = aPiece({ source: sourceA, from: 1, to: 10 })
-  const place = { cluster: 'shop', key: ring }
 const changes: readonly Partial<Manifest>[] = [
   { epoch: 9 },
   { instance: 'shop-2' },
@@ -106,6 +106,23 @@ it('A manifest of an older Regent is taken as before, and does not prove its epo
   await expect(plan({ ...older, formatVersion: 2 })).rejects.toThrow('was changed after')
 })
 
+it('With a key nothing plain is restored, unless that is allowed', async () => {
+  const store = await withStranger()
+  const plan = (more: object, takesPlain = false) =>
+    planOf({ of: 'shop', ...more }, { store, key: new KeyRing([key], { takesPlain }) }, '9.7.4')
+  expect((await plan({})).backup.name).toBe(good.name)
+  await expect(plan({ backup: bad.name })).rejects.toThrow(
+    `backup ${bad.name} is not encrypted, and a key is given: anybody who writes to the store may have put that there`,
+  )
+  expect((await plan({}, true)).backup.name).toBe(bad.name)
+  expect((await plan({ backup: bad.name }, true)).backup.name).toBe(bad.name)
+})
+
+it('With a key the archive is followed into no epoch whose opening no key signed', async () => {
+  const ring = new KeyRing([key])
+  const opening = { epoch: 1, instance: 'shop-0', atMs: startMs, gtids: '' }
+  const piece = aPiece({ source: sourceA, from: 1, to: 10 })
+  const place = { cluster: 'shop', key: ring }
   const found = async (text: string, given: KeyRing) => {
     const store = await withStranger()
     await store.putIfAbsent(keyOf({ kind: 'opening', cluster: 'shop', epoch: 1 }), Buffer.from(text))

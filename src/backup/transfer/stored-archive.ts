@@ -1,4 +1,7 @@
+import { described } from '#common/errors/errors.ts'
+import { say } from '#common/sentence/sentence.ts'
 import type { Interruptible, ObjectStore } from '#object-store/object-store.ts'
+import { GtidSet } from '#topology/gtid/gtid-set.ts'
 import type { Archive } from '../history.ts'
 import { keyOf, parseKey, prefixOf } from '../keys.ts'
 import type { Manifest } from '../manifest.ts'
@@ -18,7 +21,7 @@ type Store = Pick<ObjectStore, 'get' | 'list'>
 export type Reader = 'restore' | 'sender'
 
 /**
- * All that tells how far a cluster can be restored. Rejects as the store does, and where an object cannot be used.
+ * All that tells how far a cluster can be restored. Rejects as the store does, and where a manifest cannot be used.
  * @param key by which openings must be signed; null where each counts, as for senders
  */
 export async function readArchive(
@@ -45,14 +48,27 @@ export async function readBinlogArchive(
   key: KeyRing | null = null,
 ): Promise<Omit<Archive, 'manifests'>> {
   const [openings, pieces]: [Opening[], Piece[]] = [[], []]
-  const epochs: number[] = []
+  const epochs = new Set<number>()
   for await (const { key } of store.list(prefixOf.archive(cluster))) {
     const found = parseKey(key)
     if (found?.kind === 'piece') pieces.push(found.piece)
-    if (found?.kind === 'opening') epochs.push(found.epoch)
+    if (found?.kind === 'opening') epochs.add(found.epoch)
   }
-  for (const epoch of epochs) openings.push(await readOpening(store, { cluster, epoch, key }))
+  for (const epoch of epochs) openings.push(await openingAsFound(store, { cluster, epoch, key }))
   return { openings, pieces }
+}
+
+/**
+ * One that was changed or cut is not to be believed: the archive is followed into its epoch no more, and as before into
+ * all others. Rejects as the store does.
+ */
+export async function openingAsFound(store: Pick<ObjectStore, 'get'>, place: OpeningPlace): Promise<Opening> {
+  try {
+    return await readOpening(store, place)
+  } catch (error) {
+    if (!isOfContent(error)) throw error
+    return { epoch: place.epoch, atMs: 0, gtids: GtidSet.empty, distrust: say`${described(error)}` }
+  }
 }
 
 /** Rejects as the store does, and as `parseOpening`. */
