@@ -1,26 +1,18 @@
-import { createHash } from 'node:crypto'
 import { keyOf, prefixOf } from '#backup/keys.ts'
 import { ownerText, parseOwner, whyNotOwner, type Owner } from '#backup/owner.ts'
 import { textOf } from '#backup/transfer/text-of.ts'
 import { codeOf, RegentError } from '#common/errors/errors.ts'
 import { say, text } from '#common/sentence/sentence.ts'
-import type { BackupStore } from '#failover/protocol/backup-store.ts'
 import type { Interruptible, ObjectStore } from '#object-store/object-store.ts'
 import type { Parts } from '../instance/parts.ts'
+import { isUsed, noteUsed, type BackupPlace } from '../instance/used-stores.ts'
 
 /** Where a cluster has its backups, and whose they are. */
-export interface Folder {
-  /** As the spec names the store. */
-  readonly where: Pick<BackupStore, 'address' | 'endpoint'>
-  /** The cluster's folder there. */
-  readonly cluster: string
+export interface Folder extends BackupPlace {
   readonly lineage: string
 }
 
 type State = Pick<Parts, 'file'>
-
-/** So many stores that were used are remembered: the newest ones. */
-const remembered = 4
 
 /**
  * Makes the folder of a cluster's backups its own, or finds that so. Throws `REGENT_REFUSED` where another cluster of
@@ -58,25 +50,6 @@ export async function requireStillThere(
     say`store of backups ${text(store.address)} is empty, where this cluster had folder ${cluster}/: mount its disk again; if all was deleted on purpose, name another folder (store.folder)`,
     { remedy: '' },
   )
-}
-
-/** Whether this instance has seen that the folder is its cluster's. */
-export function isUsed({ file }: State, folder: Folder): boolean {
-  return file.current.usedStores?.includes(idOf(folder)) === true
-}
-
-/** On the instance's own volume: what is remembered in the store is gone with the store. */
-export async function noteUsed(parts: State, folder: Folder): Promise<void> {
-  if (isUsed(parts, folder)) return
-  const { usedStores = [] } = parts.file.current
-  await parts.file.update({ usedStores: [idOf(folder), ...usedStores].slice(0, remembered) })
-}
-
-function idOf({ where: { address, endpoint = '' }, cluster }: Folder): string {
-  return createHash('sha256')
-    .update(JSON.stringify([address, endpoint, cluster]))
-    .digest('hex')
-    .slice(0, 16)
 }
 
 /** Null where nobody has claimed the folder. Rejects as the store does, and as `parseOwner`. */

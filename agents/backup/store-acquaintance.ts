@@ -1,9 +1,9 @@
 import type { Watch } from '#common/watch/watch.ts'
-import { backupFolderOf } from '#failover/protocol/backup-store.ts'
 import type { Parts } from '../instance/parts.ts'
+import { isUsed, noteUsed, placeOf } from '../instance/used-stores.ts'
 import type { StoresPort } from '../ports/backup-port.ts'
 import { withinDeadline } from './deadline.ts'
-import { isUsed, noteUsed, ownerOf, type Folder } from './owner.ts'
+import { ownerOf, type Folder } from './owner.ts'
 
 const everyMs = 60_000
 const deadlineMs = 60_000
@@ -54,8 +54,6 @@ export class StoreAcquaintance implements Watch {
   #folder(): Folder | null {
     const { told, config } = this.#parts
     if (told.backups === null || this.#port === null) return null
-    const { store } = told.backups
-    const cluster = backupFolderOf({ cluster: config.cluster, store })
-    return { where: store, cluster, lineage: this.#port.lineage }
+    return { ...placeOf(config, told.backups), lineage: this.#port.lineage }
   }
 }

@@ -17,6 +17,7 @@ import type { Jobs } from '../instance/known.ts'
 import type { Parts } from '../instance/parts.ts'
 import { silentMembers } from '../instance/silent-members.ts'
 import { summaryOf } from '../instance/stored-state.ts'
+import { isUsed, placeOf } from '../instance/used-stores.ts'
 
 /** Builds what is sent to the manager from what the agent knows now. Reads nothing. */
 export class ObservationBuilder {
@@ -119,14 +120,19 @@ export class ObservationBuilder {
   }
 
   /** Of a store that this instance looked at as primary, nothing is shown once another one looks. */
-  #backups(nowMs: number): Pick<Observation, 'backupTask' | 'backups' | 'closesHoles' | 'seedsFromBackup'> {
-    const { told, jobs, file } = this.#parts
+  #backups(
+    nowMs: number,
+  ): Pick<Observation, 'backupTask' | 'knowsStore' | 'backups' | 'closesHoles' | 'seedsFromBackup'> {
+    const { told, jobs, file, config } = this.#parts
     if (!this.#opensStores) return {}
-    const backupTask = backupTaskText(told.backups)
+    const shown = {
+      backupTask: backupTaskText(told.backups),
+      ...(told.backups === null ? {} : { knowsStore: isUsed(this.#parts, placeOf(config, told.backups)) }),
+    }
     if (jobs.backups === null || file.current.assignment?.role !== 'primary')
-      return { backupTask, closesHoles: true, seedsFromBackup: true }
+      return { ...shown, closesHoles: true, seedsFromBackup: true }
     const { lookedAtMs, ...seen } = jobs.backups
-    return { backupTask, backups: { ...seen, lookedAgoMs: lookedAtMs === null ? null : nowMs - lookedAtMs } }
+    return { ...shown, backups: { ...seen, lookedAgoMs: lookedAtMs === null ? null : nowMs - lookedAtMs } }
   }
 
   #settings(): Pick<Observation, 'settingsRefused' | 'settingsRolledBack' | 'startFailed' | 'unclassifiedSettings'> {

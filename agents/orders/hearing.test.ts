@@ -1,7 +1,12 @@
 import { expect, it } from 'vitest'
 import type { BackupTask } from '#failover/protocol/backup-settings.ts'
 import { memberId, type MemberId } from '#topology/snapshot/member.ts'
+import { MemoryStore } from '#object-store/testing-store.ts'
+import { claimFolder } from '../backup/owner.ts'
+import { Lease } from '../guard/lease.ts'
 import { learn } from '../instance/learn.ts'
+import { placeOf } from '../instance/used-stores.ts'
+import { ObservationBuilder } from '../observe/observation.ts'
 import { aServerState, ScriptedServer, testParts } from '../testing.ts'
 import { hearing, type Ears } from './hearing.ts'
 
@@ -21,8 +26,13 @@ async function anAgent() {
   return {
     parts,
     changed: () => changed,
-    hear: (said: { readonly task?: BackupTask; readonly cluster?: string; readonly member?: MemberId }) =>
-      hearing.backups({ parts } as Ears, { ...addressed, ...said }),
+    hear: (said: {
+      readonly task?: BackupTask
+      readonly used?: boolean
+      readonly cluster?: string
+      readonly member?: MemberId
+    }) => hearing.backups({ parts } as Ears, { ...addressed, ...said }),
+    knowsStore: () => new ObservationBuilder(parts, new Lease(parts, () => undefined), '0', true).build().knowsStore,
   }
 }
 
@@ -43,6 +53,21 @@ it('What is said once more changes nothing that was seen in the store; another f
   expect(parts.jobs.backups).toMatchObject({ whole: 1 })
   await hear({ task: task('prod') })
   expect([parts.told.backups?.store.folder, parts.jobs.backups]).toEqual(['prod', null])
+})
+
+it('An agent on a new volume hears that the store is used, and begins nothing where that is empty', async () => {
+  const { parts, hear, knowsStore } = await anAgent()
+  expect(knowsStore()).toBeUndefined()
+  await hear({ task: task() })
+  expect(knowsStore()).toBe(false)
+  await hear({ task: task(), used: true })
+  expect(knowsStore()).toBe(true)
+  const [lineage, below] = ['00112233445566778899aabbccddeeff', new MemoryStore()]
+  const folder = { ...placeOf(parts.config, task()), lineage }
+  await expect(claimFolder(parts, below, folder)).rejects.toThrow('is empty, where this cluster had folder')
+  expect(below.objects.size).toBe(0)
+  await hear({ task: task('prod') })
+  expect(knowsStore()).toBe(false)
 })
 
 it('A heartbeat that is switched off is another task too', async () => {

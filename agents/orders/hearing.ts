@@ -12,6 +12,7 @@ import type { Lease } from '../guard/lease.ts'
 import { hearLeaving } from '../instance/leaving.ts'
 import { learn } from '../instance/learn.ts'
 import type { Parts } from '../instance/parts.ts'
+import { noteUsed, placeOf } from '../instance/used-stores.ts'
 import type { Watches } from '#common/watch/watches.ts'
 import { giveTail, giveTailPart } from '../salvage/giving.ts'
 import { requireAddressee } from './checks.ts'
@@ -81,10 +82,7 @@ export const hearing: { readonly [N in WordName]: (ears: Ears, said: Word<N>) =>
   },
   backups({ parts }, said) {
     requireForHere(parts, 'backups', said)
-    const task = said.task ?? null
-    if (backupTaskText(task) !== backupTaskText(parts.told.backups)) learn(parts, { fact: 'backupsTold', task })
-    parts.changed()
-    return {}
+    return hearOfBackups(parts, said)
   },
   watches({ parts, watches }, { cluster }) {
     requireCluster(parts, cluster, `a manager of cluster ${cluster} asks what is looked after`)
@@ -97,6 +95,15 @@ function hearLeader(parts: Parts, name: WordName, said: LeaderWord): void {
   requireForHere(parts, name, said)
   learn(parts, { fact: 'leaderHeard', atMs: parts.world.clock.monotonicMs() })
   if (said.forgetful !== undefined) hearOfForgetful(parts, said.forgetful)
+}
+
+/** That the store is used is on disk before anything is begun there. */
+async function hearOfBackups(parts: Parts, said: Word<'backups'>): Promise<Answers['backups']> {
+  const task = said.task ?? null
+  if (task !== null && said.used === true) await noteUsed(parts, placeOf(parts.config, task))
+  if (backupTaskText(task) !== backupTaskText(parts.told.backups)) learn(parts, { fact: 'backupsTold', task })
+  parts.changed()
+  return {}
 }
 
 function requireForHere({ config, file }: Parts, name: WordName, said: Pick<Addressed, 'cluster' | 'member'>): void {

@@ -145,6 +145,11 @@ const table = {
       member,
       /** Absent: no backups are made. */
       task: optional(backupTask),
+      /**
+       * Another instance has seen the folder of the cluster in that store: one that is empty has lost it. Only said to
+       * an agent that shows `knowsStore`.
+       */
+      used: optional(anyBoolean),
     }),
   ),
 

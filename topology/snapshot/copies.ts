@@ -117,6 +117,11 @@ export interface ObservedBackups {
    * open no store, and from older agents, which do not know the word.
    */
   readonly backupTask?: string
+  /**
+   * Whether this instance knows, on its own volume, that its cluster has a folder in the store that its agent was told
+   * of. Absent where it was told of none, and from older agents, which cannot hear that of others.
+   */
+  readonly knowsStore?: boolean
   /** It can be told `closeHole`. Absent where it can open no store, and from older agents, which do not know that. */
   readonly closesHoles?: true
   /** It can be seeded from a backup. Absent where it can open no store, and from older agents: these refuse that. */

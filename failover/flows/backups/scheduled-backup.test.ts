@@ -273,6 +273,18 @@ describe('What the spec says of backups', () => {
     expect(words({ views: { 'shop-1': unknown, 'shop-2': { ...lostAgent, backupTask: 'other' } } })).toEqual([])
   })
 
+  it('is told with the word that the store is used to whoever does not know, once anybody does', () => {
+    const shown = (knowsStore: boolean | undefined, backupTask = told(settings)) =>
+      ({ knowsStore, backupTask }) as object
+    const used = (views: Record<string, object>) => words({ views }).map(({ to, said }) => `${to} ${said.used}`)
+    expect(used({ 'shop-0': shown(false), 'shop-1': shown(false), 'shop-2': shown(undefined) })).toEqual([])
+    expect(used({ 'shop-0': shown(false), 'shop-1': shown(true), 'shop-2': shown(undefined) })).toEqual(['shop-0 true'])
+    expect(used({ 'shop-0': shown(true), 'shop-1': shown(true), 'shop-2': shown(false) })).toEqual(['shop-2 true'])
+    const ofAnother = { 'shop-0': shown(false), 'shop-1': shown(true, 'other'), 'shop-2': shown(false) }
+    expect(used(ofAnother)).toEqual(['shop-1 undefined'])
+    expect(used({ 'shop-0': shown(false), 'shop-1': { ...lostAgent, ...shown(true) } })).toEqual([])
+  })
+
   it('is taken back where the spec says nothing any more', () => {
     const views = { 'shop-1': { backupTask: 'other' } }
     const [action, ...others] = decide(aSituation({ views })).actions

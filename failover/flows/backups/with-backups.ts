@@ -49,21 +49,28 @@ function whatIsDue(situation: Situation, decided: Decided): DueOfBackups {
   }
 }
 
-/** Everybody hears of the store, so that whoever leads next looks at once. */
+/**
+ * Everybody hears of the store, so that whoever leads next looks at once; and that the cluster has a folder there, once
+ * anybody has seen the folder. An instance on a new volume may lead while the disk of the store is not mounted: what
+ * the others know keeps that instance from beginning another folder on the disk below.
+ */
 function tasksToTell(situation: Situation): readonly WordAction<'backups'>[] {
   const { snapshot, spec, cluster } = situation
   const task = backupTaskOf(spec.backup)
   const wanted = backupTaskText(task)
-  return liveViews(snapshot).flatMap(({ name, observation: { backupTask, member } }) =>
-    backupTask === undefined || backupTask === wanted
-      ? []
-      : [
-          {
-            kind: 'say' as const,
-            to: name,
-            word: 'backups' as const,
-            said: { version: orderVersion, cluster, member, ...(task === null ? {} : { task }) },
-          },
-        ],
-  )
+  const live = liveViews(snapshot)
+  const isKnown = live.some(({ observation }) => observation.backupTask === wanted && observation.knowsStore === true)
+  return live.flatMap(({ name, observation: { backupTask, knowsStore, member } }) => {
+    const lacksThat = isKnown && knowsStore === false
+    if (backupTask === undefined || (backupTask === wanted && !lacksThat)) return []
+    const said = { ...(task === null ? {} : { task }), ...(lacksThat ? { used: true } : {}) }
+    return [
+      {
+        kind: 'say' as const,
+        to: name,
+        word: 'backups' as const,
+        said: { version: orderVersion, cluster, member, ...said },
+      },
+    ]
+  })
 }
