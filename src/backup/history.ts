@@ -38,8 +38,11 @@ export function historyOf({ openings, pieces }: Pick<Archive, 'openings' | 'piec
   const isBelieved = ({ distrust = '' }: Opening): boolean => distrust === ''
   const openingOf = new Map(openings.filter(isBelieved).map((opening) => [opening.epoch, opening]))
   const distrustOf = new Map(openings.map(({ epoch, distrust = '' }) => [epoch, distrust]))
-  // One that is not believed, too: what had begun there, and what was lost before, nobody knows then.
-  const epochs = [...new Set([...piecesOf.keys(), ...distrustOf.keys()])].sort((one, other) => one - other)
+  const newest = Math.max(-1, ...openingOf.keys())
+  // What was lost before an epoch whose opening is not believed nobody knows, unless a later one tells.
+  const unknown = [...distrustOf.keys()].filter((epoch) => epoch > newest)
+  const all = new Set([...piecesOf.keys(), ...openingOf.keys(), ...unknown])
+  const epochs = [...all].sort((one, other) => one - other)
   const shipped = epochs.map((epoch) => ({
     epoch,
     opening: openingOf.get(epoch) ?? null,

@@ -50,8 +50,12 @@ it('A beginning of an epoch that was damaged keeps nobody from what lies in othe
     planOf({ of: 'shop', ...(backup && { backup, untilGtids: `${sourceA}:1-20` }) }, { store, key: null }, '9.7.4')
   expect((await plan()).gtids.toString()).toBe(`${sourceA}:1-20`)
   await expect(plan(older.name)).rejects.toThrow(`transactions ${sourceA}:1-20 are in no backup and behind none`)
-  put(3, 'cut of')
+  put(3, 'cut off')
   expect(String((await plan()).hole)).toContain('the archive is not followed: opening of epoch 3 cannot be used')
+  // What was lost in between, a later beginning tells as well.
+  const gtids = `${sourceA}:1-20`
+  put(4, openingText({ epoch: 4, instance: 'shop-0', atMs: startMs, gtids }))
+  expect(await plan()).not.toHaveProperty('hole')
 })
 
 const key = randomBytes(32)
