@@ -1,6 +1,6 @@
 import { say } from '#common/sentence/sentence.ts'
 import { describe, expect, it } from 'vitest'
-import { allOnline, inGroup, type GroupShape } from '#topology/testing-group.ts'
+import { allOnline, groupName, inGroup, type GroupShape } from '#topology/testing-group.ts'
 import { viewOf } from '../instance/pass.ts'
 import { aServerState, primaryOfEpoch3, replicaOfEpoch3, ScriptedServer, testParts } from '../testing.ts'
 import { settable } from '../testing-known.ts'
@@ -24,7 +24,7 @@ async function passOf({ isPrimary = true, fenced = false, space, isClosed = fals
   const server = aServerState({ ...inGroup('shop-0', sees), ...closed })
   const parts = await testParts(new ScriptedServer(server))
   settable(parts).guards.closed.space = space === undefined ? null : say`${space}`
-  const group = { name: 'g', does: 'join', consistency: 'EVENTUAL' } as const
+  const group = { name: groupName, does: 'join', consistency: 'EVENTUAL' } as const
   const assignment = { ...(isPrimary ? primaryOfEpoch3 : replicaOfEpoch3), fenced, group }
   return new Group(parts).next(viewOf(parts, server), assignment)
 }
@@ -79,7 +79,7 @@ describe('A primary without a majority', () => {
         setReadOnly: () => Promise.reject(error),
       }),
     )
-    const group = { name: 'g', does: 'join', consistency: 'EVENTUAL' } as const
+    const group = { name: groupName, does: 'join', consistency: 'EVENTUAL' } as const
     await runPass(parts, new Group(parts).next(viewOf(parts, server), { ...primaryOfEpoch3, group }))
     expect(scripted.calls).toEqual(['offline on'])
     return String(parts.course.converged.sentence)

@@ -32,7 +32,19 @@ export interface Membership {
 
 /** What an agent does by the state of its member: one row each. Pure. */
 export function nextAsMember(view: View, member: Membership): NextPass {
-  return noticesFork(view, member) ?? noticesWriting(view, member.state, member.group) ?? byState(view, member)
+  return (
+    noticesFork(view, member) ??
+    noticesWriting(view, member.state, member.group) ??
+    byState(view, isInAnother(member) ? { ...member, task: { ...member.task, does: 'stayOut' } } : member)
+  )
+}
+
+/**
+ * A group was formed under another name meanwhile, without what this one may have acknowledged: nothing is acknowledged
+ * in this one any more.
+ */
+function isInAnother({ task, group }: Membership): boolean {
+  return group.state !== 'OFFLINE' && group.state !== 'ERROR' && group.name !== task.name
 }
 
 /**

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { gtids, type ViewOverrides } from '#topology/testing.ts'
-import { outsideGroup, type GroupShape } from '#topology/testing-group.ts'
+import { aGroupState, outsideGroup, type GroupShape } from '#topology/testing-group.ts'
 import { decide } from '../decide.ts'
 import { committed, memberElsewhere, namesOf, shop0, shop1, shop2 } from '../testing.ts'
 import { aGroupSituation, revision, storedAs, tasksIn, type GroupSituation } from './testing-group.ts'
@@ -9,6 +9,8 @@ const after = (given: GroupSituation = {}) => decide(aGroupSituation(given))
 const commits = (given: GroupSituation) => after(given).actions.filter(({ kind }) => kind === 'commit')
 const three: GroupShape = { members: { 'shop-0': 'ONLINE', 'shop-2': 'ONLINE' } }
 const two: GroupShape = { members: { 'shop-0': 'ONLINE', 'shop-1': 'ONLINE' } }
+
+const givenUp = '0f0f0f0f-0b0b-8c0c-8d0d-0e0e0e0e0e0e'
 
 /** The record names shop-0 and shop-1; shop-2 is there, in no group. */
 function beside(view: ViewOverrides = {}, more: GroupSituation = {}): GroupSituation {
@@ -66,6 +68,7 @@ describe('Who is not in the group', () => {
     ['is to end', { terminating: true }],
     ['is one too many', {}, { notes: { instances: 2 } }],
     ['runs a lower version than each member', { server: { version: '8.4.6' } }],
+    ['is in a group that was given up', { server: { group: aGroupState('shop-2', { name: givenUp }) } }],
     ['has an order that is not answered', {}, { inFlight: new Map([['shop-2', { order: 'assign', sinceMs: 1 }]]) }],
   ])('is not admitted where it %s', (_, view, more) => {
     expect(commits(beside(view, more))).toEqual([])

@@ -149,12 +149,13 @@ function admit(situation: Situation): FlowStep | undefined {
 
 /**
  * The group may take it as it is: it holds nothing that the group has not, and no less than its GTIDs claim, and its
- * version is not too low.
+ * version is not too low. Whoever is still in a group that was given up leaves that first: it may acknowledge there.
  */
 function isFit(situation: Situation, view: LiveView): boolean {
   const primary = primaryOf(situation)
   return (
     primary !== undefined &&
+    (isOutside(view) || view.observation.server?.group?.name === situation.record.group?.name) &&
     whyNotAsItIs(situation, view, primary) === null &&
     isFreeOfErrant(view.observation, primary.observation) &&
     lowestIfBlocked(view, primary, situation.timings.frozenMs) === null
