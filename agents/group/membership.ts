@@ -4,7 +4,7 @@ import { seedsFor, turnMs, turnOf } from './join-turn.ts'
 import { agreedOn } from '#failover/settings/runtime.ts'
 import { writesHere } from './single-primary.ts'
 import { noticesWriting, proposedBy, seenClosed } from './opening.ts'
-import { isLeadingGroup, isMemberAs } from './stage.ts'
+import { isLeadingGroup, isMemberAs, marksOfForming } from './stage.ts'
 import { isForLackOfSpace } from '#topology/snapshot/no-space.ts'
 import { unappliedOf } from '#topology/snapshot/holdings.ts'
 import type { GroupState, ServerState } from '#topology/snapshot/observation.ts'
@@ -53,7 +53,9 @@ function isInAnother({ task, group }: Membership): boolean {
  */
 function noticesFork(view: View, { task, group }: Membership): NextPass | null {
   const isIn = group.state === 'ONLINE' || group.state === 'RECOVERING'
-  return noticesOpening(view, task.fork === true && isIn, say`this instance was in a group that was formed`)
+  if (task.fork !== true || !isIn || view.stored.forked) return null
+  const doubt = noticesOpening(view, true, say`this instance was in a group that was formed`)
+  return { ...doubt, store: { opened: true, forked: true }, next: 'at once' }
 }
 
 function byState(view: View, member: Membership): NextPass {
@@ -228,9 +230,12 @@ function putsRight({ state, group, assignment }: Membership): readonly Step[] {
  * What this member knows now: that it formed the group, where its agent died before that was stored; and what it had
  * forgotten.
  */
-function whatItKnowsNow({ formedEpoch, forgetful }: StoredState, { task, assignment }: Membership) {
-  const formed = task.does === 'form' && formedEpoch < assignment.epoch
-  return { ...(formed ? { formedEpoch: assignment.epoch } : {}), ...(forgetful ? { forgetful: false } : {}) }
+function whatItKnowsNow(stored: StoredState, { task, assignment }: Membership): Partial<StoredState> {
+  const formed = task.does === 'form' && stored.formedEpoch < assignment.epoch
+  return {
+    ...(formed ? marksOfForming(stored, assignment.epoch) : {}),
+    ...(stored.forgetful ? { forgetful: false } : {}),
+  }
 }
 
 /**

@@ -7,7 +7,7 @@ import { viewOf } from '../instance/pass.ts'
 import type { VolumePort } from '../ports/volume.ts'
 import type { GroupPort } from '../ports/group.ts'
 import { runPass } from '../converge/runner.ts'
-import { aServerState, replicaOfEpoch3, ScriptedServer, testParts } from '../testing.ts'
+import { aServerState, primaryOfEpoch3, replicaOfEpoch3, ScriptedServer, testParts } from '../testing.ts'
 import { settable } from '../testing-known.ts'
 import { Group } from './group.ts'
 
@@ -108,10 +108,29 @@ describe('A member of a group that another hand formed', () => {
     const mode = new Group(parts)
     for (let pass = 0; pass < 2; pass += 1) await runPass(parts, mode.next(viewOf(parts, server.state), assignment))
     expect(server.calls.at(-1)).toBe('stop, in doubt: true')
+    expect(parts.file.current.forked).toBe(true)
     expect(parts.notices.list.map(({ sentence }) => sentence)).toEqual([
       'this instance was in a group that was formed by another hand while it was no primary: nobody can tell what was written, and it counts for nothing until it is seeded',
     ])
   })
+})
+
+it('A member that was in doubt before knows as well that it was in a group that another hand formed, and says no more', async () => {
+  const server = new ScriptedServer(aServerState(inGroup('shop-0', { members: { 'shop-0': 'ONLINE' } }, open)))
+  const parts = await testParts(server)
+  await parts.file.update({ promise: 3, revision: 10, opened: true })
+  const assignment: Assignment = { ...replicaOfEpoch3, group: { ...group, fork: true } }
+  await runPass(parts, new Group(parts).next(viewOf(parts, server.state), assignment))
+  expect([parts.file.current.forked, parts.notices.list]).toEqual([true, []])
+})
+
+it('A member that forms the group gives its names from then on, whatever group it was in before', async () => {
+  const server = new ScriptedServer(aServerState(inGroup('shop-0', { members: { 'shop-0': 'ONLINE' } }, closed)))
+  const parts = await testParts(server)
+  await parts.file.update({ promise: 3, revision: 10, opened: true, forked: true })
+  const assignment: Assignment = { ...primaryOfEpoch3, group: { ...group, does: 'form' } }
+  await runPass(parts, new Group(parts).next(viewOf(parts, server.state), assignment))
+  expect(parts.file.current).toMatchObject({ formedEpoch: 3, opened: true, forked: false })
 })
 
 describe('Nobody is in doubt', () => {

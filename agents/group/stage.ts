@@ -1,4 +1,5 @@
 import { leadingOf, type Leading, type Life } from '../instance/life.ts'
+import type { StoredState } from '../instance/stored-state.ts'
 
 /** The group made it primary, and its events run. */
 export function isLeadingGroup(life: Life): boolean {
@@ -18,4 +19,9 @@ export const leadsGroup: Leading = {
   wasPrepared: false,
   applied: null,
   tidyAtMs: null,
+}
+
+/** It formed the group in this epoch: the names (GTIDs) of what it has written are those of the group from then on. */
+export function marksOfForming({ forked }: StoredState, epoch: number): Partial<StoredState> {
+  return { formedEpoch: epoch, ...(forked ? { forked: false } : {}) }
 }

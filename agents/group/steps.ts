@@ -11,7 +11,7 @@ import type { NextPass as PassOf } from '../instance/pass.ts'
 import { commonSteps, type Performers, type StepOf } from '../instance/steps.ts'
 import type { GroupPort, GroupSettings } from '../ports/group.ts'
 import { judgeBegun } from './begun-here.ts'
-import { leadsGroup } from './stage.ts'
+import { leadsGroup, marksOfForming } from './stage.ts'
 
 /**
  * Where no majority agrees on that, the stop never ends, and meanwhile this member neither closes nor promises: what is
@@ -170,7 +170,7 @@ async function joinGroup(parts: Parts, { settings, formsIn }: Joining): Promise<
     if (formsIn === null) return
     await lookAgain(parts)
     // On disk before anybody may join: in this epoch it is never formed again.
-    await file.update({ formedEpoch: formsIn })
+    await file.update(marksOfForming(file.current, formsIn))
   }
   if (jobs.startingGroup !== null) return
   const until = start()

@@ -50,6 +50,8 @@ export interface StoredState {
   readonly binlogOff: boolean
   /** The server was open for writes while it was no primary; it has not been seeded since. */
   readonly opened: boolean
+  /** That was in a group that another hand formed: what it wrote there may have the names of what its group wrote. */
+  readonly forked: boolean
   /** The server was primary since its tail was last judged: there may be a tail that nobody acknowledged. */
   readonly mayHaveTail: boolean
   /** The last epoch in which it formed its replication group, alone; 0 for none. In one epoch nobody forms it twice. */
@@ -236,13 +238,17 @@ export function summaryOf(stored: StoredState): StoredSummary {
     filterSeen: stored.filterSeen,
     fromThePast: stored.fromThePast || stored.gtidsReset,
     ...namelessOf(stored),
-    ...(stored.opened ? { opened: true as const } : {}),
+    ...openedOf(stored),
     incarnation: stored.incarnation,
     earlierIncarnations: stored.earlierIncarnations,
     toldNoted: stored.notedIncarnations.includes(stored.incarnation),
     ...(stored.formedEpoch > 0 ? { formedEpoch: stored.formedEpoch } : {}),
     ...(stored.restored === undefined ? {} : { restored: stored.restored }),
   }
+}
+
+function openedOf({ opened, forked }: StoredState): Pick<StoredSummary, 'opened' | 'forked'> {
+  return { ...(opened ? { opened } : {}), ...(forked ? { forked } : {}) }
 }
 
 function namelessOf({ gtidsReset, binlogOff }: StoredState): Pick<StoredSummary, 'gtidsReset' | 'binlogOff'> {
@@ -316,6 +322,7 @@ const addedLater = {
   gtidsReset: false,
   binlogOff: false,
   opened: false,
+  forked: false,
   medium: null,
   unproven: false,
   formedEpoch: 0,
@@ -332,6 +339,7 @@ export const dataInNoDoubt = {
   gtidsReset: false,
   binlogOff: false,
   opened: false,
+  forked: false,
 } as const
 
 /** What a volume that was never used holds. */

@@ -149,9 +149,9 @@ describe('A group that another hand formed', () => {
   })
 
   it('is doubted by its member before anybody is asked to promise: by names alone it could hold all that was acknowledged', () => {
-    const given = (opened?: true): GroupSituation => ({
+    const given = (forked?: true): GroupSituation => ({
       sees: { 'shop-0': outsideGroup(), 'shop-1': { ...hand, proposed: 1 }, 'shop-2': half },
-      views: { 'shop-0': { process: 'dead' }, 'shop-1': { stored: opened ? { opened } : {} } },
+      views: { 'shop-0': { process: 'dead' }, 'shop-1': { stored: forked ? { opened: true, forked } : {} } },
     })
     expect(ordersOf(after(given()))).not.toContain('promise shop-1 2@5')
     expect(tasksIn(after(given()))).toContain('shop-1 stayOut')

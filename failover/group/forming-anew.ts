@@ -9,6 +9,7 @@ import { liveView, type Situation } from '../judge/situation.ts'
 import { nextRecord } from '../protocol/record.ts'
 import { groupNameFor } from './assignments.ts'
 
+import { wasInFork } from './view.ts'
 /** What a person has decided. */
 export interface Choice {
   /** Silent members that are given up. */
@@ -21,9 +22,13 @@ export interface Choice {
 /** Who of those that promised leads, and what is lost by that. */
 interface Leader {
   readonly leader: Promised
-  /** What others who answer hold and the leader does not. Empty unless a person named the leader and accepted loss. */
+  /** Whose holdings tell what the group acknowledged. */
+  readonly compared: readonly Promised[]
+  /** What these hold and the leader does not. Empty unless a person named the leader and accepted loss. */
   readonly lost: readonly Lost[]
 }
+  /** What the leader lacks of those who were in a group that another hand formed. */
+  readonly leftOut: readonly Lost[]
 
 interface Lost {
   readonly member: MemberId
@@ -36,43 +41,77 @@ export function formAnew(situation: Situation, promised: readonly Promised[], ch
   const found = leaderOf(situation, promised, choice)
   if (found === undefined || record.group === undefined)
     return step(whyNobodyLeads(promised, choice), [], { blocked: true, revisitMs: 1_000 })
-  const { leader, lost } = found
+  const { leader, lost, compared, leftOut } = found
   const given = givenUp(lost, choice)
-  const whose = lost.length === 0 ? say`it holds all` : say`a person chose its`
-  const holds = say`${whose} ${counted(leader.holds.count(), 'transaction')}`
-  const ofWhom = lost.length === 0 ? say` of ${allOf(promised.map(({ member }) => instanceOf(member)))}` : ''
-  const why = say`${instanceOf(leader.member)} forms the group anew: ${holds}${ofWhom}${given === '' ? '' : say`; given up: ${given}`}`
+  const why = whyThisLeads(found, given)
   const next = nextRecord(record, {
     epoch: record.epoch + 1,
     primary: leader.member,
     // They hold nothing that the leader has not, and are all there is where the leader is lost before they joined.
-    syncSet: promised
+    syncSet: compared
       .map(({ member }) => member)
       .filter((member) => member !== leader.member && !lost.some((one) => one.member === member)),
     leaving: [],
     intent: null,
-    group: { name: given === '' ? record.group.name : nameAfterLoss(situation, leader.member), forming: true },
+    group: {
+      name: given === '' && leftOut.length === 0 ? record.group.name : nameAfterLoss(situation, leader.member),
+      forming: true,
+    },
   })
   return step(why, [{ kind: 'commit', why, next }], { flow: 'failover' })
 }
 
 /**
+function whyThisLeads({ leader, lost, compared, leftOut }: Leader, given: Said): Sentence {
+  const isChosen = lost.length > 0 || !compared.includes(leader)
+  const whose = isChosen ? say`a person chose its` : say`it holds all`
+  const ofWhom = isChosen ? '' : say` of ${allOf(compared.map(({ member }) => instanceOf(member)))}`
+  const holds = say`${whose} ${counted(leader.holds.count(), 'transaction')}${ofWhom}`
+  const without = given === '' ? '' : say`; given up: ${given}`
+  const aside = together(leftOut.map(ofMember))
+  const foreign = aside === '' ? '' : say`; left out, of a group that another hand formed: ${aside}`
+  return say`${instanceOf(leader.member)} forms the group anew: ${holds}${without}${foreign}`
+}
+
  * The lowest version: no lower one could join. Then one whose data are in no doubt, the present primary, and the lowest
  * ordinal.
  */
 function leaderOf(situation: Situation, promised: readonly Promised[], choice: Choice): Leader | undefined {
   const { to, acceptLoss } = choice
-  const named = to === null ? promised : promised.filter(({ member }) => instanceOf(member) === to)
-  const union = unionOf(promised)
+  const compared = comparedOf(situation, promised, choice)
+  const named = to === null ? compared : promised.filter(({ member }) => instanceOf(member) === to)
+  const union = unionOf(compared)
   const [leader] = named
-    .filter(({ holds }) => (to !== null && acceptLoss) || holds.contains(union))
+    .filter((one) => (to !== null && acceptLoss) || (compared.includes(one) && one.holds.contains(union)))
     .toSorted(
       (a, b) =>
         compareVersions(versionOf(situation, a), versionOf(situation, b)) ||
         Number(isInDoubt(situation, a)) - Number(isInDoubt(situation, b)) ||
         rank(situation, a.member) - rank(situation, b.member),
     )
-  return leader && { leader, lost: lostBy(promised, leader.holds) }
+  if (leader === undefined) return undefined
+  const others = promised.filter((one) => !compared.includes(one))
+  return { leader, compared, lost: lostBy(compared, leader.holds), leftOut: lostBy(others, leader.holds) }
+}
+
+/**
+ * What was written in a group that another hand formed may have the names (GTIDs) of what this group acknowledged: who
+ * was in such a group could hold the most by names, and lack all of that. So such a member is compared with nobody
+ * where the primary was in no other group, which has on its disk whatever was acknowledged; or where the others hold
+ * all that such a member names; or where a person accepts loss. Nobody where only a person can tell.
+ */
+function comparedOf(
+  situation: Situation,
+  promised: readonly Promised[],
+  { acceptLoss }: Pick<Choice, 'acceptLoss'>,
+): readonly Promised[] {
+  const own = promised.filter(({ view }) => !wasInFork(view.observation.stored))
+  const union = unionOf(own)
+  const isEnough =
+    acceptLoss ||
+    own.some(({ member }) => member === situation.record.primary) ||
+    promised.every(({ holds }) => union.contains(holds))
+  return isEnough ? own : []
 }
 
 function lostBy(promised: readonly Promised[], kept: GtidSet): readonly Lost[] {
@@ -91,7 +130,14 @@ function whyNobodyLeads(promised: readonly Promised[], { to }: Choice): Sentence
     const alone = counted(one.holds.subtract(others).count(), 'transaction')
     return say`${instanceOf(one.member)} alone holds ${alone} and lacks ${union.subtract(one.holds).count()}`
   })
-  return say`no member holds everything that the others hold: ${together(each)}. A person decides who leads, and gives up what that one lacks: ${command('failover', '--accept-loss', '--to', '<instance>')}`
+  const forks = promised
+    .filter(({ view }) => wasInFork(view.observation.stored))
+    .map(({ member }) => instanceOf(member))
+  const reason =
+    forks.length === 0
+      ? say`no member holds everything that the others hold`
+      : say`what ${allOf(forks)} wrote in a group that another hand formed may have the names of what this group acknowledged`
+  return say`${reason}: ${together(each)}. A person decides who leads, and gives up what that one lacks: ${command('failover', '--accept-loss', '--to', '<instance>')}`
 }
 
 function unionOf(promised: readonly Promised[]): GtidSet {
@@ -129,7 +175,11 @@ export function lossBy(promised: readonly Promised[], { accepted, to }: Choice):
 /** '' for nothing. */
 function givenUp(lost: readonly Lost[], { accepted }: Pick<Choice, 'accepted'>): Said {
   return together([
-    ...lost.map(({ member, transactions }) => say`${counted(transactions, 'transaction')} of ${instanceOf(member)}`),
+    ...lost.map(ofMember),
     ...(accepted.length === 0 ? [] : [say`what only ${allOf(accepted.map(instanceOf))} may hold`]),
   ])
+}
+
+function ofMember({ member, transactions }: Lost): Sentence {
+  return say`${counted(transactions, 'transaction')} of ${instanceOf(member)}`
 }

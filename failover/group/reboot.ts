@@ -10,6 +10,7 @@ import { promisedBy } from '../judge/election/promised.ts'
 import { liveView, viewNamed, type LiveView, type Situation } from '../judge/situation.ts'
 import { assignmentOrders } from './assignments.ts'
 import { formAnew, lossBy } from './forming-anew.ts'
+import { wasInFork } from './view.ts'
 
 /** Everybody who may hold what was acknowledged: the record never names fewer than may have been members. */
 function everybody({ record }: Situation): readonly MemberId[] {
@@ -59,7 +60,7 @@ function waitsFor(situation: Situation, view: GroupView, isForced: boolean): Flo
 function trustingForks({ snapshot }: Situation, { forks }: GroupView): readonly InstanceName[] {
   return forks.filter((name) => {
     const observation = viewNamed(snapshot, name)?.observation
-    return observation?.server?.group?.proposed !== undefined && observation.stored.opened !== true
+    return observation?.server?.group?.proposed !== undefined && !wasInFork(observation.stored)
   })
 }
 

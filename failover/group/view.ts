@@ -1,5 +1,6 @@
 import { groupView, type GroupView, type KnownGroup } from '#topology/group/group-view.ts'
 import { instanceOf } from '#topology/snapshot/member.ts'
+import type { StoredSummary } from '#topology/snapshot/observation.ts'
 import type { DecisionInput, Situation } from '../judge/situation.ts'
 import type { ClusterRecord } from '../protocol/record.ts'
 
@@ -16,4 +17,12 @@ export function knownBy(record: ClusterRecord | undefined, { frozenMs }: Decisio
     frozenMs,
     formed: record?.group?.view ?? '',
   }
+}
+
+/**
+ * It was in a group that another hand formed, and knows that. An agent of before stores no more than that its server
+ * was open, once it was told of the other group.
+ */
+export function wasInFork({ opened, forked, assignment }: StoredSummary): boolean {
+  return forked === true || (opened === true && assignment?.groupFork === true)
 }

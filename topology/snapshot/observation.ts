@@ -253,10 +253,9 @@ export interface StoredSummary {
    * of the primary nobody can tell. Absent for no, and from older agents.
    */
   readonly opened?: boolean
-  /**
-   * New at each agent start and with each newer promise; the copy in the manager's notes tells a volume that went back
-   * in time.
-   */
+  /** It was in a group that another hand formed, and is `opened` for that. Absent for no, and from older agents. */
+  readonly forked?: true
+  /** New at each agent start and with each newer promise: the copy in the notes tells a volume that went back. */
   readonly incarnation: string
   /** The incarnations before, newest first, as many as are kept. An agent that keeps none cannot be judged. */
   readonly earlierIncarnations?: readonly string[]
