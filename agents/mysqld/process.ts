@@ -94,6 +94,10 @@ class MysqldProcess extends ShownProcess implements ProcessPort {
     return this.#starts.failed
   }
 
+  get startsFailed(): number {
+    return this.#starts.failures
+  }
+
   lookEvery(ms: number): void {
     if (ms === this.#lookEveryMs) return
     this.#lookEveryMs = ms

@@ -31,6 +31,7 @@ export class StartBook {
   #used: OwnSettings
   #logFrom = 0
   #failed = ''
+  #failures = 0
   #refused = ''
 
   constructor(config: AgentConfig, layout: VolumeLayout) {
@@ -42,6 +43,11 @@ export class StartBook {
   /** Why the last start did not come up; '' once one did. */
   get failed(): string {
     return this.#failed
+  }
+
+  /** So many starts in a row did not come up. */
+  get failures(): number {
+    return this.#failures
   }
 
   /** The settings that are why it did not come up; '' for none. */
@@ -98,6 +104,7 @@ export class StartBook {
     const isOwn = isSameSettings(this.#used, this.#config)
     const words = this.#refused || this.#failed
     this.#failed = ''
+    this.#failures = 0
     this.#refused = isOwn ? '' : words
     if (!isOwn && this.#known?.refused !== undefined && isSameSettings(this.#known.refused.settings, this.#config))
       return
@@ -127,6 +134,7 @@ export class StartBook {
     this.#goesBack = changes.length > 0
     this.#refused = ''
     this.#failed = why
+    this.#failures += 1
     return said
   }
 }

@@ -135,12 +135,16 @@ export class ObservationBuilder {
     return { ...shown, backups: { ...seen, lookedAgoMs: lookedAtMs === null ? null : nowMs - lookedAtMs } }
   }
 
-  #settings(): Pick<Observation, 'settingsRefused' | 'settingsRolledBack' | 'startFailed' | 'unclassifiedSettings'> {
-    const { settingsRefused, settingsRolledBack, startFailed } = this.#parts.process
+  #settings(): Pick<
+    Observation,
+    'settingsRefused' | 'settingsRolledBack' | 'startFailed' | 'startsFailed' | 'unclassifiedSettings'
+  > {
+    const { settingsRefused, settingsRolledBack, startFailed, startsFailed } = this.#parts.process
     return {
       ...(settingsRefused ? { settingsRefused } : {}),
       ...(settingsRolledBack ? { settingsRolledBack } : {}),
       ...(startFailed ? { startFailed } : {}),
+      ...(startsFailed ? { startsFailed } : {}),
       ...(this.#unclassified.length === 0 ? {} : { unclassifiedSettings: this.#unclassified }),
     }
   }

@@ -44,6 +44,8 @@ export interface ProcessPort {
   readonly settingsRolledBack?: boolean
   /** Why the last start did not come up, in mysqld's own words; '' or absent once one did. */
   readonly startFailed?: string
+  /** So many starts in a row did not come up; 0 or absent once one did, and where nobody counts. */
+  readonly startsFailed?: number
   /** No signal reaches it: `kill` closes the server by SQL, and nobody here can end one that hangs. Absent for no. */
   readonly isClosedBySql?: boolean
   /** Monotonic milliseconds of the last change of `state`. */

@@ -34,7 +34,15 @@ import { bootstrapStep, planForcedBootstrap } from './bootstrap.ts'
 import type { ActsOf, FoundOf } from '../steps/acting.ts'
 import { conditionOf, type Known } from './condition.ts'
 import { membershipStep } from './admission.ts'
-import { lossOfReboot, rebootStep, stalledMs, stepsOfReboot, whyNeverForms, whyNoReboot } from './reboot.ts'
+import {
+  doesNotComeUp,
+  lossOfReboot,
+  rebootStep,
+  stalledMs,
+  stepsOfReboot,
+  whyNeverForms,
+  whyNoReboot,
+} from './reboot.ts'
 import { expulsionOfSilent } from './silent-member.ts'
 import { beginSwitchover, planSwitchover, switchoverStep } from './switchover.ts'
 import { knownBy, viewOf } from './view.ts'
@@ -169,7 +177,7 @@ function formedAnew(situation: Situation, { view }: Known['outage']): FlowStep {
 function formingStep(situation: Situation, { view }: Known['forming']): FlowStep {
   const { record, timings } = situation
   const name = instanceOf(record.primary)
-  const primary = liveView(situation.snapshot, record.primary)
+  const primary = whoForms(situation)
   // A group that is formed anew is the end of the failover that decided so.
   const flow = record.epoch === 1 ? 'bootstrap' : 'failover'
   if (primary === undefined) return formedAnew(situation, { view })
@@ -184,6 +192,25 @@ function formingStep(situation: Situation, { view }: Known['forming']): FlowStep
   const viewId = groupSeenBy(primary, timings.frozenMs)?.viewId ?? ''
   const group = { ...record.group, forming: false, ...(viewId === '' ? {} : { view: viewId }) }
   return step(why, [{ kind: 'commit', why, next: nextRecord(record, { group }) }], { flow })
+}
+
+/** The one that is to form the group, where its agent answers and it can. */
+function whoForms(situation: Situation): LiveView | undefined {
+  const former = liveView(situation.snapshot, situation.record.primary)
+  return former === undefined || cannotForm(situation, former) ? undefined : former
+}
+
+/**
+ * Its mysqld does not come up, or a person names another one; or that was so, and it has promised the next epoch since.
+ * Nobody else may form a group whose record names nobody else.
+ */
+function cannotForm({ record, requests, timings }: Situation, former: LiveView): boolean {
+  const { observation, name } = former
+  if (record.syncSet.length === 0) return false
+  const asked = requests.find((request) => request.kind === 'failover')
+  const isAnotherNamed = asked !== undefined && asked.to !== null && asked.to !== name
+  const isIn = groupSeenBy(former, timings.frozenMs)?.state === 'ONLINE'
+  return (isAnotherNamed && !isIn) || doesNotComeUp(observation) || observation.stored.promise > record.epoch
 }
 
 /** Its server is no member that is online by a look that is older than what its agent did, or is one only soon. */

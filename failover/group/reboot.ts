@@ -71,8 +71,35 @@ function waitForDoubt(situation: Situation, view: GroupView): FlowStep | undefin
   return step(sentence, assignmentOrders(situation), { blocked: true, revisitMs: 500 })
 }
 
+/** Nobody says what they hold. */
 function silentMembers(situation: Situation): readonly MemberId[] {
-  return everybody(situation).filter((member) => liveView(situation.snapshot, member) === undefined)
+  return everybody(situation).filter(
+    (member) => liveView(situation.snapshot, member) === undefined || cannotTell(situation, member),
+  )
+}
+
+/** It has promised, is outside of every group by that, and its mysqld does not come up to say what it holds. */
+function cannotTell({ snapshot, record }: Situation, member: MemberId): boolean {
+  const view = liveView(snapshot, member)
+  return view !== undefined && view.observation.stored.promise > record.epoch && doesNotComeUp(view.observation)
+}
+
+/** One start that fails may be followed by one that does not. */
+const startsTried = 3
+
+/** The kernel ends a process within seconds, unless a disk does not answer. */
+const heldMs = 60_000
+
+/** Its mysqld is started again and again, in vain; or was ended, and the kernel holds it. */
+export function doesNotComeUp({
+  process,
+  processSinceMs,
+  startsFailed = 0,
+  settingsRefused = '',
+}: Observation): boolean {
+  const isHeld = process === 'exiting' && processSinceMs >= heldMs
+  const isUp = process === 'running' || process === 'stopped'
+  return !isUp && (startsFailed >= startsTried || settingsRefused !== '' || isHeld)
 }
 
 /**
@@ -106,18 +133,19 @@ function waitForStalled(situation: Situation, view: GroupView, stalled: readonly
 
 function waitForSilent(situation: Situation, view: GroupView, silent: readonly MemberId[]): FlowStep {
   const past = silent.filter((member) => wentBack(situation, member))
-  const away = silent.filter((member) => !past.includes(member))
-  const missing = joined([...whoIsAway(away), ...whoWentBack(past)], '; ')
+  const down = silent.filter((member) => cannotTell(situation, member))
+  const away = silent.filter((member) => !past.includes(member) && !down.includes(member))
+  const missing = joined([...whoIsAway(away), ...whoIsDown(down), ...whoWentBack(past)], '; ')
   const only = silent.length === 1 ? say`it` : say`they`
   const seeded =
     past.length === 0
       ? ''
       : say`; ${allOf(past.map(instanceOf))} ${are(past)} seeded again by ${itself(past)} after that`
   const starting = startingAmong(situation)
-  const without =
-    starting.length > 0
-      ? say`; ${areBeingStarted(starting)}`
-      : say`, or give up what only ${only} may hold: ${command('failover', '--accept-loss')}${seeded}`
+  const giveUp = say`, or give up what only ${only} may hold: ${command('failover', '--accept-loss')}${seeded}`
+  // Where nobody is left none can go on without the others.
+  const orElse = silent.length === everybody(situation).length ? '' : giveUp
+  const without = starting.length > 0 ? say`; ${areBeingStarted(starting)}` : orElse
   return step(say`${view.sentence}. ${missing}${without}`, assignmentOrders(situation), {
     blocked: true,
     revisitMs: 1_000,
@@ -129,6 +157,15 @@ function whoIsAway(away: readonly MemberId[]): readonly Sentence[] {
   const [does, them] = away.length === 1 ? [say`does`, say`it`] : [say`do`, say`them`]
   return [
     say`${allOf(away.map(instanceOf))} may hold what was acknowledged last and ${does} not answer: bring ${them} back`,
+  ]
+}
+
+/** Their agents answer, and say in the analysis why that is so. */
+function whoIsDown(down: readonly MemberId[]): readonly Sentence[] {
+  if (down.length === 0) return []
+  const [does, holds] = down.length === 1 ? [say`does`, say`it`] : [say`do`, say`they`]
+  return [
+    say`mysqld of ${allOf(down.map(instanceOf))} ${does} not come up, and ${holds} may hold what was acknowledged last: put right why`,
   ]
 }
 
@@ -155,6 +192,8 @@ export function whyNoReboot(situation: Situation): Sentence | null {
   const silent = silentMembers(situation)
   const past = silent.find((member) => wentBack(situation, member))
   if (past !== undefined) return say`the volume of ${instanceOf(past)} went back in time`
+  const down = silent.find((member) => cannotTell(situation, member))
+  if (down !== undefined) return say`mysqld of ${instanceOf(down)} does not come up`
   return silent.length === 0
     ? null
     : say`${allOf(silent.map(instanceOf))} ${silent.length === 1 ? say`does` : say`do`} not answer`
@@ -166,6 +205,7 @@ export function whyNeverForms(situation: Situation, to: InstanceName): Sentence 
   const member = everybody(situation).find((one) => instanceOf(one) === to)
   if (member === undefined) return say`${to} is no member of the group that the record names`
   if (wentBack(situation, member)) return say`the volume of ${to} went back in time`
+  if (cannotTell(situation, member)) return say`mysqld of ${to} does not come up`
   return liveView(situation.snapshot, member) === undefined ? say`${to} does not answer` : null
 }
 

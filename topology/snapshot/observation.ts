@@ -406,8 +406,9 @@ export interface Observation extends ObservedBackups {
   readonly settingsRefused?: string
   /** mysqld came up with those of its last good start in their place. Absent for no, and from older agents. */
   readonly settingsRolledBack?: true
-  /** Why the last start of its mysqld did not come up, in mysqld's own words. Absent once one did. */
+  /** Why the last start of its mysqld did not come up, and how many in a row did not. Absent once one did. */
   readonly startFailed?: string
+  readonly startsFailed?: number
   /** Settings in force that Regent does not know and a person allowed, by name. Absent for none. */
   readonly unclassifiedSettings?: readonly string[]
   /**
