@@ -43,6 +43,13 @@ describe('The plan', () => {
     })
   })
 
+  it('takes one that is in no downtime before that', () => {
+    const notes = { downtimes: [{ instance: 'shop-1', untilWallMs: 1_000_001, reason: 'a new disk', owner: '' }] }
+    const preferred = policies('shop-1', { promotion: 'prefer', priority: 1_000 })
+    expect(plan({ notes, ...preferred, sees: { 'shop-2': busy(100) } })).toMatchObject({ candidate: shop2 })
+    expect(plan({ notes, record: { syncSet: [shop1] } })).toMatchObject({ candidate: shop1 })
+  })
+
   it('takes one that stays', () => {
     expect(plan({ record: { leaving: [shop1] } })).toMatchObject({ candidate: shop2 })
     expect(plan({ views: { 'shop-1': { terminating: true } } })).toMatchObject({ candidate: shop2 })

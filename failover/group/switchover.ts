@@ -10,6 +10,7 @@ import { orderFor, peersOf } from '../steps/assignments.ts'
 import { changeRecord, dropIntent } from '../steps/commit.ts'
 import { step, type FlowStep } from '../steps/step.ts'
 import { departing, isFenced, isLive, liveView, type LiveView, type Situation } from '../judge/situation.ts'
+import { downtimeOf } from '../judge/downtime.ts'
 import { demotionShare, undoingSteps, whyNoTimeFor } from '../judge/time-to-undo.ts'
 import { countedMembers, type SwitchoverIntent } from '../protocol/record.ts'
 
@@ -39,11 +40,13 @@ export function planSwitchover(situation: Situation, to: InstanceName | null, ti
   return { refusal: say`no member can take over: ${joined(why, '; ') || say`nobody else is in the group`}` }
 }
 
-/** The policy comes before the priority, and the priority before what is left to apply. */
-function rank({ spec, snapshot }: Situation, member: MemberId): number {
+/** No downtime comes before the policy, that before the priority, and the priority before what is left to apply. */
+function rank(situation: Situation, member: MemberId): number {
+  const { spec, snapshot } = situation
   const policy = spec.policies[instanceOf(member)]
   const applying = liveView(snapshot, member)?.observation.server?.group?.applying ?? 0
-  return (policy?.promotion === 'prefer' ? 1e9 : 0) + (policy?.priority ?? 0) * 1e5 - Math.min(applying, 1e5)
+  const expected = downtimeOf(situation, instanceOf(member)) === undefined ? 0 : -1e12
+  return expected + (policy?.promotion === 'prefer' ? 1e9 : 0) + (policy?.priority ?? 0) * 1e5 - Math.min(applying, 1e5)
 }
 
 function planFor(situation: Situation, candidate: MemberId): SwitchoverPlan {

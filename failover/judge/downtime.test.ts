@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { analyse, decide } from '../decide.ts'
+import { aGroupSituation } from '../group/testing-group.ts'
 import { describeDowntime, downtimesAt, untilADowntimeEnds, withDowntime, withoutDowntime } from './downtime.ts'
 import { emptyNotes, type Downtime } from '../protocol/notes.ts'
 import { aSituation, deadServer, type SituationOverrides } from '../testing.ts'
@@ -58,6 +59,12 @@ describe('a downtime', () => {
     const given = { views: { 'shop-2': deadServer }, ...expecting(of('shop-2', 300)) }
     expect(decide(aSituation(given)).revisitMs).toBeLessThanOrEqual(300)
     expect(seen({ ...given, wallMs: wallMs + 300 })).toMatchObject([{ severity: 'warning', expected: false }])
+  })
+
+  it('so it is in a replication group', () => {
+    const { revisitMs } = decide(aGroupSituation(expecting(of('shop-2', 300))))
+    expect(revisitMs).toBeLessThanOrEqual(300)
+    expect(revisitMs).not.toBeNull()
   })
 
   it('that is long is looked at again every hour, which is as long as a timer may safely be', () => {

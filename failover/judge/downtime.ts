@@ -1,5 +1,5 @@
 import { say, text, time, type Sentence } from '#common/sentence/sentence.ts'
-import type { InstanceName } from '#topology/snapshot/member.ts'
+import { instanceOf, type InstanceName, type MemberId } from '#topology/snapshot/member.ts'
 import type { ClusterNotes, Downtime } from '../protocol/notes.ts'
 import { heldAt, heldOfOthers } from './said-for-a-while.ts'
 
@@ -19,6 +19,15 @@ export function downtimeOf(
   instance: InstanceName,
 ): Downtime | undefined {
   return downtimesAt(notes, wallMs).find((each) => each.instance === instance)
+}
+
+/**
+ * It will be in trouble soon, as a person said. Among those that hold everything that is a reason for another one,
+ * never a reason for nobody.
+ */
+export function compareDowntime(situation: Parameters<typeof downtimeOf>[0], a: MemberId, b: MemberId): number {
+  const [left, right] = [a, b].map((member) => Number(downtimeOf(situation, instanceOf(member)) !== undefined))
+  return (left ?? 0) - (right ?? 0)
 }
 
 /** Milliseconds until the next one ends, so that what is shown changes then; null where there is none. */

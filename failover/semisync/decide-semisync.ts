@@ -17,7 +17,7 @@ import { besides, soonest, step, type FlowStep } from '../steps/step.ts'
 import type { Action, Findings } from '../protocol/decision.ts'
 import { whyNothingToMend } from '../judge/primary/acknowledging.ts'
 import { revocationQuorum } from '../judge/election/durability.ts'
-import { describeDowntime, downtimesAt, untilADowntimeEnds } from '../judge/downtime.ts'
+import { describeDowntime, downtimesAt } from '../judge/downtime.ts'
 import { budgetSentence, failoverBudget } from '../judge/election/failover-budget.ts'
 import { isSafePossible, whyNeverTo } from './failover-target.ts'
 import { planForcedBootstrap } from '../flows/forced-bootstrap.ts'
@@ -75,11 +75,7 @@ function stepsOfFailover({ record }: Situation, to: InstanceName | null): readon
 
 /** What concerns the primary comes before everything else. */
 function decideSemisync(input: DecisionInput): Decided {
-  return revisitedBy(untilADowntimeEnds(input.notes, input.wallMs), decideBy({ bootstrap, decide }, input))
-}
-
-function revisitedBy(ms: number | null, decision: Decided): Decided {
-  return ms === null ? decision : { ...decision, revisitMs: Math.min(ms, decision.revisitMs ?? ms) }
+  return decideBy({ bootstrap, decide }, input)
 }
 
 function bootstrap(input: DecisionInput): FlowStep {

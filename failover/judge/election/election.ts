@@ -7,7 +7,7 @@ import { seriesOf } from '#topology/snapshot/series.ts'
 import { salvages } from '#failover/protocol/mode-name.ts'
 import type { Promised } from './promised.ts'
 import { whyDoubted } from '../data/doubted-data.ts'
-import { downtimeOf } from '../downtime.ts'
+import { compareDowntime } from '../downtime.ts'
 import { isDeadHolder } from './elected-set.ts'
 import { isFenced, liveView, type LiveView, type Situation } from '../situation.ts'
 
@@ -159,15 +159,6 @@ function rankOf(view: LiveView | undefined): number {
 
 function seriesNameOf(view: LiveView): string {
   return seriesOf(view.observation)?.name ?? 'of an unknown version'
-}
-
-/**
- * It will be in trouble soon, as a person said. Among those that hold everything that is a reason for another one,
- * never a reason for nobody.
- */
-function compareDowntime(situation: Situation, a: MemberId, b: MemberId): number {
-  const [left, right] = [a, b].map((member) => Number(downtimeOf(situation, instanceOf(member)) !== undefined))
-  return (left ?? 0) - (right ?? 0)
 }
 
 function comparePolicy(situation: Situation, a: MemberId, b: MemberId): number {
