@@ -190,8 +190,8 @@ function online(view: View, member: Membership): NextPass {
 
 /** What somebody changed while the server runs, and what the spec says otherwise since this server joined. */
 function settingsOf({ stored }: View, member: Membership): readonly Step[] {
-  const { group, task } = member
-  const weight = stored.opened ? 0 : usualWeight
+  const { group, task, assignment } = member
+  const weight = stored.opened || assignment.fenced ? 0 : usualWeight
   const { consistency = task.consistency, weight: now = weight } = group
   return [
     ...putsRight(member),

@@ -22,6 +22,7 @@ interface Case {
   readonly sees: GroupShape
   readonly server: ServerOverrides
   readonly isInDoubt?: true
+  readonly fenced?: true
 }
 
 /** The agent of shop-0, which is told BEFORE_ON_PRIMARY_FAILOVER, and does what its member is to do otherwise. */
@@ -35,9 +36,9 @@ async function given({ sees, server: more, isInDoubt = undefined }: Case, group?
   return parts
 }
 
-function next(parts: Parts): NextPass {
+function next(parts: Parts, { fenced = undefined }: Partial<Case> = {}): NextPass {
   const group = { name: groupName, does: 'join', consistency: 'BEFORE_ON_PRIMARY_FAILOVER' } as const
-  const assignment: Assignment = { ...replicaOfEpoch3, group }
+  const assignment: Assignment = { ...replicaOfEpoch3, fenced: fenced === true, group }
   return new Group(parts).next(viewOf(parts, (parts.server as ScriptedServer).state), assignment)
 }
 
@@ -90,12 +91,17 @@ describe('A member that is online', () => {
       'setWeight 0; secondary of the group, 3 of 3 members online',
     ],
     [
+      'is to be elected last while a person has it fenced: as primary it would be closed',
+      { sees: { ...led1, weight: 50 }, server: closed, fenced: true },
+      'setWeight 0; closed: fenced by a person',
+    ],
+    [
       'is elected as any other once they are not',
       { sees: { ...led1, weight: 0 }, server: readable },
       'setWeight 50; secondary of the group, 3 of 3 members online',
     ],
   ])('%s', async (_, known, words) => {
-    expect(told(next(await given(known)))).toBe(words)
+    expect(told(next(await given(known), known))).toBe(words)
   })
 
   it('says which consistency it has from now on', async () => {

@@ -53,7 +53,7 @@ export const groupSteps = {
       observer.outdate()
     }
   },
-  /** A member whose data are in doubt is elected only where there is nobody else. */
+  /** A member that is fenced, or whose data are in doubt, is elected only where there is nobody else. */
   setWeight: async ({ server, observer }, { weight }: { weight: number }) => {
     try {
       await server.setSetting('group_replication_member_weight', String(weight))

@@ -5,11 +5,12 @@ import { instanceOf, ordinalOf, type InstanceName, type MemberId } from '#topolo
 import { allOf } from '#common/text/words.ts'
 import { step, type FlowStep } from '../steps/step.ts'
 import type { Promised } from '../judge/election/promised.ts'
-import { liveView, type Situation } from '../judge/situation.ts'
+import { compareDowntime } from '../judge/downtime.ts'
+import { isFenced, liveView, type Situation } from '../judge/situation.ts'
 import { nextRecord } from '../protocol/record.ts'
 import { groupNameFor } from './assignments.ts'
-
 import { wasInFork } from './view.ts'
+
 /** What a person has decided. */
 export interface Choice {
   /** Silent members that are given up. */
@@ -26,9 +27,9 @@ interface Leader {
   readonly compared: readonly Promised[]
   /** What these hold and the leader does not. Empty unless a person named the leader and accepted loss. */
   readonly lost: readonly Lost[]
-}
   /** What the leader lacks of those who were in a group that another hand formed. */
   readonly leftOut: readonly Lost[]
+}
 
 interface Lost {
   readonly member: MemberId
@@ -61,7 +62,6 @@ export function formAnew(situation: Situation, promised: readonly Promised[], ch
   return step(why, [{ kind: 'commit', why, next }], { flow: 'failover' })
 }
 
-/**
 function whyThisLeads({ leader, lost, compared, leftOut }: Leader, given: Said): Sentence {
   const isChosen = lost.length > 0 || !compared.includes(leader)
   const whose = isChosen ? say`a person chose its` : say`it holds all`
@@ -73,8 +73,9 @@ function whyThisLeads({ leader, lost, compared, leftOut }: Leader, given: Said):
   return say`${instanceOf(leader.member)} forms the group anew: ${holds}${without}${foreign}`
 }
 
- * The lowest version: no lower one could join. Then one whose data are in no doubt, the present primary, and the lowest
- * ordinal.
+/**
+ * The lowest version: no lower one could join. Then one whose data are in no doubt, one that is not fenced, and may
+ * lead by its policy, one that is in no downtime, the present primary, and the lowest ordinal.
  */
 function leaderOf(situation: Situation, promised: readonly Promised[], choice: Choice): Leader | undefined {
   const { to, acceptLoss } = choice
@@ -87,6 +88,8 @@ function leaderOf(situation: Situation, promised: readonly Promised[], choice: C
       (a, b) =>
         compareVersions(versionOf(situation, a), versionOf(situation, b)) ||
         Number(isInDoubt(situation, a)) - Number(isInDoubt(situation, b)) ||
+        Number(isToLeadLast(situation, a)) - Number(isToLeadLast(situation, b)) ||
+        compareDowntime(situation, a.member, b.member) ||
         rank(situation, a.member) - rank(situation, b.member),
     )
   if (leader === undefined) return undefined
@@ -158,6 +161,12 @@ function versionOf({ snapshot }: Situation, { member }: Promised): string {
 
 function isInDoubt({ snapshot }: Situation, { member }: Promised): boolean {
   return liveView(snapshot, member)?.observation.stored.opened === true
+}
+
+/** A primary that is fenced is a deliberate outage. Nobody else is fenced to lead, and some are never to. */
+function isToLeadLast({ notes, record, spec }: Situation, { member }: Promised): boolean {
+  const name = instanceOf(member)
+  return member !== record.primary && (isFenced(notes, name) || spec.policies[name]?.promotion === 'never')
 }
 
 function rank({ record }: Situation, member: MemberId): number {

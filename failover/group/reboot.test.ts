@@ -4,7 +4,7 @@ import { groupName, outsideGroup, type GroupShape } from '#topology/testing-grou
 import { decide, modeOf } from '../decide.ts'
 import { isWell } from '../judge/primary/verdict.ts'
 import type { Action } from '../protocol/decision.ts'
-import { committed, memberElsewhere, ordersOf, shop0, shop1, shop2 } from '../testing.ts'
+import { committed, memberElsewhere, never, ordersOf, shop0, shop1, shop2 } from '../testing.ts'
 import { lossOfReboot, stepsOfReboot, whyNeverForms, whyNoReboot } from './reboot.ts'
 import { aGroupSituation, groupRecord, nobodyIn, revision, tasksIn, type GroupSituation } from './testing-group.ts'
 
@@ -97,6 +97,22 @@ describe('After a full outage', () => {
 
   it('the lowest ordinal leads among those that hold the same, where the primary holds less', () => {
     expect(committed(after({ views: { ...allPromised, 'shop-0': promised(99) } })).primary).toBe(shop1)
+  })
+
+  it('one that is fenced, may not lead by its policy, or is in downtime leads only where nobody else holds everything', () => {
+    const views = { ...allPromised, 'shop-0': promised(99) }
+    const alone = { ...views, 'shop-2': promised(99) }
+    const downtimes = [{ instance: 'shop-1', untilWallMs: 1_000_001, reason: 'a new disk', owner: '' }]
+    for (const given of [
+      { notes: { fenced: [{ instance: 'shop-1', keepPrimary: false, wallMs: 0 }] } },
+      { notes: { downtimes } },
+      { spec: { policies: { 'shop-1': never } } },
+    ]) {
+      expect(committed(after({ views, ...given })).primary).toBe(shop2)
+      expect(committed(after({ views: alone, ...given })).primary).toBe(shop1)
+    }
+    const fenced = [{ instance: 'shop-0', keepPrimary: true, wallMs: 0 }]
+    expect(committed(after({ views: allPromised, notes: { fenced } })).primary).toBe(shop0)
   })
 
   it('nobody leads where each lacks something: what each alone holds is said, and how a person decides', () => {
