@@ -161,7 +161,8 @@ interface Joining {
 
 /** A start takes until this server is in a view: it goes on in the background, and is begun once. */
 async function joinGroup(parts: Parts, { settings, formsIn }: Joining): Promise<void> {
-  const { jobs, notices, file, expulsion } = parts
+  const { jobs, notices, file, expulsion, process } = parts
+  const { pid } = process
   const forms = formsIn !== null
   const start = async (): Promise<void> => {
     expulsion?.rest()
@@ -179,6 +180,8 @@ async function joinGroup(parts: Parts, { settings, formsIn }: Joining): Promise<
       (error: unknown) => {
         const why = describeError(error)
         pauseBeforeJoining(parts)
+        if (isUnanswered(error) && process.pid === pid && process.state === 'running')
+          learn(parts, { fact: 'groupMayBeStarting', mayBeStartingGroup: true })
         notices.failed('GroupNotJoined', say`the group was not ${forms ? say`formed` : say`joined`}`, error)
         return why
       },
@@ -193,6 +196,13 @@ async function joinGroup(parts: Parts, { settings, formsIn }: Joining): Promise<
     })
   learn(parts, { fact: 'waitBegan', wait: 'startingGroup', until })
 }
+
+/** Nobody broke the start off in the server: this server may be in a group a moment later, whatever it shows now. */
+function isUnanswered(error: unknown): boolean {
+  return error instanceof RegentError && unanswered.has(error.code)
+}
+
+const unanswered: ReadonlySet<string> = new Set(['REGENT_SERVER_TIMEOUT', 'REGENT_SERVER_DOWN'])
 
 /** A server answers slowly while its member starts, and its connections may have been lost. */
 const lookAgainMs = 5_000

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { gtids } from '#topology/testing.ts'
+import { RegentError } from '#common/errors/errors.ts'
+import { gtids, type ServerOverrides } from '#topology/testing.ts'
 import { inGroup, outsideGroup, type GroupShape } from '#topology/testing-group.ts'
 import { viewOf } from '../instance/pass.ts'
 import type { Parts } from '../instance/parts.ts'
@@ -64,6 +65,31 @@ describe('Under a promise, the agent of a group’s member', () => {
   })
 
   it('outside of the group reports all that is held, applied or not, with its relay logs on disk', async () => {
+  it.each(['REGENT_SERVER_TIMEOUT', 'REGENT_SERVER_DOWN'] as const)(
+    'that did not answer its start kills it too: the start goes on in the server (%s)',
+    async (code) => {
+      const { parts, server } = await promised(outsideGroup(), { promise: 3 })
+      const start = () => Promise.reject(new RegentError(code, 'START GROUP_REPLICATION was not answered'))
+      Object.assign(server, { group: { start } })
+      const settings = { name: 'g', seeds: [], consistency: 'EVENTUAL' }
+      await perform(parts, { steps: [{ do: 'joinGroup', settings, formsIn: null }] })
+      await expect.poll(() => parts.jobs.groupFailure).toBe('START GROUP_REPLICATION was not answered')
+      await parts.file.update({ promise: 4 })
+      expect(told(decided(parts)!)).toBe(`kill; ${sentence}`)
+    },
+  )
+
+  it('that refused its start is outside', async () => {
+    const { parts, server } = await promised(outsideGroup(), { promise: 3 })
+    const start = () => Promise.reject(new RegentError('REGENT_SERVER_ERROR', 'the member is not allowed'))
+    Object.assign(server, { group: { start } })
+    const settings = { name: 'g', seeds: [], consistency: 'EVENTUAL' }
+    await perform(parts, { steps: [{ do: 'joinGroup', settings, formsIn: null }] })
+    await expect.poll(() => parts.jobs.groupFailure).toBe('the member is not allowed')
+    await parts.file.update({ promise: 4 })
+    expect(told(decided(parts)!)).toBe(`reportOutside 4; ${sentence}`)
+  })
+
     const { parts, synced } = await promised(outsideGroup())
     await run(parts)
     expect(parts.course.promiseReport).toEqual({
