@@ -6,7 +6,7 @@ import type { Mode } from '../instance/agent-mode.ts'
 import { learn } from '../instance/learn.ts'
 import type { AnswersAlone, Parts } from '../instance/parts.ts'
 import type { StoredState } from '../instance/stored-state.ts'
-import { rest, type View } from '../instance/pass.ts'
+import type { View } from '../instance/pass.ts'
 import { isDown } from '../ports/process.ts'
 import type { Watches } from '#common/watch/watches.ts'
 import type { GroupState } from '#topology/snapshot/observation.ts'
@@ -23,7 +23,7 @@ import { ProtocolWatch } from './protocol-watch.ts'
 import { beginToExpel } from './silent-member.ts'
 import { SinglePrimaryWatch } from './single-primary.ts'
 import type { NextPass, Step } from './steps.ts'
-import { underPromise } from './under-promise.ts'
+import { staysClosed, underPromise } from './under-promise.ts'
 import { viewLookMs, ViewWatch } from './view-watch.ts'
 
 /**
@@ -145,9 +145,8 @@ export class Group implements Mode<Step> {
     return underPromise(view)
   }
 
-  /** Outside of every group nobody looks for a primary there, and what is written there is errant. */
-  staysClosed(): NextPass {
-    return rest
+  staysClosed(view: View): NextPass {
+    return staysClosed(view)
   }
 
   async promise(order: PromiseOrder): Promise<void> {

@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { RegentError } from '#common/errors/errors.ts'
 import { gtids, type ServerOverrides } from '#topology/testing.ts'
 import { inGroup, outsideGroup, type GroupShape } from '#topology/testing-group.ts'
+import { runPass } from '../converge/runner.ts'
 import { viewOf } from '../instance/pass.ts'
 import type { Parts } from '../instance/parts.ts'
 import type { StoredState } from '../instance/stored-state.ts'
@@ -64,7 +65,6 @@ describe('Under a promise, the agent of a group’s member', () => {
     expect(parts.course.promiseReport).toBeNull()
   })
 
-  it('outside of the group reports all that is held, applied or not, with its relay logs on disk', async () => {
   it.each(['REGENT_SERVER_TIMEOUT', 'REGENT_SERVER_DOWN'] as const)(
     'that did not answer its start kills it too: the start goes on in the server (%s)',
     async (code) => {
@@ -90,6 +90,7 @@ describe('Under a promise, the agent of a group’s member', () => {
     expect(told(decided(parts)!)).toBe(`reportOutside 4; ${sentence}`)
   })
 
+  it('outside of the group reports all that is held, applied or not, with its relay logs on disk', async () => {
     const { parts, synced } = await promised(outsideGroup())
     await run(parts)
     expect(parts.course.promiseReport).toEqual({
@@ -126,6 +127,47 @@ describe('Under a promise, the agent of a group’s member', () => {
     expect(new Group(parts).underPromise(viewOf(parts, null))).toEqual({ next: 'after a look' })
     const { group: _, ...without } = server.state
     expect(new Group(parts).underPromise(viewOf(parts, without))).toBeNull()
+  })
+})
+
+describe('Under a promise that was reported, a server', () => {
+  /** It reported, is seen like this after that, and its agent does what follows. */
+  async function seen(sees: GroupShape, more: ServerOverrides) {
+    const { parts, server, process } = await promised(outsideGroup())
+    await run(parts)
+    server.state = aServerState(inGroup('shop-0', sees, { received, ...more }))
+    await parts.observer.refresh()
+    const mode = new Group(parts)
+    const doNext = () => runPass(parts, mode.staysClosed(viewOf(parts, server.state)))
+    return { parts, server, process, mode, doNext }
+  }
+  const closed: ServerOverrides = { readOnly: true, superReadOnly: true, offlineMode: true }
+
+  it('that is closed and outside of all groups is left as it is', async () => {
+    const { parts, server, mode } = await seen(outsideGroup(), closed)
+    expect(mode.staysClosed(viewOf(parts, server.state))).toEqual({ next: 'when something changes' })
+    expect(mode.staysClosed(viewOf(parts, null))).toEqual({ next: 'when something changes' })
+  })
+
+  it('that another hand opens is in doubt, closed, and says anew what it holds: it may be in no binlog', async () => {
+    const { parts, server, mode, doNext } = await seen(outsideGroup(), { readOnly: false, superReadOnly: false })
+    expect(mode.staysClosed(viewOf(parts, null))).toEqual({ next: 'after a look' })
+    await doNext()
+    expect(parts.file.current.opened).toBe(true)
+    expect(parts.notices.list.map(({ code }) => code)).toEqual(['OpenedByHand'])
+    await doNext()
+    expect(server.calls).toContain('readOnly closed')
+    expect(parts.course.promiseReport).toBeNull()
+    await run(parts)
+    expect(parts.course.promiseReport).toMatchObject({ epoch: 4 })
+  })
+
+  it('that another hand has join a group is killed, and reports anew outside of it', async () => {
+    const { parts, process, doNext } = await seen({}, closed)
+    await doNext()
+    expect(process.state).toBe('dead')
+    expect(parts.file.current.opened).toBe(false)
+    expect(parts.course.promiseReport).toBeNull()
   })
 })
 
