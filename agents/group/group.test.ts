@@ -92,6 +92,20 @@ describe('A member of a group whose mysqld dies', () => {
     expect(asked).toEqual([])
   })
 
+  it.each(['OFFLINE', 'ERROR'] as const)(
+    'has nobody removed, and waits for nobody, where it had left before: it is %s',
+    async (state) => {
+      const { parts, process, asked, watches, look } = await aMember()
+      ;(parts.server as ScriptedServer).state = { ...aServerState(), group: { ...online, state } }
+      await parts.observer.refresh()
+      look()
+      process.become('dead')
+      watches.stop()
+      expect(asked).toEqual(['know 17:3'])
+      expect(parts.jobs.joinsNotBeforeMs).toBe(-Infinity)
+    },
+  )
+
   it('keeps its connections to the members until it is removed, and not longer', async () => {
     const { process, rests, removal, watches, look } = await aMember()
     const { promise, resolve } = Promise.withResolvers<Sentence>()

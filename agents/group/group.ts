@@ -86,13 +86,20 @@ export class Group implements Mode<Step> {
 
   /** The members that are to be asked once this mysqld is dead are known, and connected, before. */
   #look(): void {
-    const { observer, process, expulsion, jobs } = this.#parts
+    const { observer, process, expulsion } = this.#parts
     const group = observer.server?.group
-    if (jobs.expelling === null && isOutside(group)) expulsion?.rest()
+    if (isOutside(group)) this.#left()
     if (group?.state !== 'ONLINE' || process.state !== 'running') return
     this.#memberPid = process.pid
     learn(this.#parts, { fact: 'memberSeen' })
     expulsion?.know(group)
+  }
+
+  /** The group has no member here whom it would miss once this mysqld ends. */
+  #left(): void {
+    const { expulsion, jobs } = this.#parts
+    this.#memberPid = null
+    if (jobs.expelling === null) expulsion?.rest()
   }
 
   /** Nothing else of this instance changes when another member falls silent. */
