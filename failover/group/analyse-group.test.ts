@@ -75,7 +75,7 @@ const cases: Readonly<Record<string, { readonly given: GroupSituation; readonly 
     },
     findings: [
       'PrimaryAgentUnreachable warning shop-0: the agent of primary shop-0 is unreachable; the rest of the group hears its server',
-      'GroupMemberRecovering warning shop-1: shop-1 recovers from another member: it lacks 0 transactions of primary shop-0, and clients are kept out until it has them; Access denied',
+      'GroupMemberRecovering warning shop-1: shop-1 recovers from another member: how far it is nobody says; Access denied',
     ],
   },
   'the group does not hear a member that its agent hears': {
@@ -125,6 +125,19 @@ const cases: Readonly<Record<string, { readonly given: GroupSituation; readonly 
     given: { views: { 'shop-0': deadServer } },
     findings: [
       'DeadPrimary critical shop-0: primary shop-0 is dead: its mysqld is dead for 12 ms; the other 2 members elect another one once it is expelled',
+    ],
+  },
+  'the primary of two died: the other one is no majority': {
+    given: {
+      notes: { instances: 2 },
+      record: { syncSet: ['shop-1@volume-1'] },
+      sees: all({ members: { 'shop-0': 'ONLINE', 'shop-1': 'ONLINE' } }),
+      views: { 'shop-0': deadServer, 'shop-2': lostAgent },
+    },
+    findings: [
+      'DeadPrimary critical shop-0: primary shop-0 is dead: its mysqld is dead for 12 ms; the other member is no majority, and can elect nobody without it',
+      'InstanceUnreachable warning shop-2: the agent of shop-2 is unreachable; it is missing in the group',
+      'GroupEvenSize warning -: when one of 2 members is lost the other is no majority, and writes wait for a person or for that member: use 3',
     ],
   },
   'the primary is frozen': {
@@ -217,7 +230,7 @@ const cases: Readonly<Record<string, { readonly given: GroupSituation; readonly 
       },
     },
     findings: [
-      'GroupFork critical shop-1: shop-1 is in a group that another hand formed (group_replication_bootstrap_group): it leaves that, and joins the others again',
+      'GroupFork critical shop-1: shop-1 is in a group that another hand formed (group_replication_bootstrap_group): it leaves that, and joins the others again as a copy of one of them',
     ],
   },
   'the group is not formed yet': {

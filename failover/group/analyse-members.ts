@@ -40,7 +40,7 @@ export function analyseMembers(group: GroupView, record: ClusterRecord, within: 
 }
 
 function inFork({ name }: InstanceView): Analysis {
-  const sentence = say`${name} is in a group that another hand formed (group_replication_bootstrap_group): it leaves that, and joins the others again`
+  const sentence = say`${name} is in a group that another hand formed (group_replication_bootstrap_group): it leaves that, and joins the others again as a copy of one of them`
   return critical('GroupFork', name, sentence)
 }
 
@@ -92,8 +92,9 @@ const heardByGroup = say`the rest of the group hears its server`
 
 function untilExpelled({ group }: Known): Sentence {
   const others = [...group.members.values()].filter((state) => state === 'ONLINE').length - 1
-  return others < 1
-    ? say`there is no other member that is online`
+  if (others < 1) return say`there is no other member that is online`
+  return others * 2 <= group.members.size
+    ? say`${others === 1 ? say`the other member is` : say`the other ${others} members are`} no majority, and can elect nobody without it`
     : say`${others === 1 ? say`the other member elects` : say`the other ${others} members elect`} another one once it is expelled`
 }
 

@@ -4,7 +4,7 @@ import { outsideGroup, type GroupShape } from '#topology/testing-group.ts'
 import { decide } from '../decide.ts'
 import { committed, never, shop1, shop2, switchoverIntent } from '../testing.ts'
 import { planSwitchover } from './switchover.ts'
-import { aGroupSituation, groupRecord, revision, type GroupSituation } from './testing-group.ts'
+import { aGroupSituation, groupRecord, nobodyIn, revision, type GroupSituation } from './testing-group.ts'
 
 const plan = (given: GroupSituation, to: string | null = null) => planSwitchover(aGroupSituation(given), to)
 const busy = (applying: number): GroupShape => ({ applying })
@@ -85,6 +85,9 @@ describe('A switchover is refused', () => {
   const recovering: GroupShape = { members: { 'shop-0': 'ONLINE', 'shop-1': 'RECOVERING', 'shop-2': 'ONLINE' } }
   const joins: GroupShape = { members: { 'shop-0': 'ONLINE', 'shop-1': 'ONLINE', 'shop-2': 'RECOVERING' } }
   const silent2: GroupShape = { members: { 'shop-0': 'ONLINE', 'shop-1': 'ONLINE', 'shop-2': 'UNREACHABLE' } }
+  const half: GroupShape = {
+    members: { 'shop-0': 'ONLINE', 'shop-1': 'ONLINE', 'shop-2': 'UNREACHABLE', 'shop-3': 'UNREACHABLE' },
+  }
   const older = { versions: { 'shop-2': '9.7.3' } }
 
   it.each<[string, GroupSituation, string]>([
@@ -151,6 +154,16 @@ describe('A switchover is refused', () => {
       'where the primary is not online',
       { sees: { 'shop-0': outsideGroup() } },
       'shop-0 is not online in the group: the group elects another primary by itself',
+    ],
+    [
+      'where there is no group: nobody elects',
+      { sees: nobodyIn, views: { 'shop-2': { reachable: false } } },
+      'nobody who answers is in the group, and nothing is known of shop-2',
+    ],
+    [
+      'where half of the group does not hear the other half: that does not end by itself',
+      { sees: { 'shop-0': half, 'shop-1': half, 'shop-2': outsideGroup() } },
+      'no majority: shop-2 and 127.24.1.4:3306 cannot be reached by the rest of the group, and writes wait',
     ],
     [
       'before the primary has taken its epoch',

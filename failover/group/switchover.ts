@@ -67,6 +67,8 @@ function whyNotNow(situation: Situation): Sentence | null {
   const { record, snapshot, timings } = situation
   if (record.intent) return say`a ${record.intent.kind} is under way`
   if (record.group?.forming !== false) return say`the group is not formed yet`
+  const { viewId, sentence } = viewOf(situation)
+  if (viewId === '') return sentence
   const primary = liveView(snapshot, record.primary)
   if (primary === undefined)
     return say`the agent of ${instanceOf(record.primary)} is unreachable, and only that agent can have the group elect another primary`

@@ -82,11 +82,11 @@ function workOf(own: GroupState | undefined): Pick<ShownMember, 'certifying' | '
     : { certifying: own.certifying, applying: own.applying }
 }
 
-/** What the primary has executed and this one has not. Null where one of them is not heard. */
+/** What the primary has executed and this one has not. Null where one of them is not heard now: it goes on. */
 export function lackedBy(one: InstanceView, primary: InstanceName | null, { instances }: Snapshot): number | null {
-  const source = instances.find(({ name }) => name === primary)?.observation
-  const own = one.observation
-  if (!source?.server || !own?.server) return null
+  const source = instances.find(({ name }) => name === primary)
+  const [own, other] = [one, source].map((view) => (view?.reachable === true ? view.observation : null))
+  if (!own?.server || !other?.server) return null
   const has = holdsOf({ promiseReport: null, binlogSet: null, server: { ...own.server, received: '', owned: '' } })
-  return holdsOf(source).subtract(has).count()
+  return holdsOf(other).subtract(has).count()
 }
