@@ -137,12 +137,14 @@ export async function adoptedPath(folder: AdoptedFolder, cluster: string): Promi
 }
 
 /**
- * Throws `REGENT_NOT_FOUND`, listing what there is. The servers are left as they are. Passwords stay that another
- * cluster logs in by: one that was discovered has those of the cluster by whose account it was found.
+ * Throws `REGENT_NOT_FOUND`, listing what there is. The servers are left as they are, also where a change has ended in
+ * the middle: whoever adopts them one day decides anew. Passwords stay that another cluster logs in by: one that was
+ * discovered has those of the cluster by whose account it was found.
  */
 export async function forgetAdoption(folder: AdoptedFolder, cluster: string): Promise<void> {
   const path = await adoptedPath(folder, cluster)
   const own = await readText(path, 'the adoption file')
+  await rm(join(folder.trees, basename(path)), { force: true })
   await rm(path)
   await rm(timelinePath(folder, cluster), { force: true })
   const files = [...(await adoptedFiles(folder)).keys()]
