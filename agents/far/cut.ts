@@ -1,5 +1,6 @@
 import { open, type FileHandle } from 'node:fs/promises'
 import { codeOf } from '#common/errors/errors.ts'
+import { writeFully } from '#common/files/write-fully.ts'
 import { decodeFormatDescription, eventTypes } from '#binlog/events.ts'
 import { asClosed, endOffset, headerBytes, lengthOffset, magic, serverIdOffset, typeOffset } from '#binlog/layout.ts'
 import { previousGtidsEvent } from '#binlog/previous-gtids.ts'
@@ -33,7 +34,7 @@ export async function cutFrom(log: RemoteLog, start: Start, head: Buffer, local:
   const { checksums } = decodeFormatDescription(format.subarray(headerBytes))
   const beginning = Buffer.concat([magic, format, previousGtidsEvent(executed, { ...frame, checksums })])
   await using file = await open(local, 'w+', 0o600)
-  await file.write(beginning)
+  await writeFully(file, beginning, 0)
   await log.copy(file, beginning.length)
   if (log.size === from) return through === from
   const { buffer } = await file.read(Buffer.alloc(headerBytes), 0, headerBytes, beginning.length)

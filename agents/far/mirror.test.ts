@@ -1,7 +1,7 @@
-import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
+import { mkdir, mkdtemp, open, readdir, readFile, rm, writeFile, type FileHandle } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { RegentError } from '#common/errors/errors.ts'
 import { realWorld } from '#common/ports/real-world.ts'
 import { GtidSet } from '#topology/gtid/gtid-set.ts'
@@ -21,6 +21,8 @@ import { findTail, readTail } from '../binlog/tail.ts'
 import { Mirror } from './mirror.ts'
 import { pieceScript } from './scripts.ts'
 import { ShellHere } from './testing-shell.ts'
+
+type Write = readonly [bytes: Buffer, at?: number, length?: number, position?: number]
 
 const cut = () => new RegentError('REGENT_SSH_DOWN', 'cut')
 
@@ -48,7 +50,10 @@ describe('The mirror of a far server', () => {
     shell = new ShellHere()
     mirror = new Mirror(here, places(), { ...realWorld, shell })
   })
-  afterEach(() => rm(home, { recursive: true }))
+  afterEach(() => {
+    vi.restoreAllMocks()
+    return rm(home, { recursive: true })
+  })
 
   it('has the newest log, and older ones for as long as they may have what is wanted', async () => {
     await mirror.bring([binlogs()], wants('3'))
@@ -78,6 +83,26 @@ describe('The mirror of a far server', () => {
     await writeFile(join(host, 'mysql-bin.000002'), other)
     await mirror.bring([binlogs()], newestOnly)
     expect(await readFile(join(here, 'mysql-bin.000002'))).toEqual(other)
+  })
+
+  it('has all of a log where the disk here takes a part of a write, and is not there once that takes nothing', async () => {
+    const handle = await open(join(home, 'any'), 'w')
+    const disk = Object.getPrototypeOf(handle) as FileHandle
+    await handle.close()
+    const write = Reflect.get(disk, 'write') as (...given: unknown[]) => Promise<{ bytesWritten: number }>
+    let left = Infinity
+    vi.spyOn(disk, 'write').mockImplementation(async function (this: FileHandle, ...given: Write) {
+      const [bytes, at = 0, length = bytes.length, position] = given
+      if (left <= 0) throw Object.assign(new Error('no space left on device'), { code: 'ENOSPC' })
+      const part = Math.min(left, Math.ceil(length / 2))
+      left -= part
+      return write.call(this, bytes, at, part, position)
+    } as never)
+    await mirror.bring([binlogs()], newestOnly)
+    const name = 'mysql-bin.000002'
+    expect(await readFile(join(here, name))).toEqual(await readFile(join(host, name)))
+    left = 20
+    await expect(mirror.bring([binlogs()], wants('1'))).rejects.toThrow('no space left')
   })
 
   it('has no relay logs of a server that never was a replica', async () => {

@@ -3,6 +3,7 @@ import { mkdir, open, readdir, rename, rm, stat, writeFile, type FileHandle } fr
 import { basename, join } from 'node:path'
 import { codeOf } from '#common/errors/errors.ts'
 import { sha256Of } from '#common/files/sha256.ts'
+import { writeFully } from '#common/files/write-fully.ts'
 import type { GtidSet } from '#topology/gtid/gtid-set.ts'
 import { unreadable } from '#binlog/events.ts'
 import { readBinlogHead } from '../binlog/set.ts'
@@ -192,7 +193,7 @@ export class Mirror {
   async #copy({ path, size }: Shown, from: number, file: FileHandle, at: number): Promise<void> {
     for (let offset = from; offset < size; offset += pieceBytes) {
       const length = Math.min(pieceBytes, size - offset)
-      await file.write(await this.piece(path, offset, length), 0, length, at + offset - from)
+      await writeFully(file, await this.piece(path, offset, length), at + offset - from)
     }
     await file.sync()
   }

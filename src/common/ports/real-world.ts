@@ -3,6 +3,7 @@ import { link, open, readFile, unlink } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import type { Clock, Disk, Machine, Random, Timers, World } from './ports.ts'
 import { syncFolder } from '../files/sync-folder.ts'
+import { writeFully } from '../files/write-fully.ts'
 
 /**
  * The ports of `ports.ts` on this machine: its clocks, timers, randomness, file system and kernel.
@@ -117,15 +118,6 @@ export const realDisk: Disk = {
 /** @param bootIdFile another file than the kernel's, for machines in tests that share one kernel. */
 export function realMachine(bootIdFile = '/proc/sys/kernel/random/boot_id'): Machine {
   return { bootId: async () => (await readFile(bootIdFile, 'utf8')).trim() }
-}
-
-type FileHandle = Awaited<ReturnType<typeof open>>
-
-async function writeFully(file: FileHandle, bytes: Uint8Array, offset: number): Promise<void> {
-  let written = 0
-  while (written < bytes.length) {
-    written += (await file.write(bytes, written, bytes.length - written, offset + written)).bytesWritten
-  }
 }
 
 /** Real zeroes, not a hole: a full disk later must find the blocks already taken. */
