@@ -77,6 +77,14 @@ describe('A far mysqld', () => {
     expect(await ending().look(taken)).toMatchObject({ how: 'unknown' })
   })
 
+  it('has its newest binlog in the next index, where it died while it replaced the one before', async () => {
+    const taken = life()
+    await ending().mark(taken)
+    await rename(join(home, 'binlog.index'), join(home, 'binlog.index_crash_safe'))
+    await writeFile(join(home, 'binlog.000001'), binlogFile([...dml(1)], { inUse: false }))
+    expect(await ending().look(taken)).toMatchObject({ how: 'stopped' })
+  })
+
   it('is not marked by a process that has its number by now', async () => {
     const taken = life()
     await ending().mark(taken)

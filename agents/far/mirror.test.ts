@@ -1,4 +1,4 @@
-import { mkdir, mkdtemp, open, readdir, readFile, rm, writeFile, type FileHandle } from 'node:fs/promises'
+import { mkdir, mkdtemp, open, readdir, readFile, rename, rm, writeFile, type FileHandle } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
@@ -83,6 +83,14 @@ describe('The mirror of a far server', () => {
     await writeFile(join(host, 'mysql-bin.000002'), other)
     await mirror.bring([binlogs()], newestOnly)
     expect(await readFile(join(here, 'mysql-bin.000002'))).toEqual(other)
+  })
+
+  it('has the logs of the next index, where the server died while it replaced the one before', async () => {
+    await rename(join(host, 'mysql-bin.index'), join(host, 'mysql-bin.index_crash_safe'))
+    await writeFile(join(host, 'relay.000001'), binlogFile(dml(9), { inUse: false }))
+    await writeFile(join(host, 'relay.index_crash_safe'), './relay.000001\n')
+    await mirror.bring([binlogs(), relayLogs()], newestOnly)
+    expect((await readBinlogSet(here)).set).toBe(`${uuid}:1-4:9`)
   })
 
   it('has all of a log where the disk here takes a part of a write, and is not there once that takes nothing', async () => {

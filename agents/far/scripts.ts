@@ -98,7 +98,9 @@ exit 1
 
 /**
  * Of each index of logs a line `=`; then `i` and a path for each log that it names, and `f` with inode, size, time of
- * the last write and path of each that is there. An index that is not there names none. `$1` data folder, then indexes
+ * the last write and path of each that is there. An index that is not there names none, but for one that mysqld was
+ * about to replace when it died: it left the next one beside (`readIndex` in `agents/binlog/set.ts`). `$1` data folder,
+ * then indexes
  */
 export const logsScript = String.raw`
 dir=$1
@@ -108,6 +110,7 @@ for index; do
   [ -x "$(dirname -- "$index")" ] || exit
   [ -e "$index" ] || continue
   logs=$(cat -- "$index") || exit
+  [ -e "$index" ] || [ ! -e "$index"_crash_safe ] || index="$index"_crash_safe
   set --
   while IFS= read -r log; do
     case $log in '') continue;; /*) ;; *) log=$dir/$log;; esac
@@ -158,7 +161,9 @@ set -- "$1" "$2" "$3" \${line##*) }
  * `$5` offset, of the mark
  */
 export const endingScript = String.raw`
-name=$(tail -n 1 -- "$2")
+index=$2
+[ -e "$index" ] || [ ! -e "$index"_crash_safe ] || index="$index"_crash_safe
+name=$(tail -n 1 -- "$index")
 case $name in /*|'') path=$name;; *) path=$3/$name;; esac
 if [ -n "$path" ]; then od -An -j21 -N1 -to1 -- "$path" | tr -d ' \n'; echo; else echo; fi
 echo "$path"
