@@ -93,6 +93,14 @@ describe('The mirror of a far server', () => {
     expect((await readBinlogSet(here)).set).toBe(`${uuid}:1-4:9`)
   })
 
+  it('has relay logs that lie in another folder by the names of binlogs', async () => {
+    await mkdir(join(host, 'relay'))
+    await writeFile(join(host, 'relay', 'mysql-bin.000002'), binlogFile(dml(9), { inUse: false }))
+    await writeFile(join(host, 'relay.index'), './relay/mysql-bin.000002\n')
+    await mirror.bring([binlogs(), relayLogs()], newestOnly)
+    expect((await readBinlogSet(here)).set).toBe(`${uuid}:1-4:9`)
+  })
+
   it('has all of a log where the disk here takes a part of a write, and is not there once that takes nothing', async () => {
     const handle = await open(join(home, 'any'), 'w')
     const disk = Object.getPrototypeOf(handle) as FileHandle
@@ -279,7 +287,7 @@ describe('The mirror of a far server', () => {
       await writeFile(join(host, 'relay.000002'), bytesOf(all))
       await writeFile(join(host, 'relay.index'), './relay.000002\n')
       await mirror.bring([relayLogs(), binlogs()], newestOnly)
-      expect(await readFile(join(here, 'relay-bin.index'), 'utf8')).toBe('./relay.000002\n')
+      expect(await readFile(join(here, 'relay-bin.index'), 'utf8')).toBe('./received-relay.000002\n')
       expect(await names()).toEqual([expect.stringMatching(/^from-/)])
     })
   })

@@ -23,6 +23,8 @@ const comparedBytes = 4_096
 const headEveryMs = 3_000
 /** What the names of parts begin with. They end as those of their binlogs do. */
 const cutPrefix = 'from-'
+/** What the names of relay logs begin with here: there they lie in another folder, perhaps by the names of binlogs. */
+const relayLogPrefix = 'received-'
 
 interface Ports extends Again {
   readonly shell: FarShell
@@ -116,7 +118,7 @@ export class Mirror {
         for (const log of (shown[at] ?? []).toReversed()) {
           // What came for others stays in the index: somebody may be reading there.
           if (isEnough && !this.#isWhole(log)) break
-          const name = (isBinlog && (await this.#bringCut(log, goesOn))) || (await this.#bringFile(log))
+          const name = (isBinlog && (await this.#bringCut(log, goesOn))) || (await this.#bringFile(log, isBinlog))
           names.unshift(name)
           const before = await executedBefore(join(this.#folder, name))
           isEnough ||= before !== undefined && !goesOn(before)
@@ -177,9 +179,9 @@ export class Mirror {
     return this.#whole.get(path) === identity
   }
 
-  async #bringFile(log: Shown): Promise<string> {
+  async #bringFile(log: Shown, isBinlog: boolean): Promise<string> {
     const { path, size, identity } = log
-    const name = basename(path)
+    const name = isBinlog ? basename(path) : `${relayLogPrefix}${basename(path)}`
     if (this.#isWhole(log)) return name
     const local = join(this.#folder, name)
     const have = await this.#usable(path, local, size)
