@@ -194,6 +194,18 @@ describe('The mysqld of a far host', () => {
     expect([rebooted, process.state]).toEqual([1, 'running'])
   })
 
+  it('is as it was, whatever else somebody says on its host: a program that the login began, or a boot without its id', async () => {
+    await watched()
+    for (const words of ['2 updates are ready', 'boot', 'boot ', '', '-bash: fork: Resource temporarily unavailable'])
+      shell.heard?.line(words)
+    expect([process.state, process.pid, rebooted]).toEqual(['running', 7, 0])
+    shell.heard?.line('. 2\r')
+    expect(process.freeBytes).toBe(2_048)
+    shell.heard?.line('. -')
+    shell.heard?.line('none\r')
+    expect([process.state, process.freeBytes]).toEqual(['dead', 2_048])
+  })
+
   it('lacks SSH where nothing is heard of its host, with what stands in the way', async () => {
     await watched()
     expect(await process.lacks()).toEqual([])

@@ -42,6 +42,12 @@ const goneMs = 30_000
 const silentMs = 3_000
 const againMs = 500
 
+/** What a line of the script says: null for an amount that is not known, and for no mysqld. */
+type SaidOfHost = { readonly boot: string } | { readonly freeBytes: number | null } | { readonly seen: Seen | null }
+
+const spoken =
+  /^(?:boot (?<boot>\S+)|(?<dot>\.)(?: (?<free>\d+)| \S+)?|(?<none>none)|(?<pid>\d+) (?<startTicks>\d+) (?<state>[A-Z]))$/
+
 /**
  * The mysqld of a far host, seen by a script that looks into `/proc` there. A service manager may start mysqld again as
  * soon as it ended; such a server comes up closed (`look.ts`). It counts as dead until this agent starts it, which
@@ -215,16 +221,15 @@ export class FarProcess extends ShownFarProcess implements ProcessPort {
     }
   }
 
+  /** A login may begin programs that say something, too: nothing follows from words that the script does not have. */
   #hear(line: string): void {
-    const [first = '', second = '', third = ''] = line.split(' ')
-    if (first === 'boot') return this.#hearBoot(second)
+    const said = saidIn(line.trimEnd())
+    if (said === null) return
+    if ('boot' in said) return this.#hearBoot(said.boot)
     if (this.#isRebooted) return
     this.#heardAtMs = this.#ports.clock.monotonicMs()
-    if (first === '.') {
-      if (second !== '') this.#freeBytes = Number(second) * 1_024
-      return
-    }
-    this.#seen = first === 'none' ? null : { pid: Number(first), startTicks: Number(second), state: stateOf(third) }
+    if ('freeBytes' in said) return void (this.#freeBytes = said.freeBytes ?? this.#freeBytes)
+    this.#seen = said.seen
     if (this.#life !== null) this.#judge()
   }
 
@@ -256,6 +261,17 @@ export class FarProcess extends ShownFarProcess implements ProcessPort {
     }
     return true
   }
+}
+
+/** Null for words that are none of the script. */
+function saidIn(line: string): SaidOfHost | null {
+  const { boot, dot, free, none, pid, startTicks, state } = spoken.exec(line)?.groups ?? {}
+  if (boot !== undefined) return { boot }
+  if (dot !== undefined) return { freeBytes: free === undefined ? null : Number(free) * 1_024 }
+  if (none !== undefined) return { seen: null }
+  return state === undefined
+    ? null
+    : { seen: { pid: Number(pid), startTicks: Number(startTicks), state: stateOf(state) } }
 }
 
 function stateOf(letter: string): Seen['state'] {

@@ -7,20 +7,22 @@
  * Prints `boot` and the boot id of the host; then the state of the server whose pid is in a file, whenever that
  * changes, and a dot every second: `pid startTicks state`, or `none`; `R` runs, `T` is stopped, `Z` is being torn
  * down. Another program that has the number of an old pid file works in another folder. Where this user is not shown
- * that, its command line tells. One that is known lives on without its pid file: somebody may have removed that. A
- * write that fails ends the script.
+ * that, its command line tells. One that is known lives on without its pid file: somebody may have removed that. One
+ * that is there and cannot be read is as it was: a host may have no file left to open, nor a process. A write that
+ * fails ends the script.
  *
  * `$1` pid file, `$2` data folder, `$3` seconds between two looks, `$4` looks in a second; of the server that is known
  * already `$5` pid, `$6` start ticks
  */
 export const watchScript = String.raw`
-echo "boot $(cat /proc/sys/kernel/random/boot_id)" || exit
+{ read -r boot < /proc/sys/kernel/random/boot_id; } && echo "boot $boot" || exit
 last= known="$5 $6" looks=$4
 while :; do
   now=none pid=
   { read -r pid < "$1"; } 2>/dev/null
   for one in "$pid" "\${known%% *}"; do
-    [ -n "$one" ] && { read -r line < "/proc/$one/stat"; } 2>/dev/null || continue
+    case $one in ''|*[!0-9]*) continue;; esac
+    { read -r line < "/proc/$one/stat"; } 2>/dev/null || { [ ! -e "/proc/$one" ] || now=$last; continue; }
     rest=\${line##*) }
     state=\${rest%% *}
     set -- "$1" "$2" "$3" "$4" "$5" "$6" $rest
@@ -108,9 +110,9 @@ shift
 for index; do
   echo =
   [ -x "$(dirname -- "$index")" ] || exit
+  [ -e "$index" ] || [ ! -e "$index"_crash_safe ] || index="$index"_crash_safe
   [ -e "$index" ] || continue
   logs=$(cat -- "$index") || exit
-  [ -e "$index" ] || [ ! -e "$index"_crash_safe ] || index="$index"_crash_safe
   set --
   while IFS= read -r log; do
     case $log in '') continue;; /*) ;; *) log=$dir/$log;; esac

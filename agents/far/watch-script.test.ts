@@ -27,12 +27,12 @@ describe('What a far host says of its mysqld', () => {
   }
 
   /** What is said beside the boot and the dots. */
-  function watching(known: readonly string[] = []): readonly string[] {
+  function watching(known: readonly string[] = [], script = watchScript): readonly string[] {
     const args = [join(folder, 'pid'), folder, '0.02', '50', ...known]
-    const script = spawn('sh', ['-c', watchScript, 'sh', ...args], { stdio: ['ignore', 'pipe', 'inherit'] })
-    children.push(script)
+    const child = spawn('sh', ['-c', script, 'sh', ...args], { stdio: ['ignore', 'pipe', 'ignore'] })
+    children.push(child)
     const said: string[] = []
-    script.stdout.on('data', (chunk: Buffer) => {
+    child.stdout.on('data', (chunk: Buffer) => {
       said.push(
         ...chunk
           .toString('utf8')
@@ -78,5 +78,20 @@ describe('What a far host says of its mysqld', () => {
     await rm(join(folder, 'pid'))
     const said = watching([String(server.pid), '1'])
     await expect.poll(() => said).toEqual(['none'])
+  })
+
+  it('is no end where the host has no file left to open', async () => {
+    const { server, life } = await serverThere()
+    // From the third look on; what the script begins has files again.
+    const script = watchScript
+      .replace(
+        'while :; do',
+        'while :; do looked=$((looked + 1)); [ $looked -ne 3 ] || ulimit -S -n 3; [ $looked -ne 6 ] || echo "6 looks"',
+      )
+      .replace('sleep "$3"', '(ulimit -S -n 64; sleep "$3")')
+    const said = watching(life.split(' '), script)
+    await expect.poll(() => said).toEqual([`${life} R`, '6 looks'])
+    server.kill('SIGKILL')
+    await expect.poll(() => said.at(-1)).toBe('none')
   })
 })

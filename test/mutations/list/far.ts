@@ -19,8 +19,8 @@ export const farServers: readonly Mutation[] = [
     rule: 'An agent begins anew once its far host was booted.',
     heading,
     file: 'agents/far/process.ts',
-    find: "if (first === 'boot') return this.#hearBoot(second)",
-    replace: "if (first === 'boot') return",
+    find: "if ('boot' in said) return this.#hearBoot(said.boot)",
+    replace: "if ('boot' in said) return",
     shownBy: 'agents/far/process.test.ts',
   },
   {
