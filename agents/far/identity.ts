@@ -44,10 +44,14 @@ export class FarIdentity {
     return true
   }
 
-  /** What the server is to have from its next start on. */
+  /**
+   * What the server is to have from its next start on. One that was noted since the server was last seen stays: the
+   * host may have that one, and never get this one.
+   */
   async renew(): Promise<string> {
     const next = this.#random.uuid()
-    const uuids = [...(this.#now === null ? this.#uuids : [this.#now]), next]
+    const seenAt = this.#now === null ? 0 : Math.max(0, this.#uuids.indexOf(this.#now))
+    const uuids = [...this.#uuids.slice(seenAt), next]
     await writeNote(this.#file, { uuids })
     this.#uuids = uuids
     return next
