@@ -4,8 +4,8 @@ import type { AgentConfig, FarConfig } from '#agents/instance/config.ts'
 import { executedStatement, receivedStatement } from '#agents/sql/replication/owned-gtids.ts'
 import { volumeLayout } from '#agents/instance/volume-layout.ts'
 import { SqlPool } from '#agents/sql/connections/pool.ts'
-import { startStatement } from '#agents/sql/connections/started-at.ts'
-import { gtidsOf, numberOf } from '#agents/sql/connections/statements.ts'
+import { startedAtIn, startStatement } from '#agents/sql/connections/started-at.ts'
+import { gtidsOf } from '#agents/sql/connections/statements.ts'
 import type { FarGiven } from '#agents/far/far-place.ts'
 import type { FarPlace } from '#agents/far/place.ts'
 import { noteInFile } from '#agents/far/note.ts'
@@ -30,7 +30,7 @@ export async function sqlOnlyPlace(
   const read = (statement: string) => pool.query(statement, { deadlineMs: queryMs, after: 'abandon' })
   const pulse = new SqlPulse({
     ...world,
-    askStart: async () => numberOf((await read(startStatement))[0], 'startedAt'),
+    askStart: async () => startedAtIn((await read(startStatement))[0]),
   })
   await untilReached(() => pulse.begin(), { ...world, log, refuse })
   await makeMirrorFolder(dataDir)

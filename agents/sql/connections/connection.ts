@@ -3,8 +3,8 @@ import { createConnection, type Connection, type ConnectionOptions } from 'mysql
 import { RegentError } from '#common/errors/errors.ts'
 import { agentHost } from '#agents/instance/accounts.ts'
 import type { ServerIdentity } from '#agents/instance/config.ts'
-import { startStatement } from './started-at.ts'
-import { numberOf, type Row } from './statements.ts'
+import { startedAtIn, startStatement } from './started-at.ts'
+import type { Row } from './statements.ts'
 import { describeFailure, errnoOf, isTransport } from './failure.ts'
 
 /**
@@ -150,7 +150,7 @@ export class SqlConnection {
   async #requireAdopted(target: HostTarget & AdoptedTarget, uuid: string): Promise<void> {
     requireAdopted(target, uuid)
     const { host, port, ownStart } = target
-    if (ownStart?.allows(numberOf((await this.query(startStatement))[0], 'startedAt')) === false)
+    if (ownStart?.allows(startedAtIn((await this.query(startStatement))[0])) === false)
       throw new RegentError(
         'REGENT_SERVER_DOWN',
         `mysqld at ${host}:${port} is another start than the agent's own; nothing is changed there before the agent takes it`,
