@@ -17,6 +17,12 @@ describe('Of a known hosts file, a host', () => {
     ['has no key of a line for another port', line('10.0.0.1'), 2222, 0],
     ['has the key of a line with its port', line('[10.0.0.1]:2222'), 2222, 1],
     ['has no key that is revoked', `@revoked ${line('10.0.0.1')}`, 22, 0],
+    [
+      'has no key that is revoked, also where another line has it',
+      `${line('10.0.0.1')}@revoked * ${line('').trim()}\n`,
+      22,
+      0,
+    ],
     ['has no key of a comment', `# ${line('10.0.0.1')}`, 22, 0],
   ])('%s', (_, text, port, count) => {
     expect(knownKeys(text, '10.0.0.1', port)).toHaveLength(count)

@@ -11,14 +11,20 @@ function nameOf(host: string, port: number): string {
   return port === 22 ? host : `[${host}]:${port}`
 }
 
-/** The keys that a known hosts file has of a host; a line that is marked as revoked, or no line, gives none. */
+/** The keys that a known hosts file has of a host, but for those that a line of that file revokes. */
 export function knownKeys(text: string, host: string, port: number): readonly HostKey[] {
   const name = nameOf(host, port)
-  return text.split('\n').flatMap((line) => {
-    const [names = '', type = '', base64 = ''] = line.trim().split(/\s+/)
-    const isKey = base64 !== '' && !names.startsWith('#') && !names.startsWith('@')
+  const lines = text.split('\n').map((line) => line.trim().split(/\s+/))
+  const revoked = revokedIn(lines)
+  return lines.flatMap(([names = '', type = '', base64 = '']) => {
+    const isKey = base64 !== '' && !names.startsWith('#') && !names.startsWith('@') && !revoked.has(base64)
     return isKey && names.split(',').some((one) => isNamed(one, name)) ? [{ type, base64 }] : []
   })
+}
+
+/** Whatever hosts such a line names, by patterns as well: a key that somebody may have stolen is no host's. */
+function revokedIn(lines: readonly (readonly string[])[]): ReadonlySet<string> {
+  return new Set(lines.flatMap(([mark, , , base64 = '']) => (mark === '@revoked' ? [base64] : [])))
 }
 
 /** As it stands, or hashed: `|1|salt|HMAC-SHA1 of the name`. */
