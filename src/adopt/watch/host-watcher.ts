@@ -3,7 +3,7 @@ import { describeError } from '#common/errors/errors.ts'
 import type { Watch } from '#common/watch/watch.ts'
 import { addressText } from '../host-address.ts'
 import type { AdoptedHost } from '../adoption.ts'
-import { failureOf } from '../servers/failure.ts'
+import { failureOf, LookFailure } from '../servers/failure.ts'
 import { readMore, type SeenMore } from '../servers/read-more.ts'
 import { readFacts, readServer } from '../servers/read-server.ts'
 import type { SeenServer, ServerFacts } from '../servers/seen.ts'
@@ -45,6 +45,7 @@ export class HostWatcher implements Watch {
   #failures = 0
   #restsUntilMs = -Infinity
   #lookBeganMs = -Infinity
+  #isStopped = false
   #look: Look
 
   constructor(host: AdoptedHost, { login, clock, saw, wantsMore = () => false }: HostWatcherOptions) {
@@ -90,14 +91,20 @@ export class HostWatcher implements Watch {
     }
   }
 
+  /** A look that is under way ends by itself, and nobody is told of it. */
   stop(): void {
+    this.#isStopped = true
+    this.#close()
+  }
+
+  #close(): void {
     this.#session?.close()
     this.#session = undefined
   }
 
   async #read(): Promise<Answer> {
     if (this.#session?.isOpen !== true) {
-      this.#session = await ServerSession.open(this.#host, await this.#login(), deadlineMs)
+      this.#session = await this.#open()
       this.#facts = undefined
     }
     this.#factsAge += 1
@@ -108,6 +115,13 @@ export class HostWatcher implements Watch {
     const server = await readServer(this.#session, this.#facts, deadlineMs)
     const more = this.#wantsMore() ? await readMore(this.#session, this.#facts, deadlineMs) : undefined
     return { server, more }
+  }
+
+  async #open(): Promise<ServerSession> {
+    const session = await ServerSession.open(this.#host, await this.#login(), deadlineMs)
+    if (!this.#isStopped) return session
+    session.close()
+    throw new LookFailure('silent', 'nobody watches it any more')
   }
 
   #answered({ server, more }: Answer, askedMs: number): void {
@@ -124,13 +138,14 @@ export class HostWatcher implements Watch {
 
   #failed(error: unknown): void {
     const failure = failureOf(error)
-    this.stop()
+    this.#close()
     this.#failures += 1
     this.#restsUntilMs = this.#clock.monotonicMs() + (restsMs[this.#failures] ?? restsMs.at(-1) ?? 0)
     this.#tell({ ...this.#look, reach: failure.reach, why: describeError(failure) })
   }
 
   #tell(look: Look): void {
+    if (this.#isStopped) return
     const isOther = look.reach !== this.#look.reach
     this.#look = isOther ? { ...look, sinceMs: this.#clock.monotonicMs() } : look
     this.#saw(this.#look, isOther)
