@@ -28,6 +28,10 @@ const variablesStatement = `SHOW GLOBAL VARIABLES WHERE Variable_name IN (${vari
   .map((name) => `'${name}'`)
   .join(', ')})`
 
+/** Both names; only where it is switched on, for that is asked at each look. */
+const semiSyncStatement =
+  "SHOW GLOBAL STATUS WHERE Variable_name IN ('Rpl_semi_sync_source_status', 'Rpl_semi_sync_master_status')"
+
 const dumpsStatement = `SELECT HOST AS host FROM information_schema.PROCESSLIST WHERE COMMAND LIKE 'Binlog Dump%'`
 
 /** Rejects with a `LookFailure`; `noMysql` for a version that no dialect knows. */
@@ -82,10 +86,15 @@ export async function readFacts(session: ServerSession, deadlineMs: number): Pro
 export async function readServer(session: ServerSession, facts: ServerFacts, deadlineMs: number): Promise<SeenServer> {
   const { dialect, lacks } = facts
   const mayAsk = !lacks.includes(dialect.monitor)
-  const statements = [stateStatement(dialect), ...(mayAsk ? [dialect.showReplica, dialect.showBinlog] : [])]
-  const [[row] = [], channels = [], [binlog] = []] = await session.queryAll(statements, deadlineMs)
+  const statements = [
+    stateStatement(dialect),
+    facts.semiSyncSource ? semiSyncStatement : 'DO 0',
+    ...(mayAsk ? [dialect.showReplica, dialect.showBinlog] : []),
+  ]
+  const [[row] = [], semiSync, channels = [], [binlog] = []] = await session.queryAll(statements, deadlineMs)
   return {
     ...facts,
+    semiSyncWaits: facts.semiSyncSource && textOf(semiSync?.[0], 'Value') === 'ON',
     readOnly: isOn(row, 'readOnly'),
     superReadOnly: isOn(row, 'superReadOnly'),
     offline: isOn(row, 'offline'),

@@ -72,6 +72,8 @@ export interface ServerFacts {
 
 /** One look at a server. */
 export interface SeenServer extends ServerFacts {
+  /** `Rpl_semi_sync_source_status`: its writes wait for replicas, and it has not given that up after its time-out. */
+  readonly semiSyncWaits: boolean
   readonly readOnly: boolean
   readonly superReadOnly: boolean
   readonly offline: boolean

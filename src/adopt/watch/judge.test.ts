@@ -140,6 +140,24 @@ describe('Of a death', () => {
     ['nothing, while the primary serves', {}, null],
     ['that all is held which was acknowledged', held, { words, loss: '', isLossAccepted: true }],
     [
+      'what is missing where its writes had come to wait for nobody',
+      { ...held, looks: [{ ...dead, server: { semiSyncSource: true, semiSyncWaits: false } }, lost, lost] },
+      {
+        words,
+        loss: 'all that shop-0 held 200 ms ago is held by others; what it wrote since is not known',
+        isLossAccepted: false,
+      },
+    ],
+    [
+      'what is missing where the replica that acknowledged may be lost as well',
+      { ...held, looks: [{ ...dead, server: { semiSyncSource: true } }, lost, { reach: 'refused' }] },
+      {
+        words: 'nobody listens there, and shop-1 lost it',
+        loss: 'all that shop-0 held 200 ms ago is held by others; what it wrote since is not known',
+        isLossAccepted: false,
+      },
+    ],
+    [
       'what is missing where nobody accepts that',
       { looks: [{ ...dead, ...missing }, lost, lost] },
       {

@@ -114,9 +114,10 @@ function afterDeath(primary: Look, why: Sentence, given: Given): Decided {
   }
 }
 
-function deathOf(primary: Look, why: Sentence, lost: number | null, { adoption, nowMs }: Given): Death {
+function deathOf(primary: Look, why: Sentence, lost: number | null, given: Given): Death {
+  const { adoption, nowMs } = given
   const unseenMs = nowMs - primary.answeredMs
-  const isHeld = isAcknowledged(primary, adoption) && lost === 0
+  const isHeld = isAcknowledged(primary, given) && lost === 0
   return {
     words: String(why),
     loss: isHeld ? '' : String(missingWords(primary, lost, unseenMs)),
@@ -131,12 +132,13 @@ interface Plan {
 }
 
 /** Whether what only the old primary holds can be had, and what is accepted where not. */
-function planFor(primary: Look, candidate: Look, lost: number | null, { adoption, nowMs }: Given): Plan {
+function planFor(primary: Look, candidate: Look, lost: number | null, given: Given): Plan {
+  const { adoption, nowMs } = given
   const unseenMs = nowMs - primary.answeredMs
   const reasons = [missingWords(primary, lost, unseenMs)]
   const { instance } = primary.host
   if (!adoption.failover.automatic) return { waits: true, words: say`failover.automatic is false`, reasons }
-  if (isAcknowledged(primary, adoption) && lost === 0)
+  if (isAcknowledged(primary, given) && lost === 0)
     return { waits: false, words: say`, which holds all that was acknowledged`, reasons: [] }
   if (primary.host.ssh !== undefined) return { waits: false, words: say` after reading its binlog over SSH`, reasons }
   if (acceptsLoss(adoption, lost, unseenMs))
@@ -158,9 +160,13 @@ function acceptsLoss({ failover }: Adoption, lost: number | null, unseenMs: numb
   return unseenMs <= acceptLossUpTo.seconds * 1_000 && lost <= acceptLossUpTo.transactions
 }
 
-/** A semi-synchronous source whose writes waited for a replica. */
-function isAcknowledged({ server }: Look, { mode }: Adoption): boolean {
-  return mode === 'semisync' && server?.semiSyncSource === true
+/**
+ * A semi-synchronous source whose writes waited for a replica, when it was seen last: after its time-out it waits for
+ * nobody. What it wrote since then one replica has, and nobody knows which: all of them must answer.
+ */
+function isAcknowledged(primary: Look, { adoption: { mode }, looks }: Given): boolean {
+  const waited = mode === 'semisync' && primary.server?.semiSyncWaits === true
+  return waited && looks.every((look) => look === primary || answers(look))
 }
 
 function missingWords(primary: Look, lost: number | null, unseenMs: number): Sentence {
