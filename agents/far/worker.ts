@@ -23,6 +23,7 @@ interface Channel {
   close(): void
   on(event: 'data', heard: (chunk: Buffer) => void): unknown
   on(event: 'close', heard: () => void): unknown
+  on(event: 'error', heard: (error: Error) => void): unknown
   readonly stderr: { on(event: 'data', heard: (chunk: Buffer) => void): unknown }
 }
 
@@ -62,6 +63,8 @@ export class Worker {
       else this.#hear(chunk)
     })
     channel.stderr.on('data', (chunk) => this.#hearBeside(chunk))
+    // As of a write to a shell that is just ending: unheard it would end this process, with all agents in it.
+    channel.on('error', () => channel.close())
     this.gone = new Promise((resolve) => channel.on('close', () => resolve()))
     void this.gone.then(() => {
       this.#isGone = true

@@ -79,3 +79,16 @@ it('A login that does not end is given up, its session ended, and the next one i
   expect((await workers.open()).isFree).toBe(true)
   expect(tooLong).toEqual([])
 })
+
+it('A script fails, and nothing else, where its shell ends while it is sent', async () => {
+  const shells: ShellThere[] = []
+  const workers = workersOf(undefined, () => {
+    const shell = new ShellThere()
+    shells.push(shell)
+    return shell
+  })
+  const running = workers.with((worker) => worker.run('hang', []), never)
+  await expect.poll(() => shells.length).toBeGreaterThan(0)
+  for (const shell of shells) shell.emit('error', new Error('write after end'))
+  await expect(running).rejects.toThrow('the shell there ended')
+})
