@@ -43,6 +43,19 @@ describe('A server that refuses its own agent', () => {
     )
   })
 
+  it('goes on where it is far: no start gives that account back, and what does is said, once a minute', async () => {
+    const { parts, process, after } = await unheard(primaryOfEpoch3, 'Access denied (1045)')
+    const places = { dataDir: '', pidFile: '', binlogIndex: '', relayLogBase: '', relayLogIndex: '', errorLog: '' }
+    const far = { agentHost: '', user: 'keeper', passwordFile: '', serverUuid: '', places }
+    Object.assign(parts.config, { far })
+    await after(0)
+    for (let seconds = 0; seconds < 20; seconds += 1) await after(1_000)
+    expect([process.state, process.startsWithAccounts]).toEqual(['running', false])
+    expect(parts.notices.list.map(({ sentence }) => String(sentence))).toEqual([
+      'mysqld refuses its own agent (Access denied (1045)): give account keeper back to it, or its password file the password',
+    ])
+  })
+
   it('is left alone for a minute where that did not help', async () => {
     const { process, after } = await unheard(replicaOfEpoch3, 'Access denied (1045)')
     await after(0)

@@ -11,7 +11,7 @@ const betweenMs = 60_000
  * A server that refuses its own agent, with no session open from before: its accounts were taken away, or it takes
  * logins only with a compression that agents do not speak, and mysqld or the agent was started since. Nobody can put
  * that right from outside. mysqld is ended and started again, with the statements that make the accounts. A primary is
- * failed over, as any that ends.
+ * failed over, as any that ends. The account at a far server is its owner's, and no start makes it: that is said.
  */
 export class LockedOutWatch implements Watch {
   readonly name = 'a server that refuses its agent'
@@ -27,7 +27,7 @@ export class LockedOutWatch implements Watch {
   }
 
   async look(): Promise<void> {
-    const { process, server, world, notices, pod } = this.#parts
+    const { server, world, pod } = this.#parts
     await this.#tidy()
     const why = this.#isUnheard() ? await server.whyRefused() : ''
     const nowMs = world.clock.monotonicMs()
@@ -37,6 +37,16 @@ export class LockedOutWatch implements Watch {
     if (nowMs - this.#sinceMs < patience || nowMs - this.#endedAtMs < betweenMs) return
     this.#endedAtMs = nowMs
     this.#sinceMs = null
+    await this.#letInAgain(why)
+  }
+
+  async #letInAgain(why: string): Promise<void> {
+    const { process, notices, config } = this.#parts
+    if (config.far !== undefined)
+      return notices.add(
+        'LockedOut',
+        say`mysqld refuses its own agent (${text(why)}): give account ${config.far.user} back to it, or its password file the password`,
+      )
     notices.add(
       'LockedOut',
       say`mysqld refuses its own agent (${text(why)}): it is ended, and started again with that account, and with its own settings`,
