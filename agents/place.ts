@@ -1,7 +1,6 @@
-import { readFile } from 'node:fs/promises'
 import type { Server } from 'node:http'
 import { join } from 'node:path'
-import { describeError, RegentError } from '#common/errors/errors.ts'
+import type { RegentError } from '#common/errors/errors.ts'
 import type { Logger } from '#common/log/logger.ts'
 import type { World } from '#common/ports/ports.ts'
 import { realMachine } from '#common/ports/real-world.ts'
@@ -63,7 +62,8 @@ async function far(
   there: FarConfig,
   { world, secret, timings, log, token, listen, beginAnew }: Given,
 ): Promise<Place> {
-  const [{ endStreamsWhenBlind }, { untilReached }] = await Promise.all([
+  const [{ passwordOf }, { endStreamsWhenBlind }, { untilReached }] = await Promise.all([
+    import('./far/password.ts'),
     import('./far/silence.ts'),
     import('./far/until-reached.ts'),
   ])
@@ -77,7 +77,7 @@ async function far(
         refusing.closeAllConnections()
       })
   }
-  const password = await untilReached(() => passwordIn(there), { timers: world.timers, log, refuse })
+  const password = await untilReached(() => passwordOf(there), { timers: world.timers, log, refuse })
   const identity = await FarIdentity.read(
     join(volumeLayout(config.volume).agentDir, 'far-server.json'),
     there.serverUuid,
@@ -103,15 +103,6 @@ async function far(
       }
     },
   }
-}
-
-/** A file that is gone keeps one agent from its work, and none of those that run in the same process. */
-async function passwordIn({ passwordFile }: FarConfig): Promise<string> {
-  const text = await readFile(passwordFile, 'utf8').catch((error: unknown) => {
-    const why = `the password file ${passwordFile} of the server’s account cannot be read: ${describeError(error)}`
-    throw new RegentError('REGENT_SECRET_LOST', why, { remedy: 'Put the file back: the agent goes on by itself.' })
-  })
-  return text.split(/\r?\n/, 1)[0] ?? ''
 }
 
 async function reach(config: AgentConfig, { ssh, ...there }: FarConfig, given: FarGiven): Promise<FarPlace> {

@@ -82,7 +82,8 @@ export interface FarConfig {
 /** The agent's login at a far server, and whose answers count. */
 export interface FarLogin {
   readonly user: string
-  readonly password: string
+  /** Asked for at each login. */
+  readonly password: () => Promise<string>
   readonly identity: ServerIdentity
 }
 

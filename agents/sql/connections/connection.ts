@@ -15,7 +15,8 @@ export type SqlTarget = (
   { readonly socketPath: string } | (HostTarget & { readonly ownSocket: string }) | (HostTarget & AdoptedTarget)
 ) & {
   readonly user: string
-  readonly password: string
+  /** Asked for at each login where somebody else may change it. */
+  readonly password: string | (() => Promise<string>)
   /** Takes several statements at once; only where none of them holds anything that was not written here. */
   readonly several?: boolean
 }
@@ -53,7 +54,7 @@ export class SqlConnection {
   #waiting: ((error: RegentError) => void) | null = null
   #isOpen = true
 
-  private constructor(target: SqlTarget) {
+  private constructor(target: SqlTarget, password: string) {
     this.#socket =
       'socketPath' in target
         ? connect(target.socketPath)
@@ -63,7 +64,7 @@ export class SqlConnection {
             noDelay: true,
             ...('ownSocket' in target ? { localAddress: agentHost } : {}),
           })
-    this.#connection = createConnection(optionsFor(target, this.#socket))
+    this.#connection = createConnection(optionsFor(target, password, this.#socket))
     this.#connection.on('error', (error: unknown) => this.#fail(describeFailure('connection', error)))
     this.#connection.on('end', () => this.#fail(new RegentError('REGENT_SERVER_DOWN', 'mysqld closed the connection')))
   }
@@ -79,7 +80,8 @@ export class SqlConnection {
   ): Promise<SqlConnection> {
     let last: unknown
     for (const target of targets) {
-      const connection = new SqlConnection(target)
+      const { password } = target
+      const connection = new SqlConnection(target, typeof password === 'string' ? password : await password())
       began(connection)
       try {
         await connection.#handshake()
@@ -217,8 +219,8 @@ function requireAdopted({ host, port, identity }: HostTarget & AdoptedTarget, uu
  * `socketPath` is told as well: over it the login may send the password as it is. Nobody's certificate is checked: it
  * goes from this machine to this machine.
  */
-function optionsFor(target: SqlTarget, socket: Socket): ConnectionOptions {
-  const { user, password, several = false } = target
+function optionsFor(target: SqlTarget, password: string, socket: Socket): ConnectionOptions {
+  const { user, several = false } = target
   const where = 'socketPath' in target ? { socketPath: target.socketPath } : { host: target.host, port: target.port }
   const ssl = 'overTls' in target && target.overTls ? { ssl: { rejectUnauthorized: false } } : {}
   return {
