@@ -13,6 +13,7 @@ import type { FarPlace } from './far/place.ts'
 import { OwnStart } from './far/own-start.ts'
 import type { AgentConfig, FarConfig } from './instance/config.ts'
 import { realMedium } from './instance/medium.ts'
+import type { OneLife } from './instance/one-life.ts'
 import { volumeLayout } from './instance/volume-layout.ts'
 import { createMysqldProcess } from './mysqld/process.ts'
 import { createSqlServer } from './sql/server.ts'
@@ -25,6 +26,8 @@ export interface Place {
   readonly whyBlind: () => RegentError | null
   /** To be called once the agent listens; gives what ends that. */
   readonly serve: (server: Server) => () => void
+  /** Ends every connection to the server and its host, for good. */
+  readonly close: () => void
 }
 
 interface Given {
@@ -34,6 +37,7 @@ interface Given {
   readonly log: Logger
   readonly token: string
   readonly listen: (server: Server) => Promise<void>
+  readonly life: OneLife
   readonly beginAnew: (why: RegentError) => void
 }
 
@@ -53,6 +57,7 @@ function near(config: AgentConfig, { world, secret, timings }: Given): Place {
     },
     whyBlind: () => null,
     serve: () => () => undefined,
+    close: () => undefined,
   }
 }
 
@@ -60,7 +65,7 @@ function near(config: AgentConfig, { world, secret, timings }: Given): Place {
 async function far(
   config: AgentConfig,
   there: FarConfig,
-  { world, secret, timings, log, token, listen, beginAnew }: Given,
+  { world, secret, timings, log, token, listen, life, beginAnew }: Given,
 ): Promise<Place> {
   const [{ passwordOf }, { endStreamsWhenBlind }, { untilReached }] = await Promise.all([
     import('./far/password.ts'),
@@ -89,19 +94,29 @@ async function far(
     far: { ...login, ownStart },
   })
   const near = createVolume(config, () => world.clock.wallMs())
-  const { ports, whyBlind, close } = await reach(config, there, {
-    ...{ world, log, server, ownStart, near, login, identity, refuse, beginAnew },
-  })
-  return {
-    ports,
-    whyBlind,
-    serve(own) {
-      const watching = endStreamsWhenBlind(own, { world, log, whyBlind })
-      return () => {
-        watching.cancel()
+  const endSessions = (): void => {
+    ownStart.end()
+    server.disconnect()
+  }
+  try {
+    const { ports, whyBlind, close } = await reach(config, there, {
+      ...{ world, log, server, ownStart, near, login, identity, refuse, life, beginAnew },
+    })
+    return {
+      ports: { ...ports, volume: life.port(ports.volume) },
+      whyBlind,
+      serve(own) {
+        const watching = endStreamsWhenBlind(own, { world, log, whyBlind })
+        return () => watching.cancel()
+      },
+      close() {
+        endSessions()
         close()
-      }
-    },
+      },
+    }
+  } catch (error) {
+    endSessions()
+    throw error
   }
 }
 

@@ -9,7 +9,7 @@ import { createHttpTransport } from '#common/http/http-transport.ts'
 import { createLogger, type Logger } from '#common/log/logger.ts'
 import { realDisk, realWorld } from '#common/ports/real-world.ts'
 import type { World } from '#common/ports/ports.ts'
-import { aborted, toldToStop } from '#common/process/signals.ts'
+import { toldToStop } from '#common/process/signals.ts'
 import { ownTlsName } from '#common/tls/tls-names.ts'
 import { contradictionIn, defaultTimings, type Timings } from '#failover/protocol/timings.ts'
 import { Agent } from './agent.ts'
@@ -24,41 +24,82 @@ import { Launcher } from './mysqld/launcher.ts'
 import { addressOf, placeOf } from './place.ts'
 import { replicationUser } from './ports/server.ts'
 import { throwAwayServers } from './throw-away/throw-away.ts'
+import { OneLife } from './instance/one-life.ts'
 import { volumeLayout } from './instance/volume-layout.ts'
 import { lockVolume } from './instance/volume-lock.ts'
+
+interface RunOptions {
+  /** Aborted when the agent is to end. */
+  readonly stop?: AbortSignal
+  readonly world?: World
+  readonly placeFor?: typeof placeOf
+}
 
 /**
  * Runs the agent of one instance until SIGTERM or SIGINT. Its mysqld goes on without it and is found again by the next.
  * Throws `REGENT_BAD_FILE` for a configuration that contradicts itself, `REGENT_ALREADY_RUNNING` where another agent
  * has the volume, `REGENT_BAD_CERTIFICATE` and `REGENT_ADDRESS_IN_USE`; `REGENT_REBOOTED` where its far host was.
+ * Nothing of a far agent goes on after that, and the next one may begin in the same process; where something does, it
+ * rejects with an `UnendedLife`.
  */
-export async function runAgent(config: AgentConfig): Promise<void> {
+export async function runAgent(
+  config: AgentConfig,
+  { stop = toldToStop(), world = realWorld, placeFor = placeOf }: RunOptions = {},
+): Promise<void> {
   const timings = { ...defaultTimings, ...config.timings }
   requireTimings(timings)
+  const { agentDir, lockFile } = volumeLayout(config.volume)
+  await mkdir(agentDir, { recursive: true, mode: 0o700 })
+  const unlock = await lockVolume(lockFile, config.instance)
+  const life = new OneLife()
+  try {
+    await live(config, { timings, life, stop, world, placeFor })
+  } finally {
+    // Others end with their process: nobody waits for what is under way there.
+    if (config.far !== undefined) {
+      await life.end(world.timers)
+      unlock()
+    }
+  }
+}
+
+/** What is begun here ends here, the newest first, however far that came. */
+async function live(
+  config: AgentConfig,
+  {
+    timings,
+    life,
+    stop,
+    world,
+    placeFor,
+  }: Required<RunOptions> & { readonly timings: Timings; readonly life: OneLife },
+): Promise<void> {
+  await using ends = new AsyncDisposableStack()
   const log = createLogger({ level: config.logLevel, name: `agent ${config.instance}` })
   const token = await readTokenFile(config.tokenFile)
   const secret = await readAccountSecret(config.accountSecretFile)
   const layout = volumeLayout(config.volume)
-  await mkdir(layout.agentDir, { recursive: true, mode: 0o700 })
-  await lockVolume(layout.lockFile, config.instance)
   await mkdir(layout.runDir, { recursive: true, mode: 0o700 })
-  const { stateFile } = layout
-  const world = realWorld
   const launcher = config.launcherDir === '' ? null : new Launcher(config.launcherDir, world)
   const { certificates, transport } = await connectionsOf(config, { token, world, log })
+  ends.defer(() => certificates?.close())
+  ends.defer(() => transport.close())
   const listenAsAgent = (server: Server): Promise<void> => listen(server, config, 'agentPort')
   const anew = Promise.withResolvers<never>()
-  const place = await placeOf(config, {
-    ...{ world, secret, timings, log, token, listen: listenAsAgent },
+  // It may come before anybody waits for that.
+  anew.promise.catch(() => undefined)
+  const place = await placeFor(config, {
+    ...{ world, secret, timings, log, token, listen: listenAsAgent, life },
     beginAnew: anew.reject,
   })
+  ends.defer(() => place.close())
   const agent = await Agent.create({
     config,
     timings,
     world,
     transport,
-    disk: realDisk,
-    stateFile,
+    disk: life.port(realDisk),
+    stateFile: layout.stateFile,
     replicationPassword: passwordFor(secret, replicationUser(config.instance)),
     ...place.ports,
     ...(config.mode === 'group' ? { expulsion: await expulsionOf(secret, world) } : {}),
@@ -67,27 +108,40 @@ export async function runAgent(config: AgentConfig): Promise<void> {
     termination: launcher,
     backups: config.far ? null : realBackupPort(secret, throwAwayServers(config, world)),
   })
+  ends.defer(() => agent.stop())
   const own = createAgentServer(agent, { token, certificates, whyBlind: place.whyBlind })
+  ends.defer(() => ended(own))
   await listenAsAgent(own)
-  const servers = [own, ...(config.probePort === 0 ? [] : [createProbeServer(agent)])]
-  if (servers[1]) await listen(servers[1], config, 'probePort')
-  const leave = place.serve(own)
-  log.info({ address: `${addressOf(config)}:${config.agentPort}` }, 'agent listens')
-  const endLifecycle = serveLifecycle(config, { builtIn: () => agent.builtInActions(), world, log })
-  const beating = launcher?.beat()
-  await agent.start()
-  await Promise.race([aborted(toldToStop()), anew.promise])
-  log.info('agent stops; mysqld goes on')
-  await endLifecycle()
-  beating?.cancel()
-  leave()
-  agent.stop()
-  transport.close()
-  certificates?.close()
-  for (const one of servers) {
-    one.closeAllConnections()
-    one.close()
+  if (config.probePort !== 0) {
+    const probes = createProbeServer(agent)
+    ends.defer(() => ended(probes))
+    await listen(probes, config, 'probePort')
   }
+  ends.defer(place.serve(own))
+  log.info({ address: `${addressOf(config)}:${config.agentPort}` }, 'agent listens')
+  const beating = launcher?.beat()
+  ends.defer(() => beating?.cancel())
+  ends.defer(serveLifecycle(config, { builtIn: () => agent.builtInActions(), world, log }))
+  await agent.start()
+  await Promise.race([untilTold(stop, ends), anew.promise])
+  log.info('agent stops; mysqld goes on')
+}
+
+/** Nobody is answered any more, and its address is free. */
+function ended(server: Server): Promise<void> {
+  return new Promise((resolve) => {
+    server.close(() => resolve())
+    server.closeAllConnections()
+  })
+}
+
+function untilTold(stop: AbortSignal, ends: AsyncDisposableStack): Promise<void> {
+  return new Promise((resolve) => {
+    const told = (): void => resolve()
+    if (stop.aborted) told()
+    stop.addEventListener('abort', told)
+    ends.defer(() => stop.removeEventListener('abort', told))
+  })
 }
 
 /** How the agent calls others, and by which certificates the agent is known. */

@@ -3,6 +3,7 @@ import { describeError, RegentError } from '#common/errors/errors.ts'
 import type { Logger } from '#common/log/logger.ts'
 import type { World } from '#common/ports/ports.ts'
 import type { AgentConfig, FarConfig, FarLogin, FarSsh } from '../instance/config.ts'
+import type { OneLife } from '../instance/one-life.ts'
 import { volumeLayout } from '../instance/volume-layout.ts'
 import type { ServerPort } from '../ports/server.ts'
 import type { VolumePort } from '../ports/volume.ts'
@@ -32,6 +33,8 @@ export interface FarGiven {
   readonly identity: FarIdentity
   /** Answers in place of the agent until the host is reached, and refuses by this; resolves to what ends that. */
   readonly refuse: (why: () => RegentError) => Promise<() => Promise<void>>
+  /** What of the agent's own folder is written goes through this. */
+  readonly life: OneLife
   /** Ends the agent, which is started again: what it noted at its start holds no longer. */
   readonly beginAnew: (why: RegentError) => void
 }
@@ -40,20 +43,36 @@ export interface FarGiven {
 export async function farPlace(
   config: AgentConfig,
   far: FarConfig & { readonly ssh: FarSsh },
-  { world, log, server, ownStart, near, identity, refuse, beginAnew }: FarGiven,
+  given: FarGiven,
+): Promise<FarPlace> {
+  const shell = new SshShell(config.host, far.ssh, given.world)
+  try {
+    return await placeBy(shell, config, far, given)
+  } catch (error) {
+    shell.close()
+    throw error
+  }
+}
+
+async function placeBy(
+  shell: SshShell,
+  config: AgentConfig,
+  far: FarConfig,
+  { world, log, server, ownStart, near, identity, refuse, life: own, beginAnew }: FarGiven,
 ): Promise<FarPlace> {
   const { dataDir, agentDir } = volumeLayout(config.volume)
-  const shell = new SshShell(config.host, far.ssh, world)
   const bootId = await untilReached(() => readBootId(shell), { ...world, log, refuse })
   await makeMirrorFolder(dataDir)
   const ending = new FarEnding(far.places, shell, join(agentDir, 'far-error-log.json'))
   const process = new FarProcess(far, {
     ...{ ...world, shell, bootId, ownStart },
-    note: noteInFile(join(agentDir, 'far-mysqld.json'), ['pid', 'startTicks']),
+    note: own.port(noteInFile(join(agentDir, 'far-mysqld.json'), ['pid', 'startTicks'])),
     rebooted: () => beginAnew(wasRebooted(config.host)),
     // Then nobody knows how it ended, which counts as a stop.
     taking: (life) =>
-      ending.mark(life).catch((error: unknown) => log.warn(`its error log was not marked: ${describeError(error)}`)),
+      own
+        .do(() => ending.mark(life))
+        .catch((error: unknown) => log.warn(`its error log was not marked: ${describeError(error)}`)),
   })
   const mirror = new Mirror(dataDir, far.places, { ...world, shell })
   const volume = createFarVolume(far.places, {

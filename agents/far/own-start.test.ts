@@ -35,4 +35,12 @@ describe('Sessions of a far agent', () => {
     own.is('8 200')
     expect(own.allows(103)).toBe(true)
   })
+
+  it('are of nobody once that agent has ended, whatever it still takes', () => {
+    const own = new OwnStart()
+    own.is('7 100')
+    own.end()
+    own.is('8 200')
+    expect(own.allows(100)).toBe(false)
+  })
 })

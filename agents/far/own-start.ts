@@ -7,6 +7,7 @@ export class OwnStart {
   #life: string | null = null
   /** Seconds; null until the first session of this life says so. */
   #startedAt: number | null = null
+  #isForNobody = false
 
   /** The agent's own mysqld is this one, which started at that moment where that is known. */
   is(life: string, startedAt: number | null = null): void {
@@ -20,8 +21,14 @@ export class OwnStart {
     this.#life = null
   }
 
+  /** Its agent has ended: whatever that still does, no session of it is let in any more. */
+  end(): void {
+    this.#isForNobody = true
+  }
+
   /** Whether a session may go on with a mysqld that says that it started then. */
   allows(startedAt: number): boolean {
+    if (this.#isForNobody) return false
     if (this.#life === null) return false
     this.#startedAt ??= startedAt
     return this.#startedAt === startedAt

@@ -133,6 +133,10 @@ export class SshShell implements FarShell {
     const { clock, random, timers } = this.#ports
     try {
       const ssh = await this.#logIn()
+      if (this.#isClosed) {
+        ssh.dispose()
+        throw this.#down('closed')
+      }
       const workers = new Workers(ssh, {
         heard: () => (this.#heardAtMs = clock.monotonicMs()),
         newMark: () => random.hex(12),

@@ -13,17 +13,19 @@ const taken = 1
 /**
  * Takes a volume for this process, before anything on the volume is read or written: what two agents write in turn
  * undoes the promises of both. The lock is the kernel's (`flock(2)`): a killed agent leaves no stale lock, a frozen
- * agent keeps its lock, and nothing but the end of this process releases it. Node has no call for flock(2), so flock(1)
- * locks the open file that it inherits, and this process keeps that file open. Throws `REGENT_ALREADY_RUNNING` naming
- * the other agent, and `REGENT_SETUP_FAILED` where there is no flock(1) or the file system has no locks.
+ * agent keeps its lock, and nothing but the end of this process releases it, or the call that this resolves to: for an
+ * agent of which nothing goes on. Node has no call for flock(2), so flock(1) locks the open file that it inherits, and
+ * this process keeps that file open. Throws `REGENT_ALREADY_RUNNING` naming the other agent, and `REGENT_SETUP_FAILED`
+ * where there is no flock(1) or the file system has no locks.
  */
-export async function lockVolume(lockFile: string, instance: string): Promise<void> {
+export async function lockVolume(lockFile: string, instance: string): Promise<() => void> {
   // A bare number: a FileHandle that is collected would be closed, and the lock gone.
   const fd = openSync(lockFile, 'a+', 0o600)
   try {
     await flock(fd, lockFile)
     ftruncateSync(fd)
     writeSync(fd, `the agent of ${instance}, process ${process.pid} on ${hostname()}\n`)
+    return () => closeSync(fd)
   } catch (error) {
     closeSync(fd)
     throw error

@@ -1,4 +1,5 @@
 import { join } from 'node:path'
+import { RegentError } from '#common/errors/errors.ts'
 import { ownSession } from '#failover/settings/own-session.ts'
 import type { AgentConfig, FarConfig } from '#agents/instance/config.ts'
 import { executedStatement, receivedStatement } from '#agents/sql/replication/owned-gtids.ts'
@@ -21,19 +22,33 @@ const syncMs = 10_000
 export async function sqlOnlyPlace(
   config: AgentConfig,
   far: FarConfig,
-  { world, log, server, ownStart, near, login, refuse }: FarGiven,
+  { world, log, server, ownStart, near, login, refuse, life }: FarGiven,
 ): Promise<FarPlace> {
   const { dataDir, agentDir } = volumeLayout(config.volume)
   const target = { host: config.host, port: config.port, overTls: true, ...login }
   const pool = new SqlPool([target], `${ownSession}, sql_log_bin = 0`, world)
   const queryMs = 700
-  const read = (statement: string) => pool.query(statement, { deadlineMs: queryMs, after: 'abandon' })
+  let isClosed = false
+  const read = async (statement: string) => {
+    if (isClosed) throw new RegentError('REGENT_SERVER_DOWN', 'this agent has ended')
+    return pool.query(statement, { deadlineMs: queryMs, after: 'abandon' })
+  }
   const pulse = new SqlPulse({
     ...world,
     askStart: async () => startedAtIn((await read(startStatement))[0]),
   })
-  await untilReached(() => pulse.begin(), { ...world, log, refuse })
-  await makeMirrorFolder(dataDir)
+  const close = (): void => {
+    isClosed = true
+    pulse.stop()
+    pool.disconnect()
+  }
+  try {
+    await untilReached(() => pulse.begin(), { ...world, log, refuse })
+    await makeMirrorFolder(dataDir)
+  } catch (error) {
+    close()
+    throw error
+  }
   const volume = createSqlOnlyVolume({
     near,
     readExecuted: async () => gtidsOf((await read(executedStatement))[0], 'executed'),
@@ -42,12 +57,9 @@ export async function sqlOnlyPlace(
     syncRelayLogs: async () =>
       void (await pool.query('FLUSH NO_WRITE_TO_BINLOG RELAY LOGS', { deadlineMs: syncMs, after: 'end' })),
   })
-  const note = noteInFile(join(agentDir, 'far-mysqld.json'), ['startedAt', 'closings', 'over'])
+  const note = life.port(noteInFile(join(agentDir, 'far-mysqld.json'), ['startedAt', 'closings', 'over']))
   return {
     ...sqlSightOf(config, { clock: world.clock, serverUuid: far.serverUuid, pulse, server, ownStart, volume, note }),
-    close() {
-      pulse.stop()
-      pool.disconnect()
-    },
+    close,
   }
 }

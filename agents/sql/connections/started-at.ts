@@ -1,5 +1,4 @@
-import type { Row } from './statements.ts'
-import { numberOf, textOf } from './statements.ts'
+import { numberOf, textOf, type Row } from './statements.ts'
 
 /** Both are of the moment in which the statement began, by the clock that the start was noted by. */
 export const startStatement = `SELECT UNIX_TIMESTAMP() AS now, VARIABLE_VALUE AS uptime

@@ -188,7 +188,7 @@ export const catalogue = {
   REGENT_REBOOTED: {
     status: 503,
     title: 'The host of a far server was started anew',
-    remedy: 'Wait until the agents have begun again: they read what the host still has.',
+    remedy: 'Wait until its agent has begun again: that reads what the host still has.',
   },
   REGENT_HOST_KEY: {
     status: 502,
