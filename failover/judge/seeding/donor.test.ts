@@ -102,6 +102,20 @@ describe('a donor', () => {
     expect(donorIn(decisionAfter([failed('shop-1', 2_000, 2)], { views: { 'shop-0': unfit } }))).toBe('shop-1')
   })
 
+  it.each([
+    ['may lack what a replication filter left out', { filterSeen: true }],
+    ['was open for writes', { opened: true }],
+    ['may have forgotten what it received', { forgetful: true }],
+  ])('is nobody who %s: the copy would not know of that', (_, stored) => {
+    expect(donorIn(decisionAfter([], { views: { 'shop-1': { stored } } }))).toBe('shop-0')
+  })
+
+  it('is whoever stays rather than one that was told to end, with whom the copy would end', () => {
+    const staying = { views: { 'shop-1': { terminating: true } } } as const
+    expect(donorIn(decisionAfter([], staying))).toBe('shop-0')
+    expect(donorIn(decisionAfter([], { views: { ...staying.views, 'shop-0': unfit } }))).toBe('shop-1')
+  })
+
   it('is not taken away from a copy that is under way', () => {
     const copying = { seedingProgress: { stage: 'file copy', percent: 3, donor: 'shop-1' } }
     expect(decisionAfter([failed('shop-1', 100, 3)], { seeded: copying }).sentence).toMatch(

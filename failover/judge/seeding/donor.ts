@@ -1,7 +1,7 @@
 import { joined, say, text, type Said, type Sentence } from '#common/sentence/sentence.ts'
 import { errantOf } from '#topology/snapshot/comparison.ts'
 import { backupAsDonor, type SeedingFailure } from '#topology/snapshot/copies.ts'
-import type { StoredSummary } from '#topology/snapshot/observation.ts'
+import { hasDoubtedData } from '../data/doubted-data.ts'
 import { hasHole } from '../data/holes.ts'
 import { isFollowing, isLive, liveView, viewNamed, type LiveView, type Situation } from '../situation.ts'
 
@@ -61,7 +61,10 @@ export function primaryAsDonor(view: LiveView, primary: LiveView): Donor | null 
     : { view: primary, waitMs: 0, pauseMs: 0 }
 }
 
-/** Best first. */
+/**
+ * Best first: whoever was told to end is gone before the copy is made. A copy of data in doubt would be in no doubt
+ * any more, and the doubt would be on nobody's disk.
+ */
 function couldGive(situation: Situation, view: LiveView, primary: LiveView): readonly LiveView[] {
   const { record, snapshot } = situation
   const replicas = record.syncSet
@@ -70,15 +73,14 @@ function couldGive(situation: Situation, view: LiveView, primary: LiveView): rea
   const able = replicas.filter(
     (candidate) =>
       candidate.name !== view.name &&
-      !isDoubted(candidate.observation.stored) &&
+      !candidate.observation.stored.forgetful &&
+      !hasDoubtedData(candidate.observation.stored) &&
       !hasHole(situation, candidate) &&
       errantOf(candidate.observation, primary.observation).isEmpty(),
   )
-  return [...able.toReversed(), primary].filter((candidate) => canGive(candidate, view))
-}
-
-function isDoubted({ forgetful, opened }: StoredSummary): boolean {
-  return forgetful || opened === true
+  const ending = able.filter(({ observation }) => observation.terminating === true)
+  const staying = able.filter((candidate) => !ending.includes(candidate))
+  return [...staying.toReversed(), primary, ...ending.toReversed()].filter((candidate) => canGive(candidate, view))
 }
 
 function canGive(donor: LiveView, recipient: LiveView): boolean {
