@@ -342,6 +342,12 @@ export const dataInNoDoubt = {
   forked: false,
 } as const
 
+/** A replica's data may be others than its GTIDs say. What a primary has is what the cluster goes by. */
+export function hasDataInDoubt(stored: StoredState): boolean {
+  const doubts = Object.keys(dataInNoDoubt) as readonly (keyof typeof dataInNoDoubt)[]
+  return stored.assignment?.role === 'replica' && doubts.some((doubt) => stored[doubt])
+}
+
 /** What a volume that was never used holds. */
 export function freshState(volume: string, bootId: string): StoredState {
   return {

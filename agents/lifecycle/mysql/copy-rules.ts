@@ -1,5 +1,6 @@
 import { mebibytes, say, type Sentence } from '#common/sentence/sentence.ts'
 import type { Parts } from '#agents/instance/parts.ts'
+import { hasDataInDoubt } from '#agents/instance/stored-state.ts'
 import type { VolumePort } from '#agents/ports/volume.ts'
 import type { Role, RoleParts } from './role.ts'
 
@@ -51,6 +52,8 @@ export function whyStop(
 function whyUnfit({ file, copying, pod, world }: CopyParts): Sentence | undefined {
   const { seeding, unproven } = file.current
   if (seeding || unproven || copying.progress !== null) return say`this instance is made anew as a copy of another one`
+  if (hasDataInDoubt(file.current))
+    return say`the data of this instance are in doubt, and nobody would know of that where they are copied to`
   if (pod.termination !== null) return say`this pod is ending`
   if (pod.hasLeft || pod.leavesUntilMs > world.clock.monotonicMs()) return say`this instance is leaving its cluster`
   return undefined

@@ -174,6 +174,8 @@ describe('dataDump', () => {
       'no manager has told this instance',
     ],
     ['is seeded', ({ file }) => file.update({ seeding: true }), 'made anew as a copy'],
+    ['has had a replication filter', ({ file }) => file.update({ filterSeen: true }), 'are in doubt'],
+    ['was open for writes', ({ file }) => file.update({ opened: true }), 'are in doubt'],
     [
       'is made a copy beside',
       ({ copying }) => (settable(copying).progress = { stage: say`copying`, percent: 1, donor: 'shop-1' }),
