@@ -85,6 +85,8 @@ it.each([
     'Lock wait timeout exceeded, Error_code: 1205',
     true,
   ],
+  ['whose thread a hand killed is started again', 'Query execution was interrupted, Error_code: 1317', true],
+  ['that a hand stopped in a large transaction is started again', 'threads are stopped, Error_code: 1756', true],
   ['that lacks a row is left as it is', "Can't find record in 't', Error_code: 1032", false],
 ])('an applier %s', async (_, sqlError, isStarted) => {
   const { host: sourceHost, port: sourcePort } = source

@@ -238,6 +238,7 @@ describe('a member that the sync set cannot spare', () => {
       ...strayed,
       views: { ...alone.views, 'shop-0': { ...donating, server: closed } },
     })
+    ['a hand killed its thread', 'Query execution was interrupted, Error_code: 1317', false],
     expect(decision.sentence).toContain('shop-2 is seeded from shop-0 (file copy)')
     expect(ordersOf(decision)).toEqual([])
   })

@@ -22,6 +22,20 @@ it.each([
     'Could not execute Update_rows event on table app.t; Lock wait timeout exceeded; try restarting transaction, Error_code: 1205; handler error HA_ERR_LOCK_WAIT_TIMEOUT',
     true,
   ],
+  [
+    'Could not execute Delete_rows event on table app.t; Query execution was interrupted, Error_code: 1317; handler error HA_ERR_GENERIC',
+    true,
+  ],
+  [
+    "Error 'Query execution was interrupted' on query. Default database: 'app'. Query: 'ALTER TABLE t', Error_code: 1317",
+    true,
+  ],
+  ['Deadlock found when trying to get lock; try restarting transaction, Error_code: 1213', true],
+  ['Out of memory; restart server and try again (needed 2 bytes), Error_code: 1037', true],
+  [
+    'The replica coordinator and worker threads are stopped, possibly leaving data in inconsistent state. A restart should restore consistency automatically, Error_code: 1756',
+    true,
+  ],
   ["Could not execute Update_rows event on table app.t; Can't find record in 't', Error_code: 1032", false],
   ['Error_code: 12051', false],
   ['', false],

@@ -7,9 +7,13 @@ export function isForLackOfSpace(error: string): boolean {
 }
 
 /**
- * Whether an applier stopped at what passes: a full disk, or a lock of somebody (1205). Nothing is wrong with what was
- * received, and a copy would cost more.
+ * What an applier stopped at although nothing is wrong with what was received: a lock of somebody (1205, 1213), memory
+ * (1037, 1038, 1041), a KILL of one of its threads (1317), or a stop in the midst of a transaction that went on for
+ * more than a minute (1756). Of that the server itself says that a restart restores consistency.
  */
+const passing = /(?:Error_code: |MY-00)(?:1037|1038|1041|1205|1213|1317|1756)\b/
+
+/** Whether an applier stopped at what passes, a full disk among that: a copy would cost more. */
 export function passesByItself(error: string): boolean {
-  return isForLackOfSpace(error) || /(?:Error_code: |MY-00)1205\b/.test(error)
+  return isForLackOfSpace(error) || passing.test(error)
 }

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { realWorld } from '#common/ports/real-world.ts'
 import { gtids } from '#topology/testing.ts'
+import type { Row } from '../connections/connection.ts'
 import { channelFrom, ChannelPulse } from './channel.ts'
 
 interface Look {
@@ -86,4 +87,30 @@ it('A channel tells up to when it has applied, and nothing where it has not appl
     return status === null ? 'none' : channelFrom(status, { semiSync: true, backlog: 0 }).appliedUpToMs
   }
   expect(['1800000000123', '0', null].map(shown)).toEqual([1_800_000_000_123, undefined, undefined])
+})
+
+describe('an applier that stopped', () => {
+  const row = { Channel_Name: '', Source_Host: '127.24.1.1', Replica_SQL_Running: 'No' }
+  const errorOf = (shown: Row, workerError: string | null = null): string | undefined => {
+    const status = new ChannelPulse(realWorld.clock, { encrypts: true }).from([{ ...row, ...shown }], [{ workerError }])
+    return status === null ? undefined : channelFrom(status, { semiSync: true, backlog: 0 }).sqlError
+  }
+
+  it('is shown with the number of its error, which tells what that was', () => {
+    expect(errorOf({ Last_SQL_Error: 'The threads are stopped', Last_SQL_Errno: 1756 })).toBe(
+      'The threads are stopped, Error_code: 1756',
+    )
+    expect(errorOf({ Last_SQL_Error: 'Duplicate, Error_code: 1062; handler', Last_SQL_Errno: 1062 })).toBe(
+      'Duplicate, Error_code: 1062; handler',
+    )
+  })
+
+  it('is shown with the error of its worker where that has one', () => {
+    const coordinator = { Last_SQL_Error: 'Coordinator stopped because of a worker', Last_SQL_Errno: 1062 }
+    expect(errorOf(coordinator, 'Duplicate, Error_code: 1062')).toBe('Duplicate, Error_code: 1062')
+  })
+
+  it('has no error where a hand stopped it', () => {
+    expect(errorOf({ Last_SQL_Error: '', Last_SQL_Errno: 0 })).toBe('')
+  })
 })

@@ -43,6 +43,18 @@ export function appliedUpToIn(row: Row | undefined): { readonly appliedUpToMs?: 
 }
 
 /**
+ * An error of a thread with its number, which tells one failure from another: the words of an event's failure have it,
+ * those of a statement's have not.
+ */
+export const lastError =
+  "IF(LOCATE('Error_code: ', LAST_ERROR_MESSAGE) > 0, LAST_ERROR_MESSAGE, CONCAT(LAST_ERROR_MESSAGE, ', Error_code: ', LAST_ERROR_NUMBER))"
+
+/** The same of what SHOW REPLICA STATUS says. */
+function withNumber(error: string, errno: number): string {
+  return error === '' || errno === 0 || error.includes('Error_code: ') ? error : `${error}, Error_code: ${errno}`
+}
+
+/**
  * Microseconds of what performance_schema remembers; heartbeats and whole transactions have a time, single events have
  * none.
  */
@@ -50,7 +62,7 @@ const pulse = `SELECT s.COUNT_RECEIVED_HEARTBEATS AS heartbeats, TIMESTAMPDIFF(M
   (SELECT TIMESTAMPDIFF(MICROSECOND, MIN(w.APPLYING_TRANSACTION_ORIGINAL_COMMIT_TIMESTAMP), NOW(6)) FROM performance_schema.replication_applier_status_by_worker w
     WHERE w.CHANNEL_NAME = '' AND w.APPLYING_TRANSACTION <> '') AS lagMicros,
   ${appliedUpTo("''")} AS appliedUpToMs,
-  (SELECT w.LAST_ERROR_MESSAGE FROM performance_schema.replication_applier_status_by_worker w WHERE w.CHANNEL_NAME = '' AND w.LAST_ERROR_NUMBER <> 0 LIMIT 1) AS workerError,
+  (SELECT ${lastError} FROM performance_schema.replication_applier_status_by_worker w WHERE w.CHANNEL_NAME = '' AND w.LAST_ERROR_NUMBER <> 0 LIMIT 1) AS workerError,
   c.*, a.* FROM performance_schema.replication_connection_status s
   LEFT JOIN performance_schema.replication_connection_configuration c ON c.CHANNEL_NAME = s.CHANNEL_NAME
   LEFT JOIN performance_schema.replication_applier_configuration a ON a.CHANNEL_NAME = s.CHANNEL_NAME WHERE s.CHANNEL_NAME = ''`
@@ -190,7 +202,7 @@ export function channelFrom(
     ioError: textOf(row, 'Last_IO_Error'),
     ...(ioErrno === 0 ? {} : { ioErrno }),
     // The coordinator's own words only say that a worker has an error.
-    sqlError: workerError || textOf(row, 'Last_SQL_Error'),
+    sqlError: workerError || withNumber(textOf(row, 'Last_SQL_Error'), numberOf(row, 'Last_SQL_Errno')),
     backlogTransactions: backlog,
     lagSeconds: backlog === 0 ? null : lagSeconds,
     ...(appliedUpToMs === undefined ? {} : { appliedUpToMs }),

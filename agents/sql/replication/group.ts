@@ -3,7 +3,7 @@ import { agreedOn } from '#failover/settings/runtime.ts'
 import { groupUser, literal } from '#agents/instance/accounts.ts'
 import { groupAccountStatement, groupAccountStatements, type GroupAccount } from './group-account.ts'
 import { executedStatement } from './owned-gtids.ts'
-import { appliedUpTo, appliedUpToIn } from './channel.ts'
+import { appliedUpTo, appliedUpToIn, lastError } from './channel.ts'
 import { dialectOf } from './dialect.ts'
 import type { GroupPort, GroupSettings } from '#agents/ports/group.ts'
 import type { Row } from '../connections/statements.ts'
@@ -30,7 +30,7 @@ export const groupStatements = [
     (SELECT TIMESTAMPDIFF(MICROSECOND, MIN(${committedOrBegun}), NOW(6)) FROM performance_schema.replication_applier_status_by_worker
       WHERE CHANNEL_NAME = 'group_replication_applier' AND APPLYING_TRANSACTION <> '') AS lagMicros,
     ${appliedUpTo("'group_replication_applier'")} AS appliedUpToMs,
-    (SELECT LAST_ERROR_MESSAGE FROM performance_schema.replication_applier_status_by_worker WHERE CHANNEL_NAME LIKE 'group\\_replication\\_%' AND LAST_ERROR_NUMBER <> 0 LIMIT 1) AS applierError,
+    (SELECT ${lastError} FROM performance_schema.replication_applier_status_by_worker WHERE CHANNEL_NAME LIKE 'group\\_replication\\_%' AND LAST_ERROR_NUMBER <> 0 LIMIT 1) AS applierError,
     (SELECT LAST_ERROR_MESSAGE FROM performance_schema.replication_connection_status WHERE CHANNEL_NAME LIKE 'group\\_replication\\_%' AND LAST_ERROR_NUMBER <> 0 LIMIT 1) AS connectionError`,
   groupAccountStatement,
 ] as const
