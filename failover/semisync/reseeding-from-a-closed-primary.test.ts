@@ -1,7 +1,8 @@
 import { describe, expect, it } from 'vitest'
 import { gtids, type ViewOverrides } from '#topology/testing.ts'
 import { decisionFor, errant, outside, own } from './testing-reseeding.ts'
-import { committed, ordersOf, shop1, shop2, type SituationOverrides } from '../testing.ts'
+import { withConsent } from '../judge/seeding/reseed-consent.ts'
+import { aSituation, committed, ordersOf, shop1, shop2, type SituationOverrides } from '../testing.ts'
 
 describe('a primary that only waits for acknowledgements', () => {
   const unconnected: ViewOverrides = { reachable: false }
@@ -23,6 +24,19 @@ describe('a primary that only waits for acknowledgements', () => {
     expect(decision.sentence).toContain('only shop-0 can be copied, and it closes first')
     expect(ordersOf(decision).filter((order) => order.startsWith('reseed'))).toEqual([])
     expect(toPrimary(situation({}))).toMatchObject({ order: { role: 'primary', donates: true } })
+  })
+
+  it('is not closed for one whose agent keeps refusing to be seeded', () => {
+    const refused = new Map([['shop-2', { error: 'cannot be archived', times: 5, atMs: 4_000 }]])
+    const decision = decisionFor(errant, situation({}, { refused }))
+    expect(decision.sentence).toContain('it is not seeded: its agent refused that 5 times (cannot be archived)')
+    expect(toPrimary(situation({}, { refused }))).toBeUndefined()
+  })
+
+  it('and is the only donor is closed first also for one that a person gave up', () => {
+    const notes = withConsent(aSituation().notes, 'shop-2', aSituation().wallMs)
+    const decision = decisionFor(errant, situation({}, { notes, spec: { reseed: 'manual' } }))
+    expect(decision.sentence).toContain('only shop-0 can be copied, and it closes first')
   })
 
   it('is copied once it is closed and nothing waits', () => {
@@ -224,6 +238,7 @@ describe('a member that the sync set cannot spare', () => {
   it.each([
     ['its disk is full', "The table 't' is full, Error_code: 1114", false],
     ['somebody holds a lock there', 'Lock wait timeout exceeded, Error_code: 1205', false],
+    ['a hand killed its thread', 'Query execution was interrupted, Error_code: 1317', false],
     ['it lacks a row', "Can't find record in 't', Error_code: 1032", true],
   ])('is copied for what its applier stopped at only where that does not pass: %s', (_, sqlError, isCopied) => {
     const view: ViewOverrides = { server: { channel: { sqlRunning: false, sqlError } } }
@@ -238,7 +253,6 @@ describe('a member that the sync set cannot spare', () => {
       ...strayed,
       views: { ...alone.views, 'shop-0': { ...donating, server: closed } },
     })
-    ['a hand killed its thread', 'Query execution was interrupted, Error_code: 1317', false],
     expect(decision.sentence).toContain('shop-2 is seeded from shop-0 (file copy)')
     expect(ordersOf(decision)).toEqual([])
   })

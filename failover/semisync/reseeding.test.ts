@@ -106,6 +106,27 @@ describe('an instance is seeded again', () => {
     )
   })
 
+  describe('though another one waits for a person', () => {
+    const seeded = (given: SituationOverrides) =>
+      ordersOf(decisionFor(errant, given)).filter((order) => order.startsWith('reseed'))
+    const others: SituationOverrides = {
+      shape: { instances: 4 },
+      views: { 'shop-3': outside({ server: { executed: `${own},${gtids('shop-3', 1)}`, received: own } }) },
+    }
+
+    it('as its agent keeps refusing', () => {
+      const { nowMs } = aSituation({})
+      const error = 'shop-2: 1111:1-5 cannot be archived: not in its binlogs (5 of 5 transactions)'
+      const refused = new Map([['shop-2', { error, times: 5, atMs: nowMs }]])
+      expect(seeded({ ...others, refused })).toEqual(['reseed shop-3 1@1'])
+    })
+
+    it('who said that of this one alone', () => {
+      const notes = withConsent(aSituation().notes, 'shop-3', aSituation().wallMs)
+      expect(seeded({ ...others, spec: { reseed: 'manual' }, notes })).toEqual(['reseed shop-3 1@1'])
+    })
+  })
+
   describe('where every replica lacks the same, which is in no binlog of the primary', () => {
     const lacking = gtids('shop-3', 7)
     const all = new Map([

@@ -5,6 +5,7 @@ import { step, type FlowStep } from './step.ts'
 import { failedBefore, type Donor } from '../judge/seeding/donor.ts'
 import { whyNoOrigin, type BackupOrigin } from '../judge/seeding/seed-origin.ts'
 import { mayReseed } from '../judge/seeding/reseed-consent.ts'
+import { refusedAgainMs, restAfterRefusal } from '../judge/seeding/refusal.ts'
 import type { ReseedOrder } from '../protocol/order.ts'
 import {
   copiesDue,
@@ -17,12 +18,8 @@ import {
 } from '../judge/seeding/seeding-plan.ts'
 import { endpointOf, wantedInstances, type LiveView, type Situation } from '../judge/situation.ts'
 
-/** What an instance holds may change while it is told to give it up: so often that is no reason to say so. */
-const patience = 5
 /** What an agent says of transactions that are in none of its logs (`agents/binlog/errant-archive.ts`). */
 const cannotBeArchived = 'cannot be archived'
-/** One that refuses for the same reason again and again is not asked twice a second. */
-const refusedAgainMs = 10_000
 
 /**
  * An instance that cannot follow as it is gets a copy of another: it went back in time, has errant transactions, lacks
@@ -38,10 +35,24 @@ export function reseedStep(situation: Situation, primary: LiveView): FlowStep | 
   const [told] = [...situation.inFlight].find(([, { order }]) => order === 'reseed') ?? []
   if (told !== undefined) return step(say`${told} is being told to take a copy of another instance`)
   const free = all.filter(({ view }) => !situation.inFlight.has(view.name))
-  const due = free.find(({ donor, backup }) => (donor ?? backup)?.waitMs === 0) ?? free[0]
+  const due = firstOf(situation, free)
   return due
     ? seedStep(situation, primary, due)
     : (unsparedStep(situation, primary) ?? servesOnStep(situation, primary))
+}
+
+/**
+ * One that is to be copied now, else one that is copied after a pause. What waits for a person, or is refused by its
+ * agent, keeps none of the others waiting.
+ */
+function firstOf(situation: Situation, free: readonly DueSeeding[]): DueSeeding | undefined {
+  const able = free.filter(({ view }) => goesOn(situation, view))
+  const waits = ({ donor, backup }: DueSeeding) => (donor ?? backup)?.waitMs
+  return able.find((due) => waits(due) === 0) ?? able.find((due) => waits(due) !== undefined) ?? free[0]
+}
+
+function goesOn(situation: Situation, { name, observation }: LiveView): boolean {
+  return (observation.stored.seeding || mayReseed(situation, name)) && restAfterRefusal(situation, name) === 0
 }
 
 function copyingStep({ view, donor }: DueSeeding, due: Said): FlowStep {
@@ -152,8 +163,8 @@ function closeFirst(
 /** Its agent has refused so often, for the same reason, that it is asked again only after a while. */
 function refusedStep(situation: Situation, view: LiveView, because: Sentence): FlowStep | undefined {
   const refusal = situation.refused.get(view.name)
-  const restMs = refusal === undefined || refusal.times < patience ? 0 : refusal.atMs + refusedAgainMs - situation.nowMs
-  if (refusal === undefined || restMs <= 0) return undefined
+  const restMs = restAfterRefusal(situation, view.name)
+  if (refusal === undefined || restMs === 0) return undefined
   const why = say`its agent refused that ${refusal.times} times (${text(refusal.error)}), and is asked again after ${refusedAgainMs / 1_000} s`
   const advice = refusal.error.includes(cannotBeArchived)
     ? say`. They are in no binlog: only a person can give them up, with all that is on its volume: ${command('replace', view.name, '--accept-loss')}`

@@ -4,6 +4,8 @@ import { passesByItself } from '#topology/snapshot/no-space.ts'
 import { holdsOf } from '#topology/snapshot/holdings.ts'
 import { primaryAsDonor } from './donor.ts'
 import { isMeasure } from '../election/elected-set.ts'
+import { keepsRefusing } from './refusal.ts'
+import { mayReseed } from './reseed-consent.ts'
 import { errantKind, provenErrant } from '../data/errant.ts'
 import { originFor, type Origin } from './seed-origin.ts'
 import { hasHole, lackedForGood, lacksNoMore, whyHoled } from '../data/holes.ts'
@@ -282,16 +284,19 @@ function brokenForGood(applierError = ''): string {
 /**
  * CLONE from a server hangs while a write waits there, and fails after 300 s (seen on 9.7). A primary that too few can
  * acknowledge to, and that is the only donor, is closed while it is copied. What it was told stays while it does not
- * answer: else it would write a marker, that waits, as soon as it is started again.
+ * answer: else it would write a marker, that waits, as soon as it is started again. For one whose agent keeps refusing
+ * nobody is kept out who reads there.
  */
 export function primaryDonates(situation: Situation, primary: LiveView): boolean {
-  const { record, timings, notes, spec } = situation
+  const { record, timings, notes } = situation
   const already = primary.observation.stored.assignment?.donates === true
   if (!isServing(primary, timings)) return already
   if (notes.paused !== null || mayAcknowledge(situation, primary, already) >= record.acksWanted) return false
   return seedingsDue(situation, primary).some(
-    ({ view, donor }) =>
-      donor?.view.name === primary.name && (view.observation.stored.seeding || spec.reseed === 'automatic'),
+    ({ view, donor, beside }) =>
+      donor?.view.name === primary.name &&
+      (view.observation.stored.seeding ||
+        (mayReseed(situation, view.name) && (beside || !keepsRefusing(situation, view.name)))),
   )
 }
 
