@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest'
+import { say } from '#common/sentence/sentence.ts'
 import type { Assignment } from '#failover/protocol/assignment.ts'
 import { orderVersion, type Endpoint } from '#failover/protocol/message.ts'
 import type { ReseedOrder } from '#failover/protocol/order.ts'
@@ -6,6 +7,7 @@ import { gtids, memberOf, uuidOf } from '#topology/testing.ts'
 import { Converger } from '../converge/converger.ts'
 import { Seeding } from '../orders/reseeding.ts'
 import { aServerState, ScriptedServer, testParts } from '../testing.ts'
+import { settable } from '../testing-known.ts'
 import { stopUnderPromise } from '../testing-passes.ts'
 
 const primary: Endpoint = { instance: 'shop-1', host: '127.24.1.2', port: 3306, agent: '127.24.1.2:9000' }
@@ -85,6 +87,38 @@ describe('a copy beside what a counted member has', () => {
     await ended()
     expect(did).toEqual([])
     expect(parts.course.promiseReport).toMatchObject({ epoch: 4 })
+  })
+
+  it('leaves no doubt about what is there where a newer epoch is promised meanwhile: its agent alone opened it, to copy', async () => {
+    const { server, parts, seeding, converger } = await copyOf(had)
+    server.state = aServerState({ executed: `${byHand},${had}`, readOnly: true, superReadOnly: true })
+    server.setReadOnly = async (to) =>
+      void (server.state = { ...server.state, superReadOnly: to === 'closed', readOnly: true })
+    server.cloneInto = () => new Promise(() => undefined)
+    await seeding.begin(order)
+    await expect.poll(() => server.state.superReadOnly).toBe(false)
+    await parts.file.update({ promise: 4 })
+    await stopUnderPromise(parts)
+    await parts.observer.refresh()
+    await converger.pass()
+    expect(server.state.superReadOnly).toBe(true)
+    expect(parts.file.current.opened).toBe(false)
+    expect(parts.course.promiseReport).toMatchObject({ epoch: 4, holds: `${byHand},${had}` })
+  })
+
+  it('that fails leaves a closed server, and blames no other hand for what its agent opened to copy', async () => {
+    const { server, parts, seeding, converger, ended } = await copyOf(had)
+    server.state = aServerState({ executed: `${byHand},${had}`, readOnly: true, superReadOnly: true })
+    server.setReadOnly = async (to) =>
+      void (server.state = { ...server.state, superReadOnly: to === 'closed', readOnly: true })
+    server.cloneInto = () => Promise.reject(new Error('Access denied'))
+    settable(parts).course.converged = { revision: 10, done: true, sentence: say`follows` }
+    await seeding.begin(order)
+    await ended()
+    await parts.observer.refresh()
+    await converger.pass()
+    expect(server.state.superReadOnly).toBe(true)
+    expect(parts.notices.list.map(({ code }) => code)).not.toContain('ClosedAgain')
   })
 
   it('whose agent died before it was proven is taken back by the next one before anything else, and nothing is said of it before', async () => {

@@ -18,6 +18,7 @@ export async function letAccountsChange(
       .setReadOnly('closed')
       .catch((error: unknown) => {
         learn(parts, { fact: 'unmade', stage: 'following' })
+        learn(parts, { fact: 'openedByAgent' })
         throw error
       })
       .finally(() => observer.outdate())

@@ -144,6 +144,9 @@ export const facts = {
     ...unmade(life, 'leading'),
     ...unmade(life, 'prepared'),
   }),
+  /** It takes the writes of those who may change accounts; nobody else opened it. */
+  openedByAgent: (): Change => ({ life: { openedByAgent: true } }),
+  closedByAgent: (): Change => ({ life: { openedByAgent: false } }),
   /** Under a promise: what was reported may be less than what is held now, and so may what was made ready to lead. */
   openedByHand: (): Change => ({ course: { promiseReport: null }, life: { stage: closed } }),
   pointed: ({ host }: { host: string }): Change => ({ course: { pointedTo: host } }),

@@ -23,6 +23,8 @@ export interface Life {
   readonly relayLogsDiscarded: boolean
   /** Another hand was seen to stop this mysqld. */
   readonly isStoppedByOthers: boolean
+  /** The agent itself opened it, so that accounts change or a copy is made, and has not closed it since. */
+  readonly openedByAgent: boolean
   /** The agent killed this mysqld to start the next one at once: that is no death. */
   readonly isRestarted: boolean
   /** How this mysqld ended, once its files were read after that. */
@@ -85,6 +87,7 @@ export function freshLife(pid: number | null): Life {
     proposed: null,
     relayLogsDiscarded: false,
     isStoppedByOthers: false,
+    openedByAgent: false,
     isRestarted: false,
     ending: null,
     tail: null,

@@ -21,7 +21,10 @@ export const commonSteps = {
   know: async (_, { fact }: { fact: Fact }) => fact,
   /** What the agent has changed: whatever was seen before is not looked at again. */
   outdate: async ({ observer }) => observer.outdate(),
-  closeForWrites: ({ server }) => server.setReadOnly('closed'),
+  closeForWrites: async ({ server }) => {
+    await server.setReadOnly('closed')
+    return { fact: 'closedByAgent' } as const
+  },
   setOffline: ({ server }, { on }: { on: boolean }) => server.setOffline(on),
   /** Before anybody is let in clients are shown what they are to be shown. */
   open: async ({ server, clientCertificate }) => {

@@ -220,6 +220,7 @@ export class Seeding {
   }
 
   /** @param swap puts the copy in place of what mysqld ran on */
+    learn(this.#parts, { fact: 'openedByAgent' })
   async #startOn(swap: () => Promise<void>): Promise<void> {
     const { server, process } = this.#parts
     server.disconnect()

@@ -49,9 +49,9 @@ function wasOpened({ life: { stage } }: View, { superReadOnly }: ServerState): b
   return stage.is === 'following' && !superReadOnly
 }
 
-function staysClosed({ course }: View, revision: number, state: ServerState): readonly Step[] {
+function staysClosed({ course, life }: View, revision: number, state: ServerState): readonly Step[] {
   if (state.superReadOnly && state.readOnly) return []
-  const wasClosed = course.converged.done && course.converged.revision === revision
+  const wasClosed = course.converged.done && course.converged.revision === revision && !life.openedByAgent
   const byHand = notice('ClosedAgain', say`read-only was switched off by another hand and is on again`)
   return [{ do: 'closeForWrites' }, { do: 'outdate' }, ...when(wasClosed, byHand)]
 }

@@ -5,6 +5,7 @@ import type { ServerState } from '#topology/snapshot/observation.ts'
 import { nextPass } from '../converge/next-pass.ts'
 import { runPass } from '../converge/runner.ts'
 import type { NextPass } from '../converge/steps.ts'
+import { learn } from '../instance/learn.ts'
 import { lifeOf } from '../instance/life.ts'
 import { viewOf } from '../instance/pass.ts'
 import type { Parts } from '../instance/parts.ts'
@@ -49,6 +50,15 @@ describe('A replica whose promise is kept and told', () => {
     expect(parts.course.promiseReport).toBeNull()
     expect(lifeOf(parts).stage).toEqual({ is: 'closed' })
     expect(parts.file.current).toMatchObject({ promise: 4, opened: true })
+  })
+
+  it('is in no doubt where its agent opened it for a copy before, and is closed; in doubt where it is opened after that', async () => {
+    const parts = await promised()
+    learn(parts, { fact: 'openedByAgent' })
+    expect((await next(parts, open, true)).steps).toEqual([{ do: 'closeForWrites' }, { do: 'outdate' }])
+    expect(parts.file.current.opened).toBe(false)
+    expect(parts.course.promiseReport).toEqual(report)
+    expect(told(await next(parts, open, true))).toBe('stores opened; notice OpenedByHand')
   })
 
   it('is not where it was the primary: that is demoted, or killed', async () => {

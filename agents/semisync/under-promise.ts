@@ -56,19 +56,16 @@ function reportTheDead(epoch: number, purged = ''): Step {
 }
 
 /**
- * Nothing but its agent opens a replica, and under a promise its agent does not. Where another hand did, what was
- * reported may be less than what is held now, and so may what was made ready to lead.
+ * Nothing but its agent opens a replica, and under a promise its agent does not; what the agent opened for a copy
+ * before that it closes now. Where another hand did, what was reported may be less than what is held now, and so may
+ * what was made ready to lead.
  */
 export function staysClosed(view: View): NextPass {
-  const { stored, server, looked } = view
+  const { stored, server, looked, life } = view
   if (stored.assignment?.role !== 'replica' || server === null || server.superReadOnly) return rest
   // What was seen last may be from before it was closed.
   if (!looked) return { next: 'after a look' }
-  return (
-    noticesOpening(view, true) ?? {
-      now: [{ fact: 'openedByHand' }],
-      steps: [{ do: 'closeForWrites' }, { do: 'outdate' }],
-      next: 'at once',
-    }
-  )
+  const closes = [{ do: 'closeForWrites' }, { do: 'outdate' }] as const
+  if (life.openedByAgent) return { steps: closes, next: 'after a look' }
+  return noticesOpening(view, true) ?? { now: [{ fact: 'openedByHand' }], steps: closes, next: 'at once' }
 }
