@@ -64,7 +64,7 @@ describe('a copy beside what a counted member has', () => {
     await seeding.begin(order)
     expect(parts.file.current).toMatchObject({ seeding: false, unproven: false })
     await ended()
-    expect(did).toEqual(['swapped unproven', 'dropped'])
+    await expect.poll(() => did).toEqual(['dropped', 'swapped unproven', 'dropped'])
     expect(parts.file.current).toMatchObject({ seeding: false, unproven: false, assignment: { counted: true } })
     expect(parts.notices.list.at(-1)).toMatchObject({ code: 'Seeded' })
   })
@@ -73,7 +73,7 @@ describe('a copy beside what a counted member has', () => {
     const { parts, seeding, did, ended } = await copyOf(gtids('shop-1', 4))
     await seeding.begin(order)
     await ended()
-    expect(did).toEqual(['swapped unproven', 'swapped back unproven'])
+    expect(did).toEqual(['dropped', 'swapped unproven', 'swapped back unproven'])
     expect(parts.file.current).toMatchObject({ seeding: false, unproven: false })
     expect(parts.copying.failures.get('shop-1')?.error).toContain('the copy lacks 1 transaction that')
   })
@@ -129,6 +129,28 @@ describe('a copy beside what a counted member has', () => {
     await converger.pass()
     expect(did).toEqual(['swapped back unproven'])
     expect(parts.file.current.unproven).toBe(false)
+  })
+
+  it('counts as soon as it is proven, however long it takes to remove what was there before, or whether that fails', async () => {
+    const never = () => new Promise<void>(() => undefined)
+    for (const remove of [never, () => Promise.reject(new Error('EMFILE'))]) {
+      const { parts, seeding, converger, did } = await copyOf(had)
+      parts.volume.dropBeside = () => (did.includes('swapped unproven') ? remove() : Promise.resolve())
+      await seeding.begin(order)
+      await expect.poll(() => parts.copying.progress).toBeNull()
+      expect(await converger.alone(async () => parts.file.current.unproven)).toBe(false)
+      expect(parts.copying.failures.size).toBe(0)
+      expect(parts.notices.list.map(({ code }) => code)).toContain('Seeded')
+    }
+  })
+
+  it('is not put in place while something is there that cannot be removed: that would be taken for what was there', async () => {
+    const { parts, seeding, did, ended } = await copyOf(had)
+    parts.volume.dropBeside = () => Promise.reject(new Error('EACCES'))
+    await seeding.begin(order)
+    await ended()
+    expect(did).toEqual([])
+    expect(parts.copying.failures.get('shop-1')?.error).toContain('EACCES')
   })
 
   it('has what is there receive nothing while it is made', async () => {

@@ -9,13 +9,16 @@ import { counted } from '#common/text/words.ts'
 /**
  * Puts a copy in place of what a counted member has, which lies beside it until the copy is proven to hold everything
  * that the primary had when it closed for that: each acknowledged write is among it. Nothing may be promised or
- * reported meanwhile, so it runs alone (`Converger.alone`). An agent that dies in the swap is found by `takeBack`.
+ * reported meanwhile, so it runs alone (`Converger.alone`). An agent that dies in the swap is found by `takeBack`. What
+ * was there before is left to be removed: that may take long, and writes wait for this member.
  * @param startOnCopy puts the copy in that place and starts mysqld on it
  */
 export async function swapUnproven(parts: Parts, order: ReseedOrder, startOnCopy: () => Promise<void>): Promise<void> {
   const { file, server, volume } = parts
   if (file.current.promise !== order.epoch)
     throw new Error(`epoch ${file.current.promise} was promised meanwhile: what is here is needed as it is`)
+  // What a swap that fails puts back must not be what an earlier copy took the place of, and nobody could remove.
+  await volume.dropBeside()
   await file.update({ unproven: true })
   try {
     await startOnCopy()
@@ -29,7 +32,6 @@ export async function swapUnproven(parts: Parts, order: ReseedOrder, startOnCopy
     await takeBack(parts)
     throw error
   }
-  await volume.dropBeside()
 }
 
 /** Puts what was here before back in place of a copy that was not proven, and has it started by the start gate. */

@@ -59,6 +59,8 @@ export class Seeding {
   }
 
   /**
+  /** Resolves once nothing is removed any more of what a copy took the place of. */
+  #removed: Promise<void> = Promise.resolve()
    * Resolves once what is errant is archived and the mark is on disk; the copy goes on in the background. `checkOrder`
    * has passed.
    */
@@ -146,11 +148,20 @@ export class Seeding {
     const from = await this.#fill(order, folder)
     this.#progress(order, say`swapping`, 100)
     await this.#archiveSince(order, own)
-    if (order.beside === true)
+    if (order.beside === true) this.#removed = this.#removeBeside()
+    if (order.beside === true) {
+      await this.#removed
       await this.#converger.alone(() =>
         swapUnproven(this.#parts, order, () => this.#startOn(() => volume.swapBeside(folder))),
+  async #removeBeside(): Promise<void> {
+    const { volume, notices } = this.#parts
+    await volume
+      .dropBeside()
+      .catch((error: unknown) => notices.failed('CopyRemoved', say`what a copy replaced could not be removed`, error))
+  }
+
       )
-    else {
+    } else {
       await this.#startOn(() => volume.swapIn(folder))
       await this.#believe(order, own)
     }
