@@ -152,6 +152,24 @@ describe('a seeding', () => {
       code: 'SeedingFailed',
       sentence: 'seeding from shop-1 failed: plugin not loaded',
     })
+    expect(parts.file.current.seeding).toBe(false)
+  })
+
+  it('waits for the first start on the copy, which recovers what was written meanwhile: another copy would end in the same', async () => {
+    const { server, parts } = await seedingOf(common)
+    server.cloneInto = async () => undefined
+    const answers = server.readState
+    let waitedMs = 0
+    const recovers = () => (waitedMs < 120_000 ? Promise.reject(new Error('it recovers')) : answers())
+    const start = async () => {
+      Object.assign(parts.process, { state: 'running' })
+      server.readState = recovers
+    }
+    Object.assign(parts.process, { start })
+    const timers = { ...parts.world.timers, sleep: async (ms: number) => void (waitedMs += ms) }
+    await new Seeding({ ...parts, world: { ...parts.world, timers } }, converger).begin({ ...order, destroys: common })
+    await expect.poll(() => parts.copying.progress).toBe(null)
+    expect(parts.copying.failures.size).toBe(0)
     expect(parts.file.current.seeding).toBe(true)
     await seeding.begin({ ...order, destroys: common })
     await parts.world.timers.sleep(5)

@@ -9,7 +9,7 @@ import { pruneArchives } from '../guard/archive-keeping.ts'
 import type { Converger } from '../converge/converger.ts'
 import { learn } from '../instance/learn.ts'
 import type { Parts } from '../instance/parts.ts'
-import { answersWithin } from '../instance/until-answers.ts'
+import { answersWithin, firstStartSeconds } from '../instance/until-answers.ts'
 import { dataInNoDoubt } from '../instance/stored-state.ts'
 import type { BackupPort } from '../ports/backup-port.ts'
 import { withNote } from '../ports/process.ts'
@@ -38,6 +38,9 @@ const longestError = 300
  * folder, stop mysqld, swap the folders, start. A copy that dies half-way must not be believed: on a far host, where
  * CLONE writes over the data themselves, the mark and the server's own word see to that. A member that the sync set
  * cannot spare stores no such mark: it holds what it held, and acknowledges nothing, until the copy is proven
+/** Its own mysqld answers within this, where that was up a moment ago. */
+const startSeconds = 30
+
  * (`unproven-copy.ts`).
  */
 export class Seeding {
@@ -108,24 +111,24 @@ export class Seeding {
   /** CLONE is a statement: a server whose own data is given up still has to run to fetch the copy. */
   async #ready(): Promise<void> {
     const { process } = this.#parts
-    await this.#started(async () => {
+    await this.#started(startSeconds, async () => {
       if (process.state === 'running') return
       if (await process.isEmpty()) await process.initialise()
       await process.start()
     })
   }
 
-  /** Starts its own mysqld and waits until that answers. Throws `OwnServerFault`. */
-  async #started(start: () => Promise<void>): Promise<void> {
+  /** Starts its own mysqld and waits until that answers, for so long. Throws `OwnServerFault`. */
+  async #started(seconds: number, start: () => Promise<void>): Promise<void> {
     const { process } = this.#parts
     await start().catch((error: unknown) => {
       throw new OwnServerFault(`its own mysqld did not start: ${describeError(error)}`, { cause: error })
     })
-    if (await answersWithin(this.#parts, 30)) return
+    if (await answersWithin(this.#parts, seconds)) return
     throw new OwnServerFault(
       process.state === 'dead'
         ? withNote('its own mysqld ended while it started', process)
-        : 'its own mysqld did not answer within 30 s',
+        : `its own mysqld did not answer within ${seconds} s`,
     )
   }
 
@@ -237,7 +240,7 @@ export class Seeding {
     server.disconnect()
     await process.kill()
     await swap()
-    await this.#started(() => process.start())
+    await this.#started(firstStartSeconds, () => process.start())
     await server.forgetSource()
   }
 

@@ -4,7 +4,7 @@ import type { RestoreOrder } from '#failover/protocol/order.ts'
 import type { Converger } from '#agents/converge/converger.ts'
 import { learn } from '#agents/instance/learn.ts'
 import type { Parts } from '#agents/instance/parts.ts'
-import { answersWithin } from '#agents/instance/until-answers.ts'
+import { answersWithin, firstStartSeconds } from '#agents/instance/until-answers.ts'
 import type { BackupPort } from '#agents/ports/backup-port.ts'
 import { withNote } from '#agents/ports/process.ts'
 import { requireAccess } from '../access.ts'
@@ -105,12 +105,12 @@ export class Restoring {
   }
 
   async #untilAnswers(): Promise<void> {
-    if (await answersWithin(this.#parts, 60)) return
+    if (await answersWithin(this.#parts, firstStartSeconds)) return
     const { process } = this.#parts
     throw new Error(
       process.state === 'dead'
         ? withNote('mysqld ended while it started on the restored data', process)
-        : 'mysqld did not answer on the restored data within 60 s',
+        : `mysqld did not answer on the restored data within ${firstStartSeconds} s`,
     )
   }
 

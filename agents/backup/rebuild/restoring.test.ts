@@ -1,0 +1,33 @@
+import { mkdir, readFile, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { expect, it } from 'vitest'
+import { Converger } from '#agents/converge/converger.ts'
+import { anAgentConfig, aServerState, ScriptedProcess, ScriptedServer, testParts } from '#agents/testing.ts'
+import { createVolume } from '#agents/volume/volume.ts'
+import { aFolder, backedUp, name, said, throwAway } from '../testing-backups.ts'
+import { Restoring } from './restoring.ts'
+
+it('A restored server that takes minutes to start is waited for: given up, it would hold data over which nothing is restored', async () => {
+  const { store } = await backedUp()
+  const path = await aFolder()
+  for (const folder of ['agent', 'data']) await mkdir(join(path, folder))
+  await writeFile(join(path, 'data/mysql.ibd'), 'empty')
+  const server = new ScriptedServer({ ...aServerState(), executed: '' })
+  const answers = server.readState
+  let waitedMs = 0
+  const starts = () => (waitedMs < 120_000 ? Promise.reject(new Error('it starts')) : answers())
+  const process: ScriptedProcess = Object.assign(new ScriptedProcess(), {
+    start: async () => void ((process.state = 'running'), (server.readState = starts)),
+  })
+  const made = await testParts(server, { process, volume: createVolume(anAgentConfig({ volume: path }), () => 0) })
+  await made.observer.refresh()
+  const timers = { ...made.world.timers, sleep: async (ms: number) => void (waitedMs += ms) }
+  const parts = { ...made, world: { ...made.world, timers } }
+  const open = async () => ({ store, key: null })
+  const restoring = new Restoring(parts, new Converger(parts, () => undefined), { lineage: 'other', open, throwAway })
+  restoring.begin({ ...said, epoch: 1, revision: 0, of: 'shop' })
+  await expect.poll(() => parts.copying.progress).toBeNull()
+  expect([...parts.copying.failures]).toEqual([])
+  expect(await readFile(join(path, 'data/mysql.ibd'), 'utf8')).toBe('dictionary')
+  expect(parts.file.current.restored).toBe(`backup ${name} of cluster shop`)
+})
