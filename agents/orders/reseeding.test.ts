@@ -115,6 +115,20 @@ describe('a seeding', () => {
     expect(parts.file.current.seeding).toBe(false)
   })
 
+  it.each([
+    ['2 errant transactions archived in archive 1', own(1, 2), `${own(1, 2)},${common}`],
+    ['1 transaction that shop-1 was not seen to hold archived in archive 1', '', gtids('shop-1', 6)],
+    [
+      '2 errant transactions and 1 transaction that shop-1 was not seen to hold archived in archive 1',
+      own(1, 2),
+      `${own(1, 2)},${gtids('shop-1', 6)}`,
+    ],
+  ])('calls errant only what is proven to be: %s', async (says, errant, holds) => {
+    const { seeding, parts } = await seedingOf(holds)
+    await seeding.begin({ ...order, destroys: common, errant })
+    expect(parts.notices.list.map(({ sentence }) => String(sentence))).toContain(says)
+  })
+
   it('stops receiving before what is here is looked at, and archived', async () => {
     const { server, parts } = await seedingOf(`${own(1, 3)},${common}`)
     const readHolds = server.readHolds.bind(server)
@@ -141,20 +155,6 @@ describe('a seeding', () => {
     expect(parts.file.current.seeding).toBe(false)
   })
 
-  it('that fails is counted with its donor and why, until one succeeds', async () => {
-    const { seeding, ended, fails, parts } = await seedingOf(common)
-    for (const why of ['Access denied', 'plugin not loaded']) {
-      await seeding.begin({ ...order, destroys: common })
-      await fails(why)
-    }
-    expect([...parts.copying.failures]).toMatchObject([['shop-1', { times: 2, error: 'plugin not loaded' }]])
-    expect(parts.notices.list.at(-1)).toMatchObject({
-      code: 'SeedingFailed',
-      sentence: 'seeding from shop-1 failed: plugin not loaded',
-    })
-    expect(parts.file.current.seeding).toBe(false)
-  })
-
   it('waits for the first start on the copy, which recovers what was written meanwhile: another copy would end in the same', async () => {
     const { server, parts } = await seedingOf(common)
     server.cloneInto = async () => undefined
@@ -170,6 +170,20 @@ describe('a seeding', () => {
     await new Seeding({ ...parts, world: { ...parts.world, timers } }, converger).begin({ ...order, destroys: common })
     await expect.poll(() => parts.copying.progress).toBe(null)
     expect(parts.copying.failures.size).toBe(0)
+    expect(parts.file.current.seeding).toBe(false)
+  })
+
+  it('that fails is counted with its donor and why, until one succeeds', async () => {
+    const { seeding, ended, fails, parts } = await seedingOf(common)
+    for (const why of ['Access denied', 'plugin not loaded']) {
+      await seeding.begin({ ...order, destroys: common })
+      await fails(why)
+    }
+    expect([...parts.copying.failures]).toMatchObject([['shop-1', { times: 2, error: 'plugin not loaded' }]])
+    expect(parts.notices.list.at(-1)).toMatchObject({
+      code: 'SeedingFailed',
+      sentence: 'seeding from shop-1 failed: plugin not loaded',
+    })
     expect(parts.file.current.seeding).toBe(true)
     await seeding.begin({ ...order, destroys: common })
     await parts.world.timers.sleep(5)

@@ -21,6 +21,15 @@ function errantIn({ errant, destroys, sourceHolds }: ReseedOrder): GtidSet {
   return errant === undefined ? parseGtidSet(destroys).subtract(parseGtidSet(sourceHolds)) : parseGtidSet(errant)
 }
 
+/** What is proven to be errant is called so. The rest may have come from the source, after that was looked at. */
+function whatIsArchived(order: ReseedOrder, extra: GtidSet): Sentence {
+  const errant = errantIn(order).intersect(extra)
+  const [proven, rest] = [errant.count(), extra.subtract(errant).count()]
+  const unproven = say`${counted(rest, 'transaction')} that ${order.source.instance} was not seen to hold`
+  if (rest === 0) return say`${counted(proven, 'errant transaction')}`
+  return proven === 0 ? unproven : say`${counted(proven, 'errant transaction')} and ${unproven}`
+}
+
 /** By whose name progress and failures are told. */
 function sourceOf({ donor, backup }: ReseedOrder): string {
   return backup === undefined ? donor.instance : backupAsDonor
@@ -28,6 +37,9 @@ function sourceOf({ donor, backup }: ReseedOrder): string {
 
 /** What kept the instance that is seeded from running its own mysqld: no donor's fault. */
 class OwnServerFault extends Error {}
+
+/** Its own mysqld answers within this, where that was up a moment ago. */
+const startSeconds = 30
 
 /** Characters of an error that is reported with each observation. */
 const longestError = 300
@@ -38,9 +50,6 @@ const longestError = 300
  * folder, stop mysqld, swap the folders, start. A copy that dies half-way must not be believed: on a far host, where
  * CLONE writes over the data themselves, the mark and the server's own word see to that. A member that the sync set
  * cannot spare stores no such mark: it holds what it held, and acknowledges nothing, until the copy is proven
-/** Its own mysqld answers within this, where that was up a moment ago. */
-const startSeconds = 30
-
  * (`unproven-copy.ts`).
  */
 export class Seeding {
@@ -50,6 +59,8 @@ export class Seeding {
   readonly #stop = new AbortController()
   /** The folders of what was archived for the copy that is being made, however often that began. */
   readonly #archived: string[] = []
+  /** Resolves once nothing is removed any more of what a copy took the place of. */
+  #removed: Promise<void> = Promise.resolve()
 
   constructor(parts: Parts, converger: Pick<Converger, 'alone' | 'wake'>, backups: BackupPort | null = null) {
     this.#parts = parts
@@ -62,8 +73,6 @@ export class Seeding {
   }
 
   /**
-  /** Resolves once nothing is removed any more of what a copy took the place of. */
-  #removed: Promise<void> = Promise.resolve()
    * Resolves once what is errant is archived and the mark is on disk; the copy goes on in the background. `checkOrder`
    * has passed.
    */
@@ -79,7 +88,7 @@ export class Seeding {
     await server.stopReceiver()
     // A seeding that begins again archived before; what is here now may be half a copy.
     const own = file.current.seeding ? null : (await this.#holds()).union(parseGtidSet(order.destroys))
-    if (own) await this.#archive(own.subtract(parseGtidSet(order.sourceHolds)))
+    if (own) await this.#archive(order, own.subtract(parseGtidSet(order.sourceHolds)))
     await file.update({ seeding: order.beside !== true, revision: order.revision })
     const besideEpoch = order.beside === true ? order.epoch : null
     learn(this.#parts, { fact: 'copyBegan', sourceHolds: order.sourceHolds, besideEpoch })
@@ -91,14 +100,11 @@ export class Seeding {
     })
   }
 
-  async #archive(errant: GtidSet): Promise<void> {
-    if (errant.isEmpty()) return
+  async #archive(order: ReseedOrder, extra: GtidSet): Promise<void> {
+    if (extra.isEmpty()) return
     const { volume, notices } = this.#parts
-    const folders = await volume.archiveErrant(errant.toString())
-    notices.add(
-      'ErrantArchived',
-      say`${counted(errant.count(), 'errant transaction')} archived in ${folders.join(', ')}`,
-    )
+    const folders = await volume.archiveErrant(extra.toString())
+    notices.add('ErrantArchived', say`${whatIsArchived(order, extra)} archived in ${folders.join(', ')}`)
     this.#archived.push(...folders)
   }
 
@@ -142,7 +148,15 @@ export class Seeding {
     this.#converger.wake()
     // Nothing else is new of a server that waits to be admitted.
     this.#parts.changed()
+    if (order.beside === true) this.#removed = this.#removeBeside()
     await pruneArchives(this.#parts, this.#archived.splice(0))
+  }
+
+  async #removeBeside(): Promise<void> {
+    const { volume, notices } = this.#parts
+    await volume
+      .dropBeside()
+      .catch((error: unknown) => notices.failed('CopyRemoved', say`what a copy replaced could not be removed`, error))
   }
 
   async #copyBeside(order: ReseedOrder, own: GtidSet | null): Promise<Said> {
@@ -151,18 +165,10 @@ export class Seeding {
     const from = await this.#fill(order, folder)
     this.#progress(order, say`swapping`, 100)
     await this.#archiveSince(order, own)
-    if (order.beside === true) this.#removed = this.#removeBeside()
     if (order.beside === true) {
       await this.#removed
       await this.#converger.alone(() =>
         swapUnproven(this.#parts, order, () => this.#startOn(() => volume.swapBeside(folder))),
-  async #removeBeside(): Promise<void> {
-    const { volume, notices } = this.#parts
-    await volume
-      .dropBeside()
-      .catch((error: unknown) => notices.failed('CopyRemoved', say`what a copy replaced could not be removed`, error))
-  }
-
       )
     } else {
       await this.#startOn(() => volume.swapIn(folder))
@@ -188,7 +194,8 @@ export class Seeding {
 
   /** What came since `own` was archived. */
   async #archiveSince(order: ReseedOrder, own: GtidSet | null): Promise<void> {
-    if (own) await this.#archive((await this.#holds()).subtract(own).subtract(parseGtidSet(order.sourceHolds)))
+    if (own === null) return
+    await this.#archive(order, (await this.#holds()).subtract(own).subtract(parseGtidSet(order.sourceHolds)))
   }
 
   /** Of what the folder is a copy then. */
@@ -213,6 +220,7 @@ export class Seeding {
       user: replicationUser(config.instance),
       password: replicationPassword,
     }
+    learn(this.#parts, { fact: 'openedByAgent' })
     await server.setReadOnly('accounts')
     return clone(donor, (stage, percent) => this.#progress(order, stage, percent)).catch((error: unknown) => {
       // The statement runs in its own server: where that ended no donor did anything wrong.
@@ -234,7 +242,6 @@ export class Seeding {
   }
 
   /** @param swap puts the copy in place of what mysqld ran on */
-    learn(this.#parts, { fact: 'openedByAgent' })
   async #startOn(swap: () => Promise<void>): Promise<void> {
     const { server, process } = this.#parts
     server.disconnect()

@@ -71,7 +71,7 @@ export const replicas: readonly Mutation[] = [
     rule: 'Errant transactions are archived before anything is destroyed.',
     heading: guess,
     file: reseeding,
-    find: 'if (own) await this.#archive(own.subtract(parseGtidSet(order.sourceHolds)))',
+    find: 'if (own) await this.#archive(order, own.subtract(parseGtidSet(order.sourceHolds)))',
     replace: '',
     family: 'seedings',
   },
