@@ -3,7 +3,7 @@ import { RegentError } from '#common/errors/errors.ts'
 import { orderVersion } from '#failover/protocol/message.ts'
 import type { DemoteOrder } from '#failover/protocol/order.ts'
 import type { DumpThread } from '#topology/snapshot/observation.ts'
-import { memberOf } from '#topology/testing.ts'
+import { memberOf, type ServerOverrides } from '#topology/testing.ts'
 import { demote } from './demotion.ts'
 import { aServerState, ScriptedServer, testParts } from '../testing.ts'
 
@@ -18,7 +18,8 @@ const order: DemoteOrder = {
 }
 const source = '11111111-1111-1111-1111-111111111111'
 const replica: DumpThread = { threadId: 20, user: 'regent_r_1', host: '127.24.1.2', serverUuid: '', semiSync: true }
-const acknowledged = aServerState({ dumpThreads: [replica], semiSyncSource: { enabled: true, acks: 1 } })
+const waits: ServerOverrides = { dumpThreads: [replica], semiSyncSource: { enabled: true, acks: 1 } }
+const acknowledged = aServerState(waits)
 const timedOut = (): Promise<never> =>
   Promise.reject(new RegentError('REGENT_SERVER_TIMEOUT', 'no answer within 300 ms'))
 
@@ -88,6 +89,17 @@ describe('demotion', () => {
     )
     await expect(demote(parts, order)).rejects.toThrow('0 replicas can give one')
     expect(server.calls).toEqual(['open'])
+    expect(parts.file.current.promise).toBe(0)
+  })
+
+  it.each<[string, ServerOverrides, string[]]>([
+    ['fenced', { readOnly: true, superReadOnly: true, offlineMode: true }, []],
+    ['until a marker of its own is acknowledged', { readOnly: true, offlineMode: true }, ['readOnly accounts']],
+  ])('that fails opens no server that was closed before: %s', async (_, closed, putBack) => {
+    const server = new ScriptedServer(aServerState({ ...waits, ...closed }))
+    const parts = await testParts(Object.assign(server, { killForeignSessions: () => timedOut() }))
+    await expect(demote(parts, order)).rejects.toThrow('no answer within 300 ms')
+    expect(server.calls).toEqual(['readOnly closed', 'offline on', ...putBack])
     expect(parts.file.current.promise).toBe(0)
   })
 

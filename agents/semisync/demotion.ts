@@ -35,7 +35,7 @@ export async function demote(parts: Parts, order: DemoteOrder): Promise<void> {
     await stopWrites(parts, deadlineMs)
     await waitUntilNothingWaits(parts, deadlineMs)
   } catch (error) {
-    await openAgain(parts)
+    await putBack(parts, state)
     throw error
   }
   await parts.file.update({ promise: order.epoch, revision: order.revision })
@@ -142,7 +142,13 @@ async function waitUntilNothingWaits({ server, world }: Parts, deadlineMs: numbe
   }
 }
 
-async function openAgain({ server, observer }: Pick<Parts, 'observer' | 'server'>): Promise<void> {
-  await server.open()
+/**
+ * As it was before. One that is fenced by a person, or closed for another reason, stays closed; and one that waits for
+ * a marker of its own stays offline, but must be able to write that.
+ */
+async function putBack({ server, observer }: Pick<Parts, 'observer' | 'server'>, before: ServerState): Promise<void> {
+  const { readOnly, superReadOnly, offlineMode } = before
+  if (!readOnly && !superReadOnly && !offlineMode) await server.open()
+  else if (!superReadOnly) await server.setReadOnly('accounts')
   observer.outdate()
 }
