@@ -19,3 +19,17 @@ it.each([
   expect(parts.told.errantJudged).toEqual({ of: errant, changesNothing })
   expect(judged).toBe(1)
 })
+
+it('What was read of fewer transactions takes nothing back of what was read of more, whichever ends last', async () => {
+  const more = gtids('shop-0', 4)
+  const slow = Promise.withResolvers<string>()
+  const withoutEffect = (of: string) => (of === errant ? slow.promise : Promise.resolve(of))
+  const parts = await testParts(new ScriptedServer(aServerState()), { volume: { ...quietVolume, withoutEffect } })
+  settable(parts).told.errant = errant
+  const early = judgeErrant(parts, () => undefined)
+  settable(parts).told.errant = more
+  await judgeErrant(parts, () => undefined)
+  slow.resolve(errant)
+  await early
+  expect(parts.told.errantJudged).toEqual({ of: more, changesNothing: true })
+})

@@ -17,6 +17,8 @@ export async function judgeErrant(
   const of = told.errant
   if (of === '' || told.errantJudged?.of === of) return
   const changesNothing = await isWithoutEffect(parts, of)
+  // More is errant by now, and is read by itself: what is known of that must not give way to what is known of less.
+  if (told.errant !== of) return
   learn(parts, { fact: 'errantJudged', of, changesNothing })
   judged()
 }
