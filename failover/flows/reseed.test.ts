@@ -1,7 +1,7 @@
 import { saying } from '#test/support/said-as-text.ts'
 import { expect, it } from 'vitest'
 import { errant, outside } from '../semisync/testing-reseeding.ts'
-import { aSituation, lostAgent, shop1, type SituationOverrides } from '../testing.ts'
+import { aSituation, lostAgent, shop1, shop2, type SituationOverrides } from '../testing.ts'
 import { planReseed } from './reseed.ts'
 
 const manual: SituationOverrides = {
@@ -40,6 +40,13 @@ it.each<[string, string, SituationOverrides]>([
   ],
 ])('An instance %s is refused', (_, says, given) => {
   expect(plan(given)).toEqual({ refusal: saying(says) })
+})
+
+it('An instance that is kept for what only it may hold is refused with what is wrong with it, and what helps', () => {
+  const refusal = { refusal: saying('shop-2 has had a replication filter, and is in the sync set') }
+  const given = { record: { syncSet: [shop2] }, views: { 'shop-2': { stored: { filterSeen: true } } } }
+  expect(plan(given)).toEqual(refusal)
+  expect(plan(given)).toEqual({ refusal: saying('regent local scale shop 4') })
 })
 
 it('Nobody needs to ask where the policy is automatic, or where the copy has begun', () => {

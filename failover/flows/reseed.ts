@@ -1,8 +1,8 @@
 import { command, say, text, type Sentence } from '#common/sentence/sentence.ts'
-import type { InstanceName } from '#topology/snapshot/member.ts'
-import { seedingsDue, type DueSeeding } from '../judge/seeding/seeding-plan.ts'
+import { instanceOf, type InstanceName } from '#topology/snapshot/member.ts'
+import { seedingsDue, whyNotAsItIs, type DueSeeding } from '../judge/seeding/seeding-plan.ts'
 import { whyNoOrigin } from '../judge/seeding/seed-origin.ts'
-import { liveView, type LiveView, type Situation } from '../judge/situation.ts'
+import { liveView, wantedInstances, type LiveView, type Situation } from '../judge/situation.ts'
 
 /** What a copy over the data of an instance would do, why it is needless, or why it is refused. */
 export type ReseedPlan =
@@ -18,9 +18,18 @@ export function planReseed(situation: Situation, instance: InstanceName): Reseed
   const primary = liveView(snapshot, record.primary)
   if (primary === undefined) return { refusal: say`the primary does not answer, and nobody is copied meanwhile` }
   const due = seedingsDue(situation, primary).find(({ view }) => view.name === instance)
-  return due === undefined
-    ? { refusal: say`${instance} gives no reason to replace its data: it is to follow as it is` }
-    : planFor(situation, primary, due)
+  return due === undefined ? { refusal: whyNot(situation, primary, instance) } : planFor(situation, primary, due)
+}
+
+/** What is in the sync set is given up by nobody, whatever is wrong with it. */
+function whyNot(situation: Situation, primary: LiveView, instance: InstanceName): Sentence {
+  const { record, snapshot, cluster } = situation
+  const member = record.syncSet.find((one) => instanceOf(one) === instance)
+  const view = member === undefined ? undefined : liveView(snapshot, member)
+  const why = view === undefined ? null : whyNotAsItIs(situation, view, primary)
+  if (why === null) return say`${instance} gives no reason to replace its data: it is to follow as it is`
+  const more = command('scale', cluster, String(wantedInstances(situation) + 1))
+  return say`${instance} ${why}, and is in the sync set: only what has left that is seeded again. Where too few others can acknowledge, add a replica: ${more}`
 }
 
 function planFor(situation: Situation, primary: LiveView, { view, why, donor, backup }: DueSeeding): ReseedPlan {
