@@ -19,7 +19,10 @@ export function analyseReplicas(condition: PrimaryCondition, input: AnalysisInpu
   const replicas = replicasOf(input)
   return [
     ...analyseAll(condition, input),
-    ...replicas.flatMap((view) => [...analyseReplica(view, condition, input), ...analyseSeeding(view)]),
+    ...replicas.flatMap((view) => [
+      ...analyseReplica(view, condition, input),
+      ...(countsAsItIs(view, condition, input) ? [] : analyseSeeding(view)),
+    ]),
   ]
 }
 
@@ -52,6 +55,12 @@ function isReplicating(
     link.running &&
     view.observation.server.channel?.sqlRunning === true
   )
+}
+
+/** It follows and counts, so that no copy is tried any more: that one failed once is no trouble. */
+function countsAsItIs(view: InstanceView, condition: PrimaryCondition, input: AnalysisInput): boolean {
+  const isCopied = view.observation?.stored.seeding === true || view.observation?.seedingProgress != null
+  return !isCopied && input.expected.syncSet.includes(view.name) && isReplicating(view, condition, input)
 }
 
 function analyseReplica(view: InstanceView, condition: PrimaryCondition, input: AnalysisInput): readonly Analysis[] {

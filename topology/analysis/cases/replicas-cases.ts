@@ -87,6 +87,10 @@ export const replicasCases: Cases = {
         'SeedingFailed warning shop-1: shop-1 could not be seeded from shop-2 (2 failures): Access denied',
       ],
     },
+    'one could not be seeded once, and follows and counts since, as what was wrong with it was mended': {
+      views: { 'shop-1': { seedingFailures: [{ donor: 'shop-0', times: 1, error: 'Access denied', agoMs: 900 }] } },
+      findings: [],
+    },
     'one’s agent is silent, its server still connected': {
       views: { 'shop-1': { reachable: false } },
       findings: [
