@@ -12,6 +12,9 @@ export type HostNames = 'address' | 'name'
 export interface Server {
   readonly name: string
   readonly key: Key
+  /** Where its mysqld listens, whatever the server is called. */
+  readonly host: string
+  readonly port: number
   readonly cluster: Cluster
   /** Made when somebody looks: most calls are about one cluster of many. */
   readonly instance: Instance
@@ -82,6 +85,7 @@ function clusterOf(known: KnownCluster, hostNames: HostNames): Cluster {
     servers.push({
       name: view.name,
       key: keyOf(view),
+      ...{ host: view.host, port: view.port },
       cluster,
       get instance() {
         const document = instanceDocument(view, around)

@@ -47,3 +47,27 @@ test('Two who move a server below each other at once make no ring, however long 
   expect(one.body.Code).toBe('OK')
   expect(other.body).toMatchObject({ Code: 'ERROR', Message: 'relocate: shop-1:3306 is a descendant of shop-2:3306' })
 })
+
+test('A request that waited for its turn is done at no server that has got the name meanwhile', async () => {
+  const known = watchedShop()
+  const [first, second, third] = known.snapshot.instances
+  if (first === undefined || second === undefined || third === undefined) throw new Error('there are three')
+  const clusters: KnownCluster[] = [known]
+  const done: string[] = []
+  const hands: Hands = {
+    // Whoever adopts anew leaves out the second server: the third has its name now.
+    async lookNow() {
+      const instances = [first, { ...third, name: second.name }]
+      clusters[0] = { ...known, snapshot: { instances } }
+    },
+    carryOut: async (_, { steps }: Change) => void done.push(...steps.map(({ at }) => at)),
+    begin: () => expect.fail('no recovery'),
+    discover: async () => undefined,
+  }
+  const { get } = await orchestratorOver(clusters, { hands, hostNames: 'address' })
+  expect((await get(`reset-replica/${second.host}/3306`)).body).toMatchObject({
+    Code: 'ERROR',
+    Message: 'shop-1 is another server since shop was adopted anew',
+  })
+  expect(done).toEqual([])
+})

@@ -94,17 +94,28 @@ export async function whyFailed(
   }
 }
 
-/** As the servers are at this moment, those too that nobody wants to see. */
-export async function lookAt(call: Call, { cluster: { name }, name: instance }: Server): Promise<Seen> {
+/**
+ * As the servers are at this moment, those too that nobody wants to see. Throws `REGENT_REFUSED` where another server
+ * has the name by now: whoever adopts anew may name servers otherwise while a request waits for its turn.
+ */
+export async function lookAt(call: Call, meant: Server): Promise<Seen> {
+  const { name } = meant.cluster
   await handsOf(call).lookNow(name)
   const other = call.look().other('below')
   if (other !== undefined && other.cluster.name !== name)
     throw new RegentError('REGENT_REFUSED', `${keyText(other.key)} is in another cluster: ${other.cluster.alias}`)
-  const tree = call.wholeFleet.find((each) => each.name === name)?.servers.map((each) => each.instance) ?? []
-  const named = (wanted: string | undefined) => tree.find(({ InstanceAlias }) => InstanceAlias === wanted)
-  const one = named(instance)
-  if (one === undefined) throw new RegentError('REGENT_NOT_FOUND', `${instance} of ${name} is not watched any more`)
-  return { tree, one, other: named(other?.name) }
+  const cluster = call.wholeFleet.find((each) => each.name === name)
+  const one = cluster?.servers.find((server) => server.name === meant.name)
+  if (cluster === undefined || one === undefined)
+    throw new RegentError('REGENT_NOT_FOUND', `${meant.name} of ${name} is not watched any more`)
+  if (one.host !== meant.host || one.port !== meant.port)
+    throw new RegentError('REGENT_REFUSED', `${meant.name} is another server since ${name} was adopted anew`)
+  const tree = cluster.servers.map(({ instance }) => instance)
+  return {
+    tree,
+    one: one.instance,
+    other: tree.find(({ InstanceAlias }) => InstanceAlias === other?.name),
+  }
 }
 
 export function handsOf({ hands }: Call): NonNullable<Call['hands']> {
