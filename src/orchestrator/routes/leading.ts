@@ -7,10 +7,13 @@ import { keyText } from '../documents/key.ts'
 import type { Server } from '../fleet/fleet.ts'
 import { countLost, leadInstead, standStill, tryAgain, whyNobodyLeads, type PlannedLead } from '../trees/failover.ts'
 import type { RecoveryUnderWay } from '../trees/hands.ts'
+import { relocateReplicas } from '../trees/moves.ts'
 import type { PlannedRecovery } from '../trees/recoveries.ts'
+import type { Change } from '../trees/step.ts'
 import { designate, handOver, siblingsFirst } from '../trees/takeover.ts'
+import { at, type Tree } from '../trees/tree.ts'
 import { operate } from './operate.ts'
-import { handsOf, lookAt, whyFailed, type Seen } from './rearranging.ts'
+import { handsOf, lookAt, moveEach, whyFailed, type Seen } from './rearranging.ts'
 import type { Call } from './route.ts'
 
 /** A recovery that was made: its number in the list of them, and who leads. */
@@ -210,31 +213,40 @@ export async function handOverGracefully(
   })
 }
 
+export interface RecoveredBelow {
+  readonly code: string
+  readonly planned: PlannedRecovery
+  readonly seen: Seen
+}
+
 /** Replicas of a server in the middle, or of one of two that followed each other, go on below another one. */
 export async function recoverBelow(
   call: Call,
   lost: Server,
-  { code, planned }: { readonly code: string; readonly planned: PlannedRecovery },
+  { code, planned, seen }: RecoveredBelow,
 ): Promise<Outcome> {
   const { successor, first, replicas } = planned
   const begun = begunWith(code.includes('CoMaster') ? 'failover' : 'repair', `${code}: ${keyText(lost.key)}`, lost)
   return recovering(call, lost, begun, async (under) => {
-    const away: string[] = []
-    const errors: string[] = []
-    const all = [{ replica: successor, planned: first }, ...replicas]
-    for (const { replica, planned: each } of all) {
-      const why = await whyFailed(each, (change) => under.carryOut(change))
-      if (why === undefined) continue
-      if (replica === successor) throw new Error(why)
-      away.push(replica.InstanceAlias)
-      errors.push(why)
-    }
+    const carryOut = async (change: Change): Promise<unknown> => under.carryOut(change)
+    const why = await whyFailed(first, carryOut)
+    if (why !== undefined) throw new Error(why)
+    const { unmoved, errors } = await moveEach(call, lost, {
+      first: { seen, planned: replicas },
+      plan: (tree, one) => belowNow(tree, one, successor),
+      carryOut,
+    })
     const failed = `Recovery attempted, with errors: ${errors.join('; ')}`
-    if (errors.length > 0 && away.length === replicas.length) throw new Error(failed)
+    if (errors.length > 0 && unmoved.length === replicas.length) throw new Error(failed)
     await lookAt(call, lost)
     const rest = errors.length === 0 ? '' : `. ${failed}`
     const sentence = `${keyText(successor.Key)} has the replicas of ${keyText(lost.key)}${rest}`
-    under.end({ outcome: 'succeeded', sentence, to: successor.InstanceAlias, lost: away })
+    under.end({ outcome: 'succeeded', sentence, to: successor.InstanceAlias, lost: unmoved })
     return { id: under.id, successor }
   })
+}
+
+function belowNow(tree: Tree, lost: Instance, { Key }: Instance): ReturnType<typeof relocateReplicas> {
+  const successor = at(tree, Key)
+  return successor === undefined ? `Cannot read instance: ${keyText(Key)}` : relocateReplicas(tree, lost, successor)
 }

@@ -71,3 +71,47 @@ test('A request that waited for its turn is done at no server that has got the n
   })
   expect(done).toEqual([])
 })
+
+/** Four servers, three of which follow the first; a person changes the tree while the first change takes its time. */
+async function changedMeanwhile(changed: Readonly<Record<string, string>>) {
+  const follows: Record<string, string> = {}
+  const done: string[] = []
+  let nowMs = 2_000
+  const looked = () => watchedShop({ shape: { instances: 4 }, views: viewsOf(follows), nowMs })
+  const clusters: KnownCluster[] = [looked()]
+  const hands: Hands = {
+    async lookNow() {
+      clusters[0] = looked()
+    },
+    async carryOut(_, { steps }: Change) {
+      for (const step of steps)
+        if (step.do === 'follow' && 'instance' in step.source) {
+          follows[step.at] = step.source.instance
+          done.push(`${step.at} below ${step.source.instance}`)
+        }
+      if (done.length > 1) return
+      Object.assign(follows, changed)
+      nowMs += 15_000
+      clusters[0] = { ...looked() }
+    },
+    begin: () => expect.fail('no recovery'),
+    discover: async () => undefined,
+  }
+  return { ...(await orchestratorOver(clusters, { hands })), done }
+}
+
+test('Who moves replicas one after the other makes no ring with what a person has moved meanwhile', async () => {
+  const { get, done } = await changedMeanwhile({ 'shop-1': 'shop-3' })
+  expect((await get('relocate-replicas/shop-0/3306/shop-1/3306')).body.Message).toBe(
+    'Relocated 1 replicas of shop-0:3306 below shop-1:3306; 1 errors: [relocate-replicas: shop-1:3306 is a descendant of shop-3:3306]',
+  )
+  expect(done).toEqual(['shop-2 below shop-1'])
+})
+
+test('A replica that a person has moved elsewhere meanwhile stays there', async () => {
+  const { get, done } = await changedMeanwhile({ 'shop-3': 'shop-2' })
+  expect((await get('relocate-replicas/shop-0/3306/shop-1/3306')).body.Message).toBe(
+    'Relocated 1 replicas of shop-0:3306 below shop-1:3306; 1 errors: [shop-3:3306 does not replicate from shop-0:3306 any more]',
+  )
+  expect(done).toEqual(['shop-2 below shop-1'])
+})

@@ -1,7 +1,7 @@
 import { describeError, RegentError } from '#common/errors/errors.ts'
 import type { Instance } from '../documents/instance.ts'
-import { keyText } from '../documents/key.ts'
-import type { Server } from '../fleet/fleet.ts'
+import { isSameKey, keyText } from '../documents/key.ts'
+import type { Cluster, Server } from '../fleet/fleet.ts'
 import type { PlannedReplicas } from '../trees/moves.ts'
 import type { Change, Planned } from '../trees/step.ts'
 import type { Tree } from '../trees/tree.ts'
@@ -36,6 +36,10 @@ export interface Seen {
   readonly tree: Tree
   readonly one: Instance
   readonly other: Instance | undefined
+  /** When that was so; monotonic. */
+  readonly nowMs: number
+  /** Which servers have these names. */
+  readonly addresses: string
 }
 
 /** Looks at the servers, plans, does what is planned, looks again, and answers with how the server is then. */
@@ -60,24 +64,71 @@ export async function rearrangeReplicas(call: Call, wanted: ReplicasRearrangemen
 }
 
 async function carriedOutForEach(call: Call, server: Server, { plan, said }: ReplicasRearrangement): Promise<Answer> {
-  const { tree, one, other } = await lookAt(call, server)
-  const planned = plan(tree, one, other)
+  const seen = await lookAt(call, server)
+  const planned = plan(seen.tree, seen.one, seen.other)
   if (planned === undefined || typeof planned === 'string') return refused(planned ?? '')
   const carryOut = async (change: Change): Promise<void> => handsOf(call).carryOut(server.cluster.name, change)
-  const errors: string[] = []
-  const moved: string[] = []
-  for (const { replica, planned: each } of planned) {
-    const why = await whyFailed(each, carryOut)
-    if (why === undefined) moved.push(replica.InstanceAlias)
-    else errors.push(why)
-  }
+  const { moved, errors } = await moveEach(call, server, { first: { seen, planned }, plan, carryOut })
   if (planned.length > 0 && moved.length === 0) return refused(`Error on all operations: ${errors.join('; ')}`)
   const after = await lookAt(call, server)
-  const text = said(moved.length, keyText(one.Key), keyText((other ?? one).Key))
+  const text = said(moved.length, keyText(seen.one.Key), keyText((seen.other ?? seen.one).Key))
   return ok(
     [`${text};`, errors.length, `errors: [${errors.join('; ')}]`].join(' '),
     after.tree.filter(({ InstanceAlias }) => moved.includes(InstanceAlias)),
   )
+}
+
+interface Plans {
+  readonly seen: Seen
+  readonly planned: PlannedReplicas | string
+}
+
+interface Moving {
+  readonly first: Plans & { readonly planned: PlannedReplicas }
+  readonly plan: ReplicasRearrangement['plan']
+  readonly carryOut: (change: Change) => Promise<unknown>
+}
+
+/** What became of each replica of a server. */
+interface Moved {
+  readonly moved: readonly string[]
+  readonly unmoved: readonly string[]
+  readonly errors: readonly string[]
+}
+
+/** Each replica of the first plan is moved by a plan that is not old: a person may change the tree meanwhile. */
+export async function moveEach(call: Call, server: Server, { first, plan, carryOut }: Moving): Promise<Moved> {
+  const done = { moved: [] as string[], unmoved: [] as string[], errors: [] as string[] }
+  let newest: Plans = first
+  for (const { replica } of first.planned) {
+    if (isOld(call, server, newest.seen)) newest = await plannedAnew(call, server, plan)
+    const why = await whyFailed(planFor(replica, newest), carryOut)
+    if (why === undefined) done.moved.push(replica.InstanceAlias)
+    else {
+      done.unmoved.push(replica.InstanceAlias)
+      done.errors.push(why)
+    }
+  }
+  return done
+}
+
+const planAgesMs = 1_000
+
+/** It was made too long ago, or names mean other servers by now. */
+function isOld(call: Call, { cluster: { name } }: Server, { nowMs, addresses }: Seen): boolean {
+  const now = call.look().wholeFleet.find((each) => each.name === name)
+  return now === undefined || now.known.nowMs - nowMs > planAgesMs || addressesIn(now) !== addresses
+}
+
+async function plannedAnew(call: Call, server: Server, plan: Moving['plan']): Promise<Plans> {
+  const seen = await lookAt(call, server)
+  return { seen, planned: plan(seen.tree, seen.one, seen.other) ?? 'nothing is planned any more' }
+}
+
+function planFor(replica: Instance, { seen: { one }, planned }: Plans): Planned {
+  if (typeof planned === 'string') return { why: planned }
+  const found = planned.find((each) => isSameKey(each.replica.Key, replica.Key))
+  return found?.planned ?? { why: `${keyText(replica.Key)} does not replicate from ${keyText(one.Key)} any more` }
 }
 
 /** Does what is planned; gives why that is not done. */
@@ -115,7 +166,13 @@ export async function lookAt(call: Call, meant: Server): Promise<Seen> {
     tree,
     one: one.instance,
     other: tree.find(({ InstanceAlias }) => InstanceAlias === other?.name),
+    nowMs: cluster.known.nowMs,
+    addresses: addressesIn(cluster),
   }
+}
+
+function addressesIn({ servers }: Cluster): string {
+  return servers.map(({ name, host, port }) => `${name}=${host}:${port}`).join(' ')
 }
 
 export function handsOf({ hands }: Call): NonNullable<Call['hands']> {

@@ -200,7 +200,7 @@ async function recoverByCode(call: Call, seen: Seen, code: string): Promise<Reco
   const [, plan] = recoveries.find(([one]) => one.test(code)) ?? []
   if (plan === undefined) return ''
   const planned = plan(seen.tree, seen.one)
-  return because(typeof planned === 'string' ? planned : await recoverBelow(call, server, { code, planned }))
+  return because(typeof planned === 'string' ? planned : await recoverBelow(call, server, { code, planned, seen }))
 }
 
 const byPerson =
