@@ -52,3 +52,46 @@ test('A recovery of the other manager is acknowledged there', async () => {
   expect(other.said.get('till')?.acknowledged).toMatchObject({ r1: { comment: 'seen' } })
   expect((await own.get('ack-recovery/uid/r2?comment=seen')).body).toMatchObject({ Code: 'ERROR' })
 })
+
+/** Of three managers the second does not answer, and a fourth stands by; the third manages `till`. */
+async function amongSilent() {
+  const { other } = await both()
+  const standby = await orchestratorOver([], { leads: false })
+  const silent = 'http://127.0.0.1:1'
+  const beside = await standby.app.listen({ host: '127.0.0.1', port: 0 })
+  closing.push(() => standby.app.close())
+  const last = other.app.server.address()
+  if (typeof last !== 'object' || last === null) throw new Error('it listens nowhere')
+  const own = await orchestratorOver([watchedShop()], { also: [silent, beside, `http://127.0.0.1:${last.port}`] })
+  return { own, other }
+}
+
+test('A manager that does not answer, or stands by, hides no cluster of another one', async () => {
+  const { own, other } = await amongSilent()
+  expect((await own.get('cluster-info/till')).body).toMatchObject({ ClusterAlias: 'till' })
+  expect((await own.get('begin-downtime/shop-1/3307/ann/disk/10m')).body).toMatchObject({ Code: 'OK' })
+  expect(other.asked.map(({ operation }) => operation)).toEqual(['downtime'])
+  expect((await own.get('cluster-info/nobody')).body).toMatchObject({
+    Code: 'ERROR',
+    Message: expect.stringMatching(/^the manager at http:\/\/127.0.0.1:1 does not answer/) as string,
+  })
+})
+
+test('An empty list of an own cluster stays one while another manager does not answer', async () => {
+  const { own } = await amongSilent()
+  for (const path of [
+    'instance-replicas/shop-2/3306',
+    'tags/shop-1/3306',
+    'downtimed/shop',
+    'audit-recovery/cluster/shop',
+  ])
+    expect([path, await own.get(path)]).toEqual([path, { status: 200, body: [] }])
+})
+
+test('A tag that is to go everywhere, and did not where nobody answers, is told of', async () => {
+  const { own } = await amongSilent()
+  expect(await own.get('untag-all?tag=role')).toMatchObject({
+    status: 500,
+    body: { Code: 'ERROR', Message: expect.stringMatching(/does not answer/) as string },
+  })
+})

@@ -36,15 +36,18 @@ export class Others {
     if (namesCluster(asked.route)) return isUnknown(own) ? this.#firstKnown(own, asked) : own
     if (asked.route.changes !== true && listIn(own) === undefined) return own
     const all = await Promise.all(this.#addresses.map((address) => this.#ask(address, asked)))
-    return all.reduce(together, own)
+    return all.reduce((one, other) => together(one, other, asked.route), own)
   }
 
+  /** One that cannot say whether the cluster is known there hides none of another one. */
   async #firstKnown(own: Answer, asked: Asked): Promise<Answer> {
+    let withoutWord: Answer | undefined
     for (const address of this.#addresses) {
       const answer = await this.#ask(address, asked)
-      if (!isUnknown(answer)) return answer
+      if (saysNothing(answer)) withoutWord ??= answer
+      else if (!isUnknown(answer)) return answer
     }
-    return own
+    return own.status === 200 ? own : (withoutWord ?? own)
   }
 
   async #ask(address: string, { url, headers, route }: Asked): Promise<Answer> {
@@ -56,7 +59,7 @@ export class Others {
       })
       return { status: response.status, body: await response.json() }
     } catch (error) {
-      const why = `the manager at ${address} does not answer: ${describeError(error)}`
+      const why = `the manager at ${address} ${silent}: ${describeError(error)}`
       this.#log.warn(`orchestrator’s interface: ${why}`)
       return refused(why)
     }
@@ -75,6 +78,17 @@ function isUnknown({ body }: Answer): boolean {
   return Code === 'ERROR' && /^Unable to determine cluster name|^Cannot read (instance|recovery)/.test(Message ?? '')
 }
 
+const silent = 'does not answer'
+
+/** In the words of `#ask`, and of `create-orchestrator.ts`, where no cluster is looked for yet. */
+function saysNothing({ body }: Answer): boolean {
+  const { Code, Message = '' } = (body ?? {}) as Partial<Envelope>
+  if (Code !== 'ERROR') return false
+  return (
+    /^Unauthorized$|^Not leader:/.test(Message) || (Message.startsWith('the manager at ') && Message.includes(silent))
+  )
+}
+
 function listIn({ body }: Answer): readonly unknown[] | undefined {
   if (Array.isArray(body)) return body as unknown[]
   const { Details } = (body ?? {}) as Partial<Envelope>
@@ -82,9 +96,10 @@ function listIn({ body }: Answer): readonly unknown[] | undefined {
 }
 
 /** A manager that does not answer takes nothing from a list; where something was to be done, that is told. */
-function together(one: Answer, other: Answer): Answer {
+function together(one: Answer, other: Answer, { changes }: Route): Answer {
   const [list, more] = [listIn(one), listIn(other)]
-  if (list === undefined) return other.status === 200 ? one : other
+  const isTold = list === undefined || (changes === true && other.status !== 200)
+  if (isTold) return one.status !== 200 || other.status === 200 ? one : other
   if (more === undefined) return one
   const all = [...list, ...more]
   return { ...one, body: Array.isArray(one.body) ? all : { ...(one.body as Envelope), Details: all } }
