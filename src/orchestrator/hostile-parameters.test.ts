@@ -67,6 +67,7 @@ const queries = [
   'ack-all-recoveries?comment=',
   'search?s=',
   'submit-pool-instances/web?instances=',
+  'relocate-replicas/shop-0/3306/shop-1/3306?pattern=',
 ]
 
 /** What a route may ask for, by its first word: an operation of the table, or something at servers that are watched. */

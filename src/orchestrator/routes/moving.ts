@@ -25,6 +25,7 @@ import {
 import type { Call, Route } from './route.ts'
 
 const withGtids = 'done, with orchestrator’s checks; who follows by GTIDs goes on so, and nobody else has to stand'
+const ofPattern = 'pattern= means replicas by their address, with three repetitions at most'
 const noPseudo = 'as relocate: there are no pseudo-GTIDs'
 
 interface Move extends Rearrangement {
@@ -88,15 +89,15 @@ interface MoveReplicas extends ReplicasRearrangement {
 }
 
 const relocateAll: MoveReplicas = {
-  plan: (all, one, other) =>
-    other === undefined ? 'name the server below which they are to be' : relocateReplicas(all, one, other),
+  plan: (all, one, other, isMeant) =>
+    other === undefined ? 'name the server below which they are to be' : relocateReplicas(all, one, other, isMeant),
   said: (count, one, other) => `Relocated ${many(count, 'replicas')} of ${one} below ${other}`,
-  watched: asThere,
+  watched: `${asThere}; ${ofPattern}`,
 }
 const moveAllUp: MoveReplicas = {
-  plan: (all, one) => moveUpReplicas(all, one),
+  plan: (all, one, _, isMeant) => moveUpReplicas(all, one, isMeant),
   said: (count, one) => `Moved up ${many(count, 'replicas')} of ${one}`,
-  watched: withGtids,
+  watched: `${withGtids}; ${ofPattern}`,
 }
 
 const replicasMove: Readonly<Record<string, MoveReplicas>> = {
@@ -108,7 +109,7 @@ const replicasMove: Readonly<Record<string, MoveReplicas>> = {
   'repoint-replicas': {
     plan: repointReplicas,
     said: (count, one) => `Repointed ${many(count, 'replicas')} of ${one}`,
-    watched: asThere,
+    watched: `${asThere}; ${ofPattern}`,
   },
 }
 

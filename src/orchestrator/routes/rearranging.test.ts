@@ -115,3 +115,22 @@ test('A replica that a person has moved elsewhere meanwhile stays there', async 
   )
   expect(done).toEqual(['shop-2 below shop-1'])
 })
+
+test('Only those replicas are moved that a pattern means, and who is not moved hinders nobody', async () => {
+  const { get, done } = await changedMeanwhile({})
+  expect((await get('relocate-replicas/shop-0/3306/shop-1/3306?pattern=shop-3')).body).toMatchObject({
+    Message: 'Relocated 1 replicas of shop-0:3306 below shop-1:3306; 0 errors: []',
+    Details: [{ Key: { Hostname: 'shop-3' } }],
+  })
+  expect(done).toEqual(['shop-3 below shop-1'])
+  for (const path of [
+    'move-up-replicas/shop-1/3306',
+    'repoint-replicas/shop-1/3306',
+    'relocate-replicas/shop-1/3306/shop-0/3306',
+  ])
+    expect([path, (await get(`${path}?pattern=nobody`)).body]).toMatchObject([path, { Code: 'OK', Details: [] }])
+  expect((await get('relocate-replicas/shop-1/3306/shop-0/3306?pattern=(a%2B)%2B')).body).toMatchObject({
+    Code: 'ERROR',
+  })
+  expect(done).toEqual(['shop-3 below shop-1'])
+})

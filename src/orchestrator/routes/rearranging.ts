@@ -1,8 +1,9 @@
 import { describeError, RegentError } from '#common/errors/errors.ts'
 import type { Instance } from '../documents/instance.ts'
 import { isSameKey, keyText } from '../documents/key.ts'
+import { patternOf } from '../documents/pattern.ts'
 import type { Cluster, Server } from '../fleet/fleet.ts'
-import type { PlannedReplicas } from '../trees/moves.ts'
+import type { IsMeant, PlannedReplicas } from '../trees/moves.ts'
 import type { Change, Planned } from '../trees/step.ts'
 import type { Tree } from '../trees/tree.ts'
 import { ok, refused, type Answer } from './answers.ts'
@@ -28,7 +29,12 @@ export interface Rearrangement {
 
 /** What is done with each replica of a server. */
 export interface ReplicasRearrangement {
-  readonly plan: (tree: Tree, one: Instance, other: Instance | undefined) => PlannedReplicas | string | undefined
+  readonly plan: (
+    tree: Tree,
+    one: Instance,
+    other: Instance | undefined,
+    isMeant: IsMeant,
+  ) => PlannedReplicas | string | undefined
   readonly said: (count: number, one: string, other: string) => string
 }
 
@@ -63,7 +69,11 @@ export async function rearrangeReplicas(call: Call, wanted: ReplicasRearrangemen
   return call.turns.inTurn(server.cluster.name, () => carriedOutForEach(call, server, wanted))
 }
 
-async function carriedOutForEach(call: Call, server: Server, { plan, said }: ReplicasRearrangement): Promise<Answer> {
+async function carriedOutForEach(call: Call, server: Server, wanted: ReplicasRearrangement): Promise<Answer> {
+  const { said } = wanted
+  const isMatching = patternOf(call.said('pattern'))
+  const plan: Moving['plan'] = (tree, one, other) =>
+    wanted.plan(tree, one, other, ({ Key }) => isMatching(keyText(Key)))
   const seen = await lookAt(call, server)
   const planned = plan(seen.tree, seen.one, seen.other)
   if (planned === undefined || typeof planned === 'string') return refused(planned ?? '')
@@ -85,7 +95,9 @@ interface Plans {
 
 interface Moving {
   readonly first: Plans & { readonly planned: PlannedReplicas }
-  readonly plan: ReplicasRearrangement['plan']
+  readonly plan: (
+    ...seen: readonly [tree: Tree, one: Instance, other: Instance | undefined]
+  ) => PlannedReplicas | string | undefined
   readonly carryOut: (change: Change) => Promise<unknown>
 }
 

@@ -188,19 +188,35 @@ function takeSteps(one: Instance, master: Instance): readonly Step[] {
 /** Each replica of a server with the plan for it. */
 export type PlannedReplicas = readonly { readonly replica: Instance; readonly planned: Planned }[]
 
-export function relocateReplicas(tree: Tree, one: Instance, other: Instance): PlannedReplicas | WhyNot {
-  const replicas = replicasOf(tree, one).filter((replica) => replica !== other)
+/** Which replicas a person has meant. */
+export type IsMeant = (replica: Instance) => boolean
+
+const everybody: IsMeant = () => true
+
+export function relocateReplicas(
+  tree: Tree,
+  one: Instance,
+  other: Instance,
+  isMeant = everybody,
+): PlannedReplicas | WhyNot {
+  const replicas = replicasOf(tree, one).filter((replica) => replica !== other && isMeant(replica))
   const above = replicas.find((replica) => isBelow(tree, other, replica))
   if (above !== undefined) return `relocate-replicas: ${keyText(other.Key)} is a descendant of ${keyText(above.Key)}`
   return replicas.map((replica) => ({ replica, planned: relocate(tree, replica, other) }))
 }
 
-export function moveUpReplicas(tree: Tree, one: Instance): PlannedReplicas | WhyNot {
-  return whyNoReplica(one) ?? replicasOf(tree, one).map((replica) => ({ replica, planned: moveUp(tree, replica) }))
+export function moveUpReplicas(tree: Tree, one: Instance, isMeant = everybody): PlannedReplicas | WhyNot {
+  const replicas = replicasOf(tree, one).filter(isMeant)
+  return whyNoReplica(one) ?? replicas.map((replica) => ({ replica, planned: moveUp(tree, replica) }))
 }
 
-export function repointReplicas(tree: Tree, one: Instance, other: Instance = one): PlannedReplicas {
+export function repointReplicas(
+  tree: Tree,
+  one: Instance,
+  other: Instance = one,
+  isMeant = everybody,
+): PlannedReplicas {
   return replicasOf(tree, one)
-    .filter((replica) => replica !== other)
+    .filter((replica) => replica !== other && isMeant(replica))
     .map((replica) => ({ replica, planned: repoint(tree, replica, other) }))
 }
