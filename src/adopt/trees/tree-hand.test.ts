@@ -150,4 +150,18 @@ describe('A change that has ended in the middle', () => {
     })
     expect([seen.done, seen.leftover]).toEqual([['start 1'], null])
   })
+
+  it('is put right at each server for itself: one that is away keeps nobody else from receiving', async () => {
+    const { seen, carryOut, finish } = handOn()
+    const undo: Change['steps'] = [
+      { do: 'startReceiving', at: 'shop-1' },
+      { do: 'startReceiving', at: 'shop-2' },
+    ]
+    seen.away.add('shop-1')
+    expect(await carryOut({ steps: [], undo })).toEqual(['shop-1: shop-1 is away'])
+    expect([seen.done, seen.leftover]).toMatchObject([['startReceiving 2'], { steps: [undo[0]] }])
+    seen.away.clear()
+    await finish()
+    expect([seen.done, seen.leftover]).toEqual([['startReceiving 1'], null])
+  })
 })

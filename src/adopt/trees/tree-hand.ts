@@ -45,16 +45,17 @@ export class TreeHand {
   /**
    * Rejects with `REGENT_REFUSED` before anything is done where the login lacks a right; afterwards with what went
    * wrong, once servers that stood for the plan were started again. Once somebody leads each other server goes on for
-   * itself: resolves to what failed there.
+   * itself: resolves to what failed there. So does a change that has nothing but an undo.
    */
   async carryOut(cluster: string, hosts: readonly AdoptedHost[], change: Change): Promise<readonly string[]> {
-    const [first] = change.steps
+    const [first] = [...change.steps, ...(change.undo ?? [])]
     if (first === undefined) return []
     const other = this.#busy.get(cluster)
     if (other !== undefined)
       throw new RegentError('REGENT_REFUSED', `${cluster} is being changed just now (${other.what}); ask again later`)
     return this.#alone(cluster, `${first.do} at ${first.at}`, hosts, async (servers) => {
       const { steps, undo } = change
+      if (undo !== undefined && steps.length === 0) return this.#putRight(cluster, undo, servers)
       if (undo !== undefined) return this.#change(cluster, servers, { steps, undo })
       await refuseUnready(steps, servers)
       await this.#keep(cluster, { steps: startsOf(steps) })
@@ -118,10 +119,7 @@ export class TreeHand {
       isTouched = true
       for (const step of turn < 0 ? steps : steps.slice(0, turn)) await servers.do(step)
     } catch (error) {
-      if (!isTouched) throw error
-      const { failed, left } = await this.#eachForItself(undo, servers)
-      await this.#keep(cluster, left)
-      if (failed.length > 0) this.#parts.log.error(`${cluster}: not undone: ${failed.join('; ')}`)
+      if (isTouched) await this.#putRight(cluster, undo, servers)
       throw error
     }
     if (turn < 0) return []
@@ -129,6 +127,14 @@ export class TreeHand {
     await this.#keep(cluster, { steps: rest, undo })
     const { failed } = await this.#lead(rest, servers)
     await this.#keep(cluster, null)
+    return failed
+  }
+
+  /** What cannot be done now the next manager does, or whoever changes the cluster next. */
+  async #putRight(cluster: string, undo: readonly Step[], servers: Servers): Promise<readonly string[]> {
+    const { failed, left } = await this.#eachForItself(undo, servers)
+    await this.#keep(cluster, left)
+    if (failed.length > 0) this.#parts.log.error(`${cluster}: not undone: ${failed.join('; ')}`)
     return failed
   }
 

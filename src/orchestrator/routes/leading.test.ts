@@ -28,11 +28,13 @@ async function deadRoot(known: Partial<Death> | null, { alive = Infinity, refuse
   const done: string[] = []
   const ended: RecoveryEnded[] = []
   let looks = 0
-  const note = ({ steps }: Change): readonly string[] => {
-    const words = steps.map((step) => `${step.do} ${step.at.slice(5)}`)
-    if (refuses !== '' && words.includes(refuses)) throw new Error(`${refuses} was refused`)
-    done.push(words.join(', '))
-    return []
+  const note = ({ steps, undo = [] }: Change): readonly string[] => {
+    const words = (steps.length > 0 ? steps : undo).map((step) => `${step.do} ${step.at.slice(5)}`)
+    const isRefused = refuses !== '' && words.includes(refuses)
+    if (isRefused && steps.length > 0) throw new Error(`${refuses} was refused`)
+    // What only puts right is done at each server for itself.
+    done.push(words.filter((one) => one !== refuses).join(', '))
+    return isRefused ? [`shop-1: ${refuses} was refused`] : []
   }
   const hands: Hands = {
     async lookNow() {
@@ -93,6 +95,14 @@ describe('The root of a tree that is only watched', () => {
     expect((await get('force-master-failover/shop')).body.Message).toBe('shop-0:3306 answers again')
     expect(done.at(-1)).toBe('startReceiving 1, startReceiving 2')
     expect(ended).toMatchObject([{ outcome: 'undone', to: null, sentence: 'shop-0:3306 answers again' }])
+  })
+
+  test('that answers again keeps its place, and why that is so is told though a replica stays deaf', async () => {
+    const { get, done } = await deadRoot({}, { alive: 2, refuses: 'startReceiving 1' })
+    expect((await get('force-master-failover/shop')).body.Message).toBe(
+      'shop-0:3306 answers again; shop-1: startReceiving 1 was refused',
+    )
+    expect(done.at(-1)).toBe('startReceiving 2')
   })
 
   test('is told of where a step fails, and the recovery has an end', async () => {

@@ -98,7 +98,7 @@ async function lead(call: Call, under: RecoveryUnderWay, lost: Lost): Promise<Re
   const still = standStill(lost.seen.tree, lost.seen.one)
   await under.carryOut(still)
   under.tell('nobody receives from the lost server any more, and what was received is applied')
-  const seen = await lookAt(call, root)
+  const seen = await lookAt(call, root).catch((error: unknown) => giveUp(under, still.undo, describeError(error)))
   const planned = leadInstead(seen.tree, seen.one, { wanted: named(seen, wanted), undo: still.undo })
   if (seen.one.IsLastCheckValid) return giveUp(under, still.undo, `${keyText(root.key)} answers again`)
   if (typeof planned === 'string') return giveUp(under, still.undo, planned)
@@ -110,10 +110,10 @@ async function lead(call: Call, under: RecoveryUnderWay, lost: Lost): Promise<Re
   return conclude(call, under, { planned, root, isRootLost: true })
 }
 
-/** Rejects, once replicas receive again from whom they received. */
-async function giveUp(under: RecoveryUnderWay, steps: PlannedLead['undo'], why: string): Promise<never> {
-  await under.carryOut({ steps })
-  throw new Error(why)
+/** Rejects, once replicas receive again from whom they received: each that can. */
+async function giveUp(under: RecoveryUnderWay, undo: PlannedLead['undo'], why: string): Promise<never> {
+  const failed = await under.carryOut({ steps: [], undo })
+  throw new Error([why, ...failed].join('; '))
 }
 
 interface Concluding {

@@ -54,7 +54,7 @@ export interface Change {
   readonly steps: readonly Step[]
   /**
    * Puts everything right again where the change ends before somebody leads. A change without a `lead` leaves that to
-   * the one that comes next.
+   * the one that comes next; one without steps does that, at each server for itself.
    */
   readonly undo?: readonly Step[]
 }
