@@ -268,6 +268,9 @@ describe('Who leads instead of a root that is lost', () => {
     const stopped = { io: 'no', ioError: '', ioErrno: 0 } as const
     const tree = treeOf([root, has(100, { channel: gaveUp }), has(100, { channel: stopped }), has(100)])
     expect(wordsOf(tryAgain(tree, at(tree, 0)))).toBe('startReceiving 1')
+    // One that died after it had given up can be asked nothing, and is not to hinder the others.
+    const gone = treeOf([root, has(100, { channel: gaveUp }), has(100, { reach: 'refused', channel: gaveUp })])
+    expect(wordsOf(tryAgain(gone, at(gone, 0)))).toBe('startReceiving 1')
   })
 
   test('One whose applier stands is left as it is: its relay logs would be thrown away', () => {

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { deadServer } from '#failover/testing.ts'
+import type { ViewOverrides } from '#topology/testing.ts'
 import { shopRecovery } from '#manager/api/testing.ts'
 import type { KnownCluster } from '#manager/clusters/cluster-service.ts'
 import type { Death, RecoveryEnded } from '#manager/clusters/watched.ts'
@@ -8,11 +9,12 @@ import type { Hands } from '../trees/hands.ts'
 import type { Change } from '../trees/step.ts'
 
 const death: Death = { words: 'nobody listens there', loss: 'what it wrote since is not known', isLossAccepted: false }
-const lost = { server: { channel: { ioRunning: 'connecting' as const, ioError: 'error connecting to source' } } }
+const lost: ViewOverrides = { server: { channel: { ioRunning: 'connecting', ioError: 'error connecting to source' } } }
+const gaveUp: ViewOverrides = { server: { channel: { ioRunning: 'no', ioError: 'error connecting to source' } } }
 
 /** A tree whose root is dead, by what replicas say; `alive`: from a look on the root answers again. */
-async function deadRoot(known: Partial<Death> | null, { alive = Infinity, refuses = '' } = {}) {
-  const dead = watchedShop({ views: { 'shop-0': deadServer, 'shop-1': lost, 'shop-2': lost } })
+async function deadRoot(known: Partial<Death> | null, { alive = Infinity, refuses = '', replica = lost } = {}) {
+  const dead = watchedShop({ views: { 'shop-0': deadServer, 'shop-1': replica, 'shop-2': lost } })
   const clusters: KnownCluster[] = []
   const withDeath = (one: KnownCluster): KnownCluster => ({
     ...one,
@@ -60,6 +62,11 @@ describe('The root of a tree that is only watched', () => {
     for (const path of ['force-master-failover/shop', 'force-master-takeover/shop/shop-1/3306'])
       expect((await get(path)).body.Message).toMatch(/^shop-0:3306 may be alive: shop-1 still shows a connection/)
     expect(done).toEqual([])
+  })
+
+  test('is judged by those replicas that can be asked: one that cannot try again hinders nobody', async () => {
+    const { get } = await deadRoot(null, { replica: gaveUp, refuses: 'startReceiving 1' })
+    expect((await get('force-master-failover/shop')).body.Message).toMatch(/^shop-0:3306 may be alive/)
   })
 
   test('is recovered only where its owner accepts what may be lost; who forces accepts that', async () => {

@@ -74,8 +74,9 @@ async function lookForDeath(call: Call, root: Server): Promise<Judged> {
     const judged = await judgedNow(call, root)
     const { tree, one } = judged.seen
     if (judged.death !== null || one.IsLastCheckValid || look === looksForDeath) return judged
-    const steps = look === 1 ? tryAgain(tree, one) : []
-    if (steps.length > 0) await handsOf(call).carryOut(root.cluster.name, { steps })
+    const carryOut = async (change: Change): Promise<void> => handsOf(call).carryOut(root.cluster.name, change)
+    // Who cannot try again testifies nothing, and hinders nobody.
+    for (const step of look === 1 ? tryAgain(tree, one) : []) await whyFailed({ steps: [step] }, carryOut)
     await call.timers.sleep(betweenLooksMs)
   }
 }

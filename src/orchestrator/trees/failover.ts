@@ -21,7 +21,8 @@ function applies({ ReplicationSQLThreadState, SQLDelay }: Instance): boolean {
 /** Receivers that have given up: from 8.4 on after ten attempts. They try again, and so tell whether it is lost. */
 export function tryAgain(tree: Tree, lost: Instance): readonly Step[] {
   return replicasOf(tree, lost)
-    .filter((one) => one.ReplicationIOThreadState === 0 && /connecting to (?:source|master)/i.test(one.LastIOError))
+    .filter((one) => one.IsLastCheckValid && one.ReplicationIOThreadState === 0)
+    .filter((one) => /connecting to (?:source|master)/i.test(one.LastIOError))
     .map(({ InstanceAlias: at }) => ({ do: 'startReceiving', at }))
 }
 
