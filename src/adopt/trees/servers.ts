@@ -1,7 +1,8 @@
-import { RegentError } from '#common/errors/errors.ts'
+import { describeError, RegentError } from '#common/errors/errors.ts'
 import type { Clock, Timers } from '#common/ports/ports.ts'
 import type { Step } from '#orchestrator/trees/step.ts'
 import type { AdoptedHost } from '../adoption.ts'
+import { LookFailure } from '../servers/failure.ts'
 import { ServerHand } from './server-hand.ts'
 
 export type OpenHand = typeof ServerHand.open
@@ -60,7 +61,11 @@ export class Servers {
 
   async #refusePresent(name: string): Promise<void> {
     const host = this.#hostOf(name)
-    const hand = await this.#openHand(host, this.#hosts, this.#world).catch(() => undefined)
+    const hand = await this.#openHand(host, this.#hosts, this.#world).catch((error: unknown) => {
+      if (isNobodyThere(error)) return undefined
+      const words = `${name} is not known to be gone (${describeError(error)}): nobody leads beside it`
+      throw new RegentError('REGENT_REFUSED', words, { cause: error })
+    })
     hand?.close()
     if (hand !== undefined) throw new RegentError('REGENT_REFUSED', `${name} answers again: nobody leads beside it`)
   }
@@ -68,6 +73,11 @@ export class Servers {
   #hostOf(name: string): AdoptedHost {
     return this.#hosts.find(({ instance }) => instance === name) ?? neverMissing(name)
   }
+}
+
+/** A root that is back may have all its connections taken at once by those who waited: that is no death. */
+function isNobodyThere(error: unknown): boolean {
+  return error instanceof LookFailure && ['refused', 'silent', 'unresolved'].includes(error.reach)
 }
 
 /** Servers that a step touches, or asks for a place. */

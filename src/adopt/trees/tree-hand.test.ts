@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest'
-import { RegentError } from '#common/errors/errors.ts'
 import { virtualWorld } from '#common/ports/testing-world.ts'
 import type { Change, Step } from '#orchestrator/trees/step.ts'
 import { hostsOf } from '../adoption.ts'
 import { anAdoption } from '../watch/testing.ts'
+import { LookFailure } from '../servers/failure.ts'
 import type { Leftover, Leftovers } from './leftover.ts'
 import type { OpenHand } from './servers.ts'
 import { TreeHand } from './tree-hand.ts'
@@ -14,10 +14,11 @@ const hosts = hostsOf(anAdoption())
 function handOn(leftover: Leftover | null = null) {
   const seen = {
     ...{ away: new Set<string>(), writes: new Set<string>(), fails: new Set<string>() },
+    reach: 'refused' as LookFailure['reach'],
     ...{ done: [] as string[], leftover },
   }
   const open: OpenHand = async ({ instance }) => {
-    if (seen.away.has(instance)) throw new RegentError('REGENT_SERVER_DOWN', `${instance} is away`)
+    if (seen.away.has(instance)) throw new LookFailure(seen.reach, `${instance} is away`)
     const hand = {
       isOpen: true,
       close: () => undefined,
@@ -69,6 +70,27 @@ const takeover: Change = {
     { do: 'start', at: 'shop-1' },
   ],
 }
+
+describe('Nobody leads beside a root', () => {
+  it.each(['full', 'lockedOut', 'noMysql'] as const)(
+    'that lives, though Regent cannot log in there: %s',
+    async (reach) => {
+      const { seen, carryOut } = handOn()
+      seen.away.add('shop-0')
+      seen.reach = reach
+      await expect(carryOut(failover)).rejects.toThrow(/^shop-0 is not known to be gone \(shop-0 is away\)/)
+      expect(seen.done).toEqual(['start 1'])
+    },
+  )
+
+  it.each(['refused', 'silent', 'unresolved'] as const)('but where nobody answers: %s', async (reach) => {
+    const { seen, carryOut } = handOn()
+    seen.away.add('shop-0')
+    seen.reach = reach
+    expect(await carryOut(failover)).toEqual([])
+    expect(seen.done[0]).toBe('lead 1')
+  })
+})
 
 describe('A change that has ended in the middle', () => {
   it('is gone on with where nobody else takes writes', async () => {
