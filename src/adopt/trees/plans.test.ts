@@ -215,10 +215,10 @@ describe('Recoveries that a person asks for', () => {
     const plan = recoverCoMaster(tree, tree[0] as Instance)
     // What a replica has received and not applied yet goes with its relay logs once it follows somebody else.
     expect(typeof plan === 'string' ? plan : toWords(plan.first)).toBe(
-      'drain 1, covers 1, stop 1, follow 1, start 1, readOnly 1',
+      'drain 1, covers 1, absent 0, stop 1, follow 1, start 1, absent 0, readOnly 1',
     )
     expect(plan).toMatchObject({
-      first: { steps: [{}, { do: 'covers', at: 'shop-1', with: 'shop-2' }, {}, {}, {}, {}] },
+      first: { steps: [{}, { do: 'covers', at: 'shop-1', with: 'shop-2' }, {}, {}, {}, {}, {}, {}] },
     })
     const ahead = { ...connecting, server: { executed: gtids('shop-0', 101) } }
     const other = treeOf(ring, { 0: lost, 1: connecting, 2: ahead })

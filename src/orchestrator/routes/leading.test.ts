@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { deadServer } from '#failover/testing.ts'
+import { deadServer, lostAgent } from '#failover/testing.ts'
 import type { ViewOverrides } from '#topology/testing.ts'
 import { shopRecovery } from '#manager/api/testing.ts'
 import type { KnownCluster } from '#manager/clusters/cluster-service.ts'
@@ -13,8 +13,11 @@ const lost: ViewOverrides = { server: { channel: { ioRunning: 'connecting', ioEr
 const gaveUp: ViewOverrides = { server: { channel: { ioRunning: 'no', ioError: 'error connecting to source' } } }
 
 /** A tree whose root is dead, by what replicas say; `alive`: from a look on the root answers again. */
-async function deadRoot(known: Partial<Death> | null, { alive = Infinity, refuses = '', replica = lost } = {}) {
-  const dead = watchedShop({ views: { 'shop-0': deadServer, 'shop-1': replica, 'shop-2': lost } })
+async function deadRoot(
+  known: Partial<Death> | null,
+  { alive = Infinity, refuses = '', root = deadServer, replica = lost } = {},
+) {
+  const dead = watchedShop({ views: { 'shop-0': root, 'shop-1': replica, 'shop-2': lost } })
   const clusters: KnownCluster[] = []
   const withDeath = (one: KnownCluster): KnownCluster => ({
     ...one,
@@ -124,6 +127,34 @@ describe('The root of a tree that is only watched', () => {
       'You may only promote a direct child of the master shop-0:3306. The master of shop-0:3306 is :0.',
     )
     expect((await get('graceful-master-takeover-auto/shop')).body.Message).toMatch(/last check invalid|auto-detect/)
+  })
+})
+
+describe('Of a pair that follows each other, one is lost', () => {
+  const root: ViewOverrides = { follows: 'shop-1', ...lostAgent }
+
+  test('and the other one is not opened while nothing proves that: too many connections are no death', async () => {
+    const { get, done } = await deadRoot(null, { root })
+    expect((await get('recover/shop-0/3306')).body).toMatchObject({
+      Code: 'ERROR',
+      Message: expect.stringMatching(
+        /^Recovery not attempted: shop-0:3306 may be alive: shop-1 still shows a connection/,
+      ) as string,
+    })
+    expect(done).toEqual([])
+  })
+
+  test('and the other one leads alone; the lost one calls nobody until a person has looked there', async () => {
+    const { get, done, ended, asked } = await deadRoot({}, { root })
+    expect((await get('recover/shop-0/3306')).body).toMatchObject({ Code: 'OK', Details: { Hostname: 'shop-1' } })
+    expect(done).toEqual([
+      'drain 1, covers 1, absent 0, stop 1, follow 1, start 1, absent 0, readOnly 1',
+      'stop 2, follow 2, start 2',
+    ])
+    expect(ended).toMatchObject([{ outcome: 'succeeded', to: 'shop-1', lost: [] }])
+    expect(asked).toMatchObject([
+      { operation: 'downtime', request: { instance: 'shop-0', reason: 'lost-in-recovery' } },
+    ])
   })
 })
 

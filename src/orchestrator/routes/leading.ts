@@ -41,12 +41,10 @@ interface Forced {
  * once it has got all that any other one holds.
  */
 export async function failOver(call: Call, root: Server, { wanted, isForced, command }: Forced): Promise<Outcome> {
-  const { seen, death, doubt } = await lookForDeath(call, root)
+  const judged = await lookForDeath(call, root)
+  const { seen, death } = judged
   const key = keyText(root.key)
-  if (death === null)
-    return seen.one.IsLastCheckValid
-      ? `${key} answers: graceful-master-takeover-auto is for that`
-      : `${key} may be alive: ${doubt}. Nobody leads beside a living server: end it, or start replicas that stand, so that they show whether it is lost`
+  if (death === null) return whyAlive(root, judged)
   if (!isForced && !death.isLossAccepted)
     return `${death.loss}, and failover.acceptLoss of the adoption does not allow that: force-master-failover does it all the same`
   const why = whyNobodyLeads(seen.tree, seen.one, named(seen, wanted))
@@ -61,6 +59,18 @@ function begunWith(kind: RecoveryBegun['kind'], analysis: string, { name: from }
 
 function named({ tree }: Seen, server: Server | undefined): Instance | undefined {
   return tree.find(({ InstanceAlias }) => InstanceAlias === server?.name)
+}
+
+/** The servers once a death is proven; or why that one may be alive. */
+export async function seenDead(call: Call, server: Server): Promise<Seen | string> {
+  const judged = await lookForDeath(call, server)
+  return judged.death === null ? whyAlive(server, judged) : judged.seen
+}
+
+function whyAlive({ key }: Server, { seen, doubt }: Judged): string {
+  return seen.one.IsLastCheckValid
+    ? `${keyText(key)} answers: graceful-master-takeover-auto is for that`
+    : `${keyText(key)} may be alive: ${doubt}. Nobody leads beside a living server: end it, or start replicas that stand, so that they show whether it is lost`
 }
 
 interface Judged {
@@ -133,9 +143,7 @@ async function conclude(
   for (const why of failed) under.tell(`it does not follow: ${why}`)
   const lost = [...planned.lost.map(({ InstanceAlias }) => InstanceAlias), ...failed.map(nameIn)]
   const rest = lost.length === 0 ? '' : `; ${lost.join(', ')} could not be made to follow`
-  await note(call, root, { successor, lost: isRootLost ? [root.name, ...lost] : lost }).catch((error: unknown) =>
-    under.tell(`no downtime was noted: ${describeError(error)}`),
-  )
+  await noteLost(call, under, root, { successor, lost: isRootLost ? [root.name, ...lost] : lost })
   under.end({
     ...{ outcome: 'succeeded', to: successor.InstanceAlias, lost },
     sentence: `${keyText(successor.Key)} leads${rest}`,
@@ -147,12 +155,19 @@ function nameIn(failure: string): string {
   return failure.split(':', 1)[0] ?? ''
 }
 
+interface Noted {
+  readonly successor: Instance
+  readonly lost: readonly string[]
+}
+
+async function noteLost(call: Call, under: RecoveryUnderWay, server: Server, noted: Noted): Promise<void> {
+  await note(call, server, noted).catch((error: unknown) =>
+    under.tell(`no downtime was noted: ${describeError(error)}`),
+  )
+}
+
 /** Who is lost calls nobody until a person has looked there, as at orchestrator. */
-async function note(
-  call: Call,
-  { cluster }: Server,
-  { successor, lost }: { readonly successor: Instance; readonly lost: readonly string[] },
-): Promise<void> {
+async function note(call: Call, { cluster }: Server, { successor, lost }: Noted): Promise<void> {
   for (const instance of lost)
     await operate(call, cluster, 'downtime', {
       ...{ instance, forMs: longestDowntimeMs, reason: 'lost-in-recovery', owner: 'regent' },
@@ -239,6 +254,7 @@ export async function recoverBelow(
     })
     const failed = `Recovery attempted, with errors: ${errors.join('; ')}`
     if (errors.length > 0 && unmoved.length === replicas.length) throw new Error(failed)
+    if (code.includes('CoMaster')) await noteLost(call, under, lost, { successor, lost: [lost.name, ...unmoved] })
     await lookAt(call, lost)
     const rest = errors.length === 0 ? '' : `. ${failed}`
     const sentence = `${keyText(successor.Key)} has the replicas of ${keyText(lost.key)}${rest}`

@@ -9,7 +9,7 @@ import { takeMaster as takeMasterPlan } from '../trees/moves.ts'
 import { isReplica } from '../trees/checks.ts'
 import { recoverCoMaster, recoverIntermediate } from '../trees/recoveries.ts'
 import { operate } from './operate.ts'
-import { failOver, handOverGracefully, recoverBelow, type Recovered } from './leading.ts'
+import { failOver, handOverGracefully, recoverBelow, seenDead, type Recovered } from './leading.ts'
 import { lookAt, rearrange, type Seen } from './rearranging.ts'
 import type { Call, Route } from './route.ts'
 
@@ -199,8 +199,12 @@ async function recoverByCode(call: Call, seen: Seen, code: string): Promise<Reco
   }
   const [, plan] = recoveries.find(([one]) => one.test(code)) ?? []
   if (plan === undefined) return ''
-  const planned = plan(seen.tree, seen.one)
-  return because(typeof planned === 'string' ? planned : await recoverBelow(call, server, { code, planned, seen }))
+  // The other one of two is opened for writes, where that one took them: nobody leads beside a living server.
+  const isLed = code.includes('CoMaster') && headOf(server.cluster)?.name === server.name
+  const now = isLed ? await seenDead(call, server) : seen
+  if (typeof now === 'string') return because(now)
+  const planned = plan(now.tree, now.one)
+  return because(typeof planned === 'string' ? planned : await recoverBelow(call, server, { code, planned, seen: now }))
 }
 
 const byPerson =
@@ -251,7 +255,7 @@ const recovers: readonly Route[] = ['recover', 'recover-lite'].flatMap((path) =>
     differs:
       'a failover begins by itself within a second; this helps where failover.automatic is off. Replicas mend themselves',
     watched:
-      'replicas of an intermediate master that is dead go below a sibling, else one step up; of two co-masters the other one leads alone, detached. Of a root that is lost a replica leads, where failover.acceptLoss of the adoption allows what that may lose',
+      'replicas of an intermediate master that is dead go below a sibling, else one step up; of two co-masters the other one leads alone, detached, once it is proven that the first is lost. Of a root that is lost a replica leads, where failover.acceptLoss of the adoption allows what that may lose',
     changes: true,
     answer: recover,
   })),

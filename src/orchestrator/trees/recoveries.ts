@@ -60,10 +60,13 @@ export function recoverCoMaster(tree: Tree, lost: Instance): PlannedRecovery | s
   const replicas = all.filter(({ replica }) => replica.IsLastCheckValid)
   // What a replica has received, and nobody has applied, goes with its relay logs once it follows somebody else.
   const covers = replicas.map(({ replica }) => ({ do: 'covers', at, with: replica.InstanceAlias }) as const)
+  const absent = { do: 'absent', at: lost.InstanceAlias } as const
   return {
     successor,
     // What it has received is applied before its relay logs go, and before clients write.
-    first: { steps: [{ do: 'drain', at }, ...covers, ...away.steps, { do: 'readOnly', at, on: false }] },
+    first: {
+      steps: [{ do: 'drain', at }, ...covers, absent, ...away.steps, absent, { do: 'readOnly', at, on: false }],
+    },
     replicas,
   }
 }
