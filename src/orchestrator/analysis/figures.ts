@@ -41,7 +41,7 @@ export function figuresOf(server: Server): Figures {
     replicas,
     isMaster,
     isCoMaster: instance.IsCoMaster,
-    isIntermediate: !isMaster && !instance.IsCoMaster && replicas.length > 0,
+    isIntermediate: !isMaster && !isGroupMember && !instance.IsCoMaster && replicas.length > 0,
     isGroupMember,
     isValid: instance.IsLastCheckValid,
     isPartlySeen: server.isHalfSeen,

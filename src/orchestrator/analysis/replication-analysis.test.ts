@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { deadServer, lostAgent, type SituationOverrides } from '#failover/testing.ts'
+import { aGroupState } from '#topology/testing-group.ts'
 import type { ViewOverrides } from '#topology/testing.ts'
 import { fleetOf } from '../fleet/fleet.ts'
 import { knownShop, watchedShop } from '../testing.ts'
@@ -106,6 +107,17 @@ const table: readonly (readonly [string, SituationOverrides, readonly string[]])
     'two follow each other, and one of them is lost',
     { views: { 'shop-0': { follows: 'shop-1', ...lostAgent }, 'shop-1': halted, 'shop-2': halted } },
     ['shop-0 DeadCoMaster', 'shop-1 AllCoMasterReplicasNotReplicating'],
+  ],
+  [
+    'a member of a group is lost that does not lead, and the server that replicates from it stands',
+    {
+      views: {
+        'shop-0': { server: { group: aGroupState('shop-0') } },
+        'shop-1': { follows: null, server: { readOnly: true, group: aGroupState('shop-1') }, ...lostAgent },
+        'shop-2': { ...chain['shop-2'], ...halted },
+      },
+    },
+    ['shop-1 DeadReplicationGroupMemberWithReplicas'],
   ],
   [
     'replicas are of two series',
