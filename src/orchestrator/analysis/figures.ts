@@ -9,6 +9,7 @@ export interface Figures {
   readonly replicas: readonly Instance[]
   readonly isMaster: boolean
   readonly isCoMaster: boolean
+  /** What is no master, and has replicas. A co-master is one for what has no word of its own, as at orchestrator. */
   readonly isIntermediate: boolean
   readonly isGroupMember: boolean
   readonly isValid: boolean
@@ -41,7 +42,7 @@ export function figuresOf(server: Server): Figures {
     replicas,
     isMaster,
     isCoMaster: instance.IsCoMaster,
-    isIntermediate: !isMaster && !isGroupMember && !instance.IsCoMaster && replicas.length > 0,
+    isIntermediate: !isMaster && !isGroupMember && replicas.length > 0,
     isGroupMember,
     isValid: instance.IsLastCheckValid,
     isPartlySeen: server.isHalfSeen,

@@ -120,6 +120,11 @@ const table: readonly (readonly [string, SituationOverrides, readonly string[]])
     ['shop-1 DeadReplicationGroupMemberWithReplicas'],
   ],
   [
+    'two follow each other, and everybody is lost',
+    { views: { 'shop-0': { follows: 'shop-1', ...lostAgent }, 'shop-1': lostAgent, 'shop-2': lostAgent } },
+    ['shop-0 DeadIntermediateMasterAndReplicas', 'shop-1 DeadIntermediateMasterAndReplicas'],
+  ],
+  [
     'replicas are of two series',
     { views: { 'shop-1': { server: { version: '8.4.1' } } } },
     ['shop-0 MultipleMajorVersionsLoggingReplicasStructureWarning'],
