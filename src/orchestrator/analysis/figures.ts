@@ -17,6 +17,9 @@ export interface Figures {
   readonly isPartlySeen: boolean
   readonly count: number
   readonly valid: number
+  /** Replicas by which a failover is judged: those that answer, or all where nobody does. */
+  readonly supporting: readonly Instance[]
+  readonly isByGtids: boolean
   readonly replicating: number
   readonly failingToConnect: number
   readonly delayed: number
@@ -48,6 +51,7 @@ export function figuresOf(server: Server): Figures {
     isPartlySeen: server.isHalfSeen,
     count: replicas.length,
     valid: valid.length,
+    ...supportOf(valid, replicas),
     replicating: valid.filter(isReplicating).length,
     failingToConnect: valid.filter(failsToConnect).length,
     delayed: valid.filter(({ SQLDelay }) => SQLDelay > 0).length,
@@ -56,6 +60,13 @@ export function figuresOf(server: Server): Figures {
     logging: replicas.filter(({ LogBinEnabled, LogSlaveUpdatesEnabled }) => LogBinEnabled && LogSlaveUpdatesEnabled),
     isFailingToConnect: failsToConnect(instance),
     isWaiting: cluster.known.watched?.servers[name]?.more?.semiSync.waiting !== 0,
+  }
+}
+
+function supportOf(valid: readonly Instance[], replicas: readonly Instance[]) {
+  return {
+    supporting: valid.length > 0 ? valid : replicas,
+    isByGtids: valid.length > 0 && valid.every(({ UsingOracleGTID }) => UsingOracleGTID),
   }
 }
 

@@ -1,8 +1,9 @@
 import { describe, expect, test } from 'vitest'
 import { deadServer, lostAgent, type SituationOverrides } from '#failover/testing.ts'
 import { aGroupState } from '#topology/testing-group.ts'
-import type { ViewOverrides } from '#topology/testing.ts'
+import { gtids, uuidOf, type ViewOverrides } from '#topology/testing.ts'
 import { fleetOf } from '../fleet/fleet.ts'
+import type { Watched, WatchedServer } from '#manager/clusters/watched.ts'
 import { knownShop, watchedShop } from '../testing.ts'
 import { analysesOf, analysisEntry } from './replication-analysis.ts'
 
@@ -20,6 +21,21 @@ function codesIn(overrides: SituationOverrides): readonly string[] {
     ...(entry.Analysis === 'NoProblem' ? [] : [`${entry.AnalyzedInstanceKey.Hostname} ${entry.Analysis}`]),
     ...entry.StructureAnalysis.map((warning) => `${entry.AnalyzedInstanceKey.Hostname} ${warning}`),
   ])
+}
+
+/** What looks show otherwise of servers of a watched tree; the entry is that of its root. */
+function warningsWith(seen: Readonly<Record<string, Partial<WatchedServer>>>, views: SituationOverrides['views'] = {}) {
+  const known = watchedShop({ views })
+  const servers = Object.entries(known.watched?.servers ?? {}).map(([name, one]) => [name, { ...one, ...seen[name] }])
+  const watched = known.watched && { ...known.watched, servers: Object.fromEntries(servers) as Watched['servers'] }
+  const fleet = fleetOf([{ ...known, ...(watched && { watched }) }], 'name')
+  const entries = fleet.flatMap((cluster) => cluster.servers.map(analysisEntry))
+  return {
+    entry: entries[0],
+    warnings: entries.flatMap(({ AnalyzedInstanceKey: { Hostname }, StructureAnalysis }) =>
+      StructureAnalysis.map((warning) => `${Hostname} ${warning}`),
+    ),
+  }
 }
 
 const alone = { shape: { instances: 1 } }
@@ -125,6 +141,15 @@ const table: readonly (readonly [string, SituationOverrides, readonly string[]])
     ['shop-0 DeadIntermediateMasterAndReplicas', 'shop-1 DeadIntermediateMasterAndReplicas'],
   ],
   [
+    'a replica of one in the middle has what nobody else has',
+    {
+      views: {
+        'shop-2': { ...chain['shop-2'], server: { executed: `${gtids('shop-0', 100)},${uuidOf('shop-2')}:1` } },
+      },
+    },
+    ['shop-1 ErrantGTIDStructureWarning'],
+  ],
+  [
     'replicas are of two series',
     { views: { 'shop-1': { server: { version: '8.4.1' } } } },
     ['shop-0 MultipleMajorVersionsLoggingReplicasStructureWarning'],
@@ -179,6 +204,29 @@ describe('The analysis in orchestrator’s words', () => {
       return analysesOf(fleetOf([{ ...known, watched: { ...known.watched, servers } }], 'name'))[0]?.Analysis
     }
     expect([0, 1].map(withWaiting)).toEqual(['LockedSemiSyncMasterHypothesis', 'LockedSemiSyncMaster'])
+  })
+
+  test.each([
+    [{ gtidMode: 'OFF_PERMISSIVE' }, ['shop-1 DifferentGTIDModesStructureWarning']],
+    [{ binlogFormat: 'STATEMENT' }, []],
+  ] as const)('%j at a watched replica of one in the middle is told of, where orchestrator does', (seen, warnings) => {
+    expect(warningsWith({ 'shop-2': seen }, { 'shop-2': below('shop-1') }).warnings).toEqual(warnings)
+  })
+
+  test('A tree has no support for a failover where one of its replicas goes by places', () => {
+    const place = { file: 'binlog.000007', position: 1_000 }
+    const channel = { sourceHost: '127.24.1.1', sourcePort: 3306, delaySeconds: 0, read: place, applied: place }
+    const byPlaces = { channel: { ...channel, autoPosition: false } }
+    const { warnings, entry } = warningsWith({ 'shop-2': byPlaces })
+    expect(warnings).toEqual(['shop-0 NoFailoverSupportStructureWarning'])
+    expect(entry).toMatchObject({ OracleGTIDImmediateTopology: false })
+    expect(warningsWith({}).entry).toMatchObject({ OracleGTIDImmediateTopology: true })
+    expect(warningsWith({ 'shop-1': { binlogFormat: 'STATEMENT' } }).entry).toMatchObject({
+      CountLoggingReplicas: 2,
+      CountStatementBasedLoggingReplicas: 1,
+      CountMixedBasedLoggingReplicas: 0,
+      CountRowBasedLoggingReplicas: 1,
+    })
   })
 
   test('A server that was detached is a master of its own, and nobody recovers a watched cluster automatically', () => {

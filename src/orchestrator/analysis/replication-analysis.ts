@@ -40,7 +40,7 @@ export function analysisEntry(server: Server) {
     DowntimeEndTimestamp: instance.DowntimeEndTimestamp,
     SkippableDueToDowntime: instance.IsDowntimed || isExcused,
     IsBinlogServer: false,
-    OracleGTIDImmediateTopology: true,
+    OracleGTIDImmediateTopology: figures.isByGtids,
     SemiSyncMasterEnabled: instance.SemiSyncMasterEnabled,
     SemiSyncMasterStatus: instance.SemiSyncMasterStatus,
     SemiSyncMasterWaitForReplicaCount: instance.SemiSyncMasterWaitForReplicaCount,
@@ -52,6 +52,7 @@ export function analysisEntry(server: Server) {
 }
 
 function countsOf(figures: Figures) {
+  const loggingBy = (format: string) => figures.logging.filter(({ Binlog_format }) => Binlog_format === format).length
   return {
     IsMaster: figures.isMaster,
     IsReplicationGroupMember: figures.isGroupMember,
@@ -67,7 +68,9 @@ function countsOf(figures: Figures) {
     CountSemiSyncReplicasEnabled: figures.replicas.filter(({ SemiSyncReplicaEnabled }) => SemiSyncReplicaEnabled)
       .length,
     CountLoggingReplicas: figures.logging.length,
-    CountRowBasedLoggingReplicas: figures.logging.length,
+    CountStatementBasedLoggingReplicas: loggingBy('STATEMENT'),
+    CountMixedBasedLoggingReplicas: loggingBy('MIXED'),
+    CountRowBasedLoggingReplicas: loggingBy('ROW'),
     CountDelayedReplicas: figures.delayed,
     CountLaggingReplicas: figures.lagging,
   }
