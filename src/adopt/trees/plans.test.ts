@@ -226,6 +226,48 @@ describe('Recoveries that a person asks for', () => {
   })
 })
 
+describe('What a replica has received, and nobody can send once more,', () => {
+  const lost: LookOverrides = { reach: 'refused' }
+  const cut = (changes: LookOverrides['channel'] = {}): LookOverrides => ({
+    channel: { io: 'connecting', ioError: 'error connecting to source', ...changes },
+  })
+  const flat = [null, 0, 0] as const
+
+  test.each([
+    ['relocate', relocate, 'drain 1, stop 1, follow 1, start 1'],
+    ['move-below-gtid', moveBelowByGtids, 'drain 1, stop 1, follow 1, start 1'],
+    ['repoint', repoint, 'drain 1, stop 1, follow 1, start 1'],
+  ] as const)('is applied before %s throws its relay logs away', (_, plan, words) => {
+    expect(toWords(planned(treeOf(flat, { 0: lost, 1: cut(), 2: cut() }), plan, 1, 2))).toBe(words)
+  })
+
+  test('is applied before it is detached', () => {
+    expect(toWords(planned(treeOf(flat, { 0: lost, 1: cut(), 2: cut() }), detach, 1))).toBe(
+      'drain 1, stop 1, follow 1, start 1',
+    )
+  })
+
+  test.each([{ delaySeconds: 600 }, { sql: false }])(
+    'is held by the new source where that cannot be: %j',
+    (channel) => {
+      const tree = treeOf(flat, { 0: lost, 1: cut(channel), 2: cut() })
+      expect(planned(tree, relocate, 1, 2)).toMatchObject({
+        steps: [{ do: 'covers', at: 'shop-2', with: 'shop-1' }, { do: 'stop' }, { do: 'follow' }, { do: 'start' }],
+      })
+    },
+  )
+
+  test('stops nothing while somebody above answers, who has it', () => {
+    const dead = { 1: lost, 2: cut(), 3: cut() }
+    expect(toWords(planned(treeOf(cascade, dead), relocate, 2, 0))).toBe('stop 2, follow 2, start 2')
+    expect(toWords(planned(treeOf(cascade), relocate, 2, 0))).toBe('stop 2, follow 2, start 2')
+    // Of two co-masters the other one has perhaps not got what the lost one wrote.
+    expect(toWords(planned(treeOf([1, 0, 0], { 0: lost, 1: cut(), 2: cut() }), relocate, 2, 1))).toBe(
+      'drain 2, stop 2, follow 2, start 2',
+    )
+  })
+})
+
 test('A detached server is reattached where it was, and errant GTIDs go while it is detached', () => {
   const away = { channel: { sourceHost: '//10.0.0.2', sourceUuid: '' } }
   const tree = treeOf(cascade, { 2: away })

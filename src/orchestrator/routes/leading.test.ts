@@ -149,7 +149,7 @@ describe('Of a pair that follows each other, one is lost', () => {
     expect((await get('recover/shop-0/3306')).body).toMatchObject({ Code: 'OK', Details: { Hostname: 'shop-1' } })
     expect(done).toEqual([
       'drain 1, covers 1, absent 0, stop 1, follow 1, start 1, absent 0, readOnly 1',
-      'stop 2, follow 2, start 2',
+      'drain 2, stop 2, follow 2, start 2',
     ])
     expect(ended).toMatchObject([{ outcome: 'succeeded', to: 'shop-1', lost: [] }])
     expect(asked).toMatchObject([

@@ -13,6 +13,7 @@ import {
   type WhyNot,
 } from './checks.ts'
 import { unless } from './moves.ts'
+import { keepReceived } from './received.ts'
 import type { Planned, SourceThen, Step } from './step.ts'
 import { masterOf, replicasOf, type Tree } from './tree.ts'
 
@@ -63,13 +64,18 @@ function whySpreads(one: Instance, master: Instance): WhyNot {
 }
 
 /** It is kept away from its source until it is reattached. */
-export function detach(_: Tree, one: Instance): Planned {
+export function detach(tree: Tree, one: Instance): Planned {
+  return unless(whyNotDetached(one), () => [...keepReceived(tree, one), ...awaySteps(one)])
+}
+
+export function whyNotDetached(one: Instance): WhyNot {
   const { Hostname: host } = one.MasterKey
   const why = whyNoReplica(one) ?? (isDetached(host) ? `instance already detached: ${keyText(one.Key)}` : undefined)
-  return unless(why ?? whyNotSeen(one) ?? whyOtherGtids(one), () => [
-    ...away(one),
-    { do: 'start', at: one.InstanceAlias },
-  ])
+  return why ?? whyNotSeen(one) ?? whyOtherGtids(one)
+}
+
+export function awaySteps(one: Instance): readonly Step[] {
+  return [...away(one), { do: 'start', at: one.InstanceAlias }]
 }
 
 function away(one: Instance): readonly Step[] {

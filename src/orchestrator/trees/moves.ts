@@ -11,6 +11,7 @@ import {
   whyNotSeen,
   type WhyNot,
 } from './checks.ts'
+import { keepReceived } from './received.ts'
 import type { Planned, Step } from './step.ts'
 import { areSiblings, isBelow, masterOf, replicasOf, type Tree } from './tree.ts'
 
@@ -20,10 +21,12 @@ export function unless(why: WhyNot, steps: () => readonly Step[]): Planned {
 }
 
 /** Nothing of others has to stand for that: who has GTIDs finds the place alone. */
-function belowByGtids(one: Instance, other: Instance): Planned {
-  return unless(whyNotSeen(one) ?? whyNotSeen(other) ?? whyNotFrom(one, other) ?? whyNotByGtids(one, other), () =>
-    followByGtids(one, { instance: other.InstanceAlias }),
-  )
+function belowByGtids(tree: Tree, one: Instance, other: Instance): Planned {
+  const why = whyNotSeen(one) ?? whyNotSeen(other) ?? whyNotFrom(one, other) ?? whyNotByGtids(one, other)
+  return unless(why, () => [
+    ...keepReceived(tree, one, other),
+    ...followByGtids(one, { instance: other.InstanceAlias }),
+  ])
 }
 
 export function followByGtids(
@@ -46,7 +49,7 @@ export function relocate(tree: Tree, one: Instance, other: Instance): Planned {
   const why = whyNotFrom(one, other)
   if (why !== undefined) return { why: `${key} cannot replicate from ${to}. Reason: ${why}` }
   if (masterOf(tree, one) === other) return repoint(tree, one, other)
-  return canMoveByGtids(one, other) ? belowByGtids(one, other) : relocateByPlaces(tree, one, other)
+  return canMoveByGtids(one, other) ? belowByGtids(tree, one, other) : relocateByPlaces(tree, one, other)
 }
 
 /** One step, where places of one binlog say where it goes on in the other. */
@@ -92,12 +95,12 @@ function upSteps(one: Instance, master: Instance): readonly Step[] {
 }
 
 /** Below another replica of the same source. */
-export function moveBelow(_: Tree, one: Instance, sibling: Instance): Planned {
+export function moveBelow(tree: Tree, one: Instance, sibling: Instance): Planned {
   const early = whyMember(one, 'MoveBelow') ?? whyNotMove(one) ?? whyNotMove(sibling)
   if (early !== undefined) return { why: early }
   if (!areSiblings(one, sibling))
     return { why: `instances are not siblings: ${keyText(one.Key)}, ${keyText(sibling.Key)}` }
-  if (canMoveByGtids(one, sibling)) return belowByGtids(one, sibling)
+  if (canMoveByGtids(one, sibling)) return belowByGtids(tree, one, sibling)
   const [at, beside] = [one.InstanceAlias, sibling.InstanceAlias]
   return unless(whyNotFrom(one, sibling), () => [
     { do: 'stop', at },
@@ -115,13 +118,13 @@ export function moveBelowByGtids(tree: Tree, one: Instance, other: Instance): Pl
   if (why !== undefined) return { why }
   if (isBelow(tree, other, one))
     return { why: `relocate: ${keyText(other.Key)} is a descendant of ${keyText(one.Key)}` }
-  return belowByGtids(one, other)
+  return belowByGtids(tree, one, other)
 }
 
 /** Its source is believed to be the same server at another address, or to stand where its old one stood. */
 export function repoint(tree: Tree, one: Instance, other: Instance | undefined = masterOf(tree, one)): Planned {
   if (other === undefined) return { why: `Cannot read instance: ${keyText(one.MasterKey)}` }
-  return unless(whyNotRepoint(tree, one, other), () => repointSteps(one, other))
+  return unless(whyNotRepoint(tree, one, other), () => [...keepReceived(tree, one, other), ...repointSteps(one, other)])
 }
 
 function whyNotRepoint(tree: Tree, one: Instance, other: Instance): WhyNot {

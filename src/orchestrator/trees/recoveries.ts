@@ -2,7 +2,7 @@ import { GtidSet } from '#topology/gtid/gtid-set.ts'
 import type { Instance } from '../documents/instance.ts'
 import { keyText } from '../documents/key.ts'
 import { ruleRank } from './candidates.ts'
-import { detach } from './changes.ts'
+import { awaySteps, whyNotDetached } from './changes.ts'
 import { whyNotSeen } from './checks.ts'
 import { relocateReplicas, type PlannedReplicas } from './moves.ts'
 import type { Planned } from './step.ts'
@@ -52,8 +52,8 @@ export function recoverCoMaster(tree: Tree, lost: Instance): PlannedRecovery | s
   if (successor === undefined) return `could not read info for the co-master of ${keyText(lost.Key)}`
   const why = whyNotSeen(successor) ?? whyHoldsLess(tree, lost, successor)
   if (why !== undefined) return why
-  const away = detach(tree, successor)
-  if ('why' in away) return away.why
+  const stays = whyNotDetached(successor)
+  if (stays !== undefined) return stays
   const { InstanceAlias: at } = successor
   const all = relocateReplicas(tree, lost, successor)
   if (typeof all === 'string' || all === undefined) return all ?? ''
@@ -65,7 +65,14 @@ export function recoverCoMaster(tree: Tree, lost: Instance): PlannedRecovery | s
     successor,
     // What it has received is applied before its relay logs go, and before clients write.
     first: {
-      steps: [{ do: 'drain', at }, ...covers, absent, ...away.steps, absent, { do: 'readOnly', at, on: false }],
+      steps: [
+        { do: 'drain', at },
+        ...covers,
+        absent,
+        ...awaySteps(successor),
+        absent,
+        { do: 'readOnly', at, on: false },
+      ],
     },
     replicas,
   }
