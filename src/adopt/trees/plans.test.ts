@@ -129,6 +129,15 @@ describe('What a plan refuses, in orchestrator’s words', () => {
     })
   })
 
+  test('A master does not change places with a replica that could not send what it has: both would stand', () => {
+    const tree = treeOf([null, 0, 1]).map((one, ordinal) =>
+      ordinal === 2 ? { ...one, GtidPurged: `${uuidOf('shop-2')}:1` } : one,
+    )
+    expect(planned(tree, takeMaster, 2)).toEqual({
+      why: 'Instance shop-2:3306 has purged GTID entries not found on shop-1:3306',
+    })
+  })
+
   test('Servers without GTIDs go one step, or are refused; MariaDB is never moved', () => {
     expect(toWords(planned(treeOf(cascade, {}, withoutGtids), relocate, 4, 2))).toBe(
       'no: Relocating shop-4:3306 below shop-2:3306 turns to be too complex; please do it manually',

@@ -156,19 +156,28 @@ export function takeMaster(tree: Tree, one: Instance): Planned {
   if (master === undefined) return { why: `Cannot GetInstanceMaster() for ${keyText(one.Key)}: it has no master here` }
   if (master.IsCoMaster) return { why: `${keyText(master.Key)} is co-master. Cannot take it.` }
   const top = masterOf(tree, master)
-  const why =
+  const why = whyNotTaken(one, master) ?? (top === undefined ? undefined : whyNotFrom(one, top))
+  return unless(why, () => takeSteps(one, master))
+}
+
+function whyNotTaken(one: Instance, master: Instance): WhyNot {
+  return (
     whyMember(one, 'takeMaster') ??
     whyNotSeen(one) ??
     whyNotSeen(master) ??
     whyNoReplica(master) ??
     whyNotFrom(master, one) ??
-    (top === undefined ? undefined : whyNotFrom(one, top))
-  return unless(why, () => takeSteps(one, master))
+    (areByGtids(one, master) ? whyNotByGtids(master, one) : undefined)
+  )
+}
+
+function areByGtids(one: Instance, other: Instance): boolean {
+  return one.UsingOracleGTID && other.UsingOracleGTID
 }
 
 function takeSteps(one: Instance, master: Instance): readonly Step[] {
   const [at, above] = [one.InstanceAlias, master.InstanceAlias]
-  if (one.UsingOracleGTID && master.UsingOracleGTID)
+  if (areByGtids(one, master))
     return [
       { do: 'stop', at: above },
       { do: 'start', at },
