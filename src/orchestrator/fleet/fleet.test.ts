@@ -87,6 +87,20 @@ test('The tree is drawn with a line for each server, the columns below each othe
   )
 })
 
+test('Co-masters are drawn beside each other, each with its replicas, as orchestrator draws them', () => {
+  const [shop] = fleet({
+    shape: { instances: 4 },
+    views: { 'shop-0': { follows: 'shop-2' }, 'shop-3': { follows: 'shop-2' } },
+  })
+  const lines = shop === undefined ? [] : topologyText(shop, 'tabulated').split('\n')
+  expect(lines.map((line) => line.split('|')[0]?.trimEnd())).toEqual([
+    '+ shop-0:3306',
+    '  + shop-1:3306',
+    '+ shop-2:3306',
+    '  + shop-3:3306',
+  ])
+})
+
 test.each(['shop-0:3306', 'shop', 'shop-2', 'shop-2:3306', 'hop-1'])('The hint %s names the cluster', (hint) => {
   expect(clusterOfHint(fleet(), hint).name).toBe('shop')
 })

@@ -35,7 +35,10 @@ export function tagsOf({ name, cluster }: Server): readonly string[] {
     .map(([tag, value]) => (value === '' ? tag : `${tag}=${value}`))
 }
 
-/** A server whose source is none of those that are shown stands at the top. Rings are entered once. */
+/**
+ * A server whose source is none of those that are shown stands at the top. Two that follow each other stand beside each
+ * other, as replicas do; longer rings are entered once.
+ */
 function linesOf({ servers, clusterName }: Cluster): readonly Line[] {
   const byKey = new Map(servers.map((server) => [keyText(server.instance.Key), server] as const))
   const placed = new Set<Server>()
@@ -43,15 +46,19 @@ function linesOf({ servers, clusterName }: Cluster): readonly Line[] {
     if (placed.has(parent)) return []
     placed.add(parent)
     const others = servers.filter((other) => other !== parent && standsBelow(other, parent, clusterName))
+    const replicas = others.filter(({ instance }) => !instance.IsCoMaster)
     const line = {
       server: parent,
       prefix: depth === 0 ? '' : `${' '.repeat(2 * (depth - 1))}${markOf(parent.instance)} `,
     }
-    return [line, ...others.flatMap((other) => below(other, depth + 1))]
+    return [line, ...replicas.flatMap((other) => below(other, depth + 1))]
   }
   const head = byKey.get(clusterName)
   const tops = servers.filter(({ instance }) => !byKey.has(keyText(instance.MasterKey)))
-  return [...(head ? [head] : []), ...tops, ...servers].flatMap((server) => below(server, 0))
+  const pair = servers.filter(({ instance }) => instance.IsCoMaster)
+  return [...(head ? [head] : []), ...tops, ...pair, ...servers].flatMap((server) =>
+    below(server, server.instance.IsCoMaster ? 1 : 0),
+  )
 }
 
 function standsBelow({ instance }: Server, { instance: parent }: Server, clusterName: string): boolean {
