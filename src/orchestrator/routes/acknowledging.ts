@@ -43,8 +43,14 @@ function isOf({ from }: Recovery, instance: string): boolean {
 
 function audit(call: Call): Answer {
   const page = Number(/^\d{1,6}$/.exec(call.param('page'))?.[0] ?? '0')
-  const those = meant(call).slice(page * pageSize, (page + 1) * pageSize)
+  const isUnread = call.said('unacknowledged') === 'true'
+  const all = isUnread ? meant(call).filter((one) => !isAcknowledged(one)) : meant(call)
+  const those = all.slice(page * pageSize, (page + 1) * pageSize)
   return plain(those.map(({ recovery, cluster }) => recoveryDocument(recovery, cluster)))
+}
+
+function isAcknowledged({ recovery, cluster }: Found): boolean {
+  return cluster.known.notes.annotations?.acknowledged?.[recovery.id] !== undefined
 }
 
 function active(call: Call): Answer {
