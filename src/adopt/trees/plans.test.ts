@@ -8,6 +8,7 @@ import {
   reattach,
   resetReplica,
   startReplica,
+  stopNicely,
 } from '#orchestrator/trees/changes.ts'
 import {
   moveBelow,
@@ -291,6 +292,8 @@ test('A detached server is reattached where it was, and errant GTIDs go while it
     steps: [{}, { source: { host: expect.stringMatching(/^\/\//) as string } }, {}, {}, {}],
   })
   expect(toWords(planned(tree, resetReplica, 1))).toBe('stop 1, reset 1')
+  expect(toWords(planned(tree, stopNicely, 1))).toBe('stopReceiving 1, drain 1, stop 1')
+  expect(toWords(planned(tree, stopNicely, 0))).toBe('no: instance is not a replica: shop-0:3306')
 })
 
 test('Co-masters are made by the account of replication, and a replica beside them may follow either', () => {

@@ -173,6 +173,17 @@ describe('A change that has ended in the middle', () => {
     expect([seen.done, seen.leftover]).toEqual([['start 1'], null])
   })
 
+  it('leaves no replica deaf that was to stand once it had applied everything, and could not', async () => {
+    const { seen, carryOut } = handOn()
+    seen.fails.add('drain shop-1')
+    const nicely = (['stopReceiving', 'drain', 'stop'] as const).map((each) => ({ do: each, at: 'shop-1' }))
+    await expect(carryOut({ steps: nicely })).rejects.toThrow('drain failed')
+    expect([seen.done, seen.leftover]).toEqual([['stopReceiving 1', 'startReceiving 1'], null])
+    seen.fails.add('startReceiving shop-1')
+    await expect(carryOut({ steps: nicely })).rejects.toThrow('drain failed')
+    expect(seen.leftover).toMatchObject({ steps: [{ do: 'startReceiving', at: 'shop-1' }] })
+  })
+
   it('is put right at each server for itself: one that is away keeps nobody else from receiving', async () => {
     const { seen, carryOut, finish } = handOn()
     const undo: Change['steps'] = [

@@ -198,19 +198,20 @@ export class TreeHand {
   }
 
   async #each(cluster: string, steps: readonly Step[], servers: Servers): Promise<void> {
-    const stopped = new Set<string>()
+    const standing = new Map<string, Step>()
     let isEmptying = false
     try {
       for (const [at, step] of steps.entries()) {
-        if (step.do === 'stop') stopped.add(step.at)
+        if (step.do === 'stop') standing.set(step.at, { do: 'start', at: step.at })
+        if (step.do === 'stopReceiving') standing.set(step.at, { do: 'startReceiving', at: step.at })
         isEmptying ||= step.do === 'resetGtids'
         if (step.do === 'resetGtids') await this.#keepGtids(cluster, step, { servers, rest: steps.slice(at + 1) })
         await servers.do(step)
-        if (step.do === 'start') stopped.delete(step.at)
+        if (step.do === 'start') standing.delete(step.at)
       }
     } catch (error) {
       // Whether its GTIDs were emptied is not known then: the next manager looks, and goes on.
-      if (!isEmptying) await this.#startAgain(cluster, [...stopped], servers)
+      if (!isEmptying) await this.#startAgain(cluster, [...standing.values()], servers)
       throw error
     }
   }
@@ -226,13 +227,10 @@ export class TreeHand {
   }
 
   /** Best effort: who asked hears what went wrong first. */
-  async #startAgain(cluster: string, stopped: readonly string[], servers: Servers): Promise<void> {
-    const { failed } = await this.#eachForItself(
-      stopped.map((at) => ({ do: 'start', at })),
-      servers,
-    )
-    if (failed.length === 0) await this.#keep(cluster, null)
-    else this.#parts.log.error(`${cluster}: could not be started again: ${failed.join('; ')}`)
+  async #startAgain(cluster: string, starts: readonly Step[], servers: Servers): Promise<void> {
+    const { failed, left } = await this.#eachForItself(starts, servers)
+    await this.#keep(cluster, left)
+    if (failed.length > 0) this.#parts.log.error(`${cluster}: could not be started again: ${failed.join('; ')}`)
   }
 }
 

@@ -134,3 +134,17 @@ test('Only those replicas are moved that a pattern means, and who is not moved h
   })
   expect(done).toEqual(['shop-3 below shop-1'])
 })
+
+test('A replica that is to be stopped nicely has applied what it received', async () => {
+  const clusters: KnownCluster[] = [watchedShop()]
+  const done: string[] = []
+  const hands: Hands = {
+    lookNow: async () => undefined,
+    carryOut: async (_, { steps }: Change) => void done.push(...steps.map((step) => `${step.do} ${step.at}`)),
+    begin: () => expect.fail('no recovery'),
+    discover: async () => undefined,
+  }
+  const { get } = await orchestratorOver(clusters, { hands })
+  expect((await get('stop-replica-nice/shop-1/3306')).body.Message).toBe('Replica stopped nicely: shop-1:3306')
+  expect(done).toEqual(['stopReceiving shop-1', 'drain shop-1', 'stop shop-1'])
+})

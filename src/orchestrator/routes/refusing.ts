@@ -12,6 +12,7 @@ import {
   setReadOnly,
   setSemiSync,
   startReplica,
+  stopNicely,
   stopReplica,
 } from '../trees/changes.ts'
 import { ok, refused } from './answers.ts'
@@ -40,7 +41,8 @@ const standing =
 
 /** What is otherwise than at orchestrator where Regent only watches. */
 const watchedWords: Readonly<Record<string, string>> = {
-  'stop-replica-nice': 'as stop-replica',
+  'stop-replica-nice':
+    'done; refused, and left running, where it does not apply within 20 seconds what it has received',
   'set-read-only': 'super_read_only too, where the version has that',
   'gtid-errant-reset-master':
     'done; the replica is detached until its GTIDs are right again, so that nothing is applied twice',
@@ -68,7 +70,7 @@ const wishes: readonly Wish[] = [
     isSo: isStopped,
     yes: 'Replica stopped nicely',
     instead: standing,
-    watched: stopReplica,
+    watched: stopNicely,
   },
   {
     path: 'reset-replica',

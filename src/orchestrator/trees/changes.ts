@@ -105,12 +105,14 @@ export function reattach(_: Tree, one: Instance): Planned {
 }
 
 const replicaOnly =
-  (...does: readonly ('stop' | 'start' | 'reset')[]) =>
+  (...does: readonly ('stop' | 'start' | 'stopReceiving' | 'drain')[]) =>
   (_: Tree, one: Instance): Planned =>
     unless(whyNoReplica(one) ?? whyNotSeen(one), () => does.map((each) => ({ do: each, at: one.InstanceAlias })))
 
 export const startReplica = replicaOnly('start')
 export const stopReplica = replicaOnly('stop')
+/** What it has received is applied before it stands. */
+export const stopNicely = replicaOnly('stopReceiving', 'drain', 'stop')
 export const restartReplica = replicaOnly('stop', 'start')
 
 /** It follows nobody any more. */
