@@ -267,6 +267,18 @@ describe('What is said of a cluster stays said', () => {
     expect(await get('set-cluster-alias/tills?alias=other')).toMatchObject({ status: 500 })
   })
 
+  test('Keys and values of a master are those that orchestrator has', async () => {
+    const { get } = await orchestratorOver([knownShop()])
+    for (const path of ['submit-masters-to-kv-stores/shop', 'submit-masters-to-kv-stores/'])
+      expect((await get(path)).body.Details).toEqual([
+        { Key: 'mysql/master/shop', Value: 'shop-0:3306' },
+        { Key: 'mysql/master/shop/hostname', Value: 'shop-0' },
+        { Key: 'mysql/master/shop/port', Value: '3306' },
+        { Key: 'mysql/master/shop/ipv4', Value: '127.24.1.1' },
+        { Key: 'mysql/master/shop/ipv6', Value: '' },
+      ])
+  })
+
   test('A candidate is one for an hour, and a rule that leaves nobody is refused', async () => {
     const never = { promotion: 'never' as const, priority: 0 }
     const { get, said } = await orchestratorOver([

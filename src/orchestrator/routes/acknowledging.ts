@@ -1,3 +1,4 @@
+import { isIP } from 'node:net'
 import { describeError } from '#common/errors/errors.ts'
 import type { Acknowledgement, Annotations } from '#failover/protocol/annotations.ts'
 import type { Recovery } from '#failover/protocol/notes.ts'
@@ -230,13 +231,16 @@ export const acknowledgingRoutes: readonly Route[] = [
 function keysAndValues(call: Call): Answer {
   const clusters = call.params['clusterHint'] === undefined ? call.fleet : [call.cluster]
   const pairs = clusters.flatMap((cluster) => {
-    const key = headOf(cluster)?.key
-    if (key === undefined) return []
+    const head = headOf(cluster)
+    if (head === undefined) return []
+    const { key, host } = head
     const at = `mysql/master/${cluster.alias}`
     return [
       { Key: at, Value: keyText(key) },
       { Key: `${at}/hostname`, Value: key.Hostname },
       { Key: `${at}/port`, Value: String(key.Port) },
+      { Key: `${at}/ipv4`, Value: isIP(host) === 4 ? host : '' },
+      { Key: `${at}/ipv6`, Value: isIP(host) === 6 ? host : '' },
     ]
   })
   return ok(`Submitted ${clusters.length} masters`, pairs)
