@@ -18,6 +18,7 @@ import { askedHeader, Others } from './others.ts'
 import { plain, refused, type Answer } from './routes/answers.ts'
 import { Background } from './routes/background.ts'
 import { Call, type Route } from './routes/route.ts'
+import { meantBy } from './routes/meant.ts'
 import { pathsOf, routes } from './routes/table.ts'
 
 export interface OrchestratorOptions {
@@ -104,7 +105,9 @@ function serve(
       const names = also.length > 0 || headers[askedHeader] !== undefined ? 'exact' : 'parts'
       const said = { params: trimmed(params), query: trimmed(query) }
       const call = new Call(clusters, { hosts: hostNames, names }, { ...said, who, timers, hands, turns, background })
-      const own = await answered(route, call)
+      const shared = route.changes === true ? await others.whyShared(meantBy(call), headers) : undefined
+      if (shared !== undefined) return send(reply, refused(shared))
+      const own = await answered(route, call.look())
       return send(reply, await others.complete(own, { route, url: asked, headers }))
     },
   )

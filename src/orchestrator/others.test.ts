@@ -95,3 +95,39 @@ test('A tag that is to go everywhere, and did not where nobody answers, is told 
     body: { Code: 'ERROR', Message: expect.stringMatching(/does not answer/) as string },
   })
 })
+
+test('What would change a cluster of a name that another manager has, too, is refused: nobody could tell which', async () => {
+  const twin = await orchestratorOver([knownShop()], { recoveries: [shopRecovery] })
+  const address = await twin.app.listen({ host: '127.0.0.1', port: 0 })
+  closing.push(() => twin.app.close())
+  const own = await orchestratorOver([knownShop()], { also: [address], recoveries: [shopRecovery] })
+  const here = await own.app.listen({ host: '127.0.0.1', port: 0 })
+  closing.push(() => own.app.close())
+  const strange = await orchestratorOver([], { also: [address, here] })
+  for (const one of [own, strange])
+    for (const path of [
+      'graceful-master-takeover-auto/shop',
+      'begin-downtime/shop-1/3306/ann/disk',
+      'forget-cluster/shop',
+    ])
+      expect([path, await one.get(path)]).toMatchObject([
+        path,
+        {
+          status: 500,
+          body: { Code: 'ERROR', Message: expect.stringMatching(/^shop.* is a name at several managers/) as string },
+        },
+      ])
+  expect([own.asked, twin.asked]).toEqual([[], []])
+  // Of several managers of one cluster one leads.
+  const standby = await orchestratorOver([knownShop()], { leads: false })
+  const beside = await standby.app.listen({ host: '127.0.0.1', port: 0 })
+  closing.push(() => standby.app.close())
+  const third = await orchestratorOver([], { also: [beside, address] })
+  expect((await third.get('begin-downtime/shop-1/3306/ann/disk')).body).toMatchObject({ Code: 'OK' })
+  expect(twin.asked.splice(0)).toMatchObject([{ operation: 'downtime' }])
+  // Its address is that of one server alone, and what is only shown changes nothing.
+  const byAddress = await orchestratorOver([knownShop()], { also: [address], hostNames: 'address' })
+  await byAddress.get('begin-downtime/127.24.1.2/3306/ann/disk')
+  expect(byAddress.asked).toMatchObject([{ operation: 'downtime', request: { instance: 'shop-1' } }])
+  expect((await own.get('cluster-info/shop')).body).toMatchObject({ ClusterAlias: 'shop' })
+})

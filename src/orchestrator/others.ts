@@ -1,7 +1,11 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import { describeError } from '#common/errors/errors.ts'
 import type { Logger } from '#common/log/logger.ts'
+import { allOf } from '#common/text/words.ts'
+import { isSameKey, type Key } from './documents/key.ts'
+import { shown } from './fleet/hints.ts'
 import { refused, type Answer, type Envelope } from './routes/answers.ts'
+import type { Meant } from './routes/meant.ts'
 import type { Route } from './routes/route.ts'
 
 /** A request that says so comes from another manager: nobody is asked once more. */
@@ -17,13 +21,15 @@ export interface Asked {
   readonly headers: IncomingHttpHeaders
 }
 
+type Asking = Omit<Asked, 'route'> & { readonly route: Pick<Route, 'changes'> }
+
 /** Other managers whose clusters are answered for here, too: each goes on answering for itself. */
 export class Others {
   readonly #addresses: readonly string[]
   readonly #log: Logger
 
   constructor(addresses: readonly string[], log: Logger) {
-    this.#addresses = addresses.map((address) => address.replace(/\/+$/, ''))
+    this.#addresses = [...new Set(addresses.map((address) => address.replace(/\/+$/, '')))]
     this.#log = log
   }
 
@@ -50,7 +56,35 @@ export class Others {
     return own.status === 200 ? own : (withoutWord ?? own)
   }
 
-  async #ask(address: string, { url, headers, route }: Asked): Promise<Answer> {
+  /**
+   * Why nobody could tell who is to be changed: managers do not know of each other’s clusters, so two may have one name.
+   * One that does not answer hinders nobody.
+   */
+  async whyShared(meant: Meant | undefined, headers: IncomingHttpHeaders): Promise<string | undefined> {
+    if (meant === undefined || this.#addresses.length === 0 || headers[askedHeader] !== undefined) return undefined
+    const knowing = await this.#those(`/api/${meant.path}`, headers, (looked) => knows(looked, meant))
+    if (knowing.size + Number(meant.isOwn) < 2) return undefined
+    // Several managers of one cluster know that, and one of them leads.
+    const leading = await this.#those('/api/leader-check', headers, ({ status }) => status === 200)
+    const those = [...(meant.isOwn ? ['this one'] : []), ...[...knowing].filter((address) => leading.has(address))]
+    return those.length < 2
+      ? undefined
+      : `${shown(meant.name)} is a name at several managers, ${allOf(those)}: name a server by its address (--orchestrator-hosts address), or ask one of them alone`
+  }
+
+  /** Addresses where that is answered so. */
+  async #those(
+    url: string,
+    headers: IncomingHttpHeaders,
+    isSo: (answer: Answer) => boolean,
+  ): Promise<ReadonlySet<string>> {
+    const answers = await Promise.all(
+      this.#addresses.map(async (address) => this.#ask(address, { url, headers, route: {} })),
+    )
+    return new Set(this.#addresses.filter((_, at) => isSo(answers[at] ?? refused(''))))
+  }
+
+  async #ask(address: string, { url, headers, route }: Asking): Promise<Answer> {
     const { authorization } = headers
     try {
       const response = await fetch(`${address}${url}`, {
@@ -64,6 +98,12 @@ export class Others {
       return refused(why)
     }
   }
+}
+
+/** Of servers a name is theirs to the port; whoever has no other server takes any. */
+function knows({ status, body }: Answer, { key }: Meant): boolean {
+  const { Key } = (body ?? {}) as { readonly Key?: Key }
+  return status === 200 && (key === undefined || (Key !== undefined && isSameKey(Key, key)))
 }
 
 /** One cluster, or one server of a cluster, is meant. */
