@@ -95,8 +95,8 @@ function serve(
     async ({ params, query, headers, ip, url: asked }, reply) => {
       const who = userIn(headers.authorization) || ip
       if (route.changes === true) {
-        const why = whyNot(options)
-        if (why !== null) return send(reply, refused(why))
+        const no = whyNot(options)
+        if (no !== null) return send(reply, refused(no))
         log.info(
           { path: asked.slice(0, 200), from: ip, who },
           `orchestrator’s ${route.path.split('/')[0]} was asked for`,
@@ -105,10 +105,12 @@ function serve(
       const names = also.length > 0 || headers[askedHeader] !== undefined ? 'exact' : 'parts'
       const said = { params: trimmed(params), query: trimmed(query) }
       const call = new Call(clusters, { hosts: hostNames, names }, { ...said, who, timers, hands, turns, background })
-      const shared = route.changes === true ? await others.whyShared(meantBy(call), headers) : undefined
-      if (shared !== undefined) return send(reply, refused(shared))
+      const request = { route, url: asked, headers }
+      const { at, why } = await others.whose(route.changes === true ? meantBy(call) : undefined, headers)
+      if (why !== undefined) return send(reply, refused(why))
+      if (at !== undefined) return send(reply, await others.askAt(at, request))
       const own = await answered(route, call.look())
-      return send(reply, await others.complete(own, { route, url: asked, headers }))
+      return send(reply, await others.complete(own, request))
     },
   )
 }

@@ -1,6 +1,8 @@
 import { afterEach, expect, test } from 'vitest'
 import { shopRecovery } from '#manager/api/testing.ts'
+import { RegentError } from '#common/errors/errors.ts'
 import { knownShop, orchestratorOver, watchedShop } from './testing.ts'
+import type { Hands } from './trees/hands.ts'
 
 const closing: (() => Promise<unknown>)[] = []
 afterEach(async () => {
@@ -130,4 +132,28 @@ test('What would change a cluster of a name that another manager has, too, is re
   await byAddress.get('begin-downtime/127.24.1.2/3306/ann/disk')
   expect(byAddress.asked).toMatchObject([{ operation: 'downtime', request: { instance: 'shop-1' } }])
   expect((await own.get('cluster-info/shop')).body).toMatchObject({ ClusterAlias: 'shop' })
+})
+
+test('A server that another manager knows is discovered there, and not searched for once more', async () => {
+  const { other } = await both()
+  const last = other.app.server.address()
+  if (typeof last !== 'object' || last === null) throw new Error('it listens nowhere')
+  const searched: string[] = []
+  const hands: Hands = {
+    lookNow: async () => undefined,
+    begin: () => expect.fail('no recovery'),
+    carryOut: async () => undefined,
+    async discover(host) {
+      searched.push(host)
+      throw new RegentError('REGENT_REFUSED', `${host} refuses the account`)
+    },
+  }
+  const own = await orchestratorOver([watchedShop()], { hands, also: [`http://127.0.0.1:${last.port}`] })
+  expect((await own.get('discover/shop-1/3307')).body).toMatchObject({
+    Code: 'OK',
+    Details: { Key: { Hostname: 'shop-1', Port: 3_307 } },
+  })
+  expect(searched).toEqual([])
+  expect((await own.get('discover/nobody/3306')).body).toMatchObject({ Code: 'ERROR' })
+  expect(searched).toEqual(['nobody'])
 })

@@ -2,10 +2,9 @@ import type { IncomingHttpHeaders } from 'node:http'
 import { describeError } from '#common/errors/errors.ts'
 import type { Logger } from '#common/log/logger.ts'
 import { allOf } from '#common/text/words.ts'
-import { isSameKey, type Key } from './documents/key.ts'
 import { shown } from './fleet/hints.ts'
 import { refused, type Answer, type Envelope } from './routes/answers.ts'
-import type { Meant } from './routes/meant.ts'
+import { isKnownBy, type Meant } from './routes/meant.ts'
 import type { Route } from './routes/route.ts'
 
 /** A request that says so comes from another manager: nobody is asked once more. */
@@ -14,11 +13,22 @@ export const askedHeader = 'x-regent-asked'
 const deadlineMs = 120_000
 const readDeadlineMs = 5_000
 
+/** Below which all routes are, there too. */
+const root = '/api'
+
 /** What one request asks of the managers beside. */
 export interface Asked {
   readonly route: Route
   readonly url: string
   readonly headers: IncomingHttpHeaders
+}
+
+/** Neither: nobody else is known to be meant. */
+interface Whose {
+  /** The only other manager that knows it. */
+  readonly at?: string
+  /** Why nobody could tell. */
+  readonly why?: string
 }
 
 type Asking = Omit<Asked, 'route'> & { readonly route: Pick<Route, 'changes'> }
@@ -57,30 +67,40 @@ export class Others {
   }
 
   /**
-   * Why nobody could tell who is to be changed: managers do not know of each other’s clusters, so two may have one name.
-   * One that does not answer hinders nobody.
+   * Where it is known who is to be changed. Managers do not know of each other’s clusters, so two may have one name:
+   * then nobody could tell who is meant. One that does not answer hinders nobody.
    */
-  async whyShared(meant: Meant | undefined, headers: IncomingHttpHeaders): Promise<string | undefined> {
-    if (meant === undefined || this.#addresses.length === 0 || headers[askedHeader] !== undefined) return undefined
-    const knowing = await this.#those(`/api/${meant.path}`, headers, (looked) => knows(looked, meant))
-    if (knowing.size + Number(meant.isOwn) < 2) return undefined
+  async whose(meant: Meant | undefined, headers: IncomingHttpHeaders): Promise<Whose> {
+    if (meant === undefined || this.#addresses.length === 0 || headers[askedHeader] !== undefined) return {}
+    const { name, path, isOwn } = meant
+    const knowing = await this.#those(path, headers, (looked) => isKnownBy(looked, meant))
+    if (knowing.size === 0) return {}
     // Several managers of one cluster know that, and one of them leads.
-    const leading = await this.#those('/api/leader-check', headers, ({ status }) => status === 200)
-    const those = [...(meant.isOwn ? ['this one'] : []), ...[...knowing].filter((address) => leading.has(address))]
-    return those.length < 2
-      ? undefined
-      : `${shown(meant.name)} is a name at several managers, ${allOf(those)}: name a server by its address (--orchestrator-hosts address), or ask one of them alone`
+    const leading = await this.#those('leader-check', headers, ({ status }) => status === 200)
+    const those = [...knowing].filter((address) => leading.has(address))
+    const [at] = those
+    if (!isOwn && those.length === 1 && at !== undefined) return { at }
+    const all = [...(isOwn ? ['this one'] : []), ...those]
+    return all.length < 2
+      ? {}
+      : {
+          why: `${shown(name)} is a name at several managers, ${allOf(all)}: name a server by its address (--orchestrator-hosts address), or ask one of them alone`,
+        }
+  }
+
+  /** What that manager answers. */
+  async askAt(address: string, asked: Asked): Promise<Answer> {
+    return this.#ask(address, asked)
   }
 
   /** Addresses where that is answered so. */
   async #those(
-    url: string,
+    path: string,
     headers: IncomingHttpHeaders,
     isSo: (answer: Answer) => boolean,
   ): Promise<ReadonlySet<string>> {
-    const answers = await Promise.all(
-      this.#addresses.map(async (address) => this.#ask(address, { url, headers, route: {} })),
-    )
+    const asking = { url: `${root}/${path}`, headers, route: {} }
+    const answers = await Promise.all(this.#addresses.map(async (address) => this.#ask(address, asking)))
     return new Set(this.#addresses.filter((_, at) => isSo(answers[at] ?? refused(''))))
   }
 
@@ -98,12 +118,6 @@ export class Others {
       return refused(why)
     }
   }
-}
-
-/** Of servers a name is theirs to the port; whoever has no other server takes any. */
-function knows({ status, body }: Answer, { key }: Meant): boolean {
-  const { Key } = (body ?? {}) as { readonly Key?: Key }
-  return status === 200 && (key === undefined || (Key !== undefined && isSameKey(Key, key)))
 }
 
 /** One cluster, or one server of a cluster, is meant. */

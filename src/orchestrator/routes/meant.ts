@@ -1,5 +1,6 @@
 import { codeOf } from '#common/errors/errors.ts'
-import type { Key } from '../documents/key.ts'
+import { isSameKey, type Key } from '../documents/key.ts'
+import type { Answer } from './answers.ts'
 import type { Call } from './route.ts'
 
 /** Whom a request names, where another manager could know somebody of that name, too. */
@@ -28,6 +29,12 @@ export function meantBy(call: Call): Meant | undefined {
     ...{ name: host, path: `instance/${encodeURIComponent(host)}/${encodeURIComponent(port)}` },
     ...{ isOwn: server !== undefined, key: { Hostname: host, Port: Number(port) } },
   }
+}
+
+/** Of servers a name is theirs to the port; whoever has no other server takes any. */
+export function isKnownBy({ status, body }: Answer, { key }: Meant): boolean {
+  const { Key } = (body ?? {}) as { readonly Key?: Key }
+  return status === 200 && (key === undefined || (Key !== undefined && isSameKey(Key, key)))
 }
 
 /** What several own clusters could mean is refused elsewhere. */
