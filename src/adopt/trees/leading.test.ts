@@ -367,6 +367,19 @@ describe('A root that hands over', () => {
     })
   })
 
+  test('A root that is detached is so again where the handing over is undone', () => {
+    const away = { sourceHost: '//10.0.0.9', sourceUuid: '', io: 'connecting' } as const
+    const open = { readOnly: false, superReadOnly: false }
+    const tree = treeOf([{ follows: 1, channel: away, server: open }, {}])
+    const planned = handOver(tree, at(tree, 0), { successor: at(tree, 1), isAuto: true })
+    expect(planned).toMatchObject({
+      undo: [{}, {}, { do: 'follow', source: { host: '//10.0.0.9', port: 3306 } }, {}, {}],
+    })
+    expect(typeof planned === 'string' ? planned : wordsOf(planned.undo)).toBe(
+      'readOnly 0, stop 0, follow 0, start 0, start 1',
+    )
+  })
+
   test('A source that waits for several acknowledgements is not bereft of its replicas first', () => {
     const places = { server: { gtidMode: 'OFF', executed: '', semiSyncSource: true }, channel: { autoPosition: false } }
     const tree = treeOf([places, places, places]).map((one) => ({ ...one, SemiSyncMasterWaitForReplicaCount: 2 }))

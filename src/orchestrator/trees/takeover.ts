@@ -4,6 +4,7 @@ import { isSameKey, keyText } from '../documents/key.ts'
 import { held, ruleRank, whyNoCandidate } from './candidates.ts'
 import {
   canMoveByGtids,
+  isReplica,
   whyLags,
   whyMember,
   whyNotByGtids,
@@ -123,12 +124,19 @@ export function handOver(
     ],
     undo: [
       ...(master.ReadOnly ? [] : [{ do: 'readOnly', at: old, on: false } as const]),
-      { do: 'reset', at: old },
+      ...asBefore(master),
       { do: 'start', at },
     ],
     successor,
     lost: left,
   }
+}
+
+/** A root follows nobody. One that is detached keeps the address and the login, for who reattaches it. */
+function asBefore(root: Instance): readonly Step[] {
+  const { InstanceAlias: at, MasterKey, UsingOracleGTID } = root
+  if (!isReplica(root) || !UsingOracleGTID) return [{ do: 'reset', at }]
+  return followByGtids(root, { host: MasterKey.Hostname, port: MasterKey.Port })
 }
 
 function whyNotBelow(one: Instance, successor: Instance): string | undefined {
