@@ -219,6 +219,13 @@ describe('Recoveries that a person asks for', () => {
     expect(recoverIntermediate(places, places[1] as Instance)).toMatch(/too complex/)
   })
 
+  test('A sibling that does not replicate takes nobody: there would come nothing', () => {
+    for (const channel of [{ io: 'no' as const }, { sql: false }]) {
+      const tree = treeOf(cascade, { 1: lost, 2: connecting, 3: connecting, 4: { channel } })
+      expect(recoverIntermediate(tree, tree[1] as Instance)).toMatchObject({ successor: { InstanceAlias: 'shop-0' } })
+    }
+  })
+
   test('The other co-master leads alone and detached, unless somebody holds more', () => {
     const ring = [1, 0, 0] as const
     const tree = treeOf(ring, { 0: { ...lost, server: {} }, 1: connecting, 2: connecting })

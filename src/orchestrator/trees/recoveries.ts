@@ -1,6 +1,7 @@
 import { GtidSet } from '#topology/gtid/gtid-set.ts'
 import type { Instance } from '../documents/instance.ts'
 import { keyText } from '../documents/key.ts'
+import { isReplicating } from '../documents/problems.ts'
 import { ruleRank } from './candidates.ts'
 import { awaySteps, whyNotDetached } from './changes.ts'
 import { whyNotSeen } from './checks.ts'
@@ -39,8 +40,10 @@ function isText(text: string | undefined): text is string {
   return text !== undefined
 }
 
+/** What others follow has to get something itself. */
 function isFit(one: Instance): boolean {
-  return one.IsLastCheckValid && one.LogBinEnabled && one.LogSlaveUpdatesEnabled && one.PromotionRule !== 'must_not'
+  const mayLead = one.LogBinEnabled && one.LogSlaveUpdatesEnabled && one.PromotionRule !== 'must_not'
+  return mayLead && one.IsLastCheckValid && isReplicating(one)
 }
 
 /**
