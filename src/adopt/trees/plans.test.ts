@@ -219,6 +219,24 @@ describe('Recoveries that a person asks for', () => {
     expect(recoverIntermediate(places, places[1] as Instance)).toMatch(/too complex/)
   })
 
+  test('One replica that nobody can take keeps none of the others from going on', () => {
+    const behind = { ...connecting, server: { executed: gtids('shop-0', 10) } }
+    const tree = treeOf(cascade, { 1: lost, 2: connecting, 3: behind }).map((one) => ({
+      ...one,
+      GtidPurged: gtids('shop-0', 50),
+    }))
+    expect(recoverIntermediate(tree, tree[1] as Instance)).toMatchObject({
+      successor: { InstanceAlias: 'shop-4' },
+      replicas: [
+        { replica: { InstanceAlias: 'shop-2' }, planned: { steps: [{}, {}, {}] } },
+        {
+          replica: { InstanceAlias: 'shop-3' },
+          planned: { why: 'Instance shop-4:3306 has purged GTID entries not found on shop-3:3306' },
+        },
+      ],
+    })
+  })
+
   test('A sibling that does not replicate takes nobody: there would come nothing', () => {
     for (const channel of [{ io: 'no' as const }, { sql: false }]) {
       const tree = treeOf(cascade, { 1: lost, 2: connecting, 3: connecting, 4: { channel } })

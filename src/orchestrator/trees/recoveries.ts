@@ -17,27 +17,30 @@ export interface PlannedRecovery {
   readonly replicas: PlannedReplicas
 }
 
-/** Below a sibling that could be chosen as primary, else below the source of the one that is lost. */
+/**
+ * Below a sibling that could be chosen as primary, else below the source of the one that is lost: below the first that
+ * can take all of them, else the one that can take most.
+ */
 export function recoverIntermediate(tree: Tree, lost: Instance): PlannedRecovery | string {
   const siblings = tree
     .filter((one) => areSiblings(one, lost) && isFit(one))
     .toSorted((a, b) => ruleRank(a) - ruleRank(b))
   const above = masterOf(tree, lost)
-  const choices = [...siblings, ...(above === undefined ? [] : [above])]
-  const whys: string[] = []
-  for (const successor of choices) {
-    const replicas = relocateReplicas(tree, lost, successor)
-    if (typeof replicas === 'string' || replicas === undefined) continue
-    const answering = replicas.filter(({ replica }) => replica.IsLastCheckValid)
-    const stuck = answering.map(({ planned }) => ('why' in planned ? planned.why : undefined)).find(isText)
-    if (stuck === undefined && answering.length > 0) return { successor, first: { steps: [] }, replicas: answering }
-    whys.push(stuck ?? 'no replica answers')
-  }
-  return whys[0] ?? `nobody could take the replicas of ${keyText(lost.Key)}`
+  const ways = [...siblings, ...(above === undefined ? [] : [above])].flatMap((one) => wayBelow(tree, lost, one))
+  const [best] = ways.toSorted((one, other) => one.stuck.length - other.stuck.length)
+  if (best === undefined) return `nobody could take the replicas of ${keyText(lost.Key)}`
+  const { successor, replicas, stuck } = best
+  if (stuck.length < replicas.length) return { successor, first: { steps: [] }, replicas }
+  return ways[0]?.stuck[0] ?? 'no replica answers'
 }
 
-function isText(text: string | undefined): text is string {
-  return text !== undefined
+/** How replicas that answer get below a server, and why some do not. */
+function wayBelow(tree: Tree, lost: Instance, successor: Instance) {
+  const all = relocateReplicas(tree, lost, successor)
+  if (typeof all === 'string' || all === undefined) return []
+  const replicas = all.filter(({ replica }) => replica.IsLastCheckValid)
+  const stuck = replicas.flatMap(({ planned }) => ('why' in planned ? [planned.why] : []))
+  return [{ successor, replicas, stuck }]
 }
 
 /** What others follow has to get something itself. */
