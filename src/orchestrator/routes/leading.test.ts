@@ -158,6 +158,14 @@ describe('Of a pair that follows each other, one is lost', () => {
   })
 })
 
+test('A co-master that was opened leads, and that is told, also where no replica could be moved below it', async () => {
+  const root: ViewOverrides = { follows: 'shop-1', ...lostAgent }
+  const { get, ended, asked } = await deadRoot({}, { root, refuses: 'follow 2' })
+  expect((await get('recover/shop-0/3306')).body).toMatchObject({ Code: 'OK', Details: { Hostname: 'shop-1' } })
+  expect(ended).toMatchObject([{ outcome: 'succeeded', to: 'shop-1', lost: ['shop-2'] }])
+  expect(asked.map(({ request }) => (request as { instance: string }).instance)).toEqual(['shop-0', 'shop-2'])
+})
+
 describe('A pair that follows each other, in a tree that is only watched', () => {
   test.each([
     'graceful-master-takeover/shop/shop-2/3306',

@@ -253,9 +253,11 @@ export async function recoverBelow(
       carryOut,
     })
     const failed = `Recovery attempted, with errors: ${errors.join('; ')}`
-    if (errors.length > 0 && unmoved.length === replicas.length) throw new Error(failed)
+    const isOpened = 'steps' in first && first.steps.length > 0
+    if (!isOpened && errors.length > 0 && unmoved.length === replicas.length) throw new Error(failed)
     if (code.includes('CoMaster')) await noteLost(call, under, lost, { successor, lost: [lost.name, ...unmoved] })
-    await lookAt(call, lost)
+    // What was done is done, whatever is seen of that.
+    await lookAt(call, lost).catch((error: unknown) => under.tell(describeError(error)))
     const rest = errors.length === 0 ? '' : `. ${failed}`
     const sentence = `${keyText(successor.Key)} has the replicas of ${keyText(lost.key)}${rest}`
     under.end({ outcome: 'succeeded', sentence, to: successor.InstanceAlias, lost: unmoved })

@@ -113,7 +113,7 @@ export async function moveEach(call: Call, server: Server, { first, plan, carryO
   const done = { moved: [] as string[], unmoved: [] as string[], errors: [] as string[] }
   let newest: Plans = first
   for (const { replica } of first.planned) {
-    if (isOld(call, server, newest.seen)) newest = await plannedAnew(call, server, plan)
+    if (isOld(call, server, newest.seen)) newest = await plannedAnew(call, server, { plan, before: newest.seen })
     const why = await whyFailed(planFor(replica, newest), carryOut)
     if (why === undefined) done.moved.push(replica.InstanceAlias)
     else {
@@ -132,9 +132,18 @@ function isOld(call: Call, { cluster: { name } }: Server, { nowMs, addresses }: 
   return now === undefined || now.known.nowMs - nowMs > planAgesMs || addressesIn(now) !== addresses
 }
 
-async function plannedAnew(call: Call, server: Server, plan: Moving['plan']): Promise<Plans> {
-  const seen = await lookAt(call, server)
-  return { seen, planned: plan(seen.tree, seen.one, seen.other) ?? 'nothing is planned any more' }
+async function plannedAnew(call: Call, server: Server, { plan, before }: Replanning): Promise<Plans> {
+  try {
+    const seen = await lookAt(call, server)
+    return { seen, planned: plan(seen.tree, seen.one, seen.other) ?? 'nothing is planned any more' }
+  } catch (error) {
+    return { seen: before, planned: describeError(error) }
+  }
+}
+
+interface Replanning {
+  readonly plan: Moving['plan']
+  readonly before: Seen
 }
 
 function planFor(replica: Instance, { seen: { one }, planned }: Plans): Planned {
