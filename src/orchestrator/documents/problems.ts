@@ -22,6 +22,15 @@ export function problemsOf(one: Judged): readonly string[] {
   return tests.filter(([, applies]) => applies(one)).map(([name]) => name)
 }
 
+/** From this lag on a replica is not fit for maintenance. */
+export const maintenanceLagSeconds = 20
+
+/** One that is delayed on purpose lags by what is beyond that. */
+export function lagsTooMuch({ SecondsBehindMaster, SQLDelay }: Pick<Instance, 'SecondsBehindMaster' | 'SQLDelay'>) {
+  const { Int64 } = SecondsBehindMaster
+  return (SQLDelay > 0 ? Math.abs(Int64 - SQLDelay) : Int64) > maintenanceLagSeconds
+}
+
 export function isReplicating(one: Pick<Instance, 'ReplicationIOThreadState' | 'ReplicationSQLThreadState'>): boolean {
   return one.ReplicationIOThreadState === 1 && one.ReplicationSQLThreadState === 1
 }

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { lostAgent } from '#failover/testing.ts'
 import { gtids, uuidOf } from '#topology/testing.ts'
-import { knownShop } from '../testing.ts'
+import { knownShop, watchedShop } from '../testing.ts'
 import { fleetOf } from './fleet.ts'
 import { clusterOfHint, serverAt } from './hints.ts'
 import { recoveryDocument, recoverySteps } from './recovery.ts'
@@ -85,6 +85,23 @@ test('The tree is drawn with a line for each server, the columns below each othe
   expect(topologyText(shop, 'tabulated').split('\n')[1]).toBe(
     '- shop-1:3306  |   null|nonreplicating|9.7.4|ro|ROW|>>,GTID,semi:replica,downtimed',
   )
+})
+
+test('A replica that is delayed on purpose does not lag', () => {
+  const known = watchedShop({
+    views: { 'shop-1': { server: { channel: { lagSeconds: 600, backlogTransactions: 9 } } } },
+  })
+  const statuses = (delaySeconds: number) => {
+    const servers = { ...known.watched?.servers }
+    const delayed = servers['shop-1']
+    if (known.watched === undefined || !delayed?.channel) throw new Error('shop-1 is not watched')
+    servers['shop-1'] = { ...delayed, channel: { ...delayed.channel, delaySeconds } }
+    const [shop] = fleetOf([{ ...known, watched: { ...known.watched, servers } }], 'name')
+    const lines = shop === undefined ? [] : topologyText(shop, 'tabulated').split('\n')
+    return lines.map((line) => line.split('|')[2]?.trim())
+  }
+  expect(statuses(0)).toEqual(['ok', 'lag', 'ok'])
+  expect(statuses(600)).toEqual(['ok', 'ok', 'ok'])
 })
 
 test('Co-masters are drawn beside each other, each with its replicas, as orchestrator draws them', () => {

@@ -1,16 +1,13 @@
 import type { Cluster, Server } from './fleet.ts'
 import type { Instance } from '../documents/instance.ts'
 import { keyText } from '../documents/key.ts'
-import { isReplicating } from '../documents/problems.ts'
+import { isReplicating, lagsTooMuch } from '../documents/problems.ts'
 
 /** What a line of a topology says of a server. */
 interface Line {
   readonly prefix: string
   readonly server: Server
 }
-
-/** From this lag on a replica is not fit for maintenance. */
-const maintenanceLagSeconds = 20
 
 type Layout = 'plain' | 'tabulated' | 'tags'
 
@@ -98,7 +95,7 @@ function statusOf(one: Instance): string {
   if (!one.IsLastCheckValid) return 'invalid'
   if (!one.IsRecentlyChecked) return 'unchecked'
   if (one.ReplicationIOThreadState >= 0 && !isReplicating(one)) return 'nonreplicating'
-  return one.ReplicationLagSeconds.Int64 > maintenanceLagSeconds ? 'lag' : 'ok'
+  return lagsTooMuch(one) ? 'lag' : 'ok'
 }
 
 function extrasOf(one: Instance): readonly string[] {

@@ -1,12 +1,10 @@
 import { GtidSet } from '#topology/gtid/gtid-set.ts'
 import type { Instance } from '../documents/instance.ts'
 import { isSameKey, keyText } from '../documents/key.ts'
+import { lagsTooMuch, maintenanceLagSeconds } from '../documents/problems.ts'
 
 /** What a check gives: why not, in orchestrator’s words; undefined where nothing is in the way. */
 export type WhyNot = string | undefined
-
-/** From this lag on a replica is not moved by places. */
-const maintenanceLagSeconds = 20
 
 /** Whom it follows, also where that one is detached or unknown. */
 export function isReplica({ MasterKey, ReplicationIOThreadState: io }: Instance): boolean {
@@ -33,9 +31,8 @@ export function whyNotReplicating(one: Instance): WhyNot {
 }
 
 /** Too far behind to be waited for. */
-export function whyLags({ Key, SecondsBehindMaster: { Int64 }, SQLDelay }: Instance): WhyNot {
-  const lag = SQLDelay > 0 ? Math.abs(Int64 - SQLDelay) : Int64
-  return lag <= maintenanceLagSeconds ? undefined : `${keyText(Key)}: lags too much`
+export function whyLags(one: Instance): WhyNot {
+  return lagsTooMuch(one) ? `${keyText(one.Key)}: lags too much` : undefined
 }
 
 const formats = ['STATEMENT', 'MIXED', 'ROW']
