@@ -21,6 +21,8 @@ import { WatchedClusters } from './watched-clusters.ts'
 import { noteFinished, watchingHands } from './watching-hands.ts'
 
 const lookAtFolderMs = 1_000
+/** A server that was away when a change was finished may be back. */
+const finishEveryMs = 30_000
 
 export interface ServeOptions {
   readonly host: string
@@ -66,6 +68,10 @@ export async function runWatching({ host, port }: ServeOptions): Promise<void> {
   watches.every(lookAtFolderMs, [
     { name: 'what is adopted', failure, look: () => clusters.follow() },
     { name: 'orchestrator’s interface', failure: doorFailure, look: () => door.follow() },
+  ])
+  const leftFailure = { code: 'ChangesUnfinished', sentence: say`what changes have left is not done` }
+  watches.every(finishEveryMs, [
+    { name: 'what changes have left', failure: leftFailure, look: () => hands.finishAll() },
   ])
   await aborted(toldToStop())
   log.info('stops watching')

@@ -15,10 +15,25 @@ function handsOn() {
   const noteRecovery: WatchedCluster['noteRecovery'] = ({ outcome }) => void seen.outcomes.push(outcome)
   const clusters = () =>
     seen.adoption === undefined ? [] : [{ adoption: seen.adoption, noteRecovery } as unknown as WatchedCluster]
-  const hand = { carryOut: async () => (seen.done++, []) } as unknown as TreeHand
+  const finished: string[] = []
+  const hand = {
+    carryOut: async () => (seen.done++, []),
+    finishOne: async (cluster: string) => void finished.push(cluster),
+  } as unknown as TreeHand
   const hands = watchingHands(clusters, { hand, discover: async () => undefined, world: virtualWorld() })
-  return { seen, hands }
+  return { seen, hands, finished }
 }
+
+it('What a change has left is done later, too, and in the middle of no recovery', async () => {
+  const { hands, finished } = handsOn()
+  await hands.finishAll()
+  expect(finished).toEqual(['shop'])
+  const under = hands.begin('shop', begun)
+  await hands.finishAll()
+  under.end({ outcome: 'undone', sentence: 'nobody may lead', to: null, lost: [] })
+  await hands.finishAll()
+  expect(finished).toEqual(['shop', 'shop'])
+})
 
 it('A recovery goes on at none of the servers that have their names only since it began', async () => {
   const { seen, hands } = handsOn()

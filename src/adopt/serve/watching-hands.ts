@@ -6,11 +6,16 @@ import { addressesOf, otherThan, type Finished, type TreeHand } from '../trees/t
 import { AskedRecovery, type Now } from '../watch/asked-recovery.ts'
 import type { WatchedCluster } from '../watch/watched-cluster.ts'
 
+export interface WatchingHands extends Hands {
+  /** What changes have left behind is done where that can be done by now: a server may have been away. */
+  finishAll(): Promise<void>
+}
+
 /** What orchestrator’s interface may do with the clusters of this manager. */
 export function watchingHands(
   clusters: () => readonly WatchedCluster[],
   { hand, discover, world }: { readonly hand: TreeHand; readonly discover: Hands['discover']; readonly world: World },
-): Hands {
+): WatchingHands {
   const recovering = new Set<string>()
   const find = (name: string): WatchedCluster => {
     const found = clusters().find(({ adoption }) => adoption.cluster === name)
@@ -21,11 +26,19 @@ export function watchingHands(
     if (recovering.has(name))
       throw new RegentError('REGENT_REFUSED', `${name} is being recovered just now; ask again later`)
   }
+  /** A recovery keeps what puts everything right again, and is not to be undone in the middle. */
+  const finish = async (cluster: WatchedCluster): Promise<void> => {
+    const { cluster: name } = cluster.adoption
+    if (recovering.has(name)) return
+    noteFinished(cluster, await hand.finishOne(name, hostsOf(cluster.adoption)))
+  }
   return {
     async lookNow(name) {
-      const { adoption } = find(name)
-      if (!recovering.has(name)) noteFinished(find(name), await hand.finishOne(name, hostsOf(adoption)))
+      await finish(find(name))
       await find(name).lookNow()
+    },
+    async finishAll() {
+      for (const cluster of clusters()) await finish(cluster)
     },
     async carryOut(name, change) {
       refuseRecovering(name)
