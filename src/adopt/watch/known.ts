@@ -53,6 +53,7 @@ function serverOf(look: AnsweredLook, looks: readonly Look[]): WatchedServer {
   const { dialect, serverId, binlogFormat, logBin, logReplicaUpdates, gtidMode, binlog, channels } = look.server
   const channel = channelOf(look, looks)
   return {
+    askedMs: look.askedMs,
     ...{ serverId, product: dialect.product, binlogFormat, logBin, logReplicaUpdates, gtidMode, binlog },
     channel: channel === undefined ? null : channelFields(channel),
     channels: channels.length,

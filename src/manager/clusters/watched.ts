@@ -44,6 +44,8 @@ export interface RecoveryEnded {
 
 /** What a look shows that agents do not tell: servers of others are set up otherwise than Regent's own. */
 export interface WatchedServer {
+  /** When the look began that it answered last; monotonic. Absent where nobody looks. */
+  readonly askedMs?: number
   readonly serverId: number
   readonly product: 'MySQL' | 'MariaDB'
   readonly binlogFormat: string

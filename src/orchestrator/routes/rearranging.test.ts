@@ -148,3 +148,25 @@ test('A replica that is to be stopped nicely has applied what it received', asyn
   expect((await get('stop-replica-nice/shop-1/3306')).body.Message).toBe('Replica stopped nicely: shop-1:3306')
   expect(done).toEqual(['stopReceiving shop-1', 'drain shop-1', 'stop shop-1'])
 })
+
+test('A server that answered no look since the request is not planned with: it follows another one by now, perhaps', async () => {
+  const lookedAt = (askedMs: number): KnownCluster => {
+    const known = watchedShop({ nowMs: 2_000 })
+    const { 'shop-2': late, ...others } = known.watched?.servers ?? {}
+    if (known.watched === undefined || late === undefined) throw new Error('shop-2 is not watched')
+    return { ...known, watched: { ...known.watched, servers: { ...others, 'shop-2': { ...late, askedMs } } } }
+  }
+  const done: string[] = []
+  const hands: Hands = {
+    lookNow: async () => undefined,
+    carryOut: async (_, { steps }: Change) => void done.push(...steps.map(({ at }) => at)),
+    begin: () => expect.fail('no recovery'),
+    discover: async () => undefined,
+  }
+  const late = await orchestratorOver([lookedAt(1_900)], { hands })
+  for (const path of ['relocate/shop-1/3306/shop-2/3306', 'relocate/shop-2/3306/shop-1/3306'])
+    expect((await late.get(path)).body.Message).toBe('shop-2:3306: not recently checked')
+  expect(done).toEqual([])
+  const fresh = await orchestratorOver([lookedAt(2_000)], { hands })
+  expect((await fresh.get('relocate/shop-1/3306/shop-2/3306')).body.Code).toBe('OK')
+})

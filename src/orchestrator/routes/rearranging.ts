@@ -172,24 +172,44 @@ export async function whyFailed(
  */
 export async function lookAt(call: Call, meant: Server): Promise<Seen> {
   const { name } = meant.cluster
+  const sinceMs = clusterNow(call, name)?.known.nowMs ?? -Infinity
   await handsOf(call).lookNow(name)
   const other = call.look().other('below')
   if (other !== undefined && other.cluster.name !== name)
     throw new RegentError('REGENT_REFUSED', `${keyText(other.key)} is in another cluster: ${other.cluster.alias}`)
-  const cluster = call.wholeFleet.find((each) => each.name === name)
-  const one = cluster?.servers.find((server) => server.name === meant.name)
-  if (cluster === undefined || one === undefined)
-    throw new RegentError('REGENT_NOT_FOUND', `${meant.name} of ${name} is not watched any more`)
-  if (one.host !== meant.host || one.port !== meant.port)
-    throw new RegentError('REGENT_REFUSED', `${meant.name} is another server since ${name} was adopted anew`)
-  const tree = cluster.servers.map(({ instance }) => instance)
+  const cluster = clusterNow(call, name)
+  if (cluster === undefined) throw isUnwatched(meant)
+  const found = foundIn(cluster, meant)
+  const tree = cluster.servers.map((server) => seenSince(server, sinceMs))
+  const named = (wanted: string | undefined) => tree.find(({ InstanceAlias }) => InstanceAlias === wanted)
   return {
     tree,
-    one: one.instance,
-    other: tree.find(({ InstanceAlias }) => InstanceAlias === other?.name),
+    one: named(found.name) ?? found.instance,
+    other: named(other?.name),
     nowMs: cluster.known.nowMs,
     addresses: addressesIn(cluster),
   }
+}
+
+function isUnwatched({ name, cluster }: Server): RegentError {
+  return new RegentError('REGENT_NOT_FOUND', `${name} of ${cluster.name} is not watched any more`)
+}
+
+function foundIn(cluster: Cluster, meant: Server): Server {
+  const found = cluster.servers.find(({ name }) => name === meant.name)
+  if (found === undefined) throw isUnwatched(meant)
+  if (found.host === meant.host && found.port === meant.port) return found
+  throw new RegentError('REGENT_REFUSED', `${meant.name} is another server since ${cluster.name} was adopted anew`)
+}
+
+function clusterNow(call: Call, name: string): Cluster | undefined {
+  return call.look().wholeFleet.find((each) => each.name === name)
+}
+
+/** Of one that is slow to answer is known only how it was: perhaps before the change that came last. */
+function seenSince({ name, instance, cluster }: Server, sinceMs: number): Instance {
+  const { askedMs = Infinity } = cluster.known.watched?.servers[name] ?? {}
+  return askedMs < sinceMs ? { ...instance, IsRecentlyChecked: false } : instance
 }
 
 function addressesIn({ servers }: Cluster): string {
