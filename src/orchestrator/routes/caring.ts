@@ -167,7 +167,8 @@ const discovering: Omit<Route, 'path' | 'answer'> = {
   changes: true,
 }
 
-const asDowntime = 'the same as downtime; instances in downtime are analysed, and call nobody'
+const asDowntime =
+  'the same as downtime, and no lock: whoever asks last has it, and the server is moved all the same. Instances in downtime are analysed, and call nobody'
 
 export const caringRoutes: readonly Route[] = [
   ...['begin-downtime/:host/:port/:owner/:reason', 'begin-downtime/:host/:port/:owner/:reason/:duration'].map(

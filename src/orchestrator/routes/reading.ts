@@ -141,7 +141,9 @@ export const readingRoutes: readonly Route[] = [
     path: 'replication-analysis',
     does: 'what is wrong, by orchestrator’s codes',
     differs:
-      'the codes are computed from what agents see, and decide nothing: what Regent does, and why, is in regent explain',
+      'the codes are computed from what agents see, and decide nothing: what Regent does, and why, is in regent explain. Never said are MasterWithTooManySemiSyncReplicas, which a setting of orchestrator asks for, and BinlogServerFailingToConnectToMaster: there are no binlog servers',
+    watched:
+      'the codes are computed from looks at the servers; a source that lacks acknowledgements is locked once somebody waits for one',
     answer: (call) => ok('Analysis', analysesOf(call.fleet)),
   },
   {
