@@ -14,7 +14,7 @@ import { mayAsk, userIn, type Credentials } from './authorization.ts'
 import type { HostNames } from './fleet/fleet.ts'
 import type { Hands } from './trees/hands.ts'
 import { Turns } from './trees/turns.ts'
-import { askedHeader, Others } from './others.ts'
+import { askedHeader, itself, Others } from './others.ts'
 import { plain, refused, type Answer } from './routes/answers.ts'
 import { Background } from './routes/background.ts'
 import { Call, type Route } from './routes/route.ts'
@@ -73,23 +73,29 @@ export async function createOrchestrator(options: OrchestratorOptions): Promise<
     send(reply, refused('Unauthorized', null, 401))
     await reply
   })
+  const others = new Others(options.also ?? [], options.log)
+  app.addHook('onRequest', async ({ headers }, reply) => {
+    if (!others.isItself(headers)) return
+    send(reply, refused(itself))
+    await reply
+  })
   // Clients look first whether anybody is there, by whatever address they were given. A look changes nothing.
   app.head('*', async (_, reply) => reply.status(200).type('application/json').send())
   app.get(root, async (_, reply) => send(reply, plain('OK')))
-  const parts = { ...options, turns: new Turns(), background: new Background(options.log) }
+  const parts = { ...options, others, turns: new Turns(), background: new Background(options.log) }
   for (const route of routes) for (const path of pathsOf(route)) serve(app, `${root}/${path}`, route, parts)
   await app.ready()
   return app
 }
 
-function serve(
-  app: FastifyInstance,
-  url: string,
-  route: Route,
-  options: OrchestratorOptions & { readonly turns: Turns; readonly background: Background },
-): void {
-  const { clusters, hostNames, log, timers, hands, turns, background, also = [] } = options
-  const others = new Others(also, log)
+interface Parts extends OrchestratorOptions {
+  readonly others: Others
+  readonly turns: Turns
+  readonly background: Background
+}
+
+function serve(app: FastifyInstance, url: string, route: Route, options: Parts): void {
+  const { clusters, hostNames, log, timers, hands, others, turns, background, also = [] } = options
   app.get<{ Params: Record<string, string>; Querystring: Record<string, string | string[]> }>(
     url,
     async ({ params, query, headers, ip, url: asked }, reply) => {

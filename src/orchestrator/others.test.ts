@@ -1,3 +1,5 @@
+import { once } from 'node:events'
+import { createServer } from 'node:net'
 import { afterEach, expect, test } from 'vitest'
 import { shopRecovery } from '#manager/api/testing.ts'
 import { RegentError } from '#common/errors/errors.ts'
@@ -157,3 +159,27 @@ test('A server that another manager knows is discovered there, and not searched 
   expect((await own.get('discover/nobody/3306')).body).toMatchObject({ Code: 'ERROR' })
   expect(searched).toEqual(['nobody'])
 })
+
+test('A manager that stands among the others that it asks is not asked: each cluster is listed once', async () => {
+  const port = await unusedPort()
+  const own = await orchestratorOver([knownShop()], {
+    also: [`http://127.0.0.1:${port}`],
+    recoveries: [shopRecovery],
+  })
+  await own.app.listen({ host: '127.0.0.1', port })
+  closing.push(() => own.app.close())
+  expect((await own.get('clusters')).body).toEqual(['shop-0:3306'])
+  expect((await own.get('begin-downtime/shop-1/3306/ann/disk')).body).toMatchObject({ Code: 'OK' })
+  expect((await own.get('disable-global-recoveries')).body).toMatchObject({ Code: 'OK' })
+  expect(own.asked.map(({ operation }) => operation)).toEqual(['downtime', 'pause'])
+  expect((await own.get('instance/nobody/3306')).body.Message).toBe('Cannot read instance: nobody:3306')
+})
+
+async function unusedPort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const address = server.address()
+  server.close()
+  await once(server, 'close')
+  return typeof address === 'object' && address !== null ? address.port : 0
+}

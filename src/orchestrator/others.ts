@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto'
 import type { IncomingHttpHeaders } from 'node:http'
 import { describeError } from '#common/errors/errors.ts'
 import type { Logger } from '#common/log/logger.ts'
@@ -37,10 +38,16 @@ type Asking = Omit<Asked, 'route'> & { readonly route: Pick<Route, 'changes'> }
 export class Others {
   readonly #addresses: readonly string[]
   readonly #log: Logger
+  /** By which a manager knows what it has asked itself: one list of addresses may be given to all of them. */
+  readonly #id = randomUUID()
 
   constructor(addresses: readonly string[], log: Logger) {
     this.#addresses = [...new Set(addresses.map((address) => address.replace(/\/+$/, '')))]
     this.#log = log
+  }
+
+  isItself(headers: IncomingHttpHeaders): boolean {
+    return headers[askedHeader] === this.#id
   }
 
   /**
@@ -52,7 +59,7 @@ export class Others {
     if (namesCluster(asked.route)) return isUnknown(own) ? this.#firstKnown(own, asked) : own
     if (asked.route.changes !== true && listIn(own) === undefined) return own
     const all = await Promise.all(this.#addresses.map((address) => this.#ask(address, asked)))
-    return all.reduce((one, other) => together(one, other, asked.route), own)
+    return all.filter((answer) => !isUnknown(answer)).reduce((one, other) => together(one, other, asked.route), own)
   }
 
   /** One that cannot say whether the cluster is known there hides none of another one. */
@@ -108,7 +115,7 @@ export class Others {
     const { authorization } = headers
     try {
       const response = await fetch(`${address}${url}`, {
-        headers: { [askedHeader]: '1', ...(authorization !== undefined && { authorization }) },
+        headers: { [askedHeader]: this.#id, ...(authorization !== undefined && { authorization }) },
         signal: AbortSignal.timeout(route.changes === true ? deadlineMs : readDeadlineMs),
       })
       return { status: response.status, body: await response.json() }
@@ -124,6 +131,9 @@ export class Others {
 function namesCluster({ path }: Route): boolean {
   return /:(clusterHint|clusterAlias|clusterName|host|id|uid|pool)\b/.test(path)
 }
+
+/** What a manager answers itself: nothing that it does not know. */
+export const itself = 'Cannot read instance: this manager asks itself'
 
 /** In the words of `hints.ts`, and of `acknowledging.ts`. */
 function isUnknown({ body }: Answer): boolean {
