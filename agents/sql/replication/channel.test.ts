@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { realWorld } from '#common/ports/real-world.ts'
 import { gtids } from '#topology/testing.ts'
-import type { Row } from '../connections/connection.ts'
+import type { Row } from '../connections/statements.ts'
 import { channelFrom, ChannelPulse } from './channel.ts'
 
 interface Look {
