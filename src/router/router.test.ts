@@ -2,6 +2,7 @@ import { expect, it, vi } from 'vitest'
 import type { FeedListener } from '#manager/loop/agent-feed.ts'
 import type { Observation } from '#topology/snapshot/observation.ts'
 import { routerSettings } from '#failover/protocol/router-settings.ts'
+import type { EpochMemory } from './epoch-memory.ts'
 import { Router, type Proxy } from './router.ts'
 
 /** An HAProxy with one server line, which answers what it is told to. */
@@ -23,7 +24,17 @@ function fakeProxy(answer: () => string | Error) {
 
 const closed = '1\n5 gate 1 open 127.0.0.1 2 1 100 100 3 1 0 0 0 0 0 0 - 1 - 0 0 - - 0\n'
 
-function routerOn(proxy: Proxy, nowMs = () => 0) {
+/** As a router before left it behind. */
+function aMemory(found = 0): EpochMemory {
+  const memory = {
+    ...{ highest: found, found },
+    note: (epoch: number) => void (memory.highest = Math.max(memory.highest, epoch)),
+    forgetFound: () => void Object.assign(memory, { highest: 0, found: 0 }),
+  }
+  return memory
+}
+
+function routerOn(proxy: Proxy, nowMs = () => 0, memory = aMemory()) {
   const listeners = new Map<string, FeedListener>()
   const told: string[] = []
   const router = new Router({
@@ -36,6 +47,7 @@ function routerOn(proxy: Proxy, nowMs = () => 0) {
       },
     },
     proxy,
+    memory,
     nowMs,
     told: (sentence) => told.push(String(sentence)),
   })
@@ -213,4 +225,44 @@ it('An HAProxy that answers nonsense again and again is started anew', async () 
     await new Promise(setImmediate)
   }
   expect(proxy.restarts).toBe(1)
+})
+
+it('A router that begins anew leads by no older epoch, though an old record and the old primary are all it reaches', async () => {
+  const { proxy, lines } = fakeProxy(() => ledBefore)
+  const memory = aMemory(2)
+  const { router, listeners, told } = routerOn(proxy, undefined, memory)
+  router.look()
+  router.setRecord({ epoch: 1, primary: 'shop-0' })
+  listeners.get('shop-0')?.heard(primarySeen)
+  await vi.waitFor(() =>
+    expect(told.at(-1)).toBe(
+      'sessions wait: shop-0 is the primary of epoch 1 by the manager, and this router knows of epoch 2 already',
+    ),
+  )
+  expect(lines).not.toContain('set server gate/open state ready')
+  expect(memory.highest).toBe(2)
+})
+
+it('Within one life a record that goes back is not followed either', async () => {
+  const { proxy } = fakeProxy(() => closed)
+  const { router, listeners, told } = routerOn(proxy)
+  router.setRecord({ epoch: 2, primary: 'shop-1' })
+  listeners.get('shop-0')?.heard(primarySeen)
+  router.look()
+  await vi.waitFor(() => expect(told.at(-1)).toMatch(/^sessions wait: shop-1 is the primary of epoch 2/))
+  router.setRecord({ epoch: 1, primary: 'shop-0' })
+  await vi.waitFor(() => expect(told.at(-1)).toMatch(/shop-0 .* and this router knows of epoch 2 already$/))
+})
+
+it('An epoch that another life left behind counts no more once all agents are heard and none ever promised it', async () => {
+  const { proxy, lines } = fakeProxy(() => closed)
+  const memory = aMemory(40)
+  const { router, listeners } = routerOn(proxy, undefined, memory)
+  router.look()
+  router.setRecord({ epoch: 1, primary: 'shop-0' })
+  listeners.get('shop-0')?.heard(primarySeen)
+  await vi.waitFor(() => expect(router.state.sentence).toMatch(/this router knows of epoch 40 already$/))
+  listeners.get('shop-1')?.heard(replicaSeen)
+  await vi.waitFor(() => expect(lines).toContain('set server gate/open state ready'))
+  expect(memory).toMatchObject({ found: 0, highest: 1 })
 })

@@ -4,10 +4,11 @@ import type { PlatformInstance } from '#common/ports/platform.ts'
 import type { AgentFeed } from '#manager/loop/agent-feed.ts'
 import { wordOf, type AgentWord } from './agent-word.ts'
 import { commandsBetween, readSlotsOf, type Slots } from './haproxy-state.ts'
+import type { EpochMemory } from './epoch-memory.ts'
 import type { RouterSettings } from '#failover/protocol/router-settings.ts'
 import { defaultTimings } from '#failover/protocol/timings.ts'
 import { ledBefore, wantedSlots, type Led } from './wanted-slots.ts'
-import { whereTo, type NamedPrimary } from './where-to.ts'
+import { isOfOthers, whereTo, type KnownInstance, type NamedPrimary, type WhereTo } from './where-to.ts'
 
 /** The runtime socket of an HAProxy. */
 export interface Proxy {
@@ -21,6 +22,7 @@ export interface RouterParts {
   readonly settings: RouterSettings
   readonly feed: AgentFeed
   readonly proxy: Proxy
+  readonly memory: EpochMemory
   readonly nowMs: () => number
   /** Each new sentence once. */
   readonly told: (sentence: Sentence) => void
@@ -184,7 +186,7 @@ export class Router {
       word: this.#words.get(name) ?? null,
       isGone: this.#isGone(name),
     }))
-    const where = whereTo({ instances, record: this.#record }, settings)
+    const where = this.#whereTo(instances)
     try {
       this.#is ??= readSlotsOf(await proxy.tell(['show servers state']))
       const before = this.#led ?? ledBefore(this.#is)
@@ -203,6 +205,15 @@ export class Router {
       this.#failed += 1
       if (this.#failures % tries === 0) await proxy.restart()
     }
+  }
+
+  #whereTo(instances: readonly KnownInstance[]): WhereTo {
+    const { memory, settings } = this.#parts
+    if (memory.found > 0 && isOfOthers(memory.found, instances)) memory.forgetFound()
+    const where = whereTo({ instances, record: this.#record, highest: memory.highest }, settings)
+    // Sessions do not wait for the disk: what is lost in between is that this router knew.
+    memory.note(where.epoch)
+    return where
   }
 
   #say(sentence: Sentence): void {

@@ -6,8 +6,10 @@ import { aborted, toldToStop } from '#common/process/signals.ts'
 import type { Sentence } from '#common/sentence/sentence.ts'
 import type { ClientTls } from '#common/tls/tls.ts'
 import type { RouterSettings } from '#failover/protocol/router-settings.ts'
+import { seldom } from '#common/log/repeats.ts'
 import { createHttpFeed } from '#manager/clusters/http-feed.ts'
 import { drain } from './drain.ts'
+import { EpochFile } from './epoch-memory.ts'
 import { haproxyConfig, haproxyScript, type RouterAddress } from './haproxy-config.ts'
 import { Haproxy } from './haproxy.ts'
 import { Router } from './router.ts'
@@ -53,11 +55,15 @@ export async function serve(served: ServedRouter): Promise<void> {
     log: inform,
     began: () => router.look(),
   })
+  const token = await readTokenFile(served.tokenFile)
+  const warn = seldom(realWorld.clock, (line) => log.warn(line))
   const router = new Router({
     cluster,
     settings,
-    feed: createHttpFeed({ token: await readTokenFile(served.tokenFile), tls: served.tls }),
+    feed: createHttpFeed({ token, tls: served.tls }),
     proxy: haproxy,
+    // Each cluster has a token of its own.
+    memory: await EpochFile.open({ path: join(folder, 'epoch.json'), secret: token, warn }),
     nowMs: () => realWorld.clock.monotonicMs(),
     told: (sentence) => {
       inform(sentence)

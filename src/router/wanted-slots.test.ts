@@ -21,6 +21,7 @@ function lead(before: Led, where: Partial<WhereTo>, more: Partial<Leading> = {})
       { name: 'shop-1', state: 'open', weight: 50 },
     ],
     sentence: say`a test`,
+    epoch: 1,
     ...where,
   }
   return wantedSlots(before, { where: all, instances: [first, second], drainMs: 1_000, nowMs: 0, ...more })

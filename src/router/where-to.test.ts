@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import type { AgentWord } from './agent-word.ts'
-import { whereTo, type Known, type KnownInstance } from './where-to.ts'
+import { isOfOthers, whereTo, type Known, type KnownInstance } from './where-to.ts'
 
 const settings = { reads: { maxLagMs: 1_000, fallback: 'none' } } as const
 
@@ -26,8 +26,10 @@ function instances(...words: readonly (AgentWord | null)[]): readonly KnownInsta
   return words.map((word, at) => ({ name: `shop-${at}`, host: `10.0.0.${at}`, port: 3306, word, isGone: false }))
 }
 
-function led(known: Known): readonly [string | null, string | null, string] {
-  const { write, keepSessionsOf, sentence } = whereTo(known, settings)
+type Given = Omit<Known, 'highest'> & Partial<Known>
+
+function led(known: Given): readonly [string | null, string | null, string] {
+  const { write, keepSessionsOf, sentence } = whereTo({ highest: 0, ...known }, settings)
   return [write?.name ?? null, keepSessionsOf, String(sentence)]
 }
 
@@ -38,7 +40,7 @@ const next: AgentWord = { ...primary, epoch: 4, promise: 4 }
 const promised: AgentWord = { ...replica, promise: 4 }
 
 describe('writes', () => {
-  it.each<readonly [string, Known, string | null, string | null, RegExp]>([
+  it.each<readonly [string, Given, string | null, string | null, RegExp]>([
     [
       'go to the primary of the record',
       { instances: instances(primary, replica, replica), record },
@@ -166,6 +168,27 @@ describe('writes', () => {
       /not there any more/,
     ],
     [
+      'wait where a manager with an old record and the old primary are all that is reached',
+      { instances: instances(old, null, null), record, highest: 4 },
+      null,
+      null,
+      /shop-0 is the primary of epoch 3 by the manager, and this router knows of epoch 4 already$/,
+    ],
+    [
+      'wait where a majority that missed a failover confirms the old primary',
+      { instances: instances(old, replica, null), record: null, highest: 4 },
+      null,
+      null,
+      /by 2 agents, and this router knows of epoch 4 already$/,
+    ],
+    [
+      'go on in the highest epoch that was known',
+      { instances: instances(primary, replica, replica), record, highest: 3 },
+      'shop-0',
+      'shop-0',
+      /by the manager$/,
+    ],
+    [
       'wait before the first primary',
       { instances: instances(null, null, null), record: null },
       null,
@@ -189,6 +212,24 @@ describe('writes', () => {
     // One that lost its majority still calls itself primary.
     expect(known(gone, elected, member('c', null, replica))[0]).toBeNull()
     expect(known(member('a', 'a', primary), elected, member('c', 'b', replica))[0]).toBe('shop-1')
+    const view = { instances: instances(gone, elected, member('c', 'b', replica)), record, highest: 9 }
+    expect(led(view)[0], 'the group knows better than any record').toBe('shop-1')
+    expect(whereTo(view, settings).epoch, 'and has no epoch to remember').toBe(0)
+  })
+
+  it('say by which epoch they are led, also where they wait', () => {
+    const epochOf = (known: Given) => whereTo({ highest: 0, ...known }, settings).epoch
+    expect(epochOf({ instances: instances(old, null, null), record: { epoch: 4, primary: 'shop-1' } })).toBe(4)
+    expect(epochOf({ instances: instances(old, next, promised), record })).toBe(4)
+    expect(epochOf({ instances: instances(null, null), record: null })).toBe(0)
+  })
+
+  it('an epoch that none of all agents promised is not of their volumes', () => {
+    expect(isOfOthers(4, instances(primary, replica))).toBe(true)
+    expect(isOfOthers(3, instances(primary, replica))).toBe(false)
+    expect(isOfOthers(4, instances(primary, promised)), 'one is enough').toBe(false)
+    expect(isOfOthers(4, instances(primary, null)), 'that one may know better').toBe(false)
+    expect(isOfOthers(4, [])).toBe(false)
   })
 })
 
@@ -198,9 +239,10 @@ describe('reads', () => {
     fallback: 'primary' | 'none' = 'none',
     first: AgentWord | null = primary,
   ) =>
-    whereTo({ instances: instances(first, second), record }, { reads: { maxLagMs: 1_000, fallback } }).reads.map(
-      ({ state, weight }) => (state === 'open' ? weight : state),
-    )
+    whereTo(
+      { instances: instances(first, second), record, highest: 0 },
+      { reads: { maxLagMs: 1_000, fallback } },
+    ).reads.map(({ state, weight }) => (state === 'open' ? weight : state))
 
   it.each<readonly [string, AgentWord | null, number | 'kept' | 'shut']>([
     ['go to a replica', replica, 100],

@@ -22,6 +22,8 @@ export interface Known {
   readonly instances: readonly KnownInstance[]
   /** What the manager shows of the record; null where no manager answers, or there is no primary yet. */
   readonly record: NamedPrimary | null
+  /** Sessions were led by that epoch, or one was named, also before this router began; 0 for none. */
+  readonly highest: number
 }
 
 /** `open`: also new sessions. `kept`: those that are there. `shut`: none. */
@@ -41,24 +43,36 @@ export interface WhereTo {
   readonly keepSessionsOf: string | null
   readonly reads: readonly ReadTarget[]
   readonly sentence: Sentence
+  /** By which the primary is named; 0 where nobody is, or where a group names it. */
+  readonly epoch: number
 }
 
 /**
  * Where sessions go. The record is followed by what the manager shows; a higher epoch that a majority of the agents
- * confirms is newer. The instance must be open by the word of its own agent, whoever names it.
+ * confirms is newer. The instance must be open by the word of its own agent, whoever names it. No older epoch than one
+ * that was known is followed: a manager whose record is old and an old primary may be all that is reached.
  */
 export function whereTo(known: Known, { reads }: Pick<RouterSettings, 'reads'>): WhereTo {
-  const write = whereToWrite(known)
-  return { ...write, reads: whereToRead(known, write.write, reads) }
+  const { instances, record } = known
+  const named = newer(groupPrimary(instances) ?? confirmedPrimary(instances), record)
+  const write = whereToWrite(known, named)
+  const epoch = named === null || named.epoch === electedByGroup ? 0 : named.epoch
+  return { ...write, epoch, reads: whereToRead(known, write.write, reads) }
 }
 
-type WhereToWrite = Omit<WhereTo, 'reads'>
+/** All agents are heard, and none promised that epoch: it is not of the volumes that they have. */
+export function isOfOthers(epoch: number, instances: readonly Pick<KnownInstance, 'word'>[]): boolean {
+  return instances.length > 0 && instances.every(({ word }) => word !== null && word.promise < epoch)
+}
 
-function whereToWrite({ instances, record }: Known): WhereToWrite {
-  const named = newer(groupPrimary(instances) ?? confirmedPrimary(instances), record)
+type WhereToWrite = Omit<WhereTo, 'reads' | 'epoch'>
+
+function whereToWrite({ instances, record, highest }: Known, named: NamedPrimary | null): WhereToWrite {
   if (named === null) return wait(null, say`sessions wait: ${unheard(instances)}`)
   const by = named === record ? 'the manager' : counted(agentsNeeded(instances), 'agent')
   const primary = say`${named.primary} is the primary ${inEpoch(named)}by ${by}`
+  if (named.epoch < highest)
+    return wait(null, say`sessions wait: ${primary}, and this router knows of epoch ${highest} already`)
   const instance = instances.find(({ name }) => name === named.primary)
   if (instance === undefined) return wait('', say`sessions wait: ${primary}, and is not there any more`)
   const doubt = doubtAbout(instance.word, named)

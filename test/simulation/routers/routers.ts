@@ -1,5 +1,6 @@
 import { routerSettings } from '#failover/protocol/router-settings.ts'
 import { instanceOf } from '#topology/snapshot/member.ts'
+import type { EpochMemory } from '#router/epoch-memory.ts'
 import { Router } from '#router/router.ts'
 import type { Machine } from '../machine.ts'
 import { ProcessLife } from '../process-life.ts'
@@ -20,6 +21,8 @@ export class SimulatedRouter {
   awakeSinceMs = 0
   readonly #cluster: SimulatedCluster
   readonly #random: SeededRandom
+  /** On the disk of its machine. */
+  readonly #memory = aMemory()
   #last: Shown | null = null
 
   constructor(place: string, cluster: SimulatedCluster) {
@@ -40,6 +43,7 @@ export class SimulatedRouter {
       settings: routerSettings({}),
       feed: simulatedFeed(this.place, life, this.#cluster.transportPorts()),
       proxy: life.port(this.proxy),
+      memory: this.#memory,
       nowMs: () => life.world.clock.monotonicMs(),
       told: (sentence) => this.#cluster.say(`  ${this.place}: ${String(sentence)}`),
     })
@@ -89,6 +93,20 @@ export class SimulatedRouter {
   get target(): Machine | null {
     const host = this.proxy.target
     return this.#cluster.machines.find((machine) => machine.host === host) ?? null
+  }
+}
+
+function aMemory(): EpochMemory {
+  let highest = 0
+  return {
+    get highest() {
+      return highest
+    },
+    get found() {
+      return 0
+    },
+    note: (epoch) => void (highest = Math.max(highest, epoch)),
+    forgetFound: () => undefined,
   }
 }
 

@@ -1,0 +1,116 @@
+import { Type } from 'typebox'
+import { Value } from 'typebox/value'
+import { sha256Of } from '#common/files/sha256.ts'
+import { described, RegentError } from '#common/errors/errors.ts'
+import { complaintAbout } from '#common/input/schema-complaint.ts'
+import { say, type Sentence } from '#common/sentence/sentence.ts'
+import { refuseNewer } from '#local/files/file-version.ts'
+import { replaceJson } from '#local/files/durable-file.ts'
+import { readJsonIfThere } from '#local/files/input-file.ts'
+
+/** The highest epoch that a router was ever told of, beyond its own end. */
+export interface EpochMemory {
+  /** 0 for none. */
+  readonly highest: number
+  /** What another life of this router left behind; 0 for nothing. */
+  readonly found: number
+  /** Said again and again: what could not be written is tried again then. */
+  note(epoch: number): void
+  /** What was found is not of this cluster. */
+  forgetFound(): void
+}
+
+export interface EpochFileParts {
+  readonly path: string
+  /** What no other cluster has: also none of the same name, made after this one was deleted. It is not written down. */
+  readonly secret: string
+  readonly warn: (sentence: Sentence) => void
+  readonly write?: (path: string, value: unknown) => Promise<void>
+}
+
+const fileSchema = Type.Object({
+  version: Type.Literal(1),
+  /** A digest of what the cluster alone has. */
+  cluster: Type.String(),
+  epoch: Type.Integer({ minimum: 1, maximum: Number.MAX_SAFE_INTEGER - 1 }),
+})
+
+const what = 'the epoch that this router led by before'
+
+/**
+ * Keeps the epoch in a file. Sessions are led whether or not that can be read or written: a disk that is full,
+ * read-only or stuck must not keep a failover from clients.
+ */
+export class EpochFile implements EpochMemory {
+  readonly #parts: EpochFileParts
+  #found: number
+  #highest: number
+  #written: number
+  #isWriting = false
+
+  private constructor(parts: EpochFileParts, found: number) {
+    this.#parts = parts
+    this.#found = found
+    this.#highest = found
+    this.#written = found
+  }
+
+  static async open(parts: EpochFileParts): Promise<EpochFile> {
+    return new EpochFile(parts, await readFound(parts))
+  }
+
+  get highest(): number {
+    return this.#highest
+  }
+
+  get found(): number {
+    return this.#found
+  }
+
+  note(epoch: number): void {
+    this.#highest = Math.max(this.#highest, epoch)
+    if (this.#highest > this.#written && !this.#isWriting) void this.#write()
+  }
+
+  forgetFound(): void {
+    if (this.#highest === this.#found) this.#highest = 0
+    this.#found = 0
+    this.#written = 0
+  }
+
+  async #write(): Promise<void> {
+    const { path, secret, warn, write = replaceJson } = this.#parts
+    this.#isWriting = true
+    try {
+      while (this.#highest > this.#written) {
+        const epoch = this.#highest
+        await write(path, { version: 1, cluster: digestOf(secret), epoch })
+        this.#written = epoch
+      }
+    } catch (error) {
+      warn(say`the epoch by which this router leads is not written down: ${described(error)}`)
+    }
+    this.#isWriting = false
+  }
+}
+
+async function readFound({ path, secret, warn }: EpochFileParts): Promise<number> {
+  try {
+    const said = await readJsonIfThere(path, what)
+    if (said === undefined) return 0
+    refuseNewer(path, said, 1)
+    if (!Value.Check(fileSchema, said))
+      throw new RegentError(
+        'REGENT_BAD_FILE',
+        say`${what}, ${path}: ${complaintAbout(fileSchema, said) ?? 'does not have the expected shape'}`,
+      )
+    return said.cluster === digestOf(secret) ? said.epoch : 0
+  } catch (error) {
+    warn(say`this router begins as if it had never led: ${described(error)}`)
+    return 0
+  }
+}
+
+function digestOf(secret: string): string {
+  return sha256Of(Buffer.from(`epoch of a router ${secret}`)).slice(0, 32)
+}
