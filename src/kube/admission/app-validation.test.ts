@@ -18,6 +18,11 @@ function anApp(said: object = {}, name = 'web'): App {
 const refusalsOf = (next: App, before?: App) => validateApp(next, before).refusals.map(({ message }) => message)
 
 describe('An App', () => {
+  it('says nothing by a field with nothing behind', () => {
+    const empty = { resources: { requests: { cpu: null }, limits: null }, volumes: [{ name: 'a', emptyDir: null }] }
+    expect(refusalsOf(anApp({ ...empty, volumeMounts: [{ name: 'a', mountPath: '/a', subPath: null }] }))).toEqual([])
+  })
+
   it('is taken with an image alone, and warned of what is legal and odd', () => {
     expect(validateApp(anApp(), undefined)).toEqual({ refusals: [], warnings: [] })
     expect(validateApp(anApp({ image: 'web', ports: [], replicas: 0 }), undefined).warnings).toEqual([

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { validateMySQLCluster } from './cluster-validation.ts'
+import { podTemplateOf } from '../pods/pod-template.ts'
+import { validateMySQLCluster, whyUnfollowable } from './cluster-validation.ts'
 import type { MySQLCluster } from '../spec/mysql-cluster.ts'
 import type { MySQLClusterStatus } from '../spec/status-schema.ts'
 import { aCluster } from '../testing.ts'
@@ -12,6 +13,41 @@ const siblings = {
 const required = { requiredDuringSchedulingIgnoredDuringExecution: [siblings] }
 const refusalsOf = (next: MySQLCluster, before?: MySQLCluster) =>
   validateMySQLCluster(next, before).refusals.map(({ code, message }) => [code, message])
+
+/** As YAML makes of a field with nothing behind, where the API server takes everything as it is. */
+const empty = {
+  resources: { requests: { cpu: null }, limits: null },
+  agentResources: { requests: null },
+  router: { replicas: 1, resources: { limits: null } },
+  scheduling: {
+    affinity: {
+      nodeAffinity: {
+        requiredDuringSchedulingIgnoredDuringExecution: { nodeSelectorTerms: [{ matchExpressions: null }] },
+      },
+      podAffinity: { requiredDuringSchedulingIgnoredDuringExecution: [{ topologyKey: 'zone', labelSelector: null }] },
+      podAntiAffinity: { requiredDuringSchedulingIgnoredDuringExecution: null },
+    },
+  },
+  lifecycle: { open: true },
+  pod: { containers: [{ name: 'exporter', image: 'x:1', ports: null }], volumes: [{ name: 'v', emptyDir: null }] },
+}
+
+describe('a field with nothing behind', () => {
+  it('says nothing, where Kubernetes would take it as it is', () => {
+    expect(refusalsOf(aCluster({ ...safe, ...empty }))).toEqual([])
+    expect(whyUnfollowable(aCluster({ ...safe, ...empty }))).toBe('')
+    expect(() =>
+      podTemplateOf(aCluster({ ...safe, ...empty }), { mysql: 'mysql:8.4.3', regent: 'regent:1' }),
+    ).not.toThrow()
+  })
+
+  it('hides nothing that stands beside', () => {
+    const resources = { requests: { cpu: '2', memory: null }, limits: { cpu: '1' } }
+    expect(refusalsOf(aCluster({ ...safe, resources }))).toEqual([
+      ['REGENT_BAD_REQUEST', 'spec.resources.requests.cpu is "2"; allowed is at most its limit, 1'],
+    ])
+  })
+})
 
 describe('a new cluster', () => {
   it('may be as short as it can be', () => {

@@ -20,6 +20,7 @@ import { whyNowhere } from './impossible-places.ts'
 import { complaintsAboutPods } from './impossible-pods.ts'
 import { quantityOf } from '../spec/quantity.ts'
 import { mysqlClusterSpecSchema, type MySQLClusterSpec } from '../spec/spec-schema.ts'
+import { withoutNulls } from '../spec/without-nulls.ts'
 
 /** What is to be said of a cluster before it is stored. */
 export interface Verdict {
@@ -36,7 +37,8 @@ export interface Verdict {
  */
 export function validateMySQLCluster(next: MySQLCluster, before?: MySQLCluster): Verdict {
   if (before !== undefined && isDeepStrictEqual(next.spec, before.spec)) return { refusals: [], warnings: [] }
-  const spec = Value.Default(mysqlClusterSpecSchema, structuredClone(next.spec)) as MySQLClusterSpec
+  const filled = Value.Default(mysqlClusterSpecSchema, structuredClone(next.spec)) as MySQLClusterSpec
+  const spec = withoutNulls(mysqlClusterSpecSchema, filled)
   const complaint = complaintAbout(mysqlClusterSpecSchema, spec)
   if (complaint !== undefined) return { refusals: [refusal('REGENT_BAD_REQUEST', `spec: ${complaint}`)], warnings: [] }
   const cluster: MySQLCluster = { ...next, spec }
@@ -55,7 +57,7 @@ export function validateMySQLCluster(next: MySQLCluster, before?: MySQLCluster):
  * @returns what the spec breaks, in a sentence; '' where it may be brought about
  */
 export function whyUnfollowable(cluster: MySQLCluster): string {
-  return rulesOfAny(cluster)
+  return rulesOfAny({ ...cluster, spec: withoutNulls(mysqlClusterSpecSchema, cluster.spec) })
     .flatMap((rule) => [...rule()])
     .map(({ message }) => message)
     .join('; ')

@@ -1,10 +1,12 @@
 import { appLabel, type App } from './app.ts'
-import { longestAppName } from './app-schema.ts'
+import { appSpecSchema, longestAppName } from './app-schema.ts'
 import { wholeSpecOf } from './app-defaults.ts'
 import { quantityOf } from '../spec/quantity.ts'
+import { withoutNulls } from '../spec/without-nulls.ts'
 
 /** What is wrong with an App whose fields are each as they should be, in sentences. */
-export function* complaintsAboutApp(app: App): Generator<string> {
+export function* complaintsAboutApp(given: App): Generator<string> {
+  const app = { ...given, spec: withoutNulls(appSpecSchema, given.spec) }
   const { image, resources, podLabels } = app.spec
   const { name } = app.metadata
   if (image === undefined || image.trim() === '')

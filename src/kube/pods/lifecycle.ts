@@ -32,7 +32,8 @@ export function lifecycleParts({ lifecycle, pod }: MySQLClusterSpec): LifecycleP
   const { port, streamingPort, tokenSecret } = lifecycle
   const caller = tokenSecret === undefined ? { open: true } : { tokenFile: `${tokenFolder}/token` }
   const others = (pod.containers ?? []) as unknown as readonly V1Container[]
-  const taken = new Set(others.flatMap(({ ports = [] }) => ports.flatMap(({ name = [] }) => name)))
+  // A field with nothing behind is null.
+  const taken = new Set(others.flatMap(({ ports }) => (ports ?? []).flatMap(({ name }) => name ?? [])))
   const named = (word: string, number: number): V1ContainerPort => ({
     name: portName(word, number, taken),
     containerPort: number,

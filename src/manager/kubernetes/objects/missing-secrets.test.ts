@@ -28,6 +28,11 @@ it('Secrets without which a pod does not start are those that it mounts or takes
   expect([...secretsOfPods(spec)].sort()).toEqual(['all', 'mounted', 'one', 'projected'])
 })
 
+it('A container whose variables are a field with nothing behind needs none', () => {
+  const container = { name: 'c', env: null, envFrom: null } as unknown as (typeof spec.containers)[0]
+  expect([...secretsOfPods({ containers: [container] })]).toEqual([])
+})
+
 it('A Secret that is not there is named before any pod waits for it, unless pods need it already', async () => {
   const client = new ScriptedClient()
   const signal = new AbortController().signal

@@ -41,10 +41,11 @@ export function secretsOfPods(spec: V1PodSpec | undefined): ReadonlySet<string> 
   )
 }
 
-function ofEnvironment({ env = [], envFrom = [] }: V1Container): readonly string[] {
+/** A field with nothing behind is null. */
+function ofEnvironment({ env, envFrom }: V1Container): readonly string[] {
   return [
-    ...env.map(({ valueFrom }) => needed(valueFrom?.secretKeyRef?.name, valueFrom?.secretKeyRef?.optional)),
-    ...envFrom.map(({ secretRef }) => needed(secretRef?.name, secretRef?.optional)),
+    ...(env ?? []).map(({ valueFrom }) => needed(valueFrom?.secretKeyRef?.name, valueFrom?.secretKeyRef?.optional)),
+    ...(envFrom ?? []).map(({ secretRef }) => needed(secretRef?.name, secretRef?.optional)),
   ]
 }
 
