@@ -167,6 +167,23 @@ describe('a pod that asks for the lifecycle agent', () => {
     expect(spec.volumes).toEqual(volumes)
   })
 
+  it('sees what others mount into a volume of a privileged container, and mounts nothing there itself', () => {
+    const volumeMounts = [
+      { name: 'data', mountPath: '/data', mountPropagation: 'Bidirectional' },
+      { name: 'data', mountPath: '/more', mountPropagation: 'None' },
+    ]
+    const spec = injected(
+      { ...asking, 'regent.dev/lifecycle-container': 'db' },
+      { containers: [{ ...db, securityContext: { privileged: true }, volumeMounts }], volumes: [{ name: 'data' }] },
+    )
+    expect(agentIn(spec).volumeMounts?.map(({ mountPropagation }) => mountPropagation)).toEqual([
+      'HostToContainer',
+      'None',
+      undefined,
+    ])
+    expect(spec.containers[0]?.volumeMounts, 'the container itself stays as it is').toEqual(volumeMounts)
+  })
+
   it('asks callers for the token of a Secret', () => {
     const { ['regent.dev/lifecycle-open']: _open, ...rest } = asking
     const spec = injected(

@@ -72,11 +72,16 @@ function containerNamed(containers: readonly V1Container[], wanted: string | und
 /** A path made of variables needs those of its own container. */
 function mountsIn({ name, volumeMounts = [] }: V1Container): readonly V1VolumeMount[] {
   const expanded = volumeMounts.find(({ subPathExpr }) => subPathExpr !== undefined)
-  if (expanded === undefined) return volumeMounts
+  if (expanded === undefined) return volumeMounts.map(oneWay)
   throw refusal(
     `${asks.container}: container "${name}" mounts ${expanded.mountPath} by subPathExpr, whose ` +
       `variables container ${agentContainer} does not have; mount by subPath, or name another container`,
   )
+}
+
+/** What the agent mounts comes into no other container: only a privileged one may ask for that. */
+function oneWay(mount: V1VolumeMount): V1VolumeMount {
+  return mount.mountPropagation === 'Bidirectional' ? { ...mount, mountPropagation: 'HostToContainer' } : mount
 }
 
 function appended(path: string, list: readonly unknown[] | undefined, more: readonly unknown[]): JsonPatchOperation[] {
