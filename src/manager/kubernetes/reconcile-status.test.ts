@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { counted, say, type Sentence } from '#common/sentence/sentence.ts'
-import { aCluster } from '#kube/testing.ts'
+import { commonLabels } from '#kube/names/names.ts'
+import { aCluster, aStatefulSet } from '#kube/testing.ts'
 import { reconcileStatus, statusWriter, type ReconcileStatusParts } from './reconcile-status.ts'
 import { statusOf } from './status/status.ts'
 import { aView } from './testing.ts'
@@ -26,6 +27,7 @@ function during(
   const parts = {
     clock: { wallMs: () => now, monotonicMs: () => 0 },
     clusters: { get: () => ({ metadata: shop }) },
+    statefulSets: { get: () => aStatefulSet(3) },
     set: { get: () => managed, progress: { of: () => ({ trouble: '' }) } },
     leads: () => true,
   } as unknown as ReconcileStatusParts
@@ -89,5 +91,48 @@ describe('a status', () => {
       'shop-1 is 3 transactions behind',
       'shop-2 is 1 transaction behind',
     ])
+  })
+})
+
+describe('a set that the cache has lost sight of', () => {
+  /** What is written to a set with such metadata, whose labels the cache selects by, and what is told of that. */
+  async function keptOf(metadata: object, isThere = true) {
+    const written: unknown[] = []
+    const told: string[] = []
+    const set = aStatefulSet(3)
+    const parts = {
+      client: {
+        get: async () => (isThere ? { ...set, metadata: { ...set.metadata, uid: 's1', ...metadata } } : undefined),
+        patch: async (_: unknown, { name }: { readonly name: string }, patch: object) =>
+          void written.push({ name, ...patch }),
+      },
+      clock: { wallMs: () => now, monotonicMs: () => 0 },
+      clusters: { get: () => aCluster() },
+      statefulSets: { get: () => undefined },
+      set: { get: () => ({ loop: { decision: null } }), progress: { of: () => ({ trouble: '' }) } },
+      leads: () => true,
+      putRight: (_: unknown, sentence: string) => told.push(sentence),
+    } as unknown as ReconcileStatusParts
+    await reconcileStatus(parts)(shop, new AbortController().signal)
+    return { written, told }
+  }
+  const { 'app.kubernetes.io/managed-by': managedBy, ...others } = commonLabels('shop')
+
+  it('gets the labels back that a hand took or changed, though no decision was made', async () => {
+    expect(await keptOf({ labels: { ...others, mine: 'x' } })).toEqual({
+      written: [{ name: 'shop', metadata: { uid: 's1', labels: { 'app.kubernetes.io/managed-by': managedBy } } }],
+      told: ['StatefulSet shop had lost what Regent knows it by: app.kubernetes.io/managed-by put back'],
+    })
+    const { written } = await keptOf({ labels: { ...commonLabels('shop'), 'regent.dev/cluster': 'other' } })
+    expect(written).toMatchObject([{ metadata: { labels: { 'regent.dev/cluster': 'shop' } } }])
+  })
+
+  it.each<readonly [string, object, boolean]>([
+    ['is there and was only not heard of', {}, true],
+    ['is gone', {}, false],
+    ['is ending', { labels: {}, deletionTimestamp: 'now' }, true],
+    ['is of somebody else', { labels: {}, ownerReferences: [] }, true],
+  ])('is left as it is where it %s', async (_, metadata, isThere) => {
+    expect(await keptOf(metadata, isThere)).toEqual({ written: [], told: [] })
   })
 })

@@ -18,6 +18,7 @@ import type { ManagedCluster } from '../clusters/managed-cluster.ts'
 import type { ClusterSet } from './loops/cluster-set.ts'
 import { storeSeenIn } from './backups/store-seen.ts'
 import { PodKeeper } from './pods/pod-keeper.ts'
+import { keepSetLabels } from './pods/set-labels.ts'
 import { nextRestart, revisionOf } from './pods/rolling-update.ts'
 import { withoutFigures, refusedStatusOf, statusOf, type StatusInput } from './status/status.ts'
 
@@ -63,6 +64,7 @@ export function reconcileStatus(parts: ReconcileStatusParts): Reconcile {
   const { client, clock, clusters, pods, statefulSets, set, leads } = parts
   const show = statusWriter(client, clock)
   const keeper = new PodKeeper(parts)
+  const setOf = (key: ObjectKey) => statefulSets.get({ ...key, name: namesOf(key.name).statefulSet })
 
   async function showLed({ key, cluster, managed, progress, wallMs }: Led, signal: AbortSignal) {
     const view = managed.view()
@@ -78,7 +80,7 @@ export function reconcileStatus(parts: ReconcileStatusParts): Reconcile {
       },
       signal,
     )
-    const madeBy = statefulSets.get({ ...key, name: namesOf(key.name).statefulSet })
+    const madeBy = setOf(key)
     const kept = await keeper.keep(key.name, madeBy, signal)
     const update = nextRestart(cluster, view, ours, revisionOf(madeBy?.spec.template))
     const sentence = kept.sentence === '' ? update.sentence : kept.sentence
@@ -111,6 +113,10 @@ export function reconcileStatus(parts: ReconcileStatusParts): Reconcile {
       return progress.trouble === ''
         ? undefined
         : show.write(cluster, refusedStatusOf({ cluster, progress, wallMs }), [progress.trouble], signal)
+    if (setOf(key) === undefined) {
+      const sentence = await keepSetLabels(client, key, signal)
+      if (sentence !== '') parts.putRight(key, sentence)
+    }
     if (managed.loop.decision === null) return
     const { recovery, notes } = managed.loop
     const holdMs = heldUp(recovery ?? notes.recoveries.find(({ kind }) => kind !== 'repair'), wallMs)
