@@ -4,7 +4,7 @@ import { realWorld } from '#common/ports/real-world.ts'
 import { Informer } from '#controller-runtime/informers/informer.ts'
 import { isExpired } from '#controller-runtime/client/kube-api-error.ts'
 import type { KubeClient } from '#controller-runtime/client/kube-client.ts'
-import { defaultReflectorTimings, type ReflectorTimings } from '#controller-runtime/informers/reflector.ts'
+import { timingsFor, type ReflectorTimings } from '#controller-runtime/informers/reflector-timings.ts'
 import { configMaps, type ConfigMap } from '#controller-runtime/objects/config-map.ts'
 import { adminOf, clientWith } from './clients.ts'
 import { onApiServer, onOwnApiServer, type OnApiServer } from './on-api-server.ts'
@@ -74,7 +74,7 @@ function watched(
       indexes: { team: ({ metadata }: ConfigMap) => [metadata.labels?.['team'] ?? ''] },
     },
     ...(options.selector === undefined ? {} : { selection: { labelSelector: options.selector } }),
-    timings: { ...defaultReflectorTimings, ...options.timings },
+    timings: { ...timingsFor(1), ...options.timings },
   })
   const told: string[] = []
   informer.addHandler({
@@ -224,7 +224,7 @@ const shortWatches = {
   shortestWatchMs: 1_000,
   longestWatchMs: 1_000,
   settledMs: 100,
-  backoff: { ...defaultReflectorTimings.backoff, firstMs: 50, longestMs: 200 },
+  backoff: { ...timingsFor(1).backoff, firstMs: 50, longestMs: 200 },
 }
 
 onOwnApiServer(
@@ -271,7 +271,7 @@ onOwnApiServer(
 )
 
 onOwnApiServer('When the API server', (api) => {
-  const quickly = { backoff: { ...defaultReflectorTimings.backoff, firstMs: 50, longestMs: 200 } }
+  const quickly = { backoff: { ...timingsFor(1).backoff, firstMs: 50, longestMs: 200 } }
   const restart = async (between: () => Promise<void>) => {
     await api.server.kill('kube-apiserver')
     await between()
@@ -325,7 +325,7 @@ onOwnApiServer('When the API server', (api) => {
         .catch(() => expect.fail('its namespace was made before the backup'))
     const gate = aGate()
     const { informer, names } = watched(api, {
-      timings: { ...quickly, idleMs: 3_000, settledMs: 1_000 },
+      timings: { ...quickly, idleMs: 3_000, muteMs: 3_000, settledMs: 1_000 },
       gate: gate.pass,
     })
     await informer.synced()

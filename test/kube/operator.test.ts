@@ -11,7 +11,7 @@ import { LeaseElector } from '#controller-runtime/leader/lease-elector.ts'
 import { leases } from '#controller-runtime/objects/lease.ts'
 import { withController } from '#controller-runtime/objects/owner-references.ts'
 import { generationChanged } from '#controller-runtime/controller/predicates.ts'
-import { defaultReflectorTimings } from '#controller-runtime/informers/reflector.ts'
+import { timingsFor } from '#controller-runtime/informers/reflector-timings.ts'
 import { runAll, type LeaderRunnable } from '#controller-runtime/runnables/runnables.ts'
 import { applyObject, applyStatus } from '#controller-runtime/changes/server-side-apply.ts'
 import { configMaps, type ConfigMap } from '#controller-runtime/objects/config-map.ts'
@@ -63,8 +63,8 @@ onOwnApiServer('An operator as small as it gets', (api) => {
       world: realWorld,
       logger,
       timings: {
-        ...defaultReflectorTimings,
-        backoff: { ...defaultReflectorTimings.backoff, firstMs: 50, longestMs: 500 },
+        ...timingsFor(1),
+        backoff: { ...timingsFor(1).backoff, firstMs: 50, longestMs: 500 },
       },
     })
     const ofGadgets = informers.of(gadgets)

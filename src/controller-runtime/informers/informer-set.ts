@@ -5,7 +5,7 @@ import { Informer } from './informer.ts'
 import type { KubeClient } from '../client/kube-client.ts'
 import type { BudgetOptions } from '../client/namespace-budget.ts'
 import type { KubeObject, Resource } from '../objects/objects.ts'
-import type { ReflectorTimings } from './reflector.ts'
+import type { ReflectorTimings } from './reflector-timings.ts'
 
 export interface InformerSetParts {
   readonly client: Pick<KubeClient, 'list' | 'watch'>

@@ -5,7 +5,7 @@ import { createKubeClient } from '../client/http-kube-client.ts'
 import { labelValue } from './indexer.ts'
 import { Informer, type InformerHandler } from './informer.ts'
 import { KubeApiError } from '../client/kube-api-error.ts'
-import { defaultReflectorTimings } from './reflector.ts'
+import { timingsFor } from './reflector-timings.ts'
 import { FakeApiServer } from '../testing-api-server.ts'
 import { configMap } from '../testing-kinds.ts'
 import { configMaps, type ConfigMap } from '../objects/config-map.ts'
@@ -199,7 +199,7 @@ describe('on a virtual clock', () => {
     client.before = (_, call) => (call === 2 ? world.timers.sleep(5_000) : undefined)
     await run(both)
     expect([both.hasSynced(), heard]).toEqual([false, ['added a (initial)']])
-    await world.advance(60_000)
+    await world.advance(40_000)
     expect([both.hasSynced(), heard]).toEqual([true, ['added a (initial)', 'added b (initial)']])
     client.state.delete({ kind, namespace: 'test', name: 'b', subresource: undefined })
     client.watches
@@ -240,10 +240,10 @@ describe('against an API server on loopback', () => {
       throttle: { qps: 0, burst: 0 },
     })
     const timings = {
-      ...defaultReflectorTimings,
+      ...timingsFor(1),
       pageSize: 2,
       settledMs: 0,
-      backoff: { ...defaultReflectorTimings.backoff, firstMs: 5, longestMs: 20 },
+      backoff: { ...timingsFor(1).backoff, firstMs: 5, longestMs: 20 },
     }
     const informer = new Informer({ client, resource: configMaps, world: realWorld, logger, timings })
     const alive = new Map<string, number>()
@@ -290,7 +290,7 @@ describe('against an API server on loopback', () => {
   test('a watch that tells nothing any more is given up, and what it hid is seen', async () => {
     await using server = await FakeApiServer.start()
     const client = createKubeClient({ connection: server.connection, world: realWorld, userAgent: 'regent/test' })
-    const timings = { ...defaultReflectorTimings, idleMs: 200, settledMs: 0 }
+    const timings = { ...timingsFor(1), idleMs: 200, muteMs: 200, settledMs: 0 }
     const informer = new Informer({ client, resource: configMaps, world: realWorld, logger, timings })
     const stop = new AbortController()
     const ended = informer.run(stop.signal)

@@ -7,7 +7,8 @@ import { deepFrozen, Indexer, type Indexes } from './indexer.ts'
 import type { KubeClient, Selection } from '../client/kube-client.ts'
 import { firstMade, NamespaceBudget, type BudgetOptions } from '../client/namespace-budget.ts'
 import { keyOf, keyText, type KubeObject, type ObjectKey, type Resource } from '../objects/objects.ts'
-import { Reflector, type ReflectorTimings } from './reflector.ts'
+import { Reflector } from './reflector.ts'
+import { timingsFor, type ReflectorTimings } from './reflector-timings.ts'
 
 /** Told of every change, in order, at once; must not wait and need not change anything. */
 export interface InformerHandler<Kind extends KubeObject> {
@@ -145,7 +146,7 @@ export class Informer<Kind extends KubeObject> {
       world,
       logger,
       selection: scoped,
-      ...(timings === undefined ? {} : { timings }),
+      timings: timings ?? timingsFor(this.#scopes().length),
     })
   }
 

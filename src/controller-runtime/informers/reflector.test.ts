@@ -127,13 +127,13 @@ describe('the first list', () => {
 })
 
 describe('a watch', () => {
-  test('asks to be ended after 5 to 10 minutes, at random', async () => {
+  test('asks to be ended after 30 to 40 seconds, at random', async () => {
     await start(0)
-    expect(client.lastWatch.options.timeoutSeconds).toBe(300)
+    expect(client.lastWatch.options.timeoutSeconds).toBe(30)
     await stopped()
     stop = new AbortController()
     await start(0.999_999)
-    expect(client.lastWatch.options.timeoutSeconds).toBe(600)
+    expect(client.lastWatch.options.timeoutSeconds).toBe(40)
     await stopped()
   })
 
@@ -142,7 +142,7 @@ describe('a watch', () => {
     client.lastWatch.send('ADDED', versioned('a', '201'))
     client.lastWatch.send('MODIFIED', versioned('a', '202'))
     client.lastWatch.send('DELETED', versioned('a', '203'))
-    await clock.advance(60_000)
+    await clock.advance(40_000)
     expect(seen).toEqual(['all: ', 'put a', 'put a', 'remove a'])
     client.lastWatch.end()
     await clock.settle()
@@ -157,10 +157,9 @@ describe('a watch', () => {
 
   test('that lived long and ended is opened again at once: there is no blind window every few minutes', async () => {
     await start()
-    for (let minute = 0; minute < 5; minute++) {
-      await clock.advance(60_000)
-      client.lastWatch.bookmark('101')
-    }
+    await clock.advance(38_000)
+    client.lastWatch.bookmark('101')
+    await clock.advance(2_000)
     client.lastWatch.end()
     await clock.settle()
     expect(client.watches).toHaveLength(2)
@@ -231,11 +230,11 @@ describe('a watch', () => {
     await stopped()
   })
 
-  test('that is silent for 150 seconds is dead, even where its stream never says so', async () => {
+  test('that is silent for 45 seconds is dead, even where its stream never says so', async () => {
     await start()
-    await clock.advance(149_000)
+    await clock.advance(44_000)
     client.lastWatch.bookmark('105')
-    await clock.advance(149_999)
+    await clock.advance(44_999)
     expect(client.watches).toHaveLength(1)
     await clock.advance(1)
     expect(client.watches).toHaveLength(2)
@@ -246,9 +245,39 @@ describe('a watch', () => {
 
   test('that never says a word, not even by a bookmark, leads to a list: behind a restored etcd the API server waits in silence', async () => {
     await start()
-    await clock.advance(150_000)
+    await clock.advance(134_999)
+    expect([client.lists.length, client.watches.length]).toEqual([1, 3])
+    await clock.advance(1)
     expect(client.lists.map(({ resourceVersion }) => resourceVersion)).toEqual(['0', ''])
-    expect(client.watches).toHaveLength(2)
+    expect(client.watches).toHaveLength(4)
+    await stopped()
+  })
+
+  test('that the API server ends in time without a word is no death, and none that says so; after minutes it is mute', async () => {
+    await start()
+    const ended = async () => {
+      await clock.advance(35_000)
+      client.lastWatch.end()
+      await clock.settle()
+    }
+    for (let watch = 0; watch < 3; watch++) await ended()
+    expect([client.lists.length, client.watches.length]).toEqual([1, 4])
+    await ended()
+    expect(client.lists).toHaveLength(2)
+    await stopped()
+  })
+
+  test('of a quiet cluster goes on for ever from bookmark to bookmark, with neither a list nor a wait', async () => {
+    await start()
+    for (let version = 200; version < 300; version++) {
+      await clock.advance(33_000)
+      client.lastWatch.bookmark(`${version}`)
+      await clock.advance(2_000)
+      client.lastWatch.end()
+      await clock.settle()
+      expect(client.lastWatch.options.resourceVersion).toBe(`${version}`)
+    }
+    expect([client.lists.length, client.watches.length]).toEqual([1, 101])
     await stopped()
   })
 
@@ -258,9 +287,9 @@ describe('a watch', () => {
       client.lastWatch.fail(new Error('reset'))
       await clock.advance(13_000)
     }
-    for (let minute = 0; minute < 3; minute++) {
+    for (let bookmark = 0; bookmark < 4; bookmark++) {
       client.lastWatch.bookmark('105')
-      await clock.advance(60_000)
+      await clock.advance(40_000)
     }
     client.lastWatch.end()
     await clock.settle()

@@ -1,12 +1,13 @@
 import { describeError, RegentError } from '#common/errors/errors.ts'
 import type { Logger } from '#common/log/logger.ts'
 import type { World } from '#common/ports/ports.ts'
-import { Backoff, fractionOf, type BackoffOptions } from '../client/backoff.ts'
+import { Backoff, fractionOf } from '../client/backoff.ts'
 import { AnswerTooLarge, isExpired } from '../client/kube-api-error.ts'
 import type { KubeClient, Selection, WatchEvent } from '../client/kube-client.ts'
 import { listInPages, type Pages } from '../client/list-pages.ts'
 import type { NamespaceBudget } from '../client/namespace-budget.ts'
 import type { KubeObject, Resource } from '../objects/objects.ts'
+import { timingsFor, type ReflectorTimings } from './reflector-timings.ts'
 
 /** Where a reflector puts what it sees. */
 export interface ReflectorTarget<Kind extends KubeObject> {
@@ -14,36 +15,6 @@ export interface ReflectorTarget<Kind extends KubeObject> {
   replace(objects: readonly Kind[]): void
   put(object: Kind): void
   remove(object: Kind): void
-}
-
-export interface ReflectorTimings {
-  /** Objects in a page of a list. */
-  readonly pageSize: number
-  readonly listDeadlineMs: number
-  /** A watch ends by itself at a random time between these, so that those of many processes spread. */
-  readonly shortestWatchMs: number
-  readonly longestWatchMs: number
-  /**
-   * The API server sends a bookmark about every minute: a watch that is silent for longer than this is dead, whatever
-   * TCP believes.
-   */
-  readonly idleMs: number
-  readonly backoff: BackoffOptions
-  /**
-   * A watch that lived so long is opened again without a wait, and lists are at least so far apart unless a wait is
-   * between them.
-   */
-  readonly settledMs: number
-}
-
-export const defaultReflectorTimings: ReflectorTimings = {
-  pageSize: 500,
-  listDeadlineMs: 60_000,
-  shortestWatchMs: 300_000,
-  longestWatchMs: 600_000,
-  idleMs: 150_000,
-  backoff: { firstMs: 800, longestMs: 30_000, factor: 2, jitter: 1, forgetAfterMs: 120_000 },
-  settledMs: 10_000,
 }
 
 /**
@@ -78,12 +49,14 @@ export class Reflector<Kind extends KubeObject> {
   #version: string | undefined
   #everListed = false
   #listedAtMs = -Infinity
+  /** When something was known of all there is: by a list, an event or a bookmark. */
+  #heardAtMs = -Infinity
   #inPages = true
   #fruitless = 0
 
   constructor(parts: ReflectorParts<Kind>) {
     this.#parts = parts
-    this.#timings = parts.timings ?? defaultReflectorTimings
+    this.#timings = parts.timings ?? timingsFor(1)
     this.#backoff = new Backoff(this.#timings.backoff, parts.world)
   }
 
@@ -106,6 +79,7 @@ export class Reflector<Kind extends KubeObject> {
       this.#inPages = true
       this.#fruitless = 0
       this.#listedAtMs = this.#now()
+      this.#heardAtMs = this.#listedAtMs
       return 0
     } catch (error) {
       // A page came too late, so the next attempt asks for all of it at once; where that is too much, in pages again.
@@ -150,7 +124,7 @@ export class Reflector<Kind extends KubeObject> {
     const settled = livedMs >= this.#timings.settledMs
     // Not a word for as long as that, though bookmarks were due: behind a restored etcd the API server waits like this
     // until a version from the future comes.
-    const isMute = this.#fruitless > 0 && livedMs >= this.#timings.idleMs
+    const isMute = this.#now() - this.#heardAtMs >= this.#timings.muteMs
     if (settled) this.#fruitless = 0
     if (isMute || this.#fruitless >= fruitlessWatches) this.#version = undefined
     if (failure === undefined) return settled ? 0 : this.#backoff.next()
@@ -188,6 +162,7 @@ export class Reflector<Kind extends KubeObject> {
   #take(event: WatchEvent<Kind>): void {
     const { target, keep } = this.#parts
     this.#fruitless = 0
+    this.#heardAtMs = this.#now()
     if (event.type === 'BOOKMARK') {
       this.#version = event.resourceVersion
       return
