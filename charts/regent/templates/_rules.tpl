@@ -143,6 +143,13 @@
   resources: [customresourcedefinitions]
   resourceNames: [mysqlclusters.regent.dev, mysqlbackups.regent.dev, apps.apps.regent.dev]
   verbs: [get]
+{{- with .Values.watchNamespaces }}
+# get: a manager looks at the others while one of those that it is to watch is not there.
+- apiGroups: [""]
+  resources: [namespaces]
+  resourceNames: {{ toJson . }}
+  verbs: [get]
+{{- end }}
 {{- if and .Values.webhook.enabled (not .Values.webhook.certManager.enabled) }}
 # get, patch: the CA of its own webhooks, now and after a renewal.
 - apiGroups: [admissionregistration.k8s.io]

@@ -1,11 +1,13 @@
 import type { Logger } from '#common/log/logger.ts'
 import type { World } from '#common/ports/ports.ts'
+import type { AbsentNamespaces } from './absent-namespaces.ts'
 import type { Indexes } from './indexer.ts'
 import { Informer } from './informer.ts'
 import type { KubeClient } from '../client/kube-client.ts'
 import type { BudgetOptions } from '../client/namespace-budget.ts'
 import type { KubeObject, Resource } from '../objects/objects.ts'
 import type { ReflectorTimings } from './reflector-timings.ts'
+import { StartLine } from './start-line.ts'
 
 export interface InformerSetParts {
   readonly client: Pick<KubeClient, 'list' | 'watch'>
@@ -13,6 +15,8 @@ export interface InformerSetParts {
   readonly logger: Logger
   /** Those that are watched; all where none is named. */
   readonly namespaces?: readonly string[]
+  /** Which of these are not there; without it the first list of each is waited for. */
+  readonly absence?: Pick<AbsentNamespaces, 'isAbsent' | 'appeared'>
   readonly resyncMs?: number
   readonly timings?: ReflectorTimings
 }
@@ -32,6 +36,7 @@ export interface InformerChoice<Kind extends KubeObject> {
 export class InformerSet {
   readonly #parts: InformerSetParts
   readonly #informers = new Map<string, Informer<KubeObject>>()
+  readonly #startLine = new StartLine()
   #running: { readonly signal: AbortSignal; readonly runs: Promise<void>[] } | undefined
 
   constructor(parts: InformerSetParts) {
@@ -53,6 +58,7 @@ export class InformerSet {
     }
     const made = new Informer<Kind>({
       ...this.#parts,
+      startLine: this.#startLine,
       resource,
       selection,
       ...(indexes === undefined ? {} : { indexes }),

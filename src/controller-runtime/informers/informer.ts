@@ -3,11 +3,13 @@ import { seldom } from '#common/log/repeats.ts'
 import type { Timer, World } from '#common/ports/ports.ts'
 import { say, type Sentence } from '#common/sentence/sentence.ts'
 import { fractionOf } from '../client/backoff.ts'
+import type { AbsentNamespaces } from './absent-namespaces.ts'
 import { deepFrozen, Indexer, type Indexes } from './indexer.ts'
 import type { KubeClient, Selection } from '../client/kube-client.ts'
 import { firstMade, NamespaceBudget, type BudgetOptions } from '../client/namespace-budget.ts'
 import { keyOf, keyText, type KubeObject, type ObjectKey, type Resource } from '../objects/objects.ts'
 import { Reflector } from './reflector.ts'
+import type { StartLine } from './start-line.ts'
 import { timingsFor, type ReflectorTimings } from './reflector-timings.ts'
 
 /** Told of every change, in order, at once; must not wait and need not change anything. */
@@ -28,6 +30,10 @@ export interface InformerParts<Kind extends KubeObject> {
    * demands.
    */
   readonly namespaces?: readonly string[]
+  /** Those of them that are not there are waited for by themselves, and hold nobody up. */
+  readonly absence?: Pick<AbsentNamespaces, 'isAbsent' | 'appeared'>
+  /** Of all kinds whose objects in a namespace belong together. */
+  readonly startLine?: StartLine
   readonly selection?: Omit<Selection, 'namespace'>
   readonly world: World
   readonly logger: Logger
@@ -61,6 +67,8 @@ export class Informer<Kind extends KubeObject> {
   readonly #firstList = Promise.withResolvers<void>()
   /** Namespaces whose first list is in; undefined stands for all of them. */
   readonly #listed = new Set<string | undefined>()
+  /** Namespaces that were not there at the start. */
+  readonly #late = new Set<string | undefined>()
   #resync: Timer | undefined
 
   constructor(parts: InformerParts<Kind>) {
@@ -73,7 +81,7 @@ export class Informer<Kind extends KubeObject> {
 
   /** Whether everything that existed at the start is in and told to the handlers. */
   hasSynced(): boolean {
-    return this.#scopes().every((scope) => this.#listed.has(scope))
+    return this.#scopes().every((scope) => this.#listed.has(scope) || this.#late.has(scope))
   }
 
   /** For messages: `widgets.example.org`. */
@@ -118,7 +126,7 @@ export class Informer<Kind extends KubeObject> {
   async run(signal: AbortSignal): Promise<void> {
     this.#planResync()
     try {
-      await Promise.all(this.#scopes().map((scope) => this.#reflector(scope).run(signal)))
+      await Promise.all(this.#scopes().map((scope) => this.#follow(scope, signal)))
     } finally {
       this.#resync?.cancel()
     }
@@ -129,7 +137,27 @@ export class Informer<Kind extends KubeObject> {
     return namespaces.length === 0 ? [undefined] : [...new Set(namespaces)]
   }
 
-  #reflector(namespace: string | undefined): Reflector<Kind> {
+  async #follow(scope: string | undefined, signal: AbortSignal): Promise<void> {
+    const { absence, startLine } = this.#parts
+    if (scope === undefined || absence === undefined || !(await absence.isAbsent(scope)))
+      return this.#reflector(scope).run(signal)
+    this.#late.add(scope)
+    startLine?.join(scope)
+    this.#tellSynced()
+    await absence.appeared(scope, signal)
+    let isFirst = true
+    const admitted = async (): Promise<void> => {
+      if (isFirst) await startLine?.arrive(scope, signal)
+      isFirst = false
+    }
+    await this.#reflector(scope, admitted).run(signal)
+  }
+
+  #tellSynced(): void {
+    if (this.hasSynced()) this.#firstList.resolve()
+  }
+
+  #reflector(namespace: string | undefined, admitted?: () => Promise<void>): Reflector<Kind> {
     const { client, resource, selection, world, logger, timings, keep } = this.#parts
     const target = {
       replace: (objects: readonly Kind[]) => this.#replace(objects, namespace),
@@ -147,6 +175,7 @@ export class Informer<Kind extends KubeObject> {
       logger,
       selection: scoped,
       timings: timings ?? timingsFor(this.#scopes().length),
+      ...(admitted !== undefined && { admitted }),
     })
   }
 
@@ -155,7 +184,7 @@ export class Informer<Kind extends KubeObject> {
     for (const known of this.#indexer.list(namespace)) if (!present.has(keyText(keyOf(known)))) this.#forget(known)
     for (const object of objects) this.#put(object, !this.#listed.has(namespace))
     this.#listed.add(namespace)
-    if (this.hasSynced()) this.#firstList.resolve()
+    this.#tellSynced()
   }
 
   #put(object: Kind, initial: boolean): void {

@@ -35,6 +35,8 @@ export interface ReflectorParts<Kind extends KubeObject> {
   readonly world: World
   readonly logger: Logger
   readonly timings?: ReflectorTimings
+  /** What is waited for between a list and its way to the target. */
+  readonly admitted?: (signal: AbortSignal) => Promise<void>
 }
 
 /**
@@ -72,6 +74,7 @@ export class Reflector<Kind extends KubeObject> {
   async #list(signal: AbortSignal): Promise<number> {
     try {
       const { objects, resourceVersion } = await this.#listPages(signal)
+      await this.#parts.admitted?.(signal)
       if (signal.aborted) return 0
       this.#parts.target.replace(objects)
       this.#version = resourceVersion

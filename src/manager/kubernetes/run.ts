@@ -13,6 +13,7 @@ import { EventRecorder } from '#controller-runtime/events/event-recorder.ts'
 import { createKubeClient } from '#controller-runtime/client/http-kube-client.ts'
 import type { RequestRecord } from '#controller-runtime/client/kube-transport.ts'
 import { ServerClock } from '#controller-runtime/client/server-clock.ts'
+import { AbsentNamespaces } from '#controller-runtime/informers/absent-namespaces.ts'
 import { InformerSet } from '#controller-runtime/informers/informer-set.ts'
 import type { KubeClient } from '#controller-runtime/client/kube-client.ts'
 import { findKubeConnection } from '#controller-runtime/kube-config/kube-config.ts'
@@ -90,9 +91,11 @@ export async function runKubernetesManager(options: KubernetesManagerOptions): P
   const podEventClient = createKubeClient({ ...parts, throttle: { qps, burst } })
   const leaseClient = createKubeClient({ ...parts, throttle: { qps: 0, burst } })
 
+  const absence = new AbsentNamespaces({ client, timers: world.timers, logger: log })
   const watching = {
     world,
     logger: log,
+    absence,
     resyncMs: options.watch.resyncSeconds * 1_000,
     ...(options.watch.namespaces.length > 0 && { namespaces: options.watch.namespaces }),
   }
@@ -258,6 +261,7 @@ export async function runKubernetesManager(options: KubernetesManagerOptions): P
               : []),
           ],
           informers: [
+            { name: 'absent namespaces', run: (until) => absence.run(until) },
             { name: 'informers', run: (until) => informers.run(until), ready: (until) => informers.synced(until) },
           ],
           others: [
