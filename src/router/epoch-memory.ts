@@ -12,12 +12,10 @@ import { readJsonIfThere } from '#local/files/input-file.ts'
 export interface EpochMemory {
   /** 0 for none. */
   readonly highest: number
-  /** What another life of this router left behind; 0 for nothing. */
-  readonly found: number
   /** Said again and again: what could not be written is tried again then. */
   note(epoch: number): void
-  /** What was found is not of this cluster. */
-  forgetFound(): void
+  /** It is not of these volumes. */
+  forget(): void
 }
 
 export interface EpochFileParts {
@@ -43,14 +41,12 @@ const what = 'the epoch that this router led by before'
  */
 export class EpochFile implements EpochMemory {
   readonly #parts: EpochFileParts
-  #found: number
   #highest: number
   #written: number
   #isWriting = false
 
   private constructor(parts: EpochFileParts, found: number) {
     this.#parts = parts
-    this.#found = found
     this.#highest = found
     this.#written = found
   }
@@ -63,18 +59,13 @@ export class EpochFile implements EpochMemory {
     return this.#highest
   }
 
-  get found(): number {
-    return this.#found
-  }
-
   note(epoch: number): void {
     this.#highest = Math.max(this.#highest, epoch)
     if (this.#highest > this.#written && !this.#isWriting) void this.#write()
   }
 
-  forgetFound(): void {
-    if (this.#highest === this.#found) this.#highest = 0
-    this.#found = 0
+  forget(): void {
+    this.#highest = 0
     this.#written = 0
   }
 

@@ -55,6 +55,8 @@ export class Router {
   /** Since when nobody answers at the address of an instance. */
   readonly #silentSinceMs = new Map<string, number>()
   #record: NamedPrimary | null = null
+  /** Since when all agents are heard, and none ever promised the epoch that is remembered. */
+  #othersSinceMs: number | undefined
   /** Undefined until HAProxy tells how another router led it. */
   #led: Led | undefined
   /** How HAProxy is led; undefined where it has to be asked. */
@@ -209,11 +211,20 @@ export class Router {
 
   #whereTo(instances: readonly KnownInstance[]): WhereTo {
     const { memory, settings } = this.#parts
-    if (memory.found > 0 && isOfOthers(memory.found, instances)) memory.forgetFound()
+    this.#doubtMemory(instances)
     const where = whereTo({ instances, record: this.#record, highest: memory.highest }, settings)
     // Sessions do not wait for the disk: what is lost in between is that this router knew.
     memory.note(where.epoch)
     return where
+  }
+
+  /** A person may begin anew below an epoch that was lost with its volumes: all agents say so for a lease. */
+  #doubtMemory(instances: readonly KnownInstance[]): void {
+    const { memory, nowMs } = this.#parts
+    this.#othersSinceMs = isOfOthers(memory.highest, instances) ? (this.#othersSinceMs ?? nowMs()) : undefined
+    if (this.#othersSinceMs === undefined || nowMs() - this.#othersSinceMs < goneMs) return
+    memory.forget()
+    this.#othersSinceMs = undefined
   }
 
   #say(sentence: Sentence): void {

@@ -102,11 +102,8 @@ function aMemory(): EpochMemory {
     get highest() {
       return highest
     },
-    get found() {
-      return 0
-    },
     note: (epoch) => void (highest = Math.max(highest, epoch)),
-    forgetFound: () => undefined,
+    forget: () => void (highest = 0),
   }
 }
 
