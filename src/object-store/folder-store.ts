@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto'
 import { constants } from 'node:fs'
 import { link, mkdir, open, realpath, rename, rm, rmdir, stat, unlink, type FileHandle } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
+import { writeFully } from '#common/files/write-fully.ts'
 import { syncFolder } from '#common/files/sync-folder.ts'
 import { requireRange } from './byte-range.ts'
 import { folderError, reasonOf } from './folder-errors.ts'
@@ -253,7 +254,7 @@ async function writeAll(
   let bytes = 0
   for await (const chunk of content) {
     signal?.throwIfAborted()
-    for (let at = 0; at < chunk.length;) at += (await file.write(chunk, at, chunk.length - at)).bytesWritten
+    await writeFully(file, chunk)
     bytes += chunk.length
   }
   signal?.throwIfAborted()

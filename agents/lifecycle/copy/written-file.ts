@@ -1,11 +1,10 @@
 import type { FileHandle } from 'node:fs/promises'
+import { writeFully, type WrittenTo } from '#common/files/write-fully.ts'
 
 /** So much is written before the disk is asked to begin. */
 const usualSyncBytes = 67_108_864
 
-type Disk = Pick<FileHandle, 'datasync' | 'sync' | 'close'> & {
-  write(chunk: Uint8Array, at: number, length: number): Promise<{ readonly bytesWritten: number }>
-}
+type Disk = Pick<FileHandle, 'datasync' | 'sync' | 'close'> & WrittenTo
 
 /**
  * A file that is filled, and durable once it was closed. The disk begins while the rest still comes: Linux keeps
@@ -26,7 +25,7 @@ export class WrittenFile {
 
   /** Rejects as the disk does, also for what was written before. */
   async write(chunk: Uint8Array): Promise<void> {
-    for (let at = 0; at < chunk.length;) at += (await this.#file.write(chunk, at, chunk.length - at)).bytesWritten
+    await writeFully(this.#file, chunk)
     if (this.#failure !== null) throw this.#failure.error
     this.#unsynced += chunk.length
     if (this.#unsynced < this.#syncBytes || this.#syncing !== null) return

@@ -1,11 +1,20 @@
-import type { FileHandle } from 'node:fs/promises'
+/** A file as far as it is written to. */
+export interface WrittenTo {
+  write(
+    bytes: Uint8Array,
+    at: number,
+    length: number,
+    offset?: number | null,
+  ): Promise<{ readonly bytesWritten: number }>
+}
 
 /**
- * All of it, at that place. A disk that fills up takes a part of a write, and says so by the number of bytes alone; the
- * next write fails.
+ * All of it, at that place; without one, where the file is. A disk that fills up takes a part of a write, and says so
+ * by the number of bytes alone; the next write fails.
  */
-export async function writeFully(file: FileHandle, bytes: Uint8Array, offset: number): Promise<void> {
-  let written = 0
-  while (written < bytes.length)
-    written += (await file.write(bytes, written, bytes.length - written, offset + written)).bytesWritten
+export async function writeFully(file: WrittenTo, bytes: Uint8Array, offset: number | null = null): Promise<void> {
+  for (let at = 0; at < bytes.length;) {
+    const place = offset === null ? null : offset + at
+    at += (await file.write(bytes, at, bytes.length - at, place)).bytesWritten
+  }
 }
