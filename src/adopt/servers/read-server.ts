@@ -86,15 +86,15 @@ export async function readFacts(session: ServerSession, deadlineMs: number): Pro
 export async function readServer(session: ServerSession, facts: ServerFacts, deadlineMs: number): Promise<SeenServer> {
   const { dialect, lacks } = facts
   const mayAsk = !lacks.includes(dialect.monitor)
-  const statements = [
-    stateStatement(dialect),
-    facts.semiSyncSource ? semiSyncStatement : 'DO 0',
-    ...(mayAsk ? [dialect.showReplica, dialect.showBinlog] : []),
-  ]
-  const [[row] = [], semiSync, channels = [], [binlog] = []] = await session.queryAll(statements, deadlineMs)
+  const ofReplication = mayAsk ? [dialect.showReplica, dialect.showBinlog] : []
+  const ofSemiSync = facts.semiSyncSource ? [semiSyncStatement] : []
+  const statements = [stateStatement(dialect), ...ofReplication, ...ofSemiSync]
+  const [[row] = [], ...more] = await session.queryAll(statements, deadlineMs)
+  const [channels = [], [binlog] = []] = more.slice(0, ofReplication.length)
+  const [[semiSync] = []] = more.slice(ofReplication.length)
   return {
     ...facts,
-    semiSyncWaits: facts.semiSyncSource && textOf(semiSync?.[0], 'Value') === 'ON',
+    semiSyncWaits: textOf(semiSync, 'Value') === 'ON',
     readOnly: isOn(row, 'readOnly'),
     superReadOnly: isOn(row, 'superReadOnly'),
     offline: isOn(row, 'offline'),
