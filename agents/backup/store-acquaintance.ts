@@ -1,6 +1,6 @@
 import type { Watch } from '#common/watch/watch.ts'
 import type { Parts } from '../instance/parts.ts'
-import { isUsed, noteUsed, placeOf } from '../instance/used-stores.ts'
+import { isUsed, noteUsed, backupPlaceOf } from '../instance/used-stores.ts'
 import type { StoresPort } from '../ports/backup-port.ts'
 import { withinDeadline } from './deadline.ts'
 import { ownerOf, type Folder } from './owner.ts'
@@ -54,6 +54,6 @@ export class StoreAcquaintance implements Watch {
   #folder(): Folder | null {
     const { told, config } = this.#parts
     if (told.backups === null || this.#port === null) return null
-    return { ...placeOf(config, told.backups), lineage: this.#port.lineage }
+    return { ...backupPlaceOf(config, told.backups), lineage: this.#port.lineage }
   }
 }

@@ -17,7 +17,7 @@ type State = Pick<Parts, 'file'>
 const remembered = 4
 
 /** Of this instance's cluster. */
-export function placeOf(
+export function backupPlaceOf(
   { cluster }: Pick<Parts['config'], 'cluster'>,
   { store }: Pick<BackupTask, 'store'>,
 ): BackupPlace {

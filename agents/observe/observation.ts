@@ -17,7 +17,7 @@ import type { Jobs } from '../instance/known.ts'
 import type { Parts } from '../instance/parts.ts'
 import { silentMembers } from '../instance/silent-members.ts'
 import { summaryOf } from '../instance/stored-state.ts'
-import { isUsed, placeOf } from '../instance/used-stores.ts'
+import { isUsed, backupPlaceOf } from '../instance/used-stores.ts'
 
 /** Builds what is sent to the manager from what the agent knows now. Reads nothing. */
 export class ObservationBuilder {
@@ -127,7 +127,7 @@ export class ObservationBuilder {
     if (!this.#opensStores) return {}
     const shown = {
       backupTask: backupTaskText(told.backups),
-      ...(told.backups === null ? {} : { knowsStore: isUsed(this.#parts, placeOf(config, told.backups)) }),
+      ...(told.backups === null ? {} : { knowsStore: isUsed(this.#parts, backupPlaceOf(config, told.backups)) }),
     }
     if (jobs.backups === null || file.current.assignment?.role !== 'primary')
       return { ...shown, closesHoles: true, seedsFromBackup: true }

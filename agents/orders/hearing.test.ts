@@ -5,7 +5,7 @@ import { MemoryStore } from '#object-store/testing-store.ts'
 import { claimFolder } from '../backup/owner.ts'
 import { Lease } from '../guard/lease.ts'
 import { learn } from '../instance/learn.ts'
-import { placeOf } from '../instance/used-stores.ts'
+import { backupPlaceOf } from '../instance/used-stores.ts'
 import { ObservationBuilder } from '../observe/observation.ts'
 import { aServerState, ScriptedServer, testParts } from '../testing.ts'
 import { hearing, type Ears } from './hearing.ts'
@@ -63,7 +63,7 @@ it('An agent on a new volume hears that the store is used, and begins nothing wh
   await hear({ task: task(), used: true })
   expect(knowsStore()).toBe(true)
   const [lineage, below] = ['00112233445566778899aabbccddeeff', new MemoryStore()]
-  const folder = { ...placeOf(parts.config, task()), lineage }
+  const folder = { ...backupPlaceOf(parts.config, task()), lineage }
   await expect(claimFolder(parts, below, folder)).rejects.toThrow('is empty, where this cluster had folder')
   expect(below.objects.size).toBe(0)
   await hear({ task: task('prod') })

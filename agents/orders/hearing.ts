@@ -12,7 +12,7 @@ import type { Lease } from '../guard/lease.ts'
 import { hearLeaving } from '../instance/leaving.ts'
 import { learn } from '../instance/learn.ts'
 import type { Parts } from '../instance/parts.ts'
-import { noteUsed, placeOf } from '../instance/used-stores.ts'
+import { noteUsed, backupPlaceOf } from '../instance/used-stores.ts'
 import type { Watches } from '#common/watch/watches.ts'
 import { giveTail, giveTailPart } from '../salvage/giving.ts'
 import { requireAddressee } from './checks.ts'
@@ -100,7 +100,7 @@ function hearLeader(parts: Parts, name: WordName, said: LeaderWord): void {
 /** That the store is used is on disk before anything is begun there. */
 async function hearOfBackups(parts: Parts, said: Word<'backups'>): Promise<Answers['backups']> {
   const task = said.task ?? null
-  if (task !== null && said.used === true) await noteUsed(parts, placeOf(parts.config, task))
+  if (task !== null && said.used === true) await noteUsed(parts, backupPlaceOf(parts.config, task))
   if (backupTaskText(task) !== backupTaskText(parts.told.backups)) learn(parts, { fact: 'backupsTold', task })
   parts.changed()
   return {}
