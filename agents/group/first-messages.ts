@@ -3,8 +3,11 @@ import type { Parts } from '../instance/parts.ts'
 
 /** XCom takes the median of its last 19. */
 const wanted = 20
-/** Where nobody agrees each message keeps a session of the server waiting. */
-const restMs = 1_000
+/**
+ * Where nobody agrees each message keeps a session of the server waiting: the rest after a failure is twice that of the
+ * one before. A member that has just come needs more than the deadline at times, and its next message none.
+ */
+const restMs = { first: 50, longest: 1_000 }
 
 /**
  * Has a member that is new in its group send twenty messages at once.
@@ -19,6 +22,7 @@ export class FirstMessages implements Watch {
   readonly #parts: Parts
   #pid: number | null = null
   #sent = 0
+  #restMs = restMs.first
   #restsUntilMs = 0
 
   constructor(parts: Parts) {
@@ -37,9 +41,13 @@ export class FirstMessages implements Watch {
   async look(): Promise<void> {
     const { server, world } = this.#parts
     try {
-      for (; this.#sent < wanted && this.#isMember(); this.#sent += 1) await server.group?.agree()
+      for (; this.#sent < wanted && this.#isMember(); this.#sent += 1) {
+        await server.group?.agree()
+        this.#restMs = restMs.first
+      }
     } catch {
-      this.#restsUntilMs = world.clock.monotonicMs() + restMs
+      this.#restsUntilMs = world.clock.monotonicMs() + this.#restMs
+      this.#restMs = Math.min(2 * this.#restMs, restMs.longest)
     }
   }
 
