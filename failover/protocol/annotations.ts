@@ -15,6 +15,8 @@ export interface Annotations {
   readonly hidden?: readonly InstanceName[]
   /** In the place of what the spec says, for a while. */
   readonly promotions?: Readonly<Record<InstanceName, Promotion>>
+  /** Who alone rearranges an instance for a while. */
+  readonly maintenances?: Readonly<Record<InstanceName, Maintenance>>
 }
 
 export interface Acknowledgement {
@@ -24,6 +26,15 @@ export interface Acknowledgement {
 }
 
 export interface Promotion extends InstancePolicy {
+  readonly untilWallMs: number
+}
+
+export interface Maintenance {
+  /** By which it is ended. No other one has the same. */
+  readonly id: number
+  readonly owner: string
+  readonly reason: string
+  readonly beganWallMs: number
   readonly untilWallMs: number
 }
 

@@ -72,8 +72,8 @@ const queries = [
 
 /** What a route may ask for, by its first word: an operation of the table, or something at servers that are watched. */
 const mayAsk: readonly (readonly [route: RegExp, wants: readonly string[]])[] = [
-  [/^begin-(downtime|maintenance)/, ['downtime']],
-  [/^end-(downtime|maintenance)/, ['end-downtime']],
+  [/^begin-downtime/, ['downtime']],
+  [/^end-downtime/, ['end-downtime']],
   [
     /^(graceful-master-takeover|force-master-|(take|enslave)-master)/,
     ['switchover', 'failover', 'steps', 'end-downtime'],

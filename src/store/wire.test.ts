@@ -138,6 +138,14 @@ describe('Stored notes', () => {
     expect(parseNotes(printNotes(with1, 'here'), 'here')).toEqual(with1)
   })
 
+  it('hold who has which instance in maintenance, each with a whole number', () => {
+    const held = { id: 1_764_331_200_000, owner: 'ann', reason: 'disk', beganWallMs: 1.5, untilWallMs: 600_001.5 }
+    const said = { ...notes, annotations: { maintenances: { 'shop-1': held } } }
+    expect(parseNotes(printNotes(said, 'here'), 'here')).toEqual(said)
+    const broken = { ...notes, annotations: { maintenances: { 'shop-1': { ...held, id: 1.5 } } } }
+    expect(failureOf(() => printNotes(broken, 'here'))).not.toBe('no error')
+  })
+
   it('of an older manager, which knew of the last failover only, are read', () => {
     const { automaticFailovers: _, ...older } = notes
     expect(parseNotes(JSON.stringify(older), 'here')).toEqual(older)

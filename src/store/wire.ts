@@ -154,6 +154,22 @@ const annotationsShape = Type.Object(
         strict,
       ),
     ),
+    maintenances: Type.Optional(
+      Type.Record(
+        instanceKey,
+        Type.Object(
+          {
+            id: Type.Integer({ minimum: 0 }),
+            owner: short(100),
+            reason: short(200),
+            beganWallMs: wallMs,
+            untilWallMs: Type.Number({ minimum: 0, maximum: lastMoment }),
+          },
+          strict,
+        ),
+        strict,
+      ),
+    ),
   },
   strict,
 )

@@ -323,6 +323,10 @@ test('A detached server is reattached where it was, and errant GTIDs go while it
 
 test('Co-masters are made by the account of replication, and a replica beside them may follow either', () => {
   expect(planned(treeOf([null, 0]), makeCoMaster, 1)).toEqual({
+    locks: [
+      { at: 'shop-1', reason: 'make co-master of shop-0:3306' },
+      { at: 'shop-0', reason: 'shop-1:3306 turns into co-master of this' },
+    ],
     steps: [
       { do: 'follow', at: 'shop-0', source: { instance: 'shop-1' }, from: 'gtids', login: true },
       { do: 'start', at: 'shop-0' },

@@ -109,7 +109,11 @@ export class TreeHand {
   }
 
   /** Until somebody leads all of that can be undone. */
-  async #change(cluster: string, servers: Servers, { steps, undo }: Required<Change>): Promise<readonly string[]> {
+  async #change(
+    cluster: string,
+    servers: Servers,
+    { steps, undo }: Required<Pick<Change, 'steps' | 'undo'>>,
+  ): Promise<readonly string[]> {
     const { leftovers } = this.#parts
     const turn = steps.findIndex((step) => step.do === 'lead')
     let isTouched = (await leftovers.read()).has(cluster)

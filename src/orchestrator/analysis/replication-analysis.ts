@@ -1,5 +1,6 @@
 import { clusterInfo } from '../fleet/cluster-info.ts'
 import type { Cluster, Server } from '../fleet/fleet.ts'
+import { maintenanceOf } from '../fleet/maintenance.ts'
 import { codeRules } from './codes.ts'
 import { figuresOf, type Figures } from './figures.ts'
 import { structureWarningsOf } from './structure-warnings.ts'
@@ -7,10 +8,10 @@ import { structureWarningsOf } from './structure-warnings.ts'
 /** An entry of `replication-analysis`, in orchestrator's shape. */
 export type AnalysisEntry = ReturnType<typeof analysisEntry>
 
-/** One entry for each server of which there is something to say. */
+/** One entry for each server of which there is something to say. What is in maintenance is left alone. */
 export function analysesOf(fleet: readonly Cluster[]): readonly AnalysisEntry[] {
   return fleet
-    .flatMap(({ servers }) => servers.map(analysisEntry))
+    .flatMap(({ servers }) => servers.filter((one) => maintenanceOf(one) === undefined).map(analysisEntry))
     .filter(({ Analysis, StructureAnalysis }) => Analysis !== 'NoProblem' || StructureAnalysis.length > 0)
 }
 

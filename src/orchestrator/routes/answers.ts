@@ -25,6 +25,11 @@ export function plain(body: unknown, status = 200): Answer {
   return { status, body }
 }
 
+/** What a person said, as it is kept. */
+export function oneLine(text: string, most: number): string {
+  return text.replaceAll(/[\u0000-\u001f\u007f]/g, ' ').slice(0, most)
+}
+
 /** Clients hand messages to `xargs`, which stumbles over a double quote or a backslash. */
 function printable(message: string): string {
   return message.replaceAll('"', '`').replaceAll('\\', '/').replaceAll(/\s+/g, ' ')

@@ -5,21 +5,21 @@ import { durationMs } from '../documents/duration.ts'
 import { keyText } from '../documents/key.ts'
 import type { Cluster, Server } from '../fleet/fleet.ts'
 import { isPort, shown } from '../fleet/hints.ts'
-import { ok, plain, refused, type Answer } from './answers.ts'
+import { ok, oneLine, refused, type Answer } from './answers.ts'
 import { operate } from './operate.ts'
 import type { Call, Route } from './route.ts'
 
 /** As long as orchestrator's own, where nobody says for how long. */
 const defaultDowntimeMs = 600_000
 
-async function beginDowntime(call: Call, what: string): Promise<Answer> {
+async function beginDowntime(call: Call): Promise<Answer> {
   const { server } = call
   const [owner, reason, duration] = [call.said('owner'), call.said('reason'), call.said('duration')]
-  if (owner === '' || reason === '') return refused(`${what}: owner and reason must both be given`)
+  if (owner === '' || reason === '') return refused('Downtime: owner and reason must both be given')
   const asked = duration === '' ? defaultDowntimeMs : durationMs(duration)
   if (asked === undefined)
     return refused(
-      `${what}: duration ${shown(duration)} is not understood; allowed are 30s, 10m, 1h, 2d, 1w or seconds`,
+      `Downtime: duration ${shown(duration)} is not understood; allowed are 30s, 10m, 1h, 2d, 1w or seconds`,
     )
   await operate(call, server.cluster, 'downtime', {
     instance: server.name,
@@ -27,37 +27,13 @@ async function beginDowntime(call: Call, what: string): Promise<Answer> {
     reason: oneLine(reason, 200),
     owner: oneLine(owner, 100),
   })
-  return ok(`${what} begun: ${keyText(server.instance.Key)}`, server.instance.Key)
+  return ok(`Downtime begun: ${keyText(server.instance.Key)}`, server.instance.Key)
 }
 
-function oneLine(text: string, most: number): string {
-  return text.replaceAll(/[\u0000-\u001f\u007f]/g, ' ').slice(0, most)
-}
-
-async function endDowntime(call: Call, what: string): Promise<Answer> {
+async function endDowntime(call: Call): Promise<Answer> {
   const { server } = call
   await operate(call, server.cluster, 'end-downtime', { instance: server.name })
-  return ok(`${what} ended: ${keyText(server.instance.Key)}`, server.instance.Key)
-}
-
-function inMaintenance(call: Call): Answer {
-  const { instance } = call.server
-  return ok(String(instance.IsDowntimed), instance.IsDowntimed ? instance.Key : null)
-}
-
-function maintenance(call: Call): Answer {
-  const those = call.servers.filter(({ instance }) => instance.IsDowntimed)
-  return plain(
-    those.map(({ instance }, at) => ({
-      MaintenanceId: at + 1,
-      Key: instance.Key,
-      BeginTimestamp: '',
-      SecondsElapsed: 0,
-      IsActive: true,
-      Owner: instance.DowntimeOwner,
-      Reason: instance.DowntimeReason,
-    })),
-  )
+  return ok(`Downtime ended: ${keyText(server.instance.Key)}`, server.instance.Key)
 }
 
 /** Why its leaving would stop or lose something, and what is to be called before; null for nothing. */
@@ -167,9 +143,6 @@ const discovering: Omit<Route, 'path' | 'answer'> = {
   changes: true,
 }
 
-const asDowntime =
-  'the same as downtime, and no lock: whoever asks last has it, and the server is moved all the same. Instances in downtime are analysed, and call nobody'
-
 export const caringRoutes: readonly Route[] = [
   ...['begin-downtime/:host/:port/:owner/:reason', 'begin-downtime/:host/:port/:owner/:reason/:duration'].map(
     (path): Route => ({
@@ -177,36 +150,15 @@ export const caringRoutes: readonly Route[] = [
       does: 'expects trouble of a server for a while; ten minutes unless said',
       differs: 'at most 30 days: a longer one is cut. Another instance is preferred as primary meanwhile',
       changes: true,
-      answer: async (call) => beginDowntime(call, 'Downtime'),
+      answer: async (call) => beginDowntime(call),
     }),
   ),
   {
     path: 'end-downtime/:host/:port',
     does: 'ends that',
     changes: true,
-    answer: async (call) => endDowntime(call, 'Downtime'),
+    answer: async (call) => endDowntime(call),
   },
-  {
-    path: 'begin-maintenance/:host/:port/:owner/:reason',
-    does: 'a downtime of ten minutes',
-    differs: asDowntime,
-    changes: true,
-    answer: async (call) => beginDowntime(call, 'Maintenance'),
-  },
-  {
-    path: 'end-maintenance/:host/:port',
-    does: 'ends that',
-    differs: asDowntime,
-    changes: true,
-    answer: async (call) => endDowntime(call, 'Maintenance'),
-  },
-  {
-    path: 'in-maintenance/:host/:port',
-    does: 'whether a server is in downtime',
-    differs: asDowntime,
-    answer: inMaintenance,
-  },
-  { path: 'maintenance', does: 'servers in downtime', differs: asDowntime, answer: maintenance },
   {
     path: 'forget/:host/:port',
     does: 'does not list a server any more',

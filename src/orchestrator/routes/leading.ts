@@ -9,11 +9,11 @@ import { countLost, leadInstead, standStill, tryAgain, whyNobodyLeads, type Plan
 import type { RecoveryUnderWay } from '../trees/hands.ts'
 import { relocateReplicas } from '../trees/moves.ts'
 import type { PlannedRecovery } from '../trees/recoveries.ts'
-import type { Change } from '../trees/step.ts'
+import type { Change, Lock } from '../trees/step.ts'
 import { designate, handOver, siblingsFirst } from '../trees/takeover.ts'
 import { at, type Tree } from '../trees/tree.ts'
 import { operate } from './operate.ts'
-import { handsOf, lookAt, moveEach, whyFailed, type Seen } from './rearranging.ts'
+import { handsOf, lookAt, moveEach, unlocked, whyFailed, whyLocked, type Seen } from './rearranging.ts'
 import type { Call } from './route.ts'
 
 /** A recovery that was made: its number in the list of them, and who leads. */
@@ -220,10 +220,14 @@ export async function handOverGracefully(
   if (typeof siblings === 'string') return siblings
   const begun = begunWith('switchover', `DeadMaster: ${keyText(root.key)} hands over (${command})`, root)
   return recovering(call, root, begun, async (under) => {
-    for (const { planned } of siblings) if ('steps' in planned) await under.carryOut(planned)
+    for (const sibling of siblings) {
+      const planned = unlocked(call, root.cluster.name, sibling.planned)
+      if ('steps' in planned) await under.carryOut(planned)
+    }
     const { tree, one } = await lookAt(call, root)
     const to = tree.find(({ InstanceAlias }) => InstanceAlias === successor.InstanceAlias) ?? successor
-    const planned = handOver(tree, one, { successor: to, isAuto })
+    const whyHeld = (lock: Lock): string | undefined => whyLocked(call, root.cluster.name, lock)
+    const planned = handOver(tree, one, { successor: to, isAuto, whyLocked: whyHeld })
     if (typeof planned === 'string') throw new Error(planned)
     return conclude(call, under, { planned, root, isRootLost: false })
   })

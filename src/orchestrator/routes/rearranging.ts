@@ -3,8 +3,9 @@ import type { Instance } from '../documents/instance.ts'
 import { isSameKey, keyText } from '../documents/key.ts'
 import { patternOf } from '../documents/pattern.ts'
 import type { Cluster, Server } from '../fleet/fleet.ts'
+import { maintenanceOf, whyHeld } from '../fleet/maintenance.ts'
 import type { IsMeant, PlannedReplicas } from '../trees/moves.ts'
-import type { Change, Planned } from '../trees/step.ts'
+import type { Change, Lock, Planned } from '../trees/step.ts'
 import type { Tree } from '../trees/tree.ts'
 import { ok, refused, type Answer } from './answers.ts'
 import type { Call } from './route.ts'
@@ -56,7 +57,7 @@ export async function rearrange(call: Call, wanted: Rearrangement): Promise<Answ
 
 async function carriedOut(call: Call, server: Server, { plan, said }: Rearrangement): Promise<Answer> {
   const { tree, one, other = one } = await lookAt(call, server)
-  const planned = plan(tree, one, other)
+  const planned = unlocked(call, server.cluster.name, plan(tree, one, other))
   if ('why' in planned) return refused(planned.why)
   await handsOf(call).carryOut(server.cluster.name, planned)
   const after = await lookAt(call, server)
@@ -114,7 +115,7 @@ export async function moveEach(call: Call, server: Server, { first, plan, carryO
   let newest: Plans = first
   for (const { replica } of first.planned) {
     if (isOld(call, server, newest.seen)) newest = await plannedAnew(call, server, { plan, before: newest.seen })
-    const why = await whyFailed(planFor(replica, newest), carryOut)
+    const why = await whyFailed(unlocked(call, server.cluster.name, planFor(replica, newest)), carryOut)
     if (why === undefined) done.moved.push(replica.InstanceAlias)
     else {
       done.unmoved.push(replica.InstanceAlias)
@@ -150,6 +151,20 @@ function planFor(replica: Instance, { seen: { one }, planned }: Plans): Planned 
   if (typeof planned === 'string') return { why: planned }
   const found = planned.find((each) => isSameKey(each.replica.Key, replica.Key))
   return found?.planned ?? { why: `${keyText(replica.Key)} does not replicate from ${keyText(one.Key)} any more` }
+}
+
+/** A plan, unless somebody has in maintenance what would be changed. */
+export function unlocked(call: Call, cluster: string, planned: Planned): Planned {
+  if ('why' in planned) return planned
+  const whys = (planned.locks ?? []).map((lock) => whyLocked(call, cluster, lock))
+  const why = whys.find((each) => each !== undefined)
+  return why === undefined ? planned : { why }
+}
+
+export function whyLocked(call: Call, cluster: string, { at, reason }: Lock): string | undefined {
+  const server = clusterNow(call, cluster)?.servers.find(({ name }) => name === at)
+  if (server === undefined || maintenanceOf(server) === undefined) return undefined
+  return `Cannot begin maintenance on ${keyText(server.key)}: ${whyHeld(server.key, reason)}`
 }
 
 /** Does what is planned; gives why that is not done. */

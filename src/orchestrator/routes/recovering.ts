@@ -4,6 +4,7 @@ import { isSameKey, keyText } from '../documents/key.ts'
 import { isReplicating } from '../documents/problems.ts'
 import { recoveryDocument } from '../fleet/recovery.ts'
 import { headOf, type Cluster, type Server } from '../fleet/fleet.ts'
+import { maintenanceOf } from '../fleet/maintenance.ts'
 import { ok, refused, type Answer } from './answers.ts'
 import { takeMaster as takeMasterPlan } from '../trees/moves.ts'
 import { isReplica } from '../trees/checks.ts'
@@ -157,6 +158,7 @@ async function forceFailover(call: Call): Promise<Answer> {
 async function recover(call: Call): Promise<Answer> {
   const { server } = call
   const { cluster, instance } = server
+  if (maintenanceOf(server) !== undefined) return refused('Recovery not attempted', instance.Key)
   if (cluster.isWatched) return call.turns.alone(cluster.name, () => recoverWatched(call))
   const entry = analysisEntry(server)
   const isLost = headOf(cluster) === server && /^Dead(Co)?Master/.test(entry.Analysis)

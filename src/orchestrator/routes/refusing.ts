@@ -296,12 +296,6 @@ export const refusingRoutes: readonly Route[] = [
   },
   refusedAt('register-hostname-unresolve/:host/:port/:virtualname', 'refuses', 'names are those that agents say'),
   refusedAt('deregister-hostname-unresolve/:host/:port', 'refuses', 'names are those that agents say'),
-  {
-    path: 'end-maintenance/:maintenanceKey',
-    does: 'refuses',
-    differs: 'a downtime has no number',
-    answer: () => refused('end-maintenance: name the server instead: end-maintenance/host/port'),
-  },
   ...gone.map((path) => ({
     path,
     does: 'refuses',

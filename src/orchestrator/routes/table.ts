@@ -1,6 +1,7 @@
 import { acknowledgingRoutes } from './acknowledging.ts'
 import { annotatingRoutes } from './annotating.ts'
 import { caringRoutes } from './caring.ts'
+import { maintainingRoutes } from './maintaining.ts'
 import { metaRoutes } from './meta.ts'
 import { movingRoutes } from './moving.ts'
 import { readingRoutes } from './reading.ts'
@@ -14,6 +15,7 @@ export const sections: readonly (readonly [string, readonly Route[]])[] = [
   ['Another primary', recoveringRoutes],
   ['Recoveries', acknowledgingRoutes],
   ['Downtime, and what is listed', caringRoutes],
+  ['Maintenance', maintainingRoutes],
   ['Tags, pools, aliases, candidates', annotatingRoutes],
   ['Who follows whom', movingRoutes],
   ['What Regent keeps by itself', refusingRoutes],

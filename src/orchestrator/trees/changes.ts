@@ -12,7 +12,7 @@ import {
   whyNotSeen,
   type WhyNot,
 } from './checks.ts'
-import { unless } from './moves.ts'
+import { lockOf, unless } from './moves.ts'
 import { keepReceived } from './received.ts'
 import type { Planned, SourceThen, Step } from './step.ts'
 import { masterOf, replicasOf, type Tree } from './tree.ts'
@@ -29,7 +29,7 @@ export function makeCoMaster(tree: Tree, one: Instance): Planned {
     return { why: `Cannot GetInstanceMaster() for ${keyText(one.Key)}: it is none of this cluster` }
   const why = whyNotSeen(master) ?? whyNotPair(tree, one, master) ?? whyNotFrom(master, one) ?? whySpreads(one, master)
   const [at, with_] = [master.InstanceAlias, one.InstanceAlias]
-  return unless(why, () => [
+  const steps = (): readonly Step[] => [
     ...(isReplica(master) ? [{ do: 'stop', at } as const] : []),
     {
       do: 'follow',
@@ -39,6 +39,10 @@ export function makeCoMaster(tree: Tree, one: Instance): Planned {
       ...(!isReplica(master) && { login: true }),
     },
     { do: 'start', at },
+  ]
+  return unless(why, steps, [
+    lockOf(one, `make co-master of ${keyText(master.Key)}`),
+    lockOf(master, `${keyText(one.Key)} turns into co-master of this`),
   ])
 }
 
@@ -65,7 +69,9 @@ function whySpreads(one: Instance, master: Instance): WhyNot {
 
 /** It is kept away from its source until it is reattached. */
 export function detach(tree: Tree, one: Instance): Planned {
-  return unless(whyNotDetached(one), () => [...keepReceived(tree, one), ...awaySteps(one)])
+  return unless(whyNotDetached(one), () => [...keepReceived(tree, one), ...awaySteps(one)], [
+    lockOf(one, 'detach-replica-master-host'),
+  ])
 }
 
 export function whyNotDetached(one: Instance): WhyNot {
@@ -97,11 +103,12 @@ export function reattach(_: Tree, one: Instance): Planned {
     whyOtherGtids(one) ??
     (isDetached(host) ? undefined : `instance does not seem to be detached: ${keyText(one.Key)}`)
   const { InstanceAlias: at } = one
-  return unless(why, () => [
+  const steps = (): readonly Step[] => [
     { do: 'stop', at },
     followAs(one, { host: host.slice(detachedMark.length), port }),
     { do: 'start', at },
-  ])
+  ]
+  return unless(why, steps, [lockOf(one, 'reattach-replica-master-host')])
 }
 
 const replicaOnly =
@@ -118,14 +125,11 @@ export const restartReplica = replicaOnly('stop', 'start')
 /** It follows nobody any more. */
 export function resetReplica(_: Tree, one: Instance): Planned {
   const { InstanceAlias: at } = one
-  return unless(whyNotSeen(one), () =>
-    isReplica(one)
-      ? [
-          { do: 'stop', at },
-          { do: 'reset', at },
-        ]
-      : [],
-  )
+  const steps = (): readonly Step[] => [
+    { do: 'stop', at },
+    { do: 'reset', at },
+  ]
+  return unless(whyNotSeen(one), () => (isReplica(one) ? steps() : []), [lockOf(one, 'reset replica')])
 }
 
 export const setReadOnly =
@@ -172,12 +176,13 @@ export function errantReset(tree: Tree, one: Instance): Planned {
     whyNoReplica(one)
   const { InstanceAlias: at } = one
   const { Hostname: host, Port: port } = one.MasterKey
-  return unless(why, () => [
+  const steps = (): readonly Step[] => [
     ...away(one),
     { do: 'resetGtids', at, without: one.GtidErrant },
     followAs(one, { host, port }),
     { do: 'start', at },
-  ])
+  ]
+  return unless(why, steps, [lockOf(one, 'reset-master-gtid')])
 }
 
 /** The writable head of the cluster gets empty transactions with these GTIDs, and all others from there. */

@@ -30,7 +30,7 @@ export function tryAgain(tree: Tree, lost: Instance): readonly Step[] {
  * Nobody receives any more from who is lost, whatever comes back there, and what was received is applied. Then it is
  * known what everybody holds.
  */
-export function standStill(tree: Tree, lost: Instance): Required<Change> {
+export function standStill(tree: Tree, lost: Instance): Change & Pick<PlannedLead, 'undo'> {
   const living = livingBelow(tree, lost)
   const cut = living.filter((one) => isOrphan(tree, one, lost) && one.ReplicationIOThreadState !== 0)
   return {

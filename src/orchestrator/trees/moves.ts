@@ -12,21 +12,26 @@ import {
   type WhyNot,
 } from './checks.ts'
 import { keepReceived } from './received.ts'
-import type { Planned, Step } from './step.ts'
+import type { Lock, Planned, Step } from './step.ts'
 import { areSiblings, isBelow, masterOf, replicasOf, type Tree } from './tree.ts'
 
-/** Steps unless something is in the way. */
-export function unless(why: WhyNot, steps: () => readonly Step[]): Planned {
-  return why === undefined ? { steps: steps() } : { why }
+/** Steps unless something is in the way, or somebody has one of those servers in maintenance. */
+export function unless(why: WhyNot, steps: () => readonly Step[], locks?: readonly Lock[]): Planned {
+  return why === undefined ? { steps: steps(), ...(locks !== undefined && { locks }) } : { why }
+}
+
+export function lockOf({ InstanceAlias: at }: Instance, reason: string): Lock {
+  return { at, reason }
 }
 
 /** Nothing of others has to stand for that: who has GTIDs finds the place alone. */
 function belowByGtids(tree: Tree, one: Instance, other: Instance): Planned {
   const why = whyNotSeen(one) ?? whyNotSeen(other) ?? whyNotFrom(one, other) ?? whyNotByGtids(one, other)
-  return unless(why, () => [
-    ...keepReceived(tree, one, other),
-    ...followByGtids(one, { instance: other.InstanceAlias }),
-  ])
+  return unless(
+    why,
+    () => [...keepReceived(tree, one, other), ...followByGtids(one, { instance: other.InstanceAlias })],
+    [lockOf(one, `move below ${keyText(other.Key)}`)],
+  )
 }
 
 export function followByGtids(
@@ -71,7 +76,10 @@ export function moveUp(tree: Tree, one: Instance): Planned {
   if (!isReplica(master)) return { why: `master is not a replica itself: ${keyText(master.Key)}` }
   if (isSameKey(master.MasterKey, one.Key)) return { why: `instance cannot replicate from itself: ${keyText(one.Key)}` }
   const why = whyNotFrom(one, master) ?? whyNotUnderGrandparent(tree, one, master)
-  return unless(why, () => upSteps(one, master))
+  return unless(why, () => upSteps(one, master), [
+    lockOf(one, 'move up'),
+    lockOf(master, `child ${keyText(one.Key)} moves up`),
+  ])
 }
 
 /** Where the cluster has that server; a source outside of the cluster is taken as its replica names it. */
@@ -102,13 +110,17 @@ export function moveBelow(tree: Tree, one: Instance, sibling: Instance): Planned
     return { why: `instances are not siblings: ${keyText(one.Key)}, ${keyText(sibling.Key)}` }
   if (canMoveByGtids(one, sibling)) return belowByGtids(tree, one, sibling)
   const [at, beside] = [one.InstanceAlias, sibling.InstanceAlias]
-  return unless(whyNotFrom(one, sibling), () => [
+  const steps = (): readonly Step[] => [
     { do: 'stop', at },
     { do: 'stop', at: beside },
     { do: 'level', at, with: beside },
     { do: 'follow', at, source: { instance: beside }, from: { endOf: beside } },
     { do: 'start', at: beside },
     { do: 'start', at },
+  ]
+  return unless(whyNotFrom(one, sibling), steps, [
+    lockOf(one, `move below ${keyText(sibling.Key)}`),
+    lockOf(sibling, `${keyText(one.Key)} moves below this`),
   ])
 }
 
@@ -124,7 +136,11 @@ export function moveBelowByGtids(tree: Tree, one: Instance, other: Instance): Pl
 /** Its source is believed to be the same server at another address, or to stand where its old one stood. */
 export function repoint(tree: Tree, one: Instance, other: Instance | undefined = masterOf(tree, one)): Planned {
   if (other === undefined) return { why: `Cannot read instance: ${keyText(one.MasterKey)}` }
-  return unless(whyNotRepoint(tree, one, other), () => [...keepReceived(tree, one, other), ...repointSteps(one, other)])
+  return unless(
+    whyNotRepoint(tree, one, other),
+    () => [...keepReceived(tree, one, other), ...repointSteps(one, other)],
+    [lockOf(one, 'repoint')],
+  )
 }
 
 function whyNotRepoint(tree: Tree, one: Instance, other: Instance): WhyNot {

@@ -50,8 +50,17 @@ export type Step =
   /** Its binlogs are emptied, and it says of these GTIDs no more that it has executed them. */
   | { readonly do: 'resetGtids'; readonly at: string; readonly without: string }
 
+/** What nobody may have in maintenance while a change is made. */
+export interface Lock {
+  readonly at: string
+  /** What orchestrator writes down as the reason of its own maintenance there. */
+  readonly reason: string
+}
+
 export interface Change {
   readonly steps: readonly Step[]
+  /** Absent where orchestrator asks for none. */
+  readonly locks?: readonly Lock[]
   /**
    * Puts everything right again where the change ends before somebody leads. A change without a `lead` leaves that to
    * the one that comes next; one without steps does that, at each server for itself.

@@ -13,8 +13,8 @@ import {
   whyNotSeen,
 } from './checks.ts'
 import type { PlannedLead } from './failover.ts'
-import { followByGtids, moveBelow, type PlannedReplicas } from './moves.ts'
-import type { Step } from './step.ts'
+import { followByGtids, lockOf, moveBelow, type PlannedReplicas } from './moves.ts'
+import type { Lock, Step } from './step.ts'
 import { replicasOf, type Tree } from './tree.ts'
 
 const graceful = 'GracefulMasterTakeover'
@@ -90,6 +90,13 @@ export function siblingsFirst(tree: Tree, master: Instance, successor: Instance)
   return needs.map((replica) => ({ replica, planned: moveBelow(tree, replica, successor) }))
 }
 
+interface HandingOver {
+  readonly successor: Instance
+  readonly isAuto: boolean
+  /** Why a sibling is not to be touched. */
+  readonly whyLocked?: (lock: Lock) => string | undefined
+}
+
 /**
  * The master takes no writes from then on. The successor gets all of them, and leads; the master follows that one.
  * Where this does not end the master takes writes again.
@@ -97,14 +104,16 @@ export function siblingsFirst(tree: Tree, master: Instance, successor: Instance)
 export function handOver(
   tree: Tree,
   master: Instance,
-  { successor, isAuto }: { readonly successor: Instance; readonly isAuto: boolean },
+  { successor, isAuto, whyLocked = () => undefined }: HandingOver,
 ): PlannedLead | string {
   const siblings = replicasOf(tree, master).filter((one) => one !== successor)
-  const able = siblings.filter((one) => whyNotBelow(one, successor) === undefined)
+  const whyNot = (one: Instance): string | undefined =>
+    whyNotBelow(one, successor) ?? whyLocked(lockOf(one, `move below ${keyText(successor.Key)}`))
+  const able = siblings.filter((one) => whyNot(one) === undefined)
   const left = siblings.filter((one) => !able.includes(one))
   const stuck = left.find(({ IsDowntimed }) => !IsDowntimed)
   if (stuck !== undefined)
-    return `Desginated instance ${keyText(successor.Key)} cannot take over all of its siblings. Error: ${whyNotBelow(stuck, successor)}`
+    return `Desginated instance ${keyText(successor.Key)} cannot take over all of its siblings. Error: ${whyNot(stuck)}`
   const [at, old] = [successor.InstanceAlias, master.InstanceAlias]
   const byGtids = successor.UsingOracleGTID
   const reached: readonly Step[] = byGtids
