@@ -107,6 +107,27 @@ describe('Of clusters of one name in two namespaces', () => {
   })
 })
 
+test.each([
+  ['managed', knownShop],
+  ['watched', watchedShop],
+] as const)(
+  'A master of a %s cluster that is read-only is no master to write to, and one of its cluster',
+  async (_, shop) => {
+    const closed = shop({ views: { 'shop-0': { server: { readOnly: true } } } })
+    const { get } = await orchestratorOver([closed, { ...knownShop(), name: 'other' }], { hostNames: 'address' })
+    expect((await get('masters')).body).toMatchObject([{ SuggestedClusterAlias: 'other' }])
+    expect((await get('submit-masters-to-kv-stores')).body.Details).toMatchObject([
+      { Key: 'mysql/master/other' },
+      {},
+      {},
+      {},
+      {},
+    ])
+    expect((await get('master/shop')).body).toMatchObject({ InstanceAlias: 'shop-0', ReadOnly: true })
+    expect((await get('clusters-info')).body).toHaveLength(2)
+  },
+)
+
 describe('A cluster whose record is not read yet, or of which nobody is followed', () => {
   const { record: _, ...unread } = knownShop()
   const watched = watchedShop()

@@ -44,6 +44,12 @@ export function headOf({ servers, primary }: Cluster): Server | undefined {
   return servers.find(({ name }) => name === primary)
 }
 
+/** The same, where that one takes writes: of lists scripts take whom they write to. */
+export function writableHeadOf(cluster: Cluster): Server | undefined {
+  const head = headOf(cluster)
+  return head?.instance.ReadOnly === false ? head : undefined
+}
+
 /** Every cluster that is known, as orchestrator would see it. */
 export function fleetOf(known: readonly KnownCluster[], hostNames: HostNames): readonly Cluster[] {
   return known.map((one) => clusterOf(one, hostNames)).filter(({ servers }) => servers.length > 0)

@@ -6,7 +6,7 @@ import { instanceOf } from '#topology/snapshot/member.ts'
 import { keyText } from '../documents/key.ts'
 import { shown } from '../fleet/hints.ts'
 import { recoveryDocument, recoveryNumber, recoverySteps } from '../fleet/recovery.ts'
-import { headOf, type Cluster } from '../fleet/fleet.ts'
+import { writableHeadOf, type Cluster } from '../fleet/fleet.ts'
 import { ok, plain, refused, type Answer } from './answers.ts'
 import { operate } from './operate.ts'
 import type { Call, Route } from './route.ts'
@@ -231,7 +231,7 @@ export const acknowledgingRoutes: readonly Route[] = [
 function keysAndValues(call: Call): Answer {
   const clusters = call.params['clusterHint'] === undefined ? call.fleet : [call.cluster]
   const pairs = clusters.flatMap((cluster) => {
-    const head = headOf(cluster)
+    const head = writableHeadOf(cluster)
     if (head === undefined) return []
     const { key, host } = head
     const at = `mysql/master/${cluster.alias}`

@@ -4,14 +4,14 @@ import { clusterInfo } from '../fleet/cluster-info.ts'
 import type { Instance } from '../documents/instance.ts'
 import { keyText, isSameKey } from '../documents/key.ts'
 import { topologyText } from '../fleet/topology-text.ts'
-import { headOf, type Cluster, type Server } from '../fleet/fleet.ts'
+import { headOf, writableHeadOf, type Cluster, type Server } from '../fleet/fleet.ts'
 import { whyNotByGtids, whyNotFrom } from '../trees/checks.ts'
 import { ok, plain } from './answers.ts'
 import type { Call, Route } from './route.ts'
 
 const documents = (servers: readonly Server[]): readonly Instance[] => servers.map(({ instance }) => instance)
 
-/** The server that leads and takes writes; throws in orchestrator's words where there is none. */
+/** The server that leads, also while read-only; throws in orchestrator's words where there is none. */
 function masterOf(cluster: Cluster): Instance {
   const head = headOf(cluster)
   if (head === undefined) throw new RegentError('REGENT_NOT_FOUND', `No masters found for ${cluster.clusterName}`)
@@ -20,7 +20,7 @@ function masterOf(cluster: Cluster): Instance {
 
 /** A cluster without one hinders nobody from seeing the others. */
 function masters({ fleet }: Call): readonly Instance[] {
-  return documents(fleet.map(headOf).filter((head) => head !== undefined))
+  return documents(fleet.map(writableHeadOf).filter((head) => head !== undefined))
 }
 
 function byAlias(call: Call): Cluster {
@@ -94,11 +94,15 @@ export const readingRoutes: readonly Route[] = [
     differs: 'all that are well, where orchestrator picks a few: clusters have 16 instances at most',
     answer: (call) => plain(oscReplicas(call.cluster)),
   },
-  { path: 'masters', does: 'the primary of each cluster', answer: (call) => plain(masters(call)) },
+  {
+    path: 'masters',
+    does: 'the primary of each cluster, where that one takes writes',
+    answer: (call) => plain(masters(call)),
+  },
   {
     path: 'master/:clusterHint',
     does: 'the primary of a cluster',
-    differs: 'the primary of the record, also while it is being replaced: never two, and never a read-only replica',
+    differs: 'the primary of the record, also while it is read-only or being replaced: never two, and never a replica',
     answer: (call) => plain(masterOf(call.cluster)),
   },
   { path: 'instance/:host/:port', does: 'one server', answer: (call) => plain(call.server.instance) },
