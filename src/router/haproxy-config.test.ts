@@ -4,7 +4,7 @@ import { haproxyConfig, haproxyScript } from './haproxy-config.ts'
 it('Addresses, limits and files are those that are given, and every server begins closed', () => {
   const text = haproxyConfig(
     { config: '/run/c', script: '/run/s.lua', socket: '/run/h.sock' },
-    { host: '127.24.7.100', writePort: 3306, readPort: 3307 },
+    { hosts: ['127.24.7.100'], writePort: 3306, readPort: 3307 },
     { waitMs: 2_000, maxConnections: 40 },
   )
   expect(text).toMatch(/stats socket \/run\/h\.sock mode 600 level admin\n/)
@@ -20,10 +20,21 @@ it('Addresses, limits and files are those that are given, and every server begin
 it('A router that listens by IPv6 names its address in brackets', () => {
   const text = haproxyConfig(
     { config: '/run/c', script: '/run/s.lua', socket: '/run/h.sock' },
-    { host: 'fd00::7', writePort: 3306, readPort: 3307 },
+    { hosts: ['fd00::7'], writePort: 3306, readPort: 3307 },
     { waitMs: 2_000, maxConnections: 40 },
   )
   expect(text).toMatch(/bind \[fd00::7\]:3306\n[^]*bind \[fd00::7\]:3307\n/)
+})
+
+it('A router with addresses of both families listens at each, and at no other', () => {
+  const text = haproxyConfig(
+    { config: '/run/c', script: '/run/s.lua', socket: '/run/h.sock' },
+    { hosts: ['10.1.0.7', 'fd00::7'], writePort: 3306, readPort: 3307 },
+    { waitMs: 2_000, maxConnections: 40 },
+  )
+  expect(text).toMatch(/frontend writes\n {2}bind 10\.1\.0\.7:3306\n {2}bind \[fd00::7\]:3306\n {2}tcp-request/)
+  expect(text).toMatch(/frontend reading\n {2}bind 10\.1\.0\.7:3307\n {2}bind \[fd00::7\]:3307\n {2}tcp-request/)
+  expect(text.match(/bind /g)).toHaveLength(4)
 })
 
 it('Who waited in vain is told what to do, in a packet of MySQL', () => {

@@ -9,7 +9,8 @@ export interface RouterFiles {
 }
 
 export interface RouterAddress {
-  readonly host: string
+  /** One of each address family that the machine has. */
+  readonly hosts: readonly string[]
   readonly writePort: number
   readonly readPort: number
 }
@@ -26,10 +27,11 @@ const idleTime = '9h'
  */
 export function haproxyConfig(
   files: RouterFiles,
-  { host, writePort, readPort }: RouterAddress,
+  { hosts, writePort, readPort }: RouterAddress,
   { waitMs, maxConnections }: Pick<RouterSettings, 'waitMs' | 'maxConnections'>,
 ): string {
-  const listening = isIPv6(host) ? `[${host}]` : host
+  const binds = (port: number): string =>
+    hosts.map((host) => `  bind ${isIPv6(host) ? `[${host}]` : host}:${port}`).join('\n')
   const closed = `${nowhere.host}:${nowhere.port} disabled weight 100`
   const slots = Array.from({ length: readSlots }, (_, at) => `  server r${at} ${closed}`)
   return `global
@@ -56,14 +58,14 @@ defaults
   srvtcpka-cnt 3
 
 frontend writes
-  bind ${listening}:${writePort}
+${binds(writePort)}
   tcp-request inspect-delay ${waitMs + 60_000}ms
   tcp-request content lua.wait_write if !{ nbsrv(gate) ge 1 }
   tcp-request content use-service lua.refuse_write if !{ nbsrv(gate) ge 1 }
   default_backend primary
 
 frontend reading
-  bind ${listening}:${readPort}
+${binds(readPort)}
   tcp-request inspect-delay ${waitMs + 60_000}ms
   tcp-request content lua.wait_read if !{ nbsrv(reads) ge 1 }
   tcp-request content use-service lua.refuse_read if !{ nbsrv(reads) ge 1 }

@@ -29,6 +29,7 @@ export async function runRouter({ clusterDir, logLevel }: RouterOptions): Promis
       say`${cluster.name} was made without a router; "regent local up ${cluster.name} --router" gives it one`,
       { remedy: '' },
     )
+  const { host, ...ports } = routerAddress(cluster)
   const platform = localPlatform(clusterDir)
   const warn = seldom(realWorld.clock, (line) => log.warn(line))
   const warnOf = (error: unknown): void => warn(say`where the router leads is not written down: ${described(error)}`)
@@ -37,7 +38,7 @@ export async function runRouter({ clusterDir, logLevel }: RouterOptions): Promis
     settings: routerSettings(cluster.router.settings),
     folder: routerFolder(layout),
     haproxy: cluster.router.haproxy,
-    address: routerAddress(cluster),
+    address: { hosts: [host], ...ports },
     tokenFile: layout.agentToken,
     log,
     endsWithinMs: 0,

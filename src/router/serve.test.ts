@@ -17,7 +17,7 @@ it('A router whose HAProxy does not start ends when it is told to, and says what
   await writeFile(join(folder, 'epoch.json'), '{"version":1,')
   const served = serve({
     ...{ cluster: 'shop', settings: routerSettings({}), folder, haproxy: ['/bin/false'], tokenFile, log },
-    address: { host: '127.0.0.1', writePort: 3306, readPort: 3307 },
+    address: { hosts: ['127.0.0.1'], writePort: 3306, readPort: 3307 },
     endsWithinMs: 0,
     source: async () => undefined,
   })

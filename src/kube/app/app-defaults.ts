@@ -7,7 +7,7 @@ export type NamedPort = Required<AppPort>
 /** A spec of which everything is said that Deployment and Service are made of. */
 export type WholeAppSpec = Omit<AppSpec, 'ports' | 'service'> & {
   readonly ports: readonly NamedPort[]
-  readonly service: Required<AppSpec['service']>
+  readonly service: AppSpec['service'] & { readonly name: string }
 }
 
 /**

@@ -1,4 +1,4 @@
-import type { V1Container, V1DeploymentSpec, V1PodSpec } from '@kubernetes/client-node'
+import type { V1Container, V1DeploymentSpec, V1PodSpec, V1ServiceSpec } from '@kubernetes/client-node'
 import type { KubeObject, Resource } from '#controller-runtime/objects/objects.ts'
 import { withController } from '#controller-runtime/objects/owner-references.ts'
 import { labels } from '../names/names.ts'
@@ -82,6 +82,8 @@ export function appServiceOf(app: App): Service | undefined {
     metadata: { name: service.name, annotations: { ...service.annotations } },
     spec: {
       type: service.type,
+      // Not said unless given: then the cluster, or a hand, may say that.
+      ...given<V1ServiceSpec>({ ipFamilyPolicy: service.ipFamilyPolicy }),
       selector: { ...appSelectorOf(app.metadata.name) },
       // Said, as those of the Deployment.
       publishNotReadyAddresses: false,

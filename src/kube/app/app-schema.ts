@@ -1,5 +1,5 @@
 import { Type, type Static } from 'typebox'
-import { asKubernetesHasIt, closed, listAsKubernetesHasIt, oneOf, texts } from '../spec/schema-words.ts'
+import { asKubernetesHasIt, closed, ipFamilyPolicy, listAsKubernetesHasIt, oneOf, texts } from '../spec/schema-words.ts'
 import { conditionSchema } from '../spec/status-schema.ts'
 
 /**
@@ -83,6 +83,7 @@ export const appSpecSchema = closed(
           }),
         ),
         type: oneOf(['ClusterIP', 'NodePort', 'LoadBalancer'], 'ClusterIP', 'How the Service can be reached.'),
+        ipFamilyPolicy: ipFamilyPolicy('as the cluster says unless given'),
         annotations: texts('Annotations of the Service, such as those of a cloud’s load balancer.', 4_096),
       },
       { default: {}, description: 'The Service in front of the pods.' },

@@ -1,6 +1,7 @@
 import { expect, it } from 'vitest'
 import { validateApp } from '../admission/app-validation.ts'
 import { aCluster } from '../testing.ts'
+import { appServiceOf } from '../app/app-objects.ts'
 import { routerAppOf, routerConfigOf } from './router-objects.ts'
 
 const managers = { namespace: 'regent', ca: 'the authority' }
@@ -56,4 +57,27 @@ it('Other settings replace the routers; another number of instances only changes
     },
   })
   expect(made().config.data?.['ca.crt']).toBe('the authority')
+})
+
+it.each([
+  ['both families, where the cluster has both', {}, { ipFamilyPolicy: 'PreferDualStack' }],
+  ['the family of a cloud’s load balancer, whose clients have its address', { type: 'LoadBalancer' }, {}],
+  [
+    'what is said',
+    { type: 'LoadBalancer', ipFamilyPolicy: 'RequireDualStack' },
+    { ipFamilyPolicy: 'RequireDualStack' },
+  ],
+])('The Service of routers has %s', (_, service, wanted) => {
+  const { app } = made({ service })
+  expect(validateApp(app, undefined)).toEqual({ refusals: [], warnings: [] })
+  const { ipFamilyPolicy } =
+    appServiceOf({ ...app, metadata: { ...app.metadata, uid: 'app-1' } })?.spec ?? expect.fail('no Service')
+  expect({ ...(ipFamilyPolicy !== undefined && { ipFamilyPolicy }) }).toEqual(wanted)
+})
+
+it('A router is told every address of its pod: it listens at each', () => {
+  expect(made().app.spec.envs).toContainEqual({
+    name: 'POD_IPS',
+    valueFrom: { fieldRef: { fieldPath: 'status.podIPs' } },
+  })
 })

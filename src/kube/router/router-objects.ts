@@ -98,7 +98,7 @@ export function routerAppOf(cluster: MySQLCluster, router: RouterSpec, image: st
     terminationGracePeriodSeconds: Math.ceil(settings.drainMs / 1_000) + endingSeconds,
     podLabels: {},
     podAnnotations: { [annotations.routerSettings]: digestOf(settings) },
-    service: { ...router.service, name: names.routerService },
+    service: { ...familiesOf(router), ...router.service, name: names.routerService },
     ...placeOf(cluster),
   }
   return ownedBy(cluster, {
@@ -107,6 +107,14 @@ export function routerAppOf(cluster: MySQLCluster, router: RouterSpec, image: st
     metadata: { name: names.router },
     spec,
   })
+}
+
+/**
+ * In both address families where the cluster has both. A load balancer of a cloud may know only one, and clients may
+ * use its address already.
+ */
+function familiesOf({ service: { type } }: RouterSpec): Pick<AppSpec['service'], 'ipFamilyPolicy'> {
+  return type === 'LoadBalancer' ? {} : { ipFamilyPolicy: 'PreferDualStack' }
 }
 
 /** Where instances may run routers may run, too. */
@@ -121,7 +129,7 @@ function placeOf({ spec: { scheduling, pod } }: MySQLCluster): Partial<AppSpec> 
 }
 
 const environment = [
-  { name: 'POD_IP', valueFrom: { fieldRef: { fieldPath: 'status.podIP' } } },
+  { name: 'POD_IPS', valueFrom: { fieldRef: { fieldPath: 'status.podIPs' } } },
   { name: 'HOME', value: routerPaths.run },
   ...Object.entries({ ...frugalEnvironment, NODE_OPTIONS: frugalNode.join(' ') }).map(([name, value]) => ({
     name,

@@ -1,6 +1,6 @@
 import { Type } from 'typebox'
 import { routerSettingsSchema } from '#failover/protocol/router-settings.ts'
-import { asKubernetesHasIt, closed, oneOf, texts } from './schema-words.ts'
+import { asKubernetesHasIt, closed, ipFamilyPolicy, oneOf, texts } from './schema-words.ts'
 
 const { reads, ...settings } = routerSettingsSchema.properties
 
@@ -23,6 +23,7 @@ export const routerSchema = closed(
     service: closed(
       {
         type: oneOf(['ClusterIP', 'NodePort', 'LoadBalancer'], 'ClusterIP', 'How the Service can be reached.'),
+        ipFamilyPolicy: ipFamilyPolicy('PreferDualStack unless given, and as the cluster says for a LoadBalancer'),
         annotations: texts('Annotations of the Service, such as those of a cloud’s load balancer.', 4_096),
       },
       { default: {}, description: 'Service <cluster>.' },

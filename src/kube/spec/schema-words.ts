@@ -41,3 +41,15 @@ export const listAsKubernetesHasIt = (description: string) =>
 
 export const texts = (description: string, longest = 63) =>
   Type.Record(Type.String(), Type.String({ maxLength: longest }), { default: {}, description })
+
+const ipFamilyPolicies = ['SingleStack', 'PreferDualStack', 'RequireDualStack'] as const
+
+/** Without a default: a Service of which nothing is said is as the cluster, or a hand, has it. */
+export const ipFamilyPolicy = (unlessGiven: string) =>
+  Type.Optional(
+    Type.Unsafe<(typeof ipFamilyPolicies)[number]>({
+      type: 'string',
+      enum: [...ipFamilyPolicies],
+      description: `Whether the Service has addresses of IPv4 and of IPv6, where the cluster has both; ${unlessGiven}.`,
+    }),
+  )

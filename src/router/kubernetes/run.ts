@@ -17,6 +17,7 @@ import { statisticsIn } from '../haproxy-statistics.ts'
 import { routerMetrics } from '../router-metrics.ts'
 import type { Router } from '../router.ts'
 import { serve } from '../serve.ts'
+import { listeningHosts, ownAddresses } from './listening-hosts.ts'
 import { followKubernetes } from './kubernetes-source.ts'
 import { managersOf } from './managers.ts'
 
@@ -42,13 +43,13 @@ export async function runKubernetesRouter({ config, logLevel }: KubernetesRouter
     checksPeers: true,
   })
   const settings = routerSettings(file.settings)
-  const host = process.env['POD_IP'] ?? '0.0.0.0'
+  const hosts = listeningHosts(process.env['POD_IPS'] ?? '', ownAddresses())
   await serve({
     cluster,
     settings,
     folder: routerPaths.run,
     haproxy: await haproxyOnPath(),
-    address: { host, writePort: routerPorts.write, readPort: routerPorts.read },
+    address: { hosts, writePort: routerPorts.write, readPort: routerPorts.read },
     tokenFile,
     tls: { servername: agentTlsName(cluster, namespace), certificates },
     log,
@@ -60,7 +61,8 @@ export async function runKubernetesRouter({ config, logLevel }: KubernetesRouter
     },
     show: (router, until, haproxy) => {
       const routes = routesOf(cluster, router, haproxy)
-      const address = { host, port: routerPorts.probes }
+      // Kubernetes asks at the first.
+      const address = { host: hosts[0], port: routerPorts.probes }
       return plainServer({ name: 'probes', address, option: '--config', routes, log }).run(until)
     },
   })
