@@ -42,6 +42,8 @@ describe('the key of an object', () => {
     somePiece.replace('-5-', '-05-'),
     somePiece.replace('-5-', '-0-'),
     somePiece.replace('.app-5-', '-4611686018427387905-'),
+    // The last number that MySQL gives is the one before this.
+    somePiece.replace('-4611686018427387904-', '-9223372036854775807-'),
     somePiece.replace('1795000004000', '1794000004000'),
     somePiece.replace(sourceA, sourceA.toUpperCase()),
     `${somePiece}0`,

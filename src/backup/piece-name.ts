@@ -1,5 +1,5 @@
 import { instanceOf, memberId, type MemberId } from '#topology/snapshot/member.ts'
-import { gtidNumber, type GtidNumber } from '#topology/gtid/gtid-number.ts'
+import { endOfGtidNumbers, gtidNumber, type GtidNumber } from '#topology/gtid/gtid-number.ts'
 import { GtidSet } from '#topology/gtid/gtid-set.ts'
 
 /**
@@ -67,7 +67,7 @@ export function parsePieceName(epoch: number, name: string): Piece | null {
 }
 
 function isPossible({ firstMs, lastMs, from, to, preceding }: Piece): boolean {
-  return from >= 1 && from <= to && firstMs <= lastMs && Number.isSafeInteger(preceding)
+  return from >= 1 && from <= to && to < endOfGtidNumbers && firstMs <= lastMs && Number.isSafeInteger(preceding)
 }
 
 export function gtidsOf({ source, from, to }: Pick<Piece, 'source' | 'from' | 'to'>): GtidSet {

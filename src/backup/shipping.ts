@@ -26,9 +26,23 @@ export function shippedOf({ manifests, openings, pieces }: Archive): Shipped | n
   const begins = oldest === undefined ? first?.gtids : copiedBy(oldest)
   if (begins === undefined) return null
   return {
-    gtids: pieces.reduce((all, piece) => all.union(gtidsOf(piece)), begins),
+    gtids: begins.union(inHistory(pieces, believed)),
     copied: newest === undefined ? begins : copiedBy(newest),
   }
+}
+
+/**
+ * What pieces hold, as far as each later epoch began with that: a restore leaves out the rest where that epoch begins,
+ * also what its primary applied after that. So the rest is shipped again, under the epoch of whoever has it.
+ */
+function inHistory(pieces: Archive['pieces'], openings: Archive['openings']): GtidSet {
+  let all = GtidSet.empty
+  for (const [epoch, ofEpoch] of Map.groupBy(pieces, (piece) => piece.epoch)) {
+    const shipped = ofEpoch.reduce((some, piece) => some.union(gtidsOf(piece)), GtidSet.empty)
+    const later = openings.filter((opening) => opening.epoch > epoch)
+    all = all.union(later.reduce((left, { gtids }) => left.intersect(gtids), shipped))
+  }
+  return all
 }
 
 /**

@@ -1,115 +1,17 @@
 import { randomBytes } from 'node:crypto'
-import { mkdtemp, rm, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
-import { describe, expect, it, onTestFinished } from 'vitest'
-import { gtidsOf } from '#backup/piece-name.ts'
-import { aManifest } from '#backup/testing.ts'
+import { describe, expect, it } from 'vitest'
+import { aManifest, aPiece } from '#backup/testing.ts'
 import { chainsOf } from '#backup/window.ts'
 import { manifestText } from '#backup/manifest.ts'
 import { keyOf } from '#backup/keys.ts'
-import { readPiece } from '#backup/transfer/read-piece.ts'
 import { readArchive, readOpening } from '#backup/transfer/stored-archive.ts'
 import { KeyRing } from '#backup/stream/key-ring.ts'
 import { MemoryStore } from '#object-store/testing-store.ts'
-import { binlogFile, dml, previousGtids, uuid } from '#test/support/synthetic-binlog.ts'
-import { GtidSet } from '#topology/gtid/gtid-set.ts'
-import { listBinlogs, previousGtids as readPrevious } from '#agents/binlog/set.ts'
-import { readRange, visitTransactions } from '#agents/binlog/transactions.ts'
+import { uuid } from '#test/support/synthetic-binlog.ts'
 import { learn } from '#agents/instance/learn.ts'
-import type { BinlogArchiveKnown } from '#agents/instance/known.ts'
-import {
-  aServerState,
-  primaryOfEpoch3,
-  replicaOfEpoch3,
-  ScriptedProcess,
-  ScriptedServer,
-  testParts,
-} from '#agents/testing.ts'
+import { primaryOfEpoch3 } from '#agents/testing.ts'
 import { BinlogArchiver } from './binlog-archiver.ts'
-import { HoleCloser } from './hole-closer.ts'
-
-const task = { store: { address: 'memory' }, retention: { last: 1, days: 0, weeks: 0 }, archive: { everySeconds: 5 } }
-
-/** A primary whose binlogs a test writes. */
-async function aPrimary(store: MemoryStore, epoch = 3, key: KeyRing | null = null) {
-  const here = await anInstance('shop-0')
-  await here.parts.file.update({ volume: '0a1b2c', promise: epoch, assignment: { ...primaryOfEpoch3, epoch } })
-  const archiver = new BinlogArchiver(here.parts, portTo(store, key))
-  return { ...here, archiver, seen: (): BinlogArchiveKnown | null => here.parts.jobs.binlogArchive }
-}
-
-/** A replica of the same epoch. */
-async function aReplica(store: MemoryStore) {
-  const here = await anInstance('shop-1')
-  await here.parts.file.update({ volume: '0a1b2c', promise: 3, assignment: replicaOfEpoch3 })
-  return { ...here, closer: new HoleCloser(here.parts, portTo(store)) }
-}
-
-function portTo(store: MemoryStore, key: KeyRing | null = null) {
-  return { lineage: '00112233445566778899aabbccddeeff', open: async () => ({ store, key }) }
-}
-
-async function anInstance(instance: string) {
-  const dir = await mkdtemp(join(tmpdir(), 'regent-archiver-'))
-  onTestFinished(() => rm(dir, { recursive: true, force: true }))
-  const server = new ScriptedServer(aServerState())
-  let passedMs = 0
-  const made = await testParts(server, {
-    process: new ScriptedProcess(),
-    volume: {
-      listBinlogs: () => listBinlogs(dir),
-      previousGtids: (name) => readPrevious(join(dir, name)),
-      visitBinlog: (name, from, visit, signal) => visitTransactions(join(dir, name), from, visit, signal),
-      readBinlog: ({ name, ...range }) => readRange(join(dir, name), range),
-    },
-  })
-  const { clock } = made.world
-  const monotonicMs = () => clock.monotonicMs() + passedMs
-  const world = { ...made.world, clock: { ...clock, wallMs: () => clock.wallMs(), monotonicMs } }
-  const parts = { ...made, world, config: { ...made.config, instance } }
-  learn(parts, { fact: 'backupsTold', task })
-
-  /** Its files, by the numbers of their transactions; those below the first are purged. */
-  const has = async (files: readonly (readonly number[])[], upTo: number) => {
-    const names = files.map((_, at) => `binlog.${String(at + 1).padStart(6, '0')}`)
-    for (const [at, numbers] of files.entries()) {
-      const first = numbers[0] ?? upTo + 1
-      const content = binlogFile(
-        numbers.flatMap((number) => dml(number, 40, 1_795_000_000_000 + number * 1_000)),
-        { previous: previousGtids(first > 1 ? [[1, first - 1]] : []) },
-      )
-      await writeFile(join(dir, names[at] ?? ''), content)
-    }
-    await writeFile(join(dir, 'binlog.index'), names.map((name) => `./${name}\n`).join(''))
-    const purged = (files[0]?.[0] ?? 1) - 1
-    server.state = {
-      ...server.state,
-      executed: upTo === 0 ? '' : `${uuid}:1-${upTo}`,
-      purged: purged === 0 ? '' : `${uuid}:1-${purged}`,
-    }
-    await parts.observer.refresh()
-  }
-  return { parts, server, has, passes: (ms: number) => (passedMs += ms) }
-}
-
-const range = (from: number, to: number) => Array.from({ length: to - from + 1 }, (_, at) => from + at)
-
-async function shipped(store: MemoryStore): Promise<string> {
-  const { pieces } = await readArchive(store, 'shop')
-  for (const piece of pieces)
-    for await (const { bytes } of readPiece({ store, cluster: 'shop', lineage: null, piece, key: null }))
-      expect(bytes.length).toBeGreaterThan(0)
-  return pieces.reduce((all, piece) => all.union(gtidsOf(piece)), GtidSet.empty).toString()
-}
-
-async function withBackup(store: MemoryStore, upTo: number): Promise<void> {
-  const manifest = aManifest({ gtids: `${uuid}:1-${upTo}`, epoch: 3 })
-  await store.putIfAbsent(
-    keyOf({ kind: 'manifest', cluster: 'shop', name: manifest.name }),
-    Buffer.from(manifestText(manifest)),
-  )
-}
+import { aPrimary, aReplica, piecesIn, portTo, range, shipped, task, withBackup } from './testing-archiver.ts'
 
 describe('A primary ships its binlogs', () => {
   it('from the moment on at which the archive began, and says how far that is', async () => {
@@ -340,6 +242,52 @@ describe('A primary ships its binlogs', () => {
     const [first, third] = openings
     expect([openings.length, String(first?.distrust)]).toEqual([2, expect.stringContaining('cannot be used')])
     expect([third?.epoch, third?.distrust, third?.gtids.toString()]).toEqual([3, '', `${uuid}:1-6`])
+  })
+
+  it('also where the name of an object claims all that is still to come, and says once what to do about that', async () => {
+    const store = new MemoryStore()
+    const { archiver, has, seen, parts } = await aPrimary(store)
+    const forged = aPiece({ epoch: 2, source: uuid, to: 9_223_372_036_854_775_806n })
+    const key = keyOf({ kind: 'piece', cluster: 'shop', piece: forged })
+    store.objects.set(key, Buffer.from('nonsense'))
+    await has([range(1, 4)], 4)
+    await archiver.look()
+    await has([range(1, 4), range(5, 8)], 8)
+    await archiver.look()
+    expect(piecesIn(store, 3)).toEqual(['5-8'])
+    expect(seen()).toMatchObject({ gtids: `${uuid}:1-8`, hole: '', trouble: '' })
+    // Another shipping finds the same.
+    await parts.file.update({ promise: 4, assignment: { ...primaryOfEpoch3, epoch: 4 } })
+    await has([range(1, 4), range(5, 9)], 9)
+    await archiver.look()
+    expect(piecesIn(store, 4)).toEqual(['9-9'])
+    const said = parts.notices.list.filter(({ code }) => code === 'ArchiveDoubted')
+    expect(said.map(({ sentence }) => String(sentence))).toEqual([
+      `object ${key} in the store of backups memory cannot be believed, with transactions that shop-0 has not executed (${uuid}:5-9223372036854775806): that does not count as shipped, and shop-0 ships its binlogs as before; if no failover lost those transactions, somebody put that there or damaged it: delete it`,
+    ])
+  })
+
+  it.each<[string, KeyRing | null, readonly string[]]>([
+    ['all of it, since nothing proves their name', null, ['5-7', '8-11']],
+    ['as far as it had that when its epoch began', new KeyRing([randomBytes(32)]), ['8-11']],
+  ])('of which the last primary shipped more than the next one has applied: %s', async (_, ring, expected) => {
+    const store = new MemoryStore()
+    await withBackup(store, 4)
+    const first = await aPrimary(store, 3, ring)
+    await first.has([range(1, 9)], 9)
+    await first.archiver.look()
+    expect(piecesIn(store, 3)).toEqual(['5-9'])
+    const next = await aPrimary(store, 4, ring)
+    await next.has([range(1, 11)], 7)
+    await next.archiver.look()
+    await next.has([range(1, 11)], 11)
+    await next.archiver.look()
+    const again = new BinlogArchiver(next.parts, portTo(store, ring))
+    await again.look()
+    expect(piecesIn(store, 4)).toEqual(expected)
+    expect(next.seen()).toMatchObject({ hole: '', lacks: '', trouble: '' })
+    const [chain] = chainsOf(await readArchive(store, 'shop'))
+    expect([chain?.hole, chain?.gtids.toString()]).toEqual([null, `${uuid}:1-11`])
   })
 
   it('into no archive of another history, or of a later epoch', async () => {

@@ -21,6 +21,7 @@ export class BinlogArchiver implements Watch {
   readonly #stop = new AbortController()
   #shipping: Shipping | null = null
   #begunAtMs = -Infinity
+  readonly #doubted = new Set<string>()
 
   constructor(parts: Parts, port: StoresPort | null) {
     this.#parts = parts
@@ -66,7 +67,12 @@ export class BinlogArchiver implements Watch {
   async #shippingOf(task: BackupTask, port: StoresPort): Promise<Shipping> {
     if (this.#shipping?.isStill(task) !== true) {
       this.#rest()
-      this.#shipping = await Shipping.begin(this.#parts, { task, port, signal: this.#stop.signal })
+      this.#shipping = await Shipping.begin(this.#parts, {
+        task,
+        port,
+        signal: this.#stop.signal,
+        doubted: this.#doubted,
+      })
     }
     return this.#shipping
   }

@@ -1,5 +1,4 @@
 import { shippedOf, whyOtherHistory } from '#backup/shipping.ts'
-import { readArchive } from '#backup/transfer/stored-archive.ts'
 import { describeError, RegentError } from '#common/errors/errors.ts'
 import { counted, say, type Sentence } from '#common/sentence/sentence.ts'
 import type { Word } from '#failover/protocol/word.ts'
@@ -12,6 +11,7 @@ import type { OpenedStore, StoresPort } from '#agents/ports/backup-port.ts'
 import { requireAccess } from '../access.ts'
 import { claimFolder } from '../owner.ts'
 import { epochOf, PieceSender, type Went } from './piece-sender.ts'
+import { readBelieved } from './read-believed.ts'
 import { folderOf } from './shipping.ts'
 
 type CloseWord = Word<'closeHole'>
@@ -63,10 +63,11 @@ export class HoleCloser {
   async #ship(said: CloseWord, opened: OpenedStore, lineage: string): Promise<GtidSet> {
     const folder = folderOf(this.#parts, said)
     const executed = parseGtidSet((await this.#parts.server.readHolds()).executed)
-    const archive = await readArchive(opened.store, folder, 'sender')
+    // A replica may lag: what it does not believe is said by the primary alone.
+    const { archive, believed } = await readBelieved(this.#parts, { opened, folder, lineage })
     const why = whyOtherHistory(archive, said.epoch, executed)
     if (why !== '') throw new RegentError('REGENT_REFUSED', why, { remedy: '' })
-    let lacking = parseGtidSet(said.gtids).subtract(shippedOf(archive)?.gtids ?? GtidSet.empty)
+    let lacking = parseGtidSet(said.gtids).subtract(shippedOf(believed)?.gtids ?? GtidSet.empty)
     let shipped = GtidSet.empty
     const { signal } = this.#stop
     const sender = new PieceSender(this.#parts, { folder, lineage, opened, epoch: said.epoch, signal })

@@ -1,7 +1,7 @@
 import { keyOf } from '#backup/keys.ts'
 import { openingText, type OpeningPlace } from '#backup/opening.ts'
 import { shippedOf, whyOtherHistory, type Shipped } from '#backup/shipping.ts'
-import { openingAsFound, readArchive } from '#backup/transfer/stored-archive.ts'
+import { openingAsFound } from '#backup/transfer/stored-archive.ts'
 import { RegentError } from '#common/errors/errors.ts'
 import { counted, say, text, type Said } from '#common/sentence/sentence.ts'
 import { abbreviated } from '#common/text/words.ts'
@@ -14,12 +14,15 @@ import type { Parts } from '#agents/instance/parts.ts'
 import type { OpenedStore, StoresPort } from '#agents/ports/backup-port.ts'
 import { claimFolder } from '../owner.ts'
 import { epochOf, PieceSender, type Went } from './piece-sender.ts'
+import { readBelieved, tellDoubts } from './read-believed.ts'
 
 /** For whom, and where to. */
 interface Begun {
   readonly task: BackupTask
   readonly port: StoresPort
   readonly signal: AbortSignal
+  /** Keys of objects that are not believed, of which that was said: by this agent, whichever shipping found them. */
+  readonly doubted: Set<string>
 }
 
 /** What the shipping rests upon. */
@@ -80,11 +83,13 @@ export class Shipping {
       const place = { cluster, epoch, key: opened.key?.strict ?? null }
       const opening = Buffer.from(openingText({ epoch, instance, atMs, gtids }, place))
       await store.putIfAbsent(keyOf({ kind: 'opening', cluster, epoch }), opening)
-      const archive = await readArchive(store, cluster, 'sender')
+      const from = { opened, folder: cluster, lineage: begun.port.lineage }
+      const { archive, believed, doubted } = await readBelieved(parts, from)
       const why = whyOtherHistory(archive, epoch, parseGtidSet(gtids))
       if (why !== '') throw new RegentError('REGENT_REFUSED', why, { remedy: '' })
       await seal(store, place, opening)
-      const shipped = shippedOf(archive)
+      tellDoubts(parts, store.address, doubted, begun.doubted)
+      const shipped = shippedOf(believed)
       if (shipped === null) throw new Error('the archive has no opening, which was put there a moment ago')
       return new Shipping(parts, { ...begun, ...ground }, opened, shipped)
     } catch (error) {
@@ -134,7 +139,11 @@ export class Shipping {
 
   async #readAgain(atMs: number): Promise<void> {
     this.#readAtMs = atMs
-    const found = shippedOf(await readArchive(this.#opened.store, folderOf(this.#parts, this.#begun.task), 'sender'))
+    const { task, port, doubted: said } = this.#begun
+    const from = { opened: this.#opened, folder: folderOf(this.#parts, task), lineage: port.lineage }
+    const { believed, doubted } = await readBelieved(this.#parts, from)
+    tellDoubts(this.#parts, this.#opened.store.address, doubted, said)
+    const found = shippedOf(believed)
     if (found === null) return
     this.#copied = found.copied
     this.#lacking = this.#lacking.subtract(found.gtids)

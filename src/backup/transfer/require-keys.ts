@@ -8,7 +8,7 @@ import type { KeyRing } from '../stream/key-ring.ts'
 import { keyThatLacks } from './piece-object.ts'
 
 /** A head has some hundred bytes. Of a store with a piece every few seconds each byte counts. */
-const headRange = { from: 0, to: 4_096 }
+export const headRange = { from: 0, to: 4_096 }
 const atOnce = 16
 
 /**

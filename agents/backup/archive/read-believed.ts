@@ -1,0 +1,54 @@
+import type { Archive } from '#backup/history.ts'
+import { believedBy, type Doubted } from '#backup/transfer/believed-archive.ts'
+import { readArchive } from '#backup/transfer/stored-archive.ts'
+import { counted, say, text } from '#common/sentence/sentence.ts'
+import { abbreviated } from '#common/text/words.ts'
+import { GtidSet, parseGtidSet } from '#topology/gtid/gtid-set.ts'
+import type { Parts } from '#agents/instance/parts.ts'
+import type { OpenedStore } from '#agents/ports/backup-port.ts'
+
+/** Which archive. */
+export interface ArchivePlace {
+  readonly opened: OpenedStore
+  /** Of the cluster in the store. */
+  readonly folder: string
+  readonly lineage: string
+}
+
+/** As it is in the store, and what a sender believes of that. */
+export interface ReadBelieved {
+  readonly archive: Archive
+  readonly believed: Archive
+  readonly doubted: readonly Doubted[]
+}
+
+/** Reads an archive as a sender does. Rejects as the store does. */
+export async function readBelieved(
+  { server }: Pick<Parts, 'server'>,
+  { opened: { store, key }, folder: cluster, lineage }: ArchivePlace,
+): Promise<ReadBelieved> {
+  const archive = await readArchive(store, cluster, 'sender')
+  // After the archive: what others shipped or copied by then is executed here as well, unless this server lags.
+  const executed = parseGtidSet((await server.readHolds()).executed)
+  const { archive: believed, doubted } = await believedBy(archive, { store, cluster, lineage, key, executed })
+  return { archive, believed, doubted }
+}
+
+/** Says which objects a primary does not believe, each once. @param said the keys of which that was said before */
+export function tellDoubts(
+  { config: { instance }, notices }: Pick<Parts, 'config' | 'notices'>,
+  address: string,
+  doubted: readonly Doubted[],
+  said: Set<string>,
+): void {
+  const fresh = doubted.filter(({ key }) => !said.has(key))
+  const [first] = fresh
+  if (first === undefined) return
+  for (const { key } of fresh) said.add(key)
+  const gtids = abbreviated(fresh.reduce((all, each) => all.union(each.gtids), GtidSet.empty).toString())
+  const others = fresh.length === 1 ? '' : say` and ${counted(fresh.length - 1, 'other object')}`
+  notices.add(
+    'ArchiveDoubted',
+    say`object ${text(first.key)}${others} in the store of backups ${text(address)} cannot be believed, with transactions that ${instance} has not executed (${text(gtids)}): that does not count as shipped, and ${instance} ships its binlogs as before; if no failover lost those transactions, somebody put that there or damaged it: delete it`,
+  )
+}

@@ -1,0 +1,80 @@
+import { codeOf } from '#common/errors/errors.ts'
+import type { ObjectStore } from '#object-store/object-store.ts'
+import { GtidSet } from '#topology/gtid/gtid-set.ts'
+import type { Archive } from '../history.ts'
+import { keyOf } from '../keys.ts'
+import type { Manifest } from '../manifest.ts'
+import { gtidsOf, type Piece } from '../piece-name.ts'
+import { isOfContent } from '../stored-json.ts'
+import type { KeyRing } from '../stream/key-ring.ts'
+import { keyThatLacks } from './piece-object.ts'
+import { headRange } from './require-keys.ts'
+
+/** Who reads an archive, and what that instance knows for certain. */
+export interface Believer {
+  readonly store: Pick<ObjectStore, 'get'>
+  readonly cluster: string
+  readonly lineage: Manifest['lineage']
+  /** Null where nothing is signed. */
+  readonly key: KeyRing | null
+  /** What the server has executed; read after the archive was. */
+  readonly executed: GtidSet
+}
+
+/** An object that is not believed: somebody may have put that there, or damaged it. */
+export interface Doubted {
+  readonly key: string
+  /** What the object names and the server has not executed. */
+  readonly gtids: GtidSet
+}
+
+/** More names than that are not looked behind: whoever writes to a store can put thousands there. */
+const mostLooks = 64
+
+/**
+ * Without what names transactions that nobody may have executed: by such a name all that is still to come would seem to
+ * be shipped. Believed is what the server has executed itself, and a piece whose name a key signed. The rest is left
+ * out as a whole: what a sender still has of that is shipped again, which does no harm. Rejects as the store does.
+ */
+export async function believedBy(
+  archive: Archive,
+  by: Believer,
+): Promise<{ readonly archive: Archive; readonly doubted: readonly Doubted[] }> {
+  const { cluster, executed } = by
+  const doubted: Doubted[] = []
+  const isWithin = (gtids: GtidSet, key: () => string): boolean => {
+    if (executed.contains(gtids)) return true
+    doubted.push({ key: key(), gtids: gtids.subtract(executed) })
+    return false
+  }
+  const manifests = archive.manifests.filter(({ name, gtids }) =>
+    isWithin(GtidSet.parse(gtids), () => keyOf({ kind: 'manifest', cluster, name })),
+  )
+  const openings = archive.openings.filter(({ epoch, gtids }) =>
+    isWithin(gtids, () => keyOf({ kind: 'opening', cluster, epoch })),
+  )
+  const beyond = archive.pieces.filter((piece) => !executed.contains(gtidsOf(piece)))
+  const signed = await signedOf(beyond, by)
+  const pieces = archive.pieces.filter(
+    (piece) => signed.has(piece) || isWithin(gtidsOf(piece), () => keyOf({ kind: 'piece', cluster, piece })),
+  )
+  return { archive: { manifests, openings, pieces }, doubted }
+}
+
+async function signedOf(pieces: readonly Piece[], by: Believer): Promise<ReadonlySet<Piece>> {
+  const signed = new Set<Piece>()
+  if (by.key === null) return signed
+  for (const piece of pieces.slice(0, mostLooks)) if (await isSigned(piece, by.key.strict, by)) signed.add(piece)
+  return signed
+}
+
+async function isSigned(piece: Piece, key: KeyRing, { store, cluster, lineage }: Believer): Promise<boolean> {
+  try {
+    const stored = store.get(keyOf({ kind: 'piece', cluster, piece }), headRange)
+    return (await keyThatLacks(stored, { cluster, lineage, piece }, key)) === null
+  } catch (error) {
+    const code = codeOf(error)
+    if (isOfContent(error) || code === 'REGENT_REFUSED' || code === 'REGENT_NOT_FOUND') return false
+    throw error
+  }
+}
