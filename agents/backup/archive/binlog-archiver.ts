@@ -5,7 +5,8 @@ import type { BackupTask } from '#failover/protocol/backup-settings.ts'
 import { learn } from '#agents/instance/learn.ts'
 import type { Parts } from '#agents/instance/parts.ts'
 import type { StoresPort } from '#agents/ports/backup-port.ts'
-import { Shipping } from './shipping.ts'
+import { PutPieces } from './put-pieces.ts'
+import { Shipping, type ArchiveMemory } from './shipping.ts'
 
 /**
  * Ships what this server executes as primary to the store of backups, every few seconds, the file that is written to
@@ -21,7 +22,7 @@ export class BinlogArchiver implements Watch {
   readonly #stop = new AbortController()
   #shipping: Shipping | null = null
   #begunAtMs = -Infinity
-  readonly #doubted = new Set<string>()
+  readonly #memory: ArchiveMemory = { doubted: new Set(), put: new PutPieces() }
 
   constructor(parts: Parts, port: StoresPort | null) {
     this.#parts = parts
@@ -63,17 +64,16 @@ export class BinlogArchiver implements Watch {
       : null
   }
 
-  /** Begun anew for another epoch, another mysqld, another store, and where a backup was made meanwhile. */
+  /**
+   * Begun anew for another epoch, another mysqld, another store, where a backup was made meanwhile, and where the store
+   * does not show what was put there.
+   */
   async #shippingOf(task: BackupTask, port: StoresPort): Promise<Shipping> {
-    if (this.#shipping?.isStill(task) !== true) {
-      this.#rest()
-      this.#shipping = await Shipping.begin(this.#parts, {
-        task,
-        port,
-        signal: this.#stop.signal,
-        doubted: this.#doubted,
-      })
-    }
+    const present = this.#shipping
+    if (present?.isStill(task) === true && (await present.isShown())) return present
+    this.#rest()
+    const begun = { task, port, signal: this.#stop.signal, memory: this.#memory }
+    this.#shipping = await Shipping.begin(this.#parts, begun)
     return this.#shipping
   }
 

@@ -43,8 +43,8 @@ export class PieceSender {
     this.#sending = sending
   }
 
-  /** The next pieces of one file. @param sent is told of each piece that is in the store */
-  async send({ isDone, ...which }: ToSend, sent: (gtids: GtidSet) => void): Promise<Went> {
+  /** The next pieces of one file. @param sent is told of each piece that is in the store, with its key */
+  async send({ isDone, ...which }: ToSend, sent: (gtids: GtidSet, key: string) => void): Promise<Went> {
     const place = this.#place ?? (await this.#firstPlace(isDone))
     const { volume, file, config } = this.#parts
     const { epoch, signal } = this.#sending
@@ -56,8 +56,8 @@ export class PieceSender {
     await volume.visitBinlog(place.file, place.offset, (transaction) => (isAtEnd = cutter.add(transaction)), signal)
     const { pieces, place: next } = cutter.finish()
     for (const piece of pieces) {
-      await this.#put(piece)
-      sent(gtidsOf(piece.piece))
+      const key = await this.#put(piece)
+      sent(gtidsOf(piece.piece), key)
     }
     this.#place = { file: place.file, ...next }
     if (pieces.length > 0) return 'on'
@@ -69,7 +69,7 @@ export class PieceSender {
     return parseGtidSet(this.#parts.observer.server?.purged ?? '')
   }
 
-  async #put({ piece, end }: CutPiece): Promise<void> {
+  async #put({ piece, end }: CutPiece): Promise<string> {
     const { volume } = this.#parts
     const { folder: cluster, lineage, opened, epoch, signal } = this.#sending
     if (epochOf(this.#parts) !== epoch) throw new Error('another instance leads meanwhile')
@@ -77,6 +77,7 @@ export class PieceSender {
     const object = pieceObject(content, { cluster, lineage, piece }, opened.key)
     const key = keyOf({ kind: 'piece', cluster, piece })
     await opened.store.put(key, object, { signal, expectedBytes: content.rawBytes })
+    return key
   }
 
   /** The newest file before which nothing is that is to be shipped; else the oldest. */

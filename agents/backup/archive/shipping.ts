@@ -3,17 +3,19 @@ import { openingText, type OpeningPlace } from '#backup/opening.ts'
 import { shippedOf, whyOtherHistory, type Shipped } from '#backup/shipping.ts'
 import { openingAsFound } from '#backup/transfer/stored-archive.ts'
 import { RegentError } from '#common/errors/errors.ts'
-import { counted, say, text, type Said } from '#common/sentence/sentence.ts'
+import { counted, say, text, type Said, type Sentence } from '#common/sentence/sentence.ts'
 import { abbreviated } from '#common/text/words.ts'
 import type { BackupTask } from '#failover/protocol/backup-settings.ts'
 import { backupFolderOf } from '#failover/protocol/backup-store.ts'
 import { GtidSet, parseGtidSet } from '#topology/gtid/gtid-set.ts'
 import { GtidMatcher } from '#agents/binlog/gtid-collector.ts'
+import type { BinlogArchiveKnown } from '#agents/instance/known.ts'
 import { learn } from '#agents/instance/learn.ts'
 import type { Parts } from '#agents/instance/parts.ts'
 import type { OpenedStore, StoresPort } from '#agents/ports/backup-port.ts'
 import { claimFolder } from '../owner.ts'
 import { epochOf, PieceSender, type Went } from './piece-sender.ts'
+import type { PutPieces } from './put-pieces.ts'
 import { readBelieved, tellDoubts } from './read-believed.ts'
 
 /** For whom, and where to. */
@@ -21,8 +23,14 @@ interface Begun {
   readonly task: BackupTask
   readonly port: StoresPort
   readonly signal: AbortSignal
-  /** Keys of objects that are not believed, of which that was said: by this agent, whichever shipping found them. */
+  readonly memory: ArchiveMemory
+}
+
+/** What an agent knows of the archive from one shipping to the next. */
+export interface ArchiveMemory {
+  /** Keys of objects that are not believed, of which that was said. */
   readonly doubted: Set<string>
+  readonly put: PutPieces
 }
 
 /** What the shipping rests upon. */
@@ -88,10 +96,11 @@ export class Shipping {
       const why = whyOtherHistory(archive, epoch, parseGtidSet(gtids))
       if (why !== '') throw new RegentError('REGENT_REFUSED', why, { remedy: '' })
       await seal(store, place, opening)
-      tellDoubts(parts, store.address, doubted, begun.doubted)
+      tellDoubts(parts, store.address, doubted, begun.memory.doubted)
       const shipped = shippedOf(believed)
       if (shipped === null) throw new Error('the archive has no opening, which was put there a moment ago')
-      return new Shipping(parts, { ...begun, ...ground }, opened, shipped)
+      begun.memory.put.begin(JSON.stringify([epoch, cluster, begun.task.store]))
+      return new Shipping(parts, { ...begun, ...ground }, opened, withPut(parts, begun, store, shipped))
     } catch (error) {
       store.close()
       throw error
@@ -103,6 +112,12 @@ export class Shipping {
     const [now, { epoch, pid, backup }] = [groundOf(this.#parts), this.#ground]
     const isSame = now.epoch === epoch && now.pid === pid && now.backup === backup
     return isSame && JSON.stringify(store) === JSON.stringify(this.#begun.task.store)
+  }
+
+  /** Whether the listing of the store shows what was put there, as far as that is to be asked now. */
+  async isShown(): Promise<boolean> {
+    const { memory } = this.#begun
+    return !(await memory.put.isToBeRead(this.#opened.store, this.#parts.world.clock.monotonicMs()))
   }
 
   end(): void {
@@ -119,10 +134,21 @@ export class Shipping {
     while (went === 'on' && !this.#shipped.contains(executed)) went = await this.#shipSome(executed)
     if (went === 'waits') return
     if (went === 'through') this.#giveUp(executed)
-    const gtids = this.#shipped.subtract(this.#lacking).toString()
-    const archive = { atMs, gtids, lacks: this.#lacking.toString(), hole: String(this.#hole()), trouble: '' }
-    learn(this.#parts, { fact: 'binlogsShipped', archive })
+    learn(this.#parts, { fact: 'binlogsShipped', archive: this.#reached(atMs) })
     this.#parts.changed()
+  }
+
+  /** What is not shown is in no restore: that is not counted, and its binlogs are held. */
+  #reached(atMs: number): BinlogArchiveKnown {
+    const { put } = this.#begun.memory
+    const { binlogArchive: before } = this.#parts.jobs
+    return {
+      atMs: put.isInVain ? (before?.atMs ?? null) : atMs,
+      gtids: this.#shipped.subtract(this.#lacking).subtract(put.notShown).toString(),
+      lacks: this.#lacking.toString(),
+      hole: String(this.#hole()),
+      trouble: put.isInVain ? String(whyInVain(this.#parts, this.#opened.store.address, put.notShown)) : '',
+    }
   }
 
   #shipSome(executed: GtidSet): Promise<Went> {
@@ -133,16 +159,19 @@ export class Shipping {
         isShipped: (transaction) => isShipped.has(transaction),
         isDone: (before) => this.#shipped.union(this.#sender.purged).contains(before),
       },
-      (gtids) => (this.#shipped = this.#shipped.union(gtids)),
+      (gtids, key) => {
+        this.#shipped = this.#shipped.union(gtids)
+        this.#begun.memory.put.add(gtids, key)
+      },
     )
   }
 
   async #readAgain(atMs: number): Promise<void> {
     this.#readAtMs = atMs
-    const { task, port, doubted: said } = this.#begun
+    const { task, port, memory } = this.#begun
     const from = { opened: this.#opened, folder: folderOf(this.#parts, task), lineage: port.lineage }
     const { believed, doubted } = await readBelieved(this.#parts, from)
-    tellDoubts(this.#parts, this.#opened.store.address, doubted, said)
+    tellDoubts(this.#parts, this.#opened.store.address, doubted, memory.doubted)
     const found = shippedOf(believed)
     if (found === null) return
     this.#copied = found.copied
@@ -159,8 +188,30 @@ export class Shipping {
   #hole(): Said {
     const gtids = this.#lacking.subtract(this.#copied)
     if (gtids.isEmpty()) return ''
-    return say`the archive lacks ${counted(gtids.count(), 'transaction')} (${text(abbreviated(gtids.toString()))}), which no binlog of ${this.#parts.config.instance} holds: unless they are shipped out of another instance's, a restore ends before them until the next backup`
+    return say`the archive lacks ${some(gtids)}, which no binlog of ${this.#parts.config.instance} holds: unless they are shipped out of another instance's, a restore ends before them until the next backup`
   }
+}
+
+/** With what this agent put there and the listing does not show, but for what is to be shipped anew. */
+function withPut(parts: Parts, { memory: { put } }: Begun, { address }: OpenedStore['store'], found: Shipped): Shipped {
+  const { config, notices, world } = parts
+  const wasInVain = put.isInVain
+  const again = put.compare(found.gtids, world.clock.monotonicMs())
+  if (!again.isEmpty())
+    notices.add(
+      'ArchiveWentBack',
+      say`the store of backups ${text(address)} does not show ${some(again)} that ${config.instance} shipped there: the store was put back to an earlier state, somebody deleted objects, or the listing is late; what lacks is shipped anew, as far as the binlogs of ${config.instance} hold that`,
+    )
+  if (put.isInVain && !wasInVain) notices.add('BinlogsNotShown', whyInVain(parts, address, put.notShown))
+  return { ...found, gtids: found.gtids.union(put.trusted) }
+}
+
+function whyInVain({ config: { instance } }: Pick<Parts, 'config'>, address: string, gtids: GtidSet): Sentence {
+  return say`the store of backups ${text(address)} takes pieces and does not list them: the listing lacks ${some(gtids)}, also where ${instance} shipped that twice, and a restore would end before that. Look for a cache or another store behind that address; nothing is shipped a third time unless the agent of ${instance} is started again`
+}
+
+function some(gtids: GtidSet): Sentence {
+  return say`${counted(gtids.count(), 'transaction')} (${text(abbreviated(gtids.toString()))})`
 }
 
 /**
