@@ -130,6 +130,23 @@ it('With a key a backup is verified by a word that the key signed, and another w
   expect(shown()).toMatchObject({ verified: { name, verifiedAtMs: 5 }, sentence: '' })
 })
 
+it('With a key it is told of the newest backup that no restore takes it, until the key of the store is another', async () => {
+  const store = aStoreWithABackup()
+  const key = new KeyRing([randomBytes(32)])
+  const { shown, look } = await aPrimary(store, primaryOfEpoch3, key)
+  await look()
+  expect(shown()?.newest).toEqual({
+    ...newest,
+    refused: `backup ${name} is not encrypted, and a key is given: anybody who writes to the store may have put that there; what is older than the key needs --allow-plain (allowPlain)`,
+  })
+  const takesPlain = new KeyRing([key.first], { takesPlain: true })
+  for (const ring of [null, takesPlain]) {
+    const primary = await aPrimary(store, primaryOfEpoch3, ring)
+    await primary.look()
+    expect(primary.shown()?.newest).toEqual(newest)
+  }
+})
+
 it('A manifest is read once, and looked for again once a backup of this instance has ended', async () => {
   const store = aStoreWithABackup()
   const read: string[] = []

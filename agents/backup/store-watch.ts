@@ -1,5 +1,8 @@
 import { prefixOf } from '#backup/keys.ts'
+import type { Encryption } from '#backup/manifest.ts'
 import { whyNotOwner } from '#backup/owner.ts'
+import { refusesPlain } from '#backup/plain.ts'
+import { whyNotOpened } from '#backup/restore-plan.ts'
 import { runsIn, type Run } from '#backup/runs.ts'
 import { isOfContent } from '#backup/stored-json.ts'
 import type { KeyRing } from '#backup/stream/key-ring.ts'
@@ -32,6 +35,12 @@ interface Look {
   readonly signal: AbortSignal
 }
 
+/** With what opens it: other keys may be at hand at the next look. */
+interface ReadNewest {
+  readonly seen: NonNullable<BackupsSeen['newest']>
+  readonly encryption: Encryption | null
+}
+
 const nothing: Found = { whole: 0, leftovers: 0, begun: null, newest: null, verified: null, sentence: '' }
 
 /**
@@ -48,7 +57,7 @@ export class StoreWatch implements Watch {
   /** The backup of this instance as it was at the last look. */
   #ownBackup = ''
   /** A manifest is never changed: the newest of this store is read once. */
-  #newest: { readonly store: string; readonly read: NonNullable<BackupsSeen['newest']> } | null = null
+  #newest: { readonly store: string; readonly read: ReadNewest } | null = null
 
   constructor(parts: Parts, port: StoresPort | null) {
     this.#parts = parts
@@ -146,18 +155,25 @@ export class StoreWatch implements Watch {
       }
     }
     const newestFirst = whole.toReversed()
-    const newest = await firstOf(newestFirst, ({ name }) => passingOver(() => this.#manifest(store, name, how.signal)))
+    const newest = await firstOf(newestFirst, ({ name }) => passingOver(() => this.#newestWith(store, name, how)))
     const proven = newestFirst.filter(({ isVerified }) => isVerified)
     const verified = await firstOf(proven, ({ name }) => passingOver(() => this.#verification(store, name, how)))
     return { newest, verified, sentence: unreadable.slice(0, 3).join('; ') }
   }
 
-  async #manifest(store: ObjectStore, name: string, signal: AbortSignal): Promise<NonNullable<BackupsSeen['newest']>> {
+  async #newestWith(store: ObjectStore, name: string, { key, signal }: Look): Promise<ReadNewest['seen']> {
+    const { seen, encryption } = await this.#manifest(store, name, signal)
+    const keys = { keyIds: key?.ids ?? [], refusesPlain: refusesPlain(key) }
+    const refused = String(whyNotOpened({ name, encryption }, keys))
+    return refused === '' ? seen : { ...seen, refused }
+  }
+
+  async #manifest(store: ObjectStore, name: string, signal: AbortSignal): Promise<ReadNewest> {
     const known = this.#newest
-    if (known?.store === store.address && known.read.name === name) return known.read
+    if (known?.store === store.address && known.read.seen.name === name) return known.read
     const manifest = await readManifest(store, this.#folder(), name, { signal })
-    const { endedAtMs, rawBytes, storedBytes, startedAtMs, storedAtMs, gtids } = manifest
-    const read = {
+    const { endedAtMs, rawBytes, storedBytes, startedAtMs, storedAtMs, gtids, encryption } = manifest
+    const seen = {
       name,
       endedAtMs,
       rawBytes,
@@ -165,6 +181,7 @@ export class StoreWatch implements Watch {
       tookMs: Math.max(0, storedAtMs - startedAtMs),
       gtids: shownGtids(gtids),
     }
+    const read = { seen, encryption }
     this.#newest = { store: store.address, read }
     return read
   }

@@ -45,6 +45,10 @@ export interface Plan {
   readonly gtids: GtidSet
   /** Why the newest that can be reached is not the newest of the archive. Absent where nothing lies between. */
   readonly hole?: Sentence
+  /** Why the newest backup is not taken. Absent where that is the one, or is not asked for. */
+  readonly passedOver?: Sentence
+  /** Why the rest of the archive is left out: nobody signed that. Absent where nothing is left out so. */
+  readonly unsigned?: Sentence
 }
 
 export interface Refused {
@@ -60,8 +64,11 @@ export function planRestore(archive: Archive, asked: Asked): Plan | Refused {
   if (offered.length === 0) return refused(whyNone(archive, named))
   const usable = offered.filter((manifest) => whyUnusable(manifest, asked) === '')
   const newest = offered.reduce((best, manifest) => (manifest.endedAtMs > best.endedAtMs ? manifest : best))
-  if (usable.length === 0) return refused(say`${whyUnusable(newest, asked)}`)
-  return planWith({ ...archive, manifests: usable }, asked.target)
+  const why = whyUnusable(newest, asked)
+  if (usable.length === 0) return refused(say`${why}`)
+  const planned = planWith({ ...archive, manifests: usable }, asked.target)
+  const passesOver = why !== '' && asked.target.kind === 'newest' && planned.kind === 'plan'
+  return passesOver ? { ...planned, passedOver: say`${why}` } : planned
 }
 
 /** `backup 20261126T031209Z of shop, and 12 transactions of the archive, up to what was committed by …`. */
@@ -69,9 +76,15 @@ export function describePlan(plan: Plan): Sentence {
   return withHole(describeSteps(plan), plan)
 }
 
-/** What is said of a plan, and that there is more of the archive, which cannot be had. */
-export function withHole(said: Sentence, { hole }: Pick<Plan, 'hole'>): Sentence {
-  return hole === undefined ? said : say`${said}; behind that is a hole: ${hole}`
+/** What is said of a plan, and that there is more in the store, which cannot be had. */
+export function withHole(said: Sentence, plan: Pick<Plan, 'hole' | 'passedOver' | 'unsigned'>): Sentence {
+  const { hole, passedOver, unsigned } = plan
+  const more = [
+    ...(passedOver === undefined ? [] : [say`a newer backup is left out: ${passedOver}`]),
+    ...(unsigned === undefined ? [] : [say`the archive behind that is left out: ${unsigned}`]),
+    ...(hole === undefined ? [] : [say`behind that is a hole: ${hole}`]),
+  ]
+  return more.reduce((all, each) => say`${all}; ${each}`, said)
 }
 
 function describeSteps({ backup, steps, untilMs, gtids }: Plan): Sentence {
@@ -89,14 +102,21 @@ function whyNone({ manifests }: Archive, named: BackupName | undefined): Sentenc
   return say`backup ${named ?? ''} is not there or not whole; there are: ${joined(shown, ', ')}`
 }
 
-function whyUnusable({ name, mysqlVersion, encryption }: Manifest, asked: Asked): Said {
-  const { serverVersion, keyIds } = asked
-  if (encryption === null && asked.refusesPlain === true) return whyNotPlain(say`backup ${name}`)
-  if (encryption !== null && !keyIds.includes(encryption.keyId))
-    return keyIds.length === 0
-      ? say`backup ${name} is encrypted with key ${encryption.keyId}, and no key was given: give the file of that key`
-      : say`backup ${name} is encrypted with key ${encryption.keyId}, not ${joined(keyIds, ', ')}: give the file of that key`
-  return whyNotForServer(name, mysqlVersion, serverVersion)
+function whyUnusable(manifest: Manifest, asked: Asked): Said {
+  const { name, mysqlVersion } = manifest
+  return whyNotOpened(manifest, asked) || whyNotForServer(name, mysqlVersion, asked.serverVersion)
+}
+
+/** Why nobody who has these keys takes a backup; '' where it is taken. */
+export function whyNotOpened(
+  { name, encryption }: Pick<Manifest, 'name' | 'encryption'>,
+  { keyIds, refusesPlain }: Pick<Asked, 'keyIds' | 'refusesPlain'>,
+): Said {
+  if (encryption === null) return refusesPlain === true ? whyNotPlain(say`backup ${name}`) : ''
+  if (keyIds.includes(encryption.keyId)) return ''
+  return keyIds.length === 0
+    ? say`backup ${name} is encrypted with key ${encryption.keyId}, and no key was given: give the file of that key`
+    : say`backup ${name} is encrypted with key ${encryption.keyId}, not ${joined(keyIds, ', ')}: give the file of that key`
 }
 
 /** At least one backup is usable. */

@@ -82,6 +82,8 @@ export interface BackupsSeen {
     readonly tookMs?: number
     /** What it holds, as `shownGtids` says. Absent from older agents. */
     readonly gtids?: string
+    /** Why no restore with the keys of the store takes it. Absent where one does, and from older agents. */
+    readonly refused?: string
   } | null
   /** The newest that was restored once, and how long that took; null for none. */
   readonly verified: { readonly name: string; readonly verifiedAtMs: number; readonly restoreMs: number } | null

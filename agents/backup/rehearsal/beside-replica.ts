@@ -43,6 +43,8 @@ export async function compareWithReplica(
     return { compared: 0, whyNot: say`a member of a group cannot rest between two transactions` }
   if (file.current.assignment?.role !== 'replica')
     return { compared: 0, whyNot: say`no replica is beside that could rest between two transactions` }
+  if (restored.plan.unsigned !== undefined)
+    return { compared: 0, whyNot: say`what the archive has behind that is not signed` }
   const view = await own.stillView().catch((error: unknown) => describeError(error))
   if (typeof view === 'string') return { compared: 0, whyNot: say`the replica showed nothing: ${text(view)}` }
   try {

@@ -5,7 +5,14 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { MemoryStore } from '#object-store/testing-store.ts'
+import { keyOf } from '#backup/keys.ts'
+import { manifestText, parseManifest, signedText, type Manifest } from '#backup/manifest.ts'
+import { openingText } from '#backup/opening.ts'
+import { writeStored } from '#backup/stored-json.ts'
+import { dataKeys, keyIdOf, signatureOf } from '#backup/stream/data-key.ts'
 import { KeyRing } from '#backup/stream/key-ring.ts'
+import { aManifest, aPiece } from '#backup/testing.ts'
+import { parseGtidSet } from '#topology/gtid/gtid-set.ts'
 import { parseVerification } from '#backup/verification.ts'
 import { unpack } from '#agents/lifecycle/copy/unpack.ts'
 import type { AnsweredRow, ThrowAwayPort } from '#agents/ports/throw-away.ts'
@@ -95,6 +102,38 @@ async function rehearsed({ parts, rehearsing }: Awaited<ReturnType<typeof aRehea
   return parts.jobs.rehearsal
 }
 
+function putManifest(store: MemoryStore, name: string, text: string): void {
+  store.objects.set(keyOf({ kind: 'manifest', cluster: 'shop', name }), Buffer.from(text))
+}
+
+function manifestIn(store: MemoryStore): Manifest {
+  const text = String(store.objects.get(keyOf({ kind: 'manifest', cluster: 'shop', name: backupName })))
+  return parseManifest(text, { cluster: 'shop', name: backupName })
+}
+
+/** The same backup as an older Regent wrote the manifest. */
+function asOlder(store: MemoryStore, key: KeyRing): Manifest {
+  const { encryption, ...manifest } = { ...manifestIn(store), formatVersion: 1 as const }
+  if (encryption === null) throw new Error('the backup is plain')
+  const signature = signatureOf(signedText(manifest), dataKeys(key.first, Buffer.from(encryption.salt, 'hex')))
+  const older = { ...manifest, encryption: { ...encryption, signature } }
+  putManifest(store, backupName, manifestText(older))
+  return older
+}
+
+/** What an older Regent shipped behind a backup: the name is not signed. The opening was signed since. */
+async function withUnsignedPiece(store: MemoryStore, key: KeyRing, { epoch, gtids }: Manifest): Promise<void> {
+  const opening = openingText({ epoch, instance: 'shop-0', atMs: 1, gtids }, { cluster: 'shop', key })
+  store.objects.set(keyOf({ kind: 'opening', cluster: 'shop', epoch }), Buffer.from(opening))
+  const preceding = parseGtidSet(gtids).count()
+  const piece = aPiece({ epoch, from: 1, to: 1, preceding, firstMs: 4e12, lastMs: 4e12 })
+  const encryption = { scheme: 'aes-256-gcm', keyId: keyIdOf(key.first), salt: '0'.repeat(64) }
+  const head = Buffer.from(writeStored({ formatVersion: 1, rawBytes: 9, encryption }))
+  const length = Buffer.alloc(4)
+  length.writeUInt32BE(head.length)
+  store.objects.set(keyOf({ kind: 'piece', cluster: 'shop', piece }), Buffer.concat([length, head]))
+}
+
 const verified = `shop/base/${backupName}/verified.json`
 
 describe('A rehearsal', () => {
@@ -116,6 +155,46 @@ describe('A rehearsal', () => {
     expect(await rehearsed(replica)).toMatchObject({ stage: 'done' })
     const place = { cluster: 'shop', lineage, name: backupName, key }
     expect(parseVerification(String(replica.store.objects.get(verified)), place)).toMatchObject({ rows: 42 })
+  })
+
+  const good = { Msg_type: 'status', Msg_text: 'OK' }
+  const aKeyed = async () => {
+    const key = new KeyRing([randomBytes(32)])
+    return { key, ...(await aRehearser(good, 1e12, undefined, { x: '7', s: '9', key })) }
+  }
+
+  it('with a key leaves out a newer backup that is not encrypted, says so, and rehearses the newest that can be', async () => {
+    const replica = await aKeyed()
+    const plain = aManifest({ name: '20990101T000000Z', endedAtMs: Date.parse('2099-01-01T00:10:00Z') })
+    putManifest(replica.store, plain.name, manifestText(plain))
+    const { stage, sentence } = (await rehearsed(replica)) ?? {}
+    expect([stage, replica.store.objects.has(verified)]).toEqual(['done', true])
+    expect(sentence).toMatch(
+      /^backup 20261126T031209Z is verified: .*; a newer backup is left out: backup 20990101T000000Z is not encrypted, and a key is given: /,
+    )
+  })
+
+  it('of a backup of an older Regent ends before what that one shipped without a signature, and says so', async () => {
+    const replica = await aKeyed()
+    const { key, store } = replica
+    await withUnsignedPiece(store, key, asOlder(store, key))
+    const { stage, sentence } = (await rehearsed(replica)) ?? {}
+    expect([stage, store.objects.has(verified)]).toEqual(['done', true])
+    expect(sentence).toMatch(/^backup 20261126T031209Z is verified: .*, not compared: what the archive has behind that/)
+    expect(sentence).toMatch(
+      /; the archive behind that is left out: the name of piece .* is not signed, and a key is given: .* The next backup needs nothing of that$/,
+    )
+    const place = { cluster: 'shop', lineage, name: backupName, key }
+    expect(parseVerification(String(store.objects.get(verified)), place).gtids).toBe(aServerState().executed)
+  })
+
+  it('of a backup of this version fails where a piece behind that is not signed: somebody put that there', async () => {
+    const replica = await aKeyed()
+    const { key, store } = replica
+    await withUnsignedPiece(store, key, manifestIn(store))
+    const { stage, sentence } = (await rehearsed(replica)) ?? {}
+    expect([stage, store.objects.has(verified)]).toEqual(['failed', false])
+    expect(sentence).toContain('is not signed, and a key is given')
   })
 
   it('looks into the folder of its cluster, where that has another name', async () => {

@@ -2,7 +2,7 @@ import { keyOf } from '#backup/keys.ts'
 import { withHole, type Plan } from '#backup/restore-plan.ts'
 import { releaseOf } from '#backup/server-fit.ts'
 import { planOf } from '#backup/transfer/planned.ts'
-import { requireKeys } from '#backup/transfer/require-keys.ts'
+import { signedPart } from '#backup/transfer/signed-part.ts'
 import { verificationText } from '#backup/verification.ts'
 import { describeError, RegentError } from '#common/errors/errors.ts'
 import { counted, duration, mebibytes, say, type Sentence } from '#common/sentence/sentence.ts'
@@ -91,8 +91,8 @@ export class Rehearsing {
     const watch = this.#watch()
     try {
       await claimFolder(this.#parts, opened.store, { where: said.store, cluster: said.cluster, lineage })
-      const plan = await planOf({ of: said.cluster }, opened, releaseOf(this.#parts.observer.server?.version ?? ''))
-      await requireKeys(plan, opened, { signal: watch.signal })
+      const release = releaseOf(this.#parts.observer.server?.version ?? '')
+      const plan = await signedPart(await planOf({ of: said.cluster }, opened, release), opened, watch)
       await this.#requireRoom(plan)
       const rehearsed = await this.#rehearse(said, plan, {
         ...opened,

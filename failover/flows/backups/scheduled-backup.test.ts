@@ -21,6 +21,16 @@ const own = (stage: BackupSeen['stage'], name: string, sentence = '') => ({
   backup: { name, stage, rawBytes: 0, storedBytes: 0, sentence },
 })
 
+/** A newest backup that is older than the key. */
+const refusedOf = (name: string): BackupsSeen => ({
+  ...seen,
+  begun: { name, whole: true },
+  newest: {
+    ...{ name, endedAtMs: at('26T03:05:00'), rawBytes: 1, storedBytes: 1 },
+    refused: `backup ${name} is not encrypted, and a key is given`,
+  },
+})
+
 interface Given extends SituationOverrides {
   readonly backups?: BackupsSeen | undefined
   readonly backup?: BackupSettings
@@ -77,6 +87,12 @@ describe('A backup is begun', () => {
       'a backup is due now, before its schedule, since the archive lacks 7 transactions',
     ],
     [
+      'before its schedule, where no restore takes the newest one with the key of the store',
+      { backups: refusedOf('20261126T030000Z') },
+      'shop-2 20261126T080000Z',
+      'a backup is due now, before its schedule, since no restore takes the newest one: backup 20261126T030000Z is not encrypted, and a key is given',
+    ],
+    [
       'a moment later by the same name',
       { backups: seen, wallMs: at('27T03:09:59') },
       'shop-2 20261127T030000Z',
@@ -129,6 +145,21 @@ describe('A backup is begun', () => {
     expect(found.said).toEqual([said])
     expect(found.why).toContain(why)
   })
+})
+
+it('No backup after the other is made where no restore takes the newest one, and the schedule goes on', () => {
+  const young = decided({ backups: refusedOf('20261126T080000Z') })
+  expect(young.said).toEqual([])
+  expect(young.why).toContain('a backup is due at 2026-11-26T09:00:00Z, before its schedule, since no restore takes')
+  const backup = { ...settings, schedule: '30 8 * * *' }
+  const scheduled = decided({ backups: refusedOf('20261126T080000Z'), backup })
+  expect(scheduled.why).toContain('no backup is due: the next one is at 2026-11-26T08:30:00Z')
+  // Another one was made meanwhile, which nobody has looked at.
+  const made = decided({
+    backups: refusedOf('20261126T030000Z'),
+    views: { 'shop-2': own('done', '20261126T080000Z') },
+  })
+  expect(made.why).toContain('no backup is due: the next one is at')
 })
 
 it('In mode group a backup is begun in the same way', () => {

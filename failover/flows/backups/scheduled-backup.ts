@@ -20,6 +20,8 @@ export interface ScheduledBackup {
 
 /** A run that failed is tried again after this; and all words of one such span of time name one run. */
 const triesMs = 600_000
+/** The least between two backups of which no restore takes the first one. */
+const afterRefusedMs = 3_600_000
 /** What was seen in the store longer ago may not be so any more. */
 const staleMs = 300_000
 /** A cluster that does not become whole is backed up all the same. */
@@ -136,7 +138,8 @@ function fromTheFuture({ name }: LastRun): Sentence {
 }
 
 function dueNow(situation: Situation, schedule: Schedule, last: LastRun | null): Due {
-  return dueForHole(situation, last) ?? dueBySchedule(situation, schedule, last)
+  const bySchedule = dueBySchedule(situation, schedule, last)
+  return dueForHole(situation, last) ?? dueForRefused(situation, last, bySchedule) ?? bySchedule
 }
 
 function dueBySchedule({ wallMs }: Situation, schedule: Schedule, last: LastRun | null): Due {
@@ -163,6 +166,29 @@ function dueForHole(situation: Situation, last: LastRun | null): Due | null {
   const isDue = atMs <= situation.wallMs
   const when = isDue ? say`now` : say`at ${moment(atMs)}`
   return { isDue, atMs, what: say`a backup is due ${when}, before its schedule, since ${why}` }
+}
+
+/**
+ * A backup that no restore takes with the key of the store is none: the next one is made with that key. Not at once
+ * where that one was made a moment ago: an agent of an older version may make another one that is no better.
+ */
+function dueForRefused(situation: Situation, last: LastRun | null, bySchedule: Due): Due | null {
+  const refused = last?.isWhole === true ? whyRefused(situation, last.name) : ''
+  if (last === null || refused === '') return null
+  const atMs = last.atMs + afterRefusedMs
+  const isDue = atMs <= situation.wallMs
+  if (!isDue && bySchedule.atMs <= atMs) return null
+  const when = isDue ? say`now` : say`at ${moment(atMs)}`
+  return {
+    ...{ isDue, atMs },
+    what: say`a backup is due ${when}, before its schedule, since no restore takes the newest one: ${text(refused)}`,
+  }
+}
+
+/** '' also where another one is the newest by now. */
+function whyRefused({ snapshot, record }: Situation, name: string): string {
+  const newest = liveView(snapshot, record.primary)?.observation.backups?.newest
+  return newest?.name === name ? (newest.refused ?? '') : ''
 }
 
 /** The beginning of the span of time that a moment is in. */

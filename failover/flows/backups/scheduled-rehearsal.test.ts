@@ -75,6 +75,18 @@ describe('A restore is rehearsed', () => {
     expect(old.said).toEqual(['shop-2 20261126T080000Z'])
   })
 
+  it('as soon as there is a newer backup where one failed and none is verified', () => {
+    const views = { 'shop-1': { rehearsal: failed('20261126T050000Z') } }
+    const newest = { name: '20261126T060000Z', endedAtMs: at('26T06:05:00'), rawBytes: 1, storedBytes: 1 }
+    expect(decided({ views, backups: { ...seen, newest } }).said).toEqual(['shop-2 20261126T080000Z'])
+    for (const backups of [
+      { ...seen, newest: { ...newest, endedAtMs: at('26T05:05:00') } },
+      { ...seen, newest: { ...newest, refused: 'backup 20261126T060000Z is not encrypted, and a key is given' } },
+      { ...verifiedAt(at('22T05:00:00')), newest },
+    ])
+      expect(decided({ views, backups }).said).toEqual([])
+  })
+
   it('not while the last one has a time that is still to come, which is told: a clock was wrong', () => {
     expect(decided({ backups: verifiedAt(nowMs + 30_000) }).why).not.toContain('rehearsal')
     const { said, why } = decided({ backups: verifiedAt(at('28T05:00:00')) })

@@ -45,7 +45,8 @@ export function scheduledRehearsal(
   if (bad !== '') return told(say`no rehearsal is begun: ${bad}`)
   const last = lastRehearsal(situation)
   if (last !== null && last.atMs > situation.wallMs + clocksDifferMs) return told(fromTheFuture(last))
-  if (!isDue({ cron, timeZone }, last, situation.wallMs)) return last === null ? null : failureOf(last)
+  if (!isDue({ cron, timeZone }, last, situation.wallMs) && !hasBetterBackup(situation, last))
+    return last === null ? null : failureOf(last)
   const busy = whatKeeps(situation, now)
   return busy === '' ? begun(situation, settings) : told(say`a rehearsal is due, and waits: ${busy}`)
 }
@@ -71,6 +72,13 @@ function isDue(
 ): boolean {
   if (last === null) return true
   return dueRun(schedule, last.atMs, wallMs).isDue || (last.failure !== '' && wallMs - last.atMs >= againMs)
+}
+
+/** Where none is verified and the last rehearsal failed, a backup that ended later is rehearsed as the first one is. */
+function hasBetterBackup({ snapshot, record }: Situation, last: LastRehearsal | null): boolean {
+  const { newest = null, verified = null } = liveView(snapshot, record.primary)?.observation.backups ?? {}
+  if (newest === null || newest.refused !== undefined || verified !== null) return false
+  return last !== null && last.failure !== '' && newest.endedAtMs > last.atMs + spanMs
 }
 
 /** By the store, and by what agents say that are there: one that failed is in no store. */

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { exactly, integer, matching, objectOf, oneOf, optional, type Shape, type Shaped } from '#common/input/shapes.ts'
 import { RegentError } from '#common/errors/errors.ts'
-import { say, type Sentence } from '#common/sentence/sentence.ts'
+import { say, type Said, type Sentence } from '#common/sentence/sentence.ts'
 import { keyOf } from '../keys.ts'
 import type { Manifest } from '../manifest.ts'
 import { pieceName, type Piece } from '../piece-name.ts'
@@ -9,7 +9,7 @@ import { formatVersion, readStored, signedVersion, unusable, writeStored } from 
 import { dataKeys, isSignedBy, keyIdOf, saltBytes, signatureOf, type DataKeys } from '../stream/data-key.ts'
 import type { KeyRing } from '../stream/key-ring.ts'
 import { decoded, encoded } from '../stream/part-codec.ts'
-import { refusedPlain, refusesPlain, whyNotSigned } from '../plain.ts'
+import { refusedPlain, refusesPlain, whyNotPlain, whyNotSigned } from '../plain.ts'
 
 const encryptionShape = objectOf({
   scheme: exactly('aes-256-gcm'),
@@ -110,6 +110,23 @@ export async function keyThatLacks(
     if (id !== null && key?.withId(id) === undefined) return id
     openerOf(head, at, key)
     return null
+  } finally {
+    await source.return?.()
+  }
+}
+
+/** Why nothing proves the name of a piece to who has these keys; '' otherwise. Throws as above where it has no head. */
+export async function whyUnproven(
+  stored: AsyncIterable<Uint8Array>,
+  at: PiecePlace,
+  key: KeyRing | null,
+): Promise<Said> {
+  const source = stored[Symbol.asyncIterator]()
+  try {
+    const { head } = await headOf(source, at)
+    if (!refusesPlain(key)) return ''
+    if (head.encryption === null) return whyNotPlain(named(at))
+    return head.seal === undefined ? whyNotSigned(say`the name of ${named(at)}`) : ''
   } finally {
     await source.return?.()
   }

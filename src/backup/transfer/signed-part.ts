@@ -1,0 +1,53 @@
+import { codeOf } from '#common/errors/errors.ts'
+import { say, type Sentence } from '#common/sentence/sentence.ts'
+import type { Interruptible, ObjectStore } from '#object-store/object-store.ts'
+import { GtidSet } from '#topology/gtid/gtid-set.ts'
+import { keyOf } from '../keys.ts'
+import type { Plan } from '../restore-plan.ts'
+import { formatVersion } from '../stored-json.ts'
+import type { KeyRing } from '../stream/key-ring.ts'
+import { whyUnproven } from './piece-object.ts'
+import { headRange, requireKeys } from './require-keys.ts'
+
+interface ReadStore {
+  readonly store: Pick<ObjectStore, 'get'>
+  readonly key: KeyRing | null
+}
+
+/**
+ * What of a plan can be rehearsed with these keys. Behind a backup of an older Regent lies what that one shipped, whose
+ * names nobody signed: the backup itself is rehearsed, with what is signed before that. Behind a backup of this format
+ * nothing is without a signature unless somebody put that there: then it throws, as `requireKeys` in all other cases.
+ */
+export async function signedPart(plan: Plan, from: ReadStore, options: Interruptible = {}): Promise<Plan> {
+  try {
+    await requireKeys(plan, from, options)
+    return plan
+  } catch (error) {
+    const isOlder = plan.backup.formatVersion === formatVersion && plan.backup.encryption !== null
+    const end = isOlder && codeOf(error) === 'REGENT_REFUSED' ? await firstUnproven(plan, from, options) : null
+    if (end === null) throw error
+    const part = cutAt(plan, end.at, end.why)
+    await requireKeys(part, from, options)
+    return part
+  }
+}
+
+async function firstUnproven(
+  { backup: { cluster, lineage }, steps }: Plan,
+  { store, key }: ReadStore,
+  { signal }: Interruptible,
+): Promise<{ readonly at: number; readonly why: Sentence } | null> {
+  for (const [at, { piece }] of steps.entries()) {
+    const stored = store.get(keyOf({ kind: 'piece', cluster, piece }), headRange, { signal })
+    const why = await whyUnproven(stored, { cluster, lineage, piece }, key)
+    if (why !== '') return { at, why: say`${why}` }
+  }
+  return null
+}
+
+function cutAt({ hole: _beyond, ...plan }: Plan, at: number, unsigned: Sentence): Plan {
+  const steps = plan.steps.slice(0, at)
+  const gtids = steps.reduce((all, step) => all.union(step.gtids), GtidSet.parse(plan.backup.gtids))
+  return { ...plan, steps, gtids, unsigned: say`${unsigned}. The next backup needs nothing of that` }
+}
