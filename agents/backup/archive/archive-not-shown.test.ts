@@ -58,7 +58,7 @@ describe('What a primary has shipped and its store does not show', () => {
     expect(chainsOf(await readArchive(store, 'shop'))[0]?.hole).toBe(null)
     expect(codes()).toEqual(['ArchiveWentBack'])
     expect(String(parts.notices.list[0]?.sentence)).toBe(
-      `the store of backups memory does not show 4 transactions (${uuid}:3-6) that shop-0 shipped there: the store was put back to an earlier state, somebody deleted objects, or the listing is late; what lacks is shipped anew, as far as the binlogs of shop-0 hold that`,
+      `store memory does not show 4 transactions (${uuid}:3-6) that shop-0 shipped: put back to an earlier state, or late; shipped anew, as far as binlogs hold that`,
     )
     const times = put.length
     for (let at = 0; at < 5; at += 1) await minute(10)
@@ -103,7 +103,7 @@ describe('What a primary has shipped and its store does not show', () => {
     expect(codes()).toEqual(['ArchiveWentBack', 'BinlogsNotShown'])
     expect(seen()).toMatchObject({ gtids: `${uuid}:1-2`, hole: '' })
     expect(seen()?.trouble).toBe(
-      `the store of backups memory takes pieces and does not list them: the listing lacks 2 transactions (${uuid}:3-4), also where shop-0 shipped that twice, and a restore would end before that. Look for a cache or another store behind that address; nothing is shipped a third time unless the agent of shop-0 is started again`,
+      `store memory takes pieces and does not list 2 transactions (${uuid}:3-4), shipped twice by shop-0: a restore ends before that. Look for a cache before the store`,
     )
     const atMs = seen()?.atMs
     // What is new is shipped, once.

@@ -263,7 +263,7 @@ describe('A primary ships its binlogs', () => {
     expect(piecesIn(store, 4)).toEqual(['9-9'])
     const said = parts.notices.list.filter(({ code }) => code === 'ArchiveDoubted')
     expect(said.map(({ sentence }) => String(sentence))).toEqual([
-      `object ${key} in the store of backups memory cannot be believed, with transactions that shop-0 has not executed (${uuid}:5-9223372036854775806): that does not count as shipped, and shop-0 ships its binlogs as before; if no failover lost those transactions, somebody put that there or damaged it: delete it`,
+      `object ${key} of store memory cannot be believed: shop-0 has not executed ${uuid}:5-9223372036854775806; not counted as shipped: delete it, unless a failover lost that`,
     ])
   })
 

@@ -49,6 +49,6 @@ export function tellDoubts(
   const others = fresh.length === 1 ? '' : say` and ${counted(fresh.length - 1, 'other object')}`
   notices.add(
     'ArchiveDoubted',
-    say`object ${text(first.key)}${others} in the store of backups ${text(address)} cannot be believed, with transactions that ${instance} has not executed (${text(gtids)}): that does not count as shipped, and ${instance} ships its binlogs as before; if no failover lost those transactions, somebody put that there or damaged it: delete it`,
+    say`object ${text(first.key)}${others} of store ${text(address)} cannot be believed: ${instance} has not executed ${text(gtids)}; not counted as shipped: delete it, unless a failover lost that`,
   )
 }

@@ -200,14 +200,14 @@ function withPut(parts: Parts, { memory: { put } }: Begun, { address }: OpenedSt
   if (!again.isEmpty())
     notices.add(
       'ArchiveWentBack',
-      say`the store of backups ${text(address)} does not show ${some(again)} that ${config.instance} shipped there: the store was put back to an earlier state, somebody deleted objects, or the listing is late; what lacks is shipped anew, as far as the binlogs of ${config.instance} hold that`,
+      say`store ${text(address)} does not show ${some(again)} that ${config.instance} shipped: put back to an earlier state, or late; shipped anew, as far as binlogs hold that`,
     )
   if (put.isInVain && !wasInVain) notices.add('BinlogsNotShown', whyInVain(parts, address, put.notShown))
   return { ...found, gtids: found.gtids.union(put.trusted) }
 }
 
 function whyInVain({ config: { instance } }: Pick<Parts, 'config'>, address: string, gtids: GtidSet): Sentence {
-  return say`the store of backups ${text(address)} takes pieces and does not list them: the listing lacks ${some(gtids)}, also where ${instance} shipped that twice, and a restore would end before that. Look for a cache or another store behind that address; nothing is shipped a third time unless the agent of ${instance} is started again`
+  return say`store ${text(address)} takes pieces and does not list ${some(gtids)}, shipped twice by ${instance}: a restore ends before that. Look for a cache before the store`
 }
 
 function some(gtids: GtidSet): Sentence {
