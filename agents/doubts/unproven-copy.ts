@@ -27,7 +27,7 @@ export async function swapUnproven(parts: Parts, order: ReseedOrder, startOnCopy
       throw new Error(
         `the copy lacks ${counted(missing.count(), 'transaction')} that the primary has (${missing.toString().slice(0, 120)})`,
       )
-    await file.update({ ...dataInNoDoubt, unproven: false })
+    await file.update({ ...dataInNoDoubt, copiedEpoch: order.epoch, unproven: false })
   } catch (error) {
     await takeBack(parts)
     throw error

@@ -52,6 +52,8 @@ export interface StoredState {
   readonly opened: boolean
   /** That was in a group that another hand formed: what it wrote there may have the names of what its group wrote. */
   readonly forked: boolean
+  /** The epoch of the order by which its data became a copy of another instance, or of a backup; 0 for none. */
+  readonly copiedEpoch: number
   /** The server was primary since its tail was last judged: there may be a tail that nobody acknowledged. */
   readonly mayHaveTail: boolean
   /** The last epoch in which it formed its replication group, alone; 0 for none. In one epoch nobody forms it twice. */
@@ -239,6 +241,7 @@ export function summaryOf(stored: StoredState): StoredSummary {
     fromThePast: stored.fromThePast || stored.gtidsReset,
     ...namelessOf(stored),
     ...openedOf(stored),
+    copiedEpoch: stored.copiedEpoch,
     incarnation: stored.incarnation,
     earlierIncarnations: stored.earlierIncarnations,
     toldNoted: stored.notedIncarnations.includes(stored.incarnation),
@@ -325,6 +328,7 @@ const addedLater = {
   forked: false,
   medium: null,
   unproven: false,
+  copiedEpoch: 0,
   formedEpoch: 0,
 } as const
 
@@ -367,6 +371,7 @@ export function freshState(volume: string, bootId: string): StoredState {
     seeding: false,
     unproven: false,
     ...dataInNoDoubt,
+    copiedEpoch: 0,
     mayHaveTail: false,
     formedEpoch: 0,
   }

@@ -259,6 +259,7 @@ export class Seeding {
     if (!left.isEmpty())
       throw new Error(
         `the copy from ${sourceOf(order)} holds errant transactions itself: ${left.toString().slice(0, 120)}`,
+      copiedEpoch: order.epoch,
       )
     if (executed.equals(GtidSet.empty) && !parseGtidSet(order.sourceHolds).isEmpty())
       throw new Error(`the copy from ${sourceOf(order)} is empty`)

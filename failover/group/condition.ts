@@ -76,12 +76,16 @@ function promisedAhead({ record, snapshot }: Situation): readonly LiveView[] {
 }
 
 /**
- * The record is of before it noted when its group was formed, or everybody is in a group that another hand formed.
- * Few members alone may be in such a group.
+ * The record is of before it noted when its group was formed, or everybody is in a group that another hand formed, or
+ * in one again after two went on apart. Few members alone may be in such a group.
  */
-function groupToLearn({ record, timings }: Situation, { members, viewId }: GroupView): GroupRecord | undefined {
+function groupToLearn(
+  { record, timings }: Situation,
+  { members, viewId, condition }: GroupView,
+): GroupRecord | undefined {
   const { group } = record
   if (group === undefined || viewId === '') return undefined
+  if (group.parted === true && condition === 'online') return { name: group.name, forming: group.forming }
   if (group.view !== undefined && !isOfAnotherGroup(group.view, viewId)) return undefined
   const { expected } = knownBy(record, timings)
   const online = expected.filter((one) => members.get(one) === 'ONLINE').length

@@ -171,7 +171,14 @@ describe('A group that another hand formed', () => {
       ordersOf(after({ sees, requests: [{ kind: 'failover', id: 'asked', to, acceptLoss }] }))
     expect(asked(false, 'shop-0')).toEqual([])
     expect(asked(true, null)).toEqual([])
-    expect(asked(true, 'shop-0')).toEqual(['promise shop-0 2@5', 'promise shop-1 2@5', 'promise shop-2 2@5'])
+    const request = { kind: 'failover', id: 'asked', to: 'shop-0', acceptLoss: true } as const
+    const noted = committed(after({ sees, requests: [request] }))
+    expect(noted).toMatchObject({ epoch: 1, group: { parted: true } })
+    expect(ordersOf(after({ sees, requests: [request], record: { group: noted.group! } }))).toEqual([
+      'promise shop-0 2@5',
+      'promise shop-1 2@5',
+      'promise shop-2 2@5',
+    ])
   })
 
   it('is the group from then on, once every member is online in it', () => {

@@ -36,6 +36,7 @@ import { conditionOf, type Known } from './condition.ts'
 import { membershipStep } from './admission.ts'
 import {
   doesNotComeUp,
+  doubtedNamed,
   lossOfReboot,
   rebootStep,
   stalledMs,
@@ -204,9 +205,10 @@ function whoForms(situation: Situation): LiveView | undefined {
  * Its mysqld does not come up, or a person names another one; or that was so, and it has promised the next epoch since.
  * Nobody else may form a group whose record names nobody else.
  */
-function cannotForm({ record, requests, timings }: Situation, former: LiveView): boolean {
+function cannotForm(situation: Situation, former: LiveView): boolean {
+  const { record, requests, timings } = situation
   const { observation, name } = former
-  if (record.syncSet.length === 0) return false
+  if (record.syncSet.length === 0 && doubtedNamed(situation) === undefined) return false
   const asked = requests.find((request) => request.kind === 'failover')
   const isAnotherNamed = asked !== undefined && asked.to !== null && asked.to !== name
   const isIn = groupSeenBy(former, timings.frozenMs)?.state === 'ONLINE'

@@ -6,8 +6,9 @@ import { allOf } from '#common/text/words.ts'
 import { step, type FlowStep } from '../steps/step.ts'
 import type { Promised } from '../judge/election/promised.ts'
 import { compareDowntime } from '../judge/downtime.ts'
+import { everybodyBut, isUncopied } from '../judge/data/doubted-members.ts'
 import { isFenced, liveView, type Situation } from '../judge/situation.ts'
-import { nextRecord } from '../protocol/record.ts'
+import { nextRecord, type ClusterRecord } from '../protocol/record.ts'
 import { groupNameFor } from './assignments.ts'
 import { wasInFork } from './view.ts'
 
@@ -29,7 +30,11 @@ interface Leader {
   readonly lost: readonly Lost[]
   /** What the leader lacks of those who were in a group that another hand formed. */
   readonly leftOut: readonly Lost[]
+  /** A person chose among two groups of one name, or a member of one that another hand formed. */
+  readonly isOfTwo: boolean
 }
+
+const otherRows = say`by the same names others may hold other rows`
 
 interface Lost {
   readonly member: MemberId
@@ -41,28 +46,35 @@ export function formAnew(situation: Situation, promised: readonly Promised[], ch
   const { record } = situation
   const found = leaderOf(situation, promised, choice)
   if (found === undefined || record.group === undefined)
-    return step(whyNobodyLeads(promised, choice), [], { blocked: true, revisitMs: 1_000 })
-  const { leader, lost, compared, leftOut } = found
+    return step(whyNobodyLeads(situation, promised, choice), [], { blocked: true, revisitMs: 1_000 })
+  const { leader, lost, leftOut, isOfTwo } = found
   const given = givenUp(lost, choice)
   const why = whyThisLeads(found, given)
+  const keepsName = given === '' && leftOut.length === 0 && !isOfTwo
   const next = nextRecord(record, {
     epoch: record.epoch + 1,
     primary: leader.member,
-    // They hold nothing that the leader has not, and are all there is where the leader is lost before they joined.
-    syncSet: compared
-      .map(({ member }) => member)
-      .filter((member) => member !== leader.member && !lost.some((one) => one.member === member)),
+    syncSet: membersOf(found),
     leaving: [],
     intent: null,
-    group: {
-      name: given === '' && leftOut.length === 0 ? record.group.name : nameAfterLoss(situation, leader.member),
-      forming: true,
-    },
+    ...(isOfTwo ? { doubted: everybodyBut(situation, leader.member) } : {}),
+    group: { name: keepsName ? record.group.name : nameAfterLoss(situation, leader.member), forming: true },
   })
   return step(why, [{ kind: 'commit', why, next }], { flow: 'failover' })
 }
 
-function whyThisLeads({ leader, lost, compared, leftOut }: Leader, given: Said): Sentence {
+/**
+ * They hold nothing that the leader has not, and are all there is where the leader is lost before they joined. Of two
+ * groups that gave the same names nobody but the leader counts before being a copy.
+ */
+function membersOf({ leader, compared, lost, isOfTwo }: Leader): readonly MemberId[] {
+  if (isOfTwo) return []
+  return compared
+    .map(({ member }) => member)
+    .filter((member) => member !== leader.member && !lost.some((one) => one.member === member))
+}
+
+function whyThisLeads({ leader, lost, compared, leftOut, isOfTwo }: Leader, given: Said): Sentence {
   const isChosen = lost.length > 0 || !compared.includes(leader)
   const whose = isChosen ? say`a person chose its` : say`it holds all`
   const ofWhom = isChosen ? '' : say` of ${allOf(compared.map(({ member }) => instanceOf(member)))}`
@@ -70,7 +82,9 @@ function whyThisLeads({ leader, lost, compared, leftOut }: Leader, given: Said):
   const without = given === '' ? '' : say`; given up: ${given}`
   const aside = together(leftOut.map(ofMember))
   const foreign = aside === '' ? '' : say`; left out, of a group that another hand formed: ${aside}`
-  return say`${instanceOf(leader.member)} forms the group anew: ${holds}${without}${foreign}`
+  const name = instanceOf(leader.member)
+  const alone = isOfTwo ? say`; nobody else counts before being seeded from ${name}: ${otherRows}` : ''
+  return say`${name} forms the group anew: ${holds}${without}${foreign}${alone}`
 }
 
 /**
@@ -94,21 +108,34 @@ function leaderOf(situation: Situation, promised: readonly Promised[], choice: C
     )
   if (leader === undefined) return undefined
   const others = promised.filter((one) => !compared.includes(one))
-  return { leader, compared, lost: lostBy(compared, leader.holds), leftOut: lostBy(others, leader.holds) }
+  const isOfTwo = isChoiceOfTwo(situation, leader)
+  return { leader, compared, lost: lostBy(compared, leader.holds), leftOut: lostBy(others, leader.holds), isOfTwo }
+}
+
+/** What others hold by the same names may be something else than what this one holds. */
+function isChoiceOfTwo({ record }: Situation, leader: Promised): boolean {
+  return record.group?.parted === true || isOfAnother(record, leader)
+}
+
+/** What it holds by the names of the group may be something else. */
+function isOfAnother(record: ClusterRecord, { view: { observation } }: Promised): boolean {
+  return wasInFork(observation.stored) || isUncopied(record, observation)
 }
 
 /**
  * What was written in a group that another hand formed may have the names (GTIDs) of what this group acknowledged: who
  * was in such a group could hold the most by names, and lack all of that. So such a member is compared with nobody
  * where the primary was in no other group, which has on its disk whatever was acknowledged; or where the others hold
- * all that such a member names; or where a person accepts loss. Nobody where only a person can tell.
+ * all that such a member names; or where a person accepts loss. Nobody where only a person can tell, as of two groups
+ * that went on apart.
  */
 function comparedOf(
   situation: Situation,
   promised: readonly Promised[],
-  { acceptLoss }: Pick<Choice, 'acceptLoss'>,
+  { acceptLoss, to }: Pick<Choice, 'acceptLoss' | 'to'>,
 ): readonly Promised[] {
-  const own = promised.filter(({ view }) => !wasInFork(view.observation.stored))
+  if (situation.record.group?.parted === true && !(acceptLoss && to !== null)) return []
+  const own = promised.filter((one) => !isOfAnother(situation.record, one))
   const union = unionOf(own)
   const isEnough =
     acceptLoss ||
@@ -123,24 +150,28 @@ function lostBy(promised: readonly Promised[], kept: GtidSet): readonly Lost[] {
     .filter(({ transactions }) => transactions > 0)
 }
 
-function whyNobodyLeads(promised: readonly Promised[], { to }: Choice): Sentence {
+function whyNobodyLeads({ record }: Situation, promised: readonly Promised[], { to }: Choice): Sentence {
   const union = unionOf(promised)
+  const isParted = record.group?.parted === true
   const named = promised.find(({ member }) => instanceOf(member) === to)
-  if (named !== undefined && to !== null)
+  if (named !== undefined && to !== null && !isParted)
     return say`${to} lacks ${counted(union.subtract(named.holds).count(), 'transaction')} that others hold: to give them up, use: ${command('failover', '--accept-loss', '--to', to)}`
   const each = promised.map((one) => {
     const others = unionOf(promised.filter((other) => other !== one))
     const alone = counted(one.holds.subtract(others).count(), 'transaction')
     return say`${instanceOf(one.member)} alone holds ${alone} and lacks ${union.subtract(one.holds).count()}`
   })
+  const reason = isParted ? say`two groups of one name went on apart, and ${otherRows}` : whyNotCompared(promised)
+  return say`${reason}: ${together(each)}. A person decides who leads, and gives up what that one lacks: ${command('failover', '--accept-loss', '--to', '<instance>')}`
+}
+
+function whyNotCompared(promised: readonly Promised[]): Sentence {
   const forks = promised
     .filter(({ view }) => wasInFork(view.observation.stored))
     .map(({ member }) => instanceOf(member))
-  const reason =
-    forks.length === 0
-      ? say`no member holds everything that the others hold`
-      : say`what ${allOf(forks)} wrote in a group that another hand formed may have the names of what this group acknowledged`
-  return say`${reason}: ${together(each)}. A person decides who leads, and gives up what that one lacks: ${command('failover', '--accept-loss', '--to', '<instance>')}`
+  return forks.length === 0
+    ? say`no member holds everything that the others hold`
+    : say`what ${allOf(forks)} wrote in a group that another hand formed may have the names of what this group acknowledged`
 }
 
 function unionOf(promised: readonly Promised[]): GtidSet {
@@ -173,12 +204,22 @@ function rank({ record }: Situation, member: MemberId): number {
   return member === record.primary ? -1 : ordinalOf(instanceOf(member))
 }
 
-/** What a person would give up by that choice, as far as it is known, in words. */
-export function lossBy(promised: readonly Promised[], { accepted, to }: Choice): Sentence {
+/**
+ * What a person would give up by that choice, as far as it is known, in words.
+ * @param ofTwo whom others cannot be compared with by names; null where that can be done
+ */
+export function lossBy(
+  promised: readonly Promised[],
+  { accepted, to }: Pick<Choice, 'accepted' | 'to'>,
+  ofTwo: InstanceName | null,
+): Sentence {
   const named = promised.find(({ member }) => instanceOf(member) === to)
   const lost = named === undefined ? [] : lostBy(promised, named.holds)
   const given = givenUp(lost, { accepted })
-  return given === '' ? say`nothing that is known of would be given up` : say`${given} would be given up`
+  const loss = given === '' ? say`nothing that is known of would be given up` : say`${given} would be given up`
+  return ofTwo === null
+    ? loss
+    : say`${loss}, and nobody else would count before being seeded from ${ofTwo}: ${otherRows}, which are given up and cannot be counted`
 }
 
 /** '' for nothing. */

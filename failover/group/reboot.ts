@@ -5,16 +5,35 @@ import { instanceOf, type InstanceName, type MemberId } from '#topology/snapshot
 import type { Observation } from '#topology/snapshot/observation.ts'
 import { allOf } from '#common/text/words.ts'
 import { promiseAction } from '../steps/promising.ts'
+import { changeRecord } from '../steps/commit.ts'
 import { step, type FlowStep } from '../steps/step.ts'
 import { promisedBy } from '../judge/election/promised.ts'
+import { isUncopied } from '../judge/data/doubted-members.ts'
 import { liveView, viewNamed, type LiveView, type Situation } from '../judge/situation.ts'
+import type { ClusterRecord } from '../protocol/record.ts'
 import { assignmentOrders } from './assignments.ts'
 import { formAnew, lossBy } from './forming-anew.ts'
-import { wasInFork } from './view.ts'
+import { viewOf, wasInFork } from './view.ts'
 
-/** Everybody who may hold what was acknowledged: the record never names fewer than may have been members. */
-function everybody({ record }: Situation): readonly MemberId[] {
-  return [record.primary, ...record.syncSet]
+/**
+ * Everybody who may hold what was acknowledged: the record never names fewer than may have been members. And one whose
+ * rows are in doubt, where a person names that one.
+ */
+function everybody(situation: Situation): readonly MemberId[] {
+  const { record } = situation
+  const doubted = doubtedNamed(situation)
+  return [record.primary, ...record.syncSet, ...(doubted === undefined ? [] : [doubted])]
+}
+
+/** The primary that was chosen may be gone for good before anybody is a copy: then a person chooses once more. */
+export function doubtedNamed({ record, requests }: Situation): MemberId | undefined {
+  const asked = requests.find((request) => request.kind === 'failover')
+  return asked?.acceptLoss === true ? doubtedOf(record, asked.to) : undefined
+}
+
+function doubtedOf(record: ClusterRecord, name: InstanceName | null): MemberId | undefined {
+  const known = [record.primary, ...record.syncSet]
+  return record.doubted?.members.find((member) => instanceOf(member) === name && !known.includes(member))
 }
 
 /**
@@ -26,8 +45,8 @@ export function rebootStep(situation: Situation, view: GroupView): FlowStep {
   const forced = situation.requests.find((request) => request.kind === 'failover')
   const silent = silentMembers(situation)
   if (silent.length > 0 && forced?.acceptLoss !== true) return waitForSilent(situation, view, silent)
-  const waits = waitForDoubt(situation, view) ?? waitsFor(situation, view, forced !== undefined)
-  if (waits !== undefined) return waits
+  const before = beforePromises(situation, view, forced !== undefined)
+  if (before !== undefined) return before
   const next = situation.record.epoch + 1
   const asked = everybody(situation).filter((member) => !silent.includes(member))
   const promised = asked.flatMap((member) => promisedBy(situation, member, next) ?? [])
@@ -40,6 +59,21 @@ export function rebootStep(situation: Situation, view: GroupView): FlowStep {
     )
   const choice = { accepted: silent, acceptLoss: forced?.acceptLoss === true, to: forced?.to ?? null }
   return formAnew(situation, promised, choice)
+}
+
+function beforePromises(situation: Situation, view: GroupView, isForced: boolean): FlowStep | undefined {
+  return noteParted(situation, view) ?? waitForDoubt(situation, view) ?? waitsFor(situation, view, isForced)
+}
+
+/**
+ * A person chose among two groups. Whoever promises leaves its group, and nobody would know any more that there were
+ * two: it is in the record before anybody is asked, also for a manager that comes after this one.
+ */
+function noteParted({ record }: Situation, { condition }: GroupView): FlowStep | undefined {
+  const { group } = record
+  if (condition !== 'splitBrain' || group === undefined || group.parted === true) return undefined
+  const why = say`two groups of one name went on apart: from now on nobody leads by what is held, but whom a person names`
+  return { ...changeRecord({ record }, why, { group: { ...group, parted: true } }), flow: 'failover' }
 }
 
 /** A person who asks for a failover does not wait for these. */
@@ -202,7 +236,8 @@ export function whyNoReboot(situation: Situation): Sentence | null {
 /** Why this instance cannot form the group anew, whatever a person gives up; null where it may. */
 export function whyNeverForms(situation: Situation, to: InstanceName): Sentence | null {
   if (!situation.snapshot.instances.some(({ name }) => name === to)) return say`there is no instance ${to}`
-  const member = everybody(situation).find((one) => instanceOf(one) === to)
+  const known = everybody(situation).find((one) => instanceOf(one) === to)
+  const member = known ?? doubtedOf(situation.record, to)
   if (member === undefined) return say`${to} is no member of the group that the record names`
   if (wentBack(situation, member)) return say`the volume of ${to} went back in time`
   if (cannotTell(situation, member)) return say`mysqld of ${to} does not come up`
@@ -214,7 +249,16 @@ export function lossOfReboot(situation: Situation, to: InstanceName | null): Sen
   const promised = everybody(situation).flatMap(
     (member) => promisedBy(situation, member, situation.record.epoch + 1) ?? [],
   )
-  return lossBy(promised, { accepted: silentMembers(situation), acceptLoss: true, to })
+  return lossBy(promised, { accepted: silentMembers(situation), to }, isOfTwo(situation, to) ? to : null)
+}
+
+function isOfTwo(situation: Situation, to: InstanceName | null): boolean {
+  const { record, snapshot } = situation
+  const { condition, forks } = viewOf(situation)
+  if (condition === 'splitBrain' || record.group?.parted === true) return true
+  const observation = to === null ? null : viewNamed(snapshot, to)?.observation
+  if (observation == null) return false
+  return forks.includes(observation.instance) || wasInFork(observation.stored) || isUncopied(record, observation)
 }
 
 export function stepsOfReboot(situation: Situation): readonly Sentence[] {

@@ -1,7 +1,7 @@
 import { gtids, type ViewOverrides } from '#topology/testing.ts'
 import { outsideGroup, viewId, type GroupShape } from '#topology/testing-group.ts'
 import type { Situation } from '../judge/situation.ts'
-import { deadServer, lostAgent, promised, switchoverIntent } from '../testing.ts'
+import { deadServer, lostAgent, promised, shop1, shop2, switchoverIntent } from '../testing.ts'
 import { aGroupSituation, groupRecord, nobodyIn, revision, type GroupSituation } from './testing-group.ts'
 
 /** Situations of a replication group for tests of the wording alone, as `testing-sentence-corpus.ts` has them. */
@@ -63,6 +63,14 @@ const clusters: Readonly<Record<string, GroupSituation>> = {
   'in a switchover': { record: { intent: switchoverIntent() } },
   'with its primary fenced': { notes: { fenced: [{ instance: 'shop-0', keepPrimary: true, wallMs: 0 }] } },
   'whose group is being formed': { record: { ...groupRecord(true), syncSet: [] } },
+  'of two groups, and a person chose': {
+    record: { group: { ...groupRecord(false).group!, parted: true } },
+    requests: [{ ...accept, to: 'shop-1' }],
+  },
+  'of two groups, and nobody chose': { record: { group: { ...groupRecord(false).group!, parted: true } } },
+  'whose replicas may hold other rows': {
+    record: { syncSet: [], doubted: { since: 1, members: [shop1, shop2] } },
+  },
   'scaled to two': { notes: { instances: 2 } },
 }
 

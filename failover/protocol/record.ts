@@ -30,8 +30,21 @@ export interface ClusterRecord {
    * execute. Absent in records of older versions.
    */
   readonly elected?: GtidText
+  /** Absent where nobody's rows are in doubt for what a person chose. */
+  readonly doubted?: Doubted
   /** In mode `group` alone. */
   readonly group?: GroupRecord
+}
+
+/**
+ * A person chose a primary whose GTIDs may name other rows than those of others: one of two groups of the same name, or
+ * an instance whose data are in doubt. By GTIDs nobody else can be told apart from a copy of that primary.
+ */
+export interface Doubted {
+  /** The epoch of that primary: a copy that was made in this epoch, or a later one, proves what its member holds. */
+  readonly since: number
+  /** Everybody else who was known then. A member that was copied since stays here: its volume may go back in time. */
+  readonly members: readonly MemberId[]
 }
 
 /** What a cluster's replication group is. */
@@ -48,6 +61,11 @@ export interface GroupRecord {
    * at another time is another hand's. Absent before the group is formed, and in older records.
    */
   readonly view?: string
+  /**
+   * Two groups of this name went on apart, and a person chose among them. Until one of them is formed anew nobody is
+   * elected by what the members hold: both gave the same names. Absent for no.
+   */
+  readonly parted?: true
 }
 
 /**

@@ -26,6 +26,7 @@ import {
 } from '../judge/situation.ts'
 import { salvages } from '../protocol/mode-name.ts'
 import { acksFor } from '../protocol/spec.ts'
+import { isUncopied } from '../judge/data/doubted-members.ts'
 import { hasDoubtedData } from '../judge/data/doubted-data.ts'
 
 /**
@@ -155,6 +156,7 @@ function isDoubtful(situation: Situation, view: InstanceView): boolean {
   return (
     view.past !== undefined ||
     hasDoubtedData(stored) ||
+    isUncopied(situation.record, view.observation) ||
     stored.forgetful ||
     stored.seeding ||
     errantKind(situation, view) === 'harmful' ||

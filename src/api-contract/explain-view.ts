@@ -68,6 +68,15 @@ const recordSchema = Type.Object({
   acks: Type.Integer(),
   acksWanted: Type.Integer(),
   intent: nullable(intentSchema),
+  doubted: Type.Optional(
+    Type.Object(
+      { since: Type.Integer(), members: Type.Array(Type.String()) },
+      {
+        description:
+          'Members that may hold other rows than the primary that a person chose in that epoch, unless they are copies made since.',
+      },
+    ),
+  ),
   group: Type.Optional(
     Type.Object(
       {
@@ -75,6 +84,9 @@ const recordSchema = Type.Object({
         forming: Type.Boolean({ description: 'The primary is to form the group, alone; nobody joins before it has.' }),
         view: Type.Optional(
           Type.String({ description: 'VIEW_ID by which the group was followed last to another primary.' }),
+        ),
+        parted: Type.Optional(
+          Type.Literal(true, { description: 'Two groups of this name went on apart, and a person chose among them.' }),
         ),
       },
       { description: 'In mode group alone.' },

@@ -56,6 +56,9 @@ describe('A stored record', () => {
     expect(parseRecord(printRecord(shop, 'here'), 'here')).toEqual(shop)
     const fetching = { ...shop, intent: { kind: 'fetch', by: 'x', candidate: 'shop-1@b1' } } as const
     expect(parseRecord(printRecord(fetching, 'here'), 'here')).toEqual(fetching)
+    const group = { ...ofGroup, parted: true } as const
+    const chosen = { ...shop, doubted: { since: 2, members: ['shop-1@b1'] }, group } as const
+    expect(parseRecord(printRecord(chosen, 'here'), 'here')).toEqual(chosen)
   })
 
   it.each([

@@ -57,12 +57,14 @@ const recordShape = Compile(
       acksWanted: count(0),
       intent: orNull(Type.Object({ kind: Type.Enum(['fetch', 'switchover']) })),
       elected: Type.Optional(Type.String()),
+      doubted: Type.Optional(Type.Object({ since: count(1), members }, strict)),
       group: Type.Optional(
         Type.Object(
           {
             name: Type.String({ pattern: '^[0-9a-f-]{36}$' }),
             forming: Type.Boolean(),
             view: Type.Optional(Type.String({ pattern: '^\\d+:\\d+$' })),
+            parted: Type.Optional(Type.Literal(true)),
           },
           strict,
         ),

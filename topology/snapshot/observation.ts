@@ -264,6 +264,8 @@ export interface StoredSummary {
    * not ask.
    */
   readonly toldNoted?: boolean
+  /** The epoch of the order by which its data became a copy; 0 for none. Absent from older agents. */
+  readonly copiedEpoch?: number
   /** The last epoch in which it formed its replication group, alone. Absent for none. */
   readonly formedEpoch?: number
   /** The backup that its data came out of, with its cluster. Absent where they began otherwise. */

@@ -3,6 +3,7 @@ import { parseGtidSet } from '#topology/gtid/gtid-set.ts'
 import { backupAsDonor, gtidsShown, type BackupsSeen } from '#topology/snapshot/copies.ts'
 import { holdsOf } from '#topology/snapshot/holdings.ts'
 import { backupFolderOf, type BackupToSeedFrom } from '#failover/protocol/backup-store.ts'
+import { isUncopied } from '../data/doubted-members.ts'
 import { donorFor, isRefusedByAll, pauseOfBackup, whatGivesADonor, whyNoDonor, type Donor } from './donor.ts'
 import { isFollowing, viewOf, type LiveView, type Situation } from '../situation.ts'
 
@@ -32,6 +33,8 @@ export interface Origin {
  */
 export function originFor(situation: Situation, view: LiveView, primary: LiveView): Origin {
   const donor = donorFor(situation, view, primary)
+  // What a backup and the archive have may be the rows of those who were not chosen.
+  if (isUncopied(situation.record, view.observation)) return { donor, backup: null }
   const why = whyFromBackup(situation, view, primary, donor)
   const seen = why === null ? undefined : newestFor(situation, view, primary)
   if (why === null || seen === undefined || 'whyNot' in seen) return { donor, backup: null }

@@ -8,8 +8,10 @@ import { keepsRefusing } from './refusal.ts'
 import { mayReseed } from './reseed-consent.ts'
 import { errantKind, provenErrant } from '../data/errant.ts'
 import { originFor, type Origin } from './seed-origin.ts'
+import { isUncopied, saysWhenCopied } from '../data/doubted-members.ts'
 import { hasHole, lackedForGood, lacksNoMore, whyHoled } from '../data/holes.ts'
-import { countedMembers } from '#failover/protocol/record.ts'
+import { countedMembers, type ClusterRecord } from '#failover/protocol/record.ts'
+import type { Observation } from '#topology/snapshot/observation.ts'
 import type { InstanceView } from '#topology/snapshot/snapshot.ts'
 import {
   departing,
@@ -52,16 +54,18 @@ function outsideDue(situation: Situation, primary: LiveView): readonly DueSeedin
   return liveViews(snapshot).flatMap((view) => {
     const { observation } = view
     const mayBegin = isServing(view, timings) && !going.includes(view.name)
-    if (
-      view.past !== undefined ||
-      observation.member === record.primary ||
-      (record.syncSet.includes(observation.member) && !observation.stored.seeding)
-    )
-      return []
+    if (view.past !== undefined || staysAsItIs(record, observation)) return []
     if ((!observation.stored.seeding && !mayBegin) || !isTold(situation, view, { counted: false })) return []
     const why = whyReseed(situation, view, primary)
     return why === null ? [] : [{ view, why, ...originFor(situation, view, primary), beside: false }]
   })
+}
+
+/** It leads, stands for something, or its agent would not say that it was copied. */
+function staysAsItIs(record: ClusterRecord, observation: Observation): boolean {
+  const { member, stored } = observation
+  if (member === record.primary || (record.syncSet.includes(member) && !stored.seeding)) return true
+  return isUncopied(record, observation) && !saysWhenCopied(observation)
 }
 
 function standsInFor(situation: Situation, other: InstanceView | undefined, view: InstanceView): boolean {
@@ -194,6 +198,8 @@ function whyReseedAtOnce(situation: Situation, { name, observation }: LiveView):
   if (situation.inFlight.get(name)?.order === 'reseed') return say`is being told to give up what it has`
   const nameless = whyNameless(observation.stored)
   if (nameless !== null) return nameless
+  if (isUncopied(situation.record, observation))
+    return say`may hold other rows by the same names than the primary that a person chose`
   return observation.stored.fromThePast
     ? say`went back in time, so that what its GTIDs name may be something else elsewhere`
     : null
