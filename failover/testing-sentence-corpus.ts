@@ -73,6 +73,19 @@ const replicas: Readonly<Record<string, Readonly<Record<string, ViewOverrides>>>
       seedingProgress: { stage: 'FILE COPY', percent: 0, donor: 'shop-2' },
     },
   },
+  'a replica whose donor is gone': {
+    'shop-1': {
+      stored: { seeding: true },
+      process: 'absent',
+      server: null,
+      seedingProgress: { stage: 'FILE COPY', percent: 0, donor: 'shop-2', stillMs: 31_000 },
+    },
+    'shop-2': lostAgent,
+  },
+  'one left that is in doubt': {
+    'shop-1': lostAgent,
+    'shop-2': { stored: { filterSeen: true }, server: { channel: { ioRunning: 'connecting', silentMs: null } } },
+  },
   'replicas that are behind': {
     'shop-1': { server: { channel: { lagSeconds: 1, backlogTransactions: 1 } } },
     'shop-2': { server: { channel: { lagSeconds: 600, backlogTransactions: 2 } } },
@@ -89,6 +102,7 @@ const clusters: Readonly<Record<string, SituationOverrides>> = {
   'asked to fail over': { requests: [{ ...accept, acceptLoss: false }] },
   'asked to fail over with loss': { requests: [accept] },
   'asked to fail over to shop-2': { requests: [{ ...accept, to: 'shop-2', acceptLoss: false }] },
+  'asked to fail over with loss to shop-2': { requests: [{ ...accept, to: 'shop-2' }] },
   'with acknowledgements of both': { record: { acks: 2, acksWanted: 2 }, spec: { acks: 2 } },
   'with no acknowledgement': { record: { acks: 0, acksWanted: 0, syncSet: [] }, spec: { acks: 0 } },
   'with one that counts': { record: { syncSet: [shop1] } },

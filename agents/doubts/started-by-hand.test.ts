@@ -77,7 +77,7 @@ it('Of the primary of a group, which has no tail: counts as opened where the set
 
 it('Is left to whoever replaces its files', async () => {
   const { parts, converger, told } = await startedByHand({ assignment: replicaOfEpoch3, seeding: true }, true)
-  settable(parts).copying.progress = { stage: say`copying`, percent: 1, donor: 'shop-1' }
+  settable(parts).copying.progress = { stage: say`copying`, percent: 1, donor: 'shop-1', movedAtMs: null }
   await converger.pass()
   converger.stop()
   expect(told).toEqual([])

@@ -128,7 +128,13 @@ export interface Guards {
 
 /** A copy of another instance that is made here, or was tried. */
 export interface Copying {
-  readonly progress: { readonly stage: Sentence; readonly percent: number; readonly donor: string } | null
+  readonly progress: {
+    readonly stage: Sentence
+    readonly percent: number
+    readonly donor: string
+    /** When something came last of an instance that is copied; null where nothing is to come. */
+    readonly movedAtMs: number | null
+  } | null
   /** The epoch in which a copy is made beside what is here, which stays promised. */
   readonly besideEpoch: number | null
   /** By donor, copies that failed since this agent started or was last seeded. */

@@ -82,7 +82,7 @@ export class ObservationBuilder {
       markedRevision: lifeOf(this.#parts).markedRevision,
       binlogSet: course.binlogSet,
       lease: this.#lease.question,
-      seedingProgress: copying.progress,
+      seedingProgress: progressOf(copying, nowMs),
       ...(copying.failures.size === 0
         ? {}
         : {
@@ -240,6 +240,12 @@ export function holdsText({ observer, course, file }: Pick<Parts, 'course' | 'fi
     binlogSet: course.binlogSet,
   }
   return Object.values(seen).every((one) => one === null) ? null : holdsOf(seen).toString()
+}
+
+function progressOf({ progress }: Parts['copying'], nowMs: number): Observation['seedingProgress'] {
+  if (progress === null) return null
+  const { movedAtMs, ...shown } = progress
+  return { ...shown, ...(movedAtMs === null ? {} : { stillMs: Math.round(nowMs - movedAtMs) }) }
 }
 
 /** What a start made of its server is shown by a look that began after the start. */

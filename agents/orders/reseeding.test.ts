@@ -4,6 +4,7 @@ import { orderVersion, type Endpoint } from '#failover/protocol/message.ts'
 import type { ReseedOrder } from '#failover/protocol/order.ts'
 import { gtids, memberOf, uuidOf } from '#topology/testing.ts'
 import { Seeding } from './reseeding.ts'
+import type { TellProgress } from '../ports/server.ts'
 import { aServerState, ScriptedServer, testParts } from '../testing.ts'
 import { stopUnderPromise } from '../testing-passes.ts'
 
@@ -65,6 +66,40 @@ describe('a seeding', () => {
       void shown.push(`${String(parts.copying.progress?.stage)} ${parts.copying.progress?.percent ?? ''}`)
     await new Seeding({ ...parts, changed }, converger).begin(order)
     await expect.poll(() => shown).toEqual(['copying 0', 'file copy 0', 'file copy 40', 'file copy 90'])
+  })
+
+  it('leaves a donor from which nothing comes for long once another one is named, and no donor otherwise', async () => {
+    const { server, parts, seeding } = await seedingOf(common)
+    let tells: TellProgress | undefined
+    server.cloneInto = (_folder, _donor, progress, signal) =>
+      new Promise((_, reject) => {
+        tells = progress
+        signal?.addEventListener('abort', () => reject(signal.reason as Error))
+      })
+    const another = { ...order, donor: { ...primary, instance: 'shop-2' } }
+    await seeding.begin(order)
+    await expect.poll(() => tells).toBeDefined()
+    const goesOn = async (by: ReseedOrder, stillMs: number): Promise<boolean> => {
+      tells?.(say`file copy`, 40, stillMs)
+      await seeding.begin(by)
+      await parts.world.timers.sleep(5)
+      return parts.copying.progress !== null
+    }
+    expect(await goesOn(another, 29_000)).toBe(true)
+    expect(await goesOn(order, 31_000)).toBe(true)
+    expect(await goesOn(another, 31_000)).toBe(false)
+    expect(parts.copying.failures.get('shop-1')).toMatchObject({
+      times: 1,
+      error: 'nothing came from shop-1 for 31 s, and nobody hears its agent',
+    })
+  })
+
+  it('is of the epoch of its order: by that a manager knows what it is a copy of', async () => {
+    const { seeding, ended, parts } = await seedingOf(common)
+    await seeding.begin(order)
+    await parts.world.timers.sleep(5)
+    await ended()
+    expect(parts.file.current.copiedEpoch).toBe(3)
   })
 
   it('over the data themselves archives first, and is believed once the server has it whole', async () => {

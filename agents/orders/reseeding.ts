@@ -7,6 +7,7 @@ import type { ReseedOrder } from '#failover/protocol/order.ts'
 import { seedFromBackup } from '../backup/rebuild/seed-from-backup.ts'
 import { pruneArchives } from '../guard/archive-keeping.ts'
 import type { Converger } from '../converge/converger.ts'
+import { vanishedDonorMs } from '#failover/protocol/timings.ts'
 import { learn } from '../instance/learn.ts'
 import type { Parts } from '../instance/parts.ts'
 import { answersWithin, firstStartSeconds } from '../instance/until-answers.ts'
@@ -57,6 +58,8 @@ export class Seeding {
   readonly #converger: Pick<Converger, 'alone' | 'wake'>
   readonly #backups: BackupPort | null
   readonly #stop = new AbortController()
+  /** Ends the copy of an instance that is being made. */
+  #giveUp: AbortController | null = null
   /** The folders of what was archived for the copy that is being made, however often that began. */
   readonly #archived: string[] = []
   /** Resolves once nothing is removed any more of what a copy took the place of. */
@@ -78,7 +81,7 @@ export class Seeding {
    */
   async begin(order: ReseedOrder): Promise<void> {
     const { file, copying, server } = this.#parts
-    if (copying.progress !== null) return
+    if (copying.progress !== null) return this.#leaveDonor(order)
     await this.#ready().catch((error: unknown) => {
       this.#noteFailure(order, error)
       throw error
@@ -98,6 +101,20 @@ export class Seeding {
       this.#converger.wake()
       this.#parts.changed()
     })
+  }
+
+  /**
+   * Another donor is named while a copy is made: the manager does not hear the agent of this one any more. A copy that
+   * goes on, slow as that may be, is left alone.
+   */
+  #leaveDonor(order: ReseedOrder): void {
+    const { copying, world } = this.#parts
+    const { donor = '', movedAtMs = null } = copying.progress ?? {}
+    if (movedAtMs === null || donor === sourceOf(order)) return
+    const stillMs = world.clock.monotonicMs() - movedAtMs
+    if (stillMs < vanishedDonorMs) return
+    const seconds = Math.round(stillMs / 1_000)
+    this.#giveUp?.abort(new Error(`nothing came from ${donor} for ${seconds} s, and nobody hears its agent`))
   }
 
   async #archive(order: ReseedOrder, extra: GtidSet): Promise<void> {
@@ -184,7 +201,7 @@ export class Seeding {
       throw new RegentError('REGENT_FAR_CANNOT', say`on this host a copy of an instance is made over the data, or none`)
     await this.#archiveSince(order, own)
     await volume.readyForCopyOver?.()
-    const begunAt = await this.#clone(order, (donor, told) => server.cloneOver(donor, told))
+    const begunAt = await this.#clone(order, (donor, told, signal) => server.cloneOver(donor, told, signal))
     this.#progress(order, say`starting`, 100)
     await this.#startOn(() => Promise.resolve())
     await server.requireCopied(begunAt)
@@ -201,7 +218,7 @@ export class Seeding {
   /** Of what the folder is a copy then. */
   async #fill(order: ReseedOrder, folder: string): Promise<Said> {
     if (order.backup === undefined) {
-      await this.#clone(order, (donor, told) => this.#parts.server.cloneInto(folder, donor, told))
+      await this.#clone(order, (donor, told, signal) => this.#parts.server.cloneInto(folder, donor, told, signal))
       return say`${order.donor.instance}`
     }
     return seedFromBackup(
@@ -212,7 +229,10 @@ export class Seeding {
     )
   }
 
-  async #clone<T>(order: ReseedOrder, clone: (donor: CloneDonor, told: TellProgress) => Promise<T>): Promise<T> {
+  async #clone<T>(
+    order: ReseedOrder,
+    clone: (donor: CloneDonor, told: TellProgress, signal: AbortSignal) => Promise<T>,
+  ): Promise<T> {
     const { server, process, config, replicationPassword } = this.#parts
     const donor = {
       host: order.donor.host,
@@ -222,18 +242,24 @@ export class Seeding {
     }
     learn(this.#parts, { fact: 'openedByAgent' })
     await server.setReadOnly('accounts')
-    return clone(donor, (stage, percent) => this.#progress(order, stage, percent)).catch((error: unknown) => {
-      // The statement runs in its own server: where that ended no donor did anything wrong.
-      throw process.state === 'running'
-        ? error
-        : new OwnServerFault(withNote('its own mysqld ended while it copied', process), { cause: error })
-    })
+    const giveUp = (this.#giveUp = new AbortController())
+    this.#progress(order, say`copying`, 0, 0)
+    const told: TellProgress = (stage, percent, stillMs = 0) => this.#progress(order, stage, percent, stillMs)
+    return clone(donor, told, giveUp.signal)
+      .catch((error: unknown) => {
+        // The statement runs in its own server: where that ended no donor did anything wrong.
+        throw process.state === 'running'
+          ? error
+          : new OwnServerFault(withNote('its own mysqld ended while it copied', process), { cause: error })
+      })
+      .finally(() => (this.#giveUp = null))
   }
 
   async #believe(order: ReseedOrder, own: GtidSet | null): Promise<void> {
     await this.#verify(order, own)
     await this.#parts.file.update({
       ...dataInNoDoubt,
+      copiedEpoch: order.epoch,
       seeding: false,
       forgetful: false,
       mayHaveTail: false,
@@ -259,7 +285,6 @@ export class Seeding {
     if (!left.isEmpty())
       throw new Error(
         `the copy from ${sourceOf(order)} holds errant transactions itself: ${left.toString().slice(0, 120)}`,
-      copiedEpoch: order.epoch,
       )
     if (executed.equals(GtidSet.empty) && !parseGtidSet(order.sourceHolds).isEmpty())
       throw new Error(`the copy from ${sourceOf(order)} is empty`)
@@ -279,10 +304,12 @@ export class Seeding {
     notices.failed('SeedingFailed', say`seeding from ${source} failed`, failure)
   }
 
-  #progress(order: ReseedOrder, stage: Sentence, percent: number): void {
-    const { copying, changed } = this.#parts
+  /** @param stillMs nothing has come for so long; null where nothing is to come */
+  #progress(order: ReseedOrder, stage: Sentence, percent: number, stillMs: number | null = null): void {
+    const { copying, changed, world } = this.#parts
     const before = copying.progress
-    learn(this.#parts, { fact: 'copyWent', stage, percent, donor: sourceOf(order) })
+    const movedAtMs = stillMs === null ? null : world.clock.monotonicMs() - stillMs
+    learn(this.#parts, { fact: 'copyWent', stage, percent, donor: sourceOf(order), movedAtMs })
     if (before === null || String(before.stage) !== String(stage) || before.percent !== percent) changed()
   }
 }

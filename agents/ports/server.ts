@@ -15,8 +15,8 @@ export interface CloneDonor {
   readonly password: string
 }
 
-/** Told while a copy is made. */
-export type TellProgress = (stage: Sentence, percent: number) => void
+/** Told while a copy is made. @param stillMs nothing has come for so long, where that is known */
+export type TellProgress = (stage: Sentence, percent: number, stillMs?: number) => void
 
 /**
  * What the agent can do to its own mysqld, as small verbs. Each is idempotent, has a deadline, and rejects with
@@ -185,13 +185,16 @@ export interface ServerPort {
    * is acknowledged by k replicas, however long that takes.
    */
   recordEvents(): Promise<void>
-  /** A copy of `donor` into `directory` (CLONE INSTANCE … DATA DIRECTORY), reporting progress. */
-  cloneInto(directory: string, donor: CloneDonor, progress: TellProgress): Promise<void>
+  /**
+   * A copy of `donor` into `directory` (CLONE INSTANCE … DATA DIRECTORY), reporting progress. It is ended in the server
+   * once `signal` is aborted.
+   */
+  cloneInto(directory: string, donor: CloneDonor, progress: TellProgress, signal?: AbortSignal): Promise<void>
   /**
    * A copy of `donor` over the server's own data (CLONE INSTANCE), at whose end the server ends, or starts itself anew.
    * Resolves then, to what `requireCopied` takes.
    */
-  cloneOver(donor: CloneDonor, progress: TellProgress): Promise<string>
+  cloneOver(donor: CloneDonor, progress: TellProgress, signal?: AbortSignal): Promise<string>
   /** Rejects unless the server's data are the whole of the copy that began then. */
   requireCopied(begunAt: string): Promise<void>
   /**

@@ -206,8 +206,9 @@ export function createSqlServer(
       recordEvents(sql, (statement) =>
         marking.query(statement, { deadlineMs: Number.POSITIVE_INFINITY, after: 'leave' }),
       ),
-    cloneInto: (directory, donor, progress) => cloneInto(cloning, directory, { donor, encrypts, progress }),
-    cloneOver: (donor, progress) => cloneOver(cloning, { donor, encrypts, progress }),
+    cloneInto: (directory, donor, progress, signal) =>
+      cloneInto(cloning, directory, { donor, encrypts, progress, signal }),
+    cloneOver: (donor, progress, signal) => cloneOver(cloning, { donor, encrypts, progress, signal }),
     requireCopied: (begunAt) => requireCopied(sql, begunAt),
     cloneLocal: (directory, signal, progress) =>
       cloneLocal(

@@ -162,3 +162,10 @@ export function contradictionIn(timings: Timings): string | undefined {
 
 /** A server that runs and has answered nothing for so long hangs: longer than a busy machine or a lock takes. */
 export const hungMs = 30_000
+
+/**
+ * A copy of which nothing came for so long is ended, where its manager has not heard the agent of the donor for as long
+ * either: MySQL itself would wait for 300 s. A disk that syncs, or a lock at the donor, may hold a copy up for longer,
+ * and the agent of such a donor is heard; a network that was cut for a moment goes on within that.
+ */
+export const vanishedDonorMs = 30_000

@@ -1,5 +1,6 @@
 import { command, heard, say, text, type Said, type Sentence } from '#common/sentence/sentence.ts'
 import { holdsOf } from '#topology/snapshot/holdings.ts'
+import type { InstanceName } from '#topology/snapshot/member.ts'
 import { errantIn, orderFor, peersOf } from './assignments.ts'
 import { step, type FlowStep } from './step.ts'
 import { failedBefore, type Donor } from '../judge/seeding/donor.ts'
@@ -16,7 +17,8 @@ import {
   unsparedMembers,
   type DueSeeding,
 } from '../judge/seeding/seeding-plan.ts'
-import { endpointOf, wantedInstances, type LiveView, type Situation } from '../judge/situation.ts'
+import { endpointOf, isLive, viewNamed, wantedInstances, type LiveView, type Situation } from '../judge/situation.ts'
+import { vanishedDonorMs } from '../protocol/timings.ts'
 
 /** What an agent says of transactions that are in none of its logs (`agents/binlog/errant-archive.ts`). */
 const cannotBeArchived = 'cannot be archived'
@@ -30,7 +32,7 @@ export function reseedStep(situation: Situation, primary: LiveView): FlowStep | 
   const all = seedingsDue(situation, primary)
   // An order that arrives when the copy is just made would have it made again.
   const copied = all.find(({ view }) => view.observation.seedingProgress !== null)
-  if (copied) return copyingStep(copied, copiesDue(situation, primary))
+  if (copied) return leaveDonor(situation, primary, copied) ?? copyingStep(copied, copiesDue(situation, primary))
   // A donor gives one copy at a time (CLONE, error 3634): the next waits until the last one told shows that it copies.
   const [told] = [...situation.inFlight].find(([, { order }]) => order === 'reseed') ?? []
   if (told !== undefined) return step(say`${told} is being told to take a copy of another instance`)
@@ -53,6 +55,31 @@ function firstOf(situation: Situation, free: readonly DueSeeding[]): DueSeeding 
 
 function goesOn(situation: Situation, { name, observation }: LiveView): boolean {
   return (observation.stored.seeding || mayReseed(situation, name)) && restAfterRefusal(situation, name) === 0
+}
+
+/**
+ * The machine of the donor is gone, and MySQL waits for 300 s for what is to come from there: its agent is not heard,
+ * and nothing comes. Another one is named, and the agent of the copy ends that one. A copy that goes on is left alone.
+ */
+function leaveDonor(
+  situation: Situation,
+  primary: LiveView,
+  { view, donor, beside }: DueSeeding,
+): FlowStep | undefined {
+  const { donor: from = '', stillMs = 0 } = view.observation.seedingProgress ?? {}
+  if (donor === null || donor.view.name === from || situation.inFlight.has(view.name)) return undefined
+  if (stillMs < vanishedDonorMs || unheardMs(situation, from) < vanishedDonorMs) return undefined
+  const order = { ...reseedOrder(situation, primary, view, donor.view), ...(beside ? { beside: true as const } : {}) }
+  return step(
+    say`${view.name} received nothing from ${from} for ${Math.round(stillMs / 1_000)} s, and the agent of ${from} is not heard: that copy is ended, and ${donor.view.name} is copied`,
+    [{ kind: 'reseed', to: view.name, order }],
+  )
+}
+
+/** For so long nobody heard its agent; 0 for one that is heard. */
+function unheardMs({ snapshot, nowMs, managerSinceMs }: Situation, name: InstanceName): number {
+  const view = viewNamed(snapshot, name)
+  return isLive(view) ? 0 : nowMs - (view?.heardAtMs ?? managerSinceMs)
 }
 
 function copyingStep({ view, donor }: DueSeeding, due: Said): FlowStep {

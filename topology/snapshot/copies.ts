@@ -1,8 +1,17 @@
-import { mebibytes, say, text, type Sentence } from '#common/sentence/sentence.ts'
+import { mebibytes, say, text, type Heard, type Sentence } from '#common/sentence/sentence.ts'
 import { counted } from '#common/text/words.ts'
 import { parseGtidSet, type GtidSet } from '../gtid/gtid-set.ts'
 import type { BinlogArchiveSeen, HoleClosingSeen } from './binlog-archive.ts'
 import type { InstanceName } from './member.ts'
+
+/** The copy that is made of another instance, or of a backup. `donor` is absent in what older agents say. */
+export interface SeedingProgress {
+  readonly stage: Heard
+  readonly percent: number
+  readonly donor?: InstanceName
+  /** Nothing has come from the donor for so long. Absent where nothing is to come, and from older agents. */
+  readonly stillMs?: number
+}
 
 /** How a base backup goes that is made of an instance. */
 export interface BackupSeen {

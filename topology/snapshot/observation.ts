@@ -1,6 +1,6 @@
 import type { Heard } from '#common/sentence/sentence.ts'
 import type { GtidText } from './gtid-text.ts'
-import type { ObservedBackups, SeedingFailure } from './copies.ts'
+import type { ObservedBackups, SeedingFailure, SeedingProgress } from './copies.ts'
 import type { InstanceName, MemberId } from './member.ts'
 import type { OpenChange } from './open-changes.ts'
 
@@ -354,7 +354,7 @@ export interface Observation extends ObservedBackups {
   /** The lease question to be confirmed by the manager; null where the agent's peers confirm, or no lease is needed. */
   readonly lease: { readonly question: number; readonly remainingMs: number } | null
   /** The copy that is made here; `donor` is absent in what older agents say. */
-  readonly seedingProgress: { readonly stage: Heard; readonly percent: number; readonly donor?: InstanceName } | null
+  readonly seedingProgress: SeedingProgress | null
   /** Copies that failed since it was last seeded, one entry for each donor. Absent for none, and from older agents. */
   readonly seedingFailures?: readonly SeedingFailure[]
   /** Its server is just joining, or forming, a replication group. Absent for no. */

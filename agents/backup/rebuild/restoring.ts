@@ -116,7 +116,7 @@ export class Restoring {
 
   #progress(stage: Sentence, percent: number): void {
     const { config, changed } = this.#parts
-    learn(this.#parts, { fact: 'copyWent', stage, percent, donor: config.instance })
+    learn(this.#parts, { fact: 'copyWent', stage, percent, donor: config.instance, movedAtMs: null })
     changed()
   }
 

@@ -178,7 +178,8 @@ describe('dataDump', () => {
     ['was open for writes', ({ file }) => file.update({ opened: true }), 'are in doubt'],
     [
       'is made a copy beside',
-      ({ copying }) => (settable(copying).progress = { stage: say`copying`, percent: 1, donor: 'shop-1' }),
+      ({ copying }) =>
+        (settable(copying).progress = { stage: say`copying`, percent: 1, donor: 'shop-1', movedAtMs: null }),
       'this instance is made anew as a copy of another one',
     ],
     [

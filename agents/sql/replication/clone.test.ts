@@ -87,6 +87,36 @@ it.each([differs('innodb_page_size', '4096'), differs('collation_server', 'latin
   },
 )
 
+it('A copy of another server that is given up is gone from the server before another one may begin', async () => {
+  const giveUp = new AbortController()
+  const changes: string[] = []
+  let left = 2
+  const sql: Partial<Sql> = {
+    read: async (statement) =>
+      statement.includes('CLONE INSTANCE FROM') && left-- > 0 ? [{ id: 7, command: 'Query' }] : [],
+    until: async (isDone) => {
+      while (!(await isDone())) await new Promise((resolve) => setImmediate(resolve))
+      return true
+    },
+    change: async (statement) => {
+      changes.push(statement)
+      return []
+    },
+  }
+  const long = (_: string, stop: AbortSignal) =>
+    new Promise((_resolve, reject) => {
+      stop.addEventListener('abort', () => reject(stop.reason as Error))
+      setImmediate(() => giveUp.abort(new Error('nothing came')))
+    })
+  const donor = { host: '10.0.0.1', port: 3306, user: 'repl', password: 'secret' }
+  const request = { donor, encrypts: false, progress: () => undefined, signal: giveUp.signal }
+  await expect(cloneInto({ sql: sql as Sql, long, clock: realClock }, '/volume/data.seed', request)).rejects.toThrow(
+    'nothing came',
+  )
+  expect(left).toBeLessThan(1)
+  expect(changes.filter((statement) => statement.startsWith('KILL'))).toHaveLength(2)
+})
+
 describe('A copy over the data of a server', () => {
   const donor = { host: '10.0.0.1', port: 3306, user: 'repl', password: 'secret' }
   const over = (errno: number | null) => {

@@ -16,6 +16,8 @@ export interface CloneRequest {
   /** What is copied comes over TLS, or not at all. */
   readonly encrypts: boolean
   readonly progress: TellProgress
+  /** Aborted: the copy is given up. */
+  readonly signal?: AbortSignal | undefined
 }
 
 /** The statement that runs for minutes; resolves at its end. `stop` ends it in the server. */
@@ -68,20 +70,24 @@ export async function requireCopied(sql: Sql, begunAt: string): Promise<void> {
 
 async function cloneInstance(
   ports: ClonePorts,
-  { donor, encrypts, progress }: CloneRequest,
+  { donor, encrypts, progress, signal }: CloneRequest,
   where: string,
 ): Promise<void> {
+  signal?.throwIfAborted()
   await ports.sql.change(`SET GLOBAL clone_valid_donor_list = ${literal(`${donor.host}:${donor.port}`)}`)
   const from = `${account(donor.user, donor.host)}:${donor.port} IDENTIFIED BY ${literal(donor.password)}`
   const wanted: Copy = {
     statement: `CLONE INSTANCE FROM ${from}${where}${encrypts ? ' REQUIRE SSL' : ''}`,
     shown: `CLONE INSTANCE FROM ${donor.host}`,
     progress,
+    ...(signal === undefined ? {} : { signal }),
   }
   for (let changes = 0; ; changes += 1) {
     try {
       return await copy(ports, wanted)
     } catch (error) {
+      // The next copy begins with nothing left of this one: a server makes one at a time (error 3634).
+      if (signal?.aborted === true) await endClones(ports.sql, remoteClone).catch(() => undefined)
       const change = changes < comparedSettings ? asTheDonor(error) : null
       if (change === null) throw error
       await ports.sql.change(change)
@@ -150,6 +156,7 @@ function explained(error: unknown): unknown {
 }
 
 const localClone = 'CLONE LOCAL DATA DIRECTORY'
+const remoteClone = 'CLONE INSTANCE FROM'
 /** `ER_CLONE_TOO_MANY_CONCURRENT_CLONES`. */
 const tooMany = 3634
 /**
@@ -164,12 +171,17 @@ const whyInterrupted =
  * Ends copies of this server that its agent has begun: also those of an agent that died, which the server would finish
  * for nobody. Rejects with `REGENT_SERVER_TIMEOUT` where one stays.
  */
-export async function endLocalClones(sql: Sql): Promise<void> {
+export function endLocalClones(sql: Sql): Promise<void> {
+  return endClones(sql, localClone)
+}
+
+/** @param statement what the statements of these copies begin with */
+async function endClones(sql: Sql, statement: string): Promise<void> {
   const gone = await sql.until(
     async () => {
       const left = await sql.read(
         'SELECT PROCESSLIST_ID AS id, PROCESSLIST_COMMAND AS command FROM performance_schema.threads ' +
-          `WHERE PROCESSLIST_USER = ${ownUser} AND PROCESSLIST_INFO LIKE '${localClone}%'`,
+          `WHERE PROCESSLIST_USER = ${ownUser} AND PROCESSLIST_INFO LIKE '${statement}%'`,
       )
       for (const row of left) if (textOf(row, 'command') !== 'Killed') await kill(sql, numberOf(row, 'id'))
       return left.length === 0
@@ -177,7 +189,7 @@ export async function endLocalClones(sql: Sql): Promise<void> {
     endsMs,
     lookMs,
   )
-  if (!gone) throw timeoutError(localClone, endsMs, '; it was killed and has not ended yet')
+  if (!gone) throw timeoutError(statement, endsMs, '; it was killed and has not ended yet')
 }
 
 interface Copy {
@@ -203,11 +215,12 @@ async function copy({ sql, long, clock }: ClonePorts, { statement, shown, progre
     async () => {
       if (ended) return true
       const seen = await readProgress(sql)
-      if (seen && !ended) progress(seen.stage, seen.percent)
       const now = JSON.stringify(seen)
       if (now !== before) movedAtMs = clock.monotonicMs()
       before = now
-      if (clock.monotonicMs() - movedAtMs > stalledMs) stop.abort(timeoutError(shown, stalledMs, ' of progress'))
+      const stillMs = clock.monotonicMs() - movedAtMs
+      if (seen && !ended) progress(seen.stage, seen.percent, stillMs)
+      if (stillMs > stalledMs) stop.abort(timeoutError(shown, stalledMs, ' of progress'))
       return false
     },
     Number.POSITIVE_INFINITY,
