@@ -105,7 +105,7 @@ export class Semisync implements Mode<Step> {
     // A primary that forgot something was promoted by a person who accepted that.
     const goesOn = file.current.assignment?.role === 'primary'
     return {
-      ...{ mayHaveTail: true, fromThePast: false, gtidsReset: doubts.gtidsReset, opened: false },
+      ...{ mayHaveTail: true, fromThePast: false, gtidsReset: doubts.gtidsReset, opened: false, filterSeen: false },
       binlogOff: doubts.gtidsReset && file.current.binlogOff,
       forgetful: goesOn && file.current.forgetful,
     }

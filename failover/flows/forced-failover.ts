@@ -7,10 +7,12 @@ import { step, type FlowStep } from '../steps/step.ts'
 import type { Revocation } from '../judge/election/durability.ts'
 import { lostByPrimary } from '../judge/data/lost-by-primary.ts'
 import { promisedBy, type Promised } from '../judge/election/promised.ts'
+import { asItIs, forcedCandidates, onlyByName, unknownOf, type Accepted } from '../judge/election/forced-candidates.ts'
 import { elect, whyUnfit, type Election } from '../judge/election/election.ts'
+import { everybodyBut, isUncopied } from '../judge/data/doubted-members.ts'
 import { unnoted } from '../judge/data/incarnations.ts'
 import { GtidSet } from '#topology/gtid/gtid-set.ts'
-import { isServing, liveViews, names, type LiveView, type Situation } from '../judge/situation.ts'
+import { liveViews, names, type LiveView, type Situation } from '../judge/situation.ts'
 import type { Verdict } from '../judge/primary/verdict.ts'
 
 /**
@@ -36,7 +38,9 @@ export function forcedFailoverStep(
     return step(say`forced failover: waiting until the start of ${names(unbelieved)} is noted`, [], {
       revisitMs: situation.timings.heartbeatMs,
     })
-  const { members, accepted } = forcedCandidates(situation)
+  const refused = to === null ? refuseUnnamed(situation) : null
+  if (refused !== null) return refused
+  const { members, accepted } = forcedCandidates(situation, to)
   const promised = members.flatMap((member) => promisedBy(situation, member, next) ?? [])
   const asked = members.filter((member) => promisedBy(situation, member, next) === undefined)
   if (asked.length > 0) {
@@ -47,6 +51,14 @@ export function forcedFailoverStep(
     )
   }
   return electByForce(situation, verdict, { promised, accepted, to })
+}
+
+/** A loss was accepted, and of this one nobody knows how large it is: a person says that by its name. */
+function refuseUnnamed(situation: Situation): FlowStep | null {
+  const name = onlyByName(situation)
+  if (name === null) return null
+  const sentence = say`no forced failover: ${unknownOf(situation, name) ?? name}; to let it lead as it is, use: ${command('failover', '--accept-loss', '--to', name)}`
+  return step(sentence, [], { blocked: true, revisitMs: 1_000 })
 }
 
 /**
@@ -75,9 +87,13 @@ function electByForce(situation: Situation, verdict: Verdict, { promised, accept
   const { winner, reasons } = election
   if (winner === null)
     return step(say`forced failover: nobody can be promoted`, [], { blocked: true, reasons, revisitMs: 1_000 })
-  const genuine = promised.filter(({ view }) => isGenuine(view))
+  const genuine = promised.filter(({ view }) => isGenuine(situation, view))
   const union = genuine.reduce((all, { holds }) => all.union(holds), winner.holds)
-  const fetch = fetchStep(situation, { promised: genuine, union }, { ...election, winner })
+  // Its GTIDs do not tell what it holds: what it fetched it might apply to rows that have all of that already.
+  const fetch =
+    accepted.anything === true
+      ? dropOwnIntent(situation)
+      : fetchStep(situation, { promised: genuine, union }, { ...election, winner })
   if (fetch !== null) return fetch
   const isMoreHeld = to === null && !winner.holds.contains(union)
   if (isMoreHeld && accepted.forgetful === undefined && genuine.some(isForgetfulHolderOf(union)))
@@ -105,8 +121,14 @@ function isForgetfulHolderOf(union: GtidSet) {
 }
 
 /** What it says that it holds are the transactions of this cluster, and whole. */
-function isGenuine({ observation: { stored } }: LiveView): boolean {
-  return stored.gtidsReset !== true && !stored.fromThePast && !stored.filterSeen
+function isGenuine({ record }: Situation, { observation }: LiveView): boolean {
+  const { gtidsReset, fromThePast, filterSeen } = observation.stored
+  return gtidsReset !== true && !fromThePast && !filterSeen && !isUncopied(record, observation)
+}
+
+/** A fetch that is late could still change what was counted (model: NO_INTENT). */
+function dropOwnIntent(situation: Situation): FlowStep | null {
+  return situation.record.intent === null ? null : dropIntent(situation, say`nothing is to be fetched`)
 }
 
 /** What another one holds who promised is not given up while it can be fetched; null where nothing can be. */
@@ -145,8 +167,14 @@ function commitByForce(
   const lacking = union.subtract(winner.holds)
   const holders = promised.filter(({ holds }) => !lacking.intersect(holds).isEmpty()).map(({ member }) => member)
   const known = lacking.isEmpty() ? '' : say`, and so is what ${names(holders)} could not give it`
-  const why = say`forced failover to ${instanceOf(winner.member)}: writes that only ${names(missing)} ${missing.length === 1 ? say`holds` : say`hold`} are given up${known}${whatIsForgotten(promised)}; ${verdict.sentence}`
-  return step(why, [{ kind: 'commit', next: commitTo(situation, winner, promised, winner.holds), why }], { reasons })
+  const name = instanceOf(winner.member)
+  const unknown = unknownOf(situation, name)
+  const doubt = unknown === null ? '' : say`; ${unknown}`
+  const why = say`forced failover to ${name}: writes that only ${names(missing)} ${missing.length === 1 ? say`holds` : say`hold`} are given up${known}${whatIsForgotten(promised)}${doubt}; ${verdict.sentence}`
+  const next = commitTo(situation, winner, promised, winner.holds)
+  // By GTIDs nobody else can be told apart from a copy of it.
+  const alone = unknown === null ? {} : { syncSet: [], doubted: everybodyBut(situation, winner.member) }
+  return step(why, [{ kind: 'commit', next: { ...next, ...alone }, why }], { reasons })
 }
 
 /** The primary lost something, and a person takes it all the same: whoever holds more counts no more. */
@@ -158,39 +186,6 @@ function primaryAsItIs(situation: Situation, to: InstanceName | null): FlowStep 
   const epoch = Math.max(record.epoch + 1, ...promises)
   const why = say`forced failover to ${to}, which is taken as it is: ${counted(gone.lost.count(), 'transaction')} that ${gone.heldBy} received from it are given up`
   return changeRecord({ record }, why, { epoch, syncSet: [], leaving: [], acksWanted: record.acks, intent: null })
-}
-
-/** Of a doubt about a candidate that whoever accepts the loss accepts too: that the doubt does not count. */
-type Accepted = Partial<Record<'forgetful' | 'fromThePast' | 'opened', false>>
-
-/**
- * Who may be asked to lead by force: whoever runs and is no old copy, or old copies where nothing else is left. One
- * that may have forgotten what it acknowledged, or was open for writes as a replica, leads only where nobody of these
- * may lead otherwise, or could get what that one holds.
- */
-export function forcedCandidates(situation: Situation): {
-  readonly members: readonly MemberId[]
-  readonly areOldCopies: boolean
-  readonly accepted: Accepted
-} {
-  const { record, snapshot, timings } = situation
-  const candidates = liveViews(snapshot).filter(
-    (view) =>
-      view.observation.member !== record.primary && !view.observation.stored.seeding && isServing(view, timings),
-  )
-  const known = candidates.filter(({ past }) => past === undefined)
-  const sound = known.filter(({ observation }) => !observation.stored.fromThePast)
-  const areOldCopies = sound.length === 0
-  const asked = areOldCopies ? known : sound
-  const least: Accepted = areOldCopies ? { fromThePast: false } : {}
-  const mayLead = (view: LiveView) => whyUnfit(situation, view.observation.member, asItIs(view, least)) === null
-  const accepted = asked.some(mayLead) ? least : { ...least, forgetful: false as const, opened: false as const }
-  return { members: asked.map((view) => view.observation.member), areOldCopies, accepted }
-}
-
-export function asItIs(view: LiveView, accepted: Accepted): LiveView {
-  const { observation } = view
-  return { ...view, observation: { ...observation, stored: { ...observation.stored, ...accepted } } }
 }
 
 function whatIsForgotten(promised: readonly Promised[]): Said {

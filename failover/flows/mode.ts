@@ -58,6 +58,8 @@ export interface Mode extends Switches {
    * silent and dead members hold.
    */
   lossOfFailover?(situation: Situation, to: InstanceName | null): Sentence
+  /** What cannot be known of what it would give up, where `to` leads as it is. Absent, or null, for nothing. */
+  unknownOf?(situation: Situation, to: InstanceName): Sentence | null
   /** Whether a failover needs to give nothing up, as far as that is known before anybody promised. */
   isSafePossible(situation: Situation): boolean
   /** What it means to let `to` lead a cluster without a record, whatever others hold; or why that cannot be. */

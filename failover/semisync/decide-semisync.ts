@@ -19,6 +19,7 @@ import { whyNothingToMend } from '../judge/primary/acknowledging.ts'
 import { revocationQuorum } from '../judge/election/durability.ts'
 import { describeDowntime, downtimesAt } from '../judge/downtime.ts'
 import { budgetSentence, failoverBudget } from '../judge/election/failover-budget.ts'
+import { unknownOf } from '../judge/election/forced-candidates.ts'
 import { isSafePossible, whyNeverTo } from './failover-target.ts'
 import { planForcedBootstrap } from '../flows/forced-bootstrap.ts'
 import { leaveWaiting } from './primary-alone.ts'
@@ -49,6 +50,7 @@ export const semisync: Mode = {
   whyNothingToMend,
   stepsOfFailover,
   whyNeverTo,
+  unknownOf,
   isSafePossible,
   planForcedBootstrap,
 }

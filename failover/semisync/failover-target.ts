@@ -4,7 +4,7 @@ import { revocationQuorum } from '../judge/election/durability.ts'
 import { whyUnfit } from '../judge/election/election.ts'
 import { candidatesIn, canSalvage } from '../judge/election/salvage.ts'
 import { lostByPrimary } from '../judge/data/lost-by-primary.ts'
-import { asItIs, forcedCandidates } from '../flows/forced-failover.ts'
+import { asItIs, forcedCandidates } from '../judge/election/forced-candidates.ts'
 import { isLive, isServing, liveView, viewNamed, type LiveView, type Situation } from '../judge/situation.ts'
 
 /**
@@ -50,7 +50,7 @@ function whyNotInSyncSet(situation: Situation, { name, observation }: LiveView):
 
 /** While nothing needs to be lost nothing is: then only the sync set is asked. */
 function whyNotByForce(situation: Situation, view: LiveView): Sentence | null {
-  const { members, accepted } = forcedCandidates(situation)
+  const { members, accepted } = forcedCandidates(situation, view.name)
   const stranger = isSafePossible(situation) ? whyNotInSyncSet(situation, view) : null
   if (stranger !== null) return say`${stranger}; without it nothing has to be given up`
   if (!members.includes(view.observation.member)) return say`the copy of ${view.name} is old, and others are there`

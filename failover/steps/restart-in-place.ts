@@ -1,6 +1,7 @@
 import { command, counted, joined, say, type Said, type Sayable, type Sentence } from '#common/sentence/sentence.ts'
 import { instanceOf, type MemberId } from '#topology/snapshot/member.ts'
 import { standsStill } from '../judge/election/elected-set.ts'
+import { byForce } from '../judge/election/forced-candidates.ts'
 import { isBinlogUnread, lostByPrimary, type LostByPrimary } from '../judge/data/lost-by-primary.ts'
 import { isLive, liveView, names, viewNamed, type Situation } from '../judge/situation.ts'
 import { bringBack } from '../judge/election/starting.ts'
@@ -66,7 +67,7 @@ function waitsForMissing(
   const what = requests.some(({ kind }) => kind === 'failover') ? say`no failover` : say`no automatic failover`
   const isPast = viewNamed(snapshot, name)?.past === record.primary
   const asItIs = isPast ? say` (with --to ${name} it is taken as it is now)` : ''
-  const sentence = say`${what}: ${verdict.sentence}, and ${missing}; ${bringBack(situation, joined(namesOf(situation, missingMembers(situation)), ', '), say`giving up what only they may hold, use: ${command('failover', '--accept-loss')}${asItIs}`)}`
+  const sentence = say`${what}: ${verdict.sentence}, and ${missing}; ${bringBack(situation, joined(namesOf(situation, missingMembers(situation)), ', '), say`giving up what only they may hold, use: ${byForce(situation)}${asItIs}`)}`
   return step(sentence, [], { blocked: true, reasons, revisitMs: 1_000 })
 }
 
@@ -82,7 +83,11 @@ function staysDown(situation: Situation, verdict: Verdict, { lost, heldBy }: Los
 
 /** A restart gives nothing back of what an elected primary lacks. */
 function standStill(situation: Situation, verdict: Verdict, reasons: readonly Sentence[]): FlowStep {
-  return step(standsStill(situation, verdict.sentence), [], { blocked: true, reasons, revisitMs: 1_000 })
+  return step(standsStill(situation, verdict.sentence, byForce(situation)), [], {
+    blocked: true,
+    reasons,
+    revisitMs: 1_000,
+  })
 }
 
 /**

@@ -142,9 +142,10 @@ function byChoice(situation: Situation): WayOut | null {
   const asked = byHoldings(situation)
     .map((to) => ({ to, acceptLoss: true }))
     .find((one) => whyNoFailover(situation, one) === null)
-  return asked === undefined
-    ? null
-    : use({ verb: 'failover', ...asked }, say`${asked.to} leads, and what only others hold is given up`)
+  if (asked === undefined) return null
+  const unknown = modeOf(situation.spec).unknownOf?.(situation, asked.to) ?? null
+  const doubt = unknown === null ? '' : say`; ${unknown}`
+  return use({ verb: 'failover', ...asked }, say`${asked.to} leads, and what only others hold is given up${doubt}`)
 }
 
 /** A record that was lost is made anew once everybody has answered; or a person chooses who leads. */

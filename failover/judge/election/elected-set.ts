@@ -1,4 +1,4 @@
-import { command, say, type Sentence } from '#common/sentence/sentence.ts'
+import { say, type CommandPart, type Sentence } from '#common/sentence/sentence.ts'
 import { bringBack } from './starting.ts'
 import { GtidSet, parseGtidSet } from '#topology/gtid/gtid-set.ts'
 import { isFreeOfErrant } from '#topology/snapshot/comparison.ts'
@@ -9,6 +9,7 @@ import { isGone } from '#topology/snapshot/snapshot.ts'
 import { salvages } from '#failover/protocol/mode-name.ts'
 import type { ClusterRecord } from '#failover/protocol/record.ts'
 import { liveView, liveViews, viewOf, type LiveView, type Situation } from '../situation.ts'
+import { isUncopied } from '../data/doubted-members.ts'
 import { hasDoubtedData } from '../data/doubted-data.ts'
 
 /**
@@ -68,6 +69,7 @@ export function outsiders(situation: Situation): readonly MemberId[] {
       ({ past, observation: { stored } }) =>
         past === undefined && !stored.seeding && !hasDoubtedData(stored) && !stored.forgetful,
     )
+    .filter(({ observation }) => !isUncopied(record, observation))
     .filter((view) => !salvages(spec) || isWithoutErrant(situation, view))
     .map(({ observation }) => observation.member)
     .filter((member) => member !== record.primary && !record.syncSet.includes(member))
@@ -96,8 +98,8 @@ export function isToBeStarted({ snapshot, record }: Situation): boolean {
   )
 }
 
-/** Why the cluster has no primary, and what helps. */
-export function standsStill(situation: Situation, sentence: Sentence): Sentence {
+/** Why the cluster has no primary, and what helps. @param byForce what a person may do without those who are missing */
+export function standsStill(situation: Situation, sentence: Sentence, byForce: CommandPart): Sentence {
   const { record, snapshot } = situation
   const silent = snapshot.instances.filter(({ reachable }) => !reachable).map(({ name }) => name)
   const lost = [
@@ -107,10 +109,6 @@ export function standsStill(situation: Situation, sentence: Sentence): Sentence 
     ]),
   ]
   const whom = lost.length > 0 ? lost.join(', ') : say`an instance that holds it`
-  const advice = bringBack(
-    situation,
-    whom,
-    say`giving up what is missing, use: ${command('failover', '--accept-loss')}`,
-  )
+  const advice = bringBack(situation, whom, say`giving up what is missing, use: ${byForce}`)
   return say`no primary: ${sentence}; nobody who answers and may lead holds that whole set: ${advice}`
 }

@@ -2,11 +2,12 @@ import { counted, heard, say, type Sentence } from '#common/sentence/sentence.ts
 import { delaySecondsOf } from '#topology/snapshot/channel-delay.ts'
 import type { GtidSet } from '#topology/gtid/gtid-set.ts'
 import { instanceOf, ordinalOf, type InstanceName, type MemberId } from '#topology/snapshot/member.ts'
-import type { Channel, StoredSummary } from '#topology/snapshot/observation.ts'
+import type { Channel, Observation, StoredSummary } from '#topology/snapshot/observation.ts'
 import { seriesOf } from '#topology/snapshot/series.ts'
 import { salvages } from '#failover/protocol/mode-name.ts'
 import type { Promised } from './promised.ts'
 import { whyDoubted } from '../data/doubted-data.ts'
+import { isUncopied, uncopied } from '../data/doubted-members.ts'
 import { compareDowntime } from '../downtime.ts'
 import { isDeadHolder } from './elected-set.ts'
 import { isFenced, liveView, type LiveView, type Situation } from '../situation.ts'
@@ -110,12 +111,16 @@ function whyNot(situation: Situation, { member, view, report }: Promised, wishes
 export function whyUnfit(situation: Situation, member: MemberId, view: LiveView): Sentence | null {
   if (policyOf(situation, member).promotion === 'never') return say`its policy is never`
   if (isFenced(situation.notes, instanceOf(member))) return say`it is fenced`
-  const { stored, probe, process } = view.observation
+  const { stored, process } = view.observation
   if (process !== 'running' && !isDeadHolder(view)) return say`its mysqld is ${process}`
-  const doubt = whyInDoubt(stored)
-  if (doubt !== null) return doubt
+  const doubt = whyInDoubt(stored) ?? (isUncopied(situation.record, view.observation) ? uncopied : null)
+  return doubt ?? whyUnable(view.observation)
+}
+
+function whyUnable({ server, probe, probeDetail }: Observation): Sentence | null {
+  if (server?.binlogNumber === 0) return say`its mysqld runs without a binary log until that is started again`
   return probe === 'diskFull' || probe === 'readOnlyFilesystem' || probe === 'lowSpace'
-    ? say`its disk: ${heard(view.observation.probeDetail || probe)}`
+    ? say`its disk: ${heard(probeDetail || probe)}`
     : null
 }
 

@@ -50,8 +50,11 @@ function foreseen(situation: Situation, { to, acceptLoss }: AskedFailover): Told
 }
 
 function lossOf(situation: Situation, to: InstanceName | null): Sentence {
-  const known = modeOf(situation.spec).lossOfFailover?.(situation, to)
-  return known ?? say`writes that only ${missing(situation)} hold would be given up`
+  const mode = modeOf(situation.spec)
+  const known =
+    mode.lossOfFailover?.(situation, to) ?? say`writes that only ${missing(situation)} hold would be given up`
+  const unknown = to === null ? null : (mode.unknownOf?.(situation, to) ?? null)
+  return unknown === null ? known : say`${known}; ${unknown}`
 }
 
 function missing(situation: Situation): string {
