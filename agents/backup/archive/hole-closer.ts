@@ -62,9 +62,8 @@ export class HoleCloser {
   /** Gives what this instance shipped. What others shipped meanwhile is not shipped again. */
   async #ship(said: CloseWord, opened: OpenedStore, lineage: string): Promise<GtidSet> {
     const folder = folderOf(this.#parts, said)
-    const executed = parseGtidSet((await this.#parts.server.readHolds()).executed)
     // A replica may lag: what it does not believe is said by the primary alone.
-    const { archive, believed } = await readBelieved(this.#parts, { opened, folder, lineage })
+    const { archive, believed, executed } = await readBelieved(this.#parts, { opened, folder, lineage })
     const why = whyOtherHistory(archive, said.epoch, executed)
     if (why !== '') throw new RegentError('REGENT_REFUSED', why, { remedy: '' })
     let lacking = parseGtidSet(said.gtids).subtract(shippedOf(believed)?.gtids ?? GtidSet.empty)

@@ -20,6 +20,8 @@ export interface ReadBelieved {
   readonly archive: Archive
   readonly believed: Archive
   readonly doubted: readonly Doubted[]
+  /** What this server had executed once the archive was read. */
+  readonly executed: GtidSet
 }
 
 /** Reads an archive as a sender does. Rejects as the store does. */
@@ -31,7 +33,7 @@ export async function readBelieved(
   // After the archive: what others shipped or copied by then is executed here as well, unless this server lags.
   const executed = parseGtidSet((await server.readHolds()).executed)
   const { archive: believed, doubted } = await believedBy(archive, { store, cluster, lineage, key, executed })
-  return { archive, believed, doubted }
+  return { archive, believed, doubted, executed }
 }
 
 /** Says which objects a primary does not believe, each once. @param said the keys of which that was said before */

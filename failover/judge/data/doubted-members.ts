@@ -15,8 +15,11 @@ export function isUncopied(
   return doubted !== undefined && doubted.members.includes(member) && (stored.copiedEpoch ?? 0) < doubted.since
 }
 
+/** What such a one does, behind its name. */
+export const mayHoldOtherRows = say`may hold other rows by the same names than the primary that a person chose`
+
 /** As `whyDoubted` says it. */
-export const uncopied = say`it may hold other rows by the same names than the primary that a person chose`
+export const uncopied = say`it ${mayHoldOtherRows}`
 
 /** Its agent is older than that, and would not say of a copy that it is one: it is not copied over and over. */
 export function saysWhenCopied({ stored }: Pick<Observation, 'stored'>): boolean {

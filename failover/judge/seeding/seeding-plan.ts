@@ -8,7 +8,7 @@ import { keepsRefusing } from './refusal.ts'
 import { mayReseed } from './reseed-consent.ts'
 import { errantKind, provenErrant } from '../data/errant.ts'
 import { originFor, type Origin } from './seed-origin.ts'
-import { isUncopied, saysWhenCopied } from '../data/doubted-members.ts'
+import { isUncopied, mayHoldOtherRows, saysWhenCopied } from '../data/doubted-members.ts'
 import { hasHole, lackedForGood, lacksNoMore, whyHoled } from '../data/holes.ts'
 import { countedMembers, type ClusterRecord } from '#failover/protocol/record.ts'
 import type { Observation } from '#topology/snapshot/observation.ts'
@@ -198,8 +198,7 @@ function whyReseedAtOnce(situation: Situation, { name, observation }: LiveView):
   if (situation.inFlight.get(name)?.order === 'reseed') return say`is being told to give up what it has`
   const nameless = whyNameless(observation.stored)
   if (nameless !== null) return nameless
-  if (isUncopied(situation.record, observation))
-    return say`may hold other rows by the same names than the primary that a person chose`
+  if (isUncopied(situation.record, observation)) return mayHoldOtherRows
   return observation.stored.fromThePast
     ? say`went back in time, so that what its GTIDs name may be something else elsewhere`
     : null
