@@ -20,6 +20,12 @@ describe('A backup is made of', () => {
     expect(
       planned({ notes: { downtimes: [{ instance: 'shop-2', untilWallMs: 9e15, reason: 'disk', owner: '' }] } }),
     ).toEqual(['shop-1', false]))
+  it.each([
+    ['lets no client in yet', { offlineMode: true }],
+    ['has rows that no CLONE copies', { foreignTables: ['shop.visits'] }],
+  ])('none that %s: its agent would refuse, and the next try is 10 min later', (_, server) =>
+    expect(planned({ views: { 'shop-2': { server } } })).toEqual(['shop-1', false]),
+  )
   it('nobody where nobody can be copied, and it is said why of each', () =>
     expect(planned({ views: { 'shop-1': { stored: { opened: true } } } }, 'shop-1')).toBe(
       'no instance can be copied now: shop-1 has data that are in doubt',

@@ -57,13 +57,15 @@ function cost({ name }: LiveView): number {
 function whyNot(situation: Situation, view: InstanceView): Sentence | null {
   const { timings, notes } = situation
   if (!isServing(view, timings)) return say`does not answer`
-  const { stored, seedingProgress, converged } = view.observation
+  const { stored, seedingProgress, converged, server } = view.observation
   const reasons: readonly (readonly [boolean, Sentence])[] = [
     [seedingProgress !== null || stored.seeding, say`is made anew as a copy itself`],
     [hasDoubtedData(stored), say`has data that are in doubt`],
     [isFenced(notes, view.name), say`is fenced`],
     [downtimeOf(situation, view.name) !== undefined, say`is in downtime`],
     [departing(situation).includes(view.name), say`is leaving`],
+    [server?.offlineMode === true, say`is offline`],
+    [(server?.foreignTables.length ?? 0) > 0, say`has tables that are not InnoDB, whose rows no CLONE copies`],
     [isLate(situation, view), say`is behind`],
     [!converged.done, say`is not what it is assigned to be`],
   ]
