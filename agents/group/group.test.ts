@@ -93,16 +93,20 @@ describe('A member of a group whose mysqld dies', () => {
   })
 
   it.each(['OFFLINE', 'ERROR'] as const)(
-    'has nobody removed, and waits for nobody, where it had left before: it is %s',
+    'has nobody removed where it had left before, and joins once the others have forgotten it: it is %s',
     async (state) => {
       const { parts, process, asked, watches, look } = await aMember()
       ;(parts.server as ScriptedServer).state = { ...aServerState(), group: { ...online, state } }
       await parts.observer.refresh()
+      expect(parts.jobs.joinsNotBeforeMs).toBe(-Infinity)
+      look()
+      const untilMs = parts.jobs.joinsNotBeforeMs
       look()
       process.become('dead')
       watches.stop()
       expect(asked).toEqual(['know 17:3'])
-      expect(parts.jobs.joinsNotBeforeMs).toBe(-Infinity)
+      expect(parts.jobs.joinsNotBeforeMs).toBe(untilMs)
+      expect(untilMs - parts.world.clock.monotonicMs()).toBeGreaterThan(13_000)
     },
   )
 
@@ -122,6 +126,23 @@ describe('A member of a group whose mysqld dies', () => {
     const { rests, watches } = await aMember({ ...online, state })
     expect(rests.length).toBeGreaterThan(0)
     watches.stop()
+  })
+})
+
+describe('An agent that begins', () => {
+  it('has its server join once the others have forgotten what may have been a member a moment ago', async () => {
+    const parts = await testParts(new ScriptedServer(aServerState()), { process: new MortalProcess() })
+    await parts.file.update({ assignment: primaryOfEpoch3 })
+    const watches = watchesOf(parts)
+    new Group(parts).start(watches)
+    watches.stop()
+    expect(parts.jobs.joinsNotBeforeMs - parts.world.clock.monotonicMs()).toBeGreaterThan(13_000)
+  })
+
+  it('has a new server join at once', async () => {
+    const { parts, watches } = await aMember()
+    watches.stop()
+    expect(parts.jobs.joinsNotBeforeMs).toBe(-Infinity)
   })
 })
 

@@ -18,7 +18,7 @@ import { leaveBeforeEnd, waitsToEnd } from './end.ts'
 import { FirstMessages } from './first-messages.ts'
 import { FrozenWatch } from './frozen.ts'
 import { nextAsMember } from './membership.ts'
-import { OldAddresses } from './old-addresses.ts'
+import { forgottenAfterMs, OldAddresses } from './old-addresses.ts'
 import { ProtocolWatch } from './protocol-watch.ts'
 import { beginToExpel } from './silent-member.ts'
 import { SinglePrimaryWatch } from './single-primary.ts'
@@ -69,8 +69,9 @@ export class Group implements Mode<Step> {
   }
 
   start(watches: Watches): void {
-    const { process, world, timings } = this.#parts
+    const { process, world, timings, file } = this.#parts
     learn(this.#parts, { fact: 'groupMayBeStarting', mayBeStartingGroup: !isDown(process) })
+    if (file.current.assignment !== null) this.#joinsAfter(forgottenAfterMs)
     process.onChange(() => {
       this.#expelTheDead()
       // The next look may be later.
@@ -103,8 +104,14 @@ export class Group implements Mode<Step> {
   /** The group has no member here whom it would miss once this mysqld ends. */
   #left(): void {
     const { expulsion, jobs } = this.#parts
+    if (this.#memberPid !== null) this.#joinsAfter(forgottenAfterMs)
     this.#memberPid = null
     if (jobs.expelling === null) expulsion?.rest()
+  }
+
+  /** Another agent before this one may have been a member a moment ago, and nobody knows when. */
+  #joinsAfter(ms: number): void {
+    learn(this.#parts, { fact: 'joinsNotBefore', untilMs: this.#parts.world.clock.monotonicMs() + ms })
   }
 
   /** Nothing else of this instance changes when another member falls silent. */
@@ -117,12 +124,12 @@ export class Group implements Mode<Step> {
 
   /** The kernel has ended this mysqld: the group need not wait for its member. */
   #expelTheDead(): void {
-    const { process, expulsion, notices, config, world, changed, wake } = this.#parts
+    const { process, expulsion, notices, config, changed, wake } = this.#parts
     const isDead = process.state === 'dead' || process.state === 'exiting'
     if (isDead) learn(this.#parts, { fact: 'groupMayBeStarting', mayBeStartingGroup: false })
     if (!isDead || this.#memberPid === null || this.#memberPid !== process.pid) return
     this.#memberPid = null
-    learn(this.#parts, { fact: 'joinsNotBefore', untilMs: world.clock.monotonicMs() + dialledAgainMs })
+    this.#joinsAfter(dialledAgainMs)
     if (expulsion === undefined) return
     const until = expulsion.expel(groupAddress(config)).then((sentence) => {
       expulsion.rest()
