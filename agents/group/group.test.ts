@@ -5,7 +5,8 @@ import type { ExpelOrder } from '#failover/protocol/order.ts'
 import { silentMemberMs } from '#failover/protocol/timings.ts'
 import type { Timer } from '#common/ports/ports.ts'
 import { memberOf } from '#topology/testing.ts'
-import type { GroupState } from '#topology/snapshot/observation.ts'
+import type { GroupState, ServerState } from '#topology/snapshot/observation.ts'
+import { viewOf } from '../instance/pass.ts'
 import { silentMembers } from '../instance/silent-members.ts'
 import { aServerState, primaryOfEpoch3, ScriptedProcess, ScriptedServer, testParts, watchesOf } from '../testing.ts'
 import { Group } from './group.ts'
@@ -109,6 +110,16 @@ describe('A member of a group whose mysqld dies', () => {
       expect(untilMs - parts.world.clock.monotonicMs()).toBeGreaterThan(13_000)
     },
   )
+
+  it('does not join before that, where its pass sees first that it has left', async () => {
+    const { parts, mode, watches } = await aMember()
+    const state: ServerState = { ...aServerState(), group: { ...online, state: 'OFFLINE' } }
+    const group = { name: online.name, does: 'join', consistency: 'EVENTUAL' } as const
+    const pass = mode.next(viewOf(parts, state), { ...primaryOfEpoch3, group })
+    watches.stop()
+    expect(pass).toEqual({ next: 'at once' })
+    expect(parts.jobs.joinsNotBeforeMs - parts.world.clock.monotonicMs()).toBeGreaterThan(13_000)
+  })
 
   it('keeps its connections to the members until it is removed, and not longer', async () => {
     const { process, rests, removal, watches, look } = await aMember()

@@ -144,6 +144,10 @@ export class Group implements Mode<Step> {
   next(view: View, assignment: Assignment): NextPass {
     const { server: state, jobs } = view
     if (state?.group === undefined || assignment.group === undefined) return { next: 'after a look' }
+    if (isOutside(state.group) && this.#memberPid !== null) {
+      this.#left()
+      return { next: 'at once' }
+    }
     const { startingGroup, groupFailure: failure } = jobs
     return nextAsMember(view, {
       assignment,
