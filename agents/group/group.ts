@@ -71,6 +71,7 @@ export class Group implements Mode<Step> {
   start(watches: Watches): void {
     const { process, world, timings, file } = this.#parts
     learn(this.#parts, { fact: 'groupMayBeStarting', mayBeStartingGroup: !isDown(process) })
+    // The member of an agent before this one may have been lost a moment ago.
     if (file.current.assignment !== null) this.#joinsAfter(forgottenAfterMs)
     process.onChange(() => {
       this.#expelTheDead()
@@ -109,7 +110,6 @@ export class Group implements Mode<Step> {
     if (jobs.expelling === null) expulsion?.rest()
   }
 
-  /** Another agent before this one may have been a member a moment ago, and nobody knows when. */
   #joinsAfter(ms: number): void {
     learn(this.#parts, { fact: 'joinsNotBefore', untilMs: this.#parts.world.clock.monotonicMs() + ms })
   }
