@@ -90,6 +90,12 @@ describe('the supervisor of a local cluster', () => {
     )
   })
 
+  test('follows cluster.json where nobody tells of a change: a manager may have died after it wrote one', async () => {
+    const { dir, layout, cluster } = await supervised()
+    await writeCluster(dir, { ...cluster, instances: instancesFor(dir, cluster, 4) })
+    await vi.waitFor(async () => expect(Object.keys((await readBook(layout)).processes)).toContain('shop-3'), 30_000)
+  })
+
   test('ends manager and agents when it shuts down, and no mysqld', async () => {
     const { layout, supervisor } = await supervised()
     const book = await readBook(layout)

@@ -1,5 +1,6 @@
-import { say } from '#common/sentence/sentence.ts'
 import type { Server } from 'node:net'
+import { isDeepStrictEqual } from 'node:util'
+import { say } from '#common/sentence/sentence.ts'
 import { describeError, RegentError } from '#common/errors/errors.ts'
 import { realWorld } from '#common/ports/real-world.ts'
 import { Watches } from '#common/watch/watches.ts'
@@ -22,6 +23,8 @@ export const routerProcess = 'router'
 
 /** Logs are looked at this often. */
 const rotateEveryMs = 5_000
+/** And this often whether cluster.json is another: who changed that file may have died before telling. */
+const followEveryMs = 1_000
 const graceMs = 5_000
 
 export interface SupervisorOptions {
@@ -99,8 +102,14 @@ export class Supervisor {
   }
 
   async #begin(): Promise<void> {
-    const failure = { code: 'LogsNotRotated', sentence: say`logs cannot be rotated` }
-    this.#watches.every(rotateEveryMs, [{ name: 'logs that grow', failure, look: () => rotateLogs(this.#layout.logs) }])
+    const rotate = { code: 'LogsNotRotated', sentence: say`logs cannot be rotated` }
+    const follow = { code: 'ClusterFileNotFollowed', sentence: say`cluster.json cannot be followed` }
+    this.#watches.every(rotateEveryMs, [
+      { name: 'logs that grow', failure: rotate, look: () => rotateLogs(this.#layout.logs) },
+    ])
+    this.#watches.every(followEveryMs, [
+      { name: 'the instances in cluster.json', failure: follow, look: () => this.#followFile() },
+    ])
     const book = await readBook(this.#layout)
     for (const name of this.#wanted()) await this.#add(name).begin(book.processes[name])
     this.#server = await serveControl(this.#layout.control, (request) => this.#answer(request))
@@ -160,8 +169,7 @@ export class Supervisor {
       case 'status':
         return { processes: this.#statuses() }
       case 'reload':
-        this.#reloads = this.#reloads.catch(() => undefined).then(() => this.#reload())
-        await this.#reloads
+        await this.#reloadInTurn()
         return {}
       case 'start':
         await this.#startOne(this.#named(request.process), request.process ?? '')
@@ -193,6 +201,16 @@ export class Supervisor {
   async #startOne(process: SupervisedProcess, name: string): Promise<void> {
     await unmarkStopped(this.#layout, name)
     await process.start()
+  }
+
+  async #followFile(): Promise<void> {
+    const cluster = await readCluster(this.#layout.dir)
+    if (this.#shutdown === undefined && !isDeepStrictEqual(cluster, this.#cluster)) await this.#reloadInTurn()
+  }
+
+  #reloadInTurn(): Promise<void> {
+    this.#reloads = this.#reloads.catch(() => undefined).then(() => this.#reload())
+    return this.#reloads
   }
 
   /**
