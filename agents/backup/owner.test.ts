@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { ownerText } from '#backup/owner.ts'
+import { ownerText } from '#backup/objects/owner.ts'
 import { MemoryStore } from '#object-store/testing-store.ts'
 import { learn } from '../instance/learn.ts'
 import { aServerState, replicaOfEpoch3, ScriptedServer, testParts } from '../testing.ts'

@@ -1,5 +1,5 @@
-import { keyOf, prefixOf } from '#backup/keys.ts'
-import { ownerText, parseOwner, whyNotOwner, type Owner } from '#backup/owner.ts'
+import { keyOf, prefixOf } from '#backup/objects/keys.ts'
+import { ownerText, parseOwner, whyNotOwner, type Owner } from '#backup/objects/owner.ts'
 import { textOf } from '#backup/transfer/text-of.ts'
 import { codeOf, RegentError } from '#common/errors/errors.ts'
 import { say, text } from '#common/sentence/sentence.ts'

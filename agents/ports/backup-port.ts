@@ -1,4 +1,4 @@
-import type { KeyRing } from '#backup/stream/key-ring.ts'
+import type { KeyRing } from '#backup/keys/key-ring.ts'
 import type { BackupStore } from '#failover/protocol/backup-store.ts'
 import type { ObjectStore } from '#object-store/object-store.ts'
 import type { ThrowAwayPort } from './throw-away.ts'

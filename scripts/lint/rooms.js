@@ -38,15 +38,21 @@ topology/gtid
 src/binlog                           topology/gtid
 topology/snapshot                    topology/gtid
 src/object-store
+src/backup
+src/backup/keys
 src/backup/stream
-src/backup                           src/backup/stream src/binlog src/object-store topology/{gtid,snapshot}
+src/backup/objects                   src/backup/keys src/object-store topology/{gtid,snapshot}
+src/backup/archive                   src/backup/objects topology/gtid
+src/backup/restore                   src/backup/{archive,keys,objects} src/binlog topology/gtid
+src/backup/retention                 src/backup/objects src/object-store topology/gtid
 topology/group                       topology/snapshot
 topology/analysis                    topology/{gtid,snapshot}
 failover/protocol                    topology/{analysis,snapshot}
 failover/settings                    failover/protocol topology/snapshot
-src/backup/transfer                  failover/protocol src/backup src/backup/stream src/binlog src/object-store
-                                     topology/gtid
-agents/ports                         failover/protocol src/backup/stream src/object-store topology/{gtid,snapshot}
+src/backup/transfer                  failover/protocol src/backup
+                                     src/backup/{archive,keys,objects,restore,retention,stream}
+                                     src/binlog src/object-store topology/gtid
+agents/ports                         failover/protocol src/backup/keys src/object-store topology/{gtid,snapshot}
 agents/sql/dialect
 agents/lifecycle/wire
 agents/lifecycle/built-in            agents/lifecycle/wire
@@ -77,7 +83,7 @@ src/kube/pods                        src/controller-runtime/objects src/kube/{in
 src/kube/app                         src/controller-runtime/objects src/kube/{names,objects,pods,spec}
 src/kube/router                      failover/protocol src/controller-runtime/objects src/kube/{app,names,objects,spec}
 src/kube/admission                   agents/lifecycle/{built-in,configuration,wire} failover/{protocol,settings}
-                                     src/backup src/backup/transfer src/controller-runtime/{client,objects}
+                                     src/backup/{objects,restore,transfer} src/controller-runtime/{client,objects}
                                      src/kube/{app,backup,injection,names,objects,pods,spec} topology/snapshot
 src/kube/secrets                     failover/protocol src/controller-runtime/objects src/kube/{names,objects,spec}
 src/kube/certificates                src/certificates src/controller-runtime/{client,objects}
@@ -88,7 +94,7 @@ src/kube/pod-events                  src/controller-runtime/{client,objects} src
 src/kube/platform                    src/controller-runtime/{changes,client,informers,objects}
                                      src/kube/{names,objects,pods,primary,spec} topology/snapshot
 src/local/files
-src/local/folder                     failover/protocol src/backup src/backup/transfer src/local/files topology/snapshot
+src/local/folder                     failover/protocol src/backup/{restore,transfer} src/local/files topology/snapshot
 src/local/addresses                  src/local/{files,folder}
 src/local/processes                  src/local/{files,folder}
 src/local/clusters                   failover/protocol src/local/{addresses,files,folder,processes}
@@ -105,7 +111,8 @@ agents/instance                      agents/ports failover/{protocol,settings} t
 agents/lifecycle/mysql               agents/{instance,ports} agents/lifecycle/{built-in,copy,wire}
                                      failover/{protocol,settings} topology/snapshot
 failover/steps                       failover/{judge/*,protocol} topology/{gtid,snapshot}
-failover/flows/backups               failover/{judge/*,protocol,steps} src/backup topology/{gtid,snapshot}
+failover/flows/backups               failover/{judge/*,protocol,steps} src/backup src/backup/objects
+                                     topology/{gtid,snapshot}
 failover/flows                       failover/flows/backups failover/{judge/*,protocol,steps} topology/{analysis,group,gtid,snapshot}
 src/api-contract                     failover/{judge/*,protocol} topology/analysis
 src/manager/options                  src/controller-runtime/leader src/local/files
@@ -149,17 +156,19 @@ src/manager/loop                     failover failover/{judge/*,protocol} src/ma
                                      topology/snapshot
 src/manager/hooks                    failover/protocol src/manager/loop/hooks
 agents/backup                        agents/{instance,ports} agents/lifecycle/{copy,mysql} failover/protocol
-                                     src/backup src/backup/{stream,transfer} src/object-store topology/snapshot
-agents/backup/archive                agents/{backup,binlog,instance,ports} failover/protocol src/backup
-                                     src/backup/transfer src/object-store topology/{gtid,snapshot}
-agents/backup/rebuild                agents/{backup,binlog,converge,instance,ports} failover/protocol src/backup
-                                     src/backup/{stream,transfer} src/binlog topology/{gtid,snapshot}
-agents/backup/rehearsal              agents/{backup,instance,ports} agents/backup/rebuild failover/protocol src/backup
-                                     src/backup/transfer topology/{gtid,snapshot}
+                                     src/backup/{archive,keys,objects,restore,retention,transfer}
+                                     src/object-store topology/snapshot
+agents/backup/archive                agents/{backup,binlog,instance,ports} failover/protocol
+                                     src/backup/{archive,objects,transfer} src/object-store topology/{gtid,snapshot}
+agents/backup/rebuild                agents/{backup,binlog,converge,instance,ports} failover/protocol
+                                     src/backup/{keys,objects,restore,transfer} src/binlog topology/{gtid,snapshot}
+agents/backup/rehearsal              agents/{backup,instance,ports} agents/backup/rebuild failover/protocol
+                                     src/backup/{objects,restore,transfer} topology/{gtid,snapshot}
 agents/orders                        agents/{backup,converge,doubts,guard,instance,observe,ports,salvage}
                                      agents/backup/{archive,rebuild,rehearsal} failover/protocol
                                      topology/{gtid,snapshot}
-src/manager/clusters/operations      failover/flows/backups failover failover/{flows,judge/*,protocol,way-out} src/{api-contract,backup}
+src/manager/clusters/operations      failover/flows/backups failover failover/{flows,judge/*,protocol,way-out}
+                                     src/api-contract src/backup/objects
                                      src/manager/loop src/manager/loop/{books,hooks} topology/snapshot
 src/manager/clusters                 failover failover/{judge/*,protocol,way-out} src/{api-contract,store}
                                      src/manager/clusters/operations src/manager/loop src/manager/loop/{books,hooks}
@@ -234,9 +243,10 @@ src/cli/local/sql                    agents/instance src/cli/local/show src/cli/
 src/cli/local/up                     agents/{instance,mysqld} failover/protocol src/{api-contract,store}
                                      src/cli/local/show src/cli/{commands/*,connection,terminal}
                                      src/local/{addresses,clusters,files,folder,logs,packages,supervisor}
-src/cli/backup                       failover/protocol src/{api-contract,backup,object-store} src/backup/transfer
+src/cli/backup                       failover/protocol src/{api-contract,object-store}
+                                     src/backup/{keys,objects,restore,retention,transfer}
                                      src/cli/{connection,terminal} src/local/{clusters,folder} topology/snapshot
-src/cli/local                        failover/protocol src/{api-contract,backup,store} src/backup/transfer
+src/cli/local                        failover/protocol src/{api-contract,store} src/backup/{restore,transfer}
                                      src/cli/{backup,commands/*,connection,terminal} src/cli/local/{show,sql,up}
                                      src/local/{addresses,clusters,faults,files,folder,packages,platform}
                                      src/local/{processes,supervisor}

@@ -11,7 +11,7 @@ import { Shipping, type ArchiveMemory } from './shipping.ts'
 /**
  * Ships what this server executes as primary to the store of backups, every few seconds, the file that is written to
  * among them. A failover changes the sender: the next one reads in the store how far the archive goes. Two senders at
- * once do no harm, since each piece tells its place in the history (`src/backup/chain.ts`).
+ * once do no harm, since each piece tells its place in the history (`src/backup/archive/chain.ts`).
  */
 export class BinlogArchiver implements Watch {
   readonly name = 'binlogs to be shipped'

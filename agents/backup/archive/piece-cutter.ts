@@ -1,4 +1,4 @@
-import type { Piece } from '#backup/piece-name.ts'
+import type { Piece } from '#backup/objects/piece-name.ts'
 import { nextOf } from '#topology/gtid/gtid-number.ts'
 import type { BinlogTransaction } from '#agents/ports/volume.ts'
 

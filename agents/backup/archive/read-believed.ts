@@ -1,4 +1,4 @@
-import type { Archive } from '#backup/history.ts'
+import type { Archive } from '#backup/archive/history.ts'
 import { believedBy, type Doubted } from '#backup/transfer/believed-archive.ts'
 import { readArchive } from '#backup/transfer/stored-archive.ts'
 import { counted, say, text } from '#common/sentence/sentence.ts'

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { parseGtidSet } from '#topology/gtid/gtid-set.ts'
-import { sourceA } from '#backup/testing.ts'
+import { sourceA } from '#backup/objects/testing.ts'
 import type { AnsweredRow } from '#agents/ports/throw-away.ts'
 import { applyBatch } from './applying.ts'
 

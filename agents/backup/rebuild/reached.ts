@@ -1,6 +1,6 @@
 import { GtidSet } from '#topology/gtid/gtid-set.ts'
-import { moment } from '#backup/moment.ts'
-import { withHole, type Plan } from '#backup/restore-plan.ts'
+import { moment } from '#common/sentence/moment.ts'
+import { withHole, type Plan } from '#backup/restore/restore-plan.ts'
 import { counted, say, text, type Sentence } from '#common/sentence/sentence.ts'
 import { abbreviated } from '#common/text/words.ts'
 

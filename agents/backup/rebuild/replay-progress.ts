@@ -1,4 +1,4 @@
-import type { Plan } from '#backup/restore-plan.ts'
+import type { Plan } from '#backup/restore/restore-plan.ts'
 import type { Clock } from '#common/ports/ports.ts'
 import { GtidSet } from '#topology/gtid/gtid-set.ts'
 import { counted, duration, say, type Said } from '#common/sentence/sentence.ts'

@@ -1,4 +1,4 @@
-import type { Plan } from '#backup/restore-plan.ts'
+import type { Plan } from '#backup/restore/restore-plan.ts'
 import { RegentError } from '#common/errors/errors.ts'
 import { counted, say, text, type Said, type Sentence } from '#common/sentence/sentence.ts'
 import { abbreviated } from '#common/text/words.ts'

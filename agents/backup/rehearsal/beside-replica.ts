@@ -1,5 +1,5 @@
 import { planOf } from '#backup/transfer/planned.ts'
-import type { Plan } from '#backup/restore-plan.ts'
+import type { Plan } from '#backup/restore/restore-plan.ts'
 import { described, describeError, RegentError } from '#common/errors/errors.ts'
 import { say, Sentence, text, type Said } from '#common/sentence/sentence.ts'
 import { parseGtidSet, type GtidSet } from '#topology/gtid/gtid-set.ts'

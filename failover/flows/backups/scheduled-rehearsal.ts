@@ -1,5 +1,5 @@
-import { backupName, secondOf } from '#backup/backup-name.ts'
-import { moment } from '#backup/moment.ts'
+import { backupName, secondOf } from '#backup/objects/backup-name.ts'
+import { moment } from '#common/sentence/moment.ts'
 import { dueRun, whyBadSchedule } from '#backup/schedule.ts'
 import { say, text, type Said, type Sentence } from '#common/sentence/sentence.ts'
 import type { RehearsalSeen } from '#topology/snapshot/copies.ts'

@@ -2,7 +2,6 @@ import { randomBytes, createHash } from 'node:crypto'
 import { buffer } from 'node:stream/consumers'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { dataKeys, isSignedBy, keyIdOf, signatureOf } from './data-key.ts'
 import { decoded, encoded } from './part-codec.ts'
 import { inParts } from './parts.ts'
 import { sized } from './sized.ts'
@@ -145,13 +144,4 @@ describe('A stream', () => {
     await buffer(tally.watching(chunksOf(noise(100_000))))
     expect([tally.bytes, tally.sum()]).toEqual([100_000, createHash('sha256').update(noise(100_000)).digest('hex')])
   })
-})
-
-it('A manifest is signed with a key of its own, which another salt changes', () => {
-  const [one, other] = [dataKeys(key, Buffer.alloc(32, 1)), dataKeys(key, Buffer.alloc(32, 2))]
-  expect(isSignedBy(signatureOf('a manifest', one), 'a manifest', one)).toBe(true)
-  expect(isSignedBy(signatureOf('a manifest', one), 'another manifest', one)).toBe(false)
-  expect(isSignedBy(signatureOf('a manifest', other), 'a manifest', one)).toBe(false)
-  expect(one.encrypts.equals(one.signs)).toBe(false)
-  expect(keyIdOf(key)).toMatch(/^[0-9a-f]{16}$/)
 })

@@ -1,8 +1,8 @@
 import { readFile } from 'node:fs/promises'
 import { describeError, RegentError } from '#common/errors/errors.ts'
 import type { BackupStore } from '#failover/protocol/backup-store.ts'
-import { keyBytes } from '../stream/data-key.ts'
-import { KeyRing } from '../stream/key-ring.ts'
+import { keyBytes } from '../keys/data-key.ts'
+import { KeyRing } from '../keys/key-ring.ts'
 
 /** The keys that a person keeps for what lies there; null where none is named. Rejects as `readKeys`. */
 export async function keyOfStore({ encryptionKeyFile, allowPlain }: BackupStore): Promise<KeyRing | null> {

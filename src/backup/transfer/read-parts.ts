@@ -2,7 +2,7 @@ import type { ObjectStore } from '#object-store/object-store.ts'
 import { oneAhead } from '../stream/ahead.ts'
 import { decoded } from '../stream/part-codec.ts'
 import { Tally } from '../stream/tally.ts'
-import { checkPart, type Manifest } from '../manifest.ts'
+import { checkPart, type Manifest } from '../objects/manifest.ts'
 
 export interface PartsSource {
   readonly store: Pick<ObjectStore, 'get'>

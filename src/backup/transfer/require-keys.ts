@@ -1,10 +1,10 @@
 import { RegentError } from '#common/errors/errors.ts'
 import { joined, say } from '#common/sentence/sentence.ts'
 import type { Interruptible, ObjectStore } from '#object-store/object-store.ts'
-import { keyOf } from '../keys.ts'
-import { pieceName, type Piece } from '../piece-name.ts'
-import type { Plan } from '../restore-plan.ts'
-import type { KeyRing } from '../stream/key-ring.ts'
+import { keyOf } from '../objects/keys.ts'
+import { pieceName, type Piece } from '../objects/piece-name.ts'
+import type { Plan } from '../restore/restore-plan.ts'
+import type { KeyRing } from '../keys/key-ring.ts'
 import { keyThatLacks } from './piece-object.ts'
 
 /** A head has some hundred bytes. Of a store with a piece every few seconds each byte counts. */

@@ -1,8 +1,8 @@
 import { RegentError } from '#common/errors/errors.ts'
 import { say } from '#common/sentence/sentence.ts'
 import type { ObjectStore } from '#object-store/object-store.ts'
-import { keyOf, prefixOf } from '../keys.ts'
-import type { Manifest } from '../manifest.ts'
+import { keyOf, prefixOf } from '../objects/keys.ts'
+import type { Manifest } from '../objects/manifest.ts'
 
 /**
  * Throws where the store does not hold each part of a manifest that is about to be written. A run takes hours: a person

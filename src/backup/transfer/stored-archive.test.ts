@@ -1,8 +1,8 @@
 import { expect, it } from 'vitest'
 import { MemoryStore } from '#object-store/testing-store.ts'
-import { keyOf } from '../keys.ts'
-import { manifestText } from '../manifest.ts'
-import { aManifest } from '../testing.ts'
+import { keyOf } from '../objects/keys.ts'
+import { manifestText } from '../objects/manifest.ts'
+import { aManifest } from '../objects/testing.ts'
 import { readArchive } from './stored-archive.ts'
 
 it('A sender keeps no parts of the backups, of which there may be a million; a restore needs them', async () => {

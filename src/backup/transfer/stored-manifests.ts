@@ -1,8 +1,8 @@
 import type { Interruptible, ObjectStore } from '#object-store/object-store.ts'
-import type { BackupName } from '../backup-name.ts'
-import { keyOf, parseKey, prefixOf } from '../keys.ts'
-import { parseManifest, type Manifest } from '../manifest.ts'
-import { parseVerification, type Verification, type VerificationPlace } from '../verification.ts'
+import type { BackupName } from '../objects/backup-name.ts'
+import { keyOf, parseKey, prefixOf } from '../objects/keys.ts'
+import { parseManifest, type Manifest } from '../objects/manifest.ts'
+import { parseVerification, type Verification, type VerificationPlace } from '../objects/verification.ts'
 import { textOf } from './text-of.ts'
 
 /** Names of the backups of a cluster that are whole, oldest first. */

@@ -1,11 +1,11 @@
 import { RegentError } from '#common/errors/errors.ts'
 import { say } from '#common/sentence/sentence.ts'
 import type { ObjectStore } from '#object-store/object-store.ts'
-import { keyOf } from '../keys.ts'
-import { signedText, type Manifest } from '../manifest.ts'
-import { dataKeys, isSignedBy } from '../stream/data-key.ts'
-import type { KeyRing } from '../stream/key-ring.ts'
-import { refusedPlain, refusesPlain } from '../plain.ts'
+import { keyOf } from '../objects/keys.ts'
+import { signedText, type Manifest } from '../objects/manifest.ts'
+import { dataKeys, isSignedBy } from '../keys/data-key.ts'
+import type { KeyRing } from '../keys/key-ring.ts'
+import { refusedPlain, refusesPlain } from '../keys/plain.ts'
 import { readParts } from './read-parts.ts'
 
 export interface VerifySource {

@@ -1,6 +1,6 @@
 import type { ObjectStore } from '#object-store/object-store.ts'
-import { partName } from '../keys.ts'
-import type { Manifest } from '../manifest.ts'
+import { partName } from '../objects/keys.ts'
+import type { Manifest } from '../objects/manifest.ts'
 import { encoded } from '../stream/part-codec.ts'
 import { inParts } from '../stream/parts.ts'
 import { Tally } from '../stream/tally.ts'

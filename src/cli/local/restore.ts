@@ -1,5 +1,5 @@
 import type { ClusterView } from '#api-contract/views.ts'
-import { describePlan } from '#backup/restore-plan.ts'
+import { describePlan } from '#backup/restore/restore-plan.ts'
 import { openBackupStore } from '#backup/transfer/open-backup-store.ts'
 import { planOf } from '#backup/transfer/planned.ts'
 import { requireKeys } from '#backup/transfer/require-keys.ts'

@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util'
-import { secondOf } from '#backup/backup-name.ts'
+import { secondOf } from '#backup/objects/backup-name.ts'
 import { RegentError } from '#common/errors/errors.ts'
 import { complaintAbout } from '#common/input/schema-complaint.ts'
 import { isInstanceOf } from '#topology/snapshot/member.ts'

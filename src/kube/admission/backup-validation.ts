@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util'
-import { whyBadTarget } from '#backup/restore-target.ts'
+import { whyBadTarget } from '#backup/restore/restore-target.ts'
 import { complaintAboutBackup, complaintAboutStore } from '#backup/transfer/open-backup-store.ts'
 import type { BackupToRestore } from '#failover/protocol/backup-store.ts'
 import { keyOf } from '#controller-runtime/objects/objects.ts'

@@ -1,5 +1,5 @@
 import { Value } from 'typebox/value'
-import { whyBadTarget } from '#backup/restore-target.ts'
+import { whyBadTarget } from '#backup/restore/restore-target.ts'
 import { complaintAboutBackup, complaintAboutStore } from '#backup/transfer/open-backup-store.ts'
 import { clusterSpecSchema, whyNotInMode, whyTooMany, type ClusterSpec } from '#failover/protocol/spec.ts'
 import { instancePolicySchema } from '#failover/protocol/instance-policy.ts'

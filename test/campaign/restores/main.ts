@@ -1,6 +1,6 @@
 import { parseArgs } from 'node:util'
-import type { Archive } from '#backup/history.ts'
-import { chainsOf, windowOf } from '#backup/window.ts'
+import type { Archive } from '#backup/archive/history.ts'
+import { chainsOf, windowOf } from '#backup/restore/window.ts'
 import { integerFrom } from '#cli/terminal/arguments.ts'
 import { describeError } from '#common/errors/errors.ts'
 import type { ModeName } from '#failover/protocol/mode-name.ts'

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { openBackupStore } from '#backup/transfer/open-backup-store.ts'
 import { readArchive } from '#backup/transfer/stored-archive.ts'
-import { windowOf } from '#backup/window.ts'
+import { windowOf } from '#backup/restore/window.ts'
 import { runRegent, type TestCluster } from '#test/support/cluster.ts'
 import { withCluster } from '#test/support/with-cluster.ts'
 

@@ -1,4 +1,4 @@
-import { backupName, secondOf } from '#backup/backup-name.ts'
+import { backupName, secondOf } from '#backup/objects/backup-name.ts'
 import { RegentError } from '#common/errors/errors.ts'
 import { command, say } from '#common/sentence/sentence.ts'
 import { planBackup, underWay } from '#failover/flows/backups/backing-up.ts'

@@ -1,4 +1,4 @@
-import { backupName } from '#backup/backup-name.ts'
+import { backupName } from '#backup/objects/backup-name.ts'
 import { command, say } from '#common/sentence/sentence.ts'
 import { planRehearsal, rehearsalUnderWay } from '#failover/flows/backups/rehearsing.ts'
 import { liveViews } from '#failover/judge/situation.ts'

@@ -2,8 +2,8 @@ import { counted, say, text, type Said } from '#common/sentence/sentence.ts'
 import { abbreviated } from '#common/text/words.ts'
 import { GtidSet } from '#topology/gtid/gtid-set.ts'
 import type { Archive } from './history.ts'
-import type { Manifest } from './manifest.ts'
-import { gtidsOf } from './piece-name.ts'
+import type { Manifest } from '../objects/manifest.ts'
+import { gtidsOf } from '../objects/piece-name.ts'
 
 /** What senders need not ship any more, and where the chain of restores may break. */
 export interface Shipped {

@@ -1,11 +1,11 @@
 import fc from 'fast-check'
 import { GtidSet } from '#topology/gtid/gtid-set.ts'
 import type { Archive } from './history.ts'
-import type { Manifest } from './manifest.ts'
-import type { Opening } from './opening.ts'
-import type { Piece } from './piece-name.ts'
-import type { Plan } from './restore-plan.ts'
-import { aManifest, sourceA, sourceB, sourceC, startMs } from './testing.ts'
+import type { Manifest } from '../objects/manifest.ts'
+import type { Opening } from '../objects/opening.ts'
+import type { Piece } from '../objects/piece-name.ts'
+import type { Plan } from '../restore/restore-plan.ts'
+import { aManifest, sourceA, sourceB, sourceC, startMs } from '../objects/testing.ts'
 
 /** A transaction of a made-up cluster. */
 export interface Committed {

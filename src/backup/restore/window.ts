@@ -1,8 +1,8 @@
 import { joined, say, type Sentence } from '#common/sentence/sentence.ts'
-import type { BackupName } from './backup-name.ts'
-import { chainFrom, type Chain, type Hole } from './chain.ts'
-import { historyOf, type Archive } from './history.ts'
-import { moment, secondBefore, secondBehind } from './moment.ts'
+import type { BackupName } from '../objects/backup-name.ts'
+import { chainFrom, type Chain, type Hole } from '../archive/chain.ts'
+import { historyOf, type Archive } from '../archive/history.ts'
+import { moment, secondBefore, secondBehind } from '#common/sentence/moment.ts'
 
 /** Each second of a span can be restored. */
 export interface Span {

@@ -2,9 +2,9 @@ import { exactly, integer, objectOf, optional, text, type Shaped } from '#common
 import { codeOf, described } from '#common/errors/errors.ts'
 import { say, type Said } from '#common/sentence/sentence.ts'
 import { GtidSet } from '#topology/gtid/gtid-set.ts'
-import { sealOf, sealShape, whyNotSealed } from './seal.ts'
+import { sealOf, sealShape, whyNotSealed } from '../keys/seal.ts'
 import { formatVersion, readStored, unusable, writeStored } from './stored-json.ts'
-import type { KeyRing } from './stream/key-ring.ts'
+import type { KeyRing } from '../keys/key-ring.ts'
 
 const shape = objectOf({
   formatVersion: exactly(formatVersion),

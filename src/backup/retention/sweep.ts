@@ -1,9 +1,9 @@
 import { counted, say, type Sentence } from '#common/sentence/sentence.ts'
 import type { StoredObject } from '#object-store/object-store.ts'
-import type { BackupName } from './backup-name.ts'
-import type { BackupKey } from './keys.ts'
-import type { Manifest } from './manifest.ts'
-import type { Opening } from './opening.ts'
+import type { BackupName } from '../objects/backup-name.ts'
+import type { BackupKey } from '../objects/keys.ts'
+import type { Manifest } from '../objects/manifest.ts'
+import type { Opening } from '../objects/opening.ts'
 
 /** What lies in the folder of a cluster. */
 export interface Stock {

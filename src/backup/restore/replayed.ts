@@ -2,9 +2,9 @@ import { eventTypes } from '#binlog/events.ts'
 import { begunBy, isGtidEvent, type BegunTransaction } from '#binlog/gtid-event.ts'
 import type { Segment } from '#binlog/segments.ts'
 import { GtidSet } from '#topology/gtid/gtid-set.ts'
-import type { Step } from '../chain.ts'
-import { gtidsOf, type Piece } from '../piece-name.ts'
-import type { Plan } from '../restore-plan.ts'
+import type { Step } from '../archive/chain.ts'
+import { gtidsOf, type Piece } from '../objects/piece-name.ts'
+import type { Plan } from './restore-plan.ts'
 
 /** What is replayed, in stretches. */
 export type Replayed =

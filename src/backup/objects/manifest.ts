@@ -23,7 +23,7 @@ const amount = integer(0, Number.MAX_SAFE_INTEGER)
 const encryptionShape = objectOf({
   scheme: exactly('aes-256-gcm'),
   keyId: matching('^[A-Za-z0-9._-]{1,64}$'),
-  /** With the key, gives the keys of this backup alone (`stream/data-key.ts`). */
+  /** With the key, gives the keys of this backup alone (`keys/data-key.ts`). */
   salt: sha256,
   /** Of what `signedText` gives, by one of these keys: whoever can write to the store makes no such manifest. */
   signature: sha256,

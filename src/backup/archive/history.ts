@@ -1,8 +1,8 @@
 import type { Said } from '#common/sentence/sentence.ts'
 import type { GtidSet } from '#topology/gtid/gtid-set.ts'
-import type { Manifest } from './manifest.ts'
-import type { Opening } from './opening.ts'
-import { gtidsOf, pieceName, type Piece } from './piece-name.ts'
+import type { Manifest } from '../objects/manifest.ts'
+import type { Opening } from '../objects/opening.ts'
+import { gtidsOf, pieceName, type Piece } from '../objects/piece-name.ts'
 
 /** What was read of a cluster's folder. */
 export interface Archive {

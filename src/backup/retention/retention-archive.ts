@@ -1,9 +1,9 @@
 import { counted, say, type Sentence } from '#common/sentence/sentence.ts'
 import { GtidSet } from '#topology/gtid/gtid-set.ts'
-import type { BackupKey } from './keys.ts'
-import type { Manifest } from './manifest.ts'
-import type { Opening } from './opening.ts'
-import { gtidsOf, type Piece } from './piece-name.ts'
+import type { BackupKey } from '../objects/keys.ts'
+import type { Manifest } from '../objects/manifest.ts'
+import type { Opening } from '../objects/opening.ts'
+import { gtidsOf, type Piece } from '../objects/piece-name.ts'
 import { sumOf, type Item, type Known, type Stock, type Sweep } from './sweep.ts'
 
 type PieceKey = Extract<BackupKey, { readonly kind: 'piece' }>

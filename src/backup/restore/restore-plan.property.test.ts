@@ -1,11 +1,11 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { GtidSet } from '#topology/gtid/gtid-set.ts'
-import { chainFrom, type Chain } from './chain.ts'
-import { historyOf, type Archive } from './history.ts'
-import { gtidsOf, type Piece } from './piece-name.ts'
+import { chainFrom, type Chain } from '../archive/chain.ts'
+import { historyOf, type Archive } from '../archive/history.ts'
+import { gtidsOf, type Piece } from '../objects/piece-name.ts'
 import { planRestore, type Plan, type Refused, type Target } from './restore-plan.ts'
-import { replayed, setOf, storyWith, type Story } from './testing-archive.ts'
+import { replayed, setOf, storyWith, type Story } from '../archive/testing-archive.ts'
 import { windowOf } from './window.ts'
 
 const plan = (archive: Archive, target: Target): Plan | Refused =>

@@ -2,8 +2,8 @@ import { randomBytes } from 'node:crypto'
 import { matching, objectOf, type Shaped } from '#common/input/shapes.ts'
 import { say, type Said, type Sayable } from '#common/sentence/sentence.ts'
 import { refusesPlain, whyNotSigned } from './plain.ts'
-import { dataKeys, isSignedBy, keyIdOf, saltBytes, signatureOf } from './stream/data-key.ts'
-import type { KeyRing } from './stream/key-ring.ts'
+import { dataKeys, isSignedBy, keyIdOf, saltBytes, signatureOf } from './data-key.ts'
+import type { KeyRing } from './key-ring.ts'
 
 const sha256 = matching('^[0-9a-f]{64}$')
 

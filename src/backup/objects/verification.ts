@@ -1,9 +1,9 @@
 import { exactly, integer, objectOf, optional, text, type Shaped } from '#common/input/shapes.ts'
 import { say } from '#common/sentence/sentence.ts'
 import type { Manifest } from './manifest.ts'
-import { sealOf, sealShape, whyNotSealed } from './seal.ts'
+import { sealOf, sealShape, whyNotSealed } from '../keys/seal.ts'
 import { formatVersion, readStored, unusable, writeStored } from './stored-json.ts'
-import type { KeyRing } from './stream/key-ring.ts'
+import type { KeyRing } from '../keys/key-ring.ts'
 
 const amount = integer(0, Number.MAX_SAFE_INTEGER)
 const moment = integer(0, 9_999_999_999_999)

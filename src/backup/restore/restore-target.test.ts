@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { targetOf, whyBadTarget } from './restore-target.ts'
-import { sourceA } from './testing.ts'
+import { sourceA } from '../objects/testing.ts'
 
 describe('How far a restore goes', () => {
   it('is the newest, a backup, a second, transactions, or what was before one', () => {

@@ -3,10 +3,10 @@ import { abbreviated } from '#common/text/words.ts'
 import { nextOf, previousOf } from '#topology/gtid/gtid-number.ts'
 import { GtidSet } from '#topology/gtid/gtid-set.ts'
 import type { ArchivedEpoch, ArchivedPiece } from './history.ts'
-import type { Manifest } from './manifest.ts'
-import { moment } from './moment.ts'
-import type { Opening } from './opening.ts'
-import type { Piece } from './piece-name.ts'
+import type { Manifest } from '../objects/manifest.ts'
+import { moment } from '#common/sentence/moment.ts'
+import type { Opening } from '../objects/opening.ts'
+import type { Piece } from '../objects/piece-name.ts'
 
 /** One piece to replay, and what of that piece is new: the rest is skipped. */
 export interface Step {

@@ -1,4 +1,4 @@
-import { time, type Part } from '#common/sentence/sentence.ts'
+import { time, type Part } from './sentence.ts'
 
 const secondMs = 1_000
 

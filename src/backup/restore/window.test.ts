@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest'
 import { GtidSet } from '#topology/gtid/gtid-set.ts'
-import type { Archive } from './history.ts'
-import type { Opening } from './opening.ts'
-import { aManifest, aPiece, sourceA, sourceB, startMs } from './testing.ts'
+import type { Archive } from '../archive/history.ts'
+import type { Opening } from '../objects/opening.ts'
+import { aManifest, aPiece, sourceA, sourceB, startMs } from '../objects/testing.ts'
 import { describeWindow, windowOf } from './window.ts'
 import { expectBelow } from '#test/support/expect-below.ts'
 

@@ -1,6 +1,6 @@
 import { counted, say, time, type Sentence } from '#common/sentence/sentence.ts'
-import type { BackupName } from './backup-name.ts'
-import type { Manifest } from './manifest.ts'
+import type { BackupName } from '../objects/backup-name.ts'
+import type { Manifest } from '../objects/manifest.ts'
 
 /**
  * How many backups stay: the newest ones; the newest of a day, for so many days that have one; and the newest of a

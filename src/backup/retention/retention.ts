@@ -1,6 +1,6 @@
 import { counted, duration, say, type Said, type Sentence } from '#common/sentence/sentence.ts'
-import type { BackupName } from './backup-name.ts'
-import { parseKey, type BackupKey } from './keys.ts'
+import type { BackupName } from '../objects/backup-name.ts'
+import { parseKey, type BackupKey } from '../objects/keys.ts'
 import { sweepArchive } from './retention-archive.ts'
 import { judgeWhole, type Retention } from './retention-rules.ts'
 import { sumOf, type Item, type Known, type Stock, type Sweep } from './sweep.ts'

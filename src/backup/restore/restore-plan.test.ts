@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest'
 import { GtidSet } from '#topology/gtid/gtid-set.ts'
-import type { Archive } from './history.ts'
+import type { Archive } from '../archive/history.ts'
 import { describePlan, planRestore, type Asked, type Target } from './restore-plan.ts'
 import { whyNotForServer } from './server-fit.ts'
-import { aManifest, aPiece, sourceA, sourceB, startMs } from './testing.ts'
+import { aManifest, aPiece, sourceA, sourceB, startMs } from '../objects/testing.ts'
 
 const second = (seconds: number) => startMs + seconds * 1_000
 const ten = (nth: number, given = {}) =>

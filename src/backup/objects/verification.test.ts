@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { expect, it } from 'vitest'
-import { keyIdOf } from './stream/data-key.ts'
-import { KeyRing } from './stream/key-ring.ts'
+import { keyIdOf } from '../keys/data-key.ts'
+import { KeyRing } from '../keys/key-ring.ts'
 import { aManifest, sourceA } from './testing.ts'
 import { parseVerification, verificationText, type Verification } from './verification.ts'
 

@@ -1,6 +1,6 @@
 import { RegentError } from '#common/errors/errors.ts'
 import { say, type Sayable, type Sentence } from '#common/sentence/sentence.ts'
-import type { KeyRing } from './stream/key-ring.ts'
+import type { KeyRing } from './key-ring.ts'
 
 /**
  * Whoever can write to a store can put something plain in the place of what is encrypted: where a person gives a key,
