@@ -1,4 +1,4 @@
-import { keyOf, prefixOf } from '#backup/objects/keys.ts'
+import { keyOf, prefixOf } from '#backup/objects/object-key.ts'
 import { ownerText, parseOwner, whyNotOwner, type Owner } from '#backup/objects/owner.ts'
 import { textOf } from '#backup/transfer/text-of.ts'
 import { codeOf, RegentError } from '#common/errors/errors.ts'

@@ -1,6 +1,6 @@
 import { createHmac } from 'node:crypto'
 import { openBackupStore } from '#backup/transfer/open-backup-store.ts'
-import { keyOfStore } from '#backup/transfer/read-key.ts'
+import { keyOfStore } from '#backup/transfer/read-key-file.ts'
 import type { BackupPort } from '../ports/backup-port.ts'
 import type { ThrowAwayPort } from '../ports/throw-away.ts'
 

@@ -1,5 +1,5 @@
-import { stillWritingMs, planRetention } from '#backup/retention/retention.ts'
-import { prefixOf } from '#backup/objects/keys.ts'
+import { stillWritingMs, planRetention } from '#backup/retention/plan-retention.ts'
+import { prefixOf } from '#backup/objects/object-key.ts'
 import { whyNotOwner } from '#backup/objects/owner.ts'
 import type { KeyRing } from '#backup/keys/key-ring.ts'
 import { keptByLock, type Item } from '#backup/retention/sweep.ts'

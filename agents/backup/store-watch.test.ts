@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { expect, it } from 'vitest'
-import { keyOf } from '#backup/objects/keys.ts'
+import { keyOf } from '#backup/objects/object-key.ts'
 import { manifestText } from '#backup/objects/manifest.ts'
 import { ownerText } from '#backup/objects/owner.ts'
 import { KeyRing } from '#backup/keys/key-ring.ts'

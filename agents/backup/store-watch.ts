@@ -1,4 +1,4 @@
-import { prefixOf } from '#backup/objects/keys.ts'
+import { prefixOf } from '#backup/objects/object-key.ts'
 import type { Encryption } from '#backup/objects/manifest.ts'
 import { whyNotOwner } from '#backup/objects/owner.ts'
 import { refusesPlain } from '#backup/keys/plain.ts'

@@ -4,7 +4,7 @@ import { gtids, name } from './message.ts'
 
 const line = (description: string) => Type.String({ minLength: 1, maxLength: 1_024, description })
 
-/** What `src/backup/objects/keys.ts` takes is of this form; a name that ends with a dash is refused there. */
+/** What `src/backup/objects/object-key.ts` takes is of this form; a name that ends with a dash is refused there. */
 const folderPattern = '^([a-z0-9][a-z0-9-]{0,62}[.])?[a-z][a-z0-9-]{0,38}$'
 
 /**

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { chainsOf } from '#backup/restore/window.ts'
-import { parseKey } from '#backup/objects/keys.ts'
+import { parseKey } from '#backup/objects/object-key.ts'
 import { readArchive } from '#backup/transfer/stored-archive.ts'
 import { MemoryStore } from '#object-store/testing-store.ts'
 import { uuid } from '#test/support/synthetic-binlog.ts'

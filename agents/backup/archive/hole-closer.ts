@@ -1,4 +1,4 @@
-import { shippedOf, whyOtherHistory } from '#backup/archive/shipping.ts'
+import { shippedOf, whyOtherHistory } from '#backup/archive/shipped.ts'
 import { describeError, RegentError } from '#common/errors/errors.ts'
 import { counted, say, type Sentence } from '#common/sentence/sentence.ts'
 import type { Word } from '#failover/protocol/word.ts'

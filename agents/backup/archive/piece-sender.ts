@@ -1,4 +1,4 @@
-import { keyOf } from '#backup/objects/keys.ts'
+import { keyOf } from '#backup/objects/object-key.ts'
 import { pieceObject } from '#backup/transfer/piece-object.ts'
 import { memberId } from '#topology/snapshot/member.ts'
 import { GtidSet, parseGtidSet } from '#topology/gtid/gtid-set.ts'

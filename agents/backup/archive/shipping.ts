@@ -1,6 +1,6 @@
-import { keyOf } from '#backup/objects/keys.ts'
+import { keyOf } from '#backup/objects/object-key.ts'
 import { openingText, type OpeningPlace } from '#backup/objects/opening.ts'
-import { shippedOf, whyOtherHistory, type Shipped } from '#backup/archive/shipping.ts'
+import { shippedOf, whyOtherHistory, type Shipped } from '#backup/archive/shipped.ts'
 import { openingAsFound } from '#backup/transfer/stored-archive.ts'
 import { RegentError } from '#common/errors/errors.ts'
 import { counted, say, text, type Said, type Sentence } from '#common/sentence/sentence.ts'

@@ -1,7 +1,7 @@
 import type { Plan } from '#backup/restore/restore-plan.ts'
 import type { WantedState } from '#backup/restore/restore-target.ts'
 import { releaseOf } from '#backup/restore/server-fit.ts'
-import { planOf } from '#backup/transfer/planned.ts'
+import { planOf } from '#backup/transfer/plan-from-store.ts'
 import { requireKeys } from '#backup/transfer/require-keys.ts'
 import { RegentError } from '#common/errors/errors.ts'
 import { mebibytes } from '#common/text/words.ts'

@@ -1,5 +1,5 @@
 import { rm } from 'node:fs/promises'
-import { keyOf } from '#backup/objects/keys.ts'
+import { keyOf } from '#backup/objects/object-key.ts'
 import type { Manifest } from '#backup/objects/manifest.ts'
 import type { Plan } from '#backup/restore/restore-plan.ts'
 import { dataKeys } from '#backup/keys/data-key.ts'

@@ -1,4 +1,4 @@
-import { planOf } from '#backup/transfer/planned.ts'
+import { planOf } from '#backup/transfer/plan-from-store.ts'
 import type { Plan } from '#backup/restore/restore-plan.ts'
 import { described, describeError, RegentError } from '#common/errors/errors.ts'
 import { say, Sentence, text, type Said } from '#common/sentence/sentence.ts'

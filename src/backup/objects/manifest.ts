@@ -13,7 +13,7 @@ import { codeOf, described } from '#common/errors/errors.ts'
 import { counted, say, type Said } from '#common/sentence/sentence.ts'
 import { GtidSet } from '#topology/gtid/gtid-set.ts'
 import { secondOf, type BackupName } from './backup-name.ts'
-import { partName } from './keys.ts'
+import { partName } from './object-key.ts'
 import { formatVersion, readStored, signedVersion, unusable, writeStored } from './stored-json.ts'
 
 const sha256 = matching('^[0-9a-f]{64}$')

@@ -1,6 +1,6 @@
 import type { StoredObject } from '#object-store/object-store.ts'
 import type { BackupName } from './backup-name.ts'
-import { parseKey } from './keys.ts'
+import { parseKey } from './object-key.ts'
 
 /** One run of a base backup, as its objects in the store tell without being read. */
 export interface Run {

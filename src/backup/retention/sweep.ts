@@ -1,7 +1,7 @@
 import { counted, say, type Sentence } from '#common/sentence/sentence.ts'
 import type { StoredObject } from '#object-store/object-store.ts'
 import type { BackupName } from '../objects/backup-name.ts'
-import type { BackupKey } from '../objects/keys.ts'
+import type { BackupKey } from '../objects/object-key.ts'
 import type { Manifest } from '../objects/manifest.ts'
 import type { Opening } from '../objects/opening.ts'
 

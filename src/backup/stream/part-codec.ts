@@ -1,6 +1,6 @@
 import { Readable, type Writable } from 'node:stream'
 import { constants, createZstdCompress, createZstdDecompress } from 'node:zlib'
-import { sealed, unsealed, type SealedPart } from './sealing.ts'
+import { sealed, unsealed, type SealedPart } from './encrypted-chunks.ts'
 
 /** What a part needs to be known by. */
 export interface PartOf {

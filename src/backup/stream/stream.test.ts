@@ -3,7 +3,7 @@ import { buffer } from 'node:stream/consumers'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { decoded, encoded } from './part-codec.ts'
-import { inParts } from './parts.ts'
+import { inParts } from './in-parts.ts'
 import { sized } from './sized.ts'
 import { Tally } from './tally.ts'
 

@@ -4,7 +4,7 @@ import { setImmediate as turn } from 'node:timers/promises'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { MemoryStore } from '#object-store/testing-store.ts'
 import type { Manifest } from '../objects/manifest.ts'
-import { oneAhead } from '../stream/ahead.ts'
+import { oneAhead } from '../stream/one-ahead.ts'
 import { readParts } from './read-parts.ts'
 import { writeParts } from './write-parts.ts'
 

@@ -1,5 +1,5 @@
 import type { ObjectStore } from '#object-store/object-store.ts'
-import { oneAhead } from '../stream/ahead.ts'
+import { oneAhead } from '../stream/one-ahead.ts'
 import { decoded } from '../stream/part-codec.ts'
 import { Tally } from '../stream/tally.ts'
 import { checkPart, type Manifest } from '../objects/manifest.ts'

@@ -1,7 +1,7 @@
 import { RegentError } from '#common/errors/errors.ts'
 import { joined, say } from '#common/sentence/sentence.ts'
 import type { Interruptible, ObjectStore } from '#object-store/object-store.ts'
-import { keyOf } from '../objects/keys.ts'
+import { keyOf } from '../objects/object-key.ts'
 import { pieceName, type Piece } from '../objects/piece-name.ts'
 import type { Plan } from '../restore/restore-plan.ts'
 import type { KeyRing } from '../keys/key-ring.ts'

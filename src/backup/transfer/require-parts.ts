@@ -1,7 +1,7 @@
 import { RegentError } from '#common/errors/errors.ts'
 import { say } from '#common/sentence/sentence.ts'
 import type { ObjectStore } from '#object-store/object-store.ts'
-import { keyOf, prefixOf } from '../objects/keys.ts'
+import { keyOf, prefixOf } from '../objects/object-key.ts'
 import type { Manifest } from '../objects/manifest.ts'
 
 /**

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
 import { MemoryStore } from '#object-store/testing-store.ts'
-import { keyOf } from '../objects/keys.ts'
+import { keyOf } from '../objects/object-key.ts'
 import { manifestText } from '../objects/manifest.ts'
 import { aManifest } from '../objects/testing.ts'
 import { readArchive } from './stored-archive.ts'

@@ -1,6 +1,6 @@
 import type { Interruptible, ObjectStore } from '#object-store/object-store.ts'
 import type { BackupName } from '../objects/backup-name.ts'
-import { keyOf, parseKey, prefixOf } from '../objects/keys.ts'
+import { keyOf, parseKey, prefixOf } from '../objects/object-key.ts'
 import { parseManifest, type Manifest } from '../objects/manifest.ts'
 import { parseVerification, type Verification, type VerificationPlace } from '../objects/verification.ts'
 import { textOf } from './text-of.ts'

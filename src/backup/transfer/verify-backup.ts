@@ -1,7 +1,7 @@
 import { RegentError } from '#common/errors/errors.ts'
 import { say } from '#common/sentence/sentence.ts'
 import type { ObjectStore } from '#object-store/object-store.ts'
-import { keyOf } from '../objects/keys.ts'
+import { keyOf } from '../objects/object-key.ts'
 import { signedText, type Manifest } from '../objects/manifest.ts'
 import { dataKeys, isSignedBy } from '../keys/data-key.ts'
 import type { KeyRing } from '../keys/key-ring.ts'

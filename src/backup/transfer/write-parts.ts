@@ -1,8 +1,8 @@
 import type { ObjectStore } from '#object-store/object-store.ts'
-import { partName } from '../objects/keys.ts'
+import { partName } from '../objects/object-key.ts'
 import type { Manifest } from '../objects/manifest.ts'
 import { encoded } from '../stream/part-codec.ts'
-import { inParts } from '../stream/parts.ts'
+import { inParts } from '../stream/in-parts.ts'
 import { Tally } from '../stream/tally.ts'
 
 /** What a manifest says of the stream, and of the objects that hold the stream. */

@@ -1,5 +1,5 @@
 import { Option, type Command } from 'commander'
-import { findKinds } from '#backup/restore/finding.ts'
+import { findKinds } from '#backup/restore/finder.ts'
 import { lineArgument } from '../terminal/arguments.ts'
 import { withOutput } from '../terminal/common-options.ts'
 import type { Io } from '../terminal/io.ts'

@@ -3,7 +3,7 @@ import { mkdir, mkdtemp, readdir, readFile, rm, utimes, writeFile } from 'node:f
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { beforeEach, expect, it, onTestFinished, vi } from 'vitest'
-import { keyOf } from '#backup/objects/keys.ts'
+import { keyOf } from '#backup/objects/object-key.ts'
 import { manifestText } from '#backup/objects/manifest.ts'
 import { aManifest } from '#backup/objects/testing.ts'
 import { openBackupStore } from '#backup/transfer/open-backup-store.ts'

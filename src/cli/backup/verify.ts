@@ -1,4 +1,4 @@
-import { keyOfStore } from '#backup/transfer/read-key.ts'
+import { keyOfStore } from '#backup/transfer/read-key-file.ts'
 import { readManifest } from '#backup/transfer/stored-manifests.ts'
 import { verifyBackup } from '#backup/transfer/verify-backup.ts'
 import { counted, mebibytes } from '#common/text/words.ts'

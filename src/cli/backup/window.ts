@@ -1,5 +1,5 @@
 import { refusesPlain, whyNotPlain } from '#backup/keys/plain.ts'
-import { keyOfStore } from '#backup/transfer/read-key.ts'
+import { keyOfStore } from '#backup/transfer/read-key-file.ts'
 import { say } from '#common/sentence/sentence.ts'
 import { describeWindow, windowOf } from '#backup/restore/window.ts'
 import { readArchive } from '#backup/transfer/stored-archive.ts'

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { runsIn } from '#backup/objects/runs.ts'
-import { prefixOf } from '#backup/objects/keys.ts'
+import { prefixOf } from '#backup/objects/object-key.ts'
 import { openBackupStore } from '#backup/transfer/open-backup-store.ts'
 import { withCluster } from '#test/support/with-cluster.ts'
 

@@ -1,6 +1,6 @@
 import { counted, say, type Sentence } from '#common/sentence/sentence.ts'
 import { GtidSet } from '#topology/gtid/gtid-set.ts'
-import type { BackupKey } from '../objects/keys.ts'
+import type { BackupKey } from '../objects/object-key.ts'
 import type { Manifest } from '../objects/manifest.ts'
 import type { Opening } from '../objects/opening.ts'
 import { gtidsOf, type Piece } from '../objects/piece-name.ts'

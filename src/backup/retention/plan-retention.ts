@@ -1,7 +1,7 @@
 import { counted, duration, say, type Said, type Sentence } from '#common/sentence/sentence.ts'
 import type { BackupName } from '../objects/backup-name.ts'
-import { parseKey, type BackupKey } from '../objects/keys.ts'
-import { sweepArchive } from './retention-archive.ts'
+import { parseKey, type BackupKey } from '../objects/object-key.ts'
+import { sweepArchive } from './archive-sweep.ts'
 import { judgeWhole, type Retention } from './retention-rules.ts'
 import { sumOf, type Item, type Known, type Stock, type Sweep } from './sweep.ts'
 

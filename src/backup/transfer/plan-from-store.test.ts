@@ -1,13 +1,13 @@
 import { randomBytes } from 'node:crypto'
 import { expect, it } from 'vitest'
 import { MemoryStore } from '#object-store/testing-store.ts'
-import { keyOf } from '../objects/keys.ts'
+import { keyOf } from '../objects/object-key.ts'
 import { manifestText, signedText, type Manifest } from '../objects/manifest.ts'
 import { openingText } from '../objects/opening.ts'
 import { KeyRing } from '../keys/key-ring.ts'
 import { dataKeys, keyIdOf, signatureOf } from '../keys/data-key.ts'
 import { aManifest, aPiece, sourceA, startMs } from '../objects/testing.ts'
-import { planOf } from './planned.ts'
+import { planOf } from './plan-from-store.ts'
 
 const [good, bad] = [aManifest(), aManifest({ endedAtMs: startMs + 3_600_000 })]
 

@@ -12,7 +12,7 @@ import {
   xid,
   type SyntheticEvent,
 } from '#test/support/synthetic-binlog.ts'
-import { Finder, type Found, type Wanted } from './finding.ts'
+import { Finder, type Found, type Wanted } from './finder.ts'
 
 const orders: Wanted = { schema: 'app', table: 'orders', kind: null }
 

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { keyOf, parseKey, prefixOf, type BackupKey } from './keys.ts'
+import { keyOf, parseKey, prefixOf, type BackupKey } from './object-key.ts'
 import { gtidsOf, inBinlogOrder, type Piece } from './piece-name.ts'
 import { aPiece, sourceA } from './testing.ts'
 
