@@ -52,7 +52,12 @@ export interface KnownCluster extends Pick<
   readonly name: string
   /** Absent for a cluster that Regent manages. */
   readonly watched?: Watched
+  /** Whom a name of the network leads to; absent where the platform gives none. */
+  readonly atHost?: (host: string) => NamedByHost | undefined
 }
+
+/** Whom such a name leads to, among the instances of a cluster. */
+export type NamedByHost = { readonly instance: string } | 'primary'
 
 /** Something of the cluster is different now. */
 export interface ClusterEvent {

@@ -2,15 +2,21 @@ import { RegentError } from '#common/errors/errors.ts'
 import { analyse } from '#failover/decide.ts'
 import type { Recovery } from '#failover/protocol/notes.ts'
 import { annotated } from './annotated.ts'
-import type { ClusterService } from './cluster-service.ts'
+import type { ClusterService, NamedByHost } from './cluster-service.ts'
 import { agentsField, groupField, placeField, unknownField, wayOutOf } from './cluster-views.ts'
 import type { ManagedCluster } from './managed-cluster.ts'
 
 /**
  * What the API asks, answered by the clusters' loops. On Kubernetes a cluster is named `<namespace>.<name>`, and by its
  * bare name where that is unique.
+ *
+ * @param named whom a name of the platform's network leads to
  */
-export function serviceFor(clusters: () => readonly ManagedCluster[], leads: () => boolean): ClusterService {
+export function serviceFor(
+  clusters: () => readonly ManagedCluster[],
+  leads: () => boolean,
+  named?: (cluster: string, host: string) => NamedByHost | undefined,
+): ClusterService {
   const find = (name: string): ManagedCluster => {
     const all = clusters()
     const found =
@@ -28,7 +34,12 @@ export function serviceFor(clusters: () => readonly ManagedCluster[], leads: () 
       return leads()
     },
     list: () => clusters().map((cluster) => cluster.view()),
-    known: () => clusters().map(({ name, loop }) => ({ ...loop.input(), name })),
+    known: () =>
+      clusters().map(({ name, loop }) => ({
+        ...loop.input(),
+        name,
+        ...(named && { atHost: (host: string) => named(name, host) }),
+      })),
     async annotate(name, change) {
       const { loop } = find(name)
       annotated(loop.notes, change)

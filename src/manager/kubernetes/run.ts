@@ -29,6 +29,7 @@ import { apps as appResource } from '#kube/app/app.ts'
 import { mysqlBackups } from '#kube/backup/mysql-backup.ts'
 import { mysqlClusters } from '#kube/spec/mysql-cluster.ts'
 import { followCertificates } from '#kube/certificates/manager-certificates.ts'
+import { namedByHost } from '#kube/names/host-names.ts'
 import { manager as names } from '#kube/names/manager-names.ts'
 import { endpointSlices } from '#kube/primary/primary-endpoints.ts'
 import { secrets, textIn } from '#kube/secrets/secrets.ts'
@@ -43,6 +44,7 @@ import { parseListenAddress } from '../options/listen-address.ts'
 import { managerLogger } from '../options/manager-logger.ts'
 import type { KubernetesManagerOptions } from '../options/schema.ts'
 import { profilingServer } from '../servers/profiling.ts'
+import type { NamedByHost } from '../clusters/cluster-service.ts'
 import { serviceFor } from '../clusters/service.ts'
 import { webhookServer } from '../servers/webhook.ts'
 import { ClusterEvents, eventLimits } from './status/cluster-events.ts'
@@ -210,7 +212,7 @@ export async function runKubernetesManager(options: KubernetesManagerOptions): P
   }
 
   await refuseOlderDefinition(client)
-  const service = serviceFor(() => set.all(), leads)
+  const service = serviceFor(() => set.all(), leads, namedIn)
   const token = await tokenFor(options.api, client, namespace)
   const given = await givenCertificates(webhook, { world, log })
   const routes = admissionRoutes({
@@ -300,6 +302,12 @@ export async function runKubernetesManager(options: KubernetesManagerOptions): P
     log.info('manager stops; primaries stay writable')
     await Promise.all([client, urgentClient, podEventClient, leaseClient].map((one) => one.close()))
   }
+}
+
+/** A cluster is called `<namespace>.<name>`, and neither has a dot. */
+function namedIn(cluster: string, host: string): NamedByHost | undefined {
+  const [namespace = '', name = ''] = cluster.split('.')
+  return namedByHost({ namespace, name }, host)
 }
 
 function apiServer(create: () => ReturnType<typeof createApi>, { api }: KubernetesManagerOptions): Runnable {

@@ -143,6 +143,18 @@ test('A server is found by its name whatever its port, and not by another port',
   expect(() => serverAt(own, { host: 'shop-1', port: '99999' })).toThrow('Cannot read instance')
 })
 
+test('A server is found by its address whatever servers are called, and by names of the platform’s network', () => {
+  const atHost = (host: string) => ({ 'shop-1.pods': { instance: 'shop-1' }, writes: 'primary' as const })[host]
+  const own = fleetOf([{ ...knownShop(), atHost }], 'name')
+  const found = (host: string, port = '3306') => serverAt(own, { host, port }, 'exact').name
+  expect(found('127.24.1.2')).toBe('shop-1')
+  expect(() => found('127.24.1.2', '3307')).toThrow('Cannot read instance')
+  expect(found('shop-1.pods')).toBe('shop-1')
+  expect(found('writes')).toBe('shop-0')
+  expect(clusterOfHint(own, 'writes').name).toBe('shop')
+  expect(() => found('writes', '3307')).toThrow('Cannot read instance')
+})
+
 test('A server that is hidden is not listed unless it leads, and a cluster goes with the last of its servers', () => {
   const hidden = (names: readonly string[]) =>
     fleet({ notes: { annotations: { hidden: names } } }).map(({ servers }) => servers.map(({ name }) => name))

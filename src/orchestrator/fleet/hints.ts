@@ -55,9 +55,17 @@ function findServer(fleet: readonly Cluster[], hint: string, names: Names): Serv
     onlyOf(all.filter(isMeant), hint, ({ cluster }) => cluster.name)
   return (
     only(({ key }) => keyText(key) === `${host}:${port}`) ??
-    (port === defaultPort ? only(({ name }) => name === host) : undefined) ??
+    only((server) => server.host === host && String(server.port) === port) ??
+    (port === defaultPort ? only((server) => isNamed(server, host)) : undefined) ??
     (names === 'parts' ? fuzzy(all, host, hint) : undefined)
   )
+}
+
+/** By the name of the instance, or by one that the platform's network has for it. */
+function isNamed({ name, cluster }: Server, host: string): boolean {
+  if (name === host) return true
+  const named = cluster.known.atHost?.(host)
+  return named === 'primary' ? cluster.primary === name : named?.instance === name
 }
 
 /** In two namespaces there may be clusters of one name, whose instances are then called alike. */
