@@ -1,3 +1,5 @@
+import type { IncomingHttpHeaders } from 'node:http'
+import { isIP } from 'node:net'
 import {
   fastify,
   LogController,
@@ -12,8 +14,10 @@ import type { Logger } from '#common/log/logger.ts'
 import type { ClusterService } from '#manager/clusters/cluster-service.ts'
 import { mayAsk, userIn, type Credentials } from './authorization.ts'
 import type { HostNames } from './fleet/fleet.ts'
+import type { Names } from './fleet/hints.ts'
 import type { Hands } from './trees/hands.ts'
 import { Turns } from './trees/turns.ts'
+import { forwardedHeader, LeadingManager, type Forwarded } from './leading-manager.ts'
 import { askedHeader, itself, Others } from './others.ts'
 import { plain, refused, type Answer } from './routes/answers.ts'
 import { Background } from './routes/background.ts'
@@ -32,6 +36,8 @@ export interface OrchestratorOptions {
   readonly hands?: Hands
   /** Addresses of other managers that serve this interface: their clusters are answered for, too. */
   readonly also?: readonly string[]
+  /** `host:port` of the manager that leads, where this one does not and that is known. */
+  readonly leader?: () => string | undefined
   /** Everybody who reaches the port may ask unless given. */
   readonly credentials?: Credentials
 }
@@ -82,7 +88,8 @@ export async function createOrchestrator(options: OrchestratorOptions): Promise<
   // Clients look first whether anybody is there, by whatever address they were given. A look changes nothing.
   app.head('*', async (_, reply) => reply.status(200).type('application/json').send())
   app.get(root, async (_, reply) => send(reply, plain('OK')))
-  const parts = { ...options, others, turns: new Turns(), background: new Background(options.log) }
+  const leading = new LeadingManager(() => options.leader?.(), options.log)
+  const parts = { ...options, others, leading, turns: new Turns(), background: new Background(options.log) }
   for (const route of routes) for (const path of pathsOf(route)) serve(app, `${root}/${path}`, route, parts)
   await app.ready()
   return app
@@ -90,35 +97,53 @@ export async function createOrchestrator(options: OrchestratorOptions): Promise<
 
 interface Parts extends OrchestratorOptions {
   readonly others: Others
+  readonly leading: LeadingManager
   readonly turns: Turns
   readonly background: Background
 }
 
+type Said = Readonly<Record<string, string | readonly string[]>>
+
 function serve(app: FastifyInstance, url: string, route: Route, options: Parts): void {
-  const { clusters, hostNames, log, timers, hands, others, turns, background, also = [] } = options
   app.get<{ Params: Record<string, string>; Querystring: Record<string, string | string[]> }>(
     url,
     async ({ params, query, headers, ip, url: asked }, reply) => {
-      const who = userIn(headers.authorization) || ip
-      if (route.changes === true) {
-        const no = whyNot(options)
-        if (no !== null) return send(reply, refused(no))
-        log.info(
-          { path: asked.slice(0, 200), from: ip, who },
-          `orchestrator’s ${route.path.split('/')[0]} was asked for`,
-        )
-      }
-      const names = also.length > 0 || headers[askedHeader] !== undefined ? 'exact' : 'parts'
-      const said = { params: trimmed(params), query: trimmed(query) }
-      const call = new Call(clusters, { hosts: hostNames, names }, { ...said, who, timers, hands, turns, background })
-      const request = { route, url: asked, headers }
-      const { at, why } = await others.whose(route.changes === true ? meantBy(call) : undefined, headers)
-      if (why !== undefined) return send(reply, refused(why))
-      if (at !== undefined) return send(reply, await others.askAt(at, request))
-      const own = await answered(route, call.look())
-      return send(reply, await others.complete(own, request))
+      const request = { route, url: asked, headers, ip }
+      const led = mayHandOn(route, options) ? await options.leading.answer(request) : undefined
+      return send(reply, led ?? (await answerHere({ ...request, params, query }, options)))
     },
   )
+}
+
+async function answerHere(asked: Forwarded & { readonly params: Said; readonly query: Said }, options: Parts) {
+  const { clusters, hostNames, log, timers, hands, others, turns, background, also = [] } = options
+  const { route, url, headers, ip } = asked
+  const who = userIn(headers.authorization) || forwardedFor(headers) || ip
+  const isChange = route.changes === true
+  const no = isChange ? whyNot(options) : null
+  if (no !== null) return refused(no)
+  const command = route.path.split('/')[0]
+  if (isChange) log.info({ path: url.slice(0, 200), from: ip, who }, `orchestrator’s ${command} was asked for`)
+  const said = { params: trimmed(asked.params), query: trimmed(asked.query) }
+  const call = new Call(
+    clusters,
+    { hosts: hostNames, names: namesFor(headers, also) },
+    { ...said, who, timers, hands, turns, background },
+  )
+  const { at, why } = await others.whose(isChange ? meantBy(call) : undefined, headers)
+  if (why !== undefined) return refused(why)
+  if (at !== undefined) return others.askAt(at, asked)
+  return others.complete(await answered(route, call.look()), asked)
+}
+
+/** Among the clusters of several managers a part of a name is not enough. */
+function namesFor(headers: IncomingHttpHeaders, also: readonly string[]): Names {
+  return also.length > 0 || headers[askedHeader] !== undefined ? 'exact' : 'parts'
+}
+
+/** By the manager that was asked first; '' for nobody. */
+function forwardedFor({ [forwardedHeader]: ip }: IncomingHttpHeaders): string {
+  return typeof ip === 'string' && isIP(ip) !== 0 ? ip : ''
 }
 
 /** A refusal is an answer, too: another manager may know who was meant. */
@@ -131,6 +156,11 @@ async function answered(route: Route, call: Call): Promise<Answer> {
   }
 }
 
+/** To the manager that leads. What is forbidden here is done nowhere. */
+function mayHandOn({ changes, ofManager }: Route, { clusters, readOnly }: OrchestratorOptions): boolean {
+  return !clusters.leads && ofManager !== true && !(readOnly && changes === true)
+}
+
 /** The word that scripts know where somebody may not. */
 function whyNot({ readOnly, clusters }: OrchestratorOptions): string | null {
   if (readOnly) return 'Unauthorized'
@@ -138,7 +168,7 @@ function whyNot({ readOnly, clusters }: OrchestratorOptions): string | null {
 }
 
 /** Clients encode a line feed at the end of what they send. */
-function trimmed(said: Readonly<Record<string, string | readonly string[]>>): Readonly<Record<string, string>> {
+function trimmed(said: Said): Readonly<Record<string, string>> {
   return Object.fromEntries(
     Object.entries(said).map(([name, value]) => [name, (typeof value === 'string' ? value : (value[0] ?? '')).trim()]),
   )

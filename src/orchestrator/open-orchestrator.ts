@@ -19,7 +19,10 @@ export interface OrchestratorAddress {
 /** The interface, listening. Throws `REGENT_BAD_FILE` and `REGENT_ADDRESS_IN_USE`. */
 export async function openOrchestrator(
   { host, port, loginFile, hostNames, readOnly, also = [] }: OrchestratorAddress,
-  { token, ...parts }: Pick<OrchestratorOptions, 'clusters' | 'log' | 'timers' | 'hands'> & { readonly token: string },
+  {
+    token,
+    ...parts
+  }: Pick<OrchestratorOptions, 'clusters' | 'log' | 'timers' | 'hands' | 'leader'> & { readonly token: string },
 ): Promise<FastifyInstance> {
   const credentials = loginFile === undefined ? undefined : { login: await readLogin(loginFile), token }
   const app = await createOrchestrator({ ...parts, hostNames, readOnly, also, ...(credentials && { credentials }) })

@@ -30,7 +30,7 @@ class Candidate {
   constructor(
     identity: string,
     world: VirtualWorld,
-    options: { shared?: Candidate; durations?: LeaseDurations; wallAheadMs?: number } = {},
+    options: { shared?: Candidate; durations?: LeaseDurations; wallAheadMs?: number; at?: string } = {},
   ) {
     if (options.shared !== undefined)
       Object.defineProperty(this.client, 'state', { value: options.shared.client.state })
@@ -44,6 +44,7 @@ class Candidate {
       logger: pino({ level: 'warn' }, { write: (line) => void this.lines.push(line) }),
       onHolder: (holder) => void this.holders.push(holder),
       ...durations,
+      ...(options.at !== undefined && { annotations: { at: options.at } }),
     })
   }
 
@@ -116,10 +117,10 @@ function leaseNow(): LeaseSpec {
   return lease?.spec ?? {}
 }
 
-async function leadingWithStandby(): Promise<Candidate> {
+async function leadingWithStandby(at?: string): Promise<Candidate> {
   a.start()
   await world.settle()
-  const b = new Candidate('b', world, { shared: a })
+  const b = new Candidate('b', world, { shared: a, ...(at !== undefined && { at }) })
   b.start()
   await world.settle()
   expect([a.leads, b.leads]).toEqual([true, false])
@@ -133,6 +134,16 @@ describe('acquiring', () => {
     expect(leaseNow()).toMatchObject({ holderIdentity: 'a', leaseDurationSeconds: 15, leaseTransitions: 0 })
     expect(leaseNow().renewTime).toMatch(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z$/)
     expect(a.client.calls).toEqual(['get', 'create'])
+  })
+
+  test('a holder writes its annotations, which whoever waits sees', async () => {
+    a = new Candidate('a', world, { at: 'here' })
+    const b = await leadingWithStandby('there')
+    await world.advance(5_000)
+    expect(b.elector.lease?.metadata.annotations).toEqual({ at: 'here' })
+    a.finish()
+    await world.advance(5_000)
+    expect(b.elector.lease?.metadata.annotations).toEqual({ at: 'there' })
   })
 
   test('of two that begin at the same moment one leads', async () => {

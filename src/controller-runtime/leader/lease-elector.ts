@@ -35,6 +35,8 @@ export interface LeaseElectorParts {
   readonly world: World
   readonly logger: Logger
   readonly durations?: LeaseDurations
+  /** Annotations of the lease that a holder writes; those of a former holder stay unless this one has them too. */
+  readonly annotations?: Readonly<Record<string, string>>
   /** Told whenever somebody else, or this process, is seen to hold the lease; '' where nobody does. */
   readonly onHolder?: (identity: string) => void
 }
@@ -60,6 +62,11 @@ export class LeaseElector {
     this.#durations = parts.durations ?? defaultLeaseDurations
     const contradiction = contradictionInDurations(this.#durations)
     if (contradiction !== undefined) throw new RegentError('REGENT_BAD_REQUEST', `leader election: ${contradiction}`)
+  }
+
+  /** The lease as it was last seen; undefined before. */
+  get lease(): Lease | undefined {
+    return this.#seen?.lease
   }
 
   /**
@@ -125,18 +132,19 @@ export class LeaseElector {
 
   /** @returns false where what is known of the lease is not what it is. */
   async #write(before: Lease | undefined, options: RequestOptions): Promise<boolean> {
-    const { client, lease: key, world } = this.#parts
+    const { client, lease: key, world, annotations } = this.#parts
     const sentAtMs = world.clock.monotonicMs()
     try {
       const spec = this.#specAfter(before?.spec)
+      const told = { ...(annotations && { annotations: { ...before?.metadata.annotations, ...annotations } }) }
       const written =
         before === undefined
           ? await client.create(
               leases,
-              { apiVersion: apiVersionOf(leases), kind: leases.kind, metadata: { ...key }, spec },
+              { apiVersion: apiVersionOf(leases), kind: leases.kind, metadata: { ...key, ...told }, spec },
               options,
             )
-          : await client.update(leases, { ...before, spec }, options)
+          : await client.update(leases, { ...before, metadata: { ...before.metadata, ...told }, spec }, options)
       this.#see(written)
       this.#renewedAtMs = sentAtMs
       return true

@@ -16,6 +16,8 @@ export const manager = {
   podSelector: 'app.kubernetes.io/name=regent,app.kubernetes.io/component=manager',
   /** Its holder begins with the leading pod's name and `_`. */
   lease: 'regent-manager',
+  /** Of the lease: its holder, and where that one serves orchestrator's interface. */
+  addressAnnotation: 'regent.dev/orchestrator',
   tokenSecret: 'regent-api',
   tokenKey: 'token',
   /** With the key of the managers' authority: theirs alone. */

@@ -53,6 +53,7 @@ import { tellRoutersWhomToTrust } from './loops/router-trust.ts'
 import { createControllers, ours } from './controllers.ts'
 import { keptConfigMap, keptPod, keptSecret } from './memory/kept.ts'
 import { KubeLeader } from './kube-leader.ts'
+import { addressInLease, leaderAddress } from './leader-address.ts'
 
 /** Longer than most recoveries take: Events about them come after. */
 const eventsSettleMs = 1_000
@@ -75,7 +76,7 @@ export async function runKubernetesManager(options: KubernetesManagerOptions): P
   const registry = new Registry()
   const runtimeMetrics = createRuntimeMetrics(registry)
   const connection = await findKubeConnection({ ...options.kube, clock: world.clock })
-  const { namespace, instance } = ownPod(connection)
+  const { namespace, instance, ip } = ownPod(connection)
   const identity = `${instance}_${world.random.hex(12)}`
   const userAgent = `regent/${regentVersion} manager`
   const { qps, burst } = options.kube
@@ -196,6 +197,7 @@ export async function runKubernetesManager(options: KubernetesManagerOptions): P
     world,
     logger: log,
     durations: durationsOf(options.leaderElection),
+    annotations: addressInLease({ identity, ip, orchestrator: options.orchestrator }),
   })
   const election = {
     elector,
@@ -292,7 +294,10 @@ export async function runKubernetesManager(options: KubernetesManagerOptions): P
                 }),
               options,
             ),
-            ...orchestratorServer(options, { clusters: service, token, log, timers: world.timers }),
+            ...orchestratorServer(options, {
+              ...{ clusters: service, token, log, timers: world.timers },
+              leader: () => leaderAddress(elector.lease, identity),
+            }),
           ],
         },
       },
@@ -378,10 +383,15 @@ function noting(
 }
 
 /** Where this manager runs, as its pod says; elsewhere as the machine does. */
-function ownPod(connection: { readonly namespace: string }): { readonly namespace: string; readonly instance: string } {
+function ownPod(connection: { readonly namespace: string }): {
+  readonly namespace: string
+  readonly instance: string
+  readonly ip: string | undefined
+} {
   return {
     namespace: process.env['POD_NAMESPACE'] || connection.namespace,
     instance: process.env['POD_NAME'] || hostname(),
+    ip: process.env['POD_IP'] || undefined,
   }
 }
 

@@ -55,20 +55,22 @@ const nothing = (path: string, message: string, why: string, details: unknown = 
 
 const namesAreKept = 'names are those of the agents; nothing is resolved, so nothing is kept'
 
-/** What is asked of the manager itself. */
-export const metaRoutes: readonly Route[] = [
+const reachLeader: Route = {
+  path: 'routed-leader-check',
+  does: '200 where the manager that leads is reached through this one',
+  differs:
+    'on Kubernetes each manager hands requests on to the one that leads; of a local cluster, and where trees are watched, only the one that leads says OK',
+  answer: leaderCheck,
+}
+
+/** What each manager answers by itself, whichever leads. */
+const ownRoutes: readonly Route[] = [
   { path: 'health', does: 'this manager runs', answer: health },
   { path: 'status', does: 'as health', answer: health },
   { path: 'lb-check', does: '"OK"', answer: () => plain('OK') },
   { path: '_ping', does: '"OK"', answer: () => plain('OK') },
   { path: 'leader-check', does: '200 where this manager leads, otherwise 404', answer: leaderCheck },
   { path: 'leader-check/:errorStatusCode', does: 'the same with another status', answer: leaderCheck },
-  {
-    path: 'routed-leader-check',
-    does: 'as leader-check',
-    differs: 'no manager hands requests on to another one: only the one that leads says OK',
-    answer: leaderCheck,
-  },
   { path: 'headers', does: 'an empty object', differs: 'headers may hold passwords', answer: () => plain({}) },
   ...[
     'raft-state',
@@ -94,6 +96,12 @@ export const metaRoutes: readonly Route[] = [
     differs: 'two that lead at once would be two truths',
     answer: () => refused('grab-election: a manager leads when the store of the records says so, and never by force'),
   },
+]
+
+/** What is asked of the manager itself. */
+export const metaRoutes: readonly Route[] = [
+  ...ownRoutes.map((route): Route => ({ ...route, ofManager: true })),
+  reachLeader,
   nothing('reload-configuration', 'Config reloaded', 'there is no configuration file to read again'),
   nothing('reload-cluster-alias', 'Cluster alias cache reloaded', 'aliases are never out of date'),
   nothing('hostname-resolve-cache', 'Cache retrieved', namesAreKept, {}),

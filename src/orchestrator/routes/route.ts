@@ -21,6 +21,8 @@ export interface Route {
   readonly watched?: string
   /** Only a manager that leads takes the call, and none that is read-only. */
   readonly changes?: true
+  /** Of the manager that is asked, whichever leads. */
+  readonly ofManager?: true
   answer(call: Call): Answer | Promise<Answer>
 }
 
