@@ -1,9 +1,9 @@
 #!/bin/bash
 # A stand-in for the client of orchestrator's users: it calls as that calls, with curl and jq, and prints what that prints.
 # usage: orchestrator-client -c COMMAND [-i SERVER] [-d SERVER] [-a ALIAS] [-t TAG] [-o OWNER] [-r REASON] [-u DURATION]
-#        [-R RULE] [-l POOL] [-q QUERY] [-P PATH] [-s TEXT]
+#        [-R RULE] [-l POOL] [-q QUERY] [-P PATH] [-s TEXT] [-b USER:PASSWORD]
 set -u
-while getopts 'c:i:d:a:t:o:r:u:R:l:q:P:s:' option; do
+while getopts 'c:i:d:a:t:o:r:u:R:l:q:P:s:b:' option; do
   case $option in
   c) command=${OPTARG/slave/replica} ;;
   i) instance=$OPTARG ;;
@@ -18,13 +18,29 @@ while getopts 'c:i:d:a:t:o:r:u:R:l:q:P:s:' option; do
   q) query=$OPTARG ;;
   P) path=$OPTARG ;;
   s) text=$OPTARG ;;
+  b) login=$OPTARG ;;
   *) exit 2 ;;
   esac
 done
-base=${ORCHESTRATOR_API:-http://localhost:3000}
-base=${base%/}
-[[ $base == */api ]] || base=$base/api
 hint=${instance:-}
+login=${login:-${ORCHESTRATOR_AUTH_USER:-}:${ORCHESTRATOR_AUTH_PASSWORD:-}}
+call=(curl -s)
+[ "$login" = : ] || call+=(--basic --user "$login")
+
+# The address to ask: the only one that was given; of several the first that leads, else the first through which the leader is reached.
+read -ra addresses <<<"${ORCHESTRATOR_API:-http://localhost:3000}"
+for at in "${!addresses[@]}"; do
+  addresses[at]=${addresses[at]%/}
+  [[ ${addresses[at]} == */api ]] || addresses[at]+=/api
+done
+base=
+[ ${#addresses[@]} -gt 1 ] || base=${addresses[0]}
+for check in leader-check routed-leader-check; do
+  for address in "${addresses[@]}"; do
+    [ -n "$base" ] || [ "$("${call[@]}" -m 1 -o /dev/null -w '%{http_code}' "$address/$check")" != 200 ] || base=$address
+  done
+done
+[ -n "$base" ] || { echo "Cannot determine leader from ${addresses[*]}" >&2; exit 1; }
 
 # host:port as host/port; the port of MySQL where none is named.
 slashed() {
@@ -38,10 +54,10 @@ encoded() { echo "$1" | jq -sRr @uri; }
 # The body of a call. What is no JSON is asked for again, as long as orchestrator's client does.
 ask() {
   local wait
-  curl -s --head "$base" >/dev/null
-  curl -s --head "$base" >/dev/null
+  "${call[@]}" --head "$base" >/dev/null
+  "${call[@]}" --head "$base" >/dev/null
   for wait in 0.1 0.2 0.5 1 2 2.5 5 0; do
-    body=$(curl -s "$base/$1" | jq .) && [ -n "$body" ] && break
+    body=$("${call[@]}" "$base/$1" | jq .) && [ -n "$body" ] && break
     sleep $wait
   done
   [ -z "$body" ] && echo "nothing at $base/$1 is JSON" >&2 && exit 1
@@ -57,6 +73,7 @@ at=$(slashed "$hint")
 to=$(slashed "${destination:-}")
 
 case $command in
+which-api) echo "$base" ;;
 api) ask "$path" && print . ;;
 clusters) ask clusters-info && print '.[].ClusterName' ;;
 clusters-alias) ask clusters-info && print '.[] | .ClusterName + "," + .ClusterAlias' ;;

@@ -15,9 +15,14 @@ export interface Answered {
 
 /** Runs a command of a client against the interface at this port. */
 export function clientOf(program: string, port: number) {
+  return clientAt(program, { ORCHESTRATOR_API: `http://127.0.0.1:${port}` })
+}
+
+/** Runs a command of a client, as it is told by its environment whom to ask. */
+export function clientAt(program: string, told: Readonly<Record<string, string>>) {
   return (...words: readonly string[]): Promise<Answered> =>
     new Promise((resolve) => {
-      const env = { ...process.env, ORCHESTRATOR_API: `http://127.0.0.1:${port}` }
+      const env = { ...process.env, ...told }
       execFile('bash', [program, ...words], { env, encoding: 'utf8' }, (error, stdout, stderr) => {
         const code = typeof error?.code === 'number' ? error.code : error === null ? 0 : 1
         resolve({ code, stdout: stdout.trim(), stderr: stderr.trim() })
@@ -27,6 +32,25 @@ export function clientOf(program: string, port: number) {
 
 /** A command, and what is printed: a text on standard output, or the beginning of what is refused. */
 export type Row = readonly [words: string, prints: string | RegExp | { readonly refuses: RegExp }]
+
+export function matches({ code, stdout, stderr }: Answered, prints: Row[1]): boolean {
+  if (typeof prints === 'string') return code === 0 && stdout === prints
+  return prints instanceof RegExp ? code === 0 && prints.test(stdout) : code !== 0 && prints.refuses.test(stderr)
+}
+
+/** The same row, on a cluster of another name than `shop`. */
+export function onCluster(name: string, [words, prints]: Row): Row {
+  const named = (text: string) => text.replaceAll('shop', name)
+  const matching = (pattern: RegExp) => new RegExp(named(pattern.source), pattern.flags)
+  if (typeof prints === 'string') return [named(words), named(prints)]
+  return [named(words), prints instanceof RegExp ? matching(prints) : { refuses: matching(prints.refuses) }]
+}
+
+/** With our own, and the unmodified one where there is one. */
+export const clients = [
+  ['the stand-in', standIn],
+  ...(unmodified === undefined ? [] : [['the unmodified client', unmodified] as const]),
+] as const
 
 const managed = (what: string) => ({ refuses: new RegExp(`${what}: refused for .*which Regent manages`) })
 const all = 'shop-0:3306\nshop-1:3306\nshop-2:3306'

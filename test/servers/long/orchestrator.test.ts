@@ -1,33 +1,15 @@
 import { execFile } from 'node:child_process'
 import { readFile } from 'node:fs/promises'
 import { beforeAll, describe, expect, it } from 'vitest'
-import {
-  clientOf,
-  mostUsed,
-  standIn,
-  unmodified,
-  type Answered,
-  type Row,
-} from '#test/support/orchestrator-commands.ts'
+import { clientOf, clients, matches, mostUsed, standIn, unmodified } from '#test/support/orchestrator-commands.ts'
 import { freePort } from '#test/support/redis-server.ts'
 import { withCluster } from '#test/support/with-cluster.ts'
-
-const clients = [
-  ['the stand-in', standIn],
-  ...(unmodified === undefined ? [] : [['the unmodified client', unmodified]]),
-]
 
 if (unmodified === undefined)
   console.warn('REGENT_ORCHESTRATOR_CLIENT names no client of orchestrator: only the stand-in of this project asks')
 
 /** Members of a group listen on ports of their own on one machine. */
 const samePorts = (text: string) => text.replaceAll(/(shop-\d):\d+/g, '$1:3306')
-
-function matches({ code, stdout: printed, stderr }: Answered, prints: Row[1]): boolean {
-  const stdout = samePorts(printed)
-  if (typeof prints === 'string') return code === 0 && stdout === prints
-  return prints instanceof RegExp ? code === 0 && prints.test(stdout) : code !== 0 && prints.refuses.test(stderr)
-}
 
 describe.each(['semisync', 'group'] as const)('A cluster in mode %s', (mode) => {
   let port = 0
@@ -44,11 +26,11 @@ describe.each(['semisync', 'group'] as const)('A cluster in mode %s', (mode) => 
     await cluster.whole()
     if ((await cluster.primary()) !== 'shop-0') await cluster.switchover({ to: 'shop-0' })
     await cluster.whole()
-    const client = clientOf(program ?? standIn, port)
+    const client = clientOf(program, port)
     const wrong: unknown[] = []
     for (const [words, prints] of mostUsed(mode === 'semisync')) {
       const got = await client(...words.split(' '))
-      if (!matches(got, prints)) wrong.push({ words, prints, got })
+      if (!matches({ ...got, stdout: samePorts(got.stdout) }, prints)) wrong.push({ words, prints, got })
       if (/takeover|force-/.test(words)) await cluster.whole()
     }
     expect(wrong).toEqual([])
