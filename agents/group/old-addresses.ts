@@ -8,7 +8,7 @@ const repetitions = 10
 const betweenMs = 150
 /**
  * So long a group rests after a change of its view. Configurations that were repeated within 9 s of a loss left the
- * lost member known to one of two others (eleven of eleven times); later ones did not (27 of 27).
+ * lost member known to one of two others (ten of ten times); later ones did not (16 of 16).
  */
 const restMs = 12_000
 
