@@ -3,6 +3,7 @@ import type { IncomingHttpHeaders } from 'node:http'
 import { describeError } from '#common/errors/errors.ts'
 import type { Logger } from '#common/log/logger.ts'
 import { allOf } from '#common/text/words.ts'
+import { askManager, type Asking } from './ask-manager.ts'
 import { shown } from './fleet/hints.ts'
 import { refused, type Answer, type Envelope } from './routes/answers.ts'
 import { isKnownBy, type Meant } from './routes/meant.ts'
@@ -10,18 +11,12 @@ import type { Route } from './routes/route.ts'
 
 /** A request that says so comes from another manager: nobody is asked once more. */
 export const askedHeader = 'x-regent-asked'
-/** A switchover that somebody waits for has ended by then. */
-const deadlineMs = 120_000
-const readDeadlineMs = 5_000
-
 /** Below which all routes are, there too. */
 const root = '/api'
 
 /** What one request asks of the managers beside. */
-export interface Asked {
+export interface Asked extends Asking {
   readonly route: Route
-  readonly url: string
-  readonly headers: IncomingHttpHeaders
 }
 
 /** Neither: nobody else is known to be meant. */
@@ -31,8 +26,6 @@ interface Whose {
   /** Why nobody could tell. */
   readonly why?: string
 }
-
-type Asking = Omit<Asked, 'route'> & { readonly route: Pick<Route, 'changes'> }
 
 /** Other managers whose clusters are answered for here, too: each goes on answering for itself. */
 export class Others {
@@ -111,14 +104,9 @@ export class Others {
     return new Set(this.#addresses.filter((_, at) => isSo(answers[at] ?? refused(''))))
   }
 
-  async #ask(address: string, { url, headers, route }: Asking): Promise<Answer> {
-    const { authorization } = headers
+  async #ask(address: string, asking: Asking): Promise<Answer> {
     try {
-      const response = await fetch(`${address}${url}`, {
-        headers: { [askedHeader]: this.#id, ...(authorization !== undefined && { authorization }) },
-        signal: AbortSignal.timeout(route.changes === true ? deadlineMs : readDeadlineMs),
-      })
-      return { status: response.status, body: await response.json() }
+      return await askManager(address, asking, { [askedHeader]: this.#id })
     } catch (error) {
       const why = `the manager at ${address} ${silent}: ${describeError(error)}`
       this.#log.warn(`orchestrator’s interface: ${why}`)
