@@ -1,4 +1,5 @@
 import { isIPv6 } from 'node:net'
+import { hostPort } from '#common/text/host-port.ts'
 
 /** Where a server listens: a name or an address of IPv4 or IPv6, without brackets. */
 export interface HostAddress {
@@ -19,7 +20,7 @@ export function parseHostAddress(text: string): HostAddress | undefined {
 
 /** `10.0.0.1:3306`, `[::1]:3306` */
 export function addressText({ host, port }: HostAddress): string {
-  return isIPv6(host) ? `[${host}]:${port}` : `${host}:${port}`
+  return hostPort(host, port)
 }
 
 /** The same place: `localhost` and other names are taken as they are written, but for capitals. */

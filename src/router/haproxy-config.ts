@@ -1,4 +1,4 @@
-import { isIPv6 } from 'node:net'
+import { hostPort } from '#common/text/host-port.ts'
 import { nowhere, readSlots } from './haproxy-state.ts'
 import type { RouterSettings } from '#failover/protocol/router-settings.ts'
 
@@ -30,8 +30,7 @@ export function haproxyConfig(
   { hosts, writePort, readPort }: RouterAddress,
   { waitMs, maxConnections }: Pick<RouterSettings, 'waitMs' | 'maxConnections'>,
 ): string {
-  const binds = (port: number): string =>
-    hosts.map((host) => `  bind ${isIPv6(host) ? `[${host}]` : host}:${port}`).join('\n')
+  const binds = (port: number): string => hosts.map((host) => `  bind ${hostPort(host, port)}`).join('\n')
   const closed = `${nowhere.host}:${nowhere.port} disabled weight 100`
   const slots = Array.from({ length: readSlots }, (_, at) => `  server r${at} ${closed}`)
   return `global

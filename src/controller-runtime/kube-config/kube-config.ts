@@ -4,6 +4,7 @@ import { dirname, join } from 'node:path'
 import { readBounded } from '#common/input/bounded-file.ts'
 import { describeError, RegentError } from '#common/errors/errors.ts'
 import type { Clock } from '#common/ports/ports.ts'
+import { hostPort } from '#common/text/host-port.ts'
 import { proxyFromEnvironment } from './environment-proxy.ts'
 
 /** What proves who asks, as one request needs it. */
@@ -90,7 +91,7 @@ async function inCluster(sources: ConnectionSources, env: NodeJS.ProcessEnv): Pr
   await credentials()
   const namespace = await readFile(join(folder, 'namespace'), 'utf8').catch(() => '')
   return {
-    server: `https://${host.includes(':') ? `[${host}]` : host}:${port}`,
+    server: `https://${hostPort(host, port)}`,
     namespace: namespace.trim() || 'default',
     credentials,
   }

@@ -1,4 +1,5 @@
 import type { V1ServiceSpec } from '@kubernetes/client-node'
+import { hostPort } from '#common/text/host-port.ts'
 import type { KubeObject, Resource } from '#controller-runtime/objects/objects.ts'
 import type { MySQLCluster } from '../spec/mysql-cluster.ts'
 import { labels, namesOf, selectorOf } from '../names/names.ts'
@@ -23,7 +24,7 @@ export const mysqlPort = 3306
 
 /** Where the agent of the pod with this address is reached. */
 export function agentAddress(host: string): string {
-  return host.includes(':') ? `[${host}]:${agentPort}` : `${host}:${agentPort}`
+  return hostPort(host, agentPort)
 }
 
 type Reached = MySQLClusterSpec['services']['primary']

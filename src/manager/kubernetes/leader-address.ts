@@ -1,4 +1,4 @@
-import { isIPv6 } from 'node:net'
+import { hostPort } from '#common/text/host-port.ts'
 import type { Lease } from '#controller-runtime/objects/lease.ts'
 import { manager } from '#kube/names/manager-names.ts'
 
@@ -12,8 +12,7 @@ interface Serving {
 /** What a manager that leads writes into the lease: where the others reach its interface of orchestrator. */
 export function addressInLease({ identity, ip, orchestrator }: Serving): Readonly<Record<string, string>> {
   if (!orchestrator.enabled || ip === undefined) return {}
-  const host = isIPv6(ip) ? `[${ip}]` : ip
-  return { [manager.addressAnnotation]: `${identity} ${host}:${orchestrator.port}` }
+  return { [manager.addressAnnotation]: `${identity} ${hostPort(ip, orchestrator.port)}` }
 }
 
 /** That address. One that a former holder left is nobody's, and the own one is of no use. */
