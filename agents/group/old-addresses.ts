@@ -32,10 +32,8 @@ export const forgottenAfterMs = restMs + repetitions * betweenMs + 1_000
 export class OldAddresses implements Watch {
   readonly name = 'addresses that members have left'
   readonly #parts: Parts
-  /** The view that was seen last, and since when. */
-  #seen = { viewId: '', sinceMs: 0 }
-  /** The view in which they were forgotten last. */
-  #forgotIn = ''
+  /** When they are to be forgotten in the view that was seen last; once that has begun, never again. */
+  #due = { viewId: '', atMs: Infinity }
 
   constructor(parts: Parts) {
     this.#parts = parts
@@ -48,15 +46,15 @@ export class OldAddresses implements Watch {
   isDue(): boolean {
     const viewId = this.#viewId()
     const nowMs = this.#parts.world.clock.monotonicMs()
-    if (viewId !== this.#seen.viewId) this.#seen = { viewId, sinceMs: nowMs }
-    return viewId !== this.#forgotIn && nowMs - this.#seen.sinceMs >= restMs
+    if (viewId !== this.#due.viewId) this.#due = { viewId, atMs: nowMs + restMs }
+    return nowMs >= this.#due.atMs
   }
 
   /** A failed agreement is made good by the next. */
   async look(): Promise<void> {
     const { server, world } = this.#parts
     const viewId = this.#viewId()
-    this.#forgotIn = viewId
+    this.#due = { viewId, atMs: Infinity }
     for (let left = repetitions; left > 0 && this.#viewId() === viewId; left--) {
       await server.group?.repeatConfiguration().catch(() => undefined)
       await world.timers.sleep(betweenMs)
