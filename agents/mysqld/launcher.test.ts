@@ -43,7 +43,10 @@ describe('a launcher', () => {
   it('runs a program, tells its process and how it ended, and leaves nothing behind', async () => {
     await begin()
     const { pid, ended } = await launcher.run(['sleep', '60'])
-    expect(await readFile(`/proc/${pid}/cmdline`, 'utf8')).toBe('sleep\0' + '60\0')
+    // The launcher tells of a forked process. For a moment that process still bears the shell's name.
+    await vi.waitFor(async () => expect(await readFile(`/proc/${pid}/cmdline`, 'utf8')).toBe('sleep\0' + '60\0'), {
+      timeout: 10_000,
+    })
     process.kill(pid, 'SIGKILL')
     expect(await ended).toEqual({ status: null, signal: 'SIGKILL' })
     expect(await readdir(folder)).toEqual(['word'])
