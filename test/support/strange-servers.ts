@@ -155,6 +155,8 @@ export interface StrangeOptions {
   readonly port: number
   readonly serverId: number
   readonly more?: readonly string[]
+  /** Words before its program, which run the program on another machine of a network; they exec the program. */
+  readonly wrapper?: readonly string[]
 }
 
 /**
@@ -257,7 +259,7 @@ export class StrangeServer {
     await rm(this.folder, { recursive: true, force: true, maxRetries: 10, retryDelay: 100 })
   }
 
-  async #write(program: Program, { host, port, serverId, more = [] }: StrangeOptions): Promise<void> {
+  async #write(program: Program, { host, port, serverId, more = [], wrapper = [] }: StrangeOptions): Promise<void> {
     const { folder } = this
     const own = [`--bind-address=${host}`, `--port=${port}`, `--server-id=${serverId}`, ...more]
     const places = [
@@ -267,7 +269,7 @@ export class StrangeServer {
     const options = [...asRoot, ...program.options, ...own, ...places].map((option) => option.replace(/^--/, ''))
     await writeFile(join(folder, 'my.cnf'), `[mysqld]\n${options.join('\n')}\n`)
     const env = Object.entries(program.env).map(([name, value]) => `${name}='${value}' `)
-    const words = [...program.argv, `--defaults-file=${folder}/my.cnf`].map((word) => `'${word}'`).join(' ')
+    const words = [...wrapper, ...program.argv, `--defaults-file=${folder}/my.cnf`].map((word) => `'${word}'`).join(' ')
     const command = `${env.join('')}setsid ${words} </dev/null >/dev/null 2>&1 &`
     await writeFile(join(folder, 'start-mysqld'), `${command}\necho $!\n`)
   }

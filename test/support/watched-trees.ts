@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { runRegent } from './cluster.ts'
 import { until } from './bare-instance.ts'
 import { ownAddress, type OwnAddress } from './own-address.ts'
+import type { Namespaces } from './namespaces.ts'
 import { clientOf, standIn, type Answered } from './orchestrator-commands.ts'
 import { freePort } from './redis-server.ts'
 import { accountStatements, newestMysql, passwordFile, StrangeServer } from './strange-servers.ts'
@@ -14,6 +15,13 @@ export const rightsToChange = 'REPLICATION_SLAVE_ADMIN, SYSTEM_VARIABLES_ADMIN, 
 
 /** Trees of somebody’s servers, by whom each follows: `{ shop: [null, 0, 1, 1] }`. */
 export type Trees = Readonly<Record<string, readonly (number | null)[]>>
+
+interface TreesOptions {
+  /** By default they have. */
+  readonly hasGtids?: boolean
+  /** Each server is a machine of its name there; by default all are on this one. */
+  readonly network?: Namespaces
+}
 
 interface Ports {
   readonly manager: number
@@ -43,13 +51,17 @@ export class WatchedTrees {
     this.#hasGtids = hasGtids
   }
 
-  static async start(trees: Trees, { hasGtids = true }: { readonly hasGtids?: boolean } = {}): Promise<WatchedTrees> {
+  static async start(trees: Trees, { hasGtids = true, network }: TreesOptions = {}): Promise<WatchedTrees> {
     const home = await mkdtemp(join(tmpdir(), 'regent-trees-'))
     const address = await ownAddress()
     const program = await newestMysql()
     const names = Object.entries(trees).flatMap(([cluster, follows]) => follows.map((_, at) => `${cluster}-${at}`))
     const more = hasGtids ? ['--gtid-mode=ON', '--enforce-gtid-consistency=ON'] : []
-    const options = names.map((_, at) => ({ host: address.host, port: firstPort + at, serverId: at + 1, more }))
+    const options = names.map((name, at) => ({
+      ...{ port: firstPort + at, serverId: at + 1, more },
+      host: network?.address(name) ?? address.host,
+      wrapper: network?.wrapper(name) ?? [],
+    }))
     const servers = await StrangeServer.several(program, options)
     const named = new Map(names.flatMap((name, at) => (servers[at] ? [[name, servers[at]] as const] : [])))
     const where = { home, address, ports: { manager: await freePort(), orchestrator: await freePort() } }

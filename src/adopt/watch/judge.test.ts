@@ -11,6 +11,14 @@ const numberless = { gtidMode: 'OFF', executed: '' }
 
 const cases: Readonly<Record<string, readonly [Scene, string]>> = {
   'that is well': [{}, 'only watched: primary shop-0 takes writes, 2 of 2 other servers follow it'],
+  'with a cascade below the primary': [
+    { looks: [{}, {}, { follows: 1 }] },
+    'only watched: primary shop-0 takes writes, 2 of 2 other servers follow it',
+  ],
+  'with a cascade whose middle does not answer': [
+    { looks: [{}, dead, { follows: 1 }] },
+    'only watched: primary shop-0 takes writes, 0 of 2 other servers follow it',
+  ],
   'whose replicas lost a dead primary': [
     { looks: [dead, lost, lost] },
     'only watched: shop-0 is dead: nobody listens there, and shop-1 and shop-2 lost it; would wait for a person (best is shop-1): no SSH, and acceptLoss is never',
@@ -201,6 +209,17 @@ describe('What is wrong', () => {
       'transactions that the primary has not',
       { looks: [{}, { server: { executed: `${gtids('shop-0', 100)},${gtids('shop-1', 3)}` } }] },
       ['ErrantTransactions shop-1'],
+    ],
+    [
+      'a primary of before that comes back with writes of its own',
+      {
+        looks: [
+          { follows: null, server: { executed: gtids('shop-0', 102) } },
+          { follows: null, server: { readOnly: false } },
+          { follows: 1 },
+        ],
+      },
+      ['TwoWritablePrimaries shop-0', 'ReplicaNotReplicating shop-0', 'ErrantTransactions shop-0'],
     ],
     [
       'no such transactions where the look at the primary may be the older one',

@@ -7,7 +7,7 @@ import type { Adoption } from '../adoption.ts'
 import { elect } from './candidate.ts'
 import { treeOf } from './links.ts'
 import { answers, type Look } from './look.ts'
-import { findPrimary, follows, primaryState, takesWrites, type PrimaryState } from './primary.ts'
+import { findPrimary, primaryState, receivesFrom, takesWrites, type PrimaryState } from './primary.ts'
 import { problemsBeside, problemsOfPrimary } from './problems.ts'
 
 /** What is so, and what Regent would do if the cluster were managed. Nothing is done. */
@@ -83,7 +83,7 @@ function nothing(sentence: Sentence): Decided {
 }
 
 function whileServing(primary: Look, looks: readonly Look[]): Sentence {
-  const followers = looks.filter((look) => follows(look, primary, looks) && answers(look)).length
+  const followers = looks.filter((look) => receivesFrom(look, primary, looks)).length
   const writes = takesWrites(primary) ? say`takes writes` : say`is read-only`
   return say`only watched: primary ${primary.host.instance} ${writes}, ${followers} of ${counted(looks.length - 1, 'other server')} ${followers === 1 ? say`follows` : say`follow`} it`
 }

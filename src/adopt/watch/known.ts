@@ -21,6 +21,7 @@ export function knownOf(seen: {
   readonly wallMs: number
 }): KnownCluster {
   const { adoption, looks, judgement, notes, nowMs, wallMs } = seen
+  const primary = looks.find(({ host }) => host.instance === judgement.primary)
   return {
     name: adoption.cluster,
     snapshot: snapshotOf(adoption.cluster, looks),
@@ -29,7 +30,9 @@ export function knownOf(seen: {
     ...{ notes, timings: defaultTimings, nowMs, wallMs },
     watched: {
       ...{ primary: judgement.primary, death: judgement.death, doubt: judgement.doubt },
-      servers: Object.fromEntries(looks.filter(hasAnswered).map((look) => [look.host.instance, serverOf(look, looks)])),
+      servers: Object.fromEntries(
+        looks.filter(hasAnswered).map((look) => [look.host.instance, serverOf(look, looks, primary)]),
+      ),
     },
   }
 }
@@ -49,7 +52,7 @@ function specOf(adoption: Adoption): ClusterSpec {
   return Value.Default(clusterSpecSchema, spec) as ClusterSpec
 }
 
-function serverOf(look: AnsweredLook, looks: readonly Look[]): WatchedServer {
+function serverOf(look: AnsweredLook, looks: readonly Look[], primary: Look | undefined): WatchedServer {
   const { dialect, serverId, binlogFormat, logBin, logReplicaUpdates, gtidMode, binlog, channels } = look.server
   const channel = channelOf(look, looks)
   return {
@@ -57,7 +60,7 @@ function serverOf(look: AnsweredLook, looks: readonly Look[]): WatchedServer {
     ...{ serverId, product: dialect.product, binlogFormat, logBin, logReplicaUpdates, gtidMode, binlog },
     channel: channel === undefined ? null : channelFields(channel),
     channels: channels.length,
-    errant: errantOf(look, looks),
+    errant: errantOf(look, looks, primary),
     semiSyncReplica: look.server.semiSyncReplica,
     more: look.more ?? null,
   }
@@ -75,13 +78,13 @@ function channelFields({
 }
 
 /**
- * Against whom it follows. Of two that follow each other each has what the other has not got yet: what a server itself
- * wrote counts for nothing there.
+ * Against whom it follows, or against the primary where it follows nobody. Of two that follow each other each has what
+ * the other has not got yet: what a server itself wrote counts for nothing there.
  */
-function errantOf(look: AnsweredLook, looks: readonly Look[]): string {
+function errantOf(look: AnsweredLook, looks: readonly Look[], primary: Look | undefined): string {
   const channel = channelOf(look, looks)
-  const source = channel && sourceOf(channel, looks)
-  if (!answers(source)) return ''
+  const source = channel === undefined ? primary : sourceOf(channel, looks)
+  if (source === look || !answers(source)) return ''
   const back = channelOf(source, looks)
   const errant = errantAt(look, source)
   const isRing = back !== undefined && sourceOf(back, looks) === look

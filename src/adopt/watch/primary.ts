@@ -125,6 +125,19 @@ export function follows(look: Look, source: Look, looks: readonly Look[]): boole
   return look !== source && channel !== undefined && sourceOf(channel, looks) === source
 }
 
+/** Directly, or through others; all between answer, as the receiver does. */
+export function receivesFrom(look: Look, source: Look, looks: readonly Look[]): boolean {
+  const seen = new Set<Look>([source])
+  let at: Look | undefined = look
+  while (at !== undefined && !seen.has(at) && answers(at)) {
+    if (follows(at, source, looks)) return true
+    seen.add(at)
+    const channel = channelOf(at, looks)
+    at = channel && sourceOf(channel, looks)
+  }
+  return false
+}
+
 function namesOf(looks: readonly Look[]): Sentence {
   return say`${allOf(looks.map(({ host }) => host.instance))}`
 }

@@ -83,7 +83,12 @@ function problemsOf(look: Look, state: PrimaryState, all: Circumstances): readon
     return [warning('InstanceUnreachable', instance, say`${instance}: ${may}`)]
   }
   const channel = channelOf(look, all.looks)
-  if (channel === undefined) return [warning('ReplicaNotReplicating', instance, say`${instance} follows nobody`)]
+  if (channel === undefined)
+    return [
+      warning('ReplicaNotReplicating', instance, say`${instance} follows nobody`),
+      // A primary of before that comes back may hold writes that nobody else has.
+      ...errantOf(look, state),
+    ]
   return [
     ...replicationOf(instance, channel, state, all),
     ...lagOf(look, channel, all),
