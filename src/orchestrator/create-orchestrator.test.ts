@@ -320,6 +320,9 @@ describe('What is said of a cluster stays said', () => {
       Message: 'Instance forgotten: shop-2:3306',
     })
     expect((await get('instance/shop-2/3306')).body).toMatchObject({ Code: 'ERROR' })
+    expect((await get('forget/shop-1/3306')).body.Message).toMatch(
+      /^without shop-1:3306 and shop-2, forgotten before, only 0 of the 1 replicas/,
+    )
     expect((await get('discover/shop-2/3306')).body).toMatchObject({
       Code: 'OK',
       Details: { Key: { Hostname: 'shop-2' } },

@@ -1,9 +1,10 @@
 import { describeError, RegentError } from '#common/errors/errors.ts'
+import type { Annotations } from '#failover/protocol/annotations.ts'
 import { longestDowntimeMs, shortestDowntimeMs } from '#failover/judge/downtime.ts'
 import { instanceOf } from '#topology/snapshot/member.ts'
 import { durationMs } from '../documents/duration.ts'
 import { keyText } from '../documents/key.ts'
-import type { Cluster, Server } from '../fleet/fleet.ts'
+import type { Server } from '../fleet/fleet.ts'
 import { isPort, shown } from '../fleet/hints.ts'
 import { ok, oneLine, refused, type Answer } from './answers.ts'
 import { operate } from './operate.ts'
@@ -36,8 +37,12 @@ async function endDowntime(call: Call): Promise<Answer> {
   return ok(`Downtime ended: ${keyText(server.instance.Key)}`, server.instance.Key)
 }
 
-/** Why its leaving would stop or lose something, and what is to be called before; null for nothing. */
-function whyNotForget({ name, cluster, instance }: Server): string | null {
+/**
+ * Why its leaving would stop or lose something, and what is to be called before; null for nothing.
+ *
+ * @param forgotten the platform may remove these at any moment: they acknowledge nothing
+ */
+function whyNotForget({ name, cluster, instance }: Server, forgotten: readonly string[]): string | null {
   const { record, watched } = cluster.known
   const key = keyText(instance.Key)
   if (watched?.primary === name) return `${key} leads ${cluster.alias}: forget-cluster forgets all of its servers`
@@ -45,35 +50,33 @@ function whyNotForget({ name, cluster, instance }: Server): string | null {
   if (instanceOf(record.primary) === name)
     return `${key} is the primary of ${cluster.alias}: call graceful-master-takeover-auto first, then forget it`
   const counted = record.syncSet.map(instanceOf)
-  const left = counted.filter((each) => each !== name).length
+  const left = counted.filter((each) => each !== name && !forgotten.includes(each)).length
   if (!counted.includes(name) || left >= record.acks) return null
-  return `without ${key} only ${left} of the ${record.acks} replicas that a write of ${cluster.alias} waits for would be left: change the number of instances with regent local scale, or spec.instances, and Regent lowers what writes wait for`
+  const before = counted.filter((each) => forgotten.includes(each))
+  const beside = before.length === 0 ? '' : ` and ${before.join(', ')}, forgotten before,`
+  return `without ${key}${beside} only ${left} of the ${record.acks} replicas that a write of ${cluster.alias} waits for would be left: change the number of instances with regent local scale, or spec.instances, and Regent lowers what writes wait for`
 }
 
 /** Nothing of the server is touched: who forgets one wants not to see the server any more. */
 async function forget(call: Call): Promise<Answer> {
   const server = call.exactServer
-  const why = whyNotForget(server)
-  if (why !== null) return refused(why)
-  await hide(call, server.cluster, [server.name])
+  await call.clusters.annotate(server.cluster.name, (said) => {
+    const why = whyNotForget(server, said.hidden ?? [])
+    if (why !== null) throw new RegentError('REGENT_REFUSED', why)
+    return withHidden(said, [server.name])
+  })
   return ok(`Instance forgotten: ${keyText(server.instance.Key)}`, server.instance.Key)
 }
 
 async function forgetCluster(call: Call): Promise<Answer> {
   const { cluster } = call
-  await hide(
-    call,
-    cluster,
-    cluster.known.snapshot.instances.map(({ name }) => name),
-  )
+  const names = cluster.known.snapshot.instances.map(({ name }) => name)
+  await call.clusters.annotate(cluster.name, (said) => withHidden(said, names))
   return ok(`Cluster forgotten: ${cluster.clusterName}`)
 }
 
-async function hide(call: Call, cluster: Cluster, names: readonly string[]): Promise<void> {
-  await call.clusters.annotate(cluster.name, ({ hidden = [], ...said }) => ({
-    ...said,
-    hidden: [...new Set([...hidden, ...names])],
-  }))
+function withHidden({ hidden = [], ...said }: Annotations, names: readonly string[]): Annotations {
+  return { ...said, hidden: [...new Set([...hidden, ...names])] }
 }
 
 /** What is known is shown again. Where Regent watches, others are looked for. */
