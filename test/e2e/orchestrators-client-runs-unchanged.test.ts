@@ -9,7 +9,7 @@ import { pods } from '#kube/pods/stateful-set.ts'
 import { clientAt, clients, matches, mostUsed, onCluster, unmodified } from '../support/orchestrator-commands.ts'
 import { found } from './kube-cluster.ts'
 import { run } from './own-cluster.ts'
-import { withKubeCluster } from './with-kube-cluster.ts'
+import { clusterOfEachMode, withKubeCluster } from './with-kube-cluster.ts'
 
 const demo = withKubeCluster()
 const chart = join(import.meta.dirname, '..', '..', 'charts', 'regent')
@@ -28,11 +28,18 @@ afterAll(async () => {
   await rm(folder, { recursive: true, force: true })
 }, 200_000)
 
-/** The chart with these values below `orchestrator`, and both of its managers ready. */
-async function serve(values: Readonly<Record<string, string | boolean>>): Promise<void> {
+/**
+ * The chart with these values below `orchestrator`, and both of its managers ready. They watch the namespaces that are
+ * given, or all.
+ */
+async function serve(
+  values: Readonly<Record<string, string | boolean>>,
+  namespaces: readonly string[] = [],
+): Promise<void> {
   const set = Object.entries(values).flatMap(([name, value]) => ['--set', `orchestrator.${name}=${value}`])
+  const watch = ['--set-json', `watchNamespaces=${JSON.stringify(namespaces)}`]
   const words = ['upgrade', manager.service, chart, '--namespace', manager.namespace, '--reset-then-reuse-values']
-  await run('helm', [...words, ...set], { deadlineMs: 180_000 })
+  await run('helm', [...words, ...set, ...watch], { deadlineMs: 180_000 })
   await managersAreReady()
 }
 
@@ -83,19 +90,26 @@ async function byService(program: string) {
   return clientAt(program, { ORCHESTRATOR_API: `http://${name}:3000`, CURL_HOME: folder })
 }
 
-describe('Servers called by the names of their pods', () => {
-  beforeAll(async () => serve({ enabled: true, hosts: 'name', loginSecret: '' }), 200_000)
+describe.each(clusterOfEachMode)('In mode %s, where the managers watch one namespace', (mode, options) => {
+  const { name = 'demo', namespace = name } = options
+  beforeAll(async () => {
+    // Its Role is made by the chart; a namespace that is there already is none the worse.
+    await demo.current.kubectl('create', 'namespace', namespace).catch(() => undefined)
+    await serve({ enabled: true, hosts: 'name', loginSecret: '' }, [namespace])
+  }, 200_000)
+  const asked = withKubeCluster(options)
 
   it.each(clients)(
     'the commands that scripts use most, by the name of the Service, asked by %s',
     async (_, program) => {
-      const cluster = demo.current
-      if ((await cluster.primary()) !== 'demo-0') await cluster.handOver('demo-0')
+      const cluster = asked.current
+      if ((await cluster.primary()) !== `${name}-0`) await cluster.handOver(`${name}-0`)
       await cluster.whole()
       const client = await byService(program)
-      expect(await client('-c', 'api', '-P', 'set-cluster-alias/demo.demo?alias=demo')).toMatchObject({ code: 0 })
+      const alias = `set-cluster-alias/${namespace}.${name}?alias=${name}`
+      expect(await client('-c', 'api', '-P', alias)).toMatchObject({ code: 0 })
       const wrong: unknown[] = []
-      for (const [words, prints] of mostUsed(true).map((row) => onCluster('demo', row))) {
+      for (const [words, prints] of mostUsed(mode === 'semisync').map((row) => onCluster(name, row))) {
         const got = await client(...words.split(' '))
         if (!matches(got, prints)) wrong.push({ words, prints, got })
         if (!/takeover|force-/.test(words) || got.code !== 0) continue
@@ -107,6 +121,10 @@ describe('Servers called by the names of their pods', () => {
       expect(wrong).toEqual([])
     },
   )
+})
+
+describe('Two managers, and servers called by the names of their pods', () => {
+  beforeAll(async () => serve({ enabled: true, hosts: 'name', loginSecret: '' }), 200_000)
 
   it.each(clients)(
     'the manager that leads is found among both, also after it was killed, by %s',
