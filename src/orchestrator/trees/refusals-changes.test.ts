@@ -1,0 +1,134 @@
+import { expect, test } from 'vitest'
+import { refuses, treeOf, type Otherwise, type Refusal, type State } from './testing.ts'
+import { gtids, uuidOf } from '#topology/testing.ts'
+
+/** Each check by which orchestrator refuses to change one server, with the function that has the check there. */
+const unseen: Otherwise = { view: { reachable: false } }
+const channel = (changes: object): Otherwise => ({ view: { server: { channel: changes } } })
+const of = (at: number, one: Otherwise): State => ({ servers: { [at]: one } })
+const errant = `${uuidOf('shop-2')}:1`
+const stray: Otherwise = {
+  view: { server: { executed: `${gtids('shop-0', 100)},${errant}` } },
+  server: { errant },
+}
+const away = channel({ sourceHost: '//127.24.1.2', sourceUuid: '' })
+
+const held = (at: number, reason: string): string =>
+  `Cannot begin maintenance on shop-${at}:3306: Cannot begin maintenance for instance: shop-${at}:3306; maintenance reason: ${reason}`
+
+for (const path of ['detach-replica', 'detach-replica-master-host', 'detach-slave', 'detach-slave-master-host'])
+  refuses(path, [
+    ['DetachReplicaMasterHost: not a replica', {}, `${path}/shop-0/3306`, 'instance is not a replica: shop-0:3306'],
+    ['DetachReplicaMasterHost: detached', of(2, away), `${path}/shop-2/3306`, 'instance already detached: shop-2:3306'],
+    ['ReadTopologyInstance', of(2, unseen), `${path}/shop-2/3306`, 'shop-2:3306: last check invalid'],
+    ['BeginMaintenance', { held: 2 }, `${path}/shop-2/3306`, held(2, 'detach-replica-master-host')],
+  ])
+
+for (const path of ['reattach-replica', 'reattach-replica-master-host'])
+  refuses(path, [
+    ['ReattachReplicaMasterHost: not a replica', {}, `${path}/shop-0/3306`, 'instance is not a replica: shop-0:3306'],
+    [
+      'ReattachReplicaMasterHost: not detached',
+      {},
+      `${path}/shop-2/3306`,
+      'instance does not seem to be detached: shop-2:3306',
+    ],
+    ['ReadTopologyInstance', of(2, unseen), `${path}/shop-2/3306`, 'shop-2:3306: last check invalid'],
+    ['BeginMaintenance', { ...of(2, away), held: 2 }, `${path}/shop-2/3306`, held(2, 'reattach-replica-master-host')],
+  ])
+
+refuses('reset-replica', [
+  ['ReadTopologyInstance', of(2, unseen), 'reset-replica/shop-2/3306', 'shop-2:3306: last check invalid'],
+  ['BeginMaintenance', { held: 2 }, 'reset-replica/shop-2/3306', held(2, 'reset replica')],
+])
+
+test('A root has nothing to reset, and that is no error, as at orchestrator', async () => {
+  const { get, done } = await treeOf()
+  expect((await get('reset-replica/shop-0/3306')).body.Code).toBe('OK')
+  expect(done).toEqual([])
+})
+
+for (const path of ['stop-replica', 'stop-replica-nice', 'start-replica', 'restart-replica'])
+  refuses(path, [
+    ['not a replica', {}, `${path}/shop-0/3306`, 'instance is not a replica: shop-0:3306'],
+    ['ReadTopologyInstance', of(2, unseen), `${path}/shop-2/3306`, 'shop-2:3306: last check invalid'],
+    ['getInstanceKey', {}, `${path}/nobody/3306`, 'Cannot read instance: nobody:3306'],
+  ])
+
+refuses('gtid-errant-reset-master', [
+  ['ReadTopologyInstance', of(2, unseen), 'gtid-errant-reset-master/shop-2/3306', 'shop-2:3306: last check invalid'],
+  [
+    'ErrantGTIDResetMaster: none',
+    {},
+    'gtid-errant-reset-master/shop-2/3306',
+    'gtid-errant-reset-master will not operate on shop-2:3306 because no errant GTID is found',
+  ],
+  [
+    'ErrantGTIDResetMaster: no GTIDs',
+    of(2, { ...stray, server: { errant, gtidMode: 'OFF' } }),
+    'gtid-errant-reset-master/shop-2/3306',
+    'gtid-errant-reset-master requested for shop-2:3306 but it is not using oracle-gtid',
+  ],
+  [
+    'ErrantGTIDResetMaster: replicas',
+    of(1, stray),
+    'gtid-errant-reset-master/shop-1/3306',
+    'gtid-errant-reset-master will not operate on shop-1:3306 because it has 2 replicas. Expecting no replicas',
+  ],
+  [
+    'BeginMaintenance',
+    { ...of(2, stray), held: 2 },
+    'gtid-errant-reset-master/shop-2/3306',
+    held(2, 'reset-master-gtid'),
+  ],
+])
+
+refuses('gtid-errant-inject-empty', [
+  ['ReadTopologyInstance', of(2, unseen), 'gtid-errant-inject-empty/shop-2/3306', 'shop-2:3306: last check invalid'],
+  [
+    'ErrantGTIDInjectEmpty: none',
+    {},
+    'gtid-errant-inject-empty/shop-2/3306',
+    'gtid-errant-inject-empty will not operate on shop-2:3306 because no errant GTID is found',
+  ],
+  [
+    'ErrantGTIDInjectEmpty: no GTIDs',
+    of(2, { ...stray, server: { errant, gtidMode: 'OFF' } }),
+    'gtid-errant-inject-empty/shop-2/3306',
+    'gtid-errant-inject-empty requested for shop-2:3306 but it does not support oracle-gtid',
+  ],
+  [
+    'ErrantGTIDInjectEmpty: no master takes writes',
+    { servers: { 0: { view: { server: { readOnly: true } } }, 2: stray } },
+    'gtid-errant-inject-empty/shop-2/3306',
+    'gtid-errant-inject-empty found no writabel master for shop-0:3306 cluster',
+  ],
+])
+
+const dead: readonly Refusal[] = [
+  'set-read-only',
+  'set-writeable',
+  'flush-binary-logs',
+  'enable-semi-sync-master',
+  'disable-semi-sync-master',
+  'enable-semi-sync-replica',
+  'disable-semi-sync-replica',
+].map((path) => ['ReadTopologyInstance', of(2, unseen), `${path}/shop-2/3306`, 'shop-2:3306: last check invalid'])
+
+refuses('A server that does not answer', dead)
+
+refuses('Semi-sync', [
+  [
+    'SET GLOBAL: no plugin',
+    of(2, {
+      server: {
+        more: {
+          ...{ uptimeSeconds: 1, versionComment: '', rowImage: 'FULL', purged: '', encrypted: false },
+          semiSync: { isThere: false, isOn: false, isReplicaOn: false, acks: 0, clients: 0, waiting: 0, timeoutMs: 0 },
+        },
+      },
+    }),
+    'enable-semi-sync-replica/shop-2/3306',
+    'shop-2:3306: semi-sync plugins are not installed there',
+  ],
+])
