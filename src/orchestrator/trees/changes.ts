@@ -187,17 +187,22 @@ export function errantReset(tree: Tree, one: Instance): Planned {
 
 /** The writable head of the cluster gets empty transactions with these GTIDs, and all others from there. */
 export function errantInject(tree: Tree, one: Instance): Planned {
+  const head = tree.find((each) => keyText(each.Key) === one.ClusterName && !each.ReadOnly && each.IsLastCheckValid)
+  return unless(whyNotSeen(one) ?? whyNotInjected(one, head), () => [
+    { do: 'inject', at: head?.InstanceAlias ?? '', gtids: one.GtidErrant },
+  ])
+}
+
+function whyNotInjected(one: Instance, head: Instance | undefined): WhyNot {
   const key = keyText(one.Key)
   const what = 'gtid-errant-inject-empty'
-  const head = tree.find((each) => keyText(each.Key) === one.ClusterName && !each.ReadOnly && each.IsLastCheckValid)
-  const errant = GtidSet.parse(one.GtidErrant)
-  const why =
-    whyNotSeen(one) ??
-    (one.GtidErrant === '' ? `${what} will not operate on ${key} because no errant GTID is found` : undefined) ??
-    (one.SupportsOracleGTID ? undefined : `${what} requested for ${key} but it does not support oracle-gtid`) ??
-    (head === undefined ? `${what} found no writabel master for ${one.ClusterName} cluster` : undefined) ??
-    (errant.count() > mostInjected
-      ? `${what}: ${errant.count()} transactions are more than ${mostInjected}; seed ${key} again`
-      : undefined)
-  return unless(why, () => [{ do: 'inject', at: head?.InstanceAlias ?? '', gtids: one.GtidErrant }])
+  if (one.GtidErrant === '') return `${what} will not operate on ${key} because no errant GTID is found`
+  if (!one.SupportsOracleGTID) return `${what} requested for ${key} but it does not support oracle-gtid`
+  if (head === undefined) return `${what} found no writabel master for ${one.ClusterName} cluster`
+  if (!head.SupportsOracleGTID)
+    return `${what} requested for ${key} but the cluster's master ${keyText(head.Key)} does not support oracle-gtid`
+  const count = GtidSet.parse(one.GtidErrant).count()
+  return count > mostInjected
+    ? `${what}: ${count} transactions are more than ${mostInjected}; seed ${key} again`
+    : undefined
 }

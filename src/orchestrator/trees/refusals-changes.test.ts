@@ -103,6 +103,12 @@ refuses('gtid-errant-inject-empty', [
     'gtid-errant-inject-empty/shop-2/3306',
     'gtid-errant-inject-empty found no writabel master for shop-0:3306 cluster',
   ],
+  [
+    'ErrantGTIDInjectEmpty: the master has no GTIDs',
+    { servers: { 0: { server: { gtidMode: 'OFF' } }, 2: stray } },
+    'gtid-errant-inject-empty/shop-2/3306',
+    "gtid-errant-inject-empty requested for shop-2:3306 but the cluster's master shop-0:3306 does not support oracle-gtid",
+  ],
 ])
 
 const dead: readonly Refusal[] = [
