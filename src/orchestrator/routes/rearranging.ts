@@ -26,6 +26,8 @@ export interface Rearrangement {
   readonly plan: (tree: Tree, one: Instance, other: Instance) => Planned
   /** What is said then, of the two. */
   readonly said: (one: string, other: string) => string
+  /** Why that was in vain, by how the server is afterwards. */
+  readonly whyVain?: (one: Instance) => string | undefined
 }
 
 /** What is done with each replica of a server. */
@@ -55,13 +57,14 @@ export async function rearrange(call: Call, wanted: Rearrangement): Promise<Answ
   return call.turns.inTurn(server.cluster.name, () => carriedOut(call, server, wanted))
 }
 
-async function carriedOut(call: Call, server: Server, { plan, said }: Rearrangement): Promise<Answer> {
+async function carriedOut(call: Call, server: Server, { plan, said, whyVain }: Rearrangement): Promise<Answer> {
   const { tree, one, other = one } = await lookAt(call, server)
   const planned = unlocked(call, server.cluster.name, plan(tree, one, other))
   if ('why' in planned) return refused(planned.why)
   await handsOf(call).carryOut(server.cluster.name, planned)
   const after = await lookAt(call, server)
-  return ok(said(keyText(one.Key), keyText(other.Key)), after.one)
+  const vain = whyVain?.(after.one)
+  return vain === undefined ? ok(said(keyText(one.Key), keyText(other.Key)), after.one) : refused(vain)
 }
 
 /** A replica that cannot be moved hinders none of the others. */

@@ -15,6 +15,7 @@ import {
   stopNicely,
   stopReplica,
 } from '../trees/changes.ts'
+import { whyNotSeen } from '../trees/checks.ts'
 import { ok, refused } from './answers.ts'
 import { asThere, byHand, no, rearrange, tree, type Rearrangement } from './rearranging.ts'
 import type { Call, Route } from './route.ts'
@@ -28,6 +29,8 @@ interface Wish {
   readonly instead: string
   /** What is done where Regent only watches. Absent where that is refused, too. */
   readonly watched?: Rearrangement['plan']
+  /** What a watched server is afterwards, or that was in vain. */
+  readonly isThen?: (instance: Instance) => boolean
 }
 
 const never = () => false
@@ -56,6 +59,7 @@ const wishes: readonly Wish[] = [
     yes: 'Replica started',
     instead: `replication ${keeps}; regent explain says what is in the way`,
     watched: startReplica,
+    isThen: isReplicating,
   },
   {
     path: 'restart-replica',
@@ -63,6 +67,7 @@ const wishes: readonly Wish[] = [
     yes: 'Replica restarted',
     instead: `replication ${keeps}; regent explain says what is in the way`,
     watched: restartReplica,
+    isThen: isReplicating,
   },
   { path: 'stop-replica', isSo: isStopped, yes: 'Replica stopped', instead: standing, watched: stopReplica },
   {
@@ -178,7 +183,7 @@ function isStopped({ ReplicationIOThreadState, ReplicationSQLThreadState }: Inst
   return ReplicationIOThreadState === 0 && ReplicationSQLThreadState === 0
 }
 
-const wishRoute = ({ path, isSo, yes, instead, watched }: Wish): Route => ({
+const wishRoute = ({ path, isSo, yes, instead, watched, isThen = () => true }: Wish): Route => ({
   path: `${path}/:host/:port`,
   does: isSo === never ? 'refuses' : 'yes where that is so already; otherwise refuses',
   ...(instead !== '' && { differs: instead }),
@@ -190,7 +195,11 @@ const wishRoute = ({ path, isSo, yes, instead, watched }: Wish): Route => ({
     if (cluster.isWatched)
       return watched === undefined
         ? no(path, server, byHand)
-        : rearrange(call, { plan: watched, said: () => saidOf(yes, instance) })
+        : rearrange(call, {
+            plan: watched,
+            said: () => saidOf(yes, instance),
+            whyVain: (after) => (isThen(after) ? undefined : 'Replication not running'),
+          })
     return isSo(instance, call) ? ok(saidOf(yes, instance), instance) : no(path, server, instead)
   },
 })
@@ -289,10 +298,17 @@ export const refusingRoutes: readonly Route[] = [
     does: 'refuses',
     differs: 'statements that change replication are undone by the agent',
     watched: asThere,
-    answer: (call) =>
-      call.server.cluster.isWatched
-        ? ok(`statements for: ${keyText(call.server.instance.Key)}`, restartStatements(call))
-        : no('restart-replica-statements', call.server, 'statements that change replication are undone by the agent'),
+    answer(call) {
+      const { instance, cluster } = call.server
+      if (!cluster.isWatched)
+        return no(
+          'restart-replica-statements',
+          call.server,
+          'statements that change replication are undone by the agent',
+        )
+      const why = whyNotSeen(instance)
+      return why === undefined ? ok(`statements for: ${keyText(instance.Key)}`, restartStatements(call)) : refused(why)
+    },
   },
   refusedAt('register-hostname-unresolve/:host/:port/:virtualname', 'refuses', 'names are those that agents say'),
   refusedAt('deregister-hostname-unresolve/:host/:port', 'refuses', 'names are those that agents say'),

@@ -119,6 +119,7 @@ const dead: readonly Refusal[] = [
   'disable-semi-sync-master',
   'enable-semi-sync-replica',
   'disable-semi-sync-replica',
+  'restart-replica-statements',
 ].map((path) => ['ReadTopologyInstance', of(2, unseen), `${path}/shop-2/3306`, 'shop-2:3306: last check invalid'])
 
 refuses('A server that does not answer', dead)
@@ -138,3 +139,20 @@ refuses('Semi-sync', [
     'shop-2:3306: semi-sync plugins are not installed there',
   ],
 ])
+
+const standing = channel({ ioRunning: 'connecting' })
+const broken = channel({ sqlRunning: false, sqlError: 'duplicate entry' })
+
+test.each(['start-replica', 'restart-replica'])(
+  'StartReplication: %s of one that does not run afterwards is an error',
+  async (path) => {
+    for (const state of [standing, broken]) {
+      const { get, done } = await treeOf(of(2, state))
+      expect(await get(`${path}/shop-2/3306`)).toMatchObject({
+        status: 500,
+        body: { Code: 'ERROR', Message: 'Replication not running' },
+      })
+      expect(done).toContain('start shop-2')
+    }
+  },
+)
