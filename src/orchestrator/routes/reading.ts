@@ -6,7 +6,7 @@ import { keyText, isSameKey } from '../documents/key.ts'
 import { topologyText } from '../fleet/topology-text.ts'
 import { headOf, writableHeadOf, type Cluster, type Server } from '../fleet/fleet.ts'
 import { whyNotByGtids, whyNotFrom } from '../trees/checks.ts'
-import { ok, plain } from './answers.ts'
+import { ok, plain, refused } from './answers.ts'
 import type { Call, Route } from './route.ts'
 
 const documents = (servers: readonly Server[]): readonly Instance[] => servers.map(({ instance }) => instance)
@@ -212,7 +212,14 @@ export const readingRoutes: readonly Route[] = [
 
 function canReplicate(call: Call, why: typeof whyNotFrom) {
   const [one, other] = [call.server, call.named(call.param('belowHost'), call.param('belowPort'))]
-  if (one.cluster.isWatched) return ok(String(why(one.instance, other.instance) === undefined), other.instance.Key)
-  const may = one !== other && one.cluster === other.cluster && other.instance.LogSlaveUpdatesEnabled
-  return ok(String(may && one.instance.GtidErrant === ''), other.instance.Key)
+  const whyNot = one.cluster.isWatched ? why(one.instance, other.instance) : whyNotManaged(one, other)
+  return whyNot === undefined ? ok('true', other.instance.Key) : refused(whyNot)
+}
+
+function whyNotManaged(one: Server, other: Server): string | undefined {
+  const [key, from] = [keyText(one.instance.Key), keyText(other.instance.Key)]
+  if (one.name === other.name && one.cluster === other.cluster) return `instance cannot replicate from itself: ${key}`
+  if (one.cluster !== other.cluster) return `${from} is in another cluster: ${other.cluster.alias}`
+  if (!other.instance.LogSlaveUpdatesEnabled) return `instance does not have log_slave_updates enabled: ${from}`
+  return one.instance.GtidErrant === '' ? undefined : `${key} has errant GTID ${one.instance.GtidErrant}`
 }

@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest'
+import { knownShop, orchestratorOver } from '../testing.ts'
 import { refuses, treeOf, type Otherwise, type Refusal, type State } from './testing.ts'
 import { gtids, uuidOf } from '#topology/testing.ts'
 
@@ -12,6 +13,7 @@ const stray: Otherwise = {
   server: { errant },
 }
 const away = channel({ sourceHost: '//127.24.1.2', sourceUuid: '' })
+const places: Otherwise = { server: { gtidMode: 'OFF' }, channel: { autoPosition: false } }
 
 const held = (at: number, reason: string): string =>
   `Cannot begin maintenance on shop-${at}:3306: Cannot begin maintenance for instance: shop-${at}:3306; maintenance reason: ${reason}`
@@ -156,3 +158,41 @@ test.each(['start-replica', 'restart-replica'])(
     }
   },
 )
+
+const lone = 'can-replicate-from/shop-2/3306/shop-4/3306'
+refuses('can-replicate-from', [
+  [
+    'CanReplicateFrom',
+    of(4, { server: { logBin: false } }),
+    lone,
+    'instance does not have binary logs enabled: shop-4:3306',
+  ],
+  ['getInstanceKey', {}, 'can-replicate-from/shop-2/3306/nobody/3306', 'Cannot read instance: nobody:3306'],
+  [
+    'CanReplicateFrom: itself',
+    {},
+    'can-replicate-from-gtid/shop-2/3306/shop-2/3306',
+    'instance cannot replicate from itself: shop-2:3306',
+  ],
+  [
+    'CheckMoveViaGTID',
+    of(2, places),
+    'can-replicate-from-gtid/shop-2/3306/shop-4/3306',
+    'Instances shop-2:3306, shop-4:3306 not GTID compatible or not using GTID',
+  ],
+  [
+    'CheckMoveViaGTID: purged',
+    of(4, { view: { server: { purged: gtids('shop-3', 7) } } }),
+    'can-replicate-from-gtid/shop-2/3306/shop-4/3306',
+    'Instance shop-4:3306 has purged GTID entries not found on shop-2:3306',
+  ],
+])
+
+test('can-replicate-from says why not of a managed cluster, too', async () => {
+  const { get } = await orchestratorOver([knownShop()])
+  expect((await get('can-replicate-from/shop-1/3306/shop-2/3306')).body).toMatchObject({ Code: 'OK', Message: 'true' })
+  expect((await get('can-replicate-from/shop-1/3306/shop-1/3306')).body).toMatchObject({
+    Code: 'ERROR',
+    Message: 'instance cannot replicate from itself: shop-1:3306',
+  })
+})
