@@ -30,6 +30,8 @@ export function makeCoMaster(tree: Tree, one: Instance): Planned {
   const why = whyNotSeen(master) ?? whyNotPair(tree, one, master) ?? whyNotFrom(master, one) ?? whySpreads(one, master)
   const [at, with_] = [master.InstanceAlias, one.InstanceAlias]
   const steps = (): readonly Step[] => [
+    // Of a master that follows somebody who is lost, or is detached: what that has received goes with its relay logs.
+    ...keepReceived(tree, master, one),
     ...(isReplica(master) ? [{ do: 'stop', at } as const] : []),
     {
       do: 'follow',
@@ -52,7 +54,7 @@ function whyNotPair(tree: Tree, one: Instance, master: Instance): WhyNot {
   if (!one.ReadOnly) return `instance ${key} is not read-only; first make it read-only before making it co-master`
   const other = masterOf(tree, master)
   if (!master.IsCoMaster)
-    return isReplica(master)
+    return isReplica(master) && !isDetached(master.MasterKey.Hostname)
       ? `${above} is not a real master; it replicates from: ${keyText(master.MasterKey)}`
       : undefined
   return other?.IsLastCheckValid === true && !other.ReadOnly

@@ -1,22 +1,25 @@
 import { expect, test } from 'vitest'
 import { knownShop, orchestratorOver } from '../testing.ts'
-import { refuses, treeOf, type Otherwise, type Refusal, type State } from './testing.ts'
+import {
+  channel,
+  heldAt as held,
+  of,
+  places,
+  refuses,
+  treeOf,
+  unseen,
+  type Otherwise,
+  type Refusal,
+} from './testing.ts'
 import { gtids, uuidOf } from '#topology/testing.ts'
 
 /** Each check by which orchestrator refuses to change one server, with the function that has the check there. */
-const unseen: Otherwise = { view: { reachable: false } }
-const channel = (changes: object): Otherwise => ({ view: { server: { channel: changes } } })
-const of = (at: number, one: Otherwise): State => ({ servers: { [at]: one } })
 const errant = `${uuidOf('shop-2')}:1`
 const stray: Otherwise = {
   view: { server: { executed: `${gtids('shop-0', 100)},${errant}` } },
   server: { errant },
 }
 const away = channel({ sourceHost: '//127.24.1.2', sourceUuid: '' })
-const places: Otherwise = { server: { gtidMode: 'OFF' }, channel: { autoPosition: false } }
-
-const held = (at: number, reason: string): string =>
-  `Cannot begin maintenance on shop-${at}:3306: Cannot begin maintenance for instance: shop-${at}:3306; maintenance reason: ${reason}`
 
 for (const path of ['detach-replica', 'detach-replica-master-host', 'detach-slave', 'detach-slave-master-host'])
   refuses(path, [

@@ -1,21 +1,24 @@
 import { test, expect } from 'vitest'
 import { gtids, uuidOf } from '#topology/testing.ts'
-import { refuses, treeOf, type Otherwise, type Refusal, type State } from './testing.ts'
+import {
+  channel,
+  heldAt as held,
+  late,
+  of,
+  places,
+  placesAt,
+  refuses,
+  treeOf,
+  unseen,
+  type Otherwise,
+  type Refusal,
+  type State,
+} from './testing.ts'
 
 /**
  * Each check by which orchestrator refuses to move a server, with the function that has the check there. Servers: a
  * root, one in the middle with two leaves, and another replica of the root.
  */
-const unseen: Otherwise = { view: { reachable: false } }
-const late: Otherwise = { server: { askedMs: 0 } }
-const channel = (changes: object): Otherwise => ({ view: { server: { channel: changes } } })
-const places: Otherwise = { server: { gtidMode: 'OFF' }, channel: { autoPosition: false } }
-const of = (at: number, one: Otherwise): State => ({ servers: { [at]: one } })
-const allBy = (one: Otherwise): State => ({ servers: { 0: one, 1: one, 2: one, 3: one, 4: one } })
-
-const held = (at: number, reason: string): string =>
-  `Cannot begin maintenance on shop-${at}:3306: Cannot begin maintenance for instance: shop-${at}:3306; maintenance reason: ${reason}`
-
 /** CanReplicateFrom, of shop-2 below shop-4. */
 const fromOther: readonly (readonly [check: string, state: State, why: string])[] = [
   ['no binary logs', of(4, { server: { logBin: false } }), 'instance does not have binary logs enabled: shop-4:3306'],
@@ -96,7 +99,7 @@ refuses('relocate', [
   ],
   [
     'relocateBelowInternal: no GTIDs, and neither a sibling nor a grandparent',
-    allBy(places),
+    placesAt(5),
     below,
     'Relocating shop-2:3306 below shop-4:3306 turns to be too complex; please do it manually',
   ],
@@ -135,22 +138,6 @@ refuses('move-up', [
   ['BeginMaintenance: the master', { held: 1 }, 'move-up/shop-2/3306', held(1, 'child shop-2:3306 moves up')],
 ])
 
-refuses('move-up-replicas', [
-  ['MoveUpReplicas: not a replica', {}, 'move-up-replicas/shop-0/3306', 'instance is not a replica: shop-0:3306'],
-  [
-    'CanReplicateFrom: all of them',
-    of(1, { server: { logReplicaUpdates: false } }),
-    'move-up-replicas/shop-1/3306',
-    `Error on all operations: ${notTo}; ${notTo}`,
-  ],
-  [
-    'BeginMaintenance: the instance',
-    { held: 1 },
-    'move-up-replicas/shop-1/3306',
-    `Error on all operations: ${held(1, 'child shop-2:3306 moves up')}; ${held(1, 'child shop-3:3306 moves up')}`,
-  ],
-])
-
 const beside = 'move-below/shop-2/3306/shop-3/3306'
 const ofSibling = (state: State): State => ({ servers: { 3: state.servers?.[2] ?? {} } })
 
@@ -181,7 +168,7 @@ refuses('move-below', [
     'instance does not have binary logs enabled: shop-3:3306',
   ],
   ['BeginMaintenance: the instance', { held: 2 }, beside, held(2, 'move below shop-3:3306')],
-  ['BeginMaintenance: the sibling', { ...allBy(places), held: 3 }, beside, held(3, 'shop-2:3306 moves below this')],
+  ['BeginMaintenance: the sibling', { ...placesAt(5), held: 3 }, beside, held(3, 'shop-2:3306 moves below this')],
 ])
 
 for (const path of ['move-below-gtid', 'move-gtid'])
@@ -274,48 +261,6 @@ test('A root needs no log_slave_updates, as at orchestrator', async () => {
   expect((await get('relocate/shop-2/3306/shop-0/3306')).body.Code).toBe('OK')
 })
 
-const all = 'relocate-replicas/shop-1/3306'
-
-refuses('relocate-replicas and take-siblings', [
-  [
-    'RelocateReplicas: the instance is not known',
-    {},
-    'relocate-replicas/nobody/3306/shop-4/3306',
-    'Cannot read instance: nobody:3306',
-  ],
-  ['RelocateReplicas: the other one is not known', {}, `${all}/nobody/3306`, 'Cannot read instance: nobody:3306'],
-  [
-    'RelocateReplicas: below a descendant',
-    {},
-    'relocate-replicas/shop-0/3306/shop-2/3306',
-    'relocate-replicas: shop-2:3306 is a descendant of shop-1:3306',
-  ],
-  [
-    'relocateReplicasInternal: none can be moved',
-    of(4, { server: { logBin: false } }),
-    `${all}/shop-4/3306`,
-    /^Error on all operations: shop-2:3306 cannot replicate from shop-4:3306\. Reason: instance does not have binary logs enabled: shop-4:3306; shop-3:3306/,
-  ],
-  [
-    'relocateReplicasInternal: no GTIDs, and neither siblings nor a grandparent',
-    allBy(places),
-    `${all}/shop-4/3306`,
-    /^Error on all operations: Relocating shop-2:3306 below shop-4:3306 turns to be too complex/,
-  ],
-  [
-    'TakeSiblings: not a replica',
-    {},
-    'take-siblings/shop-0/3306',
-    'take-siblings: instance shop-0:3306 is not a replica.',
-  ],
-  [
-    'TakeSiblings: none can be moved',
-    of(1, { server: { logBin: false } }),
-    'take-siblings/shop-1/3306',
-    /^Error on all operations: shop-4:3306 cannot replicate from shop-1:3306\./,
-  ],
-])
-
 refuses('take-master', [
   ['ReadTopologyInstance', of(2, unseen), 'take-master/shop-2/3306', 'shop-2:3306: last check invalid'],
   [
@@ -384,3 +329,17 @@ refuses('make-co-master', [
   ['BeginMaintenance: the instance', { held: 1 }, pair, held(1, 'make co-master of shop-0:3306')],
   ['BeginMaintenance: the master', { held: 0 }, pair, held(0, 'shop-1:3306 turns into co-master of this')],
 ])
+
+const away: Otherwise = channel({ sourceHost: '//10.0.0.9', sourceUuid: '', ioRunning: 'connecting' })
+
+test.each([
+  ['a root that is detached', { follows: [null, 0], servers: { 0: away } }, pair],
+  ['one whose co-master is lost', { follows: [1, 0, 0], servers: { 1: unseen } }, 'make-co-master/shop-2/3306'],
+] as const)(
+  'make-co-master of %s is done as at orchestrator, and what that has received stays',
+  async (_, state, path) => {
+    const { get, done } = await treeOf(state)
+    expect((await get(path)).body.Code).toBe('OK')
+    expect(done).toEqual(['drain shop-0', 'stop shop-0', 'follow shop-0', 'start shop-0'])
+  },
+)

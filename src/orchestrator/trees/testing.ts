@@ -30,7 +30,32 @@ export interface State {
   readonly held?: number
 }
 
-export const cascade = [null, 0, 1, 1, 0] as const
+export const unseen: Otherwise = { view: { reachable: false } }
+/** It answered no look since the request. */
+export const late: Otherwise = { server: { askedMs: 0 } }
+/** It follows by places in binlogs. */
+export const places: Otherwise = { server: { gtidMode: 'OFF' }, channel: { autoPosition: false } }
+
+export function channel(changes: object): Otherwise {
+  return { view: { server: { channel: changes } } }
+}
+
+export function of(at: number, one: Otherwise): State {
+  return { servers: { [at]: one } }
+}
+
+/** The same of so many servers. */
+export function placesAt(count: number): Pick<State, 'servers'> {
+  return { servers: Object.fromEntries(Array.from({ length: count }, (_, at) => [at, places])) }
+}
+
+/** Somebody else has that server in maintenance. */
+export function heldAt(at: number, reason: string): string {
+  const key = `shop-${at}:3306`
+  return `Cannot begin maintenance on ${key}: Cannot begin maintenance for instance: ${key}; maintenance reason: ${reason}`
+}
+
+const cascade = [null, 0, 1, 1, 0] as const
 
 function known({ follows = cascade, servers = {}, death, policies = {}, notes = {} }: State): KnownCluster {
   const views = Object.fromEntries(
