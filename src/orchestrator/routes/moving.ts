@@ -3,6 +3,7 @@ import { makeCoMaster } from '../trees/changes.ts'
 import {
   moveBelow,
   moveBelowByGtids,
+  moveReplicasByGtids,
   moveUp,
   moveUpReplicas,
   relocate,
@@ -88,10 +89,18 @@ interface MoveReplicas extends ReplicasRearrangement {
   readonly watched: string
 }
 
+const nowhere = 'name the server below which they are to be'
+
 const relocateAll: MoveReplicas = {
-  plan: (all, one, other, isMeant) =>
-    other === undefined ? 'name the server below which they are to be' : relocateReplicas(all, one, other, isMeant),
+  plan: (all, one, other, isMeant) => (other === undefined ? nowhere : relocateReplicas(all, one, other, isMeant)),
+  isAllOrError: true,
   said: (count, one, other) => `Relocated ${many(count, 'replicas')} of ${one} below ${other}`,
+  watched: `${asThere}; ${ofPattern}`,
+}
+const moveAllByGtids: MoveReplicas = {
+  plan: (all, one, other, isMeant) => (other === undefined ? nowhere : moveReplicasByGtids(all, one, other, isMeant)),
+  isAllOrError: true,
+  said: (count, one, other) => `Moved ${many(count, 'replicas')} of ${one} below ${other} via GTID`,
   watched: `${asThere}; ${ofPattern}`,
 }
 const moveAllUp: MoveReplicas = {
@@ -102,7 +111,7 @@ const moveAllUp: MoveReplicas = {
 
 const replicasMove: Readonly<Record<string, MoveReplicas>> = {
   'relocate-replicas': relocateAll,
-  'move-replicas-gtid': relocateAll,
+  'move-replicas-gtid': moveAllByGtids,
   'match-replicas': { ...relocateAll, watched: 'as relocate-replicas: there are no pseudo-GTIDs' },
   'match-up-replicas': { ...moveAllUp, watched: 'as move-up-replicas: there are no pseudo-GTIDs' },
   'move-up-replicas': moveAllUp,
@@ -179,6 +188,7 @@ const takeSiblings: Route = {
           ? `take-siblings: instance ${keyText(one.Key)} is not a replica.`
           : relocateReplicas(all, master, one)
       },
+      isAllOrError: true,
       said: (count, one) => `Took ${many(count, 'siblings')} of ${one}`,
     })
     return answer.status === 200 ? withDetails(answer, call.look().server.instance) : answer

@@ -39,6 +39,8 @@ export interface ReplicasRearrangement {
     isMeant: IsMeant,
   ) => PlannedReplicas | string | undefined
   readonly said: (count: number, one: string, other: string) => string
+  /** Scripts are to hear that some stay: who takes the old source away then would cut these off. */
+  readonly isAllOrError?: true
 }
 
 export interface Seen {
@@ -86,8 +88,10 @@ async function carriedOutForEach(call: Call, server: Server, wanted: ReplicasRea
   if (planned.length > 0 && moved.length === 0) return refused(`Error on all operations: ${errors.join('; ')}`)
   const after = await lookAt(call, server)
   const text = said(moved.length, keyText(seen.one.Key), keyText((seen.other ?? seen.one).Key))
+  const message = [`${text};`, errors.length, `errors: [${errors.join('; ')}]`].join(' ')
+  if (wanted.isAllOrError && errors.length > 0) return refused(message)
   return ok(
-    [`${text};`, errors.length, `errors: [${errors.join('; ')}]`].join(' '),
+    message,
     after.tree.filter(({ InstanceAlias }) => moved.includes(InstanceAlias)),
   )
 }

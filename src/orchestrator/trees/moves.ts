@@ -73,6 +73,8 @@ export function moveUp(tree: Tree, one: Instance): Planned {
   const master = masterOf(tree, one)
   if (master === undefined)
     return { why: `Cannot GetInstanceMaster() for ${keyText(one.Key)}: it is none of this cluster` }
+  const gone = whyNoMaster(one, master)
+  if (gone !== undefined) return { why: gone }
   if (!isReplica(master)) return { why: `master is not a replica itself: ${keyText(master.Key)}` }
   if (isSameKey(master.MasterKey, one.Key)) return { why: `instance cannot replicate from itself: ${keyText(one.Key)}` }
   const why = whyNotFrom(one, master) ?? whyNotUnderGrandparent(tree, one, master)
@@ -80,6 +82,11 @@ export function moveUp(tree: Tree, one: Instance): Planned {
     lockOf(one, 'move up'),
     lockOf(master, `child ${keyText(one.Key)} moves up`),
   ])
+}
+
+function whyNoMaster(one: Instance, master: Instance): WhyNot {
+  const why = whyNotSeen(master)
+  return why && `Cannot GetInstanceMaster() for ${keyText(one.Key)}: ${why}`
 }
 
 /** Where the cluster has that server; a source outside of the cluster is taken as its replica names it. */
@@ -221,21 +228,23 @@ export type IsMeant = (replica: Instance) => boolean
 
 const everybody: IsMeant = () => true
 
-export function relocateReplicas(
-  tree: Tree,
-  one: Instance,
-  other: Instance,
-  isMeant = everybody,
-): PlannedReplicas | WhyNot {
-  const replicas = replicasOf(tree, one).filter((replica) => replica !== other && isMeant(replica))
-  const above = replicas.find((replica) => isBelow(tree, other, replica))
-  if (above !== undefined) return `relocate-replicas: ${keyText(other.Key)} is a descendant of ${keyText(above.Key)}`
-  return replicas.map((replica) => ({ replica, planned: relocate(tree, replica, other) }))
-}
+const eachBelow =
+  (move: (tree: Tree, one: Instance, other: Instance) => Planned) =>
+  (tree: Tree, one: Instance, other: Instance, isMeant = everybody): PlannedReplicas | WhyNot => {
+    const replicas = replicasOf(tree, one).filter((replica) => replica !== other && isMeant(replica))
+    const above = replicas.find((replica) => isBelow(tree, other, replica))
+    if (above !== undefined) return `relocate-replicas: ${keyText(other.Key)} is a descendant of ${keyText(above.Key)}`
+    return replicas.map((replica) => ({ replica, planned: move(tree, replica, other) }))
+  }
+
+export const relocateReplicas = eachBelow(relocate)
+export const moveReplicasByGtids = eachBelow(moveBelowByGtids)
 
 export function moveUpReplicas(tree: Tree, one: Instance, isMeant = everybody): PlannedReplicas | WhyNot {
   const replicas = replicasOf(tree, one).filter(isMeant)
-  return whyNoReplica(one) ?? replicas.map((replica) => ({ replica, planned: moveUp(tree, replica) }))
+  const above = masterOf(tree, one)
+  const why = whyNoReplica(one) ?? whyNotSeen(one) ?? (above && whyNoMaster(one, above))
+  return why ?? replicas.map((replica) => ({ replica, planned: moveUp(tree, replica) }))
 }
 
 export function repointReplicas(

@@ -134,6 +134,12 @@ refuses('move-up', [
   ...canMove.map(([check, state, why]): Refusal => [`CanMove: ${check}`, state, 'move-up/shop-2/3306', why]),
   ['MoveUp: the master is no replica', {}, 'move-up/shop-1/3306', 'master is not a replica itself: shop-0:3306'],
   ['CanReplicateFrom: the master', of(1, { server: { logReplicaUpdates: false } }), 'move-up/shop-2/3306', notTo],
+  [
+    'GetInstanceMaster: the master does not answer',
+    of(1, unseen),
+    'move-up/shop-2/3306',
+    'Cannot GetInstanceMaster() for shop-2:3306: shop-1:3306: last check invalid',
+  ],
   ['BeginMaintenance: the instance', { held: 2 }, 'move-up/shop-2/3306', held(2, 'move up')],
   ['BeginMaintenance: the master', { held: 1 }, 'move-up/shop-2/3306', held(1, 'child shop-2:3306 moves up')],
 ])
