@@ -172,7 +172,12 @@ export const acknowledgingRoutes: readonly Route[] = [
     'active-cluster-recovery/:clusterHint',
     'recently-active-cluster-recovery/:clusterHint',
     'recently-active-instance-recovery/:host/:port',
-  ].map((path) => ({ path, does: 'recoveries that go on', answer: active })),
+  ].map((path) => ({
+    path,
+    does: 'recoveries that go on',
+    differs: 'one that has ended is active no more: no recovery blocks the next one for an hour',
+    answer: active,
+  })),
   ...['blocked-recoveries', 'blocked-recoveries/cluster/:clusterHint'].map((path) => ({
     path,
     does: 'an empty list',
@@ -219,7 +224,7 @@ export const acknowledgingRoutes: readonly Route[] = [
     changes: true,
     answer: enable,
   },
-  { path: 'check-global-recoveries', does: 'disabled where every cluster is paused', answer: areOn },
+  { path: 'check-global-recoveries', does: 'disabled where every cluster is paused', differs: pauses, answer: areOn },
   ...['submit-masters-to-kv-stores', 'submit-masters-to-kv-stores/:clusterHint'].map((path) => ({
     path,
     does: 'tells what would stand in a store of keys and values',

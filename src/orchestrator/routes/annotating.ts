@@ -102,7 +102,7 @@ const tagRoutes: readonly Route[] = [
   ...['tag/:host/:port', 'tag/:host/:port/:tagName/:tagValue'].map((path) => ({
     path,
     does: 'tags a server (tag=name=value)',
-    differs: keptInNotes,
+    differs: `${keptInNotes}. Names are of letters, digits and . _ : / @ -, so that every reader splits them alike`,
     changes: true as const,
     answer: tag,
   })),
@@ -214,7 +214,8 @@ export const annotatingRoutes: readonly Route[] = [
   {
     path: 'set-cluster-alias/:clusterHint',
     does: 'another name for a cluster (alias=)',
-    differs: 'the alias is that of the cluster, and stays when another server leads',
+    differs:
+      'the alias is that of the cluster, and stays when another server leads. Refused for a cluster that is not known, and where another one has that alias: nobody could tell which is meant',
     changes: true,
     answer: setAlias,
   },
@@ -229,7 +230,7 @@ export const annotatingRoutes: readonly Route[] = [
   {
     path: 'submit-pool-instances/:pool',
     does: 'which servers are in a pool (instances=)',
-    differs: keptInNotes,
+    differs: `${keptInNotes}, until somebody submits another list. A server that is not known refuses the whole list: a pool without it would be used as if it were all`,
     changes: true,
     answer: submitPool,
   },

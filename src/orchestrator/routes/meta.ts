@@ -83,6 +83,7 @@ const ownRoutes: readonly Route[] = [
     'raft-remove-peer/:addr',
     'raft-yield/:node',
     'raft-yield-hint/:hint',
+    'raft-follower-health-report/:authenticationToken/:raftBind/:raftAdvertise',
   ].map(raft),
   {
     path: 'reelect',
@@ -109,6 +110,7 @@ export const metaRoutes: readonly Route[] = [
   {
     path: 'resolve/:host/:port',
     does: 'the server that is meant by the name',
+    differs: 'names are kept, and nobody is called: whether a server answers is IsLastCheckValid of instance',
     answer: (call) => ok('Instance resolved', call.server.instance.Key),
   },
   {

@@ -54,7 +54,7 @@ const movesBelow: Readonly<Record<string, Move>> = {
     said: (one, other) => `Instance ${one} moved below ${other}`,
     watched: withGtids,
   },
-  'move-equivalent': matching,
+  'move-equivalent': { ...relocation, watched: 'as relocate: places that are the same in two binlogs are not kept' },
   repoint: { plan: repoint, said: (one, other) => `Instance ${one} repointed below ${other}`, watched: asThere },
   match: matching,
   'match-below': matching,
@@ -64,22 +64,25 @@ const movesBelow: Readonly<Record<string, Move>> = {
 
 const up: Move = { plan: moveUp, said: (one) => `Instance ${one} moved up`, watched: withGtids }
 
-/** One step up, or across. */
-const moves: Readonly<Record<string, Move | undefined>> = {
+const proves = 'force-master-takeover does that, once it is proven that the master is lost'
+const regroups = 'recover and force-master-failover choose one and move the others by one plan, or undo all'
+
+/** One step up, or across; or what does that in their place. */
+const moves: Readonly<Record<string, Move | { readonly instead: string }>> = {
   'move-up': up,
   'match-up': { ...up, watched: 'as move-up: there are no pseudo-GTIDs' },
   'make-co-master': {
     plan: makeCoMaster,
     said: (one) => `Instance made co-master: ${one}`,
     watched:
-      'done, with orchestrator’s checks, and refused where the replica has errant GTIDs; the account is replication of the adoption file',
+      'done, with orchestrator’s checks, and refused where the replica has errant GTIDs, which would come to where clients write, or the master follows a server outside of the cluster, also where orchestrator would not know that one; the account is replication of the adoption file',
   },
-  'make-master': undefined,
-  'make-local-master': undefined,
-  'regroup-replicas': undefined,
-  'regroup-replicas-gtid': undefined,
-  'regroup-replicas-bls': undefined,
-  'regroup-replicas-pgtid': undefined,
+  'make-master': { instead: proves },
+  'make-local-master': { instead: 'recover does that, once the master in the middle is dead' },
+  'regroup-replicas': { instead: regroups },
+  'regroup-replicas-gtid': { instead: regroups },
+  'regroup-replicas-bls': { instead: 'there are no binlog servers' },
+  'regroup-replicas-pgtid': { instead: 'there are no pseudo-GTIDs' },
 }
 
 /** orchestrator counts one as several, and scripts look for that. */
@@ -106,7 +109,7 @@ const moveAllByGtids: MoveReplicas = {
 const moveAllUp: MoveReplicas = {
   plan: (all, one, _, isMeant) => moveUpReplicas(all, one, isMeant),
   said: (count, one) => `Moved up ${many(count, 'replicas')} of ${one}`,
-  watched: `${withGtids}; ${ofPattern}`,
+  watched: `${withGtids}. Each has to replicate without much lag, as for move-up: for one that stands the others would wait in vain; ${ofPattern}`,
 }
 
 const replicasMove: Readonly<Record<string, MoveReplicas>> = {
@@ -142,12 +145,12 @@ const movements: readonly Route[] = Object.entries(moves).map(([path, move]) => 
   path: `${path}/:host/:port`,
   does: 'refuses',
   differs: tree,
-  watched: move?.watched ?? byHand,
+  watched: 'plan' in move ? move.watched : byHand(move.instead),
   changes: true,
   answer(call) {
     const { server } = call
     if (!server.cluster.isWatched) return no(path, server, tree)
-    return move === undefined ? no(path, server, byHand) : rearrange(call, move)
+    return 'plan' in move ? rearrange(call, move) : no(path, server, byHand(move.instead))
   },
 }))
 

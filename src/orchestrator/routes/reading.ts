@@ -41,10 +41,8 @@ const topology = (path: string, layout: Parameters<typeof topologyText>[1]): rea
   [`${path}/:clusterHint`, `${path}/:host/:port`].map((each) => ({
     path: each,
     does: 'the tree as text',
-    ...(layout === 'plain' && {
-      differs:
-        'figures are those that agents streamed last, not those of the last poll: a lag below one second is shown as 0s',
-    }),
+    differs:
+      'figures are those that agents streamed last, not those of the last poll: a lag below one second is shown as 0s',
     answer: (call) => ok(`Topology for cluster ${call.cluster.clusterName}`, topologyText(call.cluster, layout)),
   }))
 
@@ -73,6 +71,15 @@ function found(call: Call): readonly Instance[] {
 
 const inDowntime = (servers: readonly Server[]) => documents(servers).filter(({ IsDowntimed }) => IsDowntimed)
 const inTrouble = (servers: readonly Server[]) => documents(servers).filter(({ Problems }) => Problems.length > 0)
+
+const ofAnalysis = {
+  differs:
+    'the codes are computed from what agents see, and decide nothing: what Regent does, and why, is in regent explain. Never said are MasterWithTooManySemiSyncReplicas, which a setting of orchestrator asks for, and BinlogServerFailingToConnectToMaster: there are no binlog servers',
+  watched:
+    'the codes are computed from looks at the servers; a source that lacks acknowledgements is locked once somebody waits for one. Members of a group are not known as such, so DeadReplicationGroupMemberWithReplicas is never said',
+} as const
+
+const asTree = 'true where it does already, or would after a switchover to the second: the tree is the record’s'
 
 export const readingRoutes: readonly Route[] = [
   {
@@ -144,20 +151,19 @@ export const readingRoutes: readonly Route[] = [
   {
     path: 'replication-analysis',
     does: 'what is wrong, by orchestrator’s codes',
-    differs:
-      'the codes are computed from what agents see, and decide nothing: what Regent does, and why, is in regent explain. Never said are MasterWithTooManySemiSyncReplicas, which a setting of orchestrator asks for, and BinlogServerFailingToConnectToMaster: there are no binlog servers',
-    watched:
-      'the codes are computed from looks at the servers; a source that lacks acknowledgements is locked once somebody waits for one',
+    ...ofAnalysis,
     answer: (call) => ok('Analysis', analysesOf(call.fleet)),
   },
   {
     path: 'replication-analysis/:clusterHint',
     does: 'the same of one cluster',
+    ...ofAnalysis,
     answer: (call) => ok('Analysis', analysesOf([call.cluster])),
   },
   {
     path: 'replication-analysis/instance/:host/:port',
     does: 'the same of one server',
+    ...ofAnalysis,
     answer: (call) =>
       ok(
         'Analysis',
@@ -179,13 +185,14 @@ export const readingRoutes: readonly Route[] = [
   {
     path: 'can-replicate-from/:host/:port/:belowHost/:belowPort',
     does: 'whether the first may replicate from the second',
-    differs: 'true where it does already, or would after a switchover to the second: the tree is the record’s',
+    differs: asTree,
     watched: 'orchestrator’s checks',
     answer: (call) => canReplicate(call, whyNotFrom),
   },
   {
     path: 'can-replicate-from-gtid/:host/:port/:belowHost/:belowPort',
     does: 'the same',
+    differs: asTree,
     watched: 'orchestrator’s checks of GTIDs, too',
     answer: (call) => canReplicate(call, (one, other) => whyNotFrom(one, other) ?? whyNotByGtids(one, other)),
   },

@@ -11,7 +11,12 @@ import { ok, refused, type Answer } from './answers.ts'
 import type { Call } from './route.ts'
 
 export const asThere = 'done, with orchestrator’s checks'
-export const byHand = 'Regent only watches that cluster, and does not do this there: please do it manually'
+
+/** What is not done at servers of others, and why. */
+export function byHand(why: string): string {
+  return `Regent only watches that cluster, and does not do this there: please do it manually. ${why}`
+}
+
 export const tree =
   'who follows whom is in the record of the cluster; another primary comes with graceful-master-takeover-auto'
 

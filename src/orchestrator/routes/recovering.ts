@@ -209,10 +209,11 @@ async function recoverByCode(call: Call, seen: Seen, code: string): Promise<Reco
   return because(typeof planned === 'string' ? planned : await recoverBelow(call, server, { code, planned, seen: now }))
 }
 
-const byPerson =
-  'done, and never by itself: the master takes no writes before the other one has all its data; what cannot end in time is undone'
+const named = 'A designated server that is not known is refused, where orchestrator would choose another one'
 
-const gracefully = 'a switchover: no acknowledged write is lost, and what cannot end in time is undone'
+const byPerson = `done, and never by itself: the master takes no writes before the other one has all its data; what cannot end in time is undone. ${named}. So is one that others could not follow, or that holds what the master has not: without binlogs, with filters, with errant GTIDs, newer than the master, or whose replication stands`
+
+const gracefully = `a switchover: no acknowledged write is lost, and what cannot end in time is undone. ${named}`
 
 const paths = (path: string, tails: readonly string[]): readonly string[] => tails.map((tail) => `${path}/${tail}`)
 
@@ -245,7 +246,7 @@ const failovers: readonly Route[] = [
   does: 'another primary, at once',
   differs: forced,
   watched:
-    'a master that answers hands over; of one that is lost a replica leads, once it has got what any other one holds. Refused while nothing proves that it is lost; docs/guide/from-orchestrator.md tells who leads',
+    'a master that answers hands over; of one that is lost a replica leads, once it has got what any other one holds. Refused while nothing proves that it is lost: two would take writes. docs/guide/from-orchestrator.md tells who leads',
   changes: true,
   answer: forceFailover,
 }))
@@ -257,7 +258,7 @@ const recovers: readonly Route[] = ['recover', 'recover-lite'].flatMap((path) =>
     differs:
       'a failover begins by itself within a second; this helps where failover.automatic is off. Replicas mend themselves',
     watched:
-      'replicas of an intermediate master that is dead go below a sibling, else one step up; of two co-masters the other one leads alone, detached, once it is proven that the first is lost. Of a root that is lost a replica leads, where failover.acceptLoss of the adoption allows what that may lose',
+      'replicas of an intermediate master that is dead go below a sibling, else one step up; of two co-masters the other one leads alone, detached, once it is proven that the first is lost. Of a root that is lost a replica leads, where failover.acceptLoss of the adoption allows what that may lose. Semi-sync and read_only stay as they are: orchestrator mends these where its settings ask for that',
     changes: true,
     answer: recover,
   })),
@@ -267,7 +268,8 @@ const takeMaster: Route = {
   path: 'take-master/:host/:port',
   does: 'a switchover to that server',
   differs: gracefully,
-  watched: 'done, with orchestrator’s checks: that server and its source change places',
+  watched:
+    'done, with orchestrator’s checks: that server and its source change places. An error where that source is not known: orchestrator does nothing then, and says yes',
   changes: true,
   async answer(call) {
     const { server } = call

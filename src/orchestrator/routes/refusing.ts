@@ -27,8 +27,8 @@ interface Wish {
   readonly yes: string
   /** Why Regent does not do that, and what is to be called in its place. */
   readonly instead: string
-  /** What is done where Regent only watches. Absent where that is refused, too. */
-  readonly watched?: Rearrangement['plan']
+  /** What is done where Regent only watches, or why that is refused, too. */
+  readonly watched: Rearrangement['plan'] | { readonly why: string }
   /** What a watched server is afterwards, or that was in vain. */
   readonly isThen?: (instance: Instance) => boolean
 }
@@ -36,6 +36,7 @@ interface Wish {
 const never = () => false
 const keeps = 'is kept so by its agent'
 const durable = 'acknowledgements are what no acknowledged write is lost by'
+const unread = 'Binlogs of servers of others are not read: mysqlbinlog shows where a GTID is'
 const seeds = 'a server with errant transactions is seeded again by itself, or told of by regent explain'
 const closing =
   'whether a server takes writes is in the record; call graceful-master-takeover-auto, or regent fence to take a server away from clients'
@@ -105,15 +106,31 @@ const wishes: readonly Wish[] = [
     isSo: never,
     yes: '',
     instead: `the password of replication ${keeps}, and changed by regent`,
+    watched: { why: 'The account of replication is told to a server that follows nobody yet, and nobody else' },
   },
   {
     path: 'skip-query',
     isSo: never,
     yes: '',
     instead: `a skipped transaction makes another server of a replica; ${seeds}`,
+    watched: { why: 'A skipped transaction makes other data of a replica, and nobody sees that by its GTIDs' },
   },
-  { path: 'enable-gtid', isSo: () => true, yes: 'Enabled GTID on', instead: '' },
-  { path: 'disable-gtid', isSo: never, yes: '', instead: 'without GTIDs nobody could tell what a replica holds' },
+  {
+    path: 'enable-gtid',
+    isSo: () => true,
+    yes: 'Enabled GTID on',
+    instead: 'yes, and no error as at orchestrator: everybody has GTIDs',
+    watched: {
+      why: 'Replicas that go by places are switched over by their owner: gtid_mode is set on each server first',
+    },
+  },
+  {
+    path: 'disable-gtid',
+    isSo: never,
+    yes: '',
+    instead: 'without GTIDs nobody could tell what a replica holds',
+    watched: { why: 'Without GTIDs nobody could tell what a replica holds' },
+  },
   {
     path: 'gtid-errant-reset-master',
     isSo: never,
@@ -186,15 +203,15 @@ function isStopped({ ReplicationIOThreadState, ReplicationSQLThreadState }: Inst
 const wishRoute = ({ path, isSo, yes, instead, watched, isThen = () => true }: Wish): Route => ({
   path: `${path}/:host/:port`,
   does: isSo === never ? 'refuses' : 'yes where that is so already; otherwise refuses',
-  ...(instead !== '' && { differs: instead }),
-  watched: watched === undefined ? byHand : (watchedWords[path] ?? asThere),
+  differs: instead,
+  watched: 'why' in watched ? byHand(watched.why) : (watchedWords[path] ?? asThere),
   changes: true,
   answer(call) {
     const { server } = call
     const { instance, cluster } = server
     if (cluster.isWatched)
-      return watched === undefined
-        ? no(path, server, byHand)
+      return 'why' in watched
+        ? no(path, server, byHand(watched.why))
         : rearrange(call, {
             plan: watched,
             said: () => saidOf(yes, instance),
@@ -210,13 +227,14 @@ function saidOf(yes: string, { Key }: Instance): string {
   return yes.endsWith(' on') ? `${yes} ${keyText(Key)}` : `${yes}: ${keyText(Key)}`
 }
 
-const refusedAt = (path: string, does: string, instead: string): Route => ({
+/** Why not at servers that Regent manages, and why not at those of others. */
+const refusedAt = (path: string, instead: string, why: string): Route => ({
   path,
-  does,
+  does: 'refuses',
   differs: instead,
-  watched: byHand,
+  watched: byHand(why),
   changes: true,
-  answer: (call) => no(path.split('/')[0] ?? '', call.server, call.server.cluster.isWatched ? byHand : instead),
+  answer: (call) => no(path.split('/')[0] ?? '', call.server, call.server.cluster.isWatched ? byHand(why) : instead),
 })
 
 /** Nothing is done: statements for who wants to change something of a replica that stands for that. */
@@ -266,32 +284,32 @@ export const refusingRoutes: readonly Route[] = [
   {
     path: 'locate-gtid-errant/:host/:port',
     does: 'an empty list where there is nothing errant; otherwise refuses',
-    differs: seeds,
-    watched: 'the same: binary logs are not searched',
+    differs: `${seeds}. Nothing errant is no error, as orchestrator has that: the list is the answer`,
+    watched: byHand(unread),
     answer: (call) =>
       call.server.instance.GtidErrant === ''
         ? ok('located errant GTID', [])
-        : no('locate-gtid-errant', call.server, call.server.cluster.isWatched ? byHand : seeds),
+        : no('locate-gtid-errant', call.server, call.server.cluster.isWatched ? byHand(unread) : seeds),
   },
   refusedAt(
     'master-equivalent/:host/:port/:logFile/:logPos',
-    'refuses',
     'places in binary logs are compared by GTIDs alone',
+    'Places that are the same in two binlogs are not kept',
   ),
   refusedAt(
     'purge-binary-logs/:host/:port/:logFile',
-    'refuses',
     'binary logs are purged by the agent, once nobody needs them',
+    'Backups and readers that Regent does not know of may need them',
   ),
   refusedAt(
     'delay-replication/:host/:port/:seconds',
-    'refuses',
     'a delayed replica could not take over; the delay is lifted by its agent',
+    'How long a replica is kept behind, and what it then may be needed for, its owner knows',
   ),
   refusedAt(
     'kill-query/:host/:port/:process',
-    'refuses',
     'sessions are ended by switchovers and by regent fence alone; use KILL in MySQL',
+    'Sessions are those of clients; use KILL in MySQL',
   ),
   {
     path: 'restart-replica-statements/:host/:port',
@@ -310,8 +328,9 @@ export const refusingRoutes: readonly Route[] = [
       return why === undefined ? ok(`statements for: ${keyText(instance.Key)}`, restartStatements(call)) : refused(why)
     },
   },
-  refusedAt('register-hostname-unresolve/:host/:port/:virtualname', 'refuses', 'names are those that agents say'),
-  refusedAt('deregister-hostname-unresolve/:host/:port', 'refuses', 'names are those that agents say'),
+  ...['register-hostname-unresolve/:host/:port/:virtualname', 'deregister-hostname-unresolve/:host/:port'].map((path) =>
+    refusedAt(path, 'names are those that agents say', 'Names are those of the adoption file: alsoKnownAs'),
+  ),
   ...gone.map((path) => ({
     path,
     does: 'refuses',
