@@ -23,7 +23,7 @@ export interface PlannedRecovery {
  */
 export function recoverIntermediate(tree: Tree, lost: Instance): PlannedRecovery | string {
   const siblings = tree
-    .filter((one) => areSiblings(one, lost) && isFit(one))
+    .filter((one) => areSiblings(one, lost) && isFit(one, lost))
     .toSorted((a, b) => ruleRank(a) - ruleRank(b))
   const above = masterOf(tree, lost)
   const ways = [...siblings, ...(above === undefined ? [] : [above])].flatMap((one) => wayBelow(tree, lost, one))
@@ -43,10 +43,14 @@ function wayBelow(tree: Tree, lost: Instance, successor: Instance) {
   return [{ successor, replicas, stuck }]
 }
 
-/** What others follow has to get something itself. */
-function isFit(one: Instance): boolean {
+/**
+ * What others follow has to get something itself, and as much as the one that is lost: what a filter left out has its
+ * GTID all the same, and would never be missed below.
+ */
+function isFit(one: Instance, lost: Instance): boolean {
   const mayLead = one.LogBinEnabled && one.LogSlaveUpdatesEnabled && one.PromotionRule !== 'must_not'
-  return mayLead && one.IsLastCheckValid && isReplicating(one)
+  const getsAsMuch = isReplicating(one) && one.HasReplicationFilters === lost.HasReplicationFilters
+  return mayLead && one.IsLastCheckValid && getsAsMuch
 }
 
 /**
