@@ -119,15 +119,21 @@ function answerOf(call: Call, cluster: Cluster, done: Recovered | string, messag
   return typeof done === 'string' ? refused(done) : ok(message, recoveryOf(call, cluster, done.id))
 }
 
+function whyNotForced({ clusterName }: Cluster, { key, instance }: Server, wanted: Server): string | undefined {
+  if (instance.IsLastCheckValid && instance.ReadOnly)
+    return `Cannot deduce cluster master for ${clusterName}: ${keyText(key)} answers, and takes no writes. graceful-master-takeover is for that`
+  return isSameKey(wanted.instance.MasterKey, key)
+    ? undefined
+    : `You may only promote a direct child of the master ${keyText(key)}. The master of ${textOf(wanted)} is ${keyText(wanted.instance.MasterKey)}.`
+}
+
 /** As orchestrator: only a direct child may take over; a root that answers hands over, and is closed first. */
 async function forceWatched(call: Call, cluster: Cluster): Promise<Answer> {
   const root = rootOf(cluster)
   if (typeof root === 'string') return refused(root)
   const wanted = call.other('designated')
-  if (wanted !== undefined && !isSameKey(wanted.instance.MasterKey, root.key))
-    return refused(
-      `You may only promote a direct child of the master ${keyText(root.key)}. The master of ${textOf(wanted)} is ${keyText(wanted.instance.MasterKey)}.`,
-    )
+  const why = wanted && whyNotForced(cluster, root, wanted)
+  if (why !== undefined) return refused(why)
   const command = wanted === undefined ? 'force-master-failover' : 'force-master-takeover'
   const done = root.instance.IsLastCheckValid
     ? await handOverGracefully(call, root, { wanted, isAuto: true, command })
@@ -246,7 +252,7 @@ const failovers: readonly Route[] = [
   does: 'another primary, at once',
   differs: forced,
   watched:
-    'a master that answers hands over; of one that is lost a replica leads, once it has got what any other one holds. Refused while nothing proves that it is lost: two would take writes. docs/guide/from-orchestrator.md tells who leads',
+    'a master that answers hands over; of one that is lost a replica leads, once it has got what any other one holds. Refused while nothing proves that it is lost: two would take writes. force-master-takeover is refused while the master answers and takes no writes, as at orchestrator. docs/guide/from-orchestrator.md tells who leads',
   changes: true,
   answer: forceFailover,
 }))

@@ -4,6 +4,7 @@ import { channel, of, places, refuses, treeOf, unseen, type Otherwise, type Stat
 
 /** Each check by which orchestrator refuses to let another server lead, with the function that has the check there. */
 const never = { promotion: 'never', priority: 0 } as const
+const readOnly: Otherwise = { view: { server: { readOnly: true } } }
 const death = { words: 'nobody listens there', loss: '', isLossAccepted: true }
 const lost: Otherwise = channel({ ioRunning: 'connecting', ioError: 'error connecting to source' })
 const flat = [null, 0, 0] as const
@@ -147,7 +148,21 @@ refuses('force-master-takeover', [
     'force-master-takeover/shop/shop-2/3306',
     'You may only promote a direct child of the master shop-0:3306. The master of shop-2:3306 is shop-1:3306.',
   ],
+  [
+    'ReadClusterWriteableMaster: the master takes no writes',
+    of(0, readOnly),
+    'force-master-takeover/shop/shop-4/3306',
+    'Cannot deduce cluster master for shop-0:3306: shop-0:3306 answers, and takes no writes. graceful-master-takeover is for that',
+  ],
 ])
+
+test('Of a master that is dead nobody asks whether it took writes: the takeover is needed all the same', async () => {
+  const { get, done } = await treeOf(
+    dead({ servers: { 0: { view: { reachable: false, server: { readOnly: true } } } } }),
+  )
+  expect((await get('force-master-takeover/shop/shop-1/3306')).body.Code).toBe('OK')
+  expect(done).toContain('lead shop-1')
+})
 
 const notAttempted = 'Recovery not attempted'
 const middle = { follows: [null, 0, 1, 1, 0], servers: { 1: unseen, 2: lost, 3: lost } } as const
