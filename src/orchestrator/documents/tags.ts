@@ -4,14 +4,15 @@ export interface Tag {
   readonly value: string
   /** Only the name was said: any value is meant where tags are looked for. */
   readonly isBare: boolean
-  /** `~name`: those without. */
+  /** `~name` or `!name`: those without. */
   readonly isNot: boolean
 }
 
 /** Undefined for what is no tag. */
 export function parseTag(text: string): Tag | undefined {
-  const [, not, name = '', rest] = /^(~?)([\w.:/@-]{1,100})(?:=([^\u0000-\u001f\u007f]{0,200}))?$/.exec(text) ?? []
-  return name === '' ? undefined : { name, value: rest ?? '', isBare: rest === undefined, isNot: not === '~' }
+  const [, not = '', name = '', rest] =
+    /^([~!]?)([\w.:/@-]{1,100})(?:=([^\u0000-\u001f\u007f]{0,200}))?$/.exec(text) ?? []
+  return name === '' ? undefined : { name, value: rest ?? '', isBare: rest === undefined, isNot: not !== '' }
 }
 
 /** A list with commas, all of which are meant. Undefined where one of them is no tag. */

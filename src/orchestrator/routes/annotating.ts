@@ -145,7 +145,7 @@ async function registerCandidate(call: Call): Promise<Answer> {
   const { server } = call
   const { cluster, instance } = server
   const rule = call.param('promotionRule')
-  if (rule === 'must') return refused('CandidatePromotionRule: must is not supported yet')
+  if (rule === 'must') return refused('CandidatePromotionRule: must not supported yet')
   const policy = policyOfRule(rule)
   if (policy === undefined)
     return refused(

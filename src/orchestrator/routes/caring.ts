@@ -17,7 +17,8 @@ async function beginDowntime(call: Call): Promise<Answer> {
   const { server } = call
   const [owner, reason, duration] = [call.said('owner'), call.said('reason'), call.said('duration')]
   if (owner === '' || reason === '') return refused('Downtime: owner and reason must both be given')
-  const asked = duration === '' ? defaultDowntimeMs : durationMs(duration)
+  // Nothing and zero are the same to orchestrator.
+  const asked = /^(?:0+[smhdw]?)?$/.test(duration) ? defaultDowntimeMs : durationMs(duration)
   if (asked === undefined)
     return refused(
       `Downtime: duration ${shown(duration)} is not understood; allowed are 30s, 10m, 1h, 2d, 1w or seconds`,

@@ -104,7 +104,11 @@ export const metaRoutes: readonly Route[] = [
   ...ownRoutes.map((route): Route => ({ ...route, ofManager: true })),
   reachLeader,
   nothing('reload-configuration', 'Config reloaded', 'there is no configuration file to read again'),
-  nothing('reload-cluster-alias', 'Cluster alias cache reloaded', 'aliases are never out of date'),
+  nothing(
+    'reload-cluster-alias',
+    'Cluster alias cache reloaded',
+    'aliases are never out of date; orchestrator says that this call is retired',
+  ),
   nothing('hostname-resolve-cache', 'Cache retrieved', namesAreKept, {}),
   nothing('reset-hostname-resolve-cache', 'Hostname cache cleared', namesAreKept),
   {
