@@ -120,8 +120,11 @@ const replicaOnly =
 
 export const startReplica = replicaOnly('start')
 export const stopReplica = replicaOnly('stop')
-/** What it has received is applied before it stands. */
-export const stopNicely = replicaOnly('stopReceiving', 'drain', 'stop')
+/** What it has received is applied before it stands. Where that cannot be, a receiver that stood still does. */
+export function stopNicely(tree: Tree, one: Instance): Planned {
+  const does = one.ReplicationIOThreadState === 0 ? [] : (['stopReceiving'] as const)
+  return replicaOnly(...does, 'drain', 'stop')(tree, one)
+}
 export const restartReplica = replicaOnly('stop', 'start')
 
 /** It follows nobody any more. */

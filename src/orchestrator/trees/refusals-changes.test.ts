@@ -199,3 +199,9 @@ test('can-replicate-from says why not of a managed cluster, too', async () => {
     Message: 'instance cannot replicate from itself: shop-1:3306',
   })
 })
+
+test('A receiver that somebody has stopped is not started where a nice stop fails', async () => {
+  const { get, done } = await treeOf(of(2, channel({ ioRunning: 'no' })))
+  await get('stop-replica-nice/shop-2/3306')
+  expect(done).toEqual(['drain shop-2', 'stop shop-2'])
+})
