@@ -25,6 +25,8 @@ import {
 } from './rearranging.ts'
 import type { Call, Route } from './route.ts'
 
+const noRing =
+  'refused, too, where that would make a ring, or the new source has purged what is lacking: orchestrator finds out later'
 const withGtids = 'done, with orchestrator’s checks; who follows by GTIDs goes on so, and nobody else has to stand'
 const ofPattern = 'pattern= means replicas by their address, with three repetitions at most'
 const noPseudo = 'as relocate: there are no pseudo-GTIDs'
@@ -42,7 +44,7 @@ const matching: Move = { ...relocation, watched: noPseudo }
 const byGtids: Move = {
   plan: moveBelowByGtids,
   said: (one, other) => `Instance ${one} moved below ${other} via GTID`,
-  watched: asThere,
+  watched: `${asThere}; ${noRing}`,
 }
 
 /** Below whom a server is to be moved. */
@@ -55,7 +57,11 @@ const movesBelow: Readonly<Record<string, Move>> = {
     watched: withGtids,
   },
   'move-equivalent': { ...relocation, watched: 'as relocate: places that are the same in two binlogs are not kept' },
-  repoint: { plan: repoint, said: (one, other) => `Instance ${one} repointed below ${other}`, watched: asThere },
+  repoint: {
+    plan: repoint,
+    said: (one, other) => `Instance ${one} repointed below ${other}`,
+    watched: `${asThere}; ${noRing}`,
+  },
   match: matching,
   'match-below': matching,
   'move-gtid': byGtids,

@@ -50,6 +50,7 @@ async function takeOver(call: Call, isAuto: boolean): Promise<Answer> {
   if (master === undefined) return refused(`Cannot deduce cluster master for ${cluster.clusterName}`)
   const designated = call.other('designated')
   const others = cluster.servers.filter((server) => server !== master)
+  if (others.length === 0) return refused(`Master ${textOf(master)} doesn't seem to have replicas`)
   const why = designated === undefined ? whyNotAlone(master, others, isAuto) : whyNotTo(designated, master)
   if (why !== null) return refused(`GracefulMasterTakeover: ${why}`)
   const to = designated?.name ?? (isAuto ? undefined : others[0]?.name)
@@ -217,6 +218,8 @@ async function recoverByCode(call: Call, seen: Seen, code: string): Promise<Reco
 
 const named = 'A designated server that is not known is refused, where orchestrator would choose another one'
 
+const unable = 'A server that is named and cannot lead is refused: orchestrator lets another one lead then'
+
 const byPerson = `done, and never by itself: the master takes no writes before the other one has all its data; what cannot end in time is undone. ${named}. So is one that others could not follow, or that holds what the master has not: without binlogs, with filters, with errant GTIDs, newer than the master, or whose replication stands`
 
 const gracefully = `a switchover: no acknowledged write is lost, and what cannot end in time is undone. ${named}`
@@ -251,8 +254,7 @@ const failovers: readonly Route[] = [
   path,
   does: 'another primary, at once',
   differs: forced,
-  watched:
-    'a master that answers hands over; of one that is lost a replica leads, once it has got what any other one holds. Refused while nothing proves that it is lost: two would take writes. force-master-takeover is refused while the master answers and takes no writes, as at orchestrator. docs/guide/from-orchestrator.md tells who leads',
+  watched: `a master that answers hands over; of one that is lost a replica leads, once it has got what any other one holds. Refused while nothing proves that it is lost: two would take writes. ${unable}. force-master-takeover is refused while the master answers and takes no writes, as at orchestrator. docs/guide/from-orchestrator.md tells who leads`,
   changes: true,
   answer: forceFailover,
 }))
@@ -263,8 +265,7 @@ const recovers: readonly Route[] = ['recover', 'recover-lite'].flatMap((path) =>
     does: 'a failover, where that server is a primary that is lost',
     differs:
       'a failover begins by itself within a second; this helps where failover.automatic is off. Replicas mend themselves',
-    watched:
-      'replicas of an intermediate master that is dead go below a sibling, else one step up; of two co-masters the other one leads alone, detached, once it is proven that the first is lost. Of a root that is lost a replica leads, where failover.acceptLoss of the adoption allows what that may lose. Semi-sync and read_only stay as they are: orchestrator mends these where its settings ask for that',
+    watched: `replicas of an intermediate master that is dead go below a sibling, else one step up; of two co-masters the other one leads alone, detached, once it is proven that the first is lost. Of a root that is lost a replica leads, where failover.acceptLoss of the adoption allows what that may lose. ${unable}. Semi-sync and read_only stay as they are: orchestrator mends these where its settings ask for that`,
     changes: true,
     answer: recover,
   })),

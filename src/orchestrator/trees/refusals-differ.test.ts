@@ -248,6 +248,45 @@ differs('Another server leads otherwise', [
   ],
 ])
 
+differs('A candidate, another cluster, a ring', [
+  [
+    'replacePromotedReplicaWithCandidate: a candidate that cannot lead',
+    {
+      follows: [null, 0, 0],
+      servers: { 0: unseen, 1: lost, 2: { ...lost, server: { logBin: false } } },
+      death: { ...death, isLossAccepted: true },
+    },
+    'recover/shop-0/3306/shop-2/3306',
+    /^ERROR: Recovery not attempted: shop-2:3306: instance does not have binary logs enabled/,
+    ['recover', /A server that is named and cannot lead is refused/],
+  ],
+  [
+    'ForceMasterTakeover: the same',
+    {
+      follows: [null, 0, 0],
+      servers: { 0: unseen, 1: lost, 2: { ...lost, server: { logBin: false } } },
+      death,
+    },
+    'force-master-takeover/shop/shop-2/3306',
+    'ERROR: shop-2:3306: instance does not have binary logs enabled',
+    ['force-master-takeover', /A server that is named and cannot lead is refused/],
+  ],
+  [
+    'Repoint trusts who asks',
+    {},
+    'repoint/shop-1/3306/shop-2/3306',
+    'ERROR: repoint: shop-2:3306 is a descendant of shop-1:3306',
+    ['repoint', /refused, too, where that would make a ring/],
+  ],
+  [
+    'MoveBelowGTID does not ask IsDescendantOf',
+    {},
+    'move-below-gtid/shop-1/3306/shop-2/3306',
+    'ERROR: relocate: shop-2:3306 is a descendant of shop-1:3306',
+    ['move-below-gtid', /refused, too, where that would make a ring/],
+  ],
+])
+
 differs('What is said of servers', [
   [
     'ForgetInstance: it leads',

@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest'
 import { uuidOf } from '#topology/testing.ts'
+import { knownShop, orchestratorOver } from '../testing.ts'
 import { channel, of, places, refuses, treeOf, unseen, type Otherwise, type State } from './testing.ts'
 
 /** Each check by which orchestrator refuses to let another server lead, with the function that has the check there. */
@@ -237,4 +238,11 @@ test('A GTID that only a designated server has stops a takeover before anything 
   const { get, done } = await treeOf(of(4, { view: { server: { executed } } }))
   expect((await get('graceful-master-takeover/shop/shop-4/3306')).body.Message).toContain(`errant GTID ${own}`)
   expect(done).toEqual([])
+})
+
+test('GracefulMasterTakeover: a managed cluster of one has nobody to hand over to', async () => {
+  const { get, asked } = await orchestratorOver([knownShop({ shape: { instances: 1 } })])
+  for (const path of ['graceful-master-takeover/shop', 'graceful-master-takeover-auto/shop'])
+    expect((await get(path)).body.Message).toBe("Master shop-0:3306 doesn't seem to have replicas")
+  expect(asked).toEqual([])
 })
