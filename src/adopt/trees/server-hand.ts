@@ -10,6 +10,7 @@ import type { BinlogPosition, SeenChannel, SeenServer, ServerFacts } from '../se
 import { ServerSession } from '../servers/session.ts'
 import { comparePositions } from '../watch/holdings.ts'
 import { loginOf } from '../watch/login.ts'
+import { whyRead } from './readers.ts'
 import { lackedRights } from './rights.ts'
 import * as say from './statements.ts'
 
@@ -78,6 +79,8 @@ export class ServerHand {
   /** Throws `REGENT_REFUSED` with what its owner has to do before that can be done. */
   async refuseUnready(steps: readonly Step[]): Promise<void> {
     await this.#refuseWithoutRights(steps)
+    const read = whyRead(this.#host.instance, steps, this.#facts)
+    if (read !== undefined) throw new RegentError('REGENT_REFUSED', read, { remedy: '' })
     const own = steps.filter(({ at }) => at === this.#host.instance)
     if (own.some((step) => step.do === 'follow' && step.login)) await this.#loginOfReplication()
     if (own.some((step) => step.do === 'lead') && (await this.#look()).channels.length > 1)
