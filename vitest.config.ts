@@ -3,6 +3,7 @@ import { preparedMysqld } from './test/support/prepared-folders/paths.ts'
 import { LongestFirst } from './test/support/longest-first.ts'
 import { SlowestFiles } from './test/support/slowest-files.ts'
 
+/** A process of a busy machine may stand still for seconds, in a hook as in a test. */
 const patient = { testTimeout: 600_000, hookTimeout: 600_000 }
 const servers = {
   ...patient,
@@ -27,15 +28,13 @@ export default defineConfig({
     projects: [
       {
         test: {
+          ...patient,
           name: 'unit',
           maxWorkers: 3,
           include: [
             '{src,topology,failover,agents,test/simulation}/**/*.test.ts',
             'test/{all,bench,campaign,demo,mutations,support}/**/*.test.ts',
           ],
-          // A process of a busy machine may stand still for seconds.
-          testTimeout: 600_000,
-          expect: { poll: { timeout: 180_000 } },
         },
       },
       { test: { ...servers, ...together, name: 'real', include: ['test/servers/short/**/*.test.ts'] } },
@@ -59,11 +58,10 @@ export default defineConfig({
       },
       {
         test: {
+          ...patient,
           name: 'e2e',
           include: ['test/e2e/**/*.test.ts'],
           fileParallelism: false,
-          testTimeout: 600_000,
-          hookTimeout: 300_000,
           sequence: { groupOrder: 3 },
         },
       },

@@ -241,7 +241,7 @@ test('whatever the arguments, the command line answers with a documented exit co
     }).toEqual(expect.objectContaining({ wrong: [], left: [] }))
   })
   await fc.assert(property, { numRuns: isThorough ? 600 : 150, endOnFailure: true })
-}, 300_000)
+})
 
 test('every command answers to a single nasty word, and every such word is answered', async () => {
   const paths = known.paths.filter((one) => one.length > 0)
@@ -254,7 +254,7 @@ test('every command answers to a single nasty word, and every such word is answe
       expect.objectContaining({ wrong: [], left: [] }),
     )
   }
-}, 300_000)
+})
 
 test('so does the real process', async () => {
   const main = join(import.meta.dirname, '..', 'main.ts')
@@ -275,4 +275,4 @@ test('so does the real process', async () => {
       expect.objectContaining({ wrong: [] }),
     )
   }
-}, 300_000)
+})

@@ -28,4 +28,4 @@ it('A router whose HAProxy does not start ends when it is told to, and says what
   process.emit('SIGTERM')
   await served
   expect(said).toHaveBeenLastCalledWith('router stops, and its sessions end')
-}, 20_000)
+})

@@ -24,7 +24,7 @@ async function pidOf(who: 'parent' | 'child'): Promise<number> {
     const pid = Number(await readFile(join(folder, who), 'utf8'))
     expect(pid).toBeGreaterThan(0)
     return pid
-  }, 10_000)
+  })
 }
 
 function isThere(pid: number): boolean {

@@ -157,7 +157,7 @@ describe.runIf(documentFile !== undefined)('the actions of the document that REG
       within: withOwnPaths({ root: inOwn('root'), folders }),
     })
     await agent.said('HTTP listens')
-  }, 150_000)
+  })
 
   beforeEach(async () => {
     for (const name of ['calls', 'primary', 'topology']) await writeFile(inOwn(name), '')
@@ -166,7 +166,7 @@ describe.runIf(documentFile !== undefined)('the actions of the document that REG
   afterAll(async () => {
     await agent.end()
     await rm(own, { recursive: true })
-  }, 60_000)
+  })
 
   async function call(action: string, parameters?: Readonly<Record<string, string>>) {
     const answer = await callAction(

@@ -30,7 +30,7 @@ test('the plugin, also through a symbolic link, asks Kubernetes, takes kubectlâ€
     '/api/v1/clusters/shops.shop/topology',
     '/api/v1/clusters/other.shop/topology',
   ])
-}, 90_000)
+})
 
 test('the plugin keeps words with blanks whole, and calls itself what a person typed', async () => {
   const ran = await run(script, ['--context', 'no such context', 'topology'], {
@@ -43,4 +43,4 @@ test('the plugin keeps words with blanks whole, and calls itself what a person t
   expect((await run(script, ['topology', '--help'], {})).out).toContain(
     'Usage: kubectl regent topology [options] [cluster]',
   )
-}, 90_000)
+})

@@ -65,7 +65,7 @@ it('A router follows the managers’ authority as soon as the file has another, 
   expect(manager.asked, 'whoever is not trusted never sees the token').toHaveLength(1)
   await trust(next.cert)
   await expect.poll(() => heard.at(-1), { timeout: 5_000 }).toBe(3)
-}, 20_000)
+})
 
 it('Without an authority no manager is asked: Node would trust all of the web', async () => {
   const { trust: _, ...files } = await mounted('\n')

@@ -10,7 +10,7 @@ beforeAll(async () => {
   server = await LoneServer.create()
   const plugins = ['semisync_replica.so', 'mysql_clone.so', 'group_replication.so']
   session = await server.start(...plugins.map((plugin) => `--plugin-load-add=${plugin}`))
-}, 90_000)
+})
 
 afterAll(async () => {
   session?.destroy()
