@@ -1,23 +1,33 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { realWorld } from '#common/ports/real-world.ts'
 import { linesThrough } from './connection.ts'
+import type { OpenLine } from './line.ts'
 import { GroupMembership } from './member-connections.ts'
 import type { Configuration, MemberIdentity } from './messages.ts'
 import { aConfiguration, groupId, PlayedMember } from './testing.ts'
+import { patienceMs } from '#test/support/patience.ts'
 
 const facts = { versions: ['9.7.4'], singleLeader: false }
-const timings = { openMs: 500, answerMs: 500, beatMs: 20 }
+const timings = { openMs: patienceMs, answerMs: patienceMs, beatMs: 20 }
 let members: [PlayedMember, PlayedMember, PlayedMember]
 let membership: GroupMembership
+/** The addresses of those that are to be found silent: they alone are given up soon. */
+let silent: Set<string>
+const soonMs = 300
+
+const open: OpenLine = async (address, deadlineMs) => {
+  const within = (ms: number) => (silent.has(address) ? soonMs : ms)
+  const line = await linesThrough(() => ({ kind: 'xcom', tls: null }), realWorld.timers)(address, within(deadlineMs))
+  const state = line.state.bind(line)
+  return Object.assign(line, { state: (ms: number) => state(within(ms)) })
+}
 
 beforeEach(async () => {
   members = [await PlayedMember.start(), await PlayedMember.start(), await PlayedMember.start()]
   tellAll(configurationOf(members))
+  silent = new Set()
   const { clock, timers } = realWorld
-  membership = new GroupMembership(
-    { open: linesThrough(() => ({ kind: 'xcom', tls: null }), timers), clock, timers },
-    timings,
-  )
+  membership = new GroupMembership({ open, clock, timers }, timings)
 })
 
 afterEach(async () => {
@@ -43,6 +53,7 @@ describe('The members of a group', () => {
   it('are read once, from the first seed that answers, on a connection that is closed then', async () => {
     const [first, second, third] = members
     first.answer = () => null
+    silent.add(first.address)
     const group = await membership.refresh(addresses([first]).concat(second.address, third.address), facts)
     expect(group).toEqual({ id: groupId, configuration: second.configurations[0], ...facts })
     expect(members.map((member) => count(member, 'snapshot'))).toEqual([0, 1, 0])
@@ -67,6 +78,7 @@ describe('The members of a group', () => {
           membership.silence.get(address) ?? Number.NaN,
     )
     members[1].answer = () => null
+    silent.add(members[1].address)
     await members[2].stop()
     await expect.poll(() => Math.min(second!(), third!())).toBeGreaterThan(200)
     await expect.poll(first!).toBeLessThan(100)
@@ -87,6 +99,7 @@ describe('The members of a group', () => {
   it('that do not answer are left, and asked on another connection', async () => {
     await membership.refresh([members[0].address], facts)
     await expect.poll(connected).toEqual(addresses(members))
+    silent.add(members[2].address)
     members[2].answer = (question) => (question === 'state' ? null : members[2].usual(question))
     await expect.poll(() => members[2].connections).toBeGreaterThan(2)
     expect(members[1].connections).toBe(1)
@@ -132,6 +145,7 @@ describe('The members of a group', () => {
     await membership.refresh([members[0].address], facts)
     const known = membership.group
     for (const member of members) member.answer = () => null
+    silent = new Set(addresses(members))
     const asking = membership.refresh(addresses(members), facts)
     await expect(asking).rejects.toThrow(/no member tells who is in the group: .*; .*; /)
     expect(membership.group).toBe(known)

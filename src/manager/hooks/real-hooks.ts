@@ -49,13 +49,13 @@ function programOf({ command, shell = '' }: Hook, told: HookDocument, { timers }
 async function letterOf(
   webhook: Webhook,
   told: HookDocument,
-  { clock }: Pick<World, 'clock'>,
+  { clock, timers }: Pick<World, 'clock' | 'timers'>,
   secretOf: SecretOf,
 ): Promise<Once> {
   const secret = await secretOf(webhook)
   const { key, moment } = told
   const letter = { url: webhook.url, body: JSON.stringify(told), key, moment, secret }
-  return (deadlineMs) => sendWebhook({ ...letter, wallMs: clock.wallMs(), deadlineMs })
+  return (deadlineMs) => sendWebhook({ ...letter, wallMs: clock.wallMs(), deadlineMs }, timers)
 }
 
 /** Tries it again while it may help, and while there is time. A webhook that hangs leaves time for its other tries. */

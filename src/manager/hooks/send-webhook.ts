@@ -2,6 +2,7 @@ import { createHmac } from 'node:crypto'
 import type { ClientRequest, IncomingMessage, RequestOptions } from 'node:http'
 import { request as requestHttps } from 'node:https'
 import { describeError } from '#common/errors/errors.ts'
+import type { Timers } from '#common/ports/ports.ts'
 import { request as requestHttp } from '#common/http/node-http.ts'
 import { duration } from '#common/text/words.ts'
 import type { HookEnd } from '../loop/hooks/hook-port.ts'
@@ -24,7 +25,7 @@ const keptBytes = 1_024
 const later = [408, 425, 429]
 
 /** Posts a letter once. `again`: the server did not take it, and may later. Never rejects. */
-export function sendWebhook(letter: Letter): Promise<HookEnd & { readonly again: boolean }> {
+export function sendWebhook(letter: Letter, timers: Timers): Promise<HookEnd & { readonly again: boolean }> {
   return new Promise((resolve) => {
     let request: ClientRequest | undefined
     let answered: (() => void) | undefined
@@ -42,8 +43,8 @@ export function sendWebhook(letter: Letter): Promise<HookEnd & { readonly again:
         answered?.()
         failed(`no answer within ${duration(letter.deadlineMs)}`)
       }
-      const timer = setTimeout(late, letter.deadlineMs)
-      request.once('close', () => clearTimeout(timer))
+      const timer = timers.after(letter.deadlineMs, late)
+      request.once('close', () => timer.cancel())
       request.once('error', (error) => failed(describeError(error)))
       request.end(letter.body)
     } catch (error) {
