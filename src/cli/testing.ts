@@ -2,6 +2,7 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { onTestFinished } from 'vitest'
 import type { InstanceRow, TopologyView } from '#api-contract/views.ts'
+import { patienceMs } from '#test/support/patience.ts'
 import type { Io } from './terminal/io.ts'
 import { run } from './run.ts'
 
@@ -11,20 +12,27 @@ export interface Ran {
   readonly err: string
 }
 
-/** Runs a command line in this process, with Ctrl-C after so long, and gives what it printed. */
+/** When Ctrl-C comes: after so many milliseconds, or once enough is printed. */
+export type Interrupt = number | ((out: readonly string[]) => boolean)
+
+/** Runs a command line in this process, with Ctrl-C at that moment, and gives what it printed. */
 export async function regent(
   argv: readonly string[],
   env: Readonly<Record<string, string>> = {},
-  interruptMs = 60_000,
+  interrupt: Interrupt = patienceMs,
 ): Promise<Ran> {
   const [out, err]: [string[], string[]] = [[], []]
+  const enough = new AbortController()
   const io: Io = {
     env,
-    out: (line) => out.push(line),
+    out: (line) => {
+      out.push(line)
+      if (typeof interrupt === 'function' && interrupt(out)) enough.abort()
+    },
     note: (line) => err.push(line),
     colour: false,
     terminal: false,
-    interrupted: () => AbortSignal.timeout(interruptMs),
+    interrupted: () => (typeof interrupt === 'number' ? AbortSignal.timeout(interrupt) : enough.signal),
   }
   const code = await run(argv, io)
   return { code, out: out.join('\n'), err: err.join('\n') }

@@ -354,13 +354,13 @@ describe('the load of a new replica', () => {
   })
 
   it.each([
-    ['fails', 'cat > /dev/null; echo -n why >&2; exit 4', 'dataLoad failed: it ended with exit code 4, stderr: why'],
-    ['does not read to the end', 'head -c 10', 'it ended with exit code 0 before it had read all of its input'],
-    ['takes too long', 'sleep 60 & wait', 'it took longer than 1 s'],
-  ])('fails when its command %s', async (_what, script, message) => {
-    const actions = new Map([['dataLoad', bash('dataLoad', script, { timeoutSeconds: 1 })]])
+    ['fails', 'cat > /dev/null; echo -n why >&2; exit 4', 60, 'it ended with exit code 4, stderr: why'],
+    ['does not read to the end', 'head -c 10', 60, 'it ended with exit code 0 before it had read all of its input'],
+    ['takes too long', 'sleep 60 & wait', 1, 'it took longer than 1 s'],
+  ])('fails when its command %s', async (_what, script, timeoutSeconds, message) => {
+    const actions = new Map([['dataLoad', bash('dataLoad', script, { timeoutSeconds })]])
     const { loaded, groups } = await aLoad('head -c 1000000 /dev/zero', '', { actions })
-    await expect(loaded).rejects.toThrow(message)
+    await expect(loaded).rejects.toThrow(`dataLoad failed: ${message}`)
     expect(groups.running).toBe(0)
   })
 

@@ -183,9 +183,14 @@ describe('the manager', () => {
       if (++streams === 1) setTimeout(() => response.destroy(), 50)
       return null
     })
-    const { out } = await fake.regent('topology shop --watch -n shops', {}, 3_000)
+    const drawings = (out: readonly string[]) => out.join('\n').match(/drawing/g)?.length ?? 0
+    const { out } = await fake.regent(
+      'topology shop --watch -n shops',
+      {},
+      (soFar) => streams > 1 && drawings(soFar) > 1,
+    )
     expect(streams).toBeGreaterThan(1)
-    expect(out.match(/drawing/g)?.length).toBeGreaterThan(1)
+    expect(drawings([out])).toBeGreaterThan(1)
     await expect.poll(() => fake.api.openForwards).toBe(0)
   })
 })

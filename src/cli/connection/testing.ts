@@ -8,7 +8,7 @@ import { FakeApiServer } from '#controller-runtime/testing-api-server.ts'
 import type { StoredObject } from '#controller-runtime/testing-api-state.ts'
 import { selfSigned, type TestCertificate } from '#controller-runtime/testing-certificate.ts'
 import { temporaryFolder } from '#local/testing.ts'
-import { regent, type Asked, type Ran } from '../testing.ts'
+import { regent, type Asked, type Interrupt, type Ran } from '../testing.ts'
 
 export interface ManagerOptions {
   readonly ready?: boolean
@@ -55,8 +55,8 @@ export class FakeKubernetes {
   }
 
   /** Runs a command line where this is what KUBECONFIG names. */
-  async regent(line: string, env: Readonly<Record<string, string>> = {}, interruptMs?: number): Promise<Ran> {
-    return regent(line.split(' '), { KUBECONFIG: this.kubeconfig, ...env }, interruptMs)
+  async regent(line: string, env: Readonly<Record<string, string>> = {}, interrupt?: Interrupt): Promise<Ran> {
+    return regent(line.split(' '), { KUBECONFIG: this.kubeconfig, ...env }, interrupt)
   }
 
   /** A manager's pod; without `respond` nothing listens in it. */
