@@ -1,6 +1,6 @@
 import { createLogger, type Logger } from '#common/log/logger.ts'
 import { realWorld } from '#common/ports/real-world.ts'
-import type { World } from '#common/ports/ports.ts'
+import type { Timers, World } from '#common/ports/ports.ts'
 import { ActionDesk } from './actions/desk.ts'
 import { HttpCaller } from './actions/http-action.ts'
 import { Pipes } from './actions/pipes.ts'
@@ -40,6 +40,28 @@ export function testingActions(actions: readonly Action[], parts: TestingParts =
     run: (...call) => runner.run(...call),
   })
   return { desk, runner, groups, http, kill: () => kill.abort(new Error('stopped')) }
+}
+
+/** The real world, whose deadlines count only from when this is so: a busy machine may begin a command late. */
+export function deadlinesOnce(isSo: () => boolean): World {
+  const { timers } = realWorld
+  const after: Timers['after'] = (ms, task) => {
+    let timer = timers.every(10, () => {
+      if (!isSo()) return
+      timer.cancel()
+      timer = timers.after(ms, task)
+    })
+    return { cancel: () => timer.cancel() }
+  }
+  return { ...realWorld, timers: { ...timers, after } }
+}
+
+/** A world in which no time passes: no deadline comes. All that were set are in `deadlines`. */
+export function timelessWorld(): World & { readonly deadlines: readonly number[] } {
+  const { clock, timers } = realWorld
+  const deadlines: number[] = []
+  const after: Timers['after'] = (ms) => (deadlines.push(ms), { cancel: () => undefined })
+  return { ...realWorld, deadlines, clock: { ...clock, monotonicMs: () => 0 }, timers: { ...timers, after } }
 }
 
 /** An action that is a bash script. */

@@ -1,9 +1,10 @@
-import { readdirSync, readFileSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, expect, it, onTestFinished } from 'vitest'
-import { bash, saidBy, testingActions } from '../testing.ts'
+import { realWorld } from '#common/ports/real-world.ts'
+import { bash, deadlinesOnce, saidBy, testingActions, timelessWorld } from '../testing.ts'
 import type { Action } from '../wire/definitions.ts'
 import { expectBelow } from '#test/support/expect-below.ts'
 
@@ -23,6 +24,11 @@ function runs(pid: number): boolean {
   } catch {
     return false
   }
+}
+
+/** The lines of a file, none where it is not there yet. */
+function linesOf(file: string): readonly string[] {
+  return existsSync(file) ? readFileSync(file, 'utf8').split('\n').slice(0, -1) : []
 }
 
 describe('an exec action', () => {
@@ -86,22 +92,24 @@ describe('an exec action', () => {
   it('is killed with everything that it started when its time is over', async () => {
     const file = join(await folderOf(), 'pids')
     const script = `sleep 60 & echo $! > ${file}; bash -c 'sleep 60 & echo $! >> ${file}; wait' & wait`
+    const world = deadlinesOnce(() => linesOf(file).length === 2)
     const before = Date.now()
-    expect(await call(bash('a', script, { timeoutSeconds: 1 }))).toEqual({
+    expect(await call(bash('a', script, { timeoutSeconds: 1 }), {}, { world })).toEqual({
       ok: false,
       error: 'timedOut',
       message: 'timedOut',
     })
     expectBelow(3_000, Date.now() - before)
-    const pids = (await readFile(file, 'utf8')).trim().split('\n').map(Number)
+    const pids = linesOf(file).map(Number)
     expect(pids).toHaveLength(2)
     await expect.poll(() => pids.filter(runs)).toEqual([])
   })
 
   it('tells at its end what it had complained of', async () => {
-    expect(saidBy(await call(bash('a', 'echo -n waiting >&2; sleep 60', { timeoutSeconds: 1 })))).toBe(
-      'waiting: timedOut',
-    )
+    const file = join(await folderOf(), 'waits')
+    const action = bash('a', `echo -n waiting >&2; echo >${file}; sleep 60`, { timeoutSeconds: 1 })
+    const world = deadlinesOnce(() => linesOf(file).length === 1)
+    expect(saidBy(await call(action, {}, { world }))).toBe('waiting: timedOut')
   })
 
   it('takes the seconds of the request before its own', async () => {
@@ -116,7 +124,10 @@ describe('an exec action', () => {
 
   it('waits for what it left behind while that holds the output open, and says so at the end of its time', async () => {
     expect(saidBy(await call(bash('a', '(sleep 0.2; echo late) & echo early')))).toBe('early\nlate\n')
-    expect(saidBy(await call(bash('a', 'sleep 60 & echo early', { timeoutSeconds: 1 })))).toBe(
+    const file = join(await folderOf(), 'pid')
+    const action = bash('a', `echo $$ >${file}; sleep 60 & echo early`, { timeoutSeconds: 1 })
+    const world = deadlinesOnce(() => linesOf(file).length === 1 && !runs(Number(linesOf(file)[0])))
+    expect(saidBy(await call(action, {}, { world }))).toBe(
       'the command ended, and a process that it left behind held its output open until it was killed: timedOut',
     )
   })
@@ -124,10 +135,11 @@ describe('an exec action', () => {
   it('is not held up by a process that fled into a session of its own', async () => {
     const file = join(await folderOf(), 'pid')
     const script = `setsid bash -c 'echo $$ > ${file}; exec sleep 30' & wait`
+    const world = deadlinesOnce(() => linesOf(file).length === 1)
     const before = Date.now()
-    expect(await call(bash('a', script, { timeoutSeconds: 1 }))).toMatchObject({ error: 'timedOut' })
+    expect(await call(bash('a', script, { timeoutSeconds: 1 }), {}, { world })).toMatchObject({ error: 'timedOut' })
     expectBelow(3_000, Date.now() - before)
-    process.kill(Number(await readFile(file, 'utf8')), 'SIGKILL')
+    process.kill(Number(linesOf(file)[0]), 'SIGKILL')
   })
 
   it('is killed when it writes more than is allowed, and says what to do', async () => {
@@ -159,17 +171,20 @@ describe('an exec action', () => {
   })
 
   it('gives each run its own time, where somebody waits for the call', async () => {
-    const action = { name: 'a', exec: { command: ['bash', '-c', 'sleep 3; echo "$0"'] }, timeoutSeconds: 5 }
-    expect(saidBy(await call(action, { arguments: [['a'], ['b']] }))).toBe('a\nb\n')
+    const action = { name: 'a', exec: { command: ['bash', '-c', 'sleep 0.1; echo "$0"'] }, timeoutSeconds: 5 }
+    const { clock } = realWorld
+    const world = { ...timelessWorld(), clock }
+    expect(saidBy(await call(action, { arguments: [['a'], ['b']] }, { world }))).toBe('a\nb\n')
+    expect(world.deadlines).toEqual([5_000, 5_000])
   })
 
   it('ends as timedOut where the time of a call that nobody waits for ends in a pause between two tries', async () => {
     const retryPolicy = { maxRetries: 3, retryInterval: 5_000_000_000 }
     const action = bash('a', 'exit 3', { timeoutSeconds: 1, retryPolicy, nonBlocking: true })
-    const { desk } = testingActions([action])
+    const { desk } = testingActions([action], { world: timelessWorld() })
     expect(saidBy(await desk.call({ action: 'a' }))).toBe('inProgress')
     await expect
-      .poll(async () => saidBy(await desk.call({ action: 'a' })), { timeout: 5_000 })
+      .poll(async () => saidBy(await desk.call({ action: 'a' })))
       .toBe('exit code: 3: failed, and its time ends before the next try: timedOut')
   })
 
@@ -181,10 +196,10 @@ describe('an exec action', () => {
       exec: { command: ['bash', '-c', script, 'bash'] },
       ...{ timeoutSeconds: 1, nonBlocking: true, retryPolicy: { maxRetries: 5 } },
     }
-    const { desk } = testingActions([action])
+    const { desk } = testingActions([action], { world: deadlinesOnce(() => linesOf(file).length > 0) })
     const request = { action: 'a', arguments: [['a'], ['b']] }
     await desk.call(request)
-    await expect.poll(async () => saidBy(await desk.call(request)), { timeout: 5_000 }).toBe('timedOut')
+    await expect.poll(async () => saidBy(await desk.call(request))).toBe('timedOut')
     expect(await readFile(file, 'utf8')).toBe('a\n')
   })
 
