@@ -1,5 +1,4 @@
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
-import { createServer, type AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
@@ -9,6 +8,7 @@ import type { AgentConfig } from './instance/config.ts'
 import { farMedium } from './instance/medium.ts'
 import { placeOf, type Place } from './place.ts'
 import { runAgent } from './run.ts'
+import { freePort } from '#test/support/free-port.ts'
 import { aServerState, anAgentConfig, quietVolume, ScriptedProcess, ScriptedServer } from './testing.ts'
 
 const rebooted = new RegentError('REGENT_REBOOTED', 'its host was started anew')
@@ -114,11 +114,3 @@ describe('A far agent', () => {
     }
   })
 })
-
-async function freePort(): Promise<number> {
-  const server = createServer()
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  const { port } = server.address() as AddressInfo
-  await new Promise((resolve) => server.close(resolve))
-  return port
-}

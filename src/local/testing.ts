@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { onTestFinished } from 'vitest'
 import { readProcessStat, type ProcessIdentity } from '#common/process/process-stat.ts'
+import { claimPort } from '#test/support/free-port.ts'
 import { claimNumber } from './addresses/addresses.ts'
 import { instancesFor, type LocalCluster } from './folder/cluster-file.ts'
 
@@ -34,22 +35,22 @@ export function clusterIn(dir: string, changes: Partial<LocalCluster> = {}): Loc
 }
 
 /**
- * A cluster number that nobody on this machine has. Random, for another run of the tests may look at the same moment;
- * from 100 on, for clusters that people start take the lowest.
+ * A cluster number that nobody on this machine has, and that no other test is given; from 100 on, for clusters that
+ * people start take the lowest.
  */
 export async function freeNumber(): Promise<number> {
   for (;;) {
     const number = 100 + Math.floor(Math.random() * 100)
-    const claim = given.has(number) ? undefined : await claimNumber(number)
+    if (!(await claimPort(`127.24.${number}.250`, testsPort))) continue
+    const claim = await claimNumber(number)
     if (claim === undefined) continue
-    given.add(number)
     await claim.release()
     return number
   }
 }
 
-/** By this run, so that none is given twice. */
-const given = new Set<number>()
+/** On it a test claims its number; the product has another one. */
+const testsPort = 9_398
 
 /** A process that only waits, ended with the test. */
 export function idleProcess(): ProcessIdentity {

@@ -1,7 +1,6 @@
-import { once } from 'node:events'
-import { createServer } from 'node:net'
 import { afterEach, expect, test } from 'vitest'
 import { shopRecovery } from '#manager/api/testing.ts'
+import { freePort } from '#test/support/free-port.ts'
 import { knownShop, orchestratorOver } from './testing.ts'
 
 const closing: (() => Promise<unknown>)[] = []
@@ -52,11 +51,7 @@ test('Where the manager that leads does not answer nothing is changed, and this 
 })
 
 test('Two managers that each take the other one for the leader ask once, and each knows the other', async () => {
-  const server = createServer()
-  server.listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const { port } = server.address() as { readonly port: number }
-  await new Promise((resolve) => void server.close(resolve))
+  const port = await freePort()
   const one = await orchestratorOver([knownShop()], { leads: false, leader: () => `127.0.0.1:${port}` })
   const url = await one.app.listen({ host: '127.0.0.1', port: 0 })
   closing.push(() => one.app.close())

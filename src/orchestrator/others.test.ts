@@ -1,7 +1,6 @@
-import { once } from 'node:events'
-import { createServer } from 'node:net'
 import { afterEach, expect, test } from 'vitest'
 import { shopRecovery } from '#manager/api/testing.ts'
+import { freePort } from '#test/support/free-port.ts'
 import { RegentError } from '#common/errors/errors.ts'
 import { knownShop, orchestratorOver, watchedShop } from './testing.ts'
 import type { Hands } from './trees/hands.ts'
@@ -161,7 +160,7 @@ test('A server that another manager knows is discovered there, and not searched 
 })
 
 test('A manager that stands among the others that it asks is not asked: each cluster is listed once', async () => {
-  const port = await unusedPort()
+  const port = await freePort()
   const own = await orchestratorOver([knownShop()], {
     also: [`http://127.0.0.1:${port}`],
     recoveries: [shopRecovery],
@@ -174,12 +173,3 @@ test('A manager that stands among the others that it asks is not asked: each clu
   expect(own.asked.map(({ operation }) => operation)).toEqual(['downtime', 'pause'])
   expect((await own.get('instance/nobody/3306')).body.Message).toBe('Cannot read instance: nobody:3306')
 })
-
-async function unusedPort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const address = server.address()
-  server.close()
-  await once(server, 'close')
-  return typeof address === 'object' && address !== null ? address.port : 0
-}

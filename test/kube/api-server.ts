@@ -7,7 +7,7 @@ import { get } from 'node:https'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { readProcessStat } from '#common/process/process-stat.ts'
-import { freePort } from '../support/redis-server.ts'
+import { freePort } from '../support/free-port.ts'
 import type { ControlPlanePrograms } from './control-plane-programs.ts'
 
 /** What it takes to use an API server, also from another process. */

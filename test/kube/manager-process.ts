@@ -7,7 +7,7 @@ import { parse, stringify } from 'yaml'
 import { manager as names } from '#kube/names/manager-names.ts'
 import { secrets } from '#kube/secrets/secrets.ts'
 import type { KubeObject } from '#controller-runtime/objects/objects.ts'
-import { freePort } from '../support/redis-server.ts'
+import { freePort } from '../support/free-port.ts'
 import type { ApiServerAccess } from './api-server.ts'
 import { customResourceDefinitions, namespaces, type Client } from './clients.ts'
 

@@ -1,5 +1,5 @@
 import { connect, createServer, type Server, type Socket } from 'node:net'
-import { freePort } from './redis-server.ts'
+import { freePort } from './free-port.ts'
 
 /**
  * What the proxy does with the next request that holds the text it was given:

@@ -1,7 +1,7 @@
 import { createServer, request as requestTo, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import { buffer } from 'node:stream/consumers'
-import { freePort } from './redis-server.ts'
+import { freePort } from './free-port.ts'
 
 type Operation = 'create' | 'part' | 'complete' | 'abort' | 'uploads' | 'list' | 'bulk-delete' | 'put' | 'get' | 'head'
 

@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import { createServer, type Server, type Socket } from 'node:net'
 import { Framer, preambleOf, type Trailer } from '#agents/lifecycle/streaming/frames.ts'
-import { freePort } from './redis-server.ts'
+import { freePort } from './free-port.ts'
 
 /** What is wrong with a stream. */
 export type Fault =

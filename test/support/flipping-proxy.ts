@@ -1,5 +1,5 @@
 import { connect, createServer, type Server, type Socket } from 'node:net'
-import { freePort } from './redis-server.ts'
+import { freePort } from './free-port.ts'
 
 /** One byte of what goes to the server (`up`) or comes from it, counted from when the proxy is told. */
 export interface Flip {

@@ -1,5 +1,5 @@
 import { connect, createServer, type Server, type Socket } from 'node:net'
-import { freePort } from './redis-server.ts'
+import { freePort } from './free-port.ts'
 
 /**
  * A TCP proxy on loopback that passes on so many bytes of the answer and then holds the rest back, until the test cuts

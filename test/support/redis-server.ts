@@ -1,10 +1,11 @@
 import { spawn, type ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdtemp, rm } from 'node:fs/promises'
-import { connect, createServer } from 'node:net'
+import { connect } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { findRedis } from '#local/packages/redis-binaries.ts'
+import { freePort } from './free-port.ts'
 
 /** Settings under which the store accepts a Redis. */
 export const safeSettings: Readonly<Record<string, string>> = {
@@ -80,21 +81,6 @@ export class RedisServer {
   async end(): Promise<void> {
     await this.kill()
     await rm(this.folder, { recursive: true, force: true })
-  }
-}
-
-/** A loopback port that nobody has; below 32768, where no connection of ours gets its own end from. */
-export async function freePort(): Promise<number> {
-  for (;;) {
-    const port = 20_000 + Math.floor(Math.random() * 12_000)
-    const server = createServer()
-    const listening = await new Promise<boolean>((resolve) => {
-      server.once('error', () => resolve(false))
-      server.listen(port, '127.0.0.1', () => resolve(true))
-    })
-    if (!listening) continue
-    await new Promise((resolve) => server.close(resolve))
-    return port
   }
 }
 

@@ -4,7 +4,7 @@ import { mkdir, mkdtemp, rm } from 'node:fs/promises'
 import { connect } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { freePort } from './redis-server.ts'
+import { freePort } from './free-port.ts'
 
 export interface S3Login {
   readonly accessKeyId: string

@@ -6,7 +6,7 @@ import { until } from './bare-instance.ts'
 import { ownAddress, type OwnAddress } from './own-address.ts'
 import type { Namespaces } from './namespaces.ts'
 import { clientOf, standIn, type Answered } from './orchestrator-commands.ts'
-import { freePort } from './redis-server.ts'
+import { freePort } from './free-port.ts'
 import { accountStatements, newestMysql, passwordFile, StrangeServer } from './strange-servers.ts'
 
 const firstPort = 13_306

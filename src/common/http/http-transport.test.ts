@@ -3,9 +3,8 @@ import type { AddressInfo, Socket } from 'node:net'
 import { afterEach, describe, expect, it } from 'vitest'
 import { createHttpTransport, type HttpTransport } from './http-transport.ts'
 import { expectBelow } from '#test/support/expect-below.ts'
-
-/** Below 32768: other ports belong to the kernel. */
-let nextPort = 21_400
+import { freePort } from '#test/support/free-port.ts'
+import { patienceMs } from '#test/support/patience.ts'
 
 let server: Server | undefined
 let transport: HttpTransport | undefined
@@ -13,7 +12,8 @@ let transport: HttpTransport | undefined
 async function agentThat(answers: RequestListener): Promise<{ address: string; server: Server }> {
   const made = createServer(answers)
   server = made
-  await new Promise<void>((resolve) => made.listen(nextPort++, '127.0.0.1', resolve))
+  const port = await freePort()
+  await new Promise<void>((resolve) => made.listen(port, '127.0.0.1', resolve))
   return { address: `127.0.0.1:${(made.address() as AddressInfo).port}`, server: made }
 }
 
@@ -43,7 +43,7 @@ describe('the HTTP transport', () => {
         ),
       )
     })
-    const answer = await connect().post(address, '/v1/promise', { epoch: 4 }, 1_000)
+    const answer = await connect().post(address, '/v1/promise', { epoch: 4 }, patienceMs)
     expect(answer).toEqual({ path: '/v1/promise', token: 'Bearer the-token', body: { epoch: 4 } })
   })
 
@@ -52,8 +52,8 @@ describe('the HTTP transport', () => {
     let connections = 0
     agent.on('connection', () => connections++)
     const client = connect()
-    await client.post(address, '/', {}, 1_000)
-    await client.post(address, '/', {}, 1_000)
+    await client.post(address, '/', {}, patienceMs)
+    await client.post(address, '/', {}, patienceMs)
     expect(connections).toBe(1)
   })
 
@@ -67,15 +67,16 @@ describe('the HTTP transport', () => {
     })
     agent.on('connection', (socket) => sockets.push(socket))
     const client = connect()
-    await client.post(address, '/', {}, 1_000)
-    await expect(client.post(address, '/', {}, 1_000)).resolves.toEqual({ fine: true })
+    await client.post(address, '/', {}, patienceMs)
+    await expect(client.post(address, '/', {}, patienceMs)).resolves.toEqual({ fine: true })
     expect(sockets).toHaveLength(2)
   })
 
   it('says REGENT_AGENT_UNREACHABLE with the address when nobody listens', async () => {
-    await expect(connect().post('127.0.0.1:21399', '/v1/assign', {}, 1_000)).rejects.toMatchObject({
+    const address = `127.0.0.1:${await freePort()}`
+    await expect(connect().post(address, '/v1/assign', {}, patienceMs)).rejects.toMatchObject({
       code: 'REGENT_AGENT_UNREACHABLE',
-      message: expect.stringContaining('127.0.0.1:21399 (/v1/assign)') as string,
+      message: expect.stringContaining(`${address} (/v1/assign)`) as string,
     })
   })
 
@@ -104,7 +105,7 @@ describe('the HTTP transport', () => {
       response.writeHead(409, { 'content-type': 'application/problem+json' })
       response.end(JSON.stringify({ code: 'REGENT_STALE_ORDER', detail: 'revision 7 is older than 9' }))
     })
-    await expect(connect().post(address, '/', {}, 1_000)).rejects.toMatchObject({
+    await expect(connect().post(address, '/', {}, patienceMs)).rejects.toMatchObject({
       code: 'REGENT_STALE_ORDER',
       message: `agent ${address}: revision 7 is older than 9`,
     })
@@ -117,13 +118,13 @@ describe('the HTTP transport', () => {
     ['an answer past the limit', 200, JSON.stringify('x'.repeat(2_000))],
   ])('does not believe %s', async (_, status, text) => {
     const { address } = await agentThat((_request, response) => response.writeHead(status).end(text))
-    await expect(connect({ maxAnswerBytes: 1_000 }).post(address, '/', {}, 1_000)).rejects.toMatchObject({
+    await expect(connect({ maxAnswerBytes: 1_000 }).post(address, '/', {}, patienceMs)).rejects.toMatchObject({
       code: 'REGENT_AGENT_UNREACHABLE',
     })
   })
 
   it.each(['nowhere', ':9400', 'host:', 'host:99999', 'host:x'])('refuses the address "%s"', async (address) => {
-    await expect(connect().post(address, '/', {}, 1_000)).rejects.toMatchObject({
+    await expect(connect().post(address, '/', {}, patienceMs)).rejects.toMatchObject({
       code: 'REGENT_BAD_REQUEST',
       message: expect.stringContaining(address) as string,
     })

@@ -9,6 +9,7 @@ import { createCluster, reopenCluster, type NewCluster } from './prepare.ts'
 import { readSecret } from '../folder/secrets.ts'
 import { composeSpec, readSpec } from '../folder/spec-file.ts'
 import { layoutOf } from '../folder/state-layout.ts'
+import { freePort } from '#test/support/free-port.ts'
 import { clusterIn, temporaryFolder } from '../testing.ts'
 
 beforeEach(async () => {
@@ -148,7 +149,8 @@ describe('a new local cluster', () => {
 
 async function takenPort(): Promise<number> {
   const server = createServer()
-  await new Promise<void>((resolve) => server.listen(9595, '127.0.0.1', resolve))
+  const port = await freePort()
+  await new Promise<void>((resolve) => server.listen(port, '127.0.0.1', resolve))
   onTestFinished(() => void server.close())
-  return 9595
+  return port
 }

@@ -3,18 +3,17 @@ import { connect, type Socket } from 'node:net'
 import { once } from 'node:events'
 import { afterEach, describe, expect, it } from 'vitest'
 import type { FastifyInstance } from 'fastify'
+import { freePort } from '#test/support/free-port.ts'
 import { authorized, shop, testApi, type MemoryClusters } from './testing.ts'
 
 let app: FastifyInstance
 let clusters: MemoryClusters
 let port: number
-/** Below 32768: other ports belong to the kernel. */
-let nextPort = 21_450
 const open: ClientRequest[] = []
 
 async function start(...how: Parameters<typeof testApi>): Promise<void> {
   ;({ app, clusters } = await testApi(...how))
-  port = nextPort++
+  port = await freePort()
   await app.listen({ host: '127.0.0.1', port })
 }
 

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, it, onTestFinished } from 'vitest'
 import { runRegent } from '#test/support/cluster.ts'
-import { freePort } from '#test/support/redis-server.ts'
+import { freePort } from '#test/support/free-port.ts'
 
 it('A cluster whose store cannot be reached says what the log says, and leaves nothing running', async () => {
   const home = await mkdtemp(join(tmpdir(), 'regent-'))

@@ -4,7 +4,7 @@ import { basename, join } from 'node:path'
 import { expect, it, onTestFinished } from 'vitest'
 import { processesOf } from '#local/processes/cluster-processes.ts'
 import { runRegent } from '#test/support/cluster.ts'
-import { freePort } from '#test/support/redis-server.ts'
+import { freePort } from '#test/support/free-port.ts'
 
 const deadlineMs = 120_000
 

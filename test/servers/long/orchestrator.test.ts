@@ -2,7 +2,7 @@ import { execFile } from 'node:child_process'
 import { readFile } from 'node:fs/promises'
 import { beforeAll, describe, expect, it } from 'vitest'
 import { clientOf, clients, matches, mostUsed, standIn, unmodified } from '#test/support/orchestrator-commands.ts'
-import { freePort } from '#test/support/redis-server.ts'
+import { freePort } from '#test/support/free-port.ts'
 import { withCluster } from '#test/support/with-cluster.ts'
 
 if (unmodified === undefined)

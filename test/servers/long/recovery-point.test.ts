@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { runRegent, TestCluster } from '#test/support/cluster.ts'
-import { freePort } from '#test/support/redis-server.ts'
+import { freePort } from '#test/support/free-port.ts'
 import { withCluster } from '#test/support/with-cluster.ts'
 import { stopWriters, Writer } from '#test/support/writer.ts'
 

@@ -9,7 +9,7 @@ import { readArchive } from '#backup/transfer/stored-archive.ts'
 import { chainsOf } from '#backup/restore/window.ts'
 import { parseGtidSet } from '#topology/gtid/gtid-set.ts'
 import { runRegent, TestCluster } from '#test/support/cluster.ts'
-import { freePort } from '#test/support/redis-server.ts'
+import { freePort } from '#test/support/free-port.ts'
 import { withCluster } from '#test/support/with-cluster.ts'
 
 const deadlineMs = 600_000

@@ -7,7 +7,7 @@ import type { ObjectStore } from '#object-store/object-store.ts'
 import { BucketStage } from '../../support/bucket-stage.ts'
 import { FaultyS3, type S3Fault, type SeenRequest } from '../../support/faulty-s3.ts'
 import { FlippingProxy } from '../../support/flipping-proxy.ts'
-import { freePort } from '../../support/redis-server.ts'
+import { freePort } from '../../support/free-port.ts'
 import { S3Server, usualLogin } from '../../support/s3-server.ts'
 import { findVersitygw } from '../../support/versitygw.ts'
 
