@@ -50,6 +50,6 @@ describe('Who is in the group', () => {
       expulsion.know(seen('ONLINE', 'ONLINE', 'ONLINE'))
       await new Promise((resolve) => setTimeout(resolve, 50))
     }
-    expect(snapshots()).toBe(1)
+    await expect.poll(snapshots).toBe(1)
   })
 })

@@ -105,7 +105,15 @@ describe('regent lifecycle-agent', () => {
   })
 
   it('goes on with the action of a client that went away', async () => {
-    const slow = bash('slow', 'sleep 0.5; touch $FOLDER/finished')
+    const slow = bash(
+      'slow',
+      'touch $FOLDER/begun; until [ -e $FOLDER/go ]; do sleep 0.05; done; touch $FOLDER/finished',
+    )
+    const isThere = (name: string) =>
+      stat(join(folder, name)).then(
+        () => true,
+        () => false,
+      )
     const agent = start(served(slow), ...anyPorts, '--open', '--max-concurrency', '1')
     const { address } = (await agent.said('HTTP listens')) as { readonly address: string }
     const gone = new AbortController()
@@ -114,17 +122,13 @@ describe('regent lifecycle-agent', () => {
       body: '{"action":"slow"}',
       signal: gone.signal,
     })
-    setTimeout(() => gone.abort(), 100)
+    asked.catch(() => undefined)
+    await expect.poll(() => isThere('begun')).toBe(true)
+    gone.abort()
     await expect(asked).rejects.toThrow()
     expect(await post(address, { action: 'slow' })).toMatch(/^503 .*1 calls run already/)
-    await expect
-      .poll(() =>
-        stat(join(folder, 'finished')).then(
-          () => true,
-          () => false,
-        ),
-      )
-      .toBe(true)
+    await writeFile(join(folder, 'go'), '')
+    await expect.poll(() => isThere('finished')).toBe(true)
   })
 
   it('holds no file and no process more after hundreds of calls at once than before', async () => {
@@ -139,22 +143,27 @@ describe('regent lifecycle-agent', () => {
       held.push((await readdir(`/proc/${agent.process.pid}/fd`)).length - (await socketsOf(agent)))
     }
     expect(held[2]).toBeLessThanOrEqual((held[0] ?? 0) + 2)
-    expect(await readFile(`/proc/${agent.process.pid}/task/${agent.process.pid}/children`, 'utf8')).toBe('')
+    const children = `/proc/${agent.process.pid}/task/${agent.process.pid}/children`
+    await expect.poll(() => readFile(children, 'utf8')).toBe('')
   })
 
   it.runIf(canIsolate())('is no PID 1 that leaves zombies: a shell takes its place and reaps them', async () => {
     const zombies = 'grep -ls "^State:.Z" /proc/[0-9]*/status | wc -l'
+    const sleepers = 'grep -lsx sleep /proc/[0-9]*/comm | wc -l'
     const environment = served(
       bash('orphan', '(sleep 0.1 >/dev/null 2>&1 &) ; true'),
-      bash('count', `echo -n "$(tr '\\0' ' ' < /proc/1/cmdline | head -c 10) $(${zombies})"`),
+      bash('count', `echo -n "$(tr '\\0' ' ' < /proc/1/cmdline | head -c 10) $(${sleepers}) $(${zombies})"`),
       bash('stop', 'kill -TERM 1'),
     )
     const agent = start(environment, ...anyPorts, '--open', isolated)
     const { address } = (await agent.said('HTTP listens')) as { readonly address: string }
     for (let at = 0; at < 5; at += 1) await post(address, { action: 'orphan' })
-    await new Promise((resolve) => setTimeout(resolve, 400))
-    const { output } = JSON.parse((await post(address, { action: 'count' })).slice(4)) as { readonly output: string }
-    expect(Buffer.from(output, 'base64').toString()).toBe('/bin/sh -c 0')
+    const counted = async (): Promise<string> => {
+      const { output } = JSON.parse((await post(address, { action: 'count' })).slice(4)) as { readonly output: string }
+      return Buffer.from(output, 'base64').toString()
+    }
+    // All of them have ended, and nobody is left of them.
+    await expect.poll(counted).toBe('/bin/sh -c 0 0')
     await post(address, { action: 'stop' })
     expect(await agent.ended).toBe(0)
   })

@@ -4,6 +4,7 @@ import { realWorld } from '#common/ports/real-world.ts'
 import { XcomConnection } from './connection.ts'
 import { operations } from './messages.ts'
 import { aConfiguration, aMember, answerBody, framedAs, groupId, PlayedMember } from './testing.ts'
+import { patienceMs } from '#test/support/patience.ts'
 
 const stack = { kind: 'xcom', tls: null } as const
 const { timers } = realWorld
@@ -32,9 +33,9 @@ const failing = (code: string, why: RegExp) =>
 describe('A connection to a member', () => {
   it('agrees on version 10, and asks one question after the other', async () => {
     const connection = await open()
-    const state = connection.state(1_000)
-    const snapshot = connection.snapshot({ group: groupId, message: 50n, node: 1 }, 1_000)
-    const removal = connection.remove(groupId, aMember(1), 1_000)
+    const state = connection.state(patienceMs)
+    const snapshot = connection.snapshot({ group: groupId, message: 50n, node: 1 }, patienceMs)
+    const removal = connection.remove(groupId, aMember(1), patienceMs)
     expect(await state).toMatchObject({ answer: 'ok', delivered: { group: groupId, message: 50n }, eventHorizon: 10 })
     expect((await snapshot).configurations).toEqual(member.configurations)
     expect(await removal).toBe('ok')
@@ -50,7 +51,7 @@ describe('A connection to a member', () => {
     const noise = framedAs(answerBody({ operation: 8 }))
     member.answer = (question) => Buffer.concat([member.usual(question), ...(question === 'version' ? [] : [noise])])
     const connection = await open()
-    for (let asked = 0; asked < 3; asked++) expect(await connection.state(1_000)).toMatchObject({ answer: 'ok' })
+    for (let asked = 0; asked < 3; asked++) expect(await connection.state(patienceMs)).toMatchObject({ answer: 'ok' })
   })
 
   it.each([9, 11, 0])('is refused where the member speaks version %i', async (version) => {
@@ -76,7 +77,7 @@ describe('A connection to a member', () => {
     const connection = await open()
     member.answer = () => null
     const late = connection.state(50)
-    const next = connection.state(5_000)
+    const next = connection.state(patienceMs)
     await expect(late).rejects.toThrow(failing('REGENT_SERVER_TIMEOUT', /no answer within 50 ms/))
     await expect(next).rejects.toThrow(failing('REGENT_SERVER_TIMEOUT', /no answer within 50 ms/))
     expect(connection.isOpen).toBe(false)
@@ -104,7 +105,7 @@ describe('A connection to a member', () => {
   ])('ends where the member answers with %s, and names it', async (_, answer, why) => {
     const connection = await open()
     member.answer = () => answer
-    await expect(connection.state(1_000)).rejects.toThrow(failing('REGENT_GROUP_PROTOCOL', why))
+    await expect(connection.state(patienceMs)).rejects.toThrow(failing('REGENT_GROUP_PROTOCOL', why))
     expect((await connection.closed).message).toContain(member.address)
     await expect.poll(() => member.open).toBe(0)
   })
@@ -118,8 +119,8 @@ describe('A connection to a member', () => {
   it('ends where kinds of answers are exchanged', async () => {
     member.answer = (question) =>
       member.usual(question === 'state' ? 'snapshot' : question === 'snapshot' ? 'state' : question)
-    await expect((await open()).state(1_000)).rejects.toThrow(failing('REGENT_GROUP_PROTOCOL', /with a snapshot/))
-    const asking = (await open()).snapshot({ group: groupId, message: 1n, node: 0 }, 1_000)
+    await expect((await open()).state(patienceMs)).rejects.toThrow(failing('REGENT_GROUP_PROTOCOL', /with a snapshot/))
+    const asking = (await open()).snapshot({ group: groupId, message: 1n, node: 0 }, patienceMs)
     await expect(asking).rejects.toThrow(failing('REGENT_GROUP_PROTOCOL', /answered otherwise/))
   })
 
@@ -127,7 +128,7 @@ describe('A connection to a member', () => {
     const connection = await open()
     const noise = framedAs(Buffer.concat([answerBody({ operation: 8 }), Buffer.alloc(16 * 1_048_576)]))
     member.answer = () => Buffer.concat([noise, noise, noise, noise])
-    await expect(connection.state(10_000)).rejects.toThrow(failing('REGENT_GROUP_PROTOCOL', /nobody asked for/))
+    await expect(connection.state(patienceMs)).rejects.toThrow(failing('REGENT_GROUP_PROTOCOL', /nobody asked for/))
   })
 })
 
@@ -163,14 +164,16 @@ describe('A server that does not log in', () => {
 
   it('is told of where it hangs up', async () => {
     const address = await serve((socket) => socket.end())
-    await expect(XcomConnection.open(address, login, timers, 5_000)).rejects.toThrow(failing('REGENT_SERVER_DOWN', /./))
+    await expect(XcomConnection.open(address, login, timers, patienceMs)).rejects.toThrow(
+      failing('REGENT_SERVER_DOWN', /./),
+    )
   })
 
   it('is told of in its own words where it refuses', async () => {
     const words = Buffer.from('\xff\x10\x04#08004Too many connections', 'latin1')
     const packet = Buffer.concat([Buffer.from([words.length, 0, 0, 0]), words])
     const address = await serve((socket) => socket.write(packet))
-    await expect(XcomConnection.open(address, login, timers, 5_000)).rejects.toThrow(/Too many connections/)
+    await expect(XcomConnection.open(address, login, timers, patienceMs)).rejects.toThrow(/Too many connections/)
     await expect.poll(() => sockets.size).toBe(0)
   })
 })

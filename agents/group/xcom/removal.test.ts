@@ -5,10 +5,11 @@ import type { KnownGroup } from './may-remove.ts'
 import { operations, type Answer, type MemberIdentity } from './messages.ts'
 import { removalTimings, removeDeadMember, type Removal, type Through } from './removal.ts'
 import { aConfiguration, aMember, answerBody, framedAs, groupId, PlayedMember, type Question } from './testing.ts'
+import { patienceMs } from '#test/support/patience.ts'
 
 const stack = { kind: 'xcom', tls: null } as const
 const { timers } = realWorld
-const open = (address: string) => XcomConnection.open(address, stack, timers, 2_000)
+const open = (address: string) => XcomConnection.open(address, stack, timers, patienceMs)
 const timings = { ...removalTimings, stateMs: 1_000, answerMs: 1_000, askAgainMs: 60, allMs: 4_000 }
 const victim = aMember(1)
 

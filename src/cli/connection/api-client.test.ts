@@ -4,6 +4,7 @@ import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { fileWith, temporaryFolder } from '#local/testing.ts'
+import { patienceMs } from '#test/support/patience.ts'
 import { ApiClient } from './api-client.ts'
 import { httpServer } from '../testing.ts'
 
@@ -26,7 +27,7 @@ describe('the client of the API', () => {
     const client = await clientOf(`http://127.0.0.1:${(server.address() as AddressInfo).port}`)
     const seen: string[] = []
     const watching = (async () => {
-      for await (const event of client.events('/events', AbortSignal.timeout(4_000), 200)) seen.push(event)
+      for await (const event of client.events('/events', AbortSignal.timeout(patienceMs), 200)) seen.push(event)
     })()
     await expect(watching).rejects.toMatchObject({
       code: 'REGENT_TIMED_OUT',

@@ -9,6 +9,7 @@ import { readBook, stoppedProcesses } from '../processes/process-book.ts'
 import { isAlive, signalProcess } from '../processes/process-identity.ts'
 import { layoutOf, mysqldPidPath, volumeOf } from '../folder/state-layout.ts'
 import { Supervisor } from './supervisor.ts'
+import { patienceMs } from '#test/support/patience.ts'
 import { clusterIn, freeNumber, idleProcess, temporaryFolder } from '../testing.ts'
 
 /** A program in the place of `regent`: it writes down how it was called and waits. */
@@ -52,7 +53,7 @@ describe('the supervisor of a local cluster', () => {
   test('starts again what died, and leaves alone what a fault stopped until it is started', async () => {
     const { dir, layout } = await supervised()
     const statusOf = async (name: string) => {
-      const reply = await askSupervisor(layout.control, { command: 'status' }, 1000)
+      const reply = await askSupervisor(layout.control, { command: 'status' }, patienceMs)
       return (
         reply?.answer as {
           processes: { name: string; state: string; identity: { pid: number; startTicks: number } | null }[]
@@ -80,11 +81,11 @@ describe('the supervisor of a local cluster', () => {
     ]
     await replaceJson(mysqldPidPath(volumeOf(layout, 'shop-2')), mysqld)
     await writeCluster(dir, { ...cluster, instances: instancesFor(dir, cluster, 2) })
-    await askSupervisor(layout.control, { command: 'reload' }, 10_000)
+    await askSupervisor(layout.control, { command: 'reload' }, patienceMs)
     expect(isAlive(agent)).toBe(false)
     expect(isAlive(mysqld)).toBe(false)
     await writeCluster(dir, { ...cluster, instances: instancesFor(dir, cluster, 4) })
-    await askSupervisor(layout.control, { command: 'reload' }, 10_000)
+    await askSupervisor(layout.control, { command: 'reload' }, patienceMs)
     await vi.waitFor(async () =>
       expect(Object.keys((await readBook(layout)).processes)).toEqual(expect.arrayContaining(['shop-2', 'shop-3'])),
     )
@@ -101,19 +102,19 @@ describe('the supervisor of a local cluster', () => {
     const book = await readBook(layout)
     const mysqld = idleProcess()
     await replaceJson(mysqldPidPath(volumeOf(layout, 'shop-0')), mysqld)
-    await askSupervisor(layout.control, { command: 'shutdown' }, 1000)
+    await askSupervisor(layout.control, { command: 'shutdown' }, patienceMs)
     await supervisor.ended
     for (const identity of Object.values(book.processes)) expect(isAlive(identity)).toBe(false)
     expect(isAlive(mysqld)).toBe(true)
-    expect(await askSupervisor(layout.control, { command: 'status' }, 1000)).toBeUndefined()
+    expect(await askSupervisor(layout.control, { command: 'status' }, patienceMs)).toBeUndefined()
   })
 
   test('refuses what it does not know, with what there is', async () => {
     const { layout } = await supervised()
-    await expect(askSupervisor(layout.control, { command: 'start', process: 'other' }, 1000)).rejects.toThrow(
+    await expect(askSupervisor(layout.control, { command: 'start', process: 'other' }, patienceMs)).rejects.toThrow(
       /no process "other".*shop-0, shop-1, shop-2, manager/,
     )
-    await expect(askSupervisor(layout.control, { command: 'explode' } as never, 1000)).rejects.toMatchObject({
+    await expect(askSupervisor(layout.control, { command: 'explode' } as never, patienceMs)).rejects.toMatchObject({
       code: 'REGENT_BAD_REQUEST',
     })
   })

@@ -8,6 +8,7 @@ import { issueAuthority, issueLeaf, type Issued, type LeafWish } from '#certific
 import { createHttpTransport } from '#common/http/http-transport.ts'
 import { realRandom } from '#common/ports/real-world.ts'
 import { HeldCertificates, type ClientTls, type TlsMaterial } from '#common/tls/tls.ts'
+import { patienceMs } from '#test/support/patience.ts'
 import { createHttpFeed } from './http-feed.ts'
 
 const shop0 = { cluster: 'shop', instance: 'shop-0' } as const
@@ -80,7 +81,7 @@ const tlsWith = (one: TlsMaterial): ClientTls => ({ servername, certificates: { 
 function post(address: string, tls: ClientTls, token = 'the-token') {
   const transport = createHttpTransport({ token, tls })
   onTestFinished(() => transport.close())
-  return transport.post(address, '/v1/promise', { epoch: 4 }, 5_000)
+  return transport.post(address, '/v1/promise', { epoch: 4 }, patienceMs)
 }
 
 describe('an agent that speaks TLS', () => {
@@ -204,7 +205,7 @@ describe('who calls an agent over TLS', () => {
     const own = held(await material())
     const transport = createHttpTransport({ token: 'the-token', tls: { servername, certificates: own } })
     onTestFinished(() => transport.close())
-    const call = () => transport.post(address, '/v1/promise', {}, 5_000)
+    const call = () => transport.post(address, '/v1/promise', {}, patienceMs)
     await call()
     await call()
     // Node's own would end it after five.

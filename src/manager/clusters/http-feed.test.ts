@@ -53,7 +53,7 @@ test('an agent that is newer than its manager is lost, with a sentence that says
       lost,
     }),
   )
-  await vi.waitFor(() => expect(lost).toHaveBeenCalledTimes(2), 5_000)
+  await vi.waitFor(() => expect(lost.mock.calls.length).toBeGreaterThan(1))
   expect(lost).toHaveBeenCalledWith(newerSentence)
   expect(alive).toHaveBeenCalled()
   expect(heard).not.toHaveBeenCalled()
@@ -80,7 +80,7 @@ async function strangersWord(
   const address = `127.0.0.1:${(server.address() as AddressInfo).port}`
   const [heard, lost, strange] = [vi.fn(), vi.fn(), vi.fn()]
   onTestFinished(createHttpFeed({ token: 'token' }).follow(address, shop1, { heard, alive: vi.fn(), lost, strange }))
-  await vi.waitFor(() => expect(lost.mock.calls.length + heard.mock.calls.length).toBeGreaterThan(0), 5_000)
+  await vi.waitFor(() => expect(lost.mock.calls.length + heard.mock.calls.length).toBeGreaterThan(0))
   expect(strange.mock.calls.map(([error]) => (error as Error).message).slice(0, 1)).toEqual(lost.mock.calls[0] ?? [])
   return { lost: lost.mock.calls[0] ?? [], heard: heard.mock.calls.length, address }
 }
