@@ -6,6 +6,7 @@ import type { DumpThread } from '#topology/snapshot/observation.ts'
 import { memberOf, type ServerOverrides } from '#topology/testing.ts'
 import { demote } from './demotion.ts'
 import { aServerState, ScriptedServer, testParts } from '../testing.ts'
+import { patienceMs } from '#test/support/patience.ts'
 
 const order: DemoteOrder = {
   version: orderVersion,
@@ -14,7 +15,7 @@ const order: DemoteOrder = {
   epoch: 4,
   revision: 11,
   graceMs: 0,
-  deadlineMs: 400,
+  deadlineMs: patienceMs,
 }
 const source = '11111111-1111-1111-1111-111111111111'
 const replica: DumpThread = { threadId: 20, user: 'regent_r_1', host: '127.24.1.2', serverUuid: '', semiSync: true }
@@ -106,8 +107,11 @@ describe('demotion', () => {
   it('ends the sessions in its way as soon as no other waits for an acknowledgement', async () => {
     const server = hangingOnce(new ScriptedServer(acknowledged), () => (server.waiting = 1))
     const parts = await testParts(server)
-    setTimeout(() => (server.waiting = 0), 150)
-    await demote(parts, { ...order, deadlineMs: 10_000 })
+    let looks = 0
+    Object.assign(server, {
+      waitingSessions: async () => ((looks += 1) === 4 ? (server.waiting = 0) : server.waiting),
+    })
+    await demote(parts, order)
     expect(server.calls.slice(0, 2)).toEqual(['killForeignSessions', 'readOnly closed'])
   })
 

@@ -24,6 +24,7 @@ import { changeLife, settable } from '../testing-known.ts'
 import type { VolumePort } from '../ports/volume.ts'
 import { viewOf } from '../instance/pass.ts'
 import { givePromise, passAsReplica, passWhileDown, rememberStop } from '../testing-passes.ts'
+import { patienceMs } from '#test/support/patience.ts'
 
 /**
  * Safety rests on what comes before what: on disk before anybody hears of it, stopped before it is read, read before it
@@ -300,7 +301,7 @@ describe('A demotion', () => {
         waiting > 0 && on.journal.includes('readOnly closed') ? waiting-- : 0
       ),
     })
-    await demote(on.parts, demotion)
+    await demote(on.parts, { ...demotion, deadlineMs: patienceMs })
     const steps = on.journal.filter((step) => step !== 'somebody may wait')
     expect(steps).toEqual([
       'readOnly closed',

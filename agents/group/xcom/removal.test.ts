@@ -3,14 +3,17 @@ import { realWorld } from '#common/ports/real-world.ts'
 import { XcomConnection } from './connection.ts'
 import type { KnownGroup } from './may-remove.ts'
 import { operations, type Answer, type MemberIdentity } from './messages.ts'
-import { removalTimings, removeDeadMember, type Removal, type Through } from './removal.ts'
+import { removalTimings, removeDeadMember, type Removal, type RemovalTimings, type Through } from './removal.ts'
 import { aConfiguration, aMember, answerBody, framedAs, groupId, PlayedMember, type Question } from './testing.ts'
 import { patienceMs } from '#test/support/patience.ts'
 
 const stack = { kind: 'xcom', tls: null } as const
 const { timers } = realWorld
 const open = (address: string) => XcomConnection.open(address, stack, timers, patienceMs)
-const timings = { ...removalTimings, stateMs: 1_000, answerMs: 1_000, askAgainMs: 60, allMs: 4_000 }
+/** As long as a busy machine may need; a test in which somebody stays silent waits for that one less long. */
+const patient = { ...removalTimings, stateMs: patienceMs, answerMs: patienceMs, askAgainMs: 60, allMs: patienceMs }
+const silentMs = 1_000
+let timings: RemovalTimings
 const victim = aMember(1)
 
 let survivors: [PlayedMember, PlayedMember]
@@ -19,6 +22,7 @@ let asked: MemberIdentity[]
 let group: KnownGroup
 
 beforeEach(async () => {
+  timings = patient
   survivors = [await PlayedMember.start(), await PlayedMember.start()]
   connections = await Promise.all(survivors.map(({ address }) => open(address)))
   asked = []
@@ -88,6 +92,7 @@ describe('The removal of a dead member', () => {
       const members = place === 0 ? [victim, older, newer] : [older, newer, victim]
       group = { ...group, configuration: aConfiguration(members) }
       const order: string[] = []
+      timings = { ...patient, answerMs: silentMs }
       for (const survivor of survivors) {
         accepting(survivor)
         const { answer } = survivor
@@ -104,6 +109,7 @@ describe('The removal of a dead member', () => {
   )
 
   it('does not poke before, and asks again, three times at most, where a member does not come to it', async () => {
+    timings = { ...patient, allMs: 4 * silentMs }
     for (const survivor of survivors)
       survivor.answer = (question) => (typeof question === 'object' ? answered('ok') : survivor.usual(question))
     expect(await remove()).toMatchObject({ removed: 'accepted', inForceMs: {} })
@@ -139,6 +145,7 @@ describe('The removal of a dead member', () => {
   })
 
   it('is unanswered where nobody answers', async () => {
+    timings = { ...patient, answerMs: silentMs }
     for (const survivor of survivors)
       survivor.answer = (question) => (typeof question === 'object' ? null : survivor.usual(question))
     expect(await remove()).toMatchObject({ removed: 'unanswered' })
@@ -189,6 +196,7 @@ describe('Nothing is sent', () => {
   })
 
   it('while a member does not answer and the others are no majority', async () => {
+    timings = { ...patient, stateMs: silentMs }
     survivors[1].answer = () => null
     await refusedWith(remove(), 'noMajority')
     await refusedWith(remove({ through: { connections: connections.slice(0, 1) } }), 'noMajority')
