@@ -6,6 +6,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { findRedis } from '#local/packages/redis-binaries.ts'
 import { freePort } from './free-port.ts'
+import { patienceMs } from './patience.ts'
 
 /** Settings under which the store accepts a Redis. */
 export const safeSettings: Readonly<Record<string, string>> = {
@@ -88,14 +89,14 @@ export class RedisServer {
 async function answering(port: number, process: ChildProcess): Promise<void> {
   for (
     const started = performance.now();
-    performance.now() - started < 60_000;
+    performance.now() - started < patienceMs;
     await new Promise((resolve) => setTimeout(resolve, 20))
   ) {
     if (process.exitCode !== null) throw new Error(`redis-server ended with ${process.exitCode}`)
     const answer = await ask(port)
     if (answer !== '' && !answer.startsWith('-LOADING')) return
   }
-  throw new Error(`the Redis on port ${port} did not answer within 20 s`)
+  throw new Error(`the Redis on port ${port} did not answer within ${patienceMs / 1_000} s`)
 }
 
 function ask(port: number): Promise<string> {

@@ -5,7 +5,7 @@ import { createVolume } from '#agents/volume/volume.ts'
 import { realWorld } from '#common/ports/real-world.ts'
 import { parseGtidSet } from '#topology/gtid/gtid-set.ts'
 import { BareInstance, secret } from '#test/support/bare-instance.ts'
-import { probeMs } from '#test/support/patience.ts'
+import { patienceMs, probeMs } from '#test/support/patience.ts'
 
 let instance: BareInstance
 
@@ -76,7 +76,7 @@ it('A binlog is followed by a new one where it is large, and by none where it is
 it('A server of a copied folder, with the same addresses and passwords, is not taken for its own: nothing is read there or changed', async () => {
   const { server, config } = instance
   const volume = join(config.volume, 'copied')
-  const copy = createSqlServer({ ...config, volume }, { world: realWorld, secret, queryDeadlineMs: 2_000 })
+  const copy = createSqlServer({ ...config, volume }, { world: realWorld, secret, queryDeadlineMs: patienceMs })
   const sockets = `its socket is ${config.volume}/run/mysqld.sock, that of this instance ${volume}/run/mysqld.sock`
   await expect(copy.readState()).rejects.toMatchObject({
     code: 'REGENT_SERVER_DOWN',
