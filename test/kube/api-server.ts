@@ -8,6 +8,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { readProcessStat } from '#common/process/process-stat.ts'
 import { freePort } from '../support/free-port.ts'
+import { patienceMs } from '../support/patience.ts'
 import type { ControlPlanePrograms } from './control-plane-programs.ts'
 
 /** What it takes to use an API server, also from another process. */
@@ -34,7 +35,7 @@ interface Layout {
   readonly ports: { readonly etcd: number; readonly peers: number; readonly api: number }
 }
 
-const readyWithinMs = 90_000
+const readyWithinMs = patienceMs
 /**
  * An instance of a cluster on the machine itself takes them from 127.24.0.0/16; nothing else of this project is here.
  */

@@ -2,7 +2,7 @@ import { pino } from 'pino'
 import { codeOf } from '#common/errors/errors.ts'
 import { realWorld } from '#common/ports/real-world.ts'
 import { leaderClient, type Leadership } from '#controller-runtime/leader/leadership.ts'
-import { LeaseElector } from '#controller-runtime/leader/lease-elector.ts'
+import { LeaseElector, type LeaseDurations } from '#controller-runtime/leader/lease-elector.ts'
 import { configMaps } from '#controller-runtime/objects/config-map.ts'
 import type { ApiServerAccess } from './api-server.ts'
 import { adminOf, clientWith } from './clients.ts'
@@ -12,24 +12,24 @@ export interface CandidateOrders {
   readonly access: ApiServerAccess
   readonly namespace: string
   readonly identity: string
+  readonly durations: Pick<LeaseDurations, 'leaseMs' | 'renewDeadlineMs'>
 }
 
 /**
  * Competes for a lease until SIGTERM or a lost term, and says `leads`, then `lost` or `stopped`. While it leads, and
  * for as long as it believes so, it writes its name into a ConfigMap.
  */
-async function compete({ access, namespace, identity }: CandidateOrders): Promise<void> {
+async function compete({ access, namespace, identity, durations }: CandidateOrders): Promise<void> {
   const client = clientWith(adminOf(access), { throttle: { qps: 0, burst: 0 } })
   const stop = new AbortController()
   process.once('SIGTERM', () => stop.abort())
-  const durations = { leaseMs: 2_000, renewDeadlineMs: 1_400, retryMs: 300 }
   const elector = new LeaseElector({
     client,
     lease: { namespace, name: 'manager' },
     identity,
     world: realWorld,
     logger: pino({ level: 'silent' }),
-    durations,
+    durations: { ...durations, retryMs: 300 },
   })
 
   async function lead(leadership: Leadership): Promise<void> {

@@ -6,6 +6,7 @@ import { EventRecorder, events } from '#controller-runtime/events/event-recorder
 import type { KubeObject } from '#controller-runtime/objects/objects.ts'
 import { configMaps } from '#controller-runtime/objects/config-map.ts'
 import { ask, clientWith, userOf, type Client } from './clients.ts'
+import { patienceMs } from '../support/patience.ts'
 import { onApiServer } from './on-api-server.ts'
 
 onApiServer('Events', (api) => {
@@ -37,7 +38,7 @@ onApiServer('Events', (api) => {
       recording.record(happening(shop))
       await realWorld.timers.sleep(50)
     }
-    await recording.close(5_000)
+    await recording.close(patienceMs)
     expect(failures.splice(0)).toEqual([])
     expect(await all()).toMatchObject([
       {
@@ -67,7 +68,7 @@ onApiServer('Events', (api) => {
     const recording = recorder()
     for (let number = 0; number < 20; number++)
       recording.record(happening(shop, { type: 'Warning', reason: 'Refused', note: `try ${number}` }))
-    await recording.close(10_000)
+    await recording.close(patienceMs)
     expect(failures.splice(0)).toEqual([])
     const notes = (await all()).map(({ note }) => note)
     expect(notes).toHaveLength(11)
@@ -90,7 +91,7 @@ onApiServer('Events', (api) => {
         metadata: { name: 'System:Odd_', namespace: api.namespace },
       }),
     )
-    await recording.close(5_000)
+    await recording.close(patienceMs)
     expect(failures.splice(0)).toEqual([])
     expect(await all()).toHaveLength(2)
   })
@@ -99,7 +100,7 @@ onApiServer('Events', (api) => {
     const recording = recorder()
     const { body } = await ask(api.access, { path: `/api/v1/namespaces/${api.namespace}` })
     recording.record(happening(body as KubeObject))
-    await recording.close(5_000)
+    await recording.close(patienceMs)
     expect(failures.splice(0)).toEqual([])
     expect(
       (await api.client.list(events, { namespace: 'default', fieldSelector: `regarding.name=${api.namespace}` })).items,
@@ -111,7 +112,7 @@ onApiServer('Events', (api) => {
     onTestFinished(() => client.close())
     const recording = recorder(client)
     recording.record(happening(await anObject()))
-    await recording.close(5_000)
+    await recording.close(patienceMs)
     expect(failures.splice(0)).toEqual([
       expect.stringContaining('User "nobody" cannot create resource "events" in API group "events.k8s.io"'),
     ])

@@ -4,6 +4,7 @@ import { createServer, type Server } from 'node:http'
 import type { TestProject } from 'vitest/node'
 import { parse } from 'yaml'
 import type { KubeObject } from '#controller-runtime/objects/objects.ts'
+import { patienceMs } from '../support/patience.ts'
 import { freePort } from '../support/free-port.ts'
 import { ApiServer } from './api-server.ts'
 import { adminOf, clientWith, customResourceDefinitions, type Definition } from './clients.ts'
@@ -73,12 +74,12 @@ async function install(client: ReturnType<typeof clientWith>, name: string): Pro
   const { metadata } = await client.create(customResourceDefinitions, parse(await readFile(file, 'utf8')) as KubeObject)
   for (
     const started = performance.now();
-    performance.now() - started < 20_000;
+    performance.now() - started < patienceMs;
     await new Promise((resolve) => setTimeout(resolve, 50))
   ) {
     if (isEstablished(await client.get(customResourceDefinitions, { namespace: '', name: metadata.name }))) return
   }
-  throw new Error(`the custom resource definition ${metadata.name} was not established within 20 s`)
+  throw new Error(`the custom resource definition ${metadata.name} was not established within ${patienceMs / 1_000} s`)
 }
 
 function isEstablished(definition: Definition | undefined): boolean {

@@ -216,8 +216,18 @@ onApiServer('A watch', (api) => {
 /** A gate that is open until it is closed. */
 function aGate() {
   let opened = Promise.withResolvers<void>()
+  let waits = 0
   opened.resolve()
-  return { pass: () => opened.promise, close: () => (opened = Promise.withResolvers()), open: () => opened.resolve() }
+  return {
+    pass: () => ((waits += 1), opened.promise),
+    close: () => {
+      waits = 0
+      opened = Promise.withResolvers()
+    },
+    open: () => opened.resolve(),
+    /** Somebody came to it since it was closed. */
+    isWaitedFor: () => waits > 0,
+  }
 }
 
 const shortWatches = {
@@ -237,7 +247,8 @@ onOwnApiServer(
       const { informer, told, expired, names } = watched(api, { timings: shortWatches, gate: gate.pass })
       await informer.synced()
       gate.close()
-      await realWorld.timers.sleep(1_500)
+      // Its watch has ended, and the next one cannot begin.
+      await vi.waitFor(() => expect(gate.isWaitedFor()).toBe(true), soon)
       told.length = 0
       await api.client.patch(configMaps, { namespace: api.namespace, name: 'changes' }, { data: { x: '2' } })
       await api.client.delete(configMaps, { namespace: api.namespace, name: 'goes' })

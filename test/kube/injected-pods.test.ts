@@ -11,6 +11,7 @@ import { serviceAccounts } from '#kube/objects/service-account.ts'
 import { webhookServer } from '#manager/servers/webhook.ts'
 import { ask, namespaces, type RawAnswer } from './clients.ts'
 import { describeCharts, only, render } from './helm.ts'
+import { patienceMs } from '../support/patience.ts'
 import { onApiServer } from './on-api-server.ts'
 
 interface Webhook {
@@ -239,5 +240,5 @@ const named = ({ containers }: V1PodSpec): readonly string[] => containers.map((
 
 async function until(holds: () => Promise<boolean>): Promise<void> {
   for (const began = performance.now(); !(await holds()); await realWorld.timers.sleep(50))
-    if (performance.now() - began > 30_000) throw new Error('the API server does not ask the webhook')
+    if (performance.now() - began > patienceMs) throw new Error('the API server does not ask the webhook')
 }

@@ -13,19 +13,26 @@ import { monotonicMs } from '../support/monotonic.ts'
 import { onApiServer } from './on-api-server.ts'
 
 const soon = { timeout: 30_000, interval: 20 }
+/** Nobody loses this by a busy machine. */
+const longTerm = { leaseMs: 600_000, renewDeadlineMs: 500_000 }
+/** Another one is to follow while the test waits, and not by a moment in which the machine is busy. */
+const shortTerm = { leaseMs: 10_000, renewDeadlineMs: 8_000 }
 
 onApiServer('Leader election', (api) => {
   const leaseNow = async () => (await api.client.get(leases, { namespace: api.namespace, name: 'manager' }))?.spec
 
   /** A process that competes, and while it leads writes its name into ConfigMap `leader` as fast as it can. */
-  function candidate(identity: string): { readonly child: ChildProcess; readonly said: string[] } {
+  function candidate(
+    identity: string,
+    durations: CandidateOrders['durations'],
+  ): { readonly child: ChildProcess; readonly said: string[] } {
     const child = fork(join(import.meta.dirname, 'candidate-process.ts'), {
       stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
       execArgv: [],
     })
     const said: string[] = []
     child.on('message', (word) => void said.push(word as string))
-    child.send({ access: api.access, namespace: api.namespace, identity } satisfies CandidateOrders)
+    child.send({ access: api.access, namespace: api.namespace, identity, durations } satisfies CandidateOrders)
     onTestFinished(async () => {
       if (child.exitCode !== null || child.signalCode !== null) return
       child.kill('SIGKILL')
@@ -68,7 +75,7 @@ onApiServer('Leader election', (api) => {
 
   it('among processes that begin at once has one leader, and the next at once when that one ends in order', async () => {
     const { names, stop } = await turns()
-    const all = ['a', 'b', 'c'].map((identity) => ({ identity, ...candidate(identity) }))
+    const all = ['a', 'b', 'c'].map((identity) => ({ identity, ...candidate(identity, longTerm) }))
     const led = () => all.filter(({ said }) => said.includes('leads')).length
     await vi.waitFor(() => expect(led()).toBe(1), soon)
     await vi.waitFor(() => expect(names).toHaveLength(1), soon)
@@ -85,9 +92,9 @@ onApiServer('Leader election', (api) => {
 
   it('replaces a leader that is frozen, and one that thaws begins no write any more', async () => {
     const { names, writes, stop } = await turns()
-    const frozen = candidate('frozen')
+    const frozen = candidate('frozen', shortTerm)
     await vi.waitFor(() => expect(names).toEqual(['frozen']), soon)
-    const other = candidate('other')
+    const other = candidate('other', shortTerm)
     frozen.child.kill('SIGSTOP')
     await vi.waitFor(() => expect(readProcessStat(frozen.child.pid ?? 0)?.state).toBe('T'), soon)
     await vi.waitFor(() => expect(other.said).toEqual(['leads']), soon)

@@ -8,12 +8,13 @@ import { manager as names } from '#kube/names/manager-names.ts'
 import { secrets } from '#kube/secrets/secrets.ts'
 import type { KubeObject } from '#controller-runtime/objects/objects.ts'
 import { freePort } from '../support/free-port.ts'
+import { patienceMs } from '../support/patience.ts'
 import type { ApiServerAccess } from './api-server.ts'
 import { customResourceDefinitions, namespaces, type Client } from './clients.ts'
 
 const program = join(import.meta.dirname, '..', '..', 'src', 'main.ts')
 const host = '127.0.0.1'
-const readyWithinMs = 120_000
+const readyWithinMs = patienceMs
 
 interface Ports {
   readonly api: number

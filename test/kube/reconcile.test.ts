@@ -321,14 +321,14 @@ onApiServer('Reconciling a MySQLCluster', (api) => {
 
   it('tells of a spec that cannot be followed, is not tried again for nothing, and keeps the one before', async () => {
     await cluster()
-    const { reconcile, showStatus, set } = manager()
+    const { reconcile, showStatus, set, later } = manager()
     await reconcile()
     await showStatus()
     await change({ instances: 5, primary: { never: ['other-0'] } })
     for (let time = 0; time < 2; time += 1)
       await expect(reconcile(1)).rejects.toMatchObject({ name: 'TerminalError', code: 'REGENT_BAD_REQUEST' })
     expect(set.get(key())?.loop.spec.instances).toBe(3)
-    await sleep(260)
+    later(260)
     await showStatus()
     expect((await stored()).status?.conditions?.find(({ type }) => type === 'Progressing')).toMatchObject({
       status: 'False',

@@ -18,6 +18,7 @@ import { reconcileCluster } from '#manager/kubernetes/reconcile-cluster.ts'
 import { reconcileStatus } from '#manager/kubernetes/reconcile-status.ts'
 import { createMetrics } from '#manager/clusters/metrics.ts'
 import type { Capability, KubernetesManagerOptions } from '#manager/options/schema.ts'
+import { patienceMs } from '../support/patience.ts'
 import type { OnApiServer } from './on-api-server.ts'
 
 export interface ManagerShape {
@@ -150,8 +151,11 @@ export function aManager(
     },
     /** Once the loop has decided something. */
     showStatus: async () => {
-      for (let tries = 0; tries < 100 && set.get(key) !== undefined && set.get(key)?.loop.decision === null; tries += 1)
+      for (
+        const untilMs = performance.now() + patienceMs;
+        performance.now() < untilMs && set.get(key) !== undefined && set.get(key)?.loop.decision === null;
         await realWorld.timers.sleep(20)
+      );
       await look()
       return show(key, signal)
     },

@@ -124,19 +124,18 @@ onApiServer('A client that the API server’s own fairness turns away', (api) =>
     const ask = (deadlineMs: number) =>
       client.get(configMaps, { namespace: api.namespace, name: 'a' }, { deadlineMs }).catch((error: unknown) => error)
     // The rules above are known everywhere in the API server within moments.
-    await expect.poll(() => ask(900), { timeout: 20_000 }).toBeUndefined()
-    await expect.poll(() => schemaOf(user), { timeout: 20_000 }).toBe(schema)
+    await expect.poll(() => ask(900)).toBeUndefined()
+    await expect.poll(() => schemaOf(user)).toBe(schema)
 
     const giveUp = await hold(user)
     onTestFinished(giveUp)
-    await expect
-      .poll(() => ask(900), { timeout: 20_000 })
-      .toMatchObject({ status: 429, reason: 'TooManyRequests', retryAfterMs: 1_000 })
+    await expect.poll(() => ask(900)).toMatchObject({ status: 429, reason: 'TooManyRequests', retryAfterMs: 1_000 })
     seen.length = 0
     const asked = ask(60_000)
-    await expect.poll(() => seen, { timeout: 20_000 }).toEqual(['429', '429'])
+    await expect.poll(() => seen.length).toBeGreaterThan(1)
     giveUp()
     expect(await asked).toBeUndefined()
     expect(seen.at(-1)).toBe('404')
+    expect(new Set(seen.slice(0, -1))).toEqual(new Set(['429']))
   })
 })
