@@ -18,6 +18,7 @@ import { pods, type Pod } from '#kube/pods/stateful-set.ts'
 import type { ClusterView } from '#api-contract/views.ts'
 import { lastingMs } from '../support/cluster.ts'
 import { monotonicMs } from '../support/monotonic.ts'
+import { patienceMs } from '../support/patience.ts'
 import { openSession, queryWithin } from '../support/sql-session.ts'
 import { whyNotWhole } from '../support/whole.ts'
 import type { WriterTarget } from '../support/writer-wire.ts'
@@ -26,6 +27,8 @@ import { killInContainer } from './kill-in-container.ts'
 import { run } from './own-cluster.ts'
 
 const pollMs = 100
+/** For a server to let somebody in. */
+const connectMs = 30_000
 const plugin = join(import.meta.dirname, '..', '..', 'bin', 'kubectl-regent')
 
 /** A `MySQLCluster` on Kubernetes, and what a flow does to it and asks of it. */
@@ -144,11 +147,11 @@ export class KubeCluster implements WrittenCluster {
     statement: string,
     options: { readonly user?: 'admin' | 'client'; readonly deadlineMs?: number } = {},
   ): Promise<readonly Readonly<Record<string, unknown>>[]> {
-    const { user = 'admin', deadlineMs = 10_000 } = options
+    const { user = 'admin', deadlineMs = patienceMs } = options
     const host = found((await this.pod(instance)).status?.podIP, `an address of ${instance}`)
     // Whom a cluster refuses that comes without TLS.
     const ssl = { rejectUnauthorized: false }
-    const session = await openSession({ host, port: mysqlPort, ssl, ...(await this.login(user)) }, 5_000)
+    const session = await openSession({ host, port: mysqlPort, ssl, ...(await this.login(user)) }, connectMs)
     try {
       return await queryWithin(session, statement, deadlineMs)
     } finally {
@@ -158,12 +161,12 @@ export class KubeCluster implements WrittenCluster {
 
   /** The only value of a query's only row, as text. */
   async value(instance: string, statement: string): Promise<string> {
-    const [row] = await this.sql(instance, statement, { deadlineMs: 60_000 })
+    const [row] = await this.sql(instance, statement)
     return String(Object.values(row ?? {})[0])
   }
 
   /** Waits until every one of so many instances is up, counts and follows, and that lasts. */
-  async whole(instances = 3, deadlineMs = 120_000): Promise<void> {
+  async whole(instances = 3, deadlineMs = patienceMs): Promise<void> {
     const missing = async (): Promise<string | undefined> => {
       const view = await this.view()
       return view.instances.length === instances ? whyNotWhole(view) : `${view.instances.length} instances`
@@ -182,7 +185,7 @@ export class KubeCluster implements WrittenCluster {
   }
 
   /** Waits until clients are led to another instance than this one, and gives it. */
-  otherPrimary(than: string, deadlineMs = 60_000): Promise<string> {
+  otherPrimary(than: string, deadlineMs = patienceMs): Promise<string> {
     return this.until(
       () => `another primary than ${than}`,
       async () => {
@@ -198,7 +201,6 @@ export class KubeCluster implements WrittenCluster {
     return this.until(
       () => 'a recovery that ended',
       async () => (await this.recoveries()).find((one) => one.startedWallMs >= wallMs && one.outcome !== 'running'),
-      60_000,
     )
   }
 
@@ -214,7 +216,7 @@ export class KubeCluster implements WrittenCluster {
 
   /** `regent`, as a plugin of kubectl, on this cluster. */
   regent(...words: readonly string[]): Promise<string> {
-    return run(plugin, [...words, '--namespace', this.namespace], { deadlineMs: 120_000 })
+    return run(plugin, [...words, '--namespace', this.namespace], { deadlineMs: patienceMs })
   }
 
   /** A switchover to an instance that has only just been seeded and may have too much to apply at first. */
@@ -222,7 +224,6 @@ export class KubeCluster implements WrittenCluster {
     await this.until(
       () => `a switchover to ${to}`,
       async () => (await this.regent('switchover', this.name, '--to', to), true),
-      120_000,
     )
   }
 
@@ -239,14 +240,15 @@ export class KubeCluster implements WrittenCluster {
   }
 
   /**
-   * Waits for something that only asking again shows. What fails meanwhile, as managers and nodes come and go, is not
-   * there yet.
+   * Waits for something that only asking again shows, as long as a busy machine may need. What fails meanwhile, as
+   * managers and nodes come and go, is not there yet.
    */
   async until<Found>(
     what: () => string,
     look: () => Promise<Found | undefined | false>,
-    deadlineMs = 60_000,
+    givenMs = patienceMs,
   ): Promise<Found> {
+    const deadlineMs = Math.max(givenMs, patienceMs)
     const until = monotonicMs() + deadlineMs
     let failure = ''
     for (;;) {

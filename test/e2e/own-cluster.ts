@@ -3,6 +3,7 @@ import { createHash } from 'node:crypto'
 import { readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { patienceMs } from '../support/patience.ts'
 
 /**
  * The cluster that `npm run kube` makes on this machine: its nodes can be cut off and lose their power, and what runs
@@ -26,7 +27,7 @@ export interface RunOptions {
 export async function run(
   command: string,
   words: readonly string[],
-  { deadlineMs = 60_000, input = '', env = process.env }: RunOptions = {},
+  { deadlineMs = patienceMs, input = '', env = process.env }: RunOptions = {},
 ): Promise<string> {
   const child = spawn(command, words, {
     stdio: ['pipe', 'pipe', 'pipe'],
@@ -50,7 +51,7 @@ export async function run(
 
 /** `npm run kube -- VERB …` */
 export async function kube(...words: readonly string[]): Promise<void> {
-  await run('bash', [tool, ...words], { deadlineMs: 120_000 })
+  await run('bash', [tool, ...words])
 }
 
 /**

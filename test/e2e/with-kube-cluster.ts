@@ -1,5 +1,6 @@
 import { afterAll, afterEach, beforeAll, expect } from 'vitest'
 import type { ModeName } from '#failover/protocol/mode-name.ts'
+import { patienceMs } from '../support/patience.ts'
 import { stopWriters, type Writer } from '../support/writer.ts'
 import { KubeCluster } from './kube-cluster.ts'
 
@@ -31,8 +32,8 @@ export function withKubeCluster({
   beforeAll(async () => {
     cluster = await KubeCluster.at(namespace, name)
     await cluster.ensure({ ...spec, instances })
-    await cluster.whole(instances, 180_000)
-  }, 200_000)
+    await cluster.whole(instances)
+  })
   afterEach(async ({ task }) => {
     await stopWriters()
     if (cluster !== undefined && task.result?.state === 'fail')
@@ -41,7 +42,7 @@ export function withKubeCluster({
   afterAll(async () => {
     if (name !== 'demo')
       await cluster?.kubectl('delete', 'namespace', namespace, '--ignore-not-found', '--timeout', '100s')
-  }, 120_000)
+  })
   return {
     get current() {
       if (cluster === undefined) throw new Error('the cluster is not up')
@@ -78,7 +79,12 @@ export async function expectNothingLost(writer: Writer, instances = 3): Promise<
  * Waits until writes flow, and says what the client saw since this time: the longest time between two acknowledged
  * writes.
  */
-export async function outageSince(writer: Writer, what: string, sinceMs: number, deadlineMs = 60_000): Promise<number> {
+export async function outageSince(
+  writer: Writer,
+  what: string,
+  sinceMs: number,
+  deadlineMs = patienceMs,
+): Promise<number> {
   await writer.next(undefined, { deadlineMs })
   const { pauseMs } = writer.longestPause(sinceMs)
   process.stderr.write(`    ${what}: writes paused for ${Math.round(pauseMs)} ms\n`)

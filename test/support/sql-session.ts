@@ -1,4 +1,5 @@
 import { createConnection, type Connection } from 'mysql2/promise'
+import { patienceMs } from './patience.ts'
 
 export interface Login {
   readonly host: string
@@ -51,6 +52,6 @@ export async function answerWithin(connection: Connection, statement: string, de
 }
 
 /** The first column of the first row of one query, as text. Rejects as `queryWithin` does. */
-export async function firstValue(connection: Connection, statement: string, deadlineMs = 2_000): Promise<string> {
+export async function firstValue(connection: Connection, statement: string, deadlineMs = patienceMs): Promise<string> {
   return String(Object.values((await queryWithin(connection, statement, deadlineMs))[0] ?? {})[0])
 }
