@@ -11,6 +11,7 @@ import { exitCodeMeanings } from './terminal/exit-codes.ts'
 import { processIo } from './terminal/io.ts'
 import { buildWholeProgram } from './program.ts'
 import { regent, type Ran } from './testing.ts'
+import { patienceMs } from '#test/support/patience.ts'
 
 const nasty = [
   '',
@@ -229,7 +230,7 @@ test('whatever the arguments, the command line answers with a documented exit co
   const property = fc.asyncProperty(commandLines(), async (argv) => {
     const ran = await Promise.race([
       regent(argv, {}, 200),
-      new Promise<'hangs'>((resolve) => setTimeout(resolve, 20_000, 'hangs').unref()),
+      new Promise<'hangs'>((resolve) => setTimeout(resolve, patienceMs, 'hangs').unref()),
     ])
     process.exitCode = undefined
     expect(ran).not.toBe('hangs')
@@ -266,7 +267,7 @@ test('so does the real process', async () => {
   ]) {
     const child = spawn(process.execPath, [main, ...argv], {
       stdio: ['ignore', 'pipe', 'pipe'],
-      timeout: 60_000,
+      timeout: patienceMs,
       killSignal: 'SIGKILL',
     })
     const ended = new Promise<number>((resolve) => child.once('close', (code) => resolve(code ?? -1)))

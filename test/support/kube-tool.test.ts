@@ -1,6 +1,7 @@
 import { spawnSync } from 'node:child_process'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
+import { patienceMs } from './patience.ts'
 
 const tool = join(import.meta.dirname, '../../scripts/kube/kube')
 
@@ -12,7 +13,7 @@ function kube(...parameters: readonly string[]): {
 } {
   return spawnSync('bash', [tool, ...parameters], {
     encoding: 'utf8',
-    timeout: 20_000,
+    timeout: patienceMs,
     env: { ...process.env, REGENT_KUBE_HOME: '/nonexistent/regent-kube' },
   })
 }

@@ -5,12 +5,13 @@ import { expect, test } from 'vitest'
 import { temporaryFolder } from '#local/testing.ts'
 import { topology, type Ran } from '../testing.ts'
 import { FakeKubernetes } from './testing.ts'
+import { patienceMs } from '#test/support/patience.ts'
 
 const script = join(import.meta.dirname, '../../../bin/kubectl-regent')
 
 async function run(file: string, argv: readonly string[], env: Readonly<Record<string, string>>): Promise<Ran> {
   return new Promise((resolve) => {
-    execFile(file, argv, { env: { ...process.env, ...env }, timeout: 60_000 }, (error, out, err) =>
+    execFile(file, argv, { env: { ...process.env, ...env }, timeout: patienceMs }, (error, out, err) =>
       resolve({ code: error === null ? 0 : Number(error.code), out, err }),
     )
   })

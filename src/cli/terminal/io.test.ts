@@ -2,9 +2,10 @@ import { spawnSync } from 'node:child_process'
 import { join } from 'node:path'
 import { expect, it } from 'vitest'
 import { renderTable } from './table.ts'
+import { patienceMs } from '#test/support/patience.ts'
 
 const regent = join(import.meta.dirname, '..', '..', '..', 'bin', 'regent')
-const inShell = (line: string) => spawnSync('sh', ['-c', line, regent], { encoding: 'utf8', timeout: 60_000 })
+const inShell = (line: string) => spawnSync('sh', ['-c', line, regent], { encoding: 'utf8', timeout: patienceMs })
 
 it('Output that cannot be written is an error: a script that reads nothing must not take that for an answer', () => {
   const { status, stderr } = inShell('"$0" --help > /dev/full')
