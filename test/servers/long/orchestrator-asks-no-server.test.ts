@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, it } from 'vitest'
-import { freePort } from '#test/support/redis-server.ts'
+import { freePort } from '#test/support/free-port.ts'
 import { withCluster } from '#test/support/with-cluster.ts'
 
 /** Each shows something of servers; orchestrator itself has polled the servers for that. */

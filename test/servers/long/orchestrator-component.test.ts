@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { callAction, LifecycleAgent, outputOf } from '#test/support/lifecycle-agent.ts'
 import { clientOf, standIn, unmodified } from '#test/support/orchestrator-commands.ts'
 import { mayHaveOwnPaths, withOwnPaths } from '#test/support/own-paths.ts'
-import { freePort } from '#test/support/redis-server.ts'
+import { freePort } from '#test/support/free-port.ts'
 import { withCluster } from '#test/support/with-cluster.ts'
 import { Writer } from '#test/support/writer.ts'
 
