@@ -1,7 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect, it } from 'vitest'
+import { runCommand } from '#common/process/run-command.ts'
 import { runEpisode } from '#test/support/episode.ts'
 import { monotonicMs } from '#test/support/monotonic.ts'
+import { patienceMs } from '#test/support/patience.ts'
 import { Writer } from '#test/support/writer.ts'
 import { expectBelow } from '#test/support/expect-below.ts'
 import type { SharedCluster } from '#test/support/with-cluster.ts'
@@ -157,9 +159,10 @@ export function faults(shop: SharedCluster): void {
     const cluster = shop.current
     await cluster.whole()
     const before = await cluster.view()
-    await cluster.fault(before.primary ?? '', 'freeze-mysqld')
-    await sleep(400)
-    await cluster.fault(before.primary ?? '', 'thaw-mysqld')
+    const { pid } = await cluster.instance(before.primary ?? '')
+    // By a process that does nothing else: the one that runs the tests may stand still itself meanwhile.
+    const freezes = 'kill -STOP "$0" && sleep 0.3; kill -CONT "$0"'
+    expect(await runCommand(['sh', '-c', freezes, String(pid)], { deadlineMs: patienceMs })).toMatchObject({ ok: true })
     await sleep(1_500)
     expect(await cluster.whole()).toMatchObject({ primary: before.primary, epoch: before.epoch })
   })
