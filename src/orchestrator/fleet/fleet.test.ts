@@ -118,9 +118,12 @@ test('Co-masters are drawn beside each other, each with its replicas, as orchest
   ])
 })
 
-test.each(['shop-0:3306', 'shop', 'shop-2', 'shop-2:3306', 'hop-1'])('The hint %s names the cluster', (hint) => {
-  expect(clusterOfHint(fleet(), hint).name).toBe('shop')
-})
+test.each(['shop-0:3306', 'shop', 'shop-2', 'shop-2:3306', 'hop-1', 'SHOP-1', 'Shop-2:3306'])(
+  'The hint %s names the cluster',
+  (hint) => {
+    expect(clusterOfHint(fleet(), hint).name).toBe('shop')
+  },
+)
 
 test.each(['', 'hop', '-1', 'nobody', 'shop-1:3307', '127.24.1.9', 'shop-11'])(
   'The hint "%s" names no cluster',

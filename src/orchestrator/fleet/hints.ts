@@ -82,10 +82,10 @@ function onlyOf<Item>(found: readonly Item[], hint: string, clusterOf: (item: It
 /** Shorter parts are typing errors rather than names. */
 const shortestPart = 3
 
-/** IPv4 addresses are taken as they are. */
+/** IPv4 addresses are taken as they are. Capitals mean nothing in the name of a host. */
 function fuzzy(all: readonly Server[], host: string, hint: string): Server | undefined {
   if (host.length < shortestPart || /^\d+\.\d+\.\d+\.\d+$/.test(host)) return undefined
-  const part = host === hint || hint.endsWith(`:${defaultPort}`) ? host : hint
-  const found = all.filter(({ name, key }) => [name, keyText(key)].some((each) => each.includes(part)))
+  const part = (host === hint || hint.endsWith(`:${defaultPort}`) ? host : hint).toLowerCase()
+  const found = all.filter(({ name, key }) => [name, keyText(key)].some((each) => each.toLowerCase().includes(part)))
   return found.length === 1 ? found[0] : undefined
 }
