@@ -237,15 +237,23 @@ const refusedAt = (path: string, instead: string, why: string): Route => ({
   answer: (call) => no(path.split('/')[0] ?? '', call.server, call.server.cluster.isWatched ? byHand(why) : instead),
 })
 
-/** Nothing is done: statements for who wants to change something of a replica that stands for that. */
+/** Servers before MySQL 8.0.22, and MariaDB, know the old word alone. */
+function replicaWord(version: string): 'replica' | 'slave' {
+  const [major = 0, minor = 0, patch = 0] = version.split(/[.-]/).map(Number)
+  const isNew = major * 10_000 + minor * 100 + patch >= 80_022 && !/mariadb/i.test(version)
+  return isNew ? 'replica' : 'slave'
+}
+
+/** Nothing is done: statements, as the version has them, for a change of a replica that stands for that. */
 function restartStatements(call: Call): readonly string[] {
-  const { ReplicationSQLThreadState: sql, ReplicationIOThreadState: io } = call.server.instance
+  const { ReplicationSQLThreadState: sql, ReplicationIOThreadState: io, Version } = call.server.instance
   const threads = [...(io === 1 ? ['io_thread'] : []), ...(sql === 1 ? ['sql_thread'] : [])]
   const query = call.said('query', 'q')
+  const word = replicaWord(Version)
   return [
-    ...threads.map((thread) => `stop replica ${thread};`),
+    ...threads.map((thread) => `stop ${word} ${thread};`),
     ...(query === '' ? [] : [`${query.replace(/;?$/, '')};`]),
-    ...threads.toReversed().map((thread) => `start replica ${thread};`),
+    ...threads.toReversed().map((thread) => `start ${word} ${thread};`),
   ]
 }
 
