@@ -1,6 +1,7 @@
 import { mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { beforeEach, describe, expect, it, vi } from 'vitest'
+import { RegentError } from '#common/errors/errors.ts'
 import { writeCluster } from '#local/folder/cluster-file.ts'
 import { stateHome } from '#local/folder/state-layout.ts'
 import { clusterIn, fileWith, temporaryFolder } from '#local/testing.ts'
@@ -14,6 +15,7 @@ import {
 } from '../adopted-folder.ts'
 import { checkAdoption, type Adoption } from '../adoption.ts'
 import type { discover } from '../origin/discover.ts'
+import { LookFailure } from '../servers/failure.ts'
 import { discoverer } from './discoverer.ts'
 
 beforeEach(async () => {
@@ -21,12 +23,15 @@ beforeEach(async () => {
   return () => void vi.unstubAllEnvs()
 })
 
+/** A host by its name, or as what was found has that. */
+type Named = string | { readonly host: string; readonly alsoKnownAs: readonly string[] }
+
 /** A folder in which `shop` is adopted, and a search whose ends the test chooses. */
-async function watching() {
+async function watching(looks?: typeof discover) {
   const folder = adoptedFolder()
   await prepareFolder(folder)
   const mysql = { user: 'regent', passwordFile: await fileWith('x') }
-  const adoptionOf = (cluster: string, hosts: readonly string[]): Adoption =>
+  const adoptionOf = (cluster: string, hosts: readonly Named[]): Adoption =>
     checkAdoption('it', { version: 1, cluster, hosts, mysql })
   await keepAdoption(folder, adoptionOf('shop', ['10.0.0.1']))
   let adopted: readonly Adoption[] = await allAdopted(folder)
@@ -39,13 +44,13 @@ async function watching() {
     },
   }
   const managed: string[] = []
-  const searches: ((hosts: readonly string[]) => void)[] = []
+  const searches: ((hosts: readonly Named[]) => void)[] = []
   const search: typeof discover = async (_, { cluster }) => {
-    const { promise, resolve } = Promise.withResolvers<readonly string[]>()
+    const { promise, resolve } = Promise.withResolvers<readonly Named[]>()
     searches.push(resolve)
     return adoptionOf(cluster, await promise)
   }
-  const find = discoverer(folder, clusters, search)
+  const find = discoverer(folder, clusters, looks ?? search)
   const kept = async () =>
     Object.fromEntries((await allAdopted(folder)).map(({ cluster, hosts }) => [cluster, hosts.map(({ host }) => host)]))
   return { folder, find, kept, searches, adoptionOf, managed }
@@ -125,6 +130,32 @@ describe('What is found', () => {
     for (const end of searches) end(['10.0.0.1'])
     await going
     expect(await adoptedFiles(folder)).toEqual(before)
+  })
+
+  it('is told by the address that is known, whatever name led there', async () => {
+    const { find, searches } = await watching()
+    const going = find('db.prod.svc', 3306)
+    for (const end of searches)
+      end([
+        { host: 'db.prod.svc', alsoKnownAs: ['10.0.0.1'] },
+        { host: '10.0.0.2', alsoKnownAs: [] },
+      ])
+    expect(await going).toEqual({ host: '10.0.0.1', port: 3306 })
+    const next = find('10.0.0.9', 3306)
+    for (const end of searches) end(['10.0.0.9', '10.0.0.1'])
+    expect(await next).toEqual({ host: '10.0.0.9', port: 3306 })
+  })
+
+  it.each([
+    ['unresolved', 'db9:3306 cannot be looked at: it fails; no such host'],
+    ['silent', 'db9:3306 cannot be looked at: it fails; i/o timeout'],
+    ['refused', 'db9:3306 cannot be looked at: it fails'],
+    ['lockedOut', 'db9:3306 cannot be looked at: it fails'],
+  ] as const)('is refused in words of orchestrator’s driver where a server is %s', async (reach, words) => {
+    const failing = async () => {
+      throw new RegentError('REGENT_REFUSED', 'it fails (--from)', { cause: new LookFailure(reach, 'it fails') })
+    }
+    await expect((await watching(failing)).find('db9', 3306)).rejects.toThrow(new RegExp(`^${words}$`))
   })
 
   it('leaves a server to the cluster that has it', async () => {

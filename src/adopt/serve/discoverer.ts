@@ -12,6 +12,8 @@ import {
 import { checkAdoption, hostsOf, readAdoption, type AdoptedAccount, type Adoption } from '../adoption.ts'
 import { addressText, isSameAddress, parseHostAddress, type HostAddress } from '../host-address.ts'
 import { discover } from '../origin/discover.ts'
+import { LookFailure } from '../servers/failure.ts'
+import type { Reach } from '../servers/seen.ts'
 import type { WatchedCluster } from '../watch/watched-cluster.ts'
 
 const nameUntilKept = 'tree'
@@ -23,25 +25,30 @@ const nameUntilKept = 'tree'
  */
 export function discoverer(folder: AdoptedFolder, clusters: Clusters, search: typeof discover = discover) {
   const inOrder = oneAfterOther()
-  const keep = async (host: string, found: Adoption): Promise<void> => {
+  const keep = async (start: HostAddress, found: Adoption): Promise<HostAddress | undefined> => {
     await clusters.follow()
     await refuseManaged(folder, found)
     const adopted = clusters.list.map(({ adoption }) => adoption)
     const known = adopted.find((one) => found.hosts.some((each) => isKnown(one, each)))
     const adoption =
       known === undefined
-        ? { ...found, cluster: freeName(host, await takenNames(folder)) }
+        ? { ...found, cluster: freeName(start.host, await takenNames(folder)) }
         : extended(known, { found, adopted })
     // A file that is written begins the watching of its cluster anew.
     if (adoption !== known) await keepAdoption(folder, adoption)
     await clusters.follow()
     await clusters.list.find((one) => one.adoption.cluster === adoption.cluster)?.lookNow()
+    return knownAddress(
+      start,
+      found,
+      clusters.list.map((one) => one.adoption),
+    )
   }
-  return async (host: string, port: number): Promise<void> => {
+  return async (host: string, port: number): Promise<HostAddress | undefined> => {
     const accounts = accountsOf(clusters.list.map(({ adoption }) => adoption))
     const found = await findBy(accounts, { host, port }, search)
     // One after the other: two at once would adopt the same servers twice, or lose what the first of them added.
-    await inOrder(() => keep(host, found))
+    return inOrder(() => keep({ host, port }, found))
   }
 }
 
@@ -55,6 +62,14 @@ function accountsOf(adopted: readonly Adoption[]): readonly AdoptedAccount[] {
   return all.filter((one, at) => all.findIndex((other) => JSON.stringify(other) === JSON.stringify(one)) === at)
 }
 
+/** By which the server is watched that is at this address, too. */
+function knownAddress(start: HostAddress, found: Adoption, adopted: readonly Adoption[]): HostAddress | undefined {
+  const server = found.hosts.find((host) => namesOf(host).some((name) => isSameAddress(name, start)))
+  if (server === undefined) return undefined
+  const known = adopted.flatMap(({ hosts }) => hosts).find((one) => isOneOf(one, namesOf(server)))
+  return known && { host: known.host, port: known.port }
+}
+
 /** The first account that the server knows. */
 async function findBy(
   accounts: readonly AdoptedAccount[],
@@ -66,7 +81,7 @@ async function findBy(
     try {
       return await search(address, { cluster: nameUntilKept, mysql, tell: () => undefined })
     } catch (error) {
-      failures.push(describeError(error))
+      failures.push(inWordsOfTheDriver(address, error))
     }
   }
   throw new RegentError('REGENT_REFUSED', failures[0] ?? 'no account is known: adopt a first cluster by regent adopt', {
@@ -74,11 +89,32 @@ async function findBy(
   })
 }
 
+/** Scripts look for what orchestrator’s driver says of a server that is not there yet. */
+const wordsOfTheDriver: Readonly<Partial<Record<Reach, string>>> = {
+  unresolved: '; no such host',
+  silent: '; i/o timeout',
+}
+
+function inWordsOfTheDriver(address: HostAddress, error: unknown): string {
+  const { cause } = error instanceof Error ? error : {}
+  if (!(cause instanceof LookFailure)) return describeError(error)
+  const more = wordsOfTheDriver[cause.reach] ?? ''
+  return `${addressText(address)} cannot be looked at: ${describeError(cause)}${more}`
+}
+
 type Host = Adoption['hosts'][number]
 
+function namesOf(host: Host): readonly HostAddress[] {
+  return [host, ...host.alsoKnownAs.map((text) => parseHostAddress(text))].filter((one) => one !== undefined)
+}
+
+function isOneOf(host: Host, names: readonly HostAddress[]): boolean {
+  return names.some((name) => isSameAddress(host, name))
+}
+
 function isKnown({ hosts }: Adoption, host: Host): boolean {
-  const names = [host, ...host.alsoKnownAs.map((text) => parseHostAddress(text))].filter((one) => one !== undefined)
-  return hosts.some((one) => names.some((name) => isSameAddress(one, name)))
+  const names = namesOf(host)
+  return hosts.some((one) => isOneOf(one, names))
 }
 
 /** A cluster has one keeper. An adoption that cannot be read says nothing of its servers. */

@@ -13,7 +13,9 @@ async function slowDiscovery() {
     carryOut: async () => undefined,
     async discover(host, port) {
       asked.push(`${host}:${port}`)
-      await new Promise<void>((resolve, reject) => ends.push((error) => (error ? reject(error) : resolve())))
+      return new Promise<undefined>((resolve, reject) =>
+        ends.push((error) => (error ? reject(error) : resolve(undefined))),
+      )
     },
   }
   return { ...(await orchestratorOver([watchedShop()], { hands })), asked, ends }
@@ -47,4 +49,19 @@ test('async-discover refuses what is no address, and more than it can do', async
     Message: '20 discoveries go on already; ask again later',
   })
   await vi.waitFor(() => expect(asked).toHaveLength(20))
+})
+
+test('A server that is discovered by a name that nobody has heard is told of by the one that is known', async () => {
+  const hands: Hands = {
+    lookNow: async () => undefined,
+    begin: () => expect.fail('no recovery'),
+    carryOut: async () => undefined,
+    discover: async () => ({ host: '127.24.1.2', port: 3_306 }),
+  }
+  const { get, said } = await orchestratorOver([watchedShop()], { hands })
+  const discovered = { Code: 'OK', Message: 'Instance discovered: shop-1:3306', Details: { InstanceAlias: 'shop-1' } }
+  expect((await get('discover/shop.prod.svc/3306')).body).toMatchObject(discovered)
+  expect((await get('forget/shop-1/3306')).body.Code).toBe('OK')
+  expect((await get('discover/shop.prod.svc/3306')).body).toMatchObject(discovered)
+  expect(said.get('shop')).not.toHaveProperty('hidden')
 })

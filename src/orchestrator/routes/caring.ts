@@ -82,12 +82,11 @@ function withHidden({ hidden = [], ...said }: Annotations, names: readonly strin
 
 /** What is known is shown again. Where Regent watches, others are looked for. */
 async function discover(call: Call): Promise<Answer> {
-  const found = known(call)
-  if (found === undefined) await find(call)
-  else if (found.cluster.known.notes.annotations?.hidden?.includes(found.name) === true)
-    await show(call, found.cluster.name, found.name)
-  if (found?.cluster.isWatched === true) await call.hands?.lookNow(found.cluster.name)
-  const { instance } = call.look().server
+  const before = known(call)
+  const { name, host, port, cluster } = before ?? (await find(call))
+  if (cluster.known.notes.annotations?.hidden?.includes(name) === true) await show(call, cluster.name, name)
+  if (before?.cluster.isWatched === true) await call.hands?.lookNow(cluster.name)
+  const { instance } = call.look().named(host, String(port))
   return ok(`Instance discovered: ${keyText(instance.Key)}`, instance)
 }
 
@@ -117,9 +116,11 @@ function discoverLater(call: Call): Answer {
   return ok(`Asynchronous discovery initiated for Instance: ${host}:${port}`)
 }
 
-async function find(call: Call): Promise<void> {
+/** The name that was given may be another one than that by which the server is known. */
+async function find(call: Call): Promise<Server> {
   const [host, port] = addressOf(call)
-  await call.hands?.discover(host, Number(port))
+  const known = await call.hands?.discover(host, Number(port))
+  return call.look().hiddenOrShownAt(known?.host ?? host, String(known?.port ?? port))
 }
 
 function addressOf(call: Call): readonly [host: string, port: string] {

@@ -111,7 +111,11 @@ export class Call {
 
   /** Named by `:host/:port`, also where somebody wanted it forgotten. */
   get hiddenOrShown(): Server {
-    const server = serverAt(this.wholeFleet, { host: this.param('host'), port: this.param('port') }, this.#names)
+    return this.hiddenOrShownAt(this.param('host'), this.param('port'))
+  }
+
+  hiddenOrShownAt(host: string, port: string): Server {
+    const server = serverAt(this.wholeFleet, { host, port }, this.#names)
     const said = this.clusters.known().find(({ name }) => name === server.cluster.name)
     return { ...server, cluster: { ...server.cluster, known: said ?? server.cluster.known } }
   }

@@ -12,8 +12,11 @@ export interface Hands {
   carryOut(cluster: string, change: Change): Promise<void>
   /** Notes a recovery that somebody asked for. Throws where another one goes on. */
   begin(cluster: string, begun: RecoveryBegun): RecoveryUnderWay
-  /** From now on watches the servers that replicate with the one at this address. Rejects where none answers. */
-  discover(host: string, port: number): Promise<void>
+  /**
+   * From now on watches the servers that replicate with the one at this address. Resolves to the address by which that
+   * one is known, where that is another one. Rejects where none answers.
+   */
+  discover(host: string, port: number): Promise<KnownAddress | undefined>
 }
 
 /** While it goes on nothing else is changed in its cluster. */
@@ -23,4 +26,9 @@ export interface RecoveryUnderWay {
   carryOut(change: Change): Promise<readonly string[]>
   tell(what: string): void
   end(ended: RecoveryEnded): void
+}
+
+export interface KnownAddress {
+  readonly host: string
+  readonly port: number
 }
