@@ -87,6 +87,10 @@ export class WatchedTrees {
     return `${host}:${port}`
   }
 
+  get orchestratorPort(): number {
+    return this.#ports.orchestrator
+  }
+
   client(program = standIn): (...words: readonly string[]) => Promise<Answered> {
     return clientOf(program, this.#ports.orchestrator)
   }
