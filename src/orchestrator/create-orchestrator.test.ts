@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest'
+import { realWorld } from '#common/ports/real-world.ts'
 import { deadServer } from '#failover/testing.ts'
 import { shopRecovery } from '#manager/api/testing.ts'
 import { knownShop, orchestratorOver, watchedShop } from './testing.ts'
@@ -170,6 +171,18 @@ describe('What is asked becomes an operation of Regent', () => {
       ['switchover', { from: 'shop-0', to: 'shop-2' }],
       ['switchover', { from: 'shop-0', reason: expect.stringContaining('force-master-failover') as string }],
     ])
+  })
+
+  test('take-master tells of the server once that one follows nobody any more', async () => {
+    const clusters = [knownShop()]
+    const sleep = async () => {
+      clusters[0] = knownShop({ record: { primary: 'shop-1@volume1' }, shape: { primary: 'shop-1' } })
+    }
+    const { get } = await orchestratorOver(clusters, { timers: { ...realWorld.timers, sleep } })
+    expect((await get('take-master/shop-1/3306')).body).toMatchObject({
+      Code: 'OK',
+      Details: { Key: { Hostname: 'shop-1', Port: 3306 }, MasterKey: { Hostname: '', Port: 0 } },
+    })
   })
 
   test('A takeover to one that does not follow the primary, or must not lead, is refused before it begins', async () => {

@@ -90,10 +90,18 @@ const turnsRoundMs = 5_000
 const lookAgainMs = 50
 
 async function followsAgain(call: Call, before: Server): Promise<void> {
+  await shown(
+    call,
+    before,
+    ({ instance }) => isReplicating(instance) || instance.ReplicationGroupMemberRole === 'SECONDARY',
+  )
+}
+
+/** What is seen comes a little later than what was done. */
+async function shown(call: Call, meant: Server, isSo: (now: Server) => boolean): Promise<void> {
   for (let waitedMs = 0; waitedMs < turnsRoundMs; waitedMs += lookAgainMs) {
-    const now = call.look().servers.find((one) => isSameServer(one, before))
-    if (now === undefined || isReplicating(now.instance) || now.instance.ReplicationGroupMemberRole === 'SECONDARY')
-      return
+    const now = call.look().servers.find((one) => isSameServer(one, meant))
+    if (now === undefined || isSo(now)) return
     await call.timers.sleep(lookAgainMs)
   }
 }
@@ -284,6 +292,7 @@ const takeMaster: Route = {
       return rearrange(call, { plan: takeMasterPlan, said: (one) => `${one} took its master` })
     const from = headOf(server.cluster)?.name
     await operate(call, server.cluster, 'switchover', { from, to: server.name, reason: reasonOf(call, 'take-master') })
+    await shown(call, server, ({ instance: { MasterKey } }) => MasterKey.Hostname === '')
     const { instance } = call.look().server
     return ok(`${keyText(instance.Key)} took its master`, instance)
   },
