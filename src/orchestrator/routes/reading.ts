@@ -63,10 +63,11 @@ function found(call: Call): readonly Instance[] {
     cluster.name,
     cluster.clusterName,
     instance.Version,
+    instance.VersionComment,
   ]
-  return documents(
-    call.servers.filter((server) => text === '' || words(server).some((word) => word.toLowerCase().includes(text))),
-  )
+  const isMeant = (server: Server) =>
+    words(server).some((word) => word.toLowerCase().includes(text)) || String(server.instance.ServerID) === text
+  return documents(call.servers.filter(isMeant))
 }
 
 const inDowntime = (servers: readonly Server[]) => documents(servers).filter(({ IsDowntimed }) => IsDowntimed)
@@ -129,7 +130,7 @@ export const readingRoutes: readonly Route[] = [
   },
   {
     path: 'search',
-    does: 'servers whose name, cluster or version holds a text (s=)',
+    does: 'servers whose name, cluster or version holds a text (s=), or whose server_id that is',
     answer: (call) => plain(found(call)),
   },
   { path: 'search/:searchString', does: 'the same', answer: (call) => plain(found(call)) },
