@@ -62,4 +62,14 @@ describe('Servers that replicate with one', () => {
     await expect(found(130, '10.0.0.1')).rejects.toThrow('shop has more than 100 servers')
     await expect(found(3, '10.0.0.1', ['10.0.0.1:3306'])).rejects.toThrow('nobody listens there')
   })
+
+  it('are found under the name by which one is known already, also where no other server tells of that', async () => {
+    const [server] = [...treeOf(1).values()]
+    const lookAt = async (): Promise<SeenServer | Error> => server ?? new Error('nobody listens there')
+    const knownAt = (seen: SeenServer) => (seen === server ? { host: '10.0.0.1', port: 3306 } : undefined)
+    const find = async (host: string) =>
+      discover({ host, port: 3306 }, { cluster: 'shop', mysql, tell: () => undefined, lookAt, knownAt })
+    expect((await find('db.prod.svc')).hosts).toMatchObject([{ host: 'db.prod.svc', alsoKnownAs: ['10.0.0.1:3306'] }])
+    expect((await find('10.0.0.1')).hosts).toMatchObject([{ host: '10.0.0.1', alsoKnownAs: [] }])
+  })
 })

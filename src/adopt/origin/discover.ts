@@ -18,6 +18,8 @@ export interface DiscoverOptions {
   readonly tell: (line: string) => void
   /** How a server is looked at: what was seen, or why nothing was. By a session, unless given. */
   readonly lookAt?: (address: HostAddress) => Promise<SeenServer | Error>
+  /** By which address a server is known already, where that is so. */
+  readonly knownAt?: (server: SeenServer) => HostAddress | undefined
 }
 
 interface Found {
@@ -61,7 +63,7 @@ export async function discover(start: HostAddress, options: DiscoverOptions): Pr
     for (const { hint, seen } of looks) queue.push(...taken(hint, seen))
   }
   tellOfMissing(found, tell)
-  return adoptionOf(found, { cluster, mysql })
+  return adoptionOf(found, options)
 }
 
 function isUntried(tried: HostAddress[], address: HostAddress): boolean {
@@ -95,10 +97,15 @@ async function lookBy(address: HostAddress, login: Login): Promise<SeenServer | 
 }
 
 function isNewAmong(found: Found[], address: HostAddress, server: SeenServer): boolean {
-  const known = found.find((one) => identityOf(one.server) === identityOf(server))
+  const known = found.find((one) => isSameServer(one.server, server))
   if (known === undefined) found.push({ address, server, also: [] })
   else known.also.push(address)
   return known === undefined
+}
+
+/** By what it says of itself, and not by its address. */
+export function isSameServer(one: SeenServer, other: SeenServer): boolean {
+  return identityOf(one) === identityOf(other)
 }
 
 function identityOf({ uuid, hostname, port, serverId, dataDir }: SeenServer): string {
@@ -141,9 +148,13 @@ function tellOfMissing(found: readonly Found[], tell: (line: string) => void): v
 }
 
 /** Those that follow nobody come first. */
-function adoptionOf(found: readonly Found[], { cluster, mysql }: { cluster: string; mysql: AdoptedAccount }): Adoption {
+function adoptionOf(found: readonly Found[], { cluster, mysql, knownAt }: DiscoverOptions): Adoption {
   const inOrder = found.toSorted((one, other) => one.server.channels.length - other.server.channels.length)
-  const hosts = inOrder.map(({ address, also }) => ({ ...address, alsoKnownAs: also.map(addressText) }))
+  const hosts = inOrder.map(({ address, also, server }) => {
+    const known = knownAt?.(server)
+    const isNew = known !== undefined && [address, ...also].every((one) => !isSameAddress(one, known))
+    return { ...address, alsoKnownAs: [...also, ...(isNew ? [known] : [])].map(addressText) }
+  })
   return checkAdoption('what was found', { cluster, mysql, hosts })
 }
 

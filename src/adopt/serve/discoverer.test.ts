@@ -16,6 +16,7 @@ import {
 import { checkAdoption, type Adoption } from '../adoption.ts'
 import type { discover } from '../origin/discover.ts'
 import { LookFailure } from '../servers/failure.ts'
+import { looksOf } from '../watch/testing.ts'
 import { discoverer } from './discoverer.ts'
 
 beforeEach(async () => {
@@ -27,7 +28,7 @@ beforeEach(async () => {
 type Named = string | { readonly host: string; readonly alsoKnownAs: readonly string[] }
 
 /** A folder in which `shop` is adopted, and a search whose ends the test chooses. */
-async function watching(looks?: typeof discover) {
+async function watching(search?: typeof discover) {
   const folder = adoptedFolder()
   await prepareFolder(folder)
   const mysql = { user: 'regent', passwordFile: await fileWith('x') }
@@ -37,20 +38,21 @@ async function watching(looks?: typeof discover) {
   let adopted: readonly Adoption[] = await allAdopted(folder)
   const clusters = {
     get list() {
-      return adopted.map((adoption) => ({ adoption, lookNow: async () => undefined }))
+      return adopted.map((adoption) => ({ adoption, lookNow: async () => undefined, looks }))
     },
     async follow() {
       adopted = (await allAdopted(folder)).filter(({ cluster }) => !managed.includes(cluster))
     },
   }
   const managed: string[] = []
+  const looks = looksOf({ looks: [{}, {}] })
   const searches: ((hosts: readonly Named[]) => void)[] = []
-  const search: typeof discover = async (_, { cluster }) => {
+  const searched: typeof discover = async (_, { cluster }) => {
     const { promise, resolve } = Promise.withResolvers<readonly Named[]>()
     searches.push(resolve)
     return adoptionOf(cluster, await promise)
   }
-  const find = discoverer(folder, clusters, looks ?? search)
+  const find = discoverer(folder, clusters, search ?? searched)
   const kept = async () =>
     Object.fromEntries((await allAdopted(folder)).map(({ cluster, hosts }) => [cluster, hosts.map(({ host }) => host)]))
   return { folder, find, kept, searches, adoptionOf, managed }
@@ -144,6 +146,18 @@ describe('What is found', () => {
     const next = find('10.0.0.9', 3306)
     for (const end of searches) end(['10.0.0.9', '10.0.0.1'])
     expect(await next).toEqual({ host: '10.0.0.9', port: 3306 })
+  })
+
+  it('is told apart by what servers are, whatever they are called', async () => {
+    const asked: unknown[] = []
+    const [first, second] = looksOf({ looks: [{}, {}] })
+    const { find, adoptionOf } = await watching(async (_, { cluster, knownAt }) => {
+      asked.push(...[first, second].map((look) => look?.server && knownAt?.({ ...look.server, executed: '' })?.host))
+      asked.push(first?.server && knownAt?.({ ...first.server, dataDir: '/other' }))
+      return adoptionOf(cluster, ['10.0.0.1'])
+    })
+    await find('db.prod.svc', 3306)
+    expect(asked).toEqual([first?.host.host, second?.host.host, undefined])
   })
 
   it.each([

@@ -11,9 +11,9 @@ import {
 } from '../adopted-folder.ts'
 import { checkAdoption, hostsOf, readAdoption, type AdoptedAccount, type Adoption } from '../adoption.ts'
 import { addressText, isSameAddress, parseHostAddress, type HostAddress } from '../host-address.ts'
-import { discover } from '../origin/discover.ts'
+import { discover, isSameServer } from '../origin/discover.ts'
 import { LookFailure } from '../servers/failure.ts'
-import type { Reach } from '../servers/seen.ts'
+import type { Reach, SeenServer } from '../servers/seen.ts'
 import type { WatchedCluster } from '../watch/watched-cluster.ts'
 
 const nameUntilKept = 'tree'
@@ -46,14 +46,16 @@ export function discoverer(folder: AdoptedFolder, clusters: Clusters, search: ty
   }
   return async (host: string, port: number): Promise<HostAddress | undefined> => {
     const accounts = accountsOf(clusters.list.map(({ adoption }) => adoption))
-    const found = await findBy(accounts, { host, port }, search)
+    const looks = clusters.list.flatMap((one) => one.looks)
+    const knownAt = (seen: SeenServer) => looks.find(({ server }) => server && isSameServer(server, seen))?.host
+    const found = await findBy(accounts, { host, port }, (start, options) => search(start, { ...options, knownAt }))
     // One after the other: two at once would adopt the same servers twice, or lose what the first of them added.
     return inOrder(() => keep({ host, port }, found))
   }
 }
 
 interface Clusters {
-  readonly list: readonly Pick<WatchedCluster, 'adoption' | 'lookNow'>[]
+  readonly list: readonly Pick<WatchedCluster, 'adoption' | 'lookNow' | 'looks'>[]
   follow(): Promise<void>
 }
 
