@@ -133,8 +133,9 @@ describe('Percona’s operator asks for a tree that is watched', () => {
   let trees: WatchedTrees
   let operator: PerconaOperator
   beforeAll(async () => {
-    trees = await WatchedTrees.start({ shop: [null, 0, 0] })
+    trees = await WatchedTrees.start({ shop: [null, 0, 0], till: [null] })
     await trees.adopt('shop', trees.listen)
+    await trees.adopt('till')
     await trees.allow()
     operator = new PerconaOperator(trees.orchestratorPort)
     await until(
@@ -147,18 +148,22 @@ describe('Percona’s operator asks for a tree that is watched', () => {
   const path = (name: string) => trees.key(name).replace(':', '/')
   const closed = async (name: string) => (await trees.at(name).sql('SELECT @@read_only AS closed'))[0]?.['closed']
 
-  it('at the start: a server is discovered by a name that Regent has not heard, as by the Service of the pods', async () => {
-    const { host, port } = trees.at('shop-1')
-    // A name for the resolver of this machine: the address as one number.
-    const number = host.split('.').reduce((sum, part) => sum * 256 + Number(part), 0)
-    const found = (await (
-      await fetch(`http://127.0.0.1:${trees.orchestratorPort}/api/discover/${number}/${port}`)
-    ).json()) as object
-    expect(found).toMatchObject({
-      Code: 'OK',
-      Details: { InstanceAlias: 'shop-1', Key: { Hostname: host, Port: port } },
-    })
-    expect(await operator.cluster('shop')).toHaveLength(3)
+  it.each(['shop-1', 'till-0'])(
+    'at the start: %s is discovered by a name that Regent has not heard, as by the Service of the pods',
+    async (name) => {
+      const { host, port } = trees.at(name)
+      // A name for the resolver of this machine: the address as one number.
+      const number = host.split('.').reduce((sum, part) => sum * 256 + Number(part), 0)
+      expect(await trees.ask(`discover/${number}/${port}`)).toMatchObject({
+        Code: 'OK',
+        Details: { InstanceAlias: name, Key: { Hostname: host, Port: port } },
+      })
+      expect(await trees.ask('clusters')).toEqual([trees.key('shop-0'), trees.key('till-0')])
+      expect(await operator.cluster('shop')).toHaveLength(3)
+    },
+  )
+
+  it('at the start: a server that is not there yet is none that the operator gives up', async () => {
     expect(await operator.call('discover/nobody.invalid/3306')).toMatch(notReady)
   })
 
