@@ -1,4 +1,5 @@
 import { describeError, RegentError } from '#common/errors/errors.ts'
+import { counted } from '#common/text/words.ts'
 import type { Annotations } from '#failover/protocol/annotations.ts'
 import { longestDowntimeMs, shortestDowntimeMs } from '#failover/judge/downtime.ts'
 import { instanceOf } from '#topology/snapshot/member.ts'
@@ -50,12 +51,12 @@ function whyNotForget({ name, cluster, instance }: Server, forgotten: readonly s
   if (record === undefined) return null
   if (instanceOf(record.primary) === name)
     return `${key} is the primary of ${cluster.alias}: call graceful-master-takeover-auto first, then forget it`
-  const counted = record.syncSet.map(instanceOf)
-  const left = counted.filter((each) => each !== name && !forgotten.includes(each)).length
-  if (!counted.includes(name) || left >= record.acks) return null
-  const before = counted.filter((each) => forgotten.includes(each))
+  const counting = record.syncSet.map(instanceOf)
+  const left = counting.filter((each) => each !== name && !forgotten.includes(each)).length
+  if (!counting.includes(name) || left >= record.acks) return null
+  const before = counting.filter((each) => forgotten.includes(each))
   const beside = before.length === 0 ? '' : ` and ${before.join(', ')}, forgotten before,`
-  return `without ${key}${beside} only ${left} of the ${record.acks} replicas that a write of ${cluster.alias} waits for would be left: change the number of instances with regent local scale, or spec.instances, and Regent lowers what writes wait for`
+  return `without ${key}${beside} only ${counted(left, 'replica')} would be left, and a write of ${cluster.alias} waits for ${record.acks}: change the number of instances with regent local scale, or spec.instances, and Regent lowers what writes wait for`
 }
 
 /** Nothing of the server is touched: who forgets one wants not to see the server any more. */

@@ -3,7 +3,7 @@ import { until } from '#test/support/bare-instance.ts'
 import { clientOf, clients, matches, unmodified, type Answered, type Row } from '#test/support/orchestrator-commands.ts'
 import { commandOf, commandsOf, everyCommand, everyCommandManaged } from '#test/support/orchestrator-every-command.ts'
 import { everyCommandWatched } from '#test/support/orchestrator-every-command-watched.ts'
-import { freePort } from '#test/support/redis-server.ts'
+import { freePort } from '#test/support/free-port.ts'
 import { WatchedTrees } from '#test/support/watched-trees.ts'
 import { withCluster } from '#test/support/with-cluster.ts'
 

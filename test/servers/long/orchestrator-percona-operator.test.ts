@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { until } from '#test/support/bare-instance.ts'
 import { notReady, PerconaOperator } from '#test/support/percona-operator.ts'
-import { freePort } from '#test/support/redis-server.ts'
+import { freePort } from '#test/support/free-port.ts'
 import { WatchedTrees } from '#test/support/watched-trees.ts'
 import { withCluster } from '#test/support/with-cluster.ts'
 import { Writer } from '#test/support/writer.ts'
