@@ -1,4 +1,4 @@
-import { RegentError } from '#common/errors/errors.ts'
+import { codeOf, RegentError } from '#common/errors/errors.ts'
 import type { Annotations } from '#failover/protocol/annotations.ts'
 import type { Key } from '../documents/key.ts'
 import { keyText } from '../documents/key.ts'
@@ -162,7 +162,7 @@ async function registerCandidate(call: Call): Promise<Answer> {
   return ok('Registered candidate', instance.Key)
 }
 
-/** The instances that a list names, by cluster. An unknown one refuses the whole list. */
+/** The instances that a list names, by cluster. A server that is not known is left out, unless all are so. */
 async function submitPool(call: Call): Promise<Answer> {
   const pool = call.param('pool')
   if (!/^[\w.-]{1,100}$/.test(pool))
@@ -171,16 +171,33 @@ async function submitPool(call: Call): Promise<Answer> {
     .said('instances')
     .split(',')
     .filter((part) => part.trim() !== '')
-  const servers = named.map((part) => {
-    const [host = '', port = '3306'] = part.trim().split(/:(?=\d+$)/)
-    return call.named(host, port)
-  })
+  const { servers, unknown } = namedIn(call, named)
   for (const cluster of call.fleet) {
     const names = servers.filter((server) => server.cluster === cluster).map(({ name }) => name)
     if (names.length > 0 || cluster.known.notes.annotations?.pools?.[pool] !== undefined)
       await call.clusters.annotate(cluster.name, (said) => withPool(said, pool, names))
   }
-  return ok(`Applied ${pool} pool instances`, pool)
+  const rest = unknown.length === 0 ? '' : `; not known are ${unknown.join(', ')}`
+  return ok(`Applied ${pool} pool instances${rest}`, pool)
+}
+
+/** Throws where no server of the list is known, and where a name means several servers. */
+function namedIn(call: Call, named: readonly string[]) {
+  const servers: Server[] = []
+  const unknown: string[] = []
+  let last: unknown
+  for (const part of named) {
+    const [host = '', port = '3306'] = part.trim().split(/:(?=\d+$)/)
+    try {
+      servers.push(call.named(host, port))
+    } catch (error) {
+      if (codeOf(error) !== 'REGENT_NOT_FOUND') throw error
+      unknown.push(shown(`${host}:${port}`))
+      last ??= error
+    }
+  }
+  if (servers.length === 0 && unknown.length > 0) throw last
+  return { servers, unknown }
 }
 
 function withPool(said: Annotations, pool: string, names: readonly string[]): Annotations {
@@ -230,7 +247,7 @@ export const annotatingRoutes: readonly Route[] = [
   {
     path: 'submit-pool-instances/:pool',
     does: 'which servers are in a pool (instances=)',
-    differs: `${keptInNotes}, until somebody submits another list. A server that is not known refuses the whole list: a pool without it would be used as if it were all`,
+    differs: `${keptInNotes}, until somebody submits another list. A server that is not known is left out and told of, and is not in the pool once known; a list of which nobody is known is refused: the pool would be empty`,
     changes: true,
     answer: submitPool,
   },

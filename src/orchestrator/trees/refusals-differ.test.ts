@@ -307,7 +307,7 @@ differs('What is said of servers', [
     {},
     'submit-pool-instances/web?instances=nobody:3306',
     'ERROR: Cannot read instance: nobody:3306',
-    ['submit-pool-instances', /A server that is not known refuses the whole list/],
+    ['submit-pool-instances', /a list of which nobody is known is refused/],
   ],
   [
     'RegisterCandidateInstance: nobody is left',
