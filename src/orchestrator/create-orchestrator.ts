@@ -174,8 +174,12 @@ function trimmed(said: Said): Readonly<Record<string, string>> {
   )
 }
 
+/** As bytes: of a text of a megabyte the length is counted first, and the text encoded afterwards. */
 function send(reply: FastifyReply, { status, body }: Answer): FastifyReply {
-  return reply.status(status).type('application/json; charset=utf-8').send(JSON.stringify(body))
+  return reply
+    .status(status)
+    .type('application/json; charset=utf-8')
+    .send(Buffer.from(JSON.stringify(body)))
 }
 
 function answerError(thrown: unknown, request: FastifyRequest, reply: FastifyReply): void {

@@ -235,17 +235,18 @@ function downtimeFields(downtime: Downtime | undefined) {
   }
 }
 
+const noGroup = {
+  ReplicationGroupName: '',
+  ReplicationGroupIsSinglePrimary: false,
+  ReplicationGroupMemberState: '',
+  ReplicationGroupMemberRole: '',
+  ReplicationGroupMembers: [],
+  ReplicationGroupPrimaryInstanceKey: nobody,
+} satisfies Partial<Instance>
+
 function groupFields(server: ServerState | null, { known, keyOf }: Surroundings) {
   const group = server?.group
-  if (server === null || group === undefined)
-    return {
-      ReplicationGroupName: '',
-      ReplicationGroupIsSinglePrimary: false,
-      ReplicationGroupMemberState: '',
-      ReplicationGroupMemberRole: '',
-      ReplicationGroupMembers: [],
-      ReplicationGroupPrimaryInstanceKey: nobody,
-    }
+  if (server === null || group === undefined) return noGroup
   const keyAt = (uuid: string): readonly Key[] =>
     known.snapshot.instances.filter(({ observation }) => observation?.server?.uuid === uuid).map(keyOf)
   const primary = group.members.find(({ role }) => role === 'PRIMARY')
