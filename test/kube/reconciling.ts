@@ -149,11 +149,12 @@ export function aManager(
       set.lead(leading.now)
       return result
     },
-    /** Once the loop has decided something. */
+    /** Once the loop has decided something, where it leads. */
     showStatus: async () => {
+      const isUndecided = () => leading.now && set.get(key)?.loop.decision === null
       for (
         const untilMs = performance.now() + patienceMs;
-        performance.now() < untilMs && set.get(key) !== undefined && set.get(key)?.loop.decision === null;
+        performance.now() < untilMs && isUndecided();
         await realWorld.timers.sleep(20)
       );
       await look()
