@@ -1,54 +1,24 @@
 import { spawn, type ChildProcess } from 'node:child_process'
 import { randomUUID } from 'node:crypto'
 import { once } from 'node:events'
-import { copyFile, mkdir, readFile, readdir, rename, rm, stat, writeFile } from 'node:fs/promises'
+import { copyFile, mkdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { connect } from 'node:net'
 import { join } from 'node:path'
-import { cacheFolder } from '#local/files/cache-folder.ts'
-import { runCommand } from '#common/process/run-command.ts'
 import { patienceMs } from './patience.ts'
+import { isThere, said, unpackedPackages } from './unpacked-packages.ts'
 
 /** A mount namespace has all mounts of its beginning: a disk of another test could not be mounted anew. `$1` its own */
 const letGo = `grep -o ' [^ ]*/regent-[^ ]* ' /proc/self/mounts | while read -r one; do
   case $one in "$1"/*) ;; *) umount -l "$one";; esac
 done`
 
-const packages = ['openssh-server', 'openssh-sftp-server', 'libwrap0']
-
-/**
- * Debian's sshd, unpacked into the cache and installed nowhere; of the release that this machine runs, so that it finds
- * its libraries. Undefined where it cannot be had.
- */
-export async function unpackedSshd(): Promise<string | undefined> {
-  const root = join(cacheFolder(), 'openssh')
-  if (await isThere(join(root, 'usr/sbin/sshd'))) return root
-  const staging = `${root}.${process.pid}`
-  await mkdir(staging, { recursive: true })
-  try {
-    await said(['apt-get', 'download', ...packages], staging)
-    for (const name of await readdir(staging))
-      if (name.endsWith('.deb')) await said(['dpkg', '-x', name, 'root'], staging)
-    await rename(join(staging, 'root'), root)
-    return root
-  } catch {
-    return undefined
-  } finally {
-    await rm(staging, { recursive: true, force: true })
-  }
-}
-
-async function said(command: readonly string[], folder: string): Promise<void> {
-  const result = await runCommand(['sh', '-c', 'cd "$1" && shift && exec "$@"', 'sh', folder, ...command], {
-    deadlineMs: 120_000,
-  })
-  if (!result.ok) throw new Error(result.failure)
-}
-
-function isThere(path: string): Promise<boolean> {
-  return stat(path).then(
-    () => true,
-    () => false,
-  )
+/** Debian's sshd. Undefined where it cannot be had. */
+export function unpackedSshd(): Promise<string | undefined> {
+  return unpackedPackages({
+    folder: 'openssh',
+    packages: ['openssh-server', 'openssh-sftp-server', 'libwrap0'],
+    proof: 'usr/sbin/sshd',
+  }).catch(() => undefined)
 }
 
 /**
