@@ -87,7 +87,10 @@ export async function mysql56(): Promise<Program | string> {
 async function program56(home: string): Promise<Program> {
   await chmod(join(home, 'mysqld'), 0o755)
   const share = join(home, 'share')
-  const where = [`--lc-messages-dir=${share}`, `--character-sets-dir=${join(share, 'charsets')}`]
+  const where = [
+    ...[`--lc-messages-dir=${share}`, `--character-sets-dir=${join(share, 'charsets')}`],
+    '--innodb-log-file-size=8388608',
+  ]
   const program = { argv: [join(home, 'mysqld')], env: { LD_LIBRARY_PATH: home }, where, share }
   return {
     ...{ title: 'MySQL 5.6', argv: program.argv, env: program.env },
