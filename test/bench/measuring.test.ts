@@ -3,6 +3,8 @@ import type { Recovery } from '#failover/protocol/notes.ts'
 import { distributionOf } from './distribution.ts'
 import { requestsIn, totalOf } from './manager-metrics.ts'
 import { markdownTable, withMeasured } from './measured-page.ts'
+import { phaseMs } from './mha-runs.ts'
+import { joined, lostIn, tableOf } from './report.ts'
 import { stepsOf } from './steps.ts'
 
 describe('a distribution', () => {
@@ -11,6 +13,34 @@ describe('a distribution', () => {
     expect(distributionOf(values)).toEqual({ runs: 20, min: 1, median: 10, p95: 19, max: 20 })
     expect(distributionOf([7])).toEqual({ runs: 1, min: 7, median: 7, p95: 7, max: 7 })
     expect(distributionOf([])).toBeUndefined()
+  })
+})
+
+describe('runs of one case', () => {
+  const run = (outageMs: number, lost: number, more: readonly (readonly [string, readonly number[]])[] = []) => ({
+    ...{ name: 'kill', unit: 'ms', lost, acknowledged: 100 },
+    samples: new Map([['outage', [outageMs]], ...more]),
+  })
+
+  it('are joined into one result, with all values and what was lost in any', () => {
+    const result = joined([run(7, 0), run(9, 2, [['· noticed', [1]]])])
+    expect(result).toMatchObject({ name: 'kill', unit: 'ms', lost: 2, acknowledged: 200 })
+    expect([...result.samples]).toEqual([
+      ['outage', [7, 9]],
+      ['· noticed', [1]],
+    ])
+    expect([...joined([]).samples]).toEqual([])
+  })
+
+  it('say below their table what was lost, and what a reader must know', () => {
+    expect(lostIn(run(7, 1))).toBe('100 acknowledged writes, lost 1')
+    expect(lostIn({ ...run(7, 0), note: 'on other servers' })).toBe('100 acknowledged writes, lost 0; on other servers')
+    expect(tableOf({ ...joined([]), name: 'kill', note: 'each failed' })).toContain('each failed')
+  })
+
+  it('with MHA kill at moments that lie evenly between two pings', () => {
+    expect([1, 2, 3].map((at) => phaseMs(3, at, 3))).toEqual([1_500, 2_500, 3_500])
+    expect(phaseMs(1, 1, 1)).toBe(1_500)
   })
 })
 

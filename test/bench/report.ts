@@ -10,6 +10,18 @@ export interface CaseResult {
   readonly samples: Samples
   readonly lost: number
   readonly acknowledged: number
+  /** What a reader must know of these numbers. */
+  readonly note?: string
+}
+
+/** Results of one case, one after the other, as one; nothing of nothing. */
+export function joined(results: readonly CaseResult[]): CaseResult {
+  const { name = '', unit = 'ms' } = results[0] ?? {}
+  const samples = new Map<string, readonly number[]>()
+  for (const result of results)
+    for (const [what, values] of result.samples) samples.set(what, [...(samples.get(what) ?? []), ...values])
+  const sumOf = (what: 'lost' | 'acknowledged') => results.reduce((sum, result) => sum + result[what], 0)
+  return { name, unit, samples, lost: sumOf('lost'), acknowledged: sumOf('acknowledged') }
 }
 
 /** The table that a person reads in a terminal. */
@@ -38,11 +50,12 @@ export function rowsOf({ samples }: CaseResult): readonly (readonly string[])[] 
   })
 }
 
-export function lostIn({ lost, acknowledged }: CaseResult): string {
-  return acknowledged === 0 ? '' : `${acknowledged} acknowledged writes, lost ${lost}`
+export function lostIn({ lost, acknowledged, note }: CaseResult): string {
+  const counted = acknowledged === 0 ? [] : [`${acknowledged} acknowledged writes, lost ${lost}`]
+  return [...counted, ...(note === undefined ? [] : [note])].join('; ')
 }
 
-export function asJson({ name, unit, samples, lost, acknowledged }: CaseResult) {
+export function asJson({ name, unit, samples, lost, acknowledged, note }: CaseResult) {
   const measurements = [...samples].map(([what, values]) => ({ what, ...distributionOf(values), values }))
-  return { name, unit, lost, acknowledged, measurements }
+  return { name, unit, lost, acknowledged, note, measurements }
 }

@@ -28,7 +28,7 @@ export async function mhaPackages(): Promise<MhaPackages | string> {
     const version = /version ([\d.]*\d)/.exec(await toldBy([manager, '--version'], env))?.[1] ?? 'of no version'
     return { version, manager, env }
   } catch (error) {
-    return `MHA is left out: ${packages.join(' and ')} of Debian cannot be had here (${describeError(error)})`
+    return `MHA is left out: ${packages.join(' and ')} of Debian cannot be had; where apt's lists are missing, apt-get update has them (${describeError(error)})`
   }
 }
 
