@@ -14,7 +14,7 @@ import type { CaseResult } from './report.ts'
 
 export interface BareCase {
   readonly name: string
-  readonly event: Event | 'switchover at the servers'
+  readonly event: Exclude<Event, 'cut'> | 'switchover at the servers'
   readonly runs: number
   readonly instances: number
   readonly told: (line: string) => void

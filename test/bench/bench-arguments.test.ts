@@ -28,6 +28,10 @@ describe('the words after npm run bench', () => {
     expect(benchOptionsOf(words)).toMatchObject({ cases: ['kill'], far: true, mode: 'async', ...options })
   })
 
+  it('freeze such servers too, where SSH reaches them', () => {
+    expect(benchOptionsOf(['freeze', 'kill', '--far'])).toMatchObject({ cases: ['freeze', 'kill'], mode: 'async' })
+  })
+
   it('name what is measured alone', () => {
     expect(benchOptionsOf(['backup', '--gigabytes', '2'])).toMatchObject({ backupsOf: 2, watched: null })
     expect(benchOptionsOf(['watching', '--watched', '50'])).toMatchObject({ backupsOf: null, watched: 50 })
@@ -37,7 +41,8 @@ describe('the words after npm run bench', () => {
     [['kill', '--no-ssh'], /^--no-ssh goes with --far/],
     [['kill', '--mha'], /^--mha goes with --far, and not with --no-ssh/],
     [['kill', '--far', '--no-ssh', '--mha'], /^--mha goes with --far, and not with --no-ssh/],
-    [['freeze', '--far'], /^only kill is measured far/],
+    [['cut', '--far'], /^kill and freeze alone are measured so/],
+    [['freeze', '--far', '--no-ssh'], /^kill alone is measured so/],
     [['killl'], /^"killl" is no benchmark/],
   ])('are refused with the usage for %j', (words, why) => {
     expect(() => benchOptionsOf(words)).toThrow(why)

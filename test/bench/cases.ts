@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { TestCluster } from '../support/cluster.ts'
-import { runEpisode, type Episode, type Event } from '../support/episode.ts'
+import { runEpisode, type Cable, type Episode } from '../support/episode.ts'
 import { monotonicMs } from '../support/monotonic.ts'
 import { routedCluster } from '../support/routed-cluster.ts'
 import { makeServerWritesTable, pauseAtServers } from '../support/server-writes.ts'
@@ -10,7 +10,7 @@ import type { CaseResult } from './report.ts'
 import { measureRoleProbe } from './role-probe.ts'
 import { stepsOf } from './steps.ts'
 
-export const benchCases = ['kill', 'freeze', 'switchover', 'servers', 'rejoin', 'agent'] as const
+export const benchCases = ['kill', 'freeze', 'cut', 'switchover', 'servers', 'rejoin', 'agent'] as const
 export type BenchCase = (typeof benchCases)[number]
 /** Cases in which a primary is lost or handed over under a writer that has to find the next one. */
 type EpisodeCase = Exclude<BenchCase, 'agent' | 'servers'>
@@ -22,6 +22,8 @@ interface CaseOptions {
   readonly told: Told
   /** A second writer goes through the router of the cluster. */
   readonly router: boolean
+  /** Between the machines of the cluster; the writer is on one of its own then. */
+  readonly cable?: Cable & { readonly writerWrapper: readonly string[] }
 }
 
 const idleMs = 20_000
@@ -41,8 +43,8 @@ export async function runCase(
 }
 
 /** What happens in a case: a primary that is to come back is killed. */
-export function eventOf(name: EpisodeCase): Event {
-  return name === 'rejoin' ? 'kill' : name
+export function eventOf<Name extends EpisodeCase>(name: Name): 'kill' | Exclude<Name, 'rejoin'> {
+  return name === 'rejoin' ? 'kill' : (name as Exclude<Name, 'rejoin'>)
 }
 
 export const pauseAtTheServers = 'no server takes a write'
@@ -67,18 +69,19 @@ async function atTheServers(cluster: TestCluster, runs: number, told: Told): Pro
 async function episodes(
   cluster: TestCluster,
   name: EpisodeCase,
-  { runs, told, router }: CaseOptions,
+  { runs, told, router, cable }: CaseOptions,
 ): Promise<CaseResult> {
   const samples = new Map<string, number[]>()
   const lifeMs = 3_600_000
-  const writer = await Writer.start(cluster, { table: `bench_${name}`, lifeMs })
+  const where = cable === undefined ? {} : { wrapper: cable.writerWrapper }
+  const writer = await Writer.start(cluster, { table: `bench_${name}`, lifeMs, ...where })
   const routed = router ? await Writer.start(routedCluster(cluster), { table: `routed_${name}`, lifeMs }) : undefined
   const add = (what: string, value: number) => samples.set(what, [...(samples.get(what) ?? []), value])
   try {
     for (let run = 1; run <= runs; run++) {
       await sleep(restMs)
       const sinceMs = monotonicMs()
-      const episode = await runEpisode(cluster, writer, eventOf(name))
+      const episode = await runEpisode(cluster, writer, eventOf(name), cable)
       for (const [what, value] of pausesOf(writer, routed, sinceMs)) add(what, value)
       for (const [what, value] of name === 'rejoin'
         ? ([

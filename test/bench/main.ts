@@ -7,6 +7,7 @@ import { measureBackups } from './backup.ts'
 import { measureBareGroup } from './bare-group.ts'
 import { benchOptionsOf, type BenchOptions } from './bench-arguments.ts'
 import { eventOf, runCase, type BenchCase } from './cases.ts'
+import { measureCut } from './cut.ts'
 import { measureFar } from './far.ts'
 import { measureLifecycle } from './lifecycle.ts'
 import { describeMachine } from './machine.ts'
@@ -56,7 +57,8 @@ async function bench(options: BenchOptions): Promise<void> {
 /** Each case has a cluster of its own, so that none inherits another's history. */
 async function measure(name: BenchCase, options: BenchOptions): Promise<readonly CaseResult[]> {
   const { runs, instances, mode, bare } = options
-  if (options.far) return farOf(options)
+  if (options.far) return farOf(name, options)
+  if (name === 'cut') return cutOf(options)
   const measured = await onItsOwnCluster(name, options)
   if (name === 'agent') return [...measured, ...(await measureLifecycle(runs, told))]
   if (mode !== 'group' || bare === 0) return measured
@@ -86,13 +88,22 @@ async function onItsOwnCluster(
   }
 }
 
+/** Where no machine can be cut off a sentence says so, and there are no rows. */
+async function cutOf(options: BenchOptions): Promise<readonly CaseResult[]> {
+  const measured = await measureCut({ ...options, told })
+  if (typeof measured !== 'string') return measured
+  console.log(`${measured}.`)
+  return []
+}
+
 /** Where MHA cannot be had a sentence says so, and its rows are left out. */
-async function farOf({ runs, sqlOnly, mha }: BenchOptions): Promise<readonly CaseResult[]> {
+async function farOf(name: BenchCase, { runs, sqlOnly, mha }: BenchOptions): Promise<readonly CaseResult[]> {
   if (sqlOnly) return [await measureSqlOnly(runs, told)]
-  const beside = mha ? await MhaRuns.prepare(told) : undefined
-  if (typeof beside !== 'string') return measureFar(runs, told, beside)
+  const of = { event: name === 'freeze' ? name : 'kill', runs, told } as const
+  const beside = mha ? await MhaRuns.prepare(of) : undefined
+  if (typeof beside !== 'string') return measureFar(of, beside)
   console.log(`${beside}.`)
-  return measureFar(runs, told)
+  return measureFar(of)
 }
 
 try {

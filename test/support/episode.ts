@@ -5,7 +5,13 @@ import { longestPause } from './outage.ts'
 import type { Writer } from './writer.ts'
 import type { Acknowledged } from './writer-wire.ts'
 
-export type Event = 'switchover' | 'kill' | 'freeze'
+export type Event = 'switchover' | 'kill' | 'freeze' | 'cut'
+
+/** What cuts the machine of an instance off from everybody, and what ends that. */
+export interface Cable {
+  isolate(instance: string): Promise<void>
+  mend(): Promise<void>
+}
 
 /** One change of primary as a client, the manager and a person waiting for the end saw it. */
 export interface Episode {
@@ -28,12 +34,20 @@ export interface Episode {
   readonly stallMs: number
 }
 
-/** Makes it happen to a cluster that is whole, under a writer's load, and waits until the cluster is whole again. */
-export async function runEpisode(cluster: TestCluster, writer: Writer, event: Event): Promise<Episode> {
+/**
+ * Makes it happen to a cluster that is whole, under a writer's load, and waits until the cluster is whole again. A
+ * machine that is cut off comes back once another primary has acknowledged a write.
+ *
+ * @param cable only needed for `cut`
+ */
+export async function runEpisode(cluster: TestCluster, writer: Writer, event: Event, cable?: Cable): Promise<Episode> {
   const from = await cluster.primary()
   const { instances } = await cluster.view()
   const { atMs, outageMs, letInMs, firstMs } =
-    event === 'switchover' ? await switchedOver(cluster, writer) : await failedOver(cluster, writer, from, event)
+    event === 'switchover'
+      ? await switchedOver(cluster, writer)
+      : await failedOver(cluster, writer, from, () => happen(cluster, from, event, cable))
+  await cable?.mend()
   const wallMs = wallAt(atMs)
   const recovery = await recoverySince(cluster, wallMs)
   await cluster.whole(instances.length)
@@ -75,14 +89,28 @@ async function switchedOver(cluster: TestCluster, writer: Writer): Promise<Outag
   }
 }
 
+/** Resolves to the moment in which it began. */
+async function happen(
+  cluster: TestCluster,
+  primary: string,
+  event: 'kill' | 'freeze' | 'cut',
+  cable: Cable | undefined,
+): Promise<number> {
+  if (event !== 'cut') return cluster.fault(primary, event === 'kill' ? 'kill-mysqld' : 'freeze-mysqld')
+  if (cable === undefined) throw new Error('the machines have no network that can be cut')
+  const atMs = monotonicMs()
+  await cable.isolate(primary)
+  return atMs
+}
+
 async function failedOver(
   cluster: TestCluster,
   writer: Writer,
   primary: string,
-  event: 'kill' | 'freeze',
+  happens: () => Promise<number>,
 ): Promise<Outage> {
   const { host } = await cluster.instance(primary)
-  const atMs = await cluster.fault(primary, event === 'kill' ? 'kill-mysqld' : 'freeze-mysqld')
+  const atMs = await happens()
   const first = await writer.next(atMs, { notBy: host })
   return { atMs, outageMs: first.ackedMs - atMs, letInMs: letInMs(writer, first, atMs), firstMs: first.ackedMs }
 }

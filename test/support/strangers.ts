@@ -154,8 +154,10 @@ export class Strangers {
     const ran = await this.regent('adopt', 'manage', 'shop', ...by, '--port', port)
     if (ran.code !== 0) throw new Error(`adopt manage ended with ${ran.code}:\n${ran.stdout}\n${ran.stderr}`)
     return TestCluster.at(this.home, 'shop', async (_layout, _cluster, instance, fault) => {
-      if (fault !== 'kill-mysqld') throw new Error(`${fault} is not for servers of somebody else`)
-      await this.hostOf(instance).kill()
+      const host = this.hostOf(instance)
+      if (fault === 'kill-mysqld') await host.kill()
+      else if (fault === 'freeze-mysqld') await host.server.signal('SIGSTOP')
+      else throw new Error(`${fault} is not for servers of somebody else`)
       return ''
     })
   }

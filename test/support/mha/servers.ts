@@ -102,10 +102,10 @@ export class MhaServers implements WrittenCluster {
     return String(Object.values((await this.sql(host, statement))[0] ?? {})[0])
   }
 
-  /** SIGKILL to the master's mysqld; resolves to the monotonic time just before, once the process is gone. */
-  async killMaster(): Promise<number> {
+  /** SIGKILL or SIGSTOP to the master's mysqld. Resolves to the moment just before, once a killed one is gone. */
+  async loseMaster(event: 'kill' | 'freeze'): Promise<number> {
     const atMs = monotonicMs()
-    await this.#servers[0]?.signal('SIGKILL')
+    await this.#servers[0]?.signal(event === 'kill' ? 'SIGKILL' : 'SIGSTOP')
     return atMs
   }
 
